@@ -1,0 +1,37 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace headrace {
+
+using Duration = std::chrono::nanoseconds;
+// Monotonic; comparable within one process only.
+using SteadyTime = std::chrono::time_point<std::chrono::steady_clock, Duration>;
+
+// The only source of time. Passed in by constructor so that tests can hold it still. Thread-safe.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  [[nodiscard]] virtual SteadyTime Now() const = 0;
+  // Milliseconds since the Unix epoch.
+  [[nodiscard]] virtual std::int64_t WallMillis() const = 0;
+  // The process-wide real clock.
+  static Clock& Real();
+};
+
+// A clock that moves only when told. One thread.
+class FakeClock final : public Clock {
+ public:
+  [[nodiscard]] SteadyTime Now() const override { return now_; }
+  [[nodiscard]] std::int64_t WallMillis() const override {
+    return 1'700'000'000'000 +
+           std::chrono::duration_cast<std::chrono::milliseconds>(now_.time_since_epoch()).count();
+  }
+  void Advance(Duration by) { now_ += by; }
+
+ private:
+  SteadyTime now_{};
+};
+
+}  // namespace headrace

@@ -1,0 +1,147 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/ids.h"
+
+// The preprocessing graph as plain data: what capture produces, the coordinator splits, workers
+// compile and the client draws random numbers for. FlatBuffers form: schemas/fbs/plan.fbs.
+namespace headrace {
+
+// Element types. Values are wire values: append only.
+enum class DType : std::uint8_t {
+  kU8 = 0,
+  kI8 = 1,
+  kI16 = 2,
+  kI32 = 3,
+  kI64 = 4,
+  kF16 = 5,
+  kF32 = 6,
+  kF64 = 7,
+  kBool = 8,
+  kBF16 = 9,
+};
+// Bytes of one element; 0 for a value that this build does not know.
+[[nodiscard]] constexpr std::size_t DTypeBytes(DType type) {
+  switch (type) {
+    case DType::kU8:
+    case DType::kI8:
+    case DType::kBool:
+      return 1;
+    case DType::kI16:
+    case DType::kF16:
+    case DType::kBF16:
+      return 2;
+    case DType::kI32:
+    case DType::kF32:
+      return 4;
+    case DType::kI64:
+    case DType::kF64:
+      return 8;
+  }
+  return 0;
+}
+
+enum class Purity : std::uint8_t {
+  kPure = 0,      // same input, same output
+  kRandom = 1,    // stateless, given its draws
+  kStateful = 2,  // must stay in the trainer
+};
+enum class Form : std::uint8_t { kNative = 0, kPython = 1 };
+
+using ArgValue = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>,
+                              std::vector<double>, Bytes>;
+using Args = std::map<std::string, ArgValue>;
+
+// One operator of the chain, in the order in which it is applied.
+struct Node {
+  std::string op;  // registry name: "decode", "random_resized_crop", ...
+  Args args;
+  Purity purity = Purity::kPure;
+  Form form = Form::kNative;
+  std::string label;   // as the user wrote it: "RandomResizedCrop(size=(224, 224), ...)"
+  std::string reason;  // why it is not native, or must stay; empty otherwise
+
+  friend bool operator==(const Node&, const Node&) = default;
+};
+
+// The client's libraries whose version decides about bits.
+struct ClientLibraries {
+  std::string pillow;           // "13.0.0"
+  std::string torch;            // "2.13.0+cpu"
+  std::string torchvision;      // "0.28.0"
+  std::string cpu_capability;   // torch.backends.cpu.get_cpu_capability(): "AVX512", "AVX2", "DEFAULT"
+
+  friend bool operator==(const ClientLibraries&, const ClientLibraries&) = default;
+};
+
+// Where samples come from. Rows of several leaves are numbered one after the other.
+struct SourceLeaf {
+  enum class Kind : std::uint8_t {
+    kFiles = 0,   // encoded images in files: `table` holds the paths (FileTable in schemas/fbs)
+    kArrays = 1,  // rows of arrays in memory: one blob per field, row-major
+  };
+  struct Array {
+    BlobHash blob;
+    DType dtype = DType::kU8;
+    std::vector<std::int64_t> row_shape;  // shape of one row; {} for a scalar
+
+    friend bool operator==(const Array&, const Array&) = default;
+  };
+  Kind kind = Kind::kFiles;
+  std::int64_t rows = 0;
+  BlobHash table;             // kFiles
+  std::vector<Array> arrays;  // kArrays: field i of the sample
+  friend bool operator==(const SourceLeaf&, const SourceLeaf&) = default;
+};
+
+// One field of a sample, in output order; the batch holds it as a tensor [B, ...].
+struct FieldSpec {
+  enum class Kind : std::uint8_t {
+    kChain = 0,  // source field 0 after the operator chain
+    kArray = 1,  // array `index` of the leaf, or for kFiles the int64 label column (index 1)
+  };
+  Kind kind = Kind::kChain;
+  std::int32_t index = 0;
+  friend bool operator==(const FieldSpec&, const FieldSpec&) = default;
+};
+
+enum class RngMode : std::uint8_t {
+  kNone = 0,    // nothing in the plan draws
+  kTorch = 1,   // the stock DataLoader's streams: one generator a lane, drawn by the client's planner
+  kSample = 2,  // generators seeded for each sample from (base seed, key, occurrence)
+};
+
+// Python code run by stage hosts on the worker when the pipeline has no native form.
+struct PythonStage {
+  BlobHash bundle;          // cloudpickle of (dataset, collate_fn, worker_init_fn, ...)
+  std::string executable;   // the trainer's sys.executable; used on the trainer's own host
+  std::string version;      // "3.11": a worker with another minor version must refuse
+  std::vector<std::string> sys_path;
+  std::string working_directory;
+  std::map<std::string, std::string> packages;  // name -> version that must be importable
+  friend bool operator==(const PythonStage&, const PythonStage&) = default;
+};
+
+// Everything that decides the bits of a batch, beside (base seed, batch number, keys).
+struct Plan {
+  std::string name;                // for people: "ImageFolder(/data/train)"
+  std::vector<SourceLeaf> leaves;  // empty for a Python plan
+  BlobHash row_map;                // key -> row as int64[]; invalid: key == row
+  std::vector<Node> chain;
+  std::vector<FieldSpec> fields;
+  RngMode rng = RngMode::kNone;
+  std::int32_t lanes = 1;          // virtual DataLoader workers; at least 1
+  ClientLibraries libraries;
+  std::map<std::string, BlobHash> constants;  // "torch_exp": exception table, see ops/core/torch_exp.h
+  bool has_python_stage = false;
+  PythonStage python;
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+}  // namespace headrace

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace headrace {
+
+// Error codes that cross folder and process borders. Values are wire values: append only.
+enum class Code : unsigned char {
+  kOk = 0,
+  kInvalidArgument = 1,
+  kNotFound = 2,
+  kUnavailable = 3,
+  kDeadlineExceeded = 4,
+  kCancelled = 5,
+  kDataLoss = 6,           // stored or sent bytes are damaged
+  kResourceExhausted = 7,  // memory, slots, disk; a retry may work
+  kInfeasible = 8,         // can never work with this input; do not retry
+  kInternal = 9,           // our bug
+  kUnsupported = 10,       // valid, but this build has no native form for it: use another path
+  kUnknown = 255,          // a code of a newer peer
+};
+
+[[nodiscard]] std::string_view CodeName(Code code);
+
+// Outcome of an operation that returns no value. Cheap when ok. Thread-compatible.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Code code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  static Status Ok() { return {}; }
+  [[nodiscard]] bool ok() const { return code_ == Code::kOk; }
+  [[nodiscard]] Code code() const { return code_; }
+  // What happened, to what (ids, path, offset), and where known the remedy.
+  [[nodiscard]] const std::string& message() const { return message_; }
+  // "NotFound: no such file: /a/b.jpg"
+  [[nodiscard]] std::string ToString() const;
+  // Same code, with "context: " in front of the message.
+  [[nodiscard]] Status WithContext(std::string_view context) const;
+
+  friend bool operator==(const Status&, const Status&) = default;
+
+ private:
+  Code code_ = Code::kOk;
+  std::string message_;
+};
+
+// A value or the Status that says why there is none (like std::expected). Thread-compatible.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}         // NOLINT(runtime/explicit)
+  Result(Status status) : v_(std::in_place_index<1>, std::move(status)) {}  // NOLINT(runtime/explicit)
+
+  [[nodiscard]] bool ok() const { return v_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+  // REQUIRES: ok().
+  [[nodiscard]] T& value() & { return std::get<0>(v_); }
+  [[nodiscard]] const T& value() const& { return std::get<0>(v_); }
+  [[nodiscard]] T&& value() && { return std::get<0>(std::move(v_)); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+  [[nodiscard]] Status status() const { return ok() ? Status() : std::get<1>(v_); }
+  [[nodiscard]] T value_or(T fallback) && {
+    return ok() ? std::move(*this).value() : std::move(fallback);
+  }
+
+ private:
+  std::variant<T, Status> v_;
+};
+
+[[nodiscard]] inline Status InvalidArgument(std::string m) {
+  return {Code::kInvalidArgument, std::move(m)};
+}
+[[nodiscard]] inline Status NotFound(std::string m) { return {Code::kNotFound, std::move(m)}; }
+[[nodiscard]] inline Status Unavailable(std::string m) { return {Code::kUnavailable, std::move(m)}; }
+[[nodiscard]] inline Status DeadlineExceeded(std::string m) {
+  return {Code::kDeadlineExceeded, std::move(m)};
+}
+[[nodiscard]] inline Status Cancelled(std::string m) { return {Code::kCancelled, std::move(m)}; }
+[[nodiscard]] inline Status DataLoss(std::string m) { return {Code::kDataLoss, std::move(m)}; }
+[[nodiscard]] inline Status ResourceExhausted(std::string m) {
+  return {Code::kResourceExhausted, std::move(m)};
+}
+[[nodiscard]] inline Status Infeasible(std::string m) { return {Code::kInfeasible, std::move(m)}; }
+[[nodiscard]] inline Status Internal(std::string m) { return {Code::kInternal, std::move(m)}; }
+[[nodiscard]] inline Status Unsupported(std::string m) { return {Code::kUnsupported, std::move(m)}; }
+// kNotFound, kUnavailable, kResourceExhausted ... from an errno; message = "what: strerror".
+[[nodiscard]] Status ErrnoStatus(int error_number, std::string_view what);
+
+}  // namespace headrace
+
+#define HR_CONCAT_INNER_(a, b) a##b
+#define HR_CONCAT_(a, b) HR_CONCAT_INNER_(a, b)
+// Returns the error of a Status expression from the enclosing function.
+#define HR_RETURN_IF_ERROR(expr)                                          \
+  do {                                                                    \
+    if (::headrace::Status hr_status_ = (expr); !hr_status_.ok()) return hr_status_; \
+  } while (false)
+// HR_TRY(auto x, MakeX()): binds the value of a Result, or returns its error.
+#define HR_TRY(declaration, expr) HR_TRY_IMPL_(HR_CONCAT_(hr_result_, __LINE__), declaration, expr)
+#define HR_TRY_IMPL_(tmp, declaration, expr) \
+  auto tmp = (expr);                         \
+  if (!tmp.ok()) return tmp.status();        \
+  declaration = std::move(tmp).value()

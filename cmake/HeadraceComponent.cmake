@@ -1,0 +1,88 @@
+# The component registry by folder.
+#
+#   headrace_library(NAME SOURCES ... DEPS ... [PRIVATE_DEPS ...] [TESTS ...])
+#     a static library headrace_NAME, and one test program NAME_test from TESTS.
+#
+#   headrace_component(KIND op NAME resize [SCHEMA a.cc] [SOURCES b.cc] [DEPS ...] [TESTS ...])
+#     called by the CMakeLists.txt of a component folder. Its parent calls
+#     headrace_components(KIND op ...) once, which takes every subfolder that has a CMakeLists.txt
+#     and generates sorted, explicit Register<Name>() calls: no static initialisers, no central list.
+
+function(headrace_test NAME)
+  cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
+  if(NOT HEADRACE_TESTS)
+    return()
+  endif()
+  add_executable(${NAME} ${A_SOURCES})
+  target_link_libraries(${NAME} PRIVATE headrace_compile ${A_DEPS} GTest::gmock GTest::gtest_main)
+  add_test(NAME ${NAME} COMMAND ${NAME})
+  set_tests_properties(${NAME} PROPERTIES TIMEOUT 120)
+endfunction()
+
+function(headrace_library NAME)
+  cmake_parse_arguments(A "" "" "SOURCES;DEPS;PRIVATE_DEPS;TESTS" ${ARGN})
+  add_library(headrace_${NAME} STATIC ${A_SOURCES})
+  target_link_libraries(headrace_${NAME} PUBLIC headrace_compile ${A_DEPS} PRIVATE ${A_PRIVATE_DEPS})
+  if(A_TESTS)
+    headrace_test(${NAME}_test SOURCES ${A_TESTS} DEPS headrace_${NAME} ${A_PRIVATE_DEPS})
+  endif()
+endfunction()
+
+# "random_resized_crop" -> "RandomResizedCrop"
+function(headrace_camel_case NAME OUT)
+  string(REPLACE "_" ";" parts ${NAME})
+  set(result "")
+  foreach(part IN LISTS parts)
+    string(SUBSTRING ${part} 0 1 head)
+    string(SUBSTRING ${part} 1 -1 tail)
+    string(TOUPPER ${head} head)
+    string(APPEND result ${head}${tail})
+  endforeach()
+  set(${OUT} ${result} PARENT_SCOPE)
+endfunction()
+
+function(headrace_component)
+  cmake_parse_arguments(A "" "KIND;NAME" "SCHEMA;SOURCES;DEPS;TESTS" ${ARGN})
+  set_property(GLOBAL APPEND PROPERTY HEADRACE_${A_KIND}_NAMES ${A_NAME})
+  # The schema half (arguments, shapes, draws) has no heavy dependency: coordinator and client link it.
+  if(A_SCHEMA)
+    add_library(headrace_${A_KIND}_${A_NAME}_schema OBJECT ${A_SCHEMA})
+    target_link_libraries(headrace_${A_KIND}_${A_NAME}_schema PUBLIC headrace_compile headrace_${A_KIND}_core)
+    set_property(GLOBAL APPEND PROPERTY HEADRACE_${A_KIND}_SCHEMA_NAMES ${A_NAME})
+  endif()
+  if(A_SOURCES)
+    add_library(headrace_${A_KIND}_${A_NAME} OBJECT ${A_SOURCES})
+    target_link_libraries(headrace_${A_KIND}_${A_NAME} PUBLIC headrace_compile headrace_${A_KIND}_core ${A_DEPS})
+    set_property(GLOBAL APPEND PROPERTY HEADRACE_${A_KIND}_IMPL_NAMES ${A_NAME})
+    set_property(GLOBAL APPEND PROPERTY HEADRACE_${A_KIND}_IMPL_DEPS ${A_DEPS})
+  endif()
+  if(A_TESTS)
+    set_property(GLOBAL APPEND PROPERTY HEADRACE_${A_KIND}_TESTS ${CMAKE_CURRENT_SOURCE_DIR}/${A_TESTS})
+  endif()
+endfunction()
+
+# Generates one registration function over all names: VOID FUNCTION(REGISTRY_TYPE&).
+function(headrace_generate_registration OUT_FILE FUNCTION REGISTRY HEADER PREFIX NAMES)
+  list(SORT NAMES)
+  set(declarations "")
+  set(calls "")
+  foreach(name IN LISTS NAMES)
+    headrace_camel_case(${name} camel)
+    string(APPEND declarations "void ${PREFIX}${camel}(${REGISTRY}& registry);\n")
+    string(APPEND calls "  ${PREFIX}${camel}(registry);\n")
+  endforeach()
+  set(text "// Generated from the component folders. Do not edit.\n#include \"${HEADER}\"\n\nnamespace headrace {\n\n${declarations}\nvoid ${FUNCTION}(${REGISTRY}& registry) {\n${calls}}\n\n}  // namespace headrace\n")
+  file(CONFIGURE OUTPUT ${OUT_FILE} CONTENT "${text}" @ONLY)
+endfunction()
+
+# Adds each component folder below the current one.
+macro(headrace_component_folders)
+  file(GLOB component_lists CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt)
+  foreach(component_list IN LISTS component_lists)
+    get_filename_component(component_dir ${component_list} DIRECTORY)
+    get_filename_component(component_name ${component_dir} NAME)
+    if(NOT component_name STREQUAL "core" AND NOT component_name MATCHES "^_")
+      add_subdirectory(${component_dir})
+    endif()
+  endforeach()
+endmacro()

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/graph.h"
+#include "base/result.h"
+#include "ops/core/torch_generator.h"
+
+// An operator has two halves.
+//
+//   OpSchema  its arguments, its shapes and its random draws. No pixels, no heavy library: the
+//             coordinator, the client's planner and the worker link it.
+//   Kernel    its pixels. Only the worker links it.
+//
+// Both are immutable after construction and thread-safe.
+namespace headrace::ops {
+
+enum class Layout : std::uint8_t { kHwc = 0, kChw = 1, kRow = 2 /* not an image */ };
+
+// What the draws of a transform may depend on, and what flows along the chain while planning.
+struct ImageSpec {
+  std::int64_t height = 0;  // pixels
+  std::int64_t width = 0;   // pixels
+  std::int32_t channels = 3;
+  DType dtype = DType::kU8;
+  Layout layout = Layout::kHwc;
+
+  [[nodiscard]] std::size_t bytes() const {
+    return static_cast<std::size_t>(height * width * channels) * DTypeBytes(dtype);
+  }
+  friend bool operator==(const ImageSpec&, const ImageSpec&) = default;
+};
+
+// Part of an image, in pixels; may lie partly outside of it (PIL's crop fills with zero there).
+struct Window {
+  std::int64_t top = 0, left = 0, height = 0, width = 0;
+  friend bool operator==(const Window&, const Window&) = default;
+};
+
+// What one sample drew at one operator: param_words() int32 words, floats bit-cast.
+using Params = std::span<const std::int32_t>;
+using MutableParams = std::span<std::int32_t>;
+
+// The light half. One object per node of a compiled chain.
+class OpSchema {
+ public:
+  virtual ~OpSchema() = default;
+  [[nodiscard]] virtual Purity purity() const = 0;
+  // Words of Params that Draw fills; constant for the object.
+  [[nodiscard]] virtual int param_words() const { return 0; }
+  // Draws exactly what the framework's own transform draws from torch's generator for an input of
+  // spec `in`, in its order; fills `params` and says what comes out. kInvalidArgument where the
+  // framework itself raises (for example a crop larger than the image), with its message.
+  // REQUIRES: params.size() == param_words().
+  virtual Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                      ImageSpec* out) const = 0;
+  // The part of the input that Run will read, when that is known to be less than all of it; lets a
+  // decoder in front of this operator decode only that part.
+  [[nodiscard]] virtual std::optional<Window> InputWindow(const ImageSpec& /*in*/,
+                                                          Params /*params*/) const {
+    return std::nullopt;
+  }
+};
+
+// Pixels in memory of the caller. Row stride in bytes; pixel_stride in bytes (1, 3 or 4 for u8 HWC:
+// 4 is RGBX with an undefined fourth byte). ScratchBuffer::kSlack bytes behind the last pixel may be
+// read. CHW float images are dense (pixel_stride = element size, planes height*row_stride apart).
+struct Image {
+  std::uint8_t* data = nullptr;
+  std::size_t row_stride = 0;
+  std::size_t pixel_stride = 0;
+  ImageSpec spec;
+};
+
+// Scratch of one executor thread. Not thread-safe; reused from sample to sample.
+class OpContext {
+ public:
+  // A buffer that keeps its memory from call to call; `slot` < 8 is private to the calling operator's
+  // Run; two alternating `output` buffers belong to the chain runner.
+  [[nodiscard]] ScratchBuffer& scratch(int slot) { return scratch_[slot]; }
+  [[nodiscard]] ScratchBuffer& output(int which) { return output_[which]; }
+
+ private:
+  ScratchBuffer scratch_[8];
+  ScratchBuffer output_[2];
+};
+
+// The heavy half.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  // Computes `out` from `in`. On entry out->spec is what Draw said; the kernel puts the pixels into
+  // `memory` (sets out->data, strides) or may return a view of `in` (crop). Same bits on every CPU.
+  virtual Status Run(const Image& in, Params params, OpContext& context, ScratchBuffer& memory,
+                     Image* out) const = 0;
+};
+
+}  // namespace headrace::ops

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/result.h"
+#include "ops/core/chain.h"
+#include "ops/core/op.h"
+
+namespace headrace::ops {
+
+// Runs a compiled chain on samples, in one pass where operators can be fused (crop-restricted decode;
+// one table for the pointwise tail, written straight to the batch). Worker only. Immutable;
+// thread-safe: every thread brings its own OpContext.
+class ChainRunner {
+ public:
+  static Result<ChainRunner> Make(std::shared_ptr<const Chain> chain);
+
+  // Size of an encoded image from its header alone, as PIL's Image.open reports it, after
+  // convert("RGB") where the chain's decode does that. `more` is called with a wanted total length
+  // when the header reaches past `head`; it returns the longer span, or the same one at end of file.
+  // kUnsupported: a format or a variant that only PIL reads. kDataLoss: damaged.
+  static Result<ImageSpec> ReadHeader(ByteSpan head,
+                                      const std::function<ByteSpan(std::size_t)>& more);
+
+  // Encoded file -> finished sample. `params` come from Chain::Draw with the spec of this file;
+  // out.size() must be the drawn output's bytes (kInvalidArgument otherwise: the file changed).
+  // Any damage that PIL would raise on is an error here (kDataLoss), never other pixels.
+  Status Run(ByteSpan encoded, Params params, OpContext& context, MutableByteSpan out) const;
+  // The pure prefix only, as a self-describing payload for the cache (spec + packed pixels).
+  Status RunPrefix(ByteSpan encoded, OpContext& context, Bytes* payload) const;
+  // Spec of the source image that a payload was made from (what Draw needs).
+  static Result<ImageSpec> PayloadSource(ByteSpan payload);
+  // Payload of RunPrefix -> finished sample; same bits as Run.
+  Status RunFromPrefix(ByteSpan payload, Params params, OpContext& context,
+                       MutableByteSpan out) const;
+  // Pixels already in memory (array sources), dense HWC u8 of `spec` -> finished sample.
+  Status RunPixels(ByteSpan pixels, const ImageSpec& spec, Params params, OpContext& context,
+                   MutableByteSpan out) const;
+
+  [[nodiscard]] const Chain& chain() const { return *chain_; }
+
+ private:
+  struct Fused;  // tail table, decode choice
+  std::shared_ptr<const Chain> chain_;
+  std::shared_ptr<const Fused> fused_;
+  std::vector<std::shared_ptr<const Kernel>> kernels_;
+};
+
+}  // namespace headrace::ops

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "base/buffer.h"
+#include "base/result.h"
+
+namespace headrace::ops {
+
+// torch's CPU generator: MT19937 with the draws of torch.rand, uniform_, randint and randperm, bit for
+// bit (CPU capability AVX2 or AVX512: uniform_ is one fused multiply-add).
+// Source: aten/src/ATen/core/MT19937RNGEngine.h, TransformationHelper.h.
+// Value type; thread-compatible.
+class TorchGenerator {
+ public:
+  // As torch.Generator().manual_seed(seed): only the low 32 bits reach the engine.
+  explicit TorchGenerator(std::uint64_t seed = 0);
+
+  // One 32-bit output of the engine.
+  std::uint32_t Next();
+  // float32 of torch.empty(1).uniform_(low, high): fma(u24 * 2^-24, high - low, low).
+  float Uniform(float low, float high);
+  // torch.rand(1).item()
+  float Rand() { return Uniform(0.0F, 1.0F); }
+  // torch.randint(low, high, (1,)). REQUIRES: low < high.
+  std::int64_t RandInt(std::int64_t low, std::int64_t high);
+  // torch.randperm(n) on the CPU, n = out.size().
+  void RandPerm(std::span<std::int64_t> out);
+
+  [[nodiscard]] std::uint64_t seed() const { return seed_; }
+  // 32-bit outputs taken since the seed; (seed, draws) is the whole state unless SetTorchState
+  // brought in a foreign one (then draws counts from there and is not resumable by seed).
+  [[nodiscard]] std::uint64_t draws() const { return draws_; }
+  [[nodiscard]] bool resumable() const { return resumable_; }
+  // Skips n outputs. O(n), about 2 ns each.
+  void Discard(std::uint64_t n);
+
+  // The bytes of torch.get_rng_state() for this state (5056 bytes), and back.
+  [[nodiscard]] Bytes TorchState() const;
+  Status SetTorchState(ByteSpan state);
+
+ private:
+  void Refill();
+  std::array<std::uint32_t, 624> state_{};
+  std::uint32_t next_ = 624;
+  std::uint64_t seed_ = 0;
+  std::uint64_t draws_ = 0;
+  bool resumable_ = true;
+};
+
+}  // namespace headrace::ops
