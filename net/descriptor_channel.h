@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "net/reactor.h"
+#include "net/unique_fd.h"
+
+// Passes memory by descriptor between a trainer and a worker on the same host: an AF_UNIX
+// SOCK_SEQPACKET connection that stays open for the life of the session. Its hang-up is the fastest
+// sign that the other process has died, and only then may memory that it could write be reused.
+namespace headrace::net {
+
+struct DescriptorMessage {
+  enum class Kind : std::uint32_t { kArena = 1, kBlob = 2 };
+  Kind kind = Kind::kArena;
+  SessionId session;
+  BlobHash hash;            // kBlob
+  std::uint64_t bytes = 0;  // size of the memory; checked against the descriptor's real size
+};
+
+// Worker side. Reactor thread. Accepts only peers with the same uid (SO_PEERCRED) and only
+// memfds whose size is at least `bytes` and which are sealed against shrinking.
+class DescriptorListener {
+ public:
+  using OnDescriptor = std::function<void(std::uint64_t connection, const DescriptorMessage&, UniqueFd)>;
+  using OnHangup = std::function<void(std::uint64_t connection)>;
+  // kUnavailable: path in use by a live process, or too long (107 bytes).
+  static Result<std::unique_ptr<DescriptorListener>> Listen(Reactor& reactor, std::string path,
+                                                            OnDescriptor on_descriptor,
+                                                            OnHangup on_hangup);
+  virtual ~DescriptorListener() = default;
+};
+
+// Trainer side. Reactor thread.
+class DescriptorConnection {
+ public:
+  // kUnavailable: nobody listens there (another host or mount namespace: use TCP).
+  static Result<std::unique_ptr<DescriptorConnection>> Connect(Reactor& reactor,
+                                                               const std::string& path,
+                                                               std::function<void()> on_hangup);
+  virtual ~DescriptorConnection() = default;
+  virtual Status Send(const DescriptorMessage& message, int fd) = 0;
+};
+
+}  // namespace headrace::net

@@ -1,0 +1,170 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/graph.h"
+#include "base/ids.h"
+#include "base/result.h"
+
+// Control-plane messages as plain structs (FlatBuffers form: schemas/fbs/control.fbs).
+//   client -> coordinator  OpenJob, OpenSession, ConsumerHeartbeat, CloseSession, CloseJob
+//   worker -> coordinator  RegisterWorker, WorkerHeartbeat, LeaveWorker
+//   cli    -> coordinator  StatusQuery
+// Every request carries `request`, echoed in the reply. A request may be repeated: all are idempotent.
+namespace headrace::wire {
+
+// Two processes are on the same host when boot_id and uid are equal (then the arena socket is tried).
+struct HostIdentity {
+  std::string hostname;
+  std::string boot_id;  // /proc/sys/kernel/random/boot_id
+  std::uint32_t uid = 0;
+  std::int64_t pid = 0;
+  friend bool operator==(const HostIdentity&, const HostIdentity&) = default;
+};
+
+struct OpenJob {
+  std::uint64_t request = 0;
+  std::string token;  // 128 random bits in hex, made by the client: a repeat of the same job is the same job
+  std::string name;   // for people: "train.py"
+  HostIdentity host;
+  std::string version;              // client's release, "0.1.0"
+  std::int32_t wanted_workers = 0;  // 0: as many as there are
+  std::uint64_t cache_bytes = 0;    // budget on each worker; 0: no cache
+  friend bool operator==(const OpenJob&, const OpenJob&) = default;
+};
+struct JobOpened {
+  std::uint64_t request = 0;
+  Status status;
+  JobId job;
+  ConsumerId consumer;
+  std::uint32_t heartbeat_ms = 1000;
+};
+
+struct OpenSession {
+  std::uint64_t request = 0;
+  JobId job;
+  SessionId session;
+  Plan plan;
+  friend bool operator==(const OpenSession&, const OpenSession&) = default;
+};
+// How the splitter cut the plan. Nodes [0, worker_nodes) run on workers, the rest in the trainer.
+struct Split {
+  std::int32_t worker_nodes = 0;
+  std::int32_t cache_node = 0;       // the cache point is behind this many nodes; 0: encoded bytes only
+  std::vector<std::string> reasons;  // one line for each node that stays in the trainer
+  friend bool operator==(const Split&, const Split&) = default;
+};
+struct SessionOpened {
+  std::uint64_t request = 0;
+  Status status;
+  Split split;
+};
+
+struct WorkerInfo {
+  WorkerId worker;
+  std::vector<std::string> endpoints;  // ZeroMQ addresses of the data socket, best first
+  std::string arena_path;              // AF_UNIX path for descriptors; empty: none
+  HostIdentity host;
+  std::int32_t cores = 1;
+  std::string version;
+  friend bool operator==(const WorkerInfo&, const WorkerInfo&) = default;
+};
+
+// Where one loader's trainer waited since the last heartbeat.
+struct SessionLoad {
+  SessionId session;
+  std::uint64_t batches = 0;      // delivered in all
+  std::uint64_t samples = 0;      // delivered in all
+  std::uint64_t stall_ns = 0;     // blocked in next(), in all
+  std::uint64_t step_ns = 0;      // between next() calls, in all
+  std::uint64_t outstanding_bytes = 0;
+  friend bool operator==(const SessionLoad&, const SessionLoad&) = default;
+};
+struct ConsumerHeartbeat {
+  std::uint64_t request = 0;
+  JobId job;
+  ConsumerId consumer;
+  std::vector<SessionLoad> sessions;
+  std::vector<WorkerId> suspected;  // workers that this client found dead or mute
+};
+// The whole set of leases that should hold now (reconciled, not deltas).
+struct Leases {
+  std::uint64_t request = 0;
+  Status status;  // kNotFound: the coordinator does not know this job (it restarted): open it again
+  JobId job;
+  std::uint64_t generation = 0;  // grows with every change
+  std::vector<WorkerInfo> workers;
+};
+struct CloseSession {
+  JobId job;
+  SessionId session;
+};
+struct CloseJob {
+  JobId job;
+};
+
+struct RegisterWorker {
+  std::uint64_t request = 0;
+  std::string token;  // random, made at start: a repeat is the same worker
+  WorkerInfo info;    // info.worker is not set yet
+};
+struct WorkerRegistered {
+  std::uint64_t request = 0;
+  Status status;
+  WorkerId worker;
+  std::uint32_t heartbeat_ms = 1000;
+};
+struct WorkerHeartbeat {
+  std::uint64_t request = 0;
+  WorkerId worker;
+  double cpu_seconds = 0;          // of the process and its stage hosts, since its start
+  std::uint64_t resident_bytes = 0;
+  std::uint64_t cache_bytes = 0;
+  std::uint64_t cache_hits = 0;
+  std::uint64_t cache_misses = 0;
+  std::uint64_t samples = 0;       // made since its start
+  std::uint64_t queued_samples = 0;
+  std::vector<JobId> jobs;         // with an attached session
+};
+struct WorkerDirective {
+  std::uint64_t request = 0;
+  Status status;  // kNotFound: register again
+  bool drain = false;
+  std::vector<JobId> jobs;  // leases that should hold now
+};
+struct LeaveWorker {
+  WorkerId worker;
+};
+
+struct StatusQuery {
+  std::uint64_t request = 0;
+};
+struct JobStatus {
+  JobId job;
+  std::string name;
+  std::string hostname;
+  std::int64_t pid = 0;
+  std::string state;  // "running", "waiting: no worker", "lost"
+  std::int64_t opened_ms = 0;  // wall clock
+  std::vector<SessionLoad> sessions;
+  std::vector<WorkerId> workers;
+};
+struct WorkerStatus {
+  WorkerInfo info;
+  std::string state;  // "ready", "draining", "lost"
+  WorkerHeartbeat last;
+  std::int64_t silent_ms = 0;  // since its last message
+};
+struct ClusterStatus {
+  std::uint64_t request = 0;
+  Status status;
+  std::string version;
+  std::int64_t wall_ms = 0;
+  double cpu_seconds = 0;  // of the coordinator itself
+  std::vector<JobStatus> jobs;
+  std::vector<WorkerStatus> workers;
+};
+
+}  // namespace headrace::wire

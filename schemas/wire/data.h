@@ -1,0 +1,134 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/graph.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "schemas/wire/control.h"
+
+// Data-plane messages between a trainer and a worker (FlatBuffers form: schemas/fbs/data.fbs).
+namespace headrace::wire {
+
+struct Attach {
+  std::uint64_t request = 0;
+  SessionId session;
+  JobId job;
+  HostIdentity host;
+  bool use_arena = false;  // the arena of this session came through the arena socket
+  Plan plan;
+  Split split;
+  std::uint64_t cache_bytes = 0;
+};
+struct Attached {
+  std::uint64_t request = 0;
+  SessionId session;
+  Status status;
+  bool use_arena = false;              // the worker has mapped the arena and will write there
+  std::vector<BlobHash> needed_blobs;  // send these; batch requests wait until they are there
+};
+// A part of a blob. Payload frame 0 is the bytes.
+struct BlobPart {
+  SessionId session;
+  BlobHash hash;
+  std::uint64_t total_bytes = 0;
+  std::uint64_t offset = 0;
+};
+struct Detach {
+  SessionId session;
+};
+
+// Image sizes for the planner.
+struct Describe {
+  std::uint64_t request = 0;
+  SessionId session;
+  std::vector<std::int64_t> keys;
+};
+struct Described {
+  std::uint64_t request = 0;
+  SessionId session;
+  Status status;                      // of the whole request (unknown session ...)
+  std::vector<std::int32_t> heights;  // one a key, pixels; -1: this sample has no native form
+  std::vector<std::int32_t> widths;
+  std::vector<std::int32_t> channels;
+};
+
+struct BatchRequest {
+  SessionId session;
+  IterationId iteration;
+  BatchId batch;
+  std::uint32_t attempt = 0;  // echoed: tells a hedge from the first try
+  std::vector<std::int64_t> keys;
+  std::vector<std::int32_t> params;   // RngMode::kTorch: keys.size() * Chain::param_words() words
+  std::vector<std::uint64_t> seeds;   // RngMode::kSample: one a key (Chain::SampleSeed)
+  std::vector<std::int32_t> skip;     // positions that the trainer makes itself; left untouched
+  SlotId slot;
+  std::uint64_t slot_offset = 0;  // in the arena, bytes
+  std::uint64_t slot_bytes = 0;   // most bytes that the batch may take
+  // Python plans only:
+  LaneId lane;
+  std::uint64_t base_seed = 0;  // of the iteration
+  Bytes lane_state;             // pickled generator states; empty: seed the lane afresh
+};
+
+// A tensor [B, ...] in the batch, dense row-major.
+struct FieldLayout {
+  DType dtype = DType::kU8;
+  std::vector<std::int64_t> shape;
+  std::uint64_t offset = 0;  // from the slot's start, bytes; 64-aligned
+};
+struct SampleFailure {
+  std::int32_t position = 0;  // in the batch
+  Code code = Code::kUnknown;
+  std::string message;
+};
+// Thread time, summed over the batch's samples.
+struct BatchCost {
+  std::uint64_t source_ns = 0;
+  std::uint64_t compute_ns = 0;
+  std::uint64_t queue_ns = 0;  // wall time from receipt to the first sample's start
+  std::uint32_t decoded_hits = 0;
+  std::uint32_t encoded_hits = 0;
+  std::uint32_t misses = 0;
+};
+// Payload frames (only without an arena): the slot's bytes [0, used_bytes), cut into frames.
+struct BatchDone {
+  SessionId session;
+  IterationId iteration;
+  BatchId batch;
+  std::uint32_t attempt = 0;
+  // kResourceExhausted with needed_bytes > slot_bytes: ask again with a larger slot.
+  // kNotFound: the worker does not know the session: attach again.
+  Status status;
+  std::uint64_t needed_bytes = 0;
+  std::uint64_t used_bytes = 0;
+  std::vector<FieldLayout> fields;
+  std::vector<SampleFailure> failures;  // these rows are undefined
+  BatchCost cost;
+  // Python plans: pickle (protocol 5) of the collated batch; its out-of-band buffers are `buffers`
+  // (offset and size in the slot, in pickle order). Or the pickled exception wrapper.
+  Bytes pickle;
+  std::vector<std::uint64_t> buffer_offsets;
+  std::vector<std::uint64_t> buffer_sizes;
+  Bytes python_error;
+  Bytes lane_state;
+  std::string output;  // what user code printed, to be shown once by the trainer
+};
+
+// Queued requests of iterations older than this one are dropped unanswered.
+struct CancelIterations {
+  SessionId session;
+  IterationId before;
+};
+
+struct Ping {
+  std::uint64_t sequence = 0;
+};
+struct Pong {
+  std::uint64_t sequence = 0;
+};
+
+}  // namespace headrace::wire

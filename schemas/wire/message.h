@@ -1,0 +1,100 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/result.h"
+#include "schemas/wire/control.h"
+#include "schemas/wire/data.h"
+
+// One message = frame 0: the 8-byte header (magic "HRW", version u8, type u16 LE, 2 zero bytes),
+// frame 1: a FlatBuffers body with its file identifier, frames 2..: payload. Grammar: docs/wire.md.
+namespace headrace::wire {
+
+inline constexpr std::uint8_t kWireVersion = 1;
+inline constexpr std::size_t kHeaderBytes = 8;
+inline constexpr std::size_t kMaxBodyBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kMaxPayloadFrames = 1 << 16;
+
+// Values are wire values: append only.
+enum class MessageType : std::uint16_t {
+  kUnknown = 0,
+  kOpenJob = 1,
+  kJobOpened = 2,
+  kOpenSession = 3,
+  kSessionOpened = 4,
+  kConsumerHeartbeat = 5,
+  kLeases = 6,
+  kCloseSession = 7,
+  kCloseJob = 8,
+  kRegisterWorker = 20,
+  kWorkerRegistered = 21,
+  kWorkerHeartbeat = 22,
+  kWorkerDirective = 23,
+  kLeaveWorker = 24,
+  kStatusQuery = 30,
+  kClusterStatus = 31,
+  kAttach = 40,
+  kAttached = 41,
+  kBlobPart = 42,
+  kDetach = 43,
+  kDescribe = 44,
+  kDescribed = 45,
+  kBatchRequest = 46,
+  kBatchDone = 47,
+  kCancelIterations = 48,
+  kPing = 60,
+  kPong = 61,
+};
+
+// In the order of MessageType; std::monostate stands for a type of a newer peer.
+using Body = std::variant<std::monostate, OpenJob, JobOpened, OpenSession, SessionOpened,
+                          ConsumerHeartbeat, Leases, CloseSession, CloseJob, RegisterWorker,
+                          WorkerRegistered, WorkerHeartbeat, WorkerDirective, LeaveWorker,
+                          StatusQuery, ClusterStatus, Attach, Attached, BlobPart, Detach, Describe,
+                          Described, BatchRequest, BatchDone, CancelIterations, Ping, Pong>;
+
+// Encodes header and body. Cannot fail.
+struct EncodedMessage {
+  std::array<std::byte, kHeaderBytes> header;
+  Bytes body;
+};
+[[nodiscard]] EncodedMessage Encode(const Body& body);
+
+// Checks everything a peer can get wrong before anything is read: magic, version, type, size, the
+// FlatBuffers verifier, identifier, enum ranges, equal lengths of parallel vectors, negative counts.
+// kInvalidArgument: damaged or hostile. kUnsupported: version of another release (message says both
+// versions). A valid frame of an unknown type is std::monostate.
+[[nodiscard]] Result<Body> Decode(ByteSpan header, ByteSpan body);
+
+// A plan alone, for hashing and files.
+[[nodiscard]] Bytes EncodePlan(const Plan& plan);
+[[nodiscard]] Result<Plan> DecodePlan(ByteSpan bytes);
+
+// The file table blob: paths under a common root, one int64 label each.
+struct FileTable {
+  std::string root;  // absolute directory; entries that are absolute themselves ignore it
+  std::vector<std::string> paths;
+  std::vector<std::int64_t> labels;
+};
+[[nodiscard]] Bytes EncodeFileTable(const FileTable& table);
+// A verified view that does not copy: reads path i in O(1). The bytes must outlive it.
+class FileTableView {
+ public:
+  static Result<FileTableView> Open(ByteSpan bytes);
+  [[nodiscard]] std::int64_t size() const;
+  // REQUIRES: 0 <= row < size().
+  [[nodiscard]] std::string Path(std::int64_t row) const;
+  [[nodiscard]] std::int64_t Label(std::int64_t row) const;
+
+ private:
+  const void* table_ = nullptr;  // a verified flatbuffers root inside the bytes
+};
+
+}  // namespace headrace::wire

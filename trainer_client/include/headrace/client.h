@@ -1,0 +1,182 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/graph.h"
+#include "base/result.h"
+
+// The trainer's side of Headrace, and the only public C++ header (with base/graph.h, base/result.h).
+//
+//   Client   one a process: connection to a coordinator, or a private one with local workers.
+//   Session  one a loader: sends numbered index batches, delivers finished ones in order.
+//   Batch    memory that a worker wrote; a slot of the arena that is free again when it dies.
+namespace headrace {
+
+struct ClientOptions {
+  // "tcp://host:port" or "ipc:///path". Empty: start a private coordinator and local workers, which
+  // end with this process however it ends.
+  std::string coordinator;
+  std::string binary;           // path of the headrace program, for the private coordinator
+  std::int32_t workers = 1;     // local worker processes (embedded) or workers wanted (0: all)
+  std::int32_t threads = 0;     // compute threads of all local workers together; 0: usable CPUs
+  std::uint64_t cache_bytes = 0;  // memory cache, all local workers together
+  std::string job_name;
+  std::chrono::milliseconds connect_timeout{10'000};
+};
+
+struct SessionOptions {
+  // Most batches that are submitted and not yet delivered (prefetch_factor * num_workers).
+  std::int64_t max_outstanding = 4;
+  bool in_order = true;
+  // Bytes that the first slots get; they grow when a batch needs more.
+  std::uint64_t slot_bytes_hint = 1 << 20;
+  // Most bytes of the arena; kResourceExhausted beyond it.
+  std::uint64_t max_arena_bytes = std::uint64_t{16} << 30;
+};
+
+// A tensor [B, ...] in a batch; dense row-major, writable, 64-byte aligned.
+struct BatchField {
+  DType dtype = DType::kU8;
+  std::vector<std::int64_t> shape;
+  std::span<std::byte> data;
+};
+
+// A sample that no worker could make natively, to be made by the caller.
+struct MissingSample {
+  std::int32_t position = 0;  // in the batch
+  std::int64_t key = 0;
+  Code code = Code::kUnknown;
+  std::string message;
+  // RngMode::kTorch: bytes of torch.get_rng_state() just before this sample.
+  Bytes torch_state;
+  std::uint64_t seed = 0;  // RngMode::kSample
+};
+
+enum class Transport : std::uint8_t { kShm = 0, kTcp = 1 };
+
+// One delivered batch. Movable; its memory is valid until it and every copy of `hold` are gone.
+// Thread-compatible; may outlive the Session and be destroyed on any thread.
+struct Batch {
+  std::int64_t batch = 0;
+  std::vector<BatchField> fields;      // native plans
+  std::vector<MissingSample> missing;  // rows of `fields` that the caller must fill
+  std::shared_ptr<void> hold;
+  // True when few slots are free: the caller should copy the data out and drop `hold`, so that a
+  // program that keeps its tensors never holds up the loader.
+  bool copy_advised = false;
+  // Python plans.
+  Bytes pickle;
+  std::vector<std::span<std::byte>> buffers;
+  Bytes python_error;
+  std::string output;
+  // Where it came from.
+  std::int64_t worker = -1;
+  Transport transport = Transport::kShm;
+  std::uint64_t bytes = 0;
+};
+
+// The planner came to a sample whose size no worker can read (RngMode::kTorch). The caller makes the
+// sample from `torch_state` and calls Session::ResolveSample; it is then `missing` in its batch.
+struct SampleNeeded {
+  std::int64_t batch = 0;
+  std::int32_t position = 0;
+  std::int64_t key = 0;
+  Bytes torch_state;
+};
+
+struct Event {
+  std::optional<Batch> batch;
+  std::optional<SampleNeeded> sample;
+};
+
+struct IterationOptions {
+  std::uint64_t base_seed = 0;
+  // persistent_workers: lanes go on with the generators of the iteration before.
+  bool continue_lanes = false;
+  // Resume: number of the first batch, and for each lane the generator outputs already used.
+  std::int64_t first_batch = 0;
+  std::vector<std::uint64_t> lane_draws;
+};
+
+struct SessionStats {
+  std::uint64_t batches = 0, samples = 0, iterations = 0;
+  std::uint64_t stall_ns = 0;  // blocked in Next
+  std::uint64_t step_ns = 0;   // between Next calls of one iteration
+  std::uint64_t shm_bytes = 0, tcp_bytes = 0;
+  std::uint64_t decoded_hits = 0, encoded_hits = 0, misses = 0;
+  std::uint64_t hedged = 0, rerequested = 0, missing_samples = 0;
+  std::map<std::int64_t, std::uint64_t> samples_by_worker;
+  std::uint64_t arena_bytes = 0, arena_slots = 0;
+  double wait_source_s = 0, wait_compute_s = 0, wait_queue_s = 0;  // workers' thread time by kind
+};
+
+class SessionImpl;
+// Thread rule: one thread at a time (the trainer's); Interrupt from any thread or signal handler's
+// follow-up. After fork() in the child every call returns kUnavailable and nothing hangs.
+class Session {
+ public:
+  explicit Session(std::unique_ptr<SessionImpl> impl);
+  ~Session();  // cancels what is outstanding; frees leases and memory at once
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+
+  // Starts an iteration (an epoch); what is left of the one before is cancelled and its slots freed
+  // once no worker can still write to them.
+  Status Begin(const IterationOptions& options);
+  // Gives the next index batch its number. REQUIRES: outstanding() < max_outstanding.
+  Result<std::int64_t> Submit(std::span<const std::int64_t> keys);
+  // Waits up to `timeout` for the next batch in order (or any, with in_order = false), or for a
+  // sample that the caller must make first. kDeadlineExceeded: nothing yet, call again.
+  // kUnavailable: no worker left and none can be started (message says what to do).
+  Result<Event> Next(std::chrono::milliseconds timeout);
+  // `state_after`: torch's generator state after the sample. `failed`: it raised, so the stock
+  // loader would have made nothing after it in this batch; the lane goes on from `state_after`.
+  Status ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after, bool failed);
+  // A missing sample raised while it was made: replans the lane behind `batch` from `state_after`.
+  Status ReplanLane(std::int64_t batch, ByteSpan state_after);
+  // Generator outputs used by each lane up to the last *delivered* batch: state_dict().
+  // kUnsupported when a lane's state did not come from draws alone (after ResolveSample).
+  [[nodiscard]] Result<std::vector<std::uint64_t>> LaneDraws() const;
+
+  [[nodiscard]] std::int64_t outstanding() const;
+  [[nodiscard]] SessionStats Stats() const;
+  // What the coordinator decided, for `explain` and the report.
+  [[nodiscard]] const std::vector<std::string>& SplitReasons() const;
+  void Interrupt();
+
+ private:
+  std::unique_ptr<SessionImpl> impl_;
+};
+
+class ClientImpl;
+// Thread-safe.
+class Client {
+ public:
+  // kUnavailable: no coordinator there (message names the address and the remedy).
+  static Result<std::shared_ptr<Client>> Open(const ClientOptions& options);
+  ~Client();
+
+  // `blobs`: content of every BlobHash in the plan; kept alive by the session. `torch_exp` goes into
+  // plan.constants like any blob. kUnsupported: the plan has no native form (message says which node).
+  Result<std::unique_ptr<Session>> OpenSession(
+      Plan plan, std::map<BlobHash, std::shared_ptr<const Bytes>> blobs,
+      const SessionOptions& options);
+  // CPU seconds of this job's private coordinator and workers, ended ones included (embedded only).
+  [[nodiscard]] double ServiceCpuSeconds() const;
+  [[nodiscard]] std::string coordinator_endpoint() const;
+  void Close();
+
+ private:
+  explicit Client(std::unique_ptr<ClientImpl> impl);
+  std::unique_ptr<ClientImpl> impl_;
+};
+
+}  // namespace headrace
