@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace headrace::dataworker {
+
+struct WorkerOptions {
+  std::string coordinator;  // "tcp://host:port" or "ipc:///path"; required
+  // Address of the data socket: "tcp://0.0.0.0:0", "ipc:///dir/x.sock". Empty: an ipc socket in
+  // `directory` for an ipc coordinator, else "tcp://0.0.0.0:0".
+  std::string listen;
+  // For TCP: the host name or address that trainers use for this worker. Empty: the host's name.
+  std::string advertise;
+  // Private directory of the ipc and arena sockets. Empty: $XDG_RUNTIME_DIR/headrace, or
+  // /tmp/headrace-<uid>; made with mode 0700 when missing.
+  std::string directory;
+  std::int32_t threads = 0;       // compute threads; 0: usable CPUs
+  std::uint64_t cache_bytes = 0;  // most bytes of the memory cache, all jobs together
+  std::int64_t parent_pid = 0;    // end at once when this process dies; 0: nobody's child
+};
+
+// Runs a data worker on the calling thread until SIGTERM or SIGINT (finishes what was asked, tells the
+// coordinator, then returns 0), until the coordinator drains it, or until the parent dies. Non-zero
+// exit code, with one line on stderr that names the cause, when it cannot start.
+int WorkerMain(const WorkerOptions& options);
+
+}  // namespace headrace::dataworker
