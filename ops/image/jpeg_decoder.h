@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/buffer.h"
+#include "base/result.h"
+#include "ops/core/op.h"
+
+namespace headrace::ops {
+
+struct JpegHeader {
+  std::int64_t width = 0;   // pixels
+  std::int64_t height = 0;  // pixels
+  int components = 0;       // 1 gray, 3 YCbCr or RGB, 4 CMYK or YCCK
+  bool progressive = false;
+};
+
+// Bytes of a decoded pixel.
+enum class PixelFormat : std::uint8_t {
+  kRgb = 3,   // packed
+  kRgbx = 4,  // the fourth byte is undefined; what the resize kernels like best
+};
+
+// Decodes JPEG files to the bits of PIL's Image.open(file).convert("RGB"): accurate integer DCT,
+// fancy upsampling, EXIF orientation ignored, CMYK converted by PIL's formula.
+//
+// A file is decoded only when PIL is known to accept it and to produce the same pixels; otherwise
+// the answer is
+//   kDataLoss     the data ends too early or libjpeg calls it damaged
+//   kUnsupported  PIL has to decide: a coding, a marker or a kind of damage without native form, or
+//                 an image above PIL's size limit
+// so a caller that hands both to PIL always sees PIL's own result.
+//
+// Not thread-safe: one decoder per executor thread, reused from file to file (it keeps libjpeg's
+// state and memory pools). Safe on hostile input.
+class JpegDecoder {
+ public:
+  JpegDecoder();
+  ~JpegDecoder();
+  JpegDecoder(const JpegDecoder&) = delete;
+  JpegDecoder& operator=(const JpegDecoder&) = delete;
+
+  // Checks everything up to the first scan, as PIL's open does.
+  Result<JpegHeader> ReadHeader(ByteSpan file);
+
+  // Decodes `window` (the whole image when absent) into `memory`; out->data is the window's first
+  // pixel, out->spec its size with 3 channels, out->pixel_stride that of `format`. Only what the
+  // window needs is decoded. kInvalidArgument: the window is empty or not inside the image.
+  Status DecodeRgb(ByteSpan file, const std::optional<Window>& window, PixelFormat format,
+                   ScratchBuffer& memory, Image* out);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace headrace::ops
