@@ -13,6 +13,8 @@
 //   worker -> coordinator  RegisterWorker, WorkerHeartbeat, LeaveWorker
 //   cli    -> coordinator  StatusQuery
 // Every request carries `request`, echoed in the reply. A request may be repeated: all are idempotent.
+// Leases and WorkerDirective also come unasked, with request 0, as soon as a lease changes. Both hold
+// whole sets; for Leases of one JobId the highest generation is the truth.
 namespace headrace::wire {
 
 // Two processes are on the same host when boot_id and uid are equal (then the arena socket is tried).
@@ -162,7 +164,8 @@ struct ClusterStatus {
   Status status;
   std::string version;
   std::int64_t wall_ms = 0;
-  double cpu_seconds = 0;  // of the coordinator itself
+  double cpu_seconds = 0;        // of the coordinator itself
+  double ended_cpu_seconds = 0;  // of workers that are gone and not listed below any more
   std::vector<JobStatus> jobs;
   std::vector<WorkerStatus> workers;
 };
