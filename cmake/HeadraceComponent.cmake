@@ -19,6 +19,17 @@ function(headrace_test NAME)
   set_tests_properties(${NAME} PROPERTIES TIMEOUT 120)
 endfunction()
 
+# A Google Benchmark program in <build>/bin, where bench/run.sh finds it by its name *_bench.
+function(headrace_bench NAME)
+  cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
+  if(NOT HEADRACE_BENCH)
+    return()
+  endif()
+  add_executable(${NAME} ${A_SOURCES})
+  target_link_libraries(${NAME} PRIVATE headrace_compile ${A_DEPS} benchmark::benchmark)
+  set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+endfunction()
+
 function(headrace_library NAME)
   cmake_parse_arguments(A "" "" "SOURCES;DEPS;PRIVATE_DEPS;TESTS" ${ARGN})
   add_library(headrace_${NAME} STATIC ${A_SOURCES})

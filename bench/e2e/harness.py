@@ -1,0 +1,115 @@
+"""Runs the loader program with and without Headrace, in alternation, and writes reports."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pathlib
+import platform
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = ROOT / "bench" / "e2e" / "loader_program.py"
+PHOTOS = ROOT / "build" / "demo" / "photos" / "train"
+REPORTS = ROOT / "bench" / "report"
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """One way to run the program: `headrace` is None for the stock loader, else the options of run."""
+
+    name: str
+    headrace: list[str] | None
+    cpus: str | None = None  # for taskset; None: not pinned
+
+
+def run(variant: Variant, program_args: list[str]) -> dict:
+    """Runs the program once; returns its JSON, with Headrace's report under "report"."""
+    command = [sys.executable, str(PROGRAM), *program_args]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder) / "report.json"
+        if variant.headrace is None:
+            environment["HEADRACE"] = "off"
+        else:
+            binary = pathlib.Path(sys.executable).with_name("headrace")
+            command = [str(binary), "run", "--report", str(report), *variant.headrace, *command]
+        if variant.cpus is not None:
+            command = ["taskset", "-c", variant.cpus, *command]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise SystemExit(f"{shlex.join(command)} failed:\n{done.stderr}")
+        result = json.loads(done.stdout.strip().splitlines()[-1])
+        if report.exists():
+            result["report"] = json.loads(report.read_text())
+        return result
+
+
+def alternate(a: Variant, b: Variant, program_args: list[str], pairs: int) -> list[tuple[dict, dict]]:
+    """A B A B ...: `pairs` results of each, with progress on stderr."""
+    results = []
+    for pair in range(pairs):
+        print(f"  pair {pair + 1} of {pairs}", file=sys.stderr, flush=True)
+        results.append((run(a, program_args), run(b, program_args)))
+    return results
+
+
+def spread(values: list[float]) -> dict:
+    """Median, least and greatest."""
+    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
+
+
+def show(values: dict, digits: int = 2) -> str:
+    """ "3.21 [3.10, 3.30]" """
+    return f"{values['median']:.{digits}f} [{values['min']:.{digits}f}, {values['max']:.{digits}f}]"
+
+
+def machine() -> dict:
+    """What the numbers depend on."""
+    model = "unknown"
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            model = line.split(":", 1)[1].strip()
+            break
+    versions = {}
+    for package in ("torch", "torchvision", "PIL", "numpy"):
+        versions[package] = __import__(package).__version__
+    return {
+        "cpu": model,
+        "cpus": os.cpu_count(),
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+        **versions,
+    }
+
+
+def describe_photos(folder: pathlib.Path) -> dict:
+    """Number and mean size of the files under `folder`."""
+    sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
+    if not sizes:
+        raise SystemExit(f"no photographs under {folder}: run ./dev demo first, or give --data")
+    return {"files": len(sizes), "mean_kb": sum(sizes) / len(sizes) / 1e3}
+
+
+def write_report(name: str, title: str, rows: list[tuple[str, str]], data: dict) -> None:
+    """bench/report/NAME.{md,json}: a table for people and everything that was measured."""
+    command = "`.venv/bin/python " + shlex.join([os.path.relpath(sys.argv[0], ROOT), *sys.argv[1:]]) + "`"
+    about = machine()
+    lines = [f"# {title}", "", f"Command: {command}", ""]
+    lines += [f"Machine: {about['cpu']}, {about['cpus']} CPUs; Python {about['python']}, "
+              f"torch {about['torch']}, torchvision {about['torchvision']}, Pillow {about['PIL']}.", ""]
+    if "photos" in data:
+        photos = data["photos"]
+        lines += [f"Data: {photos['files']} photographs, {photos['mean_kb']:.0f} kB on average.", ""]
+    lines += ["Median [least, greatest] over the pairs of one alternating run.", ""]
+    lines += ["| figure | value |", "|---|---|"]
+    lines += [f"| {label} | {value} |" for label, value in rows]
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    (REPORTS / f"{name}.md").write_text("\n".join(lines) + "\n")
+    (REPORTS / f"{name}.json").write_text(json.dumps({"machine": about, **data}, indent=1) + "\n")
+    print("\n".join(lines))

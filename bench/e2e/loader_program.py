@@ -1,0 +1,118 @@
+"""A plain PyTorch program that only loads data: the ImageNet training pipeline without a model.
+
+Prints one JSON line: per epoch the wall seconds from iter() to the last batch and the samples, the
+process's own CPU seconds, optionally the time each next() took, and optionally a checksum a batch.
+"""
+
+import argparse
+import json
+import resource
+import time
+import zlib
+
+import torch
+from torch.utils.data import DataLoader
+from torchvision import transforms as T
+from torchvision.datasets import ImageFolder
+
+
+def make_loader(args: argparse.Namespace) -> DataLoader:
+    """ImageFolder with the usual training transforms: float32 [B, 3, 224, 224] and int64 [B]."""
+    transform = T.Compose(
+        [
+            T.RandomResizedCrop(args.size),
+            T.RandomHorizontalFlip(),
+            T.ToTensor(),
+            T.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
+        ]
+    )
+    generator = torch.Generator()
+    generator.manual_seed(args.seed)
+    return DataLoader(
+        ImageFolder(args.data, transform),
+        batch_size=args.batch_size,
+        shuffle=True,
+        num_workers=args.num_workers,
+        prefetch_factor=args.prefetch if args.num_workers else None,
+        persistent_workers=args.persistent,
+        generator=generator,
+    )
+
+
+def run_epoch(loader: DataLoader, args: argparse.Namespace) -> dict:
+    next_seconds, sums = [], []
+    samples = 0
+    cpu = time.process_time()
+    start = time.perf_counter()
+    batches = iter(loader)
+    first = None
+    while True:
+        called = time.perf_counter()
+        try:
+            images, labels = next(batches)
+        except StopIteration:
+            break
+        done = time.perf_counter()
+        next_seconds.append(done - called)
+        first = first if first is not None else done - start
+        samples += len(labels)
+        if args.sums:
+            sums.append(zlib.crc32(labels.numpy().tobytes(), zlib.crc32(images.numpy())))
+        if args.step_ms:
+            time.sleep(args.step_ms / 1e3)
+        if args.max_batches and len(next_seconds) >= args.max_batches:
+            break
+    wall = time.perf_counter() - start
+    result = {
+        "wall_s": wall,
+        "first_batch_s": first,
+        "samples": samples,
+        "batches": len(next_seconds),
+        "process_cpu_s": time.process_time() - cpu,
+    }
+    if args.next_times:
+        result["next_s"] = next_seconds
+    if args.sums:
+        result["sums"] = sums
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data")
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--num-workers", type=int, default=1)
+    parser.add_argument("--prefetch", type=int, default=2)
+    parser.add_argument("--persistent", action="store_true")
+    parser.add_argument("--size", type=int, default=224)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--step-ms", type=float, default=0.0, help="sleep after each batch")
+    parser.add_argument("--max-batches", type=int, default=0, help="of each epoch; 0: all")
+    parser.add_argument("--next-times", action="store_true")
+    parser.add_argument("--sums", action="store_true")
+    parser.add_argument("--hold-s", type=float, default=0.0, help="stay alive and idle at the end")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+
+    made = time.perf_counter()
+    loader = make_loader(args)
+    epochs = [run_epoch(loader, args) for _ in range(args.epochs)]
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(
+        json.dumps(
+            {
+                "epochs": epochs,
+                "since_made_s": time.perf_counter() - made,
+                "own_cpu_s": own.ru_utime + own.ru_stime,
+                "children_cpu_s": children.ru_utime + children.ru_stime,
+            }
+        ),
+        flush=True,
+    )
+    time.sleep(args.hold_s)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# All benchmarks, as `./dev bench` runs them. Writes bench/report/. Takes about 15 minutes on 2 cores.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python=.venv/bin/python
+build=build/bench
+
+for program in "$build"/bin/*_bench; do
+  [ -x "$program" ] || continue
+  name=$(basename "$program")
+  echo "== $name"
+  "$program" --benchmark_repetitions=5 --benchmark_report_aggregates_only=true \
+    --benchmark_enable_random_interleaving=true \
+    --benchmark_out="bench/report/$name.json" --benchmark_out_format=json
+done
+for script in throughput trainer_cost lifecycle; do
+  echo "== $script"
+  "$python" "bench/e2e/$script.py" "$@"
+done
