@@ -118,7 +118,9 @@ struct BatchDone {
   std::string output;  // what user code printed, to be shown once by the trainer
 };
 
-// Queued requests of iterations older than this one are dropped unanswered.
+// Queued requests of iterations older than this one are not made but answered at once with kCancelled:
+// every request gets exactly one answer while its connection lives, so that the trainer knows when
+// the worker is done with a slot.
 struct CancelIterations {
   SessionId session;
   IterationId before;

@@ -62,6 +62,12 @@ struct MissingSample {
 
 enum class Transport : std::uint8_t { kShm = 0, kTcp = 1 };
 
+// Content of a BlobHash of the plan; not copied. `owner` keeps `data` valid.
+struct Blob {
+  ByteSpan data;
+  std::shared_ptr<const void> owner;
+};
+
 // One delivered batch. Movable; its memory is valid until it and every copy of `hold` are gone.
 // Thread-compatible; may outlive the Session and be destroyed on any thread.
 struct Batch {
@@ -131,6 +137,9 @@ class Session {
   // Starts an iteration (an epoch); what is left of the one before is cancelled and its slots freed
   // once no worker can still write to them.
   Status Begin(const IterationOptions& options);
+  // Resume in RngMode::kSample: keys of the batches before first_batch, in any pieces, so that the
+  // occurrence of a key that comes again is counted on. Nothing to do in other modes.
+  Status Skip(std::span<const std::int64_t> keys);
   // Gives the next index batch its number. REQUIRES: outstanding() < max_outstanding.
   Result<std::int64_t> Submit(std::span<const std::int64_t> keys);
   // Waits up to `timeout` for the next batch in order (or any, with in_order = false), or for a
@@ -166,9 +175,8 @@ class Client {
 
   // `blobs`: content of every BlobHash in the plan; kept alive by the session. `torch_exp` goes into
   // plan.constants like any blob. kUnsupported: the plan has no native form (message says which node).
-  Result<std::unique_ptr<Session>> OpenSession(
-      Plan plan, std::map<BlobHash, std::shared_ptr<const Bytes>> blobs,
-      const SessionOptions& options);
+  Result<std::unique_ptr<Session>> OpenSession(Plan plan, std::map<BlobHash, Blob> blobs,
+                                               const SessionOptions& options);
   // CPU seconds of this job's private coordinator and workers, ended ones included (embedded only).
   [[nodiscard]] double ServiceCpuSeconds() const;
   [[nodiscard]] std::string coordinator_endpoint() const;

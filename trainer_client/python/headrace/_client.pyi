@@ -1,0 +1,194 @@
+"""The C++ client (trainer_client/) for Python. Private: the public surface is the package itself."""
+
+from collections.abc import Buffer, Callable, Sequence
+from typing import Any, final
+
+# Wire values of headrace::Code -> the class raised for it.
+class HeadraceError(Exception):
+    code: str  # "NotFound", "Unavailable", ...
+
+class InvalidArgumentError(HeadraceError, ValueError): ...
+class NotFoundError(HeadraceError, FileNotFoundError): ...
+class UnavailableError(HeadraceError, ConnectionError): ...
+class DeadlineExceededError(HeadraceError, TimeoutError): ...
+class CancelledError(HeadraceError): ...
+class DataLossError(HeadraceError, OSError): ...
+class ResourceExhaustedError(HeadraceError, MemoryError): ...
+class InfeasibleError(HeadraceError, ValueError): ...
+class InternalError(HeadraceError, RuntimeError): ...
+class UnsupportedError(HeadraceError, NotImplementedError): ...
+
+__version__: str
+
+@final
+class Blob:
+    """Content that a plan refers to by its hash: any contiguous buffer, not copied, kept alive."""
+
+    def __init__(self, data: Buffer) -> None: ...
+    @property
+    def hash(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+def encode_file_table(root: str, paths: Sequence[str], labels: Sequence[int] | Buffer) -> Blob:
+    """`paths` relative to `root` or absolute; `labels` one int64 each (a list or an int64 buffer)."""
+
+def build_torch_exp(exp: Callable[[Buffer], Buffer], lo: float, hi: float) -> Blob:
+    """Table of the float32 inputs in [lo, hi] where the caller's exp differs from the correctly
+    rounded one. `exp` gets a float32 buffer and returns one of the same size."""
+
+def check_plan(plan: dict[str, Any]) -> None:
+    """Raises UnsupportedError (naming the node) if the plan's chain has no native form."""
+
+@final
+class Field:
+    """One tensor [B, ...] of a batch, or one out-of-band buffer (dtype "uint8", one dimension).
+
+    A writable one-dimensional byte buffer: torch.frombuffer(field, dtype=...).view(field.shape) is
+    that memory, and keeps it until the tensor dies."""
+
+    @property
+    def dtype(self) -> str: ...  # "uint8", "float32", "bool", "bfloat16", ... (torch's names)
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def nbytes(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+@final
+class MissingSample:
+    """A row that no worker could make natively: the caller makes it."""
+
+    @property
+    def position(self) -> int: ...
+    @property
+    def key(self) -> int: ...
+    @property
+    def code(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def torch_state(self) -> bytes: ...  # torch.get_rng_state() before the sample; rng "torch" only
+    @property
+    def seed(self) -> int: ...  # rng "sample" only
+
+@final
+class Batch:
+    @property
+    def batch(self) -> int: ...
+    # In the plan's order. Empty when no row could be made natively: then every row is missing.
+    @property
+    def fields(self) -> tuple[Field, ...]: ...
+    @property
+    def missing(self) -> tuple[MissingSample, ...]: ...  # by position
+    # True: copy the data out and drop the Field objects, few slots are left.
+    @property
+    def copy_advised(self) -> bool: ...
+    # Python plans: pickle (protocol 5) of the collated batch with out-of-band `buffers`, or the
+    # pickled exception wrapper.
+    @property
+    def pickle(self) -> bytes: ...
+    @property
+    def buffers(self) -> tuple[Field, ...]: ...
+    @property
+    def python_error(self) -> bytes: ...
+    @property
+    def output(self) -> str: ...
+    @property
+    def worker(self) -> int: ...
+    @property
+    def transport(self) -> str: ...  # "shm" or "tcp"
+    @property
+    def nbytes(self) -> int: ...
+
+@final
+class SampleNeeded:
+    """The planner needs torch's state behind a sample whose size no worker can read: make it from
+    `torch_state` and call Session.resolve_sample. Its row is then `missing` in its batch."""
+
+    @property
+    def batch(self) -> int: ...
+    @property
+    def position(self) -> int: ...
+    @property
+    def key(self) -> int: ...
+    @property
+    def torch_state(self) -> bytes: ...
+
+@final
+class Session:
+    def begin(
+        self,
+        *,
+        base_seed: int,
+        continue_lanes: bool = False,
+        first_batch: int = 0,
+        lane_draws: Sequence[int] = (),
+    ) -> None: ...
+    def skip(self, keys: Sequence[int] | Buffer) -> None:
+        """Resume: keys of the batches before first_batch, so that rng "sample" counts them."""
+    def submit(self, keys: Sequence[int] | Buffer) -> int:
+        """Number of the batch. ValueError when outstanding == max_outstanding."""
+    def next(self, timeout: float) -> Batch | SampleNeeded | None:
+        """None: nothing yet after `timeout` seconds. Releases the GIL; Ctrl-C works."""
+    def resolve_sample(
+        self, batch: int, position: int, state_after: Buffer, failed: bool = False
+    ) -> None: ...
+    def replan_lane(self, batch: int, state_after: Buffer) -> None: ...
+    def lane_draws(self) -> list[int]:
+        """UnsupportedError when a lane's state did not come from draws alone."""
+    @property
+    def outstanding(self) -> int: ...
+    @property
+    def max_outstanding(self) -> int: ...
+    def stats(self) -> dict[str, Any]:
+        """Fields of headrace::SessionStats by name."""
+    @property
+    def split_reasons(self) -> list[str]: ...
+    def interrupt(self) -> None: ...
+    def close(self) -> None: ...
+
+@final
+class Client:
+    def __init__(
+        self,
+        *,
+        coordinator: str = "",
+        binary: str = "",
+        workers: int = 1,
+        threads: int = 0,
+        cache_bytes: int = 0,
+        job_name: str = "",
+        connect_timeout: float = 10.0,
+    ) -> None: ...
+    def open_session(
+        self,
+        plan: dict[str, Any],
+        *,
+        max_outstanding: int,
+        in_order: bool = True,
+        slot_bytes_hint: int = 1 << 20,
+        max_arena_bytes: int = 16 << 30,
+    ) -> Session:
+        """`plan` has the fields of headrace::Plan (base/graph.h); blobs stand in it as Blob objects:
+
+        {"name": str,
+         "leaves": [{"kind": "files", "rows": int, "table": Blob} |
+                    {"kind": "arrays", "rows": int,
+                     "arrays": [{"blob": Blob, "dtype": "uint8", "row_shape": [32, 32, 3]}]}],
+         "row_map": Blob | None,                  # int64[]
+         "chain": [{"op": str, "args": {str: int | float | str | bytes | list[int] | list[float]},
+                    "purity": "pure" | "random" | "stateful", "form": "native" | "python",
+                    "label": str, "reason": str}],
+         "fields": [{"kind": "chain" | "array", "index": int}],
+         "rng": "none" | "torch" | "sample", "lanes": int,
+         "libraries": {"pillow": str, "torch": str, "torchvision": str, "cpu_capability": str},
+         "constants": {str: Blob},
+         "python": None | {"bundle": Blob, "executable": str, "version": str, "sys_path": [str],
+                           "working_directory": str, "packages": {str: str}}}
+        Keys may be left out where the C++ struct has a default; an unknown key is a ValueError."""
+    def service_cpu_seconds(self) -> float: ...
+    @property
+    def coordinator_endpoint(self) -> str: ...
+    def close(self) -> None: ...
