@@ -42,6 +42,7 @@ struct JobOpened {
   JobId job;
   ConsumerId consumer;
   std::uint32_t heartbeat_ms = 1000;
+  friend bool operator==(const JobOpened&, const JobOpened&) = default;
 };
 
 struct OpenSession {
@@ -62,6 +63,7 @@ struct SessionOpened {
   std::uint64_t request = 0;
   Status status;
   Split split;
+  friend bool operator==(const SessionOpened&, const SessionOpened&) = default;
 };
 
 struct WorkerInfo {
@@ -90,6 +92,7 @@ struct ConsumerHeartbeat {
   ConsumerId consumer;
   std::vector<SessionLoad> sessions;
   std::vector<WorkerId> suspected;  // workers that this client found dead or mute
+  friend bool operator==(const ConsumerHeartbeat&, const ConsumerHeartbeat&) = default;
 };
 // The whole set of leases that should hold now (reconciled, not deltas).
 struct Leases {
@@ -98,25 +101,30 @@ struct Leases {
   JobId job;
   std::uint64_t generation = 0;  // grows with every change
   std::vector<WorkerInfo> workers;
+  friend bool operator==(const Leases&, const Leases&) = default;
 };
 struct CloseSession {
   JobId job;
   SessionId session;
+  friend bool operator==(const CloseSession&, const CloseSession&) = default;
 };
 struct CloseJob {
   JobId job;
+  friend bool operator==(const CloseJob&, const CloseJob&) = default;
 };
 
 struct RegisterWorker {
   std::uint64_t request = 0;
   std::string token;  // random, made at start: a repeat is the same worker
   WorkerInfo info;    // info.worker is not set yet
+  friend bool operator==(const RegisterWorker&, const RegisterWorker&) = default;
 };
 struct WorkerRegistered {
   std::uint64_t request = 0;
   Status status;
   WorkerId worker;
   std::uint32_t heartbeat_ms = 1000;
+  friend bool operator==(const WorkerRegistered&, const WorkerRegistered&) = default;
 };
 struct WorkerHeartbeat {
   std::uint64_t request = 0;
@@ -129,19 +137,23 @@ struct WorkerHeartbeat {
   std::uint64_t samples = 0;       // made since its start
   std::uint64_t queued_samples = 0;
   std::vector<JobId> jobs;         // with an attached session
+  friend bool operator==(const WorkerHeartbeat&, const WorkerHeartbeat&) = default;
 };
 struct WorkerDirective {
   std::uint64_t request = 0;
   Status status;  // kNotFound: register again
   bool drain = false;
   std::vector<JobId> jobs;  // leases that should hold now
+  friend bool operator==(const WorkerDirective&, const WorkerDirective&) = default;
 };
 struct LeaveWorker {
   WorkerId worker;
+  friend bool operator==(const LeaveWorker&, const LeaveWorker&) = default;
 };
 
 struct StatusQuery {
   std::uint64_t request = 0;
+  friend bool operator==(const StatusQuery&, const StatusQuery&) = default;
 };
 struct JobStatus {
   JobId job;
@@ -152,12 +164,14 @@ struct JobStatus {
   std::int64_t opened_ms = 0;  // wall clock
   std::vector<SessionLoad> sessions;
   std::vector<WorkerId> workers;
+  friend bool operator==(const JobStatus&, const JobStatus&) = default;
 };
 struct WorkerStatus {
   WorkerInfo info;
   std::string state;  // "ready", "draining", "lost"
   WorkerHeartbeat last;
   std::int64_t silent_ms = 0;  // since its last message
+  friend bool operator==(const WorkerStatus&, const WorkerStatus&) = default;
 };
 struct ClusterStatus {
   std::uint64_t request = 0;
@@ -168,6 +182,7 @@ struct ClusterStatus {
   double ended_cpu_seconds = 0;  // of workers that are gone and not listed below any more
   std::vector<JobStatus> jobs;
   std::vector<WorkerStatus> workers;
+  friend bool operator==(const ClusterStatus&, const ClusterStatus&) = default;
 };
 
 }  // namespace headrace::wire

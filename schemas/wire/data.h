@@ -22,6 +22,7 @@ struct Attach {
   Plan plan;
   Split split;
   std::uint64_t cache_bytes = 0;
+  friend bool operator==(const Attach&, const Attach&) = default;
 };
 struct Attached {
   std::uint64_t request = 0;
@@ -29,6 +30,7 @@ struct Attached {
   Status status;
   bool use_arena = false;              // the worker has mapped the arena and will write there
   std::vector<BlobHash> needed_blobs;  // send these; batch requests wait until they are there
+  friend bool operator==(const Attached&, const Attached&) = default;
 };
 // A part of a blob. Payload frame 0 is the bytes.
 struct BlobPart {
@@ -36,9 +38,11 @@ struct BlobPart {
   BlobHash hash;
   std::uint64_t total_bytes = 0;
   std::uint64_t offset = 0;
+  friend bool operator==(const BlobPart&, const BlobPart&) = default;
 };
 struct Detach {
   SessionId session;
+  friend bool operator==(const Detach&, const Detach&) = default;
 };
 
 // Image sizes for the planner.
@@ -46,6 +50,7 @@ struct Describe {
   std::uint64_t request = 0;
   SessionId session;
   std::vector<std::int64_t> keys;
+  friend bool operator==(const Describe&, const Describe&) = default;
 };
 struct Described {
   std::uint64_t request = 0;
@@ -54,6 +59,7 @@ struct Described {
   std::vector<std::int32_t> heights;  // one a key, pixels; -1: this sample has no native form
   std::vector<std::int32_t> widths;
   std::vector<std::int32_t> channels;
+  friend bool operator==(const Described&, const Described&) = default;
 };
 
 struct BatchRequest {
@@ -72,6 +78,7 @@ struct BatchRequest {
   LaneId lane;
   std::uint64_t base_seed = 0;  // of the iteration
   Bytes lane_state;             // pickled generator states; empty: seed the lane afresh
+  friend bool operator==(const BatchRequest&, const BatchRequest&) = default;
 };
 
 // A tensor [B, ...] in the batch, dense row-major.
@@ -79,11 +86,13 @@ struct FieldLayout {
   DType dtype = DType::kU8;
   std::vector<std::int64_t> shape;
   std::uint64_t offset = 0;  // from the slot's start, bytes; 64-aligned
+  friend bool operator==(const FieldLayout&, const FieldLayout&) = default;
 };
 struct SampleFailure {
   std::int32_t position = 0;  // in the batch
   Code code = Code::kUnknown;
   std::string message;
+  friend bool operator==(const SampleFailure&, const SampleFailure&) = default;
 };
 // Thread time, summed over the batch's samples.
 struct BatchCost {
@@ -93,6 +102,7 @@ struct BatchCost {
   std::uint32_t decoded_hits = 0;
   std::uint32_t encoded_hits = 0;
   std::uint32_t misses = 0;
+  friend bool operator==(const BatchCost&, const BatchCost&) = default;
 };
 // Payload frames (only without an arena): the slot's bytes [0, used_bytes), cut into frames.
 struct BatchDone {
@@ -116,6 +126,7 @@ struct BatchDone {
   Bytes python_error;
   Bytes lane_state;
   std::string output;  // what user code printed, to be shown once by the trainer
+  friend bool operator==(const BatchDone&, const BatchDone&) = default;
 };
 
 // Queued requests of iterations older than this one are not made but answered at once with kCancelled:
@@ -124,13 +135,16 @@ struct BatchDone {
 struct CancelIterations {
   SessionId session;
   IterationId before;
+  friend bool operator==(const CancelIterations&, const CancelIterations&) = default;
 };
 
 struct Ping {
   std::uint64_t sequence = 0;
+  friend bool operator==(const Ping&, const Ping&) = default;
 };
 struct Pong {
   std::uint64_t sequence = 0;
+  friend bool operator==(const Pong&, const Pong&) = default;
 };
 
 }  // namespace headrace::wire

@@ -83,8 +83,14 @@ struct FileTable {
   std::vector<std::string> paths;
   std::vector<std::int64_t> labels;
 };
+// One table holds 2 GiB in all; a larger set of files makes several leaves of the plan.
+[[nodiscard]] constexpr bool FileTableFits(std::size_t paths, std::size_t path_bytes) {
+  return path_bytes + 12 * paths < (std::size_t{1} << 31) - 65536;
+}
+// REQUIRES: as many labels as paths, FileTableFits.
 [[nodiscard]] Bytes EncodeFileTable(const FileTable& table);
-// A verified view that does not copy: reads path i in O(1). The bytes must outlive it.
+// A verified view that does not copy: reads path i in O(1). The bytes must outlive it and begin at
+// a multiple of 8 (as in a vector or a mapping).
 class FileTableView {
  public:
   static Result<FileTableView> Open(ByteSpan bytes);
