@@ -1,0 +1,87 @@
+# ./dev build, demo, bench. Sourced.
+
+# What the installed program is made from: a listing that changes when a source file changes.
+source_digest() {
+  find base schemas net ops dataworker coordinator trainer_client cmake tests deploy/CMakeLists.txt \
+    deploy/cmake CMakeLists.txt pyproject.toml README.md LICENSE -type f ! -path '*/__pycache__/*' \
+    -printf '%p %s %T@\n' 2>/dev/null | LC_ALL=C sort | sha256sum
+}
+
+# Builds the wheel and the C++ tests in build/release, and installs the wheel into .venv.
+pip_build() {
+  CMAKE_BUILD_PARALLEL_LEVEL=$JOBS pip_install -v --no-build-isolation --no-deps --force-reinstall \
+    -C cmake.define.HEADRACE_TESTS=ON . || return
+  # A file that left the package must leave .venv too, and what was installed must work.
+  .venv/bin/headrace --version && "$PYTHON" -c 'import headrace'
+}
+
+build_installed() {
+  local digest
+  digest=$(source_digest)
+  if stamped build/release/headrace-installed "$digest" && [ -x .venv/bin/headrace ]; then
+    echo "      nothing changed"
+    return
+  fi
+  run_logged build pip_build
+  stamp build/release/headrace-installed "$digest"
+}
+
+SETUP_STEPS=3
+setup_and_build() {
+  heading "Debian packages (1 min if they are missing)"
+  need_debian build "$@"
+  heading "Python packages in .venv (3 min the first time)"
+  need_python
+  heading "building (about 6 min on 2 cores the first time)"
+  build_installed
+}
+
+cmd_build() {
+  STEPS=$SETUP_STEPS
+  setup_and_build
+  echo
+  echo "Built. Try: .venv/bin/headrace --help"
+  echo "            .venv/bin/headrace run .venv/bin/python your_program.py"
+}
+
+cmd_demo() {
+  STEPS=$((SETUP_STEPS + 2))
+  setup_and_build
+  need_photos
+  heading "training twice (about 2 min)"
+  "$PYTHON" deploy/dev/demo.py --photos build/demo/photos --out build/demo "$@"
+}
+
+# The photographs: fetched as Debian packages, unpacked under build/, never installed.
+PHOTO_PACKAGES=(lomiri-wallpapers-16.04 mate-backgrounds)
+fetch_photos() {
+  local into=build/demo/packages package
+  rm -rf "$into.new" && mkdir -p "$into.new"
+  (cd "$into.new" && apt-get download "${PHOTO_PACKAGES[@]}")
+  for package in "$into.new"/*.deb; do dpkg-deb -x "$package" "$into.new"; done
+  rm -f "$into.new"/*.deb
+  rm -rf "$into" && mv "$into.new" "$into"
+}
+
+need_photos() {
+  heading "photographs (1 min the first time)"
+  if [ ! -d build/demo/packages ]; then
+    apt-cache show "${PHOTO_PACKAGES[@]}" >/dev/null 2>&1 || apt_update_once
+    run_logged fetch-photos fetch_photos
+  fi
+  "$PYTHON" examples/make_photos.py build/demo/packages build/demo/photos
+}
+
+cmd_bench() {
+  STEPS=$((SETUP_STEPS + 2))
+  setup_and_build bench
+  heading "building the benchmarks"
+  run_logged build-bench build_preset bench
+  heading "benchmarks"
+  HEADRACE_BENCH_BUILD=build/bench PATH="$PWD/.venv/bin:$PATH" bash bench/run.sh "$@"
+}
+
+# build_preset NAME: configures (only when needed) and builds a CMake preset in build/NAME.
+build_preset() {
+  cmake --preset "$1" && cmake --build "build/$1" -j "$JOBS"
+}

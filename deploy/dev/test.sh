@@ -1,0 +1,91 @@
+# ./dev test and fuzz. Sourced.
+
+RESULTS=()
+FAILURES=0
+
+# check NAME COMMAND...: runs one part of the test. A failure is kept for the summary; the rest goes on.
+check() {
+  local start=$SECONDS verdict=ok
+  run_logged "$@" || {
+    verdict=FAILED
+    FAILURES=$((FAILURES + 1))
+  }
+  RESULTS+=("$(printf '  %-7s %-18s %s' "$verdict" "$1" "$(elapsed $((SECONDS - start)))")")
+}
+
+run_ctest() { # PRESET [ctest arguments]
+  local preset=$1
+  shift
+  ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$JOBS" "$@"
+}
+
+sanitized() { # PRESET [ctest arguments]
+  local preset=$1
+  shift
+  build_preset "$preset" && run_ctest "$preset" "$@"
+}
+
+run_pytest() {
+  HEADRACE_TEST_PILLOW_OLD=$PWD/build/pillow-old PATH="$PWD/.venv/bin:$PATH" "$PYTHON" -m pytest
+}
+
+short_demo() {
+  "$PYTHON" examples/make_photos.py --per-class 15 build/demo/packages build/demo/photos-short &&
+    "$PYTHON" deploy/dev/demo.py --photos build/demo/photos-short --out build/demo/short --short
+}
+
+cmd_test() {
+  local quick=''
+  case ${1:-} in
+    "") ;;
+    --quick) quick=1 ;;
+    *) die "test knows only --quick" ;;
+  esac
+  STEPS=$((SETUP_STEPS + ${quick:+2}${quick:-6}))
+  setup_and_build test
+  heading "C++ tests and wire conformance"
+  check ctest run_ctest release
+  if [ -z "$quick" ]; then
+    heading "C++ tests with the address and undefined-behaviour sanitizers (about 6 min)"
+    check asan-ubsan sanitized asan
+    heading "C++ tests with the thread sanitizer (about 6 min)"
+    check tsan sanitized tsan
+  fi
+  heading "Python and architecture tests (about 3 min)"
+  need_old_pillow
+  check pytest run_pytest
+  if [ -z "$quick" ]; then
+    need_photos
+    heading "short demo"
+    check demo short_demo
+  fi
+  echo
+  printf '%s\n' "${RESULTS[@]}"
+  if [ "$FAILURES" -gt 0 ]; then
+    echo "TEST FAILED: $FAILURES of ${#RESULTS[@]} parts, $(elapsed $SECONDS)"
+    exit 1
+  fi
+  echo "TEST PASSED: ${#RESULTS[@]} parts, $(elapsed $SECONDS)"
+}
+
+# Every fuzz target of build/fuzz for some seconds, each with its own corpus folder.
+cmd_fuzz() {
+  local seconds=${1:-60} target name
+  STEPS=4
+  heading "Debian packages (1 min if they are missing)"
+  need_debian build fuzz
+  heading "Python packages in .venv (3 min the first time)"
+  need_python
+  heading "building the fuzz targets"
+  run_logged build-fuzz build_preset fuzz
+  heading "fuzzing, $seconds s each"
+  while read -r target; do
+    name=$(basename "$target")
+    mkdir -p "build/fuzz-corpus/$name"
+    check "$name" "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+      -artifact_prefix="build/fuzz-corpus/$name-" "build/fuzz-corpus/$name"
+  done < <(find build/fuzz -type f -executable -name '*_fuzz' | sort)
+  [ ${#RESULTS[@]} -gt 0 ] || die "no fuzz target was built"
+  printf '%s\n' "${RESULTS[@]}"
+  [ "$FAILURES" -eq 0 ] || die "$FAILURES fuzz targets failed; inputs are in build/fuzz-corpus"
+}

@@ -1,0 +1,154 @@
+"""Folders depend on each other in one direction only, and each library stays behind its fence."""
+
+import re
+
+import pytest
+import tree
+
+# Layer of a path: the longest prefix below. What a layer may include, beside itself.
+ALLOWED = {
+    "base": set(),
+    "schemas": {"base"},
+    "net": {"base", "schemas"},
+    "ops/core": {"base"},
+    "ops/image": {"base", "ops/core"},
+    "ops/*": {"base", "ops/core", "ops/image"},
+    "dataworker": {"base", "schemas", "net", "ops/core", "ops/image", "ops/*"},
+    "trainer_client": {"base", "schemas", "net", "ops/core"},
+    "coordinator": {"base", "schemas", "net", "ops/core"},
+    # The program `headrace`, which is the worker too.
+    "coordinator/cli": {"base", "schemas", "net", "ops/core", "coordinator", "dataworker"},
+}
+# Of another layer, these files alone. An entry needs a reason.
+EXCEPTIONS = {
+    # The entry point of `headrace worker`, declared without the worker's types.
+    "coordinator/cli": {"dataworker": {"dataworker/worker_main.h"}},
+}
+# A library's headers, and where they may be included.
+FENCES = {
+    r"^flatbuffers/|_generated\.h$": ("schemas/",),
+    r"^zmq\.h(pp)?$|^zmq_addon\.hpp$": ("net/",),
+    r"^(jpeglib|jerror|turbojpeg|png)\.h$": ("ops/image/",),
+    r"^opencv2?/": ("bench/",),
+    r"^(tbb|oneapi)/": ("dataworker/exec/",),
+    r"^sqlite3\.h$": ("coordinator/state/",),
+    r"^spdlog/|^fmt/": ("base/log",),
+    r"^xxhash\.h$": ("base/hash",),
+    r"^CLI/": ("coordinator/cli/",),
+    r"^nanobind/|^pybind11/|^Python\.h$": ("trainer_client/python/",),
+}
+# Threads are made here and nowhere else (docs/threads.md).
+THREAD = re.compile(
+    r"std::j?thread\s*[({]|std::j?thread\s+\w+_?\s*[;({=]|pthread_create|std::async"
+)
+THREADS_ALLOWED = (
+    "net/reactor",
+    "dataworker/exec/",
+    "dataworker/stage_host/",
+    "coordinator/state/journal",
+)
+
+
+def layer(name):
+    parts = name.split("/")
+    if parts[0] == "ops" and len(parts) > 2:
+        return f"ops/{parts[1]}" if parts[1] in ("core", "image") else "ops/*"
+    if name.startswith("coordinator/cli/"):
+        return "coordinator/cli"
+    if name.startswith("headrace/"):  # trainer_client/include, the public header
+        return "trainer_client"
+    return parts[0]
+
+
+def component(name):
+    """The folder of an operator, which other operators must not include."""
+    return name.split("/")[1] if layer(name) == "ops/*" else None
+
+
+def wrong_include(path, name):
+    mine, theirs = layer(str(path)), layer(name)
+    if theirs not in ALLOWED:
+        return None  # beside the including file, or generated; a missing file fails the build
+    if mine == theirs:
+        return component(str(path)) != component(name)
+    if theirs not in ALLOWED[mine]:
+        return True
+    only = EXCEPTIONS.get(mine, {}).get(theirs)
+    return only is not None and name not in only
+
+
+def test_layers_include_only_what_is_left_of_them():
+    wrong = [
+        f"{path}: {name}"
+        for path in tree.sources()
+        for system, name in tree.includes(path)
+        if not system and wrong_include(path, name)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("pattern", FENCES)
+def test_library_headers_stay_behind_their_fence(pattern):
+    wrong = [
+        f"{path}: {name}"
+        for path in tree.sources()
+        for _, name in tree.includes(path)
+        if re.search(pattern, name) and not str(path).startswith(FENCES[pattern])
+    ]
+    assert wrong == []
+
+
+def test_internal_headers_stay_in_their_folder():
+    wrong = [
+        f"{path}: {name}"
+        for path in tree.sources()
+        for _, name in tree.includes(path)
+        if name.endswith("_internal.h") and "/" in name and not name.startswith(f"{path.parent}/")
+    ]
+    assert wrong == []
+
+
+def test_threads_are_made_in_few_places():
+    wrong = [
+        str(path)
+        for path in tree.sources()
+        if THREAD.search(tree.code(path)) and not str(path).startswith(THREADS_ALLOWED)
+    ]
+    assert wrong == []
+
+
+def test_libraries_link_only_what_is_left_of_them():
+    """The CMake targets headrace_<folder> follow the same table as the includes."""
+    wrong = []
+    for path in tree.files(".txt"):
+        if path.name != "CMakeLists.txt" or path.parts[0] not in tree.CODE_FOLDERS:
+            continue
+        mine = layer(str(path))
+        for call in re.findall(r"headrace_library\(([^)]*)\)", tree.text(path)):
+            call = re.split(r"\bTESTS\b", call)[0]
+            for target in re.findall(r"\bheadrace_(\w+)", call):
+                theirs = {"client": "trainer_client", "op_core": "ops/core"}.get(target, target)
+                theirs = theirs.replace("ops_", "ops/") if theirs.startswith("ops_") else theirs
+                if theirs in ALLOWED and theirs != mine and theirs not in ALLOWED[mine]:
+                    wrong.append(f"{path}: headrace_{target}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "wrong"),
+    [
+        ("base/x.cc", "net/reactor.h", True),
+        ("net/x.cc", "schemas/wire/control.h", False),
+        ("ops/flip/flip.cc", "ops/image/resample.h", False),
+        ("ops/flip/flip.cc", "ops/crop/crop.h", True),
+        ("ops/flip/flip.cc", "net/reactor.h", True),
+        ("coordinator/split/split.cc", "ops/flip/flip.h", True),
+        ("coordinator/split/split.cc", "dataworker/worker_main.h", True),
+        ("coordinator/cli/worker.cc", "dataworker/worker_main.h", False),
+        ("coordinator/cli/worker.cc", "dataworker/exec/executor.h", True),
+        ("trainer_client/planner.cc", "ops/core/chain.h", False),
+        ("trainer_client/planner.cc", "ops/image/jpeg.h", True),
+    ],
+)
+def test_the_table_itself(path, name, wrong):
+    assert bool(wrong_include(path, name)) == wrong
