@@ -38,7 +38,18 @@ def other_host():
     except subprocess.CalledProcessError as error:
         pytest.skip(f"this kernel gives us no network namespace: {error.stderr.strip()}")
     try:
-        ip("link", "add", f"hra{os.getpid() % 10000}", "type", "veth", "peer", "name", "hrb", "netns", name)
+        ip(
+            "link",
+            "add",
+            f"hra{os.getpid() % 10000}",
+            "type",
+            "veth",
+            "peer",
+            "name",
+            "hrb",
+            "netns",
+            name,
+        )
         ip("addr", "add", f"{HERE}/30", "dev", f"hra{os.getpid() % 10000}")
         ip("link", "set", f"hra{os.getpid() % 10000}", "up")
         ip("-n", name, "addr", "add", f"{THERE}/30", "dev", "hrb")
@@ -57,7 +68,9 @@ def photos(tmp_path):
         small = generator.integers(0, 256, (9, 12, 3), dtype=numpy.uint8)
         folder = tmp_path / "photos" / f"class{index % 3}"
         folder.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(small).resize((int(width), int(height))).save(folder / f"{index}.jpg", quality=90)
+        Image.fromarray(small).resize((int(width), int(height))).save(
+            folder / f"{index}.jpg", quality=90
+        )
     return tmp_path / "photos"
 
 
@@ -79,8 +92,12 @@ def running(*command: str):
 def wait_for_worker(address: str) -> None:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
-        listed = subprocess.run([HEADRACE, "workers", "--coordinator", address, "--json"],
-                                capture_output=True, text=True, check=False)
+        listed = subprocess.run(
+            [HEADRACE, "workers", "--coordinator", address, "--json"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if listed.returncode == 0 and json.loads(listed.stdout):
             return
         time.sleep(0.1)
@@ -89,25 +106,47 @@ def wait_for_worker(address: str) -> None:
 
 def run_program(photos, *prefix: str, **environment: str) -> list:
     done = subprocess.run(
-        [*prefix, sys.executable, str(PROGRAM), str(photos), "--num-workers", "2", "--epochs", "2",
-         "--batch-size", "7", "--sums"],
-        env={**os.environ, **environment}, capture_output=True, text=True, timeout=120, check=False)
+        [
+            *prefix,
+            sys.executable,
+            str(PROGRAM),
+            str(photos),
+            "--num-workers",
+            "2",
+            "--epochs",
+            "2",
+            "--batch-size",
+            "7",
+            "--sums",
+        ],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return [epoch["sums"] for epoch in json.loads(done.stdout.splitlines()[-1])["epochs"]]
 
 
-def test_worker_in_another_network_namespace_gives_the_same_bits_over_tcp(other_host, photos, tmp_path):
+def test_worker_in_another_network_namespace_gives_the_same_bits_over_tcp(
+    other_host, photos, tmp_path
+):
     address = f"tcp://{HERE}:{PORT}"
     private = tmp_path / "runtime"
     private.mkdir(mode=0o700)
     # The mount covers `private` in the worker's own mount namespace only.
-    worker = (f"mount -t tmpfs none {private} && XDG_RUNTIME_DIR={private} exec {HEADRACE} worker "
-              f"--coordinator {address} --listen tcp://{THERE}:0 --threads 1")
+    worker = (
+        f"mount -t tmpfs none {private} && XDG_RUNTIME_DIR={private} exec {HEADRACE} worker "
+        f"--coordinator {address} --listen tcp://{THERE}:0 --threads 1"
+    )
     with running(str(HEADRACE), "coordinator", "--listen", address):
         with running("ip", "netns", "exec", other_host, "unshare", "--mount", "sh", "-c", worker):
             wait_for_worker(address)
             report = tmp_path / "report.json"
-            remote = run_program(photos, str(HEADRACE), "run", "--coordinator", address, "--report", str(report))
+            remote = run_program(
+                photos, str(HEADRACE), "run", "--coordinator", address, "--report", str(report)
+            )
     assert remote == run_program(photos, HEADRACE="off")
     (loader,) = json.loads(report.read_text())["loaders"]
     assert loader["bytes"]["tcp"] > 0
