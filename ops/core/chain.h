@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,6 +39,12 @@ class Chain {
   [[nodiscard]] int pure_prefix() const { return pure_prefix_; }
   // Identity of that prefix with the library versions that matter: part of the cache key.
   [[nodiscard]] std::uint64_t prefix_hash() const { return prefix_hash_; }
+
+  // The uniform draws that go through torch.exp: what the constant "torch_exp" must cover. Draw
+  // fails with kInvalidArgument without it; everything else works.
+  [[nodiscard]] std::vector<ExpRange> exp_ranges() const;
+  // What comes out for a source image of spec `in`, and behind each node; as Draw without drawing.
+  Status Shapes(const ImageSpec& in, std::span<ImageSpec> after_node) const;
 
   // Draws for one sample whose source image is `in`. REQUIRES: params.size() == param_words().
   Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params, ImageSpec* out) const;

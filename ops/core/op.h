@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 #include "base/graph.h"
 #include "base/result.h"
+#include "ops/core/torch_exp.h"
 #include "ops/core/torch_generator.h"
 
 // An operator has two halves.
@@ -21,6 +22,8 @@
 //
 // Both are immutable after construction and thread-safe.
 namespace headrace::ops {
+
+class FoldedPass;  // ops/core/fold.h
 
 enum class Layout : std::uint8_t { kHwc = 0, kChw = 1, kRow = 2 /* not an image */ };
 
@@ -53,37 +56,58 @@ class OpSchema {
  public:
   virtual ~OpSchema() = default;
   [[nodiscard]] virtual Purity purity() const = 0;
+  // Channels, element type and layout of what comes out; height and width are not looked at.
+  [[nodiscard]] virtual ImageSpec OutputKind(const ImageSpec& in) const { return in; }
+  // What comes out for an input of spec `in`: does not depend on the draws. kInvalidArgument where
+  // the framework itself raises (for example a crop larger than the image), with its message.
+  virtual Status Shape(const ImageSpec& in, ImageSpec* out) const {
+    *out = OutputKind(in);
+    return Status::Ok();
+  }
   // Words of Params that Draw fills; constant for the object.
   [[nodiscard]] virtual int param_words() const { return 0; }
   // Draws exactly what the framework's own transform draws from torch's generator for an input of
-  // spec `in`, in its order; fills `params` and says what comes out. kInvalidArgument where the
-  // framework itself raises (for example a crop larger than the image), with its message.
+  // spec `in`, in its order; fills `params` and says what comes out. Errors as Shape.
   // REQUIRES: params.size() == param_words().
-  virtual Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-                      ImageSpec* out) const = 0;
+  virtual Status Draw(const ImageSpec& in, TorchGenerator& /*rng*/, MutableParams /*params*/,
+                      ImageSpec* out) const {
+    return Shape(in, out);
+  }
   // The part of the input that Run will read, when that is known to be less than all of it; lets a
   // decoder in front of this operator decode only that part.
   [[nodiscard]] virtual std::optional<Window> InputWindow(const ImageSpec& /*in*/,
                                                           Params /*params*/) const {
     return std::nullopt;
   }
+  // The uniform draws that this operator puts through torch.exp.
+  [[nodiscard]] virtual std::vector<ExpRange> exp_ranges() const { return {}; }
 };
 
 // Pixels in memory of the caller. Row stride in bytes; pixel_stride in bytes (1, 3 or 4 for u8 HWC:
-// 4 is RGBX with an undefined fourth byte). ScratchBuffer::kSlack bytes behind the last pixel may be
-// read. CHW float images are dense (pixel_stride = element size, planes height*row_stride apart).
+// 4 is RGBX with an undefined fourth byte). ScratchBuffer::kSlack bytes behind the last pixel may
+// be read. Kernels see u8 HWC images only: what follows the conversion to a tensor is folded
+// (fold.h).
 struct Image {
-  std::uint8_t* data = nullptr;
+  const std::uint8_t* data = nullptr;
   std::size_t row_stride = 0;
   std::size_t pixel_stride = 0;
   ImageSpec spec;
+  // What is in memory: data is the pixel (held.top, held.left). All of the image, except for an
+  // operator that announced an InputWindow.
+  Window held;
+
+  // The pixel (y, x) of the image. REQUIRES: inside of held.
+  [[nodiscard]] const std::uint8_t* At(std::int64_t y, std::int64_t x) const {
+    return data + (y - held.top) * static_cast<std::int64_t>(row_stride) +
+           (x - held.left) * static_cast<std::int64_t>(pixel_stride);
+  }
 };
 
 // Scratch of one executor thread. Not thread-safe; reused from sample to sample.
 class OpContext {
  public:
-  // A buffer that keeps its memory from call to call; `slot` < 8 is private to the calling operator's
-  // Run; two alternating `output` buffers belong to the chain runner.
+  // A buffer that keeps its memory from call to call; `slot` < 8 is private to the calling
+  // operator's Run; two alternating `output` buffers belong to the chain runner.
   [[nodiscard]] ScratchBuffer& scratch(int slot) { return scratch_[slot]; }
   [[nodiscard]] ScratchBuffer& output(int which) { return output_[which]; }
 
@@ -92,14 +116,25 @@ class OpContext {
   ScratchBuffer output_[2];
 };
 
-// The heavy half.
+// The heavy half. An operator either computes (Run) or describes itself (Fold).
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // Computes `out` from `in`. On entry out->spec is what Draw said; the kernel puts the pixels into
-  // `memory` (sets out->data, strides) or may return a view of `in` (crop). Same bits on every CPU.
-  virtual Status Run(const Image& in, Params params, OpContext& context, ScratchBuffer& memory,
-                     Image* out) const = 0;
+  // Computes `out` from `in`. On entry out->spec is what Shape said; the kernel puts the pixels
+  // into `memory` (sets out->data, strides, held) or returns a view of `in`. Params come from a
+  // peer: kInvalidArgument when they do not fit the image. Same bits on every CPU.
+  virtual Status Run(const Image& /*in*/, Params /*params*/, OpContext& /*context*/,
+                     ScratchBuffer& /*memory*/, Image* /*out*/) const {
+    return Internal("operator computes nothing");
+  }
+  // True for an operator that only moves pixels, fills rectangles or maps values one by one: it is
+  // then never run, but folded together with its neighbours into one pass over the pixels.
+  [[nodiscard]] virtual bool folds() const { return false; }
+  // Adds this operator to `fold`, whose image so far is its input. REQUIRES: folds().
+  virtual Status Fold(Params /*params*/, FoldedPass& /*fold*/) const { return Status::Ok(); }
+  // One value of channel `channel` through this operator, when it maps values; u8 values are whole
+  // numbers. The arithmetic is float32, operation by operation as torch does it.
+  [[nodiscard]] virtual float Map(int /*channel*/, float value) const { return value; }
 };
 
 }  // namespace headrace::ops

@@ -11,8 +11,8 @@
 
 namespace headrace::ops {
 
-// Runs a compiled chain on samples, in one pass where operators can be fused (crop-restricted decode;
-// one table for the pointwise tail, written straight to the batch). Worker only. Immutable;
+// Runs a compiled chain on samples, in one pass where operators can be fused (crop-restricted
+// decode; one table for the pointwise tail, written straight to the batch). Worker only. Immutable;
 // thread-safe: every thread brings its own OpContext.
 class ChainRunner {
  public:
@@ -20,8 +20,8 @@ class ChainRunner {
 
   // Size of an encoded image from its header alone, as PIL's Image.open reports it, after
   // convert("RGB") where the chain's decode does that. `more` is called with a wanted total length
-  // when the header reaches past `head`; it returns the longer span, or the same one at end of file.
-  // kUnsupported: a format or a variant that only PIL reads. kDataLoss: damaged.
+  // when the header reaches past `head`; it returns the longer span, or the same one at end of
+  // file. kUnsupported: a format or a variant that only PIL reads. kDataLoss: damaged.
   static Result<ImageSpec> ReadHeader(ByteSpan head,
                                       const std::function<ByteSpan(std::size_t)>& more);
 

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "ops/core/op.h"
+
+namespace headrace::ops {
+
+// torchvision's ColorJitter of PIL images. Params: the order of the four steps, two bits each with
+// the first step lowest, then the float32 factors of brightness, contrast, saturation and hue.
+class ColorJitterSchema final : public OpSchema {
+ public:
+  enum Step { kBrightness = 0, kContrast = 1, kSaturation = 2, kHue = 3 };
+  static constexpr std::size_t kSteps = 4;
+  // Bounds of a step's factor; absent for a step that is off.
+  struct Bounds {
+    float low = 0, high = 0;
+  };
+  using AllBounds = std::array<std::optional<Bounds>, kSteps>;
+
+  ColorJitterSchema(const AllBounds& bounds, TorchGenerator::Rounding rounding)
+      : bounds_(bounds), rounding_(rounding) {}
+  [[nodiscard]] Purity purity() const override { return Purity::kRandom; }
+  [[nodiscard]] int param_words() const override { return 1 + static_cast<int>(kSteps); }
+  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+              ImageSpec* out) const override;
+  [[nodiscard]] bool has(std::size_t step) const { return bounds_[step].has_value(); }
+
+ private:
+  AllBounds bounds_;
+  TorchGenerator::Rounding rounding_;
+};
+
+}  // namespace headrace::ops

@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <bit>
+
+#include "ops/color_jitter/color_jitter.h"
+#include "ops/core/op_registry.h"
+#include "ops/core/schema_util.h"
+
+namespace headrace::ops {
+namespace {
+
+// Source: torchvision/transforms/transforms.py, ColorJitter._check_input.
+Result<std::optional<ColorJitterSchema::Bounds>> ReadBounds(const OpArgs& args,
+                                                            std::string_view name, double center,
+                                                            double least, double most) {
+  if (!args.Has(name)) return std::optional<ColorJitterSchema::Bounds>();
+  std::vector<double> v = args.Numbers(name);
+  if (v.size() == 1) {
+    if (v[0] < 0) {
+      return InvalidArgument("If " + std::string(name) +
+                             " is a single number, it must be non negative.");
+    }
+    v = {center - v[0], center + v[0]};
+    if (center == 1) v[0] = std::max(v[0], 0.0);
+  }
+  if (v.size() != 2) {
+    return InvalidArgument(std::string(name) +
+                           " should be a single number or a list/tuple with length 2.");
+  }
+  if (!(least <= v[0] && v[0] <= v[1] && v[1] <= most)) {
+    return InvalidArgument(std::string(name) + " values are out of bounds");
+  }
+  if (v[0] == center && v[1] == center) return std::optional<ColorJitterSchema::Bounds>();
+  return std::optional(
+      ColorJitterSchema::Bounds{static_cast<float>(v[0]), static_cast<float>(v[1])});
+}
+
+Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
+  HR_RETURN_IF_ERROR(NeedsPilImage(context));
+  constexpr double kMost = 1e6;
+  ColorJitterSchema::AllBounds bounds;
+  HR_TRY(bounds[0], ReadBounds(args, "brightness", 1, 0, kMost));
+  HR_TRY(bounds[1], ReadBounds(args, "contrast", 1, 0, kMost));
+  HR_TRY(bounds[2], ReadBounds(args, "saturation", 1, 0, kMost));
+  HR_TRY(bounds[3], ReadBounds(args, "hue", 0, -0.5, 0.5));
+  HR_TRY(const TorchGenerator::Rounding rounding, UniformRounding(context));
+  return MakeSchema<ColorJitterSchema>(bounds, rounding);
+}
+
+}  // namespace
+
+Status ColorJitterSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                               ImageSpec* out) const {
+  std::array<std::int64_t, kSteps> order;
+  rng.RandPerm(order);
+  params[0] = 0;
+  for (std::size_t i = 0; i < kSteps; ++i) {
+    params[0] |= static_cast<std::int32_t>(order[i]) << (2 * i);
+    const std::optional<Bounds>& step = bounds_[i];
+    const float factor = step ? rng.Uniform(step->low, step->high, rounding_) : 0.0F;
+    params[1 + i] = std::bit_cast<std::int32_t>(factor);
+  }
+  return Shape(in, out);
+}
+
+void RegisterSchemaColorJitter(SchemaRegistry& registry) {
+  registry.Add(
+      {.name = "color_jitter",
+       .doc = "Brightness, contrast, saturation and hue by random factors, in random order, as PIL "
+              "and torchvision change them.",
+       .args = {{"brightness", ArgType::kNumbers, std::nullopt, "spread around 1, or [low, high]"},
+                {"contrast", ArgType::kNumbers, std::nullopt, "spread around 1, or [low, high]"},
+                {"saturation", ArgType::kNumbers, std::nullopt, "spread around 1, or [low, high]"},
+                {"hue", ArgType::kNumbers, std::nullopt, "spread around 0, or [low, high]"}},
+       .classes = {"v1.ColorJitter", "v2.ColorJitter"}},
+      Make);
+}
+
+}  // namespace headrace::ops

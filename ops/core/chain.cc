@@ -1,0 +1,164 @@
+#include "ops/core/chain.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "ops/core/op_registry.h"
+
+namespace headrace::ops {
+namespace {
+
+// No operator makes images larger than this; keeps every size computation far from overflow.
+constexpr std::int64_t kMaxPixels = std::int64_t{1} << 30;
+
+std::string NodeName(const std::vector<Node>& nodes, std::size_t i) {
+  const Node& node = nodes[i];
+  return "node " + std::to_string(i) + " " + (node.label.empty() ? node.op : node.label);
+}
+
+bool IsSource(const std::string& op) { return op == "decode" || op == "from_array"; }
+
+void AppendText(Bytes& out, std::string_view text) {
+  const std::uint64_t size = text.size();
+  const ByteSpan head = std::as_bytes(std::span(&size, 1));
+  out.insert(out.end(), head.begin(), head.end());
+  const ByteSpan body = AsBytes(text);
+  out.insert(out.end(), body.begin(), body.end());
+}
+
+template <typename T>
+void AppendValue(Bytes& out, const T& value) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    const ByteSpan raw = std::as_bytes(std::span(&value, 1));
+    AppendText(out, AsText(raw));
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    AppendText(out, value);
+  } else {
+    AppendText(out, AsText(std::as_bytes(std::span(value))));
+  }
+}
+
+std::uint64_t HashNodes(std::span<const Node> nodes, const ClientLibraries& libraries) {
+  Bytes text;
+  AppendText(text, libraries.pillow.substr(0, libraries.pillow.find('.')));
+  for (const Node& node : nodes) {
+    AppendText(text, node.op);
+    for (const auto& [name, value] : node.args) {
+      AppendText(text, name);
+      AppendValue(text, static_cast<std::uint64_t>(value.index()));
+      std::visit([&](const auto& v) { AppendValue(text, v); }, value);
+    }
+    AppendText(text, "");
+  }
+  return HashBytes(text);
+}
+
+Status CheckSpec(const ImageSpec& spec) {
+  if (spec.height <= 0 || spec.width <= 0) {
+    return InvalidArgument("image of " + std::to_string(spec.height) + " x " +
+                           std::to_string(spec.width) + " pixels");
+  }
+  if (spec.height > kMaxPixels || spec.width > kMaxPixels ||
+      spec.height * spec.width > kMaxPixels) {
+    return Unsupported("image of " + std::to_string(spec.height) + " x " +
+                       std::to_string(spec.width) + " pixels is too large");
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
+                             Constants constants) {
+  Chain chain;
+  chain.nodes_ = std::move(nodes);
+  chain.libraries_ = std::move(libraries);
+  CompileContext context{&chain.libraries_, nullptr, {}};
+  if (const auto at = constants.find("torch_exp"); at != constants.end()) {
+    HR_TRY(context.torch_exp, TorchExpTable::Parse(at->second));
+  }
+  if (chain.nodes_.empty()) return Unsupported("an empty operator chain");
+  bool prefix = true;
+  for (std::size_t i = 0; i < chain.nodes_.size(); ++i) {
+    const Node& node = chain.nodes_[i];
+    const std::string name = NodeName(chain.nodes_, i);
+    if (node.form != Form::kNative) {
+      return Unsupported(name + ": " + (node.reason.empty() ? "has no native form" : node.reason));
+    }
+    if (IsSource(node.op) != (i == 0)) {
+      return Unsupported(name + ": a chain starts with decode or from_array, and only there");
+    }
+    const SchemaRegistry::Entry* entry = SchemaRegistry::Builtin().Find(node.op);
+    if (entry == nullptr) return Unsupported(name + ": no native operator " + node.op);
+    Result<OpArgs> args = OpArgs::Make(entry->spec, node.args);
+    if (!args.ok()) return args.status().WithContext(name);
+    Result<std::shared_ptr<const OpSchema>> schema = entry->make(*args, context);
+    if (!schema.ok()) return schema.status().WithContext(name);
+    context.input = (*schema)->OutputKind(context.input);
+    // Tensors are four times the pixels and one table away from them: not worth keeping.
+    prefix = prefix && (*schema)->purity() == Purity::kPure &&
+             context.input.layout == Layout::kHwc && context.input.dtype == DType::kU8;
+    if (prefix) chain.pure_prefix_ = static_cast<int>(i) + 1;
+    chain.param_offsets_.push_back(chain.param_words_);
+    chain.param_words_ += (*schema)->param_words();
+    chain.schemas_.push_back(std::move(schema).value());
+  }
+  chain.prefix_hash_ =
+      HashNodes(std::span(chain.nodes_).first(static_cast<std::size_t>(chain.pure_prefix_)),
+                chain.libraries_);
+  return chain;
+}
+
+std::vector<ExpRange> Chain::exp_ranges() const {
+  std::vector<ExpRange> all;
+  for (const auto& schema : schemas_) {
+    for (const ExpRange& range : schema->exp_ranges()) {
+      if (std::find(all.begin(), all.end(), range) == all.end()) all.push_back(range);
+    }
+  }
+  return all;
+}
+
+Status Chain::Shapes(const ImageSpec& in, std::span<ImageSpec> after_node) const {
+  HR_CHECK(after_node.size() == nodes_.size());
+  ImageSpec spec = in;
+  HR_RETURN_IF_ERROR(CheckSpec(spec));
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    ImageSpec next;
+    Status status = schemas_[i]->Shape(spec, &next);
+    if (status.ok()) status = CheckSpec(next);
+    if (!status.ok()) return status.WithContext(NodeName(nodes_, i));
+    after_node[i] = spec = next;
+  }
+  return Status::Ok();
+}
+
+Status Chain::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                   ImageSpec* out) const {
+  HR_CHECK(params.size() == static_cast<std::size_t>(param_words_));
+  ImageSpec spec = in;
+  HR_RETURN_IF_ERROR(CheckSpec(spec));
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    ImageSpec next;
+    Status status =
+        schemas_[i]->Draw(spec, rng,
+                          params.subspan(static_cast<std::size_t>(param_offsets_[i]),
+                                         static_cast<std::size_t>(schemas_[i]->param_words())),
+                          &next);
+    if (status.ok()) status = CheckSpec(next);
+    if (!status.ok()) return status.WithContext(NodeName(nodes_, i));
+    spec = next;
+  }
+  *out = spec;
+  return Status::Ok();
+}
+
+std::uint64_t Chain::SampleSeed(std::uint64_t base_seed, std::int64_t key,
+                                std::uint64_t occurrence) {
+  return MixBits(MixBits(MixBits(base_seed) + static_cast<std::uint64_t>(key)) + occurrence);
+}
+
+}  // namespace headrace::ops

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/graph.h"
+#include "base/result.h"
+#include "ops/core/op.h"
+#include "ops/core/op_spec.h"
+
+// The operators of this build by name. Filled by generated calls, one for each operator folder:
+// RegisterSchemas(SchemaRegistry&) and RegisterKernels(KernelRegistry&).
+namespace headrace::ops {
+
+// What an operator is compiled against.
+struct CompileContext {
+  const ClientLibraries* libraries = nullptr;
+  // Null when the plan has no constant "torch_exp".
+  std::shared_ptr<const TorchExpTable> torch_exp;
+  // Channels, element type and layout of the operator's input; its size is not known yet.
+  ImageSpec input;
+};
+
+using SchemaPtr = std::shared_ptr<const OpSchema>;
+using SchemaFactory =
+    std::function<Result<SchemaPtr>(const OpArgs& args, const CompileContext& context)>;
+using KernelPtr = std::shared_ptr<const Kernel>;
+// `schema` is the object that this operator's SchemaFactory made; it outlives the kernel.
+using KernelFactory =
+    std::function<Result<KernelPtr>(const OpSchema& schema, const CompileContext& context)>;
+
+// For the factories: a new object as the pointer that they return.
+template <typename T, typename... Args>
+SchemaPtr MakeSchema(Args&&... args) {
+  return std::make_shared<const T>(std::forward<Args>(args)...);
+}
+template <typename T, typename... Args>
+KernelPtr MakeKernel(Args&&... args) {
+  return std::make_shared<const T>(std::forward<Args>(args)...);
+}
+
+// Thread-safe once filled.
+class SchemaRegistry {
+ public:
+  struct Entry {
+    OpSpec spec;
+    SchemaFactory make;
+  };
+  // REQUIRES: no entry of that name.
+  void Add(OpSpec spec, SchemaFactory make);
+  // Null when there is none.
+  [[nodiscard]] const Entry* Find(std::string_view name) const;
+  // Sorted by name.
+  [[nodiscard]] const std::map<std::string, Entry, std::less<>>& entries() const {
+    return entries_;
+  }
+  // All operators of this build.
+  static const SchemaRegistry& Builtin();
+
+ private:
+  std::map<std::string, Entry, std::less<>> entries_;
+};
+
+// Thread-safe once filled. Worker only.
+class KernelRegistry {
+ public:
+  // REQUIRES: no entry of that name.
+  void Add(std::string name, KernelFactory make);
+  [[nodiscard]] const KernelFactory* Find(std::string_view name) const;
+  static const KernelRegistry& Builtin();
+
+ private:
+  std::map<std::string, KernelFactory, std::less<>> entries_;
+};
+
+}  // namespace headrace::ops

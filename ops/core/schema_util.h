@@ -1,0 +1,86 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "ops/core/op.h"
+#include "ops/core/op_registry.h"
+
+// What several schemas share: the framework's ways to read arguments and to draw.
+namespace headrace::ops {
+
+// torchvision's _setup_size: n or [n] is (n, n), [h, w] is itself. kInvalidArgument otherwise.
+struct Size {
+  std::int64_t height = 0, width = 0;
+};
+Result<Size> ReadSize(const OpArgs& args, std::string_view name);
+
+// torchvision's order of paddings: n or [n]; [left/right, top/bottom]; [left, top, right, bottom].
+// kUnsupported: a negative one (that crops).
+struct Padding {
+  std::int64_t left = 0, top = 0, right = 0, bottom = 0;
+  [[nodiscard]] bool any() const { return left > 0 || top > 0 || right > 0 || bottom > 0; }
+};
+Result<Padding> ReadPadding(const OpArgs& args, std::string_view name);
+
+enum class PaddingMode : std::uint8_t { kConstant, kEdge, kReflect, kSymmetric };
+Result<PaddingMode> ReadPaddingMode(const OpArgs& args, std::string_view name);
+
+// One value for each channel of `input`: a single number serves all. For u8 images they must be
+// whole numbers in 0..255; PIL images drop fractions first, as int(x) does.
+using ChannelValues = std::array<float, 4>;
+Result<ChannelValues> ReadFill(const OpArgs& args, std::string_view name, const ImageSpec& input);
+
+// "uint8" or "float32"; kUnsupported for the others.
+Result<DType> ReadDType(const OpArgs& args, std::string_view name);
+
+// The transforms' API generation: 1 for torchvision.transforms, 2 for torchvision.transforms.v2.
+[[nodiscard]] ArgSpec ApiArg();
+Result<int> ReadApi(const OpArgs& args);
+
+// kUnsupported unless the operator's input is still a PIL image (u8 HWC).
+Status NeedsPilImage(const CompileContext& context);
+// kUnsupported unless it is a tensor already.
+Status NeedsTensor(const CompileContext& context);
+
+// How uniform_ rounds for the client's cpu_capability. kUnsupported: one that was never compared.
+Result<TorchGenerator::Rounding> UniformRounding(const CompileContext& context);
+
+// torch.rand(1) < p
+[[nodiscard]] bool Happens(TorchGenerator& rng, double p);
+
+// Python's round(): half to even.
+[[nodiscard]] std::int64_t RoundHalfEven(double x);
+
+// The ten attempts of RandomResizedCrop and RandomErasing: an area as a part of the image and an
+// aspect ratio, drawn as torchvision does.
+class AreaSampler {
+ public:
+  // Reads scale, ratio and log_ratio. kInvalidArgument where uniform_ would raise.
+  static Result<AreaSampler> Make(const OpArgs& args, const CompileContext& context);
+
+  struct Draw {
+    double area = 0;    // pixels
+    double aspect = 0;  // torch.exp(...).item()
+  };
+  // kInvalidArgument: the plan has no table for torch.exp.
+  Status Next(std::int64_t pixels, TorchGenerator& rng, Draw* out) const;
+
+  [[nodiscard]] double min_ratio() const { return min_ratio_; }
+  [[nodiscard]] double max_ratio() const { return max_ratio_; }
+  [[nodiscard]] const ExpRange& exp_range() const { return log_ratio_; }
+  // Arguments scale, ratio, log_ratio for an OpSpec.
+  static std::vector<ArgSpec> ArgSpecs(std::vector<double> scale, std::vector<double> ratio);
+
+ private:
+  float scale_low_ = 0, scale_high_ = 0;
+  double min_ratio_ = 0, max_ratio_ = 0;
+  ExpRange log_ratio_;
+  std::shared_ptr<const TorchExpTable> torch_exp_;
+};
+
+}  // namespace headrace::ops

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "ops/core/chain.h"
+
+// Helpers of the operators' tests.
+namespace headrace::ops::testing {
+
+inline ClientLibraries Libraries(std::string pillow = "13.0.0") {
+  return {std::move(pillow), "2.13.0+cpu", "0.28.0", "AVX512"};
+}
+
+inline Node MakeNode(std::string op, Args args = {}) {
+  Node node;
+  node.op = std::move(op);
+  node.args = std::move(args);
+  return node;
+}
+
+inline Args Rgb() { return {{"mode", std::string("RGB")}}; }
+
+inline ImageSpec RgbSpec(std::int64_t height, std::int64_t width) {
+  return {height, width, 3, DType::kU8, Layout::kHwc};
+}
+
+// A table that says that torch.exp is rounded correctly for every range of the nodes.
+inline Bytes PlainExpTable(const std::vector<Node>& nodes) {
+  const Result<Chain> chain = Chain::Compile(nodes, Libraries(), {});
+  HR_CHECK(chain.ok());
+  const auto plain = [](std::span<const float> in, std::span<float> out) {
+    for (std::size_t i = 0; i < in.size(); ++i) out[i] = ExpFloat(in[i]);
+    return Status::Ok();
+  };
+  Result<Bytes> table = BuildTorchExpTable(chain->exp_ranges(), plain);
+  HR_CHECK(table.ok());
+  return std::move(table).value();
+}
+
+// Compiles nodes behind from_array(RGB). The constants live in `table`.
+inline Result<Chain> CompileRgb(std::vector<Node> nodes, ByteSpan table = {}) {
+  nodes.insert(nodes.begin(), MakeNode("from_array", Rgb()));
+  Constants constants;
+  if (!table.empty()) constants["torch_exp"] = table;
+  return Chain::Compile(std::move(nodes), Libraries(), constants);
+}
+
+}  // namespace headrace::ops::testing

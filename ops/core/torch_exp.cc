@@ -1,0 +1,172 @@
+#include "ops/core/torch_exp.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+namespace headrace::ops {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x58545248;  // "HRTX"
+constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kMaxRanges = 64;
+constexpr std::uint32_t kSteps = 1U << 24;
+constexpr float kMaxInput = 80;
+
+struct Head {
+  std::uint32_t magic, version, ranges, count;
+};
+struct WireRange {
+  float low, high;
+  std::uint32_t rounding;
+};
+
+struct Exception {
+  float input, output;
+};
+
+template <typename T>
+void Append(Bytes& bytes, std::span<const T> items) {
+  const ByteSpan raw = std::as_bytes(items);
+  bytes.insert(bytes.end(), raw.begin(), raw.end());
+}
+
+void InputsOf(const ExpRange& range, std::uint32_t first, std::span<float> out) {
+  const float width = range.high - range.low;
+  const bool fused = range.rounding == TorchGenerator::Rounding::kFused;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const float unit = static_cast<float>(first + static_cast<std::uint32_t>(i)) * 0x1p-24F;
+    // The fused result through double: the product of two 24-bit numbers is exact there, the sum is
+    // not always, so the few values whose sum was rounded go through fma.
+    if (!fused) {
+      out[i] = unit * width + range.low;
+      continue;
+    }
+    const double product = static_cast<double>(unit) * static_cast<double>(width);
+    const double low = range.low;
+    const double sum = product + low;
+    const bool exact = sum - product == low && sum - low == product;
+    out[i] = exact ? static_cast<float>(sum) : std::fma(unit, width, range.low);
+  }
+}
+
+Status CollectExceptions(const ExpRange& range, const ExpFunction& torch_exp,
+                         std::vector<Exception>& found) {
+  constexpr std::size_t kChunk = 1 << 16;
+  std::vector<float> inputs(kChunk), expected(kChunk), actual(kChunk);
+  for (std::uint32_t first = 0; first < kSteps; first += kChunk) {
+    InputsOf(range, first, inputs);
+    HR_RETURN_IF_ERROR(torch_exp(inputs, actual));
+    for (std::size_t i = 0; i < kChunk; ++i) expected[i] = ExpFloat(inputs[i]);
+    for (std::size_t i = 0; i < kChunk; ++i) {
+      if (std::bit_cast<std::uint32_t>(expected[i]) != std::bit_cast<std::uint32_t>(actual[i])) {
+        found.push_back({inputs[i], actual[i]});
+      }
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+float ExpFloat(float x) {
+  // Taylor series of e^r, |r| <= ln 2 / 2, to 2^-53. Plain multiplies and adds in double, so that
+  // no machine rounds differently; its own error matters to nobody as long as all agree.
+  static constexpr std::array<double, 14> kInverseFactorial = {1.0,
+                                                               1.0,
+                                                               1.0 / 2,
+                                                               1.0 / 6,
+                                                               1.0 / 24,
+                                                               1.0 / 120,
+                                                               1.0 / 720,
+                                                               1.0 / 5040,
+                                                               1.0 / 40320,
+                                                               1.0 / 362880,
+                                                               1.0 / 3628800,
+                                                               1.0 / 39916800,
+                                                               1.0 / 479001600,
+                                                               1.0 / 6227020800};
+  constexpr double kLog2E = 0x1.71547652b82fep+0;
+  constexpr double kLn2High = 0x1.62e42fee00000p-1;  // 21 trailing zeros: k * kLn2High is exact
+  constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
+  constexpr double kRound = 0x1.8p52;  // adding it leaves the nearest integer in the low bits
+  const double value = x;
+  const double shifted = value * kLog2E + kRound;
+  const double k = shifted - kRound;
+  const double r = (value - k * kLn2High) - k * kLn2Low;
+  double sum = kInverseFactorial[13];
+  for (int i = 12; i >= 0; --i) sum = sum * r + kInverseFactorial[static_cast<std::size_t>(i)];
+  const std::uint64_t exponent = std::bit_cast<std::uint64_t>(shifted) << 52;
+  return static_cast<float>(std::bit_cast<double>(std::bit_cast<std::uint64_t>(sum) + exponent));
+}
+
+Result<Bytes> BuildTorchExpTable(std::span<const ExpRange> ranges, const ExpFunction& torch_exp) {
+  if (ranges.size() > kMaxRanges) return InvalidArgument("torch_exp: too many ranges");
+  std::vector<Exception> found;
+  for (const ExpRange& range : ranges) {
+    if (!(range.low <= range.high && -kMaxInput <= range.low && range.high <= kMaxInput)) {
+      return InvalidArgument("torch_exp: bad range " + std::to_string(range.low) + " to " +
+                             std::to_string(range.high));
+    }
+    HR_RETURN_IF_ERROR(CollectExceptions(range, torch_exp, found));
+  }
+  std::ranges::sort(found, {}, &Exception::input);
+  const auto duplicates = std::ranges::unique(found, {}, &Exception::input);
+  found.erase(duplicates.begin(), duplicates.end());
+
+  Bytes bytes;
+  const Head head{kMagic, kVersion, static_cast<std::uint32_t>(ranges.size()),
+                  static_cast<std::uint32_t>(found.size())};
+  Append(bytes, std::span(&head, 1));
+  for (const ExpRange& range : ranges) {
+    const WireRange wire{range.low, range.high, static_cast<std::uint32_t>(range.rounding)};
+    Append(bytes, std::span(&wire, 1));
+  }
+  for (const Exception& e : found) Append(bytes, std::span(&e.input, 1));
+  for (const Exception& e : found) Append(bytes, std::span(&e.output, 1));
+  return bytes;
+}
+
+Result<std::shared_ptr<const TorchExpTable>> TorchExpTable::Parse(ByteSpan constant) {
+  Head head{};
+  if (constant.size() < sizeof(head)) return DataLoss("torch_exp: no header");
+  std::memcpy(&head, constant.data(), sizeof(head));
+  const std::size_t values = std::size_t{head.count} * sizeof(float);
+  if (head.magic != kMagic || head.version != kVersion || head.ranges > kMaxRanges ||
+      constant.size() != sizeof(head) + head.ranges * sizeof(WireRange) + 2 * values) {
+    return DataLoss("torch_exp: not a table of version " + std::to_string(kVersion));
+  }
+  auto table = std::make_shared<TorchExpTable>();
+  const std::byte* at = constant.data() + sizeof(head);
+  for (std::uint32_t i = 0; i < head.ranges; ++i, at += sizeof(WireRange)) {
+    WireRange wire{};
+    std::memcpy(&wire, at, sizeof(wire));
+    if (wire.rounding > 1) return DataLoss("torch_exp: unknown rounding");
+    table->ranges_.push_back(
+        {wire.low, wire.high, static_cast<TorchGenerator::Rounding>(wire.rounding)});
+  }
+  table->inputs_.resize(head.count);
+  table->outputs_.resize(head.count);
+  if (values > 0) {
+    std::memcpy(table->inputs_.data(), at, values);
+    std::memcpy(table->outputs_.data(), at + values, values);
+  }
+  if (!std::ranges::is_sorted(table->inputs_)) return DataLoss("torch_exp: inputs not ascending");
+  return std::shared_ptr<const TorchExpTable>(std::move(table));
+}
+
+bool TorchExpTable::Covers(const ExpRange& range) const {
+  return std::ranges::find(ranges_, range) != ranges_.end();
+}
+
+float TorchExpTable::operator()(float x) const {
+  const auto at = std::ranges::lower_bound(inputs_, x);
+  if (at != inputs_.end() && *at == x)
+    return outputs_[static_cast<std::size_t>(at - inputs_.begin())];
+  return ExpFloat(x);
+}
+
+}  // namespace headrace::ops

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "ops/core/op.h"
+#include "ops/core/schema_util.h"
+
+namespace headrace::ops {
+
+// F.normalize of float tensors: subtracts the mean, then divides, channel by channel.
+class NormalizeSchema final : public OpSchema {
+ public:
+  NormalizeSchema(const ChannelValues& mean, const ChannelValues& std_dev)
+      : mean_(mean), std_dev_(std_dev) {}
+  [[nodiscard]] Purity purity() const override { return Purity::kPure; }
+  [[nodiscard]] const ChannelValues& mean() const { return mean_; }
+  [[nodiscard]] const ChannelValues& std_dev() const { return std_dev_; }
+
+ private:
+  ChannelValues mean_;
+  ChannelValues std_dev_;
+};
+
+}  // namespace headrace::ops

@@ -1,0 +1,38 @@
+#include "ops/core/op_registry.h"
+#include "ops/core/schema_util.h"
+#include "ops/normalize/normalize.h"
+
+namespace headrace::ops {
+namespace {
+
+Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
+  HR_RETURN_IF_ERROR(NeedsTensor(context));
+  if (context.input.dtype != DType::kF32) {
+    return InvalidArgument("Input tensor should be a float tensor");
+  }
+  HR_TRY(const ChannelValues mean, ReadFill(args, "mean", context.input));
+  HR_TRY(const ChannelValues std_dev, ReadFill(args, "std", context.input));
+  for (int c = 0; c < context.input.channels; ++c) {
+    if (std_dev[static_cast<std::size_t>(c)] == 0) {
+      return InvalidArgument("std evaluated to zero, leading to division by zero.");
+    }
+  }
+  return MakeSchema<NormalizeSchema>(mean, std_dev);
+}
+
+}  // namespace
+
+void RegisterSchemaNormalize(SchemaRegistry& registry) {
+  registry.Add(
+      {.name = "normalize",
+       .doc = "(value - mean) / std for each channel of a float32 tensor.",
+       .args = {{"mean", ArgType::kNumbers, std::nullopt, "for all channels, or one for each",
+                 /*required=*/true},
+                {"std", ArgType::kNumbers, std::nullopt, "for all channels, or one for each",
+                 /*required=*/true},
+                {"inplace", ArgType::kBool, std::nullopt, "without effect on the values"}},
+       .classes = {"v1.Normalize", "v2.Normalize"}},
+      Make);
+}
+
+}  // namespace headrace::ops

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "ops/core/op.h"
+
+namespace headrace::ops {
+
+// PIL image to a uint8 CHW tensor.
+class PilToTensorSchema final : public OpSchema {
+ public:
+  [[nodiscard]] Purity purity() const override { return Purity::kPure; }
+  [[nodiscard]] ImageSpec OutputKind(const ImageSpec& in) const override {
+    ImageSpec out = in;
+    out.layout = Layout::kChw;
+    out.dtype = DType::kU8;
+    return out;
+  }
+};
+
+}  // namespace headrace::ops

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "ops/core/op.h"
+
+namespace headrace::ops {
+
+// torchvision's RandomHorizontalFlip. Params: 1 to flip, else 0.
+class RandomHorizontalFlipSchema final : public OpSchema {
+ public:
+  explicit RandomHorizontalFlipSchema(double p) : p_(p) {}
+  [[nodiscard]] Purity purity() const override { return Purity::kRandom; }
+  [[nodiscard]] int param_words() const override { return 1; }
+  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+              ImageSpec* out) const override;
+
+ private:
+  double p_;
+};
+
+}  // namespace headrace::ops

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ops/core/interpolation.h"
+#include "ops/core/op.h"
+#include "ops/core/schema_util.h"
+
+namespace headrace::ops {
+
+// torchvision's RandomResizedCrop of PIL images. Params: top, left, height, width of the crop.
+class RandomResizedCropSchema final : public OpSchema {
+ public:
+  RandomResizedCropSchema(Size size, AreaSampler sampler, Interpolation interpolation)
+      : size_(size), sampler_(std::move(sampler)), interpolation_(interpolation) {}
+  [[nodiscard]] Purity purity() const override { return Purity::kRandom; }
+  [[nodiscard]] int param_words() const override { return 4; }
+  Status Shape(const ImageSpec& in, ImageSpec* out) const override {
+    *out = in;
+    out->height = size_.height;
+    out->width = size_.width;
+    return Status::Ok();
+  }
+  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+              ImageSpec* out) const override;
+  [[nodiscard]] std::optional<Window> InputWindow(const ImageSpec& in,
+                                                  Params params) const override;
+  [[nodiscard]] std::vector<ExpRange> exp_ranges() const override { return {sampler_.exp_range()}; }
+  [[nodiscard]] Interpolation interpolation() const { return interpolation_; }
+
+ private:
+  [[nodiscard]] Status DrawCrop(const ImageSpec& in, TorchGenerator& rng, Window* crop) const;
+  [[nodiscard]] Window CentralCrop(const ImageSpec& in) const;
+
+  Size size_;
+  AreaSampler sampler_;
+  Interpolation interpolation_;
+};
+
+}  // namespace headrace::ops

@@ -1,0 +1,88 @@
+#include <cmath>
+
+#include "ops/core/op_registry.h"
+#include "ops/core/schema_util.h"
+#include "ops/random_resized_crop/random_resized_crop.h"
+
+namespace headrace::ops {
+namespace {
+
+Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
+  HR_RETURN_IF_ERROR(NeedsPilImage(context));
+  HR_TRY(const Size size, ReadSize(args, "size"));
+  HR_TRY(const Interpolation interpolation, ReadInterpolation(args));
+  HR_TRY(AreaSampler sampler, AreaSampler::Make(args, context));
+  return MakeSchema<RandomResizedCropSchema>(size, std::move(sampler), interpolation);
+}
+
+OpSpec Spec() {
+  OpSpec spec{
+      .name = "random_resized_crop",
+      .doc = "A crop of random area and aspect ratio, resized by PIL.",
+      .args = {{"size", ArgType::kInts, std::nullopt, "side of a square, or [height, width]",
+                /*required=*/true},
+               InterpolationArg(),
+               AntialiasArg()},
+      .classes = {"v1.RandomResizedCrop", "v2.RandomResizedCrop"}};
+  for (ArgSpec& arg : AreaSampler::ArgSpecs({0.08, 1.0}, {3.0 / 4.0, 4.0 / 3.0})) {
+    spec.args.push_back(std::move(arg));
+  }
+  return spec;
+}
+
+}  // namespace
+
+Window RandomResizedCropSchema::CentralCrop(const ImageSpec& in) const {
+  std::int64_t width = in.width;
+  std::int64_t height = in.height;
+  const double ratio = static_cast<double>(width) / static_cast<double>(height);
+  if (ratio < sampler_.min_ratio()) {
+    height = RoundHalfEven(static_cast<double>(width) / sampler_.min_ratio());
+  } else if (ratio > sampler_.max_ratio()) {
+    width = RoundHalfEven(static_cast<double>(height) * sampler_.max_ratio());
+  }
+  return {(in.height - height) / 2, (in.width - width) / 2, height, width};
+}
+
+// Source: torchvision/transforms/transforms.py, RandomResizedCrop.get_params; v2 draws alike.
+Status RandomResizedCropSchema::DrawCrop(const ImageSpec& in, TorchGenerator& rng,
+                                         Window* crop) const {
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    AreaSampler::Draw draw;
+    HR_RETURN_IF_ERROR(sampler_.Next(in.height * in.width, rng, &draw));
+    const std::int64_t width = RoundHalfEven(std::sqrt(draw.area * draw.aspect));
+    const std::int64_t height = RoundHalfEven(std::sqrt(draw.area / draw.aspect));
+    if (0 < width && width <= in.width && 0 < height && height <= in.height) {
+      crop->top = rng.RandInt(0, in.height - height + 1);
+      crop->left = rng.RandInt(0, in.width - width + 1);
+      crop->height = height;
+      crop->width = width;
+      return Status::Ok();
+    }
+  }
+  *crop = CentralCrop(in);
+  if (crop->height <= 0 || crop->width <= 0) {
+    return InvalidArgument("the crop has no pixels");  // PIL raises in resize
+  }
+  return Status::Ok();
+}
+
+Status RandomResizedCropSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                                     ImageSpec* out) const {
+  Window crop;
+  HR_RETURN_IF_ERROR(DrawCrop(in, rng, &crop));
+  params[0] = static_cast<std::int32_t>(crop.top);
+  params[1] = static_cast<std::int32_t>(crop.left);
+  params[2] = static_cast<std::int32_t>(crop.height);
+  params[3] = static_cast<std::int32_t>(crop.width);
+  return Shape(in, out);
+}
+
+std::optional<Window> RandomResizedCropSchema::InputWindow(const ImageSpec& /*in*/,
+                                                           Params params) const {
+  return Window{params[0], params[1], params[2], params[3]};
+}
+
+void RegisterSchemaRandomResizedCrop(SchemaRegistry& registry) { registry.Add(Spec(), Make); }
+
+}  // namespace headrace::ops

@@ -1,0 +1,28 @@
+#include "ops/core/op_registry.h"
+#include "ops/core/schema_util.h"
+#include "ops/random_vertical_flip/random_vertical_flip.h"
+
+namespace headrace::ops {
+namespace {
+
+Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& /*context*/) {
+  return MakeSchema<RandomVerticalFlipSchema>(args.Number("p"));
+}
+
+}  // namespace
+
+Status RandomVerticalFlipSchema::Draw(const ImageSpec& in, TorchGenerator& rng,
+                                      MutableParams params, ImageSpec* out) const {
+  params[0] = Happens(rng, p_) ? 1 : 0;
+  return Shape(in, out);
+}
+
+void RegisterSchemaRandomVerticalFlip(SchemaRegistry& registry) {
+  registry.Add({.name = "random_vertical_flip",
+                .doc = "Mirrors the image top to bottom, with probability p.",
+                .args = {{"p", ArgType::kNumber, 0.5, "probability"}},
+                .classes = {"v1.RandomVerticalFlip", "v2.RandomVerticalFlip"}},
+               Make);
+}
+
+}  // namespace headrace::ops
