@@ -1,0 +1,150 @@
+#include <algorithm>
+
+#include "schemas/wire/convert_internal.h"
+
+// The hot messages: one BatchRequest and one BatchDone a batch.
+namespace headrace::wire {
+namespace {
+
+// [offset, offset + size) lies in [0, limit).
+bool Inside(std::uint64_t offset, std::uint64_t size, std::uint64_t limit) {
+  return offset <= limit && size <= limit - offset;
+}
+
+FieldLayout ReadField(Reader& r, const fb::FieldLayout& v, std::uint64_t used_bytes) {
+  FieldLayout out{.dtype = r.Enum<DType>(v.dtype(), fb::DType::MAX, "dtype"),
+                  .shape = r.Scalars(v.shape()),
+                  .offset = v.offset()};
+  std::uint64_t bytes = DTypeBytes(out.dtype);
+  for (const std::int64_t size : out.shape) {
+    r.Require(size >= 0 && !__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes),
+              "field shape");
+  }
+  r.Require(Inside(out.offset, bytes, used_bytes), "field outside the batch");
+  return out;
+}
+
+SampleFailure ReadFailure(Reader& r, const fb::SampleFailure& v) {
+  r.Require(v.code() != fb::Code::Ok, "failure without a failure");
+  return {.position = r.NotNegative(v.position(), "position"),
+          .code = ReadCode(v.code()),
+          .message = r.Text(v.message())};
+}
+
+}  // namespace
+
+Offset<fb::BatchRequest> Write(Builder& b, const BatchRequest& v) {
+  const auto keys = WriteScalars(b, v.keys);
+  const auto params = WriteScalars(b, v.params);
+  const auto seeds = WriteScalars(b, v.seeds);
+  const auto skip = WriteScalars(b, v.skip);
+  const auto lane_state = WriteRaw(b, v.lane_state);
+  return fb::CreateBatchRequest(b, v.session.value, v.iteration.value, v.batch.value, v.attempt,
+                                keys, params, seeds, skip, v.slot.value, v.slot_offset,
+                                v.slot_bytes, v.lane.value, v.base_seed, lane_state);
+}
+
+BatchRequest Read(Reader& r, const fb::BatchRequest* v) {
+  BatchRequest out{.session = r.ReadId<SessionId>(v->session(), "session"),
+                   .iteration = r.ReadId<IterationId>(v->iteration(), "iteration"),
+                   .batch = r.ReadId<BatchId>(v->batch(), "batch"),
+                   .attempt = v->attempt(),
+                   .keys = r.Scalars(v->keys()),
+                   .params = r.Scalars(v->params()),
+                   .seeds = r.Scalars(v->seeds()),
+                   .skip = r.Scalars(v->skip()),
+                   .slot = r.ReadId<SlotId>(v->slot(), "slot"),
+                   .slot_offset = v->slot_offset(),
+                   .slot_bytes = v->slot_bytes(),
+                   .lane = r.ReadId<LaneId>(v->lane(), "lane"),
+                   .base_seed = v->base_seed(),
+                   .lane_state = r.Raw(v->lane_state())};
+  const std::size_t samples = out.keys.size();
+  r.Require(out.params.empty() || (samples != 0 && out.params.size() % samples == 0),
+            "params that do not divide among the keys");
+  r.Require(out.seeds.empty() || out.seeds.size() == samples, "seeds and keys of unequal length");
+  for (const std::int32_t position : out.skip) {
+    r.Require(position >= 0 && static_cast<std::size_t>(position) < samples, "skip");
+  }
+  r.Require(Inside(out.slot_offset, out.slot_bytes, ~std::uint64_t{0}), "slot");
+  return out;
+}
+
+Offset<fb::BatchDone> Write(Builder& b, const BatchDone& v) {
+  const auto status = Write(b, v.status);
+  const auto fields = WriteTables(b, v.fields, [&b](const FieldLayout& field) {
+    return fb::CreateFieldLayout(b, static_cast<fb::DType>(field.dtype),
+                                 WriteScalars(b, field.shape), field.offset);
+  });
+  const auto failures = WriteTables(b, v.failures, [&b](const SampleFailure& failure) {
+    return fb::CreateSampleFailure(b, failure.position, static_cast<fb::Code>(failure.code),
+                                   WriteText(b, failure.message));
+  });
+  const auto cost =
+      fb::CreateBatchCost(b, v.cost.source_ns, v.cost.compute_ns, v.cost.queue_ns,
+                          v.cost.decoded_hits, v.cost.encoded_hits, v.cost.misses);
+  const auto pickle = WriteRaw(b, v.pickle);
+  const auto offsets = WriteScalars(b, v.buffer_offsets);
+  const auto sizes = WriteScalars(b, v.buffer_sizes);
+  const auto python_error = WriteRaw(b, v.python_error);
+  const auto lane_state = WriteRaw(b, v.lane_state);
+  const auto output = WriteText(b, v.output);
+  return fb::CreateBatchDone(b, v.session.value, v.iteration.value, v.batch.value, v.attempt,
+                             status, v.needed_bytes, v.used_bytes, fields, failures, cost, pickle,
+                             offsets, sizes, python_error, lane_state, output);
+}
+
+BatchDone Read(Reader& r, const fb::BatchDone* v) {
+  BatchDone out;
+  out.session = r.ReadId<SessionId>(v->session(), "session");
+  out.iteration = r.ReadId<IterationId>(v->iteration(), "iteration");
+  out.batch = r.ReadId<BatchId>(v->batch(), "batch");
+  out.attempt = v->attempt();
+  out.status = Read(r, v->status());
+  out.needed_bytes = v->needed_bytes();
+  out.used_bytes = v->used_bytes();
+  if (v->fields() != nullptr) {
+    out.fields.reserve(v->fields()->size());
+    for (const fb::FieldLayout* field : *v->fields()) {
+      out.fields.push_back(ReadField(r, *field, out.used_bytes));
+    }
+  }
+  if (v->failures() != nullptr) {
+    for (const fb::SampleFailure* failure : *v->failures()) {
+      out.failures.push_back(ReadFailure(r, *failure));
+    }
+  }
+  if (const fb::BatchCost* cost = v->cost()) {
+    out.cost = {.source_ns = cost->source_ns(),
+                .compute_ns = cost->compute_ns(),
+                .queue_ns = cost->queue_ns(),
+                .decoded_hits = cost->decoded_hits(),
+                .encoded_hits = cost->encoded_hits(),
+                .misses = cost->misses()};
+  }
+  out.pickle = r.Raw(v->pickle());
+  out.buffer_offsets = r.Scalars(v->buffer_offsets());
+  out.buffer_sizes = r.Scalars(v->buffer_sizes());
+  r.Require(out.buffer_offsets.size() == out.buffer_sizes.size(),
+            "buffer offsets and sizes of unequal length");
+  const std::size_t buffers = std::min(out.buffer_offsets.size(), out.buffer_sizes.size());
+  for (std::size_t i = 0; i < buffers; ++i) {
+    r.Require(Inside(out.buffer_offsets[i], out.buffer_sizes[i], out.used_bytes),
+              "buffer outside the batch");
+  }
+  out.python_error = r.Raw(v->python_error());
+  out.lane_state = r.Raw(v->lane_state());
+  out.output = r.Text(v->output());
+  return out;
+}
+
+Offset<fb::CancelIterations> Write(Builder& b, const CancelIterations& v) {
+  return fb::CreateCancelIterations(b, v.session.value, v.before.value);
+}
+
+CancelIterations Read(Reader& r, const fb::CancelIterations* v) {
+  return {.session = r.ReadId<SessionId>(v->session(), "session"),
+          .before = r.ReadId<IterationId>(v->before(), "before")};
+}
+
+}  // namespace headrace::wire

@@ -1,0 +1,123 @@
+#include "schemas/wire/convert_internal.h"
+
+// Jobs, sessions and leases as the coordinator's clients see them.
+namespace headrace::wire {
+
+Offset<fb::OpenJob> Write(Builder& b, const OpenJob& v) {
+  const auto token = WriteText(b, v.token);
+  const auto name = WriteText(b, v.name);
+  const auto host = Write(b, v.host);
+  const auto version = WriteText(b, v.version);
+  return fb::CreateOpenJob(b, v.request, token, name, host, version, v.wanted_workers,
+                           v.cache_bytes);
+}
+
+OpenJob Read(Reader& r, const fb::OpenJob* v) {
+  return {.request = v->request(),
+          .token = r.Text(v->token()),
+          .name = r.Text(v->name()),
+          .host = Read(r, v->host()),
+          .version = r.Text(v->version()),
+          .wanted_workers = r.NotNegative(v->wanted_workers(), "wanted_workers"),
+          .cache_bytes = v->cache_bytes()};
+}
+
+Offset<fb::JobOpened> Write(Builder& b, const JobOpened& v) {
+  const auto status = Write(b, v.status);
+  return fb::CreateJobOpened(b, v.request, status, v.job.value, v.consumer.value, v.heartbeat_ms);
+}
+
+JobOpened Read(Reader& r, const fb::JobOpened* v) {
+  r.Require(v->heartbeat_ms() > 0, "heartbeat_ms");
+  return {.request = v->request(),
+          .status = Read(r, v->status()),
+          .job = r.ReadId<JobId>(v->job(), "job"),
+          .consumer = r.ReadId<ConsumerId>(v->consumer(), "consumer"),
+          .heartbeat_ms = v->heartbeat_ms()};
+}
+
+Offset<fb::OpenSession> Write(Builder& b, const OpenSession& v) {
+  const auto plan = Write(b, v.plan);
+  return fb::CreateOpenSession(b, v.request, v.job.value, v.session.value, plan);
+}
+
+OpenSession Read(Reader& r, const fb::OpenSession* v) {
+  return {.request = v->request(),
+          .job = r.ReadId<JobId>(v->job(), "job"),
+          .session = r.ReadId<SessionId>(v->session(), "session"),
+          .plan = Read(r, v->plan())};
+}
+
+Offset<fb::SessionOpened> Write(Builder& b, const SessionOpened& v) {
+  const auto status = Write(b, v.status);
+  const auto split = Write(b, v.split);
+  return fb::CreateSessionOpened(b, v.request, status, split);
+}
+
+SessionOpened Read(Reader& r, const fb::SessionOpened* v) {
+  return {.request = v->request(),
+          .status = Read(r, v->status()),
+          .split = Read(r, v->split())};
+}
+
+Offset<fb::SessionLoad> Write(Builder& b, const SessionLoad& v) {
+  return fb::CreateSessionLoad(b, v.session.value, v.batches, v.samples, v.stall_ns, v.step_ns,
+                               v.outstanding_bytes);
+}
+
+SessionLoad Read(Reader& r, const fb::SessionLoad* v) {
+  return {.session = r.ReadId<SessionId>(v->session(), "session"),
+          .batches = v->batches(),
+          .samples = v->samples(),
+          .stall_ns = v->stall_ns(),
+          .step_ns = v->step_ns(),
+          .outstanding_bytes = v->outstanding_bytes()};
+}
+
+Offset<fb::ConsumerHeartbeat> Write(Builder& b, const ConsumerHeartbeat& v) {
+  const auto sessions = WriteAll(b, v.sessions);
+  const auto suspected = WriteIds(b, v.suspected);
+  return fb::CreateConsumerHeartbeat(b, v.request, v.job.value, v.consumer.value, sessions,
+                                     suspected);
+}
+
+ConsumerHeartbeat Read(Reader& r, const fb::ConsumerHeartbeat* v) {
+  return {.request = v->request(),
+          .job = r.ReadId<JobId>(v->job(), "job"),
+          .consumer = r.ReadId<ConsumerId>(v->consumer(), "consumer"),
+          .sessions = ReadAll(r, v->sessions()),
+          .suspected = r.Ids<WorkerId>(v->suspected(), "suspected")};
+}
+
+Offset<fb::Leases> Write(Builder& b, const Leases& v) {
+  const auto status = Write(b, v.status);
+  const auto workers = WriteAll(b, v.workers);
+  return fb::CreateLeases(b, v.request, status, v.job.value, v.generation, workers);
+}
+
+Leases Read(Reader& r, const fb::Leases* v) {
+  return {.request = v->request(),
+          .status = Read(r, v->status()),
+          .job = r.ReadId<JobId>(v->job(), "job"),
+          .generation = v->generation(),
+          .workers = ReadAll(r, v->workers())};
+}
+
+Offset<fb::CloseSession> Write(Builder& b, const CloseSession& v) {
+  return fb::CreateCloseSession(b, v.job.value, v.session.value);
+}
+
+CloseSession Read(Reader& r, const fb::CloseSession* v) {
+  return {.job = r.ReadId<JobId>(v->job(), "job"),
+          .session = r.ReadId<SessionId>(v->session(), "session")};
+}
+
+Offset<fb::CloseJob> Write(Builder& b, const CloseJob& v) {
+  return fb::CreateCloseJob(b, v.job.value);
+}
+
+CloseJob Read(Reader& r, const fb::CloseJob* v) {
+  return {.job = r.ReadId<JobId>(v->job(), "job")};
+}
+
+}  // namespace headrace::wire

@@ -1,0 +1,103 @@
+#pragma once
+
+#include "base/graph.h"
+#include "schemas/fbs/common_generated.h"
+#include "schemas/fbs/control_generated.h"
+#include "schemas/fbs/data_generated.h"
+#include "schemas/fbs/plan_generated.h"
+#include "schemas/wire/control.h"
+#include "schemas/wire/data.h"
+#include "schemas/wire/reader_internal.h"
+#include "schemas/wire/writer_internal.h"
+
+// Plain structs <-> FlatBuffers tables. Write cannot fail; Read reports to the Reader and goes on.
+// A null table (absent field) reads as a default-made struct.
+namespace headrace::wire {
+
+template <typename T>
+using Offset = flatbuffers::Offset<T>;
+
+// Pieces (convert_common.cc, convert_plan.cc, convert_session.cc).
+Offset<fb::Status> Write(Builder& b, const Status& v);
+Status Read(Reader& r, const fb::Status* v);
+Code ReadCode(fb::Code code);
+Offset<fb::HostIdentity> Write(Builder& b, const HostIdentity& v);
+HostIdentity Read(Reader& r, const fb::HostIdentity* v);
+Offset<fb::Plan> Write(Builder& b, const Plan& v);
+Plan Read(Reader& r, const fb::Plan* v);
+Offset<fb::Split> Write(Builder& b, const Split& v);
+Split Read(Reader& r, const fb::Split* v);
+Offset<fb::WorkerInfo> Write(Builder& b, const WorkerInfo& v);
+WorkerInfo Read(Reader& r, const fb::WorkerInfo* v);
+Offset<fb::SessionLoad> Write(Builder& b, const SessionLoad& v);
+SessionLoad Read(Reader& r, const fb::SessionLoad* v);
+
+template <typename T>
+auto WriteAll(Builder& b, const std::vector<T>& items) {
+  return WriteTables(b, items, [&b](const T& item) { return Write(b, item); });
+}
+template <typename Table>
+auto ReadAll(Reader& r, const flatbuffers::Vector<Offset<Table>>* tables) {
+  std::vector<decltype(Read(r, std::declval<const Table*>()))> out;
+  if (tables == nullptr) return out;
+  for (const Table* table : *tables) out.push_back(Read(r, table));
+  return out;
+}
+
+// Control messages (convert_control.cc, convert_status.cc).
+Offset<fb::OpenJob> Write(Builder& b, const OpenJob& v);
+OpenJob Read(Reader& r, const fb::OpenJob* v);
+Offset<fb::JobOpened> Write(Builder& b, const JobOpened& v);
+JobOpened Read(Reader& r, const fb::JobOpened* v);
+Offset<fb::OpenSession> Write(Builder& b, const OpenSession& v);
+OpenSession Read(Reader& r, const fb::OpenSession* v);
+Offset<fb::SessionOpened> Write(Builder& b, const SessionOpened& v);
+SessionOpened Read(Reader& r, const fb::SessionOpened* v);
+Offset<fb::ConsumerHeartbeat> Write(Builder& b, const ConsumerHeartbeat& v);
+ConsumerHeartbeat Read(Reader& r, const fb::ConsumerHeartbeat* v);
+Offset<fb::Leases> Write(Builder& b, const Leases& v);
+Leases Read(Reader& r, const fb::Leases* v);
+Offset<fb::CloseSession> Write(Builder& b, const CloseSession& v);
+CloseSession Read(Reader& r, const fb::CloseSession* v);
+Offset<fb::CloseJob> Write(Builder& b, const CloseJob& v);
+CloseJob Read(Reader& r, const fb::CloseJob* v);
+Offset<fb::RegisterWorker> Write(Builder& b, const RegisterWorker& v);
+RegisterWorker Read(Reader& r, const fb::RegisterWorker* v);
+Offset<fb::WorkerRegistered> Write(Builder& b, const WorkerRegistered& v);
+WorkerRegistered Read(Reader& r, const fb::WorkerRegistered* v);
+Offset<fb::WorkerHeartbeat> Write(Builder& b, const WorkerHeartbeat& v);
+WorkerHeartbeat Read(Reader& r, const fb::WorkerHeartbeat* v);
+Offset<fb::WorkerDirective> Write(Builder& b, const WorkerDirective& v);
+WorkerDirective Read(Reader& r, const fb::WorkerDirective* v);
+Offset<fb::LeaveWorker> Write(Builder& b, const LeaveWorker& v);
+LeaveWorker Read(Reader& r, const fb::LeaveWorker* v);
+Offset<fb::StatusQuery> Write(Builder& b, const StatusQuery& v);
+StatusQuery Read(Reader& r, const fb::StatusQuery* v);
+Offset<fb::ClusterStatus> Write(Builder& b, const ClusterStatus& v);
+ClusterStatus Read(Reader& r, const fb::ClusterStatus* v);
+
+// Data messages (convert_session.cc, convert_batch.cc).
+Offset<fb::Attach> Write(Builder& b, const Attach& v);
+Attach Read(Reader& r, const fb::Attach* v);
+Offset<fb::Attached> Write(Builder& b, const Attached& v);
+Attached Read(Reader& r, const fb::Attached* v);
+Offset<fb::BlobPart> Write(Builder& b, const BlobPart& v);
+BlobPart Read(Reader& r, const fb::BlobPart* v);
+Offset<fb::Detach> Write(Builder& b, const Detach& v);
+Detach Read(Reader& r, const fb::Detach* v);
+Offset<fb::Describe> Write(Builder& b, const Describe& v);
+Describe Read(Reader& r, const fb::Describe* v);
+Offset<fb::Described> Write(Builder& b, const Described& v);
+Described Read(Reader& r, const fb::Described* v);
+Offset<fb::BatchRequest> Write(Builder& b, const BatchRequest& v);
+BatchRequest Read(Reader& r, const fb::BatchRequest* v);
+Offset<fb::BatchDone> Write(Builder& b, const BatchDone& v);
+BatchDone Read(Reader& r, const fb::BatchDone* v);
+Offset<fb::CancelIterations> Write(Builder& b, const CancelIterations& v);
+CancelIterations Read(Reader& r, const fb::CancelIterations* v);
+Offset<fb::Ping> Write(Builder& b, const Ping& v);
+Ping Read(Reader& r, const fb::Ping* v);
+Offset<fb::Pong> Write(Builder& b, const Pong& v);
+Pong Read(Reader& r, const fb::Pong* v);
+
+}  // namespace headrace::wire

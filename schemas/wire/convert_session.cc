@@ -1,0 +1,109 @@
+#include "schemas/wire/convert_internal.h"
+
+// What a trainer and a worker tell each other about a session before batches flow.
+namespace headrace::wire {
+
+Offset<fb::Split> Write(Builder& b, const Split& v) {
+  const auto reasons = WriteTexts(b, v.reasons);
+  return fb::CreateSplit(b, v.worker_nodes, v.cache_node, reasons);
+}
+
+Split Read(Reader& r, const fb::Split* v) {
+  if (v == nullptr) return {};
+  r.Require(v->cache_node() <= v->worker_nodes(), "cache point outside the worker part");
+  return {.worker_nodes = r.NotNegative(v->worker_nodes(), "worker_nodes"),
+          .cache_node = r.NotNegative(v->cache_node(), "cache_node"),
+          .reasons = r.Texts(v->reasons())};
+}
+
+Offset<fb::Attach> Write(Builder& b, const Attach& v) {
+  const auto host = Write(b, v.host);
+  const auto plan = Write(b, v.plan);
+  const auto split = Write(b, v.split);
+  return fb::CreateAttach(b, v.request, v.session.value, v.job.value, host, v.use_arena, plan,
+                          split, v.cache_bytes);
+}
+
+Attach Read(Reader& r, const fb::Attach* v) {
+  Attach out{.request = v->request(),
+             .session = r.ReadId<SessionId>(v->session(), "session"),
+             .job = r.ReadId<JobId>(v->job(), "job"),
+             .host = Read(r, v->host()),
+             .use_arena = v->use_arena(),
+             .plan = Read(r, v->plan()),
+             .split = Read(r, v->split()),
+             .cache_bytes = v->cache_bytes()};
+  r.Require(out.split.worker_nodes <= static_cast<std::int64_t>(out.plan.chain.size()),
+            "split behind the end of the chain");
+  return out;
+}
+
+Offset<fb::Attached> Write(Builder& b, const Attached& v) {
+  const auto status = Write(b, v.status);
+  const auto needed = WriteIds(b, v.needed_blobs);
+  return fb::CreateAttached(b, v.request, v.session.value, status, v.use_arena, needed);
+}
+
+Attached Read(Reader& r, const fb::Attached* v) {
+  return {.request = v->request(),
+          .session = r.ReadId<SessionId>(v->session(), "session"),
+          .status = Read(r, v->status()),
+          .use_arena = v->use_arena(),
+          .needed_blobs = r.Ids<BlobHash>(v->needed_blobs(), "needed_blobs")};
+}
+
+Offset<fb::BlobPart> Write(Builder& b, const BlobPart& v) {
+  return fb::CreateBlobPart(b, v.session.value, v.hash.value, v.total_bytes, v.offset);
+}
+
+BlobPart Read(Reader& r, const fb::BlobPart* v) {
+  r.Require(v->offset() <= v->total_bytes(), "blob offset");
+  return {.session = r.ReadId<SessionId>(v->session(), "session"),
+          .hash = r.ReadId<BlobHash>(v->hash(), "hash"),
+          .total_bytes = v->total_bytes(),
+          .offset = v->offset()};
+}
+
+Offset<fb::Detach> Write(Builder& b, const Detach& v) {
+  return fb::CreateDetach(b, v.session.value);
+}
+
+Detach Read(Reader& r, const fb::Detach* v) {
+  return {.session = r.ReadId<SessionId>(v->session(), "session")};
+}
+
+Offset<fb::Describe> Write(Builder& b, const Describe& v) {
+  const auto keys = WriteScalars(b, v.keys);
+  return fb::CreateDescribe(b, v.request, v.session.value, keys);
+}
+
+Describe Read(Reader& r, const fb::Describe* v) {
+  return {.request = v->request(),
+          .session = r.ReadId<SessionId>(v->session(), "session"),
+          .keys = r.Scalars(v->keys())};
+}
+
+Offset<fb::Described> Write(Builder& b, const Described& v) {
+  const auto status = Write(b, v.status);
+  const auto heights = WriteScalars(b, v.heights);
+  const auto widths = WriteScalars(b, v.widths);
+  const auto channels = WriteScalars(b, v.channels);
+  return fb::CreateDescribed(b, v.request, v.session.value, status, heights, widths, channels);
+}
+
+Described Read(Reader& r, const fb::Described* v) {
+  Described out{.request = v->request(),
+                .session = r.ReadId<SessionId>(v->session(), "session"),
+                .status = Read(r, v->status()),
+                .heights = r.Scalars(v->heights()),
+                .widths = r.Scalars(v->widths()),
+                .channels = r.Scalars(v->channels())};
+  r.Require(out.heights.size() == out.widths.size() && out.heights.size() == out.channels.size(),
+            "heights, widths and channels of unequal length");
+  for (const auto* column : {&out.heights, &out.widths, &out.channels}) {
+    for (const std::int32_t value : *column) r.Require(value >= -1, "image size");
+  }
+  return out;
+}
+
+}  // namespace headrace::wire

@@ -1,0 +1,172 @@
+#include "schemas/wire/message.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "schemas/wire/random_body_internal.h"
+
+namespace headrace::wire {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::size_t kBodies = std::variant_size_v<Body>;
+
+std::uint64_t Seed() {
+  const char* given = std::getenv("HEADRACE_TEST_SEED");
+  return given == nullptr ? 20240607 : std::strtoull(given, nullptr, 10);
+}
+
+Result<Body> RoundTrip(const Body& body) {
+  const EncodedMessage message = Encode(body);
+  return Decode(message.header, message.body);
+}
+
+Status DecodeError(const Body& body) { return RoundTrip(body).status(); }
+
+TEST(Message, EveryTypeComesBackEqual) {
+  for (std::size_t index = 0; index < kBodies; ++index) {
+    for (std::uint64_t round = 0; round < 200; ++round) {
+      SCOPED_TRACE("HEADRACE_TEST_SEED=" + std::to_string(Seed() + round));
+      const Body body = RandomBody(Seed() + round).Make(index);
+      ASSERT_EQ(body.index(), index);
+      const Result<Body> back = RoundTrip(body);
+      ASSERT_TRUE(back.ok()) << back.status().ToString();
+      ASSERT_TRUE(*back == body) << "type " << index;
+    }
+  }
+}
+
+TEST(Message, DefaultsComeBackEqual) {
+  Body body = BatchRequest{};
+  EXPECT_TRUE(*RoundTrip(body) == body);
+  body = BatchDone{};
+  EXPECT_TRUE(*RoundTrip(body) == body);
+  body = Attach{};
+  EXPECT_TRUE(*RoundTrip(body) == body);
+  body = ClusterStatus{};
+  EXPECT_TRUE(*RoundTrip(body) == body);
+}
+
+TEST(Message, TypeOfANewerPeerIsMonostate) {
+  EncodedMessage message = Encode(Ping{.sequence = 1});
+  message.header[4] = std::byte{200};
+  const Result<Body> body = Decode(message.header, message.body);
+  ASSERT_TRUE(body.ok());
+  EXPECT_EQ(body->index(), 0u);
+}
+
+TEST(Message, CodeOfANewerPeerIsUnknown) {
+  const auto body = RoundTrip(SessionOpened{.status = Status(static_cast<Code>(77), "x")});
+  ASSERT_TRUE(body.ok());
+  EXPECT_EQ(std::get<SessionOpened>(*body).status.code(), Code::kUnknown);
+}
+
+TEST(Message, OtherVersionIsUnsupportedAndNamesBoth) {
+  EncodedMessage message = Encode(Ping{});
+  message.header[3] = std::byte{9};
+  const Status status = Decode(message.header, message.body).status();
+  EXPECT_EQ(status.code(), Code::kUnsupported);
+  EXPECT_THAT(status.message(), HasSubstr("wire version 9, this is 1"));
+}
+
+TEST(Message, ForeignOrMaimedHeaderIsRefused) {
+  const EncodedMessage good = Encode(Ping{});
+  EXPECT_EQ(Decode({}, good.body).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(Decode(AsBytes("GET / HT"), good.body).status().code(), Code::kInvalidArgument);
+  EncodedMessage reserved = good;
+  reserved.header[7] = std::byte{1};
+  EXPECT_EQ(Decode(reserved.header, reserved.body).status().code(), Code::kInvalidArgument);
+}
+
+TEST(Message, BodyOfAnotherTypeIsRefused) {
+  EncodedMessage message = Encode(Ping{.sequence = 3});
+  message.header[4] = static_cast<std::byte>(MessageType::kPong);
+  EXPECT_EQ(Decode(message.header, message.body).status().code(), Code::kInvalidArgument);
+}
+
+TEST(Message, BodyAtAnOddAddressIsRead) {
+  const Body body = RandomBody(Seed()).Make(22);
+  const EncodedMessage message = Encode(body);
+  Bytes shifted(message.body.size() + 1);
+  std::copy(message.body.begin(), message.body.end(), shifted.begin() + 1);
+  const auto back = Decode(message.header, ByteSpan(shifted).subspan(1));
+  ASSERT_TRUE(back.ok());
+  EXPECT_TRUE(*back == body);
+}
+
+TEST(Message, ContradictingContentIsRefusedByName) {
+  EXPECT_THAT(DecodeError(BatchRequest{.keys = {1, 2}, .seeds = {1}}).message(),
+              HasSubstr("seeds and keys"));
+  EXPECT_THAT(DecodeError(BatchRequest{.keys = {1, 2}, .params = {1, 2, 3}}).message(),
+              HasSubstr("params"));
+  EXPECT_THAT(DecodeError(BatchRequest{.params = {1}}).message(), HasSubstr("params"));
+  EXPECT_THAT(DecodeError(BatchRequest{.keys = {1}, .skip = {1}}).message(), HasSubstr("skip"));
+  EXPECT_THAT(DecodeError(BatchRequest{.slot_offset = ~0ULL, .slot_bytes = 1}).message(),
+              HasSubstr("slot"));
+  EXPECT_THAT(DecodeError(BatchRequest{.session = SessionId(-2)}).message(), HasSubstr("session"));
+  EXPECT_THAT(DecodeError(Described{.heights = {1}, .widths = {1}}).message(),
+              HasSubstr("unequal length"));
+  EXPECT_THAT(DecodeError(Described{.heights = {-2}, .widths = {1}, .channels = {3}}).message(),
+              HasSubstr("image size"));
+  EXPECT_THAT(DecodeError(OpenJob{.wanted_workers = -1}).message(), HasSubstr("wanted_workers"));
+  EXPECT_THAT(DecodeError(JobOpened{.heartbeat_ms = 0}).message(), HasSubstr("heartbeat_ms"));
+  EXPECT_THAT(DecodeError(Attach{.split = {.worker_nodes = 1}}).message(), HasSubstr("split"));
+  EXPECT_THAT(
+      DecodeError(SessionOpened{.split = {.worker_nodes = 1, .cache_node = 2}}).message(),
+      HasSubstr("cache point"));
+  EXPECT_THAT(DecodeError(BlobPart{.total_bytes = 1, .offset = 2}).message(), HasSubstr("offset"));
+}
+
+TEST(Message, BatchThatLeavesItsSlotIsRefused) {
+  BatchDone done{.used_bytes = 100};
+  done.fields = {{.dtype = DType::kF32, .shape = {5, 5}, .offset = 0}};
+  EXPECT_TRUE(DecodeError(done).ok());
+  done.fields[0].offset = 1;
+  EXPECT_THAT(DecodeError(done).message(), HasSubstr("field outside"));
+  done.fields[0] = {.dtype = DType::kF64, .shape = {1LL << 62, 1LL << 62}, .offset = 0};
+  EXPECT_THAT(DecodeError(done).message(), HasSubstr("field shape"));
+  done.fields[0] = {.dtype = static_cast<DType>(99), .shape = {1}, .offset = 0};
+  EXPECT_THAT(DecodeError(done).message(), HasSubstr("dtype"));
+  done.fields.clear();
+  done.buffer_offsets = {90};
+  EXPECT_THAT(DecodeError(done).message(), HasSubstr("buffer offsets"));
+  done.buffer_sizes = {11};
+  EXPECT_THAT(DecodeError(done).message(), HasSubstr("buffer outside"));
+}
+
+TEST(Plan, EqualPlansHaveEqualBytesAndComeBack) {
+  for (std::uint64_t round = 0; round < 300; ++round) {
+    SCOPED_TRACE("HEADRACE_TEST_SEED=" + std::to_string(Seed() + round));
+    const Plan plan = RandomBody(Seed() + round).MakePlan();
+    const Bytes bytes = EncodePlan(plan);
+    EXPECT_EQ(bytes, EncodePlan(Plan(plan)));
+    const Result<Plan> back = DecodePlan(bytes);
+    ASSERT_TRUE(back.ok()) << back.status().ToString();
+    EXPECT_EQ(*back, plan);
+  }
+}
+
+TEST(Plan, NegativeZeroKeepsItsSign) {
+  Plan plan;
+  plan.chain = {{.op = "gain", .args = {{"by", -0.0}}}};
+  const Result<Plan> back = DecodePlan(EncodePlan(plan));
+  ASSERT_TRUE(back.ok());
+  EXPECT_TRUE(std::signbit(std::get<double>(back->chain[0].args.at("by"))));
+}
+
+TEST(Plan, BadNumbersAreRefused) {
+  EXPECT_THAT(DecodePlan(EncodePlan(Plan{.lanes = 0})).status().message(), HasSubstr("lanes"));
+  Plan plan;
+  plan.leaves = {{.rows = -1}};
+  EXPECT_THAT(DecodePlan(EncodePlan(plan)).status().message(), HasSubstr("rows"));
+  plan.leaves = {{.rows = std::numeric_limits<std::int64_t>::max()}, {.rows = 1}};
+  EXPECT_THAT(DecodePlan(EncodePlan(plan)).status().message(), HasSubstr("rows in all"));
+  EXPECT_EQ(DecodePlan(AsBytes("hello")).status().code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace headrace::wire

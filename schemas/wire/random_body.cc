@@ -1,0 +1,368 @@
+#include "schemas/wire/random_body_internal.h"
+
+namespace headrace::wire {
+
+std::uint64_t RandomBody::Number() {
+  switch (Below(4)) {
+    case 0:
+      return Below(3);
+    case 1:
+      return ~std::uint64_t{0} - Below(3);
+    default:
+      return engine_() >> Below(64);
+  }
+}
+
+std::int32_t RandomBody::Count() { return static_cast<std::int32_t>(Number() & 0x7fffffff); }
+
+double RandomBody::Real() {
+  switch (Below(4)) {
+    case 0:
+      return -0.0;
+    case 1:
+      return 0.0;
+    case 2:
+      return 1e300;
+    default:
+      return static_cast<double>(Signed()) / 3.0;
+  }
+}
+
+std::string RandomBody::Text() {
+  std::string text(Below(12), ' ');
+  for (char& c : text) c = static_cast<char>(Below(256));  // paths are bytes, also zero and non-UTF-8
+  return text;
+}
+
+Bytes RandomBody::Raw() {
+  Bytes raw(Below(40));
+  for (std::byte& b : raw) b = static_cast<std::byte>(Below(256));
+  return raw;
+}
+
+Status RandomBody::AStatus() {
+  if (Coin()) return {};
+  return {Below(8) == 0 ? Code::kUnknown : static_cast<Code>(1 + Below(10)), Text()};
+}
+
+HostIdentity RandomBody::Host() {
+  return {.hostname = Text(), .boot_id = Text(), .uid = Number32(), .pid = Signed()};
+}
+
+ArgValue RandomBody::Arg() {
+  switch (Below(6)) {
+    case 0:
+      return Signed();
+    case 1:
+      return Real();
+    case 2:
+      return Text();
+    case 3:
+      return Some([this] { return Signed(); });
+    case 4:
+      return Some([this] { return Real(); });
+    default:
+      return Raw();
+  }
+}
+
+Plan RandomBody::MakePlan() {
+  Plan plan;
+  plan.name = Text();
+  plan.leaves = Some([this] {
+    SourceLeaf leaf;
+    leaf.kind = Coin() ? SourceLeaf::Kind::kFiles : SourceLeaf::Kind::kArrays;
+    leaf.rows = Count();
+    leaf.table = AnId<BlobHash>();
+    leaf.arrays = Some([this] {
+      return SourceLeaf::Array{
+          .blob = AnId<BlobHash>(),
+          .dtype = static_cast<DType>(Below(10)),
+          .row_shape = Some([this] { return static_cast<std::int64_t>(Below(1 << 15)); })};
+    });
+    return leaf;
+  });
+  plan.row_map = AnId<BlobHash>();
+  plan.chain = Some([this] {
+    Node node;
+    node.op = "op" + Text();
+    for (std::uint64_t i = Below(4); i > 0; --i) node.args[Text()] = Arg();
+    node.purity = static_cast<Purity>(Below(3));
+    node.form = static_cast<Form>(Below(2));
+    node.label = Text();
+    node.reason = Text();
+    return node;
+  });
+  plan.fields = Some([this] {
+    return FieldSpec{.kind = static_cast<FieldSpec::Kind>(Below(2)), .index = Count()};
+  });
+  plan.rng = static_cast<RngMode>(Below(3));
+  plan.lanes = 1 + Count() / 2;
+  plan.libraries = {
+      .pillow = Text(), .torch = Text(), .torchvision = Text(), .cpu_capability = Text()};
+  for (std::uint64_t i = Below(3); i > 0; --i) plan.constants[Text()] = AnId<BlobHash>();
+  plan.has_python_stage = Coin();
+  if (plan.has_python_stage) {
+    plan.python.bundle = AnId<BlobHash>();
+    plan.python.executable = Text();
+    plan.python.version = Text();
+    plan.python.sys_path = Some([this] { return Text(); });
+    plan.python.working_directory = Text();
+    for (std::uint64_t i = Below(3); i > 0; --i) plan.python.packages[Text()] = Text();
+  }
+  return plan;
+}
+
+Split RandomBody::ASplit(std::int32_t nodes) {
+  Split split;
+  split.worker_nodes = static_cast<std::int32_t>(Below(static_cast<std::uint64_t>(nodes) + 1));
+  split.cache_node =
+      static_cast<std::int32_t>(Below(static_cast<std::uint64_t>(split.worker_nodes) + 1));
+  split.reasons = Some([this] { return Text(); });
+  return split;
+}
+
+SessionLoad RandomBody::Load() {
+  return {.session = AnId<SessionId>(),
+          .batches = Number(),
+          .samples = Number(),
+          .stall_ns = Number(),
+          .step_ns = Number(),
+          .outstanding_bytes = Number()};
+}
+
+WorkerInfo RandomBody::Worker() {
+  return {.worker = AnId<WorkerId>(),
+          .endpoints = Some([this] { return Text(); }),
+          .arena_path = Text(),
+          .host = Host(),
+          .cores = Count(),
+          .version = Text()};
+}
+
+WorkerHeartbeat RandomBody::Heartbeat() {
+  return {.request = Number(),
+          .worker = AnId<WorkerId>(),
+          .cpu_seconds = static_cast<double>(Count()) / 7,
+          .resident_bytes = Number(),
+          .cache_bytes = Number(),
+          .cache_hits = Number(),
+          .cache_misses = Number(),
+          .samples = Number(),
+          .queued_samples = Number(),
+          .jobs = Some([this] { return AnId<JobId>(); })};
+}
+
+JobStatus RandomBody::Job() {
+  return {.job = AnId<JobId>(),
+          .name = Text(),
+          .hostname = Text(),
+          .pid = Signed(),
+          .state = Text(),
+          .opened_ms = Signed(),
+          .sessions = Some([this] { return Load(); }),
+          .workers = Some([this] { return AnId<WorkerId>(); })};
+}
+
+BatchRequest RandomBody::Request() {
+  BatchRequest out;
+  out.session = AnId<SessionId>();
+  out.iteration = AnId<IterationId>();
+  out.batch = AnId<BatchId>();
+  out.attempt = Number32();
+  const std::size_t samples = Below(70);
+  const std::size_t words = Below(12);
+  for (std::size_t i = 0; i < samples; ++i) out.keys.push_back(Signed());
+  for (std::size_t i = 0; i < samples * words; ++i) {
+    out.params.push_back(static_cast<std::int32_t>(Number()));
+  }
+  if (Coin()) {
+    for (std::size_t i = 0; i < samples; ++i) out.seeds.push_back(Number());
+  }
+  for (std::size_t i = 0; i < samples; i += 1 + Below(30)) {
+    out.skip.push_back(static_cast<std::int32_t>(i));
+  }
+  out.slot = AnId<SlotId>();
+  out.slot_offset = Number() >> 1;
+  out.slot_bytes = Number() >> 1;
+  out.lane = AnId<LaneId>();
+  out.base_seed = Number();
+  out.lane_state = Raw();
+  return out;
+}
+
+BatchDone RandomBody::Done() {
+  BatchDone out;
+  out.session = AnId<SessionId>();
+  out.iteration = AnId<IterationId>();
+  out.batch = AnId<BatchId>();
+  out.attempt = Number32();
+  out.status = AStatus();
+  out.needed_bytes = Number();
+  out.used_bytes = std::uint64_t{1} << 40;
+  out.fields = Some([this] {
+    return FieldLayout{.dtype = static_cast<DType>(Below(10)),
+                       .shape = Some([this] { return static_cast<std::int64_t>(Below(1000)); }),
+                       .offset = Below(std::uint64_t{1} << 39)};
+  });
+  out.failures = Some([this] {
+    return SampleFailure{.position = Count(),
+                         .code = Coin() ? Code::kUnknown : Code::kUnsupported,
+                         .message = Text()};
+  });
+  out.cost = {.source_ns = Number(),
+              .compute_ns = Number(),
+              .queue_ns = Number(),
+              .decoded_hits = Number32(),
+              .encoded_hits = Number32(),
+              .misses = Number32()};
+  out.pickle = Raw();
+  for (std::uint64_t i = Below(4); i > 0; --i) {
+    out.buffer_offsets.push_back(Below(std::uint64_t{1} << 39));
+    out.buffer_sizes.push_back(Below(std::uint64_t{1} << 39));
+  }
+  out.python_error = Raw();
+  out.lane_state = Raw();
+  out.output = Text();
+  return out;
+}
+
+Body RandomBody::MakeControl(std::size_t index) {
+  switch (index) {
+    case 1:
+      return OpenJob{.request = Number(),
+                     .token = Text(),
+                     .name = Text(),
+                     .host = Host(),
+                     .version = Text(),
+                     .wanted_workers = Count(),
+                     .cache_bytes = Number()};
+    case 2:
+      return JobOpened{.request = Number(),
+                       .status = AStatus(),
+                       .job = AnId<JobId>(),
+                       .consumer = AnId<ConsumerId>(),
+                       .heartbeat_ms = 1 + Number32() / 2};
+    case 3:
+      return OpenSession{.request = Number(),
+                         .job = AnId<JobId>(),
+                         .session = AnId<SessionId>(),
+                         .plan = MakePlan()};
+    case 4:
+      return SessionOpened{.request = Number(), .status = AStatus(), .split = ASplit(20)};
+    case 5:
+      return ConsumerHeartbeat{.request = Number(),
+                               .job = AnId<JobId>(),
+                               .consumer = AnId<ConsumerId>(),
+                               .sessions = Some([this] { return Load(); }),
+                               .suspected = Some([this] { return AnId<WorkerId>(); })};
+    case 6:
+      return Leases{.request = Number(),
+                    .status = AStatus(),
+                    .job = AnId<JobId>(),
+                    .generation = Number(),
+                    .workers = Some([this] { return Worker(); })};
+    case 7:
+      return CloseSession{.job = AnId<JobId>(), .session = AnId<SessionId>()};
+    case 8:
+      return CloseJob{.job = AnId<JobId>()};
+    case 9:
+      return RegisterWorker{.request = Number(), .token = Text(), .info = Worker()};
+    case 10:
+      return WorkerRegistered{.request = Number(),
+                              .status = AStatus(),
+                              .worker = AnId<WorkerId>(),
+                              .heartbeat_ms = 1 + Number32() / 2};
+    case 11:
+      return Heartbeat();
+    case 12:
+      return WorkerDirective{.request = Number(),
+                             .status = AStatus(),
+                             .drain = Coin(),
+                             .jobs = Some([this] { return AnId<JobId>(); })};
+    case 13:
+      return LeaveWorker{.worker = AnId<WorkerId>()};
+    case 14:
+      return StatusQuery{.request = Number()};
+    default:
+      break;
+  }
+  ClusterStatus out;
+  out.request = Number();
+  out.status = AStatus();
+  out.version = Text();
+  out.wall_ms = Signed();
+  out.cpu_seconds = static_cast<double>(Count()) / 3;
+  out.ended_cpu_seconds = static_cast<double>(Count()) / 3;
+  out.jobs = Some([this] { return Job(); });
+  out.workers = Some([this] {
+    return WorkerStatus{
+        .info = Worker(), .state = Text(), .last = Heartbeat(), .silent_ms = Signed()};
+  });
+  return out;
+}
+
+Body RandomBody::MakeData(std::size_t index) {
+  switch (index) {
+    case 16: {
+      Attach out;
+      out.request = Number();
+      out.session = AnId<SessionId>();
+      out.job = AnId<JobId>();
+      out.host = Host();
+      out.use_arena = Coin();
+      out.plan = MakePlan();
+      out.split = ASplit(static_cast<std::int32_t>(out.plan.chain.size()));
+      out.cache_bytes = Number();
+      return out;
+    }
+    case 17:
+      return Attached{.request = Number(),
+                      .session = AnId<SessionId>(),
+                      .status = AStatus(),
+                      .use_arena = Coin(),
+                      .needed_blobs = Some([this] { return AnId<BlobHash>(); })};
+    case 18: {
+      const std::uint64_t total = Number();
+      return BlobPart{.session = AnId<SessionId>(),
+                      .hash = AnId<BlobHash>(),
+                      .total_bytes = total,
+                      .offset = total == 0 ? 0 : Below(total)};
+    }
+    case 19:
+      return Detach{.session = AnId<SessionId>()};
+    case 20:
+      return Describe{.request = Number(),
+                      .session = AnId<SessionId>(),
+                      .keys = Some([this] { return Signed(); })};
+    case 21: {
+      Described out;
+      out.request = Number();
+      out.session = AnId<SessionId>();
+      out.status = AStatus();
+      for (std::uint64_t i = Below(5); i > 0; --i) {
+        out.heights.push_back(Count() - 1);
+        out.widths.push_back(Count() - 1);
+        out.channels.push_back(static_cast<std::int32_t>(Below(5)) - 1);
+      }
+      return out;
+    }
+    case 22:
+      return Request();
+    case 23:
+      return Done();
+    case 24:
+      return CancelIterations{.session = AnId<SessionId>(), .before = AnId<IterationId>()};
+    case 25:
+      return Ping{.sequence = Number()};
+    default:
+      return Pong{.sequence = Number()};
+  }
+}
+
+Body RandomBody::Make(std::size_t index) {
+  if (index == 0) return {};
+  return index < 16 ? MakeControl(index) : MakeData(index);
+}
+
+}  // namespace headrace::wire

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "flatbuffers/flatbuffers.h"
+
+namespace headrace::wire {
+
+// Copies out of a verified FlatBuffers body and collects the first thing that is wrong with it:
+// conversions read straight on and the caller asks status() once, at the end.
+// A hostile body can point at one string a million times; all that is copied out is therefore
+// charged against the body's own size, which an honest sender never exceeds.
+class Reader {
+ public:
+  explicit Reader(std::size_t body_bytes) : budget_(body_bytes) {}
+
+  [[nodiscard]] Status status() const;
+  // Keeps the first complaint. `what` names the field.
+  void Fail(std::string_view what);
+  void Require(bool condition, std::string_view what) {
+    if (!condition) [[unlikely]] Fail(what);
+  }
+
+  [[nodiscard]] std::string Text(const flatbuffers::String* text);
+  [[nodiscard]] std::vector<std::string> Texts(
+      const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* texts);
+  [[nodiscard]] Bytes Raw(const flatbuffers::Vector<std::uint8_t>* raw);
+
+  template <typename T>
+  [[nodiscard]] std::vector<T> Scalars(const flatbuffers::Vector<T>* items) {
+    std::vector<T> out;
+    if (items == nullptr || !Charge(items->size() * sizeof(T))) return out;
+    out.resize(items->size());
+    if (!out.empty()) std::memcpy(out.data(), items->Data(), out.size() * sizeof(T));
+    return out;
+  }
+
+  // -1 is "none"; anything below is nonsense.
+  template <typename Id>
+  [[nodiscard]] Id ReadId(std::int64_t value, std::string_view what) {
+    Require(value >= -1, what);
+    return Id(value);
+  }
+  template <typename Id>
+  [[nodiscard]] std::vector<Id> Ids(const flatbuffers::Vector<std::int64_t>* items,
+                                    std::string_view what) {
+    std::vector<Id> out;
+    if (items == nullptr || !Charge(items->size() * sizeof(std::int64_t))) return out;
+    out.reserve(items->size());
+    for (const std::int64_t value : *items) out.push_back(ReadId<Id>(value, what));
+    return out;
+  }
+  template <typename T>
+  [[nodiscard]] T NotNegative(T value, std::string_view what) {
+    Require(value >= 0, what);
+    return value;
+  }
+  // An enum whose values this build knows are 0..last.
+  template <typename To, typename From>
+  [[nodiscard]] To Enum(From value, From last, std::string_view what) {
+    Require(value <= last, what);
+    return static_cast<To>(value);
+  }
+
+ private:
+  [[nodiscard]] bool Charge(std::size_t bytes);
+
+  std::size_t budget_;
+  bool failed_ = false;
+  std::string complaint_;
+};
+
+}  // namespace headrace::wire
