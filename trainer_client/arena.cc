@@ -1,0 +1,230 @@
+#include "trainer_client/arena.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+
+namespace headrace::client {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kLeastArena = std::uint64_t{1} << 20;
+
+std::string MiB(std::uint64_t bytes) { return std::to_string((bytes + 1048575) >> 20) + " MiB"; }
+
+// Next of eight sizes per doubling, in pages: wastes at most an eighth, and batches of nearly the same
+// size share slots.
+std::uint64_t SizeClass(std::uint64_t bytes) {
+  bytes = std::max(bytes, kPage);
+  const std::uint64_t step = std::max(std::bit_floor(bytes) / 8, kPage);
+  return (bytes + step - 1) / step * step;
+}
+
+std::uint64_t ReadNumber(const char* path, std::uint64_t otherwise) {
+  std::ifstream file(path);
+  std::uint64_t value = 0;
+  return file >> value ? value : otherwise;  // "max" is no number
+}
+
+}  // namespace
+
+std::uint64_t AvailableMemory() {
+  std::uint64_t available = UINT64_MAX;
+  std::ifstream meminfo("/proc/meminfo");
+  for (std::string word; meminfo >> word;) {
+    if (word != "MemAvailable:") continue;
+    meminfo >> available;
+    available *= 1024;
+    break;
+  }
+  // In a container its own control group is mounted here; on a bare machine the root group has no limit.
+  const std::uint64_t limit = ReadNumber("/sys/fs/cgroup/memory.max", UINT64_MAX);
+  if (limit != UINT64_MAX) {
+    const std::uint64_t current = ReadNumber("/sys/fs/cgroup/memory.current", 0);
+    available = std::min(available, limit - std::min(limit, current));
+  }
+  return available;
+}
+
+Result<std::shared_ptr<Arena>> Arena::Make(std::uint64_t max_bytes,
+                                           std::function<std::uint64_t()> available) {
+  std::shared_ptr<Arena> arena(new Arena);
+  arena->available_ = std::move(available);
+  arena->pid_ = ::getpid();
+  arena->fd_ = net::UniqueFd(::memfd_create("headrace-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!arena->fd_.valid()) return ErrnoStatus(errno, "memfd_create for the batch arena");
+  // A limit of the process (ulimit -v, -f) may leave less address space than the bound asks for.
+  std::uint64_t size = std::max(max_bytes, kLeastArena) / kPage * kPage;
+  for (;; size = size / 2 / kPage * kPage) {
+    if (size < kLeastArena) {
+      return ResourceExhausted("no address space for a batch arena of " + MiB(kLeastArena) +
+                               "; raise `ulimit -v` and `ulimit -f`");
+    }
+    if (::ftruncate(arena->fd_.get(), static_cast<off_t>(size)) != 0) continue;
+    void* address =
+        ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, arena->fd_.get(), 0);
+    if (address == MAP_FAILED) continue;
+    arena->base_ = static_cast<std::byte*>(address);
+    break;
+  }
+  arena->size_ = size;
+  if (::fcntl(arena->fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
+    return ErrnoStatus(errno, "sealing the batch arena");
+  }
+  (void)::madvise(arena->base_, size, MADV_DONTDUMP);  // batches are no help in a core file
+  arena->ranges_.emplace(0, size);
+  return arena;
+}
+
+Arena::~Arena() {
+  if (base_ != nullptr) ::munmap(base_, size_);
+}
+
+Result<Slot> Arena::Acquire(std::uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto it = free_.lower_bound(bytes); it != free_.end()) {
+    Entry& entry = slots_[static_cast<std::size_t>(it->second.value)];
+    free_.erase(it);
+    entry.state = State::kLent;
+    return entry.slot;
+  }
+  if (!free_.empty()) RetireSmallest();
+  return Make(SizeClass(bytes));
+}
+
+Result<Slot> Arena::Make(std::uint64_t bytes) {
+  auto range = std::find_if(ranges_.begin(), ranges_.end(),
+                            [&](const auto& r) { return r.second >= bytes; });
+  while (range == ranges_.end() && !free_.empty()) {
+    RetireSmallest();
+    range = std::find_if(ranges_.begin(), ranges_.end(),
+                         [&](const auto& r) { return r.second >= bytes; });
+  }
+  if (range == ranges_.end()) {
+    return ResourceExhausted("a batch slot of " + MiB(bytes) + " does not fit: " + MiB(reserved_) +
+                             " of the arena's " + MiB(size_) +
+                             " are in use; drop or copy batches that are kept, lower batch_size or "
+                             "prefetch_factor, or raise max_arena_bytes");
+  }
+  const std::uint64_t available = available_();
+  const std::uint64_t offset = range->first;
+  int error = available < bytes ? ENOMEM : 0;
+  if (error == 0) {
+    do {
+      error = ::fallocate(fd_.get(), 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0
+                  ? 0
+                  : errno;
+    } while (error == EINTR);
+  }
+  if (error != 0) {
+    (void)::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                      static_cast<off_t>(offset), static_cast<off_t>(bytes));
+    if (error != ENOMEM && error != ENOSPC) return ErrnoStatus(error, "reserving a batch slot");
+    return ResourceExhausted("no memory for a batch slot of " + MiB(bytes) + " (" +
+                             MiB(reserved_) + " in slots already, " + MiB(available) +
+                             " available); lower batch_size or prefetch_factor, or raise the memory "
+                             "limit of the container");
+  }
+  const std::uint64_t rest = range->second - bytes;
+  ranges_.erase(range);
+  if (rest > 0) ranges_.emplace(offset + bytes, rest);
+  reserved_ += bytes;
+  const Slot slot{SlotId(static_cast<std::int64_t>(slots_.size())), offset, bytes};
+  slots_.push_back({slot, State::kLent});
+  return slot;
+}
+
+void Arena::RetireSmallest() {
+  Entry& entry = slots_[static_cast<std::size_t>(free_.begin()->second.value)];
+  free_.erase(free_.begin());
+  (void)::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                    static_cast<off_t>(entry.slot.offset), static_cast<off_t>(entry.slot.bytes));
+  reserved_ -= entry.slot.bytes;
+  AddRange(entry.slot.offset, entry.slot.bytes);
+  entry.slot.bytes = 0;
+}
+
+void Arena::AddRange(std::uint64_t offset, std::uint64_t bytes) {
+  auto next = ranges_.lower_bound(offset);
+  if (next != ranges_.end() && offset + bytes == next->first) {
+    bytes += next->second;
+    next = ranges_.erase(next);
+  }
+  if (next != ranges_.begin()) {
+    if (const auto previous = std::prev(next); previous->first + previous->second == offset) {
+      previous->second += bytes;
+      return;
+    }
+  }
+  ranges_.emplace(offset, bytes);
+}
+
+MutableByteSpan Arena::Memory(const Slot& slot) { return {base_ + slot.offset, slot.bytes}; }
+
+void Arena::SetState(SlotId slot, State state) {
+  const std::scoped_lock lock(mutex_);
+  Entry& entry = slots_[static_cast<std::size_t>(slot.value)];
+  HR_CHECK(entry.state != State::kFree);
+  entry.state = state;
+  if (state == State::kFree) free_.emplace(entry.slot.bytes, slot);
+}
+
+void Arena::Quarantine(SlotId slot) { SetState(slot, State::kQuarantined); }
+void Arena::MarkReady(SlotId slot) { SetState(slot, State::kReady); }
+void Arena::Return(SlotId slot) { SetState(slot, State::kFree); }
+
+std::shared_ptr<void> Arena::Hold(SlotId slot) {
+  SetState(slot, State::kHeld);
+  return {base_, [self = shared_from_this(), slot](void*) mutable {
+            // In a forked child the mutex may be locked for ever and the slot is the parent's.
+            if (self->pid_ != ::getpid()) {
+              new std::shared_ptr<Arena>(std::move(self));  // leaked on purpose: keeps the mapping
+              return;
+            }
+            self->Free(slot);
+          }};
+}
+
+void Arena::Free(SlotId slot) {
+  SetState(slot, State::kFree);
+  std::shared_ptr<const std::function<void()>> callback;
+  {
+    const std::scoped_lock lock(mutex_);
+    callback = on_free_;
+  }
+  if (callback) (*callback)();
+}
+
+void Arena::OnFree(std::function<void()> callback) {
+  auto shared = std::make_shared<const std::function<void()>>(std::move(callback));
+  const std::scoped_lock lock(mutex_);
+  on_free_ = std::move(shared);
+}
+
+Arena::Counts Arena::counts() const {
+  const std::scoped_lock lock(mutex_);
+  Counts counts;
+  counts.bytes = reserved_;
+  for (const Entry& entry : slots_) {
+    if (entry.slot.bytes == 0) continue;
+    switch (entry.state) {
+      case State::kFree: ++counts.free; break;
+      case State::kLent: ++counts.lent; break;
+      case State::kReady: ++counts.ready; break;
+      case State::kHeld: ++counts.held; break;
+      case State::kQuarantined: ++counts.quarantined; break;
+    }
+  }
+  return counts;
+}
+
+}  // namespace headrace::client

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "net/unique_fd.h"
+
+namespace headrace::client {
+
+// Bytes that can still be reserved: the smaller of the machine's and the control group's.
+[[nodiscard]] std::uint64_t AvailableMemory();
+
+struct Slot {
+  SlotId id;
+  std::uint64_t offset = 0;  // in the arena, bytes
+  std::uint64_t bytes = 0;
+};
+
+// The trainer's memory for batches: one unlinked memfd that workers on the same host map too. Its
+// address space is reserved at once, so that no slot ever moves; its memory is reserved slot by slot,
+// so that "no memory" is an error when a slot is made and never a SIGBUS while a worker writes.
+//
+//   free -Acquire-> lent -MarkReady-> ready -Hold-> held -last copy gone-> free
+//                    |  \-Return-> free
+//                    \-Quarantine-> quarantined -MarkReady-> ready, -Return-> free
+//
+// A slot is lent while some process may write to it, and quarantined when that process is suspected
+// dead: only its hang-up or its late answer makes the slot usable again.
+// Thread-safe. Shared by the session and every batch that still lives. In a forked child the slots
+// stay as they were at the fork: nothing there returns them.
+class Arena : public std::enable_shared_from_this<Arena> {
+ public:
+  enum class State : std::uint8_t { kFree, kLent, kReady, kHeld, kQuarantined };
+  struct Counts {
+    std::int64_t free = 0, lent = 0, ready = 0, held = 0, quarantined = 0;
+    std::uint64_t bytes = 0;  // reserved
+  };
+
+  // kResourceExhausted: not even address space for 1 MiB.
+  static Result<std::shared_ptr<Arena>> Make(
+      std::uint64_t max_bytes, std::function<std::uint64_t()> available = &AvailableMemory);
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // A free slot of at least `bytes`, made if there is none. kResourceExhausted: beyond the arena's
+  // bound, or the machine has no such memory now; the message names the remedy.
+  Result<Slot> Acquire(std::uint64_t bytes);
+  [[nodiscard]] MutableByteSpan Memory(const Slot& slot);
+  void Quarantine(SlotId slot);
+  void MarkReady(SlotId slot);
+  void Return(SlotId slot);
+  // The returned object keeps the slot held; may die on any thread.
+  [[nodiscard]] std::shared_ptr<void> Hold(SlotId slot);
+  // Called (on any thread) each time a held slot gets free. One that was replaced may be called once
+  // more, so it must own what it uses.
+  void OnFree(std::function<void()> callback);
+
+  [[nodiscard]] Counts counts() const;
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  // Size of the memfd; sealed against shrinking.
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+
+ private:
+  struct Entry {
+    Slot slot;
+    State state = State::kFree;
+  };
+  Arena() = default;
+  Result<Slot> Make(std::uint64_t bytes);
+  void RetireSmallest();
+  void AddRange(std::uint64_t offset, std::uint64_t bytes);
+  void SetState(SlotId slot, State state);
+  void Free(SlotId slot);
+
+  net::UniqueFd fd_;
+  std::byte* base_ = nullptr;
+  std::uint64_t size_ = 0;
+  std::int64_t pid_ = 0;
+  std::function<std::uint64_t()> available_;
+
+  mutable std::mutex mutex_;
+  std::vector<Entry> slots_;                              // by id; retired ones have 0 bytes
+  std::multimap<std::uint64_t, SlotId> free_;             // by size
+  std::map<std::uint64_t, std::uint64_t> ranges_;         // unreserved address space: offset -> bytes
+  std::uint64_t reserved_ = 0;
+  std::shared_ptr<const std::function<void()>> on_free_;
+};
+
+}  // namespace headrace::client

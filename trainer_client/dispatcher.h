@@ -1,0 +1,147 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+
+namespace headrace::client {
+
+// Decides which worker makes which batch. Any worker may make any batch, and twice does no harm, so a
+// lost or late batch is simply asked for again and the first answer counts.
+//
+//   Add -> queued -Poll-> in flight -first answer-> done
+//             ^--------------| lost, refused, slot too small
+//
+// A batch is known by its ticket: unique in the session, and smaller means earlier.
+// Choice of the worker: fewest bytes outstanding (slow workers get less); among equals the one that
+// most of the batch's keys prefer. A key prefers the worker with the highest hash(key, worker), so
+// while a set of workers stands, each tends to see, and to cache, the same part of the data set.
+// Pure: returns what to send; the caller owns slots and sockets. Reactor thread.
+class Dispatcher {
+ public:
+  struct Options {
+    bool hedge = true;
+    // Batches of one lane go out one after the other (generator states travel with the lane).
+    bool lanes_in_order = false;
+    // A batch that is next in order is asked of a second worker when it is later than both.
+    Duration hedge_floor = std::chrono::milliseconds(50);
+    std::int64_t hedge_medians = 4;
+    // A request without an answer for so long went lost with its connection.
+    Duration resend_floor = std::chrono::seconds(30);
+    std::int64_t resend_medians = 16;
+    // Refusals after which a batch counts as failed.
+    std::int32_t most_refusals = 4;
+  };
+  enum class WorkerState : std::uint8_t {
+    kReady,
+    kDraining,  // gets nothing new, answers what it has
+    kSuspected,  // what it has is asked elsewhere; its answers count when they come
+    kGone,       // nothing will come, and it writes nowhere any more
+  };
+  struct Send {
+    std::int64_t ticket = 0;
+    WorkerId worker;
+    std::uint32_t attempt = 0;  // unique in the session
+    std::uint64_t slot_bytes = 0;
+    bool hedge = false;
+  };
+  enum class Answer : std::uint8_t {
+    kMade,
+    kTooSmall,   // the slot; `needed_bytes` says how much it takes
+    kNoSession,  // the worker has to be attached again
+    kRefused,    // for now, or by this worker
+    kFailed,     // no worker can make it
+    kCancelled,
+  };
+  enum class Verdict : std::uint8_t {
+    kTake,     // the batch's first answer
+    kDrop,     // made already, or cancelled: the slot is free
+    kRetry,    // queued again: the slot is free
+    kGiveUp,   // this batch fails; the slot is free
+    kUnknown,  // no such attempt of this worker
+  };
+
+  explicit Dispatcher(Options options) : options_(options) {}
+
+  // Attempts that ended with kGone: their slots are free.
+  std::vector<std::uint32_t> SetWorker(WorkerId worker, WorkerState state);
+  [[nodiscard]] std::size_t ready_workers() const { return ready_; }
+
+  // `keys` stay valid until the batch is done or removed.
+  void Add(std::int64_t ticket, std::uint64_t bytes, std::span<const std::int64_t> keys,
+           std::int32_t lane);
+  // Forgets batches that are not done; answers to them are dropped.
+  void Remove(std::int64_t ticket);
+  void RemoveBefore(std::int64_t ticket);
+  [[nodiscard]] bool Contains(std::int64_t ticket) const { return batches_.contains(ticket); }
+
+  [[nodiscard]] std::vector<Send> Poll(SteadyTime now);
+  // The send could not be done (no slot, full queue): the batch is queued again, at no fault.
+  void Unsent(std::uint32_t attempt);
+  Verdict OnAnswer(WorkerId worker, std::uint32_t attempt, Answer answer,
+                   std::uint64_t needed_bytes, SteadyTime now);
+  // When Poll may have something to send again without an event; nothing when it has not.
+  [[nodiscard]] std::optional<SteadyTime> NextDeadline() const;
+
+  [[nodiscard]] std::uint64_t outstanding_bytes() const { return outstanding_bytes_; }
+  [[nodiscard]] bool Outstanding(WorkerId worker) const;
+  [[nodiscard]] std::uint64_t hedged() const { return hedged_; }
+  [[nodiscard]] std::uint64_t rerequested() const { return rerequested_; }
+
+ private:
+  struct Worker {
+    WorkerState state = WorkerState::kReady;
+    std::uint64_t bytes = 0;
+    std::int64_t attempts = 0;
+  };
+  struct Batch {
+    std::uint64_t bytes = 0;
+    std::span<const std::int64_t> keys;
+    std::int32_t lane = 0;
+    std::int32_t live = 0;  // attempts that are expected to answer
+    std::int32_t refusals = 0;
+    std::int32_t sends = 0;
+    SteadyTime last_sent;
+    WorkerId last_worker;
+  };
+  struct Attempt {
+    std::int64_t ticket;
+    WorkerId worker;
+    SteadyTime sent;
+    std::uint64_t bytes;
+    bool live;
+  };
+
+  [[nodiscard]] WorkerId Choose(const Batch& batch, WorkerId avoid) const;
+  Send Start(std::int64_t ticket, Batch& batch, WorkerId worker, SteadyTime now, bool hedge);
+  void EndLive(Attempt& attempt);
+  void Requeue(std::int64_t ticket);
+  void Done(std::int64_t ticket);
+  [[nodiscard]] bool LaneFree(std::int64_t ticket, const Batch& batch) const;
+  void Measure(Duration latency);
+  [[nodiscard]] Duration HedgeAfter() const;
+  [[nodiscard]] Duration ResendAfter() const;
+
+  Options options_;
+  std::map<WorkerId, Worker> workers_;
+  std::size_t ready_ = 0;
+  std::map<std::int64_t, Batch> batches_;  // not done, by ticket
+  std::set<std::int64_t> queue_;
+  std::unordered_map<std::uint32_t, Attempt> attempts_;
+  std::unordered_map<std::int32_t, std::int64_t> lane_ticket_;  // in flight, lanes_in_order only
+  std::uint32_t next_attempt_ = 0;
+  std::uint64_t outstanding_bytes_ = 0;
+  std::uint64_t hedged_ = 0, rerequested_ = 0;
+  std::vector<Duration> latencies_;  // of the last winners, as a ring
+  std::size_t latency_at_ = 0;
+  Duration median_{};
+};
+
+}  // namespace headrace::client

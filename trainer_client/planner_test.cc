@@ -1,0 +1,335 @@
+#include "trainer_client/planner.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ops/core/chain.h"
+
+namespace headrace::client {
+namespace {
+
+using ops::ImageSpec;
+using ops::TorchGenerator;
+
+constexpr int kWords = 2;
+constexpr std::int64_t kBadWidth = 13;  // the framework raises on it
+
+// How much it draws depends on the size and on the numbers, as in RandomResizedCrop.
+Status FakeDraw(const ImageSpec& in, TorchGenerator& rng, ops::MutableParams params,
+                ImageSpec* out) {
+  std::uint32_t last = rng.Next();
+  for (std::int64_t i = 0; i < in.height % 5 || last % 4 == 0; ++i) last = rng.Next();
+  if (in.width == kBadWidth) return InvalidArgument("too small");
+  params[0] = static_cast<std::int32_t>(last);
+  params[1] = static_cast<std::int32_t>(in.width);
+  *out = ImageSpec{224, 224, 3, DType::kF32, ops::Layout::kChw};
+  return Status::Ok();
+}
+
+// What the trainer's own Python draws for a sample that has no native form.
+void PythonDraw(std::int64_t key, TorchGenerator& rng) { rng.Discard(3 + key % 700); }
+
+struct Data {
+  std::vector<ImageSpec> specs;
+  std::set<std::int64_t> exotic;  // header not readable
+};
+
+Data MakeData(std::mt19937_64& random, std::int64_t rows, bool with_exotic) {
+  Data data;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    data.specs.push_back({1 + static_cast<std::int64_t>(random() % 500),
+                          20 + static_cast<std::int64_t>(random() % 500)});
+    if (with_exotic && random() % 20 == 0) data.exotic.insert(i);
+    if (with_exotic && random() % 50 == 0) data.specs.back().width = kBadWidth;
+  }
+  return data;
+}
+
+// The stock loader: every lane by itself, sample after sample.
+using Batches = std::vector<std::vector<std::int64_t>>;
+std::vector<std::vector<std::int32_t>> Model(const Data& data, const Batches& batches, int lanes,
+                                             std::uint64_t seed) {
+  std::vector<TorchGenerator> generators;
+  for (int i = 0; i < lanes; ++i) generators.emplace_back(seed + static_cast<std::uint64_t>(i));
+  std::vector<std::vector<std::int32_t>> params;
+  for (std::size_t b = 0; b < batches.size(); ++b) {
+    TorchGenerator& generator = generators[b % static_cast<std::size_t>(lanes)];
+    std::vector<std::int32_t>& words = params.emplace_back(batches[b].size() * kWords);
+    for (std::size_t i = 0; i < batches[b].size(); ++i) {
+      const std::int64_t key = batches[b][i];
+      const ImageSpec& spec = data.specs[static_cast<std::size_t>(key)];
+      if (data.exotic.contains(key) || spec.width == kBadWidth) {
+        PythonDraw(key, generator);
+        continue;
+      }
+      ImageSpec out;
+      EXPECT_TRUE(
+          FakeDraw(spec, generator, std::span(words).subspan(i * kWords, kWords), &out).ok());
+    }
+  }
+  return params;
+}
+
+Planner::Options TorchOptions(int lanes, std::int64_t rows) {
+  Planner::Options options;
+  options.rng = RngMode::kTorch;
+  options.lanes = lanes;
+  options.param_words = kWords;
+  options.draw = FakeDraw;
+  options.dims = std::make_shared<DimsTable>(rows);
+  options.keys = rows;
+  return options;
+}
+
+Batches MakeBatches(std::mt19937_64& random, std::int64_t rows, std::size_t count) {
+  Batches batches(count);
+  for (auto& batch : batches) {
+    batch.resize(1 + random() % 12);
+    for (auto& key : batch) {
+      key = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(rows));
+    }
+  }
+  return batches;
+}
+
+// Plays session and trainer with answers in random order.
+class Driver {
+ public:
+  Driver(const Data& data, Planner& planner, std::mt19937_64& random)
+      : data_(data), planner_(planner), random_(random) {}
+
+  std::map<std::int64_t, PlannedBatch> RunAll(const Batches& batches, std::size_t from = 0) {
+    std::map<std::int64_t, PlannedBatch> planned;
+    std::size_t submitted = from;
+    while (planned.size() < batches.size() - from) {
+      if (submitted < batches.size() && random_() % 2 == 0) {
+        EXPECT_EQ(planner_.Submit(batches[submitted]), static_cast<std::int64_t>(submitted));
+        ++submitted;
+      }
+      for (const std::int64_t key : planner_.TakeUnknown()) asked_.push_back(key);
+      AnswerOne();
+      if (auto needed = planner_.TakeNeeded()) {
+        TorchGenerator generator;
+        EXPECT_TRUE(generator.SetTorchState(needed->torch_state).ok());
+        PythonDraw(needed->key, generator);
+        EXPECT_TRUE(
+            planner_.Resolve(needed->batch, needed->position, generator.TorchState(), false).ok());
+      }
+      while (auto next = planner_.Next()) {
+        const std::int64_t batch = next->batch;
+        EXPECT_TRUE(planned.emplace(batch, std::move(*next)).second);
+      }
+    }
+    return planned;
+  }
+
+ private:
+  void AnswerOne() {
+    if (asked_.empty()) return;
+    std::swap(asked_[random_() % asked_.size()], asked_.back());
+    const std::int64_t key = asked_.back();
+    asked_.pop_back();
+    if (random_() % 10 == 0) {  // the worker died
+      planner_.DescribeLost(std::vector{key});
+      return;
+    }
+    const ImageSpec& spec = data_.specs[static_cast<std::size_t>(key)];
+    const bool exotic = data_.exotic.contains(key);
+    planner_.Described(key, exotic ? -1 : spec.height, exotic ? -1 : spec.width, 3);
+  }
+
+  const Data& data_;
+  Planner& planner_;
+  std::mt19937_64& random_;
+  std::vector<std::int64_t> asked_;
+};
+
+class PlannerRandom : public testing::TestWithParam<int> {};
+
+TEST_P(PlannerRandom, LanesDrawAsTheStockLoaderWhateverTheOrderOfAnswers) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  const int lanes = GetParam();
+  const Data data = MakeData(random, 200, true);
+  const Batches batches = MakeBatches(random, 200, 60);
+  const auto expected = Model(data, batches, lanes, 77);
+  Planner planner(TorchOptions(lanes, 200));
+  IterationOptions iteration;
+  iteration.base_seed = 77;
+  ASSERT_TRUE(planner.Begin(iteration).ok());
+  const auto planned = Driver(data, planner, random).RunAll(batches);
+  for (std::size_t b = 0; b < batches.size(); ++b) {
+    EXPECT_EQ(planned.at(static_cast<std::int64_t>(b)).params, expected[b]) << b;
+    EXPECT_EQ(planned.at(static_cast<std::int64_t>(b)).keys, batches[b]);
+  }
+}
+
+TEST_P(PlannerRandom, ResumeByLaneDrawsEqualsAContinuousRun) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  const int lanes = GetParam();
+  // Samples made in the trainer too: their draws can be counted.
+  const Data data = MakeData(random, 100, true);
+  const Batches batches = MakeBatches(random, 100, 40);
+  const auto expected = Model(data, batches, lanes, 5);
+  const std::size_t stop = 1 + random() % 38;
+  Planner first(TorchOptions(lanes, 100));
+  IterationOptions iteration;
+  iteration.base_seed = 5;
+  ASSERT_TRUE(first.Begin(iteration).ok());
+  (void)Driver(data, first, random).RunAll(batches);  // prefetched beyond `stop`
+  for (std::size_t b = 0; b < stop; ++b) first.Delivered(static_cast<std::int64_t>(b));
+  const auto draws = first.LaneDraws();
+  ASSERT_TRUE(draws.ok()) << draws.status().ToString();
+
+  Planner second(TorchOptions(lanes, 100));
+  iteration.first_batch = static_cast<std::int64_t>(stop);
+  iteration.lane_draws = *draws;
+  ASSERT_TRUE(second.Begin(iteration).ok());
+  const auto planned = Driver(data, second, random).RunAll(batches, stop);
+  for (std::size_t b = stop; b < batches.size(); ++b) {
+    EXPECT_EQ(planned.at(static_cast<std::int64_t>(b)).params, expected[b]) << b;
+  }
+}
+
+TEST_P(PlannerRandom, PersistentLanesGoOnBehindWhatWasSubmitted) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  const int lanes = GetParam();
+  const Data data = MakeData(random, 50, false);
+  const Batches one = MakeBatches(random, 50, static_cast<std::size_t>(lanes) * 3);
+  const Batches two = MakeBatches(random, 50, 20);
+  Batches both = one;
+  both.insert(both.end(), two.begin(), two.end());
+  const auto expected = Model(data, both, lanes, 9);
+  Planner planner(TorchOptions(lanes, 50));
+  IterationOptions iteration;
+  iteration.base_seed = 9;
+  ASSERT_TRUE(planner.Begin(iteration).ok());
+  // Abandoned at once, some of it not even drawn: their sizes are not known yet.
+  for (const auto& batch : one) planner.Submit(batch);
+  iteration.base_seed = 1234;  // not used
+  iteration.continue_lanes = true;
+  ASSERT_TRUE(planner.Begin(iteration).ok());
+  const auto planned = Driver(data, planner, random).RunAll(two);
+  for (std::size_t b = 0; b < two.size(); ++b) {
+    EXPECT_EQ(planned.at(static_cast<std::int64_t>(b)).params, expected[one.size() + b]) << b;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Lanes, PlannerRandom, testing::Values(1, 2, 3, 8));
+
+Planner SmallPlanner(int lanes, const std::vector<ImageSpec>& specs) {
+  auto options = TorchOptions(lanes, static_cast<std::int64_t>(specs.size()));
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    options.dims->Set(static_cast<std::int64_t>(i), specs[i].height, specs[i].width, 3);
+  }
+  return Planner(std::move(options));
+}
+
+TEST(Planner, ReplanAfterARaisingSampleGoesOnFromItsState) {
+  Planner planner = SmallPlanner(2, {{10, 30}, {11, 31}, {12, 32}});
+  IterationOptions iteration;
+  iteration.base_seed = 3;
+  ASSERT_TRUE(planner.Begin(iteration).ok());
+  for (int b = 0; b < 5; ++b) planner.Submit({0, 1, 2});
+  std::map<std::int64_t, std::vector<std::int32_t>> before;
+  while (auto next = planner.Next()) before[next->batch] = next->params;
+  // Sample 1 of batch 0 turned out to be damaged when the trainer made it.
+  MissingSample missing;
+  missing.position = 1;
+  planner.DescribeState(0, missing);
+  planner.Delivered(0);
+  const auto again = planner.Replan(0, missing.torch_state);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(*again, (std::vector<std::int64_t>{2, 4}));
+  // Expected: lane 0 drew sample 0 only, then batch 2.
+  TorchGenerator generator(3);
+  std::vector<std::int32_t> words(kWords);
+  ImageSpec out;
+  ASSERT_TRUE(FakeDraw({10, 30}, generator, words, &out).ok());
+  EXPECT_EQ(planner.LaneDraws()->front(), generator.draws());
+  ASSERT_TRUE(FakeDraw({10, 30}, generator, words, &out).ok());
+  const auto batch2 = planner.Next();
+  ASSERT_TRUE(batch2.has_value());
+  EXPECT_EQ(batch2->batch, 2);
+  EXPECT_EQ(std::vector(batch2->params.begin(), batch2->params.begin() + kWords), words);
+  EXPECT_EQ(planner.Next()->batch, 4);
+  EXPECT_FALSE(planner.Next().has_value());
+}
+
+TEST(Planner, FailedSampleEndsItsBatchAndTheLaneGoesOn) {
+  Planner planner = SmallPlanner(1, {{10, 30}, {-1, -1}, {12, 32}});
+  ASSERT_TRUE(planner.Begin({}).ok());
+  planner.Submit({0, 1, 2});
+  planner.Submit({2});
+  EXPECT_FALSE(planner.Next().has_value());
+  const auto needed = planner.TakeNeeded();
+  ASSERT_TRUE(needed.has_value());
+  EXPECT_EQ(needed->position, 1);
+  EXPECT_EQ(planner.Resolve(0, 2, needed->torch_state, true).code(), Code::kInvalidArgument);
+  ASSERT_TRUE(planner.Resolve(0, 1, needed->torch_state, true).ok());
+  EXPECT_EQ(planner.Next()->skip, (std::vector<std::int32_t>{1, 2}));
+  ASSERT_EQ(planner.UnmadePositions(0).size(), 1U);
+  EXPECT_EQ(planner.UnmadePositions(0)[0].position, 1);
+  EXPECT_EQ(planner.Next()->batch, 1);
+}
+
+TEST(Planner, ForeignStateCannotBeResumedByCounting) {
+  Planner planner = SmallPlanner(1, {{-1, -1}});
+  ASSERT_TRUE(planner.Begin({}).ok());
+  planner.Submit({0});
+  const auto needed = planner.TakeNeeded();
+  ASSERT_TRUE(planner.Resolve(0, 0, TorchGenerator(99).TorchState(), false).ok());
+  (void)planner.Next();
+  EXPECT_TRUE(planner.LaneDraws().ok());  // not delivered yet
+  planner.Delivered(0);
+  EXPECT_EQ(planner.LaneDraws().status().code(), Code::kUnsupported);
+}
+
+TEST(Planner, KeyOutsideOfTheDataIsTheTrainersToRaiseOn) {
+  Planner planner = SmallPlanner(1, {{10, 30}});
+  ASSERT_TRUE(planner.Begin({}).ok());
+  planner.Submit({5});
+  EXPECT_EQ(planner.TakeNeeded()->key, 5);
+  Planner::Options options;
+  options.keys = 2;
+  Planner plain(std::move(options));
+  ASSERT_TRUE(plain.Begin({}).ok());
+  plain.Submit({0, -1, 2});
+  EXPECT_EQ(plain.Next()->skip, (std::vector<std::int32_t>{1, 2}));
+}
+
+TEST(Planner, SampleSeedsCountARepeatedKeyAlsoAcrossAResume) {
+  Planner::Options options;
+  options.rng = RngMode::kSample;
+  Planner planner(std::move(options));
+  IterationOptions iteration;
+  iteration.base_seed = 4;
+  ASSERT_TRUE(planner.Begin(iteration).ok());
+  planner.Skip(std::vector<std::int64_t>{7, 8});
+  planner.Submit({7, 9, 7});
+  const auto planned = planner.Next();
+  EXPECT_EQ(planned->seeds, (std::vector<std::uint64_t>{ops::Chain::SampleSeed(4, 7, 1),
+                                                        ops::Chain::SampleSeed(4, 9, 0),
+                                                        ops::Chain::SampleSeed(4, 7, 2)}));
+}
+
+TEST(Planner, StateOfAnotherNumberOfLanesIsRefused) {
+  Planner planner = SmallPlanner(2, {{10, 30}});
+  IterationOptions iteration;
+  iteration.lane_draws = {1, 2, 3};
+  EXPECT_EQ(planner.Begin(iteration).code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace headrace::client
