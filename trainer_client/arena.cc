@@ -21,8 +21,8 @@ constexpr std::uint64_t kLeastArena = std::uint64_t{1} << 20;
 
 std::string MiB(std::uint64_t bytes) { return std::to_string((bytes + 1048575) >> 20) + " MiB"; }
 
-// Next of eight sizes per doubling, in pages: wastes at most an eighth, and batches of nearly the same
-// size share slots.
+// Next of eight sizes per doubling, in pages: wastes at most an eighth, and batches of nearly the
+// same size share slots.
 std::uint64_t SizeClass(std::uint64_t bytes) {
   bytes = std::max(bytes, kPage);
   const std::uint64_t step = std::max(std::bit_floor(bytes) / 8, kPage);
@@ -46,7 +46,8 @@ std::uint64_t AvailableMemory() {
     available *= 1024;
     break;
   }
-  // In a container its own control group is mounted here; on a bare machine the root group has no limit.
+  // In a container its own control group is mounted here; on a bare machine the root group has no
+  // limit.
   const std::uint64_t limit = ReadNumber("/sys/fs/cgroup/memory.max", UINT64_MAX);
   if (limit != UINT64_MAX) {
     const std::uint64_t current = ReadNumber("/sys/fs/cgroup/memory.current", 0);
@@ -70,8 +71,7 @@ Result<std::shared_ptr<Arena>> Arena::Make(std::uint64_t max_bytes,
                                "; raise `ulimit -v` and `ulimit -f`");
     }
     if (::ftruncate(arena->fd_.get(), static_cast<off_t>(size)) != 0) continue;
-    void* address =
-        ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, arena->fd_.get(), 0);
+    void* address = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, arena->fd_.get(), 0);
     if (address == MAP_FAILED) continue;
     arena->base_ = static_cast<std::byte*>(address);
     break;
@@ -98,10 +98,10 @@ Result<Slot> Arena::Acquire(std::uint64_t bytes) {
     return entry.slot;
   }
   if (!free_.empty()) RetireSmallest();
-  return Make(SizeClass(bytes));
+  return MakeSlot(SizeClass(bytes));
 }
 
-Result<Slot> Arena::Make(std::uint64_t bytes) {
+Result<Slot> Arena::MakeSlot(std::uint64_t bytes) {
   auto range = std::find_if(ranges_.begin(), ranges_.end(),
                             [&](const auto& r) { return r.second >= bytes; });
   while (range == ranges_.end() && !free_.empty()) {
@@ -129,10 +129,11 @@ Result<Slot> Arena::Make(std::uint64_t bytes) {
     (void)::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                       static_cast<off_t>(offset), static_cast<off_t>(bytes));
     if (error != ENOMEM && error != ENOSPC) return ErrnoStatus(error, "reserving a batch slot");
-    return ResourceExhausted("no memory for a batch slot of " + MiB(bytes) + " (" +
-                             MiB(reserved_) + " in slots already, " + MiB(available) +
-                             " available); lower batch_size or prefetch_factor, or raise the memory "
-                             "limit of the container");
+    return ResourceExhausted(
+        "no memory for a batch slot of " + MiB(bytes) + " (" + MiB(reserved_) +
+        " in slots already, " + MiB(available) +
+        " available); lower batch_size or prefetch_factor, or raise the memory "
+        "limit of the container");
   }
   const std::uint64_t rest = range->second - bytes;
   ranges_.erase(range);
@@ -217,11 +218,21 @@ Arena::Counts Arena::counts() const {
   for (const Entry& entry : slots_) {
     if (entry.slot.bytes == 0) continue;
     switch (entry.state) {
-      case State::kFree: ++counts.free; break;
-      case State::kLent: ++counts.lent; break;
-      case State::kReady: ++counts.ready; break;
-      case State::kHeld: ++counts.held; break;
-      case State::kQuarantined: ++counts.quarantined; break;
+      case State::kFree:
+        ++counts.free;
+        break;
+      case State::kLent:
+        ++counts.lent;
+        break;
+      case State::kReady:
+        ++counts.ready;
+        break;
+      case State::kHeld:
+        ++counts.held;
+        break;
+      case State::kQuarantined:
+        ++counts.quarantined;
+        break;
     }
   }
   return counts;

@@ -24,8 +24,9 @@ struct Slot {
 };
 
 // The trainer's memory for batches: one unlinked memfd that workers on the same host map too. Its
-// address space is reserved at once, so that no slot ever moves; its memory is reserved slot by slot,
-// so that "no memory" is an error when a slot is made and never a SIGBUS while a worker writes.
+// address space is reserved at once, so that no slot ever moves; its memory is reserved slot by
+// slot, so that "no memory" is an error when a slot is made and never a SIGBUS while a worker
+// writes.
 //
 //   free -Acquire-> lent -MarkReady-> ready -Hold-> held -last copy gone-> free
 //                    |  \-Return-> free
@@ -59,8 +60,8 @@ class Arena : public std::enable_shared_from_this<Arena> {
   void Return(SlotId slot);
   // The returned object keeps the slot held; may die on any thread.
   [[nodiscard]] std::shared_ptr<void> Hold(SlotId slot);
-  // Called (on any thread) each time a held slot gets free. One that was replaced may be called once
-  // more, so it must own what it uses.
+  // Called (on any thread) each time a held slot gets free. One that was replaced may be called
+  // once more, so it must own what it uses.
   void OnFree(std::function<void()> callback);
 
   [[nodiscard]] Counts counts() const;
@@ -74,7 +75,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
     State state = State::kFree;
   };
   Arena() = default;
-  Result<Slot> Make(std::uint64_t bytes);
+  Result<Slot> MakeSlot(std::uint64_t bytes);
   void RetireSmallest();
   void AddRange(std::uint64_t offset, std::uint64_t bytes);
   void SetState(SlotId slot, State state);
@@ -87,9 +88,9 @@ class Arena : public std::enable_shared_from_this<Arena> {
   std::function<std::uint64_t()> available_;
 
   mutable std::mutex mutex_;
-  std::vector<Entry> slots_;                              // by id; retired ones have 0 bytes
-  std::multimap<std::uint64_t, SlotId> free_;             // by size
-  std::map<std::uint64_t, std::uint64_t> ranges_;         // unreserved address space: offset -> bytes
+  std::vector<Entry> slots_;                       // by id; retired ones have 0 bytes
+  std::multimap<std::uint64_t, SlotId> free_;      // by size
+  std::map<std::uint64_t, std::uint64_t> ranges_;  // unreserved address space: offset -> bytes
   std::uint64_t reserved_ = 0;
   std::shared_ptr<const std::function<void()>> on_free_;
 };

@@ -161,8 +161,7 @@ std::vector<Dispatcher::Send> Dispatcher::Poll(SteadyTime now) {
   }
   if (batches_.empty()) return sends;
   auto& [ticket, head] = *batches_.begin();
-  if (options_.hedge && ready_ > 1 && head.live == 1 &&
-      now - head.last_sent >= HedgeAfter()) {
+  if (options_.hedge && ready_ > 1 && head.live == 1 && now - head.last_sent >= HedgeAfter()) {
     const WorkerId worker = Choose(head, head.last_worker);
     if (worker.valid()) sends.push_back(Start(ticket, head, worker, now, true));
   }

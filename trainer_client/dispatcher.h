@@ -13,8 +13,8 @@
 
 namespace headrace::client {
 
-// Decides which worker makes which batch. Any worker may make any batch, and twice does no harm, so a
-// lost or late batch is simply asked for again and the first answer counts.
+// Decides which worker makes which batch. Any worker may make any batch, and twice does no harm, so
+// a lost or late batch is simply asked for again and the first answer counts.
 //
 //   Add -> queued -Poll-> in flight -first answer-> done
 //             ^--------------| lost, refused, slot too small
@@ -41,7 +41,7 @@ class Dispatcher {
   };
   enum class WorkerState : std::uint8_t {
     kReady,
-    kDraining,  // gets nothing new, answers what it has
+    kDraining,   // gets nothing new, answers what it has
     kSuspected,  // what it has is asked elsewhere; its answers count when they come
     kGone,       // nothing will come, and it writes nowhere any more
   };

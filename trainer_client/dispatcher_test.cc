@@ -183,8 +183,8 @@ TEST(Dispatcher, RemovedBatchesAnswersAreDropped) {
   EXPECT_EQ(dispatcher.outstanding_bytes(), 0U);
 }
 
-// A world of workers that lose, double, delay, refuse and die, against one promise: every batch comes
-// out once and in order.
+// A world of workers that lose, double, delay, refuse and die, against one promise: every batch
+// comes out once and in order.
 class DispatcherChaos : public testing::TestWithParam<bool> {};
 
 TEST_P(DispatcherChaos, EveryBatchExactlyOnceAndInOrder) {

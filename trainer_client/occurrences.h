@@ -6,8 +6,8 @@
 
 namespace headrace::client {
 
-// Counts how often each key came in an iteration. A key's first time costs one bit, so that an epoch
-// over a million rows costs 160 kB. Thread-compatible.
+// Counts how often each key came in an iteration. A key's first time costs one bit, so that an
+// epoch over a million rows costs 160 kB. Thread-compatible.
 class Occurrences {
  public:
   // How often `key` came before; counts this time.

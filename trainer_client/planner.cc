@@ -13,8 +13,8 @@ namespace {
 
 using ops::TorchGenerator;
 
-// A generator that has the state `after`. When that state is reached from `before` by draws alone, as
-// for any transform that draws from torch, it stays countable and so resumable.
+// A generator that has the state `after`. When that state is reached from `before` by draws alone,
+// as for any transform that draws from torch, it stays countable and so resumable.
 Result<TorchGenerator> GeneratorAt(const TorchGenerator& before, ByteSpan after) {
   TorchGenerator foreign = before;
   HR_RETURN_IF_ERROR(foreign.SetTorchState(after));
@@ -109,8 +109,7 @@ std::int64_t Planner::Submit(std::vector<std::int64_t> keys) {
     if (options_.rng == RngMode::kSample) {
       record.seeds.reserve(record.keys.size());
       for (const std::int64_t key : record.keys) {
-        record.seeds.push_back(
-            ops::Chain::SampleSeed(base_seed_, key, occurrences_.Count(key)));
+        record.seeds.push_back(ops::Chain::SampleSeed(base_seed_, key, occurrences_.Count(key)));
       }
     }
     record.planned = true;
@@ -297,7 +296,10 @@ Result<std::vector<std::int64_t>> Planner::Replan(std::int64_t batch, ByteSpan s
     record.start.reset();
   }
   std::ranges::sort(later);
-  const auto void_now = [&](std::int64_t number) { return std::ranges::binary_search(later, number); };
+  std::ranges::sort(handed);
+  const auto void_now = [&](std::int64_t number) {
+    return std::ranges::binary_search(later, number);
+  };
   std::erase_if(ready_, void_now);
   std::erase_if(needed_, [&](const SampleNeeded& needed) { return void_now(needed.batch); });
   lane.waiting.assign(later.begin(), later.end());
@@ -316,8 +318,8 @@ std::vector<Planner::Unmade> Planner::UnmadePositions(std::int64_t batch) const 
   if (torch() || !options_.native || options_.keys < 0) return unmade;
   for (std::size_t i = 0; i < record.keys.size(); ++i) {
     if (Row(record.keys[i]) < 0) {
-      unmade.push_back({static_cast<std::int32_t>(i), Code::kNotFound,
-                        "the key is outside of the data set"});
+      unmade.push_back(
+          {static_cast<std::int32_t>(i), Code::kNotFound, "the key is outside of the data set"});
     }
   }
   return unmade;
@@ -376,8 +378,9 @@ Result<std::vector<std::uint64_t>> Planner::LaneDraws() const {
   }
   for (const Lane& lane : lanes_) {
     if (!lane.resumable) {
-      return Unsupported("a sample that was made in the trainer changed its lane's generator by "
-                         "more than draws; it cannot be resumed by counting");
+      return Unsupported(
+          "a sample that was made in the trainer changed its lane's generator by "
+          "more than draws; it cannot be resumed by counting");
     }
     draws.push_back(lane.delivered_draws);
   }

@@ -107,8 +107,8 @@ class Planner {
     std::vector<std::int64_t> keys;
     std::vector<std::int32_t> params;
     std::vector<std::uint64_t> seeds;
-    std::size_t next = 0;     // first position that is not drawn yet
-    std::int32_t end = -1;    // the sample there raised: nothing behind it is drawn
+    std::size_t next = 0;   // first position that is not drawn yet
+    std::int32_t end = -1;  // the sample there raised: nothing behind it is drawn
     std::vector<Resolved> resolved;
     std::optional<ops::TorchGenerator> start;
     std::uint64_t draws_after = 0;
@@ -141,8 +141,8 @@ class Planner {
   std::int64_t next_batch_ = 0;
   std::int64_t ghosts_ = 0;
   std::uint64_t base_seed_ = 0;
-  std::vector<std::int64_t> unknown_;            // to be asked for
-  std::unordered_set<std::int64_t> asked_;       // in unknown_, or asked for
+  std::vector<std::int64_t> unknown_;       // to be asked for
+  std::unordered_set<std::int64_t> asked_;  // in unknown_, or asked for
   std::deque<std::int64_t> ready_;
   std::deque<SampleNeeded> needed_;
   Occurrences occurrences_;

@@ -20,7 +20,9 @@ class StallMeter {
     left_ = now;
     running_ = true;
   }
-  [[nodiscard]] std::uint64_t stall_ns() const { return static_cast<std::uint64_t>(stall_.count()); }
+  [[nodiscard]] std::uint64_t stall_ns() const {
+    return static_cast<std::uint64_t>(stall_.count());
+  }
   [[nodiscard]] std::uint64_t step_ns() const { return static_cast<std::uint64_t>(step_.count()); }
 
  private:
