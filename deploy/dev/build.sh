@@ -2,15 +2,14 @@
 
 # What the installed program is made from: a listing that changes when a source file changes.
 source_digest() {
-  find base schemas net ops dataworker coordinator trainer_client cmake tests deploy/CMakeLists.txt \
-    deploy/cmake CMakeLists.txt pyproject.toml README.md LICENSE -type f ! -path '*/__pycache__/*' \
-    -printf '%p %s %T@\n' 2>/dev/null | LC_ALL=C sort | sha256sum
+  find . \( -path './.*' -o -path ./build -o -path ./bench -o -path ./docs -o -name __pycache__ \) -prune -o \
+    -type f -printf '%p %s %T@\n' | LC_ALL=C sort | sha256sum
 }
 
 # Builds the wheel and the C++ tests in build/release, and installs the wheel into .venv.
 pip_build() {
   CMAKE_BUILD_PARALLEL_LEVEL=$JOBS pip_install -v --no-build-isolation --no-deps --force-reinstall \
-    -C cmake.define.HEADRACE_TESTS=ON . || return
+    --config-settings cmake.define.HEADRACE_TESTS=ON . || return
   # A file that left the package must leave .venv too, and what was installed must work.
   .venv/bin/headrace --version && "$PYTHON" -c 'import headrace'
 }
