@@ -72,12 +72,13 @@ need_photos() {
 }
 
 cmd_bench() {
-  STEPS=$((SETUP_STEPS + 2))
+  STEPS=$((SETUP_STEPS + 3))
   setup_and_build bench
-  heading "building the benchmarks"
+  need_photos
+  heading "building the benchmarks (about 5 min the first time)"
   run_logged build-bench build_preset bench
   heading "benchmarks"
-  HEADRACE_BENCH_BUILD=build/bench PATH="$PWD/.venv/bin:$PATH" bash bench/run.sh "$@"
+  PATH="$PWD/.venv/bin:$PATH" bash bench/run.sh "$@"
 }
 
 # build_preset NAME: configures (only when needed) and builds a CMake preset in build/NAME.
