@@ -20,9 +20,9 @@ struct WorkerOptions {
   std::int64_t parent_pid = 0;    // end at once when this process dies; 0: nobody's child
 };
 
-// Runs a data worker on the calling thread until SIGTERM or SIGINT (finishes what was asked, tells the
-// coordinator, then returns 0), until the coordinator drains it, or until the parent dies. Non-zero
-// exit code, with one line on stderr that names the cause, when it cannot start.
+// Runs a data worker on the calling thread until SIGTERM or SIGINT (finishes what was asked, tells
+// the coordinator, then returns 0), until the coordinator drains it, or until the parent dies.
+// Non-zero exit code, with one line on stderr that names the cause, when it cannot start.
 int WorkerMain(const WorkerOptions& options);
 
 }  // namespace headrace::dataworker

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "base/buffer.h"
+#include "base/ids.h"
+#include "dataworker/source/core/source.h"
+
+// Keeps samples between epochs and jobs (docs/howto/add-cache.md).
+namespace headrace::dataworker {
+
+// What an entry holds: `form` 0 is the encoded bytes, anything else the payload of
+// ops::ChainRunner::RunPrefix for the chain with that prefix_hash().
+struct CacheKey {
+  ContentIdentity content;
+  std::uint64_t form = 0;
+};
+
+// Read access to an entry, empty on a miss. The bytes stay while the pin lives, whatever the cache
+// does meanwhile. Movable; thread-compatible.
+class CachePin {
+ public:
+  CachePin() = default;
+  CachePin(ByteSpan bytes, std::shared_ptr<const void> hold)
+      : bytes_(bytes), hold_(std::move(hold)) {}
+  explicit operator bool() const { return hold_ != nullptr; }
+  [[nodiscard]] ByteSpan bytes() const { return bytes_; }
+
+ private:
+  ByteSpan bytes_;
+  std::shared_ptr<const void> hold_;
+};
+
+struct CacheStats {
+  std::uint64_t bytes = 0;  // of memory, with overhead; never above the budget
+  std::uint64_t budget = 0;
+  std::uint64_t entries = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+};
+
+// A cache tier. Thread-safe. Admits until it is full and never evicts for a job whose data fills
+// it: under shuffled epochs that hits c/d of the reads, which no eviction order reaches (SiloD).
+class SampleCache {
+ public:
+  // The right to make and store one entry; only one thread has it at a time. Gives it back when it
+  // goes without Commit. Movable; must not outlive the cache.
+  class Claim {
+   public:
+    Claim() = default;
+    Claim(SampleCache& cache, JobId job, const CacheKey& key)
+        : cache_(&cache), job_(job), key_(key) {}
+    Claim(Claim&& other) noexcept
+        : cache_(std::exchange(other.cache_, nullptr)), job_(other.job_), key_(other.key_) {}
+    Claim& operator=(Claim&&) = delete;
+    ~Claim() {
+      if (cache_ != nullptr) cache_->Abandon(key_);
+    }
+    explicit operator bool() const { return cache_ != nullptr; }
+    // Copies the payload in. False when there is no room for it after all.
+    bool Commit(ByteSpan payload) {
+      return std::exchange(cache_, nullptr)->Store(job_, key_, payload);
+    }
+
+   private:
+    SampleCache* cache_ = nullptr;
+    JobId job_;
+    CacheKey key_;
+  };
+
+  virtual ~SampleCache() = default;
+
+  // The entry of exactly this content; an entry of older content of the same file is dropped.
+  virtual CachePin Find(JobId job, const CacheKey& key) = 0;
+  // Empty when the entry is there, when another thread makes it, or when `expected_bytes` would not
+  // fit: then the caller makes the sample the cheapest way, for itself alone.
+  virtual Claim TryClaim(JobId job, const CacheKey& key, std::size_t expected_bytes) = 0;
+
+  // A job with attached sessions may add entries up to `quota` bytes of the budget. The entries of
+  // a job that has gone stay for others, and give way when somebody needs their room.
+  virtual void AddJob(JobId job, std::uint64_t quota) = 0;
+  virtual void RemoveJob(JobId job) = 0;
+
+  [[nodiscard]] virtual CacheStats Stats() const = 0;
+
+ protected:
+  virtual bool Store(JobId job, const CacheKey& key, ByteSpan payload) = 0;
+  virtual void Abandon(const CacheKey& key) = 0;
+};
+
+}  // namespace headrace::dataworker

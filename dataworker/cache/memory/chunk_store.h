@@ -1,0 +1,116 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/ids.h"
+
+namespace headrace::dataworker {
+
+// Identity of an entry in the index: a file (its content may change) and a form.
+struct EntryId {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t form = 0;
+  friend bool operator==(const EntryId&, const EntryId&) = default;
+};
+
+// Bytes in use: memory maps and index entries. Thread-safe.
+struct MemoryBudget {
+  explicit MemoryBudget(std::uint64_t limit_bytes) : limit(limit_bytes) {}
+  [[nodiscard]] std::uint64_t free() const {
+    const std::uint64_t most = limit.load(), now = used.load();
+    return most > now ? most - now : 0;
+  }
+  std::atomic<std::uint64_t> limit;
+  std::atomic<std::uint64_t> used = 0;
+};
+
+// Big anonymous maps that entries are packed into back to back, so that resident memory is what the
+// budget says, with no allocator between. A chunk's memory goes when its last entry and pin go.
+class Chunk {
+ public:
+  Chunk(std::shared_ptr<MemoryBudget> budget, std::shared_ptr<MemoryBudget> quota, JobId owner,
+        MutableByteSpan memory);
+  Chunk(const Chunk&) = delete;
+  Chunk& operator=(const Chunk&) = delete;
+  ~Chunk();
+
+  [[nodiscard]] MutableByteSpan memory() const { return memory_; }
+  [[nodiscard]] JobId owner() const { return owner_; }
+  // The last job that stored or found something here.
+  void SetUser(JobId job) { user_.store(job.value, std::memory_order_relaxed); }
+  [[nodiscard]] JobId user() const { return JobId(user_.load(std::memory_order_relaxed)); }
+
+ private:
+  friend class ChunkStore;
+  const std::shared_ptr<MemoryBudget> budget_;
+  const std::shared_ptr<MemoryBudget> quota_;
+  const JobId owner_;
+  const MutableByteSpan memory_;
+  std::atomic<std::int64_t> user_;
+  // Guarded by ChunkStore::mutex_:
+  std::size_t filled_ = 0;
+  std::size_t live_ = 0;
+  std::vector<EntryId> entries_;  // every entry ever placed here, for eviction
+};
+
+// Places entries in chunks within the budget. Thread-safe. Owned by MemoryCache.
+class ChunkStore {
+ public:
+  explicit ChunkStore(std::uint64_t budget_bytes);
+
+  struct Place {
+    std::shared_ptr<Chunk> chunk;
+    MutableByteSpan memory;
+  };
+  // A chunk that was given up: the caller takes these entries out of its index.
+  struct Evicted {
+    std::shared_ptr<Chunk> chunk;
+    std::vector<EntryId> entries;
+  };
+
+  // Room for an entry of `bytes` (64-aligned, ScratchBuffer::kSlack readable bytes behind it).
+  // Empty when there is none now; if it then gave up a chunk of a job that has gone (*evicted), the
+  // caller clears that and tries again.
+  std::optional<Place> Allocate(JobId job, const EntryId& id, std::size_t bytes, Evicted* evicted);
+  // Whether Allocate could succeed, now or after eviction.
+  [[nodiscard]] bool HasRoom(JobId job, std::size_t bytes) const;
+  // An entry of the chunk has left the index.
+  void Release(const std::shared_ptr<Chunk>& chunk);
+
+  void AddJob(JobId job, std::uint64_t quota);
+  void RemoveJob(JobId job);
+
+  [[nodiscard]] std::uint64_t used() const { return budget_->used.load(); }
+  [[nodiscard]] std::uint64_t limit() const { return budget_->limit; }
+
+  // Index node, hash bucket and malloc headers of one entry, with its line in Chunk::entries_.
+  static constexpr std::size_t kEntryOverhead = 224;
+
+ private:
+  struct Job {
+    std::shared_ptr<MemoryBudget> quota;
+    int sessions = 0;
+  };
+  // Guarded by mutex_ from here on.
+  [[nodiscard]] Chunk* OpenChunk(JobId job, std::size_t need) const;
+  [[nodiscard]] std::size_t NewChunkBytes(const Job& job, std::size_t need) const;
+  [[nodiscard]] bool FitsQuota(const Job& job, std::size_t need) const;
+  [[nodiscard]] std::size_t FindEvictable() const;  // chunks_.size(): none
+
+  const std::shared_ptr<MemoryBudget> budget_;
+  const std::size_t chunk_bytes_;
+
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<Chunk>> chunks_;  // oldest first
+  std::map<JobId, Job> jobs_;                   // with attached sessions
+};
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,154 @@
+#include "dataworker/cache/memory/memory_cache.h"
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "base/hash.h"
+#include "dataworker/cache/memory/chunk_store.h"
+
+namespace headrace::dataworker {
+namespace {
+
+struct HashEntryId {
+  std::size_t operator()(const EntryId& id) const noexcept {
+    return MixBits(id.inode ^ MixBits(id.device ^ MixBits(id.form)));
+  }
+};
+
+// The index is cut into shards, so that threads seldom meet; the memory is one ChunkStore.
+class MemoryCache final : public SampleCache {
+ public:
+  explicit MemoryCache(std::uint64_t budget_bytes) : store_(budget_bytes) {}
+
+  CachePin Find(JobId job, const CacheKey& key) override {
+    const EntryId id = IdOf(key);
+    Shard& shard = ShardOf(id);
+    std::shared_ptr<Chunk> stale;
+    {
+      const std::lock_guard lock(shard.mutex);
+      const auto entry = shard.entries.find(id);
+      if (entry != shard.entries.end() && entry->second.chunk) {
+        if (entry->second.content == key.content) {
+          entry->second.chunk->SetUser(job);
+          hits_.fetch_add(1, std::memory_order_relaxed);
+          return {entry->second.bytes, entry->second.chunk};
+        }
+        stale = std::move(entry->second.chunk);
+        shard.entries.erase(entry);
+      }
+    }
+    if (stale) Drop(stale);
+    misses_.fetch_add(1, std::memory_order_relaxed);
+    return {};
+  }
+
+  Claim TryClaim(JobId job, const CacheKey& key, std::size_t expected_bytes) override {
+    if (!store_.HasRoom(job, expected_bytes)) return {};
+    const EntryId id = IdOf(key);
+    Shard& shard = ShardOf(id);
+    const std::lock_guard lock(shard.mutex);
+    const bool inserted = shard.entries.try_emplace(id, Entry{key.content, nullptr, {}}).second;
+    return inserted ? Claim(*this, job, key) : Claim();
+  }
+
+  void AddJob(JobId job, std::uint64_t quota) override { store_.AddJob(job, quota); }
+  void RemoveJob(JobId job) override { store_.RemoveJob(job); }
+
+  [[nodiscard]] CacheStats Stats() const override {
+    return {.bytes = store_.used(),
+            .budget = store_.limit(),
+            .entries = entries_.load(),
+            .hits = hits_.load(),
+            .misses = misses_.load()};
+  }
+
+ protected:
+  bool Store(JobId job, const CacheKey& key, ByteSpan payload) override {
+    const EntryId id = IdOf(key);
+    std::optional<ChunkStore::Place> place;
+    while (true) {
+      ChunkStore::Evicted evicted;
+      place = store_.Allocate(job, id, payload.size(), &evicted);
+      if (place || !evicted.chunk) break;
+      RemoveEvicted(evicted);
+    }
+    if (!place) {
+      Abandon(key);
+      return false;
+    }
+    if (!payload.empty()) std::memcpy(place->memory.data(), payload.data(), payload.size());
+    entries_.fetch_add(1);
+    Shard& shard = ShardOf(id);
+    const std::lock_guard lock(shard.mutex);
+    Entry& entry = shard.entries.at(id);  // claimed by the caller, so it is there
+    entry.bytes = place->memory;
+    entry.chunk = std::move(place->chunk);
+    return true;
+  }
+
+  void Abandon(const CacheKey& key) override {
+    const EntryId id = IdOf(key);
+    Shard& shard = ShardOf(id);
+    const std::lock_guard lock(shard.mutex);
+    shard.entries.erase(id);
+  }
+
+ private:
+  struct Entry {
+    ContentIdentity content;
+    std::shared_ptr<Chunk> chunk;  // empty: claimed, being made
+    ByteSpan bytes;
+  };
+  struct Shard {
+    std::mutex mutex;
+    std::unordered_map<EntryId, Entry, HashEntryId> entries;  // guarded by mutex
+  };
+
+  [[nodiscard]] static EntryId IdOf(const CacheKey& key) {
+    return {.device = key.content.device, .inode = key.content.inode, .form = key.form};
+  }
+  [[nodiscard]] Shard& ShardOf(const EntryId& id) {
+    return shards_[(HashEntryId()(id) >> 48) % shards_.size()];
+  }
+
+  // REQUIRES: the entry that held `chunk` has left its shard; no lock held.
+  void Drop(const std::shared_ptr<Chunk>& chunk) {
+    entries_.fetch_sub(1);
+    store_.Release(chunk);
+  }
+
+  void RemoveEvicted(const ChunkStore::Evicted& evicted) {
+    for (const EntryId& id : evicted.entries) {
+      Shard& shard = ShardOf(id);
+      bool removed = false;
+      {
+        const std::lock_guard lock(shard.mutex);
+        const auto entry = shard.entries.find(id);
+        if (entry != shard.entries.end() && entry->second.chunk == evicted.chunk) {
+          shard.entries.erase(entry);
+          removed = true;
+        }
+      }
+      if (removed) Drop(evicted.chunk);
+    }
+  }
+
+  ChunkStore store_;
+  std::array<Shard, 16> shards_;
+  std::atomic<std::uint64_t> entries_ = 0;
+  std::atomic<std::uint64_t> hits_ = 0;
+  std::atomic<std::uint64_t> misses_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<SampleCache> MakeMemoryCache(std::uint64_t budget_bytes) {
+  return std::make_unique<MemoryCache>(budget_bytes);
+}
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,125 @@
+// Rows of arrays that the trainer held in memory and shipped as blobs: TensorDataset, CIFAR, MNIST.
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "dataworker/source/core/source.h"
+
+namespace headrace::dataworker {
+namespace {
+
+// Elements of one row; nullopt when the product is negative or does not fit.
+std::optional<std::size_t> RowBytes(const SourceLeaf::Array& array) {
+  std::size_t bytes = DTypeBytes(array.dtype);
+  if (bytes == 0) return std::nullopt;
+  for (const std::int64_t extent : array.row_shape) {
+    if (extent < 0) return std::nullopt;
+    if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes)) {
+      return std::nullopt;
+    }
+  }
+  return bytes;
+}
+
+// How PIL's Image.fromarray sees a row: [H, W] or [H, W, C] of u8.
+std::optional<ops::ImageSpec> PixelsOf(const SourceLeaf::Array& array) {
+  const auto& shape = array.row_shape;
+  if (array.dtype != DType::kU8 || shape.size() < 2 || shape.size() > 3) return std::nullopt;
+  const std::int64_t channels = shape.size() == 3 ? shape[2] : 1;
+  if (channels < 1 || channels > 4 || shape[0] < 1 || shape[1] < 1) return std::nullopt;
+  return ops::ImageSpec{.height = shape[0],
+                        .width = shape[1],
+                        .channels = static_cast<std::int32_t>(channels),
+                        .dtype = DType::kU8,
+                        .layout = ops::Layout::kHwc};
+}
+
+class Arrays final : public Source {
+ public:
+  struct Part {
+    BlobContent content;
+    Column column;
+  };
+  Arrays(std::int64_t rows, std::vector<Part> parts, std::optional<ops::ImageSpec> pixels)
+      : rows_(rows), parts_(std::move(parts)), pixels_(pixels) {}
+
+  [[nodiscard]] std::int64_t rows() const override { return rows_; }
+  [[nodiscard]] bool cacheable() const override { return false; }  // the blob is in memory already
+  [[nodiscard]] bool rereads_from_memory() const override { return true; }
+
+  [[nodiscard]] Result<ContentIdentity> Identify(std::int64_t row) const override {
+    HR_RETURN_IF_ERROR(CheckRow(row));
+    return ContentIdentity{};
+  }
+  [[nodiscard]] Result<SourceSample> Read(std::int64_t row,
+                                          ScratchBuffer& /*buffer*/) const override {
+    HR_RETURN_IF_ERROR(CheckRow(row));
+    if (!pixels_) return Unsupported("array 0 of the plan does not hold images");
+    return SourceSample{
+        .bytes = RowOf(parts_[0], row), .encoded = false, .pixels = *pixels_, .content = {}};
+  }
+  [[nodiscard]] Result<ops::ImageSpec> Describe(std::int64_t row,
+                                                ScratchBuffer& /*buffer*/) const override {
+    HR_RETURN_IF_ERROR(CheckRow(row));
+    if (!pixels_) return Unsupported("array 0 of the plan does not hold images");
+    return *pixels_;
+  }
+  [[nodiscard]] const Column* column(std::int32_t index) const override {
+    if (index < 0 || static_cast<std::size_t>(index) >= parts_.size()) return nullptr;
+    return &parts_[static_cast<std::size_t>(index)].column;
+  }
+  Status CopyColumn(std::int32_t index, std::int64_t row, MutableByteSpan out) const override {
+    HR_RETURN_IF_ERROR(CheckRow(row));
+    const ByteSpan bytes = RowOf(parts_[static_cast<std::size_t>(index)], row);
+    if (!bytes.empty()) std::memcpy(out.data(), bytes.data(), bytes.size());
+    return {};
+  }
+
+ private:
+  [[nodiscard]] Status CheckRow(std::int64_t row) const {
+    if (row >= 0 && row < rows_) return {};
+    return InvalidArgument("row " + std::to_string(row) + " of " + std::to_string(rows_));
+  }
+  [[nodiscard]] static ByteSpan RowOf(const Part& part, std::int64_t row) {
+    const std::size_t bytes = part.column.row_bytes;
+    return part.content->subspan(static_cast<std::size_t>(row) * bytes, bytes);
+  }
+
+  const std::int64_t rows_;
+  const std::vector<Part> parts_;
+  const std::optional<ops::ImageSpec> pixels_;
+};
+
+Result<std::unique_ptr<Source>> MakeArrays(const SourceLeaf& leaf,
+                                           const SourceRegistry::Environment& environment) {
+  if (leaf.arrays.empty() || leaf.rows < 0) return InvalidArgument("a source without arrays");
+  std::vector<Arrays::Part> parts;
+  for (std::size_t i = 0; i < leaf.arrays.size(); ++i) {
+    const SourceLeaf::Array& array = leaf.arrays[i];
+    const std::string name = "array " + std::to_string(i);
+    const std::optional<std::size_t> row_bytes = RowBytes(array);
+    if (!row_bytes) return InvalidArgument(name + " has an impossible shape or element type");
+    BlobContent content = environment.blob(array.blob);
+    if (!content) return NotFound("the content of " + name + " is missing");
+    std::size_t wanted = 0;
+    if (__builtin_mul_overflow(*row_bytes, static_cast<std::size_t>(leaf.rows), &wanted) ||
+        wanted != content->size()) {
+      return InvalidArgument(name + " has " + std::to_string(content->size()) + " bytes, not " +
+                             std::to_string(leaf.rows) + " rows of " + std::to_string(*row_bytes));
+    }
+    parts.push_back(
+        {std::move(content),
+         {.dtype = array.dtype, .row_shape = array.row_shape, .row_bytes = *row_bytes}});
+  }
+  return std::unique_ptr<Source>(
+      std::make_unique<Arrays>(leaf.rows, std::move(parts), PixelsOf(leaf.arrays[0])));
+}
+
+}  // namespace
+
+void RegisterSourceArrays(SourceRegistry& registry) {
+  registry.Add(SourceLeaf::Kind::kArrays, MakeArrays);
+}
+
+}  // namespace headrace::dataworker

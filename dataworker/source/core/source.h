@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/graph.h"
+#include "base/result.h"
+#include "ops/core/op.h"
+
+// Where samples come from: one folder for each kind of leaf (docs/howto/add-source.md).
+namespace headrace::dataworker {
+
+// Tells one content from another without reading it. Two equal identities on one host mean equal
+// bytes; any write, replacement or touch makes a new one.
+struct ContentIdentity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t size = 0;  // bytes
+  std::int64_t mtime_ns = 0;
+  std::int64_t ctime_ns = 0;
+  friend bool operator==(const ContentIdentity&, const ContentIdentity&) = default;
+};
+
+struct SourceSample {
+  ByteSpan bytes;           // valid until the next use of the buffer, and while the source lives
+  bool encoded = true;      // an image file; otherwise dense pixels of `pixels`
+  ops::ImageSpec pixels;    // of a sample that is not encoded
+  ContentIdentity content;  // of exactly these bytes; meaningful where cacheable()
+};
+
+// Reads an image's size from its first bytes; see ops::ChainRunner::ReadHeader.
+using HeaderReader = std::function<Result<ops::ImageSpec>(
+    ByteSpan head, const std::function<ByteSpan(std::size_t)>& more)>;
+// Content of a blob of the plan; nullptr when the session has none of that hash.
+using BlobContent = std::shared_ptr<const ByteSpan>;
+using BlobLookup = std::function<BlobContent(BlobHash)>;
+
+// One leaf of a plan. Immutable; thread-safe: every thread brings its own buffer.
+// Rows count from 0; a row outside [0, rows()) is kInvalidArgument. Every error names the file, or
+// the row, and is about that sample alone.
+class Source {
+ public:
+  virtual ~Source() = default;
+  [[nodiscard]] virtual std::int64_t rows() const = 0;
+
+  // True when samples are worth a place in the cache and have a ContentIdentity.
+  [[nodiscard]] virtual bool cacheable() const = 0;
+  // True when a second read of a row comes from memory anyway (the kernel's page cache).
+  [[nodiscard]] virtual bool rereads_from_memory() const = 0;
+
+  // Content of the row as it is now, without reading it. kNotFound: the file is gone.
+  [[nodiscard]] virtual Result<ContentIdentity> Identify(std::int64_t row) const = 0;
+  // The bytes, into `buffer` or as a view of the source. kNotFound, kUnavailable (not readable,
+  // changed while it was read), kUnsupported (not a regular file, larger than kMaxEncodedBytes).
+  [[nodiscard]] virtual Result<SourceSample> Read(std::int64_t row,
+                                                  ScratchBuffer& buffer) const = 0;
+  // The size of the row's image, from as few bytes as possible.
+  [[nodiscard]] virtual Result<ops::ImageSpec> Describe(std::int64_t row,
+                                                        ScratchBuffer& buffer) const = 0;
+
+  // The other fields of a sample: for files column 1 is the int64 label, for arrays column i is
+  // array i. nullptr: there is no such column.
+  struct Column {
+    DType dtype = DType::kU8;
+    std::vector<std::int64_t> row_shape;
+    std::size_t row_bytes = 0;
+  };
+  [[nodiscard]] virtual const Column* column(std::int32_t index) const = 0;
+  // REQUIRES: column(index) and out.size() == its row_bytes.
+  virtual Status CopyColumn(std::int32_t index, std::int64_t row, MutableByteSpan out) const = 0;
+
+  static constexpr std::uint64_t kMaxEncodedBytes = std::uint64_t{1} << 30;
+  static constexpr std::size_t kHeadBytes = 16384;  // first read of Describe
+};
+
+// Makes sources by kind of leaf. Filled once by RegisterSources (generated); then immutable.
+class SourceRegistry {
+ public:
+  struct Environment {
+    BlobLookup blob;
+    HeaderReader read_header;
+  };
+  using Factory =
+      std::function<Result<std::unique_ptr<Source>>(const SourceLeaf&, const Environment&)>;
+
+  void Add(SourceLeaf::Kind kind, Factory factory) { factories_[kind] = std::move(factory); }
+  // kUnsupported: a kind of a newer peer. kNotFound: a blob that is not there. kInvalidArgument or
+  // kDataLoss: a leaf that contradicts its blobs.
+  [[nodiscard]] Result<std::unique_ptr<Source>> Make(const SourceLeaf& leaf,
+                                                     const Environment& environment) const;
+
+ private:
+  std::map<SourceLeaf::Kind, Factory> factories_;
+};
+
+// All sources of this build.
+[[nodiscard]] const SourceRegistry& BuiltinSources();
+
+}  // namespace headrace::dataworker

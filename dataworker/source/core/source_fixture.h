@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+#include "dataworker/source/core/source.h"
+#include "schemas/wire/message.h"
+
+// For tests of sources: a directory that goes with the test, and blobs by hash.
+namespace headrace::dataworker {
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string name = (std::filesystem::temp_directory_path() / "headrace-XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  void Write(const std::string& name, std::string_view content) const {
+    std::ofstream(path_ + "/" + name, std::ios::binary | std::ios::trunc) << content;
+  }
+
+ private:
+  std::string path_;
+};
+
+class BlobMap {
+ public:
+  BlobHash Add(Bytes content) {
+    const BlobHash hash = HashBlob(content);
+    auto owner = std::make_shared<std::pair<Bytes, ByteSpan>>(std::move(content), ByteSpan());
+    owner->second = owner->first;
+    blobs_[hash] = BlobContent(owner, &owner->second);
+    return hash;
+  }
+  [[nodiscard]] BlobLookup lookup() const {
+    return [blobs = blobs_](BlobHash hash) {
+      const auto found = blobs.find(hash);
+      return found == blobs.end() ? nullptr : found->second;
+    };
+  }
+
+ private:
+  std::map<BlobHash, BlobContent> blobs_;
+};
+
+// Reads "<height> <width>\n" at the start of a file; when that line is "far" it is at byte 20000.
+inline Result<ops::ImageSpec> ReadTextHeader(ByteSpan head,
+                                             const std::function<ByteSpan(std::size_t)>& more) {
+  std::string_view text = AsText(head);
+  if (text.starts_with("far")) {
+    text = AsText(more(20'032));
+    if (text.size() < 20'001) return DataLoss("header is cut off");
+    text.remove_prefix(20'000);
+  }
+  ops::ImageSpec spec;
+  if (std::sscanf(std::string(text.substr(0, 32)).c_str(), "%ld %ld", &spec.height, &spec.width) !=
+      2) {
+    return Unsupported("not an image");
+  }
+  return spec;
+}
+
+}  // namespace headrace::dataworker

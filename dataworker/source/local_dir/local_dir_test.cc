@@ -1,0 +1,92 @@
+// What only files can do: vanish, change, be something else.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+
+#include "dataworker/source/core/source_fixture.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace headrace::dataworker {
+namespace {
+
+using ::testing::HasSubstr;
+
+class LocalDir : public ::testing::Test {
+ protected:
+  std::unique_ptr<Source> Open(const std::string& name) {
+    wire::FileTable table{.root = directory_.path(), .paths = {name}, .labels = {0}};
+    SourceLeaf leaf{.kind = SourceLeaf::Kind::kFiles,
+                    .rows = 1,
+                    .table = blobs_.Add(wire::EncodeFileTable(table)),
+                    .arrays = {}};
+    auto made = BuiltinSources().Make(leaf, {blobs_.lookup(), ReadTextHeader});
+    EXPECT_TRUE(made.ok()) << made.status().ToString();
+    return std::move(made).value();
+  }
+  TemporaryDirectory directory_;
+  BlobMap blobs_;
+  ScratchBuffer buffer_;
+};
+
+TEST_F(LocalDir, MissingFileNamesItsPath) {
+  const auto source = Open("gone.jpg");
+  for (const Status& status : {source->Identify(0).status(), source->Read(0, buffer_).status(),
+                               source->Describe(0, buffer_).status()}) {
+    EXPECT_EQ(status.code(), Code::kNotFound);
+    EXPECT_THAT(status.message(), HasSubstr(directory_.path() + "/gone.jpg"));
+  }
+}
+
+TEST_F(LocalDir, AnAbsolutePathIgnoresTheRoot) {
+  directory_.Write("a", "3 4\n");
+  EXPECT_EQ(Open(directory_.path() + "/a")->Describe(0, buffer_)->width, 4);
+}
+
+TEST_F(LocalDir, EveryChangeMakesANewIdentity) {
+  directory_.Write("a", "3 4\n");
+  const auto source = Open("a");
+  const ContentIdentity first = *source->Identify(0);
+  directory_.Write("a", "3 5 longer\n");
+  const ContentIdentity longer = *source->Identify(0);
+  EXPECT_FALSE(first == longer);
+  // Another file moved over it, of the same size and time.
+  directory_.Write("b", "9 9 longer\n");
+  struct stat st;
+  ASSERT_EQ(::stat((directory_.path() + "/a").c_str(), &st), 0);
+  const timespec times[2] = {st.st_atim, st.st_mtim};
+  ASSERT_EQ(::utimensat(AT_FDCWD, (directory_.path() + "/b").c_str(), times, 0), 0);
+  ASSERT_EQ(::rename((directory_.path() + "/b").c_str(), (directory_.path() + "/a").c_str()), 0);
+  EXPECT_FALSE(longer == *source->Identify(0));
+}
+
+TEST_F(LocalDir, HeaderBehindTheFirstReadIsFound) {
+  std::string content = "far";
+  content.resize(20'000, ' ');
+  directory_.Write("a", content + "12 34\n");
+  EXPECT_EQ(Open("a")->Describe(0, buffer_)->width, 34);
+  directory_.Write("a", content);
+  const Status cut = Open("a")->Describe(0, buffer_).status();
+  EXPECT_EQ(cut.code(), Code::kDataLoss);
+  EXPECT_THAT(cut.message(), HasSubstr(directory_.path() + "/a: header is cut off"));
+}
+
+TEST_F(LocalDir, DirectoriesAndPipesAreRefusedWithoutWaiting) {
+  ASSERT_EQ(::mkdir((directory_.path() + "/d").c_str(), 0700), 0);
+  ASSERT_EQ(::mkfifo((directory_.path() + "/p").c_str(), 0600), 0);
+  EXPECT_EQ(Open("d")->Read(0, buffer_).status().code(), Code::kUnsupported);
+  EXPECT_EQ(Open("p")->Read(0, buffer_).status().code(), Code::kUnsupported);
+  EXPECT_EQ(Open("p")->Describe(0, buffer_).status().code(), Code::kUnsupported);
+}
+
+TEST_F(LocalDir, AnEmptyFileIsReadAsNothing) {
+  directory_.Write("a", "");
+  const auto source = Open("a");
+  EXPECT_EQ(source->Read(0, buffer_)->bytes.size(), 0U);
+  EXPECT_EQ(source->Describe(0, buffer_).status().code(), Code::kUnsupported);
+}
+
+}  // namespace
+}  // namespace headrace::dataworker
