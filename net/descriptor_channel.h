@@ -27,7 +27,8 @@ struct DescriptorMessage {
 // memfds whose size is at least `bytes` and which are sealed against shrinking.
 class DescriptorListener {
  public:
-  using OnDescriptor = std::function<void(std::uint64_t connection, const DescriptorMessage&, UniqueFd)>;
+  using OnDescriptor =
+      std::function<void(std::uint64_t connection, const DescriptorMessage&, UniqueFd)>;
   using OnHangup = std::function<void(std::uint64_t connection)>;
   // kUnavailable: path in use by a live process, or too long (107 bytes).
   static Result<std::unique_ptr<DescriptorListener>> Listen(Reactor& reactor, std::string path,

@@ -17,14 +17,22 @@
 // Post. Compute never runs here.
 namespace headrace::net {
 
+// What a socket holds for a peer that does not read, at most. Send refuses what goes beyond.
+inline constexpr std::size_t kMaxQueuedMessages = 1000;
+inline constexpr std::size_t kMaxDealerQueuedBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kMaxRouterQueuedBytes = std::size_t{512} << 20;  // for each peer
+// Larger payload must be cut (SplitPayload); a peer that sends a larger frame is disconnected.
+inline constexpr std::size_t kMaxFrameBytes = wire::kMaxBodyBytes;
+
 // Bytes that go out without a copy: `data` stays valid until `owner` is released, which happens on
-// any thread (ZeroMQ's I/O thread) once they are sent or dropped.
+// any thread (ZeroMQ's I/O thread) once they are sent or dropped. Without owner they are copied.
 struct PayloadFrame {
   ByteSpan data;
   std::shared_ptr<const void> owner;
 };
 
-// A received message, verified. Payload frames live as long as this object (or a copy of `payload_owner`).
+// A received message, verified. Payload frames live as long as this object (or a copy of
+// `payload_owner`).
 struct Incoming {
   std::string peer;  // ROUTER: identity of the sender, opaque; DEALER: empty
   wire::Body body;
@@ -38,7 +46,8 @@ class Reactor;
 class Socket {
  public:
   virtual ~Socket() = default;
-  // kUnavailable when the peer is unknown or its queue is full (the message is dropped, never blocks).
+  // Never blocks; on an error the message is dropped. kUnavailable: the peer is unknown or its
+  // queue is full, or the reactor has stopped. kInvalidArgument: larger than the limits above.
   virtual Status Send(std::string_view peer, const wire::Body& body,
                       std::vector<PayloadFrame> payload = {}) = 0;
   // Actual address after binding ("tcp://127.0.0.1:41733"). Empty for a connecting socket.
@@ -54,24 +63,36 @@ struct SocketEvents {
 
 using TimerId = std::uint64_t;
 
-// Thread rule: Post and Stop are thread-safe; everything else on the reactor thread (or before Start).
+// ZeroMQ's I/O threads, and the name space of "inproc://" endpoints: reactors that share a context
+// reach each other by them. Thread-safe.
+class Context;
+[[nodiscard]] std::shared_ptr<Context> MakeContext(int io_threads = 1);
+
+// Thread rule: Post and Stop are thread-safe; everything else on the reactor thread (or before
+// Start). Fork rule: in a forked child all of it does nothing or returns kUnavailable, and nothing
+// hangs. Sockets may outlive their reactor; they are closed then.
 class Reactor {
  public:
-  // `name` names the thread (at most 15 characters).
-  static Result<std::unique_ptr<Reactor>> Make(std::string name, Clock& clock = Clock::Real());
+  // `name` names the thread (at most 15 characters). Without `context` it gets one of its own.
+  static Result<std::unique_ptr<Reactor>> Make(std::string name, Clock& clock = Clock::Real(),
+                                               std::shared_ptr<Context> context = nullptr);
   virtual ~Reactor() = default;
 
-  // Runs on a thread of its own (Start, joined by Stop or the destructor) or on the caller's (Run).
+  // Runs on a thread of its own (Start, joined by Stop or the destructor) or on the caller's (Run,
+  // which returns after Stop; Stop does not wait for it). Once.
   virtual Status Start() = 0;
   virtual Status Run() = 0;
-  // Idempotent. Pending posts are run, then sockets are closed with a linger of at most 200 ms.
+  // Idempotent. Pending posts are run, then sockets are closed with a linger of at most 200 ms. On
+  // the reactor thread it returns at once and takes effect at the end of the turn.
   virtual void Stop() = 0;
   [[nodiscard]] virtual bool OnThread() const = 0;
 
   // Runs `task` on the reactor thread, in order. After Stop: dropped.
   virtual void Post(std::function<void()> task) = 0;
 
-  // kUnavailable: address in use or not to be bound; message names it and a remedy.
+  // kUnavailable: address in use or not to be bound; kInvalidArgument: malformed. The message names
+  // the address and a remedy. Endpoints: tcp://HOST:PORT (port 0 or *: any), ipc://PATH,
+  // inproc://NAME.
   virtual Result<std::unique_ptr<Socket>> BindRouter(const std::string& endpoint,
                                                      SocketEvents events) = 0;
   // Connects in the background; messages wait (up to 1000, or 64 MiB) until the peer is there.
@@ -83,7 +104,8 @@ class Reactor {
   virtual TimerId AddOnce(Duration delay, std::function<void()> callback) = 0;
   virtual void CancelTimer(TimerId timer) = 0;
 
-  // Calls back while `fd` is readable or hung up, until removed. The descriptor stays the caller's.
+  // Calls back while `fd` is readable or hung up, until removed. The descriptor stays the caller's
+  // and is unwatched before it is closed. Sockets, pipes, eventfds, pidfds; not regular files.
   virtual void WatchFd(int fd, std::function<void()> on_readable) = 0;
   virtual void UnwatchFd(int fd) = 0;
 

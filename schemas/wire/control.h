@@ -12,12 +12,13 @@
 //   client -> coordinator  OpenJob, OpenSession, ConsumerHeartbeat, CloseSession, CloseJob
 //   worker -> coordinator  RegisterWorker, WorkerHeartbeat, LeaveWorker
 //   cli    -> coordinator  StatusQuery
-// Every request carries `request`, echoed in the reply. A request may be repeated: all are idempotent.
-// Leases and WorkerDirective also come unasked, with request 0, as soon as a lease changes. Both hold
-// whole sets; for Leases of one JobId the highest generation is the truth.
+// Every request carries `request`, echoed in the reply. A request may be repeated: all are
+// idempotent. Leases and WorkerDirective also come unasked, with request 0, as soon as a lease
+// changes. Both hold whole sets; for Leases of one JobId the highest generation is the truth.
 namespace headrace::wire {
 
-// Two processes are on the same host when boot_id and uid are equal (then the arena socket is tried).
+// Two processes are on the same host when boot_id and uid are equal (then the arena socket is
+// tried).
 struct HostIdentity {
   std::string hostname;
   std::string boot_id;  // /proc/sys/kernel/random/boot_id
@@ -28,7 +29,8 @@ struct HostIdentity {
 
 struct OpenJob {
   std::uint64_t request = 0;
-  std::string token;  // 128 random bits in hex, made by the client: a repeat of the same job is the same job
+  std::string token;  // 128 random bits in hex, made by the client: a repeat of the same job is the
+                      // same job
   std::string name;   // for people: "train.py"
   HostIdentity host;
   std::string version;              // client's release, "0.1.0"
@@ -55,7 +57,7 @@ struct OpenSession {
 // How the splitter cut the plan. Nodes [0, worker_nodes) run on workers, the rest in the trainer.
 struct Split {
   std::int32_t worker_nodes = 0;
-  std::int32_t cache_node = 0;       // the cache point is behind this many nodes; 0: encoded bytes only
+  std::int32_t cache_node = 0;  // the cache point is behind this many nodes; 0: encoded bytes only
   std::vector<std::string> reasons;  // one line for each node that stays in the trainer
   friend bool operator==(const Split&, const Split&) = default;
 };
@@ -79,10 +81,10 @@ struct WorkerInfo {
 // Where one loader's trainer waited since the last heartbeat.
 struct SessionLoad {
   SessionId session;
-  std::uint64_t batches = 0;      // delivered in all
-  std::uint64_t samples = 0;      // delivered in all
-  std::uint64_t stall_ns = 0;     // blocked in next(), in all
-  std::uint64_t step_ns = 0;      // between next() calls, in all
+  std::uint64_t batches = 0;   // delivered in all
+  std::uint64_t samples = 0;   // delivered in all
+  std::uint64_t stall_ns = 0;  // blocked in next(), in all
+  std::uint64_t step_ns = 0;   // between next() calls, in all
   std::uint64_t outstanding_bytes = 0;
   friend bool operator==(const SessionLoad&, const SessionLoad&) = default;
 };
@@ -129,14 +131,14 @@ struct WorkerRegistered {
 struct WorkerHeartbeat {
   std::uint64_t request = 0;
   WorkerId worker;
-  double cpu_seconds = 0;          // of the process and its stage hosts, since its start
+  double cpu_seconds = 0;  // of the process and its stage hosts, since its start
   std::uint64_t resident_bytes = 0;
   std::uint64_t cache_bytes = 0;
   std::uint64_t cache_hits = 0;
   std::uint64_t cache_misses = 0;
-  std::uint64_t samples = 0;       // made since its start
+  std::uint64_t samples = 0;  // made since its start
   std::uint64_t queued_samples = 0;
-  std::vector<JobId> jobs;         // with an attached session
+  std::vector<JobId> jobs;  // with an attached session
   friend bool operator==(const WorkerHeartbeat&, const WorkerHeartbeat&) = default;
 };
 struct WorkerDirective {
@@ -160,7 +162,7 @@ struct JobStatus {
   std::string name;
   std::string hostname;
   std::int64_t pid = 0;
-  std::string state;  // "running", "waiting: no worker", "lost"
+  std::string state;           // "running", "waiting: no worker", "lost"
   std::int64_t opened_ms = 0;  // wall clock
   std::vector<SessionLoad> sessions;
   std::vector<WorkerId> workers;

@@ -80,9 +80,8 @@ Offset<fb::BatchDone> Write(Builder& b, const BatchDone& v) {
     return fb::CreateSampleFailure(b, failure.position, static_cast<fb::Code>(failure.code),
                                    WriteText(b, failure.message));
   });
-  const auto cost =
-      fb::CreateBatchCost(b, v.cost.source_ns, v.cost.compute_ns, v.cost.queue_ns,
-                          v.cost.decoded_hits, v.cost.encoded_hits, v.cost.misses);
+  const auto cost = fb::CreateBatchCost(b, v.cost.source_ns, v.cost.compute_ns, v.cost.queue_ns,
+                                        v.cost.decoded_hits, v.cost.encoded_hits, v.cost.misses);
   const auto pickle = WriteRaw(b, v.pickle);
   const auto offsets = WriteScalars(b, v.buffer_offsets);
   const auto sizes = WriteScalars(b, v.buffer_sizes);

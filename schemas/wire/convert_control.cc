@@ -55,9 +55,7 @@ Offset<fb::SessionOpened> Write(Builder& b, const SessionOpened& v) {
 }
 
 SessionOpened Read(Reader& r, const fb::SessionOpened* v) {
-  return {.request = v->request(),
-          .status = Read(r, v->status()),
-          .split = Read(r, v->split())};
+  return {.request = v->request(), .status = Read(r, v->status()), .split = Read(r, v->split())};
 }
 
 Offset<fb::SessionLoad> Write(Builder& b, const SessionLoad& v) {

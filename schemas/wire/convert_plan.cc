@@ -66,8 +66,8 @@ Map ReadMap(Reader& r, const flatbuffers::Vector<Offset<Table>>* tables, ReadVal
 
 Offset<fb::Node> Write(Builder& b, const Node& v) {
   const auto op = WriteText(b, v.op);
-  const auto args = WriteTables(
-      b, v.args, [&b](const auto& arg) { return WriteArg(b, arg.first, arg.second); });
+  const auto args =
+      WriteTables(b, v.args, [&b](const auto& arg) { return WriteArg(b, arg.first, arg.second); });
   const auto label = WriteText(b, v.label);
   const auto reason = WriteText(b, v.reason);
   return fb::CreateNode(b, op, args, static_cast<fb::Purity>(v.purity),
@@ -77,8 +77,7 @@ Offset<fb::Node> Write(Builder& b, const Node& v) {
 Node Read(Reader& r, const fb::Node* v) {
   Node out;
   out.op = r.Text(v->op());
-  out.args =
-      ReadMap<Args>(r, v->args(), [&r](const fb::Arg& arg) { return ReadArgValue(r, arg); });
+  out.args = ReadMap<Args>(r, v->args(), [&r](const fb::Arg& arg) { return ReadArgValue(r, arg); });
   out.purity = r.Enum<Purity>(v->purity(), fb::Purity::MAX, "purity");
   out.form = r.Enum<Form>(v->form(), fb::Form::MAX, "form");
   out.label = r.Text(v->label());

@@ -134,8 +134,7 @@ WorkerStatus Read(Reader& r, const fb::WorkerStatus* v) {
 Offset<fb::ClusterStatus> Write(Builder& b, const ClusterStatus& v) {
   const auto status = Write(b, v.status);
   const auto version = WriteText(b, v.version);
-  const auto jobs =
-      WriteTables(b, v.jobs, [&b](const JobStatus& job) { return Write(b, job); });
+  const auto jobs = WriteTables(b, v.jobs, [&b](const JobStatus& job) { return Write(b, job); });
   const auto workers =
       WriteTables(b, v.workers, [&b](const WorkerStatus& worker) { return Write(b, worker); });
   return fb::CreateClusterStatus(b, v.request, status, version, v.wall_ms, v.cpu_seconds, jobs,

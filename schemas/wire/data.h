@@ -68,9 +68,9 @@ struct BatchRequest {
   BatchId batch;
   std::uint32_t attempt = 0;  // echoed: tells a hedge from the first try
   std::vector<std::int64_t> keys;
-  std::vector<std::int32_t> params;   // RngMode::kTorch: keys.size() * Chain::param_words() words
-  std::vector<std::uint64_t> seeds;   // RngMode::kSample: one a key (Chain::SampleSeed)
-  std::vector<std::int32_t> skip;     // positions that the trainer makes itself; left untouched
+  std::vector<std::int32_t> params;  // RngMode::kTorch: keys.size() * Chain::param_words() words
+  std::vector<std::uint64_t> seeds;  // RngMode::kSample: one a key (Chain::SampleSeed)
+  std::vector<std::int32_t> skip;    // positions that the trainer makes itself; left untouched
   SlotId slot;
   std::uint64_t slot_offset = 0;  // in the arena, bytes
   std::uint64_t slot_bytes = 0;   // most bytes that the batch may take
@@ -129,9 +129,9 @@ struct BatchDone {
   friend bool operator==(const BatchDone&, const BatchDone&) = default;
 };
 
-// Queued requests of iterations older than this one are not made but answered at once with kCancelled:
-// every request gets exactly one answer while its connection lives, so that the trainer knows when
-// the worker is done with a slot.
+// Queued requests of iterations older than this one are not made but answered at once with
+// kCancelled: every request gets exactly one answer while its connection lives, so that the trainer
+// knows when the worker is done with a slot.
 struct CancelIterations {
   SessionId session;
   IterationId before;

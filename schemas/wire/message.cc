@@ -17,16 +17,33 @@ constexpr std::array<char, 3> kMagic = {'H', 'R', 'W'};
 constexpr std::size_t kMaxDepth = 16;  // ClusterStatus, the deepest, needs 5
 
 // Type of each alternative of Body, by index.
-constexpr std::array kTypes = {
-    MessageType::kUnknown,          MessageType::kOpenJob,         MessageType::kJobOpened,
-    MessageType::kOpenSession,      MessageType::kSessionOpened,   MessageType::kConsumerHeartbeat,
-    MessageType::kLeases,           MessageType::kCloseSession,    MessageType::kCloseJob,
-    MessageType::kRegisterWorker,   MessageType::kWorkerRegistered, MessageType::kWorkerHeartbeat,
-    MessageType::kWorkerDirective,  MessageType::kLeaveWorker,     MessageType::kStatusQuery,
-    MessageType::kClusterStatus,    MessageType::kAttach,          MessageType::kAttached,
-    MessageType::kBlobPart,         MessageType::kDetach,          MessageType::kDescribe,
-    MessageType::kDescribed,        MessageType::kBatchRequest,    MessageType::kBatchDone,
-    MessageType::kCancelIterations, MessageType::kPing,            MessageType::kPong};
+constexpr std::array kTypes = {MessageType::kUnknown,
+                               MessageType::kOpenJob,
+                               MessageType::kJobOpened,
+                               MessageType::kOpenSession,
+                               MessageType::kSessionOpened,
+                               MessageType::kConsumerHeartbeat,
+                               MessageType::kLeases,
+                               MessageType::kCloseSession,
+                               MessageType::kCloseJob,
+                               MessageType::kRegisterWorker,
+                               MessageType::kWorkerRegistered,
+                               MessageType::kWorkerHeartbeat,
+                               MessageType::kWorkerDirective,
+                               MessageType::kLeaveWorker,
+                               MessageType::kStatusQuery,
+                               MessageType::kClusterStatus,
+                               MessageType::kAttach,
+                               MessageType::kAttached,
+                               MessageType::kBlobPart,
+                               MessageType::kDetach,
+                               MessageType::kDescribe,
+                               MessageType::kDescribed,
+                               MessageType::kBatchRequest,
+                               MessageType::kBatchDone,
+                               MessageType::kCancelIterations,
+                               MessageType::kPing,
+                               MessageType::kPong};
 static_assert(kTypes.size() == std::variant_size_v<Body>);
 
 // "HR46": each message type has a file identifier of its own.
@@ -39,8 +56,7 @@ constexpr Identifier IdentifierOf(MessageType type) {
 template <typename T>
 T TableOf(flatbuffers::Offset<T>);
 template <typename Message>
-using TableFor =
-    decltype(TableOf(Write(std::declval<Builder&>(), std::declval<const Message&>())));
+using TableFor = decltype(TableOf(Write(std::declval<Builder&>(), std::declval<const Message&>())));
 
 template <typename Table>
 Result<const Table*> Verify(ByteSpan body, const Identifier& identifier) {

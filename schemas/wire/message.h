@@ -68,9 +68,9 @@ struct EncodedMessage {
 [[nodiscard]] EncodedMessage Encode(const Body& body);
 
 // Checks everything a peer can get wrong before anything is read: magic, version, type, size, the
-// FlatBuffers verifier, identifier, enum ranges, equal lengths of parallel vectors, negative counts.
-// kInvalidArgument: damaged or hostile. kUnsupported: version of another release (message says both
-// versions). A valid frame of an unknown type is std::monostate.
+// FlatBuffers verifier, identifier, enum ranges, equal lengths of parallel vectors, negative
+// counts. kInvalidArgument: damaged or hostile. kUnsupported: version of another release (message
+// says both versions). A valid frame of an unknown type is std::monostate.
 [[nodiscard]] Result<Body> Decode(ByteSpan header, ByteSpan body);
 
 // A plan alone, for hashing and files.

@@ -115,9 +115,8 @@ TEST(Message, ContradictingContentIsRefusedByName) {
   EXPECT_THAT(DecodeError(OpenJob{.wanted_workers = -1}).message(), HasSubstr("wanted_workers"));
   EXPECT_THAT(DecodeError(JobOpened{.heartbeat_ms = 0}).message(), HasSubstr("heartbeat_ms"));
   EXPECT_THAT(DecodeError(Attach{.split = {.worker_nodes = 1}}).message(), HasSubstr("split"));
-  EXPECT_THAT(
-      DecodeError(SessionOpened{.split = {.worker_nodes = 1, .cache_node = 2}}).message(),
-      HasSubstr("cache point"));
+  EXPECT_THAT(DecodeError(SessionOpened{.split = {.worker_nodes = 1, .cache_node = 2}}).message(),
+              HasSubstr("cache point"));
   EXPECT_THAT(DecodeError(BlobPart{.total_bytes = 1, .offset = 2}).message(), HasSubstr("offset"));
 }
 

@@ -30,7 +30,8 @@ double RandomBody::Real() {
 
 std::string RandomBody::Text() {
   std::string text(Below(12), ' ');
-  for (char& c : text) c = static_cast<char>(Below(256));  // paths are bytes, also zero and non-UTF-8
+  for (char& c : text)
+    c = static_cast<char>(Below(256));  // paths are bytes, also zero and non-UTF-8
   return text;
 }
 
@@ -332,9 +333,9 @@ Body RandomBody::MakeData(std::size_t index) {
     case 19:
       return Detach{.session = AnId<SessionId>()};
     case 20:
-      return Describe{.request = Number(),
-                      .session = AnId<SessionId>(),
-                      .keys = Some([this] { return Signed(); })};
+      return Describe{.request = Number(), .session = AnId<SessionId>(), .keys = Some([this] {
+                                                                           return Signed();
+                                                                         })};
     case 21: {
       Described out;
       out.request = Number();

@@ -25,7 +25,8 @@ class Reader {
   // Keeps the first complaint. `what` names the field.
   void Fail(std::string_view what);
   void Require(bool condition, std::string_view what) {
-    if (!condition) [[unlikely]] Fail(what);
+    if (!condition) [[unlikely]]
+      Fail(what);
   }
 
   [[nodiscard]] std::string Text(const flatbuffers::String* text);

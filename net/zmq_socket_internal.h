@@ -1,0 +1,67 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "net/context_internal.h"
+#include "net/reactor.h"
+#include "zmq.hpp"
+
+namespace headrace::net {
+
+enum class SocketKind { kRouter, kDealer };
+
+// A ZeroMQ socket with limits, encoding and checking. Knows nothing of the loop around it. One
+// thread.
+class ZmqSocket {
+ public:
+  static Result<std::unique_ptr<ZmqSocket>> Bind(std::shared_ptr<Context> context,
+                                                 const std::string& endpoint);
+  static Result<std::unique_ptr<ZmqSocket>> Connect(std::shared_ptr<Context> context,
+                                                    const std::string& endpoint);
+  ~ZmqSocket();
+  ZmqSocket(const ZmqSocket&) = delete;
+  ZmqSocket& operator=(const ZmqSocket&) = delete;
+
+  [[nodiscard]] Status Send(std::string_view peer, const wire::Body& body,
+                            std::vector<PayloadFrame> payload);
+
+  enum class Received { kMessage, kInvalid, kNothing };
+  // kMessage fills `message`; kInvalid fills `message.peer` and `error`.
+  [[nodiscard]] Received Receive(Incoming& message, Status& error);
+
+  [[nodiscard]] const std::string& endpoint() const { return endpoint_; }
+  // Readable when there may be something to receive; edge-triggered: receive until kNothing, and
+  // again after each Send.
+  [[nodiscard]] int fd() const { return fd_; }
+
+ private:
+  // Bytes that ZeroMQ has not sent yet. Its I/O threads count down.
+  using Counter = std::atomic<std::size_t>;
+  struct FrameHolder;
+
+  ZmqSocket(std::shared_ptr<Context> context, SocketKind kind, void* socket);
+  static Result<std::unique_ptr<ZmqSocket>> Open(std::shared_ptr<Context> context, SocketKind kind,
+                                                 const std::string& endpoint);
+  void Set(int option, int value);
+  [[nodiscard]] std::shared_ptr<Counter> CounterOf(std::string_view peer);
+  void ForgetIdlePeers();
+  static void Fill(zmq_msg_t* frame, PayloadFrame payload, const std::shared_ptr<Counter>& counter);
+  static void Release(void* data, void* hint) noexcept;
+  [[nodiscard]] bool ReceiveFrames();
+
+  const std::shared_ptr<Context> context_;
+  const SocketKind kind_;
+  void* socket_;
+  int fd_ = -1;
+  std::string endpoint_;
+  std::unordered_map<std::string, std::shared_ptr<Counter>> counters_;
+  std::vector<zmq::message_t> frames_;  // of the message being received
+  bool too_many_frames_ = false;
+};
+
+}  // namespace headrace::net
