@@ -40,7 +40,7 @@ struct ResizeSpec {
   std::int64_t out_width = 0, out_height = 0;  // pixels
   Filter filter = Filter::kBilinear;
   PassOrder order = PassOrder::kAdaptive;
-  std::optional<Box> box;  // the whole image when absent
+  std::optional<Box> box = {};  // the whole image when absent
   friend bool operator==(const ResizeSpec&, const ResizeSpec&) = default;
 };
 

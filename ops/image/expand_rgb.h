@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ops/core/op.h"
+
+namespace headrace::ops {
+
+// Copies HWC u8 pixels of any pixel stride into rows `row_stride` bytes apart: 1 channel packed, 3
+// channels as 4-byte pixels whose last byte is undefined. Reads no byte behind the last pixel.
+// REQUIRES: row_stride >= width * (channels == 1 ? 1 : 4).
+void CopyPixels(const Image& in, std::uint8_t* out, std::size_t row_stride);
+
+}  // namespace headrace::ops

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/result.h"
+
+namespace headrace::ops {
+
+// The chunks of a PNG file that decide about its pixels.
+struct PngChunks {
+  std::int64_t width = 0;   // pixels
+  std::int64_t height = 0;  // pixels
+  int depth = 0;            // bits a channel
+  int color = 0;            // PNG colour type
+  bool interlaced = false;
+  std::vector<ByteSpan> critical;  // IHDR, PLTE, IDAT ..., IEND, each with its header and checksum
+};
+
+// Walks the chunks of a file and accepts only files whose other chunks neither stop PIL nor change
+// what it makes of the pixels. kDataLoss: damaged before the pixels, or truncated.
+Result<PngChunks> WalkPngChunks(ByteSpan file);
+
+}  // namespace headrace::ops
