@@ -23,21 +23,24 @@ struct DescriptorMessage {
   std::uint64_t bytes = 0;  // size of the memory; checked against the descriptor's real size
 };
 
-// Worker side. Reactor thread. Accepts only peers with the same uid (SO_PEERCRED) and only
-// memfds whose size is at least `bytes` and which are sealed against shrinking.
+// Worker side. Reactor thread; ends before its reactor, and not inside its own callbacks. Accepts
+// only peers with the same uid (SO_PEERCRED) and only memfds whose size is at least `bytes` and which
+// are sealed against shrinking (or a write to a mapping could kill the worker). A peer that sends
+// anything else is hung up on.
 class DescriptorListener {
  public:
   using OnDescriptor =
       std::function<void(std::uint64_t connection, const DescriptorMessage&, UniqueFd)>;
   using OnHangup = std::function<void(std::uint64_t connection)>;
-  // kUnavailable: path in use by a live process, or too long (107 bytes).
+  // kUnavailable: path in use by a live process or by something that is not a socket, or too long
+  // (107 bytes). The path of a dead process is taken over. The socket is its user's alone (0600).
   static Result<std::unique_ptr<DescriptorListener>> Listen(Reactor& reactor, std::string path,
                                                             OnDescriptor on_descriptor,
                                                             OnHangup on_hangup);
   virtual ~DescriptorListener() = default;
 };
 
-// Trainer side. Reactor thread.
+// Trainer side. Reactor thread; ends before its reactor. `on_hangup` comes once and may end it.
 class DescriptorConnection {
  public:
   // kUnavailable: nobody listens there (another host or mount namespace: use TCP).
@@ -45,6 +48,7 @@ class DescriptorConnection {
                                                                const std::string& path,
                                                                std::function<void()> on_hangup);
   virtual ~DescriptorConnection() = default;
+  // The descriptor stays the caller's. kUnavailable: the peer is gone, or does not read.
   virtual Status Send(const DescriptorMessage& message, int fd) = 0;
 };
 

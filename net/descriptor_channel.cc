@@ -1,0 +1,188 @@
+#include "net/descriptor_channel.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <unordered_map>
+#include <utility>
+
+#include "base/log.h"
+#include "net/descriptor_packet_internal.h"
+#include "net/endpoint_internal.h"
+
+namespace headrace::net {
+namespace {
+
+constexpr int kBacklog = 128;
+constexpr std::size_t kMaxConnections = 1024;
+
+Result<sockaddr_un> AddressOf(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof(address.sun_path)) {
+    return Unavailable("'" + path + "' is " + std::to_string(path.size()) +
+                       " bytes; a Unix socket's path takes 1 to 107");
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  return address;
+}
+
+Result<UniqueFd> OpenSocket() {
+  UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) return ErrnoStatus(errno, "Unix socket");
+  return fd;
+}
+
+bool PeerIsSameUser(int fd) {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+}
+
+// Removes what a dead process left behind; refuses to touch anything else.
+Status FreePath(const std::string& path) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0) return Status::Ok();
+  if (!S_ISSOCK(info.st_mode)) return Unavailable(path + " exists and is not a socket");
+  if (UnixSocketIsServed(path, SOCK_SEQPACKET)) {
+    return Unavailable(path + " is in use by another process");
+  }
+  if (unlink(path.c_str()) != 0)
+    return Unavailable("cannot remove " + path + ": " + std::strerror(errno));
+  return Status::Ok();
+}
+
+class Listener final : public DescriptorListener {
+ public:
+  Listener(Reactor& reactor, std::string path, UniqueFd socket, OnDescriptor on_descriptor,
+           OnHangup on_hangup)
+      : reactor_(reactor),
+        path_(std::move(path)),
+        pid_(getpid()),
+        socket_(std::move(socket)),
+        on_descriptor_(std::move(on_descriptor)),
+        on_hangup_(std::move(on_hangup)) {
+    reactor_.WatchFd(socket_.get(), [this] { Accept(); });
+  }
+  ~Listener() override {
+    if (getpid() != pid_) return;  // path and epoll set are the parent's
+    reactor_.UnwatchFd(socket_.get());
+    for (const auto& [id, fd] : connections_) reactor_.UnwatchFd(fd.get());
+    unlink(path_.c_str());
+  }
+
+ private:
+  void Accept() {
+    for (;;) {
+      UniqueFd fd(accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (!fd.valid()) return;
+      if (!PeerIsSameUser(fd.get()) || connections_.size() >= kMaxConnections) {
+        LogWarning("refused a connection to the arena socket path=" + path_);
+        continue;
+      }
+      const std::uint64_t id = ++last_connection_;
+      reactor_.WatchFd(fd.get(), [this, id] { Read(id); });
+      connections_.emplace(id, std::move(fd));
+    }
+  }
+
+  // One packet a call: the reactor calls again while there is more.
+  void Read(std::uint64_t id) {
+    ReceivedPacket packet = ReceivePacket(connections_.at(id).get());
+    switch (packet.event) {
+      case PacketEvent::kNothing:
+        return;
+      case PacketEvent::kMessage:
+        on_descriptor_(id, packet.message, std::move(packet.fd));
+        return;
+      case PacketEvent::kInvalid:
+        LogWarning("hung up on a peer of the arena socket path=" + path_ + " it_sent=\"" +
+                   packet.complaint + "\"");
+        break;
+      case PacketEvent::kHangup:
+        break;
+    }
+    reactor_.UnwatchFd(connections_.at(id).get());
+    connections_.erase(id);
+    if (on_hangup_) on_hangup_(id);
+  }
+
+  Reactor& reactor_;  // outlives this
+  const std::string path_;
+  const pid_t pid_;
+  const UniqueFd socket_;
+  const OnDescriptor on_descriptor_;
+  const OnHangup on_hangup_;
+  std::uint64_t last_connection_ = 0;
+  std::unordered_map<std::uint64_t, UniqueFd> connections_;
+};
+
+class Connection final : public DescriptorConnection {
+ public:
+  Connection(Reactor& reactor, UniqueFd socket, std::function<void()> on_hangup)
+      : reactor_(reactor),
+        pid_(getpid()),
+        socket_(std::move(socket)),
+        on_hangup_(std::move(on_hangup)) {
+    reactor_.WatchFd(socket_.get(), [this] { Readable(); });
+  }
+  ~Connection() override {
+    if (getpid() == pid_) reactor_.UnwatchFd(socket_.get());
+  }
+
+  Status Send(const DescriptorMessage& message, int fd) override {
+    return SendPacket(socket_.get(), message, fd);
+  }
+
+ private:
+  // A worker sends nothing here: all that can be read is the end.
+  void Readable() {
+    char ignored = 0;
+    const ssize_t got = recv(socket_.get(), &ignored, sizeof(ignored), MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    reactor_.UnwatchFd(socket_.get());
+    const std::function<void()> on_hangup = std::move(on_hangup_);
+    if (on_hangup) on_hangup();  // may end this object
+  }
+
+  Reactor& reactor_;  // outlives this
+  const pid_t pid_;
+  const UniqueFd socket_;
+  std::function<void()> on_hangup_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<DescriptorListener>> DescriptorListener::Listen(Reactor& reactor,
+                                                                       std::string path,
+                                                                       OnDescriptor on_descriptor,
+                                                                       OnHangup on_hangup) {
+  HR_TRY(const sockaddr_un address, AddressOf(path));
+  HR_RETURN_IF_ERROR(FreePath(path));
+  HR_TRY(UniqueFd fd, OpenSocket());
+  fchmod(fd.get(), 0600);  // before it has a name, so that it never is anyone else's
+  if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
+      listen(fd.get(), kBacklog) != 0) {
+    return Unavailable("cannot listen on " + path + ": " + std::strerror(errno));
+  }
+  return std::unique_ptr<DescriptorListener>(std::make_unique<Listener>(
+      reactor, std::move(path), std::move(fd), std::move(on_descriptor), std::move(on_hangup)));
+}
+
+Result<std::unique_ptr<DescriptorConnection>> DescriptorConnection::Connect(
+    Reactor& reactor, const std::string& path, std::function<void()> on_hangup) {
+  HR_TRY(const sockaddr_un address, AddressOf(path));
+  HR_TRY(UniqueFd fd, OpenSocket());
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    return Unavailable("nobody takes memory at " + path + ": " + std::strerror(errno));
+  }
+  if (!PeerIsSameUser(fd.get())) return Unavailable(path + " is served by another user");
+  return std::unique_ptr<DescriptorConnection>(
+      std::make_unique<Connection>(reactor, std::move(fd), std::move(on_hangup)));
+}
+
+}  // namespace headrace::net

@@ -1,0 +1,171 @@
+#include "net/descriptor_channel.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace headrace::net {
+namespace {
+
+using ::testing::HasSubstr;
+
+UniqueFd Memory(std::size_t bytes, int seals) {
+  UniqueFd fd(memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  EXPECT_EQ(ftruncate(fd.get(), static_cast<off_t>(bytes)), 0);
+  EXPECT_EQ(fcntl(fd.get(), F_ADD_SEALS, seals), 0);
+  return fd;
+}
+
+struct DescriptorChannel : ::testing::Test {
+  std::string path = ::testing::TempDir() + "/hr_fd_" + std::to_string(getpid());
+  std::unique_ptr<Reactor> reactor = std::move(Reactor::Make("test")).value();
+  std::vector<DescriptorMessage> messages;
+  std::vector<UniqueFd> fds;
+  int hangups = 0;
+  std::unique_ptr<DescriptorListener> listener;
+
+  void Listen() {
+    auto made = DescriptorListener::Listen(
+        *reactor, path,
+        [this](std::uint64_t connection, const DescriptorMessage& message, UniqueFd fd) {
+          EXPECT_GT(connection, 0u);
+          messages.push_back(message);
+          fds.push_back(std::move(fd));
+          reactor->Stop();
+        },
+        [this](std::uint64_t) {
+          ++hangups;
+          reactor->Stop();
+        });
+    ASSERT_TRUE(made.ok()) << made.status().ToString();
+    listener = std::move(made).value();
+  }
+  std::unique_ptr<DescriptorConnection> Connect(std::function<void()> on_hangup = {}) {
+    auto made = DescriptorConnection::Connect(*reactor, path, std::move(on_hangup));
+    EXPECT_TRUE(made.ok()) << made.status().ToString();
+    return std::move(made).value();
+  }
+  // The listener must hang up on the peer that sends this.
+  void ExpectRefused(const DescriptorMessage& message, int fd) {
+    Listen();
+    auto connection = Connect();
+    ASSERT_TRUE(connection->Send(message, fd).ok());
+    ASSERT_TRUE(reactor->Run().ok());
+    EXPECT_TRUE(messages.empty());
+    EXPECT_EQ(hangups, 1);
+  }
+};
+
+DescriptorMessage Arena(std::uint64_t bytes) {
+  return {.kind = DescriptorMessage::Kind::kArena,
+          .session = SessionId(5),
+          .hash = BlobHash(),
+          .bytes = bytes};
+}
+
+TEST_F(DescriptorChannel, MemoryIsSharedAfterItsDescriptorWasPassed) {
+  Listen();
+  auto connection = Connect();
+  const UniqueFd memory = Memory(8192, F_SEAL_SHRINK);
+  ASSERT_TRUE(connection->Send(Arena(8192), memory.get()).ok());
+  ASSERT_TRUE(reactor->Run().ok());
+  ASSERT_EQ(messages.size(), 1u);
+  EXPECT_EQ(messages[0].session, SessionId(5));
+  EXPECT_EQ(messages[0].bytes, 8192u);
+  ASSERT_EQ(pwrite(fds[0].get(), "abc", 3, 100), 3);
+  char text[4] = {};
+  ASSERT_EQ(pread(memory.get(), text, 3, 100), 3);
+  EXPECT_STREQ(text, "abc");
+}
+
+TEST_F(DescriptorChannel, DeathOfTheTrainerIsAHangup) {
+  Listen();
+  Connect().reset();
+  ASSERT_TRUE(reactor->Run().ok());
+  EXPECT_EQ(hangups, 1);
+}
+
+TEST_F(DescriptorChannel, DeathOfTheWorkerIsAHangupAndMayEndTheConnection) {
+  Listen();
+  std::unique_ptr<DescriptorConnection> connection;
+  connection = Connect([&] {
+    connection.reset();
+    reactor->Stop();
+  });
+  reactor->Post([&] { reactor->Post([&] { listener.reset(); }); });
+  ASSERT_TRUE(reactor->Run().ok());
+  EXPECT_EQ(connection, nullptr);
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(DescriptorChannel, UnsealedMemoryIsRefused) {
+  const UniqueFd memory = Memory(4096, F_SEAL_GROW);
+  ExpectRefused(Arena(4096), memory.get());
+}
+
+TEST_F(DescriptorChannel, MemorySmallerThanAnnouncedIsRefused) {
+  const UniqueFd memory = Memory(4096, F_SEAL_SHRINK);
+  ExpectRefused(Arena(4097), memory.get());
+}
+
+TEST_F(DescriptorChannel, FileIsRefused) {
+  const UniqueFd file(open("/dev/null", O_RDWR));
+  ExpectRefused(Arena(1), file.get());
+}
+
+TEST_F(DescriptorChannel, PacketWithoutDescriptorIsRefused) {
+  Listen();
+  const UniqueFd raw(socket(AF_UNIX, SOCK_SEQPACKET, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(connect(raw.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(send(raw.get(), "hello", 5, 0), 5);
+  ASSERT_TRUE(reactor->Run().ok());
+  EXPECT_EQ(hangups, 1);
+}
+
+TEST_F(DescriptorChannel, PathOfALiveProcessIsNotTaken) {
+  Listen();
+  const Status status = DescriptorListener::Listen(*reactor, path, {}, {}).status();
+  EXPECT_EQ(status.code(), Code::kUnavailable);
+  EXPECT_THAT(status.message(), HasSubstr("in use"));
+}
+
+TEST_F(DescriptorChannel, PathOfADeadProcessIsTaken) {
+  const UniqueFd dead(socket(AF_UNIX, SOCK_SEQPACKET, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(bind(dead.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  Listen();
+}
+
+TEST_F(DescriptorChannel, FileAtThePathIsLeftAlone) {
+  std::ofstream(path) << "mine";
+  const Status status = DescriptorListener::Listen(*reactor, path, {}, {}).status();
+  EXPECT_THAT(status.message(), HasSubstr("not a socket"));
+  EXPECT_TRUE(std::filesystem::exists(path));
+  std::filesystem::remove(path);
+}
+
+TEST_F(DescriptorChannel, MissingListenerAndLongPathAreUnavailable) {
+  EXPECT_EQ(DescriptorConnection::Connect(*reactor, path, {}).status().code(), Code::kUnavailable);
+  path = "/" + std::string(120, 'x');
+  const Status status = DescriptorListener::Listen(*reactor, path, {}, {}).status();
+  EXPECT_EQ(status.code(), Code::kUnavailable);
+  EXPECT_THAT(status.message(), HasSubstr("107"));
+}
+
+}  // namespace
+}  // namespace headrace::net
