@@ -1,0 +1,169 @@
+"""Differential admission: before a pipeline is offloaded, a few samples are made both ways.
+
+The real service makes them from the plan; the dataset's own code makes them here from the same
+random state. If a bit differs, growing prefixes of the chain find the first node that is to blame,
+and the pipeline runs as Python instead. Leaves no trace in the program's random numbers.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from . import binding, samples
+from .capture import Captured
+from .capture.capture import python_capture
+from .capture.plan import TORCH_DTYPES, Field, NotNative, Plan
+from .capture.transforms import leaves_of
+from .errors import WorkersUnavailable
+from .report import LoaderReport
+from .session import SessionHandle
+
+_SAMPLES = 3
+_TRIES = 8  # of keys, where the dataset itself raises
+_SEED = 0x48656164  # any; both ways start from it
+_PATIENCE = 60.0  # seconds for the service to make a few samples
+
+# Plans that were compared in this process: signature -> what has no native form, or "".
+_verdicts: dict[str, str] = {}
+
+
+def admit(loader: Any, captured: Captured) -> Captured:
+    """`captured`, or what to do instead of it."""
+    if captured.path != "native":
+        return captured
+    if captured.signature not in _verdicts:
+        _verdicts[captured.signature] = _compare(loader, captured)
+    blame = _verdicts[captured.signature]
+    return python_capture(loader, blame) if blame else captured
+
+
+def _compare(loader: Any, captured: Captured) -> str:
+    keys, expected = _by_hand(loader.dataset, captured.rows.count, captured.plan)
+    if not keys:
+        return ""  # every sample tried raises by itself, and will at its place
+    window = loader.prefetch_factor * loader.num_workers if loader.num_workers else 2
+    plan = captured.plan
+    if plan.rng == "sample":  # the same kernels and draws, from a seed that is known here
+        plan = replace(plan, rng="torch")
+    try:
+        handle = SessionHandle(plan, LoaderReport("", 0), window, True)
+        with closing(handle):
+            batch = _run(handle, keys)
+            made, missing = _read(batch)
+    except binding.UnsupportedError as error:
+        return str(error)
+    if len(missing) == len(keys):
+        return f"no worker could make samples of it: {batch.missing[0].message}"
+    for i, key in enumerate(keys):
+        if i not in missing and not _same([field[i] for field in made], expected[i]):
+            return _first_difference(loader.dataset, captured, key)
+    return ""
+
+
+def _by_hand(dataset: Any, count: int, plan: Plan) -> tuple[list[int], list[list[torch.Tensor]]]:
+    """Samples as the stock loader's first worker makes them: in order, from one generator."""
+    keys: list[int] = []
+    made: list[list[torch.Tensor]] = []
+    with samples.own_random_state():
+        torch.default_generator.manual_seed(_SEED)
+        for key in dict.fromkeys(i * count // _TRIES for i in range(_TRIES)):
+            before = torch.get_rng_state()
+            try:
+                sample = dataset[key]
+            except Exception:
+                torch.set_rng_state(before)
+                continue
+            keys.append(key)
+            made.append([torch.as_tensor(item) for item in sample])
+            if len(keys) == _SAMPLES:
+                break
+    return keys, made
+
+
+def _run(handle: SessionHandle, keys: list[int]) -> Any:
+    raw = handle.raw
+    raw.begin(base_seed=_SEED)
+    raw.submit(keys)
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline:
+        event = raw.next(0.1)
+        if isinstance(event, binding.SampleNeeded):
+            raw.resolve_sample(event.batch, event.position, event.torch_state, failed=True)
+        elif event is not None:
+            return event
+    raise WorkersUnavailable(
+        f"no worker answered for {_PATIENCE:.0f} s: `headrace workers` shows who is there"
+    )
+
+
+def _read(batch: Any) -> tuple[list[torch.Tensor], set[int]]:
+    fields = [
+        torch.frombuffer(field, dtype=TORCH_DTYPES[field.dtype]).view(field.shape)
+        for field in batch.fields
+    ]
+    return fields, {missing.position for missing in batch.missing}
+
+
+def _same(made: list[torch.Tensor], expected: list[torch.Tensor]) -> bool:
+    return len(made) == len(expected) and all(map(_same_bits, made, expected))
+
+
+def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    raw_a, raw_b = (t.contiguous().reshape(-1).view(torch.uint8) for t in (a, b))
+    return torch.equal(raw_a, raw_b)
+
+
+def _first_difference(dataset: Any, captured: Captured, key: int) -> str:
+    """Names the first node whose output differs for this sample."""
+    plan = captured.plan
+    if not plan.chain:
+        return f"its samples differ (key {key})"
+    for length, expected in _prefixes(dataset, key):
+        prefix = replace(plan, chain=plan.chain[:length], fields=[Field("chain")])
+        prefix.rng = "torch" if prefix.is_random else "none"
+        try:
+            with closing(SessionHandle(prefix, LoaderReport("", 0), 1, True)) as handle:
+                made, missing = _read(_run(handle, [key]))
+        except (binding.UnsupportedError, NotNative):
+            continue  # an operator in the middle that only runs together with its neighbours
+        if not missing and not _same_bits(made[0][0], expected):
+            return f"{plan.chain[length - 1].label} gives other bits natively (sample {key})"
+    return f"{plan.chain[-1].label} gives other bits natively (sample {key})"
+
+
+def _prefixes(dataset: Any, key: int) -> Iterator[tuple[int, torch.Tensor]]:
+    """What comes out of the first 1, 2, ... nodes of the chain."""
+    inner, index = _leaf(dataset, key)
+    whole = inner.transform
+    with samples.own_random_state():
+        torch.default_generator.manual_seed(_SEED)
+        inner.transform = None
+        try:
+            value = inner[index][0]
+        finally:
+            inner.transform = whole
+        yield 1, _as_tensor(value)
+        for length, transform in enumerate(leaves_of(whole), start=2):
+            value = transform(value)
+            yield length, _as_tensor(value)
+
+
+def _leaf(dataset: Any, key: int) -> tuple[Any, int]:
+    """The dataset inside of Subset and ConcatDataset that makes this key."""
+    if isinstance(dataset, torch.utils.data.Subset):
+        return _leaf(dataset.dataset, dataset.indices[key])
+    if isinstance(dataset, torch.utils.data.ConcatDataset):
+        part = int(np.searchsorted(dataset.cumulative_sizes, key, side="right"))
+        return _leaf(dataset.datasets[part], key - ([0, *dataset.cumulative_sizes][part]))
+    return dataset, key
+
+
+def _as_tensor(value: Any) -> torch.Tensor:
+    return value if isinstance(value, torch.Tensor) else torch.from_numpy(np.array(value))

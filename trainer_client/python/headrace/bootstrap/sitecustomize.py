@@ -1,0 +1,80 @@
+"""Put on PYTHONPATH by `headrace run`: installs the seam when the program imports torch's loader.
+
+Every interpreter below `headrace run` executes this file, so it imports nothing but sys and os
+unless torch.utils.data.dataloader is really imported.
+"""
+
+import os
+import sys
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_MODULE = "torch.utils.data.dataloader"
+
+
+def _headrace():
+    """The package, also where the program's interpreter has it nowhere on its path."""
+    import importlib
+    import importlib.util
+
+    try:
+        return importlib.import_module("headrace.hook")
+    except ModuleNotFoundError as error:
+        if error.name != "headrace":
+            raise
+    root = os.path.dirname(_HERE)
+    spec = importlib.util.spec_from_file_location(
+        "headrace", os.path.join(root, "__init__.py"), submodule_search_locations=[root]
+    )
+    package = importlib.util.module_from_spec(spec)
+    sys.modules["headrace"] = package
+    spec.loader.exec_module(package)
+    return importlib.import_module("headrace.hook")
+
+
+class _SeamFinder:
+    """A meta path finder that waits for one module and then goes away."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != _MODULE:
+            return None
+        sys.meta_path.remove(self)
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            spec = find(name, path, target) if find is not None else None
+            if spec is not None:
+                break
+        else:
+            return None
+        execute = spec.loader.exec_module
+
+        def exec_module(module):
+            execute(module)
+            try:
+                hook = _headrace()
+            except ImportError as error:
+                print(f"headrace: not used in this program: {error}", file=sys.stderr)
+            else:
+                hook.patch(module)
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+def _chain():
+    """Runs the sitecustomize that this one hides, if there is one."""
+    from _frozen_importlib import module_from_spec
+    from _frozen_importlib_external import PathFinder
+
+    def elsewhere(entry):
+        return os.path.abspath(entry or os.getcwd()) != _HERE
+
+    spec = PathFinder.find_spec("sitecustomize", [p for p in sys.path if elsewhere(p)])
+    if spec is not None and spec.loader is not None:
+        module = module_from_spec(spec)
+        sys.modules["sitecustomize"] = module
+        spec.loader.exec_module(module)
+
+
+if os.environ.get("HEADRACE", "").strip().lower() not in ("off", "0", "no", "false"):
+    sys.meta_path.insert(0, _SeamFinder())
+_chain()

@@ -1,0 +1,19 @@
+"""From a DataLoader to a plan.
+
+    datasets.py      where samples come from: leaves, row numbers, fields
+    transforms.py    the operator chain
+    collate.py       how samples become a batch
+    hooks.py         worker_init_fn
+    libraries.py     the versions that decide about bits
+    python_stage.py  the pipeline as code, when it has no native form
+    fingerprint.py   is what was captured still true?
+    capture.py       puts these together: Captured
+    admission.py     runs both ways and compares, before anything is offloaded
+
+Everything native is matched by exact type: a subclass may change anything.
+"""
+
+from .capture import Captured, capture
+from .plan import Local, NotNative, Plan
+
+__all__ = ["Captured", "Local", "NotNative", "Plan", "capture"]

@@ -1,0 +1,127 @@
+"""Puts the parts of a capture together."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.utils.data import MapDataPipe
+from torch.utils.data.dataloader import _DatasetKind
+
+from .. import binding
+from . import collate, hooks, python_stage
+from .collate import name_of
+from .datasets import Rows, rows_of
+from .fingerprint import Fingerprint
+from .libraries import libraries
+from .plan import Local, NotNative, Plan
+from .torch_exp import add_torch_exp
+from .transforms import nodes_of
+
+
+@dataclass
+class Captured:
+    """What can be done with a loader, and why not more."""
+
+    path: str  # "native", "python" or "local"
+    name: str  # for people: "ImageFolder(/data/train)"
+    plan: Plan | None = None
+    reasons: list[str] = field(default_factory=list)
+    signature: str = ""
+    rows: Rows | None = None
+    seen: Fingerprint = field(default_factory=Fingerprint)
+
+
+def capture(loader: Any, rng: str, before: Captured | None = None) -> Captured:
+    """The plan of a loader as it is now. `before`: an earlier capture, whose tables are kept where
+    they still hold. `rng`: "auto", "torch" or "sample". Draws nothing and changes nothing."""
+    name = describe(loader.dataset)
+    try:
+        _check_servable(loader)
+        try:
+            return _native(loader, rng, name, before)
+        except NotNative as reason:
+            return python_capture(loader, str(reason))
+    except Local as reason:
+        return Captured("local", name, reasons=[str(reason)])
+
+
+def python_capture(loader: Any, why: str) -> Captured:
+    """The pipeline as code, or local with the reason. `why`: what has no native form."""
+    name = describe(loader.dataset)
+    try:
+        if loader.num_workers == 0:
+            raise Local(f"{why}, and with num_workers=0 it may use the program's own state")
+        plan = Plan(name=name, rng="torch", lanes=loader.num_workers, libraries=libraries())
+        plan.python = python_stage.pack(loader)
+    except Local as reason:
+        return Captured("local", name, reasons=[str(reason)])
+    return Captured("python", name, plan, [why], plan.signature())
+
+
+def describe(dataset: Any) -> str:
+    root = getattr(dataset, "root", None)
+    name = type(dataset).__qualname__
+    inner = getattr(dataset, "dataset", None)
+    if isinstance(root, str):
+        return f"{name}({root})"
+    return f"{name}({describe(inner)})" if inner is not None else name
+
+
+def _check_servable(loader: Any) -> None:
+    if loader._dataset_kind == _DatasetKind.Iterable:
+        raise Local("an IterableDataset makes its own order")
+    if isinstance(loader.dataset, MapDataPipe):
+        raise Local("DataPipes rewrite their graph in each worker")
+
+
+def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Captured:
+    collate.check_native(loader)
+    hooks.check_native(loader.worker_init_fn)
+    if torch.get_default_dtype() != torch.float32:
+        raise NotNative(f"torch's default dtype is {torch.get_default_dtype()}")
+    if torch.get_default_device().type != "cpu":
+        raise NotNative(f"torch's default device is {torch.get_default_device()}")
+    rows, seen, row_map = _rows(loader.dataset, before)
+    plan = Plan(name, rows.leaves, row_map, fields=rows.fields, libraries=libraries())
+    if rows.source is not None:
+        plan.chain = [rows.source, *_transforms(rows)]
+    plan.rng = _rng_mode(plan.is_random, loader.num_workers, rng)
+    plan.lanes = max(1, loader.num_workers)
+    add_torch_exp(plan)
+    try:
+        binding.check_plan(plan.to_dict())
+    except binding.UnsupportedError as error:
+        raise NotNative(str(error)) from None
+    except ValueError as error:  # the framework refuses these arguments too, when it is called
+        raise NotNative(str(error)) from None
+    return Captured("native", name, plan, [], plan.signature(), rows, seen)
+
+
+def _rows(dataset: Any, before: Captured | None) -> tuple[Rows, Fingerprint, Any]:
+    if before is not None and before.rows is not None and before.seen.same():
+        return before.rows, before.seen, before.plan.row_map
+    seen = Fingerprint()
+    rows = rows_of(dataset, seen)
+    if rows.count == 0:
+        raise NotNative("the dataset is empty")
+    return rows, seen, None if rows.rows is None else binding.Blob(rows.rows)
+
+
+def _transforms(rows: Rows) -> list[Any]:
+    for dataset in rows.datasets:
+        if dataset.target_transform is not None:
+            raise NotNative(f"target_transform={name_of(dataset.target_transform)} is Python code")
+    chains = [nodes_of(dataset.transform) for dataset in rows.datasets]
+    if any(chain != chains[0] for chain in chains):
+        raise NotNative("the datasets of a ConcatDataset have different transforms")
+    return chains[0]
+
+
+def _rng_mode(is_random: bool, num_workers: int, rng: str) -> str:
+    if not is_random:
+        return "none"
+    if num_workers > 0:
+        return "sample" if rng == "sample" else "torch"
+    if rng == "torch":
+        raise Local("with num_workers=0 transforms draw from the program's own random numbers")
+    return "sample"

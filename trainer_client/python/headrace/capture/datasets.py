@@ -1,0 +1,230 @@
+"""torchvision's and torch's datasets as leaves, row numbers and fields."""
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import ConcatDataset, Subset, TensorDataset
+
+from .. import binding
+from .collate import name_of
+from .fingerprint import Fingerprint
+from .plan import DTYPES, Array, Field, Leaf, Local, Node, NotNative
+
+# Serving arrays means copying them to the workers once.
+MAX_ARRAY_BYTES = 1 << 30
+
+_FOLDERS = ("ImageFolder", "DatasetFolder")
+_CIFAR = ("CIFAR10", "CIFAR100")
+_MNIST = ("MNIST", "FashionMNIST", "KMNIST")
+_IMAGE_AND_LABEL = [Field("chain"), Field("array", 1)]
+
+
+@dataclass
+class Rows:
+    """What a dataset looks like from outside: its leaves, and which row each index is."""
+
+    leaves: list[Leaf]
+    count: int
+    fields: list[Field]
+    source: Node | None  # the first node of the chain; None: nothing but arrays
+    datasets: list[Any] = field(default_factory=list)  # of the leaves; their transforms are read later
+    rows: np.ndarray | None = None  # int64[count]; None: index == row
+
+
+def rows_of(dataset: Any, seen: Fingerprint) -> Rows:
+    """Raises NotNative with the dataset's name."""
+    cls = type(dataset)
+    if cls is Subset:
+        return _subset(dataset, seen)
+    if cls is ConcatDataset:
+        return _concat(dataset, seen)
+    if cls is TensorDataset:
+        return _tensors(dataset, seen)
+    vision = sys.modules.get("torchvision.datasets")
+    name = cls.__name__
+    if vision is not None and getattr(vision, name, None) is cls:
+        _check_unaltered(dataset)
+        if name in _FOLDERS:
+            return _folder(dataset, seen)
+        if name in _CIFAR:
+            return _cifar(dataset, seen)
+        if name in _MNIST:
+            return _mnist(dataset, seen)
+    raise NotNative(f"{name_of(dataset)} is not a dataset with a native form")
+
+
+def _check_unaltered(dataset: Any) -> None:
+    getitem = type(dataset).__getitem__
+    if not getattr(getitem, "__module__", "").startswith("torchvision.datasets."):
+        raise NotNative(f"{name_of(dataset)}.__getitem__ was replaced")
+
+
+def _folder(dataset: Any, seen: Fingerprint) -> Rows:
+    folder = sys.modules["torchvision.datasets.folder"]
+    loader = seen.add_identity(dataset, "loader")
+    if loader is not folder.default_loader and loader is not folder.pil_loader:
+        raise NotNative(f"loader={name_of(loader)} is Python code")
+    backend = sys.modules["torchvision"].get_image_backend()
+    if loader is folder.default_loader and backend != "PIL":
+        raise NotNative(f"torchvision's image backend is {backend}, not PIL")
+    samples = seen.add_list(dataset, "samples")
+    paths = [path for path, _ in samples]
+    labels = [label for _, label in samples]
+    if not all(type(path) is str for path in paths):
+        raise NotNative(f"{name_of(dataset)}.samples holds paths that are not str")
+    try:
+        "".join(paths).encode()
+    except UnicodeEncodeError:
+        raise NotNative(f"{name_of(dataset)}.samples holds file names that are not text") from None
+    root = os.path.abspath(os.fspath(dataset.root))
+    leaf = Leaf("files", len(samples), binding.encode_file_table(root, paths, _labels(dataset, labels)))
+    return Rows([leaf], len(samples), _IMAGE_AND_LABEL, _decode(), [dataset])
+
+
+def _decode() -> Node:
+    return Node("decode", {"mode": "RGB"}, label='Image.open(path).convert("RGB")')
+
+
+def _from_array(mode: str) -> Node:
+    return Node("from_array", {"mode": mode}, label=f"Image.fromarray(row, mode={mode!r})")
+
+
+def _labels(dataset: Any, labels: Sequence[Any]) -> list[int]:
+    if not all(type(label) is int for label in labels):
+        raise NotNative(f"{name_of(dataset)} has labels that are not int")
+    if labels and not (-(2**63) <= min(labels) and max(labels) < 2**63):
+        raise NotNative(f"{name_of(dataset)} has labels beyond 64 bits")
+    return list(labels)
+
+
+def _cifar(dataset: Any, seen: Fingerprint) -> Rows:
+    data = dataset.data
+    if not (isinstance(data, np.ndarray) and data.dtype == np.uint8 and data.ndim == 4):
+        raise NotNative(f"{name_of(dataset)}.data is not an array of uint8 images")
+    if type(dataset.targets) is not list:
+        raise NotNative(f"{name_of(dataset)}.targets is not a list")
+    targets = _labels(dataset, seen.add_list(dataset, "targets"))
+    return _images(dataset, data, np.asarray(targets, np.int64), seen)
+
+
+def _mnist(dataset: Any, seen: Fingerprint) -> Rows:
+    data, targets = dataset.data, dataset.targets
+    for tensor in (data, targets):
+        if type(tensor) is not torch.Tensor or tensor.device.type != "cpu":
+            raise NotNative(f"{name_of(dataset)}.data or .targets is not a CPU tensor")
+    if data.dtype != torch.uint8 or data.ndim != 3 or targets.ndim != 1:
+        raise NotNative(f"{name_of(dataset)}.data is not an array of uint8 images")
+    if targets.is_floating_point() or targets.is_complex():
+        raise NotNative(f"{name_of(dataset)}.targets are not integers")
+    seen.add_bytes(lambda: dataset.targets.numpy())
+    return _images(dataset, data.numpy(), targets.to(torch.int64).numpy(), seen)
+
+
+def _images(
+    dataset: Any, data: np.ndarray, targets: np.ndarray, seen: Fingerprint
+) -> Rows:
+    if len(targets) != len(data):
+        raise NotNative(f"{name_of(dataset)} has {len(data)} images and {len(targets)} labels")
+    if data.ndim == 4 and data.shape[3] != 3:
+        raise NotNative(f"{name_of(dataset)}.data has {data.shape[3]} channels, not 3")
+    mode = "RGB" if data.ndim == 4 else "L"
+    seen.add_bytes(lambda: np.asarray(dataset.data))
+    leaf = Leaf("arrays", len(data), arrays=[_array(data), _array(targets)])
+    return Rows([leaf], len(data), _IMAGE_AND_LABEL, _from_array(mode), [dataset])
+
+
+def _array(data: np.ndarray) -> Array:
+    if data.nbytes > MAX_ARRAY_BYTES:
+        raise Local(f"{data.nbytes / 2**30:.1f} GiB of arrays would be copied to the workers")
+    return Array(_snapshot(data), str(data.dtype), list(data.shape[1:]))
+
+
+def _snapshot(data: np.ndarray) -> Any:
+    """A copy: as with forked workers, what the program changes later is for its next iter()."""
+    return binding.Blob(np.array(data, order="C", copy=True))
+
+
+def _tensors(dataset: TensorDataset, seen: Fingerprint) -> Rows:
+    seen.add_value(lambda: [(t.dtype, t.device) for t in dataset.tensors])
+    tensors = dataset.tensors
+    if not tensors:
+        raise NotNative("TensorDataset without tensors")
+    arrays = []
+    for i, tensor in enumerate(tensors):
+        if type(tensor) is not torch.Tensor or tensor.layout != torch.strided:
+            raise NotNative(f"TensorDataset.tensors[{i}] is not a plain dense tensor")
+        if tensor.device.type != "cpu":
+            raise Local(f"TensorDataset.tensors[{i}] is on {tensor.device}")
+        if tensor.requires_grad or tensor.dtype not in DTYPES or tensor.numel() == 0:
+            raise NotNative(f"TensorDataset.tensors[{i}] has no native form")
+        arrays.append(_tensor(tensor))
+        seen.add_bytes(lambda i=i: _bytes_of(dataset.tensors[i]))
+    count = len(tensors[0])
+    leaf = Leaf("arrays", count, arrays=arrays)
+    return Rows([leaf], count, [Field("array", i) for i in range(len(arrays))], None, [dataset])
+
+
+def _bytes_of(tensor: torch.Tensor) -> np.ndarray:
+    """The elements as bytes: NumPy has no bfloat16."""
+    return tensor.contiguous().reshape(-1).view(torch.uint8).numpy()
+
+
+def _tensor(tensor: torch.Tensor) -> Array:
+    raw = _bytes_of(tensor)
+    if raw.nbytes > MAX_ARRAY_BYTES:
+        raise Local(f"{raw.nbytes / 2**30:.1f} GiB of tensors would be copied to the workers")
+    return Array(_snapshot(raw), DTYPES[tensor.dtype], list(tensor.shape[1:]))
+
+
+def _subset(dataset: Subset, seen: Fingerprint) -> Rows:
+    inner = rows_of(dataset.dataset, seen)
+    seen.add_identity(dataset, "dataset")
+    indices = _indices(dataset, seen)
+    if len(indices) and (indices.min() < -inner.count or indices.max() >= inner.count):
+        raise NotNative("Subset.indices has entries beyond its dataset")
+    indices = np.where(indices < 0, indices + inner.count, indices)
+    rows = indices if inner.rows is None else inner.rows[indices]
+    return Rows(inner.leaves, len(rows), inner.fields, inner.source, inner.datasets, rows)
+
+
+def _indices(dataset: Subset, seen: Fingerprint) -> np.ndarray:
+    kept = seen.add_list(dataset, "indices")
+    try:
+        array = np.asarray(kept)
+    except ValueError:
+        raise NotNative("Subset.indices is not a list of integers") from None
+    if array.size == 0:
+        return np.empty(0, np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise NotNative("Subset.indices is not a list of integers")
+    return array.astype(np.int64)
+
+
+def _concat(dataset: ConcatDataset, seen: Fingerprint) -> Rows:
+    parts = [rows_of(part, seen) for part in dataset.datasets]
+    seen.add_value(lambda: tuple(id(part) for part in dataset.datasets))
+    first = parts[0]
+    for part in parts:
+        if part.fields != first.fields or part.source != first.source:
+            raise NotNative("ConcatDataset of datasets of different kinds")
+    if list(np.cumsum([part.count for part in parts])) != list(dataset.cumulative_sizes):
+        raise NotNative("ConcatDataset.cumulative_sizes does not fit its datasets")
+    rows, offset = [], 0
+    for part in parts:
+        rows.append(offset + (np.arange(part.count) if part.rows is None else part.rows))
+        offset += sum(leaf.rows for leaf in part.leaves)
+    leaves = [leaf for part in parts for leaf in part.leaves]
+    identity = all(part.rows is None for part in parts)
+    return Rows(
+        leaves,
+        sum(part.count for part in parts),
+        first.fields,
+        first.source,
+        [dataset for part in parts for dataset in part.datasets],
+        None if identity else np.concatenate(rows).astype(np.int64),
+    )

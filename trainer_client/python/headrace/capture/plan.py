@@ -1,0 +1,113 @@
+"""The preprocessing graph as plain data: base/graph.h in Python, with content in place."""
+
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+import torch
+
+PURE, RANDOM, STATEFUL = "pure", "random", "stateful"
+NATIVE, PYTHON = "native", "python"
+
+# Element types by their wire names, which are torch's.
+TORCH_DTYPES = {
+    name: getattr(torch, name)
+    for name in (
+        "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bool",
+        "bfloat16",
+    )
+}  # fmt: skip
+DTYPES = {dtype: name for name, dtype in TORCH_DTYPES.items()}
+
+
+class NotNative(Exception):
+    """This part of the pipeline has no native form. The message says which part, and why."""
+
+
+class Local(Exception):
+    """The pipeline must stay in the trainer. The message says why."""
+
+
+@dataclass
+class Node:
+    op: str
+    args: dict[str, Any] = field(default_factory=dict)
+    purity: str = PURE
+    label: str = ""
+    form: str = NATIVE
+    reason: str = ""
+
+
+@dataclass
+class Array:
+    blob: Any  # Blob
+    dtype: str
+    row_shape: list[int]
+
+
+@dataclass
+class Leaf:
+    kind: str  # "files" | "arrays"
+    rows: int
+    table: Any = None  # Blob
+    arrays: list[Array] = field(default_factory=list)
+
+
+@dataclass
+class Field:
+    kind: str  # "chain" | "array"
+    index: int = 0
+
+
+@dataclass
+class Libraries:
+    pillow: str = ""
+    torch: str = ""
+    torchvision: str = ""
+    cpu_capability: str = ""
+
+
+@dataclass
+class PythonStage:
+    bundle: Any  # Blob
+    executable: str
+    version: str
+    sys_path: list[str]
+    working_directory: str
+    packages: dict[str, str]
+
+
+@dataclass
+class Plan:
+    name: str = ""
+    leaves: list[Leaf] = field(default_factory=list)
+    row_map: Any = None  # Blob of int64[]
+    chain: list[Node] = field(default_factory=list)
+    fields: list[Field] = field(default_factory=list)
+    rng: str = "none"
+    lanes: int = 1
+    libraries: Libraries = field(default_factory=Libraries)
+    constants: dict[str, Any] = field(default_factory=dict)
+    python: PythonStage | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the client takes: nested dicts with Blob objects in place."""
+        return _plain(self)
+
+    def signature(self) -> str:
+        """Equal for plans that make the same batches."""
+        return repr(_plain(self, lambda blob: blob.hash))
+
+    @property
+    def is_random(self) -> bool:
+        return any(node.purity == RANDOM for node in self.chain)
+
+
+def _plain(value: Any, blob: Any = lambda content: content) -> Any:
+    if is_dataclass(value):
+        plain = {f.name: _plain(getattr(value, f.name), blob) for f in fields(value)}
+        return {name: item for name, item in plain.items() if item is not None}
+    if isinstance(value, dict):
+        return {name: _plain(item, blob) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item, blob) for item in value]
+    return blob(value) if hasattr(value, "hash") else value

@@ -1,0 +1,178 @@
+"""The pipeline as code: dataset, collate_fn and worker_init_fn, pickled for the stage hosts.
+
+The program's own modules travel by value, as they are now; installed packages by name. What cannot
+mean the same thing in another process (shared memory, memory maps, open files, CUDA tensors, locks)
+keeps the loader in the trainer, and the reason names the attribute.
+"""
+
+import io
+import mmap
+import os
+import site
+import sys
+import sysconfig
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import torch
+
+from .. import binding
+from .collate import name_of
+from .plan import Local, PythonStage
+
+MAX_BUNDLE_BYTES = 1 << 30
+
+_PACKAGES = ("torch", "torchvision", "numpy", "PIL")
+
+
+class _Refused(Exception):
+    """Something whose pickle would not mean the same thing elsewhere."""
+
+
+def pack(loader: Any) -> PythonStage:
+    """Raises Local with the attribute that keeps the pipeline in the trainer."""
+    bundle = _dump(
+        {
+            "dataset": loader.dataset,
+            "collate_fn": loader.collate_fn,
+            "worker_init_fn": loader.worker_init_fn,
+            "auto_collation": loader._auto_collation,
+            "drop_last": loader.drop_last,
+            "num_workers": loader.num_workers,
+        }
+    )
+    if len(bundle) > MAX_BUNDLE_BYTES:
+        raise Local(f"the dataset holds {len(bundle) / 2**30:.1f} GiB in memory")
+    return PythonStage(
+        bundle=binding.Blob(bundle),
+        executable=sys.executable,
+        version=f"{sys.version_info[0]}.{sys.version_info[1]}",
+        sys_path=[os.path.abspath(entry) for entry in sys.path],
+        working_directory=os.getcwd(),
+        packages={
+            name: str(sys.modules[name].__version__) for name in _PACKAGES if name in sys.modules
+        },
+    )
+
+
+def _dump(parts: dict[str, Any]) -> bytes:
+    modules = list(_own_modules())
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        return _dumps(parts)
+    except _STOPS as error:
+        raise Local(_blame(parts, error)) from None
+    finally:
+        for module in modules:
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+# Whatever user code raises from __reduce__ or __getstate__ means the same: it does not pickle.
+_STOPS = (Exception,)
+
+
+def _dumps(value: Any) -> bytes:
+    with io.BytesIO() as file:
+        _Pickler(file, protocol=5).dump(value)
+        return file.getvalue()
+
+
+class _Pickler(cloudpickle.Pickler):
+    """cloudpickle, less what it pickles without complaint but with another meaning."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        refusal = _refusal(obj)
+        if refusal is not None:
+            raise _Refused(refusal)
+        return super().reducer_override(obj)
+
+
+def _refusal(obj: Any) -> str | None:
+    if isinstance(obj, torch.Tensor):
+        if obj.device.type not in ("cpu", "meta"):
+            return f"is a tensor on {obj.device}"
+        if obj.is_shared():
+            return "is a tensor in memory shared with the trainer"
+    elif isinstance(obj, np.ndarray):
+        if isinstance(obj, np.memmap):
+            return "is a memory map, which would travel with its whole content"
+        if _is_mapped(obj):
+            return "is an array in memory shared with the trainer"
+    elif isinstance(obj, io.IOBase):
+        return "is an open file"
+    return None
+
+
+def _is_mapped(array: np.ndarray) -> bool:
+    base: Any = array
+    while isinstance(base, np.ndarray | memoryview):
+        base = base.base if isinstance(base, np.ndarray) else base.obj
+    return isinstance(base, mmap.mmap)
+
+
+def _blame(parts: dict[str, Any], error: Exception) -> str:
+    """Which attribute it was: the deepest one that does not pickle by itself."""
+    for name, part in parts.items():
+        problem = _problem(part)
+        if problem is None:
+            continue
+        path, value = name, part
+        for _ in range(8):
+            step = next(
+                ((n, v, p) for n, v in _children(value) if (p := _problem(v)) is not None), None
+            )
+            if step is None:
+                break
+            path, value, problem = path + step[0], step[1], step[2]
+        if isinstance(problem, _Refused):
+            return f"{path} {problem}"
+        return f"{path} ({name_of(value)}) does not pickle: {problem}"
+    return f"the pipeline does not pickle: {error}"
+
+
+def _problem(value: Any) -> Exception | None:
+    try:
+        _dumps(value)
+    except _STOPS as error:
+        return error
+    return None
+
+
+def _children(value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        yield from ((f"[{key!r}]", item) for key, item in value.items())
+    elif isinstance(value, list | tuple):
+        yield from ((f"[{i}]", item) for i, item in enumerate(value[:100]))
+    else:
+        yield from ((f".{name}", item) for name, item in getattr(value, "__dict__", {}).items())
+        closure = getattr(value, "__closure__", None) or ()
+        names = getattr(getattr(value, "__code__", None), "co_freevars", ())
+        for name, cell in zip(names, closure, strict=False):
+            yield f".<{name}>", cell.cell_contents
+
+
+def _own_modules() -> Iterator[ModuleType]:
+    """Modules of the program itself: files that no interpreter or package installation owns."""
+    installed = {
+        os.path.realpath(path)
+        for path in (
+            *sysconfig.get_paths().values(),
+            *site.getsitepackages(),
+            site.getusersitepackages(),
+            sys.prefix,
+            sys.base_prefix,
+            os.path.dirname(os.path.dirname(torch.__file__)),
+            os.path.dirname(os.path.dirname(__file__)),
+        )
+    }
+    prefixes = tuple(path.rstrip(os.sep) + os.sep for path in installed)
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name == "__main__" or not isinstance(module, ModuleType) or not file:
+            continue
+        if module.__name__ == name and not os.path.realpath(file).startswith(prefixes):
+            yield module

@@ -1,0 +1,232 @@
+"""torchvision's v1 and v2 transforms as operator nodes.
+
+Exact types only, and only objects that nobody has altered: a subclass, a hook or a method replaced
+on the object may do anything. Whether an operator takes these arguments, and in this place of the
+chain, is the operators' own business (Chain::Compile).
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from .collate import name_of
+from .plan import PURE, RANDOM, Node, NotNative
+
+_MODULES = {"v1": "torchvision.transforms", "v2": "torchvision.transforms.v2"}
+_CONTAINERS = {"v1.Compose", "v2.Compose"}
+_TO_TENSOR = {"to_tensor", "pil_to_tensor", "to_image"}
+_PIL_MODES = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
+
+
+def nodes_of(transform: Any) -> list[Node]:
+    """The chain of a dataset's `transform`. Raises NotNative with the transform's name."""
+    if transform is None:
+        raise NotNative("without a transform the dataset yields PIL images, not tensors")
+    nodes = [_node(leaf) for leaf in leaves_of(transform)]
+    if not any(node.op in _TO_TENSOR for node in nodes):
+        raise NotNative(f"{name_of(transform)} yields PIL images, not tensors")
+    return nodes
+
+
+def leaves_of(transform: Any) -> list[Any]:
+    """The single transforms in the order in which they are applied; containers are opened."""
+    kind = kind_of(transform)
+    if type(transform) is torch.nn.Sequential or kind in _CONTAINERS:
+        _check_unaltered(transform)
+        parts = list(transform) if kind is None else transform.transforms
+        return [leaf for part in parts for leaf in leaves_of(part)]
+    return [transform]
+
+
+def kind_of(transform: Any) -> str | None:
+    """ "v1.Resize" for an object whose type is torchvision.transforms.Resize itself."""
+    name = type(transform).__name__
+    for api, module in _MODULES.items():
+        if getattr(sys.modules.get(module), name, None) is type(transform):
+            return f"{api}.{name}"
+    return None
+
+
+def _node(transform: Any) -> Node:
+    kind = kind_of(transform)
+    if type(transform) is torch.nn.Identity:
+        kind = "v2.Identity"
+    convert = _TABLE.get(kind or "")
+    if convert is None:
+        raise NotNative(f"{name_of(transform)} has no native form")
+    _check_unaltered(transform)
+    node = convert(transform)
+    node.label = repr(transform)
+    if node.op in _API_MATTERS:
+        node.args["api"] = 1 if kind and kind.startswith("v1") else 2
+    node.args = {name: value for name, value in node.args.items() if value is not None}
+    return node
+
+
+def _check_unaltered(transform: Any) -> None:
+    cls = type(transform)
+    for name, value in vars(transform).items():
+        if name in ("_forward_hooks", "_forward_pre_hooks") and value:
+            raise NotNative(f"{name_of(transform)} has forward hooks")
+        if callable(value) and callable(getattr(cls, name, None)):
+            raise NotNative(f"{name_of(transform)}: its {name} was replaced")
+
+
+def _interpolation(value: Any) -> str:
+    if isinstance(value, int):
+        value = _PIL_MODES.get(value, value)
+    text = getattr(value, "value", value)
+    if not isinstance(text, str):
+        raise NotNative(f"interpolation={value!r} has no native form")
+    return text
+
+
+def _ints(value: Any) -> Any:
+    if value is None or type(value) is int:
+        return value
+    if isinstance(value, Sequence) and value and all(type(v) is int for v in value):
+        return list(value)
+    raise NotNative(f"{value!r} is not a list of integers")
+
+
+def _floats(value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, int | float):
+        return float(value)
+    try:
+        return [float(v) for v in value]
+    except (TypeError, ValueError):
+        raise NotNative(f"{value!r} is not a list of numbers") from None
+
+
+def _dtype(value: Any) -> str:
+    if not isinstance(value, torch.dtype):
+        raise NotNative(f"dtype={value!r} has no native form")
+    return str(value).removeprefix("torch.")
+
+
+def _resize(t: Any) -> Node:
+    return Node(
+        "resize",
+        {
+            "size": _ints(t.size),
+            "interpolation": _interpolation(t.interpolation),
+            "max_size": t.max_size,
+            "antialias": None if t.antialias is None else int(t.antialias),
+        },
+    )
+
+
+def _center_crop(t: Any) -> Node:
+    return Node("center_crop", {"size": _ints(t.size)})
+
+
+def _random_resized_crop(t: Any) -> Node:
+    return Node(
+        "random_resized_crop",
+        {
+            "size": _ints(t.size),
+            "scale": _floats(t.scale),
+            "ratio": _floats(t.ratio),
+            "interpolation": _interpolation(t.interpolation),
+            "antialias": None if t.antialias is None else int(t.antialias),
+        },
+        RANDOM,
+    )
+
+
+def _random_crop(t: Any) -> Node:
+    fill = t.fill
+    if isinstance(fill, dict):
+        raise NotNative(f"RandomCrop: fill={fill!r} has no native form")
+    return Node(
+        "random_crop",
+        {
+            "size": _ints(t.size),
+            "padding": _ints(t.padding),
+            "pad_if_needed": int(t.pad_if_needed),
+            "fill": _floats(fill),
+            "padding_mode": t.padding_mode,
+        },
+        RANDOM,
+    )
+
+
+def _color_jitter(t: Any) -> Node:
+    return Node(
+        "color_jitter",
+        {
+            "brightness": _floats(t.brightness),
+            "contrast": _floats(t.contrast),
+            "saturation": _floats(t.saturation),
+            "hue": _floats(t.hue),
+        },
+        RANDOM,
+    )
+
+
+def _random_erasing(t: Any) -> Node:
+    value = t.value
+    if value is None or isinstance(value, str):  # v2 keeps "random" as None
+        raise NotNative("RandomErasing(value='random') has no native form")
+    return Node(
+        "random_erasing",
+        {
+            "p": float(t.p),
+            "scale": _floats(t.scale),
+            "ratio": _floats(t.ratio),
+            "value": _floats(value),
+            "inplace": int(t.inplace),
+        },
+        RANDOM,
+    )
+
+
+def _normalize(t: Any) -> Node:
+    return Node(
+        "normalize",
+        {"mean": _floats(t.mean), "std": _floats(t.std), "inplace": int(t.inplace)},
+    )
+
+
+def _grayscale(t: Any) -> Node:
+    return Node("grayscale", {"num_output_channels": t.num_output_channels})
+
+
+def _with_p(op: str) -> Callable[[Any], Node]:
+    return lambda t: Node(op, {"p": float(t.p)}, RANDOM)
+
+
+def _plain(op: str) -> Callable[[Any], Node]:
+    return lambda t: Node(op, {}, PURE)
+
+
+_BOTH: dict[str, Callable[[Any], Node]] = {
+    "Resize": _resize,
+    "CenterCrop": _center_crop,
+    "RandomResizedCrop": _random_resized_crop,
+    "RandomCrop": _random_crop,
+    "RandomHorizontalFlip": _with_p("random_horizontal_flip"),
+    "RandomVerticalFlip": _with_p("random_vertical_flip"),
+    "ColorJitter": _color_jitter,
+    "Grayscale": _grayscale,
+    "RandomErasing": _random_erasing,
+    "ToTensor": _plain("to_tensor"),
+    "PILToTensor": _plain("pil_to_tensor"),
+    "ConvertImageDtype": lambda t: Node("convert_image_dtype", {"dtype": _dtype(t.dtype)}),
+    "Normalize": _normalize,
+}
+_TABLE: dict[str, Callable[[Any], Node]] = {
+    **{f"{api}.{name}": convert for api in _MODULES for name, convert in _BOTH.items()},
+    "v2.ToImage": _plain("to_image"),
+    "v2.ToDtype": lambda t: Node(
+        "to_dtype", {"dtype": _dtype(t.dtype), "scale": int(bool(t.scale))}
+    ),
+    "v2.Identity": _plain("identity"),
+    "v2.ToPureTensor": _plain("identity"),
+}
+# v1 and v2 of these compute differently.
+_API_MATTERS = {"convert_image_dtype"}

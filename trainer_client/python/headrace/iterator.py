@@ -1,0 +1,357 @@
+"""The iterator of a served loader, in the place of torch's own."""
+
+import operator
+import os
+import pickle
+import sys
+import time
+import weakref
+from typing import Any
+
+import torch
+from torch._utils import ExceptionWrapper
+from torch.utils.data import _utils
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+from . import binding, samples, service
+from .capture.plan import TORCH_DTYPES
+from .errors import HeadraceError
+from .position import Placed, has_place, looks_at_nothing_else, position_of
+
+# Longest wait without a look at signals, seconds.
+_SLICE = 0.1
+# A key that no dataset has: its sample is made here, where the dataset itself answers.
+_NO_KEY = -1
+
+
+class ServedIter(Placed, _BaseDataLoaderIter):
+    """Yields what the stock iterator would, made elsewhere. One thread; of no use after fork."""
+
+    def __init__(self, loader: Any, state: Any, captured: Any) -> None:
+        self._handle: Any = None
+        self._pid = os.getpid()
+        self._state = state
+        self._captured = captured
+        self._count = captured.rows.count if captured.rows is not None else 0
+        self._lazy = loader.num_workers == 0
+        self._window = _window(loader)
+        self._session_key = (captured.signature, self._window, loader.in_order or self._lazy)
+        self._rewound: Any = None
+        state.report.path, state.report.rng = captured.path, captured.plan.rng
+        self._position = position_of(loader, draws=True)
+        super().__init__(loader)
+        if not self._lazy:
+            super()._reset(loader, first_iter=True)  # the stock iterator starts samplers twice
+        kind = "SingleProcess" if self._lazy else "MultiProcessing"
+        self._profile_name = f"enumerate(DataLoader)#_{kind}DataLoaderIter.__next__"
+        self._begin(continue_lanes=False)
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        """persistent_workers: the next epoch of the same workers."""
+        self._check_process()
+        self._position = position_of(loader, draws=False)
+        super()._reset(loader, first_iter)
+        self._base_seed = self._drawn
+        self._begin(continue_lanes=True)
+
+    def rewind(self, loader: Any) -> None:
+        """load_state_dict behind iter(): the next batch is the loaded place's."""
+        self._rewound = weakref.ref(loader)
+
+    def _start_again(self) -> None:
+        loader = self._rewound()
+        self._rewound = None
+        if loader is None or not has_place(loader):
+            return
+        self._position = position_of(loader, draws=True)
+        super()._reset(loader)
+        self._base_seed = self._drawn
+        self._begin(continue_lanes=False)
+
+    def _begin(self, continue_lanes: bool) -> None:
+        if self._handle is None:
+            self._handle = self._state.take_session(self._session_key)
+        if self._handle is None:
+            self._handle = self._state.open_session(self._captured, self._session_key)
+        position = self._position
+        position.start.rng = self._captured.plan.rng
+        position.lanes = _LaneDraws(self)
+        self._made: dict[tuple[int, int], samples.Made] = {}
+        self._odd: dict[int, Any] = {}
+        self._lengths: dict[int, int] = {}
+        self._primed = self._done = False
+        self._left = 0.0
+        self._state.report.epochs += 1
+        # Lanes whose generators are not known run the epoch again up to the place.
+        again = position.batches > 0 and not self._can_skip(position)
+        self._replay = position.batches if again else 0
+        self._call(
+            self._handle.raw.begin,
+            base_seed=self._base_seed & 0xFFFFFFFFFFFFFFFF,
+            continue_lanes=continue_lanes,
+            first_batch=0 if again else position.batches,
+            lane_draws=() if again else position.lane_draws or (),
+        )
+        for _ in range(0 if again else position.batches):
+            self._call(self._handle.raw.skip, self._keys(self._next_index())[0])
+        if not self._lazy:
+            self._prime()
+
+    def _can_skip(self, position: Any) -> bool:
+        if self._captured.path != "native":
+            return False
+        return self._captured.plan.rng != "torch" or position.lane_draws is not None
+
+    def _prime(self) -> None:
+        self._primed = True
+        for _ in range(self._window):
+            self._submit_next()
+
+    def _submit_next(self) -> None:
+        try:
+            index = self._next_index()
+        except StopIteration:
+            return
+        keys, odd = self._keys(index)
+        number = self._call(self._handle.raw.submit, keys)
+        self._lengths[number] = len(keys)
+        if odd:
+            self._odd[number] = list(index) if self._auto_collation else [index]
+
+    def _keys(self, index: Any) -> tuple[list[int], bool]:
+        """The batch's keys for the service, and whether some are not what the sampler yielded."""
+        if self._captured.path == "python":
+            return _integers(index if self._auto_collation else [index]), False
+        count = self._count
+        try:
+            keys = list(map(operator.index, index))
+            if not keys or (min(keys) >= 0 and max(keys) < count):
+                return keys, False
+        except TypeError:
+            keys = [_index_or_none(key) for key in index]
+        placed = [_NO_KEY if key is None else key + count if key < 0 else key for key in keys]
+        return [key if 0 <= key < count else _NO_KEY for key in placed], True
+
+    def _next_data(self) -> Any:
+        self._check_process()
+        if self._rewound is not None:
+            self._start_again()
+        started = time.perf_counter()
+        step = started - self._left if self._left else 0.0
+        batch = self._receive()
+        while self._replay > 0:
+            self._replay -= 1
+            self._drop(batch)
+            batch = self._receive()
+        self._position.batches += 1
+        try:
+            data = self._assemble(batch)
+            if self._pin_memory:
+                data = _utils.pin_memory.pin_memory(data, self._pin_memory_device)
+        finally:
+            self._left = time.perf_counter()
+            self._state.report.delivered(
+                self._captured.path, self._lengths.pop(batch.batch), self._left - started, step
+            )
+        return data
+
+    def _receive(self) -> Any:
+        """The next batch. Like the stock iterator, asks for another one before anything else."""
+        if not self._done and (not self._primed or self._window == 1):
+            self._prime()
+        if self._done or self._handle.raw.outstanding == 0:
+            self._finish()
+            raise StopIteration
+        batch = self._wait()
+        if self._window > 1:
+            self._submit_next()
+        return batch
+
+    def _wait(self) -> Any:
+        deadline = time.monotonic() + self._timeout if self._timeout > 0 else None
+        while True:
+            wait = _SLICE
+            if deadline is not None:
+                wait = min(wait, max(0.0, deadline - time.monotonic()))
+            event = self._call(self._handle.raw.next, wait)
+            if event is None:
+                if deadline is not None and time.monotonic() >= deadline:
+                    raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
+            elif isinstance(event, binding.SampleNeeded):
+                self._make_needed(event)
+            else:
+                return event
+
+    def _call(self, function: Any, *args: Any, **named: Any) -> Any:
+        try:
+            return function(*args, **named)
+        except binding.HeadraceError as error:
+            raise service.translate(error) from None
+
+    # What a delivered batch becomes.
+
+    def _assemble(self, batch: Any) -> Any:
+        if self._captured.path == "python":
+            return self._unpickle(batch)
+        fields = [_tensor(field) for field in batch.fields]
+        if batch.copy_advised:
+            fields = [field.clone() for field in fields]
+        if not batch.missing:
+            return fields
+        made = self._make_missing(batch)
+        if fields and samples.fill(fields, made):
+            return fields
+        labels = self._captured.plan.fields[0].kind == "chain"
+        count = fields[0].shape[0] if fields else len(made)
+        return self._collate(batch, samples.rows(fields, made, count, labels))
+
+    def _unpickle(self, batch: Any) -> Any:
+        if batch.output:
+            sys.stdout.write(batch.output)
+            sys.stdout.flush()
+        if batch.python_error:
+            pickle.loads(batch.python_error).reraise()
+        return pickle.loads(batch.pickle, buffers=batch.buffers)
+
+    def _collate(self, batch: Any, rows: list[Any]) -> Any:
+        where = self._where(batch.batch)
+        if not where:
+            return self._collate_fn(rows)
+        try:
+            return self._collate_fn(rows)
+        except Exception:
+            wrapped = ExceptionWrapper(where=where)
+        wrapped.reraise()
+
+    # Samples that only the dataset's own code can make.
+
+    def _make_missing(self, batch: Any) -> dict[int, Any]:
+        """The missing samples by position. Raises the first one's error."""
+        made: dict[int, Any] = {}
+        for missing in batch.missing:
+            sample = self._made.pop((batch.batch, missing.position), None) or self._make(
+                batch.batch, missing.position, missing.key, missing.torch_state, missing.seed
+            )
+            if sample.error is not None:
+                self._odd.pop(batch.batch, None)
+                if missing.torch_state and not sample.resolved:
+                    self._call(self._handle.raw.replan_lane, batch.batch, sample.state_after)
+                samples.raise_made(sample.error)
+            made[missing.position] = sample.value
+        self._odd.pop(batch.batch, None)
+        return made
+
+    def _make_needed(self, needed: Any) -> None:
+        sample = self._make(
+            needed.batch, needed.position, needed.key, needed.torch_state, seed=None
+        )
+        sample.resolved = True
+        self._made[needed.batch, needed.position] = sample
+        self._call(
+            self._handle.raw.resolve_sample,
+            needed.batch,
+            needed.position,
+            sample.state_after,
+            sample.error is not None,
+        )
+
+    def _make(self, batch: int, position: int, key: int, torch_state: bytes, seed: Any) -> Any:
+        odd = self._odd.get(batch)
+        key = odd[position] if odd is not None else key
+        use_seed = seed if self._captured.plan.rng == "sample" else None
+        return samples.make(self._dataset, key, self._where(batch), torch_state, use_seed)
+
+    def _where(self, batch: int) -> str:
+        if self._lazy:
+            return ""
+        return f"in DataLoader worker process {batch % self._num_workers}"
+
+    def _drop(self, batch: Any) -> None:
+        """A batch that the program received before it was resumed."""
+        if self._captured.path == "native":
+            try:
+                self._make_missing(batch)
+            except Exception:
+                self._made.clear()
+
+    # The end.
+
+    def _finish(self) -> None:
+        self._done = self._position.finished = True
+        if not self._persistent_workers:
+            self._position.freeze()
+            handle, self._handle = self._handle, None
+            if handle is not None:
+                self._state.give_session(self._session_key, handle)
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise HeadraceError(
+                f"this iterator belongs to process {self._pid}: call iter() on the DataLoader again "
+                "in the child process"
+            )
+
+    def lane_draws(self) -> list[int] | None:
+        """Generator outputs used by each lane, where that is all there is to its state."""
+        if self._captured.path != "native" or self._captured.plan.rng != "torch":
+            return None
+        try:
+            return self._handle.raw.lane_draws() if self._handle is not None else None
+        except binding.UnsupportedError:
+            return None
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None and os is not None:
+            if os.getpid() == self._pid:
+                self._abandon()
+
+    def _abandon(self) -> None:
+        """A break, an exception, a del: what is outstanding is cancelled and freed at once."""
+        self._position.freeze()
+        handle, self._handle = self._handle, None
+        handle.close()
+
+
+def _window(loader: Any) -> int:
+    """Most batches asked for and not yet received."""
+    if loader.num_workers > 0:
+        return loader.prefetch_factor * loader.num_workers
+    # The stock loader asks the sampler when the batch is wanted. One batch ahead makes no
+    # difference to samplers that are known to look at nothing else.
+    return 2 if looks_at_nothing_else(loader) else 1
+
+
+class _LaneDraws:
+    """Asks an iterator that may be gone."""
+
+    def __init__(self, iterator: ServedIter) -> None:
+        self._iterator = weakref.ref(iterator)
+
+    def __call__(self) -> list[int] | None:
+        iterator = self._iterator()
+        return iterator.lane_draws() if iterator is not None else None
+
+
+def _tensor(field: Any) -> torch.Tensor:
+    dtype = TORCH_DTYPES[field.dtype]
+    if field.nbytes == 0:
+        return torch.empty(field.shape, dtype=dtype)
+    return torch.frombuffer(field, dtype=dtype).view(field.shape)
+
+
+def _index_or_none(key: Any) -> int | None:
+    try:
+        return operator.index(key)
+    except TypeError:
+        return None
+
+
+class KeysNotIntegers(TypeError):
+    """The sampler yields keys that cannot be sent to a Python stage."""
+
+
+def _integers(keys: Any) -> list[int]:
+    try:
+        return list(map(operator.index, keys))
+    except TypeError:
+        raise KeysNotIntegers("the sampler yields keys that are not integers") from None

@@ -1,0 +1,112 @@
+"""The stock iterators, counted. What they yield is untouched."""
+
+import contextlib
+import time
+import weakref
+from typing import Any
+
+from torch.utils.data.dataloader import (
+    _DatasetKind,
+    _MultiProcessingDataLoaderIter,
+    _SingleProcessDataLoaderIter,
+)
+
+from .position import Placed, has_place, position_of
+
+
+def batch_length(data: Any) -> int:
+    """Samples in a batch: the first dimension of the first tensor found; 1 if there is none."""
+    shape = getattr(data, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) else 1
+    if isinstance(data, dict):
+        return batch_length(next(iter(data.values()))) if data else 0
+    if isinstance(data, list | tuple):
+        first = next((item for item in data if not isinstance(item, str | bytes)), None)
+        return len(data) if first is None else batch_length(first)
+    return 1
+
+
+class _Local(Placed):
+    """Mixed in front of a stock iterator: counts, and can start in the middle of an epoch."""
+
+    _state: Any
+
+    def _next_data(self) -> Any:
+        if self._rewound is not None:
+            self._start_again()
+        started = time.perf_counter()
+        step = started - self._left if self._left else 0.0
+        try:
+            data = super()._next_data()  # type: ignore[misc]
+        except StopIteration:
+            self._position.finished = True
+            raise
+        finally:
+            self._left = time.perf_counter()
+        self._position.batches += 1
+        samples = batch_length(data) if self._auto_collation else 1
+        self._state.report.delivered("local", samples, self._left - started, step)
+        return data
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        if not first_iter:
+            self._position = position_of(loader, draws=False)
+            self._state.report.epochs += 1
+        super()._reset(loader, first_iter)  # type: ignore[misc]
+
+    def rewind(self, loader: Any) -> None:
+        """load_state_dict behind iter(): the next batch is the loaded place's."""
+        self._rewound = weakref.ref(loader)
+
+    def _start_again(self) -> None:
+        loader = self._rewound()
+        self._rewound = None
+        if loader is None or not has_place(loader):
+            return
+        if isinstance(self, LocalMulti):
+            self._shutdown_workers()
+        _start(self, loader, self._state)
+
+    def _skip(self) -> None:
+        """Passes the batches that were received before. Their errors were, too."""
+        keys_only = self._num_workers == 0 and self._dataset_kind == _DatasetKind.Map
+        for _ in range(self._position.batches):
+            if keys_only:
+                self._next_index()
+                continue
+            with contextlib.suppress(Exception):
+                super()._next_data()  # type: ignore[misc]
+
+
+class LocalSingle(_Local, _SingleProcessDataLoaderIter):
+    pass
+
+
+class LocalMulti(_Local, _MultiProcessingDataLoaderIter):
+    pass
+
+
+def local_iterator(loader: Any, stock: Any, state: Any) -> Any:
+    """torch's own iterator for this loader."""
+    state.report.path, state.report.rng = "local", ""
+    if stock.__module__ != "torch.utils.data.dataloader":
+        return stock(loader)  # somebody else's hook, behind ours
+    if loader.num_workers > 0:
+        loader.check_worker_number_rationality()
+    cls = LocalMulti if loader.num_workers > 0 else LocalSingle
+    iterator = cls.__new__(cls)
+    _start(iterator, loader, state)
+    return iterator
+
+
+def _start(iterator: Any, loader: Any, state: Any) -> None:
+    iterator._state = state
+    iterator._rewound = None
+    iterator._left = 0.0
+    iterator._position = position_of(loader, draws=True)
+    state.report.epochs += 1
+    iterator.__init__(loader)
+    stock = type(iterator).__mro__[3]
+    iterator._profile_name = f"enumerate(DataLoader)#{stock.__name__}.__next__"
+    iterator._skip()

@@ -1,0 +1,83 @@
+"""The settings of a process, from the HEADRACE_* environment that `headrace run` sets."""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .errors import OptionError
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+
+RNG_MODES = ("auto", "torch", "sample")
+
+
+@dataclass(frozen=True)
+class Options:
+    coordinator: str = ""  # empty: a private one with local workers
+    workers: int = 1  # local workers, or workers wanted of the coordinator (0: all)
+    threads: int = 0  # compute threads of the local workers together; 0: usable CPUs
+    cache_bytes: int = 0
+    report: str = ""
+    rng: str = "auto"
+
+
+def is_off(environ: Mapping[str, str] = os.environ) -> bool:
+    """HEADRACE=off: the program runs as if Headrace were not there."""
+    return environ.get("HEADRACE", "").strip().lower() in ("off", "0", "no", "false")
+
+
+def parse_size(text: str) -> int:
+    """'2G', '512 MiB', '1000' -> bytes (units of 1024)."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(text)
+    return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
+    coordinator = environ.get("HEADRACE_COORDINATOR", "")
+    if coordinator and not coordinator.startswith(("tcp://", "ipc://")):
+        raise OptionError(
+            f"HEADRACE_COORDINATOR={coordinator!r} is not an address: "
+            "write tcp://HOST:PORT or ipc:///PATH"
+        )
+    rng = environ.get("HEADRACE_RNG", "") or "auto"
+    if rng not in RNG_MODES:
+        raise OptionError(f"HEADRACE_RNG={rng!r}: write one of {', '.join(RNG_MODES)}")
+    cache = environ.get("HEADRACE_CACHE", "") or "0"
+    try:
+        cache_bytes = parse_size(cache)
+    except ValueError:
+        raise OptionError(f"HEADRACE_CACHE={cache!r} is not a size: write 2G, 512M ...") from None
+    return Options(
+        coordinator=coordinator,
+        workers=_count(environ, "HEADRACE_WORKERS", 0 if coordinator else 1),
+        threads=_count(environ, "HEADRACE_THREADS", 0),
+        cache_bytes=cache_bytes,
+        report=environ.get("HEADRACE_REPORT", ""),
+        rng=rng,
+    )
+
+
+def _count(environ: Mapping[str, str], name: str, default: int) -> int:
+    text = environ.get(name, "")
+    if not text:
+        return default
+    if not text.isdecimal():
+        raise OptionError(f"{name}={text!r} is not a count: write a number, 0 or more")
+    return int(text)
+
+
+def find_binary(environ: Mapping[str, str] = os.environ) -> str:
+    """Path of the `headrace` program: set, beside the interpreter, or on PATH. Empty: none."""
+    configured = environ.get("HEADRACE_BINARY", "")
+    if configured:
+        return configured
+    beside = os.path.join(os.path.dirname(sys.executable), "headrace")
+    if os.access(beside, os.X_OK):
+        return beside
+    return shutil.which("headrace") or ""

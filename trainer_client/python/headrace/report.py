@@ -1,0 +1,151 @@
+"""What each loader did, for `headrace run --report FILE`."""
+
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import options
+
+_COUNTS = ("hedged", "rerequested", "missing_samples", "arena_bytes", "arena_slots")
+
+
+@dataclass
+class LoaderReport:
+    """One loader's numbers. Filled by its iterators, one thread at a time."""
+
+    name: str
+    num_workers: int
+    path: str = ""  # of the last iteration: "native", "python" or "local"
+    rng: str = ""
+    epochs: int = 0
+    batches: int = 0
+    samples: int = 0
+    samples_by_path: dict[str, int] = field(
+        default_factory=lambda: {"native": 0, "python": 0, "local": 0}
+    )
+    samples_by_worker: dict[str, int] = field(default_factory=dict)
+    stall_seconds: float = 0.0
+    step_seconds: float = 0.0
+    bytes: dict[str, int] = field(default_factory=lambda: {"shm": 0, "tcp": 0})
+    cache_hits: dict[str, int] = field(
+        default_factory=lambda: {"decoded": 0, "encoded": 0, "misses": 0}
+    )
+    wait_seconds: dict[str, float] = field(
+        default_factory=lambda: {"source": 0.0, "compute": 0.0, "queue": 0.0}
+    )
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTS, 0))
+    reasons: list[str] = field(default_factory=list)
+
+    def add_reason(self, reason: str) -> bool:
+        """True if it is new."""
+        if reason in self.reasons:
+            return False
+        self.reasons.append(reason)
+        return True
+
+    def delivered(self, path: str, samples: int, stall: float, step: float) -> None:
+        self.batches += 1
+        self.samples += samples
+        self.samples_by_path[path] += samples
+        self.stall_seconds += stall
+        self.step_seconds += step
+
+    def session_ended(self, stats: dict[str, Any]) -> None:
+        """Adds what only the native session knows."""
+        for worker, samples in stats["samples_by_worker"].items():
+            key = str(worker)
+            self.samples_by_worker[key] = self.samples_by_worker.get(key, 0) + samples
+        for kind in self.bytes:
+            self.bytes[kind] += stats[f"{kind}_bytes"]
+        for kind in ("decoded", "encoded"):
+            self.cache_hits[kind] += stats[f"{kind}_hits"]
+        self.cache_hits["misses"] += stats["misses"]
+        for kind in self.wait_seconds:
+            self.wait_seconds[kind] += stats[f"wait_{kind}_s"]
+        for name in _COUNTS:
+            largest = name.startswith("arena")
+            self.counts[name] = (max if largest else int.__add__)(self.counts[name], stats[name])
+
+
+class Report:
+    """All loaders of this process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._started = time.monotonic()
+        self._loaders: list[LoaderReport] = []
+        self._live: list[Any] = []  # weak references to iterators with unreported numbers
+        self._coordinator = ""
+        self._cpu_seconds = 0.0
+
+    def add(self, name: str, num_workers: int) -> LoaderReport:
+        entry = LoaderReport(name, num_workers)
+        with self._lock:
+            if not self._loaders:
+                os.environ.setdefault("HEADRACE_REPORT_PID", str(os.getpid()))
+            self._loaders.append(entry)
+        return entry
+
+    def watch(self, iterator: Any) -> None:
+        """`iterator` is a weak reference whose object has flush_report()."""
+        with self._lock:
+            self._live = [kept for kept in self._live if kept() is not None]
+            self._live.append(iterator)
+
+    def service_ended(self, coordinator: str, cpu_seconds: float) -> None:
+        self._coordinator = coordinator
+        self._cpu_seconds += cpu_seconds
+
+    def as_dict(self) -> dict[str, Any]:
+        from . import __version__
+
+        for kept in self._live:
+            iterator = kept()
+            if iterator is not None:
+                iterator.flush_report()
+        return {
+            "headrace": __version__,
+            "program": sys.argv,
+            "pid": os.getpid(),
+            "seconds": time.monotonic() - self._started,
+            "coordinator": self._coordinator,
+            "cpu_seconds": self._cpu_seconds,
+            "loaders": [vars(entry) for entry in self._loaders],
+        }
+
+    def write(self) -> None:
+        """The file appears whole or not at all."""
+        target = self._path()
+        if not target:
+            return
+        text = json.dumps(self.as_dict(), indent=1) + "\n"
+        try:
+            with tempfile.NamedTemporaryFile(
+                "w", dir=os.path.dirname(os.path.abspath(target)), delete=False
+            ) as file:
+                file.write(text)
+            os.chmod(file.name, 0o644)
+            os.replace(file.name, target)
+        except OSError as error:
+            print(f"headrace: no report: {error}", file=sys.stderr)
+
+    def _path(self) -> str:
+        """Ranks beyond the first, and programs started by the program, write beside the report."""
+        target = options.from_environment().report
+        if not target:
+            return ""
+        if not self._loaders:
+            return "" if os.path.exists(target) else target
+        rank = os.environ.get("RANK", "0")
+        if rank != "0":
+            return f"{target}.rank{rank}"
+        owner = os.environ.get("HEADRACE_REPORT_PID", "")
+        return target if owner == str(os.getpid()) else f"{target}.{os.getpid()}"
+
+
+REPORT = Report()

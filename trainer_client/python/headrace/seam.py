@@ -1,0 +1,120 @@
+"""Decides, at each iter() of a DataLoader, where its batches come from."""
+
+import sys
+import threading
+import weakref
+from typing import Any
+
+import torch.utils.data
+
+from . import options, service
+from .admission import admit
+from .capture import Captured, capture
+from .capture.capture import describe
+from .errors import CoordinatorUnavailable
+from .iterator import KeysNotIntegers, ServedIter
+from .local import local_iterator
+from .report import REPORT, LoaderReport
+from .session import SessionHandle
+
+
+class LoaderState:
+    """What is kept of a DataLoader from iter() to iter()."""
+
+    def __init__(self, name: str, num_workers: int) -> None:
+        self.report: LoaderReport = REPORT.add(name, num_workers)
+        self.captured: Captured | None = None
+        self.verdict: Captured | None = None  # after admission
+        self.idle: tuple[Any, Any] | None = None  # (key, session) to go on with
+
+    def open_session(self, captured: Captured, key: Any) -> SessionHandle:
+        return SessionHandle(captured.plan, self.report, window=key[1], in_order=key[2])
+
+    def take_session(self, key: Any) -> Any:
+        """The session of an iteration that has ended, if its plan still holds."""
+        idle, self.idle = self.idle, None
+        if idle is None:
+            return None
+        if idle[0] == key:
+            return idle[1]
+        idle[1].close()
+        return None
+
+    def give_session(self, key: Any, session: Any) -> None:
+        if self.idle is not None:
+            self.idle[1].close()
+        self.idle = (key, session)
+
+
+_states: "weakref.WeakKeyDictionary[Any, LoaderState]" = weakref.WeakKeyDictionary()
+_states_lock = threading.Lock()
+
+
+def state_of(loader: Any) -> LoaderState:
+    with _states_lock:
+        state = _states.get(loader)
+        if state is None:
+            state = LoaderState(describe(loader.dataset), loader.num_workers)
+            _states[loader] = state
+        return state
+
+
+def make_iterator(loader: Any, stock: Any, rng: str = "") -> Any:
+    """The iterator of `loader`: served, or the stock one. `stock`: torch's own _get_iterator;
+    `rng`: the loader's own choice, if it has one."""
+    if torch.utils.data.get_worker_info() is not None:
+        return stock(loader)
+    state = state_of(loader)
+    captured = _decide(loader, state, rng or options.from_environment().rng)
+    if captured.path == "local":
+        return local_iterator(loader, stock, state)
+    generators = torch.get_rng_state(), loader.generator and loader.generator.get_state()
+    try:
+        return ServedIter(loader, state, captured)
+    except KeysNotIntegers as error:
+        torch.set_rng_state(generators[0])
+        if loader.generator is not None:
+            loader.generator.set_state(generators[1])
+        state.verdict = Captured("local", captured.name, reasons=[str(error)])
+        _explain(loader, state, state.verdict)
+        return local_iterator(loader, stock, state)
+
+
+def _decide(loader: Any, state: LoaderState, rng: str) -> Captured:
+    before = state.captured
+    state.captured = captured = capture(loader, rng, before)
+    unchanged = before is not None and before.signature == captured.signature
+    if captured.path == "local":
+        state.verdict = captured
+    elif not unchanged or state.verdict is None:
+        state.verdict = _admit(loader, captured)
+    _explain(loader, state, state.verdict)
+    return state.verdict
+
+
+def _admit(loader: Any, captured: Captured) -> Captured:
+    try:
+        service.client()
+    except CoordinatorUnavailable as error:
+        if options.from_environment().coordinator:
+            raise
+        return Captured("local", captured.name, reasons=[str(error)])
+    return admit(loader, captured)
+
+
+def _explain(loader: Any, state: LoaderState, captured: Captured) -> None:
+    """One line on stderr for each new reason."""
+    for reason in captured.reasons:
+        if captured.path == "python":
+            _say(state, captured, f"runs as Python on the workers: {reason}")
+        elif loader.num_workers == 0:
+            _say(state, captured, f"stays in the trainer: {reason}")
+        else:
+            _say(state, captured, f"keeps its own workers: {reason}")
+    if captured.plan is not None and captured.plan.rng == "sample" and loader.num_workers == 0:
+        _say(state, captured, "num_workers=0: each sample draws from a seed of its own (rng=sample)")
+
+
+def _say(state: LoaderState, captured: Captured, text: str) -> None:
+    if state.report.add_reason(text):
+        print(f"headrace: DataLoader({captured.name}) {text}", file=sys.stderr)
