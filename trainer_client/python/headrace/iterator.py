@@ -287,8 +287,8 @@ class ServedIter(Placed, _BaseDataLoaderIter):
     def _check_process(self) -> None:
         if os.getpid() != self._pid:
             raise HeadraceError(
-                f"this iterator belongs to process {self._pid}: call iter() on the DataLoader again "
-                "in the child process"
+                f"this iterator belongs to process {self._pid}: "
+                "call iter() on the DataLoader again in the child process"
             )
 
     def lane_draws(self) -> list[int] | None:

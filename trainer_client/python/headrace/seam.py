@@ -112,7 +112,9 @@ def _explain(loader: Any, state: LoaderState, captured: Captured) -> None:
         else:
             _say(state, captured, f"keeps its own workers: {reason}")
     if captured.plan is not None and captured.plan.rng == "sample" and loader.num_workers == 0:
-        _say(state, captured, "num_workers=0: each sample draws from a seed of its own (rng=sample)")
+        _say(
+            state, captured, "num_workers=0: each sample has a random seed of its own (rng=sample)"
+        )
 
 
 def _say(state: LoaderState, captured: Captured, text: str) -> None:

@@ -32,7 +32,7 @@ class Rows:
     count: int
     fields: list[Field]
     source: Node | None  # the first node of the chain; None: nothing but arrays
-    datasets: list[Any] = field(default_factory=list)  # of the leaves; their transforms are read later
+    datasets: list[Any] = field(default_factory=list)  # of the leaves, for their transforms
     rows: np.ndarray | None = None  # int64[count]; None: index == row
 
 
@@ -81,8 +81,18 @@ def _folder(dataset: Any, seen: Fingerprint) -> Rows:
         "".join(paths).encode()
     except UnicodeEncodeError:
         raise NotNative(f"{name_of(dataset)}.samples holds file names that are not text") from None
-    root = os.path.abspath(os.fspath(dataset.root))
-    leaf = Leaf("files", len(samples), binding.encode_file_table(root, paths, _labels(dataset, labels)))
+    root = os.fspath(dataset.root)
+    if not os.path.isabs(root):
+        seen.add_value(os.getcwd)
+    here = os.getcwd()
+    prefix = os.path.join(root, "")
+    inside = [
+        path[len(prefix) :] if path.startswith(prefix) else os.path.join(here, path)
+        for path in paths
+    ]
+    root = os.path.join(here, root)
+    table = binding.encode_file_table(root, inside, _labels(dataset, labels))
+    leaf = Leaf("files", len(samples), table)
     return Rows([leaf], len(samples), _IMAGE_AND_LABEL, _decode(), [dataset])
 
 
@@ -125,9 +135,7 @@ def _mnist(dataset: Any, seen: Fingerprint) -> Rows:
     return _images(dataset, data.numpy(), targets.to(torch.int64).numpy(), seen)
 
 
-def _images(
-    dataset: Any, data: np.ndarray, targets: np.ndarray, seen: Fingerprint
-) -> Rows:
+def _images(dataset: Any, data: np.ndarray, targets: np.ndarray, seen: Fingerprint) -> Rows:
     if len(targets) != len(data):
         raise NotNative(f"{name_of(dataset)} has {len(data)} images and {len(targets)} labels")
     if data.ndim == 4 and data.shape[3] != 3:

@@ -21,9 +21,7 @@ _known: dict[str, Any] = {}
 
 def add_torch_exp(plan: Plan) -> None:
     """Measures what the plan's chain needs (about 0.3 s for each range, once per torch build)."""
-    ratios = sorted(
-        {tuple(node.args["ratio"]) for node in plan.chain if "ratio" in node.args}
-    )
+    ratios = sorted({tuple(node.args["ratio"]) for node in plan.chain if "ratio" in node.args})
     usable = all(len(r) == 2 and 0 < r[0] <= r[1] and math.isfinite(r[1]) for r in ratios)
     if not ratios or not usable or plan.rng == "none":
         return

@@ -1,0 +1,115 @@
+"""Runs a loader with and without Headrace and compares everything a program can see."""
+
+import copy
+import random
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader
+
+import headrace
+from headrace.seam import state_of
+
+SEED = 1234
+
+# What the program sees: batches, errors and random numbers, in order.
+Trace = list[tuple[str, Any]]
+
+
+def seed_everything(seed: int = SEED) -> None:
+    torch.manual_seed(seed)
+    random.seed(seed)
+    np.random.seed(seed)
+
+
+def trace(loader: Any, epochs: int = 2, stop: int | None = None, before: Any = None) -> Trace:
+    """Iterates as a training program does. `stop`: break behind that many batches; `before(loader,
+    epoch)` runs at each epoch's begin."""
+    seen: Trace = []
+    for epoch in range(epochs):
+        if before is not None:
+            before(loader, epoch)
+        iterator = iter(loader)
+        count = 0
+        while stop is None or count < stop:
+            try:
+                seen.append(("batch", copy.deepcopy(next(iterator))))
+            except StopIteration:
+                seen.append(("end", None))
+                break
+            except Exception as error:
+                seen.append(("error", (type(error), _message(error))))
+            count += 1
+        seen.append(("torch", torch.rand(2)))
+        seen.append(("random", random.random()))
+        seen.append(("numpy", np.random.rand()))
+    return seen
+
+
+def _message(error: Exception) -> str:
+    """Without the parts of a traceback, which name files and lines."""
+    lines = [line for line in str(error).splitlines() if not line.startswith(" ")]
+    return re.sub(r"0x[0-9a-f]+", "0x", "\n".join(lines))
+
+
+def stock(make: Callable[[type], Any], **named: Any) -> Trace:
+    headrace.uninstall()
+    seed_everything()
+    return trace(make(DataLoader), **named)
+
+
+def served(make: Callable[[type], Any], path: str | None = "native", **named: Any) -> Trace:
+    """`path`: how the batches must have been made."""
+    headrace.install()
+    try:
+        seed_everything()
+        loader = make(DataLoader)
+        seen = trace(loader, **named)
+    finally:
+        headrace.uninstall()
+    if path is not None:
+        assert state_of(loader).report.path == path, state_of(loader).report.reasons
+    return seen
+
+
+def check(make: Callable[[type], Any], path: str | None = "native", **named: Any) -> Trace:
+    """The program sees the same with and without Headrace. Returns what it sees."""
+    expected = stock(make, **named)
+    assert_same(served(make, path, **named), expected)
+    return expected
+
+
+def assert_same(a: Any, b: Any, at: str = "") -> None:
+    """Equal types, shapes and bits, all the way down."""
+    assert type(a) is type(b), f"{at}: {type(a)} and {type(b)}"
+    if isinstance(a, torch.Tensor):
+        assert a.dtype == b.dtype and a.shape == b.shape, f"{at}: {a.dtype}{a.shape}, {b.shape}"
+        assert a.stride() == b.stride(), f"{at}: strides {a.stride()}, {b.stride()}"
+        assert torch.equal(_bits(a), _bits(b)), f"{at}: other bits"
+    elif isinstance(a, np.ndarray):
+        assert a.dtype == b.dtype and a.tobytes() == b.tobytes(), at
+    elif isinstance(a, dict):
+        assert list(a) == list(b), at
+        for key in a:
+            assert_same(a[key], b[key], f"{at}[{key!r}]")
+    elif isinstance(a, list | tuple):
+        assert len(a) == len(b), f"{at}: {len(a)} and {len(b)} items"
+        for i, (x, y) in enumerate(zip(a, b, strict=True)):
+            assert_same(x, y, f"{at}[{i}]")
+    else:
+        assert a == b, f"{at}: {a!r} and {b!r}"
+
+
+def _bits(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.contiguous().reshape(-1).view(torch.uint8)
+
+
+def batches(seen: Trace) -> list[Any]:
+    return [value for kind, value in seen if kind == "batch"]
+
+
+def errors(seen: Trace) -> list[Any]:
+    return [value for kind, value in seen if kind == "error"]

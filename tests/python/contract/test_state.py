@@ -1,0 +1,237 @@
+"""Contract: state_dict is what the program has received; the next batch is the one that would have
+come. One generic resume test over every kind of loader."""
+
+import copy
+import json
+
+import pytest
+import torch
+from compare import assert_same, seed_everything
+from pipelines import Numbers, evaluate_v1, train_v1
+from torch.utils.data import (
+    IterableDataset,
+    RandomSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
+from torchvision import datasets
+
+import headrace
+
+EPOCHS = 3
+
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter(range(20))
+
+
+def images(photos):
+    return datasets.ImageFolder(photos, train_v1())
+
+
+KINDS = {
+    "shuffled": lambda photos: {"dataset": images(photos), "shuffle": True, "num_workers": 2},
+    "one-worker": lambda photos: {"dataset": images(photos), "shuffle": True, "num_workers": 1},
+    "persistent": lambda photos: {
+        "dataset": images(photos),
+        "shuffle": True,
+        "num_workers": 2,
+        "persistent_workers": True,
+    },
+    "generator": lambda photos: {
+        "dataset": images(photos),
+        "shuffle": True,
+        "num_workers": 2,
+        "generator": torch.Generator().manual_seed(8),
+    },
+    "persistent-generator": lambda photos: {
+        "dataset": images(photos),
+        "shuffle": True,
+        "num_workers": 2,
+        "persistent_workers": True,
+        "generator": torch.Generator().manual_seed(8),
+    },
+    "sampler-generator": lambda photos: {
+        "dataset": images(photos),
+        "sampler": RandomSampler(range(27), generator=torch.Generator().manual_seed(8)),
+        "num_workers": 2,
+    },
+    "subset-sampler": lambda photos: {
+        "dataset": images(photos),
+        "sampler": SubsetRandomSampler(range(0, 27, 2)),
+        "num_workers": 2,
+    },
+    "replacement": lambda photos: {
+        "dataset": images(photos),
+        "sampler": RandomSampler(range(27), replacement=True, num_samples=20),
+        "num_workers": 2,
+        "rng": "sample",
+    },
+    "weighted": lambda photos: {
+        "dataset": images(photos),
+        "sampler": WeightedRandomSampler([1.0] * 26 + [9.0], 20),
+        "num_workers": 2,
+    },
+    "sample-mode": lambda photos: {
+        "dataset": images(photos),
+        "shuffle": True,
+        "num_workers": 2,
+        "rng": "sample",
+    },
+    "no-workers": lambda photos: {
+        "dataset": datasets.ImageFolder(photos, evaluate_v1()),
+        "shuffle": True,
+    },
+    "no-workers-random": lambda photos: {"dataset": images(photos), "shuffle": True},
+    "in-order": lambda photos: {"dataset": images(photos), "num_workers": 2},
+    "python-stage": lambda photos: {"dataset": Numbers(), "shuffle": True, "num_workers": 2},
+    "python-persistent": lambda photos: {
+        "dataset": Numbers(),
+        "shuffle": True,
+        "num_workers": 2,
+        "persistent_workers": True,
+    },
+    "stream": lambda photos: {"dataset": Stream(), "num_workers": 1},
+    "stream-no-workers": lambda photos: {"dataset": Stream()},
+}
+# Lanes that the state cannot describe in a few numbers: the next epoch starts from fresh ones.
+FRESH_LANES = {"python-persistent"}
+
+
+def loader_of(kind, photos):
+    return headrace.DataLoader(batch_size=4, **KINDS[kind](photos))
+
+
+def iterate(loader, epochs):
+    return [[copy.deepcopy(batch) for batch in loader] for _ in range(epochs)]
+
+
+class Checkpoint:
+    """What a training program saves."""
+
+    def __init__(self, loader, epoch):
+        self.epoch = epoch
+        self.state = json.loads(json.dumps(loader.state_dict()))
+        self.torch = torch.get_rng_state()
+
+
+def run_with_checkpoints(loader):
+    """All batches of all epochs, and a checkpoint before, between and behind each of them."""
+    seen, points = [], [(0, 0, Checkpoint(loader, 0))]
+    for epoch in range(EPOCHS):
+        seen.append([])
+        for batch in loader:
+            seen[-1].append(copy.deepcopy(batch))
+            points.append((epoch, len(seen[-1]), Checkpoint(loader, epoch)))
+        points.append((epoch + 1, 0, Checkpoint(loader, epoch + 1)))
+    return seen, points
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_resume(photos, kind):
+    seed_everything()
+    seen, points = run_with_checkpoints(loader_of(kind, photos))
+    wanted = [p for p in points if p[0] < EPOCHS][:: 2 if "stream" not in kind else 1]
+    for epoch, received, point in wanted:
+        if kind in FRESH_LANES and epoch > 0:
+            continue
+        seed_everything(999)
+        loader = loader_of(kind, photos)
+        loader.load_state_dict(point.state)
+        torch.set_rng_state(point.torch)
+        rest = iterate(loader, EPOCHS - epoch if kind not in FRESH_LANES else 1)
+        expected = [seen[epoch][received:], *seen[epoch + 1 :]][: len(rest)]
+        assert_same(rest, expected, f"epoch {epoch}, {received} received: ")
+
+
+@pytest.mark.parametrize("kind", ["shuffled", "no-workers", "python-stage", "stream"])
+def test_load_behind_iter_rewinds(photos, kind):
+    """Some frameworks call iter() before they restore."""
+    seed_everything()
+    seen, points = run_with_checkpoints(loader_of(kind, photos))
+    epoch, received, point = points[3]
+    loader = loader_of(kind, photos)
+    iterator = iter(loader)
+    next(iterator)
+    loader.load_state_dict(point.state)
+    torch.set_rng_state(point.torch)
+    assert_same([copy.deepcopy(batch) for batch in iterator], seen[epoch][received:])
+
+
+def test_state_is_what_was_received_not_what_was_prefetched(photos):
+    loader = headrace.DataLoader(images(photos), 2, num_workers=2, prefetch_factor=4)
+    iterator = iter(loader)
+    assert loader.state_dict()["batches"] == 0
+    next(iterator)
+    assert loader.state_dict()["batches"] == 1
+
+
+def test_state_behind_a_break(photos):
+    loader = headrace.DataLoader(images(photos), 2, num_workers=2)
+    for count, _ in enumerate(loader, start=1):
+        if count == 3:
+            break
+    assert loader.state_dict()["batches"] == 3
+
+
+def test_state_is_small(photos):
+    loader = headrace.DataLoader(images(photos), 2, shuffle=True, num_workers=2)
+    next(iter(loader))
+    assert len(json.dumps(loader.state_dict())) < 400
+
+
+def test_loaded_state_is_the_state(photos):
+    loader = headrace.DataLoader(images(photos), 2, shuffle=True, num_workers=2)
+    next(iter(loader))
+    state = loader.state_dict()
+    again = headrace.DataLoader(images(photos), 2, shuffle=True, num_workers=2)
+    again.load_state_dict(state)
+    assert again.state_dict() == state
+
+
+def test_end_of_epoch_is_a_whole_next_epoch(photos):
+    loader = headrace.DataLoader(images(photos), 4, num_workers=2)
+    list(loader)
+    again = headrace.DataLoader(images(photos), 4, num_workers=2)
+    again.load_state_dict(loader.state_dict())
+    assert len(list(again)) == len(loader)
+
+
+def test_resume_with_missing_samples(own_photos):
+    """Rows that the trainer made itself: lanes are then run again up to the place."""
+    from PIL import Image
+
+    for path in sorted(own_photos.glob("*/*.jpg"))[::3]:
+        with Image.open(path) as image:
+            image.load()
+        image.save(path, "BMP")
+
+    def make():
+        return headrace.DataLoader(images(own_photos), 3, shuffle=True, num_workers=2)
+
+    seed_everything()
+    full = iterate(make(), 1)[0]
+    seed_everything()
+    loader = make()
+    iterator = iter(loader)
+    for _ in range(3):
+        next(iterator)
+    again = make()
+    again.load_state_dict(loader.state_dict())
+    assert_same(iterate(again, 1)[0], full[3:])
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ({}, "not the state of a headrace.DataLoader"),
+        ({"headrace": 99}, "version 99"),
+        ({"headrace": 1, "surprise": 1}, "unknown entries"),
+        ({"headrace": 1, "num_workers": 5, "rng": "torch"}, "num_workers=5, this loader has 2"),
+    ],
+)
+def test_state_of_something_else(photos, state, message):
+    loader = headrace.DataLoader(images(photos), 4, num_workers=2)
+    with pytest.raises(headrace.StateError, match=message):
+        loader.load_state_dict(state)

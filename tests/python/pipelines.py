@@ -1,0 +1,97 @@
+"""Transforms and user code that several tests use. Importable, as a program's own module is."""
+
+import random
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import Dataset
+from torchvision import transforms as v1
+from torchvision.transforms import v2
+
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+def train_v1() -> Any:
+    return v1.Compose(
+        [
+            v1.RandomResizedCrop(32),
+            v1.RandomHorizontalFlip(),
+            v1.ToTensor(),
+            v1.Normalize(MEAN, STD),
+        ]
+    )
+
+
+def train_v2() -> Any:
+    return v2.Compose(
+        [
+            v2.RandomResizedCrop(32),
+            v2.RandomHorizontalFlip(),
+            v2.ToImage(),
+            v2.ToDtype(torch.float32, scale=True),
+            v2.Normalize(MEAN, STD),
+        ]
+    )
+
+
+def evaluate_v1() -> Any:
+    return v1.Compose([v1.Resize(40), v1.CenterCrop(32), v1.ToTensor(), v1.Normalize(MEAN, STD)])
+
+
+Point = namedtuple("Point", ["x", "y"])
+
+
+class Numbers(Dataset):
+    """A user's own dataset: rows that draw from every generator a worker has."""
+
+    def __init__(self, count: int = 20) -> None:
+        self.count = count
+        self.epoch = 0
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return {
+            "index": index,
+            "draws": torch.tensor([torch.rand(1).item(), random.random(), np.random.rand()]),
+            "point": Point(index * 0.5, [index, -index]),
+            "name": f"row {index}",
+            "epoch": self.epoch,
+        }
+
+
+class Failing(Numbers):
+    """Raises at one row."""
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        if index == 7:
+            raise FailedRow(f"row {index} is bad")
+        return super().__getitem__(index)
+
+
+class FailedRow(Exception):
+    pass
+
+
+class NeedsTwoArguments(Exception):
+    """Cannot be rebuilt from one message."""
+
+    def __init__(self, what: str, code: int) -> None:
+        super().__init__(what, code)
+
+
+def collate_names(samples: list[dict[str, Any]]) -> list[str]:
+    return [sample["name"] for sample in samples]
+
+
+def seed_other_generators(worker: int) -> None:
+    seed = torch.initial_seed() % 2**32
+    np.random.seed(seed)
+    random.seed(seed)
+
+
+def seed_torch(worker: int) -> None:
+    torch.manual_seed(1000 + worker)

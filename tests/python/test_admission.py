@@ -1,0 +1,89 @@
+"""Differential admission: a node whose bits differ keeps the pipeline in Python, by name."""
+
+import pytest
+import torch
+from compare import check
+from pipelines import train_v1
+from torch.utils.data import DataLoader
+from torchvision import datasets
+from torchvision import transforms as v1
+
+from headrace import admission
+from headrace.seam import state_of
+
+
+@pytest.fixture(autouse=True)
+def _forget():
+    admission._verdicts.clear()
+    yield
+    admission._verdicts.clear()
+
+
+def reasons(data, **named):
+    loader = DataLoader(data, 4, **{"num_workers": 1, **named})
+    list(loader)
+    return state_of(loader).report
+
+
+def test_equal_pipeline_is_admitted(photos, seam):
+    report = reasons(datasets.ImageFolder(photos, train_v1()))
+    assert report.path == "native" and report.reasons == []
+
+
+def test_library_that_computes_something_else(photos, monkeypatch, seam):
+    """The program changed what a library function does; class and arguments look the same."""
+    real = v1.functional.normalize
+    monkeypatch.setattr(
+        v1.functional, "normalize", lambda tensor, *args, **named: real(tensor, *args, **named) + 1
+    )
+    report = reasons(datasets.ImageFolder(photos, train_v1()))
+    assert report.path == "python"
+    assert "Normalize(mean=(0.485, 0.456, 0.406)" in report.reasons[0]
+    assert "gives other bits natively" in report.reasons[0]
+
+
+def test_decoder_that_computes_something_else(photos, monkeypatch, seam):
+    from PIL import Image, ImageChops
+
+    real = Image.Image.convert
+    monkeypatch.setattr(
+        Image.Image, "convert", lambda self, mode: ImageChops.invert(real(self, mode))
+    )
+    report = reasons(datasets.ImageFolder(photos, train_v1()))
+    assert "Image.open(path).convert" in report.reasons[0]
+
+
+def test_other_draws_are_noticed(photos, monkeypatch, seam):
+    monkeypatch.setattr(torch, "rand", lambda *size: torch.full(size, 0.2))
+    report = reasons(datasets.ImageFolder(photos, train_v1()))
+    assert report.path == "python" and "RandomHorizontalFlip" in report.reasons[0]
+
+
+def test_different_pipeline_without_workers_stays_in_the_trainer(photos, monkeypatch, seam):
+    monkeypatch.setattr(v1.functional, "normalize", lambda tensor, *args, **named: tensor)
+    report = reasons(datasets.ImageFolder(photos, train_v1()), num_workers=0)
+    assert report.path == "local" and "gives other bits natively" in report.reasons[0]
+
+
+def test_compares_once_for_equal_loaders(photos, monkeypatch, seam):
+    calls = []
+    real = admission._compare
+    monkeypatch.setattr(admission, "_compare", lambda *args: calls.append(args) or real(*args))
+    for _ in range(3):
+        reasons(datasets.ImageFolder(photos, train_v1()))
+    assert len(calls) == 1
+
+
+def test_first_samples_that_raise_are_passed_over(own_photos, seam):
+    for path in sorted(own_photos.glob("class0/*"))[:3]:
+        path.write_bytes(b"no picture")
+    loader = DataLoader(datasets.ImageFolder(own_photos, train_v1()), 4, num_workers=1)
+    iter(loader)
+    assert state_of(loader).report.path == "native"
+
+
+def test_every_sample_raises(own_photos):
+    for path in own_photos.glob("*/*"):
+        path.write_bytes(b"no picture")
+    data = datasets.ImageFolder(own_photos, train_v1())
+    check(lambda loader: loader(data, 4, num_workers=1))

@@ -1,0 +1,137 @@
+"""What `headrace run` puts on PYTHONPATH."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import headrace
+from headrace import binding
+
+BOOTSTRAP = Path(headrace.__file__).parent / "bootstrap"
+PACKAGE = Path(headrace.__file__).parents[1]
+
+
+def run(source, *args, path=(), env=None, cwd=None):
+    entries = [str(BOOTSTRAP), *map(str, path), str(PACKAGE)]
+    return subprocess.run(
+        [sys.executable, "-c", source, *args],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(entries), **(env or {})},
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+SEAM = "getattr(d.DataLoader._get_iterator, '__headrace_stock__', None) is not None"
+
+
+def test_torch_is_patched_when_the_program_imports_it():
+    done = run(f"import torch.utils.data.dataloader as d; print({SEAM})")
+    assert done.stdout == "True\n" and not done.stderr
+
+
+def test_off():
+    done = run(
+        f"import torch.utils.data.dataloader as d, sys; print({SEAM}, 'headrace' in sys.modules)",
+        env={"HEADRACE": "off"},
+    )
+    assert done.stdout == "False False\n" and not done.stderr
+
+
+def test_other_programs_import_nothing_of_ours():
+    done = run("import sys; print([m for m in sys.modules if m in ('headrace', 'torch', 'numpy')])")
+    assert done.stdout == "[]\n" and not done.stderr
+
+
+def test_the_hidden_sitecustomize_runs(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("MARK = 'the other one'")
+    done = run("import sitecustomize; print(sitecustomize.MARK)", path=[tmp_path])
+    assert done.stdout == "the other one\n"
+
+
+def test_import_headrace_does_not_import_torch():
+    done = run("import headrace, sys; print('torch' in sys.modules, headrace.__version__)")
+    assert done.stdout == f"False {headrace.__version__}\n"
+
+
+def test_version_is_the_projects():
+    assert headrace.__version__ == binding.__version__
+
+
+def test_interpreter_that_does_not_have_the_package(tmp_path):
+    """The package is then loaded from beside the bootstrap."""
+    source = f"import torch.utils.data.dataloader as d; print({SEAM})"
+    env = {"PYTHONPATH": str(BOOTSTRAP)}
+    done = subprocess.run(
+        [sys.executable, "-c", source],
+        env={**os.environ, **env},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout == "True\n", done.stderr
+
+
+def test_bad_setting_is_reported_before_any_work():
+    done = run("import torch.utils.data", env={"HEADRACE_CACHE": "lots"})
+    assert done.returncode != 0 and "HEADRACE_CACHE='lots'" in done.stderr
+
+
+PROGRAM = """
+import sys, torch
+from torch.utils.data import DataLoader
+from torchvision import datasets, transforms
+data = datasets.ImageFolder(sys.argv[1], transforms.Compose(
+    [transforms.RandomResizedCrop(32), transforms.ToTensor()]))
+for epoch in range(2):
+    for batch in DataLoader(data, 4, num_workers=2): pass
+list(DataLoader(torch.utils.data.TensorDataset(torch.arange(6)), 2))
+class Stream(torch.utils.data.IterableDataset):
+    def __iter__(self): return iter(range(8))
+list(DataLoader(Stream(), 4))
+if len(sys.argv) > 2: raise SystemExit(3) if sys.argv[2] == 'exit' else ValueError('oops')
+"""
+
+
+def report_of(photos, tmp_path, *args):
+    target = tmp_path / "report.json"
+    done = run(PROGRAM, str(photos), *args, env={"HEADRACE_REPORT": str(target)})
+    assert list(tmp_path.iterdir()) == [target], done.stderr
+    return done, json.loads(target.read_text())
+
+
+def test_report(photos, tmp_path):
+    done, report = report_of(photos, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert report["cpu_seconds"] > 0 and report["headrace"] == headrace.__version__
+    one, two, arrays, stream = report["loaders"]
+    for loader in (one, two):
+        assert loader["samples"] == 27 and loader["batches"] == 7 and loader["epochs"] == 1
+        assert loader["samples_by_path"] == {"native": 27, "python": 0, "local": 0}
+        assert sum(loader["samples_by_worker"].values()) == 27
+        assert loader["bytes"]["shm"] > 0 and loader["bytes"]["tcp"] == 0
+        assert loader["stall_seconds"] > 0 and loader["step_seconds"] >= 0
+        assert loader["reasons"] == [] and loader["rng"] == "torch"
+    assert arrays["samples"] == 6 and arrays["path"] == "native"
+    assert stream["path"] == "local" and stream["samples_by_path"]["local"] == 8
+    assert "IterableDataset" in stream["reasons"][0]
+
+
+def test_report_of_a_program_that_fails(photos, tmp_path):
+    done, report = report_of(photos, tmp_path, "raise")
+    assert done.returncode == 1 and "ValueError: oops" in done.stderr
+    assert len(report["loaders"]) == 4
+
+
+def test_report_of_a_program_that_exits(photos, tmp_path):
+    done, report = report_of(photos, tmp_path, "exit")
+    assert done.returncode == 3 and len(report["loaders"]) == 4
+
+
+def test_report_that_cannot_be_written(photos):
+    done = run(PROGRAM, str(photos), env={"HEADRACE_REPORT": "/nowhere/report.json"})
+    assert done.returncode == 0 and "headrace: no report: " in done.stderr

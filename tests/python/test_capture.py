@@ -1,0 +1,285 @@
+"""From datasets, transforms and hooks to a plan, or to the reason why not."""
+
+import functools
+import random
+
+import numpy as np
+import pytest
+import torch
+from pipelines import MEAN, STD, Numbers, collate_names, seed_other_generators, seed_torch, train_v1
+from torch.utils.data import ConcatDataset, DataLoader, Subset, TensorDataset
+from torchvision import datasets
+from torchvision import transforms as v1
+from torchvision.transforms import v2
+
+from headrace.capture import Local, NotNative, capture
+from headrace.capture.hooks import seeds_only
+from headrace.capture.transforms import nodes_of
+
+
+def captured(dataset, before=None, rng="auto", **named):
+    named = {"num_workers": 1, **named}
+    return capture(DataLoader(dataset, **named), rng, before)
+
+
+def test_imagenet_chain():
+    nodes = nodes_of(
+        v1.Compose(
+            [
+                v1.RandomResizedCrop(224, interpolation=v1.InterpolationMode.BICUBIC),
+                v1.Compose([v1.RandomHorizontalFlip(0.3)]),
+                v1.ToTensor(),
+                v1.Normalize(MEAN, STD, inplace=True),
+            ]
+        )
+    )
+    assert [(node.op, node.args, node.purity) for node in nodes] == [
+        (
+            "random_resized_crop",
+            {
+                "size": [224, 224],
+                "scale": [0.08, 1.0],
+                "ratio": [3 / 4, 4 / 3],
+                "interpolation": "bicubic",
+                "antialias": 1,
+            },
+            "random",
+        ),
+        ("random_horizontal_flip", {"p": 0.3}, "random"),
+        ("to_tensor", {}, "pure"),
+        ("normalize", {"mean": list(MEAN), "std": list(STD), "inplace": 1}, "pure"),
+    ]
+    assert nodes[1].label == "RandomHorizontalFlip(p=0.3)"
+
+
+EVERY = {
+    "resize": (v1.Resize(40), v2.Resize(40)),
+    "center_crop": (v1.CenterCrop(30), v2.CenterCrop(30)),
+    "random_resized_crop": (v1.RandomResizedCrop(30), v2.RandomResizedCrop(30)),
+    "random_crop": (v1.RandomCrop(30, 4), v2.RandomCrop(30, 4)),
+    "random_horizontal_flip": (v1.RandomHorizontalFlip(), v2.RandomHorizontalFlip()),
+    "random_vertical_flip": (v1.RandomVerticalFlip(), v2.RandomVerticalFlip()),
+    "color_jitter": (v1.ColorJitter(0.1, 0.2, 0.3, 0.1), v2.ColorJitter(0.1, 0.2, 0.3, 0.1)),
+    "grayscale": (v1.Grayscale(3), v2.Grayscale(3)),
+    "random_erasing": (v1.RandomErasing(), v2.RandomErasing()),
+    "pil_to_tensor": (v1.PILToTensor(), v2.PILToTensor()),
+    "convert_image_dtype": (
+        v1.ConvertImageDtype(torch.float32),
+        v2.ConvertImageDtype(torch.float32),
+    ),
+    "normalize": (v1.Normalize(MEAN, STD), v2.Normalize(MEAN, STD)),
+    "to_image": (v2.ToImage(), v2.ToImage()),
+    "to_dtype": (v2.ToDtype(torch.float32, scale=True), v2.ToDtype(torch.float32)),
+}
+ON_TENSORS = {"random_erasing", "convert_image_dtype", "normalize", "to_dtype"}
+
+
+@pytest.mark.parametrize("api", [0, 1], ids=["v1", "v2"])
+@pytest.mark.parametrize("op", EVERY)
+def test_every_transform_is_native(photos, op, api):
+    transform = EVERY[op][api]
+    float_first = [v1.PILToTensor(), v1.ConvertImageDtype(torch.float32)]
+    if op in ("convert_image_dtype", "to_dtype"):
+        chain = [v1.PILToTensor(), transform]
+    elif op in ("to_image", "pil_to_tensor"):
+        chain = [transform]
+    else:
+        chain = [*float_first, transform] if op in ON_TENSORS else [transform, *float_first]
+    found = captured(datasets.ImageFolder(photos, v1.Compose(chain)))
+    assert found.path == "native", found.reasons
+    assert op in [node.op for node in found.plan.chain]
+
+
+class MyCrop(v1.CenterCrop):
+    pass
+
+
+def test_what_is_not_exactly_the_librarys_is_not_native():
+    hooked = v2.CenterCrop(3)
+    hooked.register_forward_hook(lambda *args: None)
+    replaced = v1.CenterCrop(3)
+    replaced.forward = lambda image: image
+    for transform, reason in [
+        (MyCrop(3), "MyCrop has no native form"),
+        (v1.Lambda(abs), "Lambda has no native form"),
+        (v1.RandomApply([v1.CenterCrop(3)]), "RandomApply has no native form"),
+        (hooked, "CenterCrop has forward hooks"),
+        (replaced, "its forward was replaced"),
+        (v1.Normalize("ab", "cd"), "is not a list of numbers"),
+        (v1.RandomErasing(value="random"), "value='random'"),
+        (v2.RandomErasing(value="random"), "value='random'"),
+        (v2.ToDtype({torch.Tensor: torch.float32}), "has no native form"),
+    ]:
+        with pytest.raises(NotNative, match=reason):
+            nodes_of(v1.Compose([transform, v1.ToTensor()]))
+    with pytest.raises(NotNative, match="yields PIL images"):
+        nodes_of(v1.CenterCrop(3))
+
+
+def test_image_folder(photos):
+    found = captured(datasets.ImageFolder(photos, train_v1()))
+    plan = found.plan
+    assert found.path == "native" and found.name == f"ImageFolder({photos})"
+    assert plan.leaves[0].kind == "files" and plan.leaves[0].rows == 27
+    assert plan.chain[0].op == "decode" and plan.rng == "torch" and plan.lanes == 1
+    assert [field.kind for field in plan.fields] == ["chain", "array"]
+    assert plan.row_map is None and "torch_exp" in plan.constants
+    assert plan.libraries.torch == torch.__version__ and plan.libraries.pillow
+
+
+def test_rows_of_subset_and_concat(photos):
+    data = datasets.ImageFolder(photos, train_v1())
+    found = captured(ConcatDataset([Subset(data, [5, -1]), data]))
+    rows = np.frombuffer(found.plan.row_map, np.int64)
+    assert rows.tolist() == [5, 26, *range(27, 54)] and len(found.plan.leaves) == 2
+
+
+class MyFolder(datasets.ImageFolder):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda data: setattr(data, "target_transform", abs), "target_transform=builtins.abs"),
+        (lambda data: setattr(data, "loader", np.load), "loader=numpy.load"),
+        (lambda data: setattr(data, "transform", None), "yields PIL images"),
+        (lambda data: data.samples.__setitem__(0, ("a", 1.5)), "labels that are not int"),
+        (lambda data: data.samples.__setitem__(0, ("\udc80", 1)), "names that are not text"),
+        (lambda data: setattr(data, "__class__", MyFolder), "MyFolder is not a dataset with"),
+    ],
+)
+def test_image_folder_that_is_not_native(photos, change, reason):
+    data = datasets.ImageFolder(photos, train_v1())
+    change(data)
+    found = captured(data)
+    assert found.path == "python" and reason in found.reasons[0]
+
+
+def test_relative_root(photos, monkeypatch):
+    monkeypatch.chdir(photos.parent)
+    relative = captured(datasets.ImageFolder(photos.name, train_v1()))
+    absolute = captured(datasets.ImageFolder(photos, train_v1()))
+    assert relative.plan.leaves[0].table.hash == absolute.plan.leaves[0].table.hash
+
+
+def test_capturing_again_keeps_the_tables(photos):
+    data = datasets.ImageFolder(photos, train_v1())
+    first = captured(data)
+    again = captured(data, before=first)
+    assert again.rows is first.rows and again.signature == first.signature
+    data.samples[0] = data.samples[1]
+    changed = captured(data, before=first)
+    assert changed.rows is not first.rows and changed.signature != first.signature
+
+
+def test_signature_of_equal_loaders(photos):
+    a, b = (captured(datasets.ImageFolder(photos, train_v1())) for _ in range(2))
+    assert a.signature == b.signature
+    assert (
+        a.signature != captured(datasets.ImageFolder(photos, train_v1()), num_workers=2).signature
+    )
+
+
+@pytest.mark.parametrize(
+    ("num_workers", "rng", "expected"),
+    [(1, "auto", "torch"), (0, "auto", "sample"), (1, "sample", "sample"), (2, "torch", "torch")],
+)
+def test_rng_modes(photos, num_workers, rng, expected):
+    data = datasets.ImageFolder(photos, train_v1())
+    assert captured(data, num_workers=num_workers, rng=rng).plan.rng == expected
+
+
+def test_nothing_random_needs_no_generator():
+    found = captured(TensorDataset(torch.arange(3)))
+    assert found.plan.rng == "none" and found.plan.constants == {}
+
+
+def test_settings_of_torch_that_change_samples(photos):
+    data = datasets.ImageFolder(photos, train_v1())
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert "default dtype is torch.float64" in captured(data).reasons[0]
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_capture_draws_nothing(photos):
+    before = torch.get_rng_state()
+    captured(datasets.ImageFolder(photos, train_v1()))
+    captured(Numbers())
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_too_much_to_copy(monkeypatch):
+    monkeypatch.setattr("headrace.capture.datasets.MAX_ARRAY_BYTES", 10)
+    found = captured(TensorDataset(torch.arange(30)))
+    assert found.path == "local" and "GiB of tensors would be copied" in found.reasons[0]
+
+
+def test_collate_fn_and_hooks(photos):
+    data = datasets.ImageFolder(photos, train_v1())
+    found = captured(data, collate_fn=collate_names)
+    assert found.path == "python" and "collate_fn=pipelines.collate_names" in found.reasons[0]
+    found = captured(data, worker_init_fn=seed_torch)
+    assert found.path == "python" and "worker_init_fn=pipelines.seed_torch" in found.reasons[0]
+    assert captured(data, worker_init_fn=seed_other_generators).path == "native"
+
+
+def seeds_torch_by_another_name(worker):
+    torch.random.seed()
+
+
+def seeds_and_more(worker):
+    np.random.seed(worker)
+    print(worker)
+
+
+def reads_the_worker(worker):
+    np.random.seed(torch.utils.data.get_worker_info().seed % 2**32)
+
+
+def with_arguments(worker, base, rank):
+    random.seed(base + rank + worker)
+
+
+def test_which_hooks_only_seed():
+    assert seeds_only(seed_other_generators)
+    assert seeds_only(functools.partial(with_arguments, base=3, rank=1))
+    assert seeds_only(lambda worker: np.random.seed(np_seed(worker))) is False
+    for hook in (seed_torch, seeds_torch_by_another_name, seeds_and_more, reads_the_worker, print):
+        assert not seeds_only(hook)
+
+
+def np_seed(worker):
+    return worker
+
+
+def test_python_stage_carries_what_a_worker_needs(tmp_path, monkeypatch):
+    found = captured(Numbers(), num_workers=3)
+    stage = found.plan.python
+    assert found.path == "python" and found.plan.lanes == 3 and found.plan.rng == "torch"
+    import sys
+
+    assert stage.executable == sys.executable
+    assert stage.packages["torch"] == torch.__version__
+    assert stage.sys_path and all(entry.startswith("/") for entry in stage.sys_path)
+
+
+def test_own_modules_travel_by_value():
+    """`pipelines` is a file of the program, not an installed package."""
+    import pickle
+    import subprocess
+    import sys
+
+    bundle = bytes(captured(Numbers(), collate_fn=collate_names).plan.python.bundle)
+    code = "import pickle, sys; print(type(pickle.load(sys.stdin.buffer)['dataset']).__name__)"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code], input=bundle, capture_output=True, check=False
+    )
+    assert done.stdout == b"Numbers\n", done.stderr.decode()
+    assert type(pickle.loads(bundle)["dataset"]) is Numbers
+
+
+def test_local_is_an_error_of_its_own():
+    assert not issubclass(Local, NotNative)
