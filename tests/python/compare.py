@@ -6,12 +6,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import headrace
 import numpy as np
 import torch
-from torch.utils.data import DataLoader
-
-import headrace
 from headrace.seam import state_of
+from torch.utils.data import DataLoader
 
 SEED = 1234
 

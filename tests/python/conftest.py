@@ -8,12 +8,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import headrace
 import numpy as np
 import pytest
-from PIL import Image
-
-import headrace
 from headrace import service
+from PIL import Image
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -3,13 +3,12 @@
 import pytest
 import torch
 from compare import check
+from headrace import admission
+from headrace.seam import state_of
 from pipelines import train_v1
 from torch.utils.data import DataLoader
 from torchvision import datasets
 from torchvision import transforms as v1
-
-from headrace import admission
-from headrace.seam import state_of
 
 
 @pytest.fixture(autouse=True)

@@ -6,15 +6,14 @@ import random
 import numpy as np
 import pytest
 import torch
+from headrace.capture import Local, NotNative, capture
+from headrace.capture.hooks import seeds_only
+from headrace.capture.transforms import nodes_of
 from pipelines import MEAN, STD, Numbers, collate_names, seed_other_generators, seed_torch, train_v1
 from torch.utils.data import ConcatDataset, DataLoader, Subset, TensorDataset
 from torchvision import datasets
 from torchvision import transforms as v1
 from torchvision.transforms import v2
-
-from headrace.capture import Local, NotNative, capture
-from headrace.capture.hooks import seeds_only
-from headrace.capture.transforms import nodes_of
 
 
 def captured(dataset, before=None, rng="auto", **named):

@@ -2,14 +2,13 @@
 
 import socket
 
+import headrace
 import pytest
 import torch
+from headrace import options, service
 from pipelines import train_v1
 from torch.utils.data import DataLoader
 from torchvision import datasets
-
-import headrace
-from headrace import options, service
 
 
 @pytest.fixture

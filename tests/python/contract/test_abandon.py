@@ -6,16 +6,15 @@ import select
 import signal
 import time
 
+import headrace
 import pytest
 import torch
 from compare import assert_same, check
 from conftest import program, run_program
+from headrace.seam import state_of
 from pipelines import train_v1
 from torch.utils.data import DataLoader
 from torchvision import datasets
-
-import headrace
-from headrace.seam import state_of
 
 
 def make_loader(photos, **named):

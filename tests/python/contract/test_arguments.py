@@ -1,12 +1,11 @@
 """Contract: arguments, attributes and lengths are torch's own."""
 
+import headrace
 import pytest
 import torch
 from pipelines import train_v1
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 from torchvision import datasets
-
-import headrace
 
 DATA = TensorDataset(torch.arange(10))
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import torch
 from compare import check
+from headrace.seam import state_of
 from pipelines import Numbers, train_v1
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 from torchvision import datasets, transforms
-
-from headrace.seam import state_of
 
 
 class Stream(IterableDataset):

@@ -3,11 +3,10 @@
 import pytest
 import torch
 from compare import check
+from headrace.seam import state_of
 from pipelines import Numbers, seed_other_generators, seed_torch, train_v1
 from torch.utils.data import DataLoader, RandomSampler, SubsetRandomSampler, WeightedRandomSampler
 from torchvision import datasets
-
-from headrace.seam import state_of
 
 
 def test_own_generator(photos):

@@ -4,6 +4,7 @@ come. One generic resume test over every kind of loader."""
 import copy
 import json
 
+import headrace
 import pytest
 import torch
 from compare import assert_same, seed_everything
@@ -15,8 +16,6 @@ from torch.utils.data import (
     WeightedRandomSampler,
 )
 from torchvision import datasets
-
-import headrace
 
 EPOCHS = 3
 

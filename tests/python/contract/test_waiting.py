@@ -5,15 +5,14 @@ import signal
 import threading
 import time
 
+import headrace
 import pytest
 import torch
 from compare import assert_same
+from headrace import service
 from pipelines import train_v1
 from torch.utils.data import DataLoader, Dataset
 from torchvision import datasets
-
-import headrace
-from headrace import service
 
 
 class Stuck(Dataset):
