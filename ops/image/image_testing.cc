@@ -99,13 +99,15 @@ HR_EXPORT int hr_resize(int level, const std::int64_t* spec, const float* box,
   Image image;
   image.pixel_stride = static_cast<std::size_t>(pixel_bytes);
   image.row_stride = image.pixel_stride * static_cast<std::size_t>(needed->width);
-  image.data = pixels.Ensure(image.row_stride * static_cast<std::size_t>(needed->height));
+  std::uint8_t* const to =
+      pixels.Ensure(image.row_stride * static_cast<std::size_t>(needed->height));
+  image.data = to;
   image.spec.width = needed->width;
   image.spec.height = needed->height;
   image.spec.channels = channels;
   for (std::int64_t y = 0; y < needed->height; ++y) {
     for (std::int64_t x = 0; x < needed->width; ++x) {
-      std::memcpy(image.data + y * image.row_stride + x * image.pixel_stride,
+      std::memcpy(to + y * image.row_stride + x * image.pixel_stride,
                   in + ((needed->top + y) * resize.in_width + needed->left + x) * channels,
                   static_cast<std::size_t>(channels));
     }
@@ -122,10 +124,11 @@ HR_EXPORT int hr_simd_level() { return static_cast<int>(DetectSimdLevel()); }
 // shape: height, width, channels, pixel stride; table: channels x 256.
 HR_EXPORT int hr_table_f32(int level, const std::uint8_t* in, const std::int64_t* shape, int flip_x,
                            int flip_y, const float* table, float* out) {
-  const Image image{const_cast<std::uint8_t*>(in),
-                    static_cast<std::size_t>(shape[1] * shape[3]),
-                    static_cast<std::size_t>(shape[3]),
-                    {shape[0], shape[1], static_cast<std::int32_t>(shape[2])}};
+  Image image;
+  image.data = in;
+  image.row_stride = static_cast<std::size_t>(shape[1] * shape[3]);
+  image.pixel_stride = static_cast<std::size_t>(shape[3]);
+  image.spec = {shape[0], shape[1], static_cast<std::int32_t>(shape[2])};
   const auto channels = static_cast<std::size_t>(shape[2]);
   TableToChw<float>(image, Flip{flip_x != 0, flip_y != 0}, {table, channels * 256},
                     {out, channels * static_cast<std::size_t>(shape[0] * shape[1])},

@@ -242,11 +242,13 @@ Status JpegDecoder::DecodeRgb(ByteSpan file, const std::optional<Window>& window
 
   out->row_stride = row_stride;
   out->pixel_stride = static_cast<std::size_t>(format);
-  out->data = pixels + static_cast<std::size_t>(part.left - left) * decoded_bytes;
+  std::uint8_t* const first = pixels + static_cast<std::size_t>(part.left - left) * decoded_bytes;
+  out->data = first;
   out->spec = ImageSpec{part.height, part.width, 3, DType::kU8, Layout::kHwc};
+  out->held = Window{0, 0, part.height, part.width};
   if (is_cmyk) {
     for (std::int64_t y = 0; y < part.height; ++y) {
-      std::uint8_t* row = out->data + y * row_stride;
+      std::uint8_t* row = first + y * row_stride;
       CmykToRgb(row, static_cast<std::size_t>(part.width), out->pixel_stride, row);
     }
   }

@@ -160,6 +160,7 @@ Status PngDecoder::DecodeRgb(ByteSpan file, PixelFormat format, ScratchBuffer& m
   out->row_stride = width * pixel_bytes;
   out->pixel_stride = pixel_bytes;
   out->spec = ImageSpec{chunks.height, chunks.width, 3, DType::kU8, Layout::kHwc};
+  out->held = Window{0, 0, chunks.height, chunks.width};
   return Status::Ok();
 }
 

@@ -16,13 +16,14 @@ struct Picture {
   Picture(std::int64_t height, std::int64_t width, int channels, int pixel_bytes) {
     image.pixel_stride = static_cast<std::size_t>(pixel_bytes);
     image.row_stride = image.pixel_stride * static_cast<std::size_t>(width) + 5;
-    image.data = memory.Ensure(image.row_stride * static_cast<std::size_t>(height));
+    std::uint8_t* const to = memory.Ensure(image.row_stride * static_cast<std::size_t>(height));
+    image.data = to;
     image.spec.height = height;
     image.spec.width = width;
     image.spec.channels = channels;
     std::mt19937 random(7);
     for (std::size_t i = 0; i < image.row_stride * static_cast<std::size_t>(height); ++i) {
-      image.data[i] = static_cast<std::uint8_t>(random());
+      to[i] = static_cast<std::uint8_t>(random());
     }
   }
   [[nodiscard]] std::uint8_t At(std::int64_t c, std::int64_t y, std::int64_t x, Flip flip) const {

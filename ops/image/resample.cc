@@ -326,6 +326,7 @@ Status Resampler::Resize(const ResizeSpec& spec, const Image& in,
   out->spec = in.spec;
   out->spec.width = plan.out.width;
   out->spec.height = plan.out.height;
+  out->held = Window{0, 0, plan.out.height, plan.out.width};
 
   if (plan.kind == State::Plan::Kind::kNearest) {
     state_->Nearest(plan, source, target);

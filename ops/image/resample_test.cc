@@ -19,7 +19,8 @@ struct Picture {
   Picture(std::int64_t height, std::int64_t width, int channels, int pixel_bytes, unsigned seed) {
     image.pixel_stride = static_cast<std::size_t>(pixel_bytes);
     image.row_stride = image.pixel_stride * static_cast<std::size_t>(width);
-    image.data = memory.Ensure(image.row_stride * static_cast<std::size_t>(height));
+    std::uint8_t* const to = memory.Ensure(image.row_stride * static_cast<std::size_t>(height));
+    image.data = to;
     image.spec.height = height;
     image.spec.width = width;
     image.spec.channels = channels;
@@ -27,7 +28,7 @@ struct Picture {
     for (std::int64_t y = 0; y < height; ++y) {
       for (std::int64_t x = 0; x < width; ++x) {
         for (int c = 0; c < channels; ++c) {
-          image.data[y * image.row_stride + x * image.pixel_stride + c] =
+          to[y * image.row_stride + x * image.pixel_stride + c] =
               static_cast<std::uint8_t>((x * 3 + y * 5 + c * 40 + random() % 64) & 255);
         }
       }
@@ -72,7 +73,7 @@ TEST(Resample, ValuesOfPillow) {
   // Image.frombytes("L", (4, 1), bytes([0, 100, 200, 50])).resize((2, 1), filter) with Pillow.
   Picture picture(1, 4, 1, 1, 0);
   const std::uint8_t row[] = {0, 100, 200, 50};
-  std::copy(std::begin(row), std::end(row), picture.image.data);
+  std::copy(std::begin(row), std::end(row), picture.memory.data());
   const auto halve = [&](Filter filter) {
     return Resized(
         SimdLevel::kScalar,

@@ -1,0 +1,200 @@
+// Speed of the image kernels on one core: decode (whole, window), every resize path, pointwise.
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+// jpeglib.h needs what <cstdio> declares.
+// clang-format off
+#include <jpeglib.h>
+// clang-format on
+
+#include "ops/image/image_header.h"
+#include "ops/image/jpeg_decoder.h"
+#include "ops/image/pointwise.h"
+#include "ops/image/resample.h"
+
+namespace headrace::ops {
+namespace {
+
+// The size and the crops of a typical ImageNet photograph.
+constexpr std::int64_t kWidth = 500, kHeight = 375, kSide = 224;
+constexpr Window kCrop{60, 90, 260, 300};
+
+std::vector<std::uint8_t> Photograph(std::int64_t width, std::int64_t height) {
+  std::mt19937 random(1);
+  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(width * height * 3));
+  std::size_t i = 0;
+  for (std::int64_t y = 0; y < height; ++y) {
+    for (std::int64_t x = 0; x < width; ++x) {
+      const int noise = static_cast<int>(random() % 24);
+      for (int c = 0; c < 3; ++c, ++i) {
+        pixels[i] = static_cast<std::uint8_t>(
+            (x * (c + 1) / 3 + y / 2 + ((x / 40 + y / 30) % 2) * 60 + noise) & 255);
+      }
+    }
+  }
+  return pixels;
+}
+
+std::string EncodeJpeg(int luma_sampling) {
+  const std::vector<std::uint8_t> pixels = Photograph(kWidth, kHeight);
+  jpeg_compress_struct info;
+  jpeg_error_mgr errors;
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&info);
+  unsigned char* data = nullptr;
+  unsigned long size = 0;
+  jpeg_mem_dest(&info, &data, &size);
+  info.image_width = kWidth;
+  info.image_height = kHeight;
+  info.input_components = 3;
+  info.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&info);
+  jpeg_set_quality(&info, 94, TRUE);
+  info.comp_info[0].h_samp_factor = luma_sampling;
+  info.comp_info[0].v_samp_factor = luma_sampling;
+  jpeg_start_compress(&info, TRUE);
+  for (std::int64_t y = 0; y < kHeight; ++y) {
+    auto* row = const_cast<JSAMPLE*>(pixels.data() + y * kWidth * 3);
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  std::string file(reinterpret_cast<const char*>(data), size);
+  std::free(data);
+  return file;
+}
+
+struct Picture {
+  ScratchBuffer memory;
+  Image image;
+
+  Picture(std::int64_t width, std::int64_t height, int channels, int pixel_bytes) {
+    const std::vector<std::uint8_t> pixels = Photograph(width, height);
+    image.pixel_stride = static_cast<std::size_t>(pixel_bytes);
+    image.row_stride = image.pixel_stride * static_cast<std::size_t>(width);
+    std::uint8_t* const to = memory.Ensure(image.row_stride * static_cast<std::size_t>(height));
+    image.data = to;
+    image.spec = ImageSpec{height, width, channels, DType::kU8, Layout::kHwc};
+    for (std::int64_t i = 0; i < width * height; ++i) {
+      std::memcpy(to + i * pixel_bytes, pixels.data() + i * 3, static_cast<std::size_t>(channels));
+    }
+  }
+};
+
+void ImagesPerSecond(benchmark::State& state) { state.SetItemsProcessed(state.iterations()); }
+
+// range: luma sampling, 1 for the crop only.
+void BM_DecodeJpeg(benchmark::State& state) {
+  const std::string file = EncodeJpeg(static_cast<int>(state.range(0)));
+  JpegDecoder decoder;
+  ScratchBuffer memory;
+  Image image;
+  const std::optional<Window> window = state.range(1) != 0 ? std::optional(kCrop) : std::nullopt;
+  for (auto _ : state) {
+    const Status status =
+        decoder.DecodeRgb(AsBytes(file), window, PixelFormat::kRgbx, memory, &image);
+    if (!status.ok()) state.SkipWithError(status.ToString().c_str());
+    benchmark::DoNotOptimize(image.data);
+  }
+  ImagesPerSecond(state);
+  state.counters["file_bytes"] = static_cast<double>(file.size());
+}
+BENCHMARK(BM_DecodeJpeg)->ArgsProduct({{1, 2}, {0, 1}})->ArgNames({"sampling", "crop"});
+
+void BM_ReadHeader(benchmark::State& state) {
+  const std::string file = EncodeJpeg(2);
+  for (auto _ : state) benchmark::DoNotOptimize(ReadImageHeader(AsBytes(file)));
+  ImagesPerSecond(state);
+}
+BENCHMARK(BM_ReadHeader);
+
+// range: SimdLevel, Filter, bytes of an input pixel. Sizes change as they do with random crops.
+void BM_ResizeCrop(benchmark::State& state) {
+  const auto level = static_cast<SimdLevel>(state.range(0));
+  if (level > DetectSimdLevel()) {
+    state.SkipWithError("this CPU lacks the instructions");
+    return;
+  }
+  const int pixel_bytes = static_cast<int>(state.range(2));
+  const Picture picture(kWidth, kHeight, pixel_bytes == 1 ? 1 : 3, pixel_bytes);
+  Resampler resampler(level);
+  ScratchBuffer memory;
+  Image out;
+  std::mt19937 random(2);
+  for (auto _ : state) {
+    Image in = picture.image;
+    in.spec.width = 150 + static_cast<std::int64_t>(random() % 350);
+    in.spec.height = 120 + static_cast<std::int64_t>(random() % 255);
+    const ResizeSpec spec{.in_width = in.spec.width,
+                          .in_height = in.spec.height,
+                          .out_width = kSide,
+                          .out_height = kSide,
+                          .filter = static_cast<Filter>(state.range(1))};
+    const Status status = resampler.Resize(spec, in, std::nullopt, std::nullopt, memory, &out);
+    if (!status.ok()) state.SkipWithError(status.ToString().c_str());
+    benchmark::DoNotOptimize(out.data);
+  }
+  ImagesPerSecond(state);
+}
+BENCHMARK(BM_ResizeCrop)
+    ->ArgsProduct({{0, 1, 2}, {static_cast<int>(Filter::kBilinear)}, {1, 3, 4}})
+    ->ArgsProduct({{1, 2},
+                   {static_cast<int>(Filter::kNearest), static_cast<int>(Filter::kBox),
+                    static_cast<int>(Filter::kBicubic), static_cast<int>(Filter::kLanczos),
+                    static_cast<int>(Filter::kHamming)},
+                   {4}})
+    ->ArgNames({"simd", "filter", "pixel_bytes"});
+
+// range: PointwiseLevel, horizontal flip, bytes of an input pixel.
+template <typename T>
+void BM_TableToChw(benchmark::State& state) {
+  const auto level = static_cast<PointwiseLevel>(state.range(0));
+  if (level > DetectPointwiseLevel()) {
+    state.SkipWithError("this CPU lacks the instructions");
+    return;
+  }
+  const Picture picture(kSide, kSide, 3, static_cast<int>(state.range(2)));
+  std::vector<T> table(3 * 256);
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<T>(i);
+  // A batch of 64 samples: results leave the caches as they do in a worker.
+  std::vector<T> batch(64 * 3 * kSide * kSide);
+  std::size_t slot = 0;
+  for (auto _ : state) {
+    const auto out = std::span(batch).subspan(slot * 3 * kSide * kSide, 3 * kSide * kSide);
+    TableToChw<T>(picture.image, Flip{state.range(1) != 0, false}, table, out, level);
+    benchmark::ClobberMemory();
+    slot = (slot + 1) % 64;
+  }
+  ImagesPerSecond(state);
+}
+BENCHMARK(BM_TableToChw<float>)
+    ->ArgsProduct({{0, 1, 2}, {0, 1}, {4}})
+    ->ArgsProduct({{0, 2}, {0}, {3}})
+    ->ArgNames({"simd", "flip", "pixel_bytes"});
+BENCHMARK(BM_TableToChw<std::uint16_t>)
+    ->ArgsProduct({{0, 2}, {0}, {4}})
+    ->ArgNames({"simd", "flip", "pixel_bytes"});
+
+void BM_ToChw(benchmark::State& state) {
+  const auto level = static_cast<PointwiseLevel>(state.range(0));
+  if (level > DetectPointwiseLevel()) {
+    state.SkipWithError("this CPU lacks the instructions");
+    return;
+  }
+  const Picture picture(kSide, kSide, 3, 4);
+  std::vector<std::uint8_t> out(3 * kSide * kSide);
+  for (auto _ : state) {
+    ToChw(picture.image, Flip{state.range(1) != 0, false}, out, level);
+    benchmark::ClobberMemory();
+  }
+  ImagesPerSecond(state);
+}
+BENCHMARK(BM_ToChw)->ArgsProduct({{0, 1, 2}, {0, 1}})->ArgNames({"simd", "flip"});
+
+}  // namespace
+}  // namespace headrace::ops

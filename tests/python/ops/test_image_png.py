@@ -1,0 +1,281 @@
+"""ops/image/png_decoder against Pillow, bit for bit. The rule is that of test_image_jpeg.py."""
+
+import io
+import struct
+import zlib
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from image_kernels import (
+    DATA_LOSS,
+    OK,
+    UNSUPPORTED,
+    decode_png,
+    header,
+    picture,
+    pil_rgb,
+    settings,
+)
+from PIL import Image
+
+# Colour type -> bit depths, samples a pixel.
+KINDS = {
+    0: ((1, 2, 4, 8), 1),
+    2: ((8, 16), 3),
+    3: ((1, 2, 4, 8), 1),
+    4: ((8, 16), 2),
+    6: ((8, 16), 4),
+}
+# Adam7: first row, first column, row step, column step.
+PASSES = [
+    (0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1)
+]  # fmt: skip
+
+sides = st.one_of(st.integers(1, 9), st.integers(1, 60), st.integers(1, 300))
+
+
+def chunk(name: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
+def pack_row(samples: np.ndarray, depth: int) -> bytes:
+    if depth == 16:
+        return samples.astype(">u2").tobytes()
+    if depth == 8:
+        return samples.astype(np.uint8).tobytes()
+    bits = (samples[:, None] >> np.arange(depth)[::-1]) & 1
+    return np.packbits(bits.astype(np.uint8).ravel()).tobytes()
+
+
+def filtered(rows: list[bytes], pixel_bytes: int, rng) -> bytes:
+    """Rows with a random filter each, as the specification defines them."""
+    out, above = bytearray(), np.zeros(len(rows[0]) if rows else 0, np.int64)
+    for row in rows:
+        here = np.frombuffer(row, np.uint8).astype(np.int64)
+        left = np.concatenate([np.zeros(pixel_bytes, np.int64), here])[: len(here)]
+        corner = np.concatenate([np.zeros(pixel_bytes, np.int64), above])[: len(here)]
+        estimate = left + above - corner
+        distances = np.stack([abs(estimate - left), abs(estimate - above), abs(estimate - corner)])
+        paeth = np.choose(distances.argmin(axis=0), [left, above, corner])
+        kind = int(rng.integers(0, 5))
+        prediction = [np.zeros_like(here), left, above, (left + above) // 2, paeth][kind]
+        out.append(kind)
+        out += ((here - prediction) & 255).astype(np.uint8).tobytes()
+        above = here
+    return bytes(out)
+
+
+def encode(seed, width, height, color, depth, interlaced, extra=(), behind=(), pieces=1) -> bytes:
+    rng = np.random.default_rng(seed)
+    samples = KINDS[color][1]
+    entries = min(1 << depth, int(rng.integers(1, 257))) if color == 3 else 0
+    top = entries if color == 3 else 1 << depth
+    values = rng.integers(0, top, (height, width, samples))
+    if rng.integers(0, 2) and depth >= 8 and color != 3:
+        values = picture(seed, height, width, 4)[:, :, :samples].astype(np.int64)
+        values = values * 257 if depth == 16 else values
+    data = b""
+    pixel_bytes = max(1, samples * depth // 8)
+    for top_row, left, row_step, column_step in PASSES if interlaced else [(0, 0, 1, 1)]:
+        part = values[top_row::row_step, left::column_step]
+        if part.size:
+            rows = [pack_row(row.ravel(), depth) for row in part]
+            data += filtered(rows, pixel_bytes, rng)
+    data = zlib.compress(data, int(rng.integers(0, 10)))
+    file = b"\x89PNG\r\n\x1a\n"
+    file += chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, interlaced))
+    if color == 3:
+        file += chunk(b"PLTE", rng.integers(0, 256, 3 * entries, np.uint8).tobytes())
+    for name, content in extra:
+        file += chunk(name, content)
+    cuts = sorted(rng.integers(0, len(data) + 1, pieces - 1).tolist())
+    for begin, end in zip([0, *cuts], [*cuts, len(data)]):
+        file += chunk(b"IDAT", data[begin:end])
+    for name, content in behind:
+        file += chunk(name, content)
+    return file + chunk(b"IEND", b"")
+
+
+EXTRA = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [
+                (b"gAMA", struct.pack(">I", 45455)),
+                (b"gAMA", b"\0"),
+                (b"cHRM", bytes(32)),
+                (b"sRGB", b"\1"),
+                (b"sRGB", b""),
+                (b"pHYs", struct.pack(">IIB", 2835, 2835, 1)),
+                (b"bKGD", b"\0\1"),
+                (b"tIME", b"\x07\xe0\1\1\1\1\1"),
+                (b"tRNS", b"\0\1"),
+                (b"tRNS", b"\1\x2c"),
+                (b"tRNS", b"\0\1\0\2\0\3"),
+                (b"tRNS", b"\xff\0\xff"),
+                (b"tRNS", b"\x80\x81\x82"),
+                (b"eXIf", b"II*\0\x08\0\0\0\0\0"),
+                (b"prVt", b"123"),
+                (b"iCCP", b"name\0\0" + zlib.compress(b"profile" * 100)),
+                (b"iCCP", b"name\0\0" + zlib.compress(bytes(1 << 21))),
+                (b"iCCP", b"name\0\1x"),
+                (b"iCCP", b"name"),
+                (b"acTL", struct.pack(">II", 1, 0)),
+                (b"iTXt", b"k\0\1\0\0\0" + zlib.compress(b"v")),
+                (b"iTXt", b"k\0\0\0\0\0value"),
+                (b"iTXt", b"k\0\1\0\0\0" + zlib.compress(bytes(1 << 21))),
+                (b"zTXt", b"k\0\0" + zlib.compress(b"v")),
+                (b"zTXt", b"k\0\3x"),
+            ]
+        ),
+        st.tuples(
+            st.sampled_from([b"tEXt", b"zTXt", b"iTXt"]),
+            st.one_of(
+                st.binary(max_size=20),
+                st.sampled_from(
+                    [b"interlace\0x", b"transparency\0x", b"bbox\0x", b"date:create\0x", b"exif\0x"]
+                ),
+            ),
+        ),
+    ),
+    max_size=3,
+)
+
+
+@st.composite
+def files(draw, sides=sides, extra=st.just(())):
+    color = draw(st.sampled_from(sorted(KINDS)))
+    size = (draw(sides), draw(sides))
+    file = encode(
+        draw(st.integers(0, 2**32 - 1)),
+        *size,
+        color,
+        draw(st.sampled_from(KINDS[color][0])),
+        draw(st.integers(0, 1)),
+        extra=draw(extra),
+        behind=draw(extra),
+        pieces=draw(st.sampled_from([1, 1, 2, 5])),
+    )
+    return file, size
+
+
+def check_agrees(data, size, pixel_bytes=4):
+    code, got = decode_png(data, size, pixel_bytes)
+    if code == OK:
+        want = pil_rgb(data)
+        assert want is not None, "decoded what Pillow refuses"
+        assert np.array_equal(got, want), np.argwhere((got != want).any(axis=2))[:5]
+    return code
+
+
+@settings
+@hypothesis.given(files(), st.sampled_from([3, 4]))
+def test_every_kind(file, pixel_bytes):
+    assert check_agrees(*file, pixel_bytes) == OK
+
+
+@settings
+@hypothesis.given(files())
+def test_header(file):
+    data, size = file
+    code, found = header(data[:33])
+    assert code == OK and found["need_bytes"] == 0
+    assert (found["width"], found["height"]) == Image.open(io.BytesIO(data)).size == size
+
+
+@settings
+@hypothesis.given(files(st.integers(1, 20), EXTRA))
+def test_other_chunks(file):
+    check_agrees(*file)
+
+
+@settings
+@hypothesis.given(files(st.integers(1, 40)), st.data())
+def test_truncated(file, data):
+    whole, size = file
+    for length in data.draw(st.lists(st.integers(0, len(whole) - 1), min_size=5, max_size=20)):
+        assert check_agrees(whole[:length], size) in (DATA_LOSS, UNSUPPORTED)
+
+
+@settings
+@hypothesis.given(files(st.integers(1, 40)), st.binary(max_size=30))
+def test_bytes_behind_the_end_do_not_matter(file, junk):
+    assert check_agrees(file[0] + junk, file[1]) == OK
+
+
+def fix_sums(data: bytes) -> bytes:
+    """The same chunks with right checksums, as far as they can be found."""
+    out, at = data[:8], 8
+    while at + 12 <= len(data):
+        length = struct.unpack(">I", data[at : at + 4])[0]
+        if at + 12 + length > len(data):
+            break
+        out += chunk(data[at + 4 : at + 8], data[at + 8 : at + 8 + length])
+        at += 12 + length
+    return out + data[at:]
+
+
+@settings
+@hypothesis.given(files(st.integers(1, 40), EXTRA), st.data())
+def test_damaged(file, data):
+    damaged = bytearray(file[0])
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(damaged) - 1))
+        kind = data.draw(st.sampled_from(["change", "insert", "delete"]))
+        if kind == "change":
+            damaged[at] = data.draw(st.integers(0, 255))
+        elif kind == "insert":
+            damaged[at:at] = data.draw(st.binary(min_size=1, max_size=4))
+        elif len(damaged) > 40:
+            del damaged[at : at + data.draw(st.integers(1, 20))]
+    damaged = fix_sums(bytes(damaged)) if data.draw(st.booleans()) else bytes(damaged)
+    code, found = header(damaged)
+    if code != OK or found["need_bytes"] > 0:
+        assert decode_png(damaged, (1, 1))[0] != OK
+        return
+    hypothesis.assume(found["width"] * found["height"] < 100_000)
+    check_agrees(damaged, (found["width"], found["height"]))
+
+
+@settings
+@hypothesis.given(files(st.integers(1, 40)), st.data())
+def test_damaged_pixel_stream(file, data):
+    """Damage inside the compressed stream, behind right chunk checksums."""
+    whole, size = file
+    start = whole.index(b"IDAT") - 4
+    length = struct.unpack(">I", whole[start : start + 4])[0]
+    stream = bytearray(whole[start + 8 : start + 8 + length])
+    hypothesis.assume(stream)
+    kind = data.draw(st.sampled_from(["change", "cut", "append"]))
+    if kind == "change":
+        stream[data.draw(st.integers(0, len(stream) - 1))] = data.draw(st.integers(0, 255))
+    elif kind == "cut":
+        del stream[data.draw(st.integers(0, len(stream) - 1)) :]
+    else:
+        stream += data.draw(st.binary(min_size=1, max_size=9))
+    file = whole[:start] + chunk(b"IDAT", bytes(stream)) + whole[start + 12 + length :]
+    check_agrees(file, size)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "RGB", "RGBA", "LA"])
+@pytest.mark.parametrize("options", [{}, {"optimize": True}, {"dpi": (72, 72), "gamma": 0.45}])
+def test_files_that_pillow_writes(mode, options):
+    image = Image.fromarray(picture(6, 67, 45, 3)).convert(mode)
+    out = io.BytesIO()
+    image.save(out, "PNG", **options)
+    assert check_agrees(out.getvalue(), (45, 67)) == OK
+
+
+def test_transparent_palette():
+    image = Image.fromarray(picture(6, 67, 45, 3)).convert("P")
+    for transparency in (3, bytes(range(100))):
+        out = io.BytesIO()
+        image.save(out, "PNG", transparency=transparency)
+        assert check_agrees(out.getvalue(), (45, 67)) == OK
+
+
+def test_sixteen_bit_gray_is_left_to_pillow():
+    out = io.BytesIO()
+    Image.fromarray(np.arange(600, dtype=np.uint16).reshape(20, 30)).save(out, "PNG")
+    assert decode_png(out.getvalue(), (30, 20))[0] == UNSUPPORTED
