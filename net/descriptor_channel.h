@@ -24,9 +24,9 @@ struct DescriptorMessage {
 };
 
 // Worker side. Reactor thread; ends before its reactor, and not inside its own callbacks. Accepts
-// only peers with the same uid (SO_PEERCRED) and only memfds whose size is at least `bytes` and which
-// are sealed against shrinking (or a write to a mapping could kill the worker). A peer that sends
-// anything else is hung up on.
+// only peers with the same uid (SO_PEERCRED) and only memfds whose size is at least `bytes` and
+// which are sealed against shrinking (or a write to a mapping could kill the worker). A peer that
+// sends anything else is hung up on.
 class DescriptorListener {
  public:
   using OnDescriptor =

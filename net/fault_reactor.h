@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "net/reactor.h"
+
+// A bad network for tests: messages get lost, doubled, late and out of order.
+namespace headrace::net {
+
+// Probabilities for each message, independent of each other.
+struct FaultRates {
+  double drop = 0;
+  double duplicate = 0;
+  double delay = 0;    // by up to max_delay
+  double reorder = 0;  // comes behind the next message, or after max_delay when there is none
+  Duration max_delay = std::chrono::milliseconds(50);
+};
+
+// Passes all through to another reactor, but for the messages of the sockets made here: they suffer
+// `rates` both ways. The same seed and the same order of messages give the same faults; the seed is
+// logged when the object is made. Same thread rules as the reactor below, which must outlive it.
+class FaultReactor final : public Reactor {
+ public:
+  FaultReactor(Reactor& real, FaultRates rates, std::uint64_t seed);
+  ~FaultReactor() override;
+
+  // Reactor thread. Also for sockets that exist: all zero heals the network.
+  void SetRates(const FaultRates& rates);
+
+  Status Start() override;
+  Status Run() override;
+  void Stop() override;
+  [[nodiscard]] bool OnThread() const override;
+  void Post(std::function<void()> task) override;
+  Result<std::unique_ptr<Socket>> BindRouter(const std::string& endpoint,
+                                             SocketEvents events) override;
+  Result<std::unique_ptr<Socket>> ConnectDealer(const std::string& endpoint,
+                                                SocketEvents events) override;
+  TimerId AddTimer(Duration interval, std::function<void()> callback) override;
+  TimerId AddOnce(Duration delay, std::function<void()> callback) override;
+  void CancelTimer(TimerId timer) override;
+  void WatchFd(int fd, std::function<void()> on_readable) override;
+  void UnwatchFd(int fd) override;
+  [[nodiscard]] Clock& clock() const override;
+
+ private:
+  struct Chance;
+  class Lane;
+  class FaultSocket;
+
+  template <typename Open>
+  Result<std::unique_ptr<Socket>> Wrap(SocketEvents events, Open open);
+
+  Reactor& real_;
+  const std::shared_ptr<Chance> chance_;
+};
+
+}  // namespace headrace::net

@@ -1,0 +1,151 @@
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <semaphore>
+#include <string>
+#include <string_view>
+
+#include "benchmark/benchmark.h"
+#include "net/payload.h"
+#include "net/reactor.h"
+#include "net/unique_fd.h"
+
+// What it costs to bring a batch from a worker to a trainer: ZeroMQ over TCP and ipc into a slot,
+// and the same bytes written straight into shared memory. HEADRACE_BENCH_MALLOC=tuned: with
+// TuneAllocatorForLargeMessages.
+namespace headrace::net {
+namespace {
+
+constexpr std::ptrdiff_t kWindow = 3;  // batches asked for ahead
+
+std::vector<PayloadFrame> Cut(ByteSpan bytes, std::size_t frame_bytes,
+                              const std::shared_ptr<const void>& owner) {
+  std::vector<PayloadFrame> frames;
+  while (!bytes.empty()) {
+    const std::size_t size = std::min(bytes.size(), frame_bytes);
+    frames.push_back({.data = bytes.first(size), .owner = owner});
+    bytes = bytes.subspan(size);
+  }
+  return frames;
+}
+
+// Page faults are what malloc costs here, and unlike times they do not depend on a quiet machine.
+std::int64_t PageFaults() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt;
+}
+
+// Args: batch bytes, frame bytes.
+void Transport(benchmark::State& state, const std::string& endpoint) {
+  const auto batch_bytes = static_cast<std::size_t>(state.range(0));
+  const auto frame_bytes = static_cast<std::size_t>(state.range(1));
+  auto worker = std::move(Reactor::Make("worker")).value();
+  auto trainer = std::move(Reactor::Make("trainer")).value();
+  const auto batch = std::make_shared<Bytes>(batch_bytes, std::byte{7});
+  std::unique_ptr<Socket> router;
+  auto made = worker->BindRouter(endpoint, {.on_message = [&](Incoming&& request) {
+                                   wire::BatchDone done{.used_bytes = batch_bytes};
+                                   const Status sent = router->Send(
+                                       request.peer, done, Cut(*batch, frame_bytes, batch));
+                                   if (!sent.ok()) std::abort();
+                                 }});
+  router = std::move(made).value();
+  Bytes slot(batch_bytes);
+  std::counting_semaphore<> arrived(0);
+  auto dealer = std::move(trainer->ConnectDealer(router->endpoint(),
+                                                 {.on_message =
+                                                      [&](Incoming&& done) {
+                                                        if (!JoinPayload(done.payload, slot).ok())
+                                                          std::abort();
+                                                        arrived.release();
+                                                      }}))
+                    .value();
+  if (!worker->Start().ok() || !trainer->Start().ok()) std::abort();
+  auto ask = [&] {
+    trainer->Post([&] {
+      if (!dealer->Send("", wire::BatchRequest{}).ok()) std::abort();
+    });
+  };
+  for (std::ptrdiff_t i = 0; i < kWindow; ++i) ask();
+  const std::int64_t faults = PageFaults();
+  for (auto _ : state) {
+    arrived.acquire();
+    ask();
+  }
+  state.counters["faults/batch"] = benchmark::Counter(static_cast<double>(PageFaults() - faults),
+                                                      benchmark::Counter::kAvgIterations);
+  for (std::ptrdiff_t i = 0; i < kWindow; ++i) arrived.acquire();
+  state.SetBytesProcessed(state.iterations() * state.range(0));
+  trainer->Stop();
+  worker->Stop();
+}
+
+void Tcp(benchmark::State& state) { Transport(state, "tcp://127.0.0.1:0"); }
+void Ipc(benchmark::State& state) {
+  Transport(state, "ipc:///tmp/headrace_bench_" + std::to_string(getpid()));
+}
+
+void Sizes(benchmark::internal::Benchmark* bench) {
+  for (const std::int64_t batch : {9'633'792, 38'535'168}) {  // 64 x 3 x 224 x 224, u8 and f32
+    for (const std::int64_t frame : {64 << 10, 120 << 10, 256 << 10, 1 << 20, 4 << 20, 64 << 20}) {
+      bench->Args({batch, frame});
+    }
+  }
+  bench->UseRealTime()->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond);
+}
+BENCHMARK(Tcp)->Apply(Sizes);
+BENCHMARK(Ipc)->Apply(Sizes);
+
+// The same host: the worker writes where the trainer reads. Both mappings are of one memfd.
+void SharedMemory(benchmark::State& state) {
+  const auto bytes = static_cast<std::size_t>(state.range(0));
+  const UniqueFd fd(memfd_create("bench", MFD_CLOEXEC));
+  if (ftruncate(fd.get(), state.range(0)) != 0) std::abort();
+  auto map = [&] {
+    return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd.get(), 0);
+  };
+  void* const worker = map();
+  void* const trainer = map();
+  const Bytes batch(bytes, std::byte{7});
+  for (auto _ : state) {
+    std::memcpy(worker, batch.data(), bytes);
+    benchmark::DoNotOptimize(static_cast<const std::byte*>(trainer)[bytes - 1]);
+  }
+  state.SetBytesProcessed(state.iterations() * state.range(0));
+  munmap(worker, bytes);
+  munmap(trainer, bytes);
+}
+BENCHMARK(SharedMemory)->Arg(9'633'792)->Arg(38'535'168)->Unit(benchmark::kMillisecond);
+
+void Memcpy(benchmark::State& state) {
+  const Bytes from(static_cast<std::size_t>(state.range(0)), std::byte{7});
+  Bytes to(from.size());
+  for (auto _ : state) {
+    std::memcpy(to.data(), from.data(), from.size());
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(Memcpy)->Arg(9'633'792)->Arg(38'535'168)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace headrace::net
+
+int main(int argc, char** argv) {
+  const char* mode = std::getenv("HEADRACE_BENCH_MALLOC");
+  if (mode != nullptr && std::string_view(mode) == "tuned") {
+    headrace::net::TuneAllocatorForLargeMessages();
+  }
+  if (mode != nullptr && std::string_view(mode) == "primed") {
+    void* p = malloc((32 << 20) - 65536);
+    benchmark::DoNotOptimize(p);
+    free(p);
+  }
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
