@@ -17,8 +17,8 @@ debian_packages() {
     test) echo iproute2 ;;
     bench) echo libbenchmark-dev libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev ;;
     format) echo clang-format ;;
-    lint) echo clang-tidy ;;
-    fuzz) echo clang libclang-rt-14-dev ;;
+    lint) echo clang-tidy-16 ;; # clang 14 stumbles over the ranges of libstdc++ 12
+    fuzz) echo clang-16 libclang-rt-16-dev ;;
   esac
 }
 

@@ -81,7 +81,7 @@ def main():
     else:
         stems = {str(Path(name).with_suffix("")) for name in changed}
         sources = sorted(n for n in ours if n.endswith(".cc") and ROOT / n in commands)
-        tidy = ["clang-tidy", "--quiet", "-p", str(args.build)]
+        tidy = ["clang-tidy-16", "--quiet", "-p", str(args.build)]
         tidy += ["--extra-arg=-Wno-unknown-warning-option"]
         jobs = [(n, [*tidy, n]) for n in sources if str(Path(n).with_suffix("")) in stems]
     failures = run_all(jobs, args.jobs)

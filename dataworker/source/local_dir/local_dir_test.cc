@@ -1,4 +1,5 @@
 // What only files can do: vanish, change, be something else.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
