@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <unordered_map>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "net/unique_fd.h"
+#include "trainer_client/include/headrace/client.h"
+
+namespace headrace::client {
+
+// The blobs of one session's plan, and the sealed memfds through which workers on the same host
+// share one copy of each. Reactor thread after construction.
+class BlobStore {
+ public:
+  explicit BlobStore(std::map<BlobHash, Blob> blobs) : blobs_(std::move(blobs)) {}
+
+  // Null when there is no such blob.
+  [[nodiscard]] const Blob* Find(BlobHash hash) const {
+    const auto at = blobs_.find(hash);
+    return at == blobs_.end() ? nullptr : &at->second;
+  }
+  // A memfd with the blob's content, made at the first call; stays the store's.
+  // kResourceExhausted: no memory for it. REQUIRES: Find(hash) is not empty.
+  Result<int> Descriptor(BlobHash hash);
+
+ private:
+  std::map<BlobHash, Blob> blobs_;
+  std::unordered_map<BlobHash, net::UniqueFd> descriptors_;
+};
+
+}  // namespace headrace::client

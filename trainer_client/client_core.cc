@@ -1,0 +1,199 @@
+#include "trainer_client/client_core.h"
+
+#include <utility>
+#include <variant>
+
+#include "base/log.h"
+#include "base/version.h"
+
+namespace headrace::client {
+namespace {
+
+constexpr Duration kBeat = std::chrono::seconds(1);
+// While the coordinator has not answered yet.
+constexpr Duration kAskAgain = std::chrono::milliseconds(250);
+
+}  // namespace
+
+Status ClientCore::Connect() {
+  net::SocketEvents events;
+  events.on_message = [this](net::Incoming&& incoming) { OnMessage(incoming.body); };
+  events.on_invalid = [this](const std::string&, const Status& error) {
+    last_error_ = error;
+    LogWarning("bad message of the coordinator error=\"" + error.ToString() + "\"");
+  };
+  HR_TRY(socket_, reactor_->ConnectDealer(setup_.endpoint, std::move(events)));
+  return Status::Ok();
+}
+
+void ClientCore::Start(OnOpen done) {
+  on_open_ = std::move(done);
+  if (const Status status = Connect(); !status.ok()) {
+    std::exchange(on_open_, nullptr)(status);
+    return;
+  }
+  SendOpenJob();
+  timer_ = reactor_->AddTimer(kAskAgain, [this] { Beat(); });
+}
+
+void ClientCore::Reconnect(const std::string& endpoint) {
+  if (closed_) return;
+  setup_.endpoint = endpoint;
+  job_ = JobId();
+  if (const Status status = Connect(); !status.ok()) {
+    last_error_ = status;
+    return;
+  }
+  SendOpenJob();
+}
+
+void ClientCore::Shutdown() {
+  if (closed_) return;
+  closed_ = true;
+  for (const auto& [id, session] : sessions_) session->Shutdown();
+  if (socket_ && job_.valid()) Send(wire::CloseJob{job_});
+  sessions_.clear();
+  opening_.clear();
+  if (timer_ != 0) reactor_->CancelTimer(timer_);
+  socket_.reset();
+}
+
+void ClientCore::Send(const wire::Body& body) {
+  // Whatever is lost is asked for again by the next beat.
+  if (const Status sent = socket_->Send({}, body); !sent.ok()) last_error_ = sent;
+}
+
+void ClientCore::SendOpenJob() {
+  wire::OpenJob open;
+  open.request = job_request_ = ++next_request_;
+  open.token = setup_.token;
+  open.name = setup_.job_name;
+  open.host = setup_.host;
+  open.version = kVersion;
+  open.wanted_workers = setup_.workers;
+  open.cache_bytes = setup_.cache_bytes;
+  Send(open);
+}
+
+void ClientCore::SendOpenSession(SessionId session, const Opening& opening) {
+  wire::OpenSession open;
+  open.request = opening.request;
+  open.job = job_;
+  open.session = session;
+  open.plan = opening.plan;
+  Send(open);
+}
+
+void ClientCore::OpenSession(SessionId session, Plan plan, OnSplit done) {
+  const Opening& opening =
+      opening_.emplace(session, Opening{++next_request_, std::move(plan), std::move(done)})
+          .first->second;
+  if (job_.valid()) SendOpenSession(session, opening);
+}
+
+void ClientCore::AddSession(std::shared_ptr<SessionCore> session) {
+  session->SetJob(job_);
+  session->Start();
+  session->SetLeases(leased_);
+  sessions_.emplace(session->id(), std::move(session));
+  SendHeartbeat();
+}
+
+void ClientCore::CloseSession(SessionId session) {
+  opening_.erase(session);
+  const auto at = sessions_.find(session);
+  if (at == sessions_.end()) return;
+  at->second->Shutdown();
+  sessions_.erase(at);
+  if (job_.valid()) Send(wire::CloseSession{job_, session});
+}
+
+void ClientCore::Beat() {
+  if (!job_.valid()) {
+    SendOpenJob();
+    return;
+  }
+  for (const auto& [session, opening] : opening_) SendOpenSession(session, opening);
+  SendHeartbeat();
+}
+
+void ClientCore::SendHeartbeat() {
+  if (!job_.valid()) return;
+  wire::ConsumerHeartbeat beat;
+  beat.request = ++next_request_;
+  beat.job = job_;
+  beat.consumer = consumer_;
+  for (const auto& [id, session] : sessions_) {
+    beat.sessions.push_back(session->Load());
+    session->AddSuspects(beat.suspected);
+  }
+  Send(beat);
+}
+
+void ClientCore::OnMessage(const wire::Body& body) {
+  if (closed_) return;
+  if (const auto* opened = std::get_if<wire::JobOpened>(&body)) {
+    OnJobOpened(*opened);
+  } else if (const auto* session = std::get_if<wire::SessionOpened>(&body)) {
+    OnSessionOpened(*session);
+  } else if (const auto* leases = std::get_if<wire::Leases>(&body)) {
+    OnLeases(*leases);
+  }
+}
+
+void ClientCore::OnJobOpened(const wire::JobOpened& opened) {
+  if (opened.request != job_request_ || job_.valid()) return;
+  if (!opened.status.ok()) {
+    last_error_ = opened.status;
+    if (on_open_) std::exchange(on_open_, nullptr)(opened.status);
+    return;
+  }
+  job_ = opened.job;
+  consumer_ = opened.consumer;
+  generation_ = 0;
+  reactor_->CancelTimer(timer_);
+  const Duration beat =
+      opened.heartbeat_ms > 0 ? std::chrono::milliseconds(opened.heartbeat_ms) : kBeat;
+  timer_ = reactor_->AddTimer(beat, [this] { Beat(); });
+  if (on_open_) std::exchange(on_open_, nullptr)(Status::Ok());
+  // After a restart the coordinator learns from us what is true.
+  for (const auto& [id, session] : sessions_) {
+    session->SetJob(job_);
+    if (!opening_.contains(id)) {
+      opening_.emplace(id, Opening{++next_request_, session->plan(), [](Result<wire::Split>) {}});
+    }
+  }
+  for (const auto& [session, opening] : opening_) SendOpenSession(session, opening);
+  SendHeartbeat();
+}
+
+void ClientCore::OnSessionOpened(const wire::SessionOpened& opened) {
+  for (auto it = opening_.begin(); it != opening_.end(); ++it) {
+    if (it->second.request != opened.request) continue;
+    const OnSplit done = std::move(it->second.done);
+    opening_.erase(it);
+    if (opened.status.ok()) {
+      done(opened.split);
+    } else {
+      done(opened.status);
+    }
+    return;
+  }
+}
+
+void ClientCore::OnLeases(const wire::Leases& leases) {
+  if (leases.status.code() == Code::kNotFound) {
+    // One that says so late must not undo a job that was opened since.
+    if (leases.job == job_ || !leases.job.valid()) {
+      job_ = JobId();
+      SendOpenJob();
+    }
+    return;
+  }
+  if (!leases.status.ok() || leases.job != job_ || leases.generation < generation_) return;
+  generation_ = leases.generation;
+  leased_ = leases.workers;
+  for (const auto& [id, session] : sessions_) session->SetLeases(leased_);
+}
+
+}  // namespace headrace::client

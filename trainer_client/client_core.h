@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "net/reactor.h"
+#include "schemas/wire/message.h"
+#include "trainer_client/session_core.h"
+
+namespace headrace::client {
+
+// The reactor side of a client: its job at the coordinator, heartbeats, leases for its sessions.
+//
+//   opening -JobOpened-> open -Leases kNotFound (the coordinator restarted)-> opening
+//
+// Without a coordinator the sessions go on with the workers that they have.
+// Reactor thread, except the constructor.
+class ClientCore {
+ public:
+  struct Setup {
+    std::string endpoint;
+    std::string job_name;
+    std::int32_t workers = 0;
+    std::uint64_t cache_bytes = 0;
+    wire::HostIdentity host;
+    std::string token;
+  };
+  using OnOpen = std::function<void(Status)>;
+  using OnSplit = std::function<void(Result<wire::Split>)>;
+
+  ClientCore(std::shared_ptr<net::Reactor> reactor, Setup setup)
+      : reactor_(std::move(reactor)), setup_(std::move(setup)) {}
+
+  // Opens the job; `done` is called once, at the first answer.
+  void Start(OnOpen done);
+  // Asks the coordinator how to split the plan; `done` is called once.
+  void OpenSession(SessionId session, Plan plan, OnSplit done);
+  // From now on the session gets the job's leases.
+  void AddSession(std::shared_ptr<SessionCore> session);
+  void CloseSession(SessionId session);
+  // Another coordinator, for the same job.
+  void Reconnect(const std::string& endpoint);
+  void Shutdown();
+
+  [[nodiscard]] JobId job() const { return job_; }
+  // Why the coordinator did not answer, as far as known.
+  [[nodiscard]] const Status& last_error() const { return last_error_; }
+
+ private:
+  struct Opening {
+    std::uint64_t request;
+    Plan plan;
+    OnSplit done;
+  };
+
+  Status Connect();
+  void Send(const wire::Body& body);
+  void SendOpenJob();
+  void SendOpenSession(SessionId session, const Opening& opening);
+  void SendHeartbeat();
+  void OnMessage(const wire::Body& body);
+  void OnJobOpened(const wire::JobOpened& opened);
+  void OnSessionOpened(const wire::SessionOpened& opened);
+  void OnLeases(const wire::Leases& leases);
+  void Beat();
+
+  std::shared_ptr<net::Reactor> reactor_;
+  Setup setup_;
+  std::unique_ptr<net::Socket> socket_;
+  OnOpen on_open_;
+  JobId job_;
+  ConsumerId consumer_;
+  std::uint64_t next_request_ = 0;
+  std::uint64_t job_request_ = 0;
+  std::map<SessionId, Opening> opening_;
+  std::map<SessionId, std::shared_ptr<SessionCore>> sessions_;
+  std::uint64_t generation_ = 0;
+  std::vector<wire::WorkerInfo> leased_;
+  Status last_error_;
+  net::TimerId timer_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace headrace::client

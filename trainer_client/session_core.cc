@@ -1,0 +1,292 @@
+#include "trainer_client/session_core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+
+namespace headrace::client {
+namespace {
+
+constexpr std::size_t kDescribeKeys = 256;
+
+Dispatcher::Options DispatcherOptions(const Plan& plan) {
+  Dispatcher::Options options;
+  // Stage hosts start slowly and run user code: a second try costs more than it saves.
+  options.hedge = !plan.has_python_stage;
+  options.lanes_in_order = plan.has_python_stage && plan.rng == RngMode::kTorch;
+  return options;
+}
+
+}  // namespace
+
+SessionCore::SessionCore(std::shared_ptr<net::Reactor> reactor, Setup setup,
+                         std::shared_ptr<SessionShared> shared)
+    : reactor_(std::move(reactor)),
+      context_(std::move(setup.context)),
+      options_(setup.options),
+      output_(setup.output),
+      worker_timeout_(setup.worker_timeout),
+      no_worker_remedy_(std::move(setup.no_worker_remedy)),
+      shared_(std::move(shared)),
+      planner_(std::move(setup.planner)),
+      dispatcher_(DispatcherOptions(context_.plan)) {}
+
+SessionCore::~SessionCore() = default;
+
+void SessionCore::Start() {
+  no_worker_since_ = reactor_->clock().Now();
+  tick_ = reactor_->AddTimer(WorkerLink::kTick, [this] { Tick(); });
+  // A batch that the program drops may be the slot that another one waits for.
+  context_.arena->OnFree([weak = weak_from_this(), reactor = reactor_] {
+    if (const auto self = weak.lock(); self && self->starved_) {
+      reactor->Post([weak] {
+        if (const auto core = weak.lock()) core->Pump();
+      });
+    }
+  });
+}
+
+void SessionCore::Shutdown() {
+  if (closed_) return;
+  closed_ = true;
+  context_.arena->OnFree([] {});
+  reactor_->CancelTimer(tick_);
+  if (deadline_timer_ != 0) reactor_->CancelTimer(deadline_timer_);
+  links_.clear();
+  leased_.clear();
+  shared_->Restart(0, [this](ReadyBatch&& ready) { DropReady(std::move(ready)); });
+  shared_->Close(Unavailable("the session is closed"));
+}
+
+Status SessionCore::Begin(const IterationOptions& iteration) {
+  if (closed_) return Unavailable("the session is closed");
+  HR_RETURN_IF_ERROR(planner_.Begin(iteration));
+  shared_->Restart(iteration.first_batch,
+                   [this](ReadyBatch&& ready) { DropReady(std::move(ready)); });
+  ++iteration_;
+  base_seed_ = iteration.base_seed;
+  shared_->ChangeStats([](SessionStats& stats) { ++stats.iterations; });
+  if (PythonLanes() && iteration.continue_lanes) {
+    // The lanes' states are behind what was submitted: it is made, and dropped.
+    Pump();
+    return Status::Ok();
+  }
+  lane_states_.clear();
+  dispatcher_.RemoveBefore(Ticket(0));
+  planned_.clear();
+  for (const auto& [id, link] : links_) {
+    if (link->state() != WorkerLink::State::kGone && dispatcher_.Outstanding(id)) {
+      (void)link->Send(wire::CancelIterations{context_.session, IterationId(iteration_)});
+    }
+  }
+  Pump();
+  return Status::Ok();
+}
+
+void SessionCore::Skip(std::span<const std::int64_t> keys) { planner_.Skip(keys); }
+
+void SessionCore::Submit(std::vector<std::int64_t> keys) {
+  if (closed_) return;
+  CloseDelivered();
+  planner_.Submit(std::move(keys));
+  Pump();
+}
+
+Status SessionCore::ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after,
+                                  bool failed) {
+  HR_RETURN_IF_ERROR(planner_.Resolve(batch, position, state_after, failed));
+  Pump();
+  return Status::Ok();
+}
+
+Status SessionCore::ReplanLane(std::int64_t batch, ByteSpan state_after) {
+  CloseDelivered();
+  HR_TRY(const std::vector<std::int64_t> again, planner_.Replan(batch, state_after));
+  const std::int64_t lane = batch % context_.plan.lanes;
+  shared_->WithdrawNeeded(
+      [&](std::int64_t other) { return other > batch && other % context_.plan.lanes == lane; });
+  for (const std::int64_t number : again) {
+    dispatcher_.Remove(Ticket(number));  // late answers are dropped, their slots freed
+    planned_.erase(Ticket(number));
+    if (auto ready = shared_->Withdraw(number)) DropReady(std::move(*ready));
+  }
+  Pump();
+  return Status::Ok();
+}
+
+Result<std::vector<std::uint64_t>> SessionCore::LaneDraws() {
+  CloseDelivered();
+  return planner_.LaneDraws();
+}
+
+void SessionCore::CloseDelivered() {
+  for (const std::int64_t batch : shared_->TakeDelivered()) planner_.Delivered(batch);
+}
+
+void SessionCore::DropReady(ReadyBatch&& ready) {
+  if (ready.slot.valid()) context_.arena->Return(ready.slot);
+}
+
+void SessionCore::Later(void (SessionCore::*task)()) {
+  reactor_->Post([weak = weak_from_this(), task] {
+    if (const auto self = weak.lock(); self && !self->closed_) ((*self).*task)();
+  });
+}
+
+void SessionCore::Pump() {
+  // Sending may end a link, which comes back here.
+  if (closed_) return;
+  if (pumping_) {
+    pump_again_ = true;
+    return;
+  }
+  pumping_ = true;
+  do {
+    pump_again_ = false;
+    PumpOnce();
+  } while (pump_again_);
+  pumping_ = false;
+  ArmTimer();
+}
+
+void SessionCore::PumpOnce() {
+  TakePlanned();
+  DescribeUnknown();
+  while (auto needed = planner_.TakeNeeded()) shared_->Need(std::move(*needed));
+  bool starved = false;
+  for (const Dispatcher::Send& send : dispatcher_.Poll(reactor_->clock().Now())) {
+    if (!starved) starved = !Dispatch(send);
+    if (starved) dispatcher_.Unsent(send.attempt);
+  }
+  if (starved_ && !starved) shared_->SetTrouble(Status::Ok());
+  starved_ = starved;
+}
+
+void SessionCore::TakePlanned() {
+  while (auto planned = planner_.Next()) {
+    const std::int64_t ticket = Ticket(planned->batch);
+    const std::uint64_t bytes = EstimateBytes(*planned);
+    const PlannedBatch& kept = planned_[ticket] = std::move(*planned);
+    dispatcher_.Add(ticket, bytes, kept.keys, kept.lane);
+  }
+}
+
+std::uint64_t SessionCore::EstimateBytes(const PlannedBatch& planned) const {
+  const std::size_t samples = planned.keys.size();
+  const auto learnt =
+      static_cast<std::uint64_t>(bytes_per_sample_ * static_cast<double>(samples)) + 4096;
+  if (context_.plan.has_python_stage) {
+    return bytes_per_sample_ > 0 ? learnt : options_.slot_bytes_hint;
+  }
+  const ops::ImageSpec& output = planned.output.height > 0 ? planned.output : output_;
+  const std::uint64_t known = BatchBytes(context_.plan, samples, output);
+  if (bytes_per_sample_ > 0) return std::max(known, learnt);
+  return output.height > 0 || context_.plan.chain.empty()
+             ? known
+             : std::max(known, options_.slot_bytes_hint);
+}
+
+void SessionCore::DescribeUnknown() {
+  for (const std::int64_t key : planner_.TakeUnknown()) undescribed_.push_back(key);
+  if (undescribed_.empty() || dispatcher_.ready_workers() == 0) return;
+  std::vector<WorkerLink*> ready;
+  for (const auto& [id, link] : links_) {
+    if (link->state() == WorkerLink::State::kReady) ready.push_back(link.get());
+  }
+  if (ready.empty()) return;
+  std::size_t next = next_request_ % ready.size();
+  for (std::size_t from = 0; from < undescribed_.size(); from += kDescribeKeys) {
+    wire::Describe describe;
+    describe.request = ++next_request_;
+    describe.session = context_.session;
+    const auto end = std::min(undescribed_.size(), from + kDescribeKeys);
+    describe.keys.assign(undescribed_.begin() + static_cast<std::ptrdiff_t>(from),
+                         undescribed_.begin() + static_cast<std::ptrdiff_t>(end));
+    WorkerLink& link = *ready[next++ % ready.size()];
+    const Status sent = link.Send(describe);
+    if (!sent.ok()) LogDebug("describe not sent error=\"" + sent.ToString() + "\"");
+    // Unsent ones time out like lost ones.
+    describing_.emplace(describe.request, Describing{link.worker().worker, std::move(describe.keys),
+                                                     reactor_->clock().Now()});
+  }
+  undescribed_.clear();
+}
+
+bool SessionCore::Dispatch(const Dispatcher::Send& send) {
+  const Result<Slot> slot = context_.arena->Acquire(send.slot_bytes);
+  if (!slot.ok()) {
+    // Others in flight, or a batch that the trainer may take, free slots in time. Without any, only
+    // the trainer can help.
+    if (lent_.empty() && !shared_->HasNext()) shared_->SetTrouble(slot.status());
+    return false;
+  }
+  const auto link = links_.find(send.worker);
+  const auto planned = planned_.find(send.ticket);
+  Status sent = Internal("no link or no plan for a send");
+  if (link != links_.end() && planned != planned_.end()) {
+    sent = link->second->Send(MakeRequest(planned->second, send, *slot));
+  }
+  if (!sent.ok()) {
+    LogDebug("batch not sent error=\"" + sent.ToString() + "\"");
+    context_.arena->Return(slot->id);
+    return false;
+  }
+  lent_.emplace(send.attempt, Lent{*slot, send.worker, send.ticket, link->second->uses_arena()});
+  return true;
+}
+
+wire::BatchRequest SessionCore::MakeRequest(const PlannedBatch& planned,
+                                            const Dispatcher::Send& send, const Slot& slot) const {
+  wire::BatchRequest request;
+  request.session = context_.session;
+  request.iteration = IterationId(send.ticket >> kBatchBits);
+  request.batch = BatchId(planned.batch);
+  request.attempt = send.attempt;
+  request.keys = planned.keys;
+  request.params = planned.params;
+  request.seeds = planned.seeds;
+  request.skip = planned.skip;
+  request.slot = slot.id;
+  request.slot_offset = slot.offset;
+  request.slot_bytes = slot.bytes;
+  if (context_.plan.has_python_stage) {
+    request.lane = LaneId(planned.lane);
+    request.base_seed = base_seed_;
+    if (const auto state = lane_states_.find(planned.lane); state != lane_states_.end()) {
+      request.lane_state = state->second;
+    }
+  }
+  return request;
+}
+
+void SessionCore::ArmTimer() {
+  const auto deadline = dispatcher_.NextDeadline();
+  // The tick is exact enough for what is far away.
+  const SteadyTime now = reactor_->clock().Now();
+  if (!deadline || *deadline > now + WorkerLink::kTick) return;
+  if (deadline_timer_ != 0) {
+    if (deadline_ <= *deadline) return;
+    reactor_->CancelTimer(deadline_timer_);
+  }
+  deadline_ = *deadline;
+  deadline_timer_ =
+      reactor_->AddOnce(std::max<Duration>(*deadline - now, std::chrono::milliseconds(1)), [this] {
+        deadline_timer_ = 0;
+        Pump();
+      });
+}
+
+wire::SessionLoad SessionCore::Load() const {
+  const SessionStats stats = shared_->Stats();
+  wire::SessionLoad load;
+  load.session = context_.session;
+  load.batches = stats.batches;
+  load.samples = stats.samples;
+  load.stall_ns = stats.stall_ns;
+  load.step_ns = stats.step_ns;
+  load.outstanding_bytes = dispatcher_.outstanding_bytes();
+  return load;
+}
+
+}  // namespace headrace::client

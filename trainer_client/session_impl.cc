@@ -1,0 +1,155 @@
+#include "trainer_client/session_impl.h"
+
+#include <unistd.h>
+
+#include <string>
+
+namespace headrace::client {
+
+Status Runtime::Check() const {
+  if (pid != ::getpid()) {
+    return Unavailable(
+        "this process was forked from the one that opened the client; open a new one");
+  }
+  if (stopped) return Unavailable("the client is closed");
+  return Status::Ok();
+}
+
+}  // namespace headrace::client
+
+namespace headrace {
+
+using client::Call;
+
+template <typename Task>
+Status SessionImpl::CallStatus(Task task) const {
+  HR_RETURN_IF_ERROR(runtime_->Check());
+  auto status = Call<Status>(*runtime_, std::nullopt,
+                             [task = std::move(task)](const auto& reply) { reply(task()); });
+  return status ? *std::move(status) : Unavailable("the client is closed");
+}
+
+SessionImpl::~SessionImpl() {
+  if (!runtime_->Check().ok()) return;
+  runtime_->reactor->Post([client = client_, id = id_] { client->CloseSession(id); });
+}
+
+Status SessionImpl::Begin(const IterationOptions& options) {
+  if (options.first_batch < 0) return InvalidArgument("first_batch is negative");
+  HR_RETURN_IF_ERROR(CallStatus([core = core_, options] { return core->Begin(options); }));
+  next_batch_ = options.first_batch;
+  outstanding_ = 0;
+  begun_ = true;
+  return Status::Ok();
+}
+
+Status SessionImpl::Skip(std::span<const std::int64_t> keys) {
+  HR_RETURN_IF_ERROR(runtime_->Check());
+  runtime_->reactor->Post(
+      [core = core_, copy = std::vector(keys.begin(), keys.end())] { core->Skip(copy); });
+  return Status::Ok();
+}
+
+Result<std::int64_t> SessionImpl::Submit(std::span<const std::int64_t> keys) {
+  HR_RETURN_IF_ERROR(runtime_->Check());
+  if (!begun_) return InvalidArgument("no iteration was begun");
+  if (keys.empty()) return InvalidArgument("a batch of no keys");
+  if (outstanding_ >= options_.max_outstanding) {
+    return InvalidArgument(
+        std::to_string(outstanding_) +
+        " batches are outstanding already: as many as the session was opened for");
+  }
+  ++outstanding_;
+  runtime_->reactor->Post([core = core_, copy = std::vector(keys.begin(), keys.end())]() mutable {
+    core->Submit(std::move(copy));
+  });
+  return next_batch_++;
+}
+
+Result<Event> SessionImpl::Next(std::chrono::milliseconds timeout) {
+  HR_RETURN_IF_ERROR(runtime_->Check());
+  HR_TRY(client::SessionShared::Taken taken, shared_->Next(timeout, runtime_->reactor->clock()));
+  Event event;
+  event.sample = std::move(taken.sample);
+  if (taken.batch) {
+    --outstanding_;
+    event.batch = std::move(taken.batch->batch);
+    if (taken.batch->slot.valid()) {
+      event.batch->hold = arena_->Hold(taken.batch->slot);
+      event.batch->copy_advised = arena_->counts().held > kSpareSlots;
+    }
+  }
+  return event;
+}
+
+Status SessionImpl::ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after,
+                                  bool failed) {
+  return CallStatus([core = core_, batch, position, state = CopyBytes(state_after), failed] {
+    return core->ResolveSample(batch, position, state, failed);
+  });
+}
+
+Status SessionImpl::ReplanLane(std::int64_t batch, ByteSpan state_after) {
+  return CallStatus([core = core_, batch, state = CopyBytes(state_after)] {
+    return core->ReplanLane(batch, state);
+  });
+}
+
+Result<std::vector<std::uint64_t>> SessionImpl::LaneDraws() const {
+  HR_RETURN_IF_ERROR(runtime_->Check());
+  using Draws = Result<std::vector<std::uint64_t>>;
+  auto draws = Call<Draws>(*runtime_, std::nullopt,
+                           [core = core_](const auto& reply) { reply(core->LaneDraws()); });
+  return draws ? *std::move(draws) : Draws(Unavailable("the client is closed"));
+}
+
+SessionStats SessionImpl::Stats() const {
+  // In a forked child the mutex may be locked for ever.
+  if (forked()) return {};
+  SessionStats stats = shared_->Stats();
+  const client::Arena::Counts counts = arena_->counts();
+  stats.arena_bytes = counts.bytes;
+  stats.arena_slots = static_cast<std::uint64_t>(counts.free + counts.lent + counts.ready +
+                                                 counts.held + counts.quarantined);
+  return stats;
+}
+
+void SessionImpl::Interrupt() {
+  if (!forked()) shared_->Interrupt();
+}
+
+bool SessionImpl::forked() const { return runtime_->pid != ::getpid(); }
+
+Session::Session(std::unique_ptr<SessionImpl> impl) : impl_(std::move(impl)) {}
+// In a forked child nothing is destroyed: threads and locks of the parent are not there.
+Session::~Session() {
+  if (impl_ && impl_->forked()) (void)impl_.release();
+}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&& other) noexcept {
+  if (this != &other) {
+    if (impl_ && impl_->forked()) (void)impl_.release();
+    impl_ = std::move(other.impl_);
+  }
+  return *this;
+}
+Status Session::Begin(const IterationOptions& options) { return impl_->Begin(options); }
+Status Session::Skip(std::span<const std::int64_t> keys) { return impl_->Skip(keys); }
+Result<std::int64_t> Session::Submit(std::span<const std::int64_t> keys) {
+  return impl_->Submit(keys);
+}
+Result<Event> Session::Next(std::chrono::milliseconds timeout) { return impl_->Next(timeout); }
+Status Session::ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after,
+                              bool failed) {
+  return impl_->ResolveSample(batch, position, state_after, failed);
+}
+Status Session::ReplanLane(std::int64_t batch, ByteSpan state_after) {
+  return impl_->ReplanLane(batch, state_after);
+}
+Result<std::vector<std::uint64_t>> Session::LaneDraws() const { return impl_->LaneDraws(); }
+std::int64_t Session::outstanding() const { return impl_->outstanding(); }
+SessionStats Session::Stats() const { return impl_->Stats(); }
+const std::vector<std::string>& Session::SplitReasons() const { return impl_->split_reasons(); }
+void Session::Interrupt() { impl_->Interrupt(); }
+
+}  // namespace headrace

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "trainer_client/arena.h"
+#include "trainer_client/include/headrace/client.h"
+#include "trainer_client/reorder_buffer.h"
+#include "trainer_client/stall_meter.h"
+
+namespace headrace::client {
+
+// A batch that is made and waits for its turn.
+struct ReadyBatch {
+  Batch batch;
+  std::int64_t samples = 0;
+  SlotId slot;  // invalid: it takes no memory
+};
+
+// Where a session's reactor side and the trainer's thread meet. Thread-safe.
+class SessionShared {
+ public:
+  explicit SessionShared(bool in_order) : buffer_(in_order) {}
+
+  // --- Reactor.
+  // Batches that are dropped go to `dropped`.
+  template <typename Dropped>
+  void Restart(std::int64_t first_batch, Dropped dropped) {
+    const std::scoped_lock lock(mutex_);
+    buffer_.Restart(first_batch, dropped);
+    needed_.clear();
+    delivered_.clear();
+    meter_.Restart();
+  }
+  void Put(std::int64_t batch, ReadyBatch ready) {
+    bool wake = false;
+    {
+      const std::scoped_lock lock(mutex_);
+      buffer_.Put(batch, std::move(ready));
+      wake = waiting_ && buffer_.HasNext();
+    }
+    if (wake) changed_.notify_one();
+  }
+  std::optional<ReadyBatch> Withdraw(std::int64_t batch) {
+    const std::scoped_lock lock(mutex_);
+    return buffer_.Withdraw(batch);
+  }
+  [[nodiscard]] bool HasNext() const {
+    const std::scoped_lock lock(mutex_);
+    return buffer_.HasNext();
+  }
+  void Need(SampleNeeded needed) {
+    {
+      const std::scoped_lock lock(mutex_);
+      needed_.push_back(std::move(needed));
+    }
+    changed_.notify_one();
+  }
+  // Withdraws what was asked of the trainer for the batches for which `void_now` is true.
+  template <typename Predicate>
+  void WithdrawNeeded(Predicate void_now) {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(needed_, [&](const SampleNeeded& needed) { return void_now(needed.batch); });
+  }
+  // What Next says when it has nothing; ok takes it back.
+  void SetTrouble(Status trouble) {
+    {
+      const std::scoped_lock lock(mutex_);
+      trouble_ = std::move(trouble);
+    }
+    changed_.notify_one();
+  }
+  [[nodiscard]] std::vector<std::int64_t> TakeDelivered() {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(delivered_, {});
+  }
+  template <typename Change>
+  void ChangeStats(Change change) {
+    const std::scoped_lock lock(mutex_);
+    change(stats_);
+  }
+
+  // --- The trainer.
+  struct Taken {
+    std::optional<ReadyBatch> batch;
+    std::optional<SampleNeeded> sample;
+  };
+  Result<Taken> Next(std::chrono::milliseconds timeout, Clock& clock);
+  void Interrupt();
+  // No reactor any more: Next fails from now on.
+  void Close(Status why);
+
+  // --- Any thread. With the times of the meter.
+  [[nodiscard]] SessionStats Stats() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool waiting_ = false;
+  ReorderBuffer<ReadyBatch> buffer_;
+  std::deque<SampleNeeded> needed_;
+  std::vector<std::int64_t> delivered_;  // since TakeDelivered
+  Status trouble_;
+  Status closed_;
+  bool interrupted_ = false;
+  StallMeter meter_;
+  SessionStats stats_;
+};
+
+}  // namespace headrace::client

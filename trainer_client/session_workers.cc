@@ -1,0 +1,372 @@
+// The part of SessionCore that listens to workers.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/log.h"
+#include "trainer_client/session_core.h"
+
+namespace headrace::client {
+namespace {
+
+constexpr Duration kDescribeTimeout = std::chrono::seconds(10);
+// A worker that is leased again after it hung up: perhaps it only closed the session's channel.
+constexpr Duration kRelinkAfter = std::chrono::seconds(2);
+
+Dispatcher::Answer AnswerKind(const wire::BatchDone& done) {
+  switch (done.status.code()) {
+    case Code::kOk:
+      return Dispatcher::Answer::kMade;
+    case Code::kResourceExhausted:
+      return done.needed_bytes > 0 ? Dispatcher::Answer::kTooSmall : Dispatcher::Answer::kRefused;
+    case Code::kNotFound:
+      return Dispatcher::Answer::kNoSession;
+    case Code::kCancelled:
+      return Dispatcher::Answer::kCancelled;
+    case Code::kUnavailable:
+    case Code::kDeadlineExceeded:
+    case Code::kDataLoss:
+    case Code::kInternal:
+    case Code::kUnknown:
+      return Dispatcher::Answer::kRefused;
+    case Code::kInvalidArgument:
+    case Code::kInfeasible:
+    case Code::kUnsupported:
+      return Dispatcher::Answer::kFailed;
+  }
+  return Dispatcher::Answer::kRefused;
+}
+
+}  // namespace
+
+void SessionCore::SetLeases(const std::vector<wire::WorkerInfo>& workers) {
+  if (closed_) return;
+  std::map<WorkerId, wire::WorkerInfo> now;
+  for (const wire::WorkerInfo& worker : workers) now.emplace(worker.worker, worker);
+  leased_ = std::move(now);
+  std::erase_if(ended_, [&](const auto& entry) { return !leased_.contains(entry.first); });
+  for (const auto& [id, worker] : leased_) {
+    const auto link = links_.find(id);
+    if (link == links_.end()) {
+      if (!ended_.contains(id)) AddLink(worker);
+    } else if (link->second->state() == WorkerLink::State::kReady) {
+      dispatcher_.SetWorker(id, Dispatcher::WorkerState::kReady);  // was draining
+    }
+  }
+  for (const auto& [id, link] : links_) {
+    if (!leased_.contains(id) && link->state() == WorkerLink::State::kReady) {
+      dispatcher_.SetWorker(id, Dispatcher::WorkerState::kDraining);
+    }
+  }
+  RemoveEnded();
+  Pump();
+}
+
+void SessionCore::AddLink(const wire::WorkerInfo& worker) {
+  WorkerLink::Events events;
+  events.on_state = [this](WorkerId id, WorkerLink::State state) { OnLinkState(id, state); };
+  events.on_message = [this](WorkerId id, net::Incoming&& incoming) {
+    OnMessage(id, std::move(incoming));
+  };
+  auto link = WorkerLink::Open(*reactor_, context_, worker, std::move(events));
+  if (!link.ok()) {
+    last_refusal_ = link.status();
+    LogWarning("worker not reached error=\"" + link.status().ToString() + "\"");
+    ended_[worker.worker] = reactor_->clock().Now();
+    return;
+  }
+  links_.emplace(worker.worker, std::move(link).value());
+}
+
+void SessionCore::OnLinkState(WorkerId worker, WorkerLink::State state) {
+  switch (state) {
+    case WorkerLink::State::kReady:
+      dispatcher_.SetWorker(worker, leased_.contains(worker) ? Dispatcher::WorkerState::kReady
+                                                             : Dispatcher::WorkerState::kDraining);
+      shared_->SetTrouble(Status::Ok());
+      break;
+    case WorkerLink::State::kAttaching:
+    case WorkerLink::State::kSuspected:
+      dispatcher_.SetWorker(worker, Dispatcher::WorkerState::kSuspected);
+      for (auto& [attempt, lent] : lent_) {
+        if (lent.worker == worker && lent.arena) context_.arena->Quarantine(lent.slot.id);
+      }
+      LoseDescribes(worker);
+      break;
+    case WorkerLink::State::kGone:
+      EndWorker(worker);
+      ended_[worker] = reactor_->clock().Now();
+      LogInfo("worker gone worker=" + std::to_string(worker.value));
+      // Not here: the link is on the stack.
+      Later(&SessionCore::RemoveEnded);
+      break;
+  }
+  // Not here: a new link is not in the table yet.
+  Later(&SessionCore::Pump);
+}
+
+void SessionCore::RemoveEnded() {
+  for (auto it = links_.begin(); it != links_.end();) {
+    const WorkerLink& link = *it->second;
+    if (!link.refusal().ok() && link.refusal() != last_refusal_) {
+      last_refusal_ = link.refusal();
+      LogWarning("worker refused worker=" + std::to_string(it->first.value) + " error=\"" +
+                 last_refusal_.ToString() + "\"");
+    }
+    const WorkerId id = it->first;
+    // A drained worker that shares the arena still owes answers to what was cancelled: it may
+    // write.
+    const bool drained = !leased_.contains(id) && !dispatcher_.Outstanding(id) &&
+                         std::ranges::none_of(lent_, [&](const auto& lent) {
+                           return lent.second.worker == id && lent.second.arena;
+                         });
+    if (link.state() != WorkerLink::State::kGone && !drained) {
+      ++it;
+      continue;
+    }
+    EndWorker(id);
+    it = links_.erase(it);
+  }
+}
+
+// Nothing comes from this worker any more, and it writes nowhere.
+void SessionCore::EndWorker(WorkerId worker) {
+  dispatcher_.SetWorker(worker, Dispatcher::WorkerState::kGone);
+  for (auto it = lent_.begin(); it != lent_.end();) {
+    if (it->second.worker != worker) {
+      ++it;
+      continue;
+    }
+    context_.arena->Return(it->second.slot.id);
+    it = lent_.erase(it);
+  }
+  LoseDescribes(worker);
+}
+
+void SessionCore::LoseDescribes(WorkerId worker) {
+  for (auto it = describing_.begin(); it != describing_.end();) {
+    if (it->second.worker != worker) {
+      ++it;
+      continue;
+    }
+    planner_.DescribeLost(it->second.keys);
+    it = describing_.erase(it);
+  }
+}
+
+void SessionCore::OnMessage(WorkerId worker, net::Incoming&& incoming) {
+  if (closed_) return;
+  if (const auto* described = std::get_if<wire::Described>(&incoming.body)) {
+    OnDescribed(worker, *described);
+  } else if (auto* done = std::get_if<wire::BatchDone>(&incoming.body)) {
+    OnBatchDone(worker, std::move(*done), incoming.payload);
+  }
+}
+
+void SessionCore::OnDescribed(WorkerId worker, const wire::Described& described) {
+  const auto at = describing_.find(described.request);
+  if (described.session != context_.session || at == describing_.end() ||
+      at->second.worker != worker) {
+    return;
+  }
+  const Describing describing = std::move(at->second);
+  describing_.erase(at);
+  const Code code = described.status.code();
+  if (code == Code::kNotFound || code == Code::kUnavailable || code == Code::kCancelled) {
+    planner_.DescribeLost(describing.keys);
+    if (code == Code::kNotFound) links_.at(worker)->Reattach();
+  } else {
+    // Whatever else is wrong with them: the trainer's own code will say it.
+    const bool valid = described.status.ok() && described.heights.size() == describing.keys.size();
+    for (std::size_t i = 0; i < describing.keys.size(); ++i) {
+      planner_.Described(describing.keys[i], valid ? described.heights[i] : -1,
+                         valid ? described.widths[i] : -1, valid ? described.channels[i] : -1);
+    }
+  }
+  Pump();
+}
+
+void SessionCore::OnBatchDone(WorkerId worker, wire::BatchDone&& done,
+                              const std::vector<ByteSpan>& payload) {
+  const auto at = lent_.find(done.attempt);
+  if (done.session != context_.session || at == lent_.end() || at->second.worker != worker) {
+    return;  // of a request that was given up
+  }
+  const Lent lent = at->second;
+  lent_.erase(at);
+  const auto planned = planned_.find(lent.ticket);
+  Dispatcher::Answer answer = AnswerKind(done);
+  if (answer == Dispatcher::Answer::kMade && planned != planned_.end()) {
+    Status valid = CheckAnswer(context_.plan, planned->second.keys.size(), lent.slot.bytes, done);
+    if (valid.ok() && !lent.arena) {
+      valid = CopyPayload(payload, done.used_bytes, context_.arena->Memory(lent.slot));
+    }
+    if (!valid.ok()) {
+      LogError("worker=" + std::to_string(worker.value) + " answered wrongly error=\"" +
+               valid.ToString() + "\"");
+      done.status = valid;
+      answer = Dispatcher::Answer::kRefused;
+    }
+  }
+  switch (dispatcher_.OnAnswer(worker, done.attempt, answer, done.needed_bytes,
+                               reactor_->clock().Now())) {
+    case Dispatcher::Verdict::kTake:
+      Deliver(worker, lent, std::move(done));
+      break;
+    case Dispatcher::Verdict::kGiveUp:
+      context_.arena->Return(lent.slot.id);
+      DeliverFailed(lent.ticket, done.status);
+      break;
+    case Dispatcher::Verdict::kRetry:
+      if (answer == Dispatcher::Answer::kTooSmall && planned != planned_.end()) {
+        bytes_per_sample_ = std::max(
+            bytes_per_sample_,
+            static_cast<double>(done.needed_bytes) /
+                static_cast<double>(std::max<std::size_t>(planned->second.keys.size(), 1)));
+      }
+      context_.arena->Return(lent.slot.id);
+      if (answer == Dispatcher::Answer::kNoSession) links_.at(worker)->Reattach();
+      break;
+    case Dispatcher::Verdict::kDrop:
+    case Dispatcher::Verdict::kUnknown:
+      context_.arena->Return(lent.slot.id);
+      break;
+  }
+  if (!leased_.contains(worker)) {
+    Later(&SessionCore::RemoveEnded);
+  }
+  Pump();
+}
+
+void SessionCore::Deliver(WorkerId worker, const Lent& lent, wire::BatchDone&& done) {
+  auto node = planned_.extract(lent.ticket);
+  const PlannedBatch& planned = node.mapped();
+  if (PythonLanes()) lane_states_[planned.lane] = std::move(done.lane_state);
+  if (!Current(lent.ticket)) {
+    context_.arena->Return(lent.slot.id);
+    return;
+  }
+  const wire::BatchCost cost = done.cost;
+  const auto failures = std::move(done.failures);
+  ReadyBatch ready;
+  ready.samples = static_cast<std::int64_t>(planned.keys.size());
+  ready.batch = MakeBatch(std::move(done), context_.arena->Memory(lent.slot));
+  Batch& batch = ready.batch;
+  batch.batch = planned.batch;
+  batch.worker = worker.value;
+  batch.transport = lent.arena ? Transport::kShm : Transport::kTcp;
+  for (const wire::SampleFailure& failure : failures) {
+    MissingSample& missing = batch.missing.emplace_back();
+    missing.position = failure.position;
+    missing.code = failure.code;
+    missing.message = failure.message;
+  }
+  AddMissing(planned.batch, batch.missing);
+  if (batch.bytes > 0) {
+    context_.arena->MarkReady(lent.slot.id);
+    ready.slot = lent.slot.id;
+    if (context_.plan.has_python_stage && ready.samples > 0) {
+      bytes_per_sample_ = std::max(
+          bytes_per_sample_, static_cast<double>(batch.bytes) / static_cast<double>(ready.samples));
+    }
+  } else {
+    context_.arena->Return(lent.slot.id);
+  }
+  shared_->ChangeStats([&](SessionStats& stats) {
+    stats.decoded_hits += cost.decoded_hits;
+    stats.encoded_hits += cost.encoded_hits;
+    stats.misses += cost.misses;
+    stats.wait_source_s += static_cast<double>(cost.source_ns) * 1e-9;
+    stats.wait_compute_s += static_cast<double>(cost.compute_ns) * 1e-9;
+    stats.wait_queue_s += static_cast<double>(cost.queue_ns) * 1e-9;
+    stats.hedged = dispatcher_.hedged();
+    stats.rerequested = dispatcher_.rerequested();
+  });
+  shared_->Put(planned.batch, std::move(ready));
+}
+
+void SessionCore::DeliverFailed(std::int64_t ticket, const Status& why) {
+  auto node = planned_.extract(ticket);
+  if (node.empty() || !Current(ticket)) return;
+  const PlannedBatch& planned = node.mapped();
+  LogWarning("batch=" + std::to_string(planned.batch) + " is left to the trainer error=\"" +
+             why.ToString() + "\"");
+  ReadyBatch ready;
+  ready.samples = static_cast<std::int64_t>(planned.keys.size());
+  ready.batch.batch = planned.batch;
+  for (std::size_t i = 0; i < planned.keys.size(); ++i) {
+    MissingSample& missing = ready.batch.missing.emplace_back();
+    missing.position = static_cast<std::int32_t>(i);
+    missing.code = why.code();
+    missing.message = why.message();
+  }
+  AddMissing(planned.batch, ready.batch.missing);
+  shared_->Put(planned.batch, std::move(ready));
+}
+
+// Adds what no worker was asked for, in order of position, with what the trainer needs to make it.
+void SessionCore::AddMissing(std::int64_t batch, std::vector<MissingSample>& missing) const {
+  for (const Planner::Unmade& unmade : planner_.UnmadePositions(batch)) {
+    if (std::ranges::find(missing, unmade.position, &MissingSample::position) != missing.end()) {
+      continue;
+    }
+    MissingSample& sample = missing.emplace_back();
+    sample.position = unmade.position;
+    sample.code = unmade.code;
+    sample.message = unmade.message;
+  }
+  if (missing.empty()) return;
+  std::ranges::sort(missing, {}, &MissingSample::position);
+  const std::vector<std::int64_t>& keys = planner_.keys(batch);
+  for (MissingSample& sample : missing) {
+    sample.key = keys[static_cast<std::size_t>(sample.position)];
+    planner_.DescribeState(batch, sample);
+  }
+}
+
+void SessionCore::AddSuspects(std::vector<WorkerId>& suspects) const {
+  for (const auto& [id, since] : ended_) suspects.push_back(id);
+  for (const auto& [id, link] : links_) {
+    if (link->mute()) suspects.push_back(id);
+  }
+}
+
+void SessionCore::Tick() {
+  const SteadyTime now = reactor_->clock().Now();
+  for (const auto& [id, link] : links_) link->Tick();
+  for (auto it = describing_.begin(); it != describing_.end();) {
+    if (now - it->second.sent < kDescribeTimeout) {
+      ++it;
+      continue;
+    }
+    planner_.DescribeLost(it->second.keys);
+    it = describing_.erase(it);
+  }
+  std::vector<WorkerId> again;
+  for (const auto& [id, since] : ended_) {
+    if (now - since >= kRelinkAfter && leased_.contains(id)) again.push_back(id);
+  }
+  for (const WorkerId id : again) {
+    if (links_.contains(id)) continue;
+    ended_.erase(id);
+    AddLink(leased_.at(id));
+  }
+  CheckWorkers();
+  Pump();
+}
+
+void SessionCore::CheckWorkers() {
+  const SteadyTime now = reactor_->clock().Now();
+  if (dispatcher_.ready_workers() > 0) {
+    no_worker_since_ = now;
+    return;
+  }
+  if (now - no_worker_since_ < worker_timeout_) return;
+  std::string message = leased_.empty() ? "no data worker serves this job"
+                                        : "no data worker of this job can be reached";
+  if (!last_refusal_.ok()) message += " (" + last_refusal_.ToString() + ")";
+  shared_->SetTrouble(Unavailable(message + "; " + no_worker_remedy_));
+}
+
+}  // namespace headrace::client
