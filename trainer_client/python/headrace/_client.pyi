@@ -34,9 +34,16 @@ class Blob:
 def encode_file_table(root: str, paths: Sequence[str], labels: Sequence[int] | Buffer) -> Blob:
     """`paths` relative to `root` or absolute; `labels` one int64 each (a list or an int64 buffer)."""
 
-def build_torch_exp(exp: Callable[[Buffer], Buffer], lo: float, hi: float) -> Blob:
-    """Table of the float32 inputs in [lo, hi] where the caller's exp differs from the correctly
-    rounded one. `exp` gets a float32 buffer and returns one of the same size."""
+def build_torch_exp(
+    exp: Callable[[memoryview], Buffer], ranges: Sequence[tuple[float, float, bool]]
+) -> Blob:
+    """The plan constant "torch_exp": where the caller's exp is not correctly rounded for what
+    uniform_(low, high) can draw. `exp` gets a buffer of float32 and returns one of the same size.
+    A range is (low, high, fused), as exp_ranges says; fused (the default) is how uniform_ rounds
+    on AVX2 and later."""
+
+def exp_ranges(plan: dict[str, Any]) -> list[tuple[float, float, bool]]:
+    """The draws of a plan's chain that go through torch.exp: what "torch_exp" must cover."""
 
 def check_plan(plan: dict[str, Any]) -> None:
     """Raises UnsupportedError (naming the node) if the plan's chain has no native form."""

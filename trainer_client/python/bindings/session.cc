@@ -1,0 +1,259 @@
+#include "trainer_client/python/bindings/session.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "trainer_client/include/headrace/client.h"
+#include "trainer_client/python/bindings/batch.h"
+#include "trainer_client/python/bindings/blob.h"
+#include "trainer_client/python/bindings/errors.h"
+#include "trainer_client/python/bindings/integers.h"
+#include "trainer_client/python/bindings/plan.h"
+
+namespace nb = nanobind;
+
+namespace headrace::python {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Ctrl-C is noticed after at most this long.
+constexpr milliseconds kSlice{100};
+
+milliseconds Timeout(double seconds) {
+  constexpr double kMost = 1e9;  // keeps infinity representable
+  if (std::isnan(seconds)) Raise(InvalidArgument("timeout is not a number"));
+  return milliseconds(static_cast<std::int64_t>(std::ceil(std::clamp(seconds, 0.0, kMost) * 1e3)));
+}
+
+// A contiguous buffer for the time of a call.
+class BorrowedBuffer {
+ public:
+  explicit BorrowedBuffer(nb::handle source) {
+    if (PyObject_GetBuffer(source.ptr(), &view_, PyBUF_C_CONTIGUOUS) != 0) throw nb::python_error();
+  }
+  ~BorrowedBuffer() { PyBuffer_Release(&view_); }
+  BorrowedBuffer(const BorrowedBuffer&) = delete;
+  BorrowedBuffer& operator=(const BorrowedBuffer&) = delete;
+  [[nodiscard]] ByteSpan bytes() const {
+    return {static_cast<const std::byte*>(view_.buf), static_cast<std::size_t>(view_.len)};
+  }
+
+ private:
+  Py_buffer view_{};
+};
+
+// The Python class Session; close() leaves it empty.
+class SessionObject {
+ public:
+  SessionObject(std::shared_ptr<Client> client, std::unique_ptr<Session> session,
+                std::int64_t max_outstanding)
+      : client_(std::move(client)),
+        session_(std::move(session)),
+        max_outstanding_(max_outstanding) {}
+
+  Session& get() {
+    if (!session_) Raise(Unavailable("the session is closed"));
+    return *session_;
+  }
+  void Close() {
+    session_.reset();
+    client_.reset();
+    ReleaseBuffers();
+  }
+  [[nodiscard]] std::int64_t max_outstanding() const { return max_outstanding_; }
+
+  void Begin(std::uint64_t base_seed, bool continue_lanes, std::int64_t first_batch,
+             std::vector<std::uint64_t> lane_draws) {
+    IterationOptions options;
+    options.base_seed = base_seed;
+    options.continue_lanes = continue_lanes;
+    options.first_batch = first_batch;
+    options.lane_draws = std::move(lane_draws);
+    Session& session = get();
+    Status status;
+    {
+      nb::gil_scoped_release unlocked;
+      status = session.Begin(options);
+    }
+    Check(status);
+  }
+
+  nb::object Next(double timeout) {
+    Session& session = get();
+    const SteadyTime deadline = Clock::Real().Now() + Timeout(timeout);
+    // Taking the GIL back can cost milliseconds when other threads compute: not for a ready batch.
+    Result<Event> event = session.Next(milliseconds(0));
+    while (event.status().code() == Code::kDeadlineExceeded) {
+      const Duration left = deadline - Clock::Real().Now();
+      if (left <= Duration(0)) return nb::none();
+      {
+        nb::gil_scoped_release unlocked;
+        event = session.Next(std::min(kSlice, std::chrono::ceil<milliseconds>(left)));
+      }
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+    return EventObject(Check(std::move(event)));
+  }
+
+  void Resolve(std::int64_t batch, std::int32_t position, nb::handle state, bool failed) {
+    const BorrowedBuffer buffer(state);
+    Check(get().ResolveSample(batch, position, buffer.bytes(), failed));
+  }
+  void Replan(std::int64_t batch, nb::handle state) {
+    const BorrowedBuffer buffer(state);
+    Check(get().ReplanLane(batch, buffer.bytes()));
+  }
+  nb::dict Stats();
+
+ private:
+  std::shared_ptr<Client> client_;  // outlives the session
+  std::unique_ptr<Session> session_;
+  std::int64_t max_outstanding_;
+};
+
+nb::dict SessionObject::Stats() {
+  const SessionStats stats = get().Stats();
+  nb::dict dict;
+  dict["batches"] = stats.batches;
+  dict["samples"] = stats.samples;
+  dict["iterations"] = stats.iterations;
+  dict["stall_ns"] = stats.stall_ns;
+  dict["step_ns"] = stats.step_ns;
+  dict["shm_bytes"] = stats.shm_bytes;
+  dict["tcp_bytes"] = stats.tcp_bytes;
+  dict["decoded_hits"] = stats.decoded_hits;
+  dict["encoded_hits"] = stats.encoded_hits;
+  dict["misses"] = stats.misses;
+  dict["hedged"] = stats.hedged;
+  dict["rerequested"] = stats.rerequested;
+  dict["missing_samples"] = stats.missing_samples;
+  nb::dict by_worker;
+  for (const auto& [worker, samples] : stats.samples_by_worker)
+    by_worker[nb::cast(worker)] = samples;
+  dict["samples_by_worker"] = by_worker;
+  dict["arena_bytes"] = stats.arena_bytes;
+  dict["arena_slots"] = stats.arena_slots;
+  dict["wait_source_s"] = stats.wait_source_s;
+  dict["wait_compute_s"] = stats.wait_compute_s;
+  dict["wait_queue_s"] = stats.wait_queue_s;
+  return dict;
+}
+
+// The Python class Client.
+class ClientObject {
+ public:
+  explicit ClientObject(const ClientOptions& options) {
+    Result<std::shared_ptr<Client>> client = [&] {
+      nb::gil_scoped_release unlocked;
+      return Client::Open(options);
+    }();
+    client_ = Check(std::move(client));
+  }
+  ~ClientObject() { Close(); }
+  ClientObject(const ClientObject&) = delete;
+  ClientObject& operator=(const ClientObject&) = delete;
+
+  std::unique_ptr<SessionObject> Open(nb::dict plan, const SessionOptions& options) {
+    ReleaseBuffers();
+    PlanWithBlobs parsed = ParsePlan(plan);
+    Result<std::unique_ptr<Session>> session = [&] {
+      nb::gil_scoped_release unlocked;
+      return client_->OpenSession(std::move(parsed.plan), std::move(parsed.blobs), options);
+    }();
+    return std::make_unique<SessionObject>(client_, Check(std::move(session)),
+                                           options.max_outstanding);
+  }
+  void Close() {
+    {
+      nb::gil_scoped_release unlocked;
+      if (client_) client_->Close();
+    }
+    ReleaseBuffers();
+  }
+  Client& get() { return *client_; }
+
+ private:
+  std::shared_ptr<Client> client_;
+};
+
+}  // namespace
+
+void AddSessions(nb::module_& module) {
+  nb::class_<SessionObject>(module, "Session", nb::is_final())
+      .def("begin", &SessionObject::Begin, nb::kw_only(), nb::arg("base_seed"),
+           nb::arg("continue_lanes") = false, nb::arg("first_batch") = 0,
+           nb::arg("lane_draws") = std::vector<std::uint64_t>())
+      .def(
+          "skip",
+          [](SessionObject& self, nb::handle keys) { Check(self.get().Skip(Integers(keys))); },
+          nb::arg("keys"))
+      .def(
+          "submit",
+          [](SessionObject& self, nb::handle keys) {
+            return Check(self.get().Submit(Integers(keys)));
+          },
+          nb::arg("keys"))
+      .def("next", &SessionObject::Next, nb::arg("timeout"))
+      .def("resolve_sample", &SessionObject::Resolve, nb::arg("batch"), nb::arg("position"),
+           nb::arg("state_after"), nb::arg("failed") = false)
+      .def("replan_lane", &SessionObject::Replan, nb::arg("batch"), nb::arg("state_after"))
+      .def("lane_draws", [](SessionObject& self) { return Check(self.get().LaneDraws()); })
+      .def_prop_ro("outstanding", [](SessionObject& self) { return self.get().outstanding(); })
+      .def_prop_ro("max_outstanding", &SessionObject::max_outstanding)
+      .def("stats", &SessionObject::Stats)
+      .def_prop_ro("split_reasons", [](SessionObject& self) { return self.get().SplitReasons(); })
+      .def("interrupt", [](SessionObject& self) { self.get().Interrupt(); })
+      .def("close", &SessionObject::Close);
+
+  nb::class_<ClientObject>(module, "Client", nb::is_final())
+      .def(
+          "__init__",
+          [](ClientObject* self, std::string coordinator, std::string binary, std::int32_t workers,
+             std::int32_t threads, std::uint64_t cache_bytes, std::string job_name,
+             double connect_timeout) {
+            ClientOptions options;
+            options.coordinator = std::move(coordinator);
+            options.binary = std::move(binary);
+            options.workers = workers;
+            options.threads = threads;
+            options.cache_bytes = cache_bytes;
+            options.job_name = std::move(job_name);
+            options.connect_timeout = Timeout(connect_timeout);
+            new (self) ClientObject(options);
+          },
+          nb::kw_only(), nb::arg("coordinator") = "", nb::arg("binary") = "",
+          nb::arg("workers") = 1, nb::arg("threads") = 0, nb::arg("cache_bytes") = 0,
+          nb::arg("job_name") = "", nb::arg("connect_timeout") = 10.0)
+      .def(
+          "open_session",
+          [](ClientObject& self, nb::dict plan, std::int64_t max_outstanding, bool in_order,
+             std::uint64_t slot_bytes_hint, std::uint64_t max_arena_bytes) {
+            SessionOptions options;
+            options.max_outstanding = max_outstanding;
+            options.in_order = in_order;
+            options.slot_bytes_hint = slot_bytes_hint;
+            options.max_arena_bytes = max_arena_bytes;
+            return self.Open(plan, options);
+          },
+          nb::arg("plan"), nb::kw_only(), nb::arg("max_outstanding"), nb::arg("in_order") = true,
+          nb::arg("slot_bytes_hint") = SessionOptions().slot_bytes_hint,
+          nb::arg("max_arena_bytes") = SessionOptions().max_arena_bytes)
+      .def("service_cpu_seconds", [](ClientObject& self) { return self.get().ServiceCpuSeconds(); })
+      .def_prop_ro("coordinator_endpoint",
+                   [](ClientObject& self) { return self.get().coordinator_endpoint(); })
+      .def("close", &ClientObject::Close);
+}
+
+}  // namespace headrace::python
