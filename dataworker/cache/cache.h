@@ -91,4 +91,21 @@ class SampleCache {
   virtual void Abandon(const CacheKey& key) = 0;
 };
 
+// Keeps a job known to the cache while one of its sessions, or a batch of one, lives.
+class CacheLease {
+ public:
+  CacheLease(SampleCache& cache, JobId job, std::uint64_t quota) : cache_(cache), job_(job) {
+    cache_.AddJob(job_, quota);
+  }
+  CacheLease(const CacheLease&) = delete;
+  CacheLease& operator=(const CacheLease&) = delete;
+  ~CacheLease() { cache_.RemoveJob(job_); }
+  [[nodiscard]] SampleCache& cache() const { return cache_; }
+  [[nodiscard]] JobId job() const { return job_; }
+
+ private:
+  SampleCache& cache_;
+  const JobId job_;
+};
+
 }  // namespace headrace::dataworker

@@ -1,0 +1,314 @@
+#include "dataworker/batch_work.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "ops/core/torch_generator.h"
+
+namespace headrace::dataworker {
+namespace {
+
+// What a prefix payload adds to its pixels, at most.
+constexpr std::size_t kPayloadOverhead = 256;
+// A scratch buffer that one huge file made larger than this is given back.
+constexpr std::size_t kKeptFileBytes = std::size_t{32} << 20;
+constexpr std::size_t kMostMessageBytes = 1000;
+
+std::uint64_t Nanos(Duration duration) {
+  return static_cast<std::uint64_t>(std::max<Duration::rep>(duration.count(), 0));
+}
+
+}  // namespace
+
+Status BatchWork::CheckRequest(const CompiledPlan& plan, const wire::BatchRequest& request) {
+  const std::size_t batch = request.keys.size();
+  if (batch == 0) return InvalidArgument("a batch without samples");
+  if (plan.rng() == RngMode::kTorch && request.params.size() != batch * plan.param_words()) {
+    return InvalidArgument("the batch has " + std::to_string(request.params.size()) +
+                           " words of parameters, not " + std::to_string(batch) + " times " +
+                           std::to_string(plan.param_words()));
+  }
+  if (plan.rng() == RngMode::kSample && request.seeds.size() != batch) {
+    return InvalidArgument("the batch has " + std::to_string(request.seeds.size()) + " seeds for " +
+                           std::to_string(batch) + " samples");
+  }
+  if (plan.rng() == RngMode::kNone && plan.param_words() > 0) {
+    return InvalidArgument("the plan draws, but says that it does not");
+  }
+  for (const std::int32_t position : request.skip) {
+    if (position < 0 || static_cast<std::size_t>(position) >= batch) {
+      return InvalidArgument("position " + std::to_string(position) + " is outside of the batch");
+    }
+  }
+  return {};
+}
+
+std::vector<std::int32_t> BatchWork::Positions(const wire::BatchRequest& request) {
+  std::vector<bool> skipped(request.keys.size());
+  for (const std::int32_t position : request.skip) {
+    skipped[static_cast<std::size_t>(position)] = true;
+  }
+  std::vector<std::int32_t> positions;
+  positions.reserve(request.keys.size());
+  for (std::size_t i = 0; i < skipped.size(); ++i) {
+    if (!skipped[i]) positions.push_back(static_cast<std::int32_t>(i));
+  }
+  return positions;
+}
+
+BatchWork::BatchWork(Setup setup, OnDone on_done)
+    : Work(static_cast<std::int64_t>(Positions(setup.request).size()), setup.request.iteration),
+      setup_(std::move(setup)),
+      on_done_(std::move(on_done)),
+      positions_(Positions(setup_.request)) {}
+
+MutableByteSpan BatchWork::Row(std::size_t field, std::int32_t position) const {
+  const std::size_t bytes = setup_.layout.row_bytes[field];
+  return setup_.memory.subspan(
+      setup_.layout.fields[field].offset + bytes * static_cast<std::size_t>(position), bytes);
+}
+
+void BatchWork::Run(std::int64_t unit, ThreadContext& context) {
+  const SteadyTime begin = setup_.clock->Now();
+  if (!started_.exchange(true)) queue_ns_ = Nanos(begin - setup_.received);
+  const std::int32_t position = positions_[static_cast<std::size_t>(unit)];
+  const Status status = MakeSample(position, context);
+  if (!status.ok()) FailSample(position, status);
+  if (context.file.capacity() > kKeptFileBytes) context.file = ScratchBuffer();
+  total_ns_ += Nanos(setup_.clock->Now() - begin);
+}
+
+Status BatchWork::MakeSample(std::int32_t position, ThreadContext& context) {
+  const std::int64_t key = setup_.request.keys[static_cast<std::size_t>(position)];
+  HR_TRY(const CompiledPlan::Location at, setup_.plan->Locate(key));
+  const std::vector<FieldSpec>& fields = setup_.plan->fields();
+  bool made = false;
+  std::size_t made_at = 0;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const MutableByteSpan out = Row(i, position);
+    if (fields[i].kind == FieldSpec::Kind::kArray) {
+      HR_RETURN_IF_ERROR(at.source->CopyColumn(fields[i].index, at.row, out));
+    } else if (made) {  // the same image in a second field
+      std::copy_n(Row(made_at, position).begin(), out.size(), out.begin());
+    } else {
+      HR_RETURN_IF_ERROR(MakeImage({position, at, out}, context));
+      made = true;
+      made_at = i;
+    }
+  }
+  return {};
+}
+
+Status BatchWork::MakeImage(const Sample& sample, ThreadContext& context) {
+  const CacheForm form = setup_.plan->cache_form();
+  if (setup_.cache == nullptr || form == CacheForm::kNone || !sample.at.source->cacheable()) {
+    return MakeUncached(sample, context);
+  }
+  const SteadyTime begin = setup_.clock->Now();
+  HR_TRY(const ContentIdentity content, sample.at.source->Identify(sample.at.row));
+  const CacheKey key{content, form == CacheForm::kPrefix ? setup_.plan->chain().prefix_hash() : 0};
+  if (const CachePin pin = setup_.cache->cache().Find(setup_.cache->job(), key)) {
+    source_ns_ += Nanos(setup_.clock->Now() - begin);
+    if (form == CacheForm::kPrefix) {
+      ++decoded_hits_;
+      return FromPayload(sample, pin.bytes(), context);
+    }
+    ++encoded_hits_;
+    return FromEncoded(sample, pin.bytes(), context);
+  }
+  ++misses_;
+  HR_TRY(const SourceSample source, sample.at.source->Read(sample.at.row, context.file));
+  source_ns_ += Nanos(setup_.clock->Now() - begin);
+  if (form == CacheForm::kPrefix) return MakeAndKeepPrefix(sample, source, context);
+  const CacheKey read_key{source.content, 0};
+  if (auto claim =
+          setup_.cache->cache().TryClaim(setup_.cache->job(), read_key, source.bytes.size())) {
+    claim.Commit(source.bytes);
+  }
+  return FromEncoded(sample, source.bytes, context);
+}
+
+Status BatchWork::MakeUncached(const Sample& sample, ThreadContext& context) {
+  const SteadyTime begin = setup_.clock->Now();
+  HR_TRY(const SourceSample source, sample.at.source->Read(sample.at.row, context.file));
+  source_ns_ += Nanos(setup_.clock->Now() - begin);
+  ++misses_;
+  return source.encoded ? FromEncoded(sample, source.bytes, context)
+                        : FromPixels(sample, source, context);
+}
+
+// A sample that will be kept is decoded whole; one that will not, or that another thread is making,
+// is decoded only where its crop needs it.
+Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& source,
+                                    ThreadContext& context) {
+  if (!source.encoded) return FromPixels(sample, source, context);
+  const auto no_more = [&](std::size_t) { return source.bytes; };
+  HR_TRY(const ops::ImageSpec spec, ops::ChainRunner::ReadHeader(source.bytes, no_more));
+  HR_TRY(const CompiledPlan::Shapes shapes, setup_.plan->ShapesOf(spec));
+  // The content that was read, which may be newer than the one that was looked up.
+  const CacheKey key{source.content, setup_.plan->chain().prefix_hash()};
+  auto claim = setup_.cache->cache().TryClaim(setup_.cache->job(), key,
+                                              shapes.prefix.bytes() + kPayloadOverhead);
+  if (!claim) return FromEncoded(sample, source.bytes, context);
+  HR_RETURN_IF_ERROR(setup_.plan->runner().RunPrefix(source.bytes, context.ops, &context.payload));
+  claim.Commit(context.payload);
+  const Status status = FromPayload(sample, context.payload, context);
+  if (context.payload.capacity() > kKeptFileBytes) Bytes().swap(context.payload);
+  return status;
+}
+
+Result<ops::Params> BatchWork::ParamsFor(const Sample& sample, const ops::ImageSpec& spec,
+                                         std::vector<std::int32_t>& drawn) {
+  const std::size_t words = setup_.plan->param_words();
+  const auto position = static_cast<std::size_t>(sample.position);
+  if (setup_.plan->rng() != RngMode::kSample || words == 0) {
+    if (words == 0) return ops::Params();
+    return ops::Params(setup_.request.params).subspan(position * words, words);
+  }
+  drawn.resize(words);
+  ops::TorchGenerator generator(setup_.request.seeds[position]);
+  ops::ImageSpec out;
+  HR_RETURN_IF_ERROR(setup_.plan->chain().Draw(spec, generator, drawn, &out));
+  return ops::Params(drawn);
+}
+
+Status BatchWork::CheckShape(const ops::ImageSpec& spec) {
+  HR_TRY(const CompiledPlan::Shapes shapes, setup_.plan->ShapesOf(spec));
+  if (shapes.out == setup_.layout.chain_out) return {};
+  Status error = Unsupported("the samples of the batch have different shapes");
+  FailBatch(error);
+  return error;
+}
+
+Status BatchWork::FromEncoded(const Sample& sample, ByteSpan encoded, ThreadContext& context) {
+  std::vector<std::int32_t> drawn;
+  ops::ImageSpec spec;
+  // The header is read only by who needs it: a runner checks its output's size itself.
+  if (!setup_.plan->fixed_output() || setup_.plan->rng() == RngMode::kSample) {
+    const auto no_more = [&](std::size_t) { return encoded; };
+    HR_TRY(spec, ops::ChainRunner::ReadHeader(encoded, no_more));
+    HR_RETURN_IF_ERROR(CheckShape(spec));
+  }
+  HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
+  return setup_.plan->runner().Run(encoded, params, context.ops, sample.out);
+}
+
+Status BatchWork::FromPayload(const Sample& sample, ByteSpan payload, ThreadContext& context) {
+  std::vector<std::int32_t> drawn;
+  HR_TRY(const ops::ImageSpec spec, ops::ChainRunner::PayloadSource(payload));
+  HR_RETURN_IF_ERROR(CheckShape(spec));
+  HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
+  return setup_.plan->runner().RunFromPrefix(payload, params, context.ops, sample.out);
+}
+
+Status BatchWork::FromPixels(const Sample& sample, const SourceSample& source,
+                             ThreadContext& context) {
+  std::vector<std::int32_t> drawn;
+  HR_RETURN_IF_ERROR(CheckShape(source.pixels));
+  HR_TRY(const ops::Params params, ParamsFor(sample, source.pixels, drawn));
+  return setup_.plan->runner().RunPixels(source.bytes, source.pixels, params, context.ops,
+                                         sample.out);
+}
+
+void BatchWork::FailSample(std::int32_t position, const Status& status) {
+  const std::lock_guard lock(mutex_);
+  failures_.push_back({position, status.code(), status.message().substr(0, kMostMessageBytes)});
+}
+
+void BatchWork::FailBatch(const Status& status) {
+  Cancel();
+  const std::lock_guard lock(mutex_);
+  if (batch_error_.ok()) batch_error_ = status;
+}
+
+void BatchWork::Finish() { on_done_(std::static_pointer_cast<BatchWork>(shared_from_this())); }
+
+wire::BatchDone BatchWork::TakeAnswer() {
+  wire::BatchDone done;
+  done.session = setup_.request.session;
+  done.iteration = setup_.request.iteration;
+  done.batch = setup_.request.batch;
+  done.attempt = setup_.request.attempt;
+  done.needed_bytes = setup_.layout.bytes;
+  const std::lock_guard lock(mutex_);
+  done.status = batch_error_;
+  if (done.status.ok() && cancelled()) done.status = Cancelled("the iteration was cancelled");
+  if (done.status.ok()) {
+    done.used_bytes = setup_.layout.bytes;
+    done.fields = setup_.layout.fields;
+    done.failures = std::move(failures_);
+    std::sort(done.failures.begin(), done.failures.end(),
+              [](const auto& a, const auto& b) { return a.position < b.position; });
+  }
+  done.cost = {.source_ns = source_ns_,
+               .compute_ns = total_ns_ - std::min<std::uint64_t>(source_ns_, total_ns_),
+               .queue_ns = queue_ns_,
+               .decoded_hits = decoded_hits_,
+               .encoded_hits = encoded_hits_,
+               .misses = misses_};
+  return done;
+}
+
+ShapeWork::ShapeWork(std::shared_ptr<const CompiledPlan> plan, wire::BatchRequest request,
+                     OnDone on_done)
+    : Work(1, request.iteration),
+      plan_(std::move(plan)),
+      request_(std::move(request)),
+      on_done_(std::move(on_done)),
+      shape_(Unsupported("no sample of the batch has a native form")) {}
+
+void ShapeWork::Run(std::int64_t /*unit*/, ThreadContext& context) {
+  for (const std::int32_t position : BatchWork::Positions(request_)) {
+    const auto at = plan_->Locate(request_.keys[static_cast<std::size_t>(position)]);
+    if (!at.ok()) continue;
+    const auto spec = at->source->Describe(at->row, context.file);
+    if (!spec.ok()) continue;
+    const auto shapes = plan_->ShapesOf(*spec);
+    if (!shapes.ok()) continue;
+    shape_ = shapes->out;
+    return;
+  }
+}
+
+void ShapeWork::Finish() {
+  if (cancelled()) shape_ = Cancelled("the iteration was cancelled");
+  on_done_(std::static_pointer_cast<ShapeWork>(shared_from_this()));
+}
+
+namespace {
+constexpr std::size_t kKeysAUnit = 16;
+}
+
+DescribeWork::DescribeWork(std::shared_ptr<const CompiledPlan> plan, wire::Describe request,
+                           OnDone on_done)
+    : Work(static_cast<std::int64_t>((request.keys.size() + kKeysAUnit - 1) / kKeysAUnit)),
+      plan_(std::move(plan)),
+      keys_(std::move(request.keys)),
+      on_done_(std::move(on_done)) {
+  answer_.request = request.request;
+  answer_.session = request.session;
+  answer_.heights.assign(keys_.size(), -1);
+  answer_.widths.assign(keys_.size(), -1);
+  answer_.channels.assign(keys_.size(), -1);
+}
+
+void DescribeWork::Run(std::int64_t unit, ThreadContext& context) {
+  const std::size_t begin = static_cast<std::size_t>(unit) * kKeysAUnit;
+  for (std::size_t i = begin; i < std::min(begin + kKeysAUnit, keys_.size()); ++i) {
+    const auto at = plan_->Locate(keys_[i]);
+    if (!at.ok()) continue;
+    const auto spec = at->source->Describe(at->row, context.file);
+    if (!spec.ok()) continue;
+    answer_.heights[i] = static_cast<std::int32_t>(spec->height);
+    answer_.widths[i] = static_cast<std::int32_t>(spec->width);
+    answer_.channels[i] = spec->channels;
+  }
+}
+
+void DescribeWork::Finish() {
+  if (cancelled()) answer_.status = Cancelled("the session has ended");
+  on_done_(std::static_pointer_cast<DescribeWork>(shared_from_this()));
+}
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "net/reactor.h"
+#include "schemas/wire/control.h"
+
+namespace headrace::dataworker {
+
+// The worker's side of the control plane.
+//
+//   registering -WorkerRegistered-> registered -directive says kNotFound-> registering
+//
+// Registration is repeated until it is answered, with the same token, so a repeat is the same
+// worker; then a heartbeat goes out each heartbeat_ms whatever else happens. A coordinator that is
+// away changes nothing for trainers. Reactor thread.
+class CoordinatorLink {
+ public:
+  struct Events {
+    std::function<wire::WorkerHeartbeat()> load;  // request and worker are filled in here
+    std::function<void(WorkerId)> on_registered;
+    std::function<void()> on_drain;
+    // The coordinator will not have this worker (another release, not allowed).
+    std::function<void(const Status&)> on_refused;
+  };
+  static Result<std::unique_ptr<CoordinatorLink>> Open(net::Reactor& reactor,
+                                                       const std::string& endpoint,
+                                                       wire::WorkerInfo info, Events events);
+  ~CoordinatorLink();
+
+  [[nodiscard]] WorkerId worker() const { return worker_; }
+  // Tells the coordinator that no lease may go here any more.
+  void Leave();
+
+ private:
+  CoordinatorLink(net::Reactor& reactor, wire::WorkerInfo info, Events events);
+  void OnMessage(const wire::Body& body);
+  void Register();
+  void Beat();
+  void StartTimer(Duration interval, void (CoordinatorLink::*tick)());
+
+  net::Reactor& reactor_;
+  wire::WorkerInfo info_;
+  const Events events_;
+  std::string token_;
+  std::unique_ptr<net::Socket> socket_;
+  net::TimerId timer_ = 0;  // 0: none
+  std::uint64_t request_ = 0;
+  WorkerId worker_;
+  bool left_ = false;
+};
+
+}  // namespace headrace::dataworker

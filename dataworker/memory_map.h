@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/buffer.h"
+#include "base/result.h"
+#include "dataworker/source/core/source.h"
+#include "net/unique_fd.h"
+
+namespace headrace::dataworker {
+
+// A trainer's arena, mapped for writing. Shared by the session and the batches that still write.
+class ArenaMap {
+ public:
+  // kResourceExhausted: no address space. kInvalidArgument: empty.
+  static Result<std::shared_ptr<ArenaMap>> Map(net::UniqueFd fd, std::uint64_t bytes);
+  ArenaMap(const ArenaMap&) = delete;
+  ArenaMap& operator=(const ArenaMap&) = delete;
+  ~ArenaMap();
+
+  [[nodiscard]] std::uint64_t size() const { return memory_.size(); }
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  // The slot's memory; kInvalidArgument when any of it lies outside, or it is not 64-aligned.
+  [[nodiscard]] Result<MutableByteSpan> Slot(std::uint64_t offset, std::uint64_t bytes) const;
+
+ private:
+  ArenaMap(net::UniqueFd fd, MutableByteSpan memory) : fd_(std::move(fd)), memory_(memory) {}
+  const net::UniqueFd fd_;
+  const MutableByteSpan memory_;
+};
+
+// The content of a memfd. One that is sealed against writing is mapped and shared with its maker,
+// any other is copied, because it could change after it was checked.
+Result<BlobContent> BlobFromDescriptor(const net::UniqueFd& fd, std::uint64_t bytes);
+// Takes over memory.
+[[nodiscard]] BlobContent BlobFromBytes(Bytes bytes);
+
+// A blob that comes in parts, in order. Memory is used as the parts come, whatever size the peer
+// announced. One thread.
+class BlobBuilder {
+ public:
+  // kResourceExhausted: not even address space.
+  static Result<BlobBuilder> Make(std::uint64_t total_bytes);
+  // kInvalidArgument: not the next part, or more than announced.
+  Status Append(std::uint64_t offset, ByteSpan part);
+  [[nodiscard]] bool complete() const { return filled_ == memory_.size(); }
+  // REQUIRES: complete(). Once.
+  [[nodiscard]] BlobContent Take();
+
+ private:
+  BlobBuilder(MutableByteSpan memory, std::shared_ptr<const ByteSpan> blob)
+      : memory_(memory), blob_(std::move(blob)) {}
+  MutableByteSpan memory_;
+  BlobContent blob_;  // owns memory_
+  std::uint64_t filled_ = 0;
+};
+
+}  // namespace headrace::dataworker

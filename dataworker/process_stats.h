@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace headrace::dataworker {
+
+// User and system time of this process, its ended children, and the given live ones with theirs.
+[[nodiscard]] double CpuSeconds(std::span<const std::int64_t> live_children);
+// Resident memory of this process without memory that it shares with trainers (arenas, blobs).
+[[nodiscard]] std::uint64_t ResidentBytes();
+// Processors that this process may use.
+[[nodiscard]] int UsableCpus();
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "dataworker/batch_work.h"
+#include "dataworker/cache/cache.h"
+#include "dataworker/compiled_plan.h"
+#include "dataworker/memory_map.h"
+#include "dataworker/payload_pool.h"
+#include "dataworker/work_queue.h"
+#include "net/reactor.h"
+#include "schemas/wire/message.h"
+
+namespace headrace::dataworker {
+
+// Blobs by content, shared by the sessions that hold them. Reactor thread.
+class BlobTable {
+ public:
+  // nullptr when no session holds it.
+  [[nodiscard]] BlobContent Find(BlobHash hash) const;
+  void Add(BlobHash hash, const BlobContent& content);
+
+ private:
+  std::map<BlobHash, std::weak_ptr<const ByteSpan>> blobs_;
+};
+
+// What sessions share; all of it outlives them.
+struct SessionEnvironment {
+  net::Reactor& reactor;
+  Executor& executor;
+  WorkQueue& queue;
+  SampleCache& cache;
+  BlobTable& blobs;
+  PayloadPool& payloads;
+  std::function<void(const std::string& peer, wire::Body, std::vector<net::PayloadFrame>)> send;
+  std::uint64_t samples_made = 0;
+};
+
+// One loader of one trainer, on this worker.
+//
+//   waiting (for blobs) -last blob verified-> compiling -ok-> ready
+//                                                 \----error-> failed
+//
+// Requests that come before the plan is ready wait. Reactor thread; the owner calls Close before it
+// lets go. Tasks on other threads refer to it weakly.
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(SessionEnvironment& environment, std::string peer, const wire::Attach& attach);
+
+  [[nodiscard]] SessionId id() const { return attach_.session; }
+  [[nodiscard]] JobId job() const { return attach_.job; }
+  [[nodiscard]] const std::string& peer() const { return peer_; }
+  // Requests without an answer.
+  [[nodiscard]] std::size_t outstanding() const { return waiting_.size() + active_.size(); }
+
+  // First attachment, or again: the connection or the coordinator is new, or blobs or the arena
+  // went missing. REQUIRES: SamePlan(attach).
+  void Attach(std::string peer, const wire::Attach& attach);
+  [[nodiscard]] bool SamePlan(const wire::Attach& attach) const;
+  // Replaces the arena; batches that run keep the old one.
+  void SetArena(std::uint64_t connection, std::shared_ptr<ArenaMap> arena);
+  [[nodiscard]] bool HasArenaOf(std::uint64_t connection) const;
+
+  void OnBlobPart(const wire::BlobPart& part, const std::vector<ByteSpan>& payload);
+  void OnBlobDescriptor(BlobHash hash, const net::UniqueFd& fd, std::uint64_t bytes);
+  void OnDescribe(wire::Describe request);
+  void OnBatchRequest(wire::BatchRequest request);
+  void OnCancel(IterationId before);
+  // Cancels everything; nothing is answered, and nothing new is written, after it.
+  void Close();
+
+ private:
+  enum class State { kWaiting, kCompiling, kReady, kFailed };
+  struct Waiting {
+    SteadyTime received;
+    std::variant<wire::BatchRequest, wire::Describe> request;
+  };
+
+  void TakeBlobsOfOthers();
+  void BlobComplete(BlobHash hash, BlobContent content);
+  void BlobVerified(BlobHash hash, BlobContent content, bool equal);
+  void CompileWhenComplete();
+  void Compiled(std::shared_ptr<const CompiledPlan> plan, Status status);
+  void Fail(Status status);
+  void AnswerAttach();
+  void RunWaiting();
+
+  void StartDescribe(wire::Describe request);
+  void StartBatch(wire::BatchRequest request, SteadyTime received);
+  void Launch(wire::BatchRequest request, SteadyTime received, const ops::ImageSpec& shape);
+  void OnBatchDone(const std::shared_ptr<BatchWork>& work);
+  void Refuse(const wire::BatchRequest& request, Status status, std::uint64_t needed_bytes = 0);
+  // Calls `then` on the reactor thread unless the session has ended meanwhile. Any thread.
+  template <typename Then>
+  [[nodiscard]] auto OnReactor(Then then);
+
+  SessionEnvironment& environment_;
+  std::string peer_;
+  wire::Attach attach_;
+  State state_ = State::kWaiting;
+  Status failure_;
+  bool attach_unanswered_ = false;
+  bool closed_ = false;
+  std::shared_ptr<const CacheLease> cache_;
+
+  std::shared_ptr<ArenaMap> arena_;
+  std::uint64_t arena_connection_ = 0;
+
+  std::set<BlobHash> needed_;  // neither here nor being verified
+  std::map<BlobHash, BlobBuilder> building_;
+  std::map<BlobHash, BlobContent> blobs_;
+  std::shared_ptr<const CompiledPlan> plan_;
+
+  std::deque<Waiting> waiting_;
+  std::set<std::shared_ptr<Work>> active_;
+};
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,141 @@
+#include "dataworker/worker.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "base/log.h"
+#include "base/version.h"
+#include "dataworker/cache/memory/memory_cache.h"
+#include "dataworker/exec/tbb_executor.h"
+#include "dataworker/process_stats.h"
+#include "schemas/wire/host_identity.h"
+
+namespace headrace::dataworker {
+namespace {
+
+constexpr Duration kLeaveCheck = std::chrono::milliseconds(20);
+constexpr Duration kDrainPatience = std::chrono::seconds(30);
+
+std::string DefaultDirectory() {
+  if (const char* runtime = std::getenv("XDG_RUNTIME_DIR"); runtime != nullptr && *runtime != 0) {
+    return std::string(runtime) + "/headrace";
+  }
+  return "/tmp/headrace-" + std::to_string(::getuid());
+}
+
+// Others must not be able to connect, or to put a socket of theirs in our place.
+Status MakePrivateDirectory(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return ErrnoStatus(errno, path);
+  struct stat st;
+  if (::lstat(path.c_str(), &st) != 0) return ErrnoStatus(errno, path);
+  if (!S_ISDIR(st.st_mode) || st.st_uid != ::getuid() || (st.st_mode & 077) != 0) {
+    return InvalidArgument(path + " is not a directory that only this user can use (mode 0700)");
+  }
+  return {};
+}
+
+// The address that trainers use, from the one that was bound.
+std::string Advertised(const std::string& bound, const std::string& host) {
+  constexpr std::string_view kTcp = "tcp://";
+  if (!bound.starts_with(kTcp)) return bound;
+  const std::string address = bound.substr(kTcp.size(), bound.rfind(':') - kTcp.size());
+  if (address != "0.0.0.0" && address != "[::]" && address != "*") return bound;
+  return std::string(kTcp) + host + bound.substr(bound.rfind(':'));
+}
+
+}  // namespace
+
+Worker::Worker(net::Reactor& reactor, std::function<void(Status)> on_end)
+    : reactor_(reactor), on_end_(std::move(on_end)) {}
+
+Result<std::unique_ptr<Worker>> Worker::Start(net::Reactor& reactor, WorkerOptions options,
+                                              std::function<void(Status)> on_end) {
+  std::unique_ptr<Worker> worker(new Worker(reactor, std::move(on_end)));
+  HR_RETURN_IF_ERROR(worker->Open(options));
+  return worker;
+}
+
+Status Worker::Open(const WorkerOptions& options) {
+  const std::string directory = options.directory.empty() ? DefaultDirectory() : options.directory;
+  HR_RETURN_IF_ERROR(MakePrivateDirectory(directory));
+  const std::string base = directory + "/w" + std::to_string(::getpid());
+  std::string listen = options.listen;
+  if (listen.empty()) {
+    listen =
+        options.coordinator.starts_with("ipc://") ? "ipc://" + base + ".data" : "tcp://0.0.0.0:*";
+  }
+  const int threads = options.threads > 0 ? options.threads : UsableCpus();
+  executor_ = MakeTbbExecutor(threads);
+  cache_ = MakeMemoryCache(options.cache_bytes);
+  queue_ = std::make_unique<WorkQueue>(*executor_);
+  service_ =
+      std::make_unique<DataService>(DataService::Parts{reactor_, *executor_, *queue_, *cache_});
+  arena_path_ = base + ".arena";
+  HR_RETURN_IF_ERROR(service_->Listen(listen, arena_path_));
+
+  info_.host = wire::ReadHostIdentity();
+  const std::string& host = options.advertise.empty() ? info_.host.hostname : options.advertise;
+  info_.endpoints = {Advertised(service_->endpoint(), host)};
+  info_.arena_path = arena_path_;
+  info_.cores = threads;
+  info_.version = kVersion;
+  if (options.coordinator.empty()) return {};
+  HR_TRY(coordinator_,
+         CoordinatorLink::Open(reactor_, options.coordinator, info_,
+                               {.load = [this] { return Load(); },
+                                .on_registered = [](WorkerId) {},
+                                .on_drain = [this] { Leave(kDrainPatience); },
+                                .on_refused = [this](const Status& status) { End(status); }}));
+  return {};
+}
+
+Worker::~Worker() {
+  if (leave_timer_ != 0) reactor_.CancelTimer(leave_timer_);
+  coordinator_.reset();
+  // Sessions first: nothing new is queued, what runs ends soon; then the threads that ran it.
+  service_.reset();
+  if (executor_) executor_->Stop();
+}
+
+wire::WorkerHeartbeat Worker::Load() const {
+  const CacheStats cache = cache_->Stats();
+  wire::WorkerHeartbeat beat;
+  beat.cpu_seconds = CpuSeconds({});
+  beat.resident_bytes = ResidentBytes();
+  beat.cache_bytes = cache.bytes;
+  beat.cache_hits = cache.hits;
+  beat.cache_misses = cache.misses;
+  beat.samples = service_->samples_made();
+  beat.queued_samples = static_cast<std::uint64_t>(std::max<std::int64_t>(queue_->queued(), 0));
+  beat.jobs = service_->jobs();
+  return beat;
+}
+
+void Worker::Leave(Duration patience) {
+  if (leaving_) return;
+  leaving_ = true;
+  service_->Drain();
+  if (coordinator_) coordinator_->Leave();
+  leave_until_ = reactor_.clock().Now() + patience;
+  leave_timer_ = reactor_.AddTimer(kLeaveCheck, [this] { EndWhenIdle(); });
+}
+
+void Worker::EndWhenIdle() {
+  const bool late = reactor_.clock().Now() >= leave_until_;
+  if (!late && (service_->sessions() > 0 || !service_->idle())) return;
+  End({});
+}
+
+void Worker::End(Status status) {
+  if (leave_timer_ != 0) reactor_.CancelTimer(leave_timer_);
+  leave_timer_ = 0;
+  // Posted: the caller may be a callback of something that goes with this object.
+  if (on_end_) reactor_.Post([end = std::exchange(on_end_, nullptr), status] { end(status); });
+}
+
+}  // namespace headrace::dataworker

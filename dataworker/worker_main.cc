@@ -1,0 +1,88 @@
+#include "dataworker/worker_main.h"
+
+#include <malloc.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "base/log.h"
+#include "dataworker/worker.h"
+#include "net/unique_fd.h"
+
+namespace headrace::dataworker {
+namespace {
+
+constexpr Duration kTermPatience = std::chrono::seconds(10);
+
+int Complain(const Status& status) {
+  std::fprintf(stderr, "headrace worker: %s\n", status.ToString().c_str());
+  return 1;
+}
+
+// SIGTERM and SIGINT as a descriptor; threads made later inherit the mask.
+Result<net::UniqueFd> TerminationSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  if (::sigprocmask(SIG_BLOCK, &set, nullptr) != 0) return ErrnoStatus(errno, "sigprocmask");
+  net::UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd.valid()) return ErrnoStatus(errno, "signalfd");
+  return fd;
+}
+
+// Readable when the process has ended.
+Result<net::UniqueFd> ProcessEnd(std::int64_t pid) {
+  net::UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!fd.valid()) return ErrnoStatus(errno, "watch parent process " + std::to_string(pid));
+  return fd;
+}
+
+}  // namespace
+
+int WorkerMain(const WorkerOptions& options) {
+  InitLog("worker", LogLevel::kWarning);
+  // Memory of samples comes from buffers that are kept; what malloc still gets comes and goes with
+  // messages, and a few heaps are enough for it.
+  ::mallopt(M_ARENA_MAX, 2);
+  Result<net::UniqueFd> signals = TerminationSignals();
+  if (!signals.ok()) return Complain(signals.status());
+  net::UniqueFd parent;
+  if (options.parent_pid > 0) {
+    Result<net::UniqueFd> watched = ProcessEnd(options.parent_pid);
+    if (!watched.ok()) return Complain(watched.status());
+    parent = std::move(watched).value();
+  }
+  Result<std::unique_ptr<net::Reactor>> reactor = net::Reactor::Make("hr-worker");
+  if (!reactor.ok()) return Complain(reactor.status());
+
+  Status end;
+  Result<std::unique_ptr<Worker>> worker = Worker::Start(**reactor, options, [&](Status status) {
+    end = std::move(status);
+    (*reactor)->Stop();
+  });
+  if (!worker.ok()) return Complain(worker.status());
+  (*reactor)->WatchFd(signals->get(), [&] {
+    signalfd_siginfo info;
+    while (::read(signals->get(), &info, sizeof(info)) == sizeof(info)) {
+      (*worker)->Leave(kTermPatience);
+    }
+  });
+  if (parent.valid()) {
+    // At once: the trainer is gone, and nobody is left who could want an orderly end.
+    (*reactor)->WatchFd(parent.get(), [] { ::_exit(0); });
+  }
+  const Status ran = (*reactor)->Run();
+  (*worker).reset();
+  if (!ran.ok()) return Complain(ran);
+  return end.ok() ? 0 : Complain(end);
+}
+
+}  // namespace headrace::dataworker
