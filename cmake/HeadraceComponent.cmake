@@ -92,13 +92,16 @@ function(headrace_generate_registration OUT_FILE FUNCTION REGISTRY HEADER PREFIX
   file(CONFIGURE OUTPUT ${OUT_FILE} CONTENT "${text}" @ONLY)
 endfunction()
 
-# Adds each component folder below the current one.
+# headrace_component_folders([EXCEPT folder...]): adds each component folder below the current one.
+# Folders "core" and those whose name starts with "_" are none.
 macro(headrace_component_folders)
+  cmake_parse_arguments(component_folders "" "" "EXCEPT" ${ARGN})
   file(GLOB component_lists CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt)
   foreach(component_list IN LISTS component_lists)
     get_filename_component(component_dir ${component_list} DIRECTORY)
     get_filename_component(component_name ${component_dir} NAME)
-    if(NOT component_name STREQUAL "core" AND NOT component_name MATCHES "^_")
+    if(NOT component_name MATCHES "^(core$|_)" AND
+       NOT component_name IN_LIST component_folders_EXCEPT)
       add_subdirectory(${component_dir})
     endif()
   endforeach()

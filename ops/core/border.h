@@ -16,4 +16,10 @@ Status CheckBorder(std::int64_t side, std::int64_t before, std::int64_t after, P
 // REQUIRES: CheckBorder said yes, -before <= i < side + after, mode is not kConstant.
 [[nodiscard]] std::int64_t BorderSource(std::int64_t i, std::int64_t side, PaddingMode mode);
 
+// Pads an image step by step, then takes the window of out->spec's size at (top, left). Only the
+// window's pixels are made: packed, in `memory`; uses scratch 0 and 1.
+// REQUIRES: CheckBorder said yes to every step; the window is inside the padded image.
+void PadAndCrop(const Image& in, std::span<const Padding> steps, PaddingMode mode, std::int64_t top,
+                std::int64_t left, OpContext& context, ScratchBuffer& memory, Image* out);
+
 }  // namespace headrace::ops

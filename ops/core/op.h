@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/buffer.h"
@@ -46,6 +48,9 @@ struct Window {
   std::int64_t top = 0, left = 0, height = 0, width = 0;
   friend bool operator==(const Window&, const Window&) = default;
 };
+
+// One number for each channel; those behind the last channel are not looked at.
+using ChannelValues = std::array<float, 4>;
 
 // What one sample drew at one operator: param_words() int32 words, floats bit-cast.
 using Params = std::span<const std::int32_t>;
@@ -110,13 +115,24 @@ class OpContext {
   // operator's Run; two alternating `output` buffers belong to the chain runner.
   [[nodiscard]] ScratchBuffer& scratch(int slot) { return scratch_[slot]; }
   [[nodiscard]] ScratchBuffer& output(int which) { return output_[which]; }
+  // The thread's own object of a type (a decoder, a resampler), made on first use.
+  template <typename T>
+  [[nodiscard]] T& Tool() {
+    static const char key = 0;  // its address stands for T
+    for (const auto& [tag, tool] : tools_) {
+      if (tag == &key) return *static_cast<T*>(tool.get());
+    }
+    tools_.emplace_back(&key, std::make_shared<T>());
+    return *static_cast<T*>(tools_.back().second.get());
+  }
 
  private:
   ScratchBuffer scratch_[8];
   ScratchBuffer output_[2];
+  std::vector<std::pair<const void*, std::shared_ptr<void>>> tools_;
 };
 
-// The heavy half. An operator either computes (Run) or describes itself (Fold).
+// The heavy half. An operator computes (Run), describes itself (Fold), or decodes files (Decode).
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -126,6 +142,13 @@ class Kernel {
   virtual Status Run(const Image& /*in*/, Params /*params*/, OpContext& /*context*/,
                      ScratchBuffer& /*memory*/, Image* /*out*/) const {
     return Internal("operator computes nothing");
+  }
+  // For the first node of a chain over files: decodes `window` of a file (all of it when absent) as
+  // u8 HWC; out->spec is the window's. `packed` asks for a pixel stride of 3. kDataLoss and
+  // kUnsupported leave the file to PIL.
+  virtual Status Decode(ByteSpan /*file*/, const std::optional<Window>& /*window*/, bool /*packed*/,
+                        OpContext& /*context*/, ScratchBuffer& /*memory*/, Image* /*out*/) const {
+    return Internal("operator does not read files");
   }
   // True for an operator that only moves pixels, fills rectangles or maps values one by one: it is
   // then never run, but folded together with its neighbours into one pass over the pixels.

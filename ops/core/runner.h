@@ -40,13 +40,21 @@ class ChainRunner {
   Status RunPixels(ByteSpan pixels, const ImageSpec& spec, Params params, OpContext& context,
                    MutableByteSpan out) const;
 
+  // Spec of the finished sample for a source image of spec `in`.
+  Result<ImageSpec> OutputSpec(const ImageSpec& in) const;
+
   [[nodiscard]] const Chain& chain() const { return *chain_; }
 
  private:
-  struct Fused;  // tail table, decode choice
+  struct Source;
+  Status Finish(const Source& source, const ImageSpec& in, int first, Params params,
+                OpContext& context, MutableByteSpan out) const;
+  Status Execute(const Source& source, int first, int last, Params params, OpContext& context,
+                 MutableByteSpan out) const;
+
   std::shared_ptr<const Chain> chain_;
-  std::shared_ptr<const Fused> fused_;
   std::vector<std::shared_ptr<const Kernel>> kernels_;
+  std::vector<float> table_;  // what becomes of the values in the pointwise tail; empty: nothing
 };
 
 }  // namespace headrace::ops

@@ -32,7 +32,6 @@ Result<PaddingMode> ReadPaddingMode(const OpArgs& args, std::string_view name);
 
 // One value for each channel of `input`: a single number serves all. For u8 images they must be
 // whole numbers in 0..255; PIL images drop fractions first, as int(x) does.
-using ChannelValues = std::array<float, 4>;
 Result<ChannelValues> ReadFill(const OpArgs& args, std::string_view name, const ImageSpec& input);
 
 // "uint8" or "float32"; kUnsupported for the others.

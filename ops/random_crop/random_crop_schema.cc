@@ -15,6 +15,8 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   config.has_padding = args.Has("padding");
   if (config.has_padding) {
     HR_TRY(config.padding, ReadPadding(args, "padding"));
+    const std::vector<std::int64_t> given = args.Ints("padding");
+    if (given == std::vector<std::int64_t>{0}) config.has_padding = false;  // as v2 takes it
   }
   if (config.has_padding || config.pad_if_needed) {
     HR_TRY(config.mode, ReadPaddingMode(args, "padding_mode"));

@@ -62,7 +62,7 @@ Status RandomResizedCropSchema::DrawCrop(const ImageSpec& in, TorchGenerator& rn
   }
   *crop = CentralCrop(in);
   if (crop->height <= 0 || crop->width <= 0) {
-    return InvalidArgument("the crop has no pixels");  // PIL raises in resize
+    return Unsupported("the crop has no pixels");
   }
   return Status::Ok();
 }

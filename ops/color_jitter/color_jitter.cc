@@ -1,0 +1,76 @@
+#include "ops/color_jitter/color_jitter.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "ops/color_jitter/enhance.h"
+#include "ops/core/op_registry.h"
+
+namespace headrace::ops {
+namespace {
+
+class ColorJitterKernel final : public Kernel {
+ public:
+  explicit ColorJitterKernel(const ColorJitterSchema& schema) : schema_(schema) {}
+
+  Status Run(const Image& in, Params params, OpContext& /*context*/, ScratchBuffer& memory,
+             Image* out) const override {
+    const Canvas canvas = Copy(in, memory);
+    for (std::size_t i = 0; i < ColorJitterSchema::kSteps; ++i) {
+      const std::size_t step = static_cast<std::uint32_t>(params[0]) >> (2 * i) & 3;
+      if (!schema_.has(step)) continue;
+      HR_RETURN_IF_ERROR(Adjust(canvas, step, std::bit_cast<float>(params[1 + step])));
+    }
+    out->data = canvas.data;
+    out->row_stride = canvas.row_stride;
+    out->pixel_stride = canvas.pixel_stride;
+    out->held = {0, 0, canvas.spec.height, canvas.spec.width};
+    return Status::Ok();
+  }
+
+ private:
+  static Canvas Copy(const Image& in, ScratchBuffer& memory) {
+    const std::size_t row_bytes = static_cast<std::size_t>(in.spec.width) * in.pixel_stride;
+    const auto rows = static_cast<std::size_t>(in.spec.height);
+    std::uint8_t* to = memory.Ensure(rows * row_bytes);
+    for (std::size_t y = 0; y < rows; ++y) {
+      std::memcpy(to + y * row_bytes, in.data + y * in.row_stride, row_bytes);
+    }
+    return {to, row_bytes, in.pixel_stride, in.spec};
+  }
+
+  static Status Adjust(const Canvas& canvas, std::size_t step, float factor) {
+    if (!(std::abs(factor) <= 1e6F)) return InvalidArgument("factor is out of range");
+    switch (step) {
+      case ColorJitterSchema::kBrightness:
+        AdjustBrightness(canvas, factor);
+        break;
+      case ColorJitterSchema::kContrast:
+        AdjustContrast(canvas, factor);
+        break;
+      case ColorJitterSchema::kSaturation:
+        AdjustSaturation(canvas, factor);
+        break;
+      default:
+        if (!(factor >= -0.5F && factor <= 0.5F)) {
+          return InvalidArgument("hue_factor is not in [-0.5, 0.5].");
+        }
+        AdjustHue(canvas, factor);
+        break;
+    }
+    return Status::Ok();
+  }
+
+  const ColorJitterSchema& schema_;  // of the chain, which outlives its kernels
+};
+
+Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
+  return MakeKernel<ColorJitterKernel>(static_cast<const ColorJitterSchema&>(schema));
+}
+
+}  // namespace
+
+void RegisterKernelColorJitter(KernelRegistry& registry) { registry.Add("color_jitter", Make); }
+
+}  // namespace headrace::ops

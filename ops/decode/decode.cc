@@ -1,0 +1,41 @@
+#include "ops/decode/decode.h"
+
+#include "ops/core/op_registry.h"
+#include "ops/image/image_header.h"
+#include "ops/image/jpeg_decoder.h"
+#include "ops/image/png_decoder.h"
+
+namespace headrace::ops {
+namespace {
+
+class DecodeKernel final : public Kernel {
+ public:
+  Status Decode(ByteSpan file, const std::optional<Window>& window, bool packed, OpContext& context,
+                ScratchBuffer& memory, Image* out) const override {
+    HR_TRY(const ImageHeader header, ReadImageHeader(file));
+    const PixelFormat format = packed ? PixelFormat::kRgb : PixelFormat::kRgbx;
+    if (header.format == ImageFormat::kJpeg) {
+      return context.Tool<JpegDecoder>().DecodeRgb(file, window, format, memory, out);
+    }
+    HR_RETURN_IF_ERROR(context.Tool<PngDecoder>().DecodeRgb(file, format, memory, out));
+    if (window) {
+      out->held = {0, 0, out->spec.height, out->spec.width};
+      out->data = out->At(window->top, window->left);
+      out->spec.height = window->height;
+      out->spec.width = window->width;
+    }
+    return Status::Ok();
+  }
+  // Once decoded, nothing is left to do.
+  [[nodiscard]] bool folds() const override { return true; }
+};
+
+Result<KernelPtr> Make(const OpSchema& /*schema*/, const CompileContext& /*context*/) {
+  return MakeKernel<DecodeKernel>();
+}
+
+}  // namespace
+
+void RegisterKernelDecode(KernelRegistry& registry) { registry.Add("decode", Make); }
+
+}  // namespace headrace::ops

@@ -1,0 +1,29 @@
+#include "ops/normalize/normalize.h"
+
+#include "ops/core/op_registry.h"
+
+namespace headrace::ops {
+namespace {
+
+class NormalizeKernel final : public Kernel {
+ public:
+  explicit NormalizeKernel(const NormalizeSchema& schema) : schema_(schema) {}
+  [[nodiscard]] bool folds() const override { return true; }
+  [[nodiscard]] float Map(int channel, float value) const override {
+    const auto c = static_cast<std::size_t>(channel);
+    return (value - schema_.mean()[c]) / schema_.std_dev()[c];
+  }
+
+ private:
+  const NormalizeSchema& schema_;  // of the chain, which outlives its kernels
+};
+
+Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
+  return MakeKernel<NormalizeKernel>(static_cast<const NormalizeSchema&>(schema));
+}
+
+}  // namespace
+
+void RegisterKernelNormalize(KernelRegistry& registry) { registry.Add("normalize", Make); }
+
+}  // namespace headrace::ops

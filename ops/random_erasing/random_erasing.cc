@@ -1,0 +1,33 @@
+#include "ops/random_erasing/random_erasing.h"
+
+#include "ops/core/fold.h"
+#include "ops/core/op_registry.h"
+
+namespace headrace::ops {
+namespace {
+
+class RandomErasingKernel final : public Kernel {
+ public:
+  explicit RandomErasingKernel(const RandomErasingSchema& schema) : schema_(schema) {}
+  [[nodiscard]] bool folds() const override { return true; }
+  Status Fold(Params params, FoldedPass& fold) const override {
+    const Window where{params[0], params[1], params[2], params[3]};
+    if (where.height == 0 || where.width == 0) return Status::Ok();
+    if (!IsInside(where, fold.spec())) return InvalidArgument("rectangle is not in the image");
+    fold.FillRect(where, schema_.value());
+    return Status::Ok();
+  }
+
+ private:
+  const RandomErasingSchema& schema_;  // of the chain, which outlives its kernels
+};
+
+Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
+  return MakeKernel<RandomErasingKernel>(static_cast<const RandomErasingSchema&>(schema));
+}
+
+}  // namespace
+
+void RegisterKernelRandomErasing(KernelRegistry& registry) { registry.Add("random_erasing", Make); }
+
+}  // namespace headrace::ops

@@ -1,0 +1,28 @@
+#include "ops/random_vertical_flip/random_vertical_flip.h"
+
+#include "ops/core/fold.h"
+#include "ops/core/op_registry.h"
+
+namespace headrace::ops {
+namespace {
+
+class RandomVerticalFlipKernel final : public Kernel {
+ public:
+  [[nodiscard]] bool folds() const override { return true; }
+  Status Fold(Params params, FoldedPass& fold) const override {
+    if (params[0] != 0) fold.FlipVertical();
+    return Status::Ok();
+  }
+};
+
+Result<KernelPtr> Make(const OpSchema& /*schema*/, const CompileContext& /*context*/) {
+  return MakeKernel<RandomVerticalFlipKernel>();
+}
+
+}  // namespace
+
+void RegisterKernelRandomVerticalFlip(KernelRegistry& registry) {
+  registry.Add("random_vertical_flip", Make);
+}
+
+}  // namespace headrace::ops

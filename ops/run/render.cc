@@ -1,0 +1,142 @@
+#include "ops/run/render.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "ops/image/pointwise.h"
+
+namespace headrace::ops {
+namespace {
+
+Flip FlipOf(const FoldedPass& fold) { return {fold.flips_horizontal(), fold.flips_vertical()}; }
+
+// A window of `in` that it holds, as an image of its own.
+Image View(const Image& in, const Window& window) {
+  Image view = in;
+  view.data = in.At(window.top, window.left);
+  view.spec.height = window.height;
+  view.spec.width = window.width;
+  view.held = {0, 0, window.height, window.width};
+  return view;
+}
+
+std::span<std::uint8_t> U8(MutableByteSpan bytes) {
+  return {reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()};
+}
+
+// The frame with the source's pixels where it has any and zeros elsewhere, packed; without fills.
+void AssembleFrame(const Image& in, const FoldedPass& fold, std::span<std::uint8_t> frame) {
+  const Window& base = fold.base();
+  const Window inside = fold.SourceWindow();
+  if (inside == base) {
+    ToPacked(View(in, inside), FlipOf(fold), frame);
+    return;
+  }
+  std::ranges::fill(frame, std::uint8_t{0});
+  const auto channels = static_cast<std::size_t>(in.spec.channels);
+  const std::size_t row_bytes = static_cast<std::size_t>(base.width) * channels;
+  for (std::int64_t y = 0; y < inside.height; ++y) {
+    const std::int64_t from_top = inside.top - base.top + y;
+    const std::int64_t row = fold.flips_vertical() ? base.height - 1 - from_top : from_top;
+    const std::int64_t from_left = inside.left - base.left;
+    std::uint8_t* to = frame.data() + static_cast<std::size_t>(row) * row_bytes;
+    const std::uint8_t* from = in.At(inside.top + y, inside.left);
+    for (std::int64_t x = 0; x < inside.width; ++x, from += in.pixel_stride) {
+      const std::int64_t column =
+          fold.flips_horizontal() ? base.width - 1 - from_left - x : from_left + x;
+      std::memcpy(to + static_cast<std::size_t>(column) * channels, from, channels);
+    }
+  }
+}
+
+void FillPacked(const FoldedPass& fold, std::span<std::uint8_t> frame) {
+  const auto channels = static_cast<std::size_t>(fold.spec().channels);
+  const auto width = static_cast<std::size_t>(fold.spec().width);
+  for (const FoldedPass::Fill& fill : fold.fills()) {
+    for (std::int64_t y = 0; y < fill.where.height; ++y) {
+      const std::size_t row = static_cast<std::size_t>(fill.where.top + y) * width;
+      std::uint8_t* at =
+          frame.data() + (row + static_cast<std::size_t>(fill.where.left)) * channels;
+      for (std::int64_t x = 0; x < fill.where.width; ++x) {
+        for (std::size_t c = 0; c < channels; ++c) *at++ = static_cast<std::uint8_t>(fill.value[c]);
+      }
+    }
+  }
+}
+
+template <typename T>
+void FillPlanes(const FoldedPass& fold, std::span<T> planes) {
+  const ImageSpec& spec = fold.spec();
+  for (const FoldedPass::Fill& fill : fold.fills()) {
+    for (std::int64_t c = 0; c < spec.channels; ++c) {
+      const T value = static_cast<T>(fill.value[static_cast<std::size_t>(c)]);
+      for (std::int64_t y = 0; y < fill.where.height; ++y) {
+        const std::int64_t row = (c * spec.height + fill.where.top + y) * spec.width;
+        std::ranges::fill(planes.subspan(static_cast<std::size_t>(row + fill.where.left),
+                                         static_cast<std::size_t>(fill.where.width)),
+                          value);
+      }
+    }
+  }
+}
+
+std::size_t PackedBytes(const ImageSpec& spec) {
+  return static_cast<std::size_t>(spec.height * spec.width * spec.channels);
+}
+
+}  // namespace
+
+void RenderImage(const Image& in, const FoldedPass& fold, ScratchBuffer& memory, Image* out) {
+  const ImageSpec& spec = fold.spec();
+  HR_CHECK(spec.layout == Layout::kHwc && spec.dtype == DType::kU8);
+  if (fold.fills().empty() && FlipOf(fold) == Flip{}) {
+    *out = View(in, fold.base());
+    return;
+  }
+  const std::size_t bytes = PackedBytes(spec);
+  const std::span frame(memory.Ensure(bytes), bytes);
+  AssembleFrame(in, fold, frame);
+  FillPacked(fold, frame);
+  const auto channels = static_cast<std::size_t>(spec.channels);
+  *out = Image{frame.data(), static_cast<std::size_t>(spec.width) * channels, channels, spec,
+               Window{0, 0, spec.height, spec.width}};
+}
+
+void RenderOutput(const Image& in, const FoldedPass& fold, std::span<const float> table,
+                  ScratchBuffer& scratch, MutableByteSpan out) {
+  const ImageSpec& spec = fold.spec();
+  HR_CHECK(out.size() == spec.bytes());
+  if (spec.layout == Layout::kHwc) {
+    HR_CHECK(spec.dtype == DType::kU8);
+    AssembleFrame(in, fold, U8(out));
+    FillPacked(fold, U8(out));
+    return;
+  }
+  Flip flip = FlipOf(fold);
+  Image view;
+  if (fold.SourceWindow() == fold.base()) {
+    view = View(in, fold.base());
+  } else {
+    const std::size_t bytes = PackedBytes(spec);
+    const std::span frame(scratch.Ensure(bytes), bytes);
+    AssembleFrame(in, fold, frame);
+    const auto channels = static_cast<std::size_t>(spec.channels);
+    view = Image{frame.data(), static_cast<std::size_t>(spec.width) * channels, channels, in.spec,
+                 Window{0, 0, spec.height, spec.width}};
+    view.spec.height = spec.height;
+    view.spec.width = spec.width;
+    flip = Flip{};
+  }
+  if (spec.dtype == DType::kU8) {
+    ToChw(view, flip, U8(out));
+    FillPlanes<std::uint8_t>(fold, U8(out));
+    return;
+  }
+  HR_CHECK(spec.dtype == DType::kF32);
+  const std::span floats(reinterpret_cast<float*>(out.data()), out.size() / sizeof(float));
+  TableToChw<float>(view, flip, table, floats);
+  FillPlanes<float>(fold, floats);
+}
+
+}  // namespace headrace::ops

@@ -1,0 +1,241 @@
+#include "ops/core/runner.h"
+
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+#include "ops/core/fold.h"
+#include "ops/core/op_registry.h"
+#include "ops/image/image_header.h"
+#include "ops/run/payload.h"
+#include "ops/run/render.h"
+
+namespace headrace::ops {
+namespace {
+
+constexpr int kScratchSlot = 7;
+constexpr int kValues = 256;
+
+// What a thread keeps from sample to sample.
+struct Working {
+  FoldedPass fold;
+  FoldedPass window;
+  std::vector<ImageSpec> shapes;
+};
+
+std::vector<float> TableOf(std::span<const std::shared_ptr<const Kernel>> kernels, int channels) {
+  std::vector<float> table(static_cast<std::size_t>(channels * kValues));
+  bool changed = false;
+  for (int c = 0; c < channels; ++c) {
+    for (int v = 0; v < kValues; ++v) {
+      auto value = static_cast<float>(v);
+      for (const auto& kernel : kernels) {
+        if (kernel->folds()) value = kernel->Map(c, value);
+      }
+      changed = changed || value != static_cast<float>(v);
+      table[static_cast<std::size_t>(c * kValues + v)] = value;
+    }
+  }
+  return table;
+}
+
+bool LivesIn(const Image& image, ScratchBuffer& buffer) {
+  return buffer.data() != nullptr && image.data >= buffer.data() &&
+         image.data < buffer.data() + buffer.capacity();
+}
+
+Result<ImageSpec> SpecOf(ByteSpan file) {
+  HR_TRY(const ImageHeader header, ReadImageHeader(file));
+  if (header.need_bytes > 0) return DataLoss("image file is truncated in its header");
+  return ImageSpec{header.height, header.width, 3, DType::kU8, Layout::kHwc};
+}
+
+}  // namespace
+
+// Where the pixels of a sample come from: a file that is still encoded, or memory.
+struct ChainRunner::Source {
+  ByteSpan file;
+  Image image;  // only its spec for a file
+  bool encoded = false;
+};
+
+Result<ChainRunner> ChainRunner::Make(std::shared_ptr<const Chain> chain) {
+  ChainRunner runner;
+  CompileContext context{&chain->libraries(), nullptr, {}};
+  const std::vector<Node>& nodes = chain->nodes();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const OpSchema& schema = chain->schema(static_cast<int>(i));
+    const KernelFactory* make = KernelRegistry::Builtin().Find(nodes[i].op);
+    if (make == nullptr) return Unsupported("this worker has no kernel for " + nodes[i].op);
+    HR_TRY(std::shared_ptr<const Kernel> kernel, (*make)(schema, context));
+    if (context.input.layout == Layout::kChw && !kernel->folds()) {
+      return Internal(nodes[i].op + " computes on tensors");
+    }
+    context.input = schema.OutputKind(context.input);
+    runner.kernels_.push_back(std::move(kernel));
+  }
+  if (context.input.dtype == DType::kF32) {
+    runner.table_ = TableOf(runner.kernels_, context.input.channels);
+  }
+  runner.chain_ = std::move(chain);
+  return runner;
+}
+
+Result<ImageSpec> ChainRunner::ReadHeader(ByteSpan head,
+                                          const std::function<ByteSpan(std::size_t)>& more) {
+  while (true) {
+    HR_TRY(const ImageHeader header, ReadImageHeader(head));
+    if (header.need_bytes == 0) {
+      return ImageSpec{header.height, header.width, 3, DType::kU8, Layout::kHwc};
+    }
+    const ByteSpan longer = more(header.need_bytes);
+    if (longer.size() <= head.size()) return DataLoss("image file is truncated in its header");
+    head = longer;
+  }
+}
+
+Result<ImageSpec> ChainRunner::OutputSpec(const ImageSpec& in) const {
+  std::vector<ImageSpec> shapes(kernels_.size());
+  HR_RETURN_IF_ERROR(chain_->Shapes(in, shapes));
+  return shapes.back();
+}
+
+// Nodes [first, last) on a source: fold what folds, render where an operator has to compute.
+Status ChainRunner::Execute(const Source& source, int first, int last, Params params,
+                            OpContext& context, MutableByteSpan out) const {
+  auto& working = context.Tool<Working>();
+  FoldedPass& fold = working.fold;
+  Image image = source.image;
+  int held = 1;  // the output buffer that `image` lives in
+  bool loaded = !source.encoded;
+  const auto load = [&](const FoldedPass& wanted, bool packed) -> Status {
+    if (loaded) return Status::Ok();
+    loaded = true;
+    const ImageSpec whole = image.spec;
+    Window window = wanted.SourceWindow();
+    if (window.height == 0 || window.width == 0) window = {0, 0, 1, 1};
+    std::optional<Window> part;
+    if (window != Window{0, 0, whole.height, whole.width}) part = window;
+    HR_RETURN_IF_ERROR(
+        kernels_[0]->Decode(source.file, part, packed, context, context.output(held), &image));
+    image.spec = whole;
+    image.held = window;
+    return Status::Ok();
+  };
+
+  fold.Reset(image.spec);
+  for (int i = first; i < last; ++i) {
+    const auto index = static_cast<std::size_t>(i);
+    const Kernel& kernel = *kernels_[index];
+    const OpSchema& schema = chain_->schema(i);
+    const Params own = params.subspan(static_cast<std::size_t>(chain_->param_offset(i)),
+                                      static_cast<std::size_t>(schema.param_words()));
+    if (kernel.folds()) {
+      fold.MapFills(kernel);
+      HR_RETURN_IF_ERROR(kernel.Fold(own, fold));
+      fold.SetKind(schema.OutputKind(fold.spec()));
+      continue;
+    }
+    const ImageSpec input = fold.spec();
+    const std::optional<Window> part = schema.InputWindow(input, own);
+    if (part && !IsInside(*part, input)) return InvalidArgument("parameters are of another image");
+    FoldedPass& wanted = working.window;
+    wanted = fold;
+    if (part) wanted.Reframe(*part, {});
+    HR_RETURN_IF_ERROR(load(wanted, /*packed=*/false));
+    Image rendered;
+    RenderImage(image, wanted, context.output(1 - held), &rendered);
+    if (LivesIn(rendered, context.output(1 - held))) held = 1 - held;
+    if (part) {
+      rendered.held = *part;
+      rendered.spec = input;
+    }
+    Image result;
+    HR_RETURN_IF_ERROR(schema.Shape(input, &result.spec));
+    const ImageSpec expected = result.spec;
+    HR_RETURN_IF_ERROR(kernel.Run(rendered, own, context, context.output(1 - held), &result));
+    if (result.spec != expected) return Internal("operator made an image of another size");
+    if (LivesIn(result, context.output(1 - held))) held = 1 - held;
+    image = result;
+    image.held = {0, 0, image.spec.height, image.spec.width};
+    fold.Reset(image.spec);
+  }
+  const bool packed = fold.spec().layout == Layout::kHwc;
+  HR_RETURN_IF_ERROR(load(fold, packed));
+  if (fold.spec().bytes() != out.size()) return Internal("chain made a sample of another size");
+  RenderOutput(image, fold, table_, context.scratch(kScratchSlot), out);
+  return Status::Ok();
+}
+
+Status ChainRunner::Finish(const Source& source, const ImageSpec& in, int first, Params params,
+                           OpContext& context, MutableByteSpan out) const {
+  if (params.size() != static_cast<std::size_t>(chain_->param_words())) {
+    return InvalidArgument("a sample has " + std::to_string(chain_->param_words()) +
+                           " parameter words, not " + std::to_string(params.size()));
+  }
+  auto& shapes = context.Tool<Working>().shapes;
+  shapes.resize(kernels_.size());
+  HR_RETURN_IF_ERROR(chain_->Shapes(in, shapes));
+  if (first > 0 && shapes[static_cast<std::size_t>(first - 1)] != source.image.spec) {
+    return DataLoss("cached sample is of another pipeline");
+  }
+  const ImageSpec& last = shapes.back();
+  if (out.size() != last.bytes() ||
+      reinterpret_cast<std::uintptr_t>(out.data()) % DTypeBytes(last.dtype) != 0) {
+    return InvalidArgument("image of " + std::to_string(in.height) + " x " +
+                           std::to_string(in.width) + " makes a sample of " +
+                           std::to_string(last.bytes()) + " bytes, not " +
+                           std::to_string(out.size()));
+  }
+  return Execute(source, first, static_cast<int>(kernels_.size()), params, context, out);
+}
+
+Status ChainRunner::Run(ByteSpan encoded, Params params, OpContext& context,
+                        MutableByteSpan out) const {
+  Source source{encoded, {}, true};
+  HR_TRY(source.image.spec, SpecOf(encoded));
+  return Finish(source, source.image.spec, 0, params, context, out);
+}
+
+Status ChainRunner::RunPrefix(ByteSpan encoded, OpContext& context, Bytes* payload) const {
+  Source source{encoded, {}, true};
+  HR_TRY(source.image.spec, SpecOf(encoded));
+  auto& shapes = context.Tool<Working>().shapes;
+  shapes.resize(kernels_.size());
+  HR_RETURN_IF_ERROR(chain_->Shapes(source.image.spec, shapes));
+  const int nodes = chain_->pure_prefix();
+  const ImageSpec image = shapes[static_cast<std::size_t>(nodes - 1)];
+  MutableByteSpan pixels;
+  AllocatePayload(source.image.spec, image, payload, &pixels);
+  return Execute(source, 0, nodes, {}, context, pixels);
+}
+
+Result<ImageSpec> ChainRunner::PayloadSource(ByteSpan payload) {
+  HR_TRY(const Payload read, ReadPayload(payload));
+  return read.source;
+}
+
+Status ChainRunner::RunFromPrefix(ByteSpan payload, Params params, OpContext& context,
+                                  MutableByteSpan out) const {
+  HR_TRY(const Payload read, ReadPayload(payload));
+  const Source source{{}, read.image, false};
+  return Finish(source, read.source, chain_->pure_prefix(), params, context, out);
+}
+
+Status ChainRunner::RunPixels(ByteSpan pixels, const ImageSpec& spec, Params params,
+                              OpContext& context, MutableByteSpan out) const {
+  if (pixels.size() != spec.bytes() || spec.dtype != DType::kU8 || spec.layout != Layout::kHwc) {
+    return InvalidArgument("array row is not an image of its shape");
+  }
+  // A copy, because kernels may read a little behind the last pixel.
+  std::uint8_t* copy = context.output(1).Ensure(pixels.size());
+  std::memcpy(copy, pixels.data(), pixels.size());
+  const auto channels = static_cast<std::size_t>(spec.channels);
+  const Source source{{},
+                      {copy, static_cast<std::size_t>(spec.width) * channels, channels, spec,
+                       Window{0, 0, spec.height, spec.width}},
+                      false};
+  return Finish(source, spec, 0, params, context, out);
+}
+
+}  // namespace headrace::ops

@@ -1,0 +1,229 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "ops/core/chain.h"
+#include "ops/core/runner.h"
+
+// The operators as Python sees them in the property tests: one chain, one sample at a time.
+namespace nb = nanobind;
+
+namespace headrace::ops {
+namespace {
+
+using FloatsIn = nb::ndarray<const float, nb::numpy, nb::ndim<1>>;
+using PixelsIn = nb::ndarray<const std::uint8_t, nb::c_contig, nb::device::cpu>;
+using NodeIn = std::pair<std::string, nb::dict>;
+using RangeTuple = std::tuple<float, float, int>;
+
+struct OpsError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+void Check(const Status& status) {
+  if (!status.ok()) throw OpsError(status.ToString());
+}
+template <typename T>
+T Take(Result<T> result) {
+  Check(result.status());
+  return std::move(result).value();
+}
+
+ByteSpan View(const nb::bytes& bytes) {
+  return {reinterpret_cast<const std::byte*>(bytes.c_str()), bytes.size()};
+}
+nb::bytes ToPython(ByteSpan bytes) { return nb::bytes(bytes.data(), bytes.size()); }
+
+ArgValue ToArg(nb::handle value) {
+  if (nb::isinstance<nb::bool_>(value)) return std::int64_t{nb::cast<bool>(value)};
+  if (nb::isinstance<nb::int_>(value)) return nb::cast<std::int64_t>(value);
+  if (nb::isinstance<nb::float_>(value)) return nb::cast<double>(value);
+  if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
+  bool whole = true;
+  for (nb::handle item : value) whole = whole && nb::isinstance<nb::int_>(item);
+  if (whole) return nb::cast<std::vector<std::int64_t>>(value);
+  return nb::cast<std::vector<double>>(value);
+}
+
+TorchGenerator::Rounding ToRounding(int rounding) {
+  return static_cast<TorchGenerator::Rounding>(rounding);
+}
+
+// A compiled chain with its runner, and the thread's scratch.
+class PyChain {
+ public:
+  PyChain(const std::vector<NodeIn>& nodes, const nb::dict& libraries, const nb::bytes& torch_exp) {
+    std::vector<Node> chain;
+    for (const auto& [op, args] : nodes) {
+      Node& node = chain.emplace_back();
+      node.op = op;
+      for (const auto& [name, value] : args) {
+        node.args[nb::cast<std::string>(name)] = ToArg(value);
+      }
+    }
+    const auto text = [&](const char* name) { return nb::cast<std::string>(libraries[name]); };
+    Constants constants;
+    if (torch_exp.size() > 0) constants["torch_exp"] = View(torch_exp);
+    chain_ = std::make_shared<const Chain>(Take(Chain::Compile(
+        std::move(chain),
+        {text("pillow"), text("torch"), text("torchvision"), text("cpu_capability")}, constants)));
+    runner_.emplace(Take(ChainRunner::Make(chain_)));
+  }
+
+  [[nodiscard]] std::vector<RangeTuple> exp_ranges() const {
+    std::vector<RangeTuple> all;
+    for (const ExpRange& r : chain_->exp_ranges()) {
+      all.emplace_back(r.low, r.high, static_cast<int>(r.rounding));
+    }
+    return all;
+  }
+  [[nodiscard]] int pure_prefix() const { return chain_->pure_prefix(); }
+
+  nb::tuple Run(const nb::bytes& file, std::uint64_t seed) {
+    const ImageSpec source = Take(ChainRunner::ReadHeader(View(file), NoMore));
+    return Sample(source, seed, [&](Params params, MutableByteSpan out) {
+      return runner_->Run(View(file), params, context_, out);
+    });
+  }
+  nb::tuple RunArray(const PixelsIn& pixels, std::uint64_t seed) {
+    const ImageSpec source{static_cast<std::int64_t>(pixels.shape(0)),
+                           static_cast<std::int64_t>(pixels.shape(1)),
+                           pixels.ndim() == 3 ? static_cast<std::int32_t>(pixels.shape(2)) : 1,
+                           DType::kU8, Layout::kHwc};
+    const ByteSpan bytes{reinterpret_cast<const std::byte*>(pixels.data()), pixels.size()};
+    return Sample(source, seed, [&](Params params, MutableByteSpan out) {
+      return runner_->RunPixels(bytes, source, params, context_, out);
+    });
+  }
+  nb::bytes Prefix(const nb::bytes& file) {
+    Bytes payload;
+    Check(runner_->RunPrefix(View(file), context_, &payload));
+    return ToPython(payload);
+  }
+  nb::tuple RunCached(const nb::bytes& payload, std::uint64_t seed) {
+    const ImageSpec source = Take(ChainRunner::PayloadSource(View(payload)));
+    return Sample(source, seed, [&](Params params, MutableByteSpan out) {
+      return runner_->RunFromPrefix(View(payload), params, context_, out);
+    });
+  }
+
+  // Draws for images of these sizes from one stream, as a lane does: params of each, and where the
+  // stream stands afterwards.
+  std::pair<std::vector<std::vector<std::int32_t>>, std::uint64_t> Draw(
+      const std::vector<std::pair<int, int>>& sizes, std::uint64_t seed) {
+    TorchGenerator rng(seed);
+    std::vector<std::vector<std::int32_t>> all;
+    for (const auto& [height, width] : sizes) {
+      auto& params = all.emplace_back(static_cast<std::size_t>(chain_->param_words()));
+      ImageSpec out;
+      Check(chain_->Draw({height, width, 3, DType::kU8, Layout::kHwc}, rng, params, &out));
+    }
+    return {std::move(all), rng.draws()};
+  }
+
+ private:
+  static ByteSpan NoMore(std::size_t /*wanted*/) { return {}; }
+
+  template <typename Run>
+  nb::tuple Sample(const ImageSpec& source, std::uint64_t seed, Run run) {
+    TorchGenerator rng(seed);
+    std::vector<std::int32_t> params(static_cast<std::size_t>(chain_->param_words()));
+    ImageSpec spec;
+    Check(chain_->Draw(source, rng, params, &spec));
+    // Poisoned, so that a byte which the runner leaves out is seen.
+    auto memory =
+        std::make_unique<std::vector<std::uint64_t>>(spec.bytes() / 8 + 1, 0xabababababababab);
+    Check(run(params, std::as_writable_bytes(std::span(*memory)).first(spec.bytes())));
+    void* const data = memory->data();
+    const nb::capsule owner(memory.release(), [](void* p) noexcept {
+      delete static_cast<std::vector<std::uint64_t>*>(p);
+    });
+    const auto h = static_cast<std::size_t>(spec.height);
+    const auto w = static_cast<std::size_t>(spec.width);
+    const auto c = static_cast<std::size_t>(spec.channels);
+    const bool chw = spec.layout == Layout::kChw;
+    const std::vector<std::size_t> shape =
+        chw ? std::vector<std::size_t>{c, h, w} : std::vector<std::size_t>{h, w, c};
+    nb::object array;
+    if (spec.dtype == DType::kF32) {
+      array = nb::cast(nb::ndarray<nb::numpy, float>(data, 3, shape.data(), owner));
+    } else {
+      array = nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(data, 3, shape.data(), owner));
+    }
+    return nb::make_tuple(array, rng.draws());
+  }
+
+  std::shared_ptr<const Chain> chain_;
+  std::optional<ChainRunner> runner_;
+  OpContext context_;
+};
+
+nb::bytes BuildTable(const std::vector<RangeTuple>& ranges, const nb::callable& torch_exp) {
+  std::vector<ExpRange> all;
+  for (const auto& [low, high, rounding] : ranges) all.push_back({low, high, ToRounding(rounding)});
+  const auto evaluate = [&](std::span<const float> in, std::span<float> out) {
+    const nb::object result =
+        torch_exp(nb::ndarray<nb::numpy, const float>(in.data(), {in.size()}, nb::handle()));
+    const auto values = nb::cast<FloatsIn>(result);
+    std::copy_n(values.data(), out.size(), out.begin());
+    return Status::Ok();
+  };
+  return ToPython(Take(BuildTorchExpTable(all, evaluate)));
+}
+
+nb::tuple ReadHeader(const nb::bytes& file, std::size_t first) {
+  const ByteSpan all = View(file);
+  int calls = 0;
+  const auto more = [&](std::size_t wanted) {
+    ++calls;
+    return all.first(std::min(wanted, all.size()));
+  };
+  const ImageSpec spec =
+      Take(ChainRunner::ReadHeader(all.first(std::min(first, all.size())), more));
+  return nb::make_tuple(spec.height, spec.width, calls);
+}
+
+}  // namespace
+}  // namespace headrace::ops
+
+NB_MODULE(_headrace_ops, m) {
+  using namespace headrace::ops;  // NOLINT(build/namespaces): a module body
+  nb::exception<OpsError>(m, "Error", PyExc_RuntimeError);
+  nb::class_<PyChain>(m, "Chain")
+      .def(nb::init<const std::vector<NodeIn>&, const nb::dict&, const nb::bytes&>())
+      .def("exp_ranges", &PyChain::exp_ranges)
+      .def("pure_prefix", &PyChain::pure_prefix)
+      .def("run", &PyChain::Run)
+      .def("run", &PyChain::RunArray)
+      .def("prefix", &PyChain::Prefix)
+      .def("run_cached", &PyChain::RunCached)
+      .def("draw", &PyChain::Draw);
+  m.def("build_torch_exp", &BuildTable);
+  m.def("read_header", &ReadHeader);
+  nb::class_<TorchGenerator>(m, "Generator")
+      .def(nb::init<std::uint64_t>())
+      .def("rand", &TorchGenerator::Rand)
+      .def("uniform", [](TorchGenerator& g, float low, float high,
+                         int rounding) { return g.Uniform(low, high, ToRounding(rounding)); })
+      .def("randint", &TorchGenerator::RandInt)
+      .def("randperm",
+           [](TorchGenerator& g, std::size_t n) {
+             std::vector<std::int64_t> out(n);
+             g.RandPerm(out);
+             return out;
+           })
+      .def("discard", &TorchGenerator::Discard)
+      .def("draws", &TorchGenerator::draws)
+      .def("state", [](const TorchGenerator& g) { return ToPython(g.TorchState()); })
+      .def("set_state",
+           [](TorchGenerator& g, const nb::bytes& state) { Check(g.SetTorchState(View(state))); });
+}
