@@ -150,7 +150,8 @@ BENCHMARK(BM_ResizeCrop)
                    {4}})
     ->ArgNames({"simd", "filter", "pixel_bytes"});
 
-// range: PointwiseLevel, horizontal flip, bytes of an input pixel.
+// range: PointwiseLevel, horizontal flip, bytes of an input pixel, samples a batch (64 leave the
+// caches, as they do in a worker).
 template <typename T>
 void BM_TableToChw(benchmark::State& state) {
   const auto level = static_cast<PointwiseLevel>(state.range(0));
@@ -161,24 +162,27 @@ void BM_TableToChw(benchmark::State& state) {
   const Picture picture(kSide, kSide, 3, static_cast<int>(state.range(2)));
   std::vector<T> table(3 * 256);
   for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<T>(i);
-  // A batch of 64 samples: results leave the caches as they do in a worker.
-  std::vector<T> batch(64 * 3 * kSide * kSide);
+  const auto samples = static_cast<std::size_t>(state.range(3));
+  constexpr std::size_t kSample = 3 * kSide * kSide;
+  ScratchBuffer memory;  // aligned, as the slots of a batch are
+  const std::span batch(reinterpret_cast<T*>(memory.Ensure(samples * kSample * sizeof(T))),
+                        samples * kSample);
   std::size_t slot = 0;
   for (auto _ : state) {
-    const auto out = std::span(batch).subspan(slot * 3 * kSide * kSide, 3 * kSide * kSide);
+    const auto out = batch.subspan(slot * kSample, kSample);
     TableToChw<T>(picture.image, Flip{state.range(1) != 0, false}, table, out, level);
     benchmark::ClobberMemory();
-    slot = (slot + 1) % 64;
+    slot = (slot + 1) % samples;
   }
   ImagesPerSecond(state);
 }
 BENCHMARK(BM_TableToChw<float>)
-    ->ArgsProduct({{0, 1, 2}, {0, 1}, {4}})
-    ->ArgsProduct({{0, 2}, {0}, {3}})
-    ->ArgNames({"simd", "flip", "pixel_bytes"});
+    ->ArgsProduct({{0, 2}, {0, 1}, {4}, {1, 64}})
+    ->ArgsProduct({{0, 2}, {0}, {3}, {1, 64}})
+    ->ArgNames({"simd", "flip", "pixel_bytes", "samples"});
 BENCHMARK(BM_TableToChw<std::uint16_t>)
-    ->ArgsProduct({{0, 2}, {0}, {4}})
-    ->ArgNames({"simd", "flip", "pixel_bytes"});
+    ->ArgsProduct({{0, 2}, {0}, {4}, {64}})
+    ->ArgNames({"simd", "flip", "pixel_bytes", "samples"});
 
 void BM_ToChw(benchmark::State& state) {
   const auto level = static_cast<PointwiseLevel>(state.range(0));

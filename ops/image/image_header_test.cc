@@ -78,7 +78,6 @@ TEST(ImageHeader, OddJpegFilesAreLeftToPil) {
   EXPECT_EQ(CodeOf(kStart + Frame(0xC3, 5, 3, 3) + kScan), Code::kUnsupported);
   EXPECT_EQ(CodeOf(kStart + Frame(0xC0, 5, 3, 3) + Frame(0xC0, 5, 3, 3) + kScan),
             Code::kUnsupported);
-  EXPECT_EQ(CodeOf(kStart + Segment(0xE2, std::string("MPF\0", 4)) + kScan), Code::kUnsupported);
   EXPECT_EQ(CodeOf(kStart + Frame(0xC0, 20000, 20000, 3) + kScan), Code::kUnsupported);
 }
 

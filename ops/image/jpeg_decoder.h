@@ -33,7 +33,8 @@ enum class PixelFormat : std::uint8_t {
 //                 an image above PIL's size limit
 // so a caller that hands both to PIL always sees PIL's own result.
 //
-// Not thread-safe: one decoder per executor thread, reused from file to file. Safe on hostile input.
+// Not thread-safe: one decoder per executor thread, reused from file to file. Safe on hostile
+// input.
 class JpegDecoder {
  public:
   JpegDecoder();

@@ -57,16 +57,44 @@ bool PilReadsPhotoshop(ByteSpan segment) {
   return true;
 }
 
+// PIL computes with the resolution in the Exif data and lets an IndexError out where it is text.
+// Any other damage there is caught, so whatever cannot be followed is fine.
+bool PilReadsExif(ByteSpan tiff) {
+  constexpr std::size_t kEntry = 12;
+  constexpr int kXResolution = 0x011A, kRational = 5;
+  if (tiff.size() < 8) return true;
+  const bool little = U8(tiff, 0) == 'I';
+  const auto u16 = [&](std::size_t at) {
+    return little ? U8(tiff, at) | U8(tiff, at + 1) << 8 : U16(tiff, at);
+  };
+  const auto directory =
+      little ? static_cast<std::size_t>(u16(4)) | static_cast<std::size_t>(u16(6)) << 16
+             : U32(tiff, 4);
+  if (directory + 2 > tiff.size()) return true;
+  const int entries = u16(directory);
+  std::size_t at = directory + 2;
+  for (int i = 0; i < entries && at + kEntry <= tiff.size(); ++i, at += kEntry) {
+    if (u16(at) == kXResolution && u16(at + 2) != kRational) return false;
+  }
+  return true;
+}
+
 // Application data that PIL looks into.
-Status CheckApplicationData(int marker, ByteSpan segment) {
+Status CheckApplicationData(int marker, ByteSpan segment, JpegMarkers* out) {
   const bool is_short =
       (marker == kApp0 && StartsWith(segment, "JFIF") && segment.size() < 7) ||
       (marker == kApp14 && StartsWith(segment, "Adobe") && segment.size() < 7) ||
       (marker == kApp2 && StartsWith(segment, std::string_view("ICC_PROFILE\0", 12)) &&
        segment.size() < 14);
   if (is_short) return DataLoss("JPEG: an application segment is too short");
-  if (marker == kApp2 && StartsWith(segment, std::string_view("MPF\0", 4))) {
-    return Unsupported("JPEG: more than one picture in the file");
+  const std::string_view exif("Exif\0\0", 6);
+  if (marker == kApp1 && StartsWith(segment, exif)) {
+    // PIL joins several segments before it reads them.
+    if (out->has_exif) return Unsupported("JPEG: Exif data in several segments");
+    out->has_exif = true;
+    if (!PilReadsExif(segment.subspan(exif.size()))) {
+      return Unsupported("JPEG: Exif resolution is not a fraction");
+    }
   }
   if (marker == kApp13 && StartsWith(segment, std::string_view("Photoshop 3.0\0", 14)) &&
       !PilReadsPhotoshop(segment)) {
@@ -100,7 +128,7 @@ Status ReadSegment(int marker, ByteSpan segment, JpegMarkers* out) {
     return Status::Ok();
   }
   if (marker >= kSof0 && marker <= kSof15) return ReadFrame(marker, segment, out);
-  return CheckApplicationData(marker, segment);
+  return CheckApplicationData(marker, segment, out);
 }
 
 // Whether both PIL and libjpeg take the marker for the start of a segment.

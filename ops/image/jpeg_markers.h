@@ -15,6 +15,7 @@ struct JpegMarkers {
   std::int64_t height = 0;     // pixels
   int components = 0;
   bool progressive = false;
+  bool has_exif = false;
   std::size_t scan_offset = 0;  // first byte of entropy-coded data
 };
 

@@ -18,8 +18,9 @@ const PointwiseKernels& Kernels(PointwiseLevel level) {
   return kPortable;
 }
 
-bool HasKernelLayout(const Image& in) {
-  return in.spec.channels == 1 ? in.pixel_stride == 1 : in.pixel_stride == 4;
+bool TakesLayout(const PointwiseKernels& kernels, const Image& in) {
+  if (in.spec.channels == 1) return in.pixel_stride == 1;
+  return in.pixel_stride == 4 || (in.pixel_stride == 3 && kernels.takes_packed);
 }
 
 void CheckShape(const Image& in, std::size_t out_size) {
@@ -99,8 +100,9 @@ void TableToChw(const Image& in, Flip flip, std::span<const T> table, std::span<
                 PointwiseLevel level) {
   CheckShape(in, out.size());
   HR_CHECK(table.size() == static_cast<std::size_t>(in.spec.channels) * 256);
-  const auto kernel = TableKernel<T>(Kernels(level));
-  if (kernel != nullptr && HasKernelLayout(in)) {
+  const PointwiseKernels& kernels = Kernels(level);
+  const auto kernel = TableKernel<T>(kernels);
+  if (kernel != nullptr && TakesLayout(kernels, in)) {
     kernel(in, flip, reinterpret_cast<const std::uint8_t*>(table.data()),
            reinterpret_cast<std::uint8_t*>(out.data()));
   } else {
@@ -119,9 +121,9 @@ template void TableToChw<double>(const Image&, Flip, std::span<const double>, st
 
 void ToChw(const Image& in, Flip flip, std::span<std::uint8_t> out, PointwiseLevel level) {
   CheckShape(in, out.size());
-  const auto kernel = Kernels(level).planes;
-  if (kernel != nullptr && HasKernelLayout(in)) {
-    kernel(in, flip, out.data());
+  const PointwiseKernels& kernels = Kernels(level);
+  if (kernels.planes != nullptr && TakesLayout(kernels, in)) {
+    kernels.planes(in, flip, out.data());
   } else {
     PlanesPortable(in, flip, out.data());
   }

@@ -73,7 +73,7 @@ HR_TARGET void Planes(const Image& in, Flip flip, std::uint8_t* out) {
 
 }  // namespace
 
-const PointwiseKernels kAvx2Pointwise = {nullptr, nullptr, nullptr, Planes};
+const PointwiseKernels kAvx2Pointwise = {nullptr, nullptr, nullptr, Planes, false};
 
 }  // namespace headrace::ops
 #endif

@@ -30,15 +30,27 @@ HR_TARGET inline __mmask64 FirstBytes(std::int64_t n) {
   return n >= 64 ? ~__mmask64{0} : (__mmask64{1} << n) - 1;
 }
 
-// Up to 16 pixels of 4 bytes that become outputs x, x + 1, ... of a row.
-HR_TARGET inline __m512i LoadPixels(const std::uint8_t* row, std::int64_t width, std::int64_t x,
-                                    bool flip) {
+// n pixels of 3 bytes as pixels of 4 bytes.
+HR_TARGET inline __m512i LoadPacked(const std::uint8_t* at, std::int64_t n) {
+  const __m512i spread =
+      _mm512_setr_epi32(0x00020100, 0x00050403, 0x00080706, 0x000B0A09, 0x000E0D0C, 0x0011100F,
+                        0x00141312, 0x00171615, 0x001A1918, 0x001D1C1B, 0x00201F1E, 0x00232221,
+                        0x00262524, 0x00292827, 0x002C2B2A, 0x002F2E2D);
+  return _mm512_permutexvar_epi8(spread, _mm512_maskz_loadu_epi8(FirstBytes(3 * n), at));
+}
+
+// Up to 16 pixels of `step` bytes that become outputs x, x + 1, ... of a row, as pixels of 4 bytes.
+HR_TARGET inline __m512i LoadPixels(const std::uint8_t* row, std::int64_t step, std::int64_t width,
+                                    std::int64_t x, bool flip) {
   const std::int64_t n = std::clamp<std::int64_t>(width - x, 0, 16);
-  const auto mask = static_cast<__mmask16>((1U << n) - 1);
-  if (!flip) return _mm512_maskz_loadu_epi32(mask, row + x * 4);
+  const std::uint8_t* at = row + (flip ? width - x - n : x) * step;
+  const __m512i pixels = step == 3
+                             ? LoadPacked(at, n)
+                             : _mm512_maskz_loadu_epi32(static_cast<__mmask16>((1U << n) - 1), at);
+  if (!flip) return pixels;
   const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   const __m512i order = _mm512_sub_epi32(_mm512_set1_epi32(static_cast<int>(n) - 1), lanes);
-  return _mm512_permutexvar_epi32(order, _mm512_maskz_loadu_epi32(mask, row + (width - x - n) * 4));
+  return _mm512_permutexvar_epi32(order, pixels);
 }
 
 // Up to 64 gray pixels that become outputs x, x + 1, ... of a row.
@@ -59,6 +71,7 @@ HR_TARGET inline __m512i LoadGray(const std::uint8_t* row, std::int64_t width, s
 HR_TARGET void SplitBlock(const Image& in, const std::uint8_t* row, bool flip, std::int64_t begin,
                           std::int64_t end, Channels* out) {
   const std::int64_t width = in.spec.width;
+  const auto step = static_cast<std::int64_t>(in.pixel_stride);
   if (in.spec.channels == 1) {
     for (std::int64_t x = begin; x < end; x += kStep) {
       _mm512_store_si512(out->value[0] + (x - begin), Transpose(LoadGray(row, width, x, flip)));
@@ -68,10 +81,10 @@ HR_TARGET void SplitBlock(const Image& in, const std::uint8_t* row, bool flip, s
   const __m512i by_channel =
       _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
   for (std::int64_t x = begin; x < end; x += kStep) {
-    const __m512i a = _mm512_shuffle_epi8(LoadPixels(row, width, x, flip), by_channel);
-    const __m512i b = _mm512_shuffle_epi8(LoadPixels(row, width, x + 16, flip), by_channel);
-    const __m512i c = _mm512_shuffle_epi8(LoadPixels(row, width, x + 32, flip), by_channel);
-    const __m512i d = _mm512_shuffle_epi8(LoadPixels(row, width, x + 48, flip), by_channel);
+    const __m512i a = _mm512_shuffle_epi8(LoadPixels(row, step, width, x, flip), by_channel);
+    const __m512i b = _mm512_shuffle_epi8(LoadPixels(row, step, width, x + 16, flip), by_channel);
+    const __m512i c = _mm512_shuffle_epi8(LoadPixels(row, step, width, x + 32, flip), by_channel);
+    const __m512i d = _mm512_shuffle_epi8(LoadPixels(row, step, width, x + 48, flip), by_channel);
     const __m512i low_ab = _mm512_unpacklo_epi32(a, b), low_cd = _mm512_unpacklo_epi32(c, d);
     const __m512i high_ab = _mm512_unpackhi_epi32(a, b), high_cd = _mm512_unpackhi_epi32(c, d);
     const std::int64_t at = x - begin;
@@ -123,7 +136,20 @@ HR_TARGET inline void LoadPart(const std::uint8_t* table, int part, ByteTable* o
   for (int q = 0; q < 4; ++q) out->quarter[q] = _mm512_load_si512(bytes + 64 * q);
 }
 
+// Whether results go around the caches: they are too many to stay there, and a batch is read much
+// later, by others. Needs whole, aligned cache lines in every row.
+bool IsStreamed(const std::uint8_t* out, std::size_t row_bytes, std::size_t rows) {
+  constexpr std::size_t kMinBytes = std::size_t{128} << 10;
+  return reinterpret_cast<std::uintptr_t>(out) % 64 == 0 && row_bytes % 64 == 0 &&
+         row_bytes * rows >= kMinBytes;
+}
+
+template <bool kStream>
 HR_TARGET inline void Store32(__m512i v, std::int64_t n, std::uint8_t* out) {
+  if constexpr (kStream) {
+    if (n >= 16) _mm512_stream_si512(reinterpret_cast<__m512i*>(out), v);
+    return;
+  }
   const std::int64_t lanes = std::clamp<std::int64_t>(n, 0, 16);
   _mm512_mask_storeu_epi32(out, static_cast<__mmask16>((1U << lanes) - 1), v);
 }
@@ -134,7 +160,7 @@ HR_TARGET inline void Store16(__m512i v, std::int64_t n, std::uint8_t* out) {
 }
 
 // Looks n values up and writes their elements in order.
-template <int kBytes>
+template <int kBytes, bool kStream>
 HR_TARGET inline void LookupStep(const ByteTable* parts, __m512i index, std::int64_t n,
                                  std::uint8_t* out) {
   if constexpr (kBytes == 4) {
@@ -143,10 +169,10 @@ HR_TARGET inline void LookupStep(const ByteTable* parts, __m512i index, std::int
     const __m512i p2 = Lookup(parts[2], index, masks), p3 = Lookup(parts[3], index, masks);
     const __m512i low01 = _mm512_unpacklo_epi8(p0, p1), high01 = _mm512_unpackhi_epi8(p0, p1);
     const __m512i low23 = _mm512_unpacklo_epi8(p2, p3), high23 = _mm512_unpackhi_epi8(p2, p3);
-    Store32(_mm512_unpacklo_epi16(low01, low23), n, out);
-    Store32(_mm512_unpackhi_epi16(low01, low23), n - 16, out + 64);
-    Store32(_mm512_unpacklo_epi16(high01, high23), n - 32, out + 128);
-    Store32(_mm512_unpackhi_epi16(high01, high23), n - 48, out + 192);
+    Store32<kStream>(_mm512_unpacklo_epi16(low01, low23), n, out);
+    Store32<kStream>(_mm512_unpackhi_epi16(low01, low23), n - 16, out + 64);
+    Store32<kStream>(_mm512_unpacklo_epi16(high01, high23), n - 32, out + 128);
+    Store32<kStream>(_mm512_unpackhi_epi16(high01, high23), n - 48, out + 192);
     return;
   }
   const __m512i in_order = Transpose(index);
@@ -167,8 +193,8 @@ HR_TARGET inline void LookupStep(const ByteTable* parts, __m512i index, std::int
   }
 }
 
-template <int kBytes>
-HR_TARGET void Table(const Image& in, Flip flip, const std::uint8_t* table, std::uint8_t* out) {
+template <int kBytes, bool kStream>
+HR_TARGET void TableRows(const Image& in, Flip flip, const std::uint8_t* table, std::uint8_t* out) {
   const std::int64_t width = in.spec.width;
   const std::int64_t plane = width * in.spec.height;
   ByteTable parts[3][kBytes];
@@ -188,12 +214,25 @@ HR_TARGET void Table(const Image& in, Flip flip, const std::uint8_t* table, std:
         for (int part = 0; part < kBytes; ++part) here[part] = parts[c][part];
         std::uint8_t* to = out + (c * plane + y * width + begin) * kBytes;
         for (std::int64_t x = 0; x < end - begin; x += kStep) {
-          LookupStep<kBytes>(here, _mm512_load_si512(channels.value[c] + x), end - begin - x,
-                             to + x * kBytes);
+          LookupStep<kBytes, kStream>(here, _mm512_load_si512(channels.value[c] + x),
+                                      end - begin - x, to + x * kBytes);
         }
       }
     }
   }
+}
+
+template <int kBytes>
+void Table(const Image& in, Flip flip, const std::uint8_t* table, std::uint8_t* out) {
+  if constexpr (kBytes == 4) {
+    const auto rows = static_cast<std::size_t>(in.spec.channels * in.spec.height);
+    if (IsStreamed(out, static_cast<std::size_t>(in.spec.width) * kBytes, rows)) {
+      TableRows<kBytes, true>(in, flip, table, out);
+      _mm_sfence();  // before anyone is told that the results are there
+      return;
+    }
+  }
+  TableRows<kBytes, false>(in, flip, table, out);
 }
 
 HR_TARGET void Planes(const Image& in, Flip flip, std::uint8_t* out) {
@@ -218,7 +257,7 @@ HR_TARGET void Planes(const Image& in, Flip flip, std::uint8_t* out) {
 
 }  // namespace
 
-const PointwiseKernels kAvx512VbmiPointwise = {Table<1>, Table<2>, Table<4>, Planes};
+const PointwiseKernels kAvx512VbmiPointwise = {Table<1>, Table<2>, Table<4>, Planes, true};
 
 }  // namespace headrace::ops
 #endif

@@ -7,8 +7,8 @@
 
 namespace headrace::ops {
 
-// Kernels of one instruction set for pixels of 4 bytes or of 1 byte (gray). `table` holds 256
-// elements a channel; an absent entry means: use the portable code.
+// Kernels of one instruction set for gray pixels of 1 byte and colour pixels of 4 bytes. `table`
+// holds 256 elements a channel. An absent kernel means: use the portable code.
 struct PointwiseKernels {
   void (*table8)(const Image& in, Flip flip, const std::uint8_t* table,
                  std::uint8_t* out) = nullptr;
@@ -17,6 +17,7 @@ struct PointwiseKernels {
   void (*table32)(const Image& in, Flip flip, const std::uint8_t* table,
                   std::uint8_t* out) = nullptr;
   void (*planes)(const Image& in, Flip flip, std::uint8_t* out) = nullptr;
+  bool takes_packed = false;  // also colour pixels of 3 bytes
 };
 
 #if defined(__x86_64__)

@@ -80,6 +80,26 @@ TYPED_TEST(PointwiseTable, EveryValueComesFromTheTable) {
   }
 }
 
+TEST(Pointwise, ResultsThatGoAroundTheCaches) {
+  std::vector<float> table(3 * 256);
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<float>(i) * 1.5F;
+  for (const std::int64_t width : {224, 225}) {
+    const Picture picture(200, width, 3, 4);
+    const auto size = static_cast<std::size_t>(3 * 200 * width);
+    ScratchBuffer memory;
+    for (const PointwiseLevel level : Levels()) {
+      for (const std::size_t offset : {0, 4}) {
+        auto* first = reinterpret_cast<float*>(memory.Ensure(size * 4 + 16) + offset);
+        TableToChw<float>(picture.image, Flip{true, true}, table, {first, size}, level);
+        for (std::int64_t i = 0; i < 3 * 200 * width; ++i) {
+          const std::int64_t c = i / (200 * width), y = i / width % 200, x = i % width;
+          ASSERT_EQ(first[i], table[c * 256 + picture.At(c, y, x, {true, true})]);
+        }
+      }
+    }
+  }
+}
+
 TEST(Pointwise, Planes) {
   for (const auto& [channels, pixel_bytes] : {std::pair{1, 1}, {3, 3}, {3, 4}}) {
     for (const std::int64_t width : kWidths) {

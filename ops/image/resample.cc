@@ -93,6 +93,20 @@ Range UsedRange(const ResampleAxis& axis, std::int64_t begin, std::int64_t end) 
   return used;
 }
 
+// Pixels of a row at the given columns, 0 where a column is -1; kIn bytes of a pixel are copied,
+// pixels of the result are kOut bytes.
+template <int kIn, int kOut>
+void PickRow(const std::uint8_t* row, std::size_t step, const std::int32_t* columns,
+             std::int64_t first_column, std::int64_t width, std::uint8_t* out) {
+  for (std::int64_t x = 0; x < width; ++x, out += kOut) {
+    if (columns[x] < 0) {
+      std::memset(out, 0, kIn);
+    } else {
+      std::memcpy(out, row + (columns[x] - first_column) * step, kIn);
+    }
+  }
+}
+
 // Four rows of single bytes side by side as one row of 4-byte pixels, so that the passes for pixels
 // serve gray images too.
 void Interleave(ConstRows src, std::int64_t rows, std::size_t width, MutableRows dst) {
@@ -238,21 +252,21 @@ Result<Resampler::State::Plan> Resampler::State::Prepare(const ResizeSpec& spec,
 }
 
 void Resampler::State::Nearest(const Plan& plan, const Image& in, MutableRows out) const {
-  const auto bytes = static_cast<std::size_t>(in.spec.channels);
-  const std::size_t step = bytes == 1 ? 1 : 4;
+  const std::int32_t* const columns = &nearest_x[plan.out.left];
   for (std::int64_t y = 0; y < plan.out.height; ++y) {
     std::uint8_t* to = out.data + y * out.stride;
-    const std::int32_t from_y = nearest_y[plan.out.top + y];
-    for (std::int64_t x = 0; x < plan.out.width; ++x, to += step) {
-      const std::int32_t from_x = nearest_x[plan.out.left + x];
-      if (from_y < 0 || from_x < 0) {
-        std::memset(to, 0, bytes);
-      } else {
-        std::memcpy(to,
-                    in.data + (from_y - plan.in.top) * in.row_stride +
-                        (from_x - plan.in.left) * in.pixel_stride,
-                    bytes);
-      }
+    const std::int32_t row = nearest_y[plan.out.top + y];
+    if (row < 0) {
+      std::memset(to, 0, out.stride);
+      continue;
+    }
+    const std::uint8_t* from = in.data + (row - plan.in.top) * in.row_stride;
+    if (in.spec.channels == 1) {
+      PickRow<1, 1>(from, in.pixel_stride, columns, plan.in.left, plan.out.width, to);
+    } else if (in.pixel_stride == 4) {
+      PickRow<4, 4>(from, in.pixel_stride, columns, plan.in.left, plan.out.width, to);
+    } else {
+      PickRow<3, 4>(from, in.pixel_stride, columns, plan.in.left, plan.out.width, to);
     }
   }
 }

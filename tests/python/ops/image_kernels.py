@@ -1,8 +1,8 @@
 """The C++ image kernels for tests, through ctypes, and Pillow as their oracle.
 
 The library is build/<preset>/ops/image/libheadrace_image_testing.so of the last build, or what
-HEADRACE_IMAGE_TESTING names. HEADRACE_TEST_PILLOW_OLD names a directory with a Pillow 12 or older
-(pip install --target). HEADRACE_EXAMPLES sets how many cases each property tries.
+HEADRACE_TEST_IMAGE_LIBRARY names. HEADRACE_TEST_PILLOW_OLD names a directory with a Pillow 12 or older
+(pip install --target). HEADRACE_TEST_EXAMPLES sets how many cases each property tries.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OK, DATA_LOSS, UNSUPPORTED = 0, 6, 10
 
 settings = hypothesis.settings(
     deadline=None,
-    max_examples=int(os.environ.get("HEADRACE_EXAMPLES", "150")),
+    max_examples=int(os.environ.get("HEADRACE_TEST_EXAMPLES", "150")),
     print_blob=True,
     suppress_health_check=list(hypothesis.HealthCheck),
 )
@@ -33,7 +33,7 @@ settings = hypothesis.settings(
 
 @functools.cache
 def library() -> ctypes.CDLL:
-    path = os.environ.get("HEADRACE_IMAGE_TESTING")
+    path = os.environ.get("HEADRACE_TEST_IMAGE_LIBRARY")
     if not path:
         root = pathlib.Path(__file__).resolve().parents[3]
         found = sorted(
@@ -65,7 +65,7 @@ def header(data: bytes) -> tuple[int, dict[str, int]]:
     raw = _bytes(data)
     code = library().hr_image_header(_pointer(raw), ctypes.c_size_t(len(data)), _pointer(out))
     names = ("need_bytes", "format", "width", "height", "channels", "progressive")
-    return code, dict(zip(names, out.tolist()))
+    return code, dict(zip(names, out.tolist(), strict=True))
 
 
 def decode_jpeg(data: bytes, size, window=None, pixel_bytes=4):
@@ -97,9 +97,7 @@ def resize(pixels: np.ndarray, size, filter_, *, level, adaptive, box=None, wind
     channels = 1 if pixels.ndim == 2 else 3
     height, width = (size[1], size[0]) if window is None else window[2:]
     out = np.empty((height, width) if channels == 1 else (height, width, 3), np.uint8)
-    spec = _int64(
-        [pixels.shape[1], pixels.shape[0], *size, int(filter_), 1 if adaptive else 0]
-    )
+    spec = _int64([pixels.shape[1], pixels.shape[0], *size, int(filter_), 1 if adaptive else 0])
     corners = None if box is None else np.array(box, np.float32)
     part = _int64(window)
     code = library().hr_resize(

@@ -6,6 +6,7 @@ They may refuse more (the caller then asks Pillow), but not ordinary files.
 
 import io
 import pathlib
+import struct
 
 import hypothesis
 import numpy as np
@@ -220,11 +221,61 @@ def test_application_segments(file, content, data):
     )
     segment = start + content[: data.draw(st.integers(0, 300))]
     file = b"".join(
-        [whole[:2], bytes([0xFF, marker]), (len(segment) + 2).to_bytes(2, "big"), segment, whole[2:]]
+        [
+            whole[:2],
+            bytes([0xFF, marker]),
+            (len(segment) + 2).to_bytes(2, "big"),
+            segment,
+            whole[2:],
+        ]
     )
     code = check_agrees(file, size, (0, 0, size[1], size[0]))
     if marker == 0xFE or start == b"":
         assert code == OK or marker in (0xE0, 0xE1, 0xEE)
+
+
+def tiff(draw) -> bytes:
+    """A directory of tags as Exif and MPF segments hold it, more or less well-formed."""
+    order = draw(st.sampled_from("<>"))
+    number = st.one_of(
+        st.sampled_from([0, 1, 2, 3, 5, 7, 8, 10, 26, 50]), st.integers(0, 2**32 - 1)
+    )
+    tags = [0x0112, 0x011A, 0x011B, 0x0128, 0x8769, 0x8825, 0xB000, 0xB001, 0xB002]
+    data = {"<": b"II", ">": b"MM"}[order] + struct.pack(order + "HI", 42, 8)
+    entries = draw(st.integers(0, 5))
+    data += struct.pack(order + "H", entries)
+    for _ in range(entries):
+        tag, kind = draw(st.sampled_from(tags)), draw(st.integers(0, 13))
+        data += struct.pack(order + "HHII", tag, kind, draw(number), draw(number))
+    return data + bytes(4) + draw(st.binary(max_size=60))
+
+
+@settings
+@hypothesis.given(files(sides=st.integers(1, 30)), st.data())
+def test_tags(file, data):
+    whole, size = file
+    for _ in range(data.draw(st.integers(1, 2))):
+        start, marker = data.draw(st.sampled_from([(b"Exif\0\0", 0xE1), (b"MPF\0", 0xE2)]))
+        segment = start + tiff(data.draw)
+        at = data.draw(st.sampled_from([2, 20]))  # before and behind JFIF's resolution
+        hypothesis.assume(whole[at] == 0xFF)
+        head = bytes([0xFF, marker]) + (len(segment) + 2).to_bytes(2, "big")
+        whole = whole[:at] + head + segment + whole[at:]
+    check_agrees(whole, size, (0, 0, size[1], size[0]))
+
+
+@settings
+@hypothesis.given(st.data())
+def test_several_pictures_in_a_file(data):
+    out = io.BytesIO()
+    first, second = (Image.fromarray(picture(seed, 30, 40, 3)) for seed in (1, 2))
+    first.save(out, "MPO", save_all=True, append_images=[second])
+    file = bytearray(out.getvalue())
+    assert check_agrees(bytes(file), (40, 30), (0, 0, 30, 40)) == OK
+    index = file.index(b"MPF\0")
+    for _ in range(data.draw(st.integers(0, 4))):
+        file[data.draw(st.integers(index, index + 90))] = data.draw(st.integers(0, 255))
+    check_agrees(bytes(file), (40, 30), (0, 0, 30, 40))
 
 
 @pytest.mark.parametrize("progressive", [False, True])

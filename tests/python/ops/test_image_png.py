@@ -91,7 +91,7 @@ def encode(seed, width, height, color, depth, interlaced, extra=(), behind=(), p
     for name, content in extra:
         file += chunk(name, content)
     cuts = sorted(rng.integers(0, len(data) + 1, pieces - 1).tolist())
-    for begin, end in zip([0, *cuts], [*cuts, len(data)]):
+    for begin, end in zip([0, *cuts], [*cuts, len(data)], strict=True):
         file += chunk(b"IDAT", data[begin:end])
     for name, content in behind:
         file += chunk(name, content)
@@ -143,8 +143,11 @@ EXTRA = st.lists(
 )
 
 
+NOTHING = st.just(())
+
+
 @st.composite
-def files(draw, sides=sides, extra=st.just(())):
+def files(draw, sides=sides, extra=NOTHING):
     color = draw(st.sampled_from(sorted(KINDS)))
     size = (draw(sides), draw(sides))
     file = encode(

@@ -6,7 +6,7 @@ import hypothesis
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from image_kernels import OldPillow, pil_resize, picture, resize, settings, simd_levels
+from image_kernels import OldPillow, picture, pil_resize, resize, settings, simd_levels
 from PIL import Image
 
 FILTERS = [
