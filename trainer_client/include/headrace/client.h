@@ -13,7 +13,8 @@
 #include "base/graph.h"
 #include "base/result.h"
 
-// The trainer's side of Headrace, and the only public C++ header (with base/graph.h, base/result.h).
+// The trainer's side of Headrace, and the only public C++ header (with base/graph.h,
+// base/result.h).
 //
 //   Client   one a process: connection to a coordinator, or a private one with local workers.
 //   Session  one a loader: sends numbered index batches, delivers finished ones in order.
@@ -24,9 +25,9 @@ struct ClientOptions {
   // "tcp://host:port" or "ipc:///path". Empty: start a private coordinator and local workers, which
   // end with this process however it ends.
   std::string coordinator;
-  std::string binary;           // path of the headrace program, for the private coordinator
-  std::int32_t workers = 1;     // local worker processes (embedded) or workers wanted (0: all)
-  std::int32_t threads = 0;     // compute threads of all local workers together; 0: usable CPUs
+  std::string binary;             // path of the headrace program, for the private coordinator
+  std::int32_t workers = 1;       // local worker processes (embedded) or workers wanted (0: all)
+  std::int32_t threads = 0;       // compute threads of all local workers together; 0: usable CPUs
   std::uint64_t cache_bytes = 0;  // memory cache, all local workers together
   std::string job_name;
   std::chrono::milliseconds connect_timeout{10'000};
@@ -89,8 +90,9 @@ struct Batch {
   std::uint64_t bytes = 0;
 };
 
-// The planner came to a sample whose size no worker can read (RngMode::kTorch). The caller makes the
-// sample from `torch_state` and calls Session::ResolveSample; it is then `missing` in its batch.
+// The planner came to a sample whose size no worker can read (RngMode::kTorch). The caller makes
+// the sample from `torch_state` and calls Session::ResolveSample; it is then `missing` in its
+// batch.
 struct SampleNeeded {
   std::int64_t batch = 0;
   std::int32_t position = 0;
@@ -148,7 +150,8 @@ class Session {
   Result<Event> Next(std::chrono::milliseconds timeout);
   // `state_after`: torch's generator state after the sample. `failed`: it raised, so the stock
   // loader would have made nothing after it in this batch; the lane goes on from `state_after`.
-  Status ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after, bool failed);
+  Status ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after,
+                       bool failed);
   // A missing sample raised while it was made: replans the lane behind `batch` from `state_after`.
   Status ReplanLane(std::int64_t batch, ByteSpan state_after);
   // Generator outputs used by each lane up to the last *delivered* batch: state_dict().
@@ -173,8 +176,9 @@ class Client {
   static Result<std::shared_ptr<Client>> Open(const ClientOptions& options);
   ~Client();
 
-  // `blobs`: content of every BlobHash in the plan; kept alive by the session. `torch_exp` goes into
-  // plan.constants like any blob. kUnsupported: the plan has no native form (message says which node).
+  // `blobs`: content of every BlobHash in the plan; kept alive by the session. `torch_exp` goes
+  // into plan.constants like any blob. kUnsupported: the plan has no native form (message says
+  // which node).
   Result<std::unique_ptr<Session>> OpenSession(Plan plan, std::map<BlobHash, Blob> blobs,
                                                const SessionOptions& options);
   // CPU seconds of this job's private coordinator and workers, ended ones included (embedded only).
