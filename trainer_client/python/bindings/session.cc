@@ -1,6 +1,7 @@
 #include "trainer_client/python/bindings/session.h"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
