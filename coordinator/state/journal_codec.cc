@@ -1,0 +1,178 @@
+#include "coordinator/state/journal_codec.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/check.h"
+
+namespace headrace::coordinator {
+namespace {
+
+using Json = nlohmann::json;
+
+Json Encode(const wire::HostIdentity& host) {
+  return {
+      {"hostname", host.hostname}, {"boot_id", host.boot_id}, {"uid", host.uid}, {"pid", host.pid}};
+}
+wire::HostIdentity DecodeHost(const Json& j) {
+  wire::HostIdentity host;
+  host.hostname = j.value("hostname", "");
+  host.boot_id = j.value("boot_id", "");
+  host.uid = j.value("uid", 0U);
+  host.pid = j.value("pid", std::int64_t{0});
+  return host;
+}
+
+struct Encoder {
+  Json operator()(const AddJob& u) const {
+    return {{"type", "add_job"},
+            {"job", u.job.value},
+            {"consumer", u.consumer.value},
+            {"token", u.token},
+            {"name", u.name},
+            {"host", Encode(u.host)},
+            {"version", u.version},
+            {"wanted_workers", u.wanted_workers},
+            {"cache_bytes", u.cache_bytes},
+            {"opened_ms", u.opened_ms}};
+  }
+  Json operator()(const MarkJobLost& u) const { return Id("job_lost", "job", u.job.value); }
+  Json operator()(const ReviveJob& u) const { return Id("revive_job", "job", u.job.value); }
+  Json operator()(const RemoveJob& u) const { return Id("remove_job", "job", u.job.value); }
+  Json operator()(const AddSession& u) const {
+    return {{"type", "add_session"},
+            {"job", u.job.value},
+            {"session", u.session.value},
+            {"plan_name", u.plan_name},
+            {"plan_hash", u.plan_hash},
+            {"worker_nodes", u.split.worker_nodes},
+            {"cache_node", u.split.cache_node},
+            {"reasons", u.split.reasons}};
+  }
+  Json operator()(const RemoveSession& u) const {
+    return {{"type", "remove_session"}, {"job", u.job.value}, {"session", u.session.value}};
+  }
+  Json operator()(const AddWorker& u) const {
+    return {{"type", "add_worker"},
+            {"worker", u.info.worker.value},
+            {"token", u.token},
+            {"endpoints", u.info.endpoints},
+            {"arena_path", u.info.arena_path},
+            {"host", Encode(u.info.host)},
+            {"cores", u.info.cores},
+            {"version", u.info.version}};
+  }
+  Json operator()(const MarkWorkerLost& u) const {
+    return Id("worker_lost", "worker", u.worker.value);
+  }
+  Json operator()(const ReviveWorker& u) const {
+    return Id("revive_worker", "worker", u.worker.value);
+  }
+  Json operator()(const DrainWorker& u) const {
+    return Id("drain_worker", "worker", u.worker.value);
+  }
+  Json operator()(const RemoveWorker& u) const {
+    Json j = Id("remove_worker", "worker", u.worker.value);
+    j["cpu_seconds"] = u.cpu_seconds;
+    return j;
+  }
+  Json operator()(const SetLeases& u) const {
+    Json workers = Json::array();
+    for (const WorkerId id : u.workers) workers.push_back(id.value);
+    return {{"type", "set_leases"},
+            {"job", u.job.value},
+            {"generation", u.generation},
+            {"workers", std::move(workers)}};
+  }
+  Json operator()(const SetCounters& u) const {
+    return {{"type", "set_counters"},
+            {"next_job", u.next_job},
+            {"next_consumer", u.next_consumer},
+            {"next_worker", u.next_worker},
+            {"ended_cpu_seconds", u.ended_cpu_seconds}};
+  }
+  // The volatile ones.
+  template <typename T>
+  Json operator()(const T&) const {
+    HR_CHECK(false);
+  }
+
+  static Json Id(const char* type, const char* key, std::int64_t value) {
+    return {{"type", type}, {key, value}};
+  }
+};
+
+Update DecodeFields(const std::string& type, const Json& j) {
+  const auto job = [&] { return JobId(j.at("job").get<std::int64_t>()); };
+  const auto worker = [&] { return WorkerId(j.at("worker").get<std::int64_t>()); };
+  if (type == "add_job") {
+    return AddJob{job(),
+                  ConsumerId(j.at("consumer").get<std::int64_t>()),
+                  j.at("token").get<std::string>(),
+                  j.value("name", ""),
+                  DecodeHost(j.at("host")),
+                  j.value("version", ""),
+                  j.value("wanted_workers", 0),
+                  j.value("cache_bytes", std::uint64_t{0}),
+                  j.value("opened_ms", std::int64_t{0})};
+  }
+  if (type == "job_lost") return MarkJobLost{job()};
+  if (type == "revive_job") return ReviveJob{job()};
+  if (type == "remove_job") return RemoveJob{job()};
+  if (type == "add_session") {
+    wire::Split split;
+    split.worker_nodes = j.at("worker_nodes").get<std::int32_t>();
+    split.cache_node = j.at("cache_node").get<std::int32_t>();
+    split.reasons = j.value("reasons", std::vector<std::string>{});
+    return AddSession{job(), SessionId(j.at("session").get<std::int64_t>()),
+                      j.value("plan_name", ""), j.at("plan_hash").get<std::uint64_t>(),
+                      std::move(split)};
+  }
+  if (type == "remove_session") {
+    return RemoveSession{job(), SessionId(j.at("session").get<std::int64_t>())};
+  }
+  if (type == "add_worker") {
+    AddWorker u;
+    u.token = j.at("token").get<std::string>();
+    u.info.worker = worker();
+    u.info.endpoints = j.at("endpoints").get<std::vector<std::string>>();
+    u.info.arena_path = j.value("arena_path", "");
+    u.info.host = DecodeHost(j.at("host"));
+    u.info.cores = j.value("cores", 1);
+    u.info.version = j.value("version", "");
+    return u;
+  }
+  if (type == "worker_lost") return MarkWorkerLost{worker()};
+  if (type == "revive_worker") return ReviveWorker{worker()};
+  if (type == "drain_worker") return DrainWorker{worker()};
+  if (type == "remove_worker") return RemoveWorker{worker(), j.value("cpu_seconds", 0.0)};
+  if (type == "set_leases") {
+    SetLeases u{job(), j.at("generation").get<std::uint64_t>(), {}};
+    for (const Json& id : j.at("workers")) u.workers.emplace_back(id.get<std::int64_t>());
+    return u;
+  }
+  if (type == "set_counters") {
+    return SetCounters{j.at("next_job").get<std::int64_t>(),
+                       j.at("next_consumer").get<std::int64_t>(),
+                       j.at("next_worker").get<std::int64_t>(), j.value("ended_cpu_seconds", 0.0)};
+  }
+  throw Json::other_error::create(501, "unknown record type '" + type + "'", nullptr);
+}
+
+}  // namespace
+
+std::string EncodeUpdate(const Update& update) {
+  return std::visit(Encoder{}, update).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<Update> DecodeUpdate(std::string_view text) {
+  // nlohmann-json reports with exceptions; they stop here.
+  try {
+    const Json j = Json::parse(text);
+    return DecodeFields(j.at("type").get<std::string>(), j);
+  } catch (const Json::exception& e) {
+    return DataLoss(std::string("unreadable record: ") + e.what());
+  }
+}
+
+}  // namespace headrace::coordinator

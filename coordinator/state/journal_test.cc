@@ -1,0 +1,150 @@
+#include "coordinator/state/journal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <future>
+
+namespace headrace::coordinator {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class JournalTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "journal" + std::string(6, 'X');
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    directory_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  [[nodiscard]] std::string File() const { return directory_ + "/journal.db"; }
+
+  static Update Job(std::int64_t id) {
+    AddJob job;
+    job.job = JobId(id);
+    job.consumer = ConsumerId(id);
+    job.token = "token-of-" + std::to_string(id);
+    return job;
+  }
+  static void AppendAndWait(Journal& journal, const std::vector<Update>& updates) {
+    std::promise<void> durable;
+    journal.Append(updates, [&] { durable.set_value(); });
+    durable.get_future().wait();
+  }
+  void Sql(const std::string& statement) const {
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(File().c_str(), &db), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(db, statement.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(db);
+    sqlite3_close(db);
+  }
+  void FillWithThreeJobs() {
+    auto opened = Journal::Open(directory_, {});
+    ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+    AppendAndWait(*opened->journal, {Job(1), Job(2)});
+    AppendAndWait(*opened->journal, {Job(3)});
+  }
+
+  std::string directory_;
+};
+
+TEST_F(JournalTest, ReplayGivesTheStateBack) {
+  FillWithThreeJobs();
+  auto opened = Journal::Open(directory_, {});
+  ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+  EXPECT_EQ(opened->state.jobs().size(), 3U);
+  EXPECT_EQ(opened->state.next_job(), JobId(4));
+}
+
+TEST_F(JournalTest, CompactionKeepsWhatHolds) {
+  {
+    auto opened = Journal::Open(directory_, {});
+    ASSERT_TRUE(opened.ok());
+    State state;
+    for (int id = 1; id <= 50; ++id) {
+      AppendAndWait(*opened->journal, {Job(id), RemoveJob{JobId(id)}});
+      ASSERT_TRUE(state.Apply(Job(id)).ok());
+      ASSERT_TRUE(state.Apply(RemoveJob{JobId(id)}).ok());
+    }
+    EXPECT_GE(opened->journal->records(), 100);
+    opened->journal->Compact(state.Snapshot());
+    EXPECT_EQ(opened->journal->records(), 1);
+    AppendAndWait(*opened->journal, {Job(51)});
+  }
+  auto opened = Journal::Open(directory_, {});
+  ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+  EXPECT_EQ(opened->state.jobs().size(), 1U);
+  EXPECT_EQ(opened->state.next_job(), JobId(52));
+}
+
+TEST_F(JournalTest, StopDrains) {
+  bool durable = false;
+  {
+    auto opened = Journal::Open(directory_, {});
+    ASSERT_TRUE(opened.ok());
+    opened->journal->Append({Job(1)}, [&] { durable = true; });
+    opened->journal->Stop();
+    opened->journal->Stop();
+    EXPECT_TRUE(durable);
+  }
+  auto opened = Journal::Open(directory_, {});
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(opened->state.jobs().size(), 1U);
+}
+
+TEST_F(JournalTest, TornFileIsDataLossThatNamesFileAndRemedy) {
+  FillWithThreeJobs();
+  std::filesystem::resize_file(File(), std::filesystem::file_size(File()) / 2 + 100);
+  const auto opened = Journal::Open(directory_, {});
+  EXPECT_EQ(opened.status().code(), Code::kDataLoss);
+  EXPECT_THAT(opened.status().message(), AllOf(HasSubstr(File()), HasSubstr("move the file away")));
+}
+
+TEST_F(JournalTest, AFileThatIsNoDatabaseIsDataLoss) {
+  std::ofstream(File()) << std::string(8192, 'x');
+  const auto opened = Journal::Open(directory_, {});
+  EXPECT_EQ(opened.status().code(), Code::kDataLoss);
+  EXPECT_THAT(opened.status().message(), AllOf(HasSubstr(File()), HasSubstr("move the file away")));
+}
+
+TEST_F(JournalTest, AChangedRecordIsDataLoss) {
+  FillWithThreeJobs();
+  Sql("UPDATE updates SET body=replace(body, 'token-of-2', 'token-of-9')");
+  const auto opened = Journal::Open(directory_, {});
+  EXPECT_EQ(opened.status().code(), Code::kDataLoss);
+  EXPECT_THAT(opened.status().message(), AllOf(HasSubstr("record "), HasSubstr("checksum")));
+}
+
+TEST_F(JournalTest, AMissingRecordIsDataLoss) {
+  FillWithThreeJobs();
+  Sql("DELETE FROM updates WHERE body LIKE '%token-of-2%'");
+  const auto opened = Journal::Open(directory_, {});
+  EXPECT_EQ(opened.status().code(), Code::kDataLoss);
+  EXPECT_THAT(opened.status().message(), HasSubstr("a gap before it"));
+}
+
+TEST_F(JournalTest, TwoOwnersAreRefused) {
+  const auto first = Journal::Open(directory_, {});
+  ASSERT_TRUE(first.ok());
+  const auto second = Journal::Open(directory_, {});
+  EXPECT_EQ(second.status().code(), Code::kUnavailable);
+  EXPECT_THAT(second.status().message(), HasSubstr("in use by another coordinator"));
+}
+
+TEST_F(JournalTest, AJournalOfANewerReleaseIsRefused) {
+  FillWithThreeJobs();
+  Sql("PRAGMA user_version=2");
+  const auto opened = Journal::Open(directory_, {});
+  EXPECT_EQ(opened.status().code(), Code::kUnavailable);
+  EXPECT_THAT(opened.status().message(), HasSubstr("journal version 2"));
+}
+
+}  // namespace
+}  // namespace headrace::coordinator

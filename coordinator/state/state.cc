@@ -1,0 +1,294 @@
+#include "coordinator/state/state.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace headrace::coordinator {
+namespace {
+
+Status Contradiction(std::string what) { return DataLoss("state update refused: " + what); }
+
+std::string Text(JobId job) { return "job " + std::to_string(job.value); }
+std::string Text(WorkerId worker) { return "worker " + std::to_string(worker.value); }
+
+template <typename Map, typename Id>
+auto* Find(Map& map, Id id) {
+  const auto it = map.find(id);
+  return it == map.end() ? nullptr : &it->second;
+}
+
+}  // namespace
+
+bool IsDurable(const Update& update) {
+  struct Visitor {
+    bool operator()(const AddJob&) { return true; }
+    bool operator()(const MarkJobLost&) { return true; }
+    bool operator()(const ReviveJob&) { return true; }
+    bool operator()(const RemoveJob&) { return true; }
+    bool operator()(const AddSession&) { return true; }
+    bool operator()(const RemoveSession&) { return true; }
+    bool operator()(const AddWorker&) { return true; }
+    bool operator()(const MarkWorkerLost&) { return true; }
+    bool operator()(const ReviveWorker&) { return true; }
+    bool operator()(const DrainWorker&) { return true; }
+    bool operator()(const RemoveWorker&) { return true; }
+    bool operator()(const SetLeases&) { return true; }
+    bool operator()(const SetCounters&) { return true; }
+    bool operator()(const SeeConsumer&) { return false; }
+    bool operator()(const SeeWorker&) { return false; }
+    bool operator()(const ReportWorker&) { return false; }
+    bool operator()(const SuspectWorker&) { return false; }
+    bool operator()(const SettleWorkerCpu&) { return false; }
+    bool operator()(const RestartClocks&) { return false; }
+  };
+  return std::visit(Visitor{}, update);
+}
+
+Status State::Apply(const Update& update) {
+  return std::visit([this](const auto& u) { return On(u); }, update);
+}
+
+const Job* State::FindJob(JobId job) const { return Find(jobs_, job); }
+const Worker* State::FindWorker(WorkerId worker) const { return Find(workers_, worker); }
+const Job* State::FindJobByToken(std::string_view token) const {
+  const auto* id = Find(jobs_by_token_, std::string(token));
+  return id ? FindJob(*id) : nullptr;
+}
+const Worker* State::FindWorkerByToken(std::string_view token) const {
+  const auto* id = Find(workers_by_token_, std::string(token));
+  return id ? FindWorker(*id) : nullptr;
+}
+
+Status State::On(const AddJob& update) {
+  if (Job* job = Find(jobs_, update.job)) {
+    if (job->spec.token != update.token || job->spec.consumer != update.consumer) {
+      return Contradiction(Text(update.job) + " belongs to another owner");
+    }
+    job->spec = update;
+    job->phase = Job::Phase::kRunning;
+    return Status::Ok();
+  }
+  if (update.job.value < counters_.next_job || update.consumer.value < counters_.next_consumer) {
+    return Contradiction(Text(update.job) + ": this id was given before");
+  }
+  if (!jobs_by_token_.emplace(update.token, update.job).second) {
+    return Contradiction(Text(update.job) + ": another job has its token");
+  }
+  Job& job = jobs_[update.job];
+  job.spec = update;
+  counters_.next_job = update.job.value + 1;
+  counters_.next_consumer = update.consumer.value + 1;
+  return Status::Ok();
+}
+
+Status State::On(const MarkJobLost& update) {
+  Job* job = Find(jobs_, update.job);
+  if (!job) return Contradiction(Text(update.job) + " is unknown");
+  FreeLeasesOf(*job);
+  job->phase = Job::Phase::kLost;
+  return Status::Ok();
+}
+
+Status State::On(const ReviveJob& update) {
+  Job* job = Find(jobs_, update.job);
+  if (!job) return Contradiction(Text(update.job) + " is unknown");
+  job->phase = Job::Phase::kRunning;
+  return Status::Ok();
+}
+
+Status State::On(const RemoveJob& update) {
+  Job* job = Find(jobs_, update.job);
+  if (!job) return Contradiction(Text(update.job) + " is unknown");
+  FreeLeasesOf(*job);
+  jobs_by_token_.erase(job->spec.token);
+  jobs_.erase(update.job);
+  return Status::Ok();
+}
+
+Status State::On(const AddSession& update) {
+  Job* job = Find(jobs_, update.job);
+  if (!job) return Contradiction(Text(update.job) + " is unknown");
+  if (job->sessions.contains(update.session)) {
+    return Contradiction(Text(update.job) + ": session " + std::to_string(update.session.value) +
+                         " is open already");
+  }
+  job->sessions[update.session] = {update.session, update.plan_name, update.plan_hash,
+                                   update.split};
+  return Status::Ok();
+}
+
+Status State::On(const RemoveSession& update) {
+  Job* job = Find(jobs_, update.job);
+  if (!job || job->sessions.erase(update.session) == 0) {
+    return Contradiction(Text(update.job) + " has no session " +
+                         std::to_string(update.session.value));
+  }
+  std::erase_if(job->loads, [&](const auto& load) { return load.session == update.session; });
+  return Status::Ok();
+}
+
+Status State::On(const AddWorker& update) {
+  const WorkerId id = update.info.worker;
+  if (Worker* worker = Find(workers_, id)) {
+    if (worker->token != update.token) return Contradiction(Text(id) + " is another process");
+    worker->info = update.info;
+    worker->phase = Worker::Phase::kReady;
+    return Status::Ok();
+  }
+  if (id.value < counters_.next_worker) return Contradiction(Text(id) + ": given before");
+  if (!workers_by_token_.emplace(update.token, id).second) {
+    return Contradiction(Text(id) + ": another worker has its token");
+  }
+  Worker& worker = workers_[id];
+  worker.info = update.info;
+  worker.token = update.token;
+  counters_.next_worker = id.value + 1;
+  return Status::Ok();
+}
+
+Status State::On(const MarkWorkerLost& update) {
+  Worker* worker = Find(workers_, update.worker);
+  if (!worker) return Contradiction(Text(update.worker) + " is unknown");
+  FreeLeasesOf(*worker);
+  worker->phase = Worker::Phase::kLost;
+  return Status::Ok();
+}
+
+Status State::On(const ReviveWorker& update) {
+  Worker* worker = Find(workers_, update.worker);
+  if (!worker) return Contradiction(Text(update.worker) + " is unknown");
+  worker->phase = Worker::Phase::kReady;
+  return Status::Ok();
+}
+
+Status State::On(const DrainWorker& update) {
+  Worker* worker = Find(workers_, update.worker);
+  if (!worker) return Contradiction(Text(update.worker) + " is unknown");
+  FreeLeasesOf(*worker);
+  worker->draining = true;
+  return Status::Ok();
+}
+
+Status State::On(const RemoveWorker& update) {
+  Worker* worker = Find(workers_, update.worker);
+  if (!worker) return Contradiction(Text(update.worker) + " is unknown");
+  FreeLeasesOf(*worker);
+  counters_.ended_cpu_seconds += update.cpu_seconds;
+  workers_by_token_.erase(worker->token);
+  workers_.erase(update.worker);
+  return Status::Ok();
+}
+
+Status State::On(const SetLeases& update) {
+  Job* job = Find(jobs_, update.job);
+  if (!job || job->phase != Job::Phase::kRunning) {
+    return Contradiction(Text(update.job) + " is not running");
+  }
+  if (update.generation <= job->generation) {
+    return Contradiction(Text(update.job) + ": stale lease generation " +
+                         std::to_string(update.generation));
+  }
+  for (const WorkerId id : update.workers) {
+    const Worker* worker = Find(workers_, id);
+    if (!worker || !worker->leasable()) {
+      return Contradiction(Text(update.job) + ": " + Text(id) + " can't be leased");
+    }
+  }
+  for (const WorkerId id : job->leases) workers_[id].jobs.erase(update.job);
+  job->leases = {update.workers.begin(), update.workers.end()};
+  for (const WorkerId id : job->leases) workers_[id].jobs.insert(update.job);
+  job->generation = update.generation;
+  return Status::Ok();
+}
+
+Status State::On(const SetCounters& update) {
+  if (update.next_job < counters_.next_job || update.next_consumer < counters_.next_consumer ||
+      update.next_worker < counters_.next_worker) {
+    return Contradiction("counters went backwards");
+  }
+  counters_ = update;
+  return Status::Ok();
+}
+
+Status State::On(const SeeConsumer& update) {
+  Job* job = Find(jobs_, update.job);
+  if (!job) return Contradiction(Text(update.job) + " is unknown");
+  job->last_seen = update.at;
+  if (update.has_loads) job->loads = update.loads;
+  return Status::Ok();
+}
+
+Status State::On(const SeeWorker& update) {
+  Worker* worker = Find(workers_, update.worker);
+  if (!worker) return Contradiction(Text(update.worker) + " is unknown");
+  worker->last_seen = update.at;
+  return Status::Ok();
+}
+
+Status State::On(const ReportWorker& update) {
+  Worker* worker = Find(workers_, update.report.worker);
+  if (!worker) return Contradiction(Text(update.report.worker) + " is unknown");
+  worker->last_seen = update.at;
+  worker->last = update.report;
+  return Status::Ok();
+}
+
+Status State::On(const SuspectWorker& update) {
+  Worker* worker = Find(workers_, update.worker);
+  if (!worker) return Contradiction(Text(update.worker) + " is unknown");
+  worker->suspected_at = update.at;
+  return Status::Ok();
+}
+
+Status State::On(const SettleWorkerCpu& update) {
+  Worker* worker = Find(workers_, update.worker);
+  if (!worker) return Contradiction(Text(update.worker) + " is unknown");
+  worker->last.cpu_seconds = std::max(worker->last.cpu_seconds, update.cpu_seconds);
+  return Status::Ok();
+}
+
+Status State::On(const RestartClocks& update) {
+  for (auto& [id, job] : jobs_) job.last_seen = update.at;
+  for (auto& [id, worker] : workers_) worker.last_seen = update.at;
+  return Status::Ok();
+}
+
+void State::FreeLeasesOf(Job& job) {
+  if (job.leases.empty()) return;
+  for (const WorkerId id : job.leases) workers_[id].jobs.erase(job.spec.job);
+  job.leases.clear();
+  ++job.generation;
+}
+
+void State::FreeLeasesOf(Worker& worker) {
+  for (const JobId id : worker.jobs) {
+    Job& job = jobs_[id];
+    job.leases.erase(worker.info.worker);
+    ++job.generation;
+  }
+  worker.jobs.clear();
+}
+
+std::vector<Update> State::Snapshot() const {
+  std::vector<Update> updates;
+  for (const auto& [id, worker] : workers_) {
+    updates.emplace_back(AddWorker{worker.token, worker.info});
+    if (worker.phase == Worker::Phase::kLost) updates.emplace_back(MarkWorkerLost{id});
+    if (worker.draining) updates.emplace_back(DrainWorker{id});
+  }
+  for (const auto& [id, job] : jobs_) {
+    updates.emplace_back(job.spec);
+    for (const auto& [session_id, session] : job.sessions) {
+      updates.emplace_back(
+          AddSession{id, session_id, session.plan_name, session.plan_hash, session.split});
+    }
+    if (job.generation > 0) {
+      updates.emplace_back(SetLeases{id, job.generation, {job.leases.begin(), job.leases.end()}});
+    }
+    if (job.phase == Job::Phase::kLost) updates.emplace_back(MarkJobLost{id});
+  }
+  updates.emplace_back(counters_);
+  return updates;
+}
+
+}  // namespace headrace::coordinator

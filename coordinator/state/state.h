@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "coordinator/state/update.h"
+#include "schemas/wire/control.h"
+
+namespace headrace::coordinator {
+
+// Glossary
+//   job       one training run's request for workers; it has one consumer
+//   consumer  one trainer rank: who sends the job's heartbeats
+//   session   one loader of a job: a plan and how it was split
+//   lease     the right of a job to use a worker; held until the set of leases changes
+struct Session {
+  SessionId session;
+  std::string plan_name;
+  std::uint64_t plan_hash = 0;
+  wire::Split split;
+};
+
+struct Job {
+  enum class Phase : std::uint8_t { kRunning, kLost };
+  AddJob spec;
+  Phase phase = Phase::kRunning;
+  std::map<SessionId, Session> sessions;
+  std::set<WorkerId> leases;
+  std::uint64_t generation = 0;  // grows with every change of `leases`
+  // Volatile.
+  SteadyTime last_seen;
+  std::vector<wire::SessionLoad> loads;
+};
+
+struct Worker {
+  enum class Phase : std::uint8_t { kReady, kLost };
+  wire::WorkerInfo info;
+  std::string token;
+  Phase phase = Phase::kReady;
+  bool draining = false;
+  std::set<JobId> jobs;  // the same leases, seen from here
+  // Volatile.
+  SteadyTime last_seen;
+  SteadyTime suspected_at = SteadyTime::min();
+  wire::WorkerHeartbeat last;
+
+  [[nodiscard]] bool leasable() const { return phase == Phase::kReady && !draining; }
+};
+
+// What the coordinator knows of the cluster. Changed only by Apply; queries never change it. An
+// update that does not fit is refused and changes nothing, so every prefix of a journal is a
+// consistent state: each lease names a live worker and a running job, and no id is given twice.
+// Thread-compatible; a value (copying it is how a step is tried out).
+class State {
+ public:
+  // kDataLoss: the update contradicts the state (an unknown id, an id given before, a stale
+  // generation): a damaged journal when replaying, our bug otherwise.
+  Status Apply(const Update& update);
+
+  // nullptr if there is none.
+  [[nodiscard]] const Job* FindJob(JobId job) const;
+  [[nodiscard]] const Job* FindJobByToken(std::string_view token) const;
+  [[nodiscard]] const Worker* FindWorker(WorkerId worker) const;
+  [[nodiscard]] const Worker* FindWorkerByToken(std::string_view token) const;
+  // In order of arrival, which is the order of the ids.
+  [[nodiscard]] const std::map<JobId, Job>& jobs() const { return jobs_; }
+  [[nodiscard]] const std::map<WorkerId, Worker>& workers() const { return workers_; }
+
+  [[nodiscard]] JobId next_job() const { return JobId(counters_.next_job); }
+  [[nodiscard]] ConsumerId next_consumer() const { return ConsumerId(counters_.next_consumer); }
+  [[nodiscard]] WorkerId next_worker() const { return WorkerId(counters_.next_worker); }
+  // CPU of the workers that were removed.
+  [[nodiscard]] double ended_cpu_seconds() const { return counters_.ended_cpu_seconds; }
+
+  // The shortest list of durable updates that makes this state again (without its volatile part).
+  [[nodiscard]] std::vector<Update> Snapshot() const;
+
+ private:
+  Status On(const AddJob& update);
+  Status On(const MarkJobLost& update);
+  Status On(const ReviveJob& update);
+  Status On(const RemoveJob& update);
+  Status On(const AddSession& update);
+  Status On(const RemoveSession& update);
+  Status On(const AddWorker& update);
+  Status On(const MarkWorkerLost& update);
+  Status On(const ReviveWorker& update);
+  Status On(const DrainWorker& update);
+  Status On(const RemoveWorker& update);
+  Status On(const SetLeases& update);
+  Status On(const SetCounters& update);
+  Status On(const SeeConsumer& update);
+  Status On(const SeeWorker& update);
+  Status On(const ReportWorker& update);
+  Status On(const SuspectWorker& update);
+  Status On(const SettleWorkerCpu& update);
+  Status On(const RestartClocks& update);
+
+  void FreeLeasesOf(Job& job);
+  void FreeLeasesOf(Worker& worker);
+
+  std::map<JobId, Job> jobs_;
+  std::map<WorkerId, Worker> workers_;
+  std::unordered_map<std::string, JobId> jobs_by_token_;
+  std::unordered_map<std::string, WorkerId> workers_by_token_;
+  SetCounters counters_;
+};
+
+}  // namespace headrace::coordinator

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "schemas/wire/control.h"
+
+// Every change that the coordinator's State can go through, as plain data. The durable ones are the
+// journal's records (journal_codec.h); the volatile ones, liveness and load, are learnt anew from
+// the heartbeats after a restart.
+namespace headrace::coordinator {
+
+// A job, new or (same id) opened again by its owner.
+struct AddJob {
+  JobId job;
+  ConsumerId consumer;
+  std::string token;
+  std::string name;
+  wire::HostIdentity host;
+  std::string version;
+  std::int32_t wanted_workers = 0;
+  std::uint64_t cache_bytes = 0;
+  std::int64_t opened_ms = 0;
+  friend bool operator==(const AddJob&, const AddJob&) = default;
+};
+// The job's leases are freed with it.
+struct MarkJobLost {
+  JobId job;
+  friend bool operator==(const MarkJobLost&, const MarkJobLost&) = default;
+};
+struct ReviveJob {
+  JobId job;
+  friend bool operator==(const ReviveJob&, const ReviveJob&) = default;
+};
+struct RemoveJob {
+  JobId job;
+  friend bool operator==(const RemoveJob&, const RemoveJob&) = default;
+};
+struct AddSession {
+  JobId job;
+  SessionId session;
+  std::string plan_name;
+  std::uint64_t plan_hash = 0;
+  wire::Split split;
+  friend bool operator==(const AddSession&, const AddSession&) = default;
+};
+struct RemoveSession {
+  JobId job;
+  SessionId session;
+  friend bool operator==(const RemoveSession&, const RemoveSession&) = default;
+};
+// A worker, new or (same id) registered again by the same process.
+struct AddWorker {
+  std::string token;
+  wire::WorkerInfo info;  // info.worker is its id
+  friend bool operator==(const AddWorker&, const AddWorker&) = default;
+};
+// Leases that name the worker go with it; the generation of each of their jobs grows. The same
+// holds for DrainWorker and RemoveWorker.
+struct MarkWorkerLost {
+  WorkerId worker;
+  friend bool operator==(const MarkWorkerLost&, const MarkWorkerLost&) = default;
+};
+struct ReviveWorker {
+  WorkerId worker;
+  friend bool operator==(const ReviveWorker&, const ReviveWorker&) = default;
+};
+struct DrainWorker {
+  WorkerId worker;
+  friend bool operator==(const DrainWorker&, const DrainWorker&) = default;
+};
+struct RemoveWorker {
+  WorkerId worker;
+  double cpu_seconds = 0;  // what it used in all: goes into the sum over ended workers
+  friend bool operator==(const RemoveWorker&, const RemoveWorker&) = default;
+};
+// The whole set of workers that the job holds from now on.
+struct SetLeases {
+  JobId job;
+  std::uint64_t generation = 0;   // greater than the last one
+  std::vector<WorkerId> workers;  // ascending
+  friend bool operator==(const SetLeases&, const SetLeases&) = default;
+};
+// Head of a compacted journal: numbers that no record left in it would yield.
+struct SetCounters {
+  std::int64_t next_job = 1;
+  std::int64_t next_consumer = 1;
+  std::int64_t next_worker = 1;
+  double ended_cpu_seconds = 0;
+  friend bool operator==(const SetCounters&, const SetCounters&) = default;
+};
+
+// Volatile from here on.
+struct SeeConsumer {
+  JobId job;
+  SteadyTime at;
+  std::vector<wire::SessionLoad> loads;
+  bool has_loads = false;  // false: only a sign of life
+};
+struct SeeWorker {
+  WorkerId worker;
+  SteadyTime at;
+};
+struct ReportWorker {
+  SteadyTime at;
+  wire::WorkerHeartbeat report;
+};
+struct SuspectWorker {
+  WorkerId worker;
+  SteadyTime at;
+};
+// CPU of a worker process that has ended, from the kernel.
+struct SettleWorkerCpu {
+  WorkerId worker;
+  double cpu_seconds = 0;
+};
+// After a replay: everybody gets a full grace period from here.
+struct RestartClocks {
+  SteadyTime at;
+};
+
+using Update = std::variant<AddJob, MarkJobLost, ReviveJob, RemoveJob, AddSession, RemoveSession,
+                            AddWorker, MarkWorkerLost, ReviveWorker, DrainWorker, RemoveWorker,
+                            SetLeases, SetCounters, SeeConsumer, SeeWorker, ReportWorker,
+                            SuspectWorker, SettleWorkerCpu, RestartClocks>;
+
+// Whether the journal keeps it.
+[[nodiscard]] bool IsDurable(const Update& update);
+
+}  // namespace headrace::coordinator
