@@ -1,0 +1,92 @@
+#include "coordinator/split/splitter.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace headrace::coordinator {
+namespace {
+
+// More than any program has; bounds the work that a peer can ask for.
+constexpr std::size_t kMaxNodes = 256;
+
+std::string NameOf(const Node& node) { return node.label.empty() ? node.op : node.label; }
+
+Status CheckPlan(const Plan& plan) {
+  const std::string name = "plan " + (plan.name.empty() ? std::string("without name") : plan.name);
+  if (plan.lanes < 1) return InvalidArgument(name + ": needs at least one lane");
+  if (plan.chain.size() > kMaxNodes) {
+    return InvalidArgument(name + ": a chain of " + std::to_string(plan.chain.size()) +
+                           " nodes; at most " + std::to_string(kMaxNodes));
+  }
+  if (plan.has_python_stage) {
+    if (!plan.python.bundle.valid()) return InvalidArgument(name + ": Python stage without code");
+    return Status::Ok();
+  }
+  if (plan.leaves.empty()) return InvalidArgument(name + ": no source");
+  if (plan.fields.empty()) return InvalidArgument(name + ": no field in its samples");
+  for (const SourceLeaf& leaf : plan.leaves) {
+    if (leaf.rows < 0) return InvalidArgument(name + ": a source with a negative number of rows");
+    for (const FieldSpec& field : plan.fields) {
+      const auto columns = leaf.kind == SourceLeaf::Kind::kFiles ? std::size_t{2}
+                                                                 // the image and its label
+                                                                 : leaf.arrays.size();
+      const bool known = field.kind == FieldSpec::Kind::kChain
+                             ? columns > 0
+                             : field.index >= 0 && static_cast<std::size_t>(field.index) < columns;
+      if (!known) {
+        return InvalidArgument(name + ": field " + std::to_string(field.index) +
+                               " is not in every source");
+      }
+    }
+  }
+  return Status::Ok();
+}
+
+// Why this node can't go to a worker, by what capture says; empty: it can.
+std::string OwnReason(const Node& node) {
+  if (node.purity == Purity::kStateful) {
+    return node.reason.empty() ? "it keeps state" : node.reason;
+  }
+  if (node.form == Form::kPython) {
+    return node.reason.empty() ? "it has no native form" : node.reason;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<wire::Split> SplitPlan(const Plan& plan, const NativeCheck& check) {
+  HR_RETURN_IF_ERROR(CheckPlan(plan));
+  wire::Split split;
+  const std::span<const Node> chain(plan.chain);
+  if (plan.has_python_stage) {
+    split.worker_nodes = static_cast<std::int32_t>(chain.size());
+    return split;
+  }
+  std::size_t legal = 0;
+  while (legal < chain.size() && OwnReason(chain[legal]).empty()) ++legal;
+  std::string why = legal < chain.size() ? OwnReason(chain[legal]) : "";
+  // Native by name is not native by argument: the longest prefix that compiles counts.
+  int pure = 0;
+  for (; legal > 0; --legal) {
+    const Result<int> checked = check(chain.first(legal), plan.libraries);
+    if (checked.ok()) {
+      pure = *checked;
+      break;
+    }
+    why = checked.status().message();
+  }
+  split.worker_nodes = static_cast<std::int32_t>(legal);
+  split.cache_node = std::min<std::int32_t>(pure, split.worker_nodes);
+  for (std::size_t i = legal; i < chain.size(); ++i) {
+    const std::string own = OwnReason(chain[i]);
+    std::string reason = i == legal ? why : own;
+    if (reason.empty()) reason = "it comes after " + NameOf(chain[legal]);
+    split.reasons.push_back(NameOf(chain[i]) + " stays in the trainer: " + reason);
+  }
+  return split;
+}
+
+}  // namespace headrace::coordinator

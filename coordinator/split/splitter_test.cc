@@ -1,0 +1,144 @@
+#include "coordinator/split/splitter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace headrace::coordinator {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Node MakeNode(std::string op, Purity purity, Form form = Form::kNative, std::string reason = {}) {
+  Node node;
+  node.op = op;
+  node.label = op + "()";
+  node.purity = purity;
+  node.form = form;
+  node.reason = std::move(reason);
+  return node;
+}
+
+Plan Photographs(std::vector<Node> chain) {
+  Plan plan;
+  plan.name = "ImageFolder(/data)";
+  SourceLeaf leaf;
+  leaf.rows = 10;
+  leaf.table = BlobHash(1);
+  plan.leaves = {leaf};
+  plan.chain = std::move(chain);
+  plan.fields = {{FieldSpec::Kind::kChain, 0}, {FieldSpec::Kind::kArray, 1}};
+  return plan;
+}
+
+// Everything is native; the pure prefix is what the nodes say. Refuses nodes called "exotic".
+Result<int> Check(std::span<const Node> prefix, const ClientLibraries&) {
+  int pure = 0;
+  bool leading = true;
+  for (const Node& node : prefix) {
+    if (node.op == "exotic") return Unsupported("exotic(): interpolation=lanczos is not native");
+    leading = leading && node.purity == Purity::kPure;
+    if (leading) ++pure;
+  }
+  return pure;
+}
+
+TEST(Splitter, AStatelessNativeChainGoesWhole) {
+  const auto split = SplitPlan(
+      Photographs({MakeNode("decode", Purity::kPure), MakeNode("resize", Purity::kPure),
+                   MakeNode("flip", Purity::kRandom), MakeNode("normalize", Purity::kPure)}),
+      Check);
+  ASSERT_TRUE(split.ok()) << split.status().ToString();
+  EXPECT_EQ(split->worker_nodes, 4);
+  EXPECT_EQ(split->cache_node, 2) << "pure nodes behind a random one are not in the prefix";
+  EXPECT_THAT(split->reasons, IsEmpty());
+}
+
+TEST(Splitter, CutsAtTheFirstStatefulNodeAndSaysWhyForEachThatStays) {
+  const auto split = SplitPlan(
+      Photographs({MakeNode("decode", Purity::kPure),
+                   MakeNode("count", Purity::kStateful, Form::kPython, "writes self.seen"),
+                   MakeNode("flip", Purity::kRandom),
+                   MakeNode("mine", Purity::kPure, Form::kPython, "a lambda")}),
+      Check);
+  ASSERT_TRUE(split.ok());
+  EXPECT_EQ(split->worker_nodes, 1);
+  EXPECT_EQ(split->cache_node, 1);
+  EXPECT_THAT(split->reasons, ElementsAre("count() stays in the trainer: writes self.seen",
+                                          "flip() stays in the trainer: it comes after count()",
+                                          "mine() stays in the trainer: a lambda"));
+}
+
+TEST(Splitter, ArgumentsWithoutNativeFormCutTooWithTheCompilersReason) {
+  const auto split =
+      SplitPlan(Photographs({MakeNode("decode", Purity::kPure), MakeNode("exotic", Purity::kPure),
+                             MakeNode("normalize", Purity::kPure)}),
+                Check);
+  ASSERT_TRUE(split.ok());
+  EXPECT_EQ(split->worker_nodes, 1);
+  ASSERT_EQ(split->reasons.size(), 2U);
+  EXPECT_THAT(split->reasons[0], HasSubstr("lanczos"));
+}
+
+TEST(Splitter, NothingNativeLeavesNothingToWorkers) {
+  const auto split = SplitPlan(Photographs({MakeNode("exotic", Purity::kPure)}), Check);
+  ASSERT_TRUE(split.ok());
+  EXPECT_EQ(split->worker_nodes, 0);
+  EXPECT_EQ(split->cache_node, 0);
+}
+
+TEST(Splitter, PythonStageGoesWhole) {
+  Plan plan;
+  plan.has_python_stage = true;
+  plan.python.bundle = BlobHash(7);
+  plan.chain = {MakeNode("mine", Purity::kRandom, Form::kPython)};
+  const auto split = SplitPlan(plan, Check);
+  ASSERT_TRUE(split.ok());
+  EXPECT_EQ(split->worker_nodes, 1);
+  EXPECT_EQ(split->cache_node, 0);
+  EXPECT_THAT(split->reasons, IsEmpty());
+}
+
+TEST(Splitter, ArraysNeedNoChain) {
+  Plan plan;
+  SourceLeaf leaf;
+  leaf.kind = SourceLeaf::Kind::kArrays;
+  leaf.arrays = {{BlobHash(1), DType::kF32, {4}}, {BlobHash(2), DType::kI64, {}}};
+  plan.leaves = {leaf};
+  plan.fields = {{FieldSpec::Kind::kArray, 0}, {FieldSpec::Kind::kArray, 1}};
+  const auto split = SplitPlan(plan, Check);
+  ASSERT_TRUE(split.ok()) << split.status().ToString();
+  EXPECT_EQ(split->worker_nodes, 0);
+}
+
+TEST(Splitter, RefusesWhatIsNotAPlan) {
+  const auto message = [](const Plan& plan) {
+    const auto split = SplitPlan(plan, Check);
+    EXPECT_EQ(split.status().code(), Code::kInvalidArgument);
+    return split.status().message();
+  };
+  Plan plan = Photographs({MakeNode("decode", Purity::kPure)});
+  plan.lanes = 0;
+  EXPECT_THAT(message(plan), HasSubstr("lane"));
+  plan = Photographs({});
+  plan.leaves.clear();
+  EXPECT_THAT(message(plan), HasSubstr("no source"));
+  plan = Photographs({});
+  plan.fields.clear();
+  EXPECT_THAT(message(plan), HasSubstr("no field"));
+  plan = Photographs({});
+  plan.fields[1].index = 2;
+  EXPECT_THAT(message(plan), HasSubstr("field 2"));
+  plan = Photographs({});
+  plan.leaves[0].rows = -1;
+  EXPECT_THAT(message(plan), HasSubstr("rows"));
+  plan = Photographs(std::vector<Node>(257));
+  EXPECT_THAT(message(plan), HasSubstr("257 nodes"));
+  plan = Photographs({});
+  plan.has_python_stage = true;
+  EXPECT_THAT(message(plan), HasSubstr("without code"));
+}
+
+}  // namespace
+}  // namespace headrace::coordinator
