@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "net/reactor.h"
+#include "schemas/wire/control.h"
+
+// Where workers come from. A pool starts processes through an engine that exists already, or merely
+// knows of them; it does not talk to them: a worker registers itself at the coordinator, which
+// tells the pool. One folder each (docs/howto/add-pool.md).
+namespace headrace::coordinator {
+
+struct PoolMember {
+  enum class State : std::uint8_t {
+    kStarting,  // started, not registered yet
+    kRunning,
+    kWaiting,   // it ended; another start is due after a pause
+    kDraining,  // finishes what it was asked; not replaced
+  };
+  State state = State::kStarting;
+  WorkerId worker;       // once it has registered
+  std::int64_t pid = 0;  // on this host; 0: elsewhere, or none at the moment
+  std::int32_t starts = 0;
+};
+
+struct PoolCapacity {
+  std::int32_t members = 0;
+  std::int32_t most_members = 0;
+};
+
+struct PoolOptions {
+  // The command line of one worker, program first; the pool adds nothing. Unused by `static`.
+  std::vector<std::string> worker_command;
+  std::int32_t most_members = 1024;
+  std::chrono::milliseconds stop_grace{2000};  // between asking members to end and ending them
+};
+
+struct PoolEvents {
+  // A member's process has ended; cpu_seconds: what it used in all, 0 if unknown.
+  std::function<void(WorkerId worker, double cpu_seconds)> on_ended;
+};
+
+// Reactor thread only. Callbacks never run inside a call into the pool.
+class Pool {
+ public:
+  virtual ~Pool() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+
+  // Starts `count` more members. kInfeasible: this pool cannot start any. kResourceExhausted: more
+  // than most_members. kNotFound, kUnavailable: the engine failed (message says how). A member that
+  // ends unasked is started again after a pause that doubles each time.
+  virtual Status Grow(std::int32_t count) = 0;
+  // The member may end when it likes and is not replaced. kNotFound: not a member.
+  virtual Status Drain(WorkerId worker) = 0;
+  [[nodiscard]] virtual std::vector<PoolMember> List() const = 0;
+  [[nodiscard]] virtual PoolCapacity capacity() const = 0;
+  // Relative to a core of the trainer's own host, which costs 1 while it is running anyway.
+  [[nodiscard]] virtual double cost_per_core_hour() const = 0;
+
+  // The coordinator's word that a worker has registered, or is gone for good.
+  virtual void Registered(const wire::WorkerInfo& info) = 0;
+  virtual void Left(WorkerId worker) = 0;
+  // Whether the member's process is there; nothing if this pool cannot know.
+  [[nodiscard]] virtual std::optional<bool> Alive(WorkerId worker) const = 0;
+
+  // Ends all members that it started, the slow ones by force after stop_grace. Idempotent; nothing
+  // can be started afterwards.
+  virtual void Stop() = 0;
+};
+
+using PoolFactory =
+    std::function<Result<std::unique_ptr<Pool>>(net::Reactor&, PoolOptions, PoolEvents)>;
+
+// The pools of this build by name. Thread-compatible; immutable once filled.
+class PoolRegistry {
+ public:
+  void Register(std::string name, PoolFactory factory);
+  // kNotFound: no pool of that name (message lists them).
+  [[nodiscard]] Result<std::unique_ptr<Pool>> Make(std::string_view name, net::Reactor& reactor,
+                                                   PoolOptions options, PoolEvents events) const;
+  [[nodiscard]] std::vector<std::string> Names() const;
+
+ private:
+  std::map<std::string, PoolFactory, std::less<>> factories_;
+};
+
+}  // namespace headrace::coordinator
+
+namespace headrace {
+// Generated from the folders beside this one.
+void RegisterPools(coordinator::PoolRegistry& registry);
+}  // namespace headrace

@@ -1,0 +1,115 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "coordinator/pool/core/fake_reactor.h"
+#include "coordinator/pool/core/pool.h"
+
+// What every pool of the registry must hold.
+namespace headrace::coordinator {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+PoolRegistry& Registry() {
+  static PoolRegistry& registry = *[] {
+    auto* made = new PoolRegistry;
+    RegisterPools(*made);
+    return made;
+  }();
+  return registry;
+}
+
+class PoolContract : public testing::TestWithParam<std::string> {
+ protected:
+  PoolContract() {
+    PoolOptions options;
+    options.worker_command = {"sleep", "1000"};
+    options.most_members = 3;
+    auto made = Registry().Make(GetParam(), reactor_, options,
+                                PoolEvents{[this](WorkerId id, double) { ended_.push_back(id); }});
+    EXPECT_TRUE(made.ok()) << made.status().ToString();
+    pool_ = std::move(made).value();
+  }
+
+  // A worker that the coordinator has met: started by the pool, or by somebody.
+  WorkerId Member() {
+    const WorkerId id(next_++);
+    wire::WorkerInfo info;
+    info.worker = id;
+    info.host.pid = 4'000'000 + id.value;
+    if (pool_->Grow(1).ok()) info.host.pid = pool_->List().back().pid;
+    pool_->Registered(info);
+    return id;
+  }
+
+  FakeReactor reactor_;
+  std::vector<WorkerId> ended_;
+  std::unique_ptr<Pool> pool_;
+  std::int64_t next_ = 1;
+};
+
+TEST_P(PoolContract, IsEmptyAtFirstAndHasAName) {
+  EXPECT_EQ(pool_->name(), GetParam());
+  EXPECT_THAT(pool_->List(), IsEmpty());
+  EXPECT_EQ(pool_->capacity().members, 0);
+  EXPECT_GE(pool_->cost_per_core_hour(), 0);
+}
+
+TEST_P(PoolContract, ListsItsMembersByWorker) {
+  const WorkerId first = Member();
+  const WorkerId second = Member();
+  const auto members = pool_->List();
+  ASSERT_THAT(members, SizeIs(2));
+  EXPECT_EQ(members[0].worker, first);
+  EXPECT_EQ(members[1].worker, second);
+  EXPECT_EQ(members[0].state, PoolMember::State::kRunning);
+  EXPECT_EQ(members[0].starts, 1);
+  EXPECT_EQ(pool_->capacity().members, 2);
+  EXPECT_GE(pool_->capacity().most_members, 2);
+}
+
+TEST_P(PoolContract, GrowsOrSaysThatItNeverCan) {
+  const Status grown = pool_->Grow(1);
+  EXPECT_TRUE(grown.ok() || grown.code() == Code::kInfeasible) << grown.ToString();
+  const Status too_much = pool_->Grow(100);
+  EXPECT_TRUE(too_much.code() == Code::kResourceExhausted || too_much.code() == Code::kInfeasible)
+      << too_much.ToString();
+  EXPECT_TRUE(pool_->Grow(0).ok());
+}
+
+TEST_P(PoolContract, DrainMarksOnlyMembersAndMayBeRepeated) {
+  const WorkerId id = Member();
+  EXPECT_EQ(pool_->Drain(WorkerId(77)).code(), Code::kNotFound);
+  EXPECT_EQ(pool_->Drain(WorkerId()).code(), Code::kNotFound);
+  EXPECT_TRUE(pool_->Drain(id).ok());
+  EXPECT_TRUE(pool_->Drain(id).ok());
+  EXPECT_EQ(pool_->List().at(0).state, PoolMember::State::kDraining);
+}
+
+TEST_P(PoolContract, NeverCallsALivingMemberDead) {
+  EXPECT_NE(pool_->Alive(Member()), std::optional<bool>(false));
+  EXPECT_EQ(pool_->Alive(WorkerId(77)), std::nullopt);
+}
+
+TEST_P(PoolContract, StopEndsEverythingForGood) {
+  Member();
+  pool_->Stop();
+  EXPECT_THAT(pool_->List(), IsEmpty());
+  pool_->Stop();
+  EXPECT_FALSE(pool_->Grow(1).ok());
+  EXPECT_THAT(pool_->List(), IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, PoolContract, testing::ValuesIn(Registry().Names()),
+                         [](const auto& each) { return each.param; });
+
+TEST(PoolRegistry, AnUnknownNameListsTheKnownOnes) {
+  FakeReactor reactor;
+  const auto made = Registry().Make("cloud", reactor, {}, {});
+  EXPECT_EQ(made.status().code(), Code::kNotFound);
+  EXPECT_THAT(made.status().message(), testing::HasSubstr("local, static"));
+}
+
+}  // namespace
+}  // namespace headrace::coordinator
