@@ -1,0 +1,59 @@
+#include <chrono>
+#include <utility>
+
+#include "coordinator/step.h"
+
+namespace headrace::coordinator {
+namespace {
+
+wire::JobStatus Describe(const Job& job) {
+  wire::JobStatus status;
+  status.job = job.spec.job;
+  status.name = job.spec.name;
+  status.hostname = job.spec.host.hostname;
+  status.pid = job.spec.host.pid;
+  if (job.phase == Job::Phase::kLost) {
+    status.state = "lost";
+  } else {
+    status.state = job.leases.empty() ? "waiting: no worker" : "running";
+  }
+  status.opened_ms = job.spec.opened_ms;
+  status.sessions = job.loads;
+  status.workers = {job.leases.begin(), job.leases.end()};
+  return status;
+}
+
+wire::WorkerStatus Describe(const Worker& worker, SteadyTime now) {
+  wire::WorkerStatus status;
+  status.info = worker.info;
+  if (worker.phase == Worker::Phase::kLost) {
+    status.state = "lost";
+  } else {
+    status.state = worker.draining ? "draining" : "ready";
+  }
+  status.last = worker.last;
+  status.last.worker = worker.info.worker;
+  status.last.jobs = {worker.jobs.begin(), worker.jobs.end()};
+  status.silent_ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now - worker.last_seen).count();
+  return status;
+}
+
+}  // namespace
+
+wire::ClusterStatus DescribeCluster(const Rules& rules, const State& state, std::uint64_t request,
+                                    const Moment& now) {
+  wire::ClusterStatus status;
+  status.request = request;
+  status.version = rules.version;
+  status.wall_ms = now.wall_ms;
+  status.cpu_seconds = now.own_cpu_seconds;
+  status.ended_cpu_seconds = state.ended_cpu_seconds();
+  for (const auto& [id, job] : state.jobs()) status.jobs.push_back(Describe(job));
+  for (const auto& [id, worker] : state.workers()) {
+    status.workers.push_back(Describe(worker, now.steady));
+  }
+  return status;
+}
+
+}  // namespace headrace::coordinator

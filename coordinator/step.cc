@@ -1,0 +1,375 @@
+#include "coordinator/step.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/check.h"
+#include "base/hash.h"
+
+namespace headrace::coordinator {
+namespace {
+
+constexpr std::size_t kMinTokenChars = 8;
+constexpr std::size_t kMaxTextChars = 4096;
+constexpr std::size_t kMaxSessions = 4096;
+constexpr std::size_t kMaxEndpoints = 64;
+
+std::string Text(JobId job) { return "job " + std::to_string(job.value); }
+std::string Text(WorkerId worker) { return "worker " + std::to_string(worker.value); }
+
+Status UnknownJob(JobId job) {
+  return NotFound(Text(job) +
+                  " is not known to this coordinator (was it restarted?); open it again");
+}
+
+Status CheckText(std::string_view what, const std::string& text) {
+  if (text.size() <= kMaxTextChars) return Status::Ok();
+  return InvalidArgument(std::string(what) + " of " + std::to_string(text.size()) +
+                         " bytes; at most " + std::to_string(kMaxTextChars));
+}
+
+Status CheckToken(const std::string& token) {
+  if (token.size() < kMinTokenChars) return InvalidArgument("token is too short");
+  return CheckText("token", token);
+}
+
+// Workers and consumers on one host compare equal here.
+std::string HostKey(const wire::HostIdentity& host) { return host.boot_id + "/" + host.hostname; }
+
+// One step under way. Updates that change jobs, workers or leases are tried on a copy of the state,
+// so that the policy and the replies see what comes after them.
+class Stepper {
+ public:
+  Stepper(const Rules& rules, const State& state, const Moment& now)
+      : rules_(rules), before_(state), now_(now) {}
+
+  Decision Take(const Event& event) {
+    std::visit([this](const auto& e) { On(e); }, event);
+    return std::move(decision_);
+  }
+
+ private:
+  [[nodiscard]] const State& state() const { return after_ ? *after_ : before_; }
+
+  void Emit(Update update) {
+    // Heartbeats change nothing that a decision looks at: no copy for them.
+    if (IsDurable(update) || after_) {
+      if (!after_) after_ = before_;
+      const Status applied = after_->Apply(update);
+      HR_CHECK(applied.ok());
+    }
+    decision_.updates.push_back(std::move(update));
+  }
+
+  void Answer(const std::string& peer, wire::Body body) {
+    decision_.replies.push_back({peer, std::move(body)});
+  }
+
+  void WarnOfVersion(const std::string& who, const std::string& version) {
+    if (version == rules_.version) return;
+    decision_.warnings.push_back(who + " is of release " + (version.empty() ? "?" : version) +
+                                 ", this coordinator of " + rules_.version +
+                                 "; the protocol is the same");
+  }
+
+  // The policy's leases against those that hold; tells everyone whose set changed.
+  void Reallocate() {
+    if (!after_) return;
+    PolicySnapshot snapshot;
+    for (const auto& [id, job] : after_->jobs()) {
+      if (job.phase != Job::Phase::kRunning) continue;
+      snapshot.jobs.push_back({id, job.spec.wanted_workers, HostKey(job.spec.host)});
+    }
+    for (const auto& [id, worker] : after_->workers()) {
+      if (!worker.leasable()) continue;
+      snapshot.workers.push_back({id, worker.info.cores, HostKey(worker.info.host)});
+    }
+    const LeaseSet wanted = rules_.policy->Decide(snapshot);
+    for (const JobDemand& demand : snapshot.jobs) {
+      const Job& job = *after_->FindJob(demand.job);
+      const auto it = wanted.find(demand.job);
+      const std::set<WorkerId> workers = it == wanted.end() ? std::set<WorkerId>{} : it->second;
+      if (workers == job.leases) continue;
+      Emit(SetLeases{demand.job, job.generation + 1, {workers.begin(), workers.end()}});
+    }
+    // Workers first: they should know a job before its trainer knocks.
+    for (const auto& [id, worker] : after_->workers()) {
+      const Worker* old = before_.FindWorker(id);
+      const bool told = old && old->jobs == worker.jobs && old->draining == worker.draining;
+      if (!told && (old || !worker.jobs.empty())) {
+        decision_.pushes.push_back({id, DirectiveOf(worker, 0)});
+      }
+    }
+    for (const auto& [id, job] : after_->jobs()) {
+      const Job* old = before_.FindJob(id);
+      if (old ? old->generation != job.generation : job.generation > 0) {
+        decision_.pushes.push_back({id, LeasesOf(job, 0)});
+      }
+    }
+  }
+
+  [[nodiscard]] wire::Leases LeasesOf(const Job& job, std::uint64_t request) const {
+    wire::Leases leases;
+    leases.request = request;
+    leases.job = job.spec.job;
+    leases.generation = job.generation;
+    for (const WorkerId id : job.leases) leases.workers.push_back(state().FindWorker(id)->info);
+    return leases;
+  }
+  [[nodiscard]] static wire::WorkerDirective DirectiveOf(const Worker& worker,
+                                                         std::uint64_t request) {
+    wire::WorkerDirective directive;
+    directive.request = request;
+    directive.drain = worker.draining;
+    directive.jobs = {worker.jobs.begin(), worker.jobs.end()};
+    return directive;
+  }
+  [[nodiscard]] std::uint32_t HeartbeatMs() const {
+    return static_cast<std::uint32_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(rules_.heartbeat).count());
+  }
+
+  void On(const PeerMessage& message) {
+    std::visit([&](const auto& body) { Receive(message.peer, body); }, message.body);
+  }
+  // Answers and data-plane messages are not for a coordinator; newer types are unknown to it.
+  template <typename T>
+  void Receive(const std::string&, const T&) {}
+
+  void Receive(const std::string& peer, const wire::OpenJob& m) {
+    wire::JobOpened reply;
+    reply.request = m.request;
+    reply.heartbeat_ms = HeartbeatMs();
+    reply.status = CheckToken(m.token);
+    if (reply.status.ok()) reply.status = CheckText("job name", m.name);
+    if (reply.status.ok() && m.wanted_workers < 0) {
+      reply.status = InvalidArgument("a negative number of workers");
+    }
+    if (!reply.status.ok()) return Answer(peer, std::move(reply));
+    const Job* known = state().FindJobByToken(m.token);
+    AddJob add{known ? known->spec.job : state().next_job(),
+               known ? known->spec.consumer : state().next_consumer(),
+               m.token,
+               m.name,
+               m.host,
+               m.version,
+               m.wanted_workers,
+               m.cache_bytes,
+               known ? known->spec.opened_ms : now_.wall_ms};
+    reply.job = add.job;
+    reply.consumer = add.consumer;
+    Answer(peer, std::move(reply));
+    const JobId job = add.job;
+    if (!known) WarnOfVersion(Text(job) + " (" + m.name + ")", m.version);
+    const bool changed = !known || known->phase == Job::Phase::kLost || known->spec != add;
+    if (changed) Emit(std::move(add));
+    Emit(SeeConsumer{job, now_.steady, {}, false});
+    if (changed) Reallocate();
+  }
+
+  void Receive(const std::string& peer, const wire::OpenSession& m) {
+    wire::SessionOpened reply;
+    reply.request = m.request;
+    Result<wire::Split> split = OpenSession(m);
+    if (split.ok()) {
+      reply.split = std::move(split).value();
+    } else {
+      reply.status = split.status();
+    }
+    Answer(peer, std::move(reply));
+  }
+
+  Result<wire::Split> OpenSession(const wire::OpenSession& m) {
+    const Job* job = state().FindJob(m.job);
+    if (!job) return UnknownJob(m.job);
+    if (!m.session.valid()) return InvalidArgument("session without id");
+    HR_RETURN_IF_ERROR(CheckText("plan name", m.plan.name));
+    const std::uint64_t hash = HashBytes(wire::EncodePlan(m.plan));
+    Emit(SeeConsumer{m.job, now_.steady, {}, false});
+    if (const auto it = job->sessions.find(m.session); it != job->sessions.end()) {
+      if (it->second.plan_hash == hash) return it->second.split;
+      return InvalidArgument("session " + std::to_string(m.session.value) +
+                             " is open with another plan");
+    }
+    if (job->sessions.size() >= kMaxSessions) {
+      return ResourceExhausted(Text(m.job) + " has " + std::to_string(kMaxSessions) +
+                               " open sessions; close some");
+    }
+    HR_TRY(wire::Split split, SplitPlan(m.plan, rules_.native_check));
+    Emit(AddSession{m.job, m.session, m.plan.name, hash, split});
+    return split;
+  }
+
+  void Receive(const std::string& peer, const wire::ConsumerHeartbeat& m) {
+    const Job* job = state().FindJob(m.job);
+    if (!job || job->spec.consumer != m.consumer) {
+      wire::Leases reply;
+      reply.request = m.request;
+      reply.job = m.job;
+      reply.status = UnknownJob(m.job);
+      return Answer(peer, std::move(reply));
+    }
+    std::vector<wire::SessionLoad> loads = m.sessions;
+    std::erase_if(loads, [&](const auto& load) { return !job->sessions.contains(load.session); });
+    if (loads.size() > kMaxSessions) loads.resize(kMaxSessions);
+    if (job->phase == Job::Phase::kLost) {
+      Emit(ReviveJob{m.job});
+      Reallocate();
+    }
+    Emit(SeeConsumer{m.job, now_.steady, std::move(loads), true});
+    for (const WorkerId id : m.suspected) {
+      const Worker* worker = state().FindWorker(id);
+      if (!worker || worker->phase == Worker::Phase::kLost) continue;
+      Emit(SuspectWorker{id, now_.steady});
+      decision_.verify.push_back({id});
+    }
+    Answer(peer, LeasesOf(*state().FindJob(m.job), m.request));
+  }
+
+  void Receive(const std::string&, const wire::CloseSession& m) {
+    const Job* job = state().FindJob(m.job);
+    if (job && job->sessions.contains(m.session)) Emit(RemoveSession{m.job, m.session});
+  }
+
+  void Receive(const std::string&, const wire::CloseJob& m) {
+    if (!state().FindJob(m.job)) return;
+    Emit(RemoveJob{m.job});
+    Reallocate();
+  }
+
+  void Receive(const std::string& peer, const wire::RegisterWorker& m) {
+    wire::WorkerRegistered reply;
+    reply.request = m.request;
+    reply.heartbeat_ms = HeartbeatMs();
+    reply.status = CheckWorker(m);
+    if (!reply.status.ok()) return Answer(peer, std::move(reply));
+    const Worker* known = state().FindWorkerByToken(m.token);
+    AddWorker add{m.token, m.info};
+    add.info.worker = known ? known->info.worker : state().next_worker();
+    const WorkerId id = reply.worker = add.info.worker;
+    Answer(peer, std::move(reply));
+    if (!known) WarnOfVersion(Text(id) + " on " + m.info.host.hostname, m.info.version);
+    const bool changed = !known || known->phase == Worker::Phase::kLost || known->info != add.info;
+    if (changed) Emit(std::move(add));
+    Emit(SeeWorker{id, now_.steady});
+    if (changed) Reallocate();
+  }
+
+  [[nodiscard]] static Status CheckWorker(const wire::RegisterWorker& m) {
+    HR_RETURN_IF_ERROR(CheckToken(m.token));
+    if (m.info.cores < 1) return InvalidArgument("a worker without cores");
+    if (m.info.endpoints.empty() || m.info.endpoints.size() > kMaxEndpoints) {
+      return InvalidArgument("a worker needs 1 to " + std::to_string(kMaxEndpoints) +
+                             " endpoints, not " + std::to_string(m.info.endpoints.size()));
+    }
+    for (const std::string& endpoint : m.info.endpoints) {
+      HR_RETURN_IF_ERROR(CheckText("endpoint", endpoint));
+    }
+    HR_RETURN_IF_ERROR(CheckText("arena path", m.info.arena_path));
+    return CheckText("host name", m.info.host.hostname);
+  }
+
+  void Receive(const std::string& peer, const wire::WorkerHeartbeat& m) {
+    const Worker* worker = state().FindWorker(m.worker);
+    if (!worker) {
+      wire::WorkerDirective reply;
+      reply.request = m.request;
+      reply.status = NotFound(Text(m.worker) +
+                              " is not known to this coordinator (was it "
+                              "restarted?); register again");
+      return Answer(peer, std::move(reply));
+    }
+    if (worker->phase == Worker::Phase::kLost) {
+      Emit(ReviveWorker{m.worker});
+      Reallocate();
+    }
+    wire::WorkerHeartbeat report = m;
+    report.jobs.clear();  // who holds leases is the state's to say
+    Emit(ReportWorker{now_.steady, std::move(report)});
+    Answer(peer, DirectiveOf(*state().FindWorker(m.worker), m.request));
+  }
+
+  void Receive(const std::string&, const wire::LeaveWorker& m) {
+    const Worker* worker = state().FindWorker(m.worker);
+    if (!worker) return;
+    Emit(RemoveWorker{m.worker, worker->last.cpu_seconds});
+    Reallocate();
+  }
+
+  void Receive(const std::string& peer, const wire::StatusQuery& m) {
+    Answer(peer, DescribeCluster(rules_, state(), m.request, now_));
+  }
+
+  void On(const WorkerEnded& event) {
+    const Worker* worker = state().FindWorker(event.worker);
+    if (!worker) return;
+    Emit(SettleWorkerCpu{event.worker, event.cpu_seconds});
+    if (worker->phase == Worker::Phase::kLost) return;
+    Emit(MarkWorkerLost{event.worker});
+    Reallocate();
+  }
+
+  void On(const Drain& event) {
+    const Worker* worker = state().FindWorker(event.worker);
+    if (!worker || worker->draining) return;
+    Emit(DrainWorker{event.worker});
+    Reallocate();
+  }
+
+  void On(const Tick&) {
+    bool changed = false;
+    for (const auto& [id, worker] : before_.workers()) {
+      const Duration silent = now_.steady - worker.last_seen;
+      if (worker.phase == Worker::Phase::kLost) {
+        if (silent >= rules_.forget_after) {
+          Emit(RemoveWorker{id, worker.last.cpu_seconds});
+        }
+        continue;
+      }
+      const bool suspected = worker.suspected_at > worker.last_seen;
+      const Duration limit = suspected ? std::min(rules_.suspect_after, rules_.worker_lost_after)
+                                       : rules_.worker_lost_after;
+      if (silent >= limit) {
+        decision_.warnings.push_back(Text(id) + " on " + worker.info.host.hostname +
+                                     " is lost: silent for " + Seconds(silent));
+        Emit(MarkWorkerLost{id});
+        changed = true;
+      }
+    }
+    for (const auto& [id, job] : before_.jobs()) {
+      const Duration silent = now_.steady - job.last_seen;
+      if (job.phase == Job::Phase::kLost) {
+        if (silent >= rules_.forget_after) Emit(RemoveJob{id});
+      } else if (silent >= rules_.job_lost_after) {
+        decision_.warnings.push_back(Text(id) + " (" + job.spec.name + ") is lost: silent for " +
+                                     Seconds(silent));
+        Emit(MarkJobLost{id});
+        changed = true;
+      }
+    }
+    if (changed) Reallocate();
+  }
+
+  [[nodiscard]] static std::string Seconds(Duration d) {
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
+    return std::to_string(ms / 1000) + "." + std::to_string(ms % 1000 / 100) + " s";
+  }
+
+  const Rules& rules_;
+  const State& before_;
+  const Moment& now_;
+  std::optional<State> after_;
+  Decision decision_;
+};
+
+}  // namespace
+
+Decision Step(const Rules& rules, const State& state, const Event& event, const Moment& now) {
+  HR_CHECK(rules.policy != nullptr);
+  return Stepper(rules, state, now).Take(event);
+}
+
+}  // namespace headrace::coordinator

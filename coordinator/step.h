@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "coordinator/policy/core/policy.h"
+#include "coordinator/split/splitter.h"
+#include "coordinator/state/state.h"
+#include "coordinator/state/update.h"
+#include "schemas/wire/message.h"
+
+// What the coordinator does, as a pure function: Step(rules, state, event, now) -> decision. The
+// wiring (coordinator.h) applies the updates, waits until the durable ones are on disk, then sends.
+//
+//   job       event                                  next
+//   (none)    OpenJob                                running
+//   running   OpenJob with its token                 running, same ids
+//   running   silent for job_lost_after              lost; its leases are free
+//   lost      heartbeat, or OpenJob with its token   running
+//   lost      silent for forget_after                (none)
+//   any       CloseJob                               (none)
+//   (none)    heartbeat, OpenSession                 refused with NotFound: the client opens it
+//   again
+//
+//   worker    event                                  next
+//   (none)    RegisterWorker                         ready
+//   ready     RegisterWorker with its token          ready, same id
+//   ready     silent for worker_lost_after           lost; leases that name it go
+//   ready     suspected and silent for suspect_after lost
+//   ready     its process ended                      lost
+//   lost      heartbeat, or RegisterWorker           ready
+//   lost      silent for forget_after                (none)
+//   any       Drain                                  draining: no leases, finishes what was asked
+//   any       LeaveWorker                            (none)
+//   (none)    heartbeat                              refused with NotFound: it registers again
+//
+// After any change of jobs or workers the policy decides again, and every job and worker whose set
+// of leases changed is told at once.
+namespace headrace::coordinator {
+
+struct Rules {
+  Duration heartbeat = std::chrono::seconds(1);
+  Duration worker_lost_after = std::chrono::seconds(5);
+  Duration suspect_after = std::chrono::milliseconds(1500);  // silence of a suspected worker
+  Duration job_lost_after = std::chrono::seconds(10);
+  Duration forget_after = std::chrono::minutes(10);
+  const Policy* policy = nullptr;  // outlives the rules
+  NativeCheck native_check;
+  std::string version;  // this release
+};
+
+struct Moment {
+  SteadyTime steady;
+  std::int64_t wall_ms = 0;
+  double own_cpu_seconds = 0;  // of the coordinator process
+};
+
+// A verified message; `peer` is what a reply goes to.
+struct PeerMessage {
+  std::string peer;
+  wire::Body body;
+};
+// Time passed.
+struct Tick {};
+// A worker's process has ended, by the word of the kernel. cpu_seconds: all it used; 0: unknown.
+struct WorkerEnded {
+  WorkerId worker;
+  double cpu_seconds = 0;
+};
+// The pool wants the worker to finish and leave.
+struct Drain {
+  WorkerId worker;
+};
+using Event = std::variant<PeerMessage, Tick, WorkerEnded, Drain>;
+
+struct Reply {
+  std::string peer;
+  wire::Body body;
+};
+// A message that was not asked for, to whoever speaks for the job or worker.
+struct Push {
+  std::variant<JobId, WorkerId> to;
+  wire::Body body;
+};
+// Ask the kernel or the pool whether this worker's process is still there.
+struct VerifyWorker {
+  WorkerId worker;
+};
+struct Decision {
+  std::vector<Update> updates;  // in order
+  std::vector<Reply> replies;
+  std::vector<Push> pushes;
+  std::vector<VerifyWorker> verify;
+  std::vector<std::string> warnings;  // for the log
+};
+
+// Never fails: what a peer got wrong becomes a reply with a Status. REQUIRES: rules.policy.
+[[nodiscard]] Decision Step(const Rules& rules, const State& state, const Event& event,
+                            const Moment& now);
+
+// What `headrace jobs|workers|top` show.
+[[nodiscard]] wire::ClusterStatus DescribeCluster(const Rules& rules, const State& state,
+                                                  std::uint64_t request, const Moment& now);
+
+}  // namespace headrace::coordinator

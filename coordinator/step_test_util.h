@@ -1,0 +1,107 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "coordinator/step.h"
+
+namespace headrace::coordinator {
+
+// Every plan of these tests is native.
+inline Result<int> AllNative(std::span<const Node> prefix, const ClientLibraries&) {
+  return static_cast<int>(prefix.size());
+}
+
+inline Plan SmallPlan() {
+  Plan plan;
+  plan.name = "ImageFolder(/data)";
+  SourceLeaf leaf;
+  leaf.rows = 10;
+  leaf.table = BlobHash(1);
+  plan.leaves = {leaf};
+  Node decode;
+  decode.op = "decode";
+  plan.chain = {decode};
+  plan.fields = {{FieldSpec::Kind::kChain, 0}};
+  return plan;
+}
+
+// A coordinator without sockets: Step and Apply by hand on a clock that the test moves.
+class Cluster {
+ public:
+  Cluster() {
+    RegisterPolicies(policies_);
+    rules.policy = policies_.Find("fifo");
+    rules.native_check = AllNative;
+    rules.version = "0.1.0";
+  }
+
+  void Take(const Event& event) {
+    last = Step(rules, state, event, Moment{clock.Now(), clock.WallMillis(), 0.25});
+    for (const Update& update : last.updates) {
+      const headrace::Status applied = state.Apply(update);
+      HR_CHECK(applied.ok());
+    }
+  }
+  void Send(wire::Body body) { Take(PeerMessage{"peer", std::move(body)}); }
+  // Sends a request that is answered with exactly one T.
+  template <typename T>
+  T Ask(wire::Body body) {
+    Send(std::move(body));
+    HR_CHECK(last.replies.size() == 1);
+    return std::get<T>(last.replies[0].body);
+  }
+  void Tick() { Take(coordinator::Tick{}); }
+  void Advance(Duration by) { clock.Advance(by); }
+
+  wire::JobOpened OpenJob(std::string token, std::int32_t wanted = 0) {
+    wire::OpenJob open;
+    open.token = std::move(token);
+    open.name = "train.py";
+    open.host = {"node1", "boot1", 1000, 5};
+    open.version = version;
+    open.wanted_workers = wanted;
+    return Ask<wire::JobOpened>(open);
+  }
+  wire::WorkerRegistered Register(std::string token,
+                                  std::vector<std::string> endpoints = {"tcp://10.0.0.1:7000"}) {
+    wire::RegisterWorker m;
+    m.token = std::move(token);
+    m.info.endpoints = std::move(endpoints);
+    m.info.host = {"node1", "boot1", 1000, 6};
+    m.info.cores = 4;
+    m.info.version = version;
+    return Ask<wire::WorkerRegistered>(m);
+  }
+  wire::Leases Heartbeat(const wire::JobOpened& job, std::vector<WorkerId> suspected = {}) {
+    return Ask<wire::Leases>(
+        wire::ConsumerHeartbeat{1, job.job, job.consumer, {}, std::move(suspected)});
+  }
+  wire::WorkerDirective Heartbeat(WorkerId worker) {
+    wire::WorkerHeartbeat beat;
+    beat.worker = worker;
+    return Ask<wire::WorkerDirective>(beat);
+  }
+  wire::ClusterStatus Status() { return Ask<wire::ClusterStatus>(wire::StatusQuery{1}); }
+
+  [[nodiscard]] static std::vector<Update> DurableOf(const Decision& decision) {
+    std::vector<Update> durable;
+    for (const Update& update : decision.updates) {
+      if (IsDurable(update)) durable.push_back(update);
+    }
+    return durable;
+  }
+
+  Rules rules;
+  State state;
+  FakeClock clock;
+  Decision last;
+  std::string version = "0.1.0";
+
+ private:
+  PolicyRegistry policies_;
+};
+
+}  // namespace headrace::coordinator
