@@ -1,0 +1,297 @@
+#include "coordinator/coordinator.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/version.h"
+#include "coordinator/policy/core/policy.h"
+#include "coordinator/state/journal.h"
+#include "schemas/wire/host_identity.h"
+
+namespace headrace::coordinator {
+namespace {
+
+constexpr std::int64_t kCompactAfter = 20'000;  // records
+constexpr auto kComplainEvery = std::chrono::seconds(1);
+
+double OwnCpuSeconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// The endpoint as a process on this host should dial it.
+std::string LocalEndpoint(std::string endpoint) {
+  for (const std::string any : {"tcp://0.0.0.0:", "tcp://*:", "tcp://[::]:"}) {
+    if (endpoint.starts_with(any)) return "tcp://127.0.0.1:" + endpoint.substr(any.size());
+  }
+  return endpoint;
+}
+
+class CoordinatorImpl final : public Coordinator {
+ public:
+  CoordinatorImpl(net::Reactor& reactor, CoordinatorOptions options)
+      : reactor_(reactor), options_(std::move(options)), self_(wire::ReadHostIdentity()) {}
+  ~CoordinatorImpl() override { Stop(); }
+
+  Status Init() {
+    RegisterPolicies(policies_);
+    rules_.policy = policies_.Find(options_.policy);
+    if (!rules_.policy) return UnknownPolicy();
+    rules_.native_check = BuiltinNativeCheck();
+    rules_.version = kVersion;
+    rules_.heartbeat = options_.heartbeat;
+    rules_.worker_lost_after = options_.heartbeat * options_.worker_beats;
+    rules_.suspect_after = options_.heartbeat * 3 / 2;
+    rules_.job_lost_after = options_.heartbeat * options_.job_beats;
+    if (!options_.state_dir.empty()) HR_RETURN_IF_ERROR(OpenJournal());
+    HR_TRY(socket_,
+           reactor_.BindRouter(
+               options_.listen,
+               {[this](net::Incoming&& message) { OnMessage(std::move(message)); },
+                [this](const std::string& peer, const Status& e) { OnInvalid(peer, e); }}));
+    HR_RETURN_IF_ERROR(StartPool());
+    timer_ = reactor_.AddTimer(options_.heartbeat / 2, [this] { Dispatch(Tick{}); });
+    return Status::Ok();
+  }
+
+  [[nodiscard]] const std::string& endpoint() const override { return socket_->endpoint(); }
+
+  Status Drain(WorkerId worker) override {
+    if (!state_.FindWorker(worker)) {
+      return NotFound("no worker " + std::to_string(worker.value) + " here");
+    }
+    if (Status s = pool_->Drain(worker); !s.ok() && s.code() != Code::kNotFound) return s;
+    Dispatch(coordinator::Drain{worker});
+    return Status::Ok();
+  }
+
+  void Stop() override {
+    if (stopped_) return;
+    stopped_ = true;
+    if (timer_) reactor_.CancelTimer(*timer_);
+    if (pool_) pool_->Stop();
+    if (journal_) journal_->Stop();
+    alive_.reset();
+    socket_.reset();
+  }
+
+ private:
+  struct Outgoing {
+    std::string peer;
+    wire::Body body;
+  };
+  struct Held {
+    std::uint64_t sequence = 0;
+    std::vector<Outgoing> messages;
+  };
+
+  [[nodiscard]] Status UnknownPolicy() const {
+    std::string known;
+    for (const std::string& name : policies_.Names()) known += (known.empty() ? "" : ", ") + name;
+    return NotFound("no policy named " + options_.policy + "; this build has: " + known);
+  }
+
+  Status OpenJournal() {
+    HR_TRY(Journal::Opened opened,
+           Journal::Open(options_.state_dir,
+                         [this, alive = std::weak_ptr(alive_)](const Status& error) {
+                           reactor_.Post([this, alive, error] {
+                             if (!alive.expired() && options_.on_failure)
+                               options_.on_failure(error);
+                           });
+                         }));
+    journal_ = std::move(opened.journal);
+    state_ = std::move(opened.state);
+    HR_RETURN_IF_ERROR(state_.Apply(RestartClocks{reactor_.clock().Now()}));
+    LogInfo("journal replayed jobs=" + std::to_string(state_.jobs().size()) +
+            " workers=" + std::to_string(state_.workers().size()));
+    return Status::Ok();
+  }
+
+  Status StartPool() {
+    PoolRegistry registry;
+    RegisterPools(registry);
+    PoolOptions pool;
+    pool.stop_grace = options_.stop_grace;
+    if (options_.worker_command) {
+      pool.worker_command = options_.worker_command(LocalEndpoint(socket_->endpoint()));
+    }
+    HR_TRY(pool_, registry.Make(options_.pool, reactor_, std::move(pool),
+                                {[this](WorkerId worker, double cpu_seconds) {
+                                  Dispatch(WorkerEnded{worker, cpu_seconds});
+                                }}));
+    for (const auto& [id, worker] : state_.workers()) pool_->Registered(worker.info);
+    return pool_->Grow(options_.workers);
+  }
+
+  void OnMessage(net::Incoming&& message) {
+    // Whoever speaks for a job or worker is where its leases are sent.
+    if (const auto* beat = std::get_if<wire::ConsumerHeartbeat>(&message.body)) {
+      if (state_.FindJob(beat->job)) consumers_[beat->job] = message.peer;
+    } else if (const auto* worker = std::get_if<wire::WorkerHeartbeat>(&message.body)) {
+      if (state_.FindWorker(worker->worker)) workers_[worker->worker] = message.peer;
+    }
+    Dispatch(PeerMessage{std::move(message.peer), std::move(message.body)});
+  }
+
+  void OnInvalid(const std::string& peer, const Status& error) {
+    const SteadyTime now = reactor_.clock().Now();
+    if (now - last_complaint_ >= kComplainEvery) {
+      last_complaint_ = now;
+      LogWarning("message refused: " + error.ToString());
+    }
+    if (error.code() != Code::kUnsupported) return;
+    // A peer of another protocol: any answer of ours tells it both versions.
+    wire::ClusterStatus answer;
+    answer.status = error;
+    Send({peer, std::move(answer)});
+  }
+
+  void Dispatch(const Event& event) {
+    if (stopped_) return;
+    const Moment now{reactor_.clock().Now(), reactor_.clock().WallMillis(), OwnCpuSeconds()};
+    Decision decision = Step(rules_, state_, event, now);
+    std::vector<Update> durable;
+    for (Update& update : decision.updates) {
+      const Status applied = state_.Apply(update);
+      HR_CHECK(applied.ok());
+      Tell(update);
+      if (journal_ && IsDurable(update)) durable.push_back(std::move(update));
+    }
+    for (const std::string& warning : decision.warnings) LogWarning(warning);
+    for (const Reply& reply : decision.replies) Introduce(reply);
+    Deliver(durable, Address(std::move(decision)));
+    for (const VerifyWorker& verify : decision.verify) Verify(verify.worker);
+  }
+
+  // The pool and the address book follow the state.
+  void Tell(const Update& update) {
+    if (const auto* added = std::get_if<AddWorker>(&update)) {
+      pool_->Registered(added->info);
+      LogInfo("worker " + std::to_string(added->info.worker.value) + " on " +
+              added->info.host.hostname + " is ready");
+    } else if (const auto* removed = std::get_if<RemoveWorker>(&update)) {
+      pool_->Left(removed->worker);
+      workers_.erase(removed->worker);
+    } else if (const auto* job = std::get_if<RemoveJob>(&update)) {
+      consumers_.erase(job->job);
+    }
+  }
+  void Introduce(const Reply& reply) {
+    if (const auto* job = std::get_if<wire::JobOpened>(&reply.body)) {
+      if (job->status.ok()) consumers_[job->job] = reply.peer;
+    } else if (const auto* worker = std::get_if<wire::WorkerRegistered>(&reply.body)) {
+      if (worker->status.ok()) workers_[worker->worker] = reply.peer;
+    }
+  }
+
+  std::vector<Outgoing> Address(Decision&& decision) {
+    std::vector<Outgoing> messages;
+    for (Reply& reply : decision.replies) {
+      messages.push_back({std::move(reply.peer), std::move(reply.body)});
+    }
+    const auto add = [&](const auto& book, auto id, wire::Body& body) {
+      // Not there after a restart: it hears of its leases with its next heartbeat.
+      if (const auto it = book.find(id); it != book.end()) {
+        messages.push_back({it->second, std::move(body)});
+      }
+    };
+    for (Push& push : decision.pushes) {
+      if (const auto* job = std::get_if<JobId>(&push.to)) {
+        add(consumers_, *job, push.body);
+      } else {
+        add(workers_, std::get<WorkerId>(push.to), push.body);
+      }
+    }
+    return messages;
+  }
+
+  void Deliver(const std::vector<Update>& durable, std::vector<Outgoing> messages) {
+    if (!durable.empty()) {
+      const std::uint64_t sequence = ++appended_;
+      held_.push_back({sequence, std::move(messages)});
+      journal_->Append(durable, [this, sequence, alive = std::weak_ptr(alive_)] {
+        reactor_.Post([this, sequence, alive] {
+          if (!alive.expired()) OnDurable(sequence);
+        });
+      });
+      const std::vector<Update> snapshot =
+          journal_->records() > kCompactAfter ? state_.Snapshot() : std::vector<Update>{};
+      if (!snapshot.empty() && snapshot.size() < kCompactAfter / 2) journal_->Compact(snapshot);
+    } else if (!held_.empty()) {
+      // It may speak of what is not durable yet: it waits behind it.
+      auto& last = held_.back().messages;
+      std::move(messages.begin(), messages.end(), std::back_inserter(last));
+    } else {
+      for (const Outgoing& message : messages) Send(message);
+    }
+  }
+
+  void OnDurable(std::uint64_t sequence) {
+    while (!held_.empty() && held_.front().sequence <= sequence) {
+      for (const Outgoing& message : held_.front().messages) Send(message);
+      held_.pop_front();
+    }
+  }
+
+  void Send(const Outgoing& message) {
+    // A peer that is gone or does not read: its silence will be noticed.
+    if (Status s = socket_->Send(message.peer, message.body); !s.ok()) LogDebug(s.ToString());
+  }
+
+  void Verify(WorkerId id) {
+    const Worker* worker = state_.FindWorker(id);
+    if (!worker) return;
+    std::optional<bool> alive = pool_->Alive(id);
+    const wire::HostIdentity& host = worker->info.host;
+    // Process ids mean the same only where the host name is the same too (containers).
+    if (!alive && wire::SameHost(host, self_) && host.hostname == self_.hostname && host.pid > 0) {
+      alive = ::kill(static_cast<pid_t>(host.pid), 0) == 0 || errno != ESRCH;
+    }
+    if (alive == false) Dispatch(WorkerEnded{id, 0});
+  }
+
+  net::Reactor& reactor_;
+  const CoordinatorOptions options_;
+  const wire::HostIdentity self_;
+  PolicyRegistry policies_;
+  Rules rules_;
+  State state_;
+  std::unique_ptr<Journal> journal_;
+  std::unique_ptr<Pool> pool_;
+  std::unique_ptr<net::Socket> socket_;
+  std::optional<net::TimerId> timer_;
+  std::map<JobId, std::string> consumers_;   // peers
+  std::map<WorkerId, std::string> workers_;  // peers
+  std::uint64_t appended_ = 0;
+  std::deque<Held> held_;  // until they are durable
+  SteadyTime last_complaint_;
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // posts look whether we are still there
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Coordinator>> Coordinator::Make(net::Reactor& reactor,
+                                                       CoordinatorOptions options) {
+  auto made = std::make_unique<CoordinatorImpl>(reactor, std::move(options));
+  HR_RETURN_IF_ERROR(made->Init());
+  return std::unique_ptr<Coordinator>(std::move(made));
+}
+
+}  // namespace headrace::coordinator

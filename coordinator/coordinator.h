@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "coordinator/pool/core/pool.h"
+#include "coordinator/step.h"
+#include "net/reactor.h"
+
+namespace headrace::coordinator {
+
+struct CoordinatorOptions {
+  std::string listen = "tcp://0.0.0.0:7070";
+  std::string state_dir;  // of the journal; empty: a restart starts from nothing
+  std::string policy = "fifo";
+  std::string pool = "static";
+  std::int32_t workers = 0;  // that the pool starts at once
+  // Command line of a worker, given the coordinator's endpoint as seen from its own host.
+  std::function<std::vector<std::string>(const std::string& endpoint)> worker_command;
+  std::chrono::milliseconds stop_grace{2000};
+  Duration heartbeat = std::chrono::seconds(1);
+  std::int32_t worker_beats = 5;  // missed by a worker before it is lost
+  std::int32_t job_beats = 10;    // missed by a job's client before it is lost
+  // The coordinator cannot go on (its journal cannot be written). Once, on the reactor thread.
+  std::function<void(const Status&)> on_failure;
+};
+
+// The coordinator process: one ROUTER socket, State, journal, policy and pool wired together.
+// Decides nothing itself (step.h does). Nothing is told to anybody before it is durable. Reactor
+// thread only, or before the reactor runs; destroyed there or after it has stopped.
+class Coordinator {
+ public:
+  // kUnavailable: the address is taken, or the journal belongs to another. kDataLoss: the journal
+  // is damaged. kNotFound: no such policy, pool or worker program.
+  static Result<std::unique_ptr<Coordinator>> Make(net::Reactor& reactor,
+                                                   CoordinatorOptions options);
+  virtual ~Coordinator() = default;
+
+  // Where it listens: the port is real even if it was asked to choose one.
+  [[nodiscard]] virtual const std::string& endpoint() const = 0;
+  // Lets the worker finish what it was asked and leave; the pool does not replace it.
+  // kNotFound: no such worker.
+  virtual Status Drain(WorkerId worker) = 0;
+  // Ends the pool's workers and the journal. Idempotent.
+  virtual void Stop() = 0;
+};
+
+}  // namespace headrace::coordinator
