@@ -1,0 +1,187 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "coordinator/cli/bootstrap.h"
+#include "coordinator/cli/commands.h"
+#include "coordinator/cli/private_directory.h"
+#include "coordinator/cli/query.h"
+#include "coordinator/cli/show.h"
+
+namespace headrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+wire::ClusterStatus Example(std::uint64_t samples, double cpu_seconds, std::int64_t wall_ms) {
+  wire::ClusterStatus status;
+  status.version = "0.1.0";
+  status.wall_ms = wall_ms;
+  status.cpu_seconds = 0.25;
+  status.ended_cpu_seconds = 1;
+  wire::JobStatus job;
+  job.job = JobId(3);
+  job.name = "train.py";
+  job.hostname = "node1";
+  job.pid = 77;
+  job.state = "running";
+  job.opened_ms = wall_ms - 90'000;
+  job.workers = {WorkerId(1)};
+  job.sessions = {{SessionId(5), samples / 10, samples, 1'000'000'000, 3'000'000'000, 0}};
+  status.jobs = {job};
+  wire::WorkerStatus worker;
+  worker.info.worker = WorkerId(1);
+  worker.info.host = {"node1", "boot", 0, 99};
+  worker.info.cores = 8;
+  worker.state = "ready";
+  worker.last.cpu_seconds = cpu_seconds;
+  worker.last.resident_bytes = 300U << 20;
+  worker.last.cache_hits = 1;
+  worker.last.cache_misses = 3;
+  worker.last.samples = samples;
+  worker.last.jobs = {JobId(3)};
+  worker.silent_ms = 250;
+  status.workers = {worker};
+  return status;
+}
+
+TEST(Show, TablesAlignAndSayTheTotals) {
+  const auto status = Example(1000, 2.5, 1'000'000);
+  EXPECT_EQ(JobsTable(status),
+            "JOB  NAME      HOST   PID  STATE    AGE  WORKERS  BATCHES  SAMPLES  STALL\n"
+            "  3  train.py  node1   77  running   1m        1      100     1000    25%\n");
+  const std::string workers = WorkersTable(status);
+  EXPECT_THAT(workers,
+              AllOf(HasSubstr("2.5s"), HasSubstr("300M"), HasSubstr("25%"), HasSubstr("0.2s")));
+  EXPECT_EQ(JobsTable({}), "no jobs\n");
+  EXPECT_EQ(WorkersTable({}), "no workers\n");
+}
+
+TEST(Show, RatesAreGrowthOverTheTimeBetween) {
+  // 1000 -> 1600 samples in 2 s = 300/s; 2.5 -> 3.5 CPU s in 2 s = 50%.
+  const auto before = Example(1000, 2.5, 1'000'000);
+  const auto now = Example(1600, 3.5, 1'002'000);
+  EXPECT_THAT(JobsTable(now, &before), AllOf(HasSubstr("SAMPLES/S"), HasSubstr("  300\n")));
+  EXPECT_THAT(WorkersTable(now, &before), HasSubstr("50%        300"));
+  EXPECT_THAT(TopPage("tcp://x:1", now, &before),
+              HasSubstr("1 jobs  1 workers  4.8 CPU s (coordinator 0.25)"));
+}
+
+TEST(Show, NamesOfPeersCannotSteerTheTerminal) {
+  auto status = Example(1, 1, 1);
+  status.jobs[0].name = "\x1b[2Jevil";
+  EXPECT_THAT(JobsTable(status), AllOf(HasSubstr("?[2Jevil"), Not(HasSubstr("\x1b"))));
+}
+
+TEST(Show, JsonIsJson) {
+  auto status = Example(1000, 2.5, 1'000'000);
+  status.jobs[0].name = "bad\xff";
+  const auto jobs = nlohmann::json::parse(JobsJson(status));
+  EXPECT_EQ(jobs["jobs"][0]["job"], 3);
+  EXPECT_DOUBLE_EQ(jobs["jobs"][0]["sessions"][0]["stall_seconds"].get<double>(), 1.0);
+  const auto workers = nlohmann::json::parse(WorkersJson(status));
+  EXPECT_EQ(workers["workers"][0]["cpu_seconds"], 2.5);
+  EXPECT_EQ(workers["ended_workers_cpu_seconds"], 1.0);
+}
+
+TEST(Show, ShortUnits) {
+  EXPECT_EQ(BytesText(0), "0");
+  EXPECT_EQ(BytesText(1023), "1023");
+  EXPECT_EQ(BytesText(1536), "1.5K");
+  EXPECT_EQ(BytesText(std::uint64_t{20} << 30), "20G");
+  EXPECT_EQ(AgeText(-5), "0s");
+  EXPECT_EQ(AgeText(59'999), "59s");
+  EXPECT_EQ(AgeText(3'600'000), "1h0m");
+  EXPECT_EQ(AgeText(90'000'000), "1d1h");
+}
+
+TEST(Address, FormsAndTheEnvironment) {
+  EXPECT_TRUE(CheckAddress("tcp://head:7070").ok());
+  EXPECT_TRUE(CheckAddress("ipc:///run/x").ok());
+  for (const char* bad : {"", "head:7070", "tcp://", "tcp://head", "ipc://"}) {
+    EXPECT_THAT(CheckAddress(bad).message(), HasSubstr("tcp://HOST:PORT")) << bad;
+  }
+  ::unsetenv("HEADRACE_COORDINATOR");
+  EXPECT_THAT(CoordinatorAddress("").status().message(), HasSubstr("HEADRACE_COORDINATOR"));
+  ::setenv("HEADRACE_COORDINATOR", "tcp://env:1", 1);
+  EXPECT_EQ(*CoordinatorAddress(""), "tcp://env:1");
+  EXPECT_EQ(*CoordinatorAddress("tcp://option:2"), "tcp://option:2");
+  ::unsetenv("HEADRACE_COORDINATOR");
+}
+
+class Scratch : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "cli" + std::string(6, 'X');
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(root_); }
+  std::string root_;
+};
+
+TEST_F(Scratch, QueryOfNobodySaysWhatToStart) {
+  const std::string address = "ipc://" + root_ + "/nobody";
+  const auto answer = QueryStatus(address, std::chrono::milliseconds(100));
+  EXPECT_EQ(answer.status().code(), Code::kUnavailable);
+  EXPECT_EQ(answer.status().message(), "no coordinator answers at " + address +
+                                           " within 0.1 s; start one with `headrace coordinator "
+                                           "--listen " +
+                                           address + "`");
+}
+
+TEST_F(Scratch, BootstrapIsFoundBesideTheBinaryOrByTheVariable) {
+  const std::string binary = root_ + "/bin/headrace";
+  const auto missing = FindBootstrap(binary, "");
+  EXPECT_EQ(missing.status().code(), Code::kNotFound);
+  EXPECT_THAT(missing.status().message(), AllOf(HasSubstr(root_ + "/lib"), HasSubstr("pip")));
+  const fs::path installed = root_ + "/lib/python3.11/site-packages/headrace/bootstrap";
+  fs::create_directories(installed);
+  EXPECT_FALSE(FindBootstrap(binary, "").ok()) << "an empty directory is none";
+  std::ofstream(installed / "sitecustomize.py") << "";
+  EXPECT_EQ(*FindBootstrap(binary, ""), installed.string());
+  EXPECT_EQ(*FindBootstrap("/elsewhere/bin/headrace", installed.string()), installed.string());
+  EXPECT_THAT(FindBootstrap(binary, root_).status().message(), HasSubstr("HEADRACE_BOOTSTRAP_DIR"));
+}
+
+TEST(PrependPath, OnceInFront) {
+  EXPECT_EQ(PrependPath("/b", ""), "/b");
+  EXPECT_EQ(PrependPath("/b", "/a"), "/b:/a");
+  EXPECT_EQ(PrependPath("/b", "/b:/a"), "/b:/a");
+}
+
+TEST_F(Scratch, PrivateDirectoryIsReadyAtOnceAndGoesWithItsOwner) {
+  const std::string path = root_ + "/private";
+  {
+    const auto directory = PrivateDirectory::Take(path);
+    ASSERT_TRUE(directory.ok()) << directory.status().ToString();
+    ASSERT_TRUE(directory->WriteReady("ipc://" + path + "/control").ok());
+    std::string endpoint;
+    std::ifstream(path + "/ready") >> endpoint;
+    EXPECT_EQ(endpoint, "ipc://" + path + "/control");
+    EXPECT_FALSE(fs::exists(path + "/ready.draft"));
+  }
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST_F(Scratch, PrivateDirectoryMustBePrivateAndShort) {
+  const std::string open = root_ + "/open";
+  fs::create_directory(open);
+  ASSERT_EQ(::chmod(open.c_str(), 0755), 0);
+  EXPECT_THAT(PrivateDirectory::Take(open).status().message(), HasSubstr("mode 0700"));
+  EXPECT_TRUE(fs::exists(open)) << "what it refuses it does not remove";
+  EXPECT_THAT(PrivateDirectory::Take("/" + std::string(100, 'x')).status().message(),
+              HasSubstr("set TMPDIR"));
+}
+
+}  // namespace
+}  // namespace headrace::cli

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+
+namespace CLI {
+class App;
+}
+
+// The program `headrace`: one file for each subcommand. An Add function declares the subcommand
+// with its help and leaves in `chosen` what to do when it was asked for.
+namespace headrace::cli {
+
+// Runs after parsing; the exit code.
+using Action = std::function<int()>;
+
+void AddCoordinator(CLI::App& app, Action& chosen);
+void AddWorker(CLI::App& app, Action& chosen);
+void AddRun(CLI::App& app, Action& chosen);
+void AddJobs(CLI::App& app, Action& chosen);
+void AddWorkers(CLI::App& app, Action& chosen);
+void AddTop(CLI::App& app, Action& chosen);
+
+// "headrace: MESSAGE" on stderr, one line; returns the exit code 1.
+int Fail(const Status& status);
+
+// The value of --coordinator, else of HEADRACE_COORDINATOR. kInvalidArgument: neither, or not an
+// address ("tcp://HOST:PORT", "ipc://PATH").
+[[nodiscard]] Result<std::string> CoordinatorAddress(const std::string& option);
+// kInvalidArgument: not an address; the message shows the right form.
+[[nodiscard]] Status CheckAddress(const std::string& address);
+
+// Path of the running program.
+[[nodiscard]] Result<std::string> OwnPath();
+
+}  // namespace headrace::cli

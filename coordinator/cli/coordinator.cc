@@ -1,0 +1,172 @@
+#include "coordinator/coordinator.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/version.h"
+#include "coordinator/cli/commands.h"
+#include "coordinator/cli/private_directory.h"
+#include "coordinator/cli/signals.h"
+#include "net/reactor.h"
+
+namespace headrace::cli {
+namespace {
+
+struct Options {
+  std::string listen = "tcp://0.0.0.0:7070";
+  std::string state_dir;
+  std::string policy = "fifo";
+  std::int32_t workers = 0;
+  std::int32_t threads = 0;       // of all local workers together; 0: usable CPUs
+  std::uint64_t cache_bytes = 0;  // of all local workers together
+  std::int64_t heartbeat_ms = 1000;
+  bool embedded = false;
+  std::string directory;
+  std::int64_t parent_pid = 0;
+};
+
+std::int32_t UsableCpus() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  return std::max(CPU_COUNT(&set), 1);
+}
+
+// Splits what all local workers share; threads rounded up, so that no CPU stays without one.
+std::vector<std::string> WorkerCommand(const Options& options, const std::string& binary,
+                                       const std::string& endpoint) {
+  const std::int32_t threads = options.threads > 0 ? options.threads : UsableCpus();
+  const std::int32_t workers = std::max(options.workers, 1);
+  const std::uint64_t cache_bytes = options.cache_bytes / static_cast<std::uint64_t>(workers);
+  std::vector<std::string> command = {binary, "worker"};
+  const auto add = [&](const char* name, std::string value) {
+    command.emplace_back(name);
+    command.push_back(std::move(value));
+  };
+  add("--coordinator", endpoint);
+  add("--threads", std::to_string((threads + workers - 1) / workers));
+  add("--cache", std::to_string(cache_bytes));
+  add("--parent-pid", std::to_string(::getpid()));
+  if (!options.directory.empty()) add("--directory", options.directory);
+  return command;
+}
+
+Status Coordinate(const Options& options) {
+  HR_TRY(const StopSignals signals, StopSignals::Block());
+  HR_TRY(const std::string binary, OwnPath());
+  // A terminal's Ctrl-C is for the trainer, which ends us by ending.
+  if (options.embedded) ::setpgid(0, 0);
+  std::optional<net::UniqueFd> parent;
+  if (options.parent_pid > 0) {
+    HR_TRY(parent, WatchProcess(options.parent_pid));
+  }
+  std::optional<PrivateDirectory> directory;
+  if (options.embedded) {
+    HR_TRY(directory, PrivateDirectory::Take(options.directory));
+  }
+
+  HR_TRY(std::unique_ptr<net::Reactor> reactor, net::Reactor::Make("hr-coordinator"));
+  Status failure;
+  coordinator::CoordinatorOptions wanted;
+  wanted.listen = options.embedded ? "ipc://" + options.directory + "/control" : options.listen;
+  wanted.state_dir = options.state_dir;
+  wanted.policy = options.policy;
+  wanted.pool = options.workers > 0 ? "local" : "static";
+  wanted.workers = options.workers;
+  wanted.worker_command = [&](const std::string& endpoint) {
+    return WorkerCommand(options, binary, endpoint);
+  };
+  wanted.heartbeat = std::chrono::milliseconds(options.heartbeat_ms);
+  if (options.embedded) {
+    wanted.worker_beats = 3;
+    wanted.stop_grace = std::chrono::milliseconds(300);
+  }
+  wanted.on_failure = [&](const Status& error) {
+    failure = error;
+    reactor->Stop();
+  };
+  HR_TRY(std::unique_ptr<coordinator::Coordinator> made,
+         coordinator::Coordinator::Make(*reactor, std::move(wanted)));
+  reactor->WatchFd(signals.fd(), [&] { reactor->Stop(); });
+  if (parent) reactor->WatchFd(parent->get(), [&] { reactor->Stop(); });
+  if (directory) {
+    HR_RETURN_IF_ERROR(directory->WriteReady(made->endpoint()));
+  }
+  LogInfo("coordinator " + std::string(kVersion) + " listens at " + made->endpoint());
+  const Status ran = reactor->Run();
+  made->Stop();
+  LogInfo("coordinator ends");
+  return failure.ok() ? ran : failure;
+}
+
+int Main(const Options& options) {
+  InitLog("coordinator", options.embedded ? LogLevel::kError : LogLevel::kInfo);
+  if (options.embedded && options.directory.empty()) {
+    return Fail(InvalidArgument("--embedded needs --dir, the private directory of its sockets"));
+  }
+  if (!options.embedded) {
+    if (Status s = CheckAddress(options.listen); !s.ok()) return Fail(s);
+  }
+  const Status status = Coordinate(options);
+  return status.ok() ? 0 : Fail(status);
+}
+
+}  // namespace
+
+void AddCoordinator(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("coordinator", "Serve jobs: give them workers, and keep the books");
+  command->add_option("--listen", options->listen, "Where clients and workers reach it")
+      ->type_name("ADDRESS")
+      ->capture_default_str();
+  command
+      ->add_option("--state-dir", options->state_dir,
+                   "Keep a journal there, so that a restart goes on where this one ended")
+      ->type_name("DIR");
+  command->add_option("--policy", options->policy, "Who gets which workers")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--workers", options->workers, "Local workers to start and keep alive")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  command
+      ->add_option("--threads", options->threads,
+                   "Compute threads of all local workers together [default: usable CPUs]")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  command
+      ->add_option("--cache", options->cache_bytes,
+                   "Memory cache of all local workers together, for example 2G [default: 0]")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("SIZE");
+  command->add_option("--heartbeat-ms", options->heartbeat_ms, "How often everybody reports")
+      ->check(CLI::Range(10, 60'000))
+      ->type_name("MS")
+      ->capture_default_str();
+  command->add_flag("--embedded", options->embedded,
+                    "Serve one program on this host, over sockets in --dir");
+  command
+      ->add_option("--dir", options->directory,
+                   "Private directory of the sockets; with --embedded removed at the end")
+      ->type_name("DIR");
+  command->add_option("--parent-pid", options->parent_pid, "End when this process ends")
+      ->type_name("PID");
+  command->footer(
+      "Examples:\n"
+      "  headrace coordinator                                  any host may send workers and jobs\n"
+      "  headrace coordinator --workers 4 --cache 8G           with workers of its own\n"
+      "  headrace coordinator --state-dir /var/lib/headrace    remembers jobs across restarts");
+  command->callback([&chosen, options] { chosen = [options] { return Main(*options); }; });
+}
+
+}  // namespace headrace::cli

@@ -1,0 +1,41 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <string>
+
+#include "base/version.h"
+#include "coordinator/cli/commands.h"
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Headrace takes the data preprocessing of a training program to worker processes, on this "
+      "host or on others, without a change to the program.");
+  app.name("headrace");
+  app.set_version_flag("--version", "headrace " + std::string(headrace::kVersion));
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  headrace run python train.py                       local workers, nothing to set up\n"
+      "  headrace run --workers 4 --cache 2G -- python train.py --epochs 3\n"
+      "  headrace coordinator --listen tcp://0.0.0.0:7070   a shared pool: once\n"
+      "  headrace worker --coordinator tcp://head:7070      on each node that lends its CPUs\n"
+      "  headrace run --coordinator tcp://head:7070 python train.py\n"
+      "  headrace top --coordinator tcp://head:7070\n"
+      "\n'headrace SUBCOMMAND --help' tells more. HEADRACE=off bypasses everything.");
+  headrace::cli::Action chosen;
+  headrace::cli::AddRun(app, chosen);
+  headrace::cli::AddCoordinator(app, chosen);
+  headrace::cli::AddWorker(app, chosen);
+  headrace::cli::AddJobs(app, chosen);
+  headrace::cli::AddWorkers(app, chosen);
+  headrace::cli::AddTop(app, chosen);
+  // The parser reports with exceptions; they stop here.
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help_or_version) {
+    return app.exit(help_or_version);
+  } catch (const CLI::ParseError& error) {
+    std::cerr << "headrace: " << error.what() << "; see headrace --help\n";
+    return 2;
+  }
+  return chosen();
+}

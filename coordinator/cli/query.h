@@ -1,0 +1,49 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "net/reactor.h"
+#include "schemas/wire/control.h"
+
+namespace headrace::cli {
+
+inline constexpr std::chrono::milliseconds kQueryTimeout{5000};
+
+// Asks the coordinator once for what it knows, on the caller's thread.
+// kUnavailable: nobody answers in time (message says what to start). kUnsupported: it speaks
+// another protocol (message names both versions).
+[[nodiscard]] Result<wire::ClusterStatus> QueryStatus(
+    const std::string& address, std::chrono::milliseconds timeout = kQueryTimeout);
+
+// Asks again and again on a reactor of the caller. Reactor thread only.
+class StatusPoller {
+ public:
+  // Called with each answer, or with the error that took its place.
+  using OnAnswer = std::function<void(Result<wire::ClusterStatus>)>;
+  static Result<std::unique_ptr<StatusPoller>> Make(net::Reactor& reactor,
+                                                    const std::string& address, OnAnswer on_answer);
+  // Sends a question, unless one waits for its answer, which must come within `timeout`.
+  void Ask(std::chrono::milliseconds timeout);
+
+ private:
+  StatusPoller(net::Reactor& reactor, std::string address, OnAnswer on_answer)
+      : reactor_(reactor), address_(std::move(address)), on_answer_(std::move(on_answer)) {}
+  void OnMessage(net::Incoming&& message);
+  void Answer(Result<wire::ClusterStatus> answer);
+
+  net::Reactor& reactor_;
+  const std::string address_;
+  const OnAnswer on_answer_;
+  std::unique_ptr<net::Socket> socket_;
+  std::uint64_t asked_ = 0;
+  net::TimerId deadline_ = 0;
+  bool waiting_ = false;
+};
+
+}  // namespace headrace::cli

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "schemas/wire/control.h"
+
+// The tables and the JSON of `headrace jobs|workers|top`. Pure: text from a ClusterStatus.
+namespace headrace::cli {
+
+// Totals; with the answer before it also rates between the two.
+[[nodiscard]] std::string JobsTable(const wire::ClusterStatus& now,
+                                    const wire::ClusterStatus* before = nullptr);
+[[nodiscard]] std::string WorkersTable(const wire::ClusterStatus& now,
+                                       const wire::ClusterStatus* before = nullptr);
+// Indented; keys carry units.
+[[nodiscard]] std::string JobsJson(const wire::ClusterStatus& now);
+[[nodiscard]] std::string WorkersJson(const wire::ClusterStatus& now);
+// The whole page of `top`.
+[[nodiscard]] std::string TopPage(const std::string& address, const wire::ClusterStatus& now,
+                                  const wire::ClusterStatus* before);
+
+// "1.5G", "312M", "0".
+[[nodiscard]] std::string BytesText(std::uint64_t bytes);
+// "45s", "12m", "3h20m", "2d4h".
+[[nodiscard]] std::string AgeText(std::int64_t ms);
+
+}  // namespace headrace::cli

@@ -1,0 +1,80 @@
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "coordinator/cli/show.h"
+
+namespace headrace::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string Dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json Cluster(const wire::ClusterStatus& now) {
+  return {{"version", now.version},
+          {"wall_ms", now.wall_ms},
+          {"coordinator_cpu_seconds", now.cpu_seconds},
+          {"ended_workers_cpu_seconds", now.ended_cpu_seconds}};
+}
+
+}  // namespace
+
+std::string JobsJson(const wire::ClusterStatus& now) {
+  Json jobs = Json::array();
+  for (const wire::JobStatus& job : now.jobs) {
+    Json sessions = Json::array();
+    for (const wire::SessionLoad& load : job.sessions) {
+      sessions.push_back({{"session", load.session.value},
+                          {"batches", load.batches},
+                          {"samples", load.samples},
+                          {"stall_seconds", static_cast<double>(load.stall_ns) * 1e-9},
+                          {"step_seconds", static_cast<double>(load.step_ns) * 1e-9},
+                          {"outstanding_bytes", load.outstanding_bytes}});
+    }
+    Json workers = Json::array();
+    for (const WorkerId id : job.workers) workers.push_back(id.value);
+    jobs.push_back({{"job", job.job.value},
+                    {"name", job.name},
+                    {"hostname", job.hostname},
+                    {"pid", job.pid},
+                    {"state", job.state},
+                    {"opened_ms", job.opened_ms},
+                    {"workers", std::move(workers)},
+                    {"sessions", std::move(sessions)}});
+  }
+  Json all = Cluster(now);
+  all["jobs"] = std::move(jobs);
+  return Dump(all);
+}
+
+std::string WorkersJson(const wire::ClusterStatus& now) {
+  Json workers = Json::array();
+  for (const wire::WorkerStatus& worker : now.workers) {
+    const wire::WorkerHeartbeat& last = worker.last;
+    Json jobs = Json::array();
+    for (const JobId id : last.jobs) jobs.push_back(id.value);
+    workers.push_back({{"worker", worker.info.worker.value},
+                       {"hostname", worker.info.host.hostname},
+                       {"pid", worker.info.host.pid},
+                       {"state", worker.state},
+                       {"version", worker.info.version},
+                       {"cores", worker.info.cores},
+                       {"endpoints", worker.info.endpoints},
+                       {"jobs", std::move(jobs)},
+                       {"cpu_seconds", last.cpu_seconds},
+                       {"resident_bytes", last.resident_bytes},
+                       {"cache_bytes", last.cache_bytes},
+                       {"cache_hits", last.cache_hits},
+                       {"cache_misses", last.cache_misses},
+                       {"samples", last.samples},
+                       {"queued_samples", last.queued_samples},
+                       {"silent_ms", worker.silent_ms}});
+  }
+  Json all = Cluster(now);
+  all["workers"] = std::move(workers);
+  return Dump(all);
+}
+
+}  // namespace headrace::cli
