@@ -88,11 +88,20 @@ class PyChain {
   }
   [[nodiscard]] int pure_prefix() const { return chain_->pure_prefix(); }
 
-  nb::tuple Run(const nb::bytes& file, std::uint64_t seed) {
+  // skip: outputs of the generator that earlier samples of the lane took.
+  nb::tuple Run(const nb::bytes& file, std::uint64_t seed, std::uint64_t skip) {
     const ImageSpec source = Take(ChainRunner::ReadHeader(View(file), NoMore));
-    return Sample(source, seed, [&](Params params, MutableByteSpan out) {
-      return runner_->Run(View(file), params, context_, out);
-    });
+    return Sample(
+        source, seed,
+        [&](Params params, MutableByteSpan out) {
+          return runner_->Run(View(file), params, context_, out);
+        },
+        skip);
+  }
+  void RunParams(const nb::bytes& file, const std::vector<std::int32_t>& params) {
+    const ImageSpec source = Take(ChainRunner::ReadHeader(View(file), NoMore));
+    Bytes out(Take(runner_->OutputSpec(source)).bytes());
+    Check(runner_->Run(View(file), params, context_, out));
   }
   nb::tuple RunArray(const PixelsIn& pixels, std::uint64_t seed) {
     const ImageSpec source{static_cast<std::int64_t>(pixels.shape(0)),
@@ -134,8 +143,9 @@ class PyChain {
   static ByteSpan NoMore(std::size_t /*wanted*/) { return {}; }
 
   template <typename Run>
-  nb::tuple Sample(const ImageSpec& source, std::uint64_t seed, Run run) {
+  nb::tuple Sample(const ImageSpec& source, std::uint64_t seed, Run run, std::uint64_t skip = 0) {
     TorchGenerator rng(seed);
+    rng.Discard(skip);
     std::vector<std::int32_t> params(static_cast<std::size_t>(chain_->param_words()));
     ImageSpec spec;
     Check(chain_->Draw(source, rng, params, &spec));
@@ -159,7 +169,7 @@ class PyChain {
     } else {
       array = nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(data, 3, shape.data(), owner));
     }
-    return nb::make_tuple(array, rng.draws());
+    return nb::make_tuple(array, rng.draws() - skip);
   }
 
   std::shared_ptr<const Chain> chain_;
@@ -202,7 +212,8 @@ NB_MODULE(_headrace_ops, m) {
       .def(nb::init<const std::vector<NodeIn>&, const nb::dict&, const nb::bytes&>())
       .def("exp_ranges", &PyChain::exp_ranges)
       .def("pure_prefix", &PyChain::pure_prefix)
-      .def("run", &PyChain::Run)
+      .def("run", &PyChain::Run, nb::arg("file"), nb::arg("seed"), nb::arg("skip") = 0)
+      .def("run_params", &PyChain::RunParams)
       .def("run", &PyChain::RunArray)
       .def("prefix", &PyChain::Prefix)
       .def("run_cached", &PyChain::RunCached)
