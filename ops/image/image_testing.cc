@@ -118,6 +118,11 @@ HR_EXPORT int hr_resize(int level, const std::int64_t* spec, const float* box,
   return Finish(status, resized, out, capacity);
 }
 
+// The order in which hr_resize has to make its passes to equal a Pillow version.
+HR_EXPORT int hr_pass_order(const char* version) {
+  return static_cast<int>(PassOrderOfPillow(version));
+}
+
 // The best level that hr_resize may be given on this machine.
 HR_EXPORT int hr_simd_level() { return static_cast<int>(DetectSimdLevel()); }
 

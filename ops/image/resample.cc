@@ -70,6 +70,19 @@ void NearestPositions(float begin, float end, std::int64_t in_size, std::int64_t
   }
 }
 
+bool IsVerticalFirst(const ResizeSpec& spec) {
+  const std::int64_t rows_less = spec.in_height - spec.out_height;
+  switch (spec.order) {
+    case PassOrder::kHorizontalFirst:
+      return false;
+    case PassOrder::kAdaptive:  // Source: Pillow 13 Resample.c, ImagingResampleInner
+      return rows_less > 0 && rows_less > (spec.in_width - spec.out_width) * 2;
+    case PassOrder::kTallVerticalFirst:  // Source: Pillow 12.2 Image.py, Image.resize
+      return rows_less > 0 && spec.in_height > spec.in_width * 100;
+  }
+  return false;
+}
+
 struct Range {
   std::int64_t begin = 0, end = 0;
 };
@@ -139,9 +152,12 @@ SimdLevel DetectSimdLevel() {
 }
 
 PassOrder PassOrderOfPillow(std::string_view version) {
-  int major = 0;
-  std::from_chars(version.data(), version.data() + version.size(), major);
-  return major >= 13 ? PassOrder::kAdaptive : PassOrder::kHorizontalFirst;
+  const char* const end = version.data() + version.size();
+  int major = 0, minor = 0;
+  const char* const dot = std::from_chars(version.data(), end, major).ptr;
+  if (dot != end) std::from_chars(dot + 1, end, minor);
+  if (major >= 13) return PassOrder::kAdaptive;
+  return major == 12 && minor >= 2 ? PassOrder::kTallVerticalFirst : PassOrder::kHorizontalFirst;
 }
 
 struct Resampler::State {
@@ -242,10 +258,7 @@ Result<Resampler::State::Plan> Resampler::State::Prepare(const ResizeSpec& spec,
       plan.y = &Axis(spec.in_height, box.top, box.bottom, spec.out_height, spec.filter);
       in_y = UsedRange(*plan.y, out_y.begin, out_y.end);
     }
-    // Source: Pillow 13 Resample.c, ImagingResampleInner.
-    const std::int64_t rows_less = spec.in_height - spec.out_height;
-    plan.vertical_first = spec.order == PassOrder::kAdaptive && rows_less > 0 &&
-                          rows_less > (spec.in_width - spec.out_width) * 2;
+    plan.vertical_first = IsVerticalFirst(spec);
   }
   plan.in = {in_y.begin, in_x.begin, in_y.end - in_y.begin, in_x.end - in_x.begin};
   return plan;

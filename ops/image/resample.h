@@ -24,8 +24,9 @@ enum class Filter : std::uint8_t {
 
 // Which of its two passes Pillow makes first; the rounding in between makes them differ by a level.
 enum class PassOrder : std::uint8_t {
-  kHorizontalFirst,  // Pillow up to 12
-  kAdaptive,         // Pillow 13: vertical first when that shrinks more
+  kHorizontalFirst,    // Pillow up to 12.1
+  kAdaptive,           // from Pillow 13: vertical first when that shrinks more
+  kTallVerticalFirst,  // Pillow 12.2 and 12.3: vertical first for shrinking towers
 };
 
 // Part of an image in fractional pixels, as PIL's `box`.

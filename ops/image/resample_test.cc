@@ -199,7 +199,10 @@ TEST(Resample, PassOrderMatters) {
 TEST(Resample, PassOrderByVersion) {
   EXPECT_EQ(PassOrderOfPillow("13.0.0"), PassOrder::kAdaptive);
   EXPECT_EQ(PassOrderOfPillow("14.1"), PassOrder::kAdaptive);
-  EXPECT_EQ(PassOrderOfPillow("12.3.0"), PassOrder::kHorizontalFirst);
+  EXPECT_EQ(PassOrderOfPillow("12.3.0"), PassOrder::kTallVerticalFirst);
+  EXPECT_EQ(PassOrderOfPillow("12.2"), PassOrder::kTallVerticalFirst);
+  EXPECT_EQ(PassOrderOfPillow("12.1.1"), PassOrder::kHorizontalFirst);
+  EXPECT_EQ(PassOrderOfPillow(""), PassOrder::kHorizontalFirst);
   EXPECT_EQ(PassOrderOfPillow("9.5.0.post1"), PassOrder::kHorizontalFirst);
 }
 

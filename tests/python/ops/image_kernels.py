@@ -91,13 +91,21 @@ def decode_png(data: bytes, size, pixel_bytes=4):
     return code, out
 
 
-def resize(pixels: np.ndarray, size, filter_, *, level, adaptive, box=None, window=None, step=4):
+def resize(pixels: np.ndarray, size, filter_, *, level, version, box=None, window=None, step=4):
     """Resizes [H,W] or [H,W,3] u8; window = (top, left, height, width) of the output."""
     pixels = np.ascontiguousarray(pixels)
     channels = 1 if pixels.ndim == 2 else 3
     height, width = (size[1], size[0]) if window is None else window[2:]
     out = np.empty((height, width) if channels == 1 else (height, width, 3), np.uint8)
-    spec = _int64([pixels.shape[1], pixels.shape[0], *size, int(filter_), 1 if adaptive else 0])
+    spec = _int64(
+        [
+            pixels.shape[1],
+            pixels.shape[0],
+            *size,
+            int(filter_),
+            library().hr_pass_order(version.encode()),
+        ]
+    )
     corners = None if box is None else np.array(box, np.float32)
     part = _int64(window)
     code = library().hr_resize(
@@ -163,12 +171,18 @@ def pil_rgb(data: bytes) -> np.ndarray | None:
         return None
 
 
-def pil_resize(pixels: np.ndarray, size, filter_, box=None) -> np.ndarray:
-    return np.asarray(Image.fromarray(pixels).resize(size, filter_, box))
+class ThisPillow:
+    version = Image.__version__
+
+    def resize(self, pixels: np.ndarray, size, filter_, box=None) -> np.ndarray:
+        return np.asarray(Image.fromarray(pixels).resize(size, filter_, box))
+
+    def close(self) -> None:
+        pass
 
 
 class OldPillow:
-    """pil_resize in a process with the Pillow of HEADRACE_TEST_PILLOW_OLD."""
+    """The same in a process with the Pillow of HEADRACE_TEST_PILLOW_OLD."""
 
     _SERVER = """
 import pickle, sys

@@ -75,7 +75,9 @@ def assert_same_bits(got: np.ndarray, want: np.ndarray) -> None:
         where = np.argwhere(got != want)
         first = tuple(where[0]) if len(where) else "a NaN or a sign of zero"
         values = (got[first], want[first]) if len(where) else ()
-        raise AssertionError(f"{len(where)} of {got.size} values differ, first at {first}: {values}")
+        raise AssertionError(
+            f"{len(where)} of {got.size} values differ, first at {first}: {values}"
+        )
 
 
 def check_image(nodes: list, transform: Any, image: Image.Image, seed: int) -> None:

@@ -244,7 +244,9 @@ def test_color_jitter_hue_on_every_colour(hue):
 
 @given(images(), apis, channels, seeds)
 def test_grayscale(image, api, count, seed):
-    check_image([("grayscale", {"num_output_channels": count})], APIS[api].Grayscale(count), image, seed)
+    check_image(
+        [("grayscale", {"num_output_channels": count})], APIS[api].Grayscale(count), image, seed
+    )
 
 
 @given(images(), apis, probabilities, seeds)
@@ -255,7 +257,9 @@ def test_random_grayscale(image, api, p, seed):
 def every_value(channel_count):
     """A ramp, so that the values are compared exhaustively."""
     return v1.functional.to_pil_image(
-        np.arange(256 * channel_count, dtype=np.uint16).astype(np.uint8).reshape(16, 16, channel_count)
+        np.arange(256 * channel_count, dtype=np.uint16)
+        .astype(np.uint8)
+        .reshape(16, 16, channel_count)
     )
 
 
@@ -284,7 +288,10 @@ CONVERSIONS = {
         v2.Compose([v2.PILToTensor(), v2.ConvertImageDtype(torch.float32)]),
         [("pil_to_tensor", {}), ("convert_image_dtype", {"dtype": "float32", "api": 2})],
     ),
-    "to_image of a tensor": (v2.Compose([v1.ToTensor(), v2.ToImage()]), [TO_TENSOR, ("to_image", {})]),
+    "to_image of a tensor": (
+        v2.Compose([v1.ToTensor(), v2.ToImage()]),
+        [TO_TENSOR, ("to_image", {})],
+    ),
 }
 
 
@@ -308,7 +315,9 @@ def test_v1_and_v2_scale_differently():
 def test_normalize_of_every_value(data, count, api, single):
     numbers = st.floats(-3, 3)
     mean = data.draw(st.lists(numbers, min_size=count, max_size=count))
-    std = data.draw(st.lists(numbers.filter(lambda x: abs(x) > 1e-3), min_size=count, max_size=count))
+    std = data.draw(
+        st.lists(numbers.filter(lambda x: abs(x) > 1e-3), min_size=count, max_size=count)
+    )
     if single:
         mean, std = mean[:1], std[:1]
     transform = v1.Compose([v1.ToTensor(), APIS[api].Normalize(mean, std)])
@@ -387,7 +396,10 @@ def test_log_ratio_may_come_from_torch():
     ratio = (0.3, 3.3)
     logs = torch.log(torch.tensor(ratio)).tolist()
     chain = compile_chain(
-        [("decode", {}), ("random_resized_crop", {"size": 4, "ratio": list(ratio), "log_ratio": logs})]
+        [
+            ("decode", {}),
+            ("random_resized_crop", {"size": 4, "ratio": list(ratio), "log_ratio": logs}),
+        ]
     )
     assert chain.exp_ranges()[0][:2] == tuple(np.float32(logs))
     assert math.isclose(logs[0], math.log(0.3), rel_tol=1e-6)
