@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schemas/wire/message.h"
+
+namespace headrace::wire {
+
+struct GoldenMessage {
+  std::string name;  // schemas/golden/v1/messages/<name>.bin: header, then body
+  Body body;
+};
+
+// One message of each type as release 0.1 wrote it. Fields that come later stay unset here for
+// ever; frozen bytes of theirs go to schemas/golden/v2.
+[[nodiscard]] std::vector<GoldenMessage> GoldenMessages();
+[[nodiscard]] Plan GoldenPlan();            // plan.bin, by EncodePlan
+[[nodiscard]] FileTable GoldenFileTable();  // file_table.bin, by EncodeFileTable
+
+}  // namespace headrace::wire
