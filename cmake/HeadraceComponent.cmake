@@ -17,6 +17,10 @@ function(headrace_test NAME)
   target_link_libraries(${NAME} PRIVATE headrace_compile ${A_DEPS} GTest::gmock GTest::gtest_main)
   add_test(NAME ${NAME} COMMAND ${NAME})
   set_tests_properties(${NAME} PROPERTIES TIMEOUT 120)
+  if(HEADRACE_SANITIZE MATCHES "thread")
+    set_tests_properties(${NAME} PROPERTIES
+      ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/net/tsan.supp")
+  endif()
 endfunction()
 
 # A Google Benchmark program in <build>/bin, where bench/run.sh finds it by its name *_bench.
@@ -28,6 +32,17 @@ function(headrace_bench NAME)
   add_executable(${NAME} ${A_SOURCES})
   target_link_libraries(${NAME} PRIVATE headrace_compile ${A_DEPS} benchmark::benchmark)
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+endfunction()
+
+# A libFuzzer program NAME, in builds with HEADRACE_FUZZ.
+function(headrace_fuzz NAME)
+  cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
+  if(NOT HEADRACE_FUZZ)
+    return()
+  endif()
+  add_executable(${NAME} ${A_SOURCES})
+  target_link_libraries(${NAME} PRIVATE headrace_compile ${A_DEPS})
+  target_link_options(${NAME} PRIVATE -fsanitize=fuzzer)
 endfunction()
 
 function(headrace_library NAME)

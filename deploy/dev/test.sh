@@ -68,7 +68,8 @@ cmd_test() {
   echo "TEST PASSED: ${#RESULTS[@]} parts, $(elapsed $SECONDS)"
 }
 
-# Every fuzz target of build/fuzz for some seconds, each with its own corpus folder.
+# Every fuzz target of build/fuzz for some seconds, each with its own corpus folder; the frozen
+# messages are the first seeds.
 cmd_fuzz() {
   local seconds=${1:-60} target name
   STEPS=4
@@ -83,7 +84,8 @@ cmd_fuzz() {
     name=$(basename "$target")
     mkdir -p "build/fuzz-corpus/$name"
     check "$name" "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
-      -artifact_prefix="build/fuzz-corpus/$name-" "build/fuzz-corpus/$name"
+      -artifact_prefix="build/fuzz-corpus/$name-" "build/fuzz-corpus/$name" \
+      schemas/golden/v1/messages
   done < <(find build/fuzz -type f -executable -name '*_fuzz' | sort)
   [ ${#RESULTS[@]} -gt 0 ] || die "no fuzz target was built"
   printf '%s\n' "${RESULTS[@]}"

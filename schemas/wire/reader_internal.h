@@ -34,6 +34,7 @@ class Reader {
       const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* texts);
   [[nodiscard]] Bytes Raw(const flatbuffers::Vector<std::uint8_t>* raw);
 
+  // Copied as bytes: the verifier lets a vector of 8-byte elements begin at any multiple of 4.
   template <typename T>
   [[nodiscard]] std::vector<T> Scalars(const flatbuffers::Vector<T>* items) {
     std::vector<T> out;
@@ -52,10 +53,10 @@ class Reader {
   template <typename Id>
   [[nodiscard]] std::vector<Id> Ids(const flatbuffers::Vector<std::int64_t>* items,
                                     std::string_view what) {
+    const std::vector<std::int64_t> values = Scalars(items);
     std::vector<Id> out;
-    if (items == nullptr || !Charge(items->size() * sizeof(std::int64_t))) return out;
-    out.reserve(items->size());
-    for (const std::int64_t value : *items) out.push_back(ReadId<Id>(value, what));
+    out.reserve(values.size());
+    for (const std::int64_t value : values) out.push_back(ReadId<Id>(value, what));
     return out;
   }
   template <typename T>
