@@ -11,6 +11,7 @@
 #include "coordinator/cli/bootstrap.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/private_directory.h"
+#include "coordinator/cli/program.h"
 #include "coordinator/cli/query.h"
 #include "coordinator/cli/show.h"
 
@@ -151,6 +152,24 @@ TEST_F(Scratch, BootstrapIsFoundBesideTheBinaryOrByTheVariable) {
   EXPECT_EQ(*FindBootstrap(binary, ""), installed.string());
   EXPECT_EQ(*FindBootstrap("/elsewhere/bin/headrace", installed.string()), installed.string());
   EXPECT_THAT(FindBootstrap(binary, root_).status().message(), HasSubstr("HEADRACE_BOOTSTRAP_DIR"));
+}
+
+TEST(TakeProgram, TheProgramsOwnOptionsAreNeverOurs) {
+  using Words = std::vector<std::string>;
+  const auto cut = [](Words words) {
+    Words program = TakeProgram(words);
+    return std::pair(words, program);
+  };
+  EXPECT_EQ(cut({"python", "a.py", "--workers", "9"}),
+            std::pair(Words{}, Words({"python", "a.py", "--workers", "9"})));
+  EXPECT_EQ(cut({"--workers", "4", "--cache=2G", "python", "--", "x"}),
+            std::pair(Words({"--workers", "4", "--cache=2G"}), Words({"python", "--", "x"})));
+  EXPECT_EQ(cut({"--workers", "4", "--", "python", "-c", "1"}),
+            std::pair(Words({"--workers", "4"}), Words({"python", "-c", "1"})));
+  EXPECT_EQ(cut({"--", "--odd-name"}), std::pair(Words{}, Words{"--odd-name"}));
+  EXPECT_EQ(cut({"--help", "python"}), std::pair(Words{"--help"}, Words{"python"}));
+  EXPECT_EQ(cut({"--workers"}), std::pair(Words{"--workers"}, Words{}));
+  EXPECT_EQ(cut({}), std::pair(Words{}, Words{}));
 }
 
 TEST(PrependPath, OnceInFront) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -18,7 +19,8 @@ using Action = std::function<int()>;
 
 void AddCoordinator(CLI::App& app, Action& chosen);
 void AddWorker(CLI::App& app, Action& chosen);
-void AddRun(CLI::App& app, Action& chosen);
+// `program`: what to run (program.h cuts it off before parsing).
+void AddRun(CLI::App& app, Action& chosen, std::vector<std::string> program);
 void AddJobs(CLI::App& app, Action& chosen);
 void AddWorkers(CLI::App& app, Action& chosen);
 void AddTop(CLI::App& app, Action& chosen);

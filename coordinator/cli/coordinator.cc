@@ -137,12 +137,12 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
       ->type_name("NAME")
       ->capture_default_str();
   command->add_option("--workers", options->workers, "Local workers to start and keep alive")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 65536))
       ->type_name("N");
   command
       ->add_option("--threads", options->threads,
                    "Compute threads of all local workers together [default: usable CPUs]")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 65536))
       ->type_name("N");
   command
       ->add_option("--cache", options->cache_bytes,

@@ -1,9 +1,13 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/version.h"
 #include "coordinator/cli/commands.h"
+#include "coordinator/cli/program.h"
 
 int main(int argc, char** argv) {
   CLI::App app(
@@ -22,7 +26,15 @@ int main(int argc, char** argv) {
       "  headrace top --coordinator tcp://head:7070\n"
       "\n'headrace SUBCOMMAND --help' tells more. HEADRACE=off bypasses everything.");
   headrace::cli::Action chosen;
-  headrace::cli::AddRun(app, chosen);
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  std::vector<std::string> program;
+  if (!arguments.empty() && arguments[0] == "run") {
+    std::vector<std::string> behind(arguments.begin() + 1, arguments.end());
+    program = headrace::cli::TakeProgram(behind);
+    arguments.erase(arguments.begin() + 1, arguments.end());
+    arguments.insert(arguments.end(), behind.begin(), behind.end());
+  }
+  headrace::cli::AddRun(app, chosen, std::move(program));
   headrace::cli::AddCoordinator(app, chosen);
   headrace::cli::AddWorker(app, chosen);
   headrace::cli::AddJobs(app, chosen);
@@ -30,7 +42,8 @@ int main(int argc, char** argv) {
   headrace::cli::AddTop(app, chosen);
   // The parser reports with exceptions; they stop here.
   try {
-    app.parse(argc, argv);
+    std::reverse(arguments.begin(), arguments.end());  // as the parser wants them
+    app.parse(std::move(arguments));
   } catch (const CLI::Success& help_or_version) {
     return app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {

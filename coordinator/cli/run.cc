@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "coordinator/cli/bootstrap.h"
@@ -72,18 +73,9 @@ Status Prepare(const Options& options) {
   return Status::Ok();
 }
 
-int Run(Options options) {
-  // The parser leaves the separator in front when it came first.
-  if (!options.program.empty() && options.program[0] == "--") {
-    options.program.erase(options.program.begin());
-  }
+int Run(const Options& options) {
   if (options.program.empty()) {
     Fail(InvalidArgument("run what? for example: headrace run python train.py"));
-    return 2;
-  }
-  if (options.program[0].starts_with("-")) {
-    Fail(InvalidArgument("unknown option " + options.program[0] +
-                         "; see headrace run --help (a program's own options go behind it)"));
     return 2;
   }
   if (Environment("HEADRACE") != "off") {
@@ -94,23 +86,23 @@ int Run(Options options) {
 
 }  // namespace
 
-void AddRun(CLI::App& app, Action& chosen) {
+void AddRun(CLI::App& app, Action& chosen, std::vector<std::string> program) {
   auto options = std::make_shared<Options>();
+  options->program = std::move(program);
   CLI::App* command = app.add_subcommand(
       "run", "Run a Python training program whose DataLoaders are served by workers");
-  command->prefix_command();
   command
       ->add_option("--coordinator", options->coordinator,
                    "Use this coordinator's workers [default: $HEADRACE_COORDINATOR, else workers "
                    "on this host that end with the program]")
       ->type_name("ADDRESS");
   command->add_option("--workers", options->workers, "Worker processes [default: 1]")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 65536))
       ->type_name("N");
   command
       ->add_option("--threads", options->threads,
                    "Compute threads of all local workers together [default: usable CPUs]")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 65536))
       ->type_name("N");
   command
       ->add_option("--cache", options->cache,
@@ -126,15 +118,13 @@ void AddRun(CLI::App& app, Action& chosen) {
       ->check(CLI::IsMember({"auto", "torch", "sample"}))
       ->type_name("MODE");
   command->footer(
-      "Examples:\n"
+      "headrace run [OPTIONS] [--] PROGRAM [ARGUMENTS...]\n"
+      "The program runs as this very process. HEADRACE=off runs it untouched.\n"
+      "\nExamples:\n"
       "  headrace run python train.py\n"
       "  headrace run --workers 4 --cache 2G --report report.json -- python train.py --epochs 3\n"
-      "  headrace run --coordinator tcp://head:7070 torchrun --nproc-per-node 8 train.py\n"
-      "\nThe program runs as this very process. HEADRACE=off runs it untouched.");
-  command->callback([&chosen, options, command] {
-    options->program = command->remaining();
-    chosen = [options] { return Run(*options); };
-  });
+      "  headrace run --coordinator tcp://head:7070 torchrun --nproc-per-node 8 train.py");
+  command->callback([&chosen, options] { chosen = [options] { return Run(*options); }; });
 }
 
 }  // namespace headrace::cli

@@ -43,7 +43,7 @@ void AddWorker(CLI::App& app, Action& chosen) {
                    "/tmp/headrace-UID]")
       ->type_name("DIR");
   command->add_option("--threads", options->threads, "Compute threads [default: usable CPUs]")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 65536))
       ->type_name("N");
   command->add_option("--cache", options->cache_bytes, "Memory cache, for example 2G [default: 0]")
       ->transform(CLI::AsSizeValue(false))
