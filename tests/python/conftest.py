@@ -15,6 +15,11 @@ from headrace import service
 from PIL import Image
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    # Small machines: torch counts the workers that the stock loader starts.
+    config.addinivalue_line("filterwarnings", "ignore:This DataLoader will create:UserWarning")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _private_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No setting of the person who runs the tests, and no trace in their home."""

@@ -11,7 +11,6 @@ from torchvision import transforms as v1
 
 @pytest.mark.parametrize("persistent", [False, True], ids=["fresh", "persistent"])
 @pytest.mark.parametrize("num_workers", [1, 2, 3])
-@pytest.mark.filterwarnings("ignore:This DataLoader will create")
 def test_two_shuffled_epochs(photos, num_workers, persistent):
     data = datasets.ImageFolder(photos, train_v1())
     check(

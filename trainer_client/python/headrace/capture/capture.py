@@ -1,5 +1,6 @@
 """Puts the parts of a capture together."""
 
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,7 +63,7 @@ def describe(dataset: Any) -> str:
     root = getattr(dataset, "root", None)
     name = type(dataset).__qualname__
     inner = getattr(dataset, "dataset", None)
-    if isinstance(root, str):
+    if isinstance(root, str | os.PathLike):
         return f"{name}({root})"
     return f"{name}({describe(inner)})" if inner is not None else name
 
@@ -87,8 +88,8 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Captur
         plan.chain = [rows.source, *_transforms(rows)]
     plan.rng = _rng_mode(plan.is_random, loader.num_workers, rng)
     plan.lanes = max(1, loader.num_workers)
-    add_torch_exp(plan)
     try:
+        add_torch_exp(plan)
         binding.check_plan(plan.to_dict())
     except binding.UnsupportedError as error:
         raise NotNative(str(error)) from None

@@ -5,7 +5,6 @@ in a hundred differs from the correctly rounded result, and which ones depends o
 client measures its own torch once and keeps the table.
 """
 
-import math
 import os
 import tempfile
 from pathlib import Path
@@ -21,19 +20,13 @@ _known: dict[str, Any] = {}
 
 def add_torch_exp(plan: Plan) -> None:
     """Measures what the plan's chain needs (about 0.3 s for each range, once per torch build)."""
-    ratios = sorted({tuple(node.args["ratio"]) for node in plan.chain if "ratio" in node.args})
-    usable = all(len(r) == 2 and 0 < r[0] <= r[1] and math.isfinite(r[1]) for r in ratios)
-    if not ratios or not usable or plan.rng == "none":
-        return
-    plan.constants["torch_exp"] = _table([tuple(_log(ratio)) for ratio in ratios], plan)
+    ranges = binding.exp_ranges(plan.to_dict()) if plan.is_random else []
+    if ranges:
+        plan.constants["torch_exp"] = _table(sorted(set(ranges)), plan)
 
 
-def _log(ratio: tuple[float, ...]) -> list[float]:
-    return torch.log(torch.tensor(ratio)).tolist()
-
-
-def _table(ranges: list[tuple[float, ...]], plan: Plan) -> Any:
-    spans = "-".join(f"{low:.9g}_{high:.9g}" for low, high in ranges)
+def _table(ranges: list[tuple[float, float, bool]], plan: Plan) -> Any:
+    spans = "-".join(f"{low:.9g}_{high:.9g}_{fused:d}" for low, high, fused in ranges)
     key = f"exp-{plan.libraries.torch}-{plan.libraries.cpu_capability}-{spans}"
     if key not in _known:
         content = _read(key) or _write(key, bytes(binding.build_torch_exp(_exp, ranges)))

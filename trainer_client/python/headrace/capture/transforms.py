@@ -139,20 +139,15 @@ def _random_resized_crop(t: Any) -> Node:
 
 
 def _random_crop(t: Any) -> Node:
-    fill = t.fill
-    if isinstance(fill, dict):
-        raise NotNative(f"RandomCrop: fill={fill!r} has no native form")
-    return Node(
-        "random_crop",
-        {
-            "size": _ints(t.size),
-            "padding": _ints(t.padding),
-            "pad_if_needed": int(t.pad_if_needed),
-            "fill": _floats(fill),
-            "padding_mode": t.padding_mode,
-        },
-        RANDOM,
-    )
+    size = {"size": _ints(t.size), "pad_if_needed": int(t.pad_if_needed)}
+    return Node("random_crop", {**size, **_padding(t)}, RANDOM)
+
+
+def _padding(t: Any) -> dict[str, Any]:
+    if isinstance(t.fill, dict):
+        raise NotNative(f"fill={t.fill!r} has no native form")
+    mode = getattr(t.padding_mode, "value", t.padding_mode)
+    return {"padding": _ints(t.padding), "fill": _floats(t.fill), "padding_mode": mode}
 
 
 def _color_jitter(t: Any) -> Node:
@@ -209,6 +204,8 @@ _BOTH: dict[str, Callable[[Any], Node]] = {
     "CenterCrop": _center_crop,
     "RandomResizedCrop": _random_resized_crop,
     "RandomCrop": _random_crop,
+    "Pad": lambda t: Node("pad", _padding(t)),
+    "RandomGrayscale": _with_p("random_grayscale"),
     "RandomHorizontalFlip": _with_p("random_horizontal_flip"),
     "RandomVerticalFlip": _with_p("random_vertical_flip"),
     "ColorJitter": _color_jitter,
@@ -229,4 +226,4 @@ _TABLE: dict[str, Callable[[Any], Node]] = {
     "v2.ToPureTensor": _plain("identity"),
 }
 # v1 and v2 of these compute differently.
-_API_MATTERS = {"convert_image_dtype"}
+_API_MATTERS = {"convert_image_dtype", "random_crop"}
