@@ -140,7 +140,7 @@ class MyFolder(datasets.ImageFolder):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda data: setattr(data, "target_transform", abs), "target_transform=builtins.abs"),
+        (lambda data: setattr(data, "target_transform", abs), "target_transform=abs"),
         (lambda data: setattr(data, "loader", np.load), "loader=numpy.load"),
         (lambda data: setattr(data, "transform", None), "yields PIL images"),
         (lambda data: data.samples.__setitem__(0, ("a", 1.5)), "labels that are not int"),

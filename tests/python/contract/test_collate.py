@@ -50,15 +50,16 @@ class Whole(torch.utils.data.Dataset):
         return [torch.full((2,), index) for index in indices]
 
 
-def test_class_defined_in_the_program(photos):
-    class Wrapped:
-        def __init__(self, samples):
-            self.labels = [label for _, label in samples]
+class Wrapped:
+    def __init__(self, samples):
+        self.labels = [label for _, label in samples]
 
-        def __eq__(self, other):
-            return type(other) is type(self) and self.labels == other.labels
+    def __eq__(self, other):
+        return type(other) is type(self) and self.labels == other.labels
 
-        __hash__ = None
+    __hash__ = None
 
+
+def test_class_of_the_program(photos):
     data = datasets.ImageFolder(photos, train_v1())
     check(lambda loader: loader(data, 4, num_workers=2, collate_fn=Wrapped), path="python")

@@ -17,7 +17,7 @@ import torch
 from . import binding, samples
 from .capture import Captured
 from .capture.capture import python_capture
-from .capture.plan import TORCH_DTYPES, Field, NotNative, Plan
+from .capture.plan import TORCH_DTYPES, Field, Plan
 from .capture.transforms import leaves_of
 from .errors import WorkersUnavailable
 from .report import LoaderReport
@@ -46,21 +46,20 @@ def _compare(loader: Any, captured: Captured) -> str:
     keys, expected = _by_hand(loader.dataset, captured.rows.count, captured.plan)
     if not keys:
         return ""  # every sample tried raises by itself, and will at its place
-    window = loader.prefetch_factor * loader.num_workers if loader.num_workers else 2
-    plan = captured.plan
-    if plan.rng == "sample":  # the same kernels and draws, from a seed that is known here
-        plan = replace(plan, rng="torch")
+    # One lane, and torch's generator also where the loader has a seed for each sample: the same
+    # kernels and draws, from a state that is known here.
+    plan = replace(captured.plan, lanes=1)
+    if plan.rng == "sample":
+        plan.rng = "torch"
     try:
-        handle = SessionHandle(plan, LoaderReport("", 0), window, True)
-        with closing(handle):
-            batch = _run(handle, keys)
-            made, missing = _read(batch)
+        made = _by_service(plan, keys)
     except binding.UnsupportedError as error:
         return str(error)
-    if len(missing) == len(keys):
-        return f"no worker could make samples of it: {batch.missing[0].message}"
-    for i, key in enumerate(keys):
-        if i not in missing and not _same([field[i] for field in made], expected[i]):
+    refusals = [batch for batch in made if isinstance(batch, str)]
+    if len(refusals) == len(keys):
+        return f"no worker could make samples of it: {refusals[0]}"
+    for key, mine, theirs in zip(keys, made, expected, strict=True):
+        if not isinstance(mine, str) and not _same(mine, theirs):
             return _first_difference(loader.dataset, captured, key)
     return ""
 
@@ -85,28 +84,35 @@ def _by_hand(dataset: Any, count: int, plan: Plan) -> tuple[list[int], list[list
     return keys, made
 
 
-def _run(handle: SessionHandle, keys: list[int]) -> Any:
-    raw = handle.raw
-    raw.begin(base_seed=_SEED)
-    raw.submit(keys)
-    deadline = time.monotonic() + _PATIENCE
-    while time.monotonic() < deadline:
-        event = raw.next(0.1)
-        if isinstance(event, binding.SampleNeeded):
-            raw.resolve_sample(event.batch, event.position, event.torch_state, failed=True)
-        elif event is not None:
-            return event
-    raise WorkersUnavailable(
-        f"no worker answered for {_PATIENCE:.0f} s: `headrace workers` shows who is there"
-    )
+def _by_service(plan: Plan, keys: list[int]) -> list[list[torch.Tensor] | str]:
+    """The same samples from the workers, or why there is none."""
+    made: list[list[torch.Tensor] | str] = []
+    with closing(SessionHandle(plan, LoaderReport("", 0), len(keys), True)) as handle:
+        handle.raw.begin(base_seed=_SEED)
+        for key in keys:  # one batch each: their sizes may differ
+            handle.raw.submit([key])
+        deadline = time.monotonic() + _PATIENCE
+        while len(made) < len(keys):
+            event = handle.raw.next(0.1)
+            if isinstance(event, binding.SampleNeeded):
+                handle.raw.resolve_sample(event.batch, event.position, event.torch_state, True)
+            elif event is not None:
+                made.append(_read(event))
+            elif time.monotonic() > deadline:
+                raise WorkersUnavailable(
+                    f"no worker answered for {_PATIENCE:.0f} s: `headrace workers` shows which "
+                    "there are"
+                )
+    return made
 
 
-def _read(batch: Any) -> tuple[list[torch.Tensor], set[int]]:
-    fields = [
-        torch.frombuffer(field, dtype=TORCH_DTYPES[field.dtype]).view(field.shape)
+def _read(batch: Any) -> list[torch.Tensor] | str:
+    if batch.missing:
+        return batch.missing[0].message
+    return [
+        torch.frombuffer(field, dtype=TORCH_DTYPES[field.dtype]).view(field.shape)[0].clone()
         for field in batch.fields
     ]
-    return fields, {missing.position for missing in batch.missing}
 
 
 def _same(made: list[torch.Tensor], expected: list[torch.Tensor]) -> bool:
@@ -126,14 +132,13 @@ def _first_difference(dataset: Any, captured: Captured, key: int) -> str:
     if not plan.chain:
         return f"its samples differ (key {key})"
     for length, expected in _prefixes(dataset, key):
-        prefix = replace(plan, chain=plan.chain[:length], fields=[Field("chain")])
+        prefix = replace(plan, chain=plan.chain[:length], fields=[Field("chain")], lanes=1)
         prefix.rng = "torch" if prefix.is_random else "none"
         try:
-            with closing(SessionHandle(prefix, LoaderReport("", 0), 1, True)) as handle:
-                made, missing = _read(_run(handle, [key]))
-        except (binding.UnsupportedError, NotNative):
-            continue  # an operator in the middle that only runs together with its neighbours
-        if not missing and not _same_bits(made[0][0], expected):
+            (made,) = _by_service(prefix, [key])
+        except binding.UnsupportedError:
+            continue  # an operator that has no native form without those behind it
+        if not isinstance(made, str) and not _same_bits(made[0], expected):
             return f"{plan.chain[length - 1].label} gives other bits natively (sample {key})"
     return f"{plan.chain[-1].label} gives other bits natively (sample {key})"
 

@@ -86,7 +86,7 @@ class Report:
     def add(self, name: str, num_workers: int) -> LoaderReport:
         entry = LoaderReport(name, num_workers)
         with self._lock:
-            if not self._loaders:
+            if not self._loaders and options.from_environment().report:
                 os.environ.setdefault("HEADRACE_REPORT_PID", str(os.getpid()))
             self._loaders.append(entry)
         return entry

@@ -27,4 +27,4 @@ def name_of(function: Any) -> str:
     inner = getattr(function, "func", function)  # functools.partial
     name = getattr(inner, "__qualname__", None) or type(inner).__qualname__
     module = getattr(inner, "__module__", None)
-    return f"{module}.{name}" if module and module != "__main__" else name
+    return f"{module}.{name}" if module and module not in ("__main__", "builtins") else name

@@ -122,6 +122,8 @@ def _blame(parts: dict[str, Any], error: Exception) -> str:
             continue
         path, value = name, part
         for _ in range(8):
+            if _refusal(value) is not None:
+                break
             step = next(
                 ((n, v, p) for n, v in _children(value) if (p := _problem(v)) is not None), None
             )
@@ -130,7 +132,8 @@ def _blame(parts: dict[str, Any], error: Exception) -> str:
             path, value, problem = path + step[0], step[1], step[2]
         if isinstance(problem, _Refused):
             return f"{path} {problem}"
-        return f"{path} ({name_of(value)}) does not pickle: {problem}"
+        kind = value if callable(value) else type(value)
+        return f"{path} ({name_of(kind)}) does not pickle: {problem}"
     return f"the pipeline does not pickle: {error}"
 
 
