@@ -203,7 +203,7 @@ class ServedIter(Placed, _BaseDataLoaderIter):
             return fields
         labels = self._captured.plan.fields[0].kind == "chain"
         count = fields[0].shape[0] if fields else len(made)
-        return self._collate(batch, samples.rows(fields, made, count, labels))
+        return self._collate(batch.batch, samples.rows(fields, made, count, labels))
 
     def _unpickle(self, batch: Any) -> Any:
         if batch.output:
@@ -213,14 +213,23 @@ class ServedIter(Placed, _BaseDataLoaderIter):
             pickle.loads(batch.python_error).reraise()
         return pickle.loads(batch.pickle, buffers=batch.buffers)
 
-    def _collate(self, batch: Any, rows: list[Any]) -> Any:
-        where = self._where(batch.batch)
-        if not where:
+    def _collate(self, batch: int, rows: list[Any]) -> Any:
+        """What a worker of the stock loader does with samples of any kind."""
+        if self._lazy:
             return self._collate_fn(rows)
+        lane = batch % self._num_workers
+        _utils.worker._worker_info = _utils.worker.WorkerInfo(
+            id=lane,
+            num_workers=self._num_workers,
+            seed=self._base_seed + lane,
+            dataset=self._dataset,
+        )
         try:
             return self._collate_fn(rows)
         except Exception:
-            wrapped = ExceptionWrapper(where=where)
+            wrapped = ExceptionWrapper(where=self._where(batch))
+        finally:
+            _utils.worker._worker_info = None
         wrapped.reraise()
 
     # Samples that only the dataset's own code can make.
