@@ -41,7 +41,9 @@ cmd_test() {
     --quick) quick=1 ;;
     *) die "test knows only --quick" ;;
   esac
-  STEPS=$((SETUP_STEPS + ${quick:+2}${quick:-6}))
+  local parts=6
+  [ -z "$quick" ] || parts=2
+  STEPS=$((SETUP_STEPS + parts))
   setup_and_build test
   heading "C++ tests and wire conformance"
   check ctest run_ctest release
