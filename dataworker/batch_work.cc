@@ -255,26 +255,29 @@ ShapeWork::ShapeWork(std::shared_ptr<const CompiledPlan> plan, wire::BatchReques
     : Work(1, request.iteration),
       plan_(std::move(plan)),
       request_(std::move(request)),
-      on_done_(std::move(on_done)),
-      shape_(Unsupported("no sample of the batch has a native form")) {}
+      on_done_(std::move(on_done)) {}
+
+Result<ops::ImageSpec> ShapeWork::ShapeOf(std::int64_t key, ThreadContext& context) const {
+  HR_TRY(const CompiledPlan::Location at, plan_->Locate(key));
+  HR_TRY(const ops::ImageSpec spec, at.source->Describe(at.row, context.file));
+  HR_TRY(const CompiledPlan::Shapes shapes, plan_->ShapesOf(spec));
+  return shapes.out;
+}
 
 void ShapeWork::Run(std::int64_t /*unit*/, ThreadContext& context) {
   for (const std::int32_t position : BatchWork::Positions(request_)) {
-    const auto at = plan_->Locate(request_.keys[static_cast<std::size_t>(position)]);
-    if (!at.ok()) continue;
-    const auto spec = at->source->Describe(at->row, context.file);
-    if (!spec.ok()) continue;
-    const auto shapes = plan_->ShapesOf(*spec);
-    if (!shapes.ok()) continue;
-    shape_ = shapes->out;
-    return;
+    const Result<ops::ImageSpec> shape =
+        ShapeOf(request_.keys[static_cast<std::size_t>(position)], context);
+    if (shape.ok()) {
+      shape_ = *shape;
+      return;
+    }
+    const Status status = shape.status();
+    failures_.push_back({position, status.code(), status.message().substr(0, kMostMessageBytes)});
   }
 }
 
-void ShapeWork::Finish() {
-  if (cancelled()) shape_ = Cancelled("the iteration was cancelled");
-  on_done_(std::static_pointer_cast<ShapeWork>(shared_from_this()));
-}
+void ShapeWork::Finish() { on_done_(std::static_pointer_cast<ShapeWork>(shared_from_this())); }
 
 namespace {
 constexpr std::size_t kKeysAUnit = 16;

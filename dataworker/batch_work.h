@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -99,7 +100,9 @@ class ShapeWork final : public Work {
   ShapeWork(std::shared_ptr<const CompiledPlan> plan, wire::BatchRequest request, OnDone on_done);
   [[nodiscard]] const wire::BatchRequest& request() const { return request_; }
   // After the work has finished only.
-  [[nodiscard]] const Result<ops::ImageSpec>& shape() const { return shape_; }
+  [[nodiscard]] const std::optional<ops::ImageSpec>& shape() const { return shape_; }
+  // Why there is none: one failure for each position.
+  [[nodiscard]] std::vector<wire::SampleFailure> TakeFailures() { return std::move(failures_); }
   [[nodiscard]] wire::BatchRequest TakeRequest() { return std::move(request_); }
 
  protected:
@@ -107,10 +110,13 @@ class ShapeWork final : public Work {
   void Finish() override;
 
  private:
+  Result<ops::ImageSpec> ShapeOf(std::int64_t key, ThreadContext& context) const;
+
   const std::shared_ptr<const CompiledPlan> plan_;
   wire::BatchRequest request_;
   const OnDone on_done_;
-  Result<ops::ImageSpec> shape_;
+  std::optional<ops::ImageSpec> shape_;
+  std::vector<wire::SampleFailure> failures_;
 };
 
 // Image sizes of a list of keys, some keys a unit.

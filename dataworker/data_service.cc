@@ -30,6 +30,7 @@ DataService::DataService(const Parts& parts)
                    .cache = parts.cache,
                    .blobs = blobs_,
                    .payloads = payloads_,
+                   .host = parts.host,
                    .send = [this](const std::string& peer, wire::Body body,
                                   std::vector<net::PayloadFrame> payload) {
                      Send(peer, std::move(body), std::move(payload));
@@ -67,6 +68,15 @@ std::vector<JobId> DataService::jobs() const {
   std::sort(jobs.begin(), jobs.end());
   jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
   return jobs;
+}
+
+std::vector<std::int64_t> DataService::pids() const {
+  std::vector<std::int64_t> pids;
+  for (const auto& [id, session] : sessions_) {
+    const std::vector<std::int64_t> of_session = session->pids();
+    pids.insert(pids.end(), of_session.begin(), of_session.end());
+  }
+  return pids;
 }
 
 Session* DataService::Find(const std::string& peer, SessionId session) {

@@ -24,6 +24,7 @@ class DataService {
     Executor& executor;
     WorkQueue& queue;
     SampleCache& cache;
+    wire::HostIdentity host;  // of this process
   };
   explicit DataService(const Parts& parts);
   // Closes all sessions.
@@ -39,6 +40,8 @@ class DataService {
   [[nodiscard]] bool idle() const;
   [[nodiscard]] std::size_t sessions() const { return sessions_.size(); }
   [[nodiscard]] std::vector<JobId> jobs() const;
+  // Subprocesses of all sessions.
+  [[nodiscard]] std::vector<std::int64_t> pids() const;
   [[nodiscard]] std::uint64_t samples_made() const { return environment_.samples_made; }
 
  private:

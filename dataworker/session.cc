@@ -1,11 +1,13 @@
 #include "dataworker/session.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "base/hash.h"
 #include "base/log.h"
 #include "net/payload.h"
+#include "schemas/wire/host_identity.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -58,6 +60,7 @@ void Session::Attach(std::string peer, const wire::Attach& attach) {
   attach_ = attach;
   building_.clear();  // the peer starts over
   if (state_ == State::kFailed) {
+    stage_.reset();
     state_ = State::kWaiting;
     failure_ = Status();
     for (const BlobHash hash : CompiledPlan::BlobsOf(attach_.plan)) {
@@ -169,6 +172,10 @@ void Session::CompileWhenComplete() {
     return;
   }
   state_ = State::kCompiling;
+  if (attach_.plan.has_python_stage) {
+    StartStage();
+    return;
+  }
   const auto compiled =
       OnReactor([](Session& session, std::shared_ptr<const CompiledPlan> plan, Status status) {
         session.Compiled(std::move(plan), std::move(status));
@@ -181,6 +188,45 @@ void Session::CompileWhenComplete() {
         });
         compiled(made.ok() ? *made : nullptr, made.status());
       });
+}
+
+void Session::StartStage() {
+  const PythonStage& python = attach_.plan.python;
+  const bool same_host = wire::SameHost(attach_.host, environment_.host);
+  StageRunner::Options options;
+  options.zygote.stage = python;
+  options.zygote.catch_output = !same_host;
+  if (same_host) {
+    options.zygote.executable = python.executable;
+  } else {
+    const char* configured = std::getenv("HEADRACE_PYTHON");
+    options.zygote.executable = configured != nullptr ? configured : "python3";
+  }
+  options.rng = attach_.plan.rng;
+  options.lanes = attach_.plan.lanes;
+  options.threads = environment_.executor.concurrency();
+  StageRunner::Events events;
+  events.on_ready = [this](const Status& status) {
+    if (!status.ok()) {
+      Fail(status);
+      return;
+    }
+    state_ = State::kReady;
+    AnswerAttach();
+    RunWaiting();
+  };
+  events.on_done = [this](StageRunner::Made made) {
+    std::vector<net::PayloadFrame> frames;
+    if (made.hold) frames = net::SplitPayload(made.memory, made.hold);
+    environment_.send(peer_, std::move(made.answer), std::move(frames));
+  };
+  auto started = StageRunner::Start(environment_.reactor, std::move(options),
+                                    blobs_.at(python.bundle), std::move(events));
+  if (!started.ok()) {
+    Fail(started.status());
+    return;
+  }
+  stage_ = std::move(started).value();
 }
 
 void Session::Compiled(std::shared_ptr<const CompiledPlan> plan, Status status) {
@@ -237,13 +283,15 @@ void Session::OnBatchRequest(wire::BatchRequest request) {
 }
 
 void Session::StartDescribe(wire::Describe request) {
-  if (!failure_.ok() || request.keys.empty() || outstanding() >= kMostOutstanding) {
+  if (!failure_.ok() || stage_ || request.keys.empty() || outstanding() >= kMostOutstanding) {
     wire::Described answer;
     answer.request = request.request;
     answer.session = id();
-    answer.status = request.keys.empty() || !failure_.ok()
-                        ? failure_
-                        : ResourceExhausted("too many requests wait here");
+    answer.status = failure_;
+    if (stage_) answer.status = Unsupported("a Python plan has no sizes to describe");
+    if (outstanding() >= kMostOutstanding) {
+      answer.status = ResourceExhausted("too many requests wait here");
+    }
     environment_.send(peer_, std::move(answer), {});
     return;
   }
@@ -262,6 +310,10 @@ void Session::StartBatch(wire::BatchRequest request, SteadyTime received) {
     Refuse(request, failure_);
     return;
   }
+  if (stage_) {
+    StartStageBatch(std::move(request), received);
+    return;
+  }
   if (Status status = BatchWork::CheckRequest(*plan_, request); !status.ok()) {
     Refuse(request, std::move(status));
     return;
@@ -276,16 +328,31 @@ void Session::StartBatch(wire::BatchRequest request, SteadyTime received) {
   }
   auto done = OnReactor([received](Session& session, std::shared_ptr<ShapeWork> work) {
     session.active_.erase(work);
-    const Result<ops::ImageSpec> shape = work->shape();
-    if (!shape.ok()) {
-      session.Refuse(work->request(), shape.status());
-    } else {
-      session.Launch(work->TakeRequest(), received, *shape);
+    if (work->shape() && !work->cancelled()) {
+      session.Launch(work->TakeRequest(), received, *work->shape());
+      return;
     }
+    wire::BatchDone answer = session.AnswerTo(work->request());
+    if (work->cancelled()) answer.status = Cancelled("the iteration was cancelled");
+    if (answer.status.ok()) answer.failures = work->TakeFailures();
+    session.environment_.send(session.peer_, std::move(answer), {});
   });
   auto work = std::make_shared<ShapeWork>(plan_, std::move(request), std::move(done));
   active_.insert(work);
   environment_.queue.Push(id(), std::move(work), WorkQueue::Place::kFront);
+}
+
+void Session::StartStageBatch(wire::BatchRequest request, SteadyTime received) {
+  Status status = stage_->CheckRequest(request);
+  if (status.ok() && attach_.use_arena && arena_) {
+    status = arena_->Slot(request.slot_offset, request.slot_bytes).status();
+  }
+  if (!status.ok()) {
+    Refuse(request, std::move(status));
+    return;
+  }
+  environment_.samples_made += request.keys.size();
+  stage_->Submit(std::move(request), attach_.use_arena ? arena_ : nullptr, received);
 }
 
 void Session::Launch(wire::BatchRequest request, SteadyTime received, const ops::ImageSpec& shape) {
@@ -352,12 +419,17 @@ void Session::OnBatchDone(const std::shared_ptr<BatchWork>& work) {
   environment_.send(peer_, std::move(answer), std::move(frames));
 }
 
-void Session::Refuse(const wire::BatchRequest& request, Status status, std::uint64_t needed_bytes) {
+wire::BatchDone Session::AnswerTo(const wire::BatchRequest& request) const {
   wire::BatchDone answer;
   answer.session = id();
   answer.iteration = request.iteration;
   answer.batch = request.batch;
   answer.attempt = request.attempt;
+  return answer;
+}
+
+void Session::Refuse(const wire::BatchRequest& request, Status status, std::uint64_t needed_bytes) {
+  wire::BatchDone answer = AnswerTo(request);
   answer.status = std::move(status);
   answer.needed_bytes = needed_bytes;
   environment_.send(peer_, std::move(answer), {});
@@ -381,6 +453,7 @@ void Session::OnCancel(IterationId before) {
     if (is_older(*work)) work->Cancel();
   }
   environment_.queue.Cancel(id(), is_older);
+  if (stage_) stage_->Cancel(before);
 }
 
 void Session::Close() {
@@ -390,6 +463,7 @@ void Session::Close() {
   environment_.queue.Cancel(id(), [](const Work&) { return true; });
   active_.clear();
   waiting_.clear();
+  stage_.reset();
   arena_.reset();
 }
 

@@ -14,6 +14,7 @@
 #include "dataworker/compiled_plan.h"
 #include "dataworker/memory_map.h"
 #include "dataworker/payload_pool.h"
+#include "dataworker/stage_host/stage_runner.h"
 #include "dataworker/work_queue.h"
 #include "net/reactor.h"
 #include "schemas/wire/message.h"
@@ -39,6 +40,7 @@ struct SessionEnvironment {
   SampleCache& cache;
   BlobTable& blobs;
   PayloadPool& payloads;
+  wire::HostIdentity host;  // of this process
   std::function<void(const std::string& peer, wire::Body, std::vector<net::PayloadFrame>)> send;
   std::uint64_t samples_made = 0;
 };
@@ -58,7 +60,13 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] JobId job() const { return attach_.job; }
   [[nodiscard]] const std::string& peer() const { return peer_; }
   // Requests without an answer.
-  [[nodiscard]] std::size_t outstanding() const { return waiting_.size() + active_.size(); }
+  [[nodiscard]] std::size_t outstanding() const {
+    return waiting_.size() + active_.size() + (stage_ ? stage_->outstanding() : 0);
+  }
+  // Subprocesses of a Python plan.
+  [[nodiscard]] std::vector<std::int64_t> pids() const {
+    return stage_ ? stage_->pids() : std::vector<std::int64_t>();
+  }
 
   // First attachment, or again: the connection or the coordinator is new, or blobs or the arena
   // went missing. REQUIRES: SamePlan(attach).
@@ -87,15 +95,18 @@ class Session : public std::enable_shared_from_this<Session> {
   void BlobComplete(BlobHash hash, BlobContent content);
   void BlobVerified(BlobHash hash, BlobContent content, bool equal);
   void CompileWhenComplete();
+  void StartStage();
   void Compiled(std::shared_ptr<const CompiledPlan> plan, Status status);
   void Fail(Status status);
   void AnswerAttach();
   void RunWaiting();
 
+  void StartStageBatch(wire::BatchRequest request, SteadyTime received);
   void StartDescribe(wire::Describe request);
   void StartBatch(wire::BatchRequest request, SteadyTime received);
   void Launch(wire::BatchRequest request, SteadyTime received, const ops::ImageSpec& shape);
   void OnBatchDone(const std::shared_ptr<BatchWork>& work);
+  [[nodiscard]] wire::BatchDone AnswerTo(const wire::BatchRequest& request) const;
   void Refuse(const wire::BatchRequest& request, Status status, std::uint64_t needed_bytes = 0);
   // Calls `then` on the reactor thread unless the session has ended meanwhile. Any thread.
   template <typename Then>
@@ -116,7 +127,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::set<BlobHash> needed_;  // neither here nor being verified
   std::map<BlobHash, BlobBuilder> building_;
   std::map<BlobHash, BlobContent> blobs_;
-  std::shared_ptr<const CompiledPlan> plan_;
+  std::shared_ptr<const CompiledPlan> plan_;  // native plans
+  std::unique_ptr<StageRunner> stage_;        // Python plans
 
   std::deque<Waiting> waiting_;
   std::set<std::shared_ptr<Work>> active_;

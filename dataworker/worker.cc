@@ -69,16 +69,16 @@ Status Worker::Open(const WorkerOptions& options) {
     listen =
         options.coordinator.starts_with("ipc://") ? "ipc://" + base + ".data" : "tcp://0.0.0.0:*";
   }
+  info_.host = wire::ReadHostIdentity();
   const int threads = options.threads > 0 ? options.threads : UsableCpus();
   executor_ = MakeTbbExecutor(threads);
   cache_ = MakeMemoryCache(options.cache_bytes);
   queue_ = std::make_unique<WorkQueue>(*executor_);
-  service_ =
-      std::make_unique<DataService>(DataService::Parts{reactor_, *executor_, *queue_, *cache_});
+  service_ = std::make_unique<DataService>(
+      DataService::Parts{reactor_, *executor_, *queue_, *cache_, info_.host});
   arena_path_ = base + ".arena";
   HR_RETURN_IF_ERROR(service_->Listen(listen, arena_path_));
 
-  info_.host = wire::ReadHostIdentity();
   const std::string& host = options.advertise.empty() ? info_.host.hostname : options.advertise;
   info_.endpoints = {Advertised(service_->endpoint(), host)};
   info_.arena_path = arena_path_;
@@ -105,7 +105,7 @@ Worker::~Worker() {
 wire::WorkerHeartbeat Worker::Load() const {
   const CacheStats cache = cache_->Stats();
   wire::WorkerHeartbeat beat;
-  beat.cpu_seconds = CpuSeconds({});
+  beat.cpu_seconds = CpuSeconds(service_->pids());
   beat.resident_bytes = ResidentBytes();
   beat.cache_bytes = cache.bytes;
   beat.cache_hits = cache.hits;

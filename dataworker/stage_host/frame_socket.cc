@@ -1,0 +1,135 @@
+#include "dataworker/stage_host/frame_socket.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace headrace::dataworker {
+namespace {
+
+constexpr std::size_t kHeadBytes = 8;
+constexpr std::uint32_t kMostParts = 16;
+constexpr std::uint64_t kMostFrameBytes = std::uint64_t{1} << 30;
+constexpr std::size_t kReadBytes = std::size_t{256} << 10;
+// Bounds one turn of the reactor; the rest comes in the next.
+constexpr std::size_t kMostBytesATurn = std::size_t{8} << 20;
+
+void AppendRaw(Bytes& out, const void* data, std::size_t bytes) {
+  const auto* begin = static_cast<const std::byte*>(data);
+  out.insert(out.end(), begin, begin + bytes);
+}
+
+}  // namespace
+
+Result<std::pair<FrameSocket, net::UniqueFd>> FrameSocket::MakePair() {
+  std::array<int, 2> fds{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) != 0) {
+    return ErrnoStatus(errno, "socketpair");
+  }
+  net::UniqueFd ours(fds[0]), theirs(fds[1]);
+  if (::fcntl(ours.get(), F_SETFL, O_NONBLOCK) != 0) return ErrnoStatus(errno, "fcntl");
+  return std::pair<FrameSocket, net::UniqueFd>(FrameSocket(std::move(ours)), std::move(theirs));
+}
+
+Status FrameSocket::Send(StageMessage kind, std::span<const ByteSpan> parts, int passed_fd) {
+  Bytes frame;
+  const std::array<std::uint32_t, 2> head{static_cast<std::uint32_t>(kind),
+                                          static_cast<std::uint32_t>(parts.size())};
+  AppendRaw(frame, head.data(), sizeof(head));
+  for (const ByteSpan part : parts) {
+    const std::uint64_t size = part.size();
+    AppendRaw(frame, &size, sizeof(size));
+  }
+  for (const ByteSpan part : parts) AppendRaw(frame, part.data(), part.size());
+
+  iovec vector{.iov_base = frame.data(), .iov_len = frame.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &vector;
+  message.msg_iovlen = 1;
+  if (passed_fd >= 0) {
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &passed_fd, sizeof(int));
+  }
+  const ssize_t sent = ::sendmsg(fd_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent < 0) return ErrnoStatus(errno, "send to a stage host");
+  if (static_cast<std::size_t>(sent) != frame.size()) {
+    return Unavailable("a stage host does not read");
+  }
+  return {};
+}
+
+Result<bool> FrameSocket::TakeFrame(StageFrame* frame) {
+  if (filled_ < kHeadBytes) return false;
+  std::array<std::uint32_t, 2> head{};
+  std::memcpy(head.data(), incoming_.data(), kHeadBytes);
+  if (head[1] > kMostParts) return InvalidArgument("a frame with too many parts");
+  const std::size_t sizes_end = kHeadBytes + head[1] * sizeof(std::uint64_t);
+  if (filled_ < sizes_end) return false;
+  std::vector<std::uint64_t> sizes(head[1]);
+  if (!sizes.empty()) {
+    std::memcpy(sizes.data(), incoming_.data() + kHeadBytes, sizes_end - kHeadBytes);
+  }
+  std::uint64_t total = sizes_end;
+  for (const std::uint64_t size : sizes) {
+    if (size > kMostFrameBytes || total > kMostFrameBytes) {
+      return InvalidArgument("a frame of more than 1 GiB");
+    }
+    total += size;
+  }
+  if (filled_ < total) return false;
+  frame->kind = static_cast<StageMessage>(head[0]);
+  frame->parts.clear();
+  std::size_t at = sizes_end;
+  for (const std::uint64_t size : sizes) {
+    frame->parts.push_back(CopyBytes(ByteSpan(incoming_).subspan(at, size)));
+    at += size;
+  }
+  std::memmove(incoming_.data(), incoming_.data() + at, filled_ - at);
+  filled_ -= at;
+  if (filled_ == 0 && incoming_.size() > 4 * kReadBytes) Bytes().swap(incoming_);
+  return true;
+}
+
+Status FrameSocket::Receive(const std::function<void(StageFrame&&)>& on_frame) {
+  Status end;
+  std::size_t taken = 0;
+  while (end.ok() && taken < kMostBytesATurn) {
+    // Grown by doubling, so that a large frame is not moved too often.
+    if (incoming_.size() - filled_ < kReadBytes) {
+      incoming_.resize(std::max(2 * incoming_.size(), 2 * kReadBytes));
+    }
+    const ssize_t n = ::recv(fd_.get(), incoming_.data() + filled_, incoming_.size() - filled_, 0);
+    if (n > 0) {
+      filled_ += static_cast<std::size_t>(n);
+      taken += static_cast<std::size_t>(n);
+    } else if (n == 0) {
+      end = Unavailable("the stage host has ended");
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      break;
+    } else if (errno != EINTR) {
+      end = ErrnoStatus(errno, "receive from a stage host");
+    }
+  }
+  // What came before the end counts.
+  while (true) {
+    StageFrame frame;
+    const Result<bool> whole = TakeFrame(&frame);
+    if (!whole.ok()) return whole.status();
+    if (!*whole) return end;
+    on_frame(std::move(frame));
+  }
+}
+
+}  // namespace headrace::dataworker

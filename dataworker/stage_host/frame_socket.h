@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/result.h"
+#include "net/unique_fd.h"
+
+namespace headrace::dataworker {
+
+// Messages between a worker and its Python subprocesses; values as in headrace/stage_host.py.
+enum class StageMessage : std::uint32_t {
+  kStart = 1,
+  kFork = 2,
+  kReady = 3,
+  kForked = 4,
+  kEnded = 5,
+  kArena = 6,
+  kBatch = 7,
+  kDone = 8,
+};
+
+struct StageFrame {
+  StageMessage kind{};
+  std::vector<Bytes> parts;
+};
+
+// A connected Unix socket that carries frames: u32 kind, u32 number of parts, u64 size of each, the
+// parts. Never blocks. The peer runs user code: everything it says is checked. One thread.
+class FrameSocket {
+ public:
+  // Both ends of a new connection; ours is first, close-on-exec both.
+  static Result<std::pair<FrameSocket, net::UniqueFd>> MakePair();
+
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  // Small frames only: what does not fit the socket's buffer at once is kUnavailable, as is a peer
+  // that is gone. `passed_fd` (if not -1) goes along; it stays the caller's.
+  Status Send(StageMessage kind, std::span<const ByteSpan> parts, int passed_fd = -1);
+  // Takes in what has come and calls back for each whole frame. kUnavailable: the peer is gone.
+  // kInvalidArgument: it does not keep to the format.
+  Status Receive(const std::function<void(StageFrame&&)>& on_frame);
+
+ private:
+  explicit FrameSocket(net::UniqueFd fd) : fd_(std::move(fd)) {}
+  // Whole frame at the start of `incoming_`: true, and taken out.
+  Result<bool> TakeFrame(StageFrame* frame);
+
+  net::UniqueFd fd_;
+  Bytes incoming_;
+  std::size_t filled_ = 0;
+};
+
+}  // namespace headrace::dataworker

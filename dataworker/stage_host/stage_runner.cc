@@ -1,0 +1,412 @@
+#include "dataworker/stage_host/stage_runner.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "base/log.h"
+#include "schemas/wire/message.h"
+
+namespace headrace::dataworker {
+namespace {
+
+constexpr std::int32_t kMostLanes = 1024;
+// What one answer may carry beside the slot.
+constexpr std::size_t kMostPickleBytes = wire::kMaxBodyBytes / 2;
+constexpr std::size_t kMostOutputBytes = std::size_t{1} << 20;
+enum Outcome : std::uint64_t { kMade = 0, kRaised = 1, kTooSmall = 2 };
+
+void AppendNumber(Bytes& out, std::uint64_t value) {
+  const ByteSpan raw = std::as_bytes(std::span(&value, 1));
+  out.insert(out.end(), raw.begin(), raw.end());
+}
+
+template <typename T>
+void AppendAll(Bytes& out, const std::vector<T>& values) {
+  const ByteSpan raw = std::as_bytes(std::span(values));
+  out.insert(out.end(), raw.begin(), raw.end());
+}
+
+// As stage_host.py's Request reads it.
+Bytes RequestBytes(const wire::BatchRequest& request, std::uint64_t slot_offset) {
+  Bytes bytes;
+  for (const std::uint64_t value :
+       {static_cast<std::uint64_t>(std::max<std::int64_t>(request.lane.value, 0)),
+        request.base_seed, slot_offset, request.slot_bytes,
+        static_cast<std::uint64_t>(request.keys.size()),
+        static_cast<std::uint64_t>(request.seeds.size()),
+        static_cast<std::uint64_t>(request.lane_state.size())}) {
+    AppendNumber(bytes, value);
+  }
+  AppendAll(bytes, request.keys);
+  AppendAll(bytes, request.seeds);
+  AppendAll(bytes, request.lane_state);
+  return bytes;
+}
+
+Result<net::UniqueFd> MemoryFile(const char* name, ByteSpan content) {
+  net::UniqueFd file(::memfd_create(name, MFD_CLOEXEC));
+  if (!file.valid()) return ErrnoStatus(errno, "memfd");
+  for (std::size_t written = 0; written < content.size();) {
+    const ssize_t n = ::write(file.get(), content.data() + written, content.size() - written);
+    if (n < 0 && errno != EINTR) return ErrnoStatus(errno, "write to a memfd");
+    if (n > 0) written += static_cast<std::size_t>(n);
+  }
+  return file;
+}
+
+std::vector<std::uint64_t> Numbers(ByteSpan bytes) {
+  std::vector<std::uint64_t> numbers(bytes.size() / sizeof(std::uint64_t));
+  if (!numbers.empty()) {
+    std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(std::uint64_t));
+  }
+  return numbers;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StageRunner>> StageRunner::Start(net::Reactor& reactor, Options options,
+                                                        const BlobContent& bundle, Events events) {
+  if (options.lanes < 1 || options.lanes > kMostLanes) {
+    return InvalidArgument("a Python plan with " + std::to_string(options.lanes) + " lanes");
+  }
+  std::unique_ptr<StageRunner> runner(
+      new StageRunner(reactor, std::move(options), std::move(events)));
+  StageRunner* raw = runner.get();
+  Zygote::Events of_zygote;
+  of_zygote.on_ready = [raw](const Status& status) {
+    raw->ready_ = status.ok();
+    raw->failure_ = status;
+    raw->events_.on_ready(status);
+    raw->Pump();
+  };
+  of_zygote.on_forked = [raw](std::uint64_t host, std::int64_t pid) {
+    const auto found = raw->hosts_.find(host);
+    if (found != raw->hosts_.end()) found->second.pid = pid;
+  };
+  of_zygote.on_ended = [raw](std::uint64_t host, const std::string& how) {
+    raw->OnEnded(host, how);
+  };
+  of_zygote.on_lost = [raw](const Status& status) { raw->OnLost(status); };
+  HR_TRY(raw->zygote_, Zygote::Start(reactor, raw->options_.zygote, bundle, std::move(of_zygote)));
+  return runner;
+}
+
+StageRunner::~StageRunner() {
+  for (const auto& [id, host] : hosts_) {
+    if (!host.hung_up) reactor_.UnwatchFd(host.socket.fd());
+  }
+}
+
+Status StageRunner::CheckRequest(const wire::BatchRequest& request) const {
+  if (request.keys.empty()) return InvalidArgument("a batch without samples");
+  if (request.lane.value < -1 || request.lane.value >= options_.lanes) {
+    return InvalidArgument("lane " + std::to_string(request.lane.value) + " of " +
+                           std::to_string(options_.lanes));
+  }
+  if (options_.rng == RngMode::kSample ? request.seeds.size() != request.keys.size()
+                                       : !request.seeds.empty()) {
+    return InvalidArgument("the batch has " + std::to_string(request.seeds.size()) + " seeds for " +
+                           std::to_string(request.keys.size()) + " samples");
+  }
+  return {};
+}
+
+void StageRunner::Submit(wire::BatchRequest request, std::shared_ptr<ArenaMap> arena,
+                         SteadyTime received) {
+  auto job = std::make_unique<Job>();
+  job->request = std::move(request);
+  job->own_memory = arena == nullptr;
+  job->arena = std::move(arena);
+  job->received = received;
+  queue_.push_back(std::move(job));
+  Pump();
+}
+
+void StageRunner::Pump() {
+  if (!failure_.ok()) {
+    std::deque<std::unique_ptr<Job>> failed;
+    failed.swap(queue_);
+    for (const auto& job : failed) Answer(*job, failure_);
+    return;
+  }
+  if (!ready_) return;
+  std::set<std::int32_t> blocked;  // lanes whose next batch waits: a later one must not overtake
+  std::deque<std::unique_ptr<Job>> waiting;
+  for (std::unique_ptr<Job>& job : queue_) {
+    const auto lane = static_cast<std::int32_t>(job->request.lane.value);
+    if (!AnyHost() && blocked.contains(lane)) {
+      waiting.push_back(std::move(job));
+      continue;
+    }
+    const Result<Host*> host = HostFor(*job);
+    if (!host.ok()) {
+      Answer(*job, host.status());
+    } else if (*host == nullptr) {
+      blocked.insert(lane);
+      waiting.push_back(std::move(job));
+    } else {
+      Begin(**host, std::move(job));
+    }
+  }
+  queue_ = std::move(waiting);
+}
+
+Result<StageRunner::Host*> StageRunner::HostFor(const Job& job) {
+  if (AnyHost()) {
+    for (auto& [id, host] : hosts_) {
+      if (!host.job && !host.hung_up) return &host;
+    }
+    if (hosts_.size() < static_cast<std::size_t>(std::max(options_.threads, 1))) {
+      return ForkHost(0);
+    }
+    return nullptr;
+  }
+  const auto lane = static_cast<std::int32_t>(std::max<std::int64_t>(job.request.lane.value, 0));
+  const auto found = std::find_if(hosts_.begin(), hosts_.end(),
+                                  [&](const auto& entry) { return entry.second.lane == lane; });
+  if (found == hosts_.end()) return ForkHost(lane);
+  Host& host = found->second;
+  if (host.job || host.hung_up) return nullptr;
+  const bool begins = job.request.lane_state.empty() && options_.rng != RngMode::kSample;
+  if (begins && host.begun) {
+    EndHost(host.id);
+    return ForkHost(lane);
+  }
+  return &host;
+}
+
+Result<StageRunner::Host*> StageRunner::ForkHost(std::int32_t lane) {
+  const std::uint64_t id = next_host_++;
+  HR_TRY(FrameSocket socket, zygote_->Fork(id));
+  reactor_.WatchFd(socket.fd(), [this, id] { OnReadable(id); });
+  Host host{.id = id, .lane = lane, .socket = std::move(socket)};
+  return &hosts_.emplace(id, std::move(host)).first->second;
+}
+
+// The host reads the end of its socket and exits; whether it does is the zygote's business.
+void StageRunner::EndHost(std::uint64_t id) {
+  const auto found = hosts_.find(id);
+  if (!found->second.hung_up) reactor_.UnwatchFd(found->second.socket.fd());
+  hosts_.erase(found);
+}
+
+void StageRunner::Begin(Host& host, std::unique_ptr<Job> job) {
+  host.job = std::move(job);
+  host.job->started = reactor_.clock().Now();
+  const Status status = Hand(host);
+  if (status.ok()) {
+    host.begun = true;
+    return;
+  }
+  const std::unique_ptr<Job> failed = std::move(host.job);
+  const bool own_fault = status.code() == Code::kResourceExhausted;
+  EndHost(host.id);
+  Answer(*failed,
+         own_fault ? status : Unavailable("a stage host does not answer: " + status.message()));
+}
+
+Status StageRunner::GiveMemory(Host& host) {
+  Job& job = *host.job;
+  if (job.own_memory) {
+    const bool reusable = host.spare &&
+                          host.spare.use_count() == (host.arena == host.spare ? 2 : 1) &&
+                          host.spare->size() >= job.request.slot_bytes;
+    if (!reusable) {
+      net::UniqueFd file(::memfd_create("headrace-batch", MFD_CLOEXEC));
+      if (!file.valid()) return ErrnoStatus(errno, "memfd");
+      const std::uint64_t bytes = std::max<std::uint64_t>(job.request.slot_bytes, 4096);
+      if (::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) {
+        return ResourceExhausted("no memory for a batch of " + std::to_string(bytes) + " bytes");
+      }
+      HR_TRY(host.spare, ArenaMap::Map(std::move(file), bytes));
+    }
+    job.arena = host.spare;
+  }
+  if (host.arena == job.arena) return {};
+  HR_RETURN_IF_ERROR(host.socket.Send(StageMessage::kArena, {}, job.arena->fd()));
+  host.arena = job.arena;
+  return {};
+}
+
+Status StageRunner::Hand(Host& host) {
+  HR_RETURN_IF_ERROR(GiveMemory(host));
+  const Job& job = *host.job;
+  HR_TRY(const net::UniqueFd file,
+         MemoryFile("headrace-request",
+                    RequestBytes(job.request, job.own_memory ? 0 : job.request.slot_offset)));
+  const std::array<ByteSpan, 1> parts{std::as_bytes(std::span(&host.id, 1))};
+  return host.socket.Send(StageMessage::kBatch, parts, file.get());
+}
+
+void StageRunner::OnReadable(std::uint64_t id) {
+  const auto found = hosts_.find(id);
+  if (found == hosts_.end()) return;
+  Host& host = found->second;
+  std::vector<StageFrame> frames;
+  const Status status =
+      host.socket.Receive([&](StageFrame&& frame) { frames.push_back(std::move(frame)); });
+  for (StageFrame& frame : frames) {
+    if (frame.kind == StageMessage::kDone && frame.parts.size() == 9 && host.job) {
+      OnDone(host, std::move(frame));
+    }
+  }
+  if (status.ok()) {
+    if (!frames.empty()) Pump();
+    return;
+  }
+  reactor_.UnwatchFd(host.socket.fd());
+  host.hung_up = true;
+  // Damaged frames come from a host that lives: it goes with its socket.
+  if (status.code() == Code::kInvalidArgument) OnEnded(id, status.message());
+}
+
+void StageRunner::OnDone(Host& host, StageFrame frame) {
+  const std::unique_ptr<Job> job = std::move(host.job);
+  const auto outcome = Numbers(frame.parts[1]);
+  const auto needed = Numbers(frame.parts[2]);
+  if (outcome.size() != 1 || needed.size() != 1) {
+    Answer(*job, Unavailable("a stage host answered wrongly"));
+    return;
+  }
+  if (job->cancelled) {
+    Answer(*job, Cancelled("the iteration was cancelled"));
+    return;
+  }
+  if (outcome[0] == kTooSmall) {
+    Answer(*job,
+           ResourceExhausted("the batch takes " + std::to_string(needed[0]) +
+                             " bytes, the slot has " + std::to_string(job->request.slot_bytes)),
+           needed[0]);
+    return;
+  }
+  Made made;
+  made.answer = AnswerTo(*job);
+  wire::BatchDone& answer = made.answer;
+  answer.needed_bytes = needed[0];
+  if (outcome[0] == kMade) {
+    answer.pickle = std::move(frame.parts[3]);
+    answer.buffer_offsets = Numbers(frame.parts[4]);
+    answer.buffer_sizes = Numbers(frame.parts[5]);
+  } else {
+    answer.python_error = std::move(frame.parts[7]);
+  }
+  answer.lane_state = std::move(frame.parts[6]);
+  const ByteSpan output = frame.parts[8];
+  answer.output = std::string(AsText(output.first(std::min(output.size(), kMostOutputBytes))));
+  if (answer.pickle.size() + answer.python_error.size() + answer.lane_state.size() >
+      kMostPickleBytes) {
+    Answer(*job, Unsupported("a batch pickles to " + std::to_string(answer.pickle.size()) +
+                             " bytes beside its arrays"));
+    return;
+  }
+  bool valid = answer.buffer_offsets.size() == answer.buffer_sizes.size();
+  for (std::size_t i = 0; valid && i < answer.buffer_sizes.size(); ++i) {
+    const std::uint64_t end = answer.buffer_offsets[i] + answer.buffer_sizes[i];
+    valid = answer.buffer_sizes[i] <= job->request.slot_bytes &&
+            answer.buffer_offsets[i] <= job->request.slot_bytes && end <= job->request.slot_bytes;
+    answer.used_bytes = std::max(answer.used_bytes, end);
+  }
+  if (!valid) {
+    Answer(*job, Unavailable("a stage host answered wrongly"));
+    return;
+  }
+  if (job->own_memory && answer.used_bytes > 0) {
+    const Result<MutableByteSpan> memory = job->arena->Slot(0, answer.used_bytes);
+    if (!memory.ok()) {
+      Answer(*job, memory.status());
+      return;
+    }
+    made.memory = *memory;
+    made.hold = job->arena;
+  }
+  events_.on_done(std::move(made));
+}
+
+void StageRunner::OnEnded(std::uint64_t id, const std::string& how) {
+  const auto found = hosts_.find(id);
+  if (found == hosts_.end()) return;  // ended by EndHost
+  // Its last answer may still be in the socket.
+  if (!found->second.hung_up) OnReadable(id);
+  const std::unique_ptr<Job> job = std::move(found->second.job);
+  EndHost(id);
+  if (job) {
+    LogWarning("stage host ended session=" + std::to_string(job->request.session.value) +
+               " how=\"" + how + "\"");
+    Answer(*job, Unavailable(how));
+  }
+  Pump();
+}
+
+void StageRunner::OnLost(const Status& status) {
+  LogWarning("stage zygote lost error=\"" + status.ToString() + "\"");
+  const bool was_ready = ready_;
+  failure_ = Unavailable("the Python stage of the worker has ended unexpectedly");
+  ready_ = false;
+  if (!was_ready) events_.on_ready(failure_);
+  std::vector<std::unique_ptr<Job>> jobs;
+  while (!hosts_.empty()) {
+    if (hosts_.begin()->second.job) jobs.push_back(std::move(hosts_.begin()->second.job));
+    EndHost(hosts_.begin()->first);
+  }
+  for (const auto& job : jobs) Answer(*job, failure_);
+  Pump();
+}
+
+void StageRunner::Cancel(IterationId before) {
+  std::deque<std::unique_ptr<Job>> kept;
+  for (std::unique_ptr<Job>& job : queue_) {
+    if (job->request.iteration < before) {
+      Answer(*job, Cancelled("the iteration was cancelled"));
+    } else {
+      kept.push_back(std::move(job));
+    }
+  }
+  queue_ = std::move(kept);
+  for (auto& [id, host] : hosts_) {
+    if (host.job && host.job->request.iteration < before) host.job->cancelled = true;
+  }
+}
+
+std::size_t StageRunner::outstanding() const {
+  std::size_t running = 0;
+  for (const auto& [id, host] : hosts_) running += host.job ? 1 : 0;
+  return queue_.size() + running;
+}
+
+std::vector<std::int64_t> StageRunner::pids() const {
+  std::vector<std::int64_t> pids{zygote_->pid()};
+  for (const auto& [id, host] : hosts_) {
+    if (host.pid > 0) pids.push_back(host.pid);
+  }
+  return pids;
+}
+
+wire::BatchDone StageRunner::AnswerTo(const Job& job) const {
+  wire::BatchDone answer;
+  answer.session = job.request.session;
+  answer.iteration = job.request.iteration;
+  answer.batch = job.request.batch;
+  answer.attempt = job.request.attempt;
+  const SteadyTime now = reactor_.clock().Now();
+  const SteadyTime started = job.started == SteadyTime() ? now : job.started;
+  answer.cost.compute_ns = static_cast<std::uint64_t>((now - started).count());
+  answer.cost.queue_ns = static_cast<std::uint64_t>((started - job.received).count());
+  return answer;
+}
+
+void StageRunner::Answer(const Job& job, Status status, std::uint64_t needed_bytes) {
+  Made made;
+  made.answer = AnswerTo(job);
+  made.answer.status = std::move(status);
+  made.answer.needed_bytes = needed_bytes;
+  events_.on_done(std::move(made));
+}
+
+}  // namespace headrace::dataworker

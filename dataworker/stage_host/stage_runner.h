@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/graph.h"
+#include "base/result.h"
+#include "dataworker/memory_map.h"
+#include "dataworker/stage_host/frame_socket.h"
+#include "dataworker/stage_host/zygote.h"
+#include "net/reactor.h"
+#include "schemas/wire/data.h"
+
+namespace headrace::dataworker {
+
+// Runs the batches of one session's Python plan in subprocesses. Reactor thread.
+//
+//   starting -READY-> serving -zygote or interpreter lost-> failed
+//
+// A lane's batches run one after the other in the lane's own host; a request without a lane state
+// begins the lane, and then its host is a fresh one, as the stock loader's workers are. With
+// RngMode::kSample the state is in the seeds: hosts stay, and with one lane any of several may run
+// any batch.
+class StageRunner {
+ public:
+  struct Options {
+    Zygote::Options zygote;
+    RngMode rng = RngMode::kTorch;
+    std::int32_t lanes = 1;
+    int threads = 1;  // hosts of RngMode::kSample with one lane
+  };
+  // What was made. `memory` is set when the batch has no arena: the answer takes it along.
+  struct Made {
+    wire::BatchDone answer;
+    ByteSpan memory;
+    std::shared_ptr<const void> hold;
+  };
+  struct Events {
+    std::function<void(const Status&)> on_ready;  // once
+    std::function<void(Made)> on_done;            // once a batch
+  };
+
+  // Errors of Zygote::Start. Callbacks never come from inside Start, and must not end the runner.
+  static Result<std::unique_ptr<StageRunner>> Start(net::Reactor& reactor, Options options,
+                                                    const BlobContent& bundle, Events events);
+  // Kills the hosts; nothing is answered any more.
+  ~StageRunner();
+
+  // `arena`: where the slot is; nullptr: the batch goes into memory of its own.
+  // REQUIRES: CheckRequest is ok; the slot lies inside of the arena.
+  void Submit(wire::BatchRequest request, std::shared_ptr<ArenaMap> arena, SteadyTime received);
+  [[nodiscard]] Status CheckRequest(const wire::BatchRequest& request) const;
+  // Answers what has not begun with kCancelled; what runs ends first.
+  void Cancel(IterationId before);
+  [[nodiscard]] std::size_t outstanding() const;
+  // Of zygote and hosts, for the account of CPU time.
+  [[nodiscard]] std::vector<std::int64_t> pids() const;
+
+ private:
+  struct Job {
+    wire::BatchRequest request;
+    std::shared_ptr<ArenaMap> arena;
+    SteadyTime received;
+    SteadyTime started{};
+    bool own_memory = false;
+    bool cancelled = false;
+  };
+  struct Host {
+    std::uint64_t id = 0;
+    std::int32_t lane = 0;
+    std::int64_t pid = 0;
+    FrameSocket socket;
+    bool begun = false;
+    bool hung_up = false;             // its end and the cause are about to be told by the zygote
+    std::shared_ptr<ArenaMap> arena;  // the last one that it was given
+    std::shared_ptr<ArenaMap> spare;  // memory of its own, for batches without an arena
+    std::unique_ptr<Job> job;         // running
+  };
+
+  StageRunner(net::Reactor& reactor, Options options, Events events)
+      : reactor_(reactor), options_(std::move(options)), events_(std::move(events)) {}
+  [[nodiscard]] bool AnyHost() const {
+    return options_.rng == RngMode::kSample && options_.lanes == 1;
+  }
+  void Pump();
+  // The host for the job, forked if need be; nullptr: none is free now. kUnavailable: no more
+  // hosts.
+  Result<Host*> HostFor(const Job& job);
+  Result<Host*> ForkHost(std::int32_t lane);
+  void Begin(Host& host, std::unique_ptr<Job> job);
+  Status Hand(Host& host);
+  Status GiveMemory(Host& host);
+  void OnReadable(std::uint64_t host);
+  void OnDone(Host& host, StageFrame frame);
+  void OnEnded(std::uint64_t host, const std::string& how);
+  void OnLost(const Status& status);
+  void EndHost(std::uint64_t host);
+  void Answer(const Job& job, Status status, std::uint64_t needed_bytes = 0);
+  [[nodiscard]] wire::BatchDone AnswerTo(const Job& job) const;
+
+  net::Reactor& reactor_;
+  const Options options_;
+  const Events events_;
+  std::unique_ptr<Zygote> zygote_;
+  bool ready_ = false;
+  Status failure_;
+  std::deque<std::unique_ptr<Job>> queue_;
+  std::map<std::uint64_t, Host> hosts_;
+  std::uint64_t next_host_ = 1;
+};
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/graph.h"
+#include "base/result.h"
+#include "dataworker/source/core/source.h"
+#include "dataworker/stage_host/frame_socket.h"
+#include "net/reactor.h"
+
+namespace headrace::dataworker {
+
+// The Python process of a session that hosts are forked from. Ends, and its hosts with it, when
+// this object goes or the worker dies. Reactor thread.
+class Zygote {
+ public:
+  struct Events {
+    // Once: ok, or why the code can't run here (kUnsupported).
+    std::function<void(const Status&)> on_ready;
+    std::function<void(std::uint64_t host, std::int64_t pid)> on_forked;
+    // A host has ended; `how` is a sentence as torch says it of its workers.
+    std::function<void(std::uint64_t host, const std::string& how)> on_ended;
+    // The zygote itself has ended; all hosts have.
+    std::function<void(const Status&)> on_lost;
+  };
+  struct Options {
+    std::string executable;  // of Python
+    PythonStage stage;
+    bool catch_output = false;
+  };
+  // kUnsupported: no such interpreter. kResourceExhausted: no memory, no descriptors.
+  static Result<std::unique_ptr<Zygote>> Start(net::Reactor& reactor, const Options& options,
+                                               const BlobContent& bundle, Events events);
+  ~Zygote();
+
+  // Forks a host that serves on the other end of the socket that is returned.
+  Result<FrameSocket> Fork(std::uint64_t host);
+  [[nodiscard]] std::int64_t pid() const { return pid_; }
+
+ private:
+  Zygote(net::Reactor& reactor, FrameSocket control, Events events);
+  Status Spawn(const Options& options, int child_fd);
+  void OnReadable();
+  void OnFrame(const StageFrame& frame);
+
+  net::Reactor& reactor_;
+  FrameSocket control_;
+  const Events events_;
+  std::int64_t pid_ = 0;
+  bool watching_ = false;
+};
+
+}  // namespace headrace::dataworker
