@@ -82,6 +82,14 @@ def by_name(module: str, qualname: str) -> Any:
     return found
 
 
+def exception_by_name(module: str, qualname: str) -> Any:
+    """As by_name; RuntimeError where the trainer has no such type (one made inside of a function)."""
+    try:
+        return by_name(module, qualname)
+    except (ImportError, AttributeError):
+        return RuntimeError
+
+
 # --- Messages -------------------------------------------------------------------------------------
 
 
@@ -216,7 +224,9 @@ class BatchPickler(pickle.Pickler):
         if isinstance(obj, type | _FUNCTION) and not _is_importable(obj):
             if "<locals>" in obj.__qualname__:
                 raise pickle.PicklingError(f"Can't pickle local object {obj.__qualname__!r}")
-            return by_name, (obj.__module__, obj.__qualname__)
+            is_exception = isinstance(obj, type) and issubclass(obj, BaseException)
+            find = exception_by_name if is_exception else by_name
+            return find, (obj.__module__, obj.__qualname__)
         return NotImplemented
 
 
@@ -602,4 +612,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    # By its name, so that what it pickles refers to headrace.stage_host, not to __main__.
+    from headrace import stage_host
+
+    stage_host.main()

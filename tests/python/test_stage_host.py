@@ -1,0 +1,382 @@
+"""The subprocess that runs Python stages, spoken to as a data worker does."""
+
+import collections
+import ctypes
+import json
+import mmap
+import os
+import pickle
+import random
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import warnings
+
+import cloudpickle
+import numpy as np
+import pytest
+import torch
+from headrace import stage_host
+from torch.utils.data import DataLoader, Dataset, default_collate, get_worker_info
+
+SLOT = 1 << 20
+Point = collections.namedtuple("Point", "x y")
+
+
+class Noise(Dataset):
+    """Draws from every generator that code can see."""
+
+    def __len__(self):
+        return 24
+
+    def __getitem__(self, index):
+        return {
+            "torch": torch.rand(40, 10) + index,
+            "numpy": np.random.rand(300),
+            "python": random.random(),
+            "worker": get_worker_info().id,
+            "seed": get_worker_info().seed,
+            "init": getattr(self, "init", -1),
+        }
+
+
+class Special(Dataset):
+    def __getitem__(self, index):
+        if index == 1:
+            raise KeyError("no sample 1")
+        if index == 2:
+            raise Unpicklable("two", lambda: None)
+        if index == 3:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if index == 4:
+            print("hello from the dataset")
+        if index == 5:
+            return Point(torch.arange(6).view(2, 3).t(), torch.empty(0, 3))
+        return torch.full((1000,), float(index))
+
+
+class Unpicklable(Exception):
+    def __init__(self, text, cause):
+        super().__init__(text)
+        self.cause = cause
+
+
+class Batched(Dataset):
+    def __getitems__(self, keys):
+        return [torch.tensor(keys)]
+
+    def __getitem__(self, key):
+        raise AssertionError
+
+
+def init_worker(lane):
+    torch.rand(3)
+    get_worker_info().dataset.init = lane
+
+
+class Stage:
+    """The worker's side."""
+
+    def __init__(self, catch_output=False, version=None, **bundle):
+        parts = {
+            "dataset": None,
+            "collate_fn": default_collate,
+            "worker_init_fn": None,
+            "auto_collation": True,
+            "drop_last": False,
+            "num_workers": 2,
+            **bundle,
+        }
+        self.hosts = []
+        self.control, theirs = socket.socketpair()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "headrace.stage_host", str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+        )
+        theirs.close()
+        self.control.settimeout(120)
+        settings = {
+            "version": version or f"{sys.version_info[0]}.{sys.version_info[1]}",
+            "sys_path": sys.path,
+            "working_directory": os.getcwd(),
+            "packages": {"torch": torch.__version__},
+            "catch_output": catch_output,
+        }
+        module = sys.modules[__name__]
+        cloudpickle.register_pickle_by_value(module)
+        try:
+            self.send(stage_host.START, json.dumps(settings).encode(), fd=memory(dump(parts)))
+        finally:
+            cloudpickle.unregister_pickle_by_value(module)
+        kind, (problem,), _ = stage_host.receive(self.control)
+        assert kind == stage_host.READY
+        self.problem = problem.decode()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.control.close()
+        for host in self.hosts:
+            host.close()
+        self.process.wait(60)
+
+    def send(self, kind, *parts, fd):
+        head = struct.pack(f"<II{len(parts)}Q", kind, len(parts), *map(len, parts))
+        socket.send_fds(self.control, [head + b"".join(parts)], [fd])
+        os.close(fd)
+
+    def host(self, arena=None):
+        ours, theirs = socket.socketpair()
+        ours.settimeout(120)
+        self.send(stage_host.FORK, struct.pack("<Q", 7), fd=theirs.detach())
+        kind, parts, _ = stage_host.receive(self.control)
+        assert kind == stage_host.FORKED and parts[0] == struct.pack("<Q", 7)
+        self.hosts.append(HostEnd(ours, arena))
+        return self.hosts[-1]
+
+
+class HostEnd:
+    def __init__(self, sock, arena=None):
+        self.sock = sock
+        self.arena = arena or Arena()
+        head = struct.pack("<II", stage_host.ARENA, 0)
+        socket.send_fds(sock, [head], [self.arena.fd])
+
+    def close(self):
+        self.sock.close()
+        os.close(self.arena.fd)
+
+    def ask(self, keys, lane=0, base_seed=1, state=b"", seeds=(), offset=4096, size=SLOT):
+        request = struct.pack(
+            "<7Q", lane, base_seed, offset, size, len(keys), len(seeds), len(state)
+        )
+        request += struct.pack(f"<{len(keys)}q", *keys)
+        request += struct.pack(f"<{len(seeds)}Q", *seeds) + state
+        head = struct.pack("<IIQQ", stage_host.BATCH, 1, 8, 5)
+        fd = memory(request)
+        socket.send_fds(self.sock, [head], [fd])
+        os.close(fd)
+        kind, parts, _ = stage_host.receive(self.sock)
+        assert kind == stage_host.DONE and parts[0] == struct.pack("<Q", 5)
+        return Answer(self.arena, offset, parts)
+
+
+class Answer:
+    def __init__(self, arena, offset, parts):
+        (self.outcome,) = struct.unpack("<Q", parts[1])
+        (self.needed,) = struct.unpack("<Q", parts[2])
+        self.pickle, self.state, self.error, self.output = parts[3], parts[6], parts[7], parts[8]
+        offsets = struct.unpack(f"<{len(parts[4]) // 8}Q", parts[4])
+        sizes = struct.unpack(f"<{len(parts[5]) // 8}Q", parts[5])
+        self.sizes = sizes
+        self.buffers = [
+            arena.view[offset + begin : offset + begin + size]
+            for begin, size in zip(offsets, sizes, strict=True)
+        ]
+
+    def value(self):
+        assert self.outcome == stage_host.MADE, pickle.loads(self.error).exc_msg
+        return pickle.loads(self.pickle, buffers=self.buffers)
+
+
+class Arena:
+    def __init__(self, size=2 * SLOT):
+        self.fd = os.memfd_create("arena")
+        os.ftruncate(self.fd, size)
+        self.view = memoryview(mmap.mmap(self.fd, size))
+
+
+@pytest.fixture(scope="module")
+def special():
+    with Stage(dataset=Special()) as stage:
+        yield stage
+
+
+def memory(data):
+    fd = os.memfd_create("test")
+    os.write(fd, data)
+    return fd
+
+
+def dump(parts):
+    return cloudpickle.dumps(parts, protocol=5)
+
+
+def same(a, b):
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    return torch.equal(a, b) and a.dtype == b.dtype and a.stride() == b.stride()
+
+
+def stock_batches(base_seed):
+    """Of a stock loader, with its base seed."""
+    loader = DataLoader(Noise(), batch_size=4, num_workers=2, worker_init_fn=init_worker)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(base_seed)
+        return list(loader)
+
+
+def base_seed_of(seed):
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return torch.empty((), dtype=torch.int64).random_().item()
+
+
+def test_lanes_make_the_stock_loaders_batches():
+    stock = stock_batches(11)
+    with Stage(dataset=Noise(), worker_init_fn=init_worker) as stage:
+        hosts = [stage.host(), stage.host()]
+        states = [b"", b""]
+        for k, expected in enumerate(stock):
+            lane = k % 2
+            keys = range(4 * k, 4 * k + 4)
+            answer = hosts[lane].ask(keys, lane, base_seed_of(11), states[lane])
+            assert same(answer.value(), expected)
+            states[lane] = answer.state
+
+
+def test_any_host_can_go_on_with_a_lane():
+    stock = stock_batches(12)[0::2]
+    with Stage(dataset=Noise(), worker_init_fn=init_worker) as stage:
+        state = b""
+        for k, expected in enumerate(stock):
+            answer = stage.host().ask(range(8 * k, 8 * k + 4), 0, base_seed_of(12), state)
+            assert same(answer.value(), expected)
+            state = answer.state
+
+
+def test_tensors_are_collated_in_the_slot_and_small_values_stay_in_the_pickle():
+    with Stage(dataset=Noise()) as stage:
+        answer = stage.host().ask([0, 1, 2, 3])
+        # torch: 4x40x10 float32, numpy: 4x300 float64; the scalars are a few bytes each.
+        assert 4 * 40 * 10 * 4 in answer.sizes
+        assert 4 * 300 * 8 in answer.sizes
+        value = answer.value()
+        address = ctypes.addressof(ctypes.c_char.from_buffer(answer.buffers[0]))
+        assert value["torch"].data_ptr() == address
+        assert len(answer.pickle) < 4000
+
+
+def test_seeds_of_samples_do_not_depend_on_order_or_host():
+    class Draws(Dataset):
+        def __getitem__(self, index):
+            assert get_worker_info() is None
+            return torch.rand(2), random.random(), np.random.rand()
+
+    with Stage(dataset=Draws(), num_workers=0) as stage:
+        first = stage.host().ask([5, 6], seeds=[50, 2**63 + 60]).value()
+        second = stage.host().ask([6, 5], seeds=[2**63 + 60, 50]).value()
+    for a, b in zip(first, second, strict=True):
+        assert torch.equal(a, b.flip(0))
+    torch.manual_seed(50)
+    assert torch.equal(first[0][0], torch.rand(2))
+
+
+def test_exceptions_keep_type_place_and_text(special):
+    host = special.host()
+    answer = host.ask([0, 1], lane=1)
+    assert answer.outcome == stage_host.RAISED
+    with pytest.raises(KeyError, match="(?s)in DataLoader worker process 1.*no sample 1"):
+        pickle.loads(answer.error).reraise()
+    # The trainer's own class, though the host had a copy by value.
+    assert pickle.loads(host.ask([2]).error).exc_type is Unpicklable
+    assert host.ask([0]).value().shape == (1, 1000)
+
+
+def test_a_local_exception_class_becomes_a_runtime_error_with_its_text():
+    class Local(Exception):
+        pass
+
+    class Raises(Dataset):
+        def __getitem__(self, index):
+            raise Local("where are we")
+
+    with Stage(dataset=Raises()) as stage:
+        wrapper = pickle.loads(stage.host().ask([0]).error)
+    with pytest.raises(RuntimeError, match="(?s)Local: where are we"):
+        wrapper.reraise()
+
+
+def test_worker_init_fn_that_raises_fails_every_batch():
+    def fails(lane):
+        raise ValueError(f"no lane {lane}")
+
+    with Stage(dataset=Special(), worker_init_fn=fails) as stage:
+        host = stage.host()
+        for _ in range(2):
+            with pytest.raises(ValueError, match="no lane 1"):
+                pickle.loads(host.ask([0], lane=1).error).reraise()
+
+
+def test_containers_strides_and_classes_survive():
+    with Stage(dataset=Special(), auto_collation=False, collate_fn=lambda x: x) as stage:
+        value = stage.host().ask([5]).value()
+    assert type(value) is Point
+    assert value.x.stride() == (1, 3) and value.y.shape == (0, 3)
+
+
+def test_getitems_is_honoured():
+    with Stage(dataset=Batched()) as stage:
+        assert stage.host().ask([3, 1]).value().tolist() == [[3, 1]]
+
+
+def test_a_slot_too_small_says_what_it_takes(special):
+    host = special.host()
+    answer = host.ask([0, 6], size=4096)
+    assert answer.outcome == stage_host.TOO_SMALL
+    again = host.ask([0, 6], size=answer.needed)
+    assert torch.equal(again.value()[1], torch.full((1000,), 6.0))
+
+
+def test_nothing_outside_of_the_slot_is_written(special):
+    host = special.host()
+    host.arena.view[:] = b"z" * len(host.arena.view)
+    answer = host.ask([0], offset=8192, size=8192)
+    assert answer.outcome == stage_host.MADE
+    assert bytes(host.arena.view[:8192]) == b"z" * 8192
+    assert bytes(host.arena.view[16384:]) == b"z" * (len(host.arena.view) - 16384)
+
+
+def test_what_it_prints_is_caught_for_another_host():
+    with Stage(dataset=Special(), catch_output=True) as stage:
+        host = stage.host()
+        assert host.ask([4]).output == b"hello from the dataset\n"
+        assert host.ask([0]).output == b""
+
+
+def test_a_crash_is_told_with_its_signal(special):
+    host = special.host()
+    with pytest.raises(EOFError):
+        host.ask([3])
+    kind, parts, _ = stage_host.receive(special.control)
+    assert kind == stage_host.ENDED
+    assert b"is killed by signal: Segmentation fault." in parts[1]
+    assert special.host().ask([0]).value().shape == (1, 1000)
+
+
+def test_hosts_end_with_their_zygote():
+    with Stage(dataset=Special()) as stage:
+        host = stage.host()
+        host.ask([0])
+        stage.process.kill()
+        assert host.sock.recv(1) == b""
+
+
+def test_another_python_is_refused_with_both_versions():
+    with Stage(dataset=Special(), version="2.7") as stage:
+        assert "the trainer runs Python 2.7, this worker 3." in stage.problem
+
+
+def test_read_only_arrays_give_no_warning():
+    class ReadOnly(Dataset):
+        def __getitem__(self, index):
+            return np.frombuffer(bytes(range(256)) * 8, dtype=np.uint8)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with Stage(dataset=ReadOnly(), collate_fn=lambda samples: samples) as stage:
+            (value,) = stage.host().ask([0]).value()
+    assert value.sum() == sum(range(256)) * 8
