@@ -1,7 +1,6 @@
 #include <cerrno>
 #include <string>
 
-#include "base/backoff.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/ids.h"
@@ -41,24 +40,6 @@ TEST(FakeClock, MovesOnlyWhenTold) {
   const SteadyTime start = clock.Now();
   clock.Advance(std::chrono::seconds(3));
   EXPECT_EQ(clock.Now() - start, std::chrono::seconds(3));
-}
-
-TEST(Backoff, DoublesUpToTheCapWithJitterAndIsSeeded) {
-  using std::chrono::milliseconds;
-  Backoff a(milliseconds(100), milliseconds(1000), 7);
-  Backoff same(milliseconds(100), milliseconds(1000), 7);
-  Backoff other(milliseconds(100), milliseconds(1000), 8);
-  int differences = 0;
-  for (const int nominal : {100, 200, 400, 800, 1000, 1000}) {
-    const Duration wait = a.Next();
-    EXPECT_GE(wait, milliseconds(nominal) / 2);
-    EXPECT_LE(wait, milliseconds(nominal));
-    EXPECT_EQ(wait, same.Next());
-    if (wait != other.Next()) ++differences;
-  }
-  EXPECT_GT(differences, 3);
-  a.Reset();
-  EXPECT_LE(a.Next(), milliseconds(100));
 }
 
 TEST(StrongId, DefaultIsInvalidAndOrderIsByValue) {
