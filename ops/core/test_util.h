@@ -28,17 +28,23 @@ inline ImageSpec RgbSpec(std::int64_t height, std::int64_t width) {
   return {height, width, 3, DType::kU8, Layout::kHwc};
 }
 
-// A table that says that torch.exp is rounded correctly for every range of the nodes.
+// A table that says that torch.exp is rounded correctly for every range of the nodes. Made once for
+// each set of ranges: it takes a while.
 inline Bytes PlainExpTable(const std::vector<Node>& nodes) {
+  static std::vector<std::pair<std::vector<ExpRange>, Bytes>> made;
   const Result<Chain> chain = Chain::Compile(nodes, Libraries(), {});
   HR_CHECK(chain.ok());
+  const std::vector<ExpRange> ranges = chain->exp_ranges();
+  for (const auto& [known, table] : made) {
+    if (known == ranges) return table;
+  }
   const auto plain = [](std::span<const float> in, std::span<float> out) {
     for (std::size_t i = 0; i < in.size(); ++i) out[i] = ExpFloat(in[i]);
     return Status::Ok();
   };
-  Result<Bytes> table = BuildTorchExpTable(chain->exp_ranges(), plain);
+  Result<Bytes> table = BuildTorchExpTable(ranges, plain);
   HR_CHECK(table.ok());
-  return std::move(table).value();
+  return made.emplace_back(ranges, std::move(table).value()).second;
 }
 
 // Compiles nodes behind from_array(RGB). The constants live in `table`.

@@ -26,10 +26,8 @@ Node MakeNode(std::string op, Args args = {}) {
 
 std::shared_ptr<const Chain> ImageNetTrain() {
   const std::vector<Node> nodes{
-      MakeNode("decode"),
-      MakeNode("random_resized_crop", {{"size", std::int64_t{224}}}),
-      MakeNode("random_horizontal_flip"),
-      MakeNode("to_tensor"),
+      MakeNode("decode"), MakeNode("random_resized_crop", {{"size", std::int64_t{224}}}),
+      MakeNode("random_horizontal_flip"), MakeNode("to_tensor"),
       MakeNode("normalize", {{"mean", std::vector<double>{0.485, 0.456, 0.406}},
                              {"std", std::vector<double>{0.229, 0.224, 0.225}}})};
   const ClientLibraries libraries{"13.0.0", "2.13.0", "0.28.0", "AVX512"};
@@ -70,8 +68,8 @@ void RunSamples(benchmark::State& state, const ChainRunner& runner, Run run) {
   std::vector<std::vector<std::int32_t>> params(count);
   ImageSpec out;
   for (std::size_t i = 0; i < count; ++i) {
-    const Result<ImageSpec> spec = ChainRunner::ReadHeader(
-        AsBytes(Photographs()[i]), [](std::size_t) { return ByteSpan(); });
+    const Result<ImageSpec> spec =
+        ChainRunner::ReadHeader(AsBytes(Photographs()[i]), [](std::size_t) { return ByteSpan(); });
     params[i].resize(static_cast<std::size_t>(chain.param_words()));
     if (!spec.ok() || !chain.Draw(*spec, rng, params[i], &out).ok()) {
       state.SkipWithError("a photograph cannot be read");

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "ops/core/op.h"
+
+namespace headrace::ops {
+
+// What the framework's class does, in a line. Params: what Draw puts there.
+class ExampleSchema final : public OpSchema {
+ public:
+  explicit ExampleSchema(double p) : p_(p) {}
+  [[nodiscard]] Purity purity() const override { return Purity::kRandom; }
+  [[nodiscard]] int param_words() const override { return 1; }
+  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+              ImageSpec* out) const override;
+
+ private:
+  double p_;
+};
+
+}  // namespace headrace::ops

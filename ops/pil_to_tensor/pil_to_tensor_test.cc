@@ -1,0 +1,21 @@
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ops/run/test_util.h"
+
+namespace headrace::ops {
+namespace {
+
+using ::headrace::ops::testing::MakeNode;
+using ::headrace::ops::testing::Ran;
+using ::headrace::ops::testing::RgbSpec;
+using ::headrace::ops::testing::RunPixels;
+using ::testing::ElementsAre;
+
+TEST(PilToTensor, KeepsBytesAndPutsChannelsFirst) {
+  const Ran ran = RunPixels({MakeNode("pil_to_tensor")}, RgbSpec(1, 2), {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(ran.spec, (ImageSpec{1, 2, 3, DType::kU8, Layout::kChw}));
+  EXPECT_THAT(ran.values, ElementsAre(1, 4, 2, 5, 3, 6));
+}
+
+}  // namespace
+}  // namespace headrace::ops

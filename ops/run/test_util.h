@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "ops/core/runner.h"
+#include "ops/core/test_util.h"
+
+// Runs small chains on pixels written out in a test.
+namespace headrace::ops::testing {
+
+// A finished sample with its values as floats, in memory order.
+struct Ran {
+  Status status;
+  ImageSpec spec;
+  std::vector<float> values;
+};
+
+using Pixels = std::vector<std::uint8_t>;
+
+inline Ran RunPixels(std::vector<Node> nodes, const ImageSpec& spec, const Pixels& pixels,
+                     const std::vector<std::int32_t>& params = {}) {
+  const std::string mode = spec.channels == 1 ? "L" : "RGB";
+  nodes.insert(nodes.begin(), MakeNode("from_array", {{"mode", mode}}));
+  Result<Chain> chain = Chain::Compile(std::move(nodes), Libraries(), {});
+  if (!chain.ok()) return {chain.status(), {}, {}};
+  const Result<ChainRunner> runner =
+      ChainRunner::Make(std::make_shared<const Chain>(std::move(chain).value()));
+  HR_CHECK(runner.ok());
+  const Result<ImageSpec> shape = runner->OutputSpec(spec);
+  if (!shape.ok()) return {shape.status(), {}, {}};
+  Ran ran{{}, *shape, {}};
+  std::vector<float> memory(ran.spec.bytes() / sizeof(float) + 1);
+  const MutableByteSpan out = std::as_writable_bytes(std::span(memory)).first(ran.spec.bytes());
+  OpContext context;
+  ran.status = runner->RunPixels(std::as_bytes(std::span(pixels)), spec, params, context, out);
+  if (ran.spec.dtype == DType::kF32) {
+    memory.resize(ran.spec.bytes() / sizeof(float));
+    ran.values = std::move(memory);
+  } else {
+    for (const std::byte b : out) ran.values.push_back(static_cast<float>(b));
+  }
+  return ran;
+}
+
+inline ImageSpec GraySpec(std::int64_t height, std::int64_t width) {
+  return {height, width, 1, DType::kU8, Layout::kHwc};
+}
+
+// The draws of one node behind from_array, for an image of that spec.
+inline Result<std::vector<std::int32_t>> DrawNode(Node node, const ImageSpec& spec,
+                                                  TorchGenerator& rng) {
+  const std::string mode = spec.channels == 1 ? "L" : "RGB";
+  std::vector<Node> nodes{MakeNode("from_array", {{"mode", mode}}), std::move(node)};
+  const Bytes table = PlainExpTable(nodes);
+  HR_TRY(const Chain chain, Chain::Compile(std::move(nodes), Libraries(), {{"torch_exp", table}}));
+  std::vector<std::int32_t> params(static_cast<std::size_t>(chain.param_words()));
+  ImageSpec out;
+  HR_RETURN_IF_ERROR(chain.Draw(spec, rng, params, &out));
+  return params;
+}
+
+// Height and width that a node makes of an image.
+inline std::pair<std::int64_t, std::int64_t> ShapeOf(Node node, const ImageSpec& spec) {
+  const std::string mode = spec.channels == 1 ? "L" : "RGB";
+  const Result<Chain> chain =
+      Chain::Compile({MakeNode("from_array", {{"mode", mode}}), std::move(node)}, Libraries(), {});
+  HR_CHECK(chain.ok());
+  std::vector<ImageSpec> after(2);
+  if (!chain->Shapes(spec, after).ok()) return {0, 0};
+  return {after[1].height, after[1].width};
+}
+
+}  // namespace headrace::ops::testing
