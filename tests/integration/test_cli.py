@@ -1,0 +1,263 @@
+"""The program `headrace` from outside: starts, ends, errors; no Python client involved."""
+
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+HEADRACE = os.environ.get("HEADRACE_BINARY") or str(
+    pathlib.Path(sys.executable).with_name("headrace")
+)
+
+
+def clean_environment(**more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE")}
+    return kept | more
+
+
+def headrace(*words: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [HEADRACE, *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=clean_environment(**environment),
+    )
+
+
+def wait_for(condition, what: str, seconds: float = 20):
+    """The first true value of `condition`."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if value := condition():
+            return value
+        time.sleep(0.002)
+    raise AssertionError(f"no {what} within {seconds} s")
+
+
+def refused(answer: subprocess.CompletedProcess, *fragments: str) -> None:
+    assert answer.returncode != 0
+    assert answer.stderr.count("\n") == 1, answer.stderr
+    for fragment in fragments:
+        assert fragment in answer.stderr
+
+
+@pytest.fixture
+def parent():
+    process = subprocess.Popen(["sleep", "1000"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+@contextlib.contextmanager
+def coordinator(*words: str):
+    process = subprocess.Popen(
+        [HEADRACE, "coordinator", *words], env=clean_environment(HEADRACE_LOG="error")
+    )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def free_address() -> str:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return f"tcp://127.0.0.1:{s.getsockname()[1]}"
+
+
+def workers(address: str) -> list[dict]:
+    answer = headrace("workers", "--json", "--coordinator", address)
+    assert answer.returncode == 0, answer.stderr
+    return json.loads(answer.stdout)["workers"]
+
+
+def ready_workers(address: str) -> list[dict]:
+    return [worker for worker in workers(address) if worker["state"] == "ready"]
+
+
+def children(pid: int) -> list[int]:
+    return [int(x) for x in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def ended(pid: int) -> bool:
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_embedded_serves_and_ends_with_its_parent(tmp_path, parent):
+    place = tmp_path / "e"
+    words = ["--embedded", "--dir", str(place), "--parent-pid", str(parent.pid), "--workers", "2"]
+    with coordinator(*words) as process:
+        ready = wait_for(lambda: (place / "ready").exists() and place / "ready", "ready file")
+        address = ready.read_text().strip()
+        assert address == f"ipc://{place}/control"
+        wait_for(lambda: len(ready_workers(address)) == 2, "two workers")
+        mine = children(process.pid)
+        assert len(mine) == 2
+        parent.kill()
+        parent.wait()
+        assert process.wait(10) == 0
+        assert not place.exists()
+        wait_for(lambda: all(ended(pid) for pid in mine), "end")
+
+
+def test_workers_end_with_a_coordinator_that_is_killed(tmp_path, parent):
+    words = ["--embedded", "--dir", str(tmp_path / "e"), "--parent-pid", str(parent.pid)]
+    with coordinator(*words, "--workers", "1") as process:
+        mine = wait_for(lambda: children(process.pid), "worker")
+        process.kill()
+        process.wait()
+        wait_for(lambda: all(ended(pid) for pid in mine), "end")
+
+
+def test_a_killed_local_worker_is_replaced(tmp_path, parent):
+    address = f"ipc://{tmp_path}/control"
+    with coordinator("--listen", address, "--workers", "1"):
+        (first,) = wait_for(lambda: ready_workers(address), "worker")
+        os.kill(first["pid"], signal.SIGKILL)
+        (second,) = wait_for(
+            lambda: [w for w in ready_workers(address) if w["worker"] != first["worker"]],
+            "replacement",
+        )
+        assert second["pid"] != first["pid"]
+
+
+def test_a_restart_with_a_journal_keeps_the_workers(tmp_path):
+    address = free_address()
+    with contextlib.ExitStack() as stack:
+        with coordinator("--listen", address, "--state-dir", str(tmp_path / "state")):
+            worker = subprocess.Popen(
+                [HEADRACE, "worker", "--coordinator", address, "--directory", str(tmp_path / "w")],
+                env=clean_environment(HEADRACE_LOG="error"),
+            )
+            stack.callback(worker.wait)
+            stack.callback(worker.terminate)
+            (before,) = wait_for(lambda: ready_workers(address), "worker")
+        with coordinator("--listen", address, "--state-dir", str(tmp_path / "state")):
+            (after,) = workers(address)
+            assert after["worker"] == before["worker"]
+            wait_for(lambda: workers(address)[0]["resident_bytes"] > 0, "heartbeat")
+            assert worker.poll() is None
+
+
+def test_jobs_and_top_print_once(tmp_path):
+    address = f"ipc://{tmp_path}/control"
+    with coordinator("--listen", address):
+        assert headrace("jobs", HEADRACE_COORDINATOR=address).stdout == "no jobs\n"
+        page = headrace("top", "--once", "--coordinator", address)
+        assert page.returncode == 0
+        assert page.stdout.startswith("headrace ")
+
+
+def test_nobody_answers():
+    address = free_address()
+    refused(
+        headrace("jobs", "--coordinator", address),
+        f"no coordinator answers at {address} within 5 s",
+        f"headrace coordinator --listen {address}",
+    )
+
+
+def test_a_port_in_use_is_named():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        s.listen()
+        port = s.getsockname()[1]
+        refused(headrace("coordinator", "--listen", f"tcp://127.0.0.1:{port}"), str(port))
+
+
+def test_a_damaged_journal_is_named(tmp_path):
+    (tmp_path / "journal.db").write_bytes(b"x" * 8192)
+    refused(
+        headrace("coordinator", "--listen", free_address(), "--state-dir", str(tmp_path)),
+        str(tmp_path / "journal.db"),
+        "move the file away",
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "fragment"),
+    [
+        ([], "subcommand"),
+        (["run"], "run what?"),
+        (["run", "--bogus", "python"], "--bogus"),
+        (["run", "--workers", "many", "python"], "many"),
+        (["run", "--rng", "dice", "python"], "dice"),
+        (["jobs"], "HEADRACE_COORDINATOR"),
+        (["jobs", "--coordinator", "head:7070"], "tcp://HOST:PORT"),
+        (["worker", "--coordinator", "head"], "tcp://HOST:PORT"),
+        (["coordinator", "--policy", "dice", "--listen", "tcp://127.0.0.1:0"], "fifo"),
+        (["coordinator", "--embedded"], "--dir"),
+    ],
+)
+def test_wrong_words_are_one_line(words, fragment):
+    refused(headrace(*words), fragment)
+
+
+SHOW = (
+    "import json, os, sys;"
+    "print(json.dumps([sys.argv[1:], os.getpid(),"
+    " {k: v for k, v in os.environ.items() if k == 'PYTHONPATH' or k.startswith('HEADRACE')}]))"
+)
+
+
+def test_run_becomes_the_program_with_its_settings(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("")
+    words = ["run", "--workers", "3", "--cache", "2G", "--report", "r.json", "--rng", "torch", "--"]
+    environment = {"HEADRACE_BOOTSTRAP_DIR": str(tmp_path), "PYTHONPATH": "/elsewhere"}
+    process = subprocess.Popen(
+        [HEADRACE, *words, sys.executable, "-c", SHOW, "--workers", "9", "--"],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env=clean_environment(**environment),
+    )
+    arguments, pid, settings = json.loads(process.communicate(timeout=60)[0])
+    assert process.returncode == 0
+    assert pid == process.pid, "no process of ours stays in between"
+    assert arguments == ["--workers", "9", "--"]
+    assert settings["PYTHONPATH"] == f"{tmp_path}:/elsewhere"
+    assert settings["HEADRACE"] == "on"
+    assert settings["HEADRACE_WORKERS"] == "3"
+    assert settings["HEADRACE_CACHE"] == str(2 << 30)
+    assert settings["HEADRACE_REPORT"] == str(tmp_path / "r.json")
+    assert settings["HEADRACE_RNG"] == "torch"
+    assert "HEADRACE_COORDINATOR" not in settings
+
+
+def test_run_bypassed_changes_nothing():
+    answer = headrace("run", "--workers", "3", sys.executable, "-c", SHOW, HEADRACE="off")
+    assert json.loads(answer.stdout)[2] == {"HEADRACE": "off"} | (
+        {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
+    )
+
+
+def test_run_of_a_program_that_is_not_there_is_127(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("")
+    answer = headrace("run", "no-such-program", HEADRACE_BOOTSTRAP_DIR=str(tmp_path))
+    assert answer.returncode == 127
+    refused(answer, "no-such-program")
+
+
+def test_run_checks_the_coordinator_first(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("")
+    refused(
+        headrace("run", "--coordinator", free_address(), "true", HEADRACE_BOOTSTRAP_DIR=str(tmp_path)),
+        "no coordinator answers",
+    )
+
+
+def test_version():
+    assert headrace("--version").stdout.startswith("headrace 0.")
