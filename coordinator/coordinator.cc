@@ -22,7 +22,8 @@
 namespace headrace::coordinator {
 namespace {
 
-constexpr std::int64_t kCompactAfter = 20'000;  // records
+constexpr std::int64_t kCompactAfter = 20'000;         // records
+constexpr std::int64_t kYear2026 = 1'767'225'600'000;  // wall clock
 constexpr auto kComplainEvery = std::chrono::seconds(1);
 
 double OwnCpuSeconds() {
@@ -58,7 +59,7 @@ class CoordinatorImpl final : public Coordinator {
     rules_.worker_lost_after = options_.heartbeat * options_.worker_beats;
     rules_.suspect_after = options_.heartbeat * 3 / 2;
     rules_.job_lost_after = options_.heartbeat * options_.job_beats;
-    if (!options_.state_dir.empty()) HR_RETURN_IF_ERROR(OpenJournal());
+    HR_RETURN_IF_ERROR(options_.state_dir.empty() ? StartIds() : OpenJournal());
     HR_TRY(socket_,
            reactor_.BindRouter(
                options_.listen,
@@ -104,6 +105,14 @@ class CoordinatorImpl final : public Coordinator {
     std::string known;
     for (const std::string& name : policies_.Names()) known += (known.empty() ? "" : ", ") + name;
     return NotFound("no policy named " + options_.policy + "; this build has: " + known);
+  }
+
+  // Without a journal nobody remembers which ids were given: they start at the time of day, in
+  // milliseconds, and nobody gives a thousand a second for long.
+  Status StartIds() {
+    if (!options_.may_be_followed) return Status::Ok();
+    const std::int64_t id = std::max<std::int64_t>(reactor_.clock().WallMillis() - kYear2026, 1);
+    return state_.Apply(SetCounters{id, id, id, 0});
   }
 
   Status OpenJournal() {

@@ -18,6 +18,9 @@ namespace headrace::coordinator {
 struct CoordinatorOptions {
   std::string listen = "tcp://0.0.0.0:7070";
   std::string state_dir;  // of the journal; empty: a restart starts from nothing
+  // Another coordinator may follow at this address, and peers of this one may come to it: then its
+  // ids must differ from ours. False when embedded.
+  bool may_be_followed = true;
   std::string policy = "fifo";
   std::string pool = "static";
   std::int32_t workers = 0;  // that the pool starts at once

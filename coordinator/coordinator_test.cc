@@ -189,10 +189,15 @@ TEST_F(CoordinatorTest, WithoutAJournalEverybodyIntroducesItselfAgain) {
   worker->Await<wire::WorkerDirective>();
   StopCoordinator();
   StartCoordinator();
+  client->Send(wire::CloseJob{job.job});
+  auto other = Peer();
+  EXPECT_GT(other->Ask<wire::JobOpened>(Open("token-of-other")).job, job.job);
   EXPECT_EQ(client->Ask<wire::Leases>(Beat(job)).status.code(), Code::kNotFound);
   EXPECT_EQ(worker->Ask<wire::WorkerDirective>(Beat(id)).status.code(), Code::kNotFound);
-  EXPECT_TRUE(client->Ask<wire::JobOpened>(Open("token-of-job")).status.ok());
-  EXPECT_TRUE(worker->Ask<wire::WorkerRegistered>(Register("token-of-worker")).status.ok());
+  const auto again = client->Ask<wire::JobOpened>(Open("token-of-job"));
+  EXPECT_GT(again.job, job.job) << "an id of the former coordinator means nobody here";
+  EXPECT_GT(again.consumer, job.consumer);
+  EXPECT_GT(worker->Ask<wire::WorkerRegistered>(Register("token-of-worker")).worker, id);
   EXPECT_THAT(client->Await<wire::Leases>().workers, SizeIs(1));
 }
 

@@ -87,6 +87,7 @@ Status Coordinate(const Options& options) {
   };
   wanted.heartbeat = std::chrono::milliseconds(options.heartbeat_ms);
   if (options.embedded) {
+    wanted.may_be_followed = false;
     wanted.worker_beats = 3;
     wanted.stop_grace = std::chrono::milliseconds(300);
   }
