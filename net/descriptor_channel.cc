@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -19,6 +20,7 @@ namespace {
 
 constexpr int kBacklog = 128;
 constexpr std::size_t kMaxConnections = 1024;
+constexpr Duration kPause = std::chrono::milliseconds(100);
 
 Result<sockaddr_un> AddressOf(const std::string& path) {
   sockaddr_un address{};
@@ -70,6 +72,7 @@ class Listener final : public DescriptorListener {
   }
   ~Listener() override {
     if (getpid() != pid_) return;  // path and epoll set are the parent's
+    if (pause_) reactor_.CancelTimer(*pause_);
     reactor_.UnwatchFd(socket_.get());
     for (const auto& [id, fd] : connections_) reactor_.UnwatchFd(fd.get());
     unlink(path_.c_str());
@@ -79,7 +82,10 @@ class Listener final : public DescriptorListener {
   void Accept() {
     for (;;) {
       UniqueFd fd(accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-      if (!fd.valid()) return;
+      if (!fd.valid()) {
+        if (errno == EMFILE || errno == ENFILE) Pause();
+        return;
+      }
       if (!PeerIsSameUser(fd.get()) || connections_.size() >= kMaxConnections) {
         LogWarning("refused a connection to the arena socket path=" + path_);
         continue;
@@ -88,6 +94,17 @@ class Listener final : public DescriptorListener {
       reactor_.WatchFd(fd.get(), [this, id] { Read(id); });
       connections_.emplace(id, std::move(fd));
     }
+  }
+
+  // Without descriptors the waiting connection cannot be taken, and would wake the reactor for
+  // ever.
+  void Pause() {
+    LogWarning("no descriptor left for a connection to the arena socket path=" + path_);
+    reactor_.UnwatchFd(socket_.get());
+    pause_ = reactor_.AddOnce(kPause, [this] {
+      pause_.reset();
+      reactor_.WatchFd(socket_.get(), [this] { Accept(); });
+    });
   }
 
   // One packet a call: the reactor calls again while there is more.
@@ -118,6 +135,7 @@ class Listener final : public DescriptorListener {
   const OnDescriptor on_descriptor_;
   const OnHangup on_hangup_;
   std::uint64_t last_connection_ = 0;
+  std::optional<TimerId> pause_;
   std::unordered_map<std::uint64_t, UniqueFd> connections_;
 };
 

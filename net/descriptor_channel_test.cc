@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -133,6 +134,22 @@ TEST_F(DescriptorChannel, PacketWithoutDescriptorIsRefused) {
   ASSERT_EQ(send(raw.get(), "hello", 5, 0), 5);
   ASSERT_TRUE(reactor->Run().ok());
   EXPECT_EQ(hangups, 1);
+}
+
+TEST_F(DescriptorChannel, ListenerWithoutDescriptorsWaitsAndTakesTheConnectionLater) {
+  Listen();
+  auto connection = Connect();
+  const UniqueFd memory = Memory(4096, F_SEAL_SHRINK);
+  ASSERT_TRUE(connection->Send(Arena(4096), memory.get()).ok());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  reactor->AddOnce(std::chrono::milliseconds(50),
+                   [&] { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0); });
+  ASSERT_TRUE(reactor->Run().ok());
+  EXPECT_EQ(messages.size(), 1u);
 }
 
 TEST_F(DescriptorChannel, PathOfALiveProcessIsNotTaken) {
