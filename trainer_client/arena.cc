@@ -64,9 +64,9 @@ Result<std::shared_ptr<Arena>> Arena::Make(std::uint64_t max_bytes,
   arena->fd_ = net::UniqueFd(::memfd_create("headrace-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!arena->fd_.valid()) return ErrnoStatus(errno, "memfd_create for the batch arena");
   // A limit of the process (ulimit -v, -f) may leave less address space than the bound asks for.
-  std::uint64_t size = std::max(max_bytes, kLeastArena) / kPage * kPage;
+  std::uint64_t size = std::max(max_bytes, kLeastArena) / kPage * kPage * 2;
   for (;; size = size / 2 / kPage * kPage) {
-    if (size < kLeastArena) {
+    if (size < 2 * kLeastArena) {
       return ResourceExhausted("no address space for a batch arena of " + MiB(kLeastArena) +
                                "; raise `ulimit -v` and `ulimit -f`");
     }
@@ -77,6 +77,7 @@ Result<std::shared_ptr<Arena>> Arena::Make(std::uint64_t max_bytes,
     break;
   }
   arena->size_ = size;
+  arena->bound_ = size / 2;
   if (::fcntl(arena->fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
     return ErrnoStatus(errno, "sealing the batch arena");
   }
@@ -89,7 +90,7 @@ Arena::~Arena() {
   if (base_ != nullptr) ::munmap(base_, size_);
 }
 
-Result<Slot> Arena::Acquire(std::uint64_t bytes) {
+Result<Slot> Arena::Acquire(std::uint64_t bytes, bool beyond_bound) {
   const std::scoped_lock lock(mutex_);
   if (const auto it = free_.lower_bound(bytes); it != free_.end()) {
     Entry& entry = slots_[static_cast<std::size_t>(it->second.value)];
@@ -98,10 +99,11 @@ Result<Slot> Arena::Acquire(std::uint64_t bytes) {
     return entry.slot;
   }
   if (!free_.empty()) RetireSmallest();
-  return MakeSlot(SizeClass(bytes));
+  return MakeSlot(SizeClass(bytes), beyond_bound);
 }
 
-Result<Slot> Arena::MakeSlot(std::uint64_t bytes) {
+Result<Slot> Arena::MakeSlot(std::uint64_t bytes, bool beyond_bound) {
+  while (reserved_ + bytes > bound_ && !free_.empty()) RetireSmallest();
   auto range = std::find_if(ranges_.begin(), ranges_.end(),
                             [&](const auto& r) { return r.second >= bytes; });
   while (range == ranges_.end() && !free_.empty()) {
@@ -109,9 +111,9 @@ Result<Slot> Arena::MakeSlot(std::uint64_t bytes) {
     range = std::find_if(ranges_.begin(), ranges_.end(),
                          [&](const auto& r) { return r.second >= bytes; });
   }
-  if (range == ranges_.end()) {
+  if (range == ranges_.end() || (!beyond_bound && reserved_ + bytes > bound_)) {
     return ResourceExhausted("a batch slot of " + MiB(bytes) + " does not fit: " + MiB(reserved_) +
-                             " of the arena's " + MiB(size_) +
+                             " of the arena's " + MiB(bound_) +
                              " are in use; drop or copy batches that are kept, lower batch_size or "
                              "prefetch_factor, or raise max_arena_bytes");
   }

@@ -53,7 +53,9 @@ class Arena : public std::enable_shared_from_this<Arena> {
 
   // A free slot of at least `bytes`, made if there is none. kResourceExhausted: beyond the arena's
   // bound, or the machine has no such memory now; the message names the remedy.
-  Result<Slot> Acquire(std::uint64_t bytes);
+  // beyond_bound: may go beyond the bound once; for the batch that is next in order while later
+  // ones, which cannot be delivered before it, have all the memory.
+  Result<Slot> Acquire(std::uint64_t bytes, bool beyond_bound = false);
   [[nodiscard]] MutableByteSpan Memory(const Slot& slot);
   void Quarantine(SlotId slot);
   void MarkReady(SlotId slot);
@@ -75,7 +77,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
     State state = State::kFree;
   };
   Arena() = default;
-  Result<Slot> MakeSlot(std::uint64_t bytes);
+  Result<Slot> MakeSlot(std::uint64_t bytes, bool beyond_bound);
   void RetireSmallest();
   void AddRange(std::uint64_t offset, std::uint64_t bytes);
   void SetState(SlotId slot, State state);
@@ -83,7 +85,8 @@ class Arena : public std::enable_shared_from_this<Arena> {
 
   net::UniqueFd fd_;
   std::byte* base_ = nullptr;
-  std::uint64_t size_ = 0;
+  std::uint64_t size_ = 0;   // of the memfd: twice the bound, for Acquire beyond it
+  std::uint64_t bound_ = 0;  // most bytes reserved
   std::int64_t pid_ = 0;
   std::function<std::uint64_t()> available_;
 

@@ -61,6 +61,14 @@ TEST(Arena, BeyondItsBoundIsAnErrorThatNamesTheBound) {
   EXPECT_THAT(refused.status().message(), testing::HasSubstr("max_arena_bytes"));
 }
 
+TEST(Arena, NextInOrderMayGoBeyondTheBound) {
+  auto arena = *Arena::Make(4 * kMiB, Plenty);
+  EXPECT_TRUE(arena->Acquire(3 * kMiB).ok());
+  EXPECT_FALSE(arena->Acquire(3 * kMiB).ok());
+  EXPECT_TRUE(arena->Acquire(3 * kMiB, true).ok());
+  EXPECT_FALSE(arena->Acquire(1 * kMiB).ok());
+}
+
 TEST(Arena, GrowingBatchesGiveTheSmallSlotsMemoryBack) {
   auto arena = *Arena::Make(64 * kMiB, Plenty);
   for (std::uint64_t size = kMiB; size <= 32 * kMiB; size *= 2) {

@@ -38,7 +38,8 @@ void SessionCore::Start() {
   no_worker_since_ = reactor_->clock().Now();
   tick_ = reactor_->AddTimer(WorkerLink::kTick, [this] { Tick(); });
   // A batch that the program drops may be the slot that another one waits for.
-  context_.arena->OnFree([weak = weak_from_this(), reactor = reactor_] {
+  context_.arena->OnFree([weak = weak_from_this(), reactor = reactor_, shared = shared_] {
+    shared->ClearMemoryTrouble();
     if (const auto self = weak.lock(); self && self->starved_) {
       reactor->Post([weak] {
         if (const auto core = weak.lock()) core->Pump();
@@ -214,12 +215,16 @@ void SessionCore::DescribeUnknown() {
 }
 
 bool SessionCore::Dispatch(const Dispatcher::Send& send) {
-  const Result<Slot> slot = context_.arena->Acquire(send.slot_bytes);
+  Result<Slot> slot = context_.arena->Acquire(send.slot_bytes);
   if (!slot.ok()) {
-    // Others in flight, or a batch that the trainer may take, free slots in time. Without any, only
-    // the trainer can help.
-    if (lent_.empty() && !shared_->HasNext()) shared_->SetTrouble(slot.status());
-    return false;
+    // Others in flight, or a batch that the trainer may take, free slots in time.
+    if (!lent_.empty() || shared_->HasNext()) return false;
+    // Later batches that wait for this one free none; otherwise only the trainer can help.
+    if (context_.arena->counts().ready > 0) slot = context_.arena->Acquire(send.slot_bytes, true);
+    if (!slot.ok()) {
+      shared_->SetTrouble(slot.status());
+      return false;
+    }
   }
   const auto link = links_.find(send.worker);
   const auto planned = planned_.find(send.ticket);

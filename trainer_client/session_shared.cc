@@ -1,6 +1,7 @@
 #include "trainer_client/session_shared.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace headrace::client {
 namespace {
@@ -30,7 +31,7 @@ Result<SessionShared::Taken> SessionShared::Next(std::chrono::milliseconds timeo
       break;
     }
     if (!closed_.ok() || !trouble_.ok()) {
-      status = closed_.ok() ? trouble_ : closed_;
+      status = closed_.ok() ? std::exchange(trouble_, Status::Ok()) : closed_;
       break;
     }
     now = clock.Now();

@@ -70,7 +70,12 @@ class SessionShared {
     const std::scoped_lock lock(mutex_);
     std::erase_if(needed_, [&](const SampleNeeded& needed) { return void_now(needed.batch); });
   }
-  // What Next says when it has nothing; ok takes it back.
+  // A slot got free: what was said about missing memory may be wrong now. Any thread.
+  void ClearMemoryTrouble() {
+    const std::scoped_lock lock(mutex_);
+    if (trouble_.code() == Code::kResourceExhausted) trouble_ = Status::Ok();
+  }
+  // What Next says, once, when it has nothing; ok takes it back.
   void SetTrouble(Status trouble) {
     {
       const std::scoped_lock lock(mutex_);

@@ -1,0 +1,22 @@
+# Installs the client, builds the example against the prefix alone, and runs it on made-up images.
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+run(${CMAKE_COMMAND} --install ${BUILD} --component devel --prefix ${WORK}/prefix)
+run(${CMAKE_COMMAND} -S ${EXAMPLE} -B ${WORK}/build -D CMAKE_BUILD_TYPE=Release
+    -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_PREFIX_PATH=${WORK}/prefix
+    "-DCMAKE_EXE_LINKER_FLAGS=${LINK_FLAGS}")
+run(${CMAKE_COMMAND} --build ${WORK}/build)
+run(${MAKE_IMAGES} ${WORK}/images 3 50)
+execute_process(
+  COMMAND ${CMAKE_COMMAND} -E env HEADRACE_BINARY=${WORK}/prefix/bin/headrace
+          ${WORK}/build/cpp_trainer ${WORK}/images 2
+  OUTPUT_VARIABLE output COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
+message("${output}")
+string(REGEX MATCHALL "150 samples, 0 missing" epochs "${output}")
+list(LENGTH epochs count)
+if(NOT count EQUAL 2)
+  message(FATAL_ERROR "expected two epochs of 150 samples")
+endif()

@@ -1,0 +1,183 @@
+#include "tests/integration/service.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/inotify.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <random>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "net/unique_fd.h"
+
+namespace headrace::testing_support {
+namespace {
+
+namespace fs = std::filesystem;
+
+int OpenPidfd(int pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
+
+bool WaitReadable(int fd, int timeout_ms) {
+  pollfd poll{fd, POLLIN, 0};
+  return ::poll(&poll, 1, timeout_ms) == 1;
+}
+
+}  // namespace
+
+TemporaryFolder::TemporaryFolder() : path_("/tmp/hr-test-XXXXXX") {
+  HR_CHECK(::mkdtemp(path_.data()) != nullptr);
+}
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+Process::Process(const std::vector<std::string>& command) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  pid_t pid = 0;
+  HR_CHECK(::posix_spawnp(&pid, arguments[0], nullptr, nullptr, arguments.data(), environ) == 0);
+  pid_ = pid;
+}
+Process::~Process() { Kill(); }
+
+void Process::Kill() {
+  if (pid_ == 0) return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = 0;
+}
+
+bool WaitForEnd(int pid, int timeout_ms) {
+  const net::UniqueFd pidfd(OpenPidfd(pid));
+  return !pidfd.valid() || WaitReadable(pidfd.get(), timeout_ms);
+}
+
+std::vector<int> ChildrenOf(int pid) {
+  std::vector<int> children;
+  for (const auto& task : fs::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+    std::ifstream file(task.path() / "children");
+    for (int child = 0; file >> child;) children.push_back(child);
+  }
+  return children;
+}
+
+bool WaitForFile(const std::string& path, int timeout_ms) {
+  const net::UniqueFd notify(::inotify_init1(IN_CLOEXEC));
+  ::inotify_add_watch(notify.get(), fs::path(path).parent_path().c_str(), IN_CREATE | IN_MOVED_TO);
+  const SteadyTime deadline = Clock::Real().Now() + std::chrono::milliseconds(timeout_ms);
+  while (!fs::exists(path)) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::Real().Now());
+    if (left.count() <= 0 || !WaitReadable(notify.get(), static_cast<int>(left.count()))) {
+      return fs::exists(path);
+    }
+    char events[4096];
+    HR_CHECK(::read(notify.get(), events, sizeof(events)) > 0);
+  }
+  return true;
+}
+
+Cluster::Cluster(int workers) {
+  coordinator_ = std::make_unique<Process>(std::vector<std::string>{
+      HEADRACE_PROGRAM, "coordinator", "--listen", "ipc://" + folder_.path() + "/control"});
+  HR_CHECK(WaitForFile(folder_.path() + "/control", 10'000));
+  for (int i = 0; i < workers; ++i) AddWorker();
+}
+
+void Cluster::AddWorker() {
+  const std::string directory = folder_.path() + "/w" + std::to_string(workers_.size());
+  workers_.push_back(std::make_unique<Process>(std::vector<std::string>{
+      HEADRACE_PROGRAM, "worker", "--coordinator", "ipc://" + folder_.path() + "/control",
+      "--directory", directory, "--threads", "1"}));
+}
+
+std::shared_ptr<Client> Cluster::Connect(ClientOptions options) const {
+  options.coordinator = "ipc://" + folder_.path() + "/control";
+  options.workers = 0;
+  options.job_name = "integration_test";
+  auto client = Client::Open(options);
+  HR_CHECK(client.ok());
+  return *client;
+}
+
+ClientOptions EmbeddedOptions(int workers) {
+  ClientOptions options;
+  options.binary = HEADRACE_PROGRAM;
+  options.workers = workers;
+  options.threads = workers;
+  options.job_name = "integration_test";
+  return options;
+}
+
+std::vector<std::vector<std::int64_t>> IndexBatches(std::int64_t samples, std::int64_t batch_size,
+                                                    std::uint64_t seed) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(samples));
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937_64(seed));
+  std::vector<std::vector<std::int64_t>> batches;
+  for (std::size_t i = 0; i < order.size(); i += static_cast<std::size_t>(batch_size)) {
+    const std::size_t end = std::min(order.size(), i + static_cast<std::size_t>(batch_size));
+    batches.emplace_back(order.begin() + static_cast<std::ptrdiff_t>(i),
+                         order.begin() + static_cast<std::ptrdiff_t>(end));
+  }
+  return batches;
+}
+
+std::uint64_t Fingerprint(const Batch& batch) {
+  std::uint64_t hash = static_cast<std::uint64_t>(batch.batch) + 1;
+  for (const MissingSample& missing : batch.missing) {
+    hash = HashBytes(missing.torch_state, hash + static_cast<std::uint64_t>(missing.position));
+  }
+  for (const BatchField& field : batch.fields) {
+    const std::size_t rows = static_cast<std::size_t>(field.shape[0]);
+    const std::size_t row_bytes = field.data.size() / rows;
+    for (std::size_t row = 0; row < rows; ++row) {
+      const bool undefined = std::ranges::any_of(batch.missing, [&](const MissingSample& missing) {
+        return static_cast<std::size_t>(missing.position) == row;
+      });
+      if (!undefined) hash = HashBytes(field.data.subspan(row * row_bytes, row_bytes), hash);
+    }
+  }
+  return hash;
+}
+
+std::vector<std::uint64_t> RunIteration(Session& session,
+                                        const std::vector<std::vector<std::int64_t>>& batches,
+                                        const IterationOptions& options,
+                                        const std::function<void(const Batch&)>& at) {
+  std::vector<std::uint64_t> fingerprints;
+  Status status = session.Begin(options);
+  HR_CHECK(status.ok());
+  constexpr std::int64_t kWindow = 4;
+  auto next = static_cast<std::size_t>(options.first_batch);
+  const std::size_t first = next;
+  while (fingerprints.size() < batches.size() - first) {
+    while (next < batches.size() && session.outstanding() < kWindow) {
+      const auto number = session.Submit(batches[next]);
+      HR_CHECK(number.ok() && *number == static_cast<std::int64_t>(next));
+      ++next;
+    }
+    const auto event = session.Next(std::chrono::seconds(30));
+    if (!event.ok()) std::fprintf(stderr, "Next: %s\n", event.status().ToString().c_str());
+    HR_CHECK(event.ok() && event->batch.has_value());
+    HR_CHECK(event->batch->batch == static_cast<std::int64_t>(first + fingerprints.size()));
+    fingerprints.push_back(Fingerprint(*event->batch));
+    if (at) at(*event->batch);
+  }
+  return fingerprints;
+}
+
+}  // namespace headrace::testing_support
