@@ -26,9 +26,7 @@ def test_seeding_gives_the_same_state(seed):
 # Sequences of draws, so that each starts anywhere in the engine's block of 624.
 draws = st.one_of(
     st.tuples(st.just("rand")),
-    st.tuples(
-        st.just("uniform"), st.floats(-10, 10, width=32), st.floats(0.015625, 10, width=32)
-    ),
+    st.tuples(st.just("uniform"), st.floats(-10, 10, width=32), st.floats(0.015625, 10, width=32)),
     st.tuples(st.just("randint"), st.integers(-(2**31), 2**31), st.integers(1, 2**28 - 1)),
     st.tuples(st.just("randint"), st.integers(-(2**31), 2**31), st.integers(2**28, 2**62)),
     st.tuples(st.just("randperm"), st.integers(0, 1000)),

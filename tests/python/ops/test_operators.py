@@ -1,6 +1,5 @@
 """Every operator equals torchvision's transform bit for bit, and draws as much from torch."""
 
-import math
 import warnings
 
 import numpy as np
@@ -356,50 +355,3 @@ def test_random_erasing_of_bytes(image, p, value, seed):
         ("to_dtype", {"dtype": "float32", "scale": True}),
     ]
     check_image(nodes, transform, image, seed)
-
-
-@pytest.mark.parametrize(
-    ("nodes", "reason"),
-    [
-        ([TO_TENSOR, ("resize", {"size": 8})], "for PIL images only"),
-        ([TO_TENSOR, ("random_resized_crop", {"size": 8})], "for PIL images only"),
-        ([TO_TENSOR, ("color_jitter", {"hue": 0.1})], "for PIL images only"),
-        ([TO_TENSOR, ("pad", {"padding": 2, "padding_mode": "edge"})], "for PIL images only"),
-        ([("pad", {"padding": -2})], "negative padding"),
-        ([("pad", {"padding": 2, "fill": 300})], "fill is not a value of the image"),
-        ([("random_erasing", {})], "for tensors only"),
-        ([("normalize", {"mean": [0.5], "std": [0.5]})], "for tensors only"),
-        ([("pil_to_tensor", {}), ("to_dtype", {"dtype": "float16"})], "dtype float16"),
-        ([TO_TENSOR, ("to_dtype", {"dtype": "uint8"})], "float to integer"),
-        ([TO_TENSOR, ("normalize", {"mean": [0.5, 0.5], "std": [0.5]})], "mean has 2 values"),
-        ([("random_affine", {})], "no native operator random_affine"),
-    ],
-)
-def test_what_has_no_native_form_says_why(nodes, reason):
-    with pytest.raises(native.Error, match="Unsupported: node") as refused:
-        compile_chain([("from_array", {"mode": "RGB"}), *nodes])
-    assert reason in str(refused.value)
-
-
-def test_what_the_framework_refuses_is_an_invalid_argument():
-    for nodes in (
-        [TO_TENSOR, ("normalize", {"mean": [0.5], "std": [0.0]})],
-        [("random_resized_crop", {"size": 8, "scale": [1.0, 0.5]})],
-        [("resize", {"size": [1, 2, 3]})],
-        [("color_jitter", {"brightness": -1.0})],
-    ):
-        with pytest.raises(native.Error, match="InvalidArgument"):
-            compile_chain([("from_array", {"mode": "RGB"}), *nodes])
-
-
-def test_log_ratio_may_come_from_torch():
-    ratio = (0.3, 3.3)
-    logs = torch.log(torch.tensor(ratio)).tolist()
-    chain = compile_chain(
-        [
-            ("decode", {}),
-            ("random_resized_crop", {"size": 4, "ratio": list(ratio), "log_ratio": logs}),
-        ]
-    )
-    assert chain.exp_ranges()[0][:2] == tuple(np.float32(logs))
-    assert math.isclose(logs[0], math.log(0.3), rel_tol=1e-6)

@@ -56,12 +56,15 @@ PIPELINES = {
         v1.Compose(
             [v1.Resize(SIDE + 8), v1.CenterCrop(SIDE), v1.ToTensor(), v1.Normalize(MEAN, STD)]
         ),
-        [("resize", {"size": SIDE + 8}), ("center_crop", {"size": SIDE}), ("to_tensor", {}), NORMALIZE],
+        [
+            ("resize", {"size": SIDE + 8}),
+            ("center_crop", {"size": SIDE}),
+            ("to_tensor", {}),
+            NORMALIZE,
+        ],
     ),
     "imagenet val v2 bicubic": (
-        v2.Compose(
-            [v2.Resize(SIDE + 8, InterpolationMode.BICUBIC), v2.CenterCrop(SIDE), *V2_END]
-        ),
+        v2.Compose([v2.Resize(SIDE + 8, InterpolationMode.BICUBIC), v2.CenterCrop(SIDE), *V2_END]),
         [
             ("resize", {"size": SIDE + 8, "interpolation": "bicubic"}),
             ("center_crop", {"size": SIDE}),
@@ -191,7 +194,12 @@ def test_exif_orientation_is_ignored_as_pil_ignores_it():
 def test_cifar_train(image_seed, api, seed):
     t = {1: v1, 2: v2}[api]
     transform = v1.Compose(
-        [t.RandomCrop(32, padding=4), t.RandomHorizontalFlip(), v1.ToTensor(), v1.Normalize(MEAN, STD)]
+        [
+            t.RandomCrop(32, padding=4),
+            t.RandomHorizontalFlip(),
+            v1.ToTensor(),
+            v1.Normalize(MEAN, STD),
+        ]
     )
     nodes = [
         ("random_crop", {"size": 32, "padding": 4, "api": api}),
@@ -279,7 +287,15 @@ def test_the_same_with_an_older_pillow():
 def test_the_same_with_torchs_default_cpu_capability():
     """Its uniform_ rounds twice."""
     default = {"ATEN_CPU_CAPABILITY": "default"}
-    run_again(default, "test_generator.py", "test_operators.py", "-m", "not slow", "-k", "random or draws or stream or lanes or exp")
+    run_again(
+        default,
+        "test_generator.py",
+        "test_operators.py",
+        "-m",
+        "not slow",
+        "-k",
+        "random or draws or stream or lanes or exp",
+    )
 
 
 def test_the_pillow_under_test_is_the_expected_one():
