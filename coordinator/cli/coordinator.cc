@@ -55,7 +55,11 @@ std::vector<std::string> WorkerCommand(const Options& options, const std::string
   add("--coordinator", endpoint);
   add("--threads", std::to_string((threads + workers - 1) / workers));
   add("--cache", std::to_string(cache_bytes));
-  add("--parent-pid", std::to_string(::getpid()));
+  // Private workers end with the trainer, not with its coordinator: an iteration goes on without
+  // one.
+  const std::int64_t parent =
+      options.embedded && options.parent_pid > 0 ? options.parent_pid : ::getpid();
+  add("--parent-pid", std::to_string(parent));
   if (!options.directory.empty()) add("--directory", options.directory);
   return command;
 }

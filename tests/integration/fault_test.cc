@@ -77,6 +77,21 @@ TEST_F(FaultTest, KilledCoordinatorStopsNoIteration) {
   EXPECT_EQ(RunIteration(*session, batches_, iteration_), expected);
 }
 
+TEST_F(FaultTest, KilledPrivateCoordinatorStopsNoIterationAndIsReplacedForTheNextSession) {
+  const auto expected = Expected();
+  const auto client = *Client::Open(EmbeddedOptions(1));
+  const auto session = Open(*client);
+  const std::string before = client->coordinator_endpoint();
+  const auto got = RunIteration(*session, batches_, iteration_, [&](const Batch& batch) {
+    if (batch.batch != 5) return;
+    for (const int coordinator : ChildrenOf(::getpid())) ::kill(coordinator, SIGKILL);
+  });
+  EXPECT_EQ(got, expected);
+  EXPECT_EQ(RunIteration(*session, batches_, iteration_), expected);
+  EXPECT_EQ(RunIteration(*Open(*client), batches_, iteration_), expected);
+  EXPECT_NE(client->coordinator_endpoint(), before);
+}
+
 TEST_F(FaultTest, WorkerThatComesInTheMiddleTakesItsShare) {
   const auto expected = Expected();
   Cluster cluster(1);
