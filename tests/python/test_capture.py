@@ -39,6 +39,7 @@ def test_imagenet_chain():
                 "size": [224, 224],
                 "scale": [0.08, 1.0],
                 "ratio": [3 / 4, 4 / 3],
+                "log_ratio": torch.log(torch.tensor((3 / 4, 4 / 3))).tolist(),
                 "interpolation": "bicubic",
                 "antialias": 1,
             },

@@ -102,6 +102,11 @@ def _floats(value: Any) -> Any:
         raise NotNative(f"{value!r} is not a list of numbers") from None
 
 
+def _log_ratio(ratio: Any) -> list[float]:
+    """The bounds that uniform_ is given: torch's logarithm is not always rounded correctly."""
+    return torch.log(torch.tensor(ratio)).tolist()
+
+
 def _dtype(value: Any) -> str:
     if not isinstance(value, torch.dtype):
         raise NotNative(f"dtype={value!r} has no native form")
@@ -131,6 +136,7 @@ def _random_resized_crop(t: Any) -> Node:
             "size": _ints(t.size),
             "scale": _floats(t.scale),
             "ratio": _floats(t.ratio),
+            "log_ratio": _log_ratio(t.ratio),
             "interpolation": _interpolation(t.interpolation),
             "antialias": None if t.antialias is None else int(t.antialias),
         },
@@ -173,6 +179,7 @@ def _random_erasing(t: Any) -> Node:
             "p": float(t.p),
             "scale": _floats(t.scale),
             "ratio": _floats(t.ratio),
+            "log_ratio": _log_ratio(t.ratio),
             "value": _floats(value),
             "inplace": int(t.inplace),
         },
