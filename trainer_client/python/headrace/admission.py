@@ -8,7 +8,7 @@ and the pipeline runs as Python instead. Leaves no trace in the program's random
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,8 +43,8 @@ def admit(loader: Any, captured: Captured) -> Captured:
 
 
 def _compare(loader: Any, captured: Captured) -> str:
-    keys, expected = _by_hand(loader.dataset, captured.rows.count, captured.plan)
-    if not keys:
+    by_hand = _by_hand(loader.dataset, captured.rows.count)
+    if not by_hand:
         return ""  # every sample tried raises by itself, and will at its place
     # One lane, and torch's generator also where the loader has a seed for each sample: the same
     # kernels and draws, from a state that is known here.
@@ -52,50 +52,57 @@ def _compare(loader: Any, captured: Captured) -> str:
     if plan.rng == "sample":
         plan.rng = "torch"
     try:
-        made = _by_service(plan, keys)
+        made = _by_service(plan, [(sample.key, sample.state_after) for sample in by_hand])
     except binding.UnsupportedError as error:
         return str(error)
     refusals = [batch for batch in made if isinstance(batch, str)]
-    if len(refusals) == len(keys):
+    if len(refusals) == len(made):
         return f"no worker could make samples of it: {refusals[0]}"
-    for key, mine, theirs in zip(keys, made, expected, strict=True):
-        if not isinstance(mine, str) and not _same(mine, theirs):
-            return _first_difference(loader.dataset, captured, key)
+    for mine, theirs in zip(made, by_hand, strict=True):
+        if not isinstance(mine, str) and not _same(mine, theirs.fields):
+            return _first_difference(loader.dataset, captured, theirs.key)
     return ""
 
 
-def _by_hand(dataset: Any, count: int, plan: Plan) -> tuple[list[int], list[list[torch.Tensor]]]:
+@dataclass
+class _Sample:
+    key: int
+    fields: list[torch.Tensor]
+    state_after: bytes
+
+
+def _by_hand(dataset: Any, count: int) -> list[_Sample]:
     """Samples as the stock loader's first worker makes them: in order, from one generator."""
-    keys: list[int] = []
-    made: list[list[torch.Tensor]] = []
+    made: list[_Sample] = []
     with samples.own_random_state():
         torch.default_generator.manual_seed(_SEED)
         for key in dict.fromkeys(i * count // _TRIES for i in range(_TRIES)):
             before = torch.get_rng_state()
             try:
-                sample = dataset[key]
+                fields = [torch.as_tensor(item) for item in dataset[key]]
             except Exception:
                 torch.set_rng_state(before)
                 continue
-            keys.append(key)
-            made.append([torch.as_tensor(item) for item in sample])
-            if len(keys) == _SAMPLES:
+            made.append(_Sample(key, fields, samples.state_bytes()))
+            if len(made) == _SAMPLES:
                 break
-    return keys, made
+    return made
 
 
-def _by_service(plan: Plan, keys: list[int]) -> list[list[torch.Tensor] | str]:
-    """The same samples from the workers, or why there is none."""
+def _by_service(plan: Plan, wanted: list[tuple[int, bytes]]) -> list[list[torch.Tensor] | str]:
+    """The same samples from the workers, or why there is none. `wanted`: keys, and torch's state
+    behind each sample."""
     made: list[list[torch.Tensor] | str] = []
-    with closing(SessionHandle(plan, LoaderReport("", 0), len(keys), True)) as handle:
+    with closing(SessionHandle(plan, LoaderReport("", 0), len(wanted), True)) as handle:
         handle.raw.begin(base_seed=_SEED)
-        for key in keys:  # one batch each: their sizes may differ
+        for key, _ in wanted:  # one batch each: their sizes may differ
             handle.raw.submit([key])
         deadline = time.monotonic() + _PATIENCE
-        while len(made) < len(keys):
+        while len(made) < len(wanted):
             event = handle.raw.next(0.1)
             if isinstance(event, binding.SampleNeeded):
-                handle.raw.resolve_sample(event.batch, event.position, event.torch_state, True)
+                state_after = wanted[event.batch][1]
+                handle.raw.resolve_sample(event.batch, event.position, state_after)
             elif event is not None:
                 made.append(_read(event))
             elif time.monotonic() > deadline:
@@ -135,7 +142,7 @@ def _first_difference(dataset: Any, captured: Captured, key: int) -> str:
         prefix = replace(plan, chain=plan.chain[:length], fields=[Field("chain")], lanes=1)
         prefix.rng = "torch" if prefix.is_random else "none"
         try:
-            (made,) = _by_service(prefix, [key])
+            (made,) = _by_service(prefix, [(key, b"")])
         except binding.UnsupportedError:
             continue  # an operator that has no native form without those behind it
         if not isinstance(made, str) and not _same_bits(made[0], expected):
