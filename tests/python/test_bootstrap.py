@@ -107,7 +107,7 @@ def report_of(photos, tmp_path, *args):
 def test_report(photos, tmp_path):
     done, report = report_of(photos, tmp_path)
     assert done.returncode == 0, done.stderr
-    assert report["cpu_seconds"] > 0 and report["headrace"] == headrace.__version__
+    assert report["cpu_seconds"] >= 0 and report["headrace"] == headrace.__version__
     one, two, arrays, stream = report["loaders"]
     for loader in (one, two):
         assert loader["samples"] == 27 and loader["batches"] == 7 and loader["epochs"] == 1

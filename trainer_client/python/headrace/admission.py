@@ -6,7 +6,6 @@ and the pipeline runs as Python instead. Leaves no trace in the program's random
 """
 
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -58,10 +57,9 @@ def _compare(loader: Any, captured: Captured) -> str:
     refusals = [batch for batch in made if isinstance(batch, str)]
     if len(refusals) == len(made):
         return f"no worker could make samples of it: {refusals[0]}"
-    for mine, theirs in zip(made, by_hand, strict=True):
-        if not isinstance(mine, str) and not _same(mine, theirs.fields):
-            return _first_difference(loader.dataset, captured, theirs.key)
-    return ""
+    if all(_agree(mine, theirs) for mine, theirs in zip(made, by_hand, strict=True)):
+        return ""
+    return _first_difference(loader.dataset, plan, [sample.key for sample in by_hand])
 
 
 @dataclass
@@ -122,8 +120,10 @@ def _read(batch: Any) -> list[torch.Tensor] | str:
     ]
 
 
-def _same(made: list[torch.Tensor], expected: list[torch.Tensor]) -> bool:
-    return len(made) == len(expected) and all(map(_same_bits, made, expected))
+def _agree(mine: list[torch.Tensor] | str, theirs: _Sample) -> bool:
+    if isinstance(mine, str):
+        return True  # the trainer will make it
+    return len(mine) == len(theirs.fields) and all(map(_same_bits, mine, theirs.fields))
 
 
 def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -133,38 +133,39 @@ def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
     return torch.equal(raw_a, raw_b)
 
 
-def _first_difference(dataset: Any, captured: Captured, key: int) -> str:
-    """Names the first node whose output differs for this sample."""
-    plan = captured.plan
+def _first_difference(dataset: Any, plan: Plan, keys: list[int]) -> str:
+    """Names the first node whose output differs."""
     if not plan.chain:
-        return f"its samples differ (key {key})"
-    for length, expected in _prefixes(dataset, key):
-        prefix = replace(plan, chain=plan.chain[:length], fields=[Field("chain")], lanes=1)
+        return "its samples differ"
+    for length in range(1, len(plan.chain)):
+        prefix = replace(plan, chain=plan.chain[:length], fields=[Field("chain")])
         prefix.rng = "torch" if prefix.is_random else "none"
+        by_hand = _prefix_by_hand(dataset, keys, length)
         try:
-            (made,) = _by_service(prefix, [(key, b"")])
+            made = _by_service(prefix, [(sample.key, sample.state_after) for sample in by_hand])
         except binding.UnsupportedError:
             continue  # an operator that has no native form without those behind it
-        if not isinstance(made, str) and not _same_bits(made[0], expected):
-            return f"{plan.chain[length - 1].label} gives other bits natively (sample {key})"
-    return f"{plan.chain[-1].label} gives other bits natively (sample {key})"
+        if not all(_agree(mine, theirs) for mine, theirs in zip(made, by_hand, strict=True)):
+            return f"{plan.chain[length - 1].label} gives other bits natively"
+    return f"{plan.chain[-1].label} gives other bits natively"
 
 
-def _prefixes(dataset: Any, key: int) -> Iterator[tuple[int, torch.Tensor]]:
-    """What comes out of the first 1, 2, ... nodes of the chain."""
-    inner, index = _leaf(dataset, key)
-    whole = inner.transform
+def _prefix_by_hand(dataset: Any, keys: list[int], length: int) -> list[_Sample]:
+    """What comes out of the first nodes of the chain: the source, and transforms behind it."""
+    made: list[_Sample] = []
     with samples.own_random_state():
         torch.default_generator.manual_seed(_SEED)
-        inner.transform = None
-        try:
-            value = inner[index][0]
-        finally:
-            inner.transform = whole
-        yield 1, _as_tensor(value)
-        for length, transform in enumerate(leaves_of(whole), start=2):
-            value = transform(value)
-            yield length, _as_tensor(value)
+        for key in keys:
+            leaf, index = _leaf(dataset, key)
+            transform, leaf.transform = leaf.transform, None
+            try:
+                value = leaf[index][0]
+            finally:
+                leaf.transform = transform
+            for step in leaves_of(transform)[: length - 1]:
+                value = step(value)
+            made.append(_Sample(key, [_as_tensor(value)], samples.state_bytes()))
+    return made
 
 
 def _leaf(dataset: Any, key: int) -> tuple[Any, int]:

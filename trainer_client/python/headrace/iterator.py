@@ -306,8 +306,8 @@ class ServedIter(Placed, _BaseDataLoaderIter):
             return None
         try:
             return self._handle.raw.lane_draws() if self._handle is not None else None
-        except binding.UnsupportedError:
-            return None
+        except binding.HeadraceError:
+            return None  # not known, or the service has ended
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None and os is not None:

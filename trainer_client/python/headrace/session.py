@@ -32,7 +32,10 @@ class SessionHandle:
         """Adds what happened since the last call to the loader's report."""
         if self.raw is None or os.getpid() != self._pid:
             return
-        now = self.raw.stats()
+        try:
+            now = self.raw.stats()
+        except binding.HeadraceError:
+            return  # the service has ended, and this was reported before
         self._report.session_ended(_since(self._reported, now))
         self._reported = now
 

@@ -598,7 +598,9 @@ class Zygote:
                 how = f"is killed by signal: {signal.strsignal(os.WTERMSIG(status))}."
             else:
                 how = f"exited unexpectedly with exit code {os.WEXITSTATUS(status)}."
-            send(self.control, ENDED, _numbers(host), f"DataLoader worker (pid {pid}) {how}".encode())
+            send(
+                self.control, ENDED, _numbers(host), f"DataLoader worker (pid {pid}) {how}".encode()
+            )
 
 
 def main() -> None:
