@@ -1,5 +1,6 @@
 #include "trainer_client/client_core.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -12,6 +13,8 @@ namespace {
 constexpr Duration kBeat = std::chrono::seconds(1);
 // While the coordinator has not answered yet.
 constexpr Duration kAskAgain = std::chrono::milliseconds(250);
+// Workers register again within some heartbeats of a coordinator's restart.
+constexpr Duration kSettle = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -151,6 +154,7 @@ void ClientCore::OnJobOpened(const wire::JobOpened& opened) {
   job_ = opened.job;
   consumer_ = opened.consumer;
   generation_ = 0;
+  if (!leased_.empty()) settled_ = reactor_->clock().Now() + kSettle;
   reactor_->CancelTimer(timer_);
   const Duration beat =
       opened.heartbeat_ms > 0 ? std::chrono::milliseconds(opened.heartbeat_ms) : kBeat;
@@ -192,7 +196,14 @@ void ClientCore::OnLeases(const wire::Leases& leases) {
   }
   if (!leases.status.ok() || leases.job != job_ || leases.generation < generation_) return;
   generation_ = leases.generation;
-  leased_ = leases.workers;
+  std::vector<wire::WorkerInfo> workers = leases.workers;
+  if (reactor_->clock().Now() < settled_) {
+    for (const wire::WorkerInfo& before : leased_) {
+      const auto same = [&](const wire::WorkerInfo& worker) { return SameProcess(before, worker); };
+      if (std::ranges::none_of(workers, same)) workers.push_back(before);
+    }
+  }
+  leased_ = std::move(workers);
   for (const auto& [id, session] : sessions_) session->SetLeases(leased_);
 }
 

@@ -81,6 +81,8 @@ class ClientCore {
   std::map<SessionId, std::shared_ptr<SessionCore>> sessions_;
   std::uint64_t generation_ = 0;
   std::vector<wire::WorkerInfo> leased_;
+  // Until then a restarted coordinator may not know of our workers yet: they stay leased.
+  SteadyTime settled_{};
   Status last_error_;
   net::TimerId timer_ = 0;
   bool closed_ = false;

@@ -145,7 +145,8 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
 
   std::map<WorkerId, std::unique_ptr<WorkerLink>> links_;
   std::map<WorkerId, wire::WorkerInfo> leased_;
-  std::map<WorkerId, SteadyTime> ended_;  // gone though leased: tried again later
+  std::map<WorkerId, WorkerId> outside_ids_;  // our id of a worker -> the coordinator's now
+  std::map<WorkerId, SteadyTime> ended_;      // gone though leased: tried again later
   Status last_refusal_;
   SteadyTime no_worker_since_{};
   net::TimerId tick_ = 0, deadline_timer_ = 0;

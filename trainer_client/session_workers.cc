@@ -43,8 +43,19 @@ Dispatcher::Answer AnswerKind(const wire::BatchDone& done) {
 void SessionCore::SetLeases(const std::vector<wire::WorkerInfo>& workers) {
   if (closed_) return;
   std::map<WorkerId, wire::WorkerInfo> now;
-  for (const wire::WorkerInfo& worker : workers) now.emplace(worker.worker, worker);
+  for (wire::WorkerInfo worker : workers) {
+    // A coordinator that was restarted knows the same process by another id.
+    const WorkerId outside = worker.worker;
+    for (const auto& [id, link] : links_) {
+      if (SameProcess(link->worker(), worker)) worker.worker = id;
+    }
+    outside_ids_[worker.worker] = outside;
+    now.emplace(worker.worker, std::move(worker));
+  }
   leased_ = std::move(now);
+  std::erase_if(outside_ids_, [&](const auto& entry) {
+    return !leased_.contains(entry.first) && !links_.contains(entry.first);
+  });
   std::erase_if(ended_, [&](const auto& entry) { return !leased_.contains(entry.first); });
   for (const auto& [id, worker] : leased_) {
     const auto link = links_.find(id);
@@ -327,9 +338,13 @@ void SessionCore::AddMissing(std::int64_t batch, std::vector<MissingSample>& mis
 }
 
 void SessionCore::AddSuspects(std::vector<WorkerId>& suspects) const {
-  for (const auto& [id, since] : ended_) suspects.push_back(id);
+  const auto add = [&](WorkerId id) {
+    const auto outside = outside_ids_.find(id);
+    suspects.push_back(outside == outside_ids_.end() ? id : outside->second);
+  };
+  for (const auto& [id, since] : ended_) add(id);
   for (const auto& [id, link] : links_) {
-    if (link->mute()) suspects.push_back(id);
+    if (link->mute()) add(id);
   }
 }
 

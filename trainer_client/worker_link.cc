@@ -25,6 +25,10 @@ bool IsIpc(std::string_view endpoint) { return endpoint.starts_with("ipc://"); }
 
 }  // namespace
 
+bool SameProcess(const wire::WorkerInfo& a, const wire::WorkerInfo& b) {
+  return a.host == b.host && a.endpoints == b.endpoints && a.arena_path == b.arena_path;
+}
+
 Result<std::unique_ptr<WorkerLink>> WorkerLink::Open(net::Reactor& reactor, LinkContext& context,
                                                      wire::WorkerInfo worker, Events events) {
   std::unique_ptr<WorkerLink> link(

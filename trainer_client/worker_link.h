@@ -29,6 +29,9 @@ struct LinkContext {
   std::unique_ptr<BlobStore> blobs;
 };
 
+// Whether two leases mean the same worker process.
+[[nodiscard]] bool SameProcess(const wire::WorkerInfo& a, const wire::WorkerInfo& b);
+
 // One session's connection to one worker: data socket, descriptor channel, attachment, signs of
 // life.
 //

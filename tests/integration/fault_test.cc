@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "gtest/gtest.h"
 #include "tests/integration/service.h"
 
@@ -75,6 +76,23 @@ TEST_F(FaultTest, KilledCoordinatorStopsNoIteration) {
   });
   EXPECT_EQ(got, expected);
   EXPECT_EQ(RunIteration(*session, batches_, iteration_), expected);
+}
+
+TEST_F(FaultTest, RestartedCoordinatorTakesTheSameWorkerForTheSame) {
+  const auto expected = Expected();
+  Cluster cluster(1);
+  const auto client = cluster.Connect();
+  const auto session = Open(*client);
+  EXPECT_EQ(RunIteration(*session, batches_, iteration_), expected);
+  cluster.RestartCoordinator();
+  // Until the job is open there again, and the worker leased under its new id.
+  const SteadyTime end = Clock::Real().Now() + std::chrono::seconds(4);
+  while (Clock::Real().Now() < end) {
+    EXPECT_EQ(RunIteration(*session, batches_, iteration_), expected);
+  }
+  EXPECT_EQ(RunIteration(*Open(*client), batches_, iteration_), expected);
+  EXPECT_EQ(session->Stats().rerequested, 0U);
+  EXPECT_EQ(session->Stats().samples_by_worker.size(), 1U);
 }
 
 TEST_F(FaultTest, KilledPrivateCoordinatorStopsNoIterationAndIsReplacedForTheNextSession) {

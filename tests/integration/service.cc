@@ -91,10 +91,17 @@ bool WaitForFile(const std::string& path, int timeout_ms) {
 }
 
 Cluster::Cluster(int workers) {
-  coordinator_ = std::make_unique<Process>(std::vector<std::string>{
-      HEADRACE_PROGRAM, "coordinator", "--listen", "ipc://" + folder_.path() + "/control"});
-  HR_CHECK(WaitForFile(folder_.path() + "/control", 10'000));
+  RestartCoordinator();
   for (int i = 0; i < workers; ++i) AddWorker();
+}
+
+void Cluster::RestartCoordinator() {
+  const std::string socket = folder_.path() + "/control";
+  coordinator_.reset();
+  fs::remove(socket);
+  coordinator_ = std::make_unique<Process>(
+      std::vector<std::string>{HEADRACE_PROGRAM, "coordinator", "--listen", "ipc://" + socket});
+  HR_CHECK(WaitForFile(socket, 10'000));
 }
 
 void Cluster::AddWorker() {

@@ -54,6 +54,7 @@ class Cluster {
   [[nodiscard]] std::shared_ptr<Client> Connect(ClientOptions options = {}) const;
   [[nodiscard]] Process& worker(int i) { return *workers_[static_cast<std::size_t>(i)]; }
   [[nodiscard]] Process& coordinator() { return *coordinator_; }
+  void RestartCoordinator();  // at the same address; remembers nothing
   void AddWorker();
 
  private:
