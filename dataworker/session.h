@@ -7,6 +7,9 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "dataworker/batch_work.h"
@@ -133,5 +136,18 @@ class Session : public std::enable_shared_from_this<Session> {
   std::deque<Waiting> waiting_;
   std::set<std::shared_ptr<Work>> active_;
 };
+
+template <typename Then>
+auto Session::OnReactor(Then then) {
+  return [&reactor = environment_.reactor, weak = weak_from_this(), then](auto... arguments) {
+    // std::function wants copies; what is posted moves through one shared box.
+    auto box = std::make_shared<std::tuple<decltype(arguments)...>>(std::move(arguments)...);
+    reactor.Post([weak, then, box] {
+      const std::shared_ptr<Session> session = weak.lock();
+      if (!session || session->closed_) return;
+      std::apply([&](auto&... values) { then(*session, std::move(values)...); }, *box);
+    });
+  };
+}
 
 }  // namespace headrace::dataworker

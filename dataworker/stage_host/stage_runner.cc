@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "dataworker/stage_host/stage_request.h"
 #include "schemas/wire/message.h"
 
 namespace headrace::dataworker {
@@ -21,53 +22,6 @@ constexpr std::int32_t kMostLanes = 1024;
 constexpr std::size_t kMostPickleBytes = wire::kMaxBodyBytes / 2;
 constexpr std::size_t kMostOutputBytes = std::size_t{1} << 20;
 enum Outcome : std::uint64_t { kMade = 0, kRaised = 1, kTooSmall = 2 };
-
-void AppendNumber(Bytes& out, std::uint64_t value) {
-  const ByteSpan raw = std::as_bytes(std::span(&value, 1));
-  out.insert(out.end(), raw.begin(), raw.end());
-}
-
-template <typename T>
-void AppendAll(Bytes& out, const std::vector<T>& values) {
-  const ByteSpan raw = std::as_bytes(std::span(values));
-  out.insert(out.end(), raw.begin(), raw.end());
-}
-
-// As stage_host.py's Request reads it.
-Bytes RequestBytes(const wire::BatchRequest& request, std::uint64_t slot_offset) {
-  Bytes bytes;
-  for (const std::uint64_t value :
-       {static_cast<std::uint64_t>(std::max<std::int64_t>(request.lane.value, 0)),
-        request.base_seed, slot_offset, request.slot_bytes,
-        static_cast<std::uint64_t>(request.keys.size()),
-        static_cast<std::uint64_t>(request.seeds.size()),
-        static_cast<std::uint64_t>(request.lane_state.size())}) {
-    AppendNumber(bytes, value);
-  }
-  AppendAll(bytes, request.keys);
-  AppendAll(bytes, request.seeds);
-  AppendAll(bytes, request.lane_state);
-  return bytes;
-}
-
-Result<net::UniqueFd> MemoryFile(const char* name, ByteSpan content) {
-  net::UniqueFd file(::memfd_create(name, MFD_CLOEXEC));
-  if (!file.valid()) return ErrnoStatus(errno, "memfd");
-  for (std::size_t written = 0; written < content.size();) {
-    const ssize_t n = ::write(file.get(), content.data() + written, content.size() - written);
-    if (n < 0 && errno != EINTR) return ErrnoStatus(errno, "write to a memfd");
-    if (n > 0) written += static_cast<std::size_t>(n);
-  }
-  return file;
-}
-
-std::vector<std::uint64_t> Numbers(ByteSpan bytes) {
-  std::vector<std::uint64_t> numbers(bytes.size() / sizeof(std::uint64_t));
-  if (!numbers.empty()) {
-    std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(std::uint64_t));
-  }
-  return numbers;
-}
 
 }  // namespace
 
@@ -240,7 +194,7 @@ Status StageRunner::Hand(Host& host) {
   const Job& job = *host.job;
   HR_TRY(const net::UniqueFd file,
          MemoryFile("headrace-request",
-                    RequestBytes(job.request, job.own_memory ? 0 : job.request.slot_offset)));
+                    StageRequestBytes(job.request, job.own_memory ? 0 : job.request.slot_offset)));
   const std::array<ByteSpan, 1> parts{std::as_bytes(std::span(&host.id, 1))};
   return host.socket.Send(StageMessage::kBatch, parts, file.get());
 }
@@ -269,8 +223,8 @@ void StageRunner::OnReadable(std::uint64_t id) {
 
 void StageRunner::OnDone(Host& host, StageFrame frame) {
   const std::unique_ptr<Job> job = std::move(host.job);
-  const auto outcome = Numbers(frame.parts[1]);
-  const auto needed = Numbers(frame.parts[2]);
+  const auto outcome = StageNumbers(frame.parts[1]);
+  const auto needed = StageNumbers(frame.parts[2]);
   if (outcome.size() != 1 || needed.size() != 1) {
     Answer(*job, Unavailable("a stage host answered wrongly"));
     return;
@@ -292,8 +246,8 @@ void StageRunner::OnDone(Host& host, StageFrame frame) {
   answer.needed_bytes = needed[0];
   if (outcome[0] == kMade) {
     answer.pickle = std::move(frame.parts[3]);
-    answer.buffer_offsets = Numbers(frame.parts[4]);
-    answer.buffer_sizes = Numbers(frame.parts[5]);
+    answer.buffer_offsets = StageNumbers(frame.parts[4]);
+    answer.buffer_sizes = StageNumbers(frame.parts[5]);
   } else {
     answer.python_error = std::move(frame.parts[7]);
   }

@@ -2,7 +2,6 @@
 
 #include <signal.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "dataworker/stage_host/stage_request.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -77,13 +77,7 @@ Zygote::Zygote(net::Reactor& reactor, FrameSocket control, Events events)
 
 Result<std::unique_ptr<Zygote>> Zygote::Start(net::Reactor& reactor, const Options& options,
                                               const BlobContent& bundle, Events events) {
-  const net::UniqueFd file(::memfd_create("headrace-bundle", MFD_CLOEXEC));
-  if (!file.valid()) return ErrnoStatus(errno, "memfd");
-  for (std::size_t written = 0; written < bundle->size();) {
-    const ssize_t n = ::write(file.get(), bundle->data() + written, bundle->size() - written);
-    if (n < 0 && errno != EINTR) return ErrnoStatus(errno, "write the code bundle");
-    if (n > 0) written += static_cast<std::size_t>(n);
-  }
+  HR_TRY(const net::UniqueFd file, MemoryFile("headrace-bundle", *bundle));
   HR_TRY(auto pair, FrameSocket::MakePair());
   std::unique_ptr<Zygote> zygote(new Zygote(reactor, std::move(pair.first), std::move(events)));
   HR_RETURN_IF_ERROR(zygote->Spawn(options, pair.second.get()));

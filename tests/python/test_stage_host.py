@@ -18,7 +18,7 @@ import cloudpickle
 import numpy as np
 import pytest
 import torch
-from headrace import stage_host
+from headrace import stage_wire as wire
 from torch.utils.data import DataLoader, Dataset, default_collate, get_worker_info
 
 SLOT = 1 << 20
@@ -107,11 +107,11 @@ class Stage:
         module = sys.modules[__name__]
         cloudpickle.register_pickle_by_value(module)
         try:
-            self.send(stage_host.START, json.dumps(settings).encode(), fd=memory(dump(parts)))
+            self.send(wire.START, json.dumps(settings).encode(), fd=memory(dump(parts)))
         finally:
             cloudpickle.unregister_pickle_by_value(module)
-        kind, (problem,), _ = stage_host.receive(self.control)
-        assert kind == stage_host.READY
+        kind, (problem,), _ = wire.receive(self.control)
+        assert kind == wire.READY
         self.problem = problem.decode()
 
     def __enter__(self):
@@ -131,9 +131,9 @@ class Stage:
     def host(self, arena=None):
         ours, theirs = socket.socketpair()
         ours.settimeout(120)
-        self.send(stage_host.FORK, struct.pack("<Q", 7), fd=theirs.detach())
-        kind, parts, _ = stage_host.receive(self.control)
-        assert kind == stage_host.FORKED and parts[0] == struct.pack("<Q", 7)
+        self.send(wire.FORK, struct.pack("<Q", 7), fd=theirs.detach())
+        kind, parts, _ = wire.receive(self.control)
+        assert kind == wire.FORKED and parts[0] == struct.pack("<Q", 7)
         self.hosts.append(HostEnd(ours, arena))
         return self.hosts[-1]
 
@@ -142,7 +142,7 @@ class HostEnd:
     def __init__(self, sock, arena=None):
         self.sock = sock
         self.arena = arena or Arena()
-        head = struct.pack("<II", stage_host.ARENA, 0)
+        head = struct.pack("<II", wire.ARENA, 0)
         socket.send_fds(sock, [head], [self.arena.fd])
 
     def close(self):
@@ -155,12 +155,12 @@ class HostEnd:
         )
         request += struct.pack(f"<{len(keys)}q", *keys)
         request += struct.pack(f"<{len(seeds)}Q", *seeds) + state
-        head = struct.pack("<IIQQ", stage_host.BATCH, 1, 8, 5)
+        head = struct.pack("<IIQQ", wire.BATCH, 1, 8, 5)
         fd = memory(request)
         socket.send_fds(self.sock, [head], [fd])
         os.close(fd)
-        kind, parts, _ = stage_host.receive(self.sock)
-        assert kind == stage_host.DONE and parts[0] == struct.pack("<Q", 5)
+        kind, parts, _ = wire.receive(self.sock)
+        assert kind == wire.DONE and parts[0] == struct.pack("<Q", 5)
         return Answer(self.arena, offset, parts)
 
 
@@ -178,7 +178,7 @@ class Answer:
         ]
 
     def value(self):
-        assert self.outcome == stage_host.MADE, pickle.loads(self.error).exc_msg
+        assert self.outcome == wire.MADE, pickle.loads(self.error).exc_msg
         return pickle.loads(self.pickle, buffers=self.buffers)
 
 
@@ -278,7 +278,7 @@ def test_seeds_of_samples_do_not_depend_on_order_or_host():
 def test_exceptions_keep_type_place_and_text(special):
     host = special.host()
     answer = host.ask([0, 1], lane=1)
-    assert answer.outcome == stage_host.RAISED
+    assert answer.outcome == wire.RAISED
     with pytest.raises(KeyError, match="(?s)in DataLoader worker process 1.*no sample 1"):
         pickle.loads(answer.error).reraise()
     # The trainer's own class, though the host had a copy by value.
@@ -326,7 +326,7 @@ def test_getitems_is_honoured():
 def test_a_slot_too_small_says_what_it_takes(special):
     host = special.host()
     answer = host.ask([0, 6], size=4096)
-    assert answer.outcome == stage_host.TOO_SMALL
+    assert answer.outcome == wire.TOO_SMALL
     again = host.ask([0, 6], size=answer.needed)
     assert torch.equal(again.value()[1], torch.full((1000,), 6.0))
 
@@ -335,7 +335,7 @@ def test_nothing_outside_of_the_slot_is_written(special):
     host = special.host()
     host.arena.view[:] = b"z" * len(host.arena.view)
     answer = host.ask([0], offset=8192, size=8192)
-    assert answer.outcome == stage_host.MADE
+    assert answer.outcome == wire.MADE
     assert bytes(host.arena.view[:8192]) == b"z" * 8192
     assert bytes(host.arena.view[16384:]) == b"z" * (len(host.arena.view) - 16384)
 
@@ -351,8 +351,8 @@ def test_a_crash_is_told_with_its_signal(special):
     host = special.host()
     with pytest.raises(EOFError):
         host.ask([3])
-    kind, parts, _ = stage_host.receive(special.control)
-    assert kind == stage_host.ENDED
+    kind, parts, _ = wire.receive(special.control)
+    assert kind == wire.ENDED
     assert b"is killed by signal: Segmentation fault." in parts[1]
     assert special.host().ask([0]).value().shape == (1, 1000)
 

@@ -35,323 +35,24 @@ endian. Descriptors ride on a message's first byte.
 
 import ctypes
 import gc
-import importlib
-import io
 import json
 import mmap
 import os
 import pickle
-import random
 import select
 import signal
 import socket
 import struct
 import sys
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-START, FORK, READY, FORKED, ENDED, ARENA, BATCH, DONE = range(1, 9)
-# Outcomes of a batch.
-MADE, RAISED, TOO_SMALL = range(3)
+from . import stage_wire as wire
+from .stage_pickle import Arena, Slot, pickle_batch, pickle_error, storage_maker
+from .stage_random import get_state, seed_lane, seed_sample, set_state
+from .stage_wire import Request, numbers, receive, send
 
-# Buffers below this stay inside the pickle.
-SMALLEST_BUFFER = 512
-ALIGNMENT = 64
 PR_SET_PDEATHSIG = 1
-
-
-# --- What a pickled batch refers to; called in the trainer ----------------------------------------
-
-
-def rebuild_tensor(buffer: Any, dtype: str, shape: tuple[int, ...]) -> Any:
-    """A tensor that is the memory of `buffer`."""
-    import torch
-
-    kind = getattr(torch, dtype)
-    if 0 in shape:
-        return torch.empty(shape, dtype=kind)
-    return torch.frombuffer(buffer, dtype=kind).view(shape)
-
-
-def by_name(module: str, qualname: str) -> Any:
-    """The trainer's own class or function of that name."""
-    found: Any = importlib.import_module(module)
-    for part in qualname.split("."):
-        found = getattr(found, part)
-    return found
-
-
-def exception_by_name(module: str, qualname: str) -> Any:
-    """As by_name; RuntimeError where the trainer has no such type (one made inside of a function)."""
-    try:
-        return by_name(module, qualname)
-    except (ImportError, AttributeError):
-        return RuntimeError
-
-
-# --- Messages -------------------------------------------------------------------------------------
-
-
-def send(sock: socket.socket, kind: int, *parts: bytes) -> None:
-    head = struct.pack(f"<II{len(parts)}Q", kind, len(parts), *map(len, parts))
-    sock.sendall(head + b"".join(parts))
-
-
-def receive(sock: socket.socket) -> tuple[int, list[bytes], list[int]]:
-    """Kind, parts, descriptors. EOFError when the other side is gone."""
-    head, fds = _receive_exactly(sock, 8)
-    kind, count = struct.unpack("<II", head)
-    sizes, more = _receive_exactly(sock, 8 * count)
-    fds += more
-    parts = []
-    for size in struct.unpack(f"<{count}Q", sizes):
-        part, more = _receive_exactly(sock, size)
-        parts.append(part)
-        fds += more
-    return kind, parts, fds
-
-
-def _receive_exactly(sock: socket.socket, size: int) -> tuple[bytes, list[int]]:
-    data, fds = bytearray(), []
-    while len(data) < size:
-        piece, new_fds, _, _ = socket.recv_fds(sock, size - len(data), 4)
-        fds += new_fds
-        if not piece:
-            raise EOFError
-        data += piece
-    return bytes(data), fds
-
-
-def _numbers(*values: int) -> bytes:
-    return struct.pack(f"<{len(values)}Q", *values)
-
-
-# --- Requests -------------------------------------------------------------------------------------
-
-
-class Request:
-    """One batch, as the worker wrote it into a memory file.
-
-    u64: lane, base_seed, slot_offset, slot_bytes, number of keys, of seeds, bytes of state; then the
-    keys (i64), the seeds (u64: RngMode sample, one a key) and the state (pickled; empty: the lane
-    begins).
-    """
-
-    HEAD = struct.Struct("<7Q")
-
-    def __init__(self, data: bytes) -> None:
-        head = self.HEAD.unpack_from(data)
-        self.lane, self.base_seed, self.slot_offset, self.slot_bytes = head[:4]
-        keys, seeds, state = head[4:]
-        at = self.HEAD.size
-        self.keys = list(struct.unpack_from(f"<{keys}q", data, at))
-        at += 8 * keys
-        self.seeds = list(struct.unpack_from(f"<{seeds}Q", data, at))
-        at += 8 * seeds
-        self.state = data[at : at + state]
-
-    @classmethod
-    def read(cls, fd: int) -> "Request":
-        with os.fdopen(fd, "rb") as file:
-            file.seek(0)
-            return cls(file.read())
-
-
-# --- Memory of the batch --------------------------------------------------------------------------
-
-
-class Arena:
-    """The memory that batches are written to: the trainer's arena, or memory of the worker."""
-
-    def __init__(self, fd: int) -> None:
-        import torch
-
-        self._map = mmap.mmap(fd, os.fstat(fd).st_size)
-        os.close(fd)
-        self.memory = memoryview(self._map)
-        self.address = torch.frombuffer(self.memory[:1], dtype=torch.uint8).data_ptr()
-
-
-class Slot:
-    """Places buffers one behind the other. Goes on counting when there is no room."""
-
-    def __init__(self, arena: Arena | None, offset: int, size: int) -> None:
-        self.arena, self.offset, self.size = arena, offset, size
-        self.needed = 0
-
-    def take(self, size: int) -> int | None:
-        """Offset in the slot, or None: no room, or no arena."""
-        begin = (self.needed + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
-        self.needed = begin + size
-        return begin if self.arena is not None and self.needed <= self.size else None
-
-    def view(self, begin: int, size: int) -> memoryview:
-        assert self.arena is not None
-        return self.arena.memory[self.offset + begin : self.offset + begin + size]
-
-    def find(self, address: int, size: int) -> int | None:
-        """Offset of memory that lies in the slot already."""
-        if self.arena is None:
-            return None
-        begin = address - self.arena.address - self.offset
-        return begin if 0 <= begin and begin + size <= self.size else None
-
-
-def _storage_maker(slot: Slot) -> Callable[..., Any]:
-    """For default_collate, which in a worker stacks tensors into shared storage: it gets the slot."""
-    import torch
-
-    def new_shared(cls: Any, size: int, *, device: Any = "cpu") -> Any:
-        if size > 0 and (begin := slot.take(size)) is not None:
-            return torch.frombuffer(slot.view(begin, size), dtype=torch.uint8).untyped_storage()
-        return torch.UntypedStorage(size)
-
-    return new_shared
-
-
-class BatchPickler(pickle.Pickler):
-    """Tensors and arrays out of band; classes that came by value are named, not copied back."""
-
-    def __init__(self, file: Any, buffer_callback: Callable[[pickle.PickleBuffer], Any]) -> None:
-        super().__init__(file, protocol=5, buffer_callback=buffer_callback)
-
-    def reducer_override(self, obj: Any) -> Any:
-        import torch
-
-        if type(obj) is torch.Tensor:
-            return _reduce_tensor(obj)
-        if isinstance(obj, type | _FUNCTION) and not _is_importable(obj):
-            if "<locals>" in obj.__qualname__:
-                raise pickle.PicklingError(f"Can't pickle local object {obj.__qualname__!r}")
-            is_exception = isinstance(obj, type) and issubclass(obj, BaseException)
-            find = exception_by_name if is_exception else by_name
-            return find, (obj.__module__, obj.__qualname__)
-        return NotImplemented
-
-
-_FUNCTION = type(lambda: None)
-
-
-def _reduce_tensor(tensor: Any) -> Any:
-    import torch
-
-    if (
-        tensor.device.type != "cpu"
-        or tensor.layout != torch.strided
-        or tensor.requires_grad
-        or tensor.is_quantized
-        or tensor.is_conj()
-        or tensor.is_neg()
-        or not tensor.is_contiguous()
-        or tensor.__dict__
-    ):
-        return NotImplemented  # torch's own way, inside the pickle
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    shape = tuple(tensor.shape)
-    if tensor.numel() == 0:
-        return rebuild_tensor, (None, dtype, shape)
-    flat = tensor.detach().view(-1).view(torch.uint8).numpy()
-    return rebuild_tensor, (pickle.PickleBuffer(flat), dtype, shape)
-
-
-def _is_importable(obj: Any) -> bool:
-    found: Any = sys.modules.get(obj.__module__)
-    for part in obj.__qualname__.split("."):
-        found = getattr(found, part, None)
-    return found is obj
-
-
-def pickle_batch(value: Any, slot: Slot) -> tuple[bytes, list[int], list[int]]:
-    """The pickle, and where in the slot its buffers lie. MemoryError when the slot is too small."""
-    import numpy as np
-
-    offsets: list[int] = []
-    sizes: list[int] = []
-    fits = True
-
-    def place(buffer: pickle.PickleBuffer) -> bool:
-        nonlocal fits
-        raw = buffer.raw()
-        size = raw.nbytes
-        address = np.frombuffer(raw, dtype=np.uint8).__array_interface__["data"][0]
-        begin = slot.find(address, size) if size else None
-        if begin is None:
-            if size < SMALLEST_BUFFER:
-                return True  # stays in the pickle
-            begin = slot.take(size)
-            if begin is None:
-                fits = False
-                begin = 0
-            else:
-                slot.view(begin, size)[:] = raw
-        offsets.append(begin)
-        sizes.append(size)
-        return False
-
-    with io.BytesIO() as file:
-        BatchPickler(file, place).dump(value)
-        if not fits:
-            raise MemoryError
-        return file.getvalue(), offsets, sizes
-
-
-# --- Random generators ----------------------------------------------------------------------------
-
-
-def seed_lane(base_seed: int, lane: int) -> None:
-    """As torch.utils.data._utils.worker._worker_loop does it."""
-    import torch
-    from torch.utils.data._utils.worker import _generate_state
-
-    random.seed(base_seed + lane)
-    torch.manual_seed(base_seed + lane)
-    if (numpy := _numpy()) is not None:
-        numpy.random.seed(_generate_state(base_seed, lane))
-
-
-def seed_sample(seed: int) -> None:
-    import torch
-
-    random.seed(seed)
-    torch.manual_seed(seed)
-    if (numpy := _numpy()) is not None:
-        numpy.random.seed(seed & 0xFFFFFFFF)
-
-
-def _numpy() -> Any:
-    try:
-        import numpy
-    except ImportError:
-        return None
-    return numpy
-
-
-def get_state() -> bytes:
-    import torch
-
-    numpy = _numpy()
-    return pickle.dumps(
-        (
-            torch.get_rng_state().numpy().tobytes(),
-            random.getstate(),
-            numpy.random.get_state() if numpy is not None else None,
-        ),
-        protocol=5,
-    )
-
-
-def set_state(state: bytes) -> None:
-    import torch
-
-    of_torch, of_random, of_numpy = pickle.loads(state)
-    torch.set_rng_state(torch.frombuffer(bytearray(of_torch), dtype=torch.uint8))
-    random.setstate(of_random)
-    if of_numpy is not None and (numpy := _numpy()) is not None:
-        numpy.random.set_state(of_numpy)
-
-
-# --- A host ---------------------------------------------------------------------------------------
 
 
 class Host:
@@ -389,7 +90,7 @@ class Host:
         )
 
     def make(self, request: Request) -> tuple[bytes, ...]:
-        """The parts of DONE, without the request's number and the output."""
+        """The parts of wire.DONE, without the request's number and the output."""
         import torch
         from torch._utils import ExceptionWrapper
 
@@ -399,31 +100,31 @@ class Host:
             set_state(request.state)
         slot = Slot(self.arena, request.slot_offset, request.slot_bytes)
         original = torch.UntypedStorage.__dict__.get("_new_shared")
-        torch.UntypedStorage._new_shared = classmethod(_storage_maker(slot))
-        outcome, body, offsets, sizes, error = MADE, b"", [], [], self.begin_error
+        torch.UntypedStorage._new_shared = classmethod(storage_maker(slot))
+        outcome, body, offsets, sizes, error = wire.MADE, b"", [], [], self.begin_error
         try:
             if error:
-                outcome = RAISED
+                outcome = wire.RAISED
             else:
                 value = self.fetch(request)
                 try:
                     body, offsets, sizes = pickle_batch(value, slot)
                 except MemoryError:
-                    outcome = TOO_SMALL
+                    outcome = wire.TOO_SMALL
         except Exception:
             where = _where(request.lane) if self.bundle.num_workers > 0 else ""
-            outcome, error = RAISED, pickle_error(ExceptionWrapper(where=where))
+            outcome, error = wire.RAISED, pickle_error(ExceptionWrapper(where=where))
         finally:
             if original is None:
                 del torch.UntypedStorage._new_shared
             else:
                 torch.UntypedStorage._new_shared = original
         return (
-            _numbers(outcome),
-            _numbers(slot.needed),
+            numbers(outcome),
+            numbers(slot.needed),
             body,
-            _numbers(*offsets),
-            _numbers(*sizes),
+            numbers(*offsets),
+            numbers(*sizes),
             get_state(),
             error,
         )
@@ -445,28 +146,15 @@ class Host:
     def serve(self, sock: socket.socket, output: "Output") -> None:
         while True:
             kind, parts, fds = receive(sock)
-            if kind == ARENA:
+            if kind == wire.ARENA:
                 self.arena = Arena(fds[0])
-            elif kind == BATCH:
+            elif kind == wire.BATCH:
                 answer = self.make(Request.read(fds[0]))
-                send(sock, DONE, parts[0], *answer, output.take())
+                send(sock, wire.DONE, parts[0], *answer, output.take())
 
 
 def _where(lane: int) -> str:
     return f"in DataLoader worker process {lane}"
-
-
-def pickle_error(wrapper: Any) -> bytes:
-    """Of an ExceptionWrapper; an exception type that can't travel becomes RuntimeError with its text."""
-    for kind in (wrapper.exc_type, RuntimeError):
-        wrapper.exc_type = kind
-        try:
-            with io.BytesIO() as file:
-                BatchPickler(file, lambda _: True).dump(wrapper)
-                return file.getvalue()
-        except Exception:
-            wrapper.exc_msg = f"{kind.__qualname__} can't be pickled: {wrapper.exc_msg}"
-    raise AssertionError("RuntimeError pickles")
 
 
 class Output:
@@ -488,9 +176,6 @@ class Output:
         os.ftruncate(self.file, 0)
         os.lseek(self.file, 0, os.SEEK_SET)
         return text
-
-
-# --- The zygote -----------------------------------------------------------------------------------
 
 
 def die_with_parent() -> None:
@@ -548,7 +233,7 @@ class Zygote:
                     self.handle(*receive(self.control))
 
     def handle(self, kind: int, parts: list[bytes], fds: list[int]) -> None:
-        if kind == START:
+        if kind == wire.START:
             settings = json.loads(parts[0])
             self.catch_output = settings["catch_output"]
             problem = ""
@@ -556,8 +241,8 @@ class Zygote:
                 self.bundle = load(settings, fds[0])
             except Exception as error:
                 problem = f"{type(error).__name__}: {error}"
-            send(self.control, READY, problem.encode())
-        elif kind == FORK:
+            send(self.control, wire.READY, problem.encode())
+        elif kind == wire.FORK:
             (host,) = struct.unpack("<Q", parts[0])
             self.fork(host, socket.socket(fileno=fds[0]))
 
@@ -568,7 +253,7 @@ class Zygote:
         if pid:
             self.hosts[pid] = host
             sock.close()
-            send(self.control, FORKED, _numbers(host), _numbers(pid))
+            send(self.control, wire.FORKED, numbers(host), numbers(pid))
             return
         status = 1
         try:
@@ -599,7 +284,10 @@ class Zygote:
             else:
                 how = f"exited unexpectedly with exit code {os.WEXITSTATUS(status)}."
             send(
-                self.control, ENDED, _numbers(host), f"DataLoader worker (pid {pid}) {how}".encode()
+                self.control,
+                wire.ENDED,
+                numbers(host),
+                f"DataLoader worker (pid {pid}) {how}".encode(),
             )
 
 

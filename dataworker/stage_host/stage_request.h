@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/result.h"
+#include "net/unique_fd.h"
+#include "schemas/wire/data.h"
+
+// What passes between a worker and a stage host beside frames (headrace/stage_wire.py).
+namespace headrace::dataworker {
+
+// A request as stage_wire.py's Request reads it.
+[[nodiscard]] Bytes StageRequestBytes(const wire::BatchRequest& request, std::uint64_t slot_offset);
+// The u64 numbers of a frame's part; bytes behind the last whole one are dropped.
+[[nodiscard]] std::vector<std::uint64_t> StageNumbers(ByteSpan bytes);
+// An unlinked file in memory with this content. kResourceExhausted: no memory, no descriptors.
+Result<net::UniqueFd> MemoryFile(const char* name, ByteSpan content);
+
+}  // namespace headrace::dataworker

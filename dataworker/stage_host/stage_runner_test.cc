@@ -1,0 +1,272 @@
+// The worker's half of Python stages, against a zygote without torch (written out below).
+#include "dataworker/stage_host/stage_runner.h"
+
+#include <signal.h>
+
+#include <condition_variable>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "dataworker/worker_fixture.h"
+#include "gmock/gmock.h"
+
+namespace headrace::dataworker {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Answers a batch with "<pid> <lane> <state>" and puts the bytes 1, 2, 3 into the slot. Keys below
+// 0: -1 crashes, -2 raises, -3 takes 5000 bytes, -4 names a buffer outside of the slot.
+constexpr char kFakeStage[] = R"python(
+import mmap, os, signal, socket, sys, threading
+sys.path.insert(0, SOURCE)
+import stage_wire as wire
+
+def serve(sock):
+    memory = None
+    while True:
+        kind, parts, fds = wire.receive(sock)
+        if kind == wire.ARENA:
+            memory = mmap.mmap(fds[0], os.fstat(fds[0]).st_size)
+            continue
+        r = wire.Request.read(fds[0])
+        key = r.keys[0]
+        if key == -1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        outcome, needed, body, at, size, error = wire.MADE, 3, b"", 0, 3, b""
+        if key == -2:
+            outcome, error = wire.RAISED, b"pickled error"
+        elif key == -3 and r.slot_bytes < 5000:
+            outcome, needed = wire.TOO_SMALL, 5000
+        elif key == -4:
+            at = r.slot_bytes - 1
+        else:
+            memory[r.slot_offset : r.slot_offset + 3] = b"\1\2\3"
+            body = b"%d %d %s" % (os.getpid(), r.lane, r.state)
+        wire.send(sock, wire.DONE, parts[0], wire.numbers(outcome), wire.numbers(needed), body,
+                  wire.numbers(at), wire.numbers(size), r.state + b"+", error, b"printed")
+
+control = socket.socket(fileno=int(sys.argv[1]))
+kind, (settings,), (bundle,) = wire.receive(control)
+problem = os.pread(bundle, 100, 0).decode()
+wire.send(control, wire.READY, problem.encode())
+try:
+    while True:
+        kind, parts, fds = wire.receive(control)
+        pid = os.fork()
+        if pid == 0:
+            control.close()
+            try:
+                serve(socket.socket(fileno=fds[0]))
+            finally:
+                os._exit(0)
+        os.close(fds[0])
+        wire.send(control, wire.FORKED, parts[0], wire.numbers(pid))
+        def watch(pid=pid, host=parts[0]):
+            _, status = os.waitpid(pid, 0)
+            wire.send(control, wire.ENDED, host, b"DataLoader worker (pid %d) is gone" % pid)
+        threading.Thread(target=watch, daemon=True).start()
+except (EOFError, ConnectionError):
+    os._exit(0)
+)python";
+
+class StageRunnerTest : public ::testing::Test {
+ protected:
+  StageRunnerTest() {
+    reactor_ = *net::Reactor::Make("test-stage");
+    EXPECT_TRUE(reactor_->Start().ok());
+    std::filesystem::create_directory(directory_.path() + "/headrace");
+    directory_.Write("headrace/__init__.py", "");
+    std::string source = kFakeStage;
+    source.replace(source.find("SOURCE"), 6,
+                   "'" HEADRACE_SOURCE_DIR "/trainer_client/python/headrace'");
+    directory_.Write("headrace/stage_host.py", source);
+  }
+  ~StageRunnerTest() override {
+    OnReactorThread(*reactor_, [this] { runner_.reset(); });
+    reactor_->Stop();
+  }
+
+  Status Start(RngMode rng, std::int32_t lanes, const std::string& problem = "") {
+    StageRunner::Options options;
+    options.zygote.executable = "/usr/bin/python3";
+    options.zygote.stage.sys_path = {directory_.path()};
+    options.rng = rng;
+    options.lanes = lanes;
+    options.threads = 2;
+    StageRunner::Events events;
+    events.on_ready = [this](const Status& status) {
+      const std::lock_guard lock(mutex_);
+      ready_ = status;
+      changed_.notify_all();
+    };
+    events.on_done = [this](StageRunner::Made made) {
+      const std::lock_guard lock(mutex_);
+      done_.push_back(std::move(made));
+      changed_.notify_all();
+    };
+    const Status started = OnReactorThread(*reactor_, [&]() -> Status {
+      HR_TRY(runner_, StageRunner::Start(*reactor_, options,
+                                         BlobFromBytes(CopyBytes(AsBytes(problem))), events));
+      return {};
+    });
+    if (!started.ok()) return started;
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(
+        changed_.wait_for(lock, std::chrono::seconds(60), [this] { return ready_.has_value(); }));
+    return *ready_;
+  }
+  wire::BatchRequest Request(std::int64_t key, std::int32_t lane, const std::string& state) {
+    wire::BatchRequest request;
+    request.session = SessionId(3);
+    request.iteration = IterationId(1);
+    request.batch = BatchId(next_++);
+    request.keys = {key};
+    request.lane = LaneId(lane);
+    request.lane_state = CopyBytes(AsBytes(state));
+    request.slot_bytes = 4096;
+    return request;
+  }
+  void Submit(const wire::BatchRequest& request, std::shared_ptr<ArenaMap> arena = nullptr) {
+    OnReactorThread(*reactor_, [&] {
+      EXPECT_TRUE(runner_->CheckRequest(request).ok());
+      runner_->Submit(request, arena, reactor_->clock().Now());
+    });
+  }
+  StageRunner::Made Next() {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(
+        changed_.wait_for(lock, std::chrono::seconds(60), [this] { return !done_.empty(); }));
+    if (done_.empty()) return {};
+    StageRunner::Made made = std::move(done_.front());
+    done_.pop_front();
+    return made;
+  }
+  StageRunner::Made Ask(const wire::BatchRequest& request) {
+    Submit(request);
+    return Next();
+  }
+  static std::string Text(const Bytes& bytes) { return std::string(AsText(bytes)); }
+  // The process that made a batch.
+  static std::string Pid(const StageRunner::Made& made) {
+    const std::string text = Text(made.answer.pickle);
+    return text.substr(0, text.find(' '));
+  }
+
+  TemporaryDirectory directory_;
+  std::unique_ptr<net::Reactor> reactor_;
+  std::unique_ptr<StageRunner> runner_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Status> ready_;
+  std::deque<StageRunner::Made> done_;
+  std::int64_t next_ = 0;
+};
+
+TEST_F(StageRunnerTest, ALaneStaysInItsHostUntilItBeginsAnew) {
+  ASSERT_TRUE(Start(RngMode::kTorch, 2).ok());
+  const auto first = Ask(Request(1, 0, ""));
+  ASSERT_TRUE(first.answer.status.ok()) << first.answer.status.ToString();
+  EXPECT_EQ(Text(first.answer.lane_state), "+");
+  EXPECT_EQ(first.answer.output, "printed");
+  const auto second = Ask(Request(2, 0, "+"));
+  EXPECT_EQ(Pid(second), Pid(first));
+  EXPECT_THAT(Text(second.answer.pickle), HasSubstr(" 0 +"));
+  const auto other = Ask(Request(3, 1, ""));
+  EXPECT_NE(Pid(other), Pid(first));
+  const auto anew = Ask(Request(4, 0, ""));
+  EXPECT_NE(Pid(anew), Pid(first));
+}
+
+TEST_F(StageRunnerTest, BatchesGoIntoTheArenaOrIntoMemoryOfTheirOwn) {
+  ASSERT_TRUE(Start(RngMode::kTorch, 1).ok());
+  const auto own = Ask(Request(1, 0, ""));
+  ASSERT_EQ(own.memory.size(), 3U);
+  EXPECT_EQ(own.memory[2], std::byte{3});
+
+  const TestArena memory(1 << 16);
+  auto arena = ArenaMap::Map(net::UniqueFd(::dup(memory.fd())), memory.memory().size());
+  wire::BatchRequest request = Request(1, 0, "+");
+  request.slot_offset = 8192;
+  Submit(request, *arena);
+  const auto shared = Next();
+  EXPECT_EQ(shared.hold, nullptr);
+  EXPECT_EQ(shared.answer.used_bytes, 3U);
+  EXPECT_EQ(memory.memory()[8194], std::byte{3});
+  EXPECT_EQ(memory.memory()[8195], std::byte{0});
+}
+
+TEST_F(StageRunnerTest, OutcomesBecomeAnswers) {
+  ASSERT_TRUE(Start(RngMode::kTorch, 1).ok());
+  const auto raised = Ask(Request(-2, 0, "s"));
+  EXPECT_TRUE(raised.answer.status.ok());
+  EXPECT_EQ(Text(raised.answer.python_error), "pickled error");
+  const auto small = Ask(Request(-3, 0, "s"));
+  EXPECT_EQ(small.answer.status.code(), Code::kResourceExhausted);
+  EXPECT_EQ(small.answer.needed_bytes, 5000U);
+  // What runs user code is not trusted with offsets.
+  EXPECT_EQ(Ask(Request(-4, 0, "s")).answer.status.code(), Code::kUnavailable);
+}
+
+TEST_F(StageRunnerTest, ACrashFailsItsBatchAloneAndTheLaneGoesOn) {
+  ASSERT_TRUE(Start(RngMode::kTorch, 2).ok());
+  Submit(Request(-1, 0, "s"));
+  Submit(Request(5, 0, "s"));
+  const auto crashed = Next();
+  EXPECT_EQ(crashed.answer.status.code(), Code::kUnavailable);
+  EXPECT_THAT(crashed.answer.status.message(), HasSubstr("DataLoader worker (pid "));
+  EXPECT_TRUE(Next().answer.status.ok());
+}
+
+TEST_F(StageRunnerTest, SeededSamplesMayGoToAnyHost) {
+  ASSERT_TRUE(Start(RngMode::kSample, 1).ok());
+  for (int i = 0; i < 20; ++i) {
+    wire::BatchRequest request = Request(i, 0, "");
+    request.seeds = {9};
+    Submit(request);
+  }
+  std::set<std::string> pids;
+  for (int i = 0; i < 20; ++i) pids.insert(Pid(Next()));
+  EXPECT_LE(pids.size(), 2U);
+}
+
+TEST_F(StageRunnerTest, CancelledBatchesAreAnswered) {
+  ASSERT_TRUE(Start(RngMode::kTorch, 1).ok());
+  for (int i = 0; i < 10; ++i) Submit(Request(i, 0, "s"));
+  OnReactorThread(*reactor_, [this] { runner_->Cancel(IterationId(2)); });
+  for (int i = 0; i < 10; ++i) {
+    const Status status = Next().answer.status;
+    EXPECT_TRUE(status.ok() || status.code() == Code::kCancelled) << status.ToString();
+  }
+  EXPECT_EQ(OnReactorThread(*reactor_, [this] { return runner_->outstanding(); }), 0U);
+}
+
+TEST_F(StageRunnerTest, CodeThatCannotBeLoadedIsUnsupportedWithTheReason) {
+  const Status status = Start(RngMode::kTorch, 1, "No module named 'them'");
+  EXPECT_EQ(status.code(), Code::kUnsupported);
+  EXPECT_THAT(status.message(), HasSubstr("No module named 'them'"));
+  EXPECT_EQ(Ask(Request(1, 0, "")).answer.status.code(), Code::kUnsupported);
+}
+
+TEST_F(StageRunnerTest, ALostZygoteFailsWhatWaits) {
+  ASSERT_TRUE(Start(RngMode::kTorch, 1).ok());
+  ASSERT_TRUE(Ask(Request(1, 0, "")).answer.status.ok());
+  const auto pids = OnReactorThread(*reactor_, [this] { return runner_->pids(); });
+  ASSERT_GE(pids.size(), 2U);
+  ::kill(static_cast<pid_t>(pids[0]), SIGKILL);
+  Status status;
+  do {
+    status = Ask(Request(1, 0, "s")).answer.status;
+  } while (status.ok());
+  EXPECT_EQ(status.code(), Code::kUnavailable);
+  ::kill(static_cast<pid_t>(pids[1]), SIGKILL);  // this zygote's hosts do not die with it
+}
+
+}  // namespace
+}  // namespace headrace::dataworker

@@ -1,0 +1,144 @@
+// A whole worker against a scripted client: sessions that begin, fail, are cancelled and end.
+#include <sys/stat.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "dataworker/worker_test_base.h"
+#include "gmock/gmock.h"
+
+namespace headrace::dataworker {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST_F(WorkerTest, EveryRequestIsAnsweredOnceWhenAnIterationIsCancelled) {
+  TestWorker worker("", 0, /*threads=*/1);
+  TestClient client(worker);
+  const TestArena arena(kArenaBytes);
+  client.Attach(attach_, blobs_, &arena);
+  std::map<std::int64_t, int> answers;
+  std::vector<wire::BatchRequest> later;
+  for (int i = 0; i < 40; ++i) {
+    wire::BatchRequest request = Request(AllKeys());
+    if (i % 4 == 3) {
+      request.iteration = IterationId(2);
+      request.slot_offset = 1 << 20;
+      later.push_back(request);
+    }
+    client.Send(request);
+  }
+  client.Send(wire::CancelIterations{attach_.session, IterationId(2)});
+  int made = 0;
+  for (int i = 0; i < 40; ++i) {
+    const wire::BatchDone done = client.Next<wire::BatchDone>();
+    ++answers[done.batch.value];
+    if (done.iteration == IterationId(2)) {
+      EXPECT_TRUE(done.status.ok());
+      ++made;
+    } else {
+      EXPECT_TRUE(done.status.ok() || done.status.code() == Code::kCancelled);
+    }
+  }
+  EXPECT_EQ(made, 10);
+  EXPECT_EQ(answers.size(), 40U);
+}
+
+TEST_F(WorkerTest, AHangUpInTheMiddleEndsTheSession) {
+  TestWorker worker;
+  TestClient client(worker);
+  {
+    const TestArena arena(kArenaBytes);
+    client.Attach(attach_, blobs_, &arena);
+    for (int i = 0; i < 30; ++i) client.Send(Request(AllKeys()));
+  }
+  client.HangUp();
+  // Soon nobody knows the session: until then answers to the requests above come.
+  while (true) {
+    client.Send(Request({0}));
+    if (client.Next<wire::BatchDone>().status.code() == Code::kNotFound) break;
+  }
+}
+
+TEST_F(WorkerTest, DamagedBlobsAndPlansAreRefusedWithTheReason) {
+  TestWorker worker;
+  TestClient client(worker);
+  auto damaged = blobs_;
+  damaged.begin()->second[40] ^= std::byte{1};
+  client.Attach(attach_, damaged);
+  client.Send(Request({0}));
+  const wire::BatchDone done = client.Next<wire::BatchDone>();
+  EXPECT_EQ(done.status.code(), Code::kDataLoss);
+  EXPECT_THAT(done.status.message(), HasSubstr("is damaged"));
+  // Attached again, with the right content this time.
+  client.Attach(attach_, blobs_);
+  const wire::BatchRequest request = Request({0});
+  client.Send(request);
+  Bytes payload;
+  const wire::BatchDone good = client.Next<wire::BatchDone>(&payload);
+  ExpectBatch(request, good, payload);
+
+  attach_.session = SessionId(78);
+  attach_.plan.chain[1].op = "no_such_op";
+  const wire::Attached refused = client.Attach(attach_, blobs_);
+  EXPECT_EQ(refused.status.code(), Code::kUnsupported);
+  EXPECT_THAT(refused.status.message(), HasSubstr("no_such_op"));
+}
+
+TEST_F(WorkerTest, BlobsComeByDescriptorToo) {
+  TestWorker worker;
+  TestClient client(worker);
+  const TestArena arena(kArenaBytes);
+  net::DescriptorMessage message;
+  message.session = attach_.session;
+  message.bytes = arena.memory().size();
+  client.PassDescriptor(message, arena.fd());
+  wire::Attached attached;
+  attach_.use_arena = true;
+  do {
+    ++attach_.request;
+    client.Send(attach_);
+    attached = client.Next<wire::Attached>();
+  } while (!attached.use_arena);
+  ASSERT_EQ(attached.needed_blobs.size(), 1U);
+  const Bytes& content = blobs_.at(attached.needed_blobs[0]);
+  const TestArena blob(content.size());
+  std::copy(content.begin(), content.end(), blob.memory().begin());
+  message.kind = net::DescriptorMessage::Kind::kBlob;
+  message.hash = attached.needed_blobs[0];
+  message.bytes = content.size();
+  client.PassDescriptor(message, blob.fd());
+  wire::BatchRequest request = Request(AllKeys());
+  client.Send(request);
+  ExpectBatch(request, client.Next<wire::BatchDone>(), arena.memory().subspan(4096));
+}
+
+TEST_F(WorkerTest, LeaveAnswersWhatWasAskedAndTakesNobodyNew) {
+  TestWorker worker;
+  TestClient client(worker);
+  client.Attach(attach_, blobs_);
+  for (int i = 0; i < 5; ++i) client.Send(Request(AllKeys()));
+  client.Send(wire::Ping{4});
+  EXPECT_EQ(client.Next<wire::Pong>().sequence, 4U);  // the requests are there now
+  worker.Leave();
+  wire::Attach other = attach_;
+  other.session = SessionId(99);
+  EXPECT_EQ(client.Attach(other, blobs_).status.code(), Code::kUnavailable);
+  client.Send(wire::Detach{attach_.session});
+  worker.WaitForEnd();
+}
+
+TEST(WorkerStart, ADirectoryThatOthersMayEnterIsRefused) {
+  const TemporaryDirectory directory;
+  ASSERT_EQ(::chmod(directory.path().c_str(), 0755), 0);
+  auto reactor = net::Reactor::Make("test");
+  WorkerOptions options;
+  options.directory = directory.path();
+  const auto worker = Worker::Start(**reactor, options, [](Status) {});
+  EXPECT_EQ(worker.status().code(), Code::kInvalidArgument);
+  EXPECT_THAT(worker.status().message(), HasSubstr("0700"));
+}
+
+}  // namespace
+}  // namespace headrace::dataworker

@@ -1,0 +1,57 @@
+"""The random generators of a lane: seeded as a stock worker's, and their state as bytes."""
+
+import pickle
+import random
+from typing import Any
+
+
+def seed_lane(base_seed: int, lane: int) -> None:
+    """As torch.utils.data._utils.worker._worker_loop does it."""
+    import torch
+    from torch.utils.data._utils.worker import _generate_state
+
+    random.seed(base_seed + lane)
+    torch.manual_seed(base_seed + lane)
+    if (numpy := _numpy()) is not None:
+        numpy.random.seed(_generate_state(base_seed, lane))
+
+
+def seed_sample(seed: int) -> None:
+    import torch
+
+    random.seed(seed)
+    torch.manual_seed(seed)
+    if (numpy := _numpy()) is not None:
+        numpy.random.seed(seed & 0xFFFFFFFF)
+
+
+def _numpy() -> Any:
+    try:
+        import numpy
+    except ImportError:
+        return None
+    return numpy
+
+
+def get_state() -> bytes:
+    import torch
+
+    numpy = _numpy()
+    return pickle.dumps(
+        (
+            torch.get_rng_state().numpy().tobytes(),
+            random.getstate(),
+            numpy.random.get_state() if numpy is not None else None,
+        ),
+        protocol=5,
+    )
+
+
+def set_state(state: bytes) -> None:
+    import torch
+
+    of_torch, of_random, of_numpy = pickle.loads(state)
+    torch.set_rng_state(torch.frombuffer(bytearray(of_torch), dtype=torch.uint8))
+    random.setstate(of_random)
+    if of_numpy is not None and (numpy := _numpy()) is not None:
+        numpy.random.set_state(of_numpy)
