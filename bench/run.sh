@@ -4,6 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 python=.venv/bin/python
 build=build/bench
+mkdir -p bench/report
 
 for program in "$build"/bin/*_bench; do
   [ -x "$program" ] || continue

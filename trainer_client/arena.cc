@@ -50,8 +50,17 @@ std::uint64_t AvailableMemory() {
   // limit.
   const std::uint64_t limit = ReadNumber("/sys/fs/cgroup/memory.max", UINT64_MAX);
   if (limit != UINT64_MAX) {
-    const std::uint64_t current = ReadNumber("/sys/fs/cgroup/memory.current", 0);
-    available = std::min(available, limit - std::min(limit, current));
+    // The group is charged for cached files too; the kernel gives those up when memory is wanted.
+    std::uint64_t used = ReadNumber("/sys/fs/cgroup/memory.current", 0);
+    std::ifstream parts("/sys/fs/cgroup/memory.stat");
+    for (std::string word; parts >> word;) {
+      std::uint64_t bytes = 0;
+      if (!(parts >> bytes)) break;
+      if (word == "inactive_file" || word == "active_file" || word == "slab_reclaimable") {
+        used -= std::min(used, bytes);
+      }
+    }
+    available = std::min(available, limit - std::min(limit, used));
   }
   return available;
 }

@@ -9,6 +9,7 @@
 namespace headrace::client {
 namespace {
 
+constexpr std::int64_t kRemoved = INT64_MIN;  // the ticket of an attempt at a removed batch
 constexpr std::size_t kLatencies = 64;
 constexpr std::size_t kLeastLatencies = 4;
 // Before anything was measured: the first batches wait for cold files and start-up.
@@ -67,7 +68,13 @@ void Dispatcher::Done(std::int64_t ticket) {
   batches_.erase(at);
 }
 
-void Dispatcher::Remove(std::int64_t ticket) { Done(ticket); }
+void Dispatcher::Remove(std::int64_t ticket) {
+  Done(ticket);
+  // The ticket may be added again with other content: answers to the old one must not count for it.
+  for (auto& [id, attempt] : attempts_) {
+    if (attempt.ticket == ticket) attempt.ticket = kRemoved;
+  }
+}
 
 void Dispatcher::RemoveBefore(std::int64_t ticket) {
   while (!batches_.empty() && batches_.begin()->first < ticket) Done(batches_.begin()->first);

@@ -77,8 +77,10 @@ class Dispatcher {
   // `keys` stay valid until the batch is done or removed.
   void Add(std::int64_t ticket, std::uint64_t bytes, std::span<const std::int64_t> keys,
            std::int32_t lane);
-  // Forgets batches that are not done; answers to them are dropped.
+  // Forgets a batch; answers to what was asked before are dropped, also when the ticket is added
+  // again. O(attempts).
   void Remove(std::int64_t ticket);
+  // Forgets batches that are not done; their tickets are not used again.
   void RemoveBefore(std::int64_t ticket);
   [[nodiscard]] bool Contains(std::int64_t ticket) const { return batches_.contains(ticket); }
 

@@ -183,6 +183,21 @@ TEST(Dispatcher, RemovedBatchesAnswersAreDropped) {
   EXPECT_EQ(dispatcher.outstanding_bytes(), 0U);
 }
 
+TEST(Dispatcher, AnswerToARemovedBatchIsNotTheAnswerToItsSuccessor) {
+  Dispatcher dispatcher(Dispatcher::Options{});
+  dispatcher.SetWorker(kA, WorkerState::kReady);
+  dispatcher.Add(0, 1, {}, 0);
+  const auto old_sends = dispatcher.Poll(At(0));
+  dispatcher.Remove(0);
+  dispatcher.Add(0, 1, {}, 0);  // replanned: other random numbers under the same number
+  const auto new_sends = dispatcher.Poll(At(1));
+  ASSERT_EQ(new_sends.size(), 1U);
+  EXPECT_EQ(dispatcher.OnAnswer(kA, old_sends[0].attempt, Answer::kMade, 0, At(2)), Verdict::kDrop);
+  EXPECT_TRUE(dispatcher.Contains(0));
+  EXPECT_EQ(dispatcher.OnAnswer(kA, new_sends[0].attempt, Answer::kMade, 0, At(3)), Verdict::kTake);
+  EXPECT_EQ(dispatcher.outstanding_bytes(), 0U);
+}
+
 // A world of workers that lose, double, delay, refuse and die, against one promise: every batch
 // comes out once and in order.
 class DispatcherChaos : public testing::TestWithParam<bool> {};

@@ -221,6 +221,10 @@ void SessionCore::OnBatchDone(WorkerId worker, wire::BatchDone&& done,
       answer = Dispatcher::Answer::kRefused;
     }
   }
+  if (answer == Dispatcher::Answer::kTooSmall && done.needed_bytes > context_.arena->size()) {
+    // No slot can ever hold that: a broken worker, or a batch that the trainer must make itself.
+    answer = Dispatcher::Answer::kRefused;
+  }
   switch (dispatcher_.OnAnswer(worker, done.attempt, answer, done.needed_bytes,
                                reactor_->clock().Now())) {
     case Dispatcher::Verdict::kTake:

@@ -44,7 +44,6 @@ THREAD = re.compile(
 THREADS_ALLOWED = (
     "net/reactor",
     "dataworker/exec/",
-    "dataworker/stage_host/",
     "coordinator/state/journal",
 )
 

@@ -15,7 +15,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from . import binding, samples, service
 from .capture.plan import TORCH_DTYPES
-from .errors import HeadraceError
+from .errors import HeadraceError, WorkersUnavailable
 from .position import Placed, has_place, looks_at_nothing_else, position_of
 
 # Longest wait without a look at signals, seconds.
@@ -211,7 +211,12 @@ class ServedIter(Placed, _BaseDataLoaderIter):
             sys.stdout.flush()
         if batch.python_error:
             pickle.loads(batch.python_error).reraise()
-        return pickle.loads(batch.pickle, buffers=batch.buffers)
+        if batch.missing:  # its stage host died, or no worker could send it
+            raise WorkersUnavailable(f"batch {batch.batch}: {batch.missing[0].message}")
+        buffers = batch.buffers
+        if batch.copy_advised:
+            buffers = [bytearray(buffer) for buffer in buffers]
+        return pickle.loads(batch.pickle, buffers=buffers)
 
     def _collate(self, batch: int, rows: list[Any]) -> Any:
         """What a worker of the stock loader does with samples of any kind."""
