@@ -40,6 +40,45 @@ def evaluate_v1() -> Any:
     return v1.Compose([v1.Resize(40), v1.CenterCrop(32), v1.ToTensor(), v1.Normalize(MEAN, STD)])
 
 
+# operator -> the transforms that it is.
+EVERY = {
+    "resize": (v1.Resize(40), v2.Resize(40)),
+    "center_crop": (v1.CenterCrop(30), v2.CenterCrop(30)),
+    "random_resized_crop": (v1.RandomResizedCrop(30), v2.RandomResizedCrop(30)),
+    "random_crop": (v1.RandomCrop(30, 4), v2.RandomCrop(30, 4)),
+    "pad": (v1.Pad(3, (9, 8, 7)), v2.Pad((1, 2), padding_mode="reflect")),
+    "random_grayscale": (v1.RandomGrayscale(0.5), v2.RandomGrayscale(0.5)),
+    "random_horizontal_flip": (v1.RandomHorizontalFlip(), v2.RandomHorizontalFlip()),
+    "random_vertical_flip": (v1.RandomVerticalFlip(), v2.RandomVerticalFlip()),
+    "color_jitter": (v1.ColorJitter(0.1, 0.2, 0.3, 0.1), v2.ColorJitter(0.1, 0.2, 0.3, 0.1)),
+    "grayscale": (v1.Grayscale(3), v2.Grayscale(3)),
+    "random_erasing": (v1.RandomErasing(), v2.RandomErasing()),
+    "pil_to_tensor": (v1.PILToTensor(), v2.PILToTensor()),
+    "convert_image_dtype": (
+        v1.ConvertImageDtype(torch.float32),
+        v2.ConvertImageDtype(torch.float32),
+    ),
+    "normalize": (v1.Normalize(MEAN, STD), v2.Normalize(MEAN, STD)),
+    "to_image": (v2.ToImage(), v2.ToImage()),
+    "to_dtype": (v2.ToDtype(torch.float32, scale=True), v2.ToDtype(torch.float32)),
+}
+ON_TENSORS = {"random_erasing", "convert_image_dtype", "normalize", "to_dtype"}
+
+
+def chain_with(op: str, api: int) -> Any:
+    """A pipeline around EVERY[op][api] whose batches have one size."""
+    transform = EVERY[op][api]
+    to_float = [v1.PILToTensor(), v1.ConvertImageDtype(torch.float32)]
+    resize = v1.Resize((44, 40))
+    if op in ("convert_image_dtype", "to_dtype"):
+        return v1.Compose([resize, v1.PILToTensor(), transform])
+    if op in ("to_image", "pil_to_tensor"):
+        return v1.Compose([resize, transform])
+    if op in ON_TENSORS:
+        return v1.Compose([resize, *to_float, transform])
+    return v1.Compose([transform, resize, *to_float])
+
+
 Point = namedtuple("Point", ["x", "y"])
 
 

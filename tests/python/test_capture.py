@@ -9,7 +9,17 @@ import torch
 from headrace.capture import Local, NotNative, capture
 from headrace.capture.hooks import seeds_only
 from headrace.capture.transforms import nodes_of
-from pipelines import MEAN, STD, Numbers, collate_names, seed_other_generators, seed_torch, train_v1
+from pipelines import (
+    EVERY,
+    MEAN,
+    STD,
+    Numbers,
+    chain_with,
+    collate_names,
+    seed_other_generators,
+    seed_torch,
+    train_v1,
+)
 from torch.utils.data import ConcatDataset, DataLoader, Subset, TensorDataset
 from torchvision import datasets
 from torchvision import transforms as v1
@@ -52,40 +62,10 @@ def test_imagenet_chain():
     assert nodes[1].label == "RandomHorizontalFlip(p=0.3)"
 
 
-EVERY = {
-    "resize": (v1.Resize(40), v2.Resize(40)),
-    "center_crop": (v1.CenterCrop(30), v2.CenterCrop(30)),
-    "random_resized_crop": (v1.RandomResizedCrop(30), v2.RandomResizedCrop(30)),
-    "random_crop": (v1.RandomCrop(30, 4), v2.RandomCrop(30, 4)),
-    "random_horizontal_flip": (v1.RandomHorizontalFlip(), v2.RandomHorizontalFlip()),
-    "random_vertical_flip": (v1.RandomVerticalFlip(), v2.RandomVerticalFlip()),
-    "color_jitter": (v1.ColorJitter(0.1, 0.2, 0.3, 0.1), v2.ColorJitter(0.1, 0.2, 0.3, 0.1)),
-    "grayscale": (v1.Grayscale(3), v2.Grayscale(3)),
-    "random_erasing": (v1.RandomErasing(), v2.RandomErasing()),
-    "pil_to_tensor": (v1.PILToTensor(), v2.PILToTensor()),
-    "convert_image_dtype": (
-        v1.ConvertImageDtype(torch.float32),
-        v2.ConvertImageDtype(torch.float32),
-    ),
-    "normalize": (v1.Normalize(MEAN, STD), v2.Normalize(MEAN, STD)),
-    "to_image": (v2.ToImage(), v2.ToImage()),
-    "to_dtype": (v2.ToDtype(torch.float32, scale=True), v2.ToDtype(torch.float32)),
-}
-ON_TENSORS = {"random_erasing", "convert_image_dtype", "normalize", "to_dtype"}
-
-
 @pytest.mark.parametrize("api", [0, 1], ids=["v1", "v2"])
 @pytest.mark.parametrize("op", EVERY)
 def test_every_transform_is_native(photos, op, api):
-    transform = EVERY[op][api]
-    float_first = [v1.PILToTensor(), v1.ConvertImageDtype(torch.float32)]
-    if op in ("convert_image_dtype", "to_dtype"):
-        chain = [v1.PILToTensor(), transform]
-    elif op in ("to_image", "pil_to_tensor"):
-        chain = [transform]
-    else:
-        chain = [*float_first, transform] if op in ON_TENSORS else [transform, *float_first]
-    found = captured(datasets.ImageFolder(photos, v1.Compose(chain)))
+    found = captured(datasets.ImageFolder(photos, chain_with(op, api)))
     assert found.path == "native", found.reasons
     assert op in [node.op for node in found.plan.chain]
 

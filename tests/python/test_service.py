@@ -1,11 +1,15 @@
 """Bad settings and missing services: an error that names the thing and the remedy."""
 
+import os
+import signal
 import socket
+import subprocess
 
 import headrace
 import pytest
 import torch
-from headrace import options, service
+from compare import assert_same
+from headrace import binding, options, service
 from pipelines import train_v1
 from torch.utils.data import DataLoader
 from torchvision import datasets
@@ -103,3 +107,82 @@ def test_cache_gives_the_same_bits(photos, seam, no_service, monkeypatch):
     for epoch in seen:
         for mine, theirs in zip(epoch, stock, strict=True):
             assert torch.equal(mine, theirs[0])
+
+
+@pytest.fixture
+def cluster(no_service, monkeypatch):
+    """A coordinator with two workers, over TCP, that is not the program's own."""
+    address = f"tcp://127.0.0.1:{free_port()}"
+    command = [options.find_binary(), "coordinator", "--listen", address, "--workers", "2"]
+    process = subprocess.Popen(
+        [*command, "--parent-pid", str(os.getpid())],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    monkeypatch.setenv("HEADRACE_COORDINATOR", address)
+    yield process
+    service.close()
+    process.terminate()
+    process.wait()
+
+
+def epoch(data, **named):
+    torch.manual_seed(4)
+    return iter(DataLoader(data, 4, shuffle=True, num_workers=2, **named))
+
+
+def test_workers_of_a_coordinator(photos, seam, cluster):
+    data = datasets.ImageFolder(photos, train_v1())
+    mine = [[tensor.clone() for tensor in batch] for batch in epoch(data)]
+    headrace.uninstall()
+    assert_same(mine, list(epoch(data)))
+
+
+def test_running_epoch_goes_on_without_its_coordinator(photos, seam, cluster):
+    data = datasets.ImageFolder(photos, train_v1())
+    iterator = epoch(data)
+    mine = [[tensor.clone() for tensor in next(iterator)]]
+    cluster.send_signal(signal.SIGSTOP)
+    try:
+        mine += [[tensor.clone() for tensor in batch] for batch in iterator]
+    finally:
+        cluster.send_signal(signal.SIGCONT)
+    headrace.uninstall()
+    assert_same(mine, list(epoch(data)))
+
+
+def test_service_killed_in_the_middle_of_an_epoch(photos, seam, no_service):
+    """The private service and its workers die: started again, or an error. Never a hang."""
+    data = datasets.ImageFolder(photos, train_v1())
+    iterator = epoch(data)
+    mine = [[tensor.clone() for tensor in next(iterator)]]
+    with open(f"/proc/self/task/{os.getpid()}/children") as file:
+        for child in file.read().split():
+            os.kill(int(child), signal.SIGKILL)
+    try:
+        mine += [[tensor.clone() for tensor in batch] for batch in iterator]
+    except headrace.WorkersUnavailable as error:
+        assert "HEADRACE=off" in str(error)
+        return
+    headrace.uninstall()
+    assert_same(mine, list(epoch(data)))
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected"),
+    [
+        (binding.ResourceExhaustedError("no room for a slot of 3 GB"), headrace.OutOfMemory),
+        (binding.UnavailableError("no worker"), headrace.WorkersUnavailable),
+        (binding.UnsupportedError("wire version 2, this is version 1"), headrace.VersionMismatch),
+        (binding.InternalError("ours"), headrace.HeadraceError),
+    ],
+)
+def test_errors_of_the_service(raised, expected):
+    translated = service.translate(raised)
+    assert type(translated) is expected and str(translated) == str(raised)
+
+
+def test_error_classes_are_what_programs_expect():
+    assert issubclass(headrace.OutOfMemory, MemoryError)
+    assert issubclass(headrace.CoordinatorUnavailable, ConnectionError)
+    assert issubclass(headrace.HeadraceError, RuntimeError)  # as a lost worker of the stock loader

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from compare import batches, check
-from pipelines import evaluate_v1, train_v1, train_v2
+from pipelines import EVERY, chain_with, evaluate_v1, train_v1, train_v2
 from torch.utils.data import ConcatDataset, Subset, TensorDataset
 from torchvision import datasets
 from torchvision import transforms as v1
@@ -33,6 +33,13 @@ def test_v2_transforms(photos):
 def test_nothing_random(photos, num_workers):
     data = datasets.ImageFolder(photos, evaluate_v1())
     check(lambda loader: loader(data, batch_size=5, num_workers=num_workers))
+
+
+@pytest.mark.parametrize("api", [0, 1], ids=["v1", "v2"])
+@pytest.mark.parametrize("op", EVERY)
+def test_every_transform(photos, op, api):
+    data = datasets.ImageFolder(photos, chain_with(op, api))
+    check(lambda loader: loader(data, batch_size=7, shuffle=True, num_workers=1), epochs=1)
 
 
 def test_drop_last(photos):
