@@ -58,6 +58,9 @@ PayloadPool::PayloadPool(std::uint64_t limit_bytes, std::uint64_t kept_bytes)
     : shared_(std::make_shared<Shared>(limit_bytes, kept_bytes)) {}
 
 Result<PayloadPool::Buffer> PayloadPool::Take(std::uint64_t bytes) {
+  if (bytes > shared_->limit) {
+    return ResourceExhausted("a batch of " + std::to_string(bytes) + " bytes is too large");
+  }
   const std::uint64_t rounded =
       std::max((bytes + kGranularity - 1) / kGranularity * kGranularity, kGranularity);
   std::unique_ptr<Block> block;
