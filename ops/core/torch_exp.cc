@@ -114,8 +114,8 @@ Result<Bytes> BuildTorchExpTable(std::span<const ExpRange> ranges, const ExpFunc
     HR_RETURN_IF_ERROR(CollectExceptions(range, torch_exp, found));
   }
   std::ranges::sort(found, {}, &Exception::input);
-  const auto duplicates = std::ranges::unique(found, {}, &Exception::input);
-  found.erase(duplicates.begin(), duplicates.end());
+  const auto same = [](const Exception& a, const Exception& b) { return a.input == b.input; };
+  found.erase(std::unique(found.begin(), found.end(), same), found.end());
 
   Bytes bytes;
   const Head head{kMagic, kVersion, static_cast<std::uint32_t>(ranges.size()),
