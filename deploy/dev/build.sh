@@ -81,7 +81,10 @@ cmd_bench() {
   PATH="$PWD/.venv/bin:$PATH" bash bench/run.sh "$@"
 }
 
-# build_preset NAME: configures (only when needed) and builds a CMake preset in build/NAME.
+# build_preset NAME [ARGUMENTS of cmake --build]: configures (only when needed) and builds a CMake
+# preset in build/NAME.
 build_preset() {
-  cmake --preset "$1" && cmake --build "build/$1" -j "$JOBS"
+  local preset=$1
+  shift
+  cmake --preset "$preset" && cmake --build "build/$preset" -j "$JOBS" "$@"
 }
