@@ -39,8 +39,9 @@ void ClientCore::Start(OnOpen done) {
   timer_ = reactor_->AddTimer(kAskAgain, [this] { Beat(); });
 }
 
-void ClientCore::Reconnect(const std::string& endpoint) {
+void ClientCore::Reconnect(const std::string& endpoint, std::shared_ptr<void> former) {
   if (closed_) return;
+  former_ = std::move(former);
   setup_.endpoint = endpoint;
   job_ = JobId();
   if (const Status status = Connect(); !status.ok()) {
@@ -59,6 +60,7 @@ void ClientCore::Shutdown() {
   opening_.clear();
   if (timer_ != 0) reactor_->CancelTimer(timer_);
   socket_.reset();
+  former_.reset();
 }
 
 void ClientCore::Send(const wire::Body& body) {
@@ -197,7 +199,8 @@ void ClientCore::OnLeases(const wire::Leases& leases) {
   if (!leases.status.ok() || leases.job != job_ || leases.generation < generation_) return;
   generation_ = leases.generation;
   std::vector<wire::WorkerInfo> workers = leases.workers;
-  if (reactor_->clock().Now() < settled_) {
+  const bool keep = former_ ? workers.empty() : reactor_->clock().Now() < settled_;
+  if (keep) {
     for (const wire::WorkerInfo& before : leased_) {
       const auto same = [&](const wire::WorkerInfo& worker) { return SameProcess(before, worker); };
       if (std::ranges::none_of(workers, same)) workers.push_back(before);
@@ -205,6 +208,10 @@ void ClientCore::OnLeases(const wire::Leases& leases) {
   }
   leased_ = std::move(workers);
   for (const auto& [id, session] : sessions_) session->SetLeases(leased_);
+  if (!keep && former_) {
+    former_.reset();
+    settled_ = {};
+  }
 }
 
 }  // namespace headrace::client

@@ -43,8 +43,9 @@ class ClientCore {
   // From now on the session gets the job's leases.
   void AddSession(std::shared_ptr<SessionCore> session);
   void CloseSession(SessionId session);
-  // Another coordinator, for the same job.
-  void Reconnect(const std::string& endpoint);
+  // Another coordinator, for the same job. `former` is released when it has leased workers; until
+  // then the sessions keep those they have.
+  void Reconnect(const std::string& endpoint, std::shared_ptr<void> former);
   void Shutdown();
 
   [[nodiscard]] JobId job() const { return job_; }
@@ -83,6 +84,7 @@ class ClientCore {
   std::vector<wire::WorkerInfo> leased_;
   // Until then a restarted coordinator may not know of our workers yet: they stay leased.
   SteadyTime settled_{};
+  std::shared_ptr<void> former_;
   Status last_error_;
   net::TimerId timer_ = 0;
   bool closed_ = false;

@@ -158,14 +158,17 @@ void ClientImpl::Close() {
 // A private coordinator that died is replaced when the next session needs it.
 Status ClientImpl::KeepService() {
   std::string endpoint;
+  std::shared_ptr<client::EmbeddedService> former;
   {
     const std::scoped_lock lock(mutex_);
     if (!service_ || service_->running()) return Status::Ok();
-    service_.reset();
-    HR_TRY(service_, client::EmbeddedService::Acquire(options_));
+    HR_TRY(auto next, client::EmbeddedService::Acquire(options_));
+    former = std::exchange(service_, std::move(next));
     endpoint = service_->endpoint();
   }
-  runtime_->reactor->Post([core = core_, endpoint] { core->Reconnect(endpoint); });
+  runtime_->reactor->Post([core = core_, endpoint, former = std::move(former)]() mutable {
+    core->Reconnect(endpoint, std::move(former));
+  });
   return Status::Ok();
 }
 

@@ -233,6 +233,16 @@ EmbeddedService::~EmbeddedService() {
   if (owner_pid_ == ::getpid()) Stop();
 }
 
+// Workers that a killed coordinator left behind are in its process group.
+void EmbeddedService::KillGroup() const {
+  siginfo_t info{};
+  const bool ours =
+      ::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+  const auto pid = static_cast<pid_t>(pid_);
+  // Reaped by the program itself: the id is no other's as long as the group has members.
+  if (ours || (::kill(pid, 0) != 0 && errno == ESRCH)) ::kill(-pid, SIGKILL);
+}
+
 void EmbeddedService::Stop() {
   if (pid_ > 0) {
     // By pidfd: the program may have reaped the child itself, and its id be another's by now.
@@ -241,6 +251,7 @@ void EmbeddedService::Stop() {
     };
     signal(SIGTERM);
     if (WaitReadable(pidfd_.get(), kStopTimeout) == 0) signal(SIGKILL);
+    KillGroup();
     int status = 0;
     while (::waitpid(static_cast<pid_t>(pid_), &status, 0) < 0 && errno == EINTR) {
     }

@@ -16,8 +16,8 @@ namespace headrace::client {
 
 // The private coordinator of this process and, through it, local workers, in a private directory.
 // One a process, shared by all its clients; ends with the last of them, with the process (the
-// coordinator watches it), and not with a Ctrl-C, which is the trainer's alone. Thread-safe after
-// Start.
+// coordinator and the workers watch it), and not with a Ctrl-C, which is the trainer's alone. The
+// workers of a coordinator that was killed go on until the object goes. Thread-safe after Start.
 class EmbeddedService {
  public:
   // The running one, or a new one by `options`, once it is ready to be connected to.
@@ -40,6 +40,7 @@ class EmbeddedService {
   Status WaitReady(std::chrono::milliseconds timeout);
   [[nodiscard]] std::string LastLines() const;
   void Stop();
+  void KillGroup() const;
 
   std::int64_t owner_pid_ = 0;
   std::int64_t pid_ = 0;  // of the coordinator; 0: none

@@ -114,6 +114,8 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   void AddMissing(std::int64_t batch, std::vector<MissingSample>& missing) const;
   void DropReady(ReadyBatch&& ready);
   void LoseDescribes(WorkerId worker);
+  [[nodiscard]] WorkerId OwnId(const wire::WorkerInfo& worker,
+                               const std::map<WorkerId, wire::WorkerInfo>& taken) const;
   void AddLink(const wire::WorkerInfo& worker);
   void RemoveEnded();
   void EndWorker(WorkerId worker);

@@ -44,11 +44,8 @@ void SessionCore::SetLeases(const std::vector<wire::WorkerInfo>& workers) {
   if (closed_) return;
   std::map<WorkerId, wire::WorkerInfo> now;
   for (wire::WorkerInfo worker : workers) {
-    // A coordinator that was restarted knows the same process by another id.
     const WorkerId outside = worker.worker;
-    for (const auto& [id, link] : links_) {
-      if (SameProcess(link->worker(), worker)) worker.worker = id;
-    }
+    worker.worker = OwnId(worker, now);
     outside_ids_[worker.worker] = outside;
     now.emplace(worker.worker, std::move(worker));
   }
@@ -72,6 +69,21 @@ void SessionCore::SetLeases(const std::vector<wire::WorkerInfo>& workers) {
   }
   RemoveEnded();
   Pump();
+}
+
+// A coordinator that was restarted knows the same process by another id, and perhaps another
+// process by the same id.
+WorkerId SessionCore::OwnId(const wire::WorkerInfo& worker,
+                            const std::map<WorkerId, wire::WorkerInfo>& taken) const {
+  for (const auto& [id, link] : links_) {
+    if (SameProcess(link->worker(), worker)) return id;
+  }
+  for (const auto& [id, leased] : leased_) {
+    if (SameProcess(leased, worker)) return id;
+  }
+  WorkerId id = worker.worker;
+  while (links_.contains(id) || leased_.contains(id) || taken.contains(id)) ++id.value;
+  return id;
 }
 
 void SessionCore::AddLink(const wire::WorkerInfo& worker) {

@@ -100,14 +100,39 @@ TEST_F(FaultTest, KilledPrivateCoordinatorStopsNoIterationAndIsReplacedForTheNex
   const auto client = *Client::Open(EmbeddedOptions(1));
   const auto session = Open(*client);
   const std::string before = client->coordinator_endpoint();
+  std::vector<int> workers;
   const auto got = RunIteration(*session, batches_, iteration_, [&](const Batch& batch) {
     if (batch.batch != 5) return;
-    for (const int coordinator : ChildrenOf(::getpid())) ::kill(coordinator, SIGKILL);
+    for (const int coordinator : ChildrenOf(::getpid())) {
+      workers = ChildrenOf(coordinator);
+      ::kill(coordinator, SIGKILL);
+    }
   });
   EXPECT_EQ(got, expected);
   EXPECT_EQ(RunIteration(*session, batches_, iteration_), expected);
-  EXPECT_EQ(RunIteration(*Open(*client), batches_, iteration_), expected);
+  EXPECT_EQ(session->Stats().samples_by_worker.size(), 1U);
+  const auto next = Open(*client);
+  EXPECT_EQ(RunIteration(*next, batches_, iteration_), expected);
   EXPECT_NE(client->coordinator_endpoint(), before);
+  // The new coordinator's worker has its id from the start, as the former's had.
+  ASSERT_EQ(workers.size(), 1U);
+  EXPECT_TRUE(WaitForEnd(workers[0], 10'000));
+  EXPECT_EQ(RunIteration(*session, batches_, iteration_), expected);
+  EXPECT_EQ(session->Stats().samples_by_worker.size(), 2U);
+}
+
+TEST_F(FaultTest, WorkersOfAKilledPrivateCoordinatorEndWithTheClient) {
+  auto client = *Client::Open(EmbeddedOptions(1));
+  const auto session = Open(*client);
+  RunIteration(*session, batches_, iteration_);
+  std::vector<int> workers;
+  for (const int coordinator : ChildrenOf(::getpid())) {
+    workers = ChildrenOf(coordinator);
+    ::kill(coordinator, SIGKILL);
+  }
+  ASSERT_EQ(workers.size(), 1U);
+  client->Close();
+  EXPECT_TRUE(WaitForEnd(workers[0], 5000));
 }
 
 TEST_F(FaultTest, WorkerThatComesInTheMiddleTakesItsShare) {

@@ -113,13 +113,26 @@ def test_embedded_serves_and_ends_with_its_parent(tmp_path, parent):
         wait_for(lambda: all(ended(pid) for pid in mine), "end")
 
 
-def test_workers_end_with_a_coordinator_that_is_killed(tmp_path, parent):
-    words = ["--embedded", "--dir", str(tmp_path / "e"), "--parent-pid", str(parent.pid)]
-    with coordinator(*words, "--workers", "1") as process:
+def test_workers_end_with_a_coordinator_that_is_killed(tmp_path):
+    with coordinator("--listen", f"ipc://{tmp_path}/control", "--workers", "1") as process:
         mine = wait_for(lambda: children(process.pid), "worker")
         process.kill()
         process.wait()
         wait_for(lambda: all(ended(pid) for pid in mine), "end")
+
+
+def test_private_workers_end_with_the_program_and_not_with_their_coordinator(tmp_path, parent):
+    place = tmp_path / "e"
+    words = ["--embedded", "--dir", str(place), "--parent-pid", str(parent.pid), "--workers", "1"]
+    with coordinator(*words) as process:
+        wait_for(lambda: (place / "ready").exists(), "ready file")
+        (worker,) = wait_for(lambda: ready_workers(f"ipc://{place}/control"), "worker")
+        process.kill()
+        process.wait()
+        assert not ended(worker["pid"])
+        parent.kill()
+        parent.wait()
+        wait_for(lambda: ended(worker["pid"]), "end")
 
 
 def test_a_killed_local_worker_is_replaced(tmp_path, parent):

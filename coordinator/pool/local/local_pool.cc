@@ -23,8 +23,8 @@ constexpr milliseconds kLongestPause{10'000};
 constexpr auto kHealthyAfter = std::chrono::seconds(30);  // a run this long starts the pauses anew
 
 // Worker processes on the coordinator's own host. One that dies is started again; all end with the
-// pool. They end with the coordinator too, however that ends: their command line names it as
-// parent.
+// pool. Where there is no time to end them, they end with the process that their command line names
+// as parent.
 class LocalPool final : public Pool {
  public:
   LocalPool(net::Reactor& reactor, PoolOptions options, PoolEvents events)
