@@ -81,6 +81,7 @@ headrace::Result<std::int64_t> RunEpoch(headrace::Session& session, std::int64_t
 headrace::Status Run(const std::string& root, int epochs) {
   headrace::ClientOptions client_options;
   client_options.coordinator = Environment("HEADRACE_COORDINATOR", "");
+  client_options.workers = client_options.coordinator.empty() ? 1 : 0;  // 0: all that there are
   client_options.binary = Environment("HEADRACE_BINARY", "headrace");
   client_options.job_name = "cpp_trainer";
   HR_TRY(const headrace::ImageFolder folder, headrace::OpenImageFolder(root, {}));
