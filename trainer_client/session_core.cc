@@ -8,8 +8,6 @@
 namespace headrace::client {
 namespace {
 
-constexpr std::size_t kDescribeKeys = 256;
-
 Dispatcher::Options DispatcherOptions(const Plan& plan) {
   Dispatcher::Options options;
   // Stage hosts start slowly and run user code: a second try costs more than it saves.
@@ -186,32 +184,6 @@ std::uint64_t SessionCore::EstimateBytes(const PlannedBatch& planned) const {
   return output.height > 0 || context_.plan.chain.empty()
              ? known
              : std::max(known, options_.slot_bytes_hint);
-}
-
-void SessionCore::DescribeUnknown() {
-  for (const std::int64_t key : planner_.TakeUnknown()) undescribed_.push_back(key);
-  if (undescribed_.empty() || dispatcher_.ready_workers() == 0) return;
-  std::vector<WorkerLink*> ready;
-  for (const auto& [id, link] : links_) {
-    if (link->state() == WorkerLink::State::kReady) ready.push_back(link.get());
-  }
-  if (ready.empty()) return;
-  std::size_t next = next_request_ % ready.size();
-  for (std::size_t from = 0; from < undescribed_.size(); from += kDescribeKeys) {
-    wire::Describe describe;
-    describe.request = ++next_request_;
-    describe.session = context_.session;
-    const auto end = std::min(undescribed_.size(), from + kDescribeKeys);
-    describe.keys.assign(undescribed_.begin() + static_cast<std::ptrdiff_t>(from),
-                         undescribed_.begin() + static_cast<std::ptrdiff_t>(end));
-    WorkerLink& link = *ready[next++ % ready.size()];
-    const Status sent = link.Send(describe);
-    if (!sent.ok()) LogDebug("describe not sent error=\"" + sent.ToString() + "\"");
-    // Unsent ones time out like lost ones.
-    describing_.emplace(describe.request, Describing{link.worker().worker, std::move(describe.keys),
-                                                     reactor_->clock().Now()});
-  }
-  undescribed_.clear();
 }
 
 bool SessionCore::Dispatch(const Dispatcher::Send& send) {

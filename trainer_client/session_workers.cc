@@ -167,17 +167,6 @@ void SessionCore::EndWorker(WorkerId worker) {
   LoseDescribes(worker);
 }
 
-void SessionCore::LoseDescribes(WorkerId worker) {
-  for (auto it = describing_.begin(); it != describing_.end();) {
-    if (it->second.worker != worker) {
-      ++it;
-      continue;
-    }
-    planner_.DescribeLost(it->second.keys);
-    it = describing_.erase(it);
-  }
-}
-
 void SessionCore::OnMessage(WorkerId worker, net::Incoming&& incoming) {
   if (closed_) return;
   if (const auto* described = std::get_if<wire::Described>(&incoming.body)) {
@@ -185,29 +174,6 @@ void SessionCore::OnMessage(WorkerId worker, net::Incoming&& incoming) {
   } else if (auto* done = std::get_if<wire::BatchDone>(&incoming.body)) {
     OnBatchDone(worker, std::move(*done), incoming.payload);
   }
-}
-
-void SessionCore::OnDescribed(WorkerId worker, const wire::Described& described) {
-  const auto at = describing_.find(described.request);
-  if (described.session != context_.session || at == describing_.end() ||
-      at->second.worker != worker) {
-    return;
-  }
-  const Describing describing = std::move(at->second);
-  describing_.erase(at);
-  const Code code = described.status.code();
-  if (code == Code::kNotFound || code == Code::kUnavailable || code == Code::kCancelled) {
-    planner_.DescribeLost(describing.keys);
-    if (code == Code::kNotFound) links_.at(worker)->Reattach();
-  } else {
-    // Whatever else is wrong with them: the trainer's own code will say it.
-    const bool valid = described.status.ok() && described.heights.size() == describing.keys.size();
-    for (std::size_t i = 0; i < describing.keys.size(); ++i) {
-      planner_.Described(describing.keys[i], valid ? described.heights[i] : -1,
-                         valid ? described.widths[i] : -1, valid ? described.channels[i] : -1);
-    }
-  }
-  Pump();
 }
 
 void SessionCore::OnBatchDone(WorkerId worker, wire::BatchDone&& done,
