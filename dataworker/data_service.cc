@@ -177,7 +177,10 @@ void DataService::OnDescriptor(std::uint64_t connection, const net::DescriptorMe
     }
     return;
   }
-  Result<std::shared_ptr<ArenaMap>> arena = ArenaMap::Map(std::move(fd), message.bytes);
+  Result<net::UniqueFd> channel = descriptors_->Hold(connection);
+  Result<std::shared_ptr<ArenaMap>> arena =
+      channel.ok() ? ArenaMap::Map(std::move(fd), message.bytes, std::move(channel).value())
+                   : channel.status();
   if (!arena.ok()) {
     LogWarning("arena refused session=" + std::to_string(message.session.value) + " error=\"" +
                arena.status().ToString() + "\"");

@@ -43,14 +43,15 @@ Status CheckSize(int fd, std::uint64_t bytes) {
 
 }  // namespace
 
-Result<std::shared_ptr<ArenaMap>> ArenaMap::Map(net::UniqueFd fd, std::uint64_t bytes) {
+Result<std::shared_ptr<ArenaMap>> ArenaMap::Map(net::UniqueFd fd, std::uint64_t bytes,
+                                                net::UniqueFd channel) {
   HR_RETURN_IF_ERROR(CheckSize(fd.get(), bytes));
   void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (mapped == MAP_FAILED) {
     return ErrnoStatus(errno, "map an arena of " + std::to_string(bytes) + " bytes");
   }
   const MutableByteSpan memory{static_cast<std::byte*>(mapped), bytes};
-  return std::shared_ptr<ArenaMap>(new ArenaMap(std::move(fd), memory));
+  return std::shared_ptr<ArenaMap>(new ArenaMap(std::move(fd), std::move(channel), memory));
 }
 
 ArenaMap::~ArenaMap() { ::munmap(memory_.data(), memory_.size()); }

@@ -11,22 +11,29 @@
 namespace headrace::dataworker {
 
 // A trainer's arena, mapped for writing. Shared by the session and the batches that still write.
+// While it lives, in this process or handed on to a host, its trainer sees no hang-up and so does
+// not use the slots again.
 class ArenaMap {
  public:
   // kResourceExhausted: no address space. kInvalidArgument: empty.
-  static Result<std::shared_ptr<ArenaMap>> Map(net::UniqueFd fd, std::uint64_t bytes);
+  // `channel`: a handle on the trainer's connection; none for memory of our own.
+  static Result<std::shared_ptr<ArenaMap>> Map(net::UniqueFd fd, std::uint64_t bytes,
+                                               net::UniqueFd channel = {});
   ArenaMap(const ArenaMap&) = delete;
   ArenaMap& operator=(const ArenaMap&) = delete;
   ~ArenaMap();
 
   [[nodiscard]] std::uint64_t size() const { return memory_.size(); }
   [[nodiscard]] int fd() const { return fd_.get(); }
+  [[nodiscard]] int channel() const { return channel_.get(); }  // -1: none
   // The slot's memory; kInvalidArgument when any of it lies outside, or it is not 64-aligned.
   [[nodiscard]] Result<MutableByteSpan> Slot(std::uint64_t offset, std::uint64_t bytes) const;
 
  private:
-  ArenaMap(net::UniqueFd fd, MutableByteSpan memory) : fd_(std::move(fd)), memory_(memory) {}
+  ArenaMap(net::UniqueFd fd, net::UniqueFd channel, MutableByteSpan memory)
+      : fd_(std::move(fd)), channel_(std::move(channel)), memory_(memory) {}
   const net::UniqueFd fd_;
+  const net::UniqueFd channel_;
   const MutableByteSpan memory_;
 };
 

@@ -1,5 +1,6 @@
 #include "net/descriptor_channel.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -76,6 +77,14 @@ class Listener final : public DescriptorListener {
     reactor_.UnwatchFd(socket_.get());
     for (const auto& [id, fd] : connections_) reactor_.UnwatchFd(fd.get());
     unlink(path_.c_str());
+  }
+
+  [[nodiscard]] Result<UniqueFd> Hold(std::uint64_t connection) const override {
+    const auto found = connections_.find(connection);
+    if (found == connections_.end()) return NotFound("the connection is closed");
+    UniqueFd copy(fcntl(found->second.get(), F_DUPFD_CLOEXEC, 0));
+    if (!copy.valid()) return ErrnoStatus(errno, "one more handle on a connection");
+    return copy;
   }
 
  private:

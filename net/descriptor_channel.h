@@ -38,6 +38,10 @@ class DescriptorListener {
                                                             OnDescriptor on_descriptor,
                                                             OnHangup on_hangup);
   virtual ~DescriptorListener() = default;
+  // One more handle on an open connection. The trainer sees its hang-up only when every handle is
+  // closed, in whatever process: whoever may write to a trainer's memory holds one.
+  // kNotFound: the connection is closed.
+  [[nodiscard]] virtual Result<UniqueFd> Hold(std::uint64_t connection) const = 0;
 };
 
 // Trainer side. Reactor thread; ends before its reactor. `on_hangup` comes once and may end it.

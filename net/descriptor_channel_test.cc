@@ -109,6 +109,29 @@ TEST_F(DescriptorChannel, DeathOfTheWorkerIsAHangupAndMayEndTheConnection) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST_F(DescriptorChannel, HangupWaitsForTheLastHandleOnTheConnection) {
+  Listen();
+  const UniqueFd raw(socket(AF_UNIX, SOCK_SEQPACKET, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(connect(raw.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  UniqueFd handle;
+  reactor->AddOnce(std::chrono::milliseconds(50), [&] {  // accepted in the first turn
+    EXPECT_EQ(listener->Hold(99).status().code(), Code::kNotFound);
+    auto held = listener->Hold(1);
+    EXPECT_TRUE(held.ok()) << held.status().ToString();
+    if (held.ok()) handle = std::move(held).value();
+    listener.reset();
+    reactor->Stop();
+  });
+  ASSERT_TRUE(reactor->Run().ok());
+  char ignored = 0;
+  EXPECT_EQ(recv(raw.get(), &ignored, 1, MSG_DONTWAIT), -1);
+  handle.reset();
+  EXPECT_EQ(recv(raw.get(), &ignored, 1, MSG_DONTWAIT), 0);
+}
+
 TEST_F(DescriptorChannel, UnsealedMemoryIsRefused) {
   const UniqueFd memory = Memory(4096, F_SEAL_GROW);
   ExpectRefused(Arena(4096), memory.get());

@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "base/check.h"
+
 namespace headrace::dataworker {
 namespace {
 
@@ -37,7 +39,9 @@ Result<std::pair<FrameSocket, net::UniqueFd>> FrameSocket::MakePair() {
   return std::pair<FrameSocket, net::UniqueFd>(FrameSocket(std::move(ours)), std::move(theirs));
 }
 
-Status FrameSocket::Send(StageMessage kind, std::span<const ByteSpan> parts, int passed_fd) {
+Status FrameSocket::Send(StageMessage kind, std::span<const ByteSpan> parts,
+                         std::span<const int> passed) {
+  HR_CHECK(passed.size() <= kMostPassed);
   Bytes frame;
   const std::array<std::uint32_t, 2> head{static_cast<std::uint32_t>(kind),
                                           static_cast<std::uint32_t>(parts.size())};
@@ -49,18 +53,18 @@ Status FrameSocket::Send(StageMessage kind, std::span<const ByteSpan> parts, int
   for (const ByteSpan part : parts) AppendRaw(frame, part.data(), part.size());
 
   iovec vector{.iov_base = frame.data(), .iov_len = frame.size()};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostPassed * sizeof(int))> control{};
   msghdr message{};
   message.msg_iov = &vector;
   message.msg_iovlen = 1;
-  if (passed_fd >= 0) {
+  if (!passed.empty()) {
     message.msg_control = control.data();
-    message.msg_controllen = control.size();
+    message.msg_controllen = CMSG_SPACE(passed.size_bytes());
     cmsghdr* header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &passed_fd, sizeof(int));
+    header->cmsg_len = CMSG_LEN(passed.size_bytes());
+    std::memcpy(CMSG_DATA(header), passed.data(), passed.size_bytes());
   }
   const ssize_t sent = ::sendmsg(fd_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent < 0) return ErrnoStatus(errno, "send to a stage host");

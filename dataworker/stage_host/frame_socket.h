@@ -38,8 +38,9 @@ class FrameSocket {
 
   [[nodiscard]] int fd() const { return fd_.get(); }
   // Small frames only: what does not fit the socket's buffer at once is kUnavailable, as is a peer
-  // that is gone. `passed_fd` (if not -1) goes along; it stays the caller's.
-  Status Send(StageMessage kind, std::span<const ByteSpan> parts, int passed_fd = -1);
+  // that is gone. `passed` (at most kMostPassed) goes along; it stays the caller's.
+  Status Send(StageMessage kind, std::span<const ByteSpan> parts, std::span<const int> passed = {});
+  static constexpr std::size_t kMostPassed = 2;
   // Takes in what has come and calls back for each whole frame. kUnavailable: the peer is gone.
   // kInvalidArgument: it does not keep to the format.
   Status Receive(const std::function<void(StageFrame&&)>& on_frame);

@@ -184,7 +184,9 @@ Status StageRunner::GiveMemory(Host& host) {
     job.arena = host.spare;
   }
   if (host.arena == job.arena) return {};
-  HR_RETURN_IF_ERROR(host.socket.Send(StageMessage::kArena, {}, job.arena->fd()));
+  const std::array<int, 2> passed{job.arena->fd(), job.arena->channel()};
+  HR_RETURN_IF_ERROR(
+      host.socket.Send(StageMessage::kArena, {}, std::span(passed).first(passed[1] >= 0 ? 2 : 1)));
   host.arena = job.arena;
   return {};
 }
@@ -196,7 +198,7 @@ Status StageRunner::Hand(Host& host) {
          MemoryFile("headrace-request",
                     StageRequestBytes(job.request, job.own_memory ? 0 : job.request.slot_offset)));
   const std::array<ByteSpan, 1> parts{std::as_bytes(std::span(&host.id, 1))};
-  return host.socket.Send(StageMessage::kBatch, parts, file.get());
+  return host.socket.Send(StageMessage::kBatch, parts, std::array{file.get()});
 }
 
 void StageRunner::OnReadable(std::uint64_t id) {

@@ -83,7 +83,7 @@ Result<std::unique_ptr<Zygote>> Zygote::Start(net::Reactor& reactor, const Optio
   HR_RETURN_IF_ERROR(zygote->Spawn(options, pair.second.get()));
   const std::string settings = Settings(options);
   const std::array<ByteSpan, 1> parts{AsBytes(settings)};
-  HR_RETURN_IF_ERROR(zygote->control_.Send(StageMessage::kStart, parts, file.get()));
+  HR_RETURN_IF_ERROR(zygote->control_.Send(StageMessage::kStart, parts, std::array{file.get()}));
   reactor.WatchFd(zygote->control_.fd(), [raw = zygote.get()] { raw->OnReadable(); });
   zygote->watching_ = true;
   return zygote;
@@ -128,7 +128,7 @@ Zygote::~Zygote() {
 Result<FrameSocket> Zygote::Fork(std::uint64_t host) {
   HR_TRY(auto pair, FrameSocket::MakePair());
   const std::array<ByteSpan, 1> parts{std::as_bytes(std::span(&host, 1))};
-  HR_RETURN_IF_ERROR(control_.Send(StageMessage::kFork, parts, pair.second.get()));
+  HR_RETURN_IF_ERROR(control_.Send(StageMessage::kFork, parts, std::array{pair.second.get()}));
   return std::move(pair.first);
 }
 

@@ -340,6 +340,22 @@ def test_nothing_outside_of_the_slot_is_written(special):
     assert bytes(host.arena.view[16384:]) == b"z" * (len(host.arena.view) - 16384)
 
 
+def test_the_trainers_channel_is_held_while_a_host_may_write():
+    trainer, worker = socket.socketpair()
+    with Stage(dataset=Special()) as stage:
+        host = stage.host()
+        head = struct.pack("<II", wire.ARENA, 0)
+        socket.send_fds(host.sock, [head], [host.arena.fd, worker.fileno()])
+        host.ask([0])
+        worker.close()  # as when the worker dies
+        trainer.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            trainer.recv(1)
+    trainer.settimeout(60)
+    assert trainer.recv(1) == b""
+    trainer.close()
+
+
 def test_what_it_prints_is_caught_for_another_host():
     with Stage(dataset=Special(), catch_output=True) as stage:
         host = stage.host()

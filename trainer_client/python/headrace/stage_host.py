@@ -28,6 +28,8 @@ endian. Descriptors ride on a message's first byte.
                        FORKED [u64 id, u64 pid]
                        ENDED  [u64 id, text]            a host has ended, and how
     worker -> host     ARENA             + memory       where the buffers of the next batches go
+                                         + channel      held open: while it is, the trainer does
+                                                        not use the memory for anything else
                        BATCH  [u64 request]  + request  a memory file: see Request
     host -> worker     DONE   [u64 request, u64 outcome, u64 needed, pickle, u64 offsets, u64 sizes,
                                state, error, output]
@@ -147,7 +149,7 @@ class Host:
         while True:
             kind, parts, fds = receive(sock)
             if kind == wire.ARENA:
-                self.arena = Arena(fds[0])
+                self.arena = Arena(*fds)
             elif kind == wire.BATCH:
                 answer = self.make(Request.read(fds[0]))
                 send(sock, wire.DONE, parts[0], *answer, output.take())

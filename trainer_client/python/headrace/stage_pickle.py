@@ -46,13 +46,18 @@ def exception_by_name(module: str, qualname: str) -> Any:
 class Arena:
     """The memory that batches are written to: the trainer's arena, or memory of the worker."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, channel: int = -1) -> None:
         import torch
 
+        self._channel = channel
         self._map = mmap.mmap(fd, os.fstat(fd).st_size)
         os.close(fd)
         self.memory = memoryview(self._map)
         self.address = torch.frombuffer(self.memory[:1], dtype=torch.uint8).data_ptr()
+
+    def __del__(self) -> None:
+        if self._channel >= 0:
+            os.close(self._channel)
 
 
 class Slot:

@@ -31,7 +31,7 @@ def receive(sock: socket.socket) -> tuple[int, list[bytes], list[int]]:
 def _receive_exactly(sock: socket.socket, size: int) -> tuple[bytes, list[int]]:
     data, fds = bytearray(), []
     while len(data) < size:
-        piece, new_fds, _, _ = socket.recv_fds(sock, size - len(data), 4)
+        piece, new_fds, _, _ = socket.recv_fds(sock, size - len(data), 4, socket.MSG_CMSG_CLOEXEC)
         fds += new_fds
         if not piece:
             raise EOFError
