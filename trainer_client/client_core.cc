@@ -16,6 +16,8 @@ constexpr Duration kAskAgain = std::chrono::milliseconds(250);
 // Workers register again within some heartbeats of a coordinator's restart.
 constexpr Duration kSettle = std::chrono::seconds(5);
 
+Status Closed() { return Unavailable("the client is closed"); }
+
 }  // namespace
 
 Status ClientCore::Connect() {
@@ -44,6 +46,7 @@ void ClientCore::Reconnect(const std::string& endpoint, std::shared_ptr<void> fo
   former_ = std::move(former);
   setup_.endpoint = endpoint;
   job_ = JobId();
+  job_request_ = 0;
   if (const Status status = Connect(); !status.ok()) {
     last_error_ = status;
     return;
@@ -57,7 +60,7 @@ void ClientCore::Shutdown() {
   for (const auto& [id, session] : sessions_) session->Shutdown();
   if (socket_ && job_.valid()) Send(wire::CloseJob{job_});
   sessions_.clear();
-  opening_.clear();
+  for (auto& [id, opening] : std::exchange(opening_, {})) opening.done(Closed());
   if (timer_ != 0) reactor_->CancelTimer(timer_);
   socket_.reset();
   former_.reset();
@@ -70,7 +73,9 @@ void ClientCore::Send(const wire::Body& body) {
 
 void ClientCore::SendOpenJob() {
   wire::OpenJob open;
-  open.request = job_request_ = ++next_request_;
+  // The same number until it is answered: the answer may take longer than it takes to ask again.
+  if (job_request_ == 0) job_request_ = ++next_request_;
+  open.request = job_request_;
   open.token = setup_.token;
   open.name = setup_.job_name;
   open.host = setup_.host;
@@ -90,6 +95,10 @@ void ClientCore::SendOpenSession(SessionId session, const Opening& opening) {
 }
 
 void ClientCore::OpenSession(SessionId session, Plan plan, OnSplit done) {
+  if (closed_) {
+    done(Closed());
+    return;
+  }
   const Opening& opening =
       opening_.emplace(session, Opening{++next_request_, std::move(plan), std::move(done)})
           .first->second;
@@ -97,6 +106,10 @@ void ClientCore::OpenSession(SessionId session, Plan plan, OnSplit done) {
 }
 
 void ClientCore::AddSession(std::shared_ptr<SessionCore> session) {
+  if (closed_) {
+    session->Shutdown();
+    return;
+  }
   session->SetJob(job_);
   session->Start();
   session->SetLeases(leased_);
@@ -148,6 +161,7 @@ void ClientCore::OnMessage(const wire::Body& body) {
 
 void ClientCore::OnJobOpened(const wire::JobOpened& opened) {
   if (opened.request != job_request_ || job_.valid()) return;
+  job_request_ = 0;
   if (!opened.status.ok()) {
     last_error_ = opened.status;
     if (on_open_) std::exchange(on_open_, nullptr)(opened.status);

@@ -77,7 +77,7 @@ class ClientCore {
   JobId job_;
   ConsumerId consumer_;
   std::uint64_t next_request_ = 0;
-  std::uint64_t job_request_ = 0;
+  std::uint64_t job_request_ = 0;  // that waits for its answer; 0: none
   std::map<SessionId, Opening> opening_;
   std::map<SessionId, std::shared_ptr<SessionCore>> sessions_;
   std::uint64_t generation_ = 0;
