@@ -42,33 +42,7 @@ short_demo() {
     "$PYTHON" deploy/dev/demo.py --photos build/demo/photos-short --out build/demo/short --short
 }
 
-cmd_test() {
-  local quick=''
-  case ${1:-} in
-    "") ;;
-    --quick) quick=1 ;;
-    *) die "test knows only --quick" ;;
-  esac
-  local parts=6
-  [ -z "$quick" ] || parts=2
-  STEPS=$((SETUP_STEPS + parts))
-  setup_and_build test
-  heading "C++ tests and wire conformance"
-  check ctest run_ctest release
-  if [ -z "$quick" ]; then
-    heading "C++ tests with the address and undefined-behaviour sanitizers (about 6 min)"
-    check asan-ubsan sanitized asan
-    heading "C++ tests with the thread sanitizer (about 6 min)"
-    check tsan thread_sanitized
-  fi
-  heading "Python and architecture tests (about 3 min)"
-  need_old_pillow
-  check pytest run_pytest
-  if [ -z "$quick" ]; then
-    need_photos
-    heading "short demo"
-    check demo short_demo
-  fi
+summary() { # ends ./dev test: exit code 1 if any part failed
   echo
   printf '%s\n' "${RESULTS[@]}"
   if [ "$FAILURES" -gt 0 ]; then
@@ -76,6 +50,37 @@ cmd_test() {
     exit 1
   fi
   echo "TEST PASSED: ${#RESULTS[@]} parts, $(elapsed $SECONDS)"
+}
+
+cmd_test() {
+  case ${1:-} in
+    "") STEPS=$((SETUP_STEPS + 4)) ;;
+    --quick) STEPS=$((SETUP_STEPS + 2)) ;;
+    --threads) STEPS=$((SETUP_STEPS + 1)) ;;
+    *) die "test knows only --quick and --threads" ;;
+  esac
+  setup_and_build test
+  if [ "${1:-}" = --threads ]; then
+    heading "C++ tests with the thread sanitizer (about 6 min)"
+    check tsan thread_sanitized
+    summary
+    return
+  fi
+  heading "C++ tests and wire conformance"
+  check ctest run_ctest release
+  if [ -z "${1:-}" ]; then
+    heading "C++ tests with the address and undefined-behaviour sanitizers (about 8 min)"
+    check asan-ubsan sanitized asan
+  fi
+  heading "Python and architecture tests (about 8 min)"
+  need_old_pillow
+  check pytest run_pytest
+  if [ -z "${1:-}" ]; then
+    need_photos
+    heading "short demo"
+    check demo short_demo
+  fi
+  summary
 }
 
 # Every fuzz target of build/fuzz for some seconds, each with its own corpus folder; the frozen
