@@ -36,7 +36,9 @@ DataService::DataService(const Parts& parts)
                      Send(peer, std::move(body), std::move(payload));
                    }} {}
 
-DataService::~DataService() {
+DataService::~DataService() { CloseSessions(); }
+
+void DataService::CloseSessions() {
   for (const auto& [id, session] : sessions_) session->Close();
 }
 

@@ -27,13 +27,15 @@ class DataService {
     wire::HostIdentity host;  // of this process
   };
   explicit DataService(const Parts& parts);
-  // Closes all sessions.
+  // As CloseSessions, then hangs up on the trainers. REQUIRES: no thread runs work of a session.
   ~DataService();
 
   // kUnavailable: the address or the path is in use.
   Status Listen(const std::string& endpoint, const std::string& arena_path);
   [[nodiscard]] const std::string& endpoint() const { return socket_->endpoint(); }
 
+  // Cancels the work of all sessions; what runs may still write into slots.
+  void CloseSessions();
   // From now on new sessions are refused.
   void Drain() { draining_ = true; }
   // Nothing is queued, running or waiting to be sent.

@@ -97,9 +97,11 @@ Status Worker::Open(const WorkerOptions& options) {
 Worker::~Worker() {
   if (leave_timer_ != 0) reactor_.CancelTimer(leave_timer_);
   coordinator_.reset();
-  // Sessions first: nothing new is queued, what runs ends soon; then the threads that ran it.
-  service_.reset();
+  // Nothing new is queued and what runs ends soon. The channels close last: at a hang-up trainers
+  // take their slots back, and no thread may write there any more.
+  if (service_) service_->CloseSessions();
   if (executor_) executor_->Stop();
+  service_.reset();
 }
 
 wire::WorkerHeartbeat Worker::Load() const {

@@ -220,13 +220,17 @@ class TestClient {
   void PassDescriptor(const net::DescriptorMessage& message, int fd) {
     OnReactorThread(*reactor_, [&] {
       if (!channel_) {
-        auto made = net::DescriptorConnection::Connect(*reactor_, arena_path_, [] {});
+        auto made = net::DescriptorConnection::Connect(*reactor_, arena_path_, [this] {
+          if (on_hangup) on_hangup();
+        });
         ASSERT_TRUE(made.ok()) << made.status().ToString();
         channel_ = std::move(made).value();
       }
       EXPECT_TRUE(channel_->Send(message, fd).ok());
     });
   }
+  // The worker closed the channel. Set before PassDescriptor; called on the reactor's thread.
+  std::function<void()> on_hangup;
   void HangUp() {
     OnReactorThread(*reactor_, [this] { channel_.reset(); });
   }

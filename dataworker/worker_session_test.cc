@@ -1,7 +1,10 @@
 // A whole worker against a scripted client: sessions that begin, fail, are cancelled and end.
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <future>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -59,6 +62,24 @@ TEST_F(WorkerTest, AHangUpInTheMiddleEndsTheSession) {
     client.Send(Request({0}));
     if (client.Next<wire::BatchDone>().status.code() == Code::kNotFound) break;
   }
+}
+
+TEST_F(WorkerTest, NothingIsWrittenAfterTheWorkerHungUp) {
+  const TestArena arena(kArenaBytes);
+  auto worker = std::make_unique<TestWorker>();
+  TestClient client(*worker);
+  std::promise<void> hung_up;
+  client.on_hangup = [&] {  // as a trainer that uses its slots for something else now
+    std::fill(arena.memory().begin(), arena.memory().end(), std::byte{0});
+    hung_up.set_value();
+  };
+  client.Attach(attach_, blobs_, &arena);
+  for (int i = 0; i < 60; ++i) client.Send(Request(AllKeys()));
+  client.Next<wire::BatchDone>();
+  worker.reset();
+  hung_up.get_future().get();
+  EXPECT_TRUE(std::all_of(arena.memory().begin(), arena.memory().end(),
+                          [](std::byte value) { return value == std::byte{0}; }));
 }
 
 TEST_F(WorkerTest, DamagedBlobsAndPlansAreRefusedWithTheReason) {
