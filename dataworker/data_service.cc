@@ -208,7 +208,7 @@ void DataService::OnHangup(std::uint64_t connection) {
 void DataService::Send(const std::string& peer, wire::Body body,
                        std::vector<net::PayloadFrame> payload) {
   const Status status = socket_->Send(peer, body, payload);
-  if (status.ok()) return;
+  if (status.ok() || status.code() == Code::kNotFound) return;  // nobody is left to hear it
   if (status.code() != Code::kUnavailable) {
     LogWarning("answer dropped error=\"" + status.ToString() + "\"");
     return;

@@ -46,8 +46,8 @@ class Reactor;
 class Socket {
  public:
   virtual ~Socket() = default;
-  // Never blocks; on an error the message is dropped. kUnavailable: the peer is unknown or its
-  // queue is full, or the reactor has stopped. kInvalidArgument: larger than the limits above.
+  // Never blocks; on an error the message is dropped. kNotFound: the peer is unknown or gone.
+  // kUnavailable: its queue is full, or the reactor has stopped. kInvalidArgument: over the limits.
   virtual Status Send(std::string_view peer, const wire::Body& body,
                       std::vector<PayloadFrame> payload = {}) = 0;
   // Actual address after binding ("tcp://127.0.0.1:41733"). Empty for a connecting socket.

@@ -170,10 +170,10 @@ TEST_P(EveryTransport, PayloadArrivesWholeAndItsOwnerIsReleased) {
 INSTANTIATE_TEST_SUITE_P(Transports, EveryTransport, ::testing::Values("tcp", "ipc", "inproc"),
                          [](const auto& param_info) { return param_info.param; });
 
-TEST(Reactor, UnknownPeerIsUnavailable) {
+TEST(Reactor, UnknownPeerIsNotFound) {
   Pair pair("tcp://127.0.0.1:0");
   const Status status = pair.ToClient("nobody", wire::Ping{});
-  EXPECT_EQ(status.code(), Code::kUnavailable);
+  EXPECT_EQ(status.code(), Code::kNotFound);
   EXPECT_THAT(status.message(), HasSubstr("peer is gone"));
 }
 

@@ -156,7 +156,8 @@ Status ZmqSocket::Send(std::string_view peer, const wire::Body& body,
   if (router ? !send({AsBytes(peer), nullptr}, true) : !send(header, true)) {
     if (errno == EAGAIN) return Unavailable("the queue to the peer is full");
     counters_.erase(std::string(peer));
-    return Unavailable(std::string("the peer is gone: ") + zmq_strerror(errno));
+    return {router ? Code::kNotFound : Code::kUnavailable,
+            std::string("the peer is gone: ") + zmq_strerror(errno)};
   }
   if (router) sent &= send(header, true);
   auto owned = std::make_shared<const Bytes>(std::move(message.body));
