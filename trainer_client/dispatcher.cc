@@ -134,7 +134,8 @@ WorkerId Dispatcher::Choose(const Batch& batch, WorkerId avoid) const {
 Dispatcher::Send Dispatcher::Start(std::int64_t ticket, Batch& batch, WorkerId worker,
                                    SteadyTime now, bool hedge) {
   const std::uint32_t id = next_attempt_++;
-  attempts_.emplace(id, Attempt{ticket, worker, now, batch.bytes, true});
+  attempts_.emplace(id, Attempt{ticket, worker, now, batch.bytes, true, hedge, batch.last_sent,
+                                batch.last_worker});
   workers_.at(worker).bytes += batch.bytes;
   ++workers_.at(worker).attempts;
   outstanding_bytes_ += batch.bytes;
@@ -185,10 +186,21 @@ std::vector<Dispatcher::Send> Dispatcher::Poll(SteadyTime now) {
 void Dispatcher::Unsent(std::uint32_t attempt) {
   const auto at = attempts_.find(attempt);
   if (at == attempts_.end()) return;
-  const std::int64_t ticket = at->second.ticket;
   if (at->second.live) EndLive(at->second);
+  const Attempt unsent = at->second;
   attempts_.erase(at);
-  Requeue(ticket);
+  const auto found = batches_.find(unsent.ticket);
+  if (found == batches_.end()) return;
+  Batch& batch = found->second;
+  --batch.sends;
+  if (unsent.hedge) {
+    --hedged_;
+  } else if (batch.sends > 0) {
+    --rerequested_;
+  }
+  batch.last_sent = unsent.last_sent;
+  batch.last_worker = unsent.last_worker;
+  Requeue(unsent.ticket);
 }
 
 Dispatcher::Verdict Dispatcher::OnAnswer(WorkerId worker, std::uint32_t attempt_id, Answer answer,

@@ -85,7 +85,8 @@ class Dispatcher {
   [[nodiscard]] bool Contains(std::int64_t ticket) const { return batches_.contains(ticket); }
 
   [[nodiscard]] std::vector<Send> Poll(SteadyTime now);
-  // The send could not be done (no slot, full queue): the batch is queued again, at no fault.
+  // The send, one of the last Poll's, could not be done (no slot, full queue): the batch is queued
+  // again, and nothing counts as sent.
   void Unsent(std::uint32_t attempt);
   Verdict OnAnswer(WorkerId worker, std::uint32_t attempt, Answer answer,
                    std::uint64_t needed_bytes, SteadyTime now);
@@ -119,6 +120,10 @@ class Dispatcher {
     SteadyTime sent;
     std::uint64_t bytes;
     bool live;
+    bool hedge;
+    // The batch's before this one, for Unsent.
+    SteadyTime last_sent;
+    WorkerId last_worker;
   };
 
   [[nodiscard]] WorkerId Choose(const Batch& batch, WorkerId avoid) const;

@@ -170,6 +170,27 @@ TEST(Dispatcher, SilentRequestIsSentAgainToTheOnlyWorker) {
   EXPECT_EQ(dispatcher.Poll(At(30'000)).size(), 1U);
 }
 
+TEST(Dispatcher, WhatCouldNotBeSentCountsAsNeitherHedgedNorAskedAgain) {
+  Dispatcher dispatcher({});
+  dispatcher.SetWorker(kA, WorkerState::kReady);
+  dispatcher.Add(0, 100, {}, 0);
+  for (int i = 0; i < 5; ++i) dispatcher.Unsent(dispatcher.Poll(At(i)).at(0).attempt);
+  EXPECT_EQ(dispatcher.outstanding_bytes(), 0U);
+  const auto first = dispatcher.Poll(At(10)).at(0);
+  EXPECT_EQ(dispatcher.rerequested(), 0U);
+  dispatcher.SetWorker(kB, WorkerState::kReady);
+  for (int i = 0; i < 5; ++i) {  // late
+    const auto hedge = dispatcher.Poll(At(5000 + i)).at(0);
+    EXPECT_TRUE(hedge.hedge);
+    EXPECT_EQ(hedge.worker, kB);
+    dispatcher.Unsent(hedge.attempt);
+  }
+  EXPECT_EQ(dispatcher.hedged(), 0U);
+  EXPECT_EQ(dispatcher.OnAnswer(kA, first.attempt, Answer::kRefused, 0, At(6000)), Verdict::kRetry);
+  EXPECT_EQ(dispatcher.Poll(At(6000)).at(0).worker, kB);
+  EXPECT_EQ(dispatcher.rerequested(), 1U);
+}
+
 TEST(Dispatcher, RemovedBatchesAnswersAreDropped) {
   Dispatcher dispatcher({});
   dispatcher.SetWorker(kA, WorkerState::kReady);
