@@ -1,5 +1,6 @@
 #include "trainer_client/client_impl.h"
 
+#include <sched.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -120,6 +121,12 @@ Status ClientImpl::Start() {
   runtime_->pid = ::getpid();
   HR_TRY(runtime_->reactor, net::Reactor::Make("headrace"));
   HR_RETURN_IF_ERROR(runtime_->reactor->Start());
+  // A batch thread takes its turn at once where a core is free, but never the core from the trainer
+  // that just woke it: next() would pay for our work.
+  runtime_->reactor->Post([] {
+    const sched_param normal{};
+    (void)::sched_setscheduler(0, SCHED_BATCH, &normal);
+  });
   core_ = std::make_shared<client::ClientCore>(runtime_->reactor, std::move(setup));
   return OpenJob();
 }
