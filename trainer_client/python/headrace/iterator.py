@@ -35,7 +35,11 @@ class ServedIter(Placed, _BaseDataLoaderIter):
         self._count = captured.rows.count if captured.rows is not None else 0
         self._lazy = loader.num_workers == 0
         self._window = _window(loader)
-        self._session_key = (captured.signature, self._window, loader.in_order or self._lazy)
+        self._session_key = (
+            captured.signature,
+            self._window,
+            getattr(loader, "in_order", True) or self._lazy,
+        )
         self._rewound: Any = None
         state.report.path, state.report.rng = captured.path, captured.plan.rng
         self._position = position_of(loader, draws=True)
