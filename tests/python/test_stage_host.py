@@ -248,7 +248,24 @@ def test_any_host_can_go_on_with_a_lane():
             state = answer.state
 
 
-def test_tensors_are_collated_in_the_slot_and_small_values_stay_in_the_pickle():
+def mix_with_the_batch_before(samples):
+    batch = default_collate(samples)
+    before = getattr(mix_with_the_batch_before, "batch", batch)
+    mix_with_the_batch_before.batch = batch
+    return batch + 10 * before
+
+
+def test_a_batch_that_code_keeps_is_its_own():
+    with Stage(dataset=Special(), collate_fn=mix_with_the_batch_before) as stage:
+        host = stage.host()
+        first = host.ask([0, 6])
+        host.arena.view[:] = b"z" * len(host.arena.view)  # the slot is used for something else
+        second = host.ask([7, 8], state=first.state)
+        expected = torch.tensor([7.0, 68.0]).view(2, 1).expand(2, 1000)
+        assert torch.equal(second.value(), expected)
+
+
+def test_tensors_lie_in_the_slot_and_small_values_stay_in_the_pickle():
     with Stage(dataset=Noise()) as stage:
         answer = stage.host().ask([0, 1, 2, 3])
         # torch: 4x40x10 float32, numpy: 4x300 float64; the scalars are a few bytes each.

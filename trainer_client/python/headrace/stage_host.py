@@ -50,7 +50,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from . import stage_wire as wire
-from .stage_pickle import Arena, Slot, pickle_batch, pickle_error, storage_maker
+from .stage_pickle import Arena, Slot, new_shared, pickle_batch, pickle_error
 from .stage_random import get_state, seed_lane, seed_sample, set_state
 from .stage_wire import Request, numbers, receive, send
 
@@ -102,7 +102,7 @@ class Host:
             set_state(request.state)
         slot = Slot(self.arena, request.slot_offset, request.slot_bytes)
         original = torch.UntypedStorage.__dict__.get("_new_shared")
-        torch.UntypedStorage._new_shared = classmethod(storage_maker(slot))
+        torch.UntypedStorage._new_shared = classmethod(new_shared)
         outcome, body, offsets, sizes, error = wire.MADE, b"", [], [], self.begin_error
         try:
             if error:

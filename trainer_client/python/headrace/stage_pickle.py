@@ -47,13 +47,10 @@ class Arena:
     """The memory that batches are written to: the trainer's arena, or memory of the worker."""
 
     def __init__(self, fd: int, channel: int = -1) -> None:
-        import torch
-
         self._channel = channel
         self._map = mmap.mmap(fd, os.fstat(fd).st_size)
         os.close(fd)
         self.memory = memoryview(self._map)
-        self.address = torch.frombuffer(self.memory[:1], dtype=torch.uint8).data_ptr()
 
     def __del__(self) -> None:
         if self._channel >= 0:
@@ -77,24 +74,15 @@ class Slot:
         assert self.arena is not None
         return self.arena.memory[self.offset + begin : self.offset + begin + size]
 
-    def find(self, address: int, size: int) -> int | None:
-        """Offset of memory that lies in the slot already."""
-        if self.arena is None:
-            return None
-        begin = address - self.arena.address - self.offset
-        return begin if 0 <= begin and begin + size <= self.size else None
 
+def new_shared(cls: Any, size: int, *, device: Any = "cpu") -> Any:
+    """For default_collate, which in a worker stacks tensors into shared storage: ordinary memory.
 
-def storage_maker(slot: Slot) -> Callable[..., Any]:
-    """For default_collate, which in a worker stacks tensors into shared storage: it gets the slot."""
+    Not the slot itself: code may keep a batch (to mix the next one with it), and the slot is used again.
+    """
     import torch
 
-    def new_shared(cls: Any, size: int, *, device: Any = "cpu") -> Any:
-        if size > 0 and (begin := slot.take(size)) is not None:
-            return torch.frombuffer(slot.view(begin, size), dtype=torch.uint8).untyped_storage()
-        return torch.UntypedStorage(size)
-
-    return new_shared
+    return torch.UntypedStorage(size)
 
 
 class BatchPickler(pickle.Pickler):
@@ -151,8 +139,6 @@ def _is_importable(obj: Any) -> bool:
 
 def pickle_batch(value: Any, slot: Slot) -> tuple[bytes, list[int], list[int]]:
     """The pickle, and where in the slot its buffers lie. MemoryError when the slot is too small."""
-    import numpy as np
-
     offsets: list[int] = []
     sizes: list[int] = []
     fits = True
@@ -161,17 +147,14 @@ def pickle_batch(value: Any, slot: Slot) -> tuple[bytes, list[int], list[int]]:
         nonlocal fits
         raw = buffer.raw()
         size = raw.nbytes
-        address = np.frombuffer(raw, dtype=np.uint8).__array_interface__["data"][0]
-        begin = slot.find(address, size) if size else None
+        if size < SMALLEST_BUFFER:
+            return True  # stays in the pickle
+        begin = slot.take(size)
         if begin is None:
-            if size < SMALLEST_BUFFER:
-                return True  # stays in the pickle
-            begin = slot.take(size)
-            if begin is None:
-                fits = False
-                begin = 0
-            else:
-                slot.view(begin, size)[:] = raw
+            fits = False
+            begin = 0
+        else:
+            slot.view(begin, size)[:] = raw
         offsets.append(begin)
         sizes.append(size)
         return False
