@@ -111,5 +111,6 @@ def write_report(name: str, title: str, rows: list[tuple[str, str]], data: dict)
     lines += [f"| {label} | {value} |" for label, value in rows]
     REPORTS.mkdir(parents=True, exist_ok=True)
     (REPORTS / f"{name}.md").write_text("\n".join(lines) + "\n")
-    (REPORTS / f"{name}.json").write_text(json.dumps({"machine": about, **data}, indent=1) + "\n")
+    text = json.dumps({"machine": about, **data}, indent=1).replace(f"{ROOT}/", "")
+    (REPORTS / f"{name}.json").write_text(text + "\n")
     print("\n".join(lines))
