@@ -31,7 +31,7 @@ run_logged() {
   # Ctrl-C reaches the command too (same process group); wait for it so that nothing is left behind.
   trap 'kill "$pid" 2>/dev/null; wait "$pid"; exit 130' INT TERM
   while kill -0 "$pid" 2>/dev/null; do
-    sleep 0.2
+    sleep 0.2 || true # a signal that ends it ends nothing else
     if [ $((SECONDS - start - shown)) -ge $interval ]; then
       shown=$((SECONDS - start))
       line=$(tail -c 400 "$log" | tr '\r' '\n' | tr -d '\033' | grep -v '^ *$' | tail -n 1 | cut -c1-90 || true)

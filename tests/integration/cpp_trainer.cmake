@@ -5,7 +5,7 @@ endfunction()
 
 file(REMOVE_RECURSE ${WORK})
 run(${CMAKE_COMMAND} --install ${BUILD} --component devel --prefix ${WORK}/prefix)
-run(${CMAKE_COMMAND} -S ${EXAMPLE} -B ${WORK}/build -D CMAKE_BUILD_TYPE=Release
+run(${CMAKE_COMMAND} -S ${EXAMPLE} -B ${WORK}/build -G Ninja -D CMAKE_BUILD_TYPE=Release
     -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_PREFIX_PATH=${WORK}/prefix
     "-DCMAKE_EXE_LINKER_FLAGS=${LINK_FLAGS}")
 run(${CMAKE_COMMAND} --build ${WORK}/build)
