@@ -2,9 +2,9 @@
 
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
-#include <oneapi/tbb/task_scheduler_observer.h>
 #include <pthread.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -26,18 +26,17 @@ extern "C" __attribute__((visibility("default"))) const char* __tsan_default_sup
 namespace headrace::dataworker {
 namespace {
 
-class NameThreads final : public tbb::task_scheduler_observer {
- public:
-  explicit NameThreads(tbb::task_arena& arena) : tbb::task_scheduler_observer(arena) {
-    observe(true);
-  }
-  ~NameThreads() override { observe(false); }
-  void on_scheduler_entry(bool /*is_worker*/) override {
-    const std::string name =
-        "hr-cpu-" + std::to_string(tbb::this_task_arena::current_thread_index());
-    pthread_setname_np(pthread_self(), name.c_str());
-  }
-};
+// Gives the calling thread its name, once. By itself and not by a TBB observer, which loses memory
+// when an arena ends before its threads came.
+void NameThread() {
+  static std::atomic<int> next = 0;
+  thread_local const int number = [] {
+    const int mine = next++;
+    pthread_setname_np(pthread_self(), ("hr-cpu-" + std::to_string(mine)).c_str());
+    return mine;
+  }();
+  (void)number;
+}
 
 // Tasks wait in a queue of our own, in order; the arena only gets "somebody drain it" calls, one
 // for each thread that is not draining yet.
@@ -48,8 +47,7 @@ class TbbExecutor final : public Executor {
         // TBB counts the calling thread too, though it never enters this arena.
         parallelism_(tbb::global_control::max_allowed_parallelism,
                      static_cast<std::size_t>(threads) + 1),
-        arena_(threads, /*reserved_for_masters=*/0),
-        names_(arena_) {
+        arena_(threads, /*reserved_for_masters=*/0) {
     for (int i = 0; i < threads; ++i) {
       contexts_.push_back(std::make_unique<ThreadContext>());
       contexts_.back()->index = i;
@@ -83,6 +81,7 @@ class TbbExecutor final : public Executor {
 
  private:
   void Drain() {
+    NameThread();
     ThreadContext* context = nullptr;
     while (true) {
       Task task;
@@ -108,7 +107,6 @@ class TbbExecutor final : public Executor {
   const int threads_;
   tbb::global_control parallelism_;
   tbb::task_arena arena_;
-  NameThreads names_;
   std::vector<std::unique_ptr<ThreadContext>> contexts_;
 
   std::mutex mutex_;
