@@ -1,5 +1,7 @@
 """The subprocess that runs Python stages, spoken to as a data worker does."""
 
+# Length: the worker's side of the protocol, played by hand, and the tests that need every part of it.
+
 import collections
 import ctypes
 import json
