@@ -1,0 +1,139 @@
+"""The data worker's side of the protocol that stage hosts speak."""
+
+import json
+import mmap
+import os
+import pickle
+import socket
+import struct
+import subprocess
+import sys
+
+import cloudpickle
+import torch
+from headrace import stage_wire as wire
+from torch.utils.data import default_collate
+
+SLOT = 1 << 20
+
+
+class Stage:
+    """A zygote with its hosts. The classes of `user_module` travel by value, as a program's do."""
+
+    def __init__(self, user_module, catch_output=False, version=None, **bundle):
+        parts = {
+            "dataset": None,
+            "collate_fn": default_collate,
+            "worker_init_fn": None,
+            "auto_collation": True,
+            "drop_last": False,
+            "num_workers": 2,
+            **bundle,
+        }
+        self.hosts = []
+        self.control, theirs = socket.socketpair()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "headrace.stage_host", str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+        )
+        theirs.close()
+        self.control.settimeout(120)
+        settings = {
+            "version": version or f"{sys.version_info[0]}.{sys.version_info[1]}",
+            "sys_path": sys.path,
+            "working_directory": os.getcwd(),
+            "packages": {"torch": torch.__version__},
+            "catch_output": catch_output,
+        }
+        cloudpickle.register_pickle_by_value(user_module)
+        try:
+            self.send(wire.START, json.dumps(settings).encode(), fd=memory(dump(parts)))
+        finally:
+            cloudpickle.unregister_pickle_by_value(user_module)
+        kind, (problem,), _ = wire.receive(self.control)
+        assert kind == wire.READY
+        self.problem = problem.decode()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.control.close()
+        for host in self.hosts:
+            host.close()
+        self.process.wait(60)
+
+    def send(self, kind, *parts, fd):
+        head = struct.pack(f"<II{len(parts)}Q", kind, len(parts), *map(len, parts))
+        socket.send_fds(self.control, [head + b"".join(parts)], [fd])
+        os.close(fd)
+
+    def host(self, arena=None):
+        ours, theirs = socket.socketpair()
+        ours.settimeout(120)
+        self.send(wire.FORK, struct.pack("<Q", 7), fd=theirs.detach())
+        kind, parts, _ = wire.receive(self.control)
+        assert kind == wire.FORKED and parts[0] == struct.pack("<Q", 7)
+        self.hosts.append(HostEnd(ours, arena))
+        return self.hosts[-1]
+
+
+class HostEnd:
+    def __init__(self, sock, arena=None):
+        self.sock = sock
+        self.arena = arena or Arena()
+        head = struct.pack("<II", wire.ARENA, 0)
+        socket.send_fds(sock, [head], [self.arena.fd])
+
+    def close(self):
+        self.sock.close()
+        os.close(self.arena.fd)
+
+    def ask(self, keys, lane=0, base_seed=1, state=b"", seeds=(), offset=4096, size=SLOT):
+        request = struct.pack(
+            "<7Q", lane, base_seed, offset, size, len(keys), len(seeds), len(state)
+        )
+        request += struct.pack(f"<{len(keys)}q", *keys)
+        request += struct.pack(f"<{len(seeds)}Q", *seeds) + state
+        head = struct.pack("<IIQQ", wire.BATCH, 1, 8, 5)
+        fd = memory(request)
+        socket.send_fds(self.sock, [head], [fd])
+        os.close(fd)
+        kind, parts, _ = wire.receive(self.sock)
+        assert kind == wire.DONE and parts[0] == struct.pack("<Q", 5)
+        return Answer(self.arena, offset, parts)
+
+
+class Answer:
+    def __init__(self, arena, offset, parts):
+        (self.outcome,) = struct.unpack("<Q", parts[1])
+        (self.needed,) = struct.unpack("<Q", parts[2])
+        self.pickle, self.state, self.error, self.output = parts[3], parts[6], parts[7], parts[8]
+        offsets = struct.unpack(f"<{len(parts[4]) // 8}Q", parts[4])
+        sizes = struct.unpack(f"<{len(parts[5]) // 8}Q", parts[5])
+        self.sizes = sizes
+        self.buffers = [
+            arena.view[offset + begin : offset + begin + size]
+            for begin, size in zip(offsets, sizes, strict=True)
+        ]
+
+    def value(self):
+        assert self.outcome == wire.MADE, pickle.loads(self.error).exc_msg
+        return pickle.loads(self.pickle, buffers=self.buffers)
+
+
+class Arena:
+    def __init__(self, size=2 * SLOT):
+        self.fd = os.memfd_create("arena")
+        os.ftruncate(self.fd, size)
+        self.view = memoryview(mmap.mmap(self.fd, size))
+
+
+def memory(data):
+    fd = os.memfd_create("test")
+    os.write(fd, data)
+    return fd
+
+
+def dump(parts):
+    return cloudpickle.dumps(parts, protocol=5)
