@@ -50,7 +50,9 @@ def run(variant: Variant, program_args: list[str]) -> dict:
         return result
 
 
-def alternate(a: Variant, b: Variant, program_args: list[str], pairs: int) -> list[tuple[dict, dict]]:
+def alternate(
+    a: Variant, b: Variant, program_args: list[str], pairs: int
+) -> list[tuple[dict, dict]]:
     """A B A B ...: `pairs` results of each, with progress on stderr."""
     results = []
     for pair in range(pairs):
@@ -98,14 +100,22 @@ def describe_photos(folder: pathlib.Path) -> dict:
 
 def write_report(name: str, title: str, rows: list[tuple[str, str]], data: dict) -> None:
     """bench/report/NAME.{md,json}: a table for people and everything that was measured."""
-    command = "`.venv/bin/python " + shlex.join([os.path.relpath(sys.argv[0], ROOT), *sys.argv[1:]]) + "`"
+    command = (
+        "`.venv/bin/python " + shlex.join([os.path.relpath(sys.argv[0], ROOT), *sys.argv[1:]]) + "`"
+    )
     about = machine()
     lines = [f"# {title}", "", f"Command: {command}", ""]
-    lines += [f"Machine: {about['cpu']}, {about['cpus']} CPUs; Python {about['python']}, "
-              f"torch {about['torch']}, torchvision {about['torchvision']}, Pillow {about['PIL']}.", ""]
+    lines += [
+        f"Machine: {about['cpu']}, {about['cpus']} CPUs; Python {about['python']}, "
+        f"torch {about['torch']}, torchvision {about['torchvision']}, Pillow {about['PIL']}.",
+        "",
+    ]
     if "photos" in data:
         photos = data["photos"]
-        lines += [f"Data: {photos['files']} photographs, {photos['mean_kb']:.0f} kB on average.", ""]
+        lines += [
+            f"Data: {photos['files']} photographs, {photos['mean_kb']:.0f} kB on average.",
+            "",
+        ]
     lines += ["Median [least, greatest] over the pairs of one alternating run.", ""]
     lines += ["| figure | value |", "|---|---|"]
     lines += [f"| {label} | {value} |" for label, value in rows]

@@ -24,7 +24,9 @@ def processes_below(pid: int) -> dict[int, str]:
     found, queue = {}, [pid]
     while queue:
         for child in children.get(queue.pop(), []):
-            found[child] = pathlib.Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+            found[child] = (
+                pathlib.Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+            )
             queue.append(child)
     return found
 
@@ -35,7 +37,9 @@ def cpu_seconds(pid: int) -> float:
 
 
 def memory_kb(pid: int, field: str) -> int:
-    return int(re.search(rf"^{field}:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text(), re.M)[1])
+    return int(
+        re.search(rf"^{field}:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text(), re.M)[1]
+    )
 
 
 def main() -> None:
@@ -47,8 +51,20 @@ def main() -> None:
     photos = harness.describe_photos(args.data)
 
     # Start-up: from the loader's construction (torch is imported) to the first batch in hand.
-    program = [str(args.data), "--num-workers", "2", "--epochs", "1", "--max-batches", "1", "--batch-size", "8"]
-    starts = harness.alternate(harness.Variant("headrace", []), harness.Variant("stock", None), program, args.pairs)
+    program = [
+        str(args.data),
+        "--num-workers",
+        "2",
+        "--epochs",
+        "1",
+        "--max-batches",
+        "1",
+        "--batch-size",
+        "8",
+    ]
+    starts = harness.alternate(
+        harness.Variant("headrace", []), harness.Variant("stock", None), program, args.pairs
+    )
     ours = harness.spread([a["epochs"][0]["first_batch_s"] for a, _ in starts])
     stock = harness.spread([b["epochs"][0]["first_batch_s"] for _, b in starts])
 
@@ -56,9 +72,23 @@ def main() -> None:
     binary = pathlib.Path(sys.executable).with_name("headrace")
     hold = args.idle_s + 6
     child = subprocess.Popen(
-        [str(binary), "run", sys.executable, str(harness.PROGRAM), str(args.data), "--num-workers", "2",
-         "--epochs", "1", "--persistent", "--hold-s", str(hold)],
-        stdout=subprocess.PIPE, text=True)
+        [
+            str(binary),
+            "run",
+            sys.executable,
+            str(harness.PROGRAM),
+            str(args.data),
+            "--num-workers",
+            "2",
+            "--epochs",
+            "1",
+            "--persistent",
+            "--hold-s",
+            str(hold),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     child.stdout.readline()  # the program's result: it is idle from here on
     time.sleep(1.0)
     service = {p: c for p, c in processes_below(child.pid).items() if "headrace" in c}
@@ -80,9 +110,19 @@ def main() -> None:
         ("resident memory of the worker beside its slots, MB", f"{private_mb:.0f}"),
         ("processes left 0.5 s after the program's end", str(len(left))),
     ]
-    harness.write_report("lifecycle", "Start-up, idle cost, memory", rows, {
-        "photos": photos, "first_batch_s": ours, "stock_first_batch_s": stock, "idle_cpu_percent": idle,
-        "worker_resident_mb": private_mb, "left": len(left)})
+    harness.write_report(
+        "lifecycle",
+        "Start-up, idle cost, memory",
+        rows,
+        {
+            "photos": photos,
+            "first_batch_s": ours,
+            "stock_first_batch_s": stock,
+            "idle_cpu_percent": idle,
+            "worker_resident_mb": private_mb,
+            "left": len(left),
+        },
+    )
 
 
 if __name__ == "__main__":

@@ -38,25 +38,50 @@ def main() -> None:
 
     # The bits, on the same pipeline, in runs of their own: checksums cost the trainer time.
     checked = [harness.run(v, [*program, "--sums"]) for v in (stock, plain, cached)]
-    equal = [sum(x == y for a, b in zip(sums(checked[0]), sums(c)) for x, y in zip(a, b)) for c in checked[1:]]
+    equal = [
+        sum(
+            x == y
+            for a, b in zip(sums(checked[0]), sums(c), strict=True)
+            for x, y in zip(a, b, strict=True)
+        )
+        for c in checked[1:]
+    ]
     total = sum(len(e) for e in sums(checked[0]))
 
     jpeg_ratio = harness.spread([rate(a, 1) / rate(b, 1) for a, b in jpeg])
     cache_ratio = harness.spread([rate(a, 1) / rate(b, 1) for a, b in decoded])
     first_ratio = harness.spread([rate(a, 0) / rate(b, 0) for a, b in jpeg])
     rows = [
-        ("stock loader, samples/s a core", harness.show(harness.spread([rate(b, 1) for _, b in jpeg]), 0)),
-        ("Headrace from JPEG, samples/s a core", harness.show(harness.spread([rate(a, 1) for a, _ in jpeg]), 0)),
+        (
+            "stock loader, samples/s a core",
+            harness.show(harness.spread([rate(b, 1) for _, b in jpeg]), 0),
+        ),
+        (
+            "Headrace from JPEG, samples/s a core",
+            harness.show(harness.spread([rate(a, 1) for a, _ in jpeg]), 0),
+        ),
         ("**ratio from JPEG** (epochs after the first)", harness.show(jpeg_ratio)),
         ("ratio from JPEG, first epoch and start-up included", harness.show(first_ratio)),
-        ("Headrace from the decoded cache, samples/s a core",
-         harness.show(harness.spread([rate(a, 1) for a, _ in decoded]), 0)),
+        (
+            "Headrace from the decoded cache, samples/s a core",
+            harness.show(harness.spread([rate(a, 1) for a, _ in decoded]), 0),
+        ),
         ("**ratio from the cache** (epochs after the first)", harness.show(cache_ratio)),
         ("batches equal to stock, from JPEG", f"{equal[0]} of {total}"),
         ("batches equal to stock, from the cache", f"{equal[1]} of {total}"),
     ]
-    harness.write_report("throughput", "Throughput on one core", rows, {
-        "photos": photos, "jpeg_ratio": jpeg_ratio, "cache_ratio": cache_ratio, "jpeg": jpeg, "cached": decoded})
+    harness.write_report(
+        "throughput",
+        "Throughput on one core",
+        rows,
+        {
+            "photos": photos,
+            "jpeg_ratio": jpeg_ratio,
+            "cache_ratio": cache_ratio,
+            "jpeg": jpeg,
+            "cached": decoded,
+        },
+    )
     if equal != [total, total]:
         raise SystemExit("batches differ from the stock loader's")
 

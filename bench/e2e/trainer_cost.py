@@ -42,16 +42,30 @@ def main() -> None:
     args = parser.parse_args()
     photos = harness.describe_photos(args.data)
 
-    program = [str(args.data), "--num-workers", "2", "--epochs", "4", "--step-ms", str(args.step_ms), "--next-times"]
+    program = [
+        str(args.data),
+        "--num-workers",
+        "2",
+        "--epochs",
+        "4",
+        "--step-ms",
+        str(args.step_ms),
+        "--next-times",
+    ]
     ours = harness.Variant("headrace", ["--cache", "2G"])
     stock = harness.Variant("stock", None)
     results = harness.alternate(ours, stock, program, args.pairs)
 
     batches = sum(e["batches"] for e in results[0][0]["epochs"][1:])
     samples = sum(e["samples"] for e in results[0][0]["epochs"][1:])
-    control = float(subprocess.run(
-        [sys.executable, "-c", CONTROL, str(batches), str(args.step_ms / 1e3)],
-        capture_output=True, text=True, check=True).stdout)
+    control = float(
+        subprocess.run(
+            [sys.executable, "-c", CONTROL, str(batches), str(args.step_ms / 1e3)],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    )
     control_ms = 1e6 * control / samples
 
     ours_ms = harness.spread([cpu_per_thousand(a) for a, _ in results])
@@ -61,7 +75,9 @@ def main() -> None:
     stock_times = [next_micros(b) for _, b in results]
 
     def quantile(runs: list[list[float]], q: float) -> dict:
-        return harness.spread([values[min(len(values) - 1, int(q * len(values)))] for values in runs])
+        return harness.spread(
+            [values[min(len(values) - 1, int(q * len(values)))] for values in runs]
+        )
 
     rows = [
         ("stock loader: ms CPU of the trainer per 1,000 samples", harness.show(stock_ms)),
@@ -75,10 +91,19 @@ def main() -> None:
     for result, _ in results:
         for epoch in result["epochs"]:
             epoch.pop("next_s")
-    harness.write_report("trainer_cost", "Cost in the training process", rows, {
-        "photos": photos, "control_ms_per_1000": control_ms, "headrace_ms_per_1000": ours_ms,
-        "stock_ms_per_1000": stock_ms, "ready_next_us_median": quantile(times, 0.5),
-        "headrace": [a for a, _ in results]})
+    harness.write_report(
+        "trainer_cost",
+        "Cost in the training process",
+        rows,
+        {
+            "photos": photos,
+            "control_ms_per_1000": control_ms,
+            "headrace_ms_per_1000": ours_ms,
+            "stock_ms_per_1000": stock_ms,
+            "ready_next_us_median": quantile(times, 0.5),
+            "headrace": [a for a, _ in results],
+        },
+    )
 
 
 if __name__ == "__main__":

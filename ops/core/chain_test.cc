@@ -13,7 +13,6 @@ using ::headrace::ops::testing::CompileRgb;
 using ::headrace::ops::testing::Libraries;
 using ::headrace::ops::testing::MakeNode;
 using ::headrace::ops::testing::PlainExpTable;
-using ::headrace::ops::testing::Rgb;
 using ::headrace::ops::testing::RgbSpec;
 using ::testing::HasSubstr;
 

@@ -267,7 +267,9 @@ def test_run_of_a_program_that_is_not_there_is_127(tmp_path):
 def test_run_checks_the_coordinator_first(tmp_path):
     (tmp_path / "sitecustomize.py").write_text("")
     refused(
-        headrace("run", "--coordinator", free_address(), "true", HEADRACE_BOOTSTRAP_DIR=str(tmp_path)),
+        headrace(
+            "run", "--coordinator", free_address(), "true", HEADRACE_BOOTSTRAP_DIR=str(tmp_path)
+        ),
         "no coordinator answers",
     )
 
