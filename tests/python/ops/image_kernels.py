@@ -1,6 +1,6 @@
 """The C++ image kernels for tests, through ctypes, and Pillow as their oracle.
 
-The library is build/<preset>/ops/image/libheadrace_image_testing.so of the last build, or what
+The library is build/release/ops/image/libheadrace_image_testing.so, or what
 HEADRACE_TEST_IMAGE_LIBRARY names. HEADRACE_TEST_PILLOW_OLD names a directory with a Pillow 12 or older
 (pip install --target). HEADRACE_TEST_EXAMPLES sets how many cases each property tries.
 """
@@ -36,13 +36,10 @@ def library() -> ctypes.CDLL:
     path = os.environ.get("HEADRACE_TEST_IMAGE_LIBRARY")
     if not path:
         root = pathlib.Path(__file__).resolve().parents[3]
-        found = sorted(
-            root.glob("build/*/ops/image/libheadrace_image_testing.so"),
-            key=lambda p: p.stat().st_mtime,
-        )
-        if not found:
+        # The release build only: a sanitizer's library ends an interpreter that it was not loaded first in.
+        path = str(root / "build/release/ops/image/libheadrace_image_testing.so")
+        if not os.path.exists(path):
             raise RuntimeError("build headrace_image_testing first (./dev build)")
-        path = str(found[-1])
     lib = ctypes.CDLL(path)
     lib.hr_jpeg_encode.restype = ctypes.c_size_t
     return lib
