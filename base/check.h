@@ -7,9 +7,10 @@ namespace headrace {
 
 }  // namespace headrace
 
-// For our own bugs only; on in release builds. Input of peers, files and users is validated instead.
-#define HR_CHECK(expression)                                         \
-  do {                                                               \
-    if (!(expression)) [[unlikely]]                                  \
-      ::headrace::CheckFailed(__FILE__, __LINE__, #expression);      \
+// For our own bugs only; on in release builds. Input of peers, files and users is validated
+// instead.
+#define HR_CHECK(expression)                                    \
+  do {                                                          \
+    if (!(expression)) [[unlikely]]                             \
+      ::headrace::CheckFailed(__FILE__, __LINE__, #expression); \
   } while (false)

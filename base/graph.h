@@ -72,10 +72,11 @@ struct Node {
 
 // The client's libraries whose version decides about bits.
 struct ClientLibraries {
-  std::string pillow;           // "13.0.0"
-  std::string torch;            // "2.13.0+cpu"
-  std::string torchvision;      // "0.28.0"
-  std::string cpu_capability;   // torch.backends.cpu.get_cpu_capability(): "AVX512", "AVX2", "DEFAULT"
+  std::string pillow;       // "13.0.0"
+  std::string torch;        // "2.13.0+cpu"
+  std::string torchvision;  // "0.28.0"
+  std::string
+      cpu_capability;  // torch.backends.cpu.get_cpu_capability(): "AVX512", "AVX2", "DEFAULT"
 
   friend bool operator==(const ClientLibraries&, const ClientLibraries&) = default;
 };
@@ -112,16 +113,17 @@ struct FieldSpec {
 };
 
 enum class RngMode : std::uint8_t {
-  kNone = 0,    // nothing in the plan draws
-  kTorch = 1,   // the stock DataLoader's streams: one generator a lane, drawn by the client's planner
+  kNone = 0,  // nothing in the plan draws
+  kTorch =
+      1,  // the stock DataLoader's streams: one generator a lane, drawn by the client's planner
   kSample = 2,  // generators seeded for each sample from (base seed, key, occurrence)
 };
 
 // Python code run by stage hosts on the worker when the pipeline has no native form.
 struct PythonStage {
-  BlobHash bundle;          // cloudpickle of (dataset, collate_fn, worker_init_fn, ...)
-  std::string executable;   // the trainer's sys.executable; used on the trainer's own host
-  std::string version;      // "3.11": a worker with another minor version must refuse
+  BlobHash bundle;         // cloudpickle of (dataset, collate_fn, worker_init_fn, ...)
+  std::string executable;  // the trainer's sys.executable; used on the trainer's own host
+  std::string version;     // "3.11": a worker with another minor version must refuse
   std::vector<std::string> sys_path;
   std::string working_directory;
   std::map<std::string, std::string> packages;  // name -> version that must be importable
@@ -136,9 +138,10 @@ struct Plan {
   std::vector<Node> chain;
   std::vector<FieldSpec> fields;
   RngMode rng = RngMode::kNone;
-  std::int32_t lanes = 1;          // virtual DataLoader workers; at least 1
+  std::int32_t lanes = 1;  // virtual DataLoader workers; at least 1
   ClientLibraries libraries;
-  std::map<std::string, BlobHash> constants;  // "torch_exp": exception table, see ops/core/torch_exp.h
+  std::map<std::string, BlobHash>
+      constants;  // "torch_exp": exception table, see ops/core/torch_exp.h
   bool has_python_stage = false;
   PythonStage python;
   friend bool operator==(const Plan&, const Plan&) = default;

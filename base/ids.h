@@ -18,10 +18,10 @@ struct StrongId {
   friend constexpr auto operator<=>(StrongId, StrongId) = default;
 };
 
-using JobId = StrongId<struct JobIdTag>;              // given by the coordinator
-using WorkerId = StrongId<struct WorkerIdTag>;        // given by the coordinator
-using ConsumerId = StrongId<struct ConsumerIdTag>;    // one trainer rank; given by the coordinator
-using SessionId = StrongId<struct SessionIdTag>;      // one loader; random 63 bits, made by the client
+using JobId = StrongId<struct JobIdTag>;            // given by the coordinator
+using WorkerId = StrongId<struct WorkerIdTag>;      // given by the coordinator
+using ConsumerId = StrongId<struct ConsumerIdTag>;  // one trainer rank; given by the coordinator
+using SessionId = StrongId<struct SessionIdTag>;  // one loader; random 63 bits, made by the client
 using IterationId = StrongId<struct IterationIdTag>;  // one iter() of a loader; given by the client
 using BatchId = StrongId<struct BatchIdTag>;          // position in the iteration, from 0; client
 using SampleKey = StrongId<struct SampleKeyTag>;      // dataset index as the sampler yields it

@@ -39,8 +39,8 @@ LogLevel LevelFromText(std::string_view text, LogLevel fallback) {
 // A logger of our own: the host process may use spdlog's default one for itself.
 std::shared_ptr<spdlog::logger>& Logger() {
   static auto logger = [] {
-    auto made = std::make_shared<spdlog::logger>(
-        "headrace", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto made = std::make_shared<spdlog::logger>("headrace",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_level(spdlog::level::warn);
     made->flush_on(spdlog::level::info);
     return made;
@@ -54,7 +54,8 @@ void InitLog(std::string_view process_name, LogLevel default_level) {
   LogLevel level = default_level;
   if (const char* text = std::getenv("HEADRACE_LOG")) level = LevelFromText(text, level);
   Logger()->set_level(ToSpdlog(level));
-  Logger()->set_pattern(std::string("%Y-%m-%dT%H:%M:%S.%e %L ") + std::string(process_name) + " %v");
+  Logger()->set_pattern(std::string("%Y-%m-%dT%H:%M:%S.%e %L ") + std::string(process_name) +
+                        " %v");
 }
 
 void Log(LogLevel level, std::string_view line) { Logger()->log(ToSpdlog(level), "{}", line); }

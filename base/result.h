@@ -53,8 +53,9 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}         // NOLINT(runtime/explicit)
-  Result(Status status) : v_(std::in_place_index<1>, std::move(status)) {}  // NOLINT(runtime/explicit)
+  Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(runtime/explicit)
+  Result(Status status)
+      : v_(std::in_place_index<1>, std::move(status)) {}  // NOLINT(runtime/explicit)
 
   [[nodiscard]] bool ok() const { return v_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -80,7 +81,9 @@ class [[nodiscard]] Result {
   return {Code::kInvalidArgument, std::move(m)};
 }
 [[nodiscard]] inline Status NotFound(std::string m) { return {Code::kNotFound, std::move(m)}; }
-[[nodiscard]] inline Status Unavailable(std::string m) { return {Code::kUnavailable, std::move(m)}; }
+[[nodiscard]] inline Status Unavailable(std::string m) {
+  return {Code::kUnavailable, std::move(m)};
+}
 [[nodiscard]] inline Status DeadlineExceeded(std::string m) {
   return {Code::kDeadlineExceeded, std::move(m)};
 }
@@ -91,7 +94,9 @@ class [[nodiscard]] Result {
 }
 [[nodiscard]] inline Status Infeasible(std::string m) { return {Code::kInfeasible, std::move(m)}; }
 [[nodiscard]] inline Status Internal(std::string m) { return {Code::kInternal, std::move(m)}; }
-[[nodiscard]] inline Status Unsupported(std::string m) { return {Code::kUnsupported, std::move(m)}; }
+[[nodiscard]] inline Status Unsupported(std::string m) {
+  return {Code::kUnsupported, std::move(m)};
+}
 // kNotFound, kUnavailable, kResourceExhausted ... from an errno; message = "what: strerror".
 [[nodiscard]] Status ErrnoStatus(int error_number, std::string_view what);
 
@@ -100,8 +105,8 @@ class [[nodiscard]] Result {
 #define HR_CONCAT_INNER_(a, b) a##b
 #define HR_CONCAT_(a, b) HR_CONCAT_INNER_(a, b)
 // Returns the error of a Status expression from the enclosing function.
-#define HR_RETURN_IF_ERROR(expr)                                          \
-  do {                                                                    \
+#define HR_RETURN_IF_ERROR(expr)                                                     \
+  do {                                                                               \
     if (::headrace::Status hr_status_ = (expr); !hr_status_.ok()) return hr_status_; \
   } while (false)
 // HR_TRY(auto x, MakeX()): binds the value of a Result, or returns its error.

@@ -1,5 +1,6 @@
 // The ImageNet training chain as one would write it with OpenCV alone: decode, crop, resize, flip,
-// float CHW. Not the same bits as torchvision's (no antialiasing); here to be compared with for speed.
+// float CHW. Not the same bits as torchvision's (no antialiasing); here to be compared with for
+// speed.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
