@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from PIL import Image
 def pytest_configure(config: pytest.Config) -> None:
     # Small machines: torch counts the workers that the stock loader starts.
     config.addinivalue_line("filterwarnings", "ignore:This DataLoader will create:UserWarning")
+    # A shell's background job starts with Ctrl-C ignored, and so would every program of the tests.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
