@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <string>
 
 namespace headrace::ops {
@@ -24,9 +25,9 @@ struct WireRange {
   std::uint32_t rounding;
 };
 
-struct Exception {
-  float input, output;
-};
+constexpr std::size_t kBuckets = std::size_t{1} << 17;
+
+using Exception = TorchExpTable::Exception;
 
 template <typename T>
 void Append(Bytes& bytes, std::span<const T> items) {
@@ -148,14 +149,34 @@ Result<std::shared_ptr<const TorchExpTable>> TorchExpTable::Parse(ByteSpan const
     table->ranges_.push_back(
         {wire.low, wire.high, static_cast<TorchGenerator::Rounding>(wire.rounding)});
   }
-  table->inputs_.resize(head.count);
-  table->outputs_.resize(head.count);
-  if (values > 0) {
-    std::memcpy(table->inputs_.data(), at, values);
-    std::memcpy(table->outputs_.data(), at + values, values);
+  table->exceptions_.resize(head.count);
+  for (Exception& exception : table->exceptions_) {
+    std::memcpy(&exception.input, at, sizeof(float));
+    std::memcpy(&exception.output, at + values, sizeof(float));
+    at += sizeof(float);
   }
-  if (!std::ranges::is_sorted(table->inputs_)) return DataLoss("torch_exp: inputs not ascending");
+  const std::vector<Exception>& all = table->exceptions_;
+  if (!std::ranges::all_of(all, [](const Exception& e) { return std::isfinite(e.input); }) ||
+      !std::ranges::is_sorted(all, {}, &Exception::input)) {
+    return DataLoss("torch_exp: inputs not ascending");
+  }
+  if (!all.empty()) table->MakeIndex();
   return std::shared_ptr<const TorchExpTable>(std::move(table));
+}
+
+void TorchExpTable::MakeIndex() {
+  first_ = exceptions_.front().input;
+  const double width = double{exceptions_.back().input} - double{first_};
+  scale_ = width > 0 ? static_cast<double>(kBuckets) / width : 0;
+  starts_.assign(kBuckets + 1, 0);
+  for (const Exception& exception : exceptions_) ++starts_[Bucket(exception.input) + 1];
+  std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
+}
+
+std::size_t TorchExpTable::Bucket(float x) const {
+  const double at = (double{x} - double{first_}) * scale_;
+  return at > 0 ? std::min(static_cast<std::size_t>(std::min(at, double{kBuckets})), kBuckets - 1)
+                : 0;
 }
 
 bool TorchExpTable::Covers(const ExpRange& range) const {
@@ -163,9 +184,12 @@ bool TorchExpTable::Covers(const ExpRange& range) const {
 }
 
 float TorchExpTable::operator()(float x) const {
-  const auto at = std::ranges::lower_bound(inputs_, x);
-  if (at != inputs_.end() && *at == x)
-    return outputs_[static_cast<std::size_t>(at - inputs_.begin())];
+  if (!exceptions_.empty()) {
+    const std::size_t bucket = Bucket(x);
+    for (std::size_t i = starts_[bucket]; i < starts_[bucket + 1]; ++i) {
+      if (exceptions_[i].input == x) return exceptions_[i].output;
+    }
+  }
   return ExpFloat(x);
 }
 

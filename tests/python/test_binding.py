@@ -61,18 +61,16 @@ def batches_of(count: int) -> list[list[int]]:
     return [[(i * BATCH + j) % ROWS for j in range(BATCH)] for i in range(count)]
 
 
-def tensor_of(field: Any) -> torch.Tensor:
-    return torch.frombuffer(field, dtype=getattr(torch, field.dtype)).view(field.shape)
-
-
 def test_tensor_is_the_slot_and_writable(client: Any, values: np.ndarray) -> None:
     session = client.open_session(plan(values), max_outstanding=2)
     (batch,) = run(session, batches_of(1))
-    one, two = tensor_of(batch.fields[0]), tensor_of(batch.fields[0])
-    assert one.data_ptr() == two.data_ptr() and one.data_ptr() % 64 == 0
-    assert torch.equal(one, torch.from_numpy(values[:BATCH]))
-    one[0, 0] = 7
-    assert two[0, 0] == 7
+    tensor = torch.from_dlpack(batch.fields[0])
+    assert tensor.data_ptr() % 64 == 0 and tensor.is_contiguous()
+    assert torch.equal(tensor, torch.from_numpy(values[:BATCH]))
+    tensor[0, 0] = 7
+    assert tensor[0, 0] == 7
+    with pytest.raises(RuntimeError):  # a capsule makes one tensor
+        torch.from_dlpack(batch.fields[0])
 
 
 def test_slot_is_free_when_its_last_tensor_dies_on_any_thread(
@@ -80,7 +78,7 @@ def test_slot_is_free_when_its_last_tensor_dies_on_any_thread(
 ) -> None:
     session = client.open_session(plan(values), max_outstanding=2)
     for batch in run(session, batches_of(40)):
-        held = [tensor_of(batch.fields[0])]
+        held = [torch.from_dlpack(batch.fields[0])]
         del batch
         thread = threading.Thread(target=held.clear)
         thread.start()
@@ -93,7 +91,7 @@ def test_kept_tensors_never_change(client: Any, values: np.ndarray) -> None:
     kept = []
     for number, batch in enumerate(run(session, batches_of(20))):
         assert batch.copy_advised == (number >= 3)
-        kept.append(tensor_of(batch.fields[0]))
+        kept.append(torch.from_dlpack(batch.fields[0]))
     session.close()
     gc.collect()
     for keys, tensor in zip(batches_of(20), kept, strict=True):
@@ -107,12 +105,21 @@ def test_keys_as_list_and_as_array(client: Any, values: np.ndarray) -> None:
         session.submit(keys)
     for _ in range(4):
         assert torch.equal(
-            tensor_of(session.next(30.0).fields[0]), torch.from_numpy(values[[3, 1]])
+            torch.from_dlpack(session.next(30.0).fields[0]), torch.from_numpy(values[[3, 1]])
         )
     with pytest.raises(_client.InvalidArgumentError, match="int64"):
         session.submit(np.array([3, 1], dtype=np.int32))
     with pytest.raises(TypeError):
         session.submit(["3"])
+
+
+def test_keys_that_are_no_rows_are_not_submitted(client: Any, values: np.ndarray) -> None:
+    session = client.open_session(plan(values), max_outstanding=1)
+    session.begin(base_seed=0)
+    for keys in ([0, ROWS], [-1], ["0"], [None, 1], [1 << 70], [0.0]):
+        assert session.submit(keys, ROWS) == -1
+    assert session.outstanding == 0
+    assert session.submit([0, np.int64(ROWS - 1), True], ROWS) == 0
 
 
 def test_more_than_the_window_is_refused(client: Any, values: np.ndarray) -> None:
@@ -129,7 +136,7 @@ def test_key_outside_of_the_data_is_a_missing_sample(client: Any, values: np.nda
     session = client.open_session(plan(values), max_outstanding=1)
     (batch,) = run(session, [[0, ROWS, 1]])
     assert [(m.position, m.key, m.code) for m in batch.missing] == [(1, ROWS, "NotFound")]
-    assert torch.equal(tensor_of(batch.fields[0])[[0, 2]], torch.from_numpy(values[[0, 1]]))
+    assert torch.equal(torch.from_dlpack(batch.fields[0])[[0, 2]], torch.from_numpy(values[[0, 1]]))
 
 
 def test_blob_is_not_copied_and_kept_alive(client: Any) -> None:
@@ -219,7 +226,7 @@ session = client.open_session(
 session.begin(base_seed=0)
 for _ in range(4):
     session.submit([0, 1])
-kept = torch.frombuffer(session.next(30.0).fields[0], dtype=torch.float32)
+kept = torch.from_dlpack(session.next(30.0).fields[0])
 class Holder:
     tensor = kept
 Holder.itself = Holder

@@ -7,68 +7,49 @@
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "trainer_client/python/bindings/plan.h"
+#include "trainer_client/python/bindings/dlpack.h"
 
 namespace nb = nanobind;
 
 namespace headrace::python {
 namespace {
 
-// Memory of a batch; `hold` keeps its slot.
-struct FieldObject {
+// An out-of-band buffer of a pickle, in the batch's memory; `hold` keeps its slot.
+struct BufferObject {
   std::shared_ptr<void> hold;
   std::span<std::byte> data;
-  DType dtype = DType::kU8;
-  std::vector<std::int64_t> shape;
 };
 
 struct BatchObject {
   Batch batch;
-  nb::tuple fields;
-  nb::tuple buffers;
-  nb::tuple missing;
+  nb::list fields;  // DLPack capsules
+  nb::list buffers;
+  nb::list missing;
 };
 
 int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
-  const FieldObject& field = *nb::inst_ptr<FieldObject>(self);
-  return PyBuffer_FillInfo(view, self, field.data.data(),
-                           static_cast<Py_ssize_t>(field.data.size()), 0, flags);
+  const std::span<std::byte> data = nb::inst_ptr<BufferObject>(self)->data;
+  return PyBuffer_FillInfo(view, self, data.data(), static_cast<Py_ssize_t>(data.size()), 0, flags);
 }
 
-PyType_Slot field_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(GetBuffer)}, {0, nullptr}};
+PyType_Slot buffer_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(GetBuffer)}, {0, nullptr}};
 
 nb::bytes BytesObject(const Bytes& bytes) { return nb::bytes(bytes.data(), bytes.size()); }
 
-template <typename T>
-nb::tuple TupleOf(std::vector<T>&& items) {
-  nb::list list;
-  for (T& item : items) list.append(nb::cast(std::move(item)));
-  return nb::tuple(list);
-}
-
-nb::object ShapeObject(const std::vector<std::int64_t>& shape) {
-  nb::list list;
-  for (const std::int64_t side : shape) list.append(side);
-  return nb::tuple(list);
-}
-
 nb::object BatchFrom(Batch&& batch) {
   BatchObject object;
-  std::vector<FieldObject> fields, buffers;
-  for (BatchField& field : batch.fields) {
-    fields.push_back({batch.hold, field.data, field.dtype, std::move(field.shape)});
+  for (const BatchField& field : batch.fields) {
+    object.fields.append(DlpackCapsule(field, batch.hold));
   }
   for (const std::span<std::byte> buffer : batch.buffers) {
-    buffers.push_back({batch.hold, buffer, DType::kU8, {static_cast<std::int64_t>(buffer.size())}});
+    object.buffers.append(nb::cast(BufferObject{batch.hold, buffer}));
   }
-  object.fields = TupleOf(std::move(fields));
-  object.buffers = TupleOf(std::move(buffers));
-  object.missing = TupleOf(std::move(batch.missing));
-  // From here on the Field objects alone keep the slot.
+  for (MissingSample& missing : batch.missing) object.missing.append(nb::cast(std::move(missing)));
+  // From here on the tensors and buffers alone keep the slot.
   batch.fields.clear();
   batch.buffers.clear();
+  batch.missing.clear();
   batch.hold.reset();
   object.batch = std::move(batch);
   return nb::cast(std::move(object));
@@ -83,10 +64,7 @@ nb::object EventObject(Event event) {
 }
 
 void AddBatches(nb::module_& module) {
-  nb::class_<FieldObject>(module, "Field", nb::is_final(), nb::type_slots(field_slots))
-      .def_prop_ro("dtype", [](const FieldObject& self) { return DTypeName(self.dtype); })
-      .def_prop_ro("shape", [](const FieldObject& self) { return ShapeObject(self.shape); })
-      .def_prop_ro("nbytes", [](const FieldObject& self) { return self.data.size(); });
+  nb::class_<BufferObject>(module, "PickleBuffer", nb::is_final(), nb::type_slots(buffer_slots));
 
   nb::class_<MissingSample>(module, "MissingSample", nb::is_final())
       .def_ro("position", &MissingSample::position)

@@ -6,7 +6,7 @@
 
 namespace headrace::python {
 
-// Field, MissingSample, SampleNeeded, Batch.
+// PickleBuffer, MissingSample, SampleNeeded, Batch.
 void AddBatches(nanobind::module_& module);
 
 // The Python form of an event: a Batch or a SampleNeeded.

@@ -253,11 +253,4 @@ void AddPlans(nb::module_& module) {
       nb::arg("plan"));
 }
 
-const char* DTypeName(DType type) {
-  for (const auto& [name, known] : kDTypes) {
-    if (known == type) return name;
-  }
-  return "unknown";
-}
-
 }  // namespace headrace::python

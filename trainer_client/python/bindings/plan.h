@@ -21,7 +21,4 @@ struct PlanWithBlobs {
 // check_plan, exp_ranges.
 void AddPlans(nanobind::module_& module);
 
-// torch's name of an element type ("uint8").
-[[nodiscard]] const char* DTypeName(DType type);
-
 }  // namespace headrace::python

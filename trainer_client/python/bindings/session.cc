@@ -1,5 +1,6 @@
 #include "trainer_client/python/bindings/session.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -89,6 +90,19 @@ class SessionObject {
       status = session.Begin(options);
     }
     Check(status);
+  }
+
+  std::int64_t Submit(nb::handle keys, std::optional<std::int64_t> rows) {
+    if (!rows) return Check(get().Submit(Integers(keys)));
+    std::vector<std::int64_t> values;
+    try {
+      values = Integers(keys);
+    } catch (nb::python_error& error) {
+      if (!error.matches(PyExc_TypeError) && !error.matches(PyExc_OverflowError)) throw;
+      return -1;
+    }
+    const auto is_row = [&](std::int64_t key) { return key >= 0 && key < *rows; };
+    return std::ranges::all_of(values, is_row) ? Check(get().Submit(values)) : -1;
   }
 
   nb::object Next(double timeout) {
@@ -202,10 +216,10 @@ void AddSessions(nb::module_& module) {
           nb::arg("keys"))
       .def(
           "submit",
-          [](SessionObject& self, nb::handle keys) {
-            return Check(self.get().Submit(Integers(keys)));
+          [](SessionObject& self, nb::handle keys, std::optional<std::int64_t> rows) {
+            return self.Submit(keys, rows);
           },
-          nb::arg("keys"))
+          nb::arg("keys"), nb::arg("rows") = nb::none())
       .def("next", &SessionObject::Next, nb::arg("timeout"))
       .def("resolve_sample", &SessionObject::Resolve, nb::arg("batch"), nb::arg("position"),
            nb::arg("state_after"), nb::arg("failed") = false)

@@ -49,18 +49,9 @@ def check_plan(plan: dict[str, Any]) -> None:
     """Raises UnsupportedError (naming the node) if the plan's chain has no native form."""
 
 @final
-class Field:
-    """One tensor [B, ...] of a batch, or one out-of-band buffer (dtype "uint8", one dimension).
+class PickleBuffer:
+    """One out-of-band buffer of a batch's pickle: writable, one-dimensional bytes. Keeps its memory."""
 
-    A writable one-dimensional byte buffer: torch.frombuffer(field, dtype=...).view(field.shape) is
-    that memory, and keeps it until the tensor dies."""
-
-    @property
-    def dtype(self) -> str: ...  # "uint8", "float32", "bool", "bfloat16", ... (torch's names)
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-    @property
-    def nbytes(self) -> int: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
 @final
@@ -84,12 +75,14 @@ class MissingSample:
 class Batch:
     @property
     def batch(self) -> int: ...
-    # In the plan's order. Empty when no row could be made natively: then every row is missing.
+    # DLPack capsules of tensors [B, ...] in the plan's order, for one torch.from_dlpack each; the
+    # tensor is that memory and keeps it. Empty when no row could be made natively: then every row
+    # is missing.
     @property
-    def fields(self) -> tuple[Field, ...]: ...
+    def fields(self) -> list[Any]: ...
     @property
-    def missing(self) -> tuple[MissingSample, ...]: ...  # by position
-    # True: copy the data out and drop the Field objects, few slots are left.
+    def missing(self) -> list[MissingSample]: ...  # by position
+    # True: copy the data out and drop the tensors, few slots are left.
     @property
     def copy_advised(self) -> bool: ...
     # Python plans: pickle (protocol 5) of the collated batch with out-of-band `buffers`, or the
@@ -97,7 +90,7 @@ class Batch:
     @property
     def pickle(self) -> bytes: ...
     @property
-    def buffers(self) -> tuple[Field, ...]: ...
+    def buffers(self) -> list[PickleBuffer]: ...
     @property
     def python_error(self) -> bytes: ...
     @property
@@ -135,8 +128,10 @@ class Session:
     ) -> None: ...
     def skip(self, keys: Sequence[int] | Buffer) -> None:
         """Resume: keys of the batches before first_batch, so that rng "sample" counts them."""
-    def submit(self, keys: Sequence[int] | Buffer) -> int:
-        """Number of the batch. ValueError when outstanding == max_outstanding."""
+    def submit(self, keys: Sequence[int] | Buffer, rows: int | None = None) -> int:
+        """Number of the batch. ValueError when outstanding == max_outstanding.
+
+        With `rows`: -1, and nothing is submitted, unless each key is an integer in [0, rows)."""
     def next(self, timeout: float) -> Batch | SampleNeeded | None:
         """None: nothing yet after `timeout` seconds. Releases the GIL; Ctrl-C works."""
     def resolve_sample(

@@ -16,7 +16,7 @@ import torch
 from . import binding, samples
 from .capture import Captured
 from .capture.capture import python_capture
-from .capture.plan import TORCH_DTYPES, Field, Plan
+from .capture.plan import Field, Plan
 from .capture.transforms import leaves_of
 from .errors import WorkersUnavailable
 from .report import LoaderReport
@@ -114,10 +114,7 @@ def _by_service(plan: Plan, wanted: list[tuple[int, bytes]]) -> list[list[torch.
 def _read(batch: Any) -> list[torch.Tensor] | str:
     if batch.missing:
         return batch.missing[0].message
-    return [
-        torch.frombuffer(field, dtype=TORCH_DTYPES[field.dtype]).view(field.shape)[0].clone()
-        for field in batch.fields
-    ]
+    return [torch.from_dlpack(field)[0].clone() for field in batch.fields]
 
 
 def _agree(mine: list[torch.Tensor] | str, theirs: _Sample) -> bool:

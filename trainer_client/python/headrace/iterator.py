@@ -8,13 +8,12 @@ import time
 import weakref
 from typing import Any
 
-import torch
 from torch._utils import ExceptionWrapper
 from torch.utils.data import _utils
 from torch.utils.data.dataloader import _BaseDataLoaderIter
+from torch.utils.dlpack import from_dlpack
 
 from . import binding, samples, service
-from .capture.plan import TORCH_DTYPES
 from .errors import HeadraceError, WorkersUnavailable
 from .position import Placed, has_place, looks_at_nothing_else, position_of
 
@@ -116,11 +115,16 @@ class ServedIter(Placed, _BaseDataLoaderIter):
             index = self._next_index()
         except StopIteration:
             return
-        keys, odd = self._keys(index)
-        number = self._call(self._handle.raw.submit, keys)
+        number = -1
+        if type(index) is list and self._captured.path == "native":
+            keys = index
+            number = self._call(self._handle.raw.submit, index, self._count)
+        if number < 0:  # not simply row numbers
+            keys, odd = self._keys(index)
+            number = self._call(self._handle.raw.submit, keys)
+            if odd:
+                self._odd[number] = list(index) if self._auto_collation else [index]
         self._lengths[number] = len(keys)
-        if odd:
-            self._odd[number] = list(index) if self._auto_collation else [index]
 
     def _keys(self, index: Any) -> tuple[list[int], bool]:
         """The batch's keys for the service, and whether some are not what the sampler yielded."""
@@ -173,18 +177,17 @@ class ServedIter(Placed, _BaseDataLoaderIter):
 
     def _wait(self) -> Any:
         deadline = time.monotonic() + self._timeout if self._timeout > 0 else None
+        wait = _SLICE
         while True:
-            wait = _SLICE
             if deadline is not None:
-                wait = min(wait, max(0.0, deadline - time.monotonic()))
+                wait = min(_SLICE, max(0.0, deadline - time.monotonic()))
             event = self._call(self._handle.raw.next, wait)
-            if event is None:
-                if deadline is not None and time.monotonic() >= deadline:
-                    raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
-            elif isinstance(event, binding.SampleNeeded):
-                self._make_needed(event)
-            else:
+            if type(event) is binding.Batch:
                 return event
+            if event is not None:
+                self._make_needed(event)
+            elif deadline is not None and time.monotonic() >= deadline:
+                raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
 
     def _call(self, function: Any, *args: Any, **named: Any) -> Any:
         try:
@@ -197,7 +200,7 @@ class ServedIter(Placed, _BaseDataLoaderIter):
     def _assemble(self, batch: Any) -> Any:
         if self._captured.path == "python":
             return self._unpickle(batch)
-        fields = [_tensor(field) for field in batch.fields]
+        fields = [from_dlpack(field) for field in batch.fields]
         if batch.copy_advised:
             fields = [field.clone() for field in fields]
         if not batch.missing:
@@ -348,13 +351,6 @@ class _LaneDraws:
     def __call__(self) -> list[int] | None:
         iterator = self._iterator()
         return iterator.lane_draws() if iterator is not None else None
-
-
-def _tensor(field: Any) -> torch.Tensor:
-    dtype = TORCH_DTYPES[field.dtype]
-    if field.nbytes == 0:
-        return torch.empty(field.shape, dtype=dtype)
-    return torch.frombuffer(field, dtype=dtype).view(field.shape)
 
 
 def _index_or_none(key: Any) -> int | None:
