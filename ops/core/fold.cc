@@ -76,7 +76,7 @@ void FoldedPass::FillRect(const Window& where, const ChannelValues& value) {
 void FoldedPass::MapFills(const Kernel& kernel) {
   for (Fill& fill : fills_) {
     for (int c = 0; c < spec_.channels; ++c) {
-      float& value = fill.value[static_cast<std::size_t>(c)];
+      double& value = fill.value[static_cast<std::size_t>(c)];
       value = kernel.Map(c, value);
     }
   }

@@ -49,8 +49,9 @@ struct Window {
   friend bool operator==(const Window&, const Window&) = default;
 };
 
-// One number for each channel; those behind the last channel are not looked at.
-using ChannelValues = std::array<float, 4>;
+// One number for each channel, an element (element.h); those behind the last channel are not looked
+// at.
+using ChannelValues = std::array<double, 4>;
 
 // What one sample drew at one operator: param_words() int32 words, floats bit-cast.
 using Params = std::span<const std::int32_t>;
@@ -155,9 +156,9 @@ class Kernel {
   [[nodiscard]] virtual bool folds() const { return false; }
   // Adds this operator to `fold`, whose image so far is its input. REQUIRES: folds().
   virtual Status Fold(Params /*params*/, FoldedPass& /*fold*/) const { return Status::Ok(); }
-  // One value of channel `channel` through this operator, when it maps values; u8 values are whole
-  // numbers. The arithmetic is float32, operation by operation as torch does it.
-  [[nodiscard]] virtual float Map(int /*channel*/, float value) const { return value; }
+  // One element (element.h) of channel `channel` through this operator, when it maps values: what
+  // comes out is an element of its output's type, rounded operation by operation as torch does it.
+  [[nodiscard]] virtual double Map(int /*channel*/, double value) const { return value; }
 };
 
 }  // namespace headrace::ops

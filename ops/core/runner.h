@@ -54,7 +54,7 @@ class ChainRunner {
 
   std::shared_ptr<const Chain> chain_;
   std::vector<std::shared_ptr<const Kernel>> kernels_;
-  std::vector<float> table_;  // what becomes of the values in the pointwise tail; empty: nothing
+  Bytes table_;  // what becomes of the values in the pointwise tail; empty: nothing
 };
 
 }  // namespace headrace::ops

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "ops/core/element.h"
 
 namespace headrace::ops {
 namespace {
@@ -64,19 +67,37 @@ Result<ChannelValues> ReadFill(const OpArgs& args, std::string_view name, const 
   for (std::size_t c = 0; c < channels; ++c) {
     double value = v[c];
     if (input.layout == Layout::kHwc) value = std::trunc(value);
-    if (!std::isfinite(value) ||
-        (input.dtype == DType::kU8 && (value < 0 || value > 255 || value != std::trunc(value)))) {
+    const double size = std::scalbn(1.0, 8 * static_cast<int>(DTypeBytes(input.dtype)));
+    const bool is_signed = input.dtype != DType::kU8;
+    const bool fits = value >= (is_signed ? -size / 2 : 0) && value < (is_signed ? size / 2 : size);
+    if (!std::isfinite(value) || (!IsFloat(input.dtype) && (!fits || value != std::trunc(value)))) {
       return Unsupported(std::string(name) + " is not a value of the image");
     }
-    values[c] = static_cast<float>(value);
+    values[c] = RoundTo(input.dtype, value);
   }
+  return values;
+}
+
+Result<ChannelValues> ReadBorderFill(const OpArgs& args, std::string_view name, PaddingMode mode,
+                                     const ImageSpec& input) {
+  HR_TRY(ChannelValues values, ReadFill(args, name, input));
+  if (input.layout == Layout::kHwc || args.Numbers(name).size() == 1) return values;
+  if (mode != PaddingMode::kConstant) {
+    return Unsupported("several values of " + std::string(name) + " are for padding_mode constant");
+  }
+  for (double& value : values) value = RoundTo(input.dtype, RoundTo(DType::kF32, value));
   return values;
 }
 
 Result<DType> ReadDType(const OpArgs& args, std::string_view name) {
   const std::string& text = args.Text(name);
-  if (text == "uint8") return DType::kU8;
-  if (text == "float32") return DType::kF32;
+  constexpr std::pair<std::string_view, DType> kNames[] = {
+      {"uint8", DType::kU8},    {"int8", DType::kI8},     {"int16", DType::kI16},
+      {"int32", DType::kI32},   {"int64", DType::kI64},   {"float16", DType::kF16},
+      {"float32", DType::kF32}, {"float64", DType::kF64}, {"bfloat16", DType::kBF16}};
+  for (const auto& [known, type] : kNames) {
+    if (text == known) return type;
+  }
   return Unsupported(std::string(name) + " " + text + " has no native form");
 }
 

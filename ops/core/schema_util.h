@@ -30,11 +30,17 @@ Result<Padding> ReadPadding(const OpArgs& args, std::string_view name);
 enum class PaddingMode : std::uint8_t { kConstant, kEdge, kReflect, kSymmetric };
 Result<PaddingMode> ReadPaddingMode(const OpArgs& args, std::string_view name);
 
-// One value for each channel of `input`: a single number serves all. For u8 images they must be
-// whole numbers in 0..255; PIL images drop fractions first, as int(x) does.
+// One value for each channel of `input`, rounded to its type: a single number serves all. For
+// integer tensors they must be whole numbers of the type; PIL images drop fractions first, as
+// int(x) does.
 Result<ChannelValues> ReadFill(const OpArgs& args, std::string_view name, const ImageSpec& input);
 
-// "uint8" or "float32"; kUnsupported for the others.
+// The same for the border that `mode` makes: on tensors torch takes several values as float32, and
+// only for kConstant.
+Result<ChannelValues> ReadBorderFill(const OpArgs& args, std::string_view name, PaddingMode mode,
+                                     const ImageSpec& input);
+
+// torch's name of an element type, such as "float32"; kUnsupported for bool, complex and the like.
 Result<DType> ReadDType(const OpArgs& args, std::string_view name);
 
 // The transforms' API generation: 1 for torchvision.transforms, 2 for torchvision.transforms.v2.

@@ -1,5 +1,6 @@
 #include "ops/normalize/normalize.h"
 
+#include "ops/core/element.h"
 #include "ops/core/op_registry.h"
 
 namespace headrace::ops {
@@ -9,9 +10,10 @@ class NormalizeKernel final : public Kernel {
  public:
   explicit NormalizeKernel(const NormalizeSchema& schema) : schema_(schema) {}
   [[nodiscard]] bool folds() const override { return true; }
-  [[nodiscard]] float Map(int channel, float value) const override {
+  [[nodiscard]] double Map(int channel, double value) const override {
     const auto c = static_cast<std::size_t>(channel);
-    return (value - schema_.mean()[c]) / schema_.std_dev()[c];
+    const double shifted = RoundTo(schema_.dtype(), value - schema_.mean()[c]);
+    return RoundTo(schema_.dtype(), shifted / schema_.std_dev()[c]);
   }
 
  private:

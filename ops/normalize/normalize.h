@@ -8,13 +8,15 @@ namespace headrace::ops {
 // F.normalize of float tensors: subtracts the mean, then divides, channel by channel.
 class NormalizeSchema final : public OpSchema {
  public:
-  NormalizeSchema(const ChannelValues& mean, const ChannelValues& std_dev)
-      : mean_(mean), std_dev_(std_dev) {}
+  NormalizeSchema(DType dtype, const ChannelValues& mean, const ChannelValues& std_dev)
+      : dtype_(dtype), mean_(mean), std_dev_(std_dev) {}
   [[nodiscard]] Purity purity() const override { return Purity::kPure; }
+  [[nodiscard]] DType dtype() const { return dtype_; }
   [[nodiscard]] const ChannelValues& mean() const { return mean_; }
   [[nodiscard]] const ChannelValues& std_dev() const { return std_dev_; }
 
  private:
+  DType dtype_;
   ChannelValues mean_;
   ChannelValues std_dev_;
 };

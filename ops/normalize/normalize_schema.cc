@@ -1,3 +1,4 @@
+#include "ops/core/element.h"
 #include "ops/core/op_registry.h"
 #include "ops/core/schema_util.h"
 #include "ops/normalize/normalize.h"
@@ -7,7 +8,7 @@ namespace {
 
 Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   HR_RETURN_IF_ERROR(NeedsTensor(context));
-  if (context.input.dtype != DType::kF32) {
+  if (!IsFloat(context.input.dtype)) {
     return InvalidArgument("Input tensor should be a float tensor");
   }
   HR_TRY(const ChannelValues mean, ReadFill(args, "mean", context.input));
@@ -17,7 +18,7 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
       return InvalidArgument("std evaluated to zero, leading to division by zero.");
     }
   }
-  return MakeSchema<NormalizeSchema>(mean, std_dev);
+  return MakeSchema<NormalizeSchema>(context.input.dtype, mean, std_dev);
 }
 
 }  // namespace
@@ -25,7 +26,7 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
 void RegisterSchemaNormalize(SchemaRegistry& registry) {
   registry.Add(
       {.name = "normalize",
-       .doc = "(value - mean) / std for each channel of a float32 tensor.",
+       .doc = "(value - mean) / std for each channel of a float tensor.",
        .args = {{"mean", ArgType::kNumbers, std::nullopt, "for all channels, or one for each",
                  /*required=*/true},
                 {"std", ArgType::kNumbers, std::nullopt, "for all channels, or one for each",

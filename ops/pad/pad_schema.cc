@@ -10,7 +10,7 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   HR_TRY(const Padding padding, ReadPadding(args, "padding"));
   HR_TRY(const PaddingMode mode, ReadPaddingMode(args, "padding_mode"));
   if (mode != PaddingMode::kConstant) HR_RETURN_IF_ERROR(NeedsPilImage(context));
-  HR_TRY(const ChannelValues fill, ReadFill(args, "fill", context.input));
+  HR_TRY(const ChannelValues fill, ReadBorderFill(args, "fill", mode, context.input));
   return MakeSchema<PadSchema>(padding, mode, fill);
 }
 

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "ops/core/element.h"
 #include "ops/core/op_registry.h"
 #include "ops/core/schema_util.h"
 #include "ops/random_erasing/random_erasing.h"
@@ -14,7 +15,13 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
     return InvalidArgument("Random erasing probability should be between 0 and 1");
   }
   HR_TRY(AreaSampler sampler, AreaSampler::Make(args, context));
-  HR_TRY(const ChannelValues value, ReadFill(args, "value", context.input));
+  HR_TRY(ChannelValues value, ReadFill(args, "value", context.input));
+  const DType dtype = context.input.dtype;
+  for (double& v : value) {
+    const double single = RoundTo(DType::kF32, v);  // torch.tensor(value) is float32
+    if (!IsFloat(dtype) && single != v) return Unsupported("value is rounded to float32");
+    v = RoundTo(dtype, single);
+  }
   return MakeSchema<RandomErasingSchema>(p, std::move(sampler), value);
 }
 

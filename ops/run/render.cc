@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "ops/core/element.h"
 #include "ops/image/pointwise.h"
 
 namespace headrace::ops {
@@ -70,7 +71,7 @@ void FillPlanes(const FoldedPass& fold, std::span<T> planes) {
   const ImageSpec& spec = fold.spec();
   for (const FoldedPass::Fill& fill : fold.fills()) {
     for (std::int64_t c = 0; c < spec.channels; ++c) {
-      const T value = static_cast<T>(fill.value[static_cast<std::size_t>(c)]);
+      const T value = ElementAs<T>(spec.dtype, fill.value[static_cast<std::size_t>(c)]);
       for (std::int64_t y = 0; y < fill.where.height; ++y) {
         const std::int64_t row = (c * spec.height + fill.where.top + y) * spec.width;
         std::ranges::fill(planes.subspan(static_cast<std::size_t>(row + fill.where.left),
@@ -79,6 +80,15 @@ void FillPlanes(const FoldedPass& fold, std::span<T> planes) {
       }
     }
   }
+}
+
+template <typename T>
+void RenderPlanes(const Image& view, Flip flip, const FoldedPass& fold, ByteSpan table,
+                  MutableByteSpan out) {
+  const std::span elements(reinterpret_cast<T*>(out.data()), out.size() / sizeof(T));
+  TableToChw<T>(view, flip, {reinterpret_cast<const T*>(table.data()), table.size() / sizeof(T)},
+                elements);
+  FillPlanes<T>(fold, elements);
 }
 
 std::size_t PackedBytes(const ImageSpec& spec) {
@@ -103,8 +113,8 @@ void RenderImage(const Image& in, const FoldedPass& fold, ScratchBuffer& memory,
                Window{0, 0, spec.height, spec.width}};
 }
 
-void RenderOutput(const Image& in, const FoldedPass& fold, std::span<const float> table,
-                  ScratchBuffer& scratch, MutableByteSpan out) {
+void RenderOutput(const Image& in, const FoldedPass& fold, ByteSpan table, ScratchBuffer& scratch,
+                  MutableByteSpan out) {
   const ImageSpec& spec = fold.spec();
   HR_CHECK(out.size() == spec.bytes());
   if (spec.layout == Layout::kHwc) {
@@ -128,15 +138,23 @@ void RenderOutput(const Image& in, const FoldedPass& fold, std::span<const float
     view.spec.width = spec.width;
     flip = Flip{};
   }
-  if (spec.dtype == DType::kU8) {
+  if (table.empty()) {
+    HR_CHECK(spec.dtype == DType::kU8);
     ToChw(view, flip, U8(out));
     FillPlanes<std::uint8_t>(fold, U8(out));
     return;
   }
-  HR_CHECK(spec.dtype == DType::kF32);
-  const std::span floats(reinterpret_cast<float*>(out.data()), out.size() / sizeof(float));
-  TableToChw<float>(view, flip, table, floats);
-  FillPlanes<float>(fold, floats);
+  // By size: integers of 4 and 8 bytes are moved as the floats of their size.
+  switch (DTypeBytes(spec.dtype)) {
+    case 1:
+      return RenderPlanes<std::uint8_t>(view, flip, fold, table, out);
+    case 2:
+      return RenderPlanes<std::uint16_t>(view, flip, fold, table, out);
+    case 4:
+      return RenderPlanes<float>(view, flip, fold, table, out);
+    default:
+      return RenderPlanes<double>(view, flip, fold, table, out);
+  }
 }
 
 }  // namespace headrace::ops

@@ -12,9 +12,10 @@ namespace headrace::ops {
 void RenderImage(const Image& in, const FoldedPass& fold, ScratchBuffer& memory, Image* out);
 
 // The end of a chain: the same, written densely to `out` in the layout and type of fold.spec().
-// `table` maps the values, channels x 256; empty when they stay u8. `scratch` holds a small copy
+// `table` maps the values to elements of that type, channels x 256, aligned for it; empty when they
+// stay u8. `scratch` holds a small copy
 // when the image reaches out of its source. REQUIRES: as above; out.size() == fold.spec().bytes().
-void RenderOutput(const Image& in, const FoldedPass& fold, std::span<const float> table,
-                  ScratchBuffer& scratch, MutableByteSpan out);
+void RenderOutput(const Image& in, const FoldedPass& fold, ByteSpan table, ScratchBuffer& scratch,
+                  MutableByteSpan out);
 
 }  // namespace headrace::ops

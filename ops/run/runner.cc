@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "ops/core/element.h"
 #include "ops/core/fold.h"
 #include "ops/core/op_registry.h"
 #include "ops/image/image_header.h"
@@ -23,17 +24,19 @@ struct Working {
   std::vector<ImageSpec> shapes;
 };
 
-std::vector<float> TableOf(std::span<const std::shared_ptr<const Kernel>> kernels, int channels) {
-  std::vector<float> table(static_cast<std::size_t>(channels * kValues));
-  bool changed = false;
-  for (int c = 0; c < channels; ++c) {
-    for (int v = 0; v < kValues; ++v) {
-      auto value = static_cast<float>(v);
+// What becomes of each value of each channel, as elements of `out`.
+Bytes TableOf(std::span<const std::shared_ptr<const Kernel>> kernels, const ImageSpec& out) {
+  const std::size_t element = DTypeBytes(out.dtype);
+  Bytes table(static_cast<std::size_t>(out.channels) * kValues * element);
+  std::byte* to = table.data();
+  for (int c = 0; c < out.channels; ++c) {
+    for (int v = 0; v < kValues; ++v, to += element) {
+      double value = v;
       for (const auto& kernel : kernels) {
         if (kernel->folds()) value = kernel->Map(c, value);
       }
-      changed = changed || value != static_cast<float>(v);
-      table[static_cast<std::size_t>(c * kValues + v)] = value;
+      const std::uint64_t bits = ElementBits(out.dtype, value);
+      std::memcpy(to, &bits, element);
     }
   }
   return table;
@@ -74,8 +77,8 @@ Result<ChainRunner> ChainRunner::Make(std::shared_ptr<const Chain> chain) {
     context.input = schema.OutputKind(context.input);
     runner.kernels_.push_back(std::move(kernel));
   }
-  if (context.input.dtype == DType::kF32) {
-    runner.table_ = TableOf(runner.kernels_, context.input.channels);
+  if (context.input.dtype != DType::kU8) {
+    runner.table_ = TableOf(runner.kernels_, context.input);
   }
   runner.chain_ = std::move(chain);
   return runner;

@@ -1,5 +1,8 @@
 #include "ops/to_dtype/to_dtype.h"
 
+#include <cmath>
+
+#include "ops/core/element.h"
 #include "ops/core/op_registry.h"
 
 namespace headrace::ops {
@@ -9,16 +12,24 @@ class ToDtypeKernel final : public Kernel {
  public:
   explicit ToDtypeKernel(const ToDtypeSchema& schema) : schema_(schema) {}
   [[nodiscard]] bool folds() const override { return true; }
-  [[nodiscard]] float Map(int /*channel*/, float value) const override {
+  [[nodiscard]] double Map(int /*channel*/, double value) const override {
+    const DType dtype = schema_.dtype();
     switch (schema_.rule()) {
-      case ToDtypeSchema::Rule::kDivide:
-        return value / 255.0F;
-      case ToDtypeSchema::Rule::kMultiply:
-        return value * static_cast<float>(1.0 / 255.0);
       case ToDtypeSchema::Rule::kKeep:
+        return RoundTo(dtype, value);
+      case ToDtypeSchema::Rule::kWrap:
+        return value < 128 ? value : value - 256;
+      case ToDtypeSchema::Rule::kDivide:
+        return RoundTo(dtype, value / 255.0);
+      case ToDtypeSchema::Rule::kMultiply:
+        // torch multiplies 16-bit floats by a float32 number.
+        return RoundTo(dtype, value * (dtype == DType::kF64 ? 1.0 / 255.0
+                                                            : RoundTo(DType::kF32, 1.0 / 255.0)));
+      case ToDtypeSchema::Rule::kShift:
         break;
     }
-    return value;
+    const int value_bits = static_cast<int>(DTypeBytes(dtype)) * 8 - 1;  // the sign is not one
+    return std::floor(std::scalbn(value, value_bits - 8));
   }
 
  private:

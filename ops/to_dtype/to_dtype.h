@@ -4,14 +4,16 @@
 
 namespace headrace::ops {
 
-// Element type of a tensor: uint8 to float32, or no change.
+// Element type of a tensor: uint8 to any other, one float type to another, or no change.
 class ToDtypeSchema final : public OpSchema {
  public:
-  // What becomes of a value.
+  // What becomes of a value; all but kKeep take uint8.
   enum class Rule : std::uint8_t {
-    kKeep,      // the same number
+    kKeep,      // the nearest number
+    kWrap,      // the same bits as int8
     kDivide,    // value / 255
     kMultiply,  // value * (1 / 255)
+    kShift,     // to the range of an integer type
   };
   ToDtypeSchema(DType dtype, Rule rule) : dtype_(dtype), rule_(rule) {}
   [[nodiscard]] Purity purity() const override { return Purity::kPure; }
@@ -20,6 +22,7 @@ class ToDtypeSchema final : public OpSchema {
     out.dtype = dtype_;
     return out;
   }
+  [[nodiscard]] DType dtype() const { return dtype_; }
   [[nodiscard]] Rule rule() const { return rule_; }
 
  private:

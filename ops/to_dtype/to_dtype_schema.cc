@@ -1,3 +1,4 @@
+#include "ops/core/element.h"
 #include "ops/core/op_registry.h"
 #include "ops/core/schema_util.h"
 #include "ops/to_dtype/to_dtype.h"
@@ -5,16 +6,33 @@
 namespace headrace::ops {
 namespace {
 
+// Source: torchvision/transforms/_functional_tensor.py, convert_image_dtype, for v1;
+// v2/functional/_misc.py, to_dtype_image.
 Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   using Rule = ToDtypeSchema::Rule;
+  HR_TRY(const int api, ReadApi(args));
   HR_TRY(const DType dtype, ReadDType(args, "dtype"));
   const DType from = context.input.dtype;
-  // v2.ToDtype lets PIL images through untouched.
-  if (context.input.layout == Layout::kHwc || dtype == from) {
+  if (context.input.layout == Layout::kHwc) {
+    // v2 lets PIL images through untouched.
+    if (api == 1) HR_RETURN_IF_ERROR(NeedsTensor(context));
     return MakeSchema<ToDtypeSchema>(from, Rule::kKeep);
   }
-  if (dtype != DType::kF32) return Unsupported("float to integer has no native form");
-  return MakeSchema<ToDtypeSchema>(dtype, args.Bool("scale") ? Rule::kMultiply : Rule::kKeep);
+  if (dtype == from) return MakeSchema<ToDtypeSchema>(dtype, Rule::kKeep);
+  if (IsFloat(from) && !IsFloat(dtype)) return Unsupported("float to integer has no native form");
+  if (!IsFloat(from) && from != DType::kU8) {
+    return Unsupported("from an integer type other than uint8 has no native form");
+  }
+  const bool scale = args.Bool("scale") && !IsFloat(from);
+  Rule rule = Rule::kKeep;
+  if (scale && !IsFloat(dtype)) {
+    rule = Rule::kShift;
+  } else if (scale) {
+    rule = api == 1 ? Rule::kDivide : Rule::kMultiply;
+  } else if (dtype == DType::kI8) {
+    rule = Rule::kWrap;
+  }
+  return MakeSchema<ToDtypeSchema>(dtype, rule);
 }
 
 }  // namespace
@@ -22,11 +40,15 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
 void RegisterSchemaToDtype(SchemaRegistry& registry) {
   registry.Add(
       {.name = "to_dtype",
-       .doc = "Element type of a tensor; with scale, uint8 becomes float32 in 0..1 by multiplying "
-              "with 1/255. PIL images pass unchanged.",
-       .args = {{"dtype", ArgType::kText, std::nullopt, "uint8 or float32", /*required=*/true},
-                {"scale", ArgType::kBool, std::int64_t{0}, "map the range of values too"}},
-       .classes = {"v2.ToDtype"}},
+       .doc = "Element type of a tensor: uint8 to another, or one float type to another. With "
+              "scale, a uint8 image keeps its range of values: floats are in 0..1, by dividing in "
+              "v1 and by multiplying with 1/255 in v2. v2 leaves PIL images as they are.",
+       .args = {{"dtype", ArgType::kText, std::nullopt,
+                 "uint8, int8, int16, int32, int64, float16, bfloat16, float32 or float64",
+                 /*required=*/true},
+                {"scale", ArgType::kBool, std::int64_t{0}, "map the range of values too"},
+                ApiArg()},
+       .classes = {"v1.ConvertImageDtype", "v2.ConvertImageDtype", "v2.ToDtype"}},
       Make);
 }
 

@@ -1,5 +1,6 @@
 #include "ops/to_tensor/to_tensor.h"
 
+#include "ops/core/element.h"
 #include "ops/core/op_registry.h"
 
 namespace headrace::ops {
@@ -8,7 +9,9 @@ namespace {
 class ToTensorKernel final : public Kernel {
  public:
   [[nodiscard]] bool folds() const override { return true; }
-  [[nodiscard]] float Map(int /*channel*/, float value) const override { return value / 255.0F; }
+  [[nodiscard]] double Map(int /*channel*/, double value) const override {
+    return RoundTo(DType::kF32, value / 255.0);
+  }
 };
 
 Result<KernelPtr> Make(const OpSchema& /*schema*/, const CompileContext& /*context*/) {

@@ -54,15 +54,11 @@ EVERY = {
     "grayscale": (v1.Grayscale(3), v2.Grayscale(3)),
     "random_erasing": (v1.RandomErasing(), v2.RandomErasing()),
     "pil_to_tensor": (v1.PILToTensor(), v2.PILToTensor()),
-    "convert_image_dtype": (
-        v1.ConvertImageDtype(torch.float32),
-        v2.ConvertImageDtype(torch.float32),
-    ),
     "normalize": (v1.Normalize(MEAN, STD), v2.Normalize(MEAN, STD)),
     "to_image": (v2.ToImage(), v2.ToImage()),
-    "to_dtype": (v2.ToDtype(torch.float32, scale=True), v2.ToDtype(torch.float32)),
+    "to_dtype": (v1.ConvertImageDtype(torch.float16), v2.ToDtype(torch.float32, scale=True)),
 }
-ON_TENSORS = {"random_erasing", "convert_image_dtype", "normalize", "to_dtype"}
+ON_TENSORS = {"random_erasing", "normalize", "to_dtype"}
 
 
 def chain_with(op: str, api: int) -> Any:
@@ -70,7 +66,7 @@ def chain_with(op: str, api: int) -> Any:
     transform = EVERY[op][api]
     to_float = [v1.PILToTensor(), v1.ConvertImageDtype(torch.float32)]
     resize = v1.Resize((44, 40))
-    if op in ("convert_image_dtype", "to_dtype"):
+    if op == "to_dtype":
         return v1.Compose([resize, v1.PILToTensor(), transform])
     if op in ("to_image", "pil_to_tensor"):
         return v1.Compose([resize, transform])

@@ -163,13 +163,32 @@ class PyChain {
     const bool chw = spec.layout == Layout::kChw;
     const std::vector<std::size_t> shape =
         chw ? std::vector<std::size_t>{c, h, w} : std::vector<std::size_t>{h, w, c};
-    nb::object array;
-    if (spec.dtype == DType::kF32) {
-      array = nb::cast(nb::ndarray<nb::numpy, float>(data, 3, shape.data(), owner));
-    } else {
-      array = nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(data, 3, shape.data(), owner));
-    }
-    return nb::make_tuple(array, rng.draws() - skip);
+    // Floats of 16 bits as their bits: numpy has no bfloat16.
+    const auto array = [&]<typename T>(T /*element*/) {
+      return nb::cast(nb::ndarray<nb::numpy, T>(data, 3, shape.data(), owner));
+    };
+    const auto as_numpy = [&]() -> nb::object {
+      switch (spec.dtype) {
+        case DType::kI8:
+          return array(std::int8_t{});
+        case DType::kI16:
+          return array(std::int16_t{});
+        case DType::kI32:
+          return array(std::int32_t{});
+        case DType::kI64:
+          return array(std::int64_t{});
+        case DType::kF16:
+        case DType::kBF16:
+          return array(std::uint16_t{});
+        case DType::kF32:
+          return array(float{});
+        case DType::kF64:
+          return array(double{});
+        default:
+          return array(std::uint8_t{});
+      }
+    };
+    return nb::make_tuple(as_numpy(), rng.draws() - skip);
   }
 
   std::shared_ptr<const Chain> chain_;

@@ -48,7 +48,10 @@ def as_array(result: Any) -> np.ndarray:
     if isinstance(result, Image.Image):
         array = np.asarray(result)
         return array[:, :, None] if array.ndim == 2 else array
-    return torch.as_tensor(result).contiguous().numpy()
+    tensor = torch.as_tensor(result).contiguous()
+    if tensor.dtype in (torch.float16, torch.bfloat16):
+        tensor = tensor.view(torch.uint16)  # the bits: numpy has no bfloat16
+    return tensor.numpy()
 
 
 def draws_of(state: bytes, seed: int) -> int:
@@ -113,6 +116,15 @@ def noise(height: int, width: int, channels: int, seed: int) -> Image.Image:
     if rng.random() < 0.2:
         pixels = np.where(pixels > 127, 255, 0).astype(np.uint8)
     return Image.fromarray(pixels if channels == 3 else pixels[:, :, 0])
+
+
+def every_value(channel_count: int) -> Image.Image:
+    """A ramp, so that the values are compared exhaustively."""
+    return torchvision.transforms.functional.to_pil_image(
+        np.arange(256 * channel_count, dtype=np.uint16)
+        .astype(np.uint8)
+        .reshape(16, 16, channel_count)
+    )
 
 
 def jpeg(image: Image.Image, **options: Any) -> bytes:

@@ -21,7 +21,15 @@ TO_TENSOR = ("to_tensor", {})
         ([("pad", {"padding": 2, "fill": 300})], "fill is not a value of the image"),
         ([("random_erasing", {})], "for tensors only"),
         ([("normalize", {"mean": [0.5], "std": [0.5]})], "for tensors only"),
-        ([("pil_to_tensor", {}), ("to_dtype", {"dtype": "float16"})], "dtype float16"),
+        ([("pil_to_tensor", {}), ("to_dtype", {"dtype": "bool"})], "dtype bool"),
+        (
+            [
+                ("pil_to_tensor", {}),
+                ("to_dtype", {"dtype": "int16"}),
+                ("to_dtype", {"dtype": "float32"}),
+            ],
+            "from an integer type other than uint8",
+        ),
         ([TO_TENSOR, ("to_dtype", {"dtype": "uint8"})], "float to integer"),
         ([TO_TENSOR, ("normalize", {"mean": [0.5, 0.5], "std": [0.5]})], "mean has 2 values"),
         ([("random_affine", {})], "no native operator random_affine"),

@@ -220,7 +220,7 @@ _BOTH: dict[str, Callable[[Any], Node]] = {
     "RandomErasing": _random_erasing,
     "ToTensor": _plain("to_tensor"),
     "PILToTensor": _plain("pil_to_tensor"),
-    "ConvertImageDtype": lambda t: Node("convert_image_dtype", {"dtype": _dtype(t.dtype)}),
+    "ConvertImageDtype": lambda t: Node("to_dtype", {"dtype": _dtype(t.dtype), "scale": 1}),
     "Normalize": _normalize,
 }
 _TABLE: dict[str, Callable[[Any], Node]] = {
@@ -233,4 +233,4 @@ _TABLE: dict[str, Callable[[Any], Node]] = {
     "v2.ToPureTensor": _plain("identity"),
 }
 # v1 and v2 of these compute differently.
-_API_MATTERS = {"convert_image_dtype", "random_crop"}
+_API_MATTERS = {"to_dtype", "random_crop"}
