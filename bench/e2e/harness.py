@@ -28,9 +28,9 @@ class Variant:
     cpus: str | None = None  # for taskset; None: not pinned
 
 
-def run(variant: Variant, program_args: list[str]) -> dict:
+def run(variant: Variant, program_args: list[str], program: pathlib.Path = PROGRAM) -> dict:
     """Runs the program once; returns its JSON, with Headrace's report under "report"."""
-    command = [sys.executable, str(PROGRAM), *program_args]
+    command = [sys.executable, str(program), *program_args]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.json"

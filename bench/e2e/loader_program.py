@@ -16,20 +16,24 @@ from torchvision import transforms as T
 from torchvision.datasets import ImageFolder
 
 
-def make_loader(args: argparse.Namespace) -> DataLoader:
-    """ImageFolder with the usual training transforms: float32 [B, 3, 224, 224] and int64 [B]."""
+def make_dataset(folder: str, size: int) -> ImageFolder:
+    """The usual training transforms: float32 [3, size, size] and a label."""
     transform = T.Compose(
         [
-            T.RandomResizedCrop(args.size),
+            T.RandomResizedCrop(size),
             T.RandomHorizontalFlip(),
             T.ToTensor(),
             T.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
         ]
     )
+    return ImageFolder(folder, transform)
+
+
+def make_loader(args: argparse.Namespace) -> DataLoader:
     generator = torch.Generator()
     generator.manual_seed(args.seed)
     return DataLoader(
-        ImageFolder(args.data, transform),
+        make_dataset(args.data, args.size),
         batch_size=args.batch_size,
         shuffle=True,
         num_workers=args.num_workers,
@@ -58,8 +62,6 @@ def run_epoch(loader: DataLoader, args: argparse.Namespace) -> dict:
         samples += len(labels)
         if args.sums:
             sums.append(zlib.crc32(labels.numpy().tobytes(), zlib.crc32(images.numpy())))
-        if args.step_ms:
-            time.sleep(args.step_ms / 1e3)
         if args.max_batches and len(next_seconds) >= args.max_batches:
             break
     wall = time.perf_counter() - start
@@ -70,8 +72,6 @@ def run_epoch(loader: DataLoader, args: argparse.Namespace) -> dict:
         "batches": len(next_seconds),
         "process_cpu_s": time.process_time() - cpu,
     }
-    if args.next_times:
-        result["next_s"] = next_seconds
     if args.sums:
         result["sums"] = sums
     return result
@@ -87,9 +87,7 @@ def main() -> None:
     parser.add_argument("--persistent", action="store_true")
     parser.add_argument("--size", type=int, default=224)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--step-ms", type=float, default=0.0, help="sleep after each batch")
     parser.add_argument("--max-batches", type=int, default=0, help="of each epoch; 0: all")
-    parser.add_argument("--next-times", action="store_true")
     parser.add_argument("--sums", action="store_true")
     parser.add_argument("--hold-s", type=float, default=0.0, help="stay alive and idle at the end")
     args = parser.parse_args()
