@@ -41,14 +41,14 @@ std::vector<BlobHash> CompiledPlan::BlobsOf(const Plan& plan) {
   return hashes;
 }
 
-Result<std::shared_ptr<const CompiledPlan>> CompiledPlan::Compile(const Plan& plan,
-                                                                  const wire::Split& split,
-                                                                  const BlobLookup& blob) {
+Result<std::shared_ptr<const CompiledPlan>> CompiledPlan::Compile(
+    const Plan& plan, const wire::Split& split, const BlobLookup& blob,
+    std::vector<std::string> allowed_roots) {
   std::shared_ptr<CompiledPlan> made(new CompiledPlan());
   if (plan.fields.empty()) return InvalidArgument("a plan without fields");
   made->fields_ = plan.fields;
   made->rng_ = plan.rng;
-  HR_RETURN_IF_ERROR(made->OpenSources(plan, blob));
+  HR_RETURN_IF_ERROR(made->OpenSources(plan, blob, std::move(allowed_roots)));
   HR_RETURN_IF_ERROR(made->OpenRowMap(plan, blob));
   HR_RETURN_IF_ERROR(made->CheckColumns());
   if (UsesChain(plan)) {
@@ -58,9 +58,11 @@ Result<std::shared_ptr<const CompiledPlan>> CompiledPlan::Compile(const Plan& pl
   return std::shared_ptr<const CompiledPlan>(std::move(made));
 }
 
-Status CompiledPlan::OpenSources(const Plan& plan, const BlobLookup& blob) {
+Status CompiledPlan::OpenSources(const Plan& plan, const BlobLookup& blob,
+                                 std::vector<std::string> allowed_roots) {
   if (plan.leaves.empty()) return InvalidArgument("a plan without sources");
-  const SourceRegistry::Environment environment{blob, &ops::ChainRunner::ReadHeader};
+  const SourceRegistry::Environment environment{blob, &ops::ChainRunner::ReadHeader,
+                                                std::move(allowed_roots)};
   std::int64_t end = 0;
   for (const SourceLeaf& leaf : plan.leaves) {
     HR_TRY(auto source, BuiltinSources().Make(leaf, environment));

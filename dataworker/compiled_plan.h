@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/graph.h"
@@ -34,11 +35,12 @@ enum class CacheForm { kNone, kPrefix, kEncoded };
 // thread-safe; shared by the session and every batch that still runs.
 class CompiledPlan {
  public:
-  // Content of blobs comes from `blob`. kNotFound: a blob is missing. kUnsupported: no native form
-  // here. kInvalidArgument, kDataLoss: the plan contradicts itself or its blobs.
-  static Result<std::shared_ptr<const CompiledPlan>> Compile(const Plan& plan,
-                                                             const wire::Split& split,
-                                                             const BlobLookup& blob);
+  // Content of blobs comes from `blob`; files are read below `allowed_roots` (real paths), or
+  // anywhere when there are none. kNotFound: a blob is missing. kUnsupported: no native form here.
+  // kInvalidArgument, kDataLoss: the plan contradicts itself or its blobs.
+  static Result<std::shared_ptr<const CompiledPlan>> Compile(
+      const Plan& plan, const wire::Split& split, const BlobLookup& blob,
+      std::vector<std::string> allowed_roots = {});
 
   struct Location {
     const Source* source = nullptr;
@@ -75,7 +77,8 @@ class CompiledPlan {
 
  private:
   CompiledPlan() = default;
-  Status OpenSources(const Plan& plan, const BlobLookup& blob);
+  Status OpenSources(const Plan& plan, const BlobLookup& blob,
+                     std::vector<std::string> allowed_roots);
   Status OpenRowMap(const Plan& plan, const BlobLookup& blob);
   Status CompileChain(const Plan& plan, const wire::Split& split, const BlobLookup& blob);
   [[nodiscard]] Status CheckColumns() const;

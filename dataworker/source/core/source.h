@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/buffer.h"
@@ -84,6 +85,9 @@ class SourceRegistry {
   struct Environment {
     BlobLookup blob;
     HeaderReader read_header;
+    // Real paths. Not empty: a source that opens files refuses (kUnavailable) those that, with all
+    // links followed, lie in none of these directories.
+    std::vector<std::string> allowed_roots = {};
   };
   using Factory =
       std::function<Result<std::unique_ptr<Source>>(const SourceLeaf&, const Environment&)>;

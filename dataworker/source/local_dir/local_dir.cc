@@ -1,14 +1,20 @@
 // Encoded images in files: the paths and labels of a file table.
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/log.h"
 #include "dataworker/source/core/source.h"
 #include "schemas/wire/message.h"
 
@@ -17,9 +23,9 @@ namespace {
 
 class File {
  public:
-  // O_NONBLOCK: a FIFO in the list must not hang the thread. It changes nothing for regular files.
-  explicit File(const std::string& path)
-      : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {}
+  File() = default;
+  explicit File(int fd) : fd_(fd) {}
+  File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   ~File() {
@@ -28,7 +34,56 @@ class File {
   [[nodiscard]] int fd() const { return fd_; }
 
  private:
-  int fd_;
+  int fd_ = -1;
+};
+
+// Opens what paths name; with allowed roots, only what lies in one of them.
+class Opener {
+ public:
+  explicit Opener(std::vector<std::string> roots) : roots_(std::move(roots)) {}
+
+  [[nodiscard]] bool restricted() const { return !roots_.empty(); }
+  // For fstat only.
+  [[nodiscard]] Result<File> Place(const std::string& path) const {
+    File place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    if (place.fd() < 0) return ErrnoStatus(errno, path);
+    // What was opened is asked, not its name, which may mean something else in a moment.
+    std::array<char, PATH_MAX> real{};
+    const ssize_t size = ::readlink(Handle(place).c_str(), real.data(), real.size());
+    if (size < 0) return ErrnoStatus(errno, path);
+    const std::string_view at(real.data(), static_cast<std::size_t>(size));
+    if (std::any_of(roots_.begin(), roots_.end(), [&](const auto& r) { return Below(at, r); })) {
+      return place;
+    }
+    const std::string where = at == path ? path : path + " -> " + std::string(at);
+    if (!warned_.exchange(true)) LogWarning("outside of every --allow-root: " + where);
+    return Unavailable(where + ": this worker reads below its --allow-root only");
+  }
+  // O_NONBLOCK: a FIFO in the list must not hang the thread. It changes nothing for regular files.
+  [[nodiscard]] Result<File> Open(const std::string& path) const {
+    constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    if (restricted()) {
+      HR_TRY(const File allowed, Place(path));
+      File file(::open(Handle(allowed).c_str(), kFlags));
+      if (file.fd() < 0) return ErrnoStatus(errno, path);
+      return file;
+    }
+    File file(::open(path.c_str(), kFlags));
+    if (file.fd() < 0) return ErrnoStatus(errno, path);
+    return file;
+  }
+
+ private:
+  static std::string Handle(const File& file) {
+    return "/proc/self/fd/" + std::to_string(file.fd());
+  }
+  static bool Below(std::string_view path, std::string_view root) {
+    return root == "/" ||
+           (path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/'));
+  }
+
+  const std::vector<std::string> roots_;  // real paths
+  mutable std::atomic<bool> warned_{false};
 };
 
 ContentIdentity IdentityOf(const struct stat& st) {
@@ -68,10 +123,12 @@ Result<std::size_t> ReadRange(int fd, MutableByteSpan out, std::size_t from,
 
 class LocalDir final : public Source {
  public:
-  LocalDir(BlobContent table_bytes, wire::FileTableView table, HeaderReader read_header)
+  LocalDir(BlobContent table_bytes, wire::FileTableView table,
+           const SourceRegistry::Environment& environment)
       : table_bytes_(std::move(table_bytes)),
         table_(std::move(table)),
-        read_header_(std::move(read_header)) {}
+        read_header_(environment.read_header),
+        opener_(environment.allowed_roots) {}
 
   [[nodiscard]] std::int64_t rows() const override { return table_.size(); }
   [[nodiscard]] bool cacheable() const override { return true; }
@@ -81,7 +138,12 @@ class LocalDir final : public Source {
     HR_RETURN_IF_ERROR(CheckRow(row));
     const std::string path = table_.Path(row);
     struct stat st;
-    if (::stat(path.c_str(), &st) != 0) return ErrnoStatus(errno, path);
+    if (opener_.restricted()) {
+      HR_TRY(const File place, opener_.Place(path));
+      if (::fstat(place.fd(), &st) != 0) return ErrnoStatus(errno, path);
+    } else if (::stat(path.c_str(), &st) != 0) {
+      return ErrnoStatus(errno, path);
+    }
     HR_RETURN_IF_ERROR(CheckRegular(st, path));
     return IdentityOf(st);
   }
@@ -89,8 +151,7 @@ class LocalDir final : public Source {
   [[nodiscard]] Result<SourceSample> Read(std::int64_t row, ScratchBuffer& buffer) const override {
     HR_RETURN_IF_ERROR(CheckRow(row));
     const std::string path = table_.Path(row);
-    const File file(path);
-    if (file.fd() < 0) return ErrnoStatus(errno, path);
+    HR_TRY(const File file, opener_.Open(path));
     struct stat before, after;
     if (::fstat(file.fd(), &before) != 0) return ErrnoStatus(errno, path);
     HR_RETURN_IF_ERROR(CheckRegular(before, path));
@@ -110,8 +171,7 @@ class LocalDir final : public Source {
                                                 ScratchBuffer& buffer) const override {
     HR_RETURN_IF_ERROR(CheckRow(row));
     const std::string path = table_.Path(row);
-    const File file(path);
-    if (file.fd() < 0) return ErrnoStatus(errno, path);
+    HR_TRY(const File file, opener_.Open(path));
     struct stat st;
     if (::fstat(file.fd(), &st) != 0) return ErrnoStatus(errno, path);
     HR_RETURN_IF_ERROR(CheckRegular(st, path));
@@ -159,6 +219,7 @@ class LocalDir final : public Source {
   BlobContent table_bytes_;  // keeps the view's memory
   wire::FileTableView table_;
   HeaderReader read_header_;
+  Opener opener_;
   Column label_{.dtype = DType::kI64, .row_shape = {}, .row_bytes = sizeof(std::int64_t)};
 };
 
@@ -168,7 +229,7 @@ Result<std::unique_ptr<Source>> MakeLocalDir(const SourceLeaf& leaf,
   if (!bytes) return NotFound("the file table of the plan is missing");
   HR_TRY(wire::FileTableView table, wire::FileTableView::Open(*bytes));
   return std::unique_ptr<Source>(
-      std::make_unique<LocalDir>(std::move(bytes), std::move(table), environment.read_header));
+      std::make_unique<LocalDir>(std::move(bytes), std::move(table), environment));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "dataworker/source/core/source_fixture.h"
 #include "gmock/gmock.h"
@@ -23,12 +24,13 @@ class LocalDir : public ::testing::Test {
                     .rows = 1,
                     .table = blobs_.Add(wire::EncodeFileTable(table)),
                     .arrays = {}};
-    auto made = BuiltinSources().Make(leaf, {blobs_.lookup(), ReadTextHeader});
+    auto made = BuiltinSources().Make(leaf, {blobs_.lookup(), ReadTextHeader, allowed_roots_});
     EXPECT_TRUE(made.ok()) << made.status().ToString();
     return std::move(made).value();
   }
   TemporaryDirectory directory_;
   BlobMap blobs_;
+  std::vector<std::string> allowed_roots_;
   ScratchBuffer buffer_;
 };
 
@@ -80,6 +82,38 @@ TEST_F(LocalDir, DirectoriesAndPipesAreRefusedWithoutWaiting) {
   EXPECT_EQ(Open("d")->Read(0, buffer_).status().code(), Code::kUnsupported);
   EXPECT_EQ(Open("p")->Read(0, buffer_).status().code(), Code::kUnsupported);
   EXPECT_EQ(Open("p")->Describe(0, buffer_).status().code(), Code::kUnsupported);
+}
+
+TEST_F(LocalDir, OnlyWhatLiesBelowAnAllowedRootIsRead) {
+  const std::string inside = directory_.path() + "/inside";
+  ASSERT_EQ(::mkdir(inside.c_str(), 0700), 0);
+  ASSERT_EQ(::mkdir((directory_.path() + "/inside2").c_str(), 0700), 0);
+  for (const char* name : {"inside/a", "inside2/b", "c"}) directory_.Write(name, "3 4\n");
+  ASSERT_EQ(::symlink("../c", (inside + "/link").c_str()), 0);
+  ASSERT_EQ(::symlink((inside + "/a").c_str(), (inside + "/own_link").c_str()), 0);
+  ASSERT_EQ(::symlink("../inside2", (inside + "/folder").c_str()), 0);
+  const auto statuses = [&](const std::string& name) {
+    const auto source = Open(name);
+    return std::vector<Status>{source->Identify(0).status(), source->Read(0, buffer_).status(),
+                               source->Describe(0, buffer_).status()};
+  };
+  allowed_roots_ = {"/nowhere", inside};
+  for (const char* name : {"inside/a", "inside/own_link", "inside2/../inside/a"}) {
+    for (const Status& status : statuses(name)) EXPECT_TRUE(status.ok()) << status.ToString();
+  }
+  for (const std::string name :
+       {"inside2/b", "c", "inside/link", "inside/folder/b", "inside/../c", "/etc/passwd"}) {
+    for (const Status& status : statuses(name)) {
+      EXPECT_EQ(status.code(), Code::kUnavailable) << name;
+      EXPECT_THAT(status.message(), HasSubstr("--allow-root"));
+      EXPECT_THAT(status.message(), HasSubstr(name));
+    }
+  }
+  EXPECT_THAT(Open("inside/link")->Read(0, buffer_).status().message(),
+              HasSubstr("/inside/link -> " + directory_.path() + "/c"));
+  EXPECT_EQ(Open("inside/gone")->Read(0, buffer_).status().code(), Code::kNotFound);
+  allowed_roots_ = {"/"};
+  EXPECT_TRUE(Open("c")->Read(0, buffer_).ok());
 }
 
 TEST_F(LocalDir, AnEmptyFileIsReadAsNothing) {
