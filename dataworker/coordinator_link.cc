@@ -13,6 +13,7 @@ namespace headrace::dataworker {
 namespace {
 
 constexpr Duration kRegisterAgain = std::chrono::seconds(1);
+constexpr std::size_t kAskedKept = 16;
 constexpr Duration kShortestBeat = std::chrono::milliseconds(50);
 
 std::string RandomToken() {
@@ -75,6 +76,8 @@ void CoordinatorLink::Beat() {
   wire::WorkerHeartbeat beat = events_.load();
   beat.request = ++request_;
   beat.worker = worker_;
+  asked_[beat.request] = reactor_.clock().Now();
+  if (asked_.size() > kAskedKept) asked_.erase(asked_.begin());
   (void)socket_->Send({}, beat);
 }
 
@@ -97,9 +100,12 @@ void CoordinatorLink::OnMessage(const wire::Body& body) {
       worker_ = WorkerId();
       Register();
       StartTimer(kRegisterAgain, &CoordinatorLink::Register);
-    } else if (directive->drain) {
-      events_.on_drain();
+      return;
     }
+    if (const auto asked = asked_.extract(directive->request)) {
+      events_.on_leases(directive->jobs, asked.mapped());
+    }
+    if (directive->drain) events_.on_drain();
   }
 }
 

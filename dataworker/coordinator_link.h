@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "net/reactor.h"
 #include "schemas/wire/control.h"
@@ -23,6 +25,8 @@ class CoordinatorLink {
     std::function<wire::WorkerHeartbeat()> load;  // request and worker are filled in here
     std::function<void(WorkerId)> on_registered;
     std::function<void()> on_drain;
+    // The jobs that held leases here when the heartbeat of `asked` was answered.
+    std::function<void(const std::vector<JobId>& jobs, SteadyTime asked)> on_leases;
     // The coordinator will not have this worker (another release, not allowed).
     std::function<void(const Status&)> on_refused;
   };
@@ -49,6 +53,7 @@ class CoordinatorLink {
   std::unique_ptr<net::Socket> socket_;
   net::TimerId timer_ = 0;  // 0: none
   std::uint64_t request_ = 0;
+  std::map<std::uint64_t, SteadyTime> asked_;  // when the last heartbeats went out, by request
   WorkerId worker_;
   bool left_ = false;
 };

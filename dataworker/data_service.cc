@@ -30,7 +30,9 @@ DataService::DataService(const Parts& parts)
                    .cache = parts.cache,
                    .blobs = blobs_,
                    .payloads = payloads_,
+                   .losses = losses_,
                    .host = parts.host,
+                   .limits = parts.limits,
                    .send = [this](const std::string& peer, wire::Body body,
                                   std::vector<net::PayloadFrame> payload) {
                      Send(peer, std::move(body), std::move(payload));
@@ -84,6 +86,7 @@ std::vector<std::int64_t> DataService::pids() const {
 Session* DataService::Find(const std::string& peer, SessionId session) {
   const auto found = sessions_.find(session);
   if (found == sessions_.end() || found->second->peer() != peer) return nullptr;
+  found->second->Heard();
   return found->second.get();
 }
 
@@ -94,6 +97,18 @@ void DataService::End(SessionId id) {
   found->second->Close();
   sessions_.erase(found);
   if (sessions_.empty()) payloads_.Trim();
+}
+
+void DataService::OnLeases(const std::vector<JobId>& jobs, SteadyTime asked) {
+  std::vector<SessionId> abandoned;
+  for (const auto& [id, session] : sessions_) {
+    const bool leased = std::find(jobs.begin(), jobs.end(), session->job()) != jobs.end();
+    if (session->Abandoned(leased, asked)) abandoned.push_back(id);
+  }
+  for (const SessionId id : abandoned) {
+    LogWarning(SessionText(id) + " ended: its trainer is silent and its job has no lease here");
+    End(id);
+  }
 }
 
 void DataService::OnMessage(net::Incoming&& incoming) {
@@ -111,6 +126,9 @@ void DataService::OnMessage(net::Incoming&& incoming) {
   } else if (const auto* detach = std::get_if<wire::Detach>(&incoming.body)) {
     if (Find(peer, detach->session) != nullptr) End(detach->session);
   } else if (const auto* ping = std::get_if<wire::Ping>(&incoming.body)) {
+    for (const auto& [id, session] : sessions_) {
+      if (session->peer() == peer) session->Heard();
+    }
     Send(peer, wire::Pong{ping->sequence}, {});
   }
 }

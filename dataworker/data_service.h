@@ -25,6 +25,7 @@ class DataService {
     WorkQueue& queue;
     SampleCache& cache;
     wire::HostIdentity host;  // of this process
+    Limits limits;
   };
   explicit DataService(const Parts& parts);
   // As CloseSessions, then hangs up on the trainers. REQUIRES: no thread runs work of a session.
@@ -34,6 +35,8 @@ class DataService {
   Status Listen(const std::string& endpoint, const std::string& arena_path);
   [[nodiscard]] const std::string& endpoint() const { return socket_->endpoint(); }
 
+  // Ends the sessions of dead trainers on other hosts: see Session::Abandoned.
+  void OnLeases(const std::vector<JobId>& jobs, SteadyTime asked);
   // Cancels the work of all sessions; what runs may still write into slots.
   void CloseSessions();
   // From now on new sessions are refused.
@@ -74,6 +77,7 @@ class DataService {
   net::Reactor& reactor_;
   BlobTable blobs_;
   PayloadPool payloads_;
+  StageLosses losses_;
   SessionEnvironment environment_;
   std::map<SessionId, std::shared_ptr<Session>> sessions_;
   std::map<SessionId, EarlyArena> early_arenas_;  // of sessions whose Attach is still on its way

@@ -13,6 +13,7 @@ namespace headrace::dataworker {
 namespace {
 
 constexpr std::uint64_t kMaxBlobBytes = std::uint64_t{64} << 30;
+constexpr std::size_t kMostRemembered = 4096;  // sessions with a lost Python process
 
 }  // namespace
 
@@ -24,6 +25,24 @@ BlobContent BlobTable::Find(BlobHash hash) const {
 void BlobTable::Add(BlobHash hash, const BlobContent& content) {
   std::erase_if(blobs_, [](const auto& entry) { return entry.second.expired(); });
   blobs_[hash] = content;
+}
+
+Status StageLosses::Add(SessionId session, const std::string& how) {
+  if (lost_.size() >= kMostRemembered && !lost_.contains(session)) lost_.erase(lost_.begin());
+  Lost& lost = lost_[session];
+  ++lost.times;
+  lost.how = how;
+  if (Status refusal = Check(session); !refusal.ok()) return refusal;
+  return NotFound("the Python stage of session " + std::to_string(session.value) +
+                  " was lost: " + how);
+}
+
+Status StageLosses::Check(SessionId session) const {
+  const auto found = lost_.find(session);
+  if (found == lost_.end() || found->second.times < kMost) return {};
+  return Unsupported("the Python stage of session " + std::to_string(session.value) + " was lost " +
+                     std::to_string(found->second.times) + " times on this worker; the last time " +
+                     found->second.how);
 }
 
 Session::Session(SessionEnvironment& environment, std::string peer, const wire::Attach& attach)
@@ -43,6 +62,7 @@ void Session::Attach(std::string peer, const wire::Attach& attach) {
                                            environment_.cache, attach.job, attach.cache_bytes);
   }
   attach_ = attach;
+  attached_ = heard_ = blob_heard_ = environment_.reactor.clock().Now();
   building_.clear();  // the peer starts over
   if (state_ == State::kFailed) {
     stage_.reset();
@@ -93,6 +113,7 @@ void Session::TakeBlobsOfOthers() {
 }
 
 void Session::OnBlobPart(const wire::BlobPart& part, const std::vector<ByteSpan>& payload) {
+  blob_heard_ = environment_.reactor.clock().Now();
   if (!needed_.contains(part.hash)) return;  // came from elsewhere meanwhile
   if (part.total_bytes > kMaxBlobBytes) {
     Fail(InvalidArgument("a blob of " + std::to_string(part.total_bytes) + " bytes"));
@@ -124,6 +145,7 @@ void Session::OnBlobPart(const wire::BlobPart& part, const std::vector<ByteSpan>
 
 void Session::OnBlobDescriptor(BlobHash hash, const net::UniqueFd& fd, std::uint64_t bytes) {
   if (!needed_.contains(hash)) return;
+  blob_heard_ = environment_.reactor.clock().Now();
   Result<BlobContent> content = BlobFromDescriptor(fd, bytes);
   if (!content.ok()) {
     Fail(content.status());
@@ -165,21 +187,28 @@ void Session::CompileWhenComplete() {
       OnReactor([](Session& session, std::shared_ptr<const CompiledPlan> plan, Status status) {
         session.Compiled(std::move(plan), std::move(status));
       });
-  environment_.executor.Submit(
-      [plan = attach_.plan, split = attach_.split, blobs = blobs_, compiled](ThreadContext&) {
-        auto made = CompiledPlan::Compile(plan, split, [&blobs](BlobHash hash) {
-          const auto found = blobs.find(hash);
-          return found == blobs.end() ? nullptr : found->second;
-        });
-        compiled(made.ok() ? *made : nullptr, made.status());
-      });
+  environment_.executor.Submit([plan = attach_.plan, split = attach_.split, blobs = blobs_,
+                                roots = environment_.limits.allowed_roots,
+                                compiled](ThreadContext&) {
+    const auto find = [&blobs](BlobHash hash) {
+      const auto found = blobs.find(hash);
+      return found == blobs.end() ? nullptr : found->second;
+    };
+    auto made = CompiledPlan::Compile(plan, split, find, roots);
+    compiled(made.ok() ? *made : nullptr, made.status());
+  });
 }
 
 void Session::StartStage() {
+  if (Status refusal = environment_.losses.Check(id()); !refusal.ok()) {
+    Fail(std::move(refusal));
+    return;
+  }
   const PythonStage& python = attach_.plan.python;
   const bool same_host = wire::SameHost(attach_.host, environment_.host);
   StageRunner::Options options;
   options.zygote.stage = python;
+  options.zygote.memory_bytes = environment_.limits.stage_memory;
   options.zygote.catch_output = !same_host;
   if (same_host) {
     options.zygote.executable = python.executable;
@@ -204,6 +233,12 @@ void Session::StartStage() {
     std::vector<net::PayloadFrame> frames;
     if (made.hold) frames = net::SplitPayload(made.memory, made.hold);
     environment_.send(peer_, std::move(made.answer), std::move(frames));
+  };
+  // The batches are answered behind this, by the runner.
+  events.on_lost = [this](const std::string& how) {
+    Status status = environment_.losses.Add(id(), how);
+    Fail(status);
+    return status;
   };
   auto started = StageRunner::Start(environment_.reactor, std::move(options),
                                     blobs_.at(python.bundle), std::move(events));
@@ -234,6 +269,19 @@ void Session::Fail(Status status) {
   state_ = State::kFailed;
   AnswerAttach();
   RunWaiting();
+}
+
+bool Session::Abandoned(bool leased, SteadyTime asked) {
+  if (leased || arena_ || asked <= attached_) {
+    unleased_ = 0;
+    return false;
+  }
+  ++unleased_;
+  if (unleased_ < kMostUnleased || environment_.reactor.clock().Now() - heard_ < kMostSilence) {
+    return false;
+  }
+  if (state_ == State::kWaiting && !waiting_.empty()) Fail(NotFound("the session has no trainer"));
+  return outstanding() == 0;
 }
 
 void Session::Close() {

@@ -35,6 +35,31 @@ class BlobTable {
   std::map<BlobHash, std::weak_ptr<const ByteSpan>> blobs_;
 };
 
+// How often the Python process of a session was lost here, whether the session was attached anew
+// meanwhile or not. Reactor thread.
+class StageLosses {
+ public:
+  static constexpr int kMost = 3;
+  // The answer for the session's batches from now on: kNotFound while attaching again may help,
+  // kUnsupported when it has been lost kMost times.
+  Status Add(SessionId session, const std::string& how);
+  // ok, or the refusal.
+  [[nodiscard]] Status Check(SessionId session) const;
+
+ private:
+  struct Lost {
+    int times = 0;
+    std::string how;  // the last one
+  };
+  std::map<SessionId, Lost> lost_;
+};
+
+// What the person who runs the worker lets sessions do.
+struct Limits {
+  std::uint64_t stage_memory = 0;          // data bytes of each Python process; 0: no limit
+  std::vector<std::string> allowed_roots;  // real paths that files are read below; none: anywhere
+};
+
 // What sessions share; all of it outlives them.
 struct SessionEnvironment {
   net::Reactor& reactor;
@@ -43,7 +68,9 @@ struct SessionEnvironment {
   SampleCache& cache;
   BlobTable& blobs;
   PayloadPool& payloads;
+  StageLosses& losses;
   wire::HostIdentity host;  // of this process
+  Limits limits;
   std::function<void(const std::string& peer, wire::Body, std::vector<net::PayloadFrame>)> send;
   std::uint64_t samples_made = 0;
 };
@@ -52,6 +79,7 @@ struct SessionEnvironment {
 //
 //   waiting (for blobs) -last blob verified-> compiling -ok-> ready
 //                                                 \----error-> failed
+//   ready -Python process lost-> failed -attached again-> waiting
 //
 // Requests that come before the plan is ready wait. Reactor thread; the owner calls Close before it
 // lets go. Tasks on other threads refer to it weakly.
@@ -71,6 +99,16 @@ class Session : public std::enable_shared_from_this<Session> {
     return stage_ ? stage_->pids() : std::vector<std::int64_t>();
   }
 
+  // The trainer gave a sign of life.
+  void Heard() { heard_ = environment_.reactor.clock().Now(); }
+  // Whether the session is to end, because nobody will: its trainer, on another host, died. That is
+  // when the answers to kMostUnleased heartbeats of the worker in a row, sent behind the last
+  // Attach, named no lease of its job, and the trainer said nothing for kMostSilence. A trainer
+  // that lives pings, so that a coordinator that forgot its job ends nothing. A shared arena ends
+  // by its hang-up. Requests that wait for blobs are refused first.
+  [[nodiscard]] bool Abandoned(bool leased, SteadyTime asked);
+  static constexpr int kMostUnleased = 3;
+  static constexpr Duration kMostSilence = std::chrono::seconds(10);
   // First attachment, or again: the connection or the coordinator is new, or blobs or the arena
   // went missing. REQUIRES: SamePlan(attach).
   void Attach(std::string peer, const wire::Attach& attach);
@@ -121,6 +159,8 @@ class Session : public std::enable_shared_from_this<Session> {
   State state_ = State::kWaiting;
   Status failure_;
   bool attach_unanswered_ = false;
+  SteadyTime attached_{}, heard_{}, blob_heard_{};
+  int unleased_ = 0;  // answers in a row
   bool closed_ = false;
   std::shared_ptr<const CacheLease> cache_;
 
@@ -132,6 +172,10 @@ class Session : public std::enable_shared_from_this<Session> {
   std::map<BlobHash, BlobContent> blobs_;
   std::shared_ptr<const CompiledPlan> plan_;  // native plans
   std::unique_ptr<StageRunner> stage_;        // Python plans
+
+  // The last attempts that were asked: a message that comes twice is answered once, for its slot
+  // may be another batch's after the first answer.
+  std::set<std::uint32_t> asked_;
 
   std::deque<Waiting> waiting_;
   std::set<std::shared_ptr<Work>> active_;

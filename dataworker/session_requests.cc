@@ -10,6 +10,9 @@ namespace {
 
 // Far above what a trainer's slots allow; a peer that goes beyond is not one.
 constexpr std::size_t kMostOutstanding = 8192;
+constexpr Duration kBlobPatience = std::chrono::seconds(5);
+// Attempts count up, so those far behind are over.
+constexpr std::size_t kAttemptsKept = 4096;
 
 }  // namespace
 
@@ -35,6 +38,12 @@ void Session::OnDescribe(wire::Describe request) {
 
 void Session::OnBatchRequest(wire::BatchRequest request) {
   const SteadyTime now = environment_.reactor.clock().Now();
+  if (!asked_.insert(request.attempt).second) return;
+  if (asked_.size() > kAttemptsKept) asked_.erase(asked_.begin());
+  // What it waits for went lost on its way: the trainer attaches again, and hears what is missing.
+  if (state_ == State::kWaiting && !needed_.empty() && now - blob_heard_ > kBlobPatience) {
+    Fail(NotFound("the blobs of the plan did not come"));
+  }
   if (outstanding() >= kMostOutstanding) {
     Refuse(request, ResourceExhausted("too many requests wait here"));
   } else if (state_ == State::kReady || state_ == State::kFailed) {

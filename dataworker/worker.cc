@@ -39,6 +39,17 @@ Status MakePrivateDirectory(const std::string& path) {
   return {};
 }
 
+Result<std::vector<std::string>> RealPaths(const std::vector<std::string>& directories) {
+  std::vector<std::string> real;
+  for (const std::string& directory : directories) {
+    const std::unique_ptr<char, decltype(&std::free)> path(::realpath(directory.c_str(), nullptr),
+                                                           &std::free);
+    if (!path) return ErrnoStatus(errno, "--allow-root " + directory);
+    real.emplace_back(path.get());
+  }
+  return real;
+}
+
 // The address that trainers use, from the one that was bound.
 std::string Advertised(const std::string& bound, const std::string& host) {
   constexpr std::string_view kTcp = "tcp://";
@@ -74,8 +85,10 @@ Status Worker::Open(const WorkerOptions& options) {
   executor_ = MakeTbbExecutor(threads);
   cache_ = MakeMemoryCache(options.cache_bytes);
   queue_ = std::make_unique<WorkQueue>(*executor_);
+  HR_TRY(std::vector<std::string> roots, RealPaths(options.allowed_roots));
   service_ = std::make_unique<DataService>(
-      DataService::Parts{reactor_, *executor_, *queue_, *cache_, info_.host});
+      DataService::Parts{reactor_, *executor_, *queue_, *cache_, info_.host,
+                         Limits{options.stage_memory, std::move(roots)}});
   arena_path_ = base + ".arena";
   HR_RETURN_IF_ERROR(service_->Listen(listen, arena_path_));
 
@@ -86,11 +99,14 @@ Status Worker::Open(const WorkerOptions& options) {
   info_.version = kVersion;
   if (options.coordinator.empty()) return {};
   HR_TRY(coordinator_,
-         CoordinatorLink::Open(reactor_, options.coordinator, info_,
-                               {.load = [this] { return Load(); },
-                                .on_registered = [](WorkerId) {},
-                                .on_drain = [this] { Leave(kDrainPatience); },
-                                .on_refused = [this](const Status& status) { End(status); }}));
+         CoordinatorLink::Open(
+             reactor_, options.coordinator, info_,
+             {.load = [this] { return Load(); },
+              .on_registered = [](WorkerId) {},
+              .on_drain = [this] { Leave(kDrainPatience); },
+              .on_leases = [this](const std::vector<JobId>& jobs,
+                                  SteadyTime asked) { service_->OnLeases(jobs, asked); },
+              .on_refused = [this](const Status& status) { End(status); }}));
   return {};
 }
 

@@ -121,25 +121,20 @@ class TestWorker {
  public:
   explicit TestWorker(const std::string& listen = "", std::uint64_t cache_bytes = 0,
                       int threads = 2) {
-    auto made = net::Reactor::Make("test-worker");
-    EXPECT_TRUE(made.ok());
-    reactor_ = std::move(made).value();
-    EXPECT_TRUE(reactor_->Start().ok());
     WorkerOptions options;
-    options.directory = directory_.path();
-    options.listen = listen.empty() ? "ipc://" + directory_.path() + "/data" : listen;
+    options.listen = listen;
     options.threads = threads;
     options.cache_bytes = cache_bytes;
-    const Status status = OnReactorThread(*reactor_, [&]() -> Status {
-      HR_TRY(worker_, Worker::Start(*reactor_, options, [this](Status) { ended_.set_value(); }));
-      return {};
-    });
-    EXPECT_TRUE(status.ok()) << status.ToString();
+    Start(options, Clock::Real());
+  }
+  explicit TestWorker(const WorkerOptions& options, Clock& clock = Clock::Real()) {
+    Start(options, clock);
   }
   ~TestWorker() {
     OnReactorThread(*reactor_, [this] { worker_.reset(); });
     reactor_->Stop();
   }
+  [[nodiscard]] net::Reactor& reactor() const { return *reactor_; }
   [[nodiscard]] std::string endpoint() const { return worker_->info().endpoints.front(); }
   [[nodiscard]] std::string arena_path() const { return worker_->info().arena_path; }
   [[nodiscard]] CacheStats cache() const { return worker_->cache_stats(); }
@@ -149,6 +144,21 @@ class TestWorker {
   void WaitForEnd() { ended_.get_future().get(); }
 
  private:
+  void Start(WorkerOptions options, Clock& clock) {
+    auto made = net::Reactor::Make("test-worker", clock);
+    EXPECT_TRUE(made.ok());
+    reactor_ = std::move(made).value();
+    EXPECT_TRUE(reactor_->Start().ok());
+    options.directory = directory_.path();
+    if (options.listen.empty()) options.listen = "ipc://" + directory_.path() + "/data";
+    if (options.threads == 0) options.threads = 2;
+    const Status status = OnReactorThread(*reactor_, [&]() -> Status {
+      HR_TRY(worker_, Worker::Start(*reactor_, options, [this](Status) { ended_.set_value(); }));
+      return {};
+    });
+    EXPECT_TRUE(status.ok()) << status.ToString();
+  }
+
   TemporaryDirectory directory_;
   std::promise<void> ended_;
   std::unique_ptr<net::Reactor> reactor_;

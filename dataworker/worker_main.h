@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace headrace::dataworker {
 
@@ -17,7 +18,12 @@ struct WorkerOptions {
   std::string directory;
   std::int32_t threads = 0;       // compute threads; 0: usable CPUs
   std::uint64_t cache_bytes = 0;  // most bytes of the memory cache, all jobs together
-  std::int64_t parent_pid = 0;    // end at once when this process dies; 0: nobody's child
+  // Most bytes of data (RLIMIT_DATA) of each Python process of a stage; 0: no limit.
+  std::uint64_t stage_memory = 0;
+  // Files are read below these directories only, links followed; none: anywhere. It binds native
+  // plans: Python stages run user code, with this process's rights.
+  std::vector<std::string> allowed_roots;
+  std::int64_t parent_pid = 0;  // end at once when this process dies; 0: nobody's child
 };
 
 // Runs a data worker on the calling thread until SIGTERM or SIGINT (finishes what was asked, tells

@@ -89,6 +89,7 @@ TEST_F(WorkerTest, ASmallSlotIsAnsweredWithTheSizeThatIsNeeded) {
   EXPECT_EQ(refused.status.code(), Code::kResourceExhausted);
   EXPECT_EQ(refused.needed_bytes, 3 * kPixelBytes + 24);
   request.slot_bytes = refused.needed_bytes;
+  ++request.attempt;
   client.Send(request);
   ExpectBatch(request, client.Next<wire::BatchDone>(), arena.memory().subspan(4096));
 }

@@ -29,6 +29,8 @@ struct Options {
   std::int32_t workers = 0;
   std::int32_t threads = 0;       // of all local workers together; 0: usable CPUs
   std::uint64_t cache_bytes = 0;  // of all local workers together
+  std::uint64_t stage_memory = 0;
+  std::vector<std::string> allowed_roots;
   std::int64_t heartbeat_ms = 1000;
   bool embedded = false;
   std::string directory;
@@ -55,6 +57,8 @@ std::vector<std::string> WorkerCommand(const Options& options, const std::string
   add("--coordinator", endpoint);
   add("--threads", std::to_string((threads + workers - 1) / workers));
   add("--cache", std::to_string(cache_bytes));
+  if (options.stage_memory > 0) add("--stage-memory", std::to_string(options.stage_memory));
+  for (const std::string& root : options.allowed_roots) add("--allow-root", root);
   // Private workers end with the trainer, not with its coordinator: an iteration goes on without
   // one.
   const std::int64_t parent =
@@ -154,6 +158,7 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
                    "Memory cache of all local workers together, for example 2G [default: 0]")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("SIZE");
+  AddLimits(*command, options->stage_memory, options->allowed_roots);
   command->add_option("--heartbeat-ms", options->heartbeat_ms, "How often everybody reports")
       ->check(CLI::Range(10, 60'000))
       ->type_name("MS")

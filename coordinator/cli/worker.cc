@@ -1,6 +1,8 @@
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "coordinator/cli/commands.h"
 #include "dataworker/worker_main.h"
@@ -20,6 +22,22 @@ int Work(const dataworker::WorkerOptions& given) {
 }
 
 }  // namespace
+
+void AddLimits(CLI::App& command, std::uint64_t& stage_memory,
+               std::vector<std::string>& allowed_roots) {
+  command
+      .add_option("--stage-memory", stage_memory,
+                  "Most data memory of each Python process that runs a program's own transforms, "
+                  "for example 4G; Python and torch take about 0.5G of it [default: no limit]")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("SIZE");
+  command
+      .add_option("--allow-root", allowed_roots,
+                  "Read files below this directory only, links followed; may be repeated. It does "
+                  "not bind a program's own Python code [default: anywhere]")
+      ->allow_extra_args(false)
+      ->type_name("DIR");
+}
 
 void AddWorker(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<dataworker::WorkerOptions>();
@@ -48,12 +66,14 @@ void AddWorker(CLI::App& app, Action& chosen) {
   command->add_option("--cache", options->cache_bytes, "Memory cache, for example 2G [default: 0]")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("SIZE");
+  AddLimits(*command, options->stage_memory, options->allowed_roots);
   command->add_option("--parent-pid", options->parent_pid, "End when this process ends")
       ->type_name("PID");
   command->footer(
       "Examples:\n"
       "  headrace worker --coordinator tcp://head:7070\n"
-      "  headrace worker --coordinator tcp://head:7070 --threads 16 --cache 64G");
+      "  headrace worker --coordinator tcp://head:7070 --threads 16 --cache 64G\n"
+      "  headrace worker --coordinator tcp://head:7070 --allow-root /data --stage-memory 4G");
   command->callback([&chosen, options] { chosen = [options] { return Work(*options); }; });
 }
 

@@ -47,6 +47,19 @@ std::vector<std::uint64_t> StageNumbers(ByteSpan bytes) {
   return numbers;
 }
 
+Status WrongAnswer() { return Unavailable("a stage host answered wrongly"); }
+
+Result<std::uint64_t> UsedBytes(std::span<const std::uint64_t> offsets,
+                                std::span<const std::uint64_t> sizes, std::uint64_t slot_bytes) {
+  if (offsets.size() != sizes.size()) return WrongAnswer();
+  std::uint64_t used = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (offsets[i] > slot_bytes || sizes[i] > slot_bytes - offsets[i]) return WrongAnswer();
+    used = std::max(used, offsets[i] + sizes[i]);
+  }
+  return used;
+}
+
 Result<net::UniqueFd> MemoryFile(const char* name, ByteSpan content) {
   net::UniqueFd file(::memfd_create(name, MFD_CLOEXEC));
   if (!file.valid()) return ErrnoStatus(errno, "memfd");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/buffer.h"
@@ -15,6 +16,11 @@ namespace headrace::dataworker {
 [[nodiscard]] Bytes StageRequestBytes(const wire::BatchRequest& request, std::uint64_t slot_offset);
 // The u64 numbers of a frame's part; bytes behind the last whole one are dropped.
 [[nodiscard]] std::vector<std::uint64_t> StageNumbers(ByteSpan bytes);
+// What a batch with these buffers uses of its slot. kUnavailable (WrongAnswer): a buffer lies
+// outside.
+Result<std::uint64_t> UsedBytes(std::span<const std::uint64_t> offsets,
+                                std::span<const std::uint64_t> sizes, std::uint64_t slot_bytes);
+[[nodiscard]] Status WrongAnswer();
 // An unlinked file in memory with this content. kResourceExhausted: no memory, no descriptors.
 Result<net::UniqueFd> MemoryFile(const char* name, ByteSpan content);
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <set>
 #include <utility>
 
@@ -47,7 +46,7 @@ Result<std::unique_ptr<StageRunner>> StageRunner::Start(net::Reactor& reactor, O
   of_zygote.on_ended = [raw](std::uint64_t host, const std::string& how) {
     raw->OnEnded(host, how);
   };
-  of_zygote.on_lost = [raw](const Status& status) { raw->OnLost(status); };
+  of_zygote.on_lost = [raw](const std::string& how) { raw->OnLost(how); };
   HR_TRY(raw->zygote_, Zygote::Start(reactor, raw->options_.zygote, bundle, std::move(of_zygote)));
   return runner;
 }
@@ -74,6 +73,10 @@ Status StageRunner::CheckRequest(const wire::BatchRequest& request) const {
 
 void StageRunner::Submit(wire::BatchRequest request, std::shared_ptr<ArenaMap> arena,
                          SteadyTime received) {
+  if (Job* same = Find(request); same != nullptr) {
+    same->repeats.push_back(request.attempt);
+    return;
+  }
   auto job = std::make_unique<Job>();
   job->request = std::move(request);
   job->own_memory = arena == nullptr;
@@ -83,6 +86,20 @@ void StageRunner::Submit(wire::BatchRequest request, std::shared_ptr<ArenaMap> a
   Pump();
 }
 
+StageRunner::Job* StageRunner::Find(const wire::BatchRequest& request) {
+  const auto same = [&](const std::unique_ptr<Job>& job) {
+    return job && !job->cancelled && job->request.iteration == request.iteration &&
+           job->request.batch == request.batch;
+  };
+  for (const auto& job : queue_) {
+    if (same(job)) return job.get();
+  }
+  for (const auto& [id, host] : hosts_) {
+    if (same(host.job)) return host.job.get();
+  }
+  return nullptr;
+}
+
 void StageRunner::Pump() {
   if (!failure_.ok()) {
     std::deque<std::unique_ptr<Job>> failed;
@@ -90,7 +107,7 @@ void StageRunner::Pump() {
     for (const auto& job : failed) Answer(*job, failure_);
     return;
   }
-  if (!ready_) return;
+  if (!ready_ || !zygote_->alive()) return;
   std::set<std::int32_t> blocked;  // lanes whose next batch waits: a later one must not overtake
   std::deque<std::unique_ptr<Job>> waiting;
   for (std::unique_ptr<Job>& job : queue_) {
@@ -100,9 +117,9 @@ void StageRunner::Pump() {
       continue;
     }
     const Result<Host*> host = HostFor(*job);
-    if (!host.ok()) {
+    if (!host.ok() && zygote_->alive()) {
       Answer(*job, host.status());
-    } else if (*host == nullptr) {
+    } else if (!host.ok() || *host == nullptr) {  // without a zygote OnLost answers it
       blocked.insert(lane);
       waiting.push_back(std::move(job));
     } else {
@@ -144,11 +161,14 @@ Result<StageRunner::Host*> StageRunner::ForkHost(std::int32_t lane) {
   return &hosts_.emplace(id, std::move(host)).first->second;
 }
 
-// The host reads the end of its socket and exits; whether it does is the zygote's business.
+// The host reads the end of its socket and exits; whether it does is the zygote's business. A batch
+// of a host that is gone with its zygote is answered.
 void StageRunner::EndHost(std::uint64_t id) {
   const auto found = hosts_.find(id);
   if (!found->second.hung_up) reactor_.UnwatchFd(found->second.socket.fd());
+  const std::unique_ptr<Job> job = std::move(found->second.job);
   hosts_.erase(found);
+  if (job) Answer(*job, failure_);
 }
 
 void StageRunner::Begin(Host& host, std::unique_ptr<Job> job) {
@@ -219,6 +239,10 @@ void StageRunner::OnReadable(std::uint64_t id) {
   }
   reactor_.UnwatchFd(host.socket.fd());
   host.hung_up = true;
+  if (!failure_.ok()) {
+    EndHost(id);
+    return;
+  }
   // Damaged frames come from a host that lives: it goes with its socket.
   if (status.code() == Code::kInvalidArgument) OnEnded(id, status.message());
 }
@@ -228,7 +252,7 @@ void StageRunner::OnDone(Host& host, StageFrame frame) {
   const auto outcome = StageNumbers(frame.parts[1]);
   const auto needed = StageNumbers(frame.parts[2]);
   if (outcome.size() != 1 || needed.size() != 1) {
-    Answer(*job, Unavailable("a stage host answered wrongly"));
+    Answer(*job, WrongAnswer());
     return;
   }
   if (job->cancelled) {
@@ -262,17 +286,13 @@ void StageRunner::OnDone(Host& host, StageFrame frame) {
                              " bytes beside its arrays"));
     return;
   }
-  bool valid = answer.buffer_offsets.size() == answer.buffer_sizes.size();
-  for (std::size_t i = 0; valid && i < answer.buffer_sizes.size(); ++i) {
-    const std::uint64_t end = answer.buffer_offsets[i] + answer.buffer_sizes[i];
-    valid = answer.buffer_sizes[i] <= job->request.slot_bytes &&
-            answer.buffer_offsets[i] <= job->request.slot_bytes && end <= job->request.slot_bytes;
-    answer.used_bytes = std::max(answer.used_bytes, end);
-  }
-  if (!valid) {
-    Answer(*job, Unavailable("a stage host answered wrongly"));
+  const Result<std::uint64_t> used =
+      UsedBytes(answer.buffer_offsets, answer.buffer_sizes, job->request.slot_bytes);
+  if (!used.ok()) {
+    Answer(*job, used.status());
     return;
   }
+  answer.used_bytes = *used;
   if (job->own_memory && answer.used_bytes > 0) {
     const Result<MutableByteSpan> memory = job->arena->Slot(0, answer.used_bytes);
     if (!memory.ok()) {
@@ -282,7 +302,7 @@ void StageRunner::OnDone(Host& host, StageFrame frame) {
     made.memory = *memory;
     made.hold = job->arena;
   }
-  events_.on_done(std::move(made));
+  Tell(*job, std::move(made));
 }
 
 void StageRunner::OnEnded(std::uint64_t id, const std::string& how) {
@@ -300,18 +320,18 @@ void StageRunner::OnEnded(std::uint64_t id, const std::string& how) {
   Pump();
 }
 
-void StageRunner::OnLost(const Status& status) {
-  LogWarning("stage zygote lost error=\"" + status.ToString() + "\"");
+void StageRunner::OnLost(const std::string& how) {
+  if (!failure_.ok()) return;  // it could not run the code anyway
   const bool was_ready = ready_;
-  failure_ = Unavailable("the Python stage of the worker has ended unexpectedly");
   ready_ = false;
+  failure_ = events_.on_lost(how);
   if (!was_ready) events_.on_ready(failure_);
-  std::vector<std::unique_ptr<Job>> jobs;
-  while (!hosts_.empty()) {
-    if (hosts_.begin()->second.job) jobs.push_back(std::move(hosts_.begin()->second.job));
-    EndHost(hosts_.begin()->first);
+  // The others are being killed, and may write until they hang up.
+  std::vector<std::uint64_t> dead;
+  for (const auto& [id, host] : hosts_) {
+    if (host.hung_up || !host.job) dead.push_back(id);
   }
-  for (const auto& job : jobs) Answer(*job, failure_);
+  for (const std::uint64_t id : dead) EndHost(id);
   Pump();
 }
 
@@ -331,13 +351,13 @@ void StageRunner::Cancel(IterationId before) {
 }
 
 std::size_t StageRunner::outstanding() const {
-  std::size_t running = 0;
-  for (const auto& [id, host] : hosts_) running += host.job ? 1 : 0;
-  return queue_.size() + running;
+  const auto runs = [](const auto& host) { return host.second.job != nullptr; };
+  return queue_.size() + static_cast<std::size_t>(std::ranges::count_if(hosts_, runs));
 }
 
 std::vector<std::int64_t> StageRunner::pids() const {
-  std::vector<std::int64_t> pids{zygote_->pid()};
+  std::vector<std::int64_t> pids;
+  if (zygote_->pid() > 0) pids.push_back(zygote_->pid());
   for (const auto& [id, host] : hosts_) {
     if (host.pid > 0) pids.push_back(host.pid);
   }
@@ -362,7 +382,18 @@ void StageRunner::Answer(const Job& job, Status status, std::uint64_t needed_byt
   made.answer = AnswerTo(job);
   made.answer.status = std::move(status);
   made.answer.needed_bytes = needed_bytes;
+  Tell(job, std::move(made));
+}
+
+void StageRunner::Tell(const Job& job, Made made) {
   events_.on_done(std::move(made));
+  for (const std::uint32_t attempt : job.repeats) {
+    Made repeat;
+    repeat.answer = AnswerTo(job);
+    repeat.answer.attempt = attempt;
+    repeat.answer.status = Cancelled("an earlier request for this batch was answered");
+    events_.on_done(std::move(repeat));
+  }
 }
 
 }  // namespace headrace::dataworker

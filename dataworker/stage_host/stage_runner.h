@@ -43,6 +43,9 @@ class StageRunner {
   struct Events {
     std::function<void(const Status&)> on_ready;  // once
     std::function<void(Made)> on_done;            // once a batch
+    // The zygote has ended, `how` as a sentence: what to answer its batches, and to say in on_ready
+    // when that is still to come. Once.
+    std::function<Status(const std::string& how)> on_lost;
   };
 
   // Errors of Zygote::Start. Callbacks never come from inside Start, and must not end the runner.
@@ -51,7 +54,8 @@ class StageRunner {
   // Kills the hosts; nothing is answered any more.
   ~StageRunner();
 
-  // `arena`: where the slot is; nullptr: the batch goes into memory of its own.
+  // `arena`: where the slot is; nullptr: the batch goes into memory of its own. A batch that is
+  // queued or running already is not made a second time.
   // REQUIRES: CheckRequest is ok; the slot lies inside of the arena.
   void Submit(wire::BatchRequest request, std::shared_ptr<ArenaMap> arena, SteadyTime received);
   [[nodiscard]] Status CheckRequest(const wire::BatchRequest& request) const;
@@ -69,6 +73,9 @@ class StageRunner {
     SteadyTime started{};
     bool own_memory = false;
     bool cancelled = false;
+    // Later attempts at the same batch. User code runs once for all of them: when it has, they are
+    // answered with kCancelled, and whoever still wants the batch asks again.
+    std::vector<std::uint32_t> repeats;
   };
   struct Host {
     std::uint64_t id = 0;
@@ -98,8 +105,11 @@ class StageRunner {
   void OnReadable(std::uint64_t host);
   void OnDone(Host& host, StageFrame frame);
   void OnEnded(std::uint64_t host, const std::string& how);
-  void OnLost(const Status& status);
+  void OnLost(const std::string& how);
   void EndHost(std::uint64_t host);
+  // The batch's request that is queued or running; nullptr: none.
+  [[nodiscard]] Job* Find(const wire::BatchRequest& request);
+  void Tell(const Job& job, Made made);
   void Answer(const Job& job, Status status, std::uint64_t needed_bytes = 0);
   [[nodiscard]] wire::BatchDone AnswerTo(const Job& job) const;
 

@@ -1,11 +1,10 @@
-// The worker's half of Python stages, against a zygote without torch (written out below).
+// The worker's half of Python stages, against a zygote without torch.
 #include "dataworker/stage_host/stage_runner.h"
 
 #include <signal.h>
 
 #include <condition_variable>
 #include <deque>
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "dataworker/stage_host/fake_stage.h"
 #include "dataworker/worker_fixture.h"
 #include "gmock/gmock.h"
 
@@ -21,72 +21,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Answers a batch with "<pid> <lane> <state>" and puts the bytes 1, 2, 3 into the slot. Keys below
-// 0: -1 crashes, -2 raises, -3 takes 5000 bytes, -4 names a buffer outside of the slot.
-constexpr char kFakeStage[] = R"python(
-import mmap, os, signal, socket, sys, threading
-sys.path.insert(0, SOURCE)
-import stage_wire as wire
-
-def serve(sock):
-    memory = None
-    while True:
-        kind, parts, fds = wire.receive(sock)
-        if kind == wire.ARENA:
-            memory = mmap.mmap(fds[0], os.fstat(fds[0]).st_size)
-            continue
-        r = wire.Request.read(fds[0])
-        key = r.keys[0]
-        if key == -1:
-            os.kill(os.getpid(), signal.SIGKILL)
-        outcome, needed, body, at, size, error = wire.MADE, 3, b"", 0, 3, b""
-        if key == -2:
-            outcome, error = wire.RAISED, b"pickled error"
-        elif key == -3 and r.slot_bytes < 5000:
-            outcome, needed = wire.TOO_SMALL, 5000
-        elif key == -4:
-            at = r.slot_bytes - 1
-        else:
-            memory[r.slot_offset : r.slot_offset + 3] = b"\1\2\3"
-            body = b"%d %d %s" % (os.getpid(), r.lane, r.state)
-        wire.send(sock, wire.DONE, parts[0], wire.numbers(outcome), wire.numbers(needed), body,
-                  wire.numbers(at), wire.numbers(size), r.state + b"+", error, b"printed")
-
-control = socket.socket(fileno=int(sys.argv[1]))
-kind, (settings,), (bundle,) = wire.receive(control)
-problem = os.pread(bundle, 100, 0).decode()
-wire.send(control, wire.READY, problem.encode())
-try:
-    while True:
-        kind, parts, fds = wire.receive(control)
-        pid = os.fork()
-        if pid == 0:
-            control.close()
-            try:
-                serve(socket.socket(fileno=fds[0]))
-            finally:
-                os._exit(0)
-        os.close(fds[0])
-        wire.send(control, wire.FORKED, parts[0], wire.numbers(pid))
-        def watch(pid=pid, host=parts[0]):
-            _, status = os.waitpid(pid, 0)
-            wire.send(control, wire.ENDED, host, b"DataLoader worker (pid %d) is gone" % pid)
-        threading.Thread(target=watch, daemon=True).start()
-except (EOFError, ConnectionError):
-    os._exit(0)
-)python";
-
 class StageRunnerTest : public ::testing::Test {
  protected:
   StageRunnerTest() {
     reactor_ = *net::Reactor::Make("test-stage");
     EXPECT_TRUE(reactor_->Start().ok());
-    std::filesystem::create_directory(directory_.path() + "/headrace");
-    directory_.Write("headrace/__init__.py", "");
-    std::string source = kFakeStage;
-    source.replace(source.find("SOURCE"), 6,
-                   "'" HEADRACE_SOURCE_DIR "/trainer_client/python/headrace'");
-    directory_.Write("headrace/stage_host.py", source);
+    WriteFakeStage(directory_);
   }
   ~StageRunnerTest() override {
     OnReactorThread(*reactor_, [this] { runner_.reset(); });
@@ -111,6 +51,7 @@ class StageRunnerTest : public ::testing::Test {
       done_.push_back(std::move(made));
       changed_.notify_all();
     };
+    events.on_lost = [](const std::string& how) { return NotFound(how); };
     const Status started = OnReactorThread(*reactor_, [&]() -> Status {
       HR_TRY(runner_, StageRunner::Start(*reactor_, options,
                                          BlobFromBytes(CopyBytes(AsBytes(problem))), events));
@@ -254,18 +195,17 @@ TEST_F(StageRunnerTest, CodeThatCannotBeLoadedIsUnsupportedWithTheReason) {
   EXPECT_EQ(Ask(Request(1, 0, "")).answer.status.code(), Code::kUnsupported);
 }
 
-TEST_F(StageRunnerTest, ALostZygoteFailsWhatWaits) {
+TEST_F(StageRunnerTest, ALostZygoteIsToldWithItsCauseAndFailsWhatWaits) {
   ASSERT_TRUE(Start(RngMode::kTorch, 1).ok());
   ASSERT_TRUE(Ask(Request(1, 0, "")).answer.status.ok());
-  const auto pids = OnReactorThread(*reactor_, [this] { return runner_->pids(); });
-  ASSERT_GE(pids.size(), 2U);
-  ::kill(static_cast<pid_t>(pids[0]), SIGKILL);
-  Status status;
-  do {
-    status = Ask(Request(1, 0, "s")).answer.status;
-  } while (status.ok());
-  EXPECT_EQ(status.code(), Code::kUnavailable);
-  ::kill(static_cast<pid_t>(pids[1]), SIGKILL);  // this zygote's hosts do not die with it
+  Submit(Request(-5, 0, "+"));
+  Submit(Request(2, 0, "+"));
+  for (int i = 0; i < 3; ++i) {
+    const Status status = i < 2 ? Next().answer.status : Ask(Request(3, 0, "+")).answer.status;
+    EXPECT_EQ(status.code(), Code::kNotFound);
+    EXPECT_THAT(status.message(), HasSubstr("killed by signal: Killed"));
+  }
+  EXPECT_EQ(OnReactorThread(*reactor_, [this] { return runner_->pids().size(); }), 0U);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@ namespace headrace::dataworker {
 namespace {
 
 constexpr int kChildFd = 3;
+constexpr Duration kReapAgain = std::chrono::milliseconds(5);
 
 std::string Settings(const Zygote::Options& options) {
   const nlohmann::json settings = {{"version", options.stage.version},
@@ -115,11 +117,18 @@ Status Zygote::Spawn(const Options& options, int child_fd) {
             "start Python stage: " + options.executable + ": " + std::strerror(error)};
   }
   pid_ = pid;
+  if (options.memory_bytes > 0) {  // hosts inherit it
+    const rlimit limit{options.memory_bytes, options.memory_bytes};
+    if (::prlimit(pid, RLIMIT_DATA, &limit, nullptr) != 0) {
+      return ErrnoStatus(errno, "limit the memory of a Python stage");
+    }
+  }
   return {};
 }
 
 Zygote::~Zygote() {
   if (watching_) reactor_.UnwatchFd(control_.fd());
+  if (reap_timer_ != 0) reactor_.CancelTimer(reap_timer_);
   if (pid_ == 0) return;
   ::kill(static_cast<pid_t>(pid_), SIGKILL);  // hosts die with it (PR_SET_PDEATHSIG)
   ReapLater(reactor_, pid_);
@@ -128,16 +137,43 @@ Zygote::~Zygote() {
 Result<FrameSocket> Zygote::Fork(std::uint64_t host) {
   HR_TRY(auto pair, FrameSocket::MakePair());
   const std::array<ByteSpan, 1> parts{std::as_bytes(std::span(&host, 1))};
-  HR_RETURN_IF_ERROR(control_.Send(StageMessage::kFork, parts, std::array{pair.second.get()}));
+  const Status sent = control_.Send(StageMessage::kFork, parts, std::array{pair.second.get()});
+  if (!sent.ok()) {
+    OnHangup();
+    return sent;
+  }
   return std::move(pair.first);
 }
 
 void Zygote::OnReadable() {
   const Status status = control_.Receive([this](StageFrame&& frame) { OnFrame(frame); });
-  if (status.ok()) return;
+  if (!status.ok()) OnHangup();
+}
+
+void Zygote::OnHangup() {
+  if (!watching_) return;
   reactor_.UnwatchFd(control_.fd());
   watching_ = false;
-  events_.on_lost(status);
+  ::kill(static_cast<pid_t>(pid_), SIGKILL);  // one that only fell silent serves nobody either
+  reap_timer_ = reactor_.AddTimer(kReapAgain, [this] { Reap(); });
+}
+
+void Zygote::Reap() {
+  int status = 0;
+  const pid_t reaped = ::waitpid(static_cast<pid_t>(pid_), &status, WNOHANG);
+  if (reaped == 0) return;
+  reactor_.CancelTimer(reap_timer_);
+  reap_timer_ = 0;
+  pid_ = 0;
+  std::string how = "its Python process has ended";
+  if (reaped > 0 && WIFSIGNALED(status)) {
+    const char* name = ::sigdescr_np(WTERMSIG(status));
+    how = std::string("its Python process was killed by signal: ") +
+          (name != nullptr ? name : std::to_string(WTERMSIG(status)));
+  } else if (reaped > 0) {
+    how += " with exit code " + std::to_string(WEXITSTATUS(status));
+  }
+  events_.on_lost(how);
 }
 
 void Zygote::OnFrame(const StageFrame& frame) {

@@ -24,34 +24,41 @@ class Zygote {
     std::function<void(std::uint64_t host, std::int64_t pid)> on_forked;
     // A host has ended; `how` is a sentence as torch says it of its workers.
     std::function<void(std::uint64_t host, const std::string& how)> on_ended;
-    // The zygote itself has ended; all hosts have.
-    std::function<void(const Status&)> on_lost;
+    // The zygote itself has ended, and so have its hosts: how, as a sentence. Once, and last.
+    std::function<void(const std::string& how)> on_lost;
   };
   struct Options {
     std::string executable;  // of Python
     PythonStage stage;
     bool catch_output = false;
+    std::uint64_t memory_bytes = 0;  // most data of it, and of each host; 0: no limit
   };
   // kUnsupported: no such interpreter. kResourceExhausted: no memory, no descriptors.
   static Result<std::unique_ptr<Zygote>> Start(net::Reactor& reactor, const Options& options,
                                                const BlobContent& bundle, Events events);
   ~Zygote();
 
-  // Forks a host that serves on the other end of the socket that is returned.
+  // Forks a host that serves on the other end of the socket that is returned. kUnavailable: the
+  // zygote has ended, and on_lost is about to say so.
   Result<FrameSocket> Fork(std::uint64_t host);
-  [[nodiscard]] std::int64_t pid() const { return pid_; }
+  // False once its end is noticed; on_lost follows when the kernel says how it came.
+  [[nodiscard]] bool alive() const { return watching_; }
+  [[nodiscard]] std::int64_t pid() const { return pid_; }  // 0: ended
 
  private:
   Zygote(net::Reactor& reactor, FrameSocket control, Events events);
   Status Spawn(const Options& options, int child_fd);
   void OnReadable();
   void OnFrame(const StageFrame& frame);
+  void OnHangup();
+  void Reap();
 
   net::Reactor& reactor_;
   FrameSocket control_;
   const Events events_;
   std::int64_t pid_ = 0;
   bool watching_ = false;
+  net::TimerId reap_timer_ = 0;  // 0: none
 };
 
 }  // namespace headrace::dataworker

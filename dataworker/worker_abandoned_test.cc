@@ -1,0 +1,174 @@
+// What a worker does with the sessions of trainers that are gone without a word: a clock that the
+// test moves, and a coordinator played by hand.
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "dataworker/worker_test_base.h"
+#include "gmock/gmock.h"
+
+namespace headrace::dataworker {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Answers each heartbeat with the leases that it is told.
+class Coordinator {
+ public:
+  explicit Coordinator(const std::string& endpoint) : reactor_(*net::Reactor::Make("test-coord")) {
+    EXPECT_TRUE(reactor_->Start().ok());
+    OnReactorThread(*reactor_, [&] {
+      net::SocketEvents events;
+      events.on_message = [this](net::Incoming&& incoming) { OnMessage(incoming); };
+      auto socket = reactor_->BindRouter(endpoint, std::move(events));
+      EXPECT_TRUE(socket.ok()) << socket.status().ToString();
+      socket_ = std::move(socket).value();
+    });
+  }
+  ~Coordinator() {
+    OnReactorThread(*reactor_, [this] { socket_.reset(); });
+    reactor_->Stop();
+  }
+  void SetLeases(std::vector<JobId> jobs) {
+    OnReactorThread(*reactor_, [&] { leases_ = jobs; });
+  }
+  void AwaitRegistered() {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(60), [this] { return registered_; }));
+  }
+  // The jobs that the worker has sessions of, in its next heartbeat.
+  std::vector<JobId> Next() {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(
+        changed_.wait_for(lock, std::chrono::seconds(60), [this] { return !heard_.empty(); }));
+    if (heard_.empty()) return {};
+    auto jobs = std::move(heard_.front());
+    heard_.pop_front();
+    return jobs;
+  }
+
+ private:
+  void OnMessage(const net::Incoming& incoming) {
+    if (const auto* open = std::get_if<wire::RegisterWorker>(&incoming.body)) {
+      wire::WorkerRegistered answer;
+      answer.request = open->request;
+      answer.worker = WorkerId(1);
+      answer.heartbeat_ms = 1000;
+      EXPECT_TRUE(socket_->Send(incoming.peer, answer).ok());
+      const std::lock_guard lock(mutex_);
+      registered_ = true;
+      changed_.notify_all();
+    } else if (const auto* beat = std::get_if<wire::WorkerHeartbeat>(&incoming.body)) {
+      wire::WorkerDirective answer;
+      answer.request = beat->request;
+      answer.jobs = leases_;
+      EXPECT_TRUE(socket_->Send(incoming.peer, answer).ok());
+      // Unasked ones, as when a lease changes, count for nothing.
+      answer.request = 0;
+      for (int i = 0; i < 10; ++i) EXPECT_TRUE(socket_->Send(incoming.peer, answer).ok());
+      const std::lock_guard lock(mutex_);
+      heard_.push_back(beat->jobs);
+      changed_.notify_all();
+    }
+  }
+
+  std::unique_ptr<net::Reactor> reactor_;
+  std::unique_ptr<net::Socket> socket_;
+  std::vector<JobId> leases_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool registered_ = false;
+  std::deque<std::vector<JobId>> heard_;
+};
+
+class AbandonedTest : public WorkerTest {
+ protected:
+  void SetUp() override {
+    WorkerTest::SetUp();
+    coordinator_ = std::make_unique<Coordinator>("ipc://" + directory_.path() + "/control");
+    WorkerOptions options;
+    options.coordinator = "ipc://" + directory_.path() + "/control";
+    worker_ = std::make_unique<TestWorker>(options, clock_);
+    coordinator_->AwaitRegistered();
+  }
+  void TearDown() override {
+    worker_.reset();
+    coordinator_.reset();
+  }
+  void Advance(Duration by) {
+    OnReactorThread(worker_->reactor(), [&] { clock_.Advance(by); });
+  }
+  // The jobs that the worker reports `seconds` later.
+  std::vector<JobId> After(int seconds, TestClient* pinging = nullptr) {
+    std::vector<JobId> jobs;
+    for (int i = 0; i < seconds; ++i) {
+      if (pinging != nullptr) {
+        pinging->Send(wire::Ping{1});
+        pinging->Next<wire::Pong>();
+      }
+      Advance(std::chrono::seconds(1));
+      jobs = coordinator_->Next();
+    }
+    return jobs;
+  }
+
+  FakeClock clock_;
+  std::unique_ptr<Coordinator> coordinator_;
+  std::unique_ptr<TestWorker> worker_;
+};
+
+TEST_F(AbandonedTest, ASilentTrainerOnAnotherHostWithoutALeaseIsDead) {
+  TestClient client(*worker_);
+  client.Attach(attach_, blobs_);
+  client.Send(Request(AllKeys()));
+  ASSERT_TRUE(client.Next<wire::BatchDone>().status.ok());
+  // Without a sign of life but with a lease.
+  coordinator_->SetLeases({JobId(4), attach_.job});
+  EXPECT_THAT(After(60), ElementsAre(attach_.job));
+  // Without a lease, but alive: its coordinator forgot it, or knows it by another id now.
+  coordinator_->SetLeases({JobId(6)});
+  EXPECT_THAT(After(60, &client), ElementsAre(attach_.job));
+  // Neither.
+  EXPECT_THAT(After(8), ElementsAre(attach_.job));
+  EXPECT_THAT(After(30), IsEmpty());
+  client.Send(Request({0}));
+  EXPECT_EQ(client.Next<wire::BatchDone>().status.code(), Code::kNotFound);
+}
+
+TEST_F(AbandonedTest, RequestsThatWaitForTheBlobsOfADeadTrainerKeepNothing) {
+  TestClient client(*worker_);
+  client.Send(attach_);
+  EXPECT_EQ(client.Next<wire::Attached>().needed_blobs.size(), 1U);
+  client.Send(Request({0}));
+  EXPECT_THAT(After(9), ElementsAre(attach_.job));
+  EXPECT_THAT(After(30), IsEmpty());
+  EXPECT_EQ(client.Next<wire::BatchDone>().status.code(), Code::kNotFound);
+}
+
+TEST_F(AbandonedTest, ASharedArenaIsEndedByItsHangUpAlone) {
+  TestClient client(*worker_);
+  const TestArena arena(kArenaBytes);
+  client.Attach(attach_, blobs_, &arena);
+  EXPECT_THAT(After(60), ElementsAre(attach_.job));
+  client.HangUp();
+  EXPECT_THAT(After(30), IsEmpty());
+}
+
+TEST_F(AbandonedTest, BlobsThatWentLostAreAskedForAgain) {
+  TestClient client(*worker_);
+  client.Send(attach_);
+  client.Next<wire::Attached>();
+  client.Send(Request({0}));  // waits
+  Advance(std::chrono::seconds(6));
+  client.Send(Request({1}));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(client.Next<wire::BatchDone>().status.code(), Code::kNotFound);
+  }
+  client.Attach(attach_, blobs_);
+  client.Send(Request({0}));
+  EXPECT_TRUE(client.Next<wire::BatchDone>().status.ok());
+}
+
+}  // namespace
+}  // namespace headrace::dataworker
