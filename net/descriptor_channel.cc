@@ -164,6 +164,7 @@ class Connection final : public DescriptorConnection {
   Status Send(const DescriptorMessage& message, int fd) override {
     return SendPacket(socket_.get(), message, fd);
   }
+  void Finish() override { shutdown(socket_.get(), SHUT_WR); }
 
  private:
   // A worker sends nothing here: all that can be read is the end.

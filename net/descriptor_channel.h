@@ -54,6 +54,9 @@ class DescriptorConnection {
   virtual ~DescriptorConnection() = default;
   // The descriptor stays the caller's. kUnavailable: the peer is gone, or does not read.
   virtual Status Send(const DescriptorMessage& message, int fd) = 0;
+  // Asks the peer to let go: it sees a hang-up, and `on_hangup` comes when nobody holds the
+  // connection any more.
+  virtual void Finish() = 0;
 };
 
 }  // namespace headrace::net

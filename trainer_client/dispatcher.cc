@@ -131,6 +131,15 @@ WorkerId Dispatcher::Choose(const Batch& batch, WorkerId avoid) const {
   return best[static_cast<std::size_t>(std::ranges::max_element(votes) - votes.begin())];
 }
 
+// Whom to ask again for a batch whose answer is overdue.
+WorkerId Dispatcher::ChooseAgain(const Batch& batch) const {
+  if (!options_.resend_elsewhere) {
+    return workers_.contains(batch.last_worker) ? batch.last_worker : WorkerId();
+  }
+  const WorkerId worker = Choose(batch, batch.last_worker);
+  return worker.valid() ? worker : Choose(batch, WorkerId());
+}
+
 Dispatcher::Send Dispatcher::Start(std::int64_t ticket, Batch& batch, WorkerId worker,
                                    SteadyTime now, bool hedge) {
   const std::uint32_t id = next_attempt_++;
@@ -176,9 +185,8 @@ std::vector<Dispatcher::Send> Dispatcher::Poll(SteadyTime now) {
   const Duration resend = ResendAfter();
   for (auto& [id, batch] : batches_) {
     if (batch.live == 0 || now - batch.last_sent < resend) continue;
-    WorkerId worker = Choose(batch, batch.last_worker);
-    if (!worker.valid()) worker = Choose(batch, WorkerId());
-    sends.push_back(Start(id, batch, worker, now, false));
+    const WorkerId worker = ChooseAgain(batch);
+    if (worker.valid()) sends.push_back(Start(id, batch, worker, now, false));
   }
   return sends;
 }

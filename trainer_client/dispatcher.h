@@ -36,6 +36,9 @@ class Dispatcher {
     // A request without an answer for so long went lost with its connection.
     Duration resend_floor = std::chrono::seconds(30);
     std::int64_t resend_medians = 16;
+    // False: only of the worker that has the batch, which makes it once however often it is asked.
+    // Of another one when that worker is lost.
+    bool resend_elsewhere = true;
     // Refusals after which a batch counts as failed.
     std::int32_t most_refusals = 4;
   };
@@ -127,6 +130,7 @@ class Dispatcher {
   };
 
   [[nodiscard]] WorkerId Choose(const Batch& batch, WorkerId avoid) const;
+  [[nodiscard]] WorkerId ChooseAgain(const Batch& batch) const;
   Send Start(std::int64_t ticket, Batch& batch, WorkerId worker, SteadyTime now, bool hedge);
   void EndLive(Attempt& attempt);
   void Requeue(std::int64_t ticket);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <random>
 #include <string>
 
@@ -170,6 +171,39 @@ TEST(Dispatcher, SilentRequestIsSentAgainToTheOnlyWorker) {
   EXPECT_EQ(dispatcher.Poll(At(30'000)).size(), 1U);
 }
 
+TEST(Dispatcher, BatchOfUserCodeIsAskedOfNobodyElseWhileItsWorkerLives) {
+  Dispatcher::Options options;
+  options.hedge = false;
+  options.resend_elsewhere = false;
+  Dispatcher dispatcher(options);
+  dispatcher.SetWorker(kA, WorkerState::kReady);
+  dispatcher.Add(0, 1, {}, 0);
+  const auto first = dispatcher.Poll(At(0)).at(0);
+  dispatcher.SetWorker(kB, WorkerState::kReady);
+  std::vector<Dispatcher::Send> repeats;
+  for (std::int64_t ms = 1000; ms <= 600'000; ms += 1000) {
+    if (ms == 200'000) dispatcher.SetWorker(kA, WorkerState::kDraining);
+    for (const auto& send : dispatcher.Poll(At(ms))) repeats.push_back(send);
+  }
+  EXPECT_EQ(repeats.size(), 20U);  // each 30 s: the request may be lost
+  for (const auto& send : repeats) EXPECT_EQ(send.worker, kA);
+  // The worker answers its first request, then says that the others were repeats.
+  EXPECT_EQ(dispatcher.OnAnswer(kA, first.attempt, Answer::kMade, 0, At(601'000)), Verdict::kTake);
+  for (const auto& send : repeats) {
+    EXPECT_EQ(dispatcher.OnAnswer(kA, send.attempt, Answer::kCancelled, 0, At(601'000)),
+              Verdict::kDrop);
+  }
+  EXPECT_EQ(dispatcher.outstanding_bytes(), 0U);
+  // Lost is another matter.
+  dispatcher.SetWorker(kA, WorkerState::kReady);
+  dispatcher.SetWorker(kB, WorkerState::kGone);
+  dispatcher.Add(1, 1, {}, 0);
+  ASSERT_EQ(dispatcher.Poll(At(700'000)).at(0).worker, kA);
+  dispatcher.SetWorker(kB, WorkerState::kReady);
+  dispatcher.SetWorker(kA, WorkerState::kSuspected);
+  EXPECT_EQ(dispatcher.Poll(At(700'001)).at(0).worker, kB);
+}
+
 TEST(Dispatcher, WhatCouldNotBeSentCountsAsNeitherHedgedNorAskedAgain) {
   Dispatcher dispatcher({});
   dispatcher.SetWorker(kA, WorkerState::kReady);
@@ -220,7 +254,8 @@ TEST(Dispatcher, AnswerToARemovedBatchIsNotTheAnswerToItsSuccessor) {
 }
 
 // A world of workers that lose, double, delay, refuse and die, against one promise: every batch
-// comes out once and in order.
+// comes out once and in order. With lanes, as of user code, no batch is asked of a second worker
+// before its first one is lost or gives it back.
 class DispatcherChaos : public testing::TestWithParam<bool> {};
 
 TEST_P(DispatcherChaos, EveryBatchExactlyOnceAndInOrder) {
@@ -231,7 +266,12 @@ TEST_P(DispatcherChaos, EveryBatchExactlyOnceAndInOrder) {
   for (int round = 0; round < 40; ++round) {
     Dispatcher::Options options;
     options.lanes_in_order = GetParam();
+    options.resend_elsewhere = options.hedge = !GetParam();
     Dispatcher dispatcher(options);
+    std::map<std::int64_t, WorkerId> holders;  // by ticket
+    const auto lose = [&](WorkerId worker) {
+      std::erase_if(holders, [&](const auto& holder) { return holder.second == worker; });
+    };
     ReorderBuffer<std::int64_t> buffer(true);
     buffer.Restart(0, [](std::int64_t) {});
     struct Wire {
@@ -254,9 +294,11 @@ TEST_P(DispatcherChaos, EveryBatchExactlyOnceAndInOrder) {
         std::erase(workers, dead);
         std::erase_if(wire, [&](const Wire& w) { return w.send.worker.value == dead; });
         dispatcher.SetWorker(WorkerId(dead), WorkerState::kGone);
+        lose(WorkerId(dead));
       } else if (chance(2)) {  // mute for a while, then back
         const WorkerId mute(workers[random() % workers.size()]);
         dispatcher.SetWorker(mute, WorkerState::kSuspected);
+        lose(mute);
         dispatcher.SetWorker(mute, WorkerState::kReady);
       }
       while (added < kBatches && added - delivered < window) {
@@ -267,6 +309,10 @@ TEST_P(DispatcherChaos, EveryBatchExactlyOnceAndInOrder) {
         if (chance(3)) {
           dispatcher.Unsent(send.attempt);
           continue;
+        }
+        if (GetParam()) {
+          const auto holder = holders.emplace(send.ticket, send.worker).first;
+          ASSERT_EQ(holder->second, send.worker) << "batch " << send.ticket << " runs twice";
         }
         if (chance(3)) continue;  // lost on the way
         wire.push_back({send, now + static_cast<std::int64_t>(random() % (chance(5) ? 5000 : 60))});
@@ -284,6 +330,7 @@ TEST_P(DispatcherChaos, EveryBatchExactlyOnceAndInOrder) {
                                           : Answer::kMade;
         const Verdict verdict =
             dispatcher.OnAnswer(send.worker, send.attempt, answer, send.slot_bytes * 2, At(now));
+        if (answer != Answer::kMade) holders.erase(send.ticket);
         if (verdict == Verdict::kTake) {
           ASSERT_TRUE(buffer.Put(send.ticket, send.ticket)) << "taken twice";
         }

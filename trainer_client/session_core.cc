@@ -12,6 +12,8 @@ Dispatcher::Options DispatcherOptions(const Plan& plan) {
   Dispatcher::Options options;
   // Stage hosts start slowly and run user code: a second try costs more than it saves.
   options.hedge = !plan.has_python_stage;
+  // And the code of one batch must not run twice while its worker lives.
+  options.resend_elsewhere = !plan.has_python_stage;
   options.lanes_in_order = plan.has_python_stage && plan.rng == RngMode::kTorch;
   return options;
 }
@@ -190,7 +192,9 @@ bool SessionCore::Dispatch(const Dispatcher::Send& send) {
   Result<Slot> slot = context_.arena->Acquire(send.slot_bytes);
   if (!slot.ok()) {
     // Others in flight, or a batch that the trainer may take, free slots in time.
-    if (!lent_.empty() || shared_->HasNext()) return false;
+    const bool others =
+        std::ranges::any_of(lent_, [](const auto& lent) { return !lent.second.forgotten; });
+    if (others || shared_->HasNext()) return false;
     // Later batches that wait for this one free none; otherwise only the trainer can help.
     if (context_.arena->counts().ready > 0) slot = context_.arena->Acquire(send.slot_bytes, true);
     if (!slot.ok()) {
@@ -252,6 +256,19 @@ void SessionCore::ArmTimer() {
         deadline_timer_ = 0;
         Pump();
       });
+}
+
+void SessionCore::CheckWorkers() {
+  const SteadyTime now = reactor_->clock().Now();
+  if (dispatcher_.ready_workers() > 0) {
+    no_worker_since_ = now;
+    return;
+  }
+  if (now - no_worker_since_ < worker_timeout_) return;
+  std::string message = leased_.empty() ? "no data worker serves this job"
+                                        : "no data worker of this job can be reached";
+  if (!last_refusal_.ok()) message += " (" + last_refusal_.ToString() + ")";
+  shared_->SetTrouble(Unavailable(message + "; " + no_worker_remedy_));
 }
 
 wire::SessionLoad SessionCore::Load() const {

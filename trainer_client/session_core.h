@@ -68,7 +68,8 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
     Slot slot;
     WorkerId worker;
     std::int64_t ticket;
-    bool arena;  // the worker writes into the slot itself
+    bool arena;              // the worker writes into the slot itself
+    bool forgotten = false;  // no answer will come, but the worker may still write
   };
   struct Describing {
     WorkerId worker;
@@ -113,6 +114,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   void DeliverFailed(std::int64_t ticket, const Status& why);
   void AddMissing(std::int64_t batch, std::vector<MissingSample>& missing) const;
   void DropReady(ReadyBatch&& ready);
+  void Forgotten(WorkerId worker);
   void LoseDescribes(WorkerId worker);
   [[nodiscard]] WorkerId OwnId(const wire::WorkerInfo& worker,
                                const std::map<WorkerId, wire::WorkerInfo>& taken) const;

@@ -51,7 +51,7 @@ void SessionCore::OnDescribed(WorkerId worker, const wire::Described& described)
   const Code code = described.status.code();
   if (code == Code::kNotFound || code == Code::kUnavailable || code == Code::kCancelled) {
     planner_.DescribeLost(describing.keys);
-    if (code == Code::kNotFound) links_.at(worker)->Reattach();
+    if (code == Code::kNotFound) Forgotten(worker);
   } else {
     // Whatever else is wrong with them: the trainer's own code will say it.
     const bool valid = described.status.ok() && described.heights.size() == describing.keys.size();

@@ -167,6 +167,25 @@ void SessionCore::EndWorker(WorkerId worker) {
   LoseDescribes(worker);
 }
 
+// The worker does not know the session any more: it answers nothing of what it was asked before.
+void SessionCore::Forgotten(WorkerId worker) {
+  WorkerLink& link = *links_.at(worker);
+  if (link.state() == WorkerLink::State::kAttaching) return;
+  link.Reattach();
+  for (auto it = lent_.begin(); it != lent_.end();) {
+    Lent& lent = it->second;
+    if (lent.worker != worker || lent.arena) {
+      if (lent.worker == worker) lent.forgotten = true;
+      ++it;
+      continue;
+    }
+    (void)dispatcher_.OnAnswer(worker, it->first, Dispatcher::Answer::kNoSession, 0,
+                               reactor_->clock().Now());
+    context_.arena->Return(lent.slot.id);
+    it = lent_.erase(it);
+  }
+}
+
 void SessionCore::OnMessage(WorkerId worker, net::Incoming&& incoming) {
   if (closed_) return;
   if (const auto* described = std::get_if<wire::Described>(&incoming.body)) {
@@ -220,7 +239,7 @@ void SessionCore::OnBatchDone(WorkerId worker, wire::BatchDone&& done,
                 static_cast<double>(std::max<std::size_t>(planned->second.keys.size(), 1)));
       }
       context_.arena->Return(lent.slot.id);
-      if (answer == Dispatcher::Answer::kNoSession) links_.at(worker)->Reattach();
+      if (answer == Dispatcher::Answer::kNoSession) Forgotten(worker);
       break;
     case Dispatcher::Verdict::kDrop:
     case Dispatcher::Verdict::kUnknown:
@@ -352,19 +371,6 @@ void SessionCore::Tick() {
   }
   CheckWorkers();
   Pump();
-}
-
-void SessionCore::CheckWorkers() {
-  const SteadyTime now = reactor_->clock().Now();
-  if (dispatcher_.ready_workers() > 0) {
-    no_worker_since_ = now;
-    return;
-  }
-  if (now - no_worker_since_ < worker_timeout_) return;
-  std::string message = leased_.empty() ? "no data worker serves this job"
-                                        : "no data worker of this job can be reached";
-  if (!last_refusal_.ok()) message += " (" + last_refusal_.ToString() + ")";
-  shared_->SetTrouble(Unavailable(message + "; " + no_worker_remedy_));
 }
 
 }  // namespace headrace::client

@@ -64,10 +64,7 @@ Status WorkerLink::Connect() {
   events.on_invalid = [this](const std::string&, const Status& error) {
     LogWarning("bad message worker=" + std::to_string(worker_.worker.value) + " error=\"" +
                error.ToString() + "\"");
-    if (error.code() == Code::kUnsupported) {
-      refusal_ = error;
-      SetState(State::kGone);
-    }
+    if (error.code() == Code::kUnsupported) Refused(error);
   };
   HR_TRY(socket_, reactor_.ConnectDealer(endpoint, std::move(events)));
   heard_ = reactor_.clock().Now();
@@ -114,12 +111,12 @@ void WorkerLink::AttachLater(Duration delay) {
   if (attach_timer_ != 0) return;
   attach_timer_ = reactor_.AddOnce(delay, [this] {
     attach_timer_ = 0;
-    if (state_ != State::kGone) SendAttach();
+    if (state_ == State::kAttaching) SendAttach();
   });
 }
 
 void WorkerLink::Reattach() {
-  if (state_ == State::kGone || state_ == State::kAttaching) return;
+  if (state_ == State::kGone || state_ == State::kAttaching || closing_) return;
   blobs_.clear();
   SetState(State::kAttaching);
   AttachLater(kAttachRetry);
@@ -131,10 +128,23 @@ void WorkerLink::SetState(State state) {
   events_.on_state(worker_.worker, state);
 }
 
+// Takes back what the worker has of the session, which ends the link when it has let go.
+void WorkerLink::Refused(Status why) {
+  if (state_ == State::kGone || closing_) return;
+  refusal_ = std::move(why);
+  if (!channel_) {
+    SetState(State::kGone);
+    return;
+  }
+  closing_ = true;
+  channel_->Finish();
+  SetState(State::kSuspected);
+}
+
 void WorkerLink::OnMessage(net::Incoming&& incoming) {
   if (state_ == State::kGone) return;
   heard_ = reactor_.clock().Now();
-  if (state_ == State::kSuspected) SetState(State::kReady);
+  if (state_ == State::kSuspected && !closing_) SetState(State::kReady);
   if (const auto* attached = std::get_if<wire::Attached>(&incoming.body)) {
     OnAttached(*attached);
   } else if (const auto* ping = std::get_if<wire::Ping>(&incoming.body)) {
@@ -156,8 +166,7 @@ void WorkerLink::OnAttached(const wire::Attached& attached) {
       AttachLater(kAttachRetry);  // it has not heard of the job yet, or is full
       return;
     }
-    refusal_ = attached.status;
-    SetState(State::kGone);
+    Refused(attached.status);
     return;
   }
   // The descriptor travels beside the message and may come a moment later.
@@ -168,9 +177,8 @@ void WorkerLink::OnAttached(const wire::Attached& attached) {
   uses_arena_ = attached.use_arena;
   for (const BlobHash hash : attached.needed_blobs) {
     if (context_.blobs->Find(hash) == nullptr) {
-      refusal_ = Internal("the plan names blob " + std::to_string(hash.value) +
-                          ", which the session was not given");
-      SetState(State::kGone);
+      Refused(Internal("the plan names blob " + std::to_string(hash.value) +
+                       ", which the session was not given"));
       return;
     }
     blobs_.push_back({hash});
@@ -224,11 +232,11 @@ Status WorkerLink::SendBlob(BlobHash hash, const Blob& blob) {
 }
 
 bool WorkerLink::mute() const {
-  return state_ != State::kGone && reactor_.clock().Now() - heard_ >= kMuteAfter;
+  return state_ != State::kGone && !closing_ && reactor_.clock().Now() - heard_ >= kMuteAfter;
 }
 
 void WorkerLink::Tick() {
-  if (state_ == State::kGone) return;
+  if (state_ == State::kGone || closing_) return;
   const SteadyTime now = reactor_.clock().Now();
   if (state_ == State::kAttaching) {
     if (attach_timer_ == 0 && now - attach_sent_ >= kAttachAgain) SendAttach();

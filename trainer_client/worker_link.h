@@ -39,6 +39,7 @@ struct LinkContext {
 //       |                      |               |
 //       +----------------------+---------------+--hang-up, or refused for good--> gone
 //
+// A worker that refuses the session but has its arena is suspected until it hangs up: it may write.
 // Without a descriptor channel (another host) a dead worker is noticed by its silence alone.
 // Reactor thread.
 class WorkerLink {
@@ -86,6 +87,7 @@ class WorkerLink {
   void SendBlobs();
   Status SendBlob(BlobHash hash, const Blob& blob);
   void SetState(State state);
+  void Refused(Status why);
   void AttachLater(Duration delay);
 
   struct Sending {
@@ -101,6 +103,7 @@ class WorkerLink {
   Status refusal_;
   std::unique_ptr<net::Socket> socket_;
   std::unique_ptr<net::DescriptorConnection> channel_;
+  bool closing_ = false;  // refused; only the hang-up is waited for
   bool offered_arena_ = false;
   bool uses_arena_ = false;
   int arena_refusals_ = 0;
