@@ -27,7 +27,7 @@ enum class Code : unsigned char {
 [[nodiscard]] std::string_view CodeName(Code code);
 
 // Outcome of an operation that returns no value. Cheap when ok. Thread-compatible.
-class [[nodiscard]] Status {
+class [[nodiscard]] Status {  // NOLINT(clang-analyzer-core.uninitialized.Assign): see .clang-tidy
  public:
   Status() = default;
   Status(Code code, std::string message) : code_(code), message_(std::move(message)) {}

@@ -184,7 +184,7 @@ class CoordinatorImpl final : public Coordinator {
     }
     for (const std::string& warning : decision.warnings) LogWarning(warning);
     for (const Reply& reply : decision.replies) Introduce(reply);
-    Deliver(durable, Address(std::move(decision)));
+    Deliver(durable, Address(std::move(decision.replies), std::move(decision.pushes)));
     for (const VerifyWorker& verify : decision.verify) Verify(verify.worker);
   }
 
@@ -209,9 +209,9 @@ class CoordinatorImpl final : public Coordinator {
     }
   }
 
-  std::vector<Outgoing> Address(Decision&& decision) {
+  std::vector<Outgoing> Address(std::vector<Reply> replies, std::vector<Push> pushes) {
     std::vector<Outgoing> messages;
-    for (Reply& reply : decision.replies) {
+    for (Reply& reply : replies) {
       messages.push_back({std::move(reply.peer), std::move(reply.body)});
     }
     const auto add = [&](const auto& book, auto id, wire::Body& body) {
@@ -220,7 +220,7 @@ class CoordinatorImpl final : public Coordinator {
         messages.push_back({it->second, std::move(body)});
       }
     };
-    for (Push& push : decision.pushes) {
+    for (Push& push : pushes) {
       if (const auto* job = std::get_if<JobId>(&push.to)) {
         add(consumers_, *job, push.body);
       } else {

@@ -55,7 +55,7 @@ struct OpenSession {
   friend bool operator==(const OpenSession&, const OpenSession&) = default;
 };
 // How the splitter cut the plan. Nodes [0, worker_nodes) run on workers, the rest in the trainer.
-struct Split {
+struct Split {  // NOLINT(clang-analyzer-core.uninitialized.Assign): see .clang-tidy
   std::int32_t worker_nodes = 0;
   std::int32_t cache_node = 0;  // the cache point is behind this many nodes; 0: encoded bytes only
   std::vector<std::string> reasons;  // one line for each node that stays in the trainer
