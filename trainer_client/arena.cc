@@ -1,6 +1,7 @@
 #include "trainer_client/arena.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -99,12 +100,23 @@ Arena::~Arena() {
   if (base_ != nullptr) ::munmap(base_, size_);
 }
 
+bool Arena::Heirs::gone() const {
+  if (!fd.valid()) return false;
+  pollfd poll{.fd = fd.get(), .events = 0, .revents = 0};
+  return ::poll(&poll, 1, 0) > 0 && (poll.revents & POLLHUP) != 0;
+}
+
 Result<Slot> Arena::Acquire(std::uint64_t bytes, bool beyond_bound) {
   const std::scoped_lock lock(mutex_);
-  if (const auto it = free_.lower_bound(bytes); it != free_.end()) {
-    Entry& entry = slots_[static_cast<std::size_t>(it->second.value)];
+  auto it = free_.lower_bound(bytes);
+  if (it == free_.end() && !inherited_.empty()) {
+    FreeInherited();
+    it = free_.lower_bound(bytes);
+  }
+  if (it != free_.end()) {
+    Entry& entry = At(it->second);
     free_.erase(it);
-    entry.state = State::kLent;
+    Move(entry, State::kLent);
     return entry.slot;
   }
   if (!free_.empty()) RetireSmallest();
@@ -112,7 +124,7 @@ Result<Slot> Arena::Acquire(std::uint64_t bytes, bool beyond_bound) {
 }
 
 Result<Slot> Arena::MakeSlot(std::uint64_t bytes, bool beyond_bound) {
-  while (reserved_ + bytes > bound_ && !free_.empty()) RetireSmallest();
+  while (counts_.bytes + bytes > bound_ && !free_.empty()) RetireSmallest();
   auto range = std::find_if(ranges_.begin(), ranges_.end(),
                             [&](const auto& r) { return r.second >= bytes; });
   while (range == ranges_.end() && !free_.empty()) {
@@ -120,11 +132,14 @@ Result<Slot> Arena::MakeSlot(std::uint64_t bytes, bool beyond_bound) {
     range = std::find_if(ranges_.begin(), ranges_.end(),
                          [&](const auto& r) { return r.second >= bytes; });
   }
-  if (range == ranges_.end() || (!beyond_bound && reserved_ + bytes > bound_)) {
-    return ResourceExhausted("a batch slot of " + MiB(bytes) + " does not fit: " + MiB(reserved_) +
-                             " of the arena's " + MiB(bound_) +
-                             " are in use; drop or copy batches that are kept, lower batch_size or "
-                             "prefetch_factor, or raise max_arena_bytes");
+  if (range == ranges_.end() || (!beyond_bound && counts_.bytes + bytes > bound_)) {
+    const char* heirs =
+        counts_.inherited > 0 ? ", end the processes forked while it kept some" : "";
+    return ResourceExhausted("a batch slot of " + MiB(bytes) + " does not fit: " +
+                             MiB(counts_.bytes) + " of the arena's " + MiB(bound_) +
+                             " are in use; drop or copy batches that are kept" + heirs +
+                             ", lower batch_size or prefetch_factor, or raise the bound "
+                             "(`headrace run --memory`, HEADRACE_MEMORY; C++: max_arena_bytes)");
   }
   const std::uint64_t available = available_();
   const std::uint64_t offset = range->first;
@@ -141,7 +156,7 @@ Result<Slot> Arena::MakeSlot(std::uint64_t bytes, bool beyond_bound) {
                       static_cast<off_t>(offset), static_cast<off_t>(bytes));
     if (error != ENOMEM && error != ENOSPC) return ErrnoStatus(error, "reserving a batch slot");
     return ResourceExhausted(
-        "no memory for a batch slot of " + MiB(bytes) + " (" + MiB(reserved_) +
+        "no memory for a batch slot of " + MiB(bytes) + " (" + MiB(counts_.bytes) +
         " in slots already, " + MiB(available) +
         " available); lower batch_size or prefetch_factor, or raise the memory "
         "limit of the container");
@@ -149,20 +164,42 @@ Result<Slot> Arena::MakeSlot(std::uint64_t bytes, bool beyond_bound) {
   const std::uint64_t rest = range->second - bytes;
   ranges_.erase(range);
   if (rest > 0) ranges_.emplace(offset + bytes, rest);
-  reserved_ += bytes;
-  const Slot slot{SlotId(static_cast<std::int64_t>(slots_.size())), offset, bytes};
-  slots_.push_back({slot, State::kLent});
-  return slot;
+  counts_.bytes += bytes;
+  if (retired_.empty()) {
+    retired_.emplace_back(static_cast<std::int64_t>(slots_.size()));
+    slots_.emplace_back();
+    ++retired_count_;
+  }
+  const SlotId id = retired_.back();
+  retired_.pop_back();
+  Entry& entry = At(id);
+  entry.slot = {id, offset, bytes};
+  Move(entry, State::kLent);
+  return entry.slot;
 }
 
 void Arena::RetireSmallest() {
-  Entry& entry = slots_[static_cast<std::size_t>(free_.begin()->second.value)];
+  const SlotId id = free_.begin()->second;
   free_.erase(free_.begin());
+  Entry& entry = At(id);
   (void)::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                     static_cast<off_t>(entry.slot.offset), static_cast<off_t>(entry.slot.bytes));
-  reserved_ -= entry.slot.bytes;
+  counts_.bytes -= entry.slot.bytes;
   AddRange(entry.slot.offset, entry.slot.bytes);
-  entry.slot.bytes = 0;
+  Move(entry, State::kRetired);
+  retired_.push_back(id);
+}
+
+// Takes back what only processes had that are gone now.
+void Arena::FreeInherited() {
+  std::erase_if(inherited_, [this](SlotId id) {
+    Entry& entry = At(id);
+    std::erase_if(entry.heirs, [](const auto& heirs) { return heirs->gone(); });
+    if (!entry.heirs.empty()) return false;
+    Move(entry, State::kFree);
+    free_.emplace(entry.slot.bytes, id);
+    return true;
+  });
 }
 
 void Arena::AddRange(std::uint64_t offset, std::uint64_t bytes) {
@@ -182,11 +219,37 @@ void Arena::AddRange(std::uint64_t offset, std::uint64_t bytes) {
 
 MutableByteSpan Arena::Memory(const Slot& slot) { return {base_ + slot.offset, slot.bytes}; }
 
+std::int64_t& Arena::CountOf(State state) {
+  switch (state) {
+    case State::kFree:
+      return counts_.free;
+    case State::kLent:
+      return counts_.lent;
+    case State::kReady:
+      return counts_.ready;
+    case State::kHeld:
+      return counts_.held;
+    case State::kQuarantined:
+      return counts_.quarantined;
+    case State::kInherited:
+      return counts_.inherited;
+    case State::kRetired:
+      break;
+  }
+  return retired_count_;
+}
+
+void Arena::Move(Entry& entry, State state) {
+  --CountOf(entry.state);
+  ++CountOf(state);
+  entry.state = state;
+}
+
 void Arena::SetState(SlotId slot, State state) {
   const std::scoped_lock lock(mutex_);
-  Entry& entry = slots_[static_cast<std::size_t>(slot.value)];
-  HR_CHECK(entry.state != State::kFree);
-  entry.state = state;
+  Entry& entry = At(slot);
+  HR_CHECK(entry.state != State::kFree && entry.state != State::kRetired);
+  Move(entry, state);
   if (state == State::kFree) free_.emplace(entry.slot.bytes, slot);
 }
 
@@ -207,13 +270,35 @@ std::shared_ptr<void> Arena::Hold(SlotId slot) {
 }
 
 void Arena::Free(SlotId slot) {
-  SetState(slot, State::kFree);
   std::shared_ptr<const std::function<void()>> callback;
   {
     const std::scoped_lock lock(mutex_);
+    Entry& entry = At(slot);
+    std::erase_if(entry.heirs, [](const auto& heirs) { return heirs->gone(); });
+    if (!entry.heirs.empty()) {
+      Move(entry, State::kInherited);
+      inherited_.push_back(slot);
+      return;
+    }
+    Move(entry, State::kFree);
+    free_.emplace(entry.slot.bytes, slot);
     callback = on_free_;
   }
   if (callback) (*callback)();
+}
+
+net::UniqueFd Arena::KeepForHeirs() {
+  const std::scoped_lock lock(mutex_);
+  if (counts_.held == 0) return {};
+  int ends[2] = {-1, -1};
+  (void)::pipe2(ends, O_CLOEXEC);  // -1: heirs that are never known to be gone
+  const auto heirs = std::make_shared<const Heirs>(Heirs{net::UniqueFd(ends[0])});
+  for (Entry& entry : slots_) {
+    if (entry.state != State::kHeld) continue;
+    std::erase_if(entry.heirs, [](const auto& before) { return before->gone(); });
+    entry.heirs.push_back(heirs);
+  }
+  return net::UniqueFd(ends[1]);
 }
 
 void Arena::OnFree(std::function<void()> callback) {
@@ -224,29 +309,7 @@ void Arena::OnFree(std::function<void()> callback) {
 
 Arena::Counts Arena::counts() const {
   const std::scoped_lock lock(mutex_);
-  Counts counts;
-  counts.bytes = reserved_;
-  for (const Entry& entry : slots_) {
-    if (entry.slot.bytes == 0) continue;
-    switch (entry.state) {
-      case State::kFree:
-        ++counts.free;
-        break;
-      case State::kLent:
-        ++counts.lent;
-        break;
-      case State::kReady:
-        ++counts.ready;
-        break;
-      case State::kHeld:
-        ++counts.held;
-        break;
-      case State::kQuarantined:
-        ++counts.quarantined;
-        break;
-    }
-  }
-  return counts;
+  return counts_;
 }
 
 }  // namespace headrace::client

@@ -29,18 +29,30 @@ struct Slot {
 // writes.
 //
 //   free -Acquire-> lent -MarkReady-> ready -Hold-> held -last copy gone-> free
-//                    |  \-Return-> free
+//                    |  \-Return-> free                 \-KeepForHeirs, last copy gone-> inherited
 //                    \-Quarantine-> quarantined -MarkReady-> ready, -Return-> free
+//                                                         inherited -heirs gone-> free
 //
 // A slot is lent while some process may write to it, and quarantined when that process is suspected
-// dead: only its hang-up or its late answer makes the slot usable again.
+// dead: only its hang-up or its late answer makes the slot usable again. It is inherited when this
+// process has dropped it and a process forked while it was held may still read it.
+// A slot's id means the same slot until that is free; the ids of slots that gave their memory back
+// are given out again, so there are never more ids than slots were in use at once.
 // Thread-safe. Shared by the session and every batch that still lives. In a forked child the slots
 // stay as they were at the fork: nothing there returns them.
 class Arena : public std::enable_shared_from_this<Arena> {
  public:
-  enum class State : std::uint8_t { kFree, kLent, kReady, kHeld, kQuarantined };
+  enum class State : std::uint8_t {
+    kFree,
+    kLent,
+    kReady,
+    kHeld,
+    kQuarantined,
+    kInherited,
+    kRetired  // has no memory; its id waits for another slot
+  };
   struct Counts {
-    std::int64_t free = 0, lent = 0, ready = 0, held = 0, quarantined = 0;
+    std::int64_t free = 0, lent = 0, ready = 0, held = 0, quarantined = 0, inherited = 0;
     std::uint64_t bytes = 0;  // reserved
   };
 
@@ -62,23 +74,39 @@ class Arena : public std::enable_shared_from_this<Arena> {
   void Return(SlotId slot);
   // The returned object keeps the slot held; may die on any thread.
   [[nodiscard]] std::shared_ptr<void> Hold(SlotId slot);
+  // To be called just before fork(): what is held now keeps its content until every process that
+  // has the returned descriptor open is gone. The caller closes it in the parent behind fork(); the
+  // child, and what it forks, has it as long as it lives (execve closes it). Invalid: nothing is
+  // held, or there is no descriptor to be had; what is held is then kept until the arena ends.
+  [[nodiscard]] net::UniqueFd KeepForHeirs();
   // Called (on any thread) each time a held slot gets free. One that was replaced may be called
   // once more, so it must own what it uses.
   void OnFree(std::function<void()> callback);
 
+  // Costs nothing: kept up to date, not counted.
   [[nodiscard]] Counts counts() const;
   [[nodiscard]] int fd() const { return fd_.get(); }
   // Size of the memfd; sealed against shrinking.
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
  private:
+  // The processes forked at one moment, as the read end of a pipe whose other end they have.
+  struct Heirs {
+    net::UniqueFd fd;
+    [[nodiscard]] bool gone() const;
+  };
   struct Entry {
     Slot slot;
-    State state = State::kFree;
+    State state = State::kRetired;
+    std::vector<std::shared_ptr<const Heirs>> heirs;  // held or inherited
   };
   Arena() = default;
   Result<Slot> MakeSlot(std::uint64_t bytes, bool beyond_bound);
   void RetireSmallest();
+  void FreeInherited();
+  [[nodiscard]] Entry& At(SlotId slot) { return slots_[static_cast<std::size_t>(slot.value)]; }
+  [[nodiscard]] std::int64_t& CountOf(State state);
+  void Move(Entry& entry, State state);
   void AddRange(std::uint64_t offset, std::uint64_t bytes);
   void SetState(SlotId slot, State state);
   void Free(SlotId slot);
@@ -91,10 +119,13 @@ class Arena : public std::enable_shared_from_this<Arena> {
   std::function<std::uint64_t()> available_;
 
   mutable std::mutex mutex_;
-  std::vector<Entry> slots_;                       // by id; retired ones have 0 bytes
+  std::vector<Entry> slots_;     // by id
+  std::vector<SlotId> retired_;  // ids to give out again
+  std::vector<SlotId> inherited_;
   std::multimap<std::uint64_t, SlotId> free_;      // by size
   std::map<std::uint64_t, std::uint64_t> ranges_;  // unreserved address space: offset -> bytes
-  std::uint64_t reserved_ = 0;
+  Counts counts_;
+  std::int64_t retired_count_ = 0;
   std::shared_ptr<const std::function<void()>> on_free_;
 };
 

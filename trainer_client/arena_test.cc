@@ -1,10 +1,13 @@
 #include "trainer_client/arena.h"
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
+#include <iterator>
 #include <random>
 #include <string>
 #include <thread>
@@ -165,6 +168,88 @@ TEST(Arena, ForkedChildNeitherReturnsSlotsNorLosesTheMapping) {
   EXPECT_EQ(::read(called[0], buffer, 4), 1);  // the parent's own, and none of the child
   ::close(called[0]);
   ::close(called[1]);
+}
+
+// A process that was forked from this one, and lives until End.
+class Child {
+ public:
+  explicit Child(Arena& arena) {
+    const net::UniqueFd inheritance = arena.KeepForHeirs();
+    pid_ = ::fork();
+    while (pid_ == 0) ::pause();
+  }
+  void End() {
+    EXPECT_EQ(::kill(pid_, SIGKILL), 0);
+    EXPECT_EQ(::waitpid(pid_, nullptr, 0), pid_);
+  }
+
+ private:
+  pid_t pid_ = 0;
+};
+
+TEST(Arena, InheritedSlotIsNotReusedWhileAChildLives) {
+  auto arena = *Arena::Make(64 * kMiB, Plenty);
+  const SlotId slot = arena->Acquire(kMiB)->id;
+  std::shared_ptr<void> hold = arena->Hold(slot);
+  Child first(*arena), second(*arena);
+  hold.reset();
+  EXPECT_EQ(arena->counts().inherited, 1);
+  const SlotId other = arena->Acquire(kMiB)->id;
+  EXPECT_NE(other, slot);
+  arena->Return(other);
+  first.End();
+  EXPECT_NE(arena->Acquire(2 * kMiB)->id, slot);
+  EXPECT_EQ(arena->counts().inherited, 1);
+  second.End();
+  const SlotId kept = arena->Acquire(kMiB)->id;
+  EXPECT_TRUE(kept == slot || arena->Acquire(kMiB)->id == slot);
+  EXPECT_EQ(arena->counts().inherited, 0);
+}
+
+TEST(Arena, SlotOfChildrenThatEndedEarlierIsFreeAtOnce) {
+  auto arena = *Arena::Make(64 * kMiB, Plenty);
+  const SlotId slot = arena->Acquire(kMiB)->id;
+  std::shared_ptr<void> hold = arena->Hold(slot);
+  Child(*arena).End();
+  hold.reset();
+  EXPECT_EQ(arena->counts().free, 1);
+  EXPECT_EQ(arena->Acquire(kMiB)->id, slot);
+}
+
+TEST(Arena, NothingHeldMeansNothingInherited) {
+  auto arena = *Arena::Make(4 * kMiB, Plenty);
+  const SlotId slot = arena->Acquire(kMiB)->id;
+  EXPECT_FALSE(arena->KeepForHeirs().valid());
+  arena->Return(slot);
+}
+
+TEST(Arena, ManyForksOfOneHeldSlotKeepOneDescriptorForEachLivingChild) {
+  auto arena = *Arena::Make(4 * kMiB, Plenty);
+  std::shared_ptr<void> hold = arena->Hold(arena->Acquire(kMiB)->id);
+  const auto open = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  const auto before = open();
+  for (int i = 0; i < 20; ++i) Child(*arena).End();
+  EXPECT_LE(open(), before + 1);
+}
+
+TEST(Arena, IdsAreReusedWhenSizesChangeForEver) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  auto arena = *Arena::Make(64 * kMiB, Plenty);
+  for (int step = 0; step < 5000; ++step) {
+    const Slot one = *arena->Acquire(1 + random() % (8 * kMiB));
+    const Slot two = *arena->Acquire(1 + random() % (8 * kMiB));
+    ASSERT_NE(one.id, two.id);
+    ASSERT_LT(std::max(one.id.value, two.id.value), 16);
+    arena->Return(one.id);
+    arena->Return(two.id);
+    const Arena::Counts counts = arena->counts();
+    ASSERT_EQ(counts.lent, 0);
+    ASSERT_LE(counts.free, 16);
+  }
 }
 
 }  // namespace

@@ -109,8 +109,9 @@ SessionStats SessionImpl::Stats() const {
   SessionStats stats = shared_->Stats();
   const client::Arena::Counts counts = arena_->counts();
   stats.arena_bytes = counts.bytes;
-  stats.arena_slots = static_cast<std::uint64_t>(counts.free + counts.lent + counts.ready +
-                                                 counts.held + counts.quarantined);
+  stats.arena_slots =
+      static_cast<std::uint64_t>(counts.free + counts.lent + counts.ready + counts.held +
+                                 counts.quarantined + counts.inherited);
   return stats;
 }
 
@@ -139,6 +140,8 @@ Result<std::int64_t> Session::Submit(std::span<const std::int64_t> keys) {
   return impl_->Submit(keys);
 }
 Result<Event> Session::Next(std::chrono::milliseconds timeout) { return impl_->Next(timeout); }
+int SessionImpl::BeforeFork() { return forked() ? -1 : arena_->KeepForHeirs().release(); }
+
 Status Session::ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after,
                               bool failed) {
   return impl_->ResolveSample(batch, position, state_after, failed);
@@ -153,3 +156,4 @@ const std::vector<std::string>& Session::SplitReasons() const { return impl_->sp
 void Session::Interrupt() { impl_->Interrupt(); }
 
 }  // namespace headrace
+int Session::BeforeFork() { return impl_->BeforeFork(); }

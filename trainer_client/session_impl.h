@@ -94,6 +94,7 @@ class SessionImpl {
   void Interrupt();
   // True in a child of the process that opened the session.
   [[nodiscard]] bool forked() const;
+  int BeforeFork();
 
  private:
   // Batches that the trainer may keep before it is told to copy.

@@ -179,6 +179,53 @@ def test_fork_in_the_program(photos):
     assert lines[1:] == ["child 9", "parent 8"], done.stderr
 
 
+def test_what_a_child_inherits_stays_as_it_was(photos):
+    """The parent drops the batch and goes on through whole epochs; the child still reads it. What
+    only a child reads is given back when it ends."""
+    source = PROGRAM + (
+        "from headrace.seam import state_of\n"
+        "batch = next(iter(loader))[0]\n"
+        "seen = batch.clone()\n"
+        "asks, tells = os.pipe(), os.pipe()\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    os.close(asks[1])\n"
+        "    os.read(asks[0], 1)\n"
+        "    os.write(tells[1], b'same' if torch.equal(batch, seen) else b'changed')\n"
+        "    os._exit(0)\n"
+        "os.close(asks[0])\n"
+        "del batch\n"
+        "for _ in range(4): list(loader)\n"
+        "os.close(asks[1])\n"
+        "print(os.read(tells[0], 9).decode())\n"
+        "os.waitpid(child, 0)\n"
+    )
+    # persistent: the session, and so the arena, is the same all along
+    done = run_program(source, str(photos), "{'persistent_workers': True}")
+    assert done.stdout == "same\n", done.stderr
+
+
+def test_forking_all_along_needs_no_more_memory(photos):
+    """Children that end give back what they inherited, and leave no descriptor."""
+    source = PROGRAM + (
+        "from headrace import service\n"
+        "open_now = lambda: len(os.listdir('/proc/self/fd'))\n"
+        "count = 0\n"
+        "for epoch in range(4):\n"
+        "    for batch in loader:\n"
+        "        child = os.fork()\n"
+        "        if child == 0: os._exit(0)\n"
+        "        os.waitpid(child, 0)\n"
+        "        count = max(count, open_now()) if epoch else open_now()\n"
+        "        first = open_now() if epoch == 0 else first\n"
+        "loaders = service.REPORT.as_dict()['loaders']\n"
+        "print(loaders[0]['counts']['arena_slots'], count - first)\n"
+    )
+    done = run_program(source, str(photos), "{'persistent_workers': True}")
+    slots, more = map(int, done.stdout.split())
+    assert slots <= 8 and more <= 2, done.stdout
+
+
 def test_exit_in_the_middle_leaves_no_process(photos):
     source = PROGRAM + (
         "it = iter(loader); next(it)\n"

@@ -173,6 +173,10 @@ class ClientImpl;
 class Client {
  public:
   // kUnavailable: no coordinator there (message names the address and the remedy).
+  // To be called just before fork(): the memory of batches that the program holds now is not used
+  // again while a process that inherits it lives. Returns a descriptor to close in the parent
+  // behind fork() and to leave open in the child; -1: no batch is held.
+  [[nodiscard]] int BeforeFork();
   static Result<std::shared_ptr<Client>> Open(const ClientOptions& options);
   ~Client();
 

@@ -265,6 +265,7 @@ void AddSessions(nb::module_& module) {
           nb::arg("plan"), nb::kw_only(), nb::arg("max_outstanding"), nb::arg("in_order") = true,
           nb::arg("slot_bytes_hint") = SessionOptions().slot_bytes_hint,
           nb::arg("max_arena_bytes") = SessionOptions().max_arena_bytes)
+      .def("before_fork", [](SessionObject& self) { return self.get().BeforeFork(); })
       .def("service_cpu_seconds", [](ClientObject& self) { return self.get().ServiceCpuSeconds(); })
       .def_prop_ro("coordinator_endpoint",
                    [](ClientObject& self) { return self.get().coordinator_endpoint(); })

@@ -1,12 +1,16 @@
 """A native session with its numbers."""
 
 import os
+import threading
 import weakref
 from typing import Any
 
 from . import binding, service
 from .capture.plan import Plan
 from .report import REPORT, LoaderReport
+
+_open: "weakref.WeakSet[SessionHandle]" = weakref.WeakSet()
+_inheritance = threading.local()  # .descriptors: of the fork that this thread is about to make
 
 
 class SessionHandle:
@@ -26,6 +30,7 @@ class SessionHandle:
         self._reported: dict[str, Any] = {}
         for reason in self.raw.split_reasons:
             report.add_reason(reason)
+        _open.add(self)
         REPORT.watch(weakref.ref(self))
 
     def flush_report(self) -> None:
@@ -38,6 +43,11 @@ class SessionHandle:
             return  # the service has ended, and this was reported before
         self._report.session_ended(_since(self._reported, now))
         self._reported = now
+    def before_fork(self) -> int:
+        """Batches that the program holds stay as they are while a child may read them. Returns the
+        descriptor by which the children are known to live; -1: there is none."""
+        return self.raw.before_fork() if self.raw is not None and os.getpid() == self._pid else -1
+
 
     def close(self) -> None:
         """Frees leases and memory at once. Idempotent."""
@@ -61,4 +71,19 @@ def _since(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
             change[name] = value
         else:
             change[name] = value - before.get(name, 0)
+
+
+def _before_fork() -> None:
+    descriptors = [handle.before_fork() for handle in list(_open)]
+    _inheritance.descriptors = [fd for fd in descriptors if fd >= 0]
+
+
+def _after_fork_in_parent() -> None:
+    for descriptor in _inheritance.__dict__.pop("descriptors", ()):
+        os.close(descriptor)
+
+
+# Not for subprocess, which runs another program: no memory is inherited. In the child the
+# descriptors stay open as long as it lives.
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent)
     return change
