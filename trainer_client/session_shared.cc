@@ -50,7 +50,7 @@ Result<SessionShared::Taken> SessionShared::Next(std::chrono::milliseconds timeo
     stats_.samples += static_cast<std::uint64_t>(taken.batch->samples);
     if (taken.batch->batch.worker >= 0) {
       stats_.samples_by_worker[taken.batch->batch.worker] +=
-          static_cast<std::uint64_t>(taken.batch->samples);
+          static_cast<std::uint64_t>(taken.batch->samples) - taken.batch->batch.missing.size();
     }
     stats_.missing_samples += taken.batch->batch.missing.size();
     std::uint64_t& bytes =

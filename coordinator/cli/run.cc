@@ -22,6 +22,7 @@ struct Options {
   std::string workers;
   std::string threads;
   std::string cache;
+  std::string memory;
   std::string report;
   std::string rng;
   std::vector<std::string> program;
@@ -61,6 +62,7 @@ Status Prepare(const Options& options) {
   Set("HEADRACE_WORKERS", options.workers);
   Set("HEADRACE_THREADS", options.threads);
   Set("HEADRACE_CACHE", options.cache);
+  Set("HEADRACE_MEMORY", options.memory);
   if (!options.report.empty()) {
     // The program may change its directory.
     std::error_code error;
@@ -107,6 +109,13 @@ void AddRun(CLI::App& app, Action& chosen, std::vector<std::string> program) {
   command
       ->add_option("--cache", options->cache,
                    "Memory cache, all local workers together, for example 2G [default: 0]")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("SIZE");
+  command
+      ->add_option(
+          "--memory", options->memory,
+          "Most memory for the batches of one DataLoader, those the program keeps included "
+          "[default: 16G]")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("SIZE");
   command->add_option("--report", options->report, "Write what happened there, as JSON, at the end")

@@ -228,7 +228,8 @@ SHOW = (
 
 def test_run_becomes_the_program_with_its_settings(tmp_path):
     (tmp_path / "sitecustomize.py").write_text("")
-    words = ["run", "--workers", "3", "--cache", "2G", "--report", "r.json", "--rng", "torch", "--"]
+    words = ["run", "--workers", "3", "--cache", "2G", "--report", "r.json", "--rng", "torch"]
+    words += ["--memory", "8G", "--"]
     environment = {"HEADRACE_BOOTSTRAP_DIR": str(tmp_path), "PYTHONPATH": "/elsewhere"}
     process = subprocess.Popen(
         [HEADRACE, *words, sys.executable, "-c", SHOW, "--workers", "9", "--"],
@@ -245,6 +246,7 @@ def test_run_becomes_the_program_with_its_settings(tmp_path):
     assert settings["HEADRACE"] == "on"
     assert settings["HEADRACE_WORKERS"] == "3"
     assert settings["HEADRACE_CACHE"] == str(2 << 30)
+    assert settings["HEADRACE_MEMORY"] == str(8 << 30)
     assert settings["HEADRACE_REPORT"] == str(tmp_path / "r.json")
     assert settings["HEADRACE_RNG"] == "torch"
     assert "HEADRACE_COORDINATOR" not in settings

@@ -168,6 +168,8 @@ class ServedIter(Placed, _BaseDataLoaderIter):
         if not self._done and (not self._primed or self._window == 1):
             self._prime()
         if self._done or self._handle.raw.outstanding == 0:
+            if batch.missing:
+                self._state.report.made_here(self._captured.path, len(batch.missing))
             self._finish()
             raise StopIteration
         batch = self._wait()

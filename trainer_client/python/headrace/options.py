@@ -21,6 +21,7 @@ class Options:
     workers: int = 1  # local workers, or workers wanted of the coordinator (0: all)
     threads: int = 0  # compute threads of the local workers together; 0: usable CPUs
     cache_bytes: int = 0
+    memory_bytes: int = 16 << 30  # bound of one loader's memory for batches
     report: str = ""
     rng: str = "auto"
 
@@ -48,16 +49,12 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
     rng = environ.get("HEADRACE_RNG", "") or "auto"
     if rng not in RNG_MODES:
         raise OptionError(f"HEADRACE_RNG={rng!r}: write one of {', '.join(RNG_MODES)}")
-    cache = environ.get("HEADRACE_CACHE", "") or "0"
-    try:
-        cache_bytes = parse_size(cache)
-    except ValueError:
-        raise OptionError(f"HEADRACE_CACHE={cache!r} is not a size: write 2G, 512M ...") from None
     return Options(
         coordinator=coordinator,
         workers=_count(environ, "HEADRACE_WORKERS", 0 if coordinator else 1),
         threads=_count(environ, "HEADRACE_THREADS", 0),
-        cache_bytes=cache_bytes,
+        cache_bytes=_size(environ, "HEADRACE_CACHE", 0),
+        memory_bytes=_size(environ, "HEADRACE_MEMORY", Options.memory_bytes),
         report=environ.get("HEADRACE_REPORT", ""),
         rng=rng,
     )
@@ -70,6 +67,16 @@ def _count(environ: Mapping[str, str], name: str, default: int) -> int:
     if not text.isdecimal():
         raise OptionError(f"{name}={text!r} is not a count: write a number, 0 or more")
     return int(text)
+
+
+def _size(environ: Mapping[str, str], name: str, default: int) -> int:
+    text = environ.get(name, "")
+    if not text:
+        return default
+    try:
+        return parse_size(text)
+    except ValueError:
+        raise OptionError(f"{name}={text!r} is not a size: write 2G, 512M ...") from None
 
 
 def find_binary(environ: Mapping[str, str] = os.environ) -> str:

@@ -55,6 +55,11 @@ class LoaderReport:
         self.stall_seconds += stall
         self.step_seconds += step
 
+    def made_here(self, path: str, samples: int) -> None:
+        """So many of the samples that were delivered on `path` were the trainer's own work."""
+        self.samples_by_path[path] -= samples
+        self.samples_by_path["local"] += samples
+
     def session_ended(self, stats: dict[str, Any]) -> None:
         """Adds what only the native session knows."""
         for worker, samples in stats["samples_by_worker"].items():
