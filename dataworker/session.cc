@@ -74,6 +74,7 @@ void Session::Attach(std::string peer, const wire::Attach& attach) {
   }
   TakeBlobsOfOthers();
   attach_unanswered_ = true;
+  outcome_told_ = false;
   CompileWhenComplete();
   // With everything here the answer says whether the plan compiles.
   if (!needed_.empty() || state_ == State::kReady || state_ == State::kFailed) AnswerAttach();
@@ -82,6 +83,16 @@ void Session::Attach(std::string peer, const wire::Attach& attach) {
 void Session::AnswerAttach() {
   if (!attach_unanswered_) return;
   attach_unanswered_ = false;
+  SendAttached();
+}
+
+// The peer was answered before it was known whether the plan can run here.
+void Session::TellOutcome() {
+  if (!outcome_told_) SendAttached();
+}
+
+void Session::SendAttached() {
+  outcome_told_ = state_ == State::kReady || state_ == State::kFailed;
   wire::Attached answer;
   answer.request = attach_.request;
   answer.session = id();
@@ -227,6 +238,7 @@ void Session::StartStage() {
     }
     state_ = State::kReady;
     AnswerAttach();
+    TellOutcome();
     RunWaiting();
   };
   events.on_done = [this](StageRunner::Made made) {
@@ -268,6 +280,7 @@ void Session::Fail(Status status) {
   failure_ = std::move(status);
   state_ = State::kFailed;
   AnswerAttach();
+  TellOutcome();
   RunWaiting();
 }
 

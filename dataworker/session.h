@@ -140,6 +140,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void Compiled(std::shared_ptr<const CompiledPlan> plan, Status status);
   void Fail(Status status);
   void AnswerAttach();
+  void TellOutcome();
+  void SendAttached();
   void RunWaiting();
 
   void StartStageBatch(wire::BatchRequest request, SteadyTime received);
@@ -160,7 +162,8 @@ class Session : public std::enable_shared_from_this<Session> {
   Status failure_;
   bool attach_unanswered_ = false;
   SteadyTime attached_{}, heard_{}, blob_heard_{};
-  int unleased_ = 0;  // answers in a row
+  int unleased_ = 0;           // answers in a row
+  bool outcome_told_ = false;  // the peer knows whether the plan runs here
   bool closed_ = false;
   std::shared_ptr<const CacheLease> cache_;
 

@@ -70,10 +70,16 @@ Status SessionCore::Begin(const IterationOptions& iteration) {
   shared_->ChangeStats([](SessionStats& stats) { ++stats.iterations; });
   if (PythonLanes() && iteration.continue_lanes) {
     // The lanes' states are behind what was submitted: it is made, and dropped.
+    begin_states_ = lane_states_;
     Pump();
     return Status::Ok();
   }
   lane_states_.clear();
+  for (std::size_t lane = 0; PythonLanes() && lane < iteration.lane_states.size(); ++lane) {
+    const Bytes& state = iteration.lane_states[lane];
+    if (!state.empty()) lane_states_[static_cast<std::int32_t>(lane)] = state;
+  }
+  begin_states_ = lane_states_;
   dispatcher_.RemoveBefore(Ticket(0));
   planned_.clear();
   for (const auto& [id, link] : links_) {
@@ -119,6 +125,30 @@ Status SessionCore::ReplanLane(std::int64_t batch, ByteSpan state_after) {
 Result<std::vector<std::uint64_t>> SessionCore::LaneDraws() {
   CloseDelivered();
   return planner_.LaneDraws();
+}
+
+void SessionCore::LaneStates(bool end, OnStates done) {
+  if (!PythonLanes()) {
+    done(Unsupported("the plan has no lanes in Python"));
+    return;
+  }
+  asked_states_.push_back({end, std::move(done)});
+  AnswerStates();
+}
+
+void SessionCore::AnswerStates() {
+  const bool old_ones = !planned_.empty() && !Current(planned_.begin()->first);
+  std::erase_if(asked_states_, [&](const Asked& asked) {
+    if (asked.end ? !planned_.empty() : old_ones) return false;
+    std::vector<Bytes> states(static_cast<std::size_t>(context_.plan.lanes));
+    for (const auto& [lane, state] : asked.end ? lane_states_ : begin_states_) {
+      if (static_cast<std::size_t>(lane) < states.size()) {
+        states[static_cast<std::size_t>(lane)] = state;
+      }
+    }
+    asked.done(std::move(states));
+    return true;
+  });
 }
 
 void SessionCore::CloseDelivered() {
@@ -258,10 +288,27 @@ void SessionCore::ArmTimer() {
       });
 }
 
+// Why none of the workers can run the plan; ok while one of them may.
+Status SessionCore::AllRefuse() const {
+  if (leased_.empty()) return Status::Ok();
+  std::string message;
+  for (const auto& [id, worker] : leased_) {
+    const auto refused = refused_.find(id);
+    if (refused == refused_.end()) return Status::Ok();
+    message += (message.empty() ? "worker " : "; worker ") + std::to_string(id.value) + " on " +
+               worker.host.hostname + ": " + refused->second.message();
+  }
+  return {refused_.begin()->second.code(), message};
+}
+
 void SessionCore::CheckWorkers() {
   const SteadyTime now = reactor_->clock().Now();
   if (dispatcher_.ready_workers() > 0) {
     no_worker_since_ = now;
+    return;
+  }
+  if (Status refusal = AllRefuse(); !refusal.ok()) {
+    shared_->SetTrouble(std::move(refusal));
     return;
   }
   if (now - no_worker_since_ < worker_timeout_) return;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -54,6 +55,8 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
                        bool failed);
   Status ReplanLane(std::int64_t batch, ByteSpan state_after);
   Result<std::vector<std::uint64_t>> LaneDraws();
+  using OnStates = std::function<void(Result<std::vector<Bytes>>)>;
+  void LaneStates(bool end, OnStates done);
 
   // The whole set of workers that serve the job now.
   void SetLeases(const std::vector<wire::WorkerInfo>& workers);
@@ -105,6 +108,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
                                                const Slot& slot) const;
   void ArmTimer();
   void CloseDelivered();
+  void AnswerStates();
 
   void OnLinkState(WorkerId worker, WorkerLink::State state);
   void OnMessage(WorkerId worker, net::Incoming&& incoming);
@@ -121,6 +125,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   void AddLink(const wire::WorkerInfo& worker);
   void RemoveEnded();
   void EndWorker(WorkerId worker);
+  [[nodiscard]] Status AllRefuse() const;
   void Tick();
   void CheckWorkers();
 
@@ -138,10 +143,16 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
 
   std::int64_t iteration_ = 0;
   std::uint64_t base_seed_ = 0;
-  std::map<std::int64_t, PlannedBatch> planned_;         // by ticket, until done
-  std::unordered_map<std::uint32_t, Lent> lent_;         // by attempt
-  std::unordered_map<std::int32_t, Bytes> lane_states_;  // Python lanes
-  std::vector<std::int64_t> undescribed_;                // no worker could be asked yet
+  std::map<std::int64_t, PlannedBatch> planned_;          // by ticket, until done
+  std::unordered_map<std::uint32_t, Lent> lent_;          // by attempt
+  std::unordered_map<std::int32_t, Bytes> lane_states_;   // Python lanes, behind what is made
+  std::unordered_map<std::int32_t, Bytes> begin_states_;  // where the iteration began
+  struct Asked {
+    bool end;
+    OnStates done;
+  };
+  std::vector<Asked> asked_states_;        // wait for what is being made
+  std::vector<std::int64_t> undescribed_;  // no worker could be asked yet
   std::unordered_map<std::uint64_t, Describing> describing_;
   std::uint64_t next_request_ = 0;
   double bytes_per_sample_ = 0;       // learnt from answers
@@ -151,6 +162,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   std::map<WorkerId, wire::WorkerInfo> leased_;
   std::map<WorkerId, WorkerId> outside_ids_;  // our id of a worker -> the coordinator's now
   std::map<WorkerId, SteadyTime> ended_;      // gone though leased: tried again later
+  std::map<WorkerId, Status> refused_;  // said that the plan cannot run there: not asked again
   Status last_refusal_;
   SteadyTime no_worker_since_{};
   net::TimerId tick_ = 0, deadline_timer_ = 0;

@@ -21,6 +21,12 @@ namespace headrace {
 
 using client::Call;
 
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{30'000};
+
+}  // namespace
+
 template <typename Task>
 Status SessionImpl::CallStatus(Task task) const {
   HR_RETURN_IF_ERROR(runtime_->Check());
@@ -82,6 +88,11 @@ Result<Event> SessionImpl::Next(std::chrono::milliseconds timeout) {
   return event;
 }
 
+Status SessionImpl::AwaitServed(std::chrono::milliseconds timeout) {
+  HR_RETURN_IF_ERROR(runtime_->Check());
+  return shared_->AwaitServed(timeout, runtime_->reactor->clock());
+}
+
 Status SessionImpl::ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after,
                                   bool failed) {
   return CallStatus([core = core_, batch, position, state = CopyBytes(state_after), failed] {
@@ -103,6 +114,16 @@ Result<std::vector<std::uint64_t>> SessionImpl::LaneDraws() const {
   return draws ? *std::move(draws) : Draws(Unavailable("the client is closed"));
 }
 
+Result<std::vector<Bytes>> SessionImpl::LaneStates(bool end) const {
+  HR_RETURN_IF_ERROR(runtime_->Check());
+  using States = Result<std::vector<Bytes>>;
+  auto states = Call<States>(*runtime_, kPatience, [core = core_, end](const auto& reply) {
+    core->LaneStates(end, reply);
+  });
+  return states ? *std::move(states)
+                : States(Unavailable("no worker finished the batches of the iteration before"));
+}
+
 SessionStats SessionImpl::Stats() const {
   // In a forked child the mutex may be locked for ever.
   if (forked()) return {};
@@ -118,6 +139,8 @@ SessionStats SessionImpl::Stats() const {
 void SessionImpl::Interrupt() {
   if (!forked()) shared_->Interrupt();
 }
+
+int SessionImpl::BeforeFork() { return forked() ? -1 : arena_->KeepForHeirs().release(); }
 
 bool SessionImpl::forked() const { return runtime_->pid != ::getpid(); }
 
@@ -140,8 +163,9 @@ Result<std::int64_t> Session::Submit(std::span<const std::int64_t> keys) {
   return impl_->Submit(keys);
 }
 Result<Event> Session::Next(std::chrono::milliseconds timeout) { return impl_->Next(timeout); }
-int SessionImpl::BeforeFork() { return forked() ? -1 : arena_->KeepForHeirs().release(); }
-
+Status Session::AwaitServed(std::chrono::milliseconds timeout) {
+  return impl_->AwaitServed(timeout);
+}
 Status Session::ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after,
                               bool failed) {
   return impl_->ResolveSample(batch, position, state_after, failed);
@@ -150,10 +174,11 @@ Status Session::ReplanLane(std::int64_t batch, ByteSpan state_after) {
   return impl_->ReplanLane(batch, state_after);
 }
 Result<std::vector<std::uint64_t>> Session::LaneDraws() const { return impl_->LaneDraws(); }
+Result<std::vector<Bytes>> Session::LaneStates(bool end) const { return impl_->LaneStates(end); }
 std::int64_t Session::outstanding() const { return impl_->outstanding(); }
 SessionStats Session::Stats() const { return impl_->Stats(); }
 const std::vector<std::string>& Session::SplitReasons() const { return impl_->split_reasons(); }
 void Session::Interrupt() { impl_->Interrupt(); }
+int Session::BeforeFork() { return impl_->BeforeFork(); }
 
 }  // namespace headrace
-int Session::BeforeFork() { return impl_->BeforeFork(); }

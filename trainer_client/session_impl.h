@@ -84,17 +84,19 @@ class SessionImpl {
   Status Skip(std::span<const std::int64_t> keys);
   Result<std::int64_t> Submit(std::span<const std::int64_t> keys);
   Result<Event> Next(std::chrono::milliseconds timeout);
+  Status AwaitServed(std::chrono::milliseconds timeout);
   Status ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after,
                        bool failed);
   Status ReplanLane(std::int64_t batch, ByteSpan state_after);
   [[nodiscard]] Result<std::vector<std::uint64_t>> LaneDraws() const;
+  [[nodiscard]] Result<std::vector<Bytes>> LaneStates(bool end) const;
   [[nodiscard]] std::int64_t outstanding() const { return outstanding_; }
   [[nodiscard]] SessionStats Stats() const;
   [[nodiscard]] const std::vector<std::string>& split_reasons() const { return split_reasons_; }
   void Interrupt();
+  int BeforeFork();
   // True in a child of the process that opened the session.
   [[nodiscard]] bool forked() const;
-  int BeforeFork();
 
  private:
   // Batches that the trainer may keep before it is told to copy.

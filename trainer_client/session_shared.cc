@@ -61,6 +61,19 @@ Result<SessionShared::Taken> SessionShared::Next(std::chrono::milliseconds timeo
   return taken;
 }
 
+Status SessionShared::AwaitServed(std::chrono::milliseconds timeout, Clock& clock) {
+  std::unique_lock lock(mutex_);
+  const SteadyTime deadline = clock.Now() + timeout;
+  for (;;) {
+    if (!closed_.ok()) return closed_;
+    if (served_) return Status::Ok();
+    if (!trouble_.ok()) return std::exchange(trouble_, Status::Ok());
+    const SteadyTime now = clock.Now();
+    if (now >= deadline) return {Code::kDeadlineExceeded, "no worker serves the session yet"};
+    changed_.wait_for(lock, std::min<Duration>(kSlice, deadline - now));
+  }
+}
+
 void SessionShared::Interrupt() {
   {
     const std::scoped_lock lock(mutex_);

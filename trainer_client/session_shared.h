@@ -45,6 +45,7 @@ class SessionShared {
     {
       const std::scoped_lock lock(mutex_);
       buffer_.Put(batch, std::move(ready));
+      served_ = true;
       wake = waiting_ && buffer_.HasNext();
     }
     if (wake) changed_.notify_one();
@@ -83,6 +84,14 @@ class SessionShared {
     }
     changed_.notify_one();
   }
+  // A worker has the plan, and it runs there.
+  void SetServed() {
+    {
+      const std::scoped_lock lock(mutex_);
+      served_ = true;
+    }
+    changed_.notify_one();
+  }
   [[nodiscard]] std::vector<std::int64_t> TakeDelivered() {
     const std::scoped_lock lock(mutex_);
     return std::exchange(delivered_, {});
@@ -99,6 +108,8 @@ class SessionShared {
     std::optional<SampleNeeded> sample;
   };
   Result<Taken> Next(std::chrono::milliseconds timeout, Clock& clock);
+  // Waits for a worker that serves the session. Errors as of Next.
+  Status AwaitServed(std::chrono::milliseconds timeout, Clock& clock);
   void Interrupt();
   // No reactor any more: Next fails from now on.
   void Close(Status why);
@@ -113,6 +124,7 @@ class SessionShared {
   ReorderBuffer<ReadyBatch> buffer_;
   std::deque<SampleNeeded> needed_;
   std::vector<std::int64_t> delivered_;  // since TakeDelivered
+  bool served_ = false;
   Status trouble_;
   Status closed_;
   bool interrupted_ = false;

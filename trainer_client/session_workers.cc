@@ -54,10 +54,11 @@ void SessionCore::SetLeases(const std::vector<wire::WorkerInfo>& workers) {
     return !leased_.contains(entry.first) && !links_.contains(entry.first);
   });
   std::erase_if(ended_, [&](const auto& entry) { return !leased_.contains(entry.first); });
+  std::erase_if(refused_, [&](const auto& entry) { return !leased_.contains(entry.first); });
   for (const auto& [id, worker] : leased_) {
     const auto link = links_.find(id);
     if (link == links_.end()) {
-      if (!ended_.contains(id)) AddLink(worker);
+      if (!ended_.contains(id) && !refused_.contains(id)) AddLink(worker);
     } else if (link->second->state() == WorkerLink::State::kReady) {
       dispatcher_.SetWorker(id, Dispatcher::WorkerState::kReady);  // was draining
     }
@@ -92,6 +93,7 @@ void SessionCore::AddLink(const wire::WorkerInfo& worker) {
   events.on_message = [this](WorkerId id, net::Incoming&& incoming) {
     OnMessage(id, std::move(incoming));
   };
+  events.on_loaded = [this] { shared_->SetServed(); };
   auto link = WorkerLink::Open(*reactor_, context_, worker, std::move(events));
   if (!link.ok()) {
     last_refusal_ = link.status();
@@ -119,7 +121,12 @@ void SessionCore::OnLinkState(WorkerId worker, WorkerLink::State state) {
       break;
     case WorkerLink::State::kGone:
       EndWorker(worker);
-      ended_[worker] = reactor_->clock().Now();
+      if (const auto link = links_.find(worker);
+          link != links_.end() && !link->second->refusal().ok()) {
+        refused_[worker] = link->second->refusal();
+      } else {
+        ended_[worker] = reactor_->clock().Now();
+      }
       LogInfo("worker gone worker=" + std::to_string(worker.value));
       // Not here: the link is on the stack.
       Later(&SessionCore::RemoveEnded);
@@ -151,6 +158,7 @@ void SessionCore::RemoveEnded() {
     EndWorker(id);
     it = links_.erase(it);
   }
+  CheckWorkers();
 }
 
 // Nothing comes from this worker any more, and it writes nowhere.
@@ -255,7 +263,11 @@ void SessionCore::OnBatchDone(WorkerId worker, wire::BatchDone&& done,
 void SessionCore::Deliver(WorkerId worker, const Lent& lent, wire::BatchDone&& done) {
   auto node = planned_.extract(lent.ticket);
   const PlannedBatch& planned = node.mapped();
-  if (PythonLanes()) lane_states_[planned.lane] = std::move(done.lane_state);
+  if (PythonLanes()) {
+    Bytes& state = lane_states_[planned.lane] = std::move(done.lane_state);
+    if (!Current(lent.ticket)) begin_states_[planned.lane] = state;
+    AnswerStates();
+  }
   if (!Current(lent.ticket)) {
     context_.arena->Return(lent.slot.id);
     return;
@@ -301,6 +313,7 @@ void SessionCore::Deliver(WorkerId worker, const Lent& lent, wire::BatchDone&& d
 
 void SessionCore::DeliverFailed(std::int64_t ticket, const Status& why) {
   auto node = planned_.extract(ticket);
+  AnswerStates();
   if (node.empty() || !Current(ticket)) return;
   const PlannedBatch& planned = node.mapped();
   LogWarning("batch=" + std::to_string(planned.batch) + " is left to the trainer error=\"" +

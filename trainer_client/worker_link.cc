@@ -156,8 +156,9 @@ void WorkerLink::OnMessage(net::Incoming&& incoming) {
 }
 
 void WorkerLink::OnAttached(const wire::Attached& attached) {
-  if (attached.session != context_.session || attached.request != request_ ||
-      state_ != State::kAttaching) {
+  if (attached.session != context_.session || attached.request != request_) return;
+  if (state_ != State::kAttaching) {
+    OnOutcome(attached.status);
     return;
   }
   if (!attached.status.ok()) {
@@ -184,7 +185,24 @@ void WorkerLink::OnAttached(const wire::Attached& attached) {
     blobs_.push_back({hash});
   }
   SetState(State::kReady);
+  if (blobs_.empty()) events_.on_loaded();
   SendBlobs();
+}
+
+// What became of the plan once its blobs were there.
+void WorkerLink::OnOutcome(const Status& status) {
+  switch (status.code()) {
+    case Code::kOk:
+      events_.on_loaded();
+      break;
+    case Code::kNotFound:  // of these the answers to requests say what to do
+    case Code::kUnavailable:
+    case Code::kResourceExhausted:
+      break;
+    default:
+      refusal_ = status;
+      SetState(State::kGone);
+  }
 }
 
 void WorkerLink::SendBlobs() {

@@ -49,6 +49,7 @@ class WorkerLink {
     // After each change; the link may not be destroyed inside.
     std::function<void(WorkerId, State)> on_state;
     std::function<void(WorkerId, net::Incoming&&)> on_message;  // BatchDone, Described
+    std::function<void()> on_loaded;  // the worker said that the plan runs there
   };
 
   // kUnavailable: no endpoint of the worker can be reached from here.
@@ -84,6 +85,7 @@ class WorkerLink {
   void SendAttach();
   void OnMessage(net::Incoming&& incoming);
   void OnAttached(const wire::Attached& attached);
+  void OnOutcome(const Status& status);
   void SendBlobs();
   Status SendBlob(BlobHash hash, const Blob& blob);
   void SetState(State state);

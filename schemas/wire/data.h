@@ -24,6 +24,8 @@ struct Attach {
   std::uint64_t cache_bytes = 0;
   friend bool operator==(const Attach&, const Attach&) = default;
 };
+// May come again for the same Attach, unasked: when what it needed has come and the plan is loaded
+// (Python stages), or cannot be.
 struct Attached {
   std::uint64_t request = 0;
   SessionId session;

@@ -1,9 +1,10 @@
 """Differential admission: a node whose bits differ keeps the pipeline in Python, by name."""
 
+import headrace
 import pytest
 import torch
 from compare import check
-from headrace import admission
+from headrace import admission, service
 from headrace.seam import state_of
 from pipelines import train_v1
 from torch.utils.data import DataLoader
@@ -86,3 +87,15 @@ def test_every_sample_raises(own_photos):
         path.write_bytes(b"no picture")
     data = datasets.ImageFolder(own_photos, train_v1())
     check(lambda loader: loader(data, 4, num_workers=1))
+
+
+def test_errors_of_the_service_are_the_packages(photos, seam, monkeypatch):
+    """What admission asks of the service fails as everything else does."""
+    service.close()
+    monkeypatch.setenv("HEADRACE_MEMORY", "1M")
+    big = v1.Compose([v1.Resize((700, 700)), v1.ToTensor()])
+    try:
+        with pytest.raises(headrace.OutOfMemory, match="HEADRACE_MEMORY"):
+            iter(DataLoader(datasets.ImageFolder(photos, big), 4, num_workers=1))
+    finally:
+        service.close()

@@ -1,18 +1,26 @@
 """Bad settings and missing services: an error that names the thing and the remedy."""
 
+import dataclasses
+import json
 import os
+import re
 import signal
 import socket
 import subprocess
+import sys
+import time
+import types
+from pathlib import Path
 
 import headrace
 import pytest
 import torch
 from compare import assert_same
-from headrace import binding, options, service
-from pipelines import train_v1
-from torch.utils.data import DataLoader
-from torchvision import datasets
+from headrace import binding, errors, options, service
+from headrace.capture import python_stage
+from pipelines import Numbers, train_v1
+from torch.utils.data import DataLoader, Dataset
+from torchvision import datasets, transforms
 
 
 @pytest.fixture
@@ -50,6 +58,7 @@ def test_program_that_cannot_start_a_service_runs_without(
     [
         ("HEADRACE_COORDINATOR", "host:99", "write tcp://HOST:PORT or ipc:///PATH"),
         ("HEADRACE_CACHE", "lots", "write 2G, 512M"),
+        ("HEADRACE_MEMORY", "much", "write 2G, 512M"),
         ("HEADRACE_WORKERS", "-1", "write a number"),
         ("HEADRACE_THREADS", "two", "write a number"),
         ("HEADRACE_RNG", "dice", "write one of auto, torch, sample"),
@@ -64,6 +73,7 @@ def test_bad_setting(name, value, message):
 def test_settings():
     settings = options.from_environment({"HEADRACE_CACHE": "1.5 GiB", "HEADRACE_WORKERS": "3"})
     assert settings == options.Options(workers=3, cache_bytes=3 << 29)
+    assert options.from_environment({"HEADRACE_MEMORY": "4G"}).memory_bytes == 4 << 30
     assert options.from_environment({"HEADRACE_COORDINATOR": "tcp://a:1"}).workers == 0
     assert options.from_environment({}) == options.Options()
 
@@ -107,6 +117,23 @@ def test_cache_gives_the_same_bits(photos, seam, no_service, monkeypatch):
     for epoch in seen:
         for mine, theirs in zip(epoch, stock, strict=True):
             assert torch.equal(mine, theirs[0])
+
+
+def test_batches_that_do_not_fit_name_the_bound_and_the_options(
+    photos, seam, no_service, monkeypatch
+):
+    """MemoryError at next(), where the stock loader's would come; the loader goes on behind it."""
+    monkeypatch.setenv("HEADRACE_MEMORY", "1M")
+    big = transforms.Compose([transforms.Resize((256, 256)), transforms.ToTensor()])
+    loader = DataLoader(datasets.ImageFolder(photos, big), 4, num_workers=1)  # 3 MB a batch
+    iterator = iter(loader)
+    with pytest.raises(headrace.OutOfMemory, match="a batch slot of 4 MiB does not fit") as raised:
+        next(iterator)
+    assert isinstance(raised.value, MemoryError)
+    for remedy in ("of the arena's 1 MiB", "batch_size", "--memory", "HEADRACE_MEMORY"):
+        assert remedy in str(raised.value)
+    small = transforms.Compose([transforms.Resize((32, 32)), transforms.ToTensor()])
+    assert len(list(DataLoader(datasets.ImageFolder(photos, small), 4, num_workers=1))) == 7
 
 
 @pytest.fixture
@@ -174,6 +201,7 @@ def test_service_killed_in_the_middle_of_an_epoch(photos, seam, no_service):
         (binding.ResourceExhaustedError("no room for a slot of 3 GB"), headrace.OutOfMemory),
         (binding.UnavailableError("no worker"), headrace.WorkersUnavailable),
         (binding.UnsupportedError("wire version 2, this is version 1"), headrace.VersionMismatch),
+        (binding.UnsupportedError("no such module there"), errors.Unsupported),
         (binding.InternalError("ours"), headrace.HeadraceError),
     ],
 )
@@ -186,3 +214,111 @@ def test_error_classes_are_what_programs_expect():
     assert issubclass(headrace.OutOfMemory, MemoryError)
     assert issubclass(headrace.CoordinatorUnavailable, ConnectionError)
     assert issubclass(headrace.HeadraceError, RuntimeError)  # as a lost worker of the stock loader
+
+
+class OnlyHere(Dataset):
+    """Lives in a module that the worker's interpreter cannot import."""
+
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        return index
+
+
+@pytest.fixture
+def only_here(monkeypatch):
+    """As an installed package is: pickled by its name."""
+    module = types.ModuleType("only_here")
+    module.__file__ = str(Path(torch.__file__).parents[1] / "only_here.py")
+    module.OnlyHere = OnlyHere
+    monkeypatch.setattr(OnlyHere, "__module__", "only_here")
+    monkeypatch.setitem(sys.modules, "only_here", module)
+    return module.OnlyHere()
+
+
+def test_package_that_the_worker_lacks_is_an_error_of_iter(only_here, seam):
+    loader = DataLoader(only_here, 2, num_workers=2)
+    started = time.monotonic()
+    with pytest.raises(headrace.WorkersUnavailable) as raised:
+        iter(loader)
+    assert time.monotonic() - started < 9  # not the time after which workers count as away
+    text = str(raised.value)
+    assert re.match(rf"worker \d+ on {re.escape(socket.gethostname())}: ", text), text
+    assert "ModuleNotFoundError: No module named 'only_here'" in text
+    assert f"install only_here here, or set HEADRACE_PYTHON (now {sys.executable})" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"version": "2.7"}, f"the trainer runs Python 2.7, this worker 3.{sys.version_info[1]}"),
+        (
+            {"packages": {"torch": "1.0"}},
+            f"the trainer has torch 1.0, this worker {torch.__version__}",
+        ),
+    ],
+)
+def test_other_python_on_the_worker_is_an_error_of_iter(seam, monkeypatch, change, message):
+    real = python_stage.pack
+    monkeypatch.setattr(
+        python_stage, "pack", lambda loader: dataclasses.replace(real(loader), **change)
+    )
+    with pytest.raises(headrace.WorkersUnavailable) as raised:
+        iter(DataLoader(Numbers(), 2, num_workers=1))
+    assert message in str(raised.value)
+    assert "install the trainer's version here, or set HEADRACE_PYTHON" in str(raised.value)
+
+
+def test_one_worker_that_can_is_enough(only_here, seam, no_service, monkeypatch, tmp_path):
+    """The one that cannot is left out; no batch fails because of it."""
+    (tmp_path / "only_here.py").write_text(
+        "class OnlyHere:\n"
+        "    def __len__(self): return 8\n"
+        "    def __getitem__(self, index): return index\n"
+    )
+    address = f"tcp://127.0.0.1:{free_port()}"
+    monkeypatch.setenv("HEADRACE_COORDINATOR", address)
+    binary = options.find_binary()
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    processes = [subprocess.Popen([binary, "coordinator", "--listen", address], **quiet)]
+    try:
+        for number, path in enumerate(("", str(tmp_path))):
+            command = [binary, "worker", "--coordinator", address]
+            command += ["--directory", str(tmp_path / f"w{number}")]
+            wrapper = tmp_path / f"python{number}"
+            wrapper.write_text(
+                f'#!/bin/sh\nPYTHONPATH="$PYTHONPATH:{path}" exec {sys.executable} "$@"\n'
+            )
+            wrapper.chmod(0o755)
+            processes.append(subprocess.Popen(command, **quiet))
+        while len(ready_workers(binary, address)) < 2:
+            assert all(process.poll() is None for process in processes)
+        # Both are on this host and would run the trainer's interpreter: told apart by the pid.
+        real = python_stage.pack
+        chooser = tmp_path / "python"
+        chooser.write_text(
+            f'#!/bin/sh\nif [ "$PPID" = {processes[1].pid} ]; then exec {tmp_path}/python0 "$@"\n'
+            f'else exec {tmp_path}/python1 "$@"; fi\n'
+        )
+        chooser.chmod(0o755)
+        monkeypatch.setattr(
+            python_stage,
+            "pack",
+            lambda loader: dataclasses.replace(real(loader), executable=str(chooser)),
+        )
+        batches = list(DataLoader(only_here, 2, num_workers=2))
+        assert torch.cat(batches).tolist() == list(range(8))
+    finally:
+        service.close()
+        for process in reversed(processes):
+            process.terminate()
+            process.wait()
+
+
+def ready_workers(binary, address):
+    command = [binary, "workers", "--json", "--coordinator", address]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return []
+    return [w for w in json.loads(done.stdout)["workers"] if w["state"] == "ready"]

@@ -112,6 +112,8 @@ struct IterationOptions {
   // Resume: number of the first batch, and for each lane the generator outputs already used.
   std::int64_t first_batch = 0;
   std::vector<std::uint64_t> lane_draws;
+  // Python plans, RngMode::kTorch: what LaneStates gave; an empty entry: the lane has not begun.
+  std::vector<Bytes> lane_states;
 };
 
 struct SessionStats {
@@ -148,6 +150,9 @@ class Session {
   // sample that the caller must make first. kDeadlineExceeded: nothing yet, call again.
   // kUnavailable: no worker left and none can be started (message says what to do).
   Result<Event> Next(std::chrono::milliseconds timeout);
+  // Waits until a worker has said that the plan runs there. kDeadlineExceeded: none yet, call
+  // again. kUnsupported: every worker has said that it does not (message: which, why, what to do).
+  Status AwaitServed(std::chrono::milliseconds timeout);
   // `state_after`: torch's generator state after the sample. `failed`: it raised, so the stock
   // loader would have made nothing after it in this batch; the lane goes on from `state_after`.
   Status ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after,
@@ -158,11 +163,20 @@ class Session {
   // kUnsupported when a lane's state did not come from draws alone (after ResolveSample).
   [[nodiscard]] Result<std::vector<std::uint64_t>> LaneDraws() const;
 
+  // Python plans, RngMode::kTorch: the generators of each lane where the iteration began, or,
+  // `end`, behind all that was submitted: state_dict() of persistent workers. Waits for what an
+  // iteration before this one left behind. kUnavailable: no worker made that in time.
+  [[nodiscard]] Result<std::vector<Bytes>> LaneStates(bool end) const;
+
   [[nodiscard]] std::int64_t outstanding() const;
   [[nodiscard]] SessionStats Stats() const;
   // What the coordinator decided, for `explain` and the report.
   [[nodiscard]] const std::vector<std::string>& SplitReasons() const;
   void Interrupt();
+  // To be called just before fork(): the memory of batches that the program holds now is not used
+  // again while a process that inherits it lives. Returns a descriptor to close in the parent
+  // behind fork() and to leave open in the child; -1: no batch is held.
+  [[nodiscard]] int BeforeFork();
 
  private:
   std::unique_ptr<SessionImpl> impl_;
@@ -173,10 +187,6 @@ class ClientImpl;
 class Client {
  public:
   // kUnavailable: no coordinator there (message names the address and the remedy).
-  // To be called just before fork(): the memory of batches that the program holds now is not used
-  // again while a process that inherits it lives. Returns a descriptor to close in the parent
-  // behind fork() and to leave open in the child; -1: no batch is held.
-  [[nodiscard]] int BeforeFork();
   static Result<std::shared_ptr<Client>> Open(const ClientOptions& options);
   ~Client();
 

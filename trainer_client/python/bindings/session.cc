@@ -77,12 +77,15 @@ class SessionObject {
   [[nodiscard]] std::int64_t max_outstanding() const { return max_outstanding_; }
 
   void Begin(std::uint64_t base_seed, bool continue_lanes, std::int64_t first_batch,
-             std::vector<std::uint64_t> lane_draws) {
+             std::vector<std::uint64_t> lane_draws, nb::handle lane_states) {
     IterationOptions options;
     options.base_seed = base_seed;
     options.continue_lanes = continue_lanes;
     options.first_batch = first_batch;
     options.lane_draws = std::move(lane_draws);
+    for (const nb::handle state : lane_states) {
+      options.lane_states.push_back(CopyBytes(BorrowedBuffer(state).bytes()));
+    }
     Session& session = get();
     Status status;
     {
@@ -122,9 +125,38 @@ class SessionObject {
     return EventObject(Check(std::move(event)));
   }
 
+  // As Next: in slices, so that Ctrl-C is noticed.
+  bool AwaitServed(double timeout) {
+    Session& session = get();
+    const SteadyTime deadline = Clock::Real().Now() + Timeout(timeout);
+    for (;;) {
+      Status status;
+      {
+        nb::gil_scoped_release unlocked;
+        status = session.AwaitServed(kSlice);
+      }
+      if (status.ok()) return true;
+      if (status.code() != Code::kDeadlineExceeded) Raise(status);
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (Clock::Real().Now() >= deadline) return false;
+    }
+  }
+
   void Resolve(std::int64_t batch, std::int32_t position, nb::handle state, bool failed) {
     const BorrowedBuffer buffer(state);
     Check(get().ResolveSample(batch, position, buffer.bytes(), failed));
+  }
+  nb::list LaneStates(bool end) {
+    Session& session = get();
+    Result<std::vector<Bytes>> states = [&] {
+      nb::gil_scoped_release unlocked;
+      return session.LaneStates(end);
+    }();
+    nb::list list;
+    for (const Bytes& state : Check(std::move(states))) {
+      list.append(nb::bytes(state.data(), state.size()));
+    }
+    return list;
   }
   void Replan(std::int64_t batch, nb::handle state) {
     const BorrowedBuffer buffer(state);
@@ -209,7 +241,8 @@ void AddSessions(nb::module_& module) {
   nb::class_<SessionObject>(module, "Session", nb::is_final())
       .def("begin", &SessionObject::Begin, nb::kw_only(), nb::arg("base_seed"),
            nb::arg("continue_lanes") = false, nb::arg("first_batch") = 0,
-           nb::arg("lane_draws") = std::vector<std::uint64_t>())
+           nb::arg("lane_draws") = std::vector<std::uint64_t>(),
+           nb::arg("lane_states") = nb::make_tuple())
       .def(
           "skip",
           [](SessionObject& self, nb::handle keys) { Check(self.get().Skip(Integers(keys))); },
@@ -221,15 +254,18 @@ void AddSessions(nb::module_& module) {
           },
           nb::arg("keys"), nb::arg("rows") = nb::none())
       .def("next", &SessionObject::Next, nb::arg("timeout"))
+      .def("await_served", &SessionObject::AwaitServed, nb::arg("timeout"))
       .def("resolve_sample", &SessionObject::Resolve, nb::arg("batch"), nb::arg("position"),
            nb::arg("state_after"), nb::arg("failed") = false)
       .def("replan_lane", &SessionObject::Replan, nb::arg("batch"), nb::arg("state_after"))
       .def("lane_draws", [](SessionObject& self) { return Check(self.get().LaneDraws()); })
+      .def("lane_states", &SessionObject::LaneStates, nb::kw_only(), nb::arg("end"))
       .def_prop_ro("outstanding", [](SessionObject& self) { return self.get().outstanding(); })
       .def_prop_ro("max_outstanding", &SessionObject::max_outstanding)
       .def("stats", &SessionObject::Stats)
       .def_prop_ro("split_reasons", [](SessionObject& self) { return self.get().SplitReasons(); })
       .def("interrupt", [](SessionObject& self) { self.get().Interrupt(); })
+      .def("before_fork", [](SessionObject& self) { return self.get().BeforeFork(); })
       .def("close", &SessionObject::Close);
 
   nb::class_<ClientObject>(module, "Client", nb::is_final())
@@ -265,7 +301,6 @@ void AddSessions(nb::module_& module) {
           nb::arg("plan"), nb::kw_only(), nb::arg("max_outstanding"), nb::arg("in_order") = true,
           nb::arg("slot_bytes_hint") = SessionOptions().slot_bytes_hint,
           nb::arg("max_arena_bytes") = SessionOptions().max_arena_bytes)
-      .def("before_fork", [](SessionObject& self) { return self.get().BeforeFork(); })
       .def("service_cpu_seconds", [](ClientObject& self) { return self.get().ServiceCpuSeconds(); })
       .def_prop_ro("coordinator_endpoint",
                    [](ClientObject& self) { return self.get().coordinator_endpoint(); })

@@ -125,6 +125,7 @@ class Session:
         continue_lanes: bool = False,
         first_batch: int = 0,
         lane_draws: Sequence[int] = (),
+        lane_states: Sequence[Buffer] = (),
     ) -> None: ...
     def skip(self, keys: Sequence[int] | Buffer) -> None:
         """Resume: keys of the batches before first_batch, so that rng "sample" counts them."""
@@ -140,6 +141,9 @@ class Session:
     def replan_lane(self, batch: int, state_after: Buffer) -> None: ...
     def lane_draws(self) -> list[int]:
         """UnsupportedError when a lane's state did not come from draws alone."""
+    def lane_states(self, *, end: bool) -> list[bytes]:
+        """Python stages: of each lane where the iteration began, or behind all that was submitted.
+        Empty: the lane had not begun. UnsupportedError for other plans."""
     @property
     def outstanding(self) -> int: ...
     @property
@@ -149,6 +153,10 @@ class Session:
     @property
     def split_reasons(self) -> list[str]: ...
     def interrupt(self) -> None: ...
+    # Whether a worker has said that the plan runs there; raises when all say that it does not.
+    def await_served(self, timeout: float) -> bool: ...
+    # Just before a fork: a descriptor to close in the parent and to leave open in the child, or -1.
+    def before_fork(self) -> int: ...
     def close(self) -> None: ...
 
 @final

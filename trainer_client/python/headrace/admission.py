@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import binding, samples
+from . import binding, samples, service
 from .capture import Captured
 from .capture.capture import python_capture
 from .capture.plan import Field, Plan
 from .capture.transforms import leaves_of
-from .errors import WorkersUnavailable
+from .errors import Unsupported, WorkersUnavailable
 from .report import LoaderReport
 from .session import SessionHandle
 
@@ -52,7 +52,7 @@ def _compare(loader: Any, captured: Captured) -> str:
         plan.rng = "torch"
     try:
         made = _by_service(plan, [(sample.key, sample.state_after) for sample in by_hand])
-    except binding.UnsupportedError as error:
+    except Unsupported as error:
         return str(error)
     refusals = [batch for batch in made if isinstance(batch, str)]
     if len(refusals) == len(made):
@@ -92,15 +92,15 @@ def _by_service(plan: Plan, wanted: list[tuple[int, bytes]]) -> list[list[torch.
     behind each sample."""
     made: list[list[torch.Tensor] | str] = []
     with closing(SessionHandle(plan, LoaderReport("", 0), len(wanted), True)) as handle:
-        handle.raw.begin(base_seed=_SEED)
+        service.call(handle.raw.begin, base_seed=_SEED)
         for key, _ in wanted:  # one batch each: their sizes may differ
-            handle.raw.submit([key])
+            service.call(handle.raw.submit, [key])
         deadline = time.monotonic() + _PATIENCE
         while len(made) < len(wanted):
-            event = handle.raw.next(0.1)
+            event = service.call(handle.raw.next, 0.1)
             if isinstance(event, binding.SampleNeeded):
                 state_after = wanted[event.batch][1]
-                handle.raw.resolve_sample(event.batch, event.position, state_after)
+                service.call(handle.raw.resolve_sample, event.batch, event.position, state_after)
             elif event is not None:
                 made.append(_read(event))
             elif time.monotonic() > deadline:
@@ -140,7 +140,7 @@ def _first_difference(dataset: Any, plan: Plan, keys: list[int]) -> str:
         by_hand = _prefix_by_hand(dataset, keys, length)
         try:
             made = _by_service(prefix, [(sample.key, sample.state_after) for sample in by_hand])
-        except binding.UnsupportedError:
+        except Unsupported:
             continue  # an operator that has no native form without those behind it
         if not all(_agree(mine, theirs) for mine, theirs in zip(made, by_hand, strict=True)):
             return f"{plan.chain[length - 1].label} gives other bits natively"

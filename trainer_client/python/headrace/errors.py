@@ -17,6 +17,10 @@ class WorkersUnavailable(HeadraceError):
     """No worker is left and none can be started."""
 
 
+class Unsupported(WorkersUnavailable):
+    """No worker can run this plan. The message says which, why and what to do."""
+
+
 class VersionMismatch(HeadraceError):
     """The other side is of another release."""
 
@@ -27,7 +31,3 @@ class OutOfMemory(HeadraceError, MemoryError):
 
 class StateError(HeadraceError, ValueError):
     """A state_dict that does not fit this loader."""
-
-
-class Unsupported(HeadraceError):
-    """The service has no native form for this plan; never reaches the user."""

@@ -1,5 +1,6 @@
 """The iterator of a served loader, in the place of torch's own."""
 
+import math
 import operator
 import os
 import pickle
@@ -15,7 +16,8 @@ from torch.utils.dlpack import from_dlpack
 
 from . import binding, samples, service
 from .errors import HeadraceError, WorkersUnavailable
-from .position import Placed, has_place, looks_at_nothing_else, position_of
+from .position import Lanes, Placed, has_place, looks_at_nothing_else, position_of
+from .state import encode_lanes
 
 # Longest wait without a look at signals, seconds.
 _SLICE = 0.1
@@ -74,11 +76,12 @@ class ServedIter(Placed, _BaseDataLoaderIter):
     def _begin(self, continue_lanes: bool) -> None:
         if self._handle is None:
             self._handle = self._state.take_session(self._session_key)
+        opened = self._handle is None
         if self._handle is None:
             self._handle = self._state.open_session(self._captured, self._session_key)
         position = self._position
         position.start.rng = self._captured.plan.rng
-        position.lanes = _LaneDraws(self)
+        position.lanes = _Lanes(self)
         self._made: dict[tuple[int, int], samples.Made] = {}
         self._odd: dict[int, Any] = {}
         self._lengths: dict[int, int] = {}
@@ -88,17 +91,21 @@ class ServedIter(Placed, _BaseDataLoaderIter):
         # Lanes whose generators are not known run the epoch again up to the place.
         again = position.batches > 0 and not self._can_skip(position)
         self._replay = position.batches if again else 0
-        self._call(
+        service.call(
             self._handle.raw.begin,
             base_seed=self._base_seed & 0xFFFFFFFFFFFFFFFF,
             continue_lanes=continue_lanes,
             first_batch=0 if again else position.batches,
             lane_draws=() if again else position.lane_draws or (),
+            lane_states=position.lane_states,
         )
         for _ in range(0 if again else position.batches):
-            self._call(self._handle.raw.skip, self._keys(self._next_index())[0])
+            service.call(self._handle.raw.skip, self._keys(self._next_index())[0])
         if not self._lazy:
             self._prime()
+        if opened and self._captured.path == "python":
+            # Code that no worker can load is an error here, not a batch that never comes.
+            service.call(self._handle.raw.await_served, self._timeout or math.inf)
 
     def _can_skip(self, position: Any) -> bool:
         if self._captured.path != "native":
@@ -118,10 +125,10 @@ class ServedIter(Placed, _BaseDataLoaderIter):
         number = -1
         if type(index) is list and self._captured.path == "native":
             keys = index
-            number = self._call(self._handle.raw.submit, index, self._count)
+            number = service.call(self._handle.raw.submit, index, self._count)
         if number < 0:  # not simply row numbers
             keys, odd = self._keys(index)
-            number = self._call(self._handle.raw.submit, keys)
+            number = service.call(self._handle.raw.submit, keys)
             if odd:
                 self._odd[number] = list(index) if self._auto_collation else [index]
         self._lengths[number] = len(keys)
@@ -161,6 +168,8 @@ class ServedIter(Placed, _BaseDataLoaderIter):
             self._state.report.delivered(
                 self._captured.path, self._lengths.pop(batch.batch), self._left - started, step
             )
+            if batch.missing:
+                self._state.report.made_here(self._captured.path, len(batch.missing))
         return data
 
     def _receive(self) -> Any:
@@ -168,8 +177,6 @@ class ServedIter(Placed, _BaseDataLoaderIter):
         if not self._done and (not self._primed or self._window == 1):
             self._prime()
         if self._done or self._handle.raw.outstanding == 0:
-            if batch.missing:
-                self._state.report.made_here(self._captured.path, len(batch.missing))
             self._finish()
             raise StopIteration
         batch = self._wait()
@@ -183,19 +190,13 @@ class ServedIter(Placed, _BaseDataLoaderIter):
         while True:
             if deadline is not None:
                 wait = min(_SLICE, max(0.0, deadline - time.monotonic()))
-            event = self._call(self._handle.raw.next, wait)
+            event = service.call(self._handle.raw.next, wait)
             if type(event) is binding.Batch:
                 return event
             if event is not None:
                 self._make_needed(event)
             elif deadline is not None and time.monotonic() >= deadline:
                 raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
-
-    def _call(self, function: Any, *args: Any, **named: Any) -> Any:
-        try:
-            return function(*args, **named)
-        except binding.HeadraceError as error:
-            raise service.translate(error) from None
 
     # What a delivered batch becomes.
 
@@ -258,7 +259,7 @@ class ServedIter(Placed, _BaseDataLoaderIter):
             if sample.error is not None:
                 self._odd.pop(batch.batch, None)
                 if missing.torch_state and not sample.resolved:
-                    self._call(self._handle.raw.replan_lane, batch.batch, sample.state_after)
+                    service.call(self._handle.raw.replan_lane, batch.batch, sample.state_after)
                 samples.raise_made(sample.error)
             made[missing.position] = sample.value
         self._odd.pop(batch.batch, None)
@@ -270,7 +271,7 @@ class ServedIter(Placed, _BaseDataLoaderIter):
         )
         sample.resolved = True
         self._made[needed.batch, needed.position] = sample
-        self._call(
+        service.call(
             self._handle.raw.resolve_sample,
             needed.batch,
             needed.position,
@@ -315,13 +316,19 @@ class ServedIter(Placed, _BaseDataLoaderIter):
             )
 
     def lane_draws(self) -> list[int] | None:
-        """Generator outputs used by each lane, where that is all there is to its state."""
         if self._captured.path != "native" or self._captured.plan.rng != "torch":
             return None
         try:
             return self._handle.raw.lane_draws() if self._handle is not None else None
         except binding.HeadraceError:
             return None  # not known, or the service has ended
+
+    def lane_states(self, end: bool) -> list[str] | None:
+        if self._captured.path != "python" or not self._persistent_workers:
+            return None
+        if self._handle is None:
+            return None
+        return encode_lanes(service.call(self._handle.raw.lane_states, end=end))
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None and os is not None:
@@ -344,15 +351,19 @@ def _window(loader: Any) -> int:
     return 2 if looks_at_nothing_else(loader) else 1
 
 
-class _LaneDraws:
+class _Lanes(Lanes):
     """Asks an iterator that may be gone."""
 
     def __init__(self, iterator: ServedIter) -> None:
         self._iterator = weakref.ref(iterator)
 
-    def __call__(self) -> list[int] | None:
+    def draws(self) -> list[int] | None:
         iterator = self._iterator()
         return iterator.lane_draws() if iterator is not None else None
+
+    def states(self, end: bool) -> list[str] | None:
+        iterator = self._iterator()
+        return iterator.lane_states(end) if iterator is not None else None
 
 
 def _index_or_none(key: Any) -> int | None:

@@ -11,6 +11,7 @@ from .errors import (
     CoordinatorUnavailable,
     HeadraceError,
     OutOfMemory,
+    Unsupported,
     VersionMismatch,
     WorkersUnavailable,
 )
@@ -50,7 +51,7 @@ def translate(error: Exception, connecting: options.Options | None = None) -> He
     """The error class of the package for one of the native client."""
     message = str(error)
     code = getattr(error, "code", "")
-    if "version" in message and code in ("Unsupported", "InvalidArgument"):
+    if "wire version" in message and code in ("Unsupported", "InvalidArgument"):
         return VersionMismatch(message)
     if connecting is not None:
         where = f"coordinator {connecting.coordinator}" if connecting.coordinator else "service"
@@ -59,7 +60,17 @@ def translate(error: Exception, connecting: options.Options | None = None) -> He
         return OutOfMemory(message)
     if code == "Unavailable":
         return WorkersUnavailable(message)
+    if code == "Unsupported":
+        return Unsupported(message)
     return HeadraceError(message)
+
+
+def call(function: Any, *args: Any, **named: Any) -> Any:
+    """`function` of the native client, with the error classes of the package."""
+    try:
+        return function(*args, **named)
+    except binding.HeadraceError as error:
+        raise translate(error) from None
 
 
 def close() -> None:

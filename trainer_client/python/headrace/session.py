@@ -5,7 +5,7 @@ import threading
 import weakref
 from typing import Any
 
-from . import binding, service
+from . import binding, options, service
 from .capture.plan import Plan
 from .report import REPORT, LoaderReport
 
@@ -17,21 +17,20 @@ class SessionHandle:
     """One loader's session. One thread at a time; of no use in a forked child."""
 
     def __init__(self, plan: Plan, report: LoaderReport, window: int, in_order: bool) -> None:
-        try:
-            self.raw = service.client().open_session(
-                plan.to_dict(), max_outstanding=window, in_order=in_order
-            )
-        except binding.UnsupportedError:
-            raise
-        except binding.HeadraceError as error:
-            raise service.translate(error) from None
+        self.raw = service.call(
+            service.client().open_session,
+            plan.to_dict(),
+            max_outstanding=window,
+            in_order=in_order,
+            max_arena_bytes=options.from_environment().memory_bytes,
+        )
         self._pid = os.getpid()
         self._report = report
         self._reported: dict[str, Any] = {}
         for reason in self.raw.split_reasons:
             report.add_reason(reason)
-        _open.add(self)
         REPORT.watch(weakref.ref(self))
+        _open.add(self)
 
     def flush_report(self) -> None:
         """Adds what happened since the last call to the loader's report."""
@@ -43,11 +42,11 @@ class SessionHandle:
             return  # the service has ended, and this was reported before
         self._report.session_ended(_since(self._reported, now))
         self._reported = now
+
     def before_fork(self) -> int:
         """Batches that the program holds stay as they are while a child may read them. Returns the
         descriptor by which the children are known to live; -1: there is none."""
         return self.raw.before_fork() if self.raw is not None and os.getpid() == self._pid else -1
-
 
     def close(self) -> None:
         """Frees leases and memory at once. Idempotent."""
@@ -71,6 +70,7 @@ def _since(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
             change[name] = value
         else:
             change[name] = value - before.get(name, 0)
+    return change
 
 
 def _before_fork() -> None:
@@ -86,4 +86,3 @@ def _after_fork_in_parent() -> None:
 # Not for subprocess, which runs another program: no memory is inherited. In the child the
 # descriptors stay open as long as it lives.
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent)
-    return change

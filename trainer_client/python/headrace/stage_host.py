@@ -187,11 +187,28 @@ def die_with_parent() -> None:
         os._exit(0)
 
 
+class OtherPython(Exception):
+    """This worker's Python is not the trainer's."""
+
+
+def remedy(error: Exception) -> str:
+    """What its user can do on this worker."""
+    this = f"HEADRACE_PYTHON (now {sys.executable})"
+    if isinstance(error, OtherPython):
+        return (
+            f"install the trainer's version here, or set {this} for this worker to one that has it"
+        )
+    if isinstance(error, ImportError):
+        name = (error.name or "the package").partition(".")[0]
+        return f"install {name} here, or set {this} for this worker to a Python that has it"
+    return f"is the program's code the same here? {this} is the interpreter of this worker"
+
+
 def load(settings: dict[str, Any], bundle_fd: int) -> SimpleNamespace:
     """Raises what keeps this interpreter from running the trainer's code."""
     mine = f"{sys.version_info[0]}.{sys.version_info[1]}"
     if settings["version"] != mine:
-        raise RuntimeError(f"the trainer runs Python {settings['version']}, this worker {mine}")
+        raise OtherPython(f"the trainer runs Python {settings['version']}, this worker {mine}")
     sys.path[:] = settings["sys_path"] + [p for p in sys.path if p not in settings["sys_path"]]
     if os.path.isdir(settings["working_directory"]):
         os.chdir(settings["working_directory"])
@@ -207,7 +224,7 @@ def load(settings: dict[str, Any], bundle_fd: int) -> SimpleNamespace:
     for name, version in settings["packages"].items():
         found = getattr(sys.modules.get(name), "__version__", version)
         if str(found) != version:
-            raise RuntimeError(f"the trainer has {name} {version}, this worker {found}")
+            raise OtherPython(f"the trainer has {name} {version}, this worker {found}")
     gc.freeze()  # a collection in a host must not copy the pages that it shares
     return bundle
 
@@ -242,7 +259,8 @@ class Zygote:
             try:
                 self.bundle = load(settings, fds[0])
             except Exception as error:
-                problem = f"{type(error).__name__}: {error}"
+                kind = "" if isinstance(error, OtherPython) else f"{type(error).__name__}: "
+                problem = f"{kind}{error}; {remedy(error)}"
             send(self.control, wire.READY, problem.encode())
         elif kind == wire.FORK:
             (host,) = struct.unpack("<Q", parts[0])
