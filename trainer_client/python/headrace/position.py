@@ -1,6 +1,6 @@
 """An iteration's place in its epoch, and how an iterator is brought back to one."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -16,6 +16,7 @@ from torch.utils.data import (
 )
 
 from . import state
+from .errors import HeadraceError
 from .state import LoaderPlace
 
 _DRAWS_NOTHING = (SequentialSampler, DistributedSampler)
@@ -53,6 +54,29 @@ def position_of(loader: Any, draws: bool) -> "Position":
     return position
 
 
+class Lanes:
+    """What an iterator knows of its lanes' generators. This one: nothing."""
+
+    def draws(self) -> list[int] | None:
+        """Outputs used by each lane so far, where that is all there is to its state."""
+        return None
+
+    def states(self, end: bool) -> list[str] | None:
+        """Their states where the epoch began, or, `end`, where it ended; None: just seeded."""
+        return None
+
+
+class _Known(Lanes):
+    def __init__(self, draws: list[int] | None, states: list[str] | None) -> None:
+        self._draws, self._states = draws, states
+
+    def draws(self) -> list[int] | None:
+        return self._draws
+
+    def states(self, end: bool) -> list[str] | None:
+        return self._states
+
+
 class Position:
     """Made before the iterator draws anything; not shared between iterations.
 
@@ -66,15 +90,17 @@ class Position:
         self._sampler = sampler_of(loader)
         self.sampler_started = not track and resume is None
         self.finished = False
-        self.lanes: Callable[[], list[int] | None] = lambda: None  # draws of each lane so far
+        self.lanes = Lanes()
         self.batches = 0
         self.base_seed: int | None = None
         self.lane_draws: list[int] | None = None
+        self.lane_states: list[bytes] = []
         self.start = LoaderPlace(num_workers=loader.num_workers, drew_base_seed=draws)
         if resume is not None:
             self.batches = resume.batches if resume.mid_epoch else 0
             self.base_seed = resume.base_seed
             self.lane_draws = resume.lane_draws
+            self.lane_states = state.decode_lanes(resume.lane_states)
             if self.base_seed is not None:
                 self._kept = torch.get_rng_state()
                 self.start.drew_base_seed = resume.drew_base_seed and resume.mid_epoch
@@ -135,21 +161,26 @@ class Position:
 
     def place(self, persistent: bool) -> LoaderPlace:
         """For state_dict(): what the program has received."""
-        lane_draws = self.lanes()
+        lane_draws, lane_states = self.lanes.draws(), self.lanes.states(self.finished)
         if not self.finished:
             self.start.mid_epoch, self.start.batches = True, self.batches
-            self.start.lane_draws = lane_draws
+            self.start.lane_draws, self.start.lane_states = lane_draws, lane_states
             return replace(self.start)
         between = LoaderPlace(num_workers=self.start.num_workers)
-        if persistent and lane_draws is not None:
-            between.base_seed, between.lane_draws = self.start.base_seed, lane_draws
-            between.rng = self.start.rng
+        if persistent and (lane_draws is not None or lane_states is not None):
+            between.base_seed, between.rng = self.start.base_seed, self.start.rng
+            between.lane_draws, between.lane_states = lane_draws, lane_states
         return between
 
     def freeze(self) -> None:
         """The iterator is about to end: keeps what place() will be asked for."""
-        lane_draws = self.lanes()
-        self.lanes = lambda: lane_draws
+        if not self._track:
+            return
+        try:
+            states = self.lanes.states(self.finished)
+        except HeadraceError:
+            states = None  # the service has ended
+        self.lanes = _Known(self.lanes.draws(), states)
 
 
 class Placed:

@@ -1,5 +1,6 @@
 """The random generators of a lane: seeded as a stock worker's, and their state as bytes."""
 
+import io
 import pickle
 import random
 from typing import Any
@@ -47,10 +48,22 @@ def get_state() -> bytes:
     )
 
 
+class _Reader(pickle.Unpickler):
+    """Reads numbers and arrays only: a state may come out of a checkpoint file."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module.startswith("numpy") and name in _OF_ARRAYS:
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"{module}.{name} in the state of a random generator")
+
+
+_OF_ARRAYS = ("_frombuffer", "_reconstruct", "dtype", "ndarray")
+
+
 def set_state(state: bytes) -> None:
     import torch
 
-    of_torch, of_random, of_numpy = pickle.loads(state)
+    of_torch, of_random, of_numpy = _Reader(io.BytesIO(state)).load()
     torch.set_rng_state(torch.frombuffer(bytearray(of_torch), dtype=torch.uint8))
     random.setstate(of_random)
     if of_numpy is not None and (numpy := _numpy()) is not None:

@@ -1,7 +1,8 @@
 """What state_dict() says and load_state_dict() reads.
 
 The state is what the trainer has received, not what was prefetched. It is JSON, and a few hundred
-bytes unless the program's own generators must be kept (7 kB each).
+bytes unless the program's own generators must be kept (7 kB each), or those of a Python stage's
+persistent workers from their second epoch on (17 kB each).
 """
 
 import base64
@@ -28,6 +29,9 @@ class LoaderPlace:
     drew_base_seed: bool = True  # persistent workers draw it in their first epoch only
     rng: str = "none"
     lane_draws: list[int] | None = None
+    # Persistent workers of a Python stage: the lanes' generators where the epoch began or, between
+    # epochs, where the next one begins. Empty: a lane that has made nothing.
+    lane_states: list[str] | None = None
     # Random state from which the sampler started, or will start.
     sampler_seed: int | None = None  # RandomSampler(generator=None)
     generator: str | None = None  # the loader's own
@@ -57,6 +61,16 @@ def parse(loaded: Any, loader: Any) -> LoaderPlace:
             f"{loader.num_workers}: its random numbers would be others"
         )
     return place
+
+
+def encode_lanes(states: list[bytes]) -> list[str] | None:
+    if not any(states):
+        return None
+    return [base64.b64encode(state).decode() for state in states]
+
+
+def decode_lanes(lanes: list[str] | None) -> list[bytes]:
+    return [base64.b64decode(lane) for lane in lanes or ()]
 
 
 def encode(generator: torch.Generator | None) -> str | None:
