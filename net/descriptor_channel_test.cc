@@ -132,6 +132,17 @@ TEST_F(DescriptorChannel, HangupWaitsForTheLastHandleOnTheConnection) {
   EXPECT_EQ(recv(raw.get(), &ignored, 1, MSG_DONTWAIT), 0);
 }
 
+TEST_F(DescriptorChannel, FinishMakesTheOtherSideLetGo) {
+  const auto listening = DescriptorListener::Listen(
+      *reactor, path, [](std::uint64_t, const DescriptorMessage&, const UniqueFd&) {},
+      [this](std::uint64_t) { ++hangups; });
+  ASSERT_TRUE(listening.ok()) << listening.status().ToString();
+  const auto connection = Connect([&] { reactor->Stop(); });
+  connection->Finish();
+  ASSERT_TRUE(reactor->Run().ok());
+  EXPECT_EQ(hangups, 1);
+}
+
 TEST_F(DescriptorChannel, UnsealedMemoryIsRefused) {
   const UniqueFd memory = Memory(4096, F_SEAL_GROW);
   ExpectRefused(Arena(4096), memory.get());

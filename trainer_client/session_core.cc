@@ -8,9 +8,10 @@
 namespace headrace::client {
 namespace {
 
-Dispatcher::Options DispatcherOptions(const Plan& plan) {
+Dispatcher::Options DispatcherOptions(const Plan& plan, Duration resend_floor) {
   Dispatcher::Options options;
   // Stage hosts start slowly and run user code: a second try costs more than it saves.
+  options.resend_floor = resend_floor;
   options.hedge = !plan.has_python_stage;
   // And the code of one batch must not run twice while its worker lives.
   options.resend_elsewhere = !plan.has_python_stage;
@@ -30,7 +31,7 @@ SessionCore::SessionCore(std::shared_ptr<net::Reactor> reactor, Setup setup,
       no_worker_remedy_(std::move(setup.no_worker_remedy)),
       shared_(std::move(shared)),
       planner_(std::move(setup.planner)),
-      dispatcher_(DispatcherOptions(context_.plan)) {}
+      dispatcher_(DispatcherOptions(context_.plan, setup.resend_floor)) {}
 
 SessionCore::~SessionCore() = default;
 

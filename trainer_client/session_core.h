@@ -35,6 +35,8 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
     // What the chain makes, where the planner does not draw and so does not know; height 0:
     // unknown.
     ops::ImageSpec output;
+    // A request without an answer for so long went lost.
+    Duration resend_floor = Dispatcher::Options().resend_floor;
     // Without any ready worker for so long, Next says so.
     Duration worker_timeout = std::chrono::seconds(10);
     // What the trainer can do then.

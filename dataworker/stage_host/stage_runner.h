@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/graph.h"
@@ -109,6 +110,7 @@ class StageRunner {
   void EndHost(std::uint64_t host);
   // The batch's request that is queued or running; nullptr: none.
   [[nodiscard]] Job* Find(const wire::BatchRequest& request);
+  bool Crossed(const wire::BatchRequest& request);
   void Tell(const Job& job, Made made);
   void Answer(const Job& job, Status status, std::uint64_t needed_bytes = 0);
   [[nodiscard]] wire::BatchDone AnswerTo(const Job& job) const;
@@ -120,6 +122,9 @@ class StageRunner {
   bool ready_ = false;
   Status failure_;
   std::deque<std::unique_ptr<Job>> queue_;
+  // The last batches that were made. The first repeat behind the answer crossed it on its way, most
+  // likely: it is not run. One that comes after that is, for the answer was lost.
+  std::deque<std::pair<IterationId, BatchId>> made_;
   std::map<std::uint64_t, Host> hosts_;
   std::uint64_t next_host_ = 1;
 };

@@ -1,0 +1,121 @@
+#include "tests/integration/world.h"
+
+#include <unistd.h>
+
+#include <future>
+#include <utility>
+
+#include "base/check.h"
+#include "schemas/wire/host_identity.h"
+
+namespace headrace::testing_support {
+namespace {
+
+// Runs `task` on the reactor's thread and waits for it.
+template <typename Task>
+void On(net::Reactor& reactor, Task task) {
+  std::promise<void> done;
+  reactor.Post([&] {
+    task();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+// Starts `ask`, which gets a function to call with the answer, and waits for that.
+template <typename Answer, typename Ask>
+Answer Await(net::Reactor& reactor, Ask ask) {
+  const auto answer = std::make_shared<std::promise<Answer>>();
+  reactor.Post([=] { ask([answer](Answer value) { answer->set_value(std::move(value)); }); });
+  return answer->get_future().get();
+}
+
+}  // namespace
+
+World::Site World::MakeSite(const std::string& name) {
+  Site site;
+  site.reactor = *net::Reactor::Make(name);
+  site.net =
+      std::make_shared<net::FaultReactor>(*site.reactor, options_.rates, options_.seed + sites_++);
+  HR_CHECK(site.reactor->Start().ok());
+  return site;
+}
+
+World::World(const Options& options) : options_(options) {
+  const std::string endpoint = "ipc://" + folder_.path() + "/control";
+  coordinator_site_ = MakeSite("coordinator");
+  On(*coordinator_site_.net, [&] {
+    coordinator::CoordinatorOptions wanted;
+    wanted.listen = endpoint;
+    wanted.heartbeat = std::chrono::milliseconds(50);
+    wanted.worker_beats = wanted.job_beats = 100;
+    coordinator_ = *coordinator::Coordinator::Make(*coordinator_site_.net, std::move(wanted));
+  });
+  workers_.resize(static_cast<std::size_t>(options.workers));
+  for (std::unique_ptr<dataworker::Worker>& worker : workers_) {
+    const Site& site = worker_sites_.emplace_back(MakeSite("worker"));
+    dataworker::WorkerOptions wanted;
+    wanted.coordinator = endpoint;
+    wanted.directory = folder_.path() + "/w" + std::to_string(worker_sites_.size());
+    wanted.threads = 1;
+    On(*site.net,
+       [&] { worker = *dataworker::Worker::Start(*site.net, wanted, [](const Status&) {}); });
+  }
+  client_site_ = MakeSite("client");
+  runtime_ = std::make_shared<client::Runtime>();
+  runtime_->reactor = client_site_.net;
+  runtime_->pid = ::getpid();
+  client::ClientCore::Setup setup;
+  setup.endpoint = endpoint;
+  setup.host = wire::ReadHostIdentity();
+  setup.token = "the client of a bad network";
+  client_ = std::make_shared<client::ClientCore>(client_site_.net, std::move(setup));
+  const auto opened =
+      Await<Status>(*client_site_.net, [this](const auto& reply) { client_->Start(reply); });
+  HR_CHECK(opened.ok());
+}
+
+World::~World() {
+  On(*client_site_.net, [this] { client_->Shutdown(); });
+  client_site_.reactor->Stop();
+  runtime_->stopped = true;
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    On(*worker_sites_[i].net, [&] { workers_[i].reset(); });
+    worker_sites_[i].reactor->Stop();
+  }
+  On(*coordinator_site_.net, [this] { coordinator_.reset(); });
+  coordinator_site_.reactor->Stop();
+}
+
+std::unique_ptr<Session> World::Open(const Plan& plan, const std::map<BlobHash, Blob>& blobs,
+                                     std::int64_t keys) {
+  const SessionId id(++sessions_);
+  auto split = Await<Result<wire::Split>>(
+      *client_site_.net, [&](const auto& reply) { client_->OpenSession(id, plan, reply); });
+  HR_CHECK(split.ok());
+  arena_ = *client::Arena::Make(std::uint64_t{64} << 20);
+  SessionOptions options;
+  client::SessionCore::Setup setup;
+  setup.options = options;
+  setup.resend_floor = options_.resend_floor;
+  setup.planner.rng = plan.rng;
+  setup.planner.lanes = plan.lanes;
+  setup.planner.native = !plan.has_python_stage;
+  setup.planner.keys = keys;
+  client::LinkContext& context = setup.context;
+  context.session = id;
+  context.host = wire::ReadHostIdentity();
+  context.plan = plan;
+  context.split = *std::move(split);
+  context.allow_arena = options_.arena;
+  context.arena = arena_;
+  context.blobs = std::make_unique<client::BlobStore>(blobs);
+  auto shared = std::make_shared<client::SessionShared>(true);
+  auto core = std::make_shared<client::SessionCore>(client_site_.net, std::move(setup), shared);
+  client_site_.net->Post([client = client_, core] { client->AddSession(core); });
+  return std::make_unique<Session>(
+      std::make_unique<SessionImpl>(runtime_, client_, std::move(core), std::move(shared), arena_,
+                                    id, options, std::vector<std::string>()));
+}
+
+}  // namespace headrace::testing_support

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coordinator/coordinator.h"
+#include "dataworker/worker.h"
+#include "net/fault_reactor.h"
+#include "tests/integration/service.h"
+#include "trainer_client/session_impl.h"
+
+namespace headrace::testing_support {
+
+// A coordinator, workers and a client in this process, each on a reactor of its own, with a network
+// between them that suffers faults.
+class World {
+ public:
+  struct Options {
+    int workers = 2;
+    net::FaultRates rates;
+    std::uint64_t seed = 0;
+    // How long a request without an answer is waited for: faults are more frequent here.
+    Duration resend_floor = std::chrono::milliseconds(300);
+    bool arena = true;  // false: batches come as messages
+  };
+  explicit World(const Options& options);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // Plans that draw in the trainer (RngMode::kTorch) must be Python's.
+  std::unique_ptr<Session> Open(const Plan& plan, const std::map<BlobHash, Blob>& blobs,
+                                std::int64_t keys);
+  // The slots of the last session.
+  [[nodiscard]] client::Arena::Counts slots() const { return arena_->counts(); }
+
+ private:
+  // A reactor and the bad network on it.
+  struct Site {
+    std::unique_ptr<net::Reactor> reactor;
+    std::shared_ptr<net::FaultReactor> net;
+  };
+  Site MakeSite(const std::string& name);
+
+  const Options options_;
+  TemporaryFolder folder_;
+  std::uint64_t sites_ = 0;
+  Site coordinator_site_, client_site_;
+  std::vector<Site> worker_sites_;
+  std::unique_ptr<coordinator::Coordinator> coordinator_;
+  std::vector<std::unique_ptr<dataworker::Worker>> workers_;
+  std::shared_ptr<client::Runtime> runtime_;
+  std::shared_ptr<client::ClientCore> client_;
+  std::shared_ptr<client::Arena> arena_;
+  std::int64_t sessions_ = 0;
+};
+
+}  // namespace headrace::testing_support
