@@ -84,10 +84,10 @@ cmd_test() {
   summary
 }
 
-# Every fuzz target of build/fuzz for some seconds, each with its own corpus folder; the frozen
-# messages are the first seeds.
+# Every fuzz target of build/fuzz for some seconds, each with its own corpus folder. The first inputs
+# are small images for image_fuzz and the frozen messages for the others.
 cmd_fuzz() {
-  local seconds=${1:-60} target name
+  local seconds=${1:-60} target name seeds
   STEPS=4
   heading "Debian packages (1 min if they are missing)"
   need_debian build fuzz
@@ -96,12 +96,14 @@ cmd_fuzz() {
   heading "building the fuzz targets"
   run_logged build-fuzz build_preset fuzz
   heading "fuzzing, $seconds s each"
+  "$PYTHON" tests/fuzz/image_seeds.py build/fuzz-corpus/seeds-image_fuzz
   while read -r target; do
     name=$(basename "$target")
+    seeds=build/fuzz-corpus/seeds-$name
+    [ -d "$seeds" ] || seeds=schemas/golden/v1/messages
     mkdir -p "build/fuzz-corpus/$name"
     check "$name" "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
-      -artifact_prefix="build/fuzz-corpus/$name-" "build/fuzz-corpus/$name" \
-      schemas/golden/v1/messages
+      -artifact_prefix="build/fuzz-corpus/$name-" "build/fuzz-corpus/$name" "$seeds"
   done < <(find build/fuzz -type f -executable -name '*_fuzz' | sort)
   [ ${#RESULTS[@]} -gt 0 ] || die "no fuzz target was built"
   printf '%s\n' "${RESULTS[@]}"

@@ -12,7 +12,15 @@
 // clang-format on
 
 #include "ops/image/image_header.h"
+#include "ops/image/jpeg_huffman.h"
 #include "ops/image/jpeg_markers.h"
+
+// As in libjpeg's jpegint.h, which is not installed. These two members have come first since
+// version 5 of 1994, in libjpeg-turbo as well (ADR 0009).
+struct jpeg_entropy_decoder {
+  void (*start_pass)(j_decompress_ptr);
+  boolean (*decode_mcu)(j_decompress_ptr, JBLOCKROW*);
+};
 
 namespace headrace::ops {
 namespace {
@@ -52,6 +60,7 @@ struct JpegDecoder::State {
   std::jmp_buf landing;
   Stop stop = Stop::kNone;
   char text[JMSG_LENGTH_MAX] = {};
+  JpegHuffmanDecoder huffman;
 
   State() {
     std::memset(&info, 0, sizeof info);
@@ -119,6 +128,20 @@ struct JpegDecoder::State {
     from.bytes_in_buffer -= static_cast<std::size_t>(bytes);
   }
 
+  static boolean OnMcu(j_decompress_ptr decompress, JBLOCKROW* blocks) {
+    State& state = Of(reinterpret_cast<j_common_ptr>(decompress));
+    const bool decoded = state.huffman.DecodeMcu(blocks);
+    jpeg_source_mgr& from = *decompress->src;
+    from.bytes_in_buffer -= static_cast<std::size_t>(state.huffman.next() - from.next_input_byte);
+    from.next_input_byte = state.huffman.next();
+    if (!decoded && from.bytes_in_buffer < 2) OnOutOfData(decompress);
+    if (!decoded) {
+      std::snprintf(state.text, sizeof state.text, "damaged entropy-coded data");
+      state.Leave(Stop::kWarning);
+    }
+    return TRUE;
+  }
+
   void SetSource(ByteSpan file) {
     source.next_input_byte = reinterpret_cast<const JOCTET*>(file.data());
     source.bytes_in_buffer = file.size();
@@ -127,6 +150,7 @@ struct JpegDecoder::State {
   [[nodiscard]] Status Refusal() const;
   bool Start(std::int64_t left, std::int64_t width, std::int64_t skip_rows, PixelFormat format,
              std::int64_t* actual_left);
+  void WantColumns(std::int64_t left, std::int64_t width);
   bool ReadRows(std::int64_t rows, std::size_t row_stride, std::uint8_t* out);
   [[nodiscard]] Status CheckRest() const;
 };
@@ -161,12 +185,24 @@ bool JpegDecoder::State::Start(std::int64_t left, std::int64_t width, std::int64
       info.out_color_space = format == PixelFormat::kRgb ? JCS_EXT_RGB : JCS_EXT_RGBX;
     }
     jpeg_start_decompress(&info);
+    const bool by_us = !jpeg_has_multiple_scans(&info) && huffman.Begin(info);
+    if (by_us) info.entropy->decode_mcu = OnMcu;
     auto x = static_cast<JDIMENSION>(left);
     auto columns = static_cast<JDIMENSION>(width);
-    if (columns < info.output_width) jpeg_crop_scanline(&info, &x, &columns);
+    if (columns < info.output_width) {
+      jpeg_crop_scanline(&info, &x, &columns);
+      if (by_us) WantColumns(x, columns);
+    }
     if (skip_rows > 0) jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(skip_rows));
     *actual_left = x;
   });
+}
+
+// libjpeg transforms the blocks of these pixel columns; one more MCU on either side costs little.
+void JpegDecoder::State::WantColumns(std::int64_t left, std::int64_t width) {
+  if (info.comps_in_scan == 1) return;  // its MCU is a block, whatever its sampling
+  const std::int64_t mcu = std::int64_t{info.max_h_samp_factor} * DCTSIZE;
+  huffman.WantColumns(left / mcu - 1, (left + width) / mcu + 1);
 }
 
 bool JpegDecoder::State::ReadRows(std::int64_t rows, std::size_t row_stride, std::uint8_t* out) {

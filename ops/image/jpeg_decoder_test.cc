@@ -3,69 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
-// jpeglib.h needs what <cstdio> declares.
-// clang-format off
-#include <jpeglib.h>
-// clang-format on
 
 #include "ops/image/image_header.h"
+#include "ops/image/jpeg_test_util.h"
 
 namespace headrace::ops {
 namespace {
-
-struct Layout {
-  J_COLOR_SPACE space = JCS_YCbCr;
-  int h = 1, v = 1;  // sampling of the first component
-  bool progressive = false;
-  int restart = 0;
-};
-
-int Components(J_COLOR_SPACE space) {
-  return space == JCS_GRAYSCALE ? 1 : space == JCS_CMYK || space == JCS_YCCK ? 4 : 3;
-}
-
-std::string Encode(int width, int height, const Layout& layout) {
-  const int components = Components(layout.space);
-  jpeg_compress_struct info;
-  jpeg_error_mgr errors;
-  info.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&info);
-  unsigned char* data = nullptr;
-  unsigned long size = 0;
-  jpeg_mem_dest(&info, &data, &size);
-  info.image_width = static_cast<JDIMENSION>(width);
-  info.image_height = static_cast<JDIMENSION>(height);
-  info.input_components = components;
-  info.in_color_space = components == 1 ? JCS_GRAYSCALE : components == 3 ? JCS_RGB : JCS_CMYK;
-  jpeg_set_defaults(&info);
-  jpeg_set_colorspace(&info, layout.space);
-  info.comp_info[0].h_samp_factor = layout.h;
-  info.comp_info[0].v_samp_factor = layout.v;
-  info.restart_interval = static_cast<unsigned>(layout.restart);
-  if (layout.progressive) jpeg_simple_progression(&info);
-  jpeg_start_compress(&info, TRUE);
-  std::mt19937 random(1);
-  std::vector<JSAMPLE> row(static_cast<std::size_t>(width * components));
-  for (int y = 0; y < height; ++y) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      row[i] =
-          static_cast<JSAMPLE>((i * 3 + static_cast<std::size_t>(y) * 2 + random() % 50) & 255);
-    }
-    JSAMPROW at = row.data();
-    jpeg_write_scanlines(&info, &at, 1);
-  }
-  jpeg_finish_compress(&info);
-  jpeg_destroy_compress(&info);
-  std::string file(reinterpret_cast<const char*>(data), size);
-  std::free(data);
-  return file;
-}
 
 struct Outcome {
   Status status;
@@ -99,23 +45,23 @@ std::vector<std::uint8_t> Cut(const std::vector<std::uint8_t>& pixels, std::int6
   return part;
 }
 
-const Layout kLayouts[] = {{},
-                           {.h = 2},
-                           {.h = 2, .v = 2},
-                           {.v = 2},
-                           {.h = 4},
-                           {.h = 2, .v = 2, .progressive = true},
-                           {.h = 2, .v = 2, .restart = 3},
-                           {.space = JCS_GRAYSCALE},
-                           {.space = JCS_RGB},
-                           {.space = JCS_CMYK},
-                           {.space = JCS_YCCK}};
+const JpegLayout kLayouts[] = {{},
+                               {.h = 2},
+                               {.h = 2, .v = 2},
+                               {.v = 2},
+                               {.h = 4},
+                               {.h = 2, .v = 2, .progressive = true},
+                               {.h = 2, .v = 2, .restart = 3},
+                               {.space = JCS_GRAYSCALE},
+                               {.space = JCS_RGB},
+                               {.space = JCS_CMYK},
+                               {.space = JCS_YCCK}};
 
 TEST(JpegDecoder, WindowsEqualTheWholeImage) {
   JpegDecoder decoder;
   std::mt19937 random(5);
-  for (const Layout& layout : kLayouts) {
-    const std::string file = Encode(203, 151, layout);
+  for (const JpegLayout& layout : kLayouts) {
+    const std::string file = EncodeJpeg(203, 151, layout);
     const Outcome whole = Decode(decoder, file);
     ASSERT_TRUE(whole.status.ok()) << whole.status.ToString();
     ASSERT_EQ(whole.pixels.size(), 203 * 151 * 3);
@@ -134,10 +80,90 @@ TEST(JpegDecoder, WindowsEqualTheWholeImage) {
   }
 }
 
+struct Trial {
+  int width, height;
+  JpegLayout layout;
+  std::string file;
+};
+
+// Baseline files of every kind that the decoder has entropy decoding of its own for.
+Trial AnyBaselineFile(std::mt19937& random) {
+  constexpr int kSampling[][2] = {{1, 1}, {2, 1}, {2, 2}, {1, 2}, {4, 1}};
+  auto below = [&random](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  Trial trial{.width = 1 + below(180), .height = 1 + below(140)};
+  const auto& sampling = kSampling[below(5)];
+  trial.layout = {.space = below(4) == 0 ? JCS_GRAYSCALE : JCS_YCbCr,
+                  .restart = below(3) == 0 ? 1 + below(20) : 0,
+                  .quality = 1 + below(100),
+                  .own_tables = below(2) == 0,
+                  .noise = 1 + below(256)};
+  if (trial.layout.space != JCS_GRAYSCALE) {
+    trial.layout.h = sampling[0];
+    trial.layout.v = sampling[1];
+  }
+  trial.file = EncodeJpeg(trial.width, trial.height, trial.layout);
+  return trial;
+}
+
+Window AnyWindow(int width, int height, std::mt19937& random) {
+  Window window;
+  window.left = random() % static_cast<unsigned>(width);
+  window.top = random() % static_cast<unsigned>(height);
+  window.width = 1 + random() % static_cast<unsigned>(width - window.left);
+  window.height = 1 + random() % static_cast<unsigned>(height - window.top);
+  return window;
+}
+
+TEST(JpegDecoder, EqualsLibjpegAlone) {
+  const auto seed = static_cast<unsigned>(testing::UnitTest::GetInstance()->random_seed());
+  SCOPED_TRACE("--gtest_random_seed=" + std::to_string(seed));
+  std::mt19937 random(seed);
+  JpegDecoder decoder;  // one for all, as in a worker
+  for (int i = 0; i < 300; ++i) {
+    const Trial trial = AnyBaselineFile(random);
+    const auto whole = DecodeByLibjpeg(trial.file);
+    ASSERT_TRUE(whole.has_value());
+    const Window window = AnyWindow(trial.width, trial.height, random);
+    const Outcome part = Decode(decoder, trial.file, window);
+    ASSERT_TRUE(part.status.ok()) << part.status.ToString();
+    ASSERT_EQ(part.pixels, Cut(*whole, trial.width, window)) << "file " << i;
+  }
+}
+
+// What is not refused has the pixels that PIL sees, however damaged it is.
+TEST(JpegDecoder, DamagedFilesAreRefusedOrEqualLibjpegAlone) {
+  const auto seed = static_cast<unsigned>(testing::UnitTest::GetInstance()->random_seed());
+  SCOPED_TRACE("--gtest_random_seed=" + std::to_string(seed));
+  std::mt19937 random(seed + 1);
+  JpegDecoder decoder;
+  int taken = 0;
+  for (int i = 0; i < 100; ++i) {
+    const Trial trial = AnyBaselineFile(random);
+    const std::size_t scan = trial.file.find("\xFF\xDA");
+    for (int n = 0; n < 10; ++n) {
+      std::string damaged = trial.file;
+      const std::size_t at = scan + random() % (damaged.size() - scan);
+      if (n % 5 == 0) {
+        damaged.erase(at, 1 + random() % 3);
+      } else {
+        damaged[at] = static_cast<char>(damaged[at] ^ static_cast<int>(1U << random() % 8));
+      }
+      const Window window = AnyWindow(trial.width, trial.height, random);
+      const Outcome part = Decode(decoder, damaged, window);
+      if (!part.status.ok()) continue;
+      ++taken;
+      const auto whole = DecodeByLibjpeg(damaged);
+      ASSERT_TRUE(whole.has_value()) << "file " << i;
+      ASSERT_EQ(part.pixels, Cut(*whole, trial.width, window)) << "file " << i;
+    }
+  }
+  EXPECT_GT(taken, 100);  // a changed bit often leaves a sound stream
+}
+
 TEST(JpegDecoder, TruncationBehindTheWindowIsNoticed) {
   JpegDecoder decoder;
-  for (const Layout& layout : kLayouts) {
-    const std::string file = Encode(80, 120, layout);
+  for (const JpegLayout& layout : kLayouts) {
+    const std::string file = EncodeJpeg(80, 120, layout);
     for (std::size_t length = 0; length < file.size(); length += 7) {
       const Outcome outcome = Decode(decoder, file.substr(0, length), Window{0, 0, 2, 2});
       EXPECT_THAT(outcome.status.code(), testing::AnyOf(Code::kDataLoss, Code::kUnsupported))
@@ -149,7 +175,7 @@ TEST(JpegDecoder, TruncationBehindTheWindowIsNoticed) {
 
 TEST(JpegDecoder, MissingEndMarkerIsLeftToPil) {
   JpegDecoder decoder;
-  const std::string file = Encode(40, 40, {});
+  const std::string file = EncodeJpeg(40, 40, {});
   const Outcome outcome = Decode(decoder, file.substr(0, file.size() - 2), Window{0, 0, 2, 2});
   EXPECT_EQ(outcome.status.code(), Code::kUnsupported);
   EXPECT_THAT(outcome.status.message(), testing::HasSubstr("no end marker"));
@@ -158,10 +184,10 @@ TEST(JpegDecoder, MissingEndMarkerIsLeftToPil) {
 TEST(JpegDecoder, DamageNeitherCrashesNorStays) {
   JpegDecoder decoder;
   std::mt19937 random(17);
-  const std::string good = Encode(90, 70, {.h = 2, .v = 2});
+  const std::string good = EncodeJpeg(90, 70, {.h = 2, .v = 2});
   const std::vector<std::uint8_t> expected = Decode(decoder, good).pixels;
-  for (const Layout& layout : kLayouts) {
-    const std::string file = Encode(90, 70, layout);
+  for (const JpegLayout& layout : kLayouts) {
+    const std::string file = EncodeJpeg(90, 70, layout);
     for (int i = 0; i < 300; ++i) {
       std::string damaged = file;
       for (int n = 0; n < 3; ++n) damaged[random() % damaged.size()] = static_cast<char>(random());
@@ -176,7 +202,7 @@ TEST(JpegDecoder, DamageNeitherCrashesNorStays) {
 
 TEST(JpegDecoder, TablesOfOneFileDoNotServeTheNext) {
   JpegDecoder decoder;
-  std::string file = Encode(16, 16, {});
+  std::string file = EncodeJpeg(16, 16, {});
   EXPECT_TRUE(Decode(decoder, file).status.ok());
   const std::size_t tables = file.find("\xFF\xDB");
   const std::size_t length = 2 + 67;  // marker, length, one table
@@ -186,7 +212,7 @@ TEST(JpegDecoder, TablesOfOneFileDoNotServeTheNext) {
 
 TEST(JpegDecoder, WindowsOutsideTheImageAreRefused) {
   JpegDecoder decoder;
-  const std::string file = Encode(20, 10, {});
+  const std::string file = EncodeJpeg(20, 10, {});
   constexpr std::int64_t kHuge = std::int64_t{1} << 62;
   for (const Window& window :
        {Window{0, 0, 0, 5}, Window{-1, 0, 5, 5}, Window{0, 16, 5, 5}, Window{6, 0, 5, 5},
@@ -197,7 +223,7 @@ TEST(JpegDecoder, WindowsOutsideTheImageAreRefused) {
 
 TEST(JpegDecoder, Header) {
   JpegDecoder decoder;
-  const std::string file = Encode(33, 21, {.progressive = true});
+  const std::string file = EncodeJpeg(33, 21, {.progressive = true});
   const Result<JpegHeader> header = decoder.ReadHeader(AsBytes(file));
   ASSERT_TRUE(header.ok());
   EXPECT_EQ(header->width, 33);
