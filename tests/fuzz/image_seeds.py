@@ -1,6 +1,6 @@
 """Writes small images of every layout into a folder, as the first inputs of image_fuzz.
 
-    python tests/fuzz/image_seeds.py FOLDER
+python tests/fuzz/image_seeds.py FOLDER
 """
 
 import io
