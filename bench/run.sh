@@ -6,8 +6,7 @@ python=.venv/bin/python
 build=build/bench
 mkdir -p bench/report
 
-for program in "$build"/bin/*_bench; do
-  [ -x "$program" ] || continue
+find "$build" -name '*_bench' -type f -executable | sort | while read -r program; do
   name=$(basename "$program")
   echo "== $name"
   "$program" --benchmark_repetitions=5 --benchmark_report_aggregates_only=true \

@@ -1,3 +1,4 @@
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <memory>
 #include <semaphore>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "benchmark/benchmark.h"
@@ -140,6 +142,29 @@ void Memcpy(benchmark::State& state) {
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
 BENCHMARK(Memcpy)->Arg(9'633'792)->Arg(38'535'168)->Unit(benchmark::kMillisecond);
+
+// What any design pays when another thread or process has something to tell: one thread wakes a
+// second through a descriptor, which wakes the first. CPU of both, a wake-up.
+void WakeUp(benchmark::State& state) {
+  const UniqueFd ping(::eventfd(0, EFD_CLOEXEC)), pong(::eventfd(0, EFD_CLOEXEC));
+  constexpr std::uint64_t kStop = 1'000'000;
+  std::thread other([&] {
+    for (eventfd_t told = 0; told < kStop;) {
+      if (::eventfd_read(ping.get(), &told) != 0 || ::eventfd_write(pong.get(), 1) != 0) return;
+    }
+  });
+  eventfd_t answer = 0;
+  for (auto _ : state) {
+    if (::eventfd_write(ping.get(), 1) != 0 || ::eventfd_read(pong.get(), &answer) != 0) {
+      std::abort();
+    }
+  }
+  (void)::eventfd_write(ping.get(), kStop);
+  other.join();
+  state.counters["cpu_us_a_wake_up"] = benchmark::Counter(
+      2e-6, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(WakeUp)->MeasureProcessCPUTime();
 
 }  // namespace
 }  // namespace headrace::net

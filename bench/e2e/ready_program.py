@@ -1,7 +1,7 @@
 """A training process whose next batch is always ready: what does next() cost it?
 
-Prints one JSON line: the time of each next() and the process's CPU seconds, with the program's own
-steps taken out. `--control` loads nothing: an iterator of torch's own base class that runs the same
+Prints one JSON line: the time of each next(), the process's CPU seconds, with the program's own
+steps taken out, and how often its threads were woken for it. `--control` loads nothing: an iterator of torch's own base class that runs the same
 sampler and hands out tensors that are there already, which is what torch's part of next() costs.
 """
 
@@ -34,6 +34,16 @@ def step(kind: str, seconds: float) -> None:
         end = time.perf_counter() + seconds
         while time.perf_counter() < end:
             pass
+
+
+def wake_ups() -> int:
+    """How often threads of this process have waited and gone on."""
+    total = 0
+    for thread in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{thread}/status") as status:
+            found = (line for line in status if line.startswith("voluntary_ctxt_switches"))
+            total += int(next(found).split()[1])
+    return total
 
 
 def main() -> None:
@@ -74,8 +84,10 @@ def main() -> None:
 
     times, own = [], 0.0  # own: CPU of the steps themselves
     burst = args.window if args.step == "none" else 1
+    steps = range(0, args.batches - args.window, burst)
+    woken = wake_ups()
     used = time.process_time()
-    for _ in range(0, args.batches - args.window, burst):
+    for _ in steps:
         before = time.thread_time()
         if args.step == "none":
             time.sleep(0.02 * burst)  # until all that was asked for is there
@@ -87,7 +99,9 @@ def main() -> None:
             next(batches)
             times.append(time.perf_counter() - called)
     cpu = time.process_time() - used - own
-    print(json.dumps({"next_s": times, "cpu_s": cpu, "samples": len(times) * batch}), flush=True)
+    woken = wake_ups() - woken - (0 if args.step == "compute" else len(steps))
+    result = {"next_s": times, "cpu_s": cpu, "wake_ups": woken, "samples": len(times) * batch}
+    print(json.dumps(result), flush=True)
 
 
 if __name__ == "__main__":

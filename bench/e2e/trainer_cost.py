@@ -3,7 +3,8 @@
 The service runs on CPU 0 and the trainer on CPU 1, as a trainer has a core of its own. Batches of 64
 come from the decoded cache, far faster than the program takes them. Between batches the program does
 nothing (batches are taken back to back, as many as are ready), computes, or sleeps. CPU is that of all
-the trainer's threads less the program's own steps.
+the trainer's threads less the program's own steps; how often they were woken stands beside it, and
+what a wake-up costs by itself is `WakeUp` in net/transport_bench.
 
 After a step the processor's caches hold other things, which costs any code; so each figure stands
 beside a control that loads nothing and runs torch's own part of next() with the same sampler.
@@ -30,6 +31,10 @@ def micros(result: dict) -> float:
 def cpu_per_thousand(result: dict) -> float:
     """Milliseconds."""
     return 1e6 * result["cpu_s"] / result["samples"]
+
+
+def wake_ups_per_thousand(result: dict) -> float:
+    return 1e3 * result["wake_ups"] / result["samples"]
 
 
 def main() -> None:
@@ -64,7 +69,18 @@ def main() -> None:
             rows.append(
                 (f"{name}, {label}: CPU ms per 1,000 samples, all threads", harness.show(cpu))
             )
-            data[f"{name}, {step}"] = {"next_us": taken, "cpu_ms_per_1000": cpu}
+            woken = harness.spread([wake_ups_per_thousand(r) for r in results])
+            rows.append(
+                (
+                    f"{name}, {label}: wake-ups of its threads per 1,000 samples",
+                    harness.show(woken, 0),
+                )
+            )
+            data[f"{name}, {step}"] = {
+                "next_us": taken,
+                "cpu_ms_per_1000": cpu,
+                "wake_ups_per_1000": woken,
+            }
     harness.write_report(
         "trainer_cost", "Cost of a ready batch in the training process", rows, data
     )
