@@ -36,6 +36,7 @@ setup_and_build() {
 }
 
 cmd_build() {
+  [ $# -eq 0 ] || die "build knows no options"
   STEPS=$SETUP_STEPS
   setup_and_build
   echo

@@ -55,7 +55,7 @@ summary() { # ends ./dev test: exit code 1 if any part failed
 
 cmd_test() {
   case ${1:-} in
-    "") STEPS=$((SETUP_STEPS + 4)) ;;
+    "") STEPS=$((SETUP_STEPS + 5)) ;;
     --quick) STEPS=$((SETUP_STEPS + 2)) ;;
     --threads) STEPS=$((SETUP_STEPS + 1)) ;;
     *) die "test knows only --quick and --threads" ;;
@@ -88,6 +88,7 @@ cmd_test() {
 # are small images for image_fuzz and the frozen messages for the others.
 cmd_fuzz() {
   local seconds=${1:-60} target name seeds
+  [[ $seconds =~ ^[1-9][0-9]*$ ]] || die "fuzz takes a number of seconds, not '$seconds'"
   STEPS=4
   heading "Debian packages (1 min if they are missing)"
   need_debian build fuzz
