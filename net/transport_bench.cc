@@ -1,6 +1,9 @@
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,15 +13,17 @@
 #include <semaphore>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "benchmark/benchmark.h"
+#include "net/payload.h"
 #include "net/reactor.h"
 #include "net/unique_fd.h"
 
 // What it costs to bring a batch from a worker to a trainer: ZeroMQ over TCP and ipc into a slot,
-// and the same bytes written straight into shared memory. HEADRACE_BENCH_MALLOC=tuned: with
-// TuneAllocatorForLargeMessages.
+// and the same bytes written straight into shared memory; beside them, what plain sockets and
+// memcpy do.
 namespace headrace::net {
 namespace {
 
@@ -102,7 +107,7 @@ void Ipc(benchmark::State& state) {
 void Sizes(benchmark::internal::Benchmark* bench) {
   for (const std::int64_t batch : {9'633'792, 38'535'168}) {  // 64 x 3 x 224 x 224, u8 and f32
     for (const std::int64_t frame :
-         {64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20, 64 << 20}) {
+         {std::int64_t{64} << 10, std::int64_t{kPayloadFrameBytes}, std::int64_t{64} << 20}) {
       bench->Args({batch, frame});
     }
   }
@@ -110,6 +115,70 @@ void Sizes(benchmark::internal::Benchmark* bench) {
 }
 BENCHMARK(Tcp)->Apply(Sizes);
 BENCHMARK(Ipc)->Apply(Sizes);
+
+bool ReadAll(int fd, std::byte* to, std::size_t bytes) {
+  while (bytes > 0) {
+    const ssize_t n = ::recv(fd, to, bytes, 0);
+    if (n <= 0) return false;
+    to += n;
+    bytes -= static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+bool WriteAll(int fd, ByteSpan from) {
+  while (!from.empty()) {
+    const ssize_t n = ::send(fd, from.data(), from.size(), MSG_NOSIGNAL);
+    if (n <= 0) return false;
+    from = from.subspan(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+// Two connected TCP sockets on the loopback device.
+std::pair<UniqueFd, UniqueFd> TcpPair() {
+  const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  UniqueFd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (::bind(listener.get(), any, size) != 0 || ::listen(listener.get(), 1) != 0 ||
+      ::getsockname(listener.get(), any, &size) != 0 || ::connect(client.get(), any, size) != 0) {
+    std::abort();
+  }
+  return {std::move(client), UniqueFd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC))};
+}
+
+// The least that TCP costs: one thread sends what is asked for, another receives into the slot.
+void PlainTcp(benchmark::State& state) {
+  const auto bytes = static_cast<std::size_t>(state.range(0));
+  const auto [trainer, worker] = TcpPair();
+  std::thread sender([&, fd = worker.get()] {
+    const Bytes batch(bytes, std::byte{7});
+    std::byte ask{};
+    while (ReadAll(fd, &ask, 1) && WriteAll(fd, batch)) {
+    }
+  });
+  Bytes slot(bytes);
+  const std::byte ask{1};
+  for (std::ptrdiff_t i = 0; i < kWindow; ++i) (void)WriteAll(trainer.get(), {&ask, 1});
+  for (auto _ : state) {
+    if (!ReadAll(trainer.get(), slot.data(), bytes) || !WriteAll(trainer.get(), {&ask, 1})) {
+      std::abort();
+    }
+  }
+  state.SetBytesProcessed(state.iterations() * state.range(0));
+  ::shutdown(trainer.get(), SHUT_RDWR);
+  sender.join();
+}
+BENCHMARK(PlainTcp)
+    ->Arg(9'633'792)
+    ->Arg(38'535'168)
+    ->UseRealTime()
+    ->MeasureProcessCPUTime()
+    ->Unit(benchmark::kMillisecond);
 
 // The same host: the worker writes where the trainer reads. Both mappings are of one memfd.
 void SharedMemory(benchmark::State& state) {
