@@ -1,7 +1,6 @@
 #include "coordinator/coordinator.h"
 
 #include <signal.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/process_stats.h"
 #include "base/version.h"
 #include "coordinator/policy/core/policy.h"
 #include "coordinator/state/journal.h"
@@ -25,15 +25,6 @@ namespace {
 constexpr std::int64_t kCompactAfter = 20'000;         // records
 constexpr std::int64_t kYear2026 = 1'767'225'600'000;  // wall clock
 constexpr auto kComplainEvery = std::chrono::seconds(1);
-
-double OwnCpuSeconds() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 // The endpoint as a process on this host should dial it.
 std::string LocalEndpoint(std::string endpoint) {

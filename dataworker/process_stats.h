@@ -9,7 +9,5 @@ namespace headrace::dataworker {
 [[nodiscard]] double CpuSeconds(std::span<const std::int64_t> live_children);
 // Resident memory of this process without memory that it shares with trainers (arenas, blobs).
 [[nodiscard]] std::uint64_t ResidentBytes();
-// Processors that this process may use.
-[[nodiscard]] int UsableCpus();
 
 }  // namespace headrace::dataworker

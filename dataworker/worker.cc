@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/process_stats.h"
 #include "base/version.h"
 #include "dataworker/cache/memory/memory_cache.h"
 #include "dataworker/exec/tbb_executor.h"

@@ -17,11 +17,11 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
-#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/process_stats.h"
 
 namespace headrace::client {
 namespace {
@@ -45,35 +45,16 @@ int WaitReadable(int fd, std::chrono::milliseconds timeout) {
   return ::poll(&poll, 1, static_cast<int>(std::max<std::int64_t>(timeout.count(), 0)));
 }
 
-// User and system time of a process and its reaped children, in clock ticks.
-std::uint64_t Ticks(std::int64_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  if (!std::getline(file, text)) return 0;
-  const std::size_t name_end = text.rfind(')');  // the name may hold anything
-  if (name_end == std::string::npos) return 0;
-  std::istringstream fields(text.substr(name_end + 1));
-  std::string skipped;
-  for (int i = 3; i <= 13; ++i) fields >> skipped;
-  std::uint64_t user = 0, system = 0, children_user = 0, children_system = 0;
-  fields >> user >> system >> children_user >> children_system;
-  return user + system + children_user + children_system;
-}
-
-std::uint64_t TreeTicks(std::int64_t pid) {
-  std::uint64_t ticks = Ticks(pid);
-  std::error_code error;
-  for (const auto& task : fs::directory_iterator("/proc/" + std::to_string(pid) + "/task", error)) {
-    std::ifstream children(task.path() / "children");
-    for (std::int64_t child = 0; children >> child;) ticks += TreeTicks(child);
-  }
-  return ticks;
-}
-
 }  // namespace
 
 double ProcessTreeCpuSeconds(std::int64_t pid) {
-  return static_cast<double>(TreeTicks(pid)) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  double seconds = ProcessCpuSeconds(pid);
+  std::error_code error;
+  for (const auto& task : fs::directory_iterator("/proc/" + std::to_string(pid) + "/task", error)) {
+    std::ifstream children(task.path() / "children");
+    for (std::int64_t child = 0; children >> child;) seconds += ProcessTreeCpuSeconds(child);
+  }
+  return seconds;
 }
 
 Result<std::shared_ptr<EmbeddedService>> EmbeddedService::Acquire(const ClientOptions& options) {
