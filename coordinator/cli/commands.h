@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -25,10 +24,6 @@ void AddRun(CLI::App& app, Action& chosen, std::vector<std::string> program);
 void AddJobs(CLI::App& app, Action& chosen);
 void AddWorkers(CLI::App& app, Action& chosen);
 void AddTop(CLI::App& app, Action& chosen);
-
-// Declares --stage-memory and --allow-root; see dataworker::WorkerOptions.
-void AddLimits(CLI::App& command, std::uint64_t& stage_memory,
-               std::vector<std::string>& allowed_roots);
 
 // "headrace: MESSAGE" on stderr, one line; returns the exit code 1.
 int Fail(const Status& status);

@@ -1,6 +1,5 @@
 #include "coordinator/coordinator.h"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -13,8 +12,10 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/process_stats.h"
 #include "base/version.h"
 #include "coordinator/cli/commands.h"
+#include "coordinator/cli/options.h"
 #include "coordinator/cli/private_directory.h"
 #include "coordinator/cli/signals.h"
 #include "net/reactor.h"
@@ -36,12 +37,6 @@ struct Options {
   std::string directory;
   std::int64_t parent_pid = 0;
 };
-
-std::int32_t UsableCpus() {
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return std::max(CPU_COUNT(&set), 1);
-}
 
 // Splits what all local workers share; threads rounded up, so that no CPU stays without one.
 std::vector<std::string> WorkerCommand(const Options& options, const std::string& binary,
@@ -145,19 +140,10 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
   command->add_option("--policy", options->policy, "Who gets which workers")
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("--workers", options->workers, "Local workers to start and keep alive")
-      ->check(CLI::Range(0, 65536))
-      ->type_name("N");
-  command
-      ->add_option("--threads", options->threads,
-                   "Compute threads of all local workers together [default: usable CPUs]")
-      ->check(CLI::Range(0, 65536))
-      ->type_name("N");
-  command
-      ->add_option("--cache", options->cache_bytes,
-                   "Memory cache of all local workers together, for example 2G [default: 0]")
-      ->transform(CLI::AsSizeValue(false))
-      ->type_name("SIZE");
+  AddCount(*command, "--workers", options->workers, "Local workers to start and keep alive");
+  AddSharedThreads(*command, options->threads);
+  AddSize(*command, "--cache", options->cache_bytes,
+          "Memory cache of all local workers together, for example 2G [default: 0]");
   AddLimits(*command, options->stage_memory, options->allowed_roots);
   command->add_option("--heartbeat-ms", options->heartbeat_ms, "How often everybody reports")
       ->check(CLI::Range(10, 60'000))
@@ -169,8 +155,7 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
       ->add_option("--dir", options->directory,
                    "Private directory of the sockets; with --embedded removed at the end")
       ->type_name("DIR");
-  command->add_option("--parent-pid", options->parent_pid, "End when this process ends")
-      ->type_name("PID");
+  AddParentPid(*command, options->parent_pid);
   command->footer(
       "Examples:\n"
       "  headrace coordinator                                  any host may send workers and jobs\n"

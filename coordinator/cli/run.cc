@@ -12,6 +12,7 @@
 
 #include "coordinator/cli/bootstrap.h"
 #include "coordinator/cli/commands.h"
+#include "coordinator/cli/options.h"
 #include "coordinator/cli/query.h"
 
 namespace headrace::cli {
@@ -98,26 +99,13 @@ void AddRun(CLI::App& app, Action& chosen, std::vector<std::string> program) {
                    "Use this coordinator's workers [default: $HEADRACE_COORDINATOR, else workers "
                    "on this host that end with the program]")
       ->type_name("ADDRESS");
-  command->add_option("--workers", options->workers, "Worker processes [default: 1]")
-      ->check(CLI::Range(0, 65536))
-      ->type_name("N");
-  command
-      ->add_option("--threads", options->threads,
-                   "Compute threads of all local workers together [default: usable CPUs]")
-      ->check(CLI::Range(0, 65536))
-      ->type_name("N");
-  command
-      ->add_option("--cache", options->cache,
-                   "Memory cache, all local workers together, for example 2G [default: 0]")
-      ->transform(CLI::AsSizeValue(false))
-      ->type_name("SIZE");
-  command
-      ->add_option(
-          "--memory", options->memory,
+  AddCount(*command, "--workers", options->workers, "Worker processes [default: 1]");
+  AddSharedThreads(*command, options->threads);
+  AddSize(*command, "--cache", options->cache,
+          "Memory cache, all local workers together, for example 2G [default: 0]");
+  AddSize(*command, "--memory", options->memory,
           "Most memory for the batches of one DataLoader, those the program keeps included "
-          "[default: 16G]")
-      ->transform(CLI::AsSizeValue(false))
-      ->type_name("SIZE");
+          "[default: 16G]");
   command->add_option("--report", options->report, "Write what happened there, as JSON, at the end")
       ->type_name("FILE");
   command

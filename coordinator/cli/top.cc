@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "coordinator/cli/commands.h"
+#include "coordinator/cli/options.h"
 #include "coordinator/cli/query.h"
 #include "coordinator/cli/show.h"
 #include "coordinator/cli/signals.h"
@@ -103,10 +104,7 @@ void AddTop(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("top", "Watch jobs and workers, refreshed each second; q quits");
-  command
-      ->add_option("--coordinator", options->coordinator,
-                   "Its address [default: $HEADRACE_COORDINATOR]")
-      ->type_name("ADDRESS");
+  AddCoordinatorAddress(*command, options->coordinator);
   command->add_flag("--once", options->once, "Print one page and end");
   command->footer("Example:\n  headrace top --coordinator tcp://head:7070");
   command->callback([&chosen, options] { chosen = [options] { return Top(*options); }; });

@@ -1,41 +1,11 @@
-#include <CLI/CLI.hpp>
-#include <cstdio>
-#include <memory>
-#include <string>
-
-#include "coordinator/cli/commands.h"
-#include "coordinator/cli/query.h"
+#include "coordinator/cli/listing.h"
 #include "coordinator/cli/show.h"
 
 namespace headrace::cli {
-namespace {
-
-struct Options {
-  std::string coordinator;
-  bool json = false;
-};
-
-int ShowWorkers(const Options& options) {
-  const Result<std::string> address = CoordinatorAddress(options.coordinator);
-  if (!address.ok()) return Fail(address.status());
-  const Result<wire::ClusterStatus> status = QueryStatus(*address);
-  if (!status.ok()) return Fail(status.status());
-  std::fputs((options.json ? WorkersJson(*status) : WorkersTable(*status)).c_str(), stdout);
-  return 0;
-}
-
-}  // namespace
 
 void AddWorkers(CLI::App& app, Action& chosen) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("workers", "List the workers that a coordinator knows");
-  command
-      ->add_option("--coordinator", options->coordinator,
-                   "Its address [default: $HEADRACE_COORDINATOR]")
-      ->type_name("ADDRESS");
-  command->add_flag("--json", options->json, "JSON instead of a table");
-  command->footer("Example:\n  headrace workers --coordinator tcp://head:7070 --json");
-  command->callback([&chosen, options] { chosen = [options] { return ShowWorkers(*options); }; });
+  AddListing(app, chosen,
+             {"workers", "List the workers that a coordinator knows", WorkersTable, WorkersJson});
 }
 
 }  // namespace headrace::cli
