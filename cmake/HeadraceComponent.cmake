@@ -4,9 +4,9 @@
 #     a static library headrace_NAME, and one test program NAME_test from TESTS.
 #
 #   headrace_component(KIND op NAME resize [SCHEMA a.cc] [SOURCES b.cc] [DEPS ...] [TESTS ...])
-#     called by the CMakeLists.txt of a component folder. Its parent calls
-#     headrace_components(KIND op ...) once, which takes every subfolder that has a CMakeLists.txt
-#     and generates sorted, explicit Register<Name>() calls: no static initialisers, no central list.
+#     called by the CMakeLists.txt of a component folder. Above it, headrace_component_folders()
+#     takes every subfolder that has a CMakeLists.txt, and headrace_component_registry() generates
+#     sorted, explicit Register<Name>() calls: no static initialisers, no central list.
 
 function(headrace_test NAME)
   cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
@@ -69,7 +69,6 @@ endfunction()
 
 function(headrace_component)
   cmake_parse_arguments(A "" "KIND;NAME" "SCHEMA;SOURCES;DEPS;TESTS" ${ARGN})
-  set_property(GLOBAL APPEND PROPERTY HEADRACE_${A_KIND}_NAMES ${A_NAME})
   # The schema half (arguments, shapes, draws) has no heavy dependency: coordinator and client link it.
   if(A_SCHEMA)
     add_library(headrace_${A_KIND}_${A_NAME}_schema OBJECT ${A_SCHEMA})
@@ -88,23 +87,32 @@ function(headrace_component)
   endif()
 endfunction()
 
-# Generates one registration function over all names: void FUNCTION(REGISTRY&), which calls
-# void PREFIX<Name>(REGISTRY&) for each; all in the namespace given last (default: headrace).
-function(headrace_generate_registration OUT_FILE FUNCTION REGISTRY HEADER PREFIX NAMES)
-  set(namespace headrace)
-  if(ARGC GREATER 6)
-    set(namespace ${ARGV6})
+# headrace_component_registry(OUT KIND kind HALF IMPL|SCHEMA FUNCTION f REGISTRY r HEADER h PREFIX p
+#                             NAMESPACE n)
+# OUT: the sources of a library with all components of a kind. They are the components' objects and
+# a generated void f(r&), which calls void p<Name>(r&) for each; all in n; h declares r.
+function(headrace_component_registry OUT)
+  cmake_parse_arguments(A "" "KIND;HALF;FUNCTION;REGISTRY;HEADER;PREFIX;NAMESPACE" "" ${ARGN})
+  get_property(names GLOBAL PROPERTY HEADRACE_${A_KIND}_${A_HALF}_NAMES)
+  list(SORT names)
+  string(TOLOWER ${A_HALF} half)
+  set(suffix "")
+  if(half STREQUAL "schema")
+    set(suffix _schema)
   endif()
-  list(SORT NAMES)
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/register_${A_KIND}_${half}.cc)
+  set(sources ${file})
   set(declarations "")
   set(calls "")
-  foreach(name IN LISTS NAMES)
+  foreach(name IN LISTS names)
     headrace_camel_case(${name} camel)
-    string(APPEND declarations "void ${PREFIX}${camel}(${REGISTRY}& registry);\n")
-    string(APPEND calls "  ${PREFIX}${camel}(registry);\n")
+    string(APPEND declarations "void ${A_PREFIX}${camel}(${A_REGISTRY}& registry);\n")
+    string(APPEND calls "  ${A_PREFIX}${camel}(registry);\n")
+    list(APPEND sources $<TARGET_OBJECTS:headrace_${A_KIND}_${name}${suffix}>)
   endforeach()
-  set(text "// Generated from the component folders. Do not edit.\n#include \"${HEADER}\"\n\nnamespace ${namespace} {\n\n${declarations}\nvoid ${FUNCTION}(${REGISTRY}& registry) {\n${calls}}\n\n}  // namespace ${namespace}\n")
-  file(CONFIGURE OUTPUT ${OUT_FILE} CONTENT "${text}" @ONLY)
+  set(text "// Generated from the component folders. Do not edit.\n#include \"${A_HEADER}\"\n\nnamespace ${A_NAMESPACE} {\n\n${declarations}\nvoid ${A_FUNCTION}(${A_REGISTRY}& registry) {\n${calls}}\n\n}  // namespace ${A_NAMESPACE}\n")
+  file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
+  set(${OUT} ${sources} PARENT_SCOPE)
 endfunction()
 
 # headrace_component_folders([EXCEPT folder...]): adds each component folder below the current one.

@@ -1,0 +1,7 @@
+# nanobind_add_module, with the nanobind that the build's Python has.
+find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module)
+if(NOT nanobind_DIR)
+  execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
+    OUTPUT_VARIABLE nanobind_DIR OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+endif()
+find_package(nanobind CONFIG REQUIRED)
