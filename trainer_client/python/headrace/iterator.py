@@ -16,7 +16,7 @@ from torch.utils.dlpack import from_dlpack
 
 from . import binding, samples, service
 from .errors import HeadraceError, WorkersUnavailable
-from .position import Lanes, Placed, has_place, looks_at_nothing_else, position_of
+from .position import Lanes, Placed, looks_at_nothing_else, position_of
 from .state import encode_lanes
 
 # Longest wait without a look at signals, seconds.
@@ -41,7 +41,6 @@ class ServedIter(Placed, _BaseDataLoaderIter):
             self._window,
             getattr(loader, "in_order", True) or self._lazy,
         )
-        self._rewound: Any = None
         state.report.path, state.report.rng = captured.path, captured.plan.rng
         self._position = position_of(loader, draws=True)
         super().__init__(loader)
@@ -59,15 +58,7 @@ class ServedIter(Placed, _BaseDataLoaderIter):
         self._base_seed = self._drawn
         self._begin(continue_lanes=True)
 
-    def rewind(self, loader: Any) -> None:
-        """load_state_dict behind iter(): the next batch is the loaded place's."""
-        self._rewound = weakref.ref(loader)
-
-    def _start_again(self) -> None:
-        loader = self._rewound()
-        self._rewound = None
-        if loader is None or not has_place(loader):
-            return
+    def _start_again(self, loader: Any) -> None:
         self._position = position_of(loader, draws=True)
         super()._reset(loader)
         self._base_seed = self._drawn
@@ -150,7 +141,7 @@ class ServedIter(Placed, _BaseDataLoaderIter):
     def _next_data(self) -> Any:
         self._check_process()
         if self._rewound is not None:
-            self._start_again()
+            self._follow_rewind()
         started = time.perf_counter()
         step = started - self._left if self._left else 0.0
         batch = self._receive()

@@ -2,7 +2,6 @@
 
 import contextlib
 import time
-import weakref
 from typing import Any
 
 from torch.utils.data.dataloader import (
@@ -11,7 +10,7 @@ from torch.utils.data.dataloader import (
     _SingleProcessDataLoaderIter,
 )
 
-from .position import Placed, has_place, position_of
+from .position import Placed, position_of
 
 
 def batch_length(data: Any) -> int:
@@ -34,7 +33,7 @@ class _Local(Placed):
 
     def _next_data(self) -> Any:
         if self._rewound is not None:
-            self._start_again()
+            self._follow_rewind()
         started = time.perf_counter()
         step = started - self._left if self._left else 0.0
         try:
@@ -55,15 +54,7 @@ class _Local(Placed):
             self._state.report.epochs += 1
         super()._reset(loader, first_iter)  # type: ignore[misc]
 
-    def rewind(self, loader: Any) -> None:
-        """load_state_dict behind iter(): the next batch is the loaded place's."""
-        self._rewound = weakref.ref(loader)
-
-    def _start_again(self) -> None:
-        loader = self._rewound()
-        self._rewound = None
-        if loader is None or not has_place(loader):
-            return
+    def _start_again(self, loader: Any) -> None:
         if isinstance(self, LocalMulti):
             self._shutdown_workers()
         _start(self, loader, self._state)
@@ -102,7 +93,6 @@ def local_iterator(loader: Any, stock: Any, state: Any) -> Any:
 
 def _start(iterator: Any, loader: Any, state: Any) -> None:
     iterator._state = state
-    iterator._rewound = None
     iterator._left = 0.0
     iterator._position = position_of(loader, draws=True)
     state.report.epochs += 1

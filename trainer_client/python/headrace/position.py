@@ -1,5 +1,6 @@
 """An iteration's place in its epoch, and how an iterator is brought back to one."""
 
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -187,6 +188,20 @@ class Placed:
     """Mixed in front of a DataLoader iterator: its draws and its sampler follow a Position."""
 
     _position: Position
+    _rewound: Any = None  # a weak reference to the loader whose place was loaded behind iter()
+
+    def rewind(self, loader: Any) -> None:
+        """load_state_dict behind iter(): the next batch is the loaded place's."""
+        self._rewound = weakref.ref(loader)
+
+    def _follow_rewind(self) -> None:
+        """Starts again at the loaded place. REQUIRES: rewind was called."""
+        loader, self._rewound = self._rewound(), None
+        if loader is not None and has_place(loader):
+            self._start_again(loader)
+
+    def _start_again(self, loader: Any) -> None:
+        raise NotImplementedError
 
     @property
     def _base_seed(self) -> int:
