@@ -94,6 +94,14 @@ class ProtocolTest : public testing::Test {
     const std::string& endpoint = coordinator_->endpoint();
     return std::stoi(endpoint.substr(endpoint.rfind(':') + 1));
   }
+  static std::optional<wire::ClusterStatus> ReadStatus(RawDealer& peer) {
+    const std::string header = peer.ReadFrame();
+    const std::string body = peer.ReadFrame();
+    const Result<wire::Body> answer = wire::Decode(AsBytes(header), AsBytes(body));
+    EXPECT_TRUE(answer.ok()) << answer.status().ToString();
+    if (!answer.ok() || !std::holds_alternative<wire::ClusterStatus>(*answer)) return std::nullopt;
+    return std::get<wire::ClusterStatus>(*answer);
+  }
   static std::string Text(ByteSpan bytes) { return std::string(AsText(bytes)); }
 
   std::unique_ptr<net::Reactor> reactor_;
@@ -106,12 +114,8 @@ TEST_F(ProtocolTest, AnotherProtocolIsRefusedWithBothVersions) {
   wire::EncodedMessage query = wire::Encode(wire::StatusQuery{1});
   query.header[3] = std::byte{wire::kWireVersion + 6};
   peer.Send({Text(query.header), Text(query.body)});
-  const std::string header = peer.ReadFrame();
-  const std::string body = peer.ReadFrame();
-  const Result<wire::Body> answer = wire::Decode(AsBytes(header), AsBytes(body));
-  ASSERT_TRUE(answer.ok()) << answer.status().ToString();
-  const auto* status = std::get_if<wire::ClusterStatus>(&*answer);
-  ASSERT_NE(status, nullptr);
+  const std::optional<wire::ClusterStatus> status = ReadStatus(peer);
+  ASSERT_TRUE(status.has_value());
   EXPECT_EQ(status->status.code(), Code::kUnsupported);
   EXPECT_THAT(status->status.message(),
               AllOf(HasSubstr(std::to_string(wire::kWireVersion + 6)),
@@ -126,12 +130,8 @@ TEST_F(ProtocolTest, NoiseIsNotAnsweredAndHarmsNobody) {
   peer.Send({"", ""});
   peer.Send({Text(query.header), std::string(100, '\xee')});
   peer.Send({Text(query.header), Text(query.body)});
-  const std::string header = peer.ReadFrame();
-  const std::string body = peer.ReadFrame();
-  const Result<wire::Body> answer = wire::Decode(AsBytes(header), AsBytes(body));
-  ASSERT_TRUE(answer.ok()) << answer.status().ToString();
-  const auto* status = std::get_if<wire::ClusterStatus>(&*answer);
-  ASSERT_NE(status, nullptr);
+  const std::optional<wire::ClusterStatus> status = ReadStatus(peer);
+  ASSERT_TRUE(status.has_value());
   EXPECT_TRUE(status->status.ok());
   EXPECT_EQ(status->request, 7U) << "the first answer is that to the valid question";
   EXPECT_EQ(status->version, kVersion);

@@ -56,6 +56,15 @@ struct DescriptorChannel : ::testing::Test {
     EXPECT_TRUE(made.ok()) << made.status().ToString();
     return std::move(made).value();
   }
+  // A connection that sends what the test wants.
+  [[nodiscard]] UniqueFd ConnectRaw() const {
+    UniqueFd raw(socket(AF_UNIX, SOCK_SEQPACKET, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    EXPECT_EQ(connect(raw.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    return raw;
+  }
   // The listener must hang up on the peer that sends this.
   void ExpectRefused(const DescriptorMessage& message, int fd) {
     Listen();
@@ -111,11 +120,7 @@ TEST_F(DescriptorChannel, DeathOfTheWorkerIsAHangupAndMayEndTheConnection) {
 
 TEST_F(DescriptorChannel, HangupWaitsForTheLastHandleOnTheConnection) {
   Listen();
-  const UniqueFd raw(socket(AF_UNIX, SOCK_SEQPACKET, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-  ASSERT_EQ(connect(raw.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  const UniqueFd raw = ConnectRaw();
   UniqueFd handle;
   reactor->AddOnce(std::chrono::milliseconds(50), [&] {  // accepted in the first turn
     EXPECT_EQ(listener->Hold(99).status().code(), Code::kNotFound);
@@ -160,11 +165,7 @@ TEST_F(DescriptorChannel, FileIsRefused) {
 
 TEST_F(DescriptorChannel, PacketWithoutDescriptorIsRefused) {
   Listen();
-  const UniqueFd raw(socket(AF_UNIX, SOCK_SEQPACKET, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-  ASSERT_EQ(connect(raw.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  const UniqueFd raw = ConnectRaw();
   ASSERT_EQ(send(raw.get(), "hello", 5, 0), 5);
   ASSERT_TRUE(reactor->Run().ok());
   EXPECT_EQ(hangups, 1);

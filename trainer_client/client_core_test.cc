@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "net/test_util.h"
 
 namespace headrace::client {
 namespace {
+
+using net::testing::RunOn;
 
 class ClientCoreTest : public testing::Test {
  protected:
@@ -49,15 +52,6 @@ class ClientCoreTest : public testing::Test {
     }
     return status.get();
   }
-  template <typename Task>
-  void OnReactor(Task task) {
-    std::promise<void> done;
-    reactor_->Post([&] {
-      task();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
 
   std::shared_ptr<net::Reactor> reactor_;
   std::size_t answered_;
@@ -81,7 +75,7 @@ TEST_F(ClientCoreTest, SessionsOfAClosedClientAreRefused) {
   std::vector<Status> refused;
   const auto done = [&](const Result<wire::Split>& split) { refused.push_back(split.status()); };
   auto shared = std::make_shared<SessionShared>(true);
-  OnReactor([&] {
+  RunOn(*reactor_, [&] {
     client_->OpenSession(SessionId(1), Plan(), done);  // not answered yet
     client_->Shutdown();
     client_->OpenSession(SessionId(2), Plan(), done);

@@ -1,17 +1,18 @@
 // A session against a worker that is played by hand.
 #include "trainer_client/session_core.h"
 
-#include <future>
 #include <memory>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "net/test_util.h"
 
 namespace headrace::client {
 namespace {
 
+using net::testing::RunOn;
 using std::chrono::seconds;
 
 // The worker is on another host, so that batches come as messages, and they are empty.
@@ -40,7 +41,7 @@ class SessionCoreTest : public testing::Test {
     setup.planner.native = false;
     core_ = std::make_shared<SessionCore>(reactor_, std::move(setup), shared_);
     EXPECT_TRUE(reactor_->Start().ok());
-    OnReactor([this] {
+    RunOn(*reactor_, [this] {
       wire::WorkerInfo worker;
       worker.worker = WorkerId(1);
       worker.host = {.hostname = "elsewhere", .boot_id = "elsewhere"};
@@ -51,17 +52,8 @@ class SessionCoreTest : public testing::Test {
     });
   }
   ~SessionCoreTest() override {
-    OnReactor([this] { core_->Shutdown(); });
+    RunOn(*reactor_, [this] { core_->Shutdown(); });
     reactor_->Stop();
-  }
-  template <typename Task>
-  void OnReactor(Task task) {
-    std::promise<void> done;
-    reactor_->Post([&] {
-      task();
-      done.set_value();
-    });
-    done.get_future().wait();
   }
   void Answer(const std::string& peer, const wire::BatchRequest& request, Status status) {
     wire::BatchDone done;
@@ -91,7 +83,7 @@ class SessionCoreTest : public testing::Test {
 };
 
 TEST_F(SessionCoreTest, SlotsOfASessionThatTheWorkerForgotAreFree) {
-  OnReactor([this] {
+  RunOn(*reactor_, [this] {
     for (std::int64_t key = 0; key < 3; ++key) core_->Submit({key});
   });
   for (std::int64_t batch = 0; batch < 3; ++batch) {
@@ -99,7 +91,7 @@ TEST_F(SessionCoreTest, SlotsOfASessionThatTheWorkerForgotAreFree) {
     ASSERT_TRUE(taken.ok() && taken->batch) << taken.status().ToString();
     EXPECT_EQ(taken->batch->batch.batch, batch);
   }
-  OnReactor([this] {
+  RunOn(*reactor_, [this] {
     const Arena::Counts counts = arena_->counts();
     EXPECT_EQ(counts.lent + counts.quarantined, 0) << "a slot is lent to nobody";
     EXPECT_EQ(attached_, 2);

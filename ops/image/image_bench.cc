@@ -16,6 +16,7 @@
 #include "ops/image/jpeg_decoder.h"
 #include "ops/image/pointwise.h"
 #include "ops/image/resample.h"
+#include "ops/image/test_util.h"
 
 namespace headrace::ops {
 namespace {
@@ -69,19 +70,13 @@ std::string EncodeJpeg(int luma_sampling) {
   return file;
 }
 
-struct Picture {
-  ScratchBuffer memory;
-  Image image;
-
-  Picture(std::int64_t width, std::int64_t height, int channels, int pixel_bytes) {
-    const std::vector<std::uint8_t> pixels = Photograph(width, height);
-    image.pixel_stride = static_cast<std::size_t>(pixel_bytes);
-    image.row_stride = image.pixel_stride * static_cast<std::size_t>(width);
-    std::uint8_t* const to = memory.Ensure(image.row_stride * static_cast<std::size_t>(height));
-    image.data = to;
-    image.spec = ImageSpec{height, width, channels, DType::kU8, Layout::kHwc};
+struct Picture : ImageMemory {
+  Picture(std::int64_t width, std::int64_t height, int channels, int pixel_bytes)
+      : ImageMemory(height, width, channels, pixel_bytes) {
+    const std::vector<std::uint8_t> from = Photograph(width, height);
     for (std::int64_t i = 0; i < width * height; ++i) {
-      std::memcpy(to + i * pixel_bytes, pixels.data() + i * 3, static_cast<std::size_t>(channels));
+      std::memcpy(pixels + i * pixel_bytes, from.data() + i * 3,
+                  static_cast<std::size_t>(channels));
     }
   }
 };

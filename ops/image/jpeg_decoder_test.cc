@@ -9,6 +9,7 @@
 
 #include "ops/image/image_header.h"
 #include "ops/image/jpeg_test_util.h"
+#include "ops/image/test_util.h"
 
 namespace headrace::ops {
 namespace {
@@ -26,12 +27,7 @@ Outcome Decode(JpegDecoder& decoder, const std::string& file,
   Outcome outcome;
   outcome.status = decoder.DecodeRgb(AsBytes(file), window, format, memory, &image);
   if (!outcome.status.ok()) return outcome;
-  for (std::int64_t y = 0; y < image.spec.height; ++y) {
-    for (std::int64_t x = 0; x < image.spec.width; ++x) {
-      const std::uint8_t* pixel = image.data + y * image.row_stride + x * image.pixel_stride;
-      outcome.pixels.insert(outcome.pixels.end(), pixel, pixel + 3);
-    }
-  }
+  outcome.pixels = Packed(image);
   return outcome;
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "ops/image/test_util.h"
+
 namespace headrace::ops {
 namespace {
 
@@ -50,7 +52,7 @@ std::string File(char depth, char color, const std::string& row0, const std::str
 
 struct Outcome {
   Status status;
-  std::vector<int> pixels;  // packed RGB
+  std::vector<std::uint8_t> pixels;  // packed RGB
 };
 
 Outcome Decode(const std::string& file, PixelFormat format = PixelFormat::kRgbx) {
@@ -60,16 +62,11 @@ Outcome Decode(const std::string& file, PixelFormat format = PixelFormat::kRgbx)
   Outcome outcome;
   outcome.status = decoder.DecodeRgb(AsBytes(file), format, memory, &image);
   if (!outcome.status.ok()) return outcome;
-  for (std::int64_t y = 0; y < image.spec.height; ++y) {
-    for (std::int64_t x = 0; x < image.spec.width; ++x) {
-      const std::uint8_t* pixel = image.data + y * image.row_stride + x * image.pixel_stride;
-      outcome.pixels.insert(outcome.pixels.end(), pixel, pixel + 3);
-    }
-  }
+  outcome.pixels = Packed(image);
   return outcome;
 }
 
-void ExpectPixels(const std::string& file, const std::vector<int>& expected) {
+void ExpectPixels(const std::string& file, const std::vector<std::uint8_t>& expected) {
   for (const PixelFormat format : {PixelFormat::kRgb, PixelFormat::kRgbx}) {
     const Outcome outcome = Decode(file, format);
     EXPECT_TRUE(outcome.status.ok()) << outcome.status.ToString();
@@ -84,7 +81,8 @@ TEST(PngDecoder, Kinds) {
                {'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l'});
   ExpectPixels(File(8, 6, "abc!def!", "ghi!jkl!"),
                {'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l'});
-  const std::vector<int> gray = {'a', 'a', 'a', 'b', 'b', 'b', 'c', 'c', 'c', 'd', 'd', 'd'};
+  const std::vector<std::uint8_t> gray = {'a', 'a', 'a', 'b', 'b', 'b',
+                                          'c', 'c', 'c', 'd', 'd', 'd'};
   ExpectPixels(File(8, 0, "ab", "cd"), gray);
   ExpectPixels(File(8, 4, "a!b!", "c!d!"), gray);
   ExpectPixels(File(16, 4, "a0!!b1!!", "c2!!d3!!"), gray);

@@ -6,24 +6,17 @@
 #include <random>
 #include <vector>
 
+#include "ops/image/test_util.h"
+
 namespace headrace::ops {
 namespace {
 
-struct Picture {
-  ScratchBuffer memory;
-  Image image;
-
-  Picture(std::int64_t height, std::int64_t width, int channels, int pixel_bytes) {
-    image.pixel_stride = static_cast<std::size_t>(pixel_bytes);
-    image.row_stride = image.pixel_stride * static_cast<std::size_t>(width) + 5;
-    std::uint8_t* const to = memory.Ensure(image.row_stride * static_cast<std::size_t>(height));
-    image.data = to;
-    image.spec.height = height;
-    image.spec.width = width;
-    image.spec.channels = channels;
+struct Picture : ImageMemory {
+  Picture(std::int64_t height, std::int64_t width, int channels, int pixel_bytes)
+      : ImageMemory(height, width, channels, pixel_bytes, /*row_slack=*/5) {
     std::mt19937 random(7);
     for (std::size_t i = 0; i < image.row_stride * static_cast<std::size_t>(height); ++i) {
-      to[i] = static_cast<std::uint8_t>(random());
+      pixels[i] = static_cast<std::uint8_t>(random());
     }
   }
   [[nodiscard]] std::uint8_t At(std::int64_t c, std::int64_t y, std::int64_t x, Flip flip) const {

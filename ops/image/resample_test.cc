@@ -8,45 +8,25 @@
 #include <random>
 #include <vector>
 
+#include "ops/image/test_util.h"
+
 namespace headrace::ops {
 namespace {
 
-// Pixels of its own, with the slack that kernels may read.
-struct Picture {
-  ScratchBuffer memory;
-  Image image;
-
-  Picture(std::int64_t height, std::int64_t width, int channels, int pixel_bytes, unsigned seed) {
-    image.pixel_stride = static_cast<std::size_t>(pixel_bytes);
-    image.row_stride = image.pixel_stride * static_cast<std::size_t>(width);
-    std::uint8_t* const to = memory.Ensure(image.row_stride * static_cast<std::size_t>(height));
-    image.data = to;
-    image.spec.height = height;
-    image.spec.width = width;
-    image.spec.channels = channels;
+struct Picture : ImageMemory {
+  Picture(std::int64_t height, std::int64_t width, int channels, int pixel_bytes, unsigned seed)
+      : ImageMemory(height, width, channels, pixel_bytes) {
     std::mt19937 random(seed);
     for (std::int64_t y = 0; y < height; ++y) {
       for (std::int64_t x = 0; x < width; ++x) {
         for (int c = 0; c < channels; ++c) {
-          to[y * image.row_stride + x * image.pixel_stride + c] =
+          pixels[y * image.row_stride + x * image.pixel_stride + c] =
               static_cast<std::uint8_t>((x * 3 + y * 5 + c * 40 + random() % 64) & 255);
         }
       }
     }
   }
 };
-
-std::vector<std::uint8_t> Packed(const Image& image) {
-  std::vector<std::uint8_t> bytes;
-  for (std::int64_t y = 0; y < image.spec.height; ++y) {
-    for (std::int64_t x = 0; x < image.spec.width; ++x) {
-      for (int c = 0; c < image.spec.channels; ++c) {
-        bytes.push_back(image.data[y * image.row_stride + x * image.pixel_stride + c]);
-      }
-    }
-  }
-  return bytes;
-}
 
 std::vector<SimdLevel> Levels() {
   std::vector<SimdLevel> levels;

@@ -7,22 +7,13 @@
 namespace headrace::ops {
 namespace {
 
-using ::headrace::ops::testing::DrawNode;
+using ::headrace::ops::testing::ExpectOneDrawDecides;
 using ::headrace::ops::testing::GraySpec;
 using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::RgbSpec;
 using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
 
-TEST(RandomHorizontalFlip, DrawsOneNumber) {
-  TorchGenerator rng(1);
-  const auto never = DrawNode(MakeNode("random_horizontal_flip", {{"p", 0.0}}), RgbSpec(2, 2), rng);
-  const auto always =
-      DrawNode(MakeNode("random_horizontal_flip", {{"p", 1.0}}), RgbSpec(2, 2), rng);
-  EXPECT_EQ((*never)[0], 0);
-  EXPECT_EQ((*always)[0], 1);
-  EXPECT_EQ(rng.draws(), 2U);
-}
+TEST(RandomHorizontalFlip, DrawsOneNumber) { ExpectOneDrawDecides("random_horizontal_flip"); }
 
 TEST(RandomHorizontalFlip, MirrorsWhenDrawn) {
   const std::vector<Node> nodes{MakeNode("random_horizontal_flip")};

@@ -2,10 +2,12 @@
 
 #include <cstring>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
+#include "gtest/gtest.h"
 #include "ops/core/runner.h"
 #include "ops/core/test_util.h"
 
@@ -61,6 +63,18 @@ inline Result<std::vector<std::int32_t>> DrawNode(Node node, const ImageSpec& sp
   ImageSpec out;
   HR_RETURN_IF_ERROR(chain.Draw(spec, rng, params, &out));
   return params;
+}
+
+// Expects that the operator draws one number, whatever its probability, and acts by it.
+inline void ExpectOneDrawDecides(const std::string& op) {
+  TorchGenerator rng(1);
+  for (const std::int32_t happens : {0, 1}) {
+    const auto drawn =
+        DrawNode(MakeNode(op, {{"p", static_cast<double>(happens)}}), RgbSpec(2, 2), rng);
+    ASSERT_TRUE(drawn.ok()) << drawn.status().ToString();
+    EXPECT_EQ(*drawn, std::vector<std::int32_t>{happens});
+  }
+  EXPECT_EQ(rng.draws(), 2U);
 }
 
 // Height and width that a node makes of an image.

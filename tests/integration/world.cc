@@ -6,21 +6,13 @@
 #include <utility>
 
 #include "base/check.h"
+#include "net/test_util.h"
 #include "schemas/wire/host_identity.h"
 
 namespace headrace::testing_support {
 namespace {
 
-// Runs `task` on the reactor's thread and waits for it.
-template <typename Task>
-void On(net::Reactor& reactor, Task task) {
-  std::promise<void> done;
-  reactor.Post([&] {
-    task();
-    done.set_value();
-  });
-  done.get_future().wait();
-}
+using net::testing::RunOn;
 
 // Starts `ask`, which gets a function to call with the answer, and waits for that.
 template <typename Answer, typename Ask>
@@ -44,7 +36,7 @@ World::Site World::MakeSite(const std::string& name) {
 World::World(const Options& options) : options_(options) {
   const std::string endpoint = "ipc://" + folder_.path() + "/control";
   coordinator_site_ = MakeSite("coordinator");
-  On(*coordinator_site_.net, [&] {
+  RunOn(*coordinator_site_.net, [&] {
     coordinator::CoordinatorOptions wanted;
     wanted.listen = endpoint;
     wanted.heartbeat = std::chrono::milliseconds(50);
@@ -58,8 +50,8 @@ World::World(const Options& options) : options_(options) {
     wanted.coordinator = endpoint;
     wanted.directory = folder_.path() + "/w" + std::to_string(worker_sites_.size());
     wanted.threads = 1;
-    On(*site.net,
-       [&] { worker = *dataworker::Worker::Start(*site.net, wanted, [](const Status&) {}); });
+    RunOn(*site.net,
+          [&] { worker = *dataworker::Worker::Start(*site.net, wanted, [](const Status&) {}); });
   }
   client_site_ = MakeSite("client");
   runtime_ = std::make_shared<client::Runtime>();
@@ -76,14 +68,14 @@ World::World(const Options& options) : options_(options) {
 }
 
 World::~World() {
-  On(*client_site_.net, [this] { client_->Shutdown(); });
+  RunOn(*client_site_.net, [this] { client_->Shutdown(); });
   client_site_.reactor->Stop();
   runtime_->stopped = true;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
-    On(*worker_sites_[i].net, [&] { workers_[i].reset(); });
+    RunOn(*worker_sites_[i].net, [&] { workers_[i].reset(); });
     worker_sites_[i].reactor->Stop();
   }
-  On(*coordinator_site_.net, [this] { coordinator_.reset(); });
+  RunOn(*coordinator_site_.net, [this] { coordinator_.reset(); });
   coordinator_site_.reactor->Stop();
 }
 
