@@ -79,7 +79,7 @@ class Reactor {
   virtual ~Reactor() = default;
 
   // Runs on a thread of its own (Start, joined by Stop or the destructor) or on the caller's (Run,
-  // which returns after Stop; Stop does not wait for it). Once.
+  // which returns after Stop; Stop does not wait for it). Once: kUnavailable the second time.
   virtual Status Start() = 0;
   virtual Status Run() = 0;
   // Idempotent. Pending posts are run, then sockets are closed with a linger of at most 200 ms. On
@@ -96,12 +96,14 @@ class Reactor {
   virtual Result<std::unique_ptr<Socket>> BindRouter(const std::string& endpoint,
                                                      SocketEvents events) = 0;
   // Connects in the background; messages wait (up to 1000, or 64 MiB) until the peer is there.
+  // kInvalidArgument: malformed. kUnavailable: in a forked process.
   virtual Result<std::unique_ptr<Socket>> ConnectDealer(const std::string& endpoint,
                                                         SocketEvents events) = 0;
 
   // First run after `interval`, then each `interval` after the end of the last (no bursts).
   virtual TimerId AddTimer(Duration interval, std::function<void()> callback) = 0;
   virtual TimerId AddOnce(Duration delay, std::function<void()> callback) = 0;
+  // Also from a timer's own callback, and when it has run already.
   virtual void CancelTimer(TimerId timer) = 0;
 
   // Calls back while `fd` is readable or hung up, until removed. The descriptor stays the caller's

@@ -44,6 +44,7 @@ class Chain {
   // fails with kInvalidArgument without it; everything else works.
   [[nodiscard]] std::vector<ExpRange> exp_ranges() const;
   // What comes out for a source image of spec `in`, and behind each node; as Draw without drawing.
+  // Errors as OpSchema::Shape. REQUIRES: after_node.size() == nodes().size().
   Status Shapes(const ImageSpec& in, std::span<ImageSpec> after_node) const;
 
   // Draws for one sample whose source image is `in`. REQUIRES: params.size() == param_words().

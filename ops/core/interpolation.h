@@ -19,6 +19,7 @@ enum class Interpolation : std::uint8_t {
 [[nodiscard]] ArgSpec InterpolationArg();
 // Argument "antialias", which PIL images ignore.
 [[nodiscard]] ArgSpec AntialiasArg();
+// kUnsupported: a mode that has no native form.
 Result<Interpolation> ReadInterpolation(const OpArgs& args);
 
 }  // namespace headrace::ops

@@ -70,7 +70,9 @@ class KernelRegistry {
  public:
   // REQUIRES: no entry of that name.
   void Add(std::string name, KernelFactory make);
+  // Null when there is none.
   [[nodiscard]] const KernelFactory* Find(std::string_view name) const;
+  // All operators of this build.
   static const KernelRegistry& Builtin();
 
  private:

@@ -16,6 +16,7 @@ namespace headrace::ops {
 // thread-safe: every thread brings its own OpContext.
 class ChainRunner {
  public:
+  // kUnsupported: this worker has no kernel for a node.
   static Result<ChainRunner> Make(std::shared_ptr<const Chain> chain);
 
   // Size of an encoded image from its header alone, as PIL's Image.open reports it, after
@@ -29,18 +30,20 @@ class ChainRunner {
   // out.size() must be the drawn output's bytes (kInvalidArgument otherwise: the file changed).
   // Any damage that PIL would raise on is an error here (kDataLoss), never other pixels.
   Status Run(ByteSpan encoded, Params params, OpContext& context, MutableByteSpan out) const;
-  // The pure prefix only, as a self-describing payload for the cache (spec + packed pixels).
+  // The pure prefix only, as a self-describing payload for the cache (spec + packed pixels). Errors
+  // of the file as Run.
   Status RunPrefix(ByteSpan encoded, OpContext& context, Bytes* payload) const;
-  // Spec of the source image that a payload was made from (what Draw needs).
+  // Spec of the source image that a payload was made from (what Draw needs). kDataLoss: no payload.
   static Result<ImageSpec> PayloadSource(ByteSpan payload);
-  // Payload of RunPrefix -> finished sample; same bits as Run.
+  // Payload of RunPrefix -> finished sample; same bits as Run. kDataLoss: no payload of this chain.
   Status RunFromPrefix(ByteSpan payload, Params params, OpContext& context,
                        MutableByteSpan out) const;
   // Pixels already in memory (array sources), dense HWC u8 of `spec` -> finished sample.
+  // kInvalidArgument: other bytes than the spec says, or params of another image.
   Status RunPixels(ByteSpan pixels, const ImageSpec& spec, Params params, OpContext& context,
                    MutableByteSpan out) const;
 
-  // Spec of the finished sample for a source image of spec `in`.
+  // Spec of the finished sample for a source image of spec `in`. Errors as OpSchema::Shape.
   Result<ImageSpec> OutputSpec(const ImageSpec& in) const;
 
   [[nodiscard]] const Chain& chain() const { return *chain_; }

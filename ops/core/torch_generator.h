@@ -42,7 +42,8 @@ class TorchGenerator {
   // Skips n outputs. O(n), about 2 ns each.
   void Discard(std::uint64_t n);
 
-  // The bytes of torch.get_rng_state() for this state (5056 bytes), and back.
+  // The bytes of torch.get_rng_state() for this state (5056 bytes), and back. kInvalidArgument:
+  // not such bytes; the generator then stays as it was.
   [[nodiscard]] Bytes TorchState() const;
   Status SetTorchState(ByteSpan state);
 

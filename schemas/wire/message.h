@@ -15,6 +15,7 @@
 
 // One message = frame 0: the 8-byte header (magic "HRW", version u8, type u16 LE, 2 zero bytes),
 // frame 1: a FlatBuffers body with its file identifier, frames 2..: payload. Grammar: docs/wire.md.
+// All functions here are thread-safe.
 namespace headrace::wire {
 
 inline constexpr std::uint8_t kWireVersion = 1;
@@ -73,7 +74,7 @@ struct EncodedMessage {
 // says both versions). A valid frame of an unknown type is std::monostate.
 [[nodiscard]] Result<Body> Decode(ByteSpan header, ByteSpan body);
 
-// A plan alone, for hashing and files.
+// A plan alone, for hashing and files. Decoding checks as Decode does: kInvalidArgument.
 [[nodiscard]] Bytes EncodePlan(const Plan& plan);
 [[nodiscard]] Result<Plan> DecodePlan(ByteSpan bytes);
 
@@ -93,6 +94,7 @@ struct FileTable {
 // a multiple of 8 (as in a vector or a mapping).
 class FileTableView {
  public:
+  // kInvalidArgument: damaged, or not so aligned. O(size).
   static Result<FileTableView> Open(ByteSpan bytes);
   [[nodiscard]] std::int64_t size() const;
   // REQUIRES: 0 <= row < size().

@@ -39,7 +39,8 @@ struct SessionOptions {
   bool in_order = true;
   // Bytes that the first slots get; they grow when a batch needs more.
   std::uint64_t slot_bytes_hint = 1 << 20;
-  // Most bytes of the arena; kResourceExhausted beyond it.
+  // Most bytes of the arena, batches that the program keeps included; Next says kResourceExhausted
+  // when no batch fits.
   std::uint64_t max_arena_bytes = std::uint64_t{16} << 30;
 };
 
@@ -79,7 +80,8 @@ struct Batch {
   // True when few slots are free: the caller should copy the data out and drop `hold`, so that a
   // program that keeps its tensors never holds up the loader.
   bool copy_advised = false;
-  // Python plans.
+  // Python plans: the collated batch as a pickle of protocol 5 with its out-of-band buffers, or the
+  // pickled exception wrapper; and what user code printed.
   Bytes pickle;
   std::vector<std::span<std::byte>> buffers;
   Bytes python_error;
@@ -95,11 +97,12 @@ struct Batch {
 // batch.
 struct SampleNeeded {
   std::int64_t batch = 0;
-  std::int32_t position = 0;
+  std::int32_t position = 0;  // in the batch
   std::int64_t key = 0;
-  Bytes torch_state;
+  Bytes torch_state;  // bytes of torch.get_rng_state() just before this sample
 };
 
+// One of the two.
 struct Event {
   std::optional<Batch> batch;
   std::optional<SampleNeeded> sample;
@@ -116,6 +119,8 @@ struct IterationOptions {
   std::vector<Bytes> lane_states;
 };
 
+// Since the session was opened. Hits and misses count samples: found decoded in a cache, found
+// encoded, read from their source.
 struct SessionStats {
   std::uint64_t batches = 0, samples = 0, iterations = 0;
   std::uint64_t stall_ns = 0;  // blocked in Next
@@ -130,7 +135,8 @@ struct SessionStats {
 
 class SessionImpl;
 // Thread rule: one thread at a time (the trainer's); Interrupt from any thread or signal handler's
-// follow-up. After fork() in the child every call returns kUnavailable and nothing hangs.
+// follow-up. After fork() in the child, and once the client is closed, every call that can fail
+// returns kUnavailable and nothing hangs.
 class Session {
  public:
   explicit Session(std::unique_ptr<SessionImpl> impl);
@@ -139,39 +145,49 @@ class Session {
   Session& operator=(Session&&) noexcept;
 
   // Starts an iteration (an epoch); what is left of the one before is cancelled and its slots freed
-  // once no worker can still write to them.
+  // once no worker can still write to them. kInvalidArgument: first_batch is negative, or
+  // lane_draws is not one number a lane.
   Status Begin(const IterationOptions& options);
   // Resume in RngMode::kSample: keys of the batches before first_batch, in any pieces, so that the
   // occurrence of a key that comes again is counted on. Nothing to do in other modes.
   Status Skip(std::span<const std::int64_t> keys);
-  // Gives the next index batch its number. REQUIRES: outstanding() < max_outstanding.
+  // Gives the next index batch its number. Does not wait. kInvalidArgument: no iteration was begun,
+  // no keys, or outstanding() == max_outstanding.
   Result<std::int64_t> Submit(std::span<const std::int64_t> keys);
   // Waits up to `timeout` for the next batch in order (or any, with in_order = false), or for a
   // sample that the caller must make first. kDeadlineExceeded: nothing yet, call again.
-  // kUnavailable: no worker left and none can be started (message says what to do).
+  // kUnavailable: no worker left and none can be started. kResourceExhausted: no memory for a
+  // batch. (Messages say what to do; the call may be repeated.) kCancelled: Interrupt was called.
   Result<Event> Next(std::chrono::milliseconds timeout);
   // Waits until a worker has said that the plan runs there. kDeadlineExceeded: none yet, call
   // again. kUnsupported: every worker has said that it does not (message: which, why, what to do).
+  // kUnavailable, kCancelled: as Next.
   Status AwaitServed(std::chrono::milliseconds timeout);
-  // `state_after`: torch's generator state after the sample. `failed`: it raised, so the stock
-  // loader would have made nothing after it in this batch; the lane goes on from `state_after`.
+  // `state_after`: bytes of torch.get_rng_state() after the sample. `failed`: it raised, so the
+  // stock loader would have made nothing after it in this batch; the lane goes on from
+  // `state_after`. kInvalidArgument: not the sample that was asked for, or no such state.
   Status ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after,
                        bool failed);
   // A missing sample raised while it was made: replans the lane behind `batch` from `state_after`.
+  // Nothing to do without RngMode::kTorch. kInvalidArgument: no such state.
   Status ReplanLane(std::int64_t batch, ByteSpan state_after);
   // Generator outputs used by each lane up to the last *delivered* batch: state_dict().
-  // kUnsupported when a lane's state did not come from draws alone (after ResolveSample).
+  // Empty without RngMode::kTorch. kUnsupported: Python plans, and when a lane's state did not come
+  // from draws alone (after ResolveSample).
   [[nodiscard]] Result<std::vector<std::uint64_t>> LaneDraws() const;
-
   // Python plans, RngMode::kTorch: the generators of each lane where the iteration began, or,
   // `end`, behind all that was submitted: state_dict() of persistent workers. Waits for what an
-  // iteration before this one left behind. kUnavailable: no worker made that in time.
+  // iteration before this one left behind, 30 s at most. kUnavailable: no worker made that in time.
+  // kUnsupported: other plans.
   [[nodiscard]] Result<std::vector<Bytes>> LaneStates(bool end) const;
 
+  // Batches of this iteration that were submitted and not delivered.
   [[nodiscard]] std::int64_t outstanding() const;
+  // All zero in a forked child.
   [[nodiscard]] SessionStats Stats() const;
   // What the coordinator decided, for `explain` and the report.
   [[nodiscard]] const std::vector<std::string>& SplitReasons() const;
+  // The call that waits now, else the next one that would, returns kCancelled, once.
   void Interrupt();
   // To be called just before fork(): the memory of batches that the program holds now is not used
   // again while a process that inherits it lives. Returns a descriptor to close in the parent
@@ -183,21 +199,26 @@ class Session {
 };
 
 class ClientImpl;
-// Thread-safe.
+// Thread-safe. In a forked child it does nothing, and OpenSession returns kUnavailable.
 class Client {
  public:
-  // kUnavailable: no coordinator there (message names the address and the remedy).
+  // Waits up to connect_timeout. kUnavailable: no coordinator there (message names the address and
+  // the remedy). kNotFound: no program at `binary`.
   static Result<std::shared_ptr<Client>> Open(const ClientOptions& options);
   ~Client();
 
   // `blobs`: content of every BlobHash in the plan; kept alive by the session. `torch_exp` goes
   // into plan.constants like any blob. kUnsupported: the plan has no native form (message says
-  // which node).
+  // which node). kInvalidArgument: a plan or a blob that does not hold together. kUnavailable: no
+  // answer within connect_timeout, or closed. kResourceExhausted: no address space for the arena.
   Result<std::unique_ptr<Session>> OpenSession(Plan plan, std::map<BlobHash, Blob> blobs,
                                                const SessionOptions& options);
   // CPU seconds of this job's private coordinator and workers, ended ones included (embedded only).
   [[nodiscard]] double ServiceCpuSeconds() const;
+  // Where the coordinator is, private or not.
   [[nodiscard]] std::string coordinator_endpoint() const;
+  // Ends its sessions and, as their last user, the private coordinator and workers. Batches that
+  // were delivered stay valid. Idempotent; the destructor does it too.
   void Close();
 
  private:
