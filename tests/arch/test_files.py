@@ -2,7 +2,7 @@
 
 import re
 
-import tree
+from support import tree
 
 LIMIT, LIMIT_WITH_REASON = 400, 600
 TEXT = (".cc", ".h", ".py", ".pyi", ".sh", ".txt", ".cmake", ".md", ".toml", ".json", ".fbs")

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-import tree
+from support import tree
 
 # Layer of a path: the longest prefix below. What a layer may include, beside itself.
 ALLOWED = {

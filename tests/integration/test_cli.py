@@ -3,50 +3,25 @@
 import contextlib
 import json
 import os
-import pathlib
 import signal
 import socket
 import subprocess
 import sys
-import time
 
 import pytest
-
-HEADRACE = os.environ.get("HEADRACE_BINARY") or str(
-    pathlib.Path(sys.executable).with_name("headrace")
+from support.headrace_program import (
+    HEADRACE,
+    children,
+    clean_environment,
+    coordinator,
+    ended,
+    free_address,
+    headrace,
+    ready_workers,
+    refused,
+    wait_for,
+    workers,
 )
-
-
-def clean_environment(**more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE")}
-    return kept | more
-
-
-def headrace(*words: str, **environment: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [HEADRACE, *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env=clean_environment(**environment),
-    )
-
-
-def wait_for(condition, what: str, seconds: float = 20):
-    """The first true value of `condition`."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if value := condition():
-            return value
-        time.sleep(0.002)
-    raise AssertionError(f"no {what} within {seconds} s")
-
-
-def refused(answer: subprocess.CompletedProcess, *fragments: str) -> None:
-    assert answer.returncode != 0
-    assert answer.stderr.count("\n") == 1, answer.stderr
-    for fragment in fragments:
-        assert fragment in answer.stderr
 
 
 @pytest.fixture
@@ -55,45 +30,6 @@ def parent():
     yield process
     process.kill()
     process.wait()
-
-
-@contextlib.contextmanager
-def coordinator(*words: str):
-    process = subprocess.Popen(
-        [HEADRACE, "coordinator", *words], env=clean_environment(HEADRACE_LOG="error")
-    )
-    try:
-        yield process
-    finally:
-        process.terminate()
-        process.wait(20)
-
-
-def free_address() -> str:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return f"tcp://127.0.0.1:{s.getsockname()[1]}"
-
-
-def workers(address: str) -> list[dict]:
-    answer = headrace("workers", "--json", "--coordinator", address)
-    assert answer.returncode == 0, answer.stderr
-    return json.loads(answer.stdout)["workers"]
-
-
-def ready_workers(address: str) -> list[dict]:
-    return [worker for worker in workers(address) if worker["state"] == "ready"]
-
-
-def children(pid: int) -> list[int]:
-    return [int(x) for x in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def ended(pid: int) -> bool:
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
 
 
 def test_embedded_serves_and_ends_with_its_parent(tmp_path, parent):

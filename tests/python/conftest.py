@@ -1,11 +1,8 @@
 """Fixtures of the Python tests: small data sets, and the seam put in place for one test."""
 
-import contextlib
 import os
 import pickle
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +10,7 @@ import headrace
 import numpy as np
 import pytest
 from headrace import service
-from PIL import Image
+from support.photos import write_jpegs
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -42,22 +39,6 @@ def seam() -> Iterator[None]:
     headrace.install()
     yield
     headrace.uninstall()
-
-
-def write_jpegs(root: Path, classes: int, count: int, seed: int = 0) -> Path:
-    """A class-per-folder set of small JPEGs of many sizes, both layouts of chroma, some grey."""
-    rng = np.random.default_rng(seed)
-    for c in range(classes):
-        folder = root / f"class{c}"
-        folder.mkdir(parents=True)
-        for i in range(count):
-            height, width = (int(v) for v in rng.integers(40, 90, 2))
-            coarse = rng.integers(0, 256, (6, 6, 3), dtype=np.uint8)
-            image = Image.fromarray(coarse).resize((width, height), Image.Resampling.BICUBIC)
-            if i % 7 == 6:
-                image = image.convert("L")
-            image.save(folder / f"{i:03}.jpg", quality=90, subsampling=i % 3)
-    return root
 
 
 @pytest.fixture(scope="session")
@@ -103,33 +84,3 @@ def mnist_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         head = np.array([0x801, count], ">i4").tobytes()
         (folder / f"{name}-labels-idx1-ubyte").write_bytes(head + labels.tobytes())
     return root
-
-
-@contextlib.contextmanager
-def program(
-    source: str, *args: str, cwd: Path | None = None, env: dict[str, str] | None = None
-) -> Iterator[subprocess.Popen]:
-    """A Python program of its own, which imports headrace from where this process does."""
-    package = str(Path(headrace.__file__).parents[1])
-    path = os.pathsep.join([package, os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    process = subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", source, *args],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": path, **(env or {})},
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def run_program(source: str, *args: str, **named: object) -> subprocess.CompletedProcess:
-    """The finished program: return code and what it printed."""
-    with program(source, *args, **named) as process:
-        out, err = process.communicate(timeout=120)
-        return subprocess.CompletedProcess(process.args, process.returncode, out, err)

@@ -3,10 +3,10 @@
 import headrace
 import pytest
 import torch
-from compare import check
 from headrace import admission, service
 from headrace.seam import state_of
-from pipelines import train_v1
+from support.compare import check
+from support.pipelines import train_v1
 from torch.utils.data import DataLoader
 from torchvision import datasets
 from torchvision import transforms as v1

@@ -9,7 +9,7 @@ import torch
 from headrace.capture import Local, NotNative, capture
 from headrace.capture.hooks import seeds_only
 from headrace.capture.transforms import nodes_of
-from pipelines import (
+from support.pipelines import (
     EVERY,
     MEAN,
     STD,

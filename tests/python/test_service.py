@@ -15,10 +15,10 @@ from pathlib import Path
 import headrace
 import pytest
 import torch
-from compare import assert_same
 from headrace import binding, errors, options, service
 from headrace.capture import python_stage
-from pipelines import Numbers, train_v1
+from support.compare import assert_same
+from support.pipelines import Numbers, train_v1
 from torch.utils.data import DataLoader, Dataset
 from torchvision import datasets, transforms
 

@@ -14,9 +14,9 @@ import warnings
 
 import numpy as np
 import pytest
-import stage_peer
 import torch
 from headrace import stage_wire as wire
+from support import stage_peer
 from torch.utils.data import DataLoader, Dataset, default_collate, get_worker_info
 
 Stage = functools.partial(stage_peer.Stage, user_module=sys.modules[__name__])

@@ -8,10 +8,10 @@ from pathlib import Path
 import headrace
 import pytest
 import torch
-from compare import assert_same, seed_everything
 from headrace import service
 from headrace.seam import state_of
-from pipelines import Numbers
+from support.compare import assert_same, seed_everything
+from support.pipelines import Numbers
 from torch.utils.data import DataLoader
 
 EPOCHS = 2

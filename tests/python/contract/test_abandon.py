@@ -9,10 +9,10 @@ import time
 import headrace
 import pytest
 import torch
-from compare import assert_same, check
-from conftest import program, run_program
 from headrace.seam import state_of
-from pipelines import train_v1
+from support.compare import assert_same, check
+from support.pipelines import train_v1
+from support.programs import program, run_program
 from torch.utils.data import DataLoader
 from torchvision import datasets
 

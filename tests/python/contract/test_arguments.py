@@ -3,7 +3,7 @@
 import headrace
 import pytest
 import torch
-from pipelines import train_v1
+from support.pipelines import train_v1
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 from torchvision import datasets
 

@@ -1,8 +1,8 @@
 """Contract: collate_fn runs on the workers and may return anything; containers keep their types."""
 
 import torch
-from compare import batches, check
-from pipelines import Numbers, Point, collate_names, train_v1
+from support.compare import batches, check
+from support.pipelines import Numbers, Point, collate_names, train_v1
 from torch.utils.data import default_collate
 from torchvision import datasets
 

@@ -6,9 +6,9 @@ import shutil
 
 import pytest
 import torch
-from compare import batches, check, errors
 from PIL import Image
-from pipelines import FailedRow, Failing, train_v1
+from support.compare import batches, check, errors
+from support.pipelines import FailedRow, Failing, train_v1
 from torchvision import datasets
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from compare import check
-from pipelines import Numbers, evaluate_v1, train_v1
+from support.compare import check
+from support.pipelines import Numbers, evaluate_v1, train_v1
 from torch.utils.data import ConcatDataset, Subset, TensorDataset
 from torchvision import datasets
 

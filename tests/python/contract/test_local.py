@@ -5,9 +5,9 @@ import threading
 import numpy as np
 import pytest
 import torch
-from compare import check
 from headrace.seam import state_of
-from pipelines import Numbers, train_v1
+from support.compare import check
+from support.pipelines import Numbers, train_v1
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 from torchvision import datasets, transforms
 

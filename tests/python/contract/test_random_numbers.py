@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from compare import check
 from headrace.seam import state_of
-from pipelines import Numbers, seed_other_generators, seed_torch, train_v1
+from support.compare import check
+from support.pipelines import Numbers, seed_other_generators, seed_torch, train_v1
 from torch.utils.data import DataLoader, RandomSampler, SubsetRandomSampler, WeightedRandomSampler
 from torchvision import datasets
 
@@ -49,7 +49,7 @@ def test_samplers_that_draw(photos, sampler, num_workers):
 
 
 def test_program_without_workers_keeps_its_stream(photos):
-    from pipelines import evaluate_v1
+    from support.pipelines import evaluate_v1
 
     data = datasets.ImageFolder(photos, evaluate_v1())
     check(lambda loader: loader(data, batch_size=4, shuffle=True))

@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from conftest import write_jpegs
 from headrace import service
 from headrace.seam import state_of
 from PIL import Image
-from pipelines import Numbers, train_v1
+from support.photos import write_jpegs
+from support.pipelines import Numbers, train_v1
 from torch.utils.data import DataLoader
 from torchvision import datasets
 

@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from compare import batches, check
-from pipelines import evaluate_v1, train_v1
+from support.compare import batches, check
+from support.pipelines import evaluate_v1, train_v1
 from torch.utils.data import BatchSampler, DataLoader, DistributedSampler
 from torchvision import datasets
 

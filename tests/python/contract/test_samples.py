@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from compare import batches, check
-from pipelines import EVERY, chain_with, evaluate_v1, train_v1, train_v2
+from support.compare import batches, check
+from support.pipelines import EVERY, chain_with, evaluate_v1, train_v1, train_v2
 from torch.utils.data import ConcatDataset, Subset, TensorDataset
 from torchvision import datasets
 from torchvision import transforms as v1

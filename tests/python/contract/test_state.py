@@ -7,8 +7,8 @@ import json
 import headrace
 import pytest
 import torch
-from compare import assert_same, seed_everything
-from pipelines import Numbers, evaluate_v1, train_v1
+from support.compare import assert_same, seed_everything
+from support.pipelines import Numbers, evaluate_v1, train_v1
 from torch.utils.data import (
     IterableDataset,
     RandomSampler,

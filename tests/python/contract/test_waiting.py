@@ -8,9 +8,9 @@ import time
 import headrace
 import pytest
 import torch
-from compare import assert_same
 from headrace import service
-from pipelines import train_v1
+from support.compare import assert_same
+from support.pipelines import train_v1
 from torch.utils.data import DataLoader, Dataset
 from torchvision import datasets
 

@@ -1,9 +1,4 @@
-import sys
-from pathlib import Path
-
 from hypothesis import HealthCheck, settings
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 # The examples are the same in every run: a failure belongs to the change that brought it.
 settings.register_profile(

@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from ops_support import SEEDS, as_array, assert_same_bits, check_image, every_value, noise
+from support.operators import SEEDS, as_array, assert_same_bits, check_image, every_value, noise
 from torchvision import transforms as v1
 from torchvision.transforms import v2
 

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from ops_support import LIBRARIES, SEEDS, compile_chain, jpeg, native, noise, torch_exp_table
+from support.operators import LIBRARIES, SEEDS, compile_chain, jpeg, native, noise, torch_exp_table
 from torch.utils.data import DataLoader
 from torchvision import transforms as v1
 from torchvision.datasets import ImageFolder

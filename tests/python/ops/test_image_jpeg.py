@@ -12,7 +12,8 @@ import hypothesis
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from image_kernels import (
+from PIL import Image
+from support.image_kernels import (
     CMYK,
     DATA_LOSS,
     GRAY,
@@ -28,7 +29,6 @@ from image_kernels import (
     pil_rgb,
     settings,
 )
-from PIL import Image
 
 PHOTOGRAPHS = sorted(pathlib.Path("/usr/share/backgrounds").rglob("*.jp*g"))[:6]
 # Luminance sampling (h, v) with 1x1 chroma: 4:4:4, 4:2:2, 4:2:0, 4:4:0, 4:1:1 and stranger ones.

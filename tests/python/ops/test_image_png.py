@@ -8,7 +8,8 @@ import hypothesis
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from image_kernels import (
+from PIL import Image
+from support.image_kernels import (
     DATA_LOSS,
     OK,
     UNSUPPORTED,
@@ -18,7 +19,6 @@ from image_kernels import (
     pil_rgb,
     settings,
 )
-from PIL import Image
 
 # Colour type -> bit depths, samples a pixel.
 KINDS = {

@@ -4,7 +4,7 @@ import hypothesis
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from image_kernels import picture, pointwise_levels, settings, table_f32
+from support.image_kernels import picture, pointwise_levels, settings, table_f32
 
 torch = pytest.importorskip("torch")
 

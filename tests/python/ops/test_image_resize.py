@@ -6,8 +6,8 @@ import hypothesis
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from image_kernels import OldPillow, ThisPillow, picture, resize, settings, simd_levels
 from PIL import Image
+from support.image_kernels import OldPillow, ThisPillow, picture, resize, settings, simd_levels
 
 FILTERS = [
     Image.Resampling.NEAREST,

@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ops_support import (
+from support.operators import (
     SEEDS,
     check_file,
     check_image,

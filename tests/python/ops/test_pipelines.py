@@ -10,7 +10,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ops_support import (
+from PIL import Image
+from support.operators import (
     BUILD,
     SEEDS,
     check_file,
@@ -21,7 +22,6 @@ from ops_support import (
     noise,
     png,
 )
-from PIL import Image
 from torchvision import transforms as v1
 from torchvision.transforms import InterpolationMode, v2
 

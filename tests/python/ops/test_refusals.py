@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from ops_support import compile_chain, native
+from support.operators import compile_chain, native
 
 TO_TENSOR = ("to_tensor", {})
 

@@ -12,7 +12,7 @@ import torch
 import torchvision
 from PIL import Image
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("HEADRACE_BUILD_DIR", ROOT / "build" / "release"))
 sys.path.insert(0, str(BUILD / "tests" / "python" / "ops"))
 

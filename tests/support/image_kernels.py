@@ -35,7 +35,7 @@ settings = hypothesis.settings(
 def library() -> ctypes.CDLL:
     path = os.environ.get("HEADRACE_TEST_IMAGE_LIBRARY")
     if not path:
-        root = pathlib.Path(__file__).resolve().parents[3]
+        root = pathlib.Path(__file__).resolve().parents[2]
         # The release build only: a sanitizer's library ends an interpreter that it was not loaded first in.
         path = str(root / "build/release/ops/image/libheadrace_image_testing.so")
         if not os.path.exists(path):

@@ -1,0 +1,1 @@
+"""What several tests use. On the import path of every test (pyproject.toml)."""

@@ -1,0 +1,95 @@
+"""The program `headrace`: started, asked and watched from outside."""
+
+import contextlib
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+HEADRACE = os.environ.get("HEADRACE_BINARY") or str(
+    pathlib.Path(sys.executable).with_name("headrace")
+)
+
+
+def clean_environment(**more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE")}
+    return kept | more
+
+
+def headrace(*words: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [HEADRACE, *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=clean_environment(**environment),
+    )
+
+
+def wait_for(condition: Callable[[], Any], what: str, seconds: float = 20) -> Any:
+    """The first true value of `condition`."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if value := condition():
+            return value
+        time.sleep(0.002)
+    raise AssertionError(f"no {what} within {seconds} s")
+
+
+def refused(answer: subprocess.CompletedProcess, *fragments: str) -> None:
+    """It ended with an error of one line that holds the fragments."""
+    assert answer.returncode != 0
+    assert answer.stderr.count("\n") == 1, answer.stderr
+    for fragment in fragments:
+        assert fragment in answer.stderr
+
+
+@contextlib.contextmanager
+def running(
+    *words: str, log: pathlib.Path | None = None, **environment: str
+) -> Iterator[subprocess.Popen]:
+    """A running `headrace`, its standard error in the file `log`; asked to end at the end."""
+    with contextlib.ExitStack() as stack:
+        stderr = None if log is None else stack.enter_context(open(log, "w"))
+        process = subprocess.Popen(
+            [HEADRACE, *words], env=clean_environment(**environment), stderr=stderr
+        )
+        stack.callback(process.wait, 20)
+        stack.callback(process.terminate)
+        yield process
+
+
+def coordinator(*words: str) -> contextlib.AbstractContextManager[subprocess.Popen]:
+    return running("coordinator", *words, HEADRACE_LOG="error")
+
+
+def free_address() -> str:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return f"tcp://127.0.0.1:{s.getsockname()[1]}"
+
+
+def workers(address: str) -> list[dict]:
+    answer = headrace("workers", "--json", "--coordinator", address)
+    assert answer.returncode == 0, answer.stderr
+    return json.loads(answer.stdout)["workers"]
+
+
+def ready_workers(address: str) -> list[dict]:
+    return [worker for worker in workers(address) if worker["state"] == "ready"]
+
+
+def children(pid: int) -> list[int]:
+    return [int(x) for x in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def ended(pid: int) -> bool:
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
