@@ -295,7 +295,11 @@ class Stepper {
   void Receive(const std::string&, const wire::LeaveWorker& m) {
     const Worker* worker = state().FindWorker(m.worker);
     if (!worker) return;
-    Emit(RemoveWorker{m.worker, worker->last.cpu_seconds});
+    if (worker->draining) {
+      Emit(RemoveWorker{m.worker, worker->last.cpu_seconds});
+    } else {
+      Emit(DrainWorker{m.worker});
+    }
     Reallocate();
   }
 

@@ -36,7 +36,8 @@
 //   lost      heartbeat, or RegisterWorker           ready
 //   lost      silent for forget_after                (none)
 //   any       Drain                                  draining: no leases, finishes what was asked
-//   any       LeaveWorker                            (none)
+//   any       LeaveWorker                            draining
+//   draining  LeaveWorker                            (none): it has ended
 //   (none)    heartbeat                              refused with NotFound: it registers again
 //
 // After any change of jobs or workers the policy decides again, and every job and worker whose set

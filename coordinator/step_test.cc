@@ -150,6 +150,22 @@ TEST_F(StepTest, ADrainedWorkerLosesItsLeasesAndLeaves) {
   EXPECT_EQ(cluster_.state.FindWorker(worker), nullptr);
 }
 
+TEST_F(StepTest, AWorkerThatLeavesKeepsReportingUntilItSaysSoAgain) {
+  const auto job = cluster_.OpenJob("token-aaaa");
+  const WorkerId worker = cluster_.Register("worker-aaaa").worker;
+  cluster_.Send(wire::LeaveWorker{worker});
+  EXPECT_THAT(cluster_.state.FindJob(job.job)->leases, IsEmpty());
+  ASSERT_NE(cluster_.state.FindWorker(worker), nullptr);
+  EXPECT_TRUE(cluster_.state.FindWorker(worker)->draining);
+  wire::WorkerHeartbeat last;
+  last.worker = worker;
+  last.cpu_seconds = 7.5;
+  cluster_.Send(last);
+  cluster_.Send(wire::LeaveWorker{worker});
+  EXPECT_EQ(cluster_.state.FindWorker(worker), nullptr);
+  EXPECT_EQ(cluster_.state.ended_cpu_seconds(), 7.5);
+}
+
 TEST_F(StepTest, CloseJobFreesAtOnceAndMayBeRepeated) {
   const auto first = cluster_.OpenJob("token-aaaa");
   const auto second = cluster_.OpenJob("token-bbbb");

@@ -13,6 +13,7 @@ namespace headrace::dataworker {
 namespace {
 
 constexpr Duration kRegisterAgain = std::chrono::seconds(1);
+constexpr int kSilentAfter = 3;  // requests without an answer, then the log says so
 constexpr std::size_t kAskedKept = 16;
 constexpr Duration kShortestBeat = std::chrono::milliseconds(50);
 
@@ -49,22 +50,31 @@ Result<std::unique_ptr<CoordinatorLink>> CoordinatorLink::Open(net::Reactor& rea
   socket_events.on_invalid = [raw = link.get()](const std::string&, const Status& error) {
     if (error.code() == Code::kUnsupported) raw->events_.on_refused(error);
   };
+  link->endpoint_ = endpoint;
   HR_TRY(link->socket_, reactor.ConnectDealer(endpoint, std::move(socket_events)));
   link->Register();
   link->StartTimer(kRegisterAgain, &CoordinatorLink::Register);
   return link;
 }
 
-CoordinatorLink::~CoordinatorLink() {
+CoordinatorLink::~CoordinatorLink() { StopTimer(); }
+
+void CoordinatorLink::StopTimer() {
   if (timer_ != 0) reactor_.CancelTimer(timer_);
+  timer_ = 0;
 }
 
 void CoordinatorLink::StartTimer(Duration interval, void (CoordinatorLink::*tick)()) {
-  if (timer_ != 0) reactor_.CancelTimer(timer_);
+  StopTimer();
   timer_ = reactor_.AddTimer(interval, [this, tick] { (this->*tick)(); });
 }
 
 void CoordinatorLink::Register() {
+  if (unanswered_++ == kSilentAfter) {
+    LogWarning("no coordinator answers at " + endpoint_ +
+               "; still trying. Start one with `headrace coordinator --listen " + endpoint_ +
+               "`, or correct --coordinator");
+  }
   wire::RegisterWorker message;
   message.request = ++request_;
   message.token = token_;
@@ -90,7 +100,9 @@ void CoordinatorLink::OnMessage(const wire::Body& body) {
     }
     if (worker_ == registered->worker) return;  // answers to a repeat
     worker_ = registered->worker;
-    LogInfo("registered worker=" + std::to_string(worker_.value));
+    const LogLevel level = unanswered_ > kSilentAfter ? LogLevel::kWarning : LogLevel::kInfo;
+    unanswered_ = 0;
+    Log(level, "registered at " + endpoint_ + " worker=" + std::to_string(worker_.value));
     StartTimer(
         std::max<Duration>(std::chrono::milliseconds(registered->heartbeat_ms), kShortestBeat),
         &CoordinatorLink::Beat);
@@ -105,16 +117,29 @@ void CoordinatorLink::OnMessage(const wire::Body& body) {
     if (const auto asked = asked_.extract(directive->request)) {
       events_.on_leases(directive->jobs, asked.mapped());
     }
-    if (directive->drain) events_.on_drain();
+    if (directive->drain) {
+      draining_ = true;
+      events_.on_drain();
+    }
   }
 }
 
 void CoordinatorLink::Leave() {
   if (left_) return;
   left_ = true;
-  if (timer_ != 0) reactor_.CancelTimer(timer_);
-  timer_ = 0;
-  if (worker_.valid()) (void)socket_->Send({}, wire::LeaveWorker{worker_});
+  if (!worker_.valid()) {
+    StopTimer();
+  } else if (!draining_) {
+    (void)socket_->Send({}, wire::LeaveWorker{worker_});
+  }
+}
+
+void CoordinatorLink::Gone() {
+  left_ = true;
+  StopTimer();
+  if (!worker_.valid()) return;
+  Beat();
+  (void)socket_->Send({}, wire::LeaveWorker{worker_});
 }
 
 }  // namespace headrace::dataworker

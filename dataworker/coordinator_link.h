@@ -36,14 +36,17 @@ class CoordinatorLink {
   ~CoordinatorLink();
 
   [[nodiscard]] WorkerId worker() const { return worker_; }
-  // Tells the coordinator that no lease may go here any more.
+  // No lease may go here any more. Heartbeats go on while the worker finishes what it was asked.
   void Leave();
+  // The worker ends now: its last totals. Call it last.
+  void Gone();
 
  private:
   CoordinatorLink(net::Reactor& reactor, wire::WorkerInfo info, Events events);
   void OnMessage(const wire::Body& body);
   void Register();
   void Beat();
+  void StopTimer();
   void StartTimer(Duration interval, void (CoordinatorLink::*tick)());
 
   net::Reactor& reactor_;
@@ -51,10 +54,13 @@ class CoordinatorLink {
   const Events events_;
   std::string token_;
   std::unique_ptr<net::Socket> socket_;
+  std::string endpoint_;
+  int unanswered_ = 0;      // requests to be registered
   net::TimerId timer_ = 0;  // 0: none
   std::uint64_t request_ = 0;
   std::map<std::uint64_t, SteadyTime> asked_;  // when the last heartbeats went out, by request
   WorkerId worker_;
+  bool draining_ = false;  // by the coordinator's word
   bool left_ = false;
 };
 

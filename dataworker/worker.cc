@@ -107,7 +107,10 @@ Status Worker::Open(const WorkerOptions& options) {
               .on_drain = [this] { Leave(kDrainPatience); },
               .on_leases = [this](const std::vector<JobId>& jobs,
                                   SteadyTime asked) { service_->OnLeases(jobs, asked); },
-              .on_refused = [this](const Status& status) { End(status); }}));
+              .on_refused =
+                  [this, address = options.coordinator](const Status& status) {
+                    End(status.WithContext("refused by the coordinator at " + address));
+                  }}));
   return {};
 }
 
@@ -153,6 +156,7 @@ void Worker::EndWhenIdle() {
 void Worker::End(Status status) {
   if (leave_timer_ != 0) reactor_.CancelTimer(leave_timer_);
   leave_timer_ = 0;
+  if (coordinator_ && leaving_) coordinator_->Gone();
   // Posted: the caller may be a callback of something that goes with this object.
   if (on_end_) reactor_.Post([end = std::exchange(on_end_, nullptr), status] { end(status); });
 }

@@ -25,6 +25,8 @@ Status ClientCore::Connect() {
   events.on_message = [this](net::Incoming&& incoming) { OnMessage(incoming.body); };
   events.on_invalid = [this](const std::string&, const Status& error) {
     last_error_ = error;
+    // Of another protocol: asking again would not help.
+    if (error.code() == Code::kUnsupported && on_open_) std::exchange(on_open_, nullptr)(error);
     LogWarning("bad message of the coordinator error=\"" + error.ToString() + "\"");
   };
   HR_TRY(socket_, reactor_->ConnectDealer(setup_.endpoint, std::move(events)));

@@ -19,6 +19,7 @@ from support.headrace_program import (
     headrace,
     ready_workers,
     refused,
+    running,
     wait_for,
     workers,
 )
@@ -101,6 +102,49 @@ def test_a_restart_with_a_journal_keeps_the_workers(tmp_path):
             assert worker.poll() is None
 
 
+BUSY = """
+import os, sys, time, torch, headrace
+from torch.utils.data import DataLoader, Dataset
+class Busy(Dataset):
+    def __len__(self): return 8
+    def __getitem__(self, index):
+        until = time.process_time() + 0.05
+        while time.process_time() < until: pass
+        return index
+headrace.install()
+list(DataLoader(Busy(), 1, num_workers=1))
+"""
+
+
+def test_cpu_of_a_worker_that_leaves_is_counted_to_its_end(tmp_path):
+    """Also what it used since its last heartbeat, and what its Python processes used."""
+    address = f"ipc://{tmp_path}/control"
+    with coordinator("--listen", address, "--heartbeat-ms", "60000"):
+        place = tmp_path / "w"
+        words = [HEADRACE, "worker", "--coordinator", address, "--directory", str(place)]
+        worker = subprocess.Popen(words, env=clean_environment())
+        try:
+            wait_for(lambda: ready_workers(address), "worker")
+            environment = clean_environment(HEADRACE_COORDINATOR=address)
+            subprocess.run([sys.executable, "-c", BUSY], env=environment, check=True, timeout=100)
+        finally:
+            worker.terminate()
+        _, status, used = os.wait4(worker.pid, 0)
+        worker.returncode = os.waitstatus_to_exitcode(status)
+        assert worker.returncode == 0
+        page = wait_for(lambda: not workers(address) and status_of(address), "end of the worker")
+        used_seconds = used.ru_utime + used.ru_stime
+        assert used_seconds > 0.4
+        # It cannot report the last moments of its own end.
+        assert used_seconds - 0.1 < page["ended_workers_cpu_seconds"] <= used_seconds
+
+
+def status_of(address: str) -> dict:
+    answer = headrace("workers", "--json", "--coordinator", address)
+    assert answer.returncode == 0, answer.stderr
+    return json.loads(answer.stdout)
+
+
 def test_jobs_and_top_print_once(tmp_path):
     address = f"ipc://{tmp_path}/control"
     with coordinator("--listen", address):
@@ -119,12 +163,39 @@ def test_nobody_answers():
     )
 
 
-def test_a_port_in_use_is_named():
+def test_nobody_has_the_name_of_the_coordinator():
+    address = "tcp://no-such-host.invalid:7070"
+    refused(headrace("run", "--coordinator", address, "true"), address, "start one with")
+
+
+def test_a_worker_without_its_coordinator_says_so_and_waits(tmp_path):
+    address, log = free_address(), tmp_path / "log"
+    words = ["worker", "--coordinator", address, "--directory", str(tmp_path / "w")]
+    with running(*words, log=log) as worker:
+        said = wait_for(lambda: log.read_text(), "warning")
+        assert f"no coordinator answers at {address}; still trying" in said
+        assert f"headrace coordinator --listen {address}" in said
+        assert "correct --coordinator" in said
+        with coordinator("--listen", address):
+            (ready,) = wait_for(lambda: ready_workers(address), "worker")
+            assert ready["pid"] == worker.pid
+            wait_for(lambda: f"registered at {address}" in log.read_text(), "second line")
+
+
+@pytest.mark.parametrize("part", ["coordinator", "worker"])
+def test_a_port_in_use_is_named(part, tmp_path):
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         s.listen()
         port = s.getsockname()[1]
-        refused(headrace("coordinator", "--listen", f"tcp://127.0.0.1:{port}"), str(port))
+        words = [part, "--listen", f"tcp://127.0.0.1:{port}"]
+        if part == "worker":
+            words += ["--coordinator", free_address(), "--directory", str(tmp_path / "w")]
+        refused(
+            headrace(*words),
+            f"port {port} is in use by another program (tcp://127.0.0.1:{port})",
+            "choose another with --listen",
+        )
 
 
 def test_a_damaged_journal_is_named(tmp_path):
