@@ -22,7 +22,7 @@ namespace {
 constexpr Duration kTermPatience = std::chrono::seconds(10);
 
 int Complain(const Status& status) {
-  std::fprintf(stderr, "headrace worker: %s\n", status.ToString().c_str());
+  std::fprintf(stderr, "headrace worker: %s\n", status.message().c_str());
   return 1;
 }
 
@@ -52,6 +52,7 @@ int WorkerMain(const WorkerOptions& options) {
   // Memory of samples comes from buffers that are kept; what malloc still gets comes and goes with
   // messages, and a few heaps are enough for it.
   ::mallopt(M_ARENA_MAX, 2);
+  ::signal(SIGXFSZ, SIG_IGN);  // memory over `ulimit -f` is an error of its reservation
   Result<net::UniqueFd> signals = TerminationSignals();
   if (!signals.ok()) return Complain(signals.status());
   net::UniqueFd parent;

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <condition_variable>
+#include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <optional>
@@ -35,6 +36,7 @@ struct FinalizeStatement {
 using Statement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 
 Status SqliteStatus(sqlite3* db, const std::string& path, std::string_view what) {
+  const int error = errno;  // of the last call to the system that failed
   const int rc = sqlite3_errcode(db);
   std::string message = path + ": " + std::string(what) + ": " + sqlite3_errmsg(db);
   switch (rc & 0xff) {
@@ -45,12 +47,20 @@ Status SqliteStatus(sqlite3* db, const std::string& path, std::string_view what)
                       "themselves again), or restore it from a copy");
     case SQLITE_FULL:
       return ResourceExhausted(message + "; free space there and start again");
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+      // SQLite's own words do not say why: a quota, `ulimit -f`, no rights.
+      if (error != 0) message.append(" (").append(std::strerror(error)).append(")");
+      return Unavailable(message +
+                         "; make the directory writable, with space and within the limits of this "
+                         "user, and start again");
     default:
       return Unavailable(std::move(message));
   }
 }
 
 Status Execute(sqlite3* db, const std::string& path, const char* sql) {
+  errno = 0;
   if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) != SQLITE_OK) {
     return SqliteStatus(db, path, sql);
   }
