@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -75,10 +76,16 @@ Result<std::shared_ptr<Arena>> Arena::Make(std::uint64_t max_bytes,
   if (!arena->fd_.valid()) return ErrnoStatus(errno, "memfd_create for the batch arena");
   // A limit of the process (ulimit -v, -f) may leave less address space than the bound asks for.
   std::uint64_t size = std::max(max_bytes, kLeastArena) / kPage * kPage * 2;
+  // Beyond that one ftruncate would raise SIGXFSZ, which ends a program that does not ignore it.
+  rlimit file_size{};
+  if (::getrlimit(RLIMIT_FSIZE, &file_size) == 0) {
+    size = std::min<std::uint64_t>(size, file_size.rlim_cur / kPage * kPage);
+  }
   for (;; size = size / 2 / kPage * kPage) {
     if (size < 2 * kLeastArena) {
-      return ResourceExhausted("no address space for a batch arena of " + MiB(kLeastArena) +
-                               "; raise `ulimit -v` and `ulimit -f`");
+      return ResourceExhausted("a batch arena of " + MiB(kLeastArena) +
+                               " does not fit into the limits of this process; raise `ulimit -v` "
+                               "and `ulimit -f`");
     }
     if (::ftruncate(arena->fd_.get(), static_cast<off_t>(size)) != 0) continue;
     void* address = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, arena->fd_.get(), 0);

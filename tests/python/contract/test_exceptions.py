@@ -3,12 +3,14 @@
 import io
 import os
 import shutil
+import sys
 
 import pytest
 import torch
 from PIL import Image
 from support.compare import batches, check, errors
 from support.pipelines import FailedRow, Failing, train_v1
+from torch.utils.data import ConcatDataset, DataLoader, Subset
 from torchvision import datasets
 
 
@@ -29,6 +31,22 @@ def test_truncated_jpeg(own_photos):
     assert first[0] is OSError
     assert first[1].startswith("Caught OSError in DataLoader worker process ")
     assert len(batches(seen)) == 2 * 5
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have notes since Python 3.11")
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_note_names_the_file_that_the_message_does_not(own_photos, seam, workers):
+    damage(own_photos, "003.jpg", lambda data: data[: len(data) // 2])
+    data = datasets.ImageFolder(own_photos, torch_tensors())
+    keys = [15, 11, 0]
+    nested = Subset(ConcatDataset([Subset(data, [0, 1]), Subset(data, keys)]), [4, 0, 3])
+    batches = iter(DataLoader(nested, num_workers=workers))
+    next(batches)
+    next(batches)
+    with pytest.raises(OSError, match="truncated") as raised:
+        next(batches)
+    path = own_photos / "class1" / "003.jpg"
+    assert raised.value.__notes__ == [f"headrace: sample 2 is {path}: replace or remove that file"]
 
 
 def test_truncated_jpeg_in_the_trainer_itself(own_photos):

@@ -251,7 +251,7 @@ class ServedIter(Placed, _BaseDataLoaderIter):
                 self._odd.pop(batch.batch, None)
                 if missing.torch_state and not sample.resolved:
                     service.call(self._handle.raw.replan_lane, batch.batch, sample.state_after)
-                samples.raise_made(sample.error)
+                samples.raise_made(sample.error, self._dataset, sample.key)
             made[missing.position] = sample.value
         self._odd.pop(batch.batch, None)
         return made

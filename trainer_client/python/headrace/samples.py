@@ -4,6 +4,7 @@ They are made by the dataset's own code from the very random state that the stoc
 would have, so bits, exception types and messages are the stock loader's.
 """
 
+import bisect
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch._utils import ExceptionWrapper
+from torch.utils.data import ConcatDataset, Subset
 
 
 def state_bytes() -> bytes:
@@ -49,11 +51,12 @@ def seed_all(seed: int) -> None:
 class Made:
     """A sample, or what was raised instead, and the random state behind it."""
 
-    def __init__(self, value: Any, error: Any, state_after: bytes, resolved: bool = False) -> None:
+    def __init__(self, key: Any, value: Any, error: Any, state_after: bytes) -> None:
+        self.key = key
         self.value = value
         self.error = error  # an ExceptionWrapper; an exception when there are no workers
         self.state_after = state_after
-        self.resolved = resolved  # the planner knows already
+        self.resolved = False  # the planner knows already
 
 
 def make(dataset: Any, key: Any, where: str, torch_state: bytes, seed: int | None) -> Made:
@@ -64,16 +67,40 @@ def make(dataset: Any, key: Any, where: str, torch_state: bytes, seed: int | Non
         elif torch_state:
             set_torch_state(torch_state)
         try:
-            return Made(dataset[key], None, state_bytes())
+            return Made(key, dataset[key], None, state_bytes())
         except Exception as error:
             wrapped = ExceptionWrapper(where=where) if where else error
-            return Made(None, wrapped, state_bytes())
+            return Made(key, None, wrapped, state_bytes())
 
 
-def raise_made(error: Any) -> None:
-    if isinstance(error, ExceptionWrapper):
-        error.reraise()
-    raise error
+def raise_made(error: Any, dataset: Any, key: Any) -> None:
+    """What dataset[key] raised. Some errors of image files do not say which file: a note does."""
+    try:
+        if isinstance(error, ExceptionWrapper):
+            error.reraise()
+        raise error
+    except Exception as raised:
+        path = file_of(dataset, key)
+        if path and path not in str(raised) and hasattr(raised, "add_note"):  # Python 3.11
+            raised.add_note(f"headrace: sample {key} is {path}: replace or remove that file")
+        raise
+
+
+def file_of(dataset: Any, key: Any) -> str:
+    """The path of a sample; empty where there is none."""
+    try:
+        while type(dataset) in (Subset, ConcatDataset):
+            if type(dataset) is Subset:
+                dataset, key = dataset.dataset, dataset.indices[key]
+                continue
+            ends = dataset.cumulative_sizes
+            key += ends[-1] if key < 0 else 0
+            place = bisect.bisect_right(ends, key)
+            dataset, key = dataset.datasets[place], key - (ends[place - 1] if place else 0)
+        path = dataset.samples[key][0]
+    except (AttributeError, LookupError, TypeError):
+        return ""
+    return path if isinstance(path, str) else ""
 
 
 def fill(fields: list[torch.Tensor], made: dict[int, Any]) -> bool:
