@@ -43,7 +43,9 @@ void AppendValue(Bytes& out, const T& value) {
 
 std::uint64_t HashNodes(std::span<const Node> nodes, const ClientLibraries& libraries) {
   Bytes text;
-  AppendText(text, libraries.pillow.substr(0, libraries.pillow.find('.')));
+  // Pillow's resize has changed in minor versions too.
+  const std::string& pillow = libraries.pillow;
+  AppendText(text, pillow.substr(0, pillow.find('.', pillow.find('.') + 1)));
   for (const Node& node : nodes) {
     AppendText(text, node.op);
     for (const auto& [name, value] : node.args) {
