@@ -46,6 +46,13 @@ Result<Padding> ReadPadding(const OpArgs& args, std::string_view name) {
   }
 }
 
+ArgSpec PaddingModeArg() {
+  return {"padding_mode", ArgType::kText, std::string("constant"),
+          "constant, of PIL images and of tensors; edge, reflect or symmetric, of PIL images only "
+          "(of tensors: a Python stage). An image that is too small for one reflection to fill the "
+          "border is made by the trainer"};
+}
+
 Result<PaddingMode> ReadPaddingMode(const OpArgs& args, std::string_view name) {
   const std::string& text = args.Text(name);
   if (text == "constant") return PaddingMode::kConstant;

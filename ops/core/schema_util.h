@@ -30,6 +30,9 @@ Result<Padding> ReadPadding(const OpArgs& args, std::string_view name);
 enum class PaddingMode : std::uint8_t { kConstant, kEdge, kReflect, kSymmetric };
 Result<PaddingMode> ReadPaddingMode(const OpArgs& args, std::string_view name);
 
+// Argument "padding_mode", with what of it is native.
+[[nodiscard]] ArgSpec PaddingModeArg();
+
 // One value for each channel of `input`, rounded to its type: a single number serves all. For
 // integer tensors they must be whole numbers of the type; PIL images drop fractions first, as
 // int(x) does.

@@ -28,13 +28,12 @@ Status PadSchema::Shape(const ImageSpec& in, ImageSpec* out) const {
 void RegisterSchemaPad(SchemaRegistry& registry) {
   registry.Add(
       {.name = "pad",
-       .doc = "A border around the image.",
+       .doc = "A border around the image. A negative one: a Python stage.",
        .args = {{"padding", ArgType::kInts, std::nullopt,
                  "all sides, [left/right, top/bottom] or [left, top, right, bottom]",
                  /*required=*/true},
                 {"fill", ArgType::kNumbers, std::int64_t{0}, "value for padding_mode constant"},
-                {"padding_mode", ArgType::kText, std::string("constant"),
-                 "constant, edge, reflect or symmetric"}},
+                PaddingModeArg()},
        .classes = {"v1.Pad", "v2.Pad"}},
       Make);
 }

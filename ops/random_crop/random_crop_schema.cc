@@ -100,7 +100,8 @@ Status RandomCropSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableP
 void RegisterSchemaRandomCrop(SchemaRegistry& registry) {
   registry.Add(
       {.name = "random_crop",
-       .doc = "A crop of fixed size at a random place, after padding.",
+       .doc = "A crop of fixed size at a random place, after padding. Negative padding: a Python "
+              "stage.",
        .args = {{"size", ArgType::kInts, std::nullopt, "side of a square, or [height, width]",
                  /*required=*/true},
                 {"padding", ArgType::kInts, std::nullopt,
@@ -108,8 +109,7 @@ void RegisterSchemaRandomCrop(SchemaRegistry& registry) {
                 {"pad_if_needed", ArgType::kBool, std::int64_t{0},
                  "pad images that are smaller than the crop"},
                 {"fill", ArgType::kNumbers, std::int64_t{0}, "value for padding_mode constant"},
-                {"padding_mode", ArgType::kText, std::string("constant"),
-                 "constant, edge, reflect or symmetric"},
+                PaddingModeArg(),
                 ApiArg()},
        .classes = {"v1.RandomCrop", "v2.RandomCrop"}},
       Make);

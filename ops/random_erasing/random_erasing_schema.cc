@@ -29,8 +29,8 @@ OpSpec Spec() {
   OpSpec spec{
       .name = "random_erasing",
       .doc =
-          "Sets a random rectangle of a tensor to a value, with probability p. The value "
-          "\"random\" has no native form.",
+          "Sets a random rectangle of a tensor to a value, with probability p. A pipeline with the "
+          "value \"random\" runs as a Python stage.",
       .args = {{"p", ArgType::kNumber, 0.5, "probability"},
                {"value", ArgType::kNumbers, std::int64_t{0}, "for all channels, or one for each"},
                {"inplace", ArgType::kBool, std::nullopt, "without effect on the values"}},

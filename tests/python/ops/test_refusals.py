@@ -41,6 +41,19 @@ def test_what_has_no_native_form_says_why(nodes, reason):
     assert reason in str(refused.value)
 
 
+@pytest.mark.parametrize("op", ["pad", "random_crop"])
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric"])
+@pytest.mark.parametrize("first", [[], [("pil_to_tensor", {})], [TO_TENSOR]])
+def test_borders_made_of_the_image_are_native_for_pil_images(op, mode, first):
+    args = {"padding": 2, "padding_mode": mode, **({"size": 8} if op == "random_crop" else {})}
+    nodes = [("from_array", {"mode": "RGB"}), *first, (op, args)]
+    if mode == "constant" or not first:
+        compile_chain(nodes)
+        return
+    with pytest.raises(native.Error, match="for PIL images only"):
+        compile_chain(nodes)
+
+
 def test_what_the_framework_refuses_is_an_invalid_argument():
     for nodes in (
         [TO_TENSOR, ("normalize", {"mean": [0.5], "std": [0.0]})],
