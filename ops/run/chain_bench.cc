@@ -1,5 +1,6 @@
-// Samples per second and core of the ImageNet training chain: from JPEG files, and from the cached
-// pixels behind their pure prefix. Photographs: the *.jpg below $HEADRACE_BENCH_PHOTOS.
+// Samples per second and core of the ImageNet chains, for training and for validation: from JPEG
+// files, and from the cached pixels behind their pure prefix. Photographs: the *.jpg below
+// $HEADRACE_BENCH_PHOTOS.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -24,12 +25,21 @@ Node MakeNode(std::string op, Args args = {}) {
   return node;
 }
 
-std::shared_ptr<const Chain> ImageNetTrain() {
-  const std::vector<Node> nodes{
-      MakeNode("decode"), MakeNode("random_resized_crop", {{"size", std::int64_t{224}}}),
-      MakeNode("random_horizontal_flip"), MakeNode("to_tensor"),
-      MakeNode("normalize", {{"mean", std::vector<double>{0.485, 0.456, 0.406}},
-                             {"std", std::vector<double>{0.229, 0.224, 0.225}}})};
+// Behind decode, up to the tensor.
+std::vector<Node> Train() {
+  return {MakeNode("random_resized_crop", {{"size", std::int64_t{224}}}),
+          MakeNode("random_horizontal_flip")};
+}
+std::vector<Node> Validate() {
+  return {MakeNode("resize", {{"size", std::int64_t{256}}}),
+          MakeNode("center_crop", {{"size", std::int64_t{224}}})};
+}
+
+std::shared_ptr<const Chain> ImageNet(std::vector<Node> nodes) {
+  nodes.insert(nodes.begin(), MakeNode("decode"));
+  nodes.push_back(MakeNode("to_tensor"));
+  nodes.push_back(MakeNode("normalize", {{"mean", std::vector<double>{0.485, 0.456, 0.406}},
+                                         {"std", std::vector<double>{0.229, 0.224, 0.225}}}));
   const ClientLibraries libraries{"13.0.0", "2.13.0", "0.28.0", "AVX512"};
   const auto plain = [](std::span<const float> in, std::span<float> out) {
     for (std::size_t i = 0; i < in.size(); ++i) out[i] = ExpFloat(in[i]);
@@ -87,17 +97,18 @@ void RunSamples(benchmark::State& state, const ChainRunner& runner, Run run) {
   state.SetItemsProcessed(state.iterations());
 }
 
-void BM_FromJpeg(benchmark::State& state) {
-  const ChainRunner runner = *ChainRunner::Make(ImageNetTrain());
+void BM_FromJpeg(benchmark::State& state, std::vector<Node> (*nodes)()) {
+  const ChainRunner runner = *ChainRunner::Make(ImageNet(nodes()));
   RunSamples(state, runner,
              [&](std::size_t i, Params params, OpContext& context, MutableByteSpan out) {
                return runner.Run(AsBytes(Photographs()[i]), params, context, out);
              });
 }
-BENCHMARK(BM_FromJpeg)->MinTime(2)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(BM_FromJpeg, train, Train)->MinTime(2)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(BM_FromJpeg, validate, Validate)->MinTime(2)->Unit(benchmark::kMicrosecond);
 
-void BM_FromCache(benchmark::State& state) {
-  const ChainRunner runner = *ChainRunner::Make(ImageNetTrain());
+void BM_FromCache(benchmark::State& state, std::vector<Node> (*nodes)()) {
+  const ChainRunner runner = *ChainRunner::Make(ImageNet(nodes()));
   OpContext making;
   std::vector<Bytes> payloads(Photographs().size());
   for (std::size_t i = 0; i < payloads.size(); ++i) {
@@ -110,10 +121,11 @@ void BM_FromCache(benchmark::State& state) {
                return runner.RunFromPrefix(payloads[i], params, context, out);
              });
 }
-BENCHMARK(BM_FromCache)->MinTime(2)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(BM_FromCache, train, Train)->MinTime(2)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(BM_FromCache, validate, Validate)->MinTime(2)->Unit(benchmark::kMicrosecond);
 
 void BM_DrawParams(benchmark::State& state) {
-  const std::shared_ptr<const Chain> chain = ImageNetTrain();
+  const std::shared_ptr<const Chain> chain = ImageNet(Train());
   TorchGenerator rng(1);
   std::vector<std::int32_t> params(static_cast<std::size_t>(chain->param_words()));
   ImageSpec out;
