@@ -138,8 +138,8 @@ Status BatchWork::MakeUncached(const Sample& sample, ThreadContext& context) {
                         : FromPixels(sample, source, context);
 }
 
-// A sample that will be kept is decoded whole; one that will not, or that another thread is making,
-// is decoded only where its crop needs it.
+// A sample that will be kept is made whole behind the pure prefix, for every crop to come; of one
+// that will not be kept, or that another thread is making, only what its own crop needs is made.
 Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& source,
                                     ThreadContext& context) {
   if (!source.encoded) return FromPixels(sample, source, context);

@@ -14,9 +14,16 @@ class ColorJitterKernel final : public Kernel {
  public:
   explicit ColorJitterKernel(const ColorJitterSchema& schema) : schema_(schema) {}
 
+  // Each pixel comes from the same pixel, but for contrast: that takes the mean of the image.
+  [[nodiscard]] Result<std::optional<Window>> InputWindow(const Request& request,
+                                                          OpContext& /*context*/) const override {
+    if (schema_.has(ColorJitterSchema::kContrast)) return std::optional<Window>();
+    return std::optional(request.wanted);
+  }
+
   Status Run(const Image& in, Params params, OpContext& /*context*/, ScratchBuffer& memory,
              Image* out) const override {
-    const Canvas canvas = Copy(in, memory);
+    const Canvas canvas = Copy(in.Part(in.held), memory);
     for (std::size_t i = 0; i < ColorJitterSchema::kSteps; ++i) {
       const std::size_t step = static_cast<std::uint32_t>(params[0]) >> (2 * i) & 3;
       if (!schema_.has(step)) continue;
@@ -25,7 +32,6 @@ class ColorJitterKernel final : public Kernel {
     out->data = canvas.data;
     out->row_stride = canvas.row_stride;
     out->pixel_stride = canvas.pixel_stride;
-    out->held = {0, 0, canvas.spec.height, canvas.spec.width};
     return Status::Ok();
   }
 

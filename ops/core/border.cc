@@ -10,6 +10,7 @@ namespace {
 struct Border {
   std::int64_t before, after;
 };
+
 template <typename GetBorder>
 std::span<const std::int64_t> Sources(std::int64_t side, std::int64_t start, std::int64_t length,
                                       std::span<const Padding> steps, PaddingMode mode,
@@ -26,6 +27,27 @@ std::span<const std::int64_t> Sources(std::int64_t side, std::int64_t start, std
     }
   }
   return {positions, count};
+}
+
+// Where the rows and the columns of `part` are found.
+struct Positions {
+  std::span<const std::int64_t> rows, columns;
+};
+
+Positions PositionsOf(const ImageSpec& in, std::span<const Padding> steps, PaddingMode mode,
+                      const Window& part, OpContext& context) {
+  return {.rows = Sources(
+              in.height, part.top, part.height, steps, mode,
+              [](const Padding& p) {
+                return Border{p.top, p.bottom};
+              },
+              context.scratch(0)),
+          .columns = Sources(
+              in.width, part.left, part.width, steps, mode,
+              [](const Padding& p) {
+                return Border{p.left, p.right};
+              },
+              context.scratch(1))};
 }
 
 }  // namespace
@@ -53,33 +75,28 @@ std::int64_t BorderSource(std::int64_t i, std::int64_t side, PaddingMode mode) {
   return i < 0 ? 0 : side - 1;
 }
 
-void PadAndCrop(const Image& in, std::span<const Padding> steps, PaddingMode mode, std::int64_t top,
-                std::int64_t left, OpContext& context, ScratchBuffer& memory, Image* out) {
-  const ImageSpec& spec = out->spec;
-  const auto rows = Sources(
-      in.spec.height, top, spec.height, steps, mode,
-      [](const Padding& p) {
-        return Border{p.top, p.bottom};
-      },
-      context.scratch(0));
-  const auto columns = Sources(
-      in.spec.width, left, spec.width, steps, mode,
-      [](const Padding& p) {
-        return Border{p.left, p.right};
-      },
-      context.scratch(1));
-  const auto channels = static_cast<std::size_t>(spec.channels);
-  std::uint8_t* to = memory.Ensure(spec.bytes());
-  out->data = to;
+void PadAndCrop(const Image& in, std::span<const Padding> steps, PaddingMode mode,
+                const Window& part, OpContext& context, ScratchBuffer& memory, Image* out) {
+  const Positions from = PositionsOf(in.spec, steps, mode, part, context);
+  const auto channels = static_cast<std::size_t>(in.spec.channels);
   out->pixel_stride = channels;
-  out->row_stride = static_cast<std::size_t>(spec.width) * channels;
-  out->held = {0, 0, spec.height, spec.width};
-  for (const std::int64_t y : rows) {
-    for (const std::int64_t x : columns) {
+  out->row_stride = from.columns.size() * channels;
+  std::uint8_t* to = memory.Ensure(from.rows.size() * out->row_stride);
+  out->data = to;
+  for (const std::int64_t y : from.rows) {
+    for (const std::int64_t x : from.columns) {
       std::memcpy(to, in.At(y, x), channels);
       to += channels;
     }
   }
+}
+
+Window PadAndCropReads(const ImageSpec& in, std::span<const Padding> steps, PaddingMode mode,
+                       const Window& part, OpContext& context) {
+  const Positions from = PositionsOf(in, steps, mode, part, context);
+  const auto [top, bottom] = std::ranges::minmax(from.rows);
+  const auto [left, right] = std::ranges::minmax(from.columns);
+  return {top, left, bottom - top + 1, right - left + 1};
 }
 
 }  // namespace headrace::ops

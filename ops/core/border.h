@@ -16,10 +16,14 @@ Status CheckBorder(std::int64_t side, std::int64_t before, std::int64_t after, P
 // REQUIRES: CheckBorder said yes, -before <= i < side + after, mode is not kConstant.
 [[nodiscard]] std::int64_t BorderSource(std::int64_t i, std::int64_t side, PaddingMode mode);
 
-// Pads an image step by step, then takes the window of out->spec's size at (top, left). Only the
-// window's pixels are made: packed, in `memory`; uses scratch 0 and 1.
-// REQUIRES: CheckBorder said yes to every step; the window is inside the padded image.
-void PadAndCrop(const Image& in, std::span<const Padding> steps, PaddingMode mode, std::int64_t top,
-                std::int64_t left, OpContext& context, ScratchBuffer& memory, Image* out);
+// Pads an image step by step, then takes `part`: only its pixels are made, packed in `memory`. Uses
+// scratch 0 and 1.
+// REQUIRES: CheckBorder said yes to every step; `part` is inside the padded image.
+void PadAndCrop(const Image& in, std::span<const Padding> steps, PaddingMode mode,
+                const Window& part, OpContext& context, ScratchBuffer& memory, Image* out);
+
+// What PadAndCrop reads of an image of spec `in`. REQUIRES: as above.
+[[nodiscard]] Window PadAndCropReads(const ImageSpec& in, std::span<const Padding> steps,
+                                     PaddingMode mode, const Window& part, OpContext& context);
 
 }  // namespace headrace::ops

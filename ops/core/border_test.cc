@@ -39,7 +39,7 @@ TEST(Border, StepsAppliedOneAfterTheOtherReflectWhatTheFirstMade) {
   out.spec = {1, 13, 1, DType::kU8, Layout::kHwc};
   OpContext context;
   ScratchBuffer memory;
-  PadAndCrop(in, steps, PaddingMode::kReflect, 0, 0, context, memory, &out);
+  PadAndCrop(in, steps, PaddingMode::kReflect, {0, 0, 1, 13}, context, memory, &out);
   // 30 20 10 20 30 20 10 after the first step.
   EXPECT_EQ(std::vector<std::uint8_t>(out.data, out.data + 13),
             (std::vector<std::uint8_t>{20, 10, 20, 30, 20, 10, 20, 30, 20, 10, 20, 30, 20}));

@@ -16,9 +16,9 @@ void Row(const std::uint8_t* in, std::size_t width, std::uint8_t* out) {
 
 template <std::size_t kChannels>
 void Rows(const Image& in, std::uint8_t* out) {
-  const auto width = static_cast<std::size_t>(in.spec.width);
-  for (std::int64_t y = 0; y < in.spec.height; ++y, out += width * kChannels) {
-    const std::uint8_t* row = in.At(y, 0);
+  const auto width = static_cast<std::size_t>(in.held.width);
+  for (std::int64_t y = 0; y < in.held.height; ++y, out += width * kChannels) {
+    const std::uint8_t* row = in.At(in.held.top + y, in.held.left);
     if (in.pixel_stride == 1) {
       Row<1, kChannels>(row, width, out);
     } else if (in.pixel_stride == 3) {
@@ -32,17 +32,17 @@ void Rows(const Image& in, std::uint8_t* out) {
 }  // namespace
 
 void ConvertToLuma(const Image& in, ScratchBuffer& memory, Image* out) {
-  const ImageSpec& spec = out->spec;
-  std::uint8_t* pixels = memory.Ensure(spec.bytes());
-  if (spec.channels == 1) {
+  const auto channels = static_cast<std::size_t>(out->spec.channels);
+  const std::size_t row_bytes = static_cast<std::size_t>(in.held.width) * channels;
+  std::uint8_t* pixels = memory.Ensure(static_cast<std::size_t>(in.held.height) * row_bytes);
+  if (channels == 1) {
     Rows<1>(in, pixels);
   } else {
     Rows<3>(in, pixels);
   }
   out->data = pixels;
-  out->pixel_stride = static_cast<std::size_t>(spec.channels);
-  out->row_stride = static_cast<std::size_t>(spec.width) * out->pixel_stride;
-  out->held = {0, 0, spec.height, spec.width};
+  out->pixel_stride = channels;
+  out->row_stride = row_bytes;
 }
 
 }  // namespace headrace::ops

@@ -9,8 +9,8 @@ namespace headrace::ops {
   return static_cast<std::uint8_t>((19595U * r + 38470U * g + 7471U * b + 0x8000U) >> 16);
 }
 
-// The luminance of an image with 1 or 3 channels in out->spec.channels equal channels, packed in
-// `memory`.
+// The luminance of what is held of an image with 1 or 3 channels, in out->spec.channels equal
+// channels, packed in `memory`. REQUIRES: out->held == in.held.
 void ConvertToLuma(const Image& in, ScratchBuffer& memory, Image* out);
 
 }  // namespace headrace::ops

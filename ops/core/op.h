@@ -49,6 +49,11 @@ struct Window {
   friend bool operator==(const Window&, const Window&) = default;
 };
 
+// All of an image.
+[[nodiscard]] inline Window WholeOf(const ImageSpec& spec) {
+  return {0, 0, spec.height, spec.width};
+}
+
 // One number for each channel, an element (element.h); those behind the last channel are not looked
 // at.
 using ChannelValues = std::array<double, 4>;
@@ -79,12 +84,6 @@ class OpSchema {
                       ImageSpec* out) const {
     return Shape(in, out);
   }
-  // The part of the input that Run will read, when that is known to be less than all of it; lets a
-  // decoder in front of this operator decode only that part.
-  [[nodiscard]] virtual std::optional<Window> InputWindow(const ImageSpec& /*in*/,
-                                                          Params /*params*/) const {
-    return std::nullopt;
-  }
   // The uniform draws that this operator puts through torch.exp.
   [[nodiscard]] virtual std::vector<ExpRange> exp_ranges() const { return {}; }
 };
@@ -98,14 +97,24 @@ struct Image {
   std::size_t row_stride = 0;
   std::size_t pixel_stride = 0;
   ImageSpec spec;
-  // What is in memory: data is the pixel (held.top, held.left). All of the image, except for an
-  // operator that announced an InputWindow.
+  // What is in memory: data is the pixel (held.top, held.left). All of the image, except where an
+  // operator announced an InputWindow.
   Window held;
 
   // The pixel (y, x) of the image. REQUIRES: inside of held.
   [[nodiscard]] const std::uint8_t* At(std::int64_t y, std::int64_t x) const {
     return data + (y - held.top) * static_cast<std::int64_t>(row_stride) +
            (x - held.left) * static_cast<std::int64_t>(pixel_stride);
+  }
+
+  // A part of what is held, as an image of its own. REQUIRES: inside of held.
+  [[nodiscard]] Image Part(const Window& window) const {
+    Image part = *this;
+    part.data = At(window.top, window.left);
+    part.spec.height = window.height;
+    part.spec.width = window.width;
+    part.held = WholeOf(part.spec);
+    return part;
   }
 };
 
@@ -133,13 +142,29 @@ class OpContext {
   std::vector<std::pair<const void*, std::shared_ptr<void>>> tools_;
 };
 
+// A part of an operator's output, to be made from an input of spec `in`.
+struct Request {
+  ImageSpec in;
+  ImageSpec out;  // what Shape says
+  Params params;
+  Window wanted;  // inside of `out`
+};
+
 // The heavy half. An operator computes (Run), describes itself (Fold), or decodes files (Decode).
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // Computes `out` from `in`. On entry out->spec is what Shape said; the kernel puts the pixels
-  // into `memory` (sets out->data, strides, held) or returns a view of `in`. Params come from a
-  // peer: kInvalidArgument when they do not fit the image. Same bits on every CPU.
+  // What Run reads of its input to make the part of its output that is wanted. The runner asks from
+  // the end of a chain to its start: what a crop leaves is all that is computed, and decoded, in
+  // front of it. Absent: Run reads all and makes all. Errors as Run.
+  [[nodiscard]] virtual Result<std::optional<Window>> InputWindow(const Request& /*request*/,
+                                                                  OpContext& /*context*/) const {
+    return std::optional<Window>();
+  }
+  // Computes `out` from `in`, which holds exactly its InputWindow. On entry out->spec is what Shape
+  // said and out->held the part that is wanted; the kernel puts that part's pixels into `memory`
+  // (sets out->data and the strides) or returns a view of `in`. Params come from a peer:
+  // kInvalidArgument when they do not fit the image. Same bits on every CPU, and for every window.
   virtual Status Run(const Image& /*in*/, Params /*params*/, OpContext& /*context*/,
                      ScratchBuffer& /*memory*/, Image* /*out*/) const {
     return Internal("operator computes nothing");

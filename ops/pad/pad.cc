@@ -20,14 +20,20 @@ class PadKernel final : public Kernel {
     return Status::Ok();
   }
 
+  [[nodiscard]] Result<std::optional<Window>> InputWindow(const Request& request,
+                                                          OpContext& context) const override {
+    return std::optional(
+        PadAndCropReads(request.in, Steps(), schema_.mode(), request.wanted, context));
+  }
   Status Run(const Image& in, Params /*params*/, OpContext& context, ScratchBuffer& memory,
              Image* out) const override {
-    PadAndCrop(in, std::span(&schema_.padding(), 1), schema_.mode(), /*top=*/0, /*left=*/0, context,
-               memory, out);
+    PadAndCrop(in, Steps(), schema_.mode(), out->held, context, memory, out);
     return Status::Ok();
   }
 
  private:
+  [[nodiscard]] std::span<const Padding> Steps() const { return {&schema_.padding(), 1}; }
+
   const PadSchema& schema_;  // of the chain, which outlives its kernels
 };
 

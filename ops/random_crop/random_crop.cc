@@ -24,16 +24,29 @@ class RandomCropKernel final : public Kernel {
     return Status::Ok();
   }
 
+  [[nodiscard]] Result<std::optional<Window>> InputWindow(const Request& request,
+                                                          OpContext& context) const override {
+    const RandomCropSchema::Pads pads = schema_.PadsFor(request.in);
+    HR_RETURN_IF_ERROR(Check(request.params, request.in, pads.total));
+    return std::optional(PadAndCropReads(request.in, Steps(pads), schema_.config().mode,
+                                         Padded(request.wanted, request.params), context));
+  }
+
   Status Run(const Image& in, Params params, OpContext& context, ScratchBuffer& memory,
              Image* out) const override {
-    const RandomCropSchema::Pads pads = schema_.PadsFor(in.spec);
-    HR_RETURN_IF_ERROR(Check(params, in.spec, pads.total));
-    PadAndCrop(in, std::span(pads.steps).first(static_cast<std::size_t>(pads.count)),
-               schema_.config().mode, params[0], params[1], context, memory, out);
+    PadAndCrop(in, Steps(schema_.PadsFor(in.spec)), schema_.config().mode,
+               Padded(out->held, params), context, memory, out);
     return Status::Ok();
   }
 
  private:
+  static std::span<const Padding> Steps(const RandomCropSchema::Pads& pads) {
+    return std::span(pads.steps).first(static_cast<std::size_t>(pads.count));
+  }
+  // A part of the crop in coordinates of the padded image.
+  static Window Padded(const Window& part, Params params) {
+    return {params[0] + part.top, params[1] + part.left, part.height, part.width};
+  }
   Status Check(Params params, const ImageSpec& in, const Padding& pad) const {
     ImageSpec padded = in;
     padded.height += pad.top + pad.bottom;

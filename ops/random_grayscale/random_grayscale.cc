@@ -8,6 +8,11 @@ namespace {
 
 class RandomGrayscaleKernel final : public Kernel {
  public:
+  // Each pixel comes from the same pixel.
+  [[nodiscard]] Result<std::optional<Window>> InputWindow(const Request& request,
+                                                          OpContext& /*context*/) const override {
+    return std::optional(request.wanted);
+  }
   Status Run(const Image& in, Params params, OpContext& /*context*/, ScratchBuffer& memory,
              Image* out) const override {
     if (params[0] == 0 || in.spec.channels == 1) {

@@ -1,46 +1,39 @@
 #include "ops/random_resized_crop/random_resized_crop.h"
 
+#include "ops/core/fold.h"
 #include "ops/core/op_registry.h"
-#include "ops/image/resample.h"
+#include "ops/image/crop_resize.h"
 
 namespace headrace::ops {
 namespace {
 
 class RandomResizedCropKernel final : public Kernel {
  public:
-  RandomResizedCropKernel(Interpolation interpolation, PassOrder order)
-      : filter_(static_cast<Filter>(interpolation)), order_(order) {}
+  explicit RandomResizedCropKernel(const CropResize& resize) : resize_(resize) {}
+
+  [[nodiscard]] Result<std::optional<Window>> InputWindow(const Request& request,
+                                                          OpContext& context) const override {
+    const Window crop = CropOf(request.params);
+    if (!IsInside(crop, request.in)) return InvalidArgument("parameters are of another image");
+    HR_TRY(const Window read, resize_.InputWindow(crop, request.out, request.wanted, context));
+    return std::optional(read);
+  }
 
   Status Run(const Image& in, Params params, OpContext& context, ScratchBuffer& memory,
              Image* out) const override {
-    Image crop = in;
-    crop.data = in.At(params[0], params[1]);
-    crop.spec.height = params[2];
-    crop.spec.width = params[3];
-    crop.held = {0, 0, crop.spec.height, crop.spec.width};
-    if (out->spec == crop.spec) {
-      *out = crop;
-      return Status::Ok();
-    }
-    const ResizeSpec spec{.in_width = crop.spec.width,
-                          .in_height = crop.spec.height,
-                          .out_width = out->spec.width,
-                          .out_height = out->spec.height,
-                          .filter = filter_,
-                          .order = order_,
-                          .box = std::nullopt};
-    return context.Tool<Resampler>().Resize(spec, crop, std::nullopt, std::nullopt, memory, out);
+    return resize_.Run(CropOf(params), in, context, memory, out);
   }
 
  private:
-  Filter filter_;
-  PassOrder order_;
+  static Window CropOf(Params params) { return {params[0], params[1], params[2], params[3]}; }
+
+  CropResize resize_;
 };
 
 Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& context) {
   return MakeKernel<RandomResizedCropKernel>(
-      static_cast<const RandomResizedCropSchema&>(schema).interpolation(),
-      PassOrderOfPillow(context.libraries->pillow));
+      CropResize(static_cast<const RandomResizedCropSchema&>(schema).interpolation(),
+                 context.libraries->pillow));
 }
 
 }  // namespace

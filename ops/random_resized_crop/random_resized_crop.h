@@ -25,8 +25,6 @@ class RandomResizedCropSchema final : public OpSchema {
   }
   Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
               ImageSpec* out) const override;
-  [[nodiscard]] std::optional<Window> InputWindow(const ImageSpec& in,
-                                                  Params params) const override;
   [[nodiscard]] std::vector<ExpRange> exp_ranges() const override { return {sampler_.exp_range()}; }
   [[nodiscard]] Interpolation interpolation() const { return interpolation_; }
 

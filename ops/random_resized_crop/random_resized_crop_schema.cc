@@ -78,11 +78,6 @@ Status RandomResizedCropSchema::Draw(const ImageSpec& in, TorchGenerator& rng, M
   return Shape(in, out);
 }
 
-std::optional<Window> RandomResizedCropSchema::InputWindow(const ImageSpec& /*in*/,
-                                                           Params params) const {
-  return Window{params[0], params[1], params[2], params[3]};
-}
-
 void RegisterSchemaRandomResizedCrop(SchemaRegistry& registry) { registry.Add(Spec(), Make); }
 
 }  // namespace headrace::ops

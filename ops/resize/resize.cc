@@ -1,40 +1,34 @@
 #include "ops/resize/resize.h"
 
 #include "ops/core/op_registry.h"
-#include "ops/image/resample.h"
+#include "ops/image/crop_resize.h"
 
 namespace headrace::ops {
 namespace {
 
 class ResizeKernel final : public Kernel {
  public:
-  ResizeKernel(Interpolation interpolation, PassOrder order)
-      : filter_(static_cast<Filter>(interpolation)), order_(order) {}
+  explicit ResizeKernel(const CropResize& resize) : resize_(resize) {}
+
+  [[nodiscard]] Result<std::optional<Window>> InputWindow(const Request& request,
+                                                          OpContext& context) const override {
+    HR_TRY(const Window read,
+           resize_.InputWindow(WholeOf(request.in), request.out, request.wanted, context));
+    return std::optional(read);
+  }
 
   Status Run(const Image& in, Params /*params*/, OpContext& context, ScratchBuffer& memory,
              Image* out) const override {
-    if (out->spec == in.spec) {
-      *out = in;
-      return Status::Ok();
-    }
-    const ResizeSpec spec{.in_width = in.spec.width,
-                          .in_height = in.spec.height,
-                          .out_width = out->spec.width,
-                          .out_height = out->spec.height,
-                          .filter = filter_,
-                          .order = order_,
-                          .box = std::nullopt};
-    return context.Tool<Resampler>().Resize(spec, in, std::nullopt, std::nullopt, memory, out);
+    return resize_.Run(WholeOf(in.spec), in, context, memory, out);
   }
 
  private:
-  Filter filter_;
-  PassOrder order_;
+  CropResize resize_;
 };
 
 Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& context) {
-  return MakeKernel<ResizeKernel>(static_cast<const ResizeSchema&>(schema).interpolation(),
-                                  PassOrderOfPillow(context.libraries->pillow));
+  return MakeKernel<ResizeKernel>(CropResize(
+      static_cast<const ResizeSchema&>(schema).interpolation(), context.libraries->pillow));
 }
 
 }  // namespace

@@ -12,16 +12,6 @@ namespace {
 
 Flip FlipOf(const FoldedPass& fold) { return {fold.flips_horizontal(), fold.flips_vertical()}; }
 
-// A window of `in` that it holds, as an image of its own.
-Image View(const Image& in, const Window& window) {
-  Image view = in;
-  view.data = in.At(window.top, window.left);
-  view.spec.height = window.height;
-  view.spec.width = window.width;
-  view.held = {0, 0, window.height, window.width};
-  return view;
-}
-
 std::span<std::uint8_t> U8(MutableByteSpan bytes) {
   return {reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()};
 }
@@ -31,7 +21,7 @@ void AssembleFrame(const Image& in, const FoldedPass& fold, std::span<std::uint8
   const Window& base = fold.base();
   const Window inside = fold.SourceWindow();
   if (inside == base) {
-    ToPacked(View(in, inside), FlipOf(fold), frame);
+    ToPacked(in.Part(inside), FlipOf(fold), frame);
     return;
   }
   std::ranges::fill(frame, std::uint8_t{0});
@@ -101,7 +91,7 @@ void RenderImage(const Image& in, const FoldedPass& fold, ScratchBuffer& memory,
   const ImageSpec& spec = fold.spec();
   HR_CHECK(spec.layout == Layout::kHwc && spec.dtype == DType::kU8);
   if (fold.fills().empty() && FlipOf(fold) == Flip{}) {
-    *out = View(in, fold.base());
+    *out = in.Part(fold.base());
     return;
   }
   const std::size_t bytes = PackedBytes(spec);
@@ -126,7 +116,7 @@ void RenderOutput(const Image& in, const FoldedPass& fold, ByteSpan table, Scrat
   Flip flip = FlipOf(fold);
   Image view;
   if (fold.SourceWindow() == fold.base()) {
-    view = View(in, fold.base());
+    view = in.Part(fold.base());
   } else {
     const std::size_t bytes = PackedBytes(spec);
     const std::span frame(scratch.Ensure(bytes), bytes);

@@ -10,6 +10,7 @@
 #include "ops/image/image_header.h"
 #include "ops/run/payload.h"
 #include "ops/run/render.h"
+#include "ops/run/run_plan.h"
 
 namespace headrace::ops {
 namespace {
@@ -19,8 +20,7 @@ constexpr int kValues = 256;
 
 // What a thread keeps from sample to sample.
 struct Working {
-  FoldedPass fold;
-  FoldedPass window;
+  RunPlan plan;
   std::vector<ImageSpec> shapes;
 };
 
@@ -103,70 +103,46 @@ Result<ImageSpec> ChainRunner::OutputSpec(const ImageSpec& in) const {
   return shapes.back();
 }
 
-// Nodes [first, last) on a source: fold what folds, render where an operator has to compute.
+// Nodes [first, last) on a source: render what is folded, compute the rest, of each image no more
+// than the sample shows.
 Status ChainRunner::Execute(const Source& source, int first, int last, Params params,
                             OpContext& context, MutableByteSpan out) const {
-  auto& working = context.Tool<Working>();
-  FoldedPass& fold = working.fold;
+  RunPlan& plan = context.Tool<Working>().plan;
   Image image = source.image;
+  HR_RETURN_IF_ERROR(plan.Make(*chain_, kernels_, first, last, image.spec, params, context));
+  const FoldedPass& end = plan.end();
+  if (end.spec().bytes() != out.size()) return Internal("chain made a sample of another size");
   int held = 1;  // the output buffer that `image` lives in
-  bool loaded = !source.encoded;
-  const auto load = [&](const FoldedPass& wanted, bool packed) -> Status {
-    if (loaded) return Status::Ok();
-    loaded = true;
-    const ImageSpec whole = image.spec;
-    Window window = wanted.SourceWindow();
-    if (window.height == 0 || window.width == 0) window = {0, 0, 1, 1};
+  if (source.encoded) {
+    const bool packed = plan.steps().empty() && end.spec().layout == Layout::kHwc;
+    const Window whole = WholeOf(image.spec);
     std::optional<Window> part;
-    if (window != Window{0, 0, whole.height, whole.width}) part = window;
+    if (plan.source() != whole) part = plan.source();
+    const ImageSpec spec = image.spec;
     HR_RETURN_IF_ERROR(
         kernels_[0]->Decode(source.file, part, packed, context, context.output(held), &image));
-    image.spec = whole;
-    image.held = window;
-    return Status::Ok();
-  };
-
-  fold.Reset(image.spec);
-  for (int i = first; i < last; ++i) {
-    const auto index = static_cast<std::size_t>(i);
-    const Kernel& kernel = *kernels_[index];
-    const OpSchema& schema = chain_->schema(i);
-    const Params own = params.subspan(static_cast<std::size_t>(chain_->param_offset(i)),
-                                      static_cast<std::size_t>(schema.param_words()));
-    if (kernel.folds()) {
-      fold.MapFills(kernel);
-      HR_RETURN_IF_ERROR(kernel.Fold(own, fold));
-      fold.SetKind(schema.OutputKind(fold.spec()));
-      continue;
-    }
-    const ImageSpec input = fold.spec();
-    const std::optional<Window> part = schema.InputWindow(input, own);
-    if (part && !IsInside(*part, input)) return InvalidArgument("parameters are of another image");
-    FoldedPass& wanted = working.window;
-    wanted = fold;
-    if (part) wanted.Reframe(*part, {});
-    HR_RETURN_IF_ERROR(load(wanted, /*packed=*/false));
-    Image rendered;
-    RenderImage(image, wanted, context.output(1 - held), &rendered);
-    if (LivesIn(rendered, context.output(1 - held))) held = 1 - held;
-    if (part) {
-      rendered.held = *part;
-      rendered.spec = input;
-    }
-    Image result;
-    HR_RETURN_IF_ERROR(schema.Shape(input, &result.spec));
-    const ImageSpec expected = result.spec;
-    HR_RETURN_IF_ERROR(kernel.Run(rendered, own, context, context.output(1 - held), &result));
-    if (result.spec != expected) return Internal("operator made an image of another size");
-    if (LivesIn(result, context.output(1 - held))) held = 1 - held;
-    image = result;
-    image.held = {0, 0, image.spec.height, image.spec.width};
-    fold.Reset(image.spec);
+    image.spec = spec;
+    image.held = plan.source();
   }
-  const bool packed = fold.spec().layout == Layout::kHwc;
-  HR_RETURN_IF_ERROR(load(fold, packed));
-  if (fold.spec().bytes() != out.size()) return Internal("chain made a sample of another size");
-  RenderOutput(image, fold, table_, context.scratch(kScratchSlot), out);
+  for (const RunPlan::Step& step : plan.steps()) {
+    Image read;
+    RenderImage(image, step.before, context.output(1 - held), &read);
+    if (LivesIn(read, context.output(1 - held))) held = 1 - held;
+    read.spec = step.in;
+    read.held = step.reads;
+    Image made;
+    made.spec = step.out;
+    made.held = step.makes;
+    HR_RETURN_IF_ERROR(kernels_[static_cast<std::size_t>(step.node)]->Run(
+        read, ParamsOf(*chain_, step.node, params), context, context.output(1 - held), &made));
+    if (made.spec != step.out) return Internal("operator made an image of another size");
+    if (Intersect(made.held, step.makes) != step.makes) {
+      return Internal("operator made less than was wanted");
+    }
+    if (LivesIn(made, context.output(1 - held))) held = 1 - held;
+    image = made;
+  }
+  RenderOutput(image, end, table_, context.scratch(kScratchSlot), out);
   return Status::Ok();
 }
 

@@ -115,6 +115,26 @@ TEST_F(RunnerTest, CacheMakesTheSameBits) {
   EXPECT_EQ(cached, out_);
 }
 
+TEST_F(RunnerTest, WhatIsCachedIsTheWholeImageBehindThePrefix) {
+  const Node resize = MakeNode("resize", {{"size", std::int64_t{24}}});
+  const Node crop = MakeNode("random_crop", {{"size", std::int64_t{9}}});
+  Compile({resize});
+  Bytes whole;
+  ASSERT_TRUE(runner_->RunPrefix(file_, context_, &whole).ok());
+  const std::uint64_t key = runner_->chain().prefix_hash();
+  Compile({resize, crop, MakeNode("to_tensor")});
+  EXPECT_EQ(runner_->chain().prefix_hash(), key);
+  Bytes payload;
+  ASSERT_TRUE(runner_->RunPrefix(file_, context_, &payload).ok());
+  EXPECT_EQ(payload, whole);
+  EXPECT_EQ(ReadPayload(payload)->image.spec, RgbSpec(24, 36));
+  // A crop that is pure is part of the prefix, and of its key.
+  Compile({resize, MakeNode("center_crop", {{"size", std::int64_t{9}}}), MakeNode("to_tensor")});
+  EXPECT_NE(runner_->chain().prefix_hash(), key);
+  ASSERT_TRUE(runner_->RunPrefix(file_, context_, &payload).ok());
+  EXPECT_EQ(ReadPayload(payload)->image.spec, RgbSpec(9, 9));
+}
+
 TEST_F(RunnerTest, DamagedPayloadIsDataLoss) {
   Compile({MakeNode("to_tensor")});
   Bytes payload;

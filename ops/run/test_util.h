@@ -24,10 +24,11 @@ struct Ran {
 using Pixels = std::vector<std::uint8_t>;
 
 inline Ran RunPixels(std::vector<Node> nodes, const ImageSpec& spec, const Pixels& pixels,
-                     const std::vector<std::int32_t>& params = {}) {
+                     const std::vector<std::int32_t>& params = {},
+                     const std::string& pillow = "13.0.0") {
   const std::string mode = spec.channels == 1 ? "L" : "RGB";
   nodes.insert(nodes.begin(), MakeNode("from_array", {{"mode", mode}}));
-  Result<Chain> chain = Chain::Compile(std::move(nodes), Libraries(), {});
+  Result<Chain> chain = Chain::Compile(std::move(nodes), Libraries(pillow), {});
   if (!chain.ok()) return {chain.status(), {}, {}};
   const Result<ChainRunner> runner =
       ChainRunner::Make(std::make_shared<const Chain>(std::move(chain).value()));

@@ -10,7 +10,7 @@ import numpy as np
 import PIL
 import torch
 import torchvision
-from PIL import Image
+from PIL import Image, ImageFile
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("HEADRACE_BUILD_DIR", ROOT / "build" / "release"))
@@ -25,6 +25,9 @@ LIBRARIES = {
     "cpu_capability": torch.backends.cpu.get_cpu_capability(),
 }
 SEEDS = 2**48
+
+# Noise takes more room than PIL's encoder expects of a progressive file.
+ImageFile.MAXBLOCK = 1 << 23
 
 _tables: dict[Any, bytes] = {}
 

@@ -284,7 +284,12 @@ def run_again(environment: dict[str, str], *tests: str) -> None:
 def test_the_same_with_an_older_pillow():
     path = os.pathsep.join(filter(None, [OLD_PILLOW, os.environ.get("PYTHONPATH")]))
     old = {"PYTHONPATH": path, "HEADRACE_TEST_PILLOW_OLD": "", "HEADRACE_EXPECT_PILLOW": "12."}
-    files = ("test_pipelines.py", "test_operators.py", "test_element_types.py")
+    files = (
+        "test_pipelines.py",
+        "test_operators.py",
+        "test_windows.py",
+        "test_element_types.py",
+    )
     run_again(old, *files, "-m", "not slow")
 
 

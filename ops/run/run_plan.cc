@@ -1,0 +1,59 @@
+#include "ops/run/run_plan.h"
+
+#include <utility>
+
+namespace headrace::ops {
+namespace {
+
+// The part of a pass's source that it shows. One pixel where it shows none: an image has pixels.
+Window Shown(const FoldedPass& fold) {
+  const Window window = fold.SourceWindow();
+  return window.height > 0 && window.width > 0 ? window : Window{0, 0, 1, 1};
+}
+
+}  // namespace
+
+Params ParamsOf(const Chain& chain, int node, Params params) {
+  return params.subspan(static_cast<std::size_t>(chain.param_offset(node)),
+                        static_cast<std::size_t>(chain.schema(node).param_words()));
+}
+
+Status RunPlan::Make(const Chain& chain, std::span<const std::shared_ptr<const Kernel>> kernels,
+                     int first, int last, const ImageSpec& in, Params params, OpContext& context) {
+  count_ = 0;
+  FoldedPass& fold = end_;
+  fold.Reset(in);
+  for (int node = first; node < last; ++node) {
+    const Kernel& kernel = *kernels[static_cast<std::size_t>(node)];
+    const OpSchema& schema = chain.schema(node);
+    if (kernel.folds()) {
+      fold.MapFills(kernel);
+      HR_RETURN_IF_ERROR(kernel.Fold(ParamsOf(chain, node, params), fold));
+      fold.SetKind(schema.OutputKind(fold.spec()));
+      continue;
+    }
+    if (count_ == steps_.size()) steps_.emplace_back();
+    Step& step = steps_[count_++];
+    step.node = node;
+    step.in = fold.spec();
+    HR_RETURN_IF_ERROR(schema.Shape(step.in, &step.out));
+    std::swap(step.before, fold);
+    fold.Reset(step.out);
+  }
+
+  source_ = Shown(end_);
+  for (std::size_t i = count_; i-- > 0;) {
+    Step& step = steps_[i];
+    const Kernel& kernel = *kernels[static_cast<std::size_t>(step.node)];
+    const Request request{step.in, step.out, ParamsOf(chain, step.node, params), source_};
+    HR_TRY(const std::optional<Window> read, kernel.InputWindow(request, context));
+    step.makes = read ? request.wanted : WholeOf(step.out);
+    step.reads = read.value_or(WholeOf(step.in));
+    if (!IsInside(step.reads, step.in)) return Internal("operator reads outside of its input");
+    step.before.Reframe(step.reads, {});
+    source_ = Shown(step.before);
+  }
+  return Status::Ok();
+}
+
+}  // namespace headrace::ops
