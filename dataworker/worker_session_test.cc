@@ -65,7 +65,9 @@ TEST_F(WorkerTest, AHangUpInTheMiddleEndsTheSession) {
 }
 
 TEST_F(WorkerTest, NothingIsWrittenAfterTheWorkerHungUp) {
-  const TestArena arena(kArenaBytes);
+  constexpr int kRequests = 60;
+  constexpr std::uint64_t kSlotBytes = 1 << 20;
+  const TestArena arena(kRequests * kSlotBytes);
   auto worker = std::make_unique<TestWorker>();
   TestClient client(*worker);
   std::promise<void> hung_up;
@@ -74,7 +76,12 @@ TEST_F(WorkerTest, NothingIsWrittenAfterTheWorkerHungUp) {
     hung_up.set_value();
   };
   client.Attach(attach_, blobs_, &arena);
-  for (int i = 0; i < 60; ++i) client.Send(Request(AllKeys()));
+  for (int i = 0; i < kRequests; ++i) {
+    wire::BatchRequest request = Request(AllKeys());
+    request.slot_offset = static_cast<std::uint64_t>(i) * kSlotBytes;
+    request.slot_bytes = kSlotBytes;
+    client.Send(request);
+  }
   client.Next<wire::BatchDone>();
   worker.reset();
   hung_up.get_future().get();

@@ -2,7 +2,7 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ops_support import SEEDS, check_file, check_image, jpeg, native, noise, png
+from support.operators import SEEDS, check_file, check_image, jpeg, native, noise, png
 from torchvision import transforms as v1
 from torchvision.transforms import InterpolationMode, v2
 
