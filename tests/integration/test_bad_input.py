@@ -172,7 +172,8 @@ def test_what_may_not_be_read(as_a_user):
     assert served.kinds(1) == {"batch": 15, "PermissionError": 1}
     assert served.kinds(2) == {"batch": 8, "PermissionError": 8}
     assert served.kinds(3) == {"batch": 16}
-    assert any(f"{as_a_user.root}/class1/003.jpg" in line for s in served.seen for line in s[2])
+    lines = [line for seen in served.seen if seen[1] != "batch" for line in seen[2]]
+    assert any(f"{as_a_user.root}/class1/003.jpg" in line for line in lines)
 
 
 SETS = """
@@ -190,7 +191,8 @@ for folder in sorted(root.iterdir()):
         data = datasets.ImageFolder(folder, allow_empty=True)
         print(len(data), len(list(DataLoader(data, 4, num_workers=2))))
     except Exception as error:
-        print(type(error).__name__, error)
+        lines = str(error).splitlines()  # between them the frames of the worker's own code
+        print(type(error).__name__, lines[0], lines[-1])
 datasets.ImageFolder(root / "nowhere")
 """
 
@@ -208,7 +210,9 @@ def test_sets_without_pictures(programs):
     served = programs.run([HEADRACE, "run", *program])
     assert served.returncode == expected.returncode == 1
     assert served.stdout == expected.stdout
-    assert served.stderr == expected.stderr
+    # But for the lines that say why a loader is not native.
+    said = [line for line in served.stderr.splitlines() if not line.startswith("headrace: Data")]
+    assert said == expected.stderr.splitlines()
     assert served.stdout.count("FileNotFoundError") == 6, served.stdout
     assert f"FileNotFoundError: [Errno 2] No such file or directory: '{root}" in served.stderr
 

@@ -200,9 +200,13 @@ def test_too_much_to_copy(monkeypatch):
 def test_collate_fn_and_hooks(photos):
     data = datasets.ImageFolder(photos, train_v1())
     found = captured(data, collate_fn=collate_names)
-    assert found.path == "python" and "collate_fn=pipelines.collate_names" in found.reasons[0]
+    assert (
+        found.path == "python" and "collate_fn=support.pipelines.collate_names" in found.reasons[0]
+    )
     found = captured(data, worker_init_fn=seed_torch)
-    assert found.path == "python" and "worker_init_fn=pipelines.seed_torch" in found.reasons[0]
+    assert (
+        found.path == "python" and "worker_init_fn=support.pipelines.seed_torch" in found.reasons[0]
+    )
     assert captured(data, worker_init_fn=seed_other_generators).path == "native"
 
 
