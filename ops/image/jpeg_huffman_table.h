@@ -30,6 +30,7 @@ struct JpegHuffmanTable {
     // Only the code is within `length`; `value` says how many bits follow it.
     std::uint8_t value_follows : 1 = 0;
     std::int16_t value = 0;
+    friend bool operator==(const Symbol&, const Symbol&) = default;
   };
   // One or two symbols with values, and perhaps the block's end behind them. Steps include the
   // values' own coefficients; where there is one, both halves name it.
@@ -38,12 +39,14 @@ struct JpegHuffmanTable {
     std::uint8_t ends_block = 0;
     std::uint8_t first_step = 0, step = 0;
     std::int16_t first_value = 0, value = 0;
+    friend bool operator==(const Pair&, const Pair&) = default;
   };
   // As many symbols as fit.
   struct Skip {
     std::uint8_t length : 7 = 0;
     std::uint8_t ends_block : 1 = 0;
     std::uint8_t step = 0;
+    friend bool operator==(const Skip&, const Skip&) = default;
   };
 
   // Makes this the table of `source`, which libjpeg must have checked; what only AC coding or only

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <random>
 #include <string>
@@ -196,9 +195,9 @@ TEST_F(JpegHuffmanTableTest, IsMadeAnewForAnotherCode) {
       each->NeedPairs();
       each->NeedSkips();
     }
-    EXPECT_EQ(std::memcmp(table.symbols.data(), fresh.symbols.data(), sizeof table.symbols), 0);
-    EXPECT_EQ(std::memcmp(table.pairs.data(), fresh.pairs.data(), sizeof table.pairs), 0);
-    EXPECT_EQ(std::memcmp(table.skips.data(), fresh.skips.data(), sizeof table.skips), 0);
+    EXPECT_TRUE(table.symbols == fresh.symbols);
+    EXPECT_TRUE(table.pairs == fresh.pairs);
+    EXPECT_TRUE(table.skips == fresh.skips);
   }
 }
 
