@@ -1,19 +1,14 @@
 // Speed of the image kernels on one core: decode (whole, window), every resize path, pointwise.
 #include <benchmark/benchmark.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <string>
 #include <vector>
-// jpeglib.h needs what <cstdio> declares.
-// clang-format off
-#include <jpeglib.h>
-// clang-format on
 
 #include "ops/image/image_header.h"
 #include "ops/image/jpeg_decoder.h"
+#include "ops/image/jpeg_test_util.h"
 #include "ops/image/pointwise.h"
 #include "ops/image/resample.h"
 #include "ops/image/test_util.h"
@@ -41,33 +36,9 @@ std::vector<std::uint8_t> Photograph(std::int64_t width, std::int64_t height) {
   return pixels;
 }
 
-std::string EncodeJpeg(int luma_sampling) {
-  const std::vector<std::uint8_t> pixels = Photograph(kWidth, kHeight);
-  jpeg_compress_struct info;
-  jpeg_error_mgr errors;
-  info.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&info);
-  unsigned char* data = nullptr;
-  unsigned long size = 0;
-  jpeg_mem_dest(&info, &data, &size);
-  info.image_width = kWidth;
-  info.image_height = kHeight;
-  info.input_components = 3;
-  info.in_color_space = JCS_RGB;
-  jpeg_set_defaults(&info);
-  jpeg_set_quality(&info, 94, TRUE);
-  info.comp_info[0].h_samp_factor = luma_sampling;
-  info.comp_info[0].v_samp_factor = luma_sampling;
-  jpeg_start_compress(&info, TRUE);
-  for (std::int64_t y = 0; y < kHeight; ++y) {
-    auto* row = const_cast<JSAMPLE*>(pixels.data() + y * kWidth * 3);
-    jpeg_write_scanlines(&info, &row, 1);
-  }
-  jpeg_finish_compress(&info);
-  jpeg_destroy_compress(&info);
-  std::string file(reinterpret_cast<const char*>(data), size);
-  std::free(data);
-  return file;
+std::string EncodedPhotograph(int luma_sampling) {
+  return EncodeJpeg(kWidth, kHeight, {.h = luma_sampling, .v = luma_sampling, .quality = 94},
+                    Photograph(kWidth, kHeight));
 }
 
 struct Picture : ImageMemory {
@@ -85,7 +56,7 @@ void ImagesPerSecond(benchmark::State& state) { state.SetItemsProcessed(state.it
 
 // range: luma sampling, 1 for the crop only.
 void BM_DecodeJpeg(benchmark::State& state) {
-  const std::string file = EncodeJpeg(static_cast<int>(state.range(0)));
+  const std::string file = EncodedPhotograph(static_cast<int>(state.range(0)));
   JpegDecoder decoder;
   ScratchBuffer memory;
   Image image;
@@ -102,7 +73,7 @@ void BM_DecodeJpeg(benchmark::State& state) {
 BENCHMARK(BM_DecodeJpeg)->ArgsProduct({{1, 2}, {0, 1}})->ArgNames({"sampling", "crop"});
 
 void BM_ReadHeader(benchmark::State& state) {
-  const std::string file = EncodeJpeg(2);
+  const std::string file = EncodedPhotograph(2);
   for (auto _ : state) benchmark::DoNotOptimize(ReadImageHeader(AsBytes(file)));
   ImagesPerSecond(state);
 }

@@ -23,6 +23,18 @@ struct Errors {
 }  // namespace
 
 std::string EncodeJpeg(int width, int height, const JpegLayout& layout) {
+  std::mt19937 random(1);
+  const auto row_bytes = static_cast<std::size_t>(width * Components(layout.space));
+  std::vector<std::uint8_t> pixels(row_bytes * static_cast<std::size_t>(height));
+  for (std::size_t i = 0; i < pixels.size(); ++i) {
+    const auto noise = random() % static_cast<unsigned>(layout.noise);
+    pixels[i] = static_cast<std::uint8_t>(i % row_bytes * 3 + i / row_bytes * 2 + noise);
+  }
+  return EncodeJpeg(width, height, layout, pixels);
+}
+
+std::string EncodeJpeg(int width, int height, const JpegLayout& layout,
+                       const std::vector<std::uint8_t>& pixels) {
   const int components = Components(layout.space);
   jpeg_compress_struct info;
   jpeg_error_mgr errors;
@@ -44,15 +56,10 @@ std::string EncodeJpeg(int width, int height, const JpegLayout& layout) {
   info.optimize_coding = layout.own_tables ? TRUE : FALSE;
   if (layout.progressive) jpeg_simple_progression(&info);
   jpeg_start_compress(&info, TRUE);
-  std::mt19937 random(1);
-  std::vector<JSAMPLE> row(static_cast<std::size_t>(width * components));
-  for (int y = 0; y < height; ++y) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const auto noise = random() % static_cast<unsigned>(layout.noise);
-      row[i] = static_cast<JSAMPLE>((i * 3 + static_cast<std::size_t>(y) * 2 + noise) & 255);
-    }
-    JSAMPROW at = row.data();
-    jpeg_write_scanlines(&info, &at, 1);
+  while (info.next_scanline < info.image_height) {
+    const std::size_t at = std::size_t{info.next_scanline} * static_cast<std::size_t>(width);
+    auto* row = const_cast<JSAMPLE*>(pixels.data() + at * static_cast<std::size_t>(components));
+    jpeg_write_scanlines(&info, &row, 1);
   }
   jpeg_finish_compress(&info);
   jpeg_destroy_compress(&info);

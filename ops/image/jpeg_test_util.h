@@ -24,6 +24,9 @@ struct JpegLayout {
 
 // A file of noise over a slope, from a fixed seed.
 std::string EncodeJpeg(int width, int height, const JpegLayout& layout);
+// A file of `pixels`, packed: 1 byte each for gray, 4 for CMYK and YCCK, else 3.
+std::string EncodeJpeg(int width, int height, const JpegLayout& layout,
+                       const std::vector<std::uint8_t>& pixels);
 
 // What libjpeg alone makes of a file, as PIL drives it: packed RGB, warnings ignored.
 // nullopt: it gives up, or the file ends early. Only files of one or three components.
