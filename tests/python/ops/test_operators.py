@@ -55,6 +55,20 @@ def test_decode(height, width, seed, encode):
     assert native.read_header(data, 2)[:2] == (height, width)
 
 
+@given(images(), st.tuples(*[st.integers(-40, 120)] * 2), st.tuples(sides, sides), seeds)
+def test_crop(image, corner, size, seed):
+    (top, left), (height, width) = corner, size
+    node = ("crop", {"top": top, "left": left, "size": [height, width]})
+    box = (left, top, left + width, top + height)
+    check_image([node], lambda picture: picture.crop(box), image, seed)
+
+
+@given(images(), st.sampled_from(["horizontal", "vertical"]), seeds)
+def test_flip(image, axis, seed):
+    method = {"horizontal": 0, "vertical": 1}[axis]
+    check_image([("flip", {"axis": axis})], lambda picture: picture.transpose(method), image, seed)
+
+
 @settings(max_examples=300)
 @given(
     images(),

@@ -1,0 +1,30 @@
+#include "ops/crop/crop.h"
+
+#include "ops/core/fold.h"
+#include "ops/core/op_registry.h"
+
+namespace headrace::ops {
+namespace {
+
+class CropKernel final : public Kernel {
+ public:
+  explicit CropKernel(const CropSchema& schema) : schema_(schema) {}
+  [[nodiscard]] bool folds() const override { return true; }
+  Status Fold(Params /*params*/, FoldedPass& fold) const override {
+    fold.Reframe(schema_.window(), {});
+    return Status::Ok();
+  }
+
+ private:
+  const CropSchema& schema_;  // of the chain, which outlives its kernels
+};
+
+Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
+  return MakeKernel<CropKernel>(static_cast<const CropSchema&>(schema));
+}
+
+}  // namespace
+
+void RegisterKernelCrop(KernelRegistry& registry) { registry.Add("crop", Make); }
+
+}  // namespace headrace::ops

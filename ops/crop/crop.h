@@ -1,0 +1,24 @@
+#pragma once
+
+#include "ops/core/op.h"
+
+namespace headrace::ops {
+
+// PIL's Image.crop: a window of the image, zeros where it reaches out of it.
+class CropSchema final : public OpSchema {
+ public:
+  explicit CropSchema(const Window& window) : window_(window) {}
+  [[nodiscard]] Purity purity() const override { return Purity::kPure; }
+  Status Shape(const ImageSpec& in, ImageSpec* out) const override {
+    *out = in;
+    out->height = window_.height;
+    out->width = window_.width;
+    return Status::Ok();
+  }
+  [[nodiscard]] const Window& window() const { return window_; }
+
+ private:
+  Window window_;
+};
+
+}  // namespace headrace::ops

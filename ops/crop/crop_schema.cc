@@ -1,0 +1,35 @@
+#include "ops/core/op_registry.h"
+#include "ops/core/schema_util.h"
+#include "ops/crop/crop.h"
+
+namespace headrace::ops {
+namespace {
+
+// As far as a window may lie from the image: keeps sums of coordinates far from overflow.
+constexpr std::int64_t kFarthest = std::int64_t{1} << 31;
+
+Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& /*context*/) {
+  HR_TRY(const Size size, ReadSize(args, "size"));
+  const std::int64_t top = args.Int("top");
+  const std::int64_t left = args.Int("left");
+  if (top < -kFarthest || top > kFarthest || left < -kFarthest || left > kFarthest) {
+    return InvalidArgument("a crop at " + std::to_string(top) + ", " + std::to_string(left));
+  }
+  return MakeSchema<CropSchema>(Window{top, left, size.height, size.width});
+}
+
+}  // namespace
+
+void RegisterSchemaCrop(SchemaRegistry& registry) {
+  registry.Add(
+      {.name = "crop",
+       .doc = "PIL's crop: a window at a given place, zeros where it reaches out of the image.",
+       .args = {{"top", ArgType::kInt, std::nullopt, "first row", /*required=*/true},
+                {"left", ArgType::kInt, std::nullopt, "first column", /*required=*/true},
+                {"size", ArgType::kInts, std::nullopt, "side of a square, or [height, width]",
+                 /*required=*/true}},
+       .classes = {"PIL.Image.Image.crop"}},
+      Make);
+}
+
+}  // namespace headrace::ops

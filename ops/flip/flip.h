@@ -1,0 +1,18 @@
+#pragma once
+
+#include "ops/core/op.h"
+
+namespace headrace::ops {
+
+// PIL's Image.transpose with FLIP_LEFT_RIGHT or FLIP_TOP_BOTTOM.
+class FlipSchema final : public OpSchema {
+ public:
+  explicit FlipSchema(bool horizontal) : horizontal_(horizontal) {}
+  [[nodiscard]] Purity purity() const override { return Purity::kPure; }
+  [[nodiscard]] bool horizontal() const { return horizontal_; }
+
+ private:
+  bool horizontal_;
+};
+
+}  // namespace headrace::ops
