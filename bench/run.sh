@@ -5,6 +5,14 @@ cd "$(dirname "$0")/.."
 python=.venv/bin/python
 build=build/bench
 mkdir -p bench/report
+photos=build/demo/photos/train
+previous=
+for word in "$@"; do
+  [ "$previous" != --data ] || photos=$word
+  previous=$word
+done
+HEADRACE_BENCH_PHOTOS=$(realpath "$photos")
+export HEADRACE_BENCH_PHOTOS
 
 find "$build" -name '*_bench' -type f -executable | sort | while read -r program; do
   name=$(basename "$program")
@@ -12,6 +20,11 @@ find "$build" -name '*_bench' -type f -executable | sort | while read -r program
   "$program" --benchmark_repetitions=5 --benchmark_report_aggregates_only=true \
     --benchmark_enable_random_interleaving=true \
     --benchmark_out="bench/report/$name.json" --benchmark_out_format=json
+  sed -i '/"host_name"/d' "bench/report/$name.json"
+  if grep -q '"error_occurred": true' "bench/report/$name.json"; then
+    echo "bench: $name has failed, see above" >&2
+    exit 1
+  fi
 done
 for script in throughput trainer_cost lifecycle; do
   echo "== $script"

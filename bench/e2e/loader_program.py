@@ -11,12 +11,28 @@ import time
 import zlib
 
 import torch
-from torch.utils.data import DataLoader
+from PIL import Image
+from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms as T
 from torchvision.datasets import ImageFolder
 
 
-def make_dataset(folder: str, size: int) -> ImageFolder:
+class OwnDataset(Dataset):
+    """The same samples from a class of the program's own, which no one but the program knows."""
+
+    def __init__(self, folder: ImageFolder) -> None:
+        self.samples, self.transform = folder.samples, folder.transform
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def __getitem__(self, index: int) -> tuple:
+        path, label = self.samples[index]
+        image = Image.open(path).convert("RGB")
+        return self.transform(image), label
+
+
+def make_dataset(folder: str, size: int, own: bool = False) -> Dataset:
     """The usual training transforms: float32 [3, size, size] and a label."""
     transform = T.Compose(
         [
@@ -26,14 +42,15 @@ def make_dataset(folder: str, size: int) -> ImageFolder:
             T.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
         ]
     )
-    return ImageFolder(folder, transform)
+    dataset = ImageFolder(folder, transform)
+    return OwnDataset(dataset) if own else dataset
 
 
 def make_loader(args: argparse.Namespace) -> DataLoader:
     generator = torch.Generator()
     generator.manual_seed(args.seed)
     return DataLoader(
-        make_dataset(args.data, args.size),
+        make_dataset(args.data, args.size, args.own),
         batch_size=args.batch_size,
         shuffle=True,
         num_workers=args.num_workers,
@@ -89,6 +106,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--max-batches", type=int, default=0, help="of each epoch; 0: all")
     parser.add_argument("--sums", action="store_true")
+    parser.add_argument("--own", action="store_true", help="a dataset class of the program's own")
     parser.add_argument("--hold-s", type=float, default=0.0, help="stay alive and idle at the end")
     args = parser.parse_args()
     torch.set_num_threads(1)
