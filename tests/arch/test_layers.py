@@ -35,7 +35,10 @@ FENCES = {
     r"^spdlog/|^fmt/": ("base/log",),
     r"^xxhash\.h$": ("base/hash",),
     r"^CLI/": ("coordinator/cli/",),
-    r"^nanobind/|^pybind11/|^Python\.h$": ("trainer_client/python/",),
+    r"^nanobind/|^pybind11/|^Python\.h$": (
+        "trainer_client/python/",
+        "dataworker/stage_host/images/",
+    ),
 }
 # Threads are made here and nowhere else (docs/threads.md).
 THREAD = re.compile(

@@ -4,6 +4,7 @@ import headrace
 import pytest
 import torch
 from headrace import admission, service
+from headrace.capture import python_stage, transforms
 from headrace.seam import state_of
 from support.compare import check
 from support.pipelines import train_v1
@@ -30,16 +31,63 @@ def test_equal_pipeline_is_admitted(photos, seam):
     assert report.path == "native" and report.reasons == []
 
 
+def misread(monkeypatch, name, change):
+    """Capture takes the arguments of a v1 transform for others: its native form is wrong."""
+    real = transforms._TABLE[f"v1.{name}"]
+
+    def convert(transform):
+        node = real(transform)
+        node.args = {**node.args, **change}
+        return node
+
+    monkeypatch.setitem(transforms._TABLE, f"v1.{name}", convert)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("Normalize", {"mean": [0.1, 0.2, 0.3]}),
+        ("RandomResizedCrop", {"interpolation": "bicubic"}),
+        ("RandomHorizontalFlip", {"p": 0.0}),
+    ],
+)
+def test_node_with_other_bits_is_python_and_named(photos, monkeypatch, seam, name, change):
+    """Its own code runs on the workers, and everything is what it is without us."""
+    misread(monkeypatch, name, change)
+    report = reasons(datasets.ImageFolder(photos, train_v1()))
+    assert report.path == "python" and report.samples_by_path["python"]
+    assert f"{name}(" in report.reasons[0] and "gives other bits natively" in report.reasons[0]
+    admission._verdicts.clear()
+    check(
+        lambda loader: loader(datasets.ImageFolder(photos, train_v1()), 4, num_workers=2),
+        path="python",
+        epochs=1,
+    )
+
+
+def test_only_the_blamed_steps_are_pils(photos, monkeypatch, seam):
+    """The pictures of the stage stay native where the blamed node has no part in them."""
+    packed = []
+    real = python_stage.pack
+    monkeypatch.setattr(
+        python_stage, "pack", lambda loader, by_pil: packed.append(by_pil) or real(loader, by_pil)
+    )
+    misread(monkeypatch, "RandomHorizontalFlip", {"p": 0.0})
+    reasons(datasets.ImageFolder(photos, train_v1()))
+    assert packed and all(steps == ["flip"] for steps in packed)
+
+
 def test_library_that_computes_something_else(photos, monkeypatch, seam):
-    """The program changed what a library function does; class and arguments look the same."""
+    """The program changed what a library function does; class and arguments look the same. Its code
+    would find the unchanged library on the workers."""
     real = v1.functional.normalize
     monkeypatch.setattr(
         v1.functional, "normalize", lambda tensor, *args, **named: real(tensor, *args, **named) + 1
     )
     report = reasons(datasets.ImageFolder(photos, train_v1()))
-    assert report.path == "python"
+    assert report.path == "local"
     assert "Normalize(mean=(0.485, 0.456, 0.406)" in report.reasons[0]
-    assert "gives other bits natively" in report.reasons[0]
+    assert "gives other bits natively, and so does its code on the workers" in report.reasons[0]
 
 
 def test_decoder_that_computes_something_else(photos, monkeypatch, seam):
@@ -56,7 +104,7 @@ def test_decoder_that_computes_something_else(photos, monkeypatch, seam):
 def test_other_draws_are_noticed(photos, monkeypatch, seam):
     monkeypatch.setattr(torch, "rand", lambda *size: torch.full(size, 0.2))
     report = reasons(datasets.ImageFolder(photos, train_v1()))
-    assert report.path == "python" and "RandomHorizontalFlip" in report.reasons[0]
+    assert report.path == "local" and "RandomHorizontalFlip" in report.reasons[0]
 
 
 def test_different_pipeline_without_workers_stays_in_the_trainer(photos, monkeypatch, seam):

@@ -1,6 +1,8 @@
 """Small data sets."""
 
+import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -20,3 +22,14 @@ def write_jpegs(root: Path, classes: int, count: int, seed: int = 0) -> Path:
                 image = image.convert("L")
             image.save(folder / f"{i:03}.jpg", quality=90, subsampling=i % 3)
     return root
+
+
+def encode_photo(height: int, width: int, seed: int, gray: bool = False, **options: Any) -> bytes:
+    """One JPEG file. `options`: of PIL's save."""
+    rng = np.random.default_rng(seed)
+    coarse = rng.integers(0, 256, (6, 6, 3), dtype=np.uint8)
+    image = Image.fromarray(coarse).resize((width, height), Image.Resampling.BICUBIC)
+    with io.BytesIO() as file:
+        options = {"quality": 90, "subsampling": seed % 3, **options}
+        (image.convert("L") if gray else image).save(file, "JPEG", **options)
+        return file.getvalue()

@@ -1,10 +1,14 @@
 """Differential admission: before a pipeline is offloaded, a few samples are made both ways.
 
 The real service makes them from the plan; the dataset's own code makes them here from the same
-random state. If a bit differs, growing prefixes of the chain find the first node that is to blame,
-and the pipeline runs as Python instead. Leaves no trace in the program's random numbers.
+random state. If a bit differs, growing prefixes of the chain find the first node that is to blame.
+That node is Python then: the transforms run as the user's code on the workers, with native pictures
+behind PIL's interface (stage_images.py) wherever the node has no part in them. If that code gives
+other samples there too, the program has changed a library in its own process, and the loader stays
+in the trainer. Leaves no trace in the program's random numbers.
 """
 
+import pickle
 import time
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -27,8 +31,37 @@ _TRIES = 8  # of keys, where the dataset itself raises
 _SEED = 0x48656164  # any; both ways start from it
 _PATIENCE = 60.0  # seconds for the service to make a few samples
 
-# Plans that were compared in this process: signature -> what has no native form, or "".
-_verdicts: dict[str, str] = {}
+# What of a stage's pictures stays PIL's when an operator is to blame.
+_BY_PIL = {
+    "decode": ("decode",),
+    "resize": ("resize",),
+    "random_resized_crop": ("crop", "resize"),
+    "center_crop": ("crop",),
+    "random_crop": ("crop",),
+    "random_horizontal_flip": ("flip",),
+    "random_vertical_flip": ("flip",),
+    "to_tensor": ("to_tensor",),
+}
+
+
+@dataclass
+class _Sample:
+    key: int
+    fields: list[torch.Tensor]
+    state_after: bytes
+
+
+@dataclass
+class _Verdict:
+    """What a comparison found; without a reason all is well."""
+
+    reason: str = ""
+    op: str = ""  # of the node to blame
+    local: bool = False
+
+
+# Of plans that were compared in this process, by signature.
+_verdicts: dict[str, _Verdict] = {}
 
 
 def admit(loader: Any, captured: Captured) -> Captured:
@@ -37,36 +70,54 @@ def admit(loader: Any, captured: Captured) -> Captured:
         return captured
     if captured.signature not in _verdicts:
         _verdicts[captured.signature] = _compare(loader, captured)
-    blame = _verdicts[captured.signature]
-    return python_capture(loader, blame) if blame else captured
+    verdict = _verdicts[captured.signature]
+    if not verdict.reason:
+        return captured
+    if verdict.local:
+        return Captured("local", captured.name, reasons=[verdict.reason])
+    return _as_python(loader, verdict)
 
 
-def _compare(loader: Any, captured: Captured) -> str:
+def _as_python(loader: Any, verdict: _Verdict) -> Captured:
+    return python_capture(loader, verdict.reason, _BY_PIL.get(verdict.op, ()))
+
+
+def _compare(loader: Any, captured: Captured) -> _Verdict:
     by_hand = _by_hand(loader.dataset, captured.rows.count)
     if not by_hand:
-        return ""  # every sample tried raises by itself, and will at its place
+        return _Verdict()  # every sample tried raises by itself, and will at its place
     # One lane, and torch's generator also where the loader has a seed for each sample: the same
     # kernels and draws, from a state that is known here.
     plan = replace(captured.plan, lanes=1)
     if plan.rng == "sample":
         plan.rng = "torch"
     try:
-        made = _by_service(plan, [(sample.key, sample.state_after) for sample in by_hand])
+        made = _by_service(plan, by_hand)
     except Unsupported as error:
-        return str(error)
+        return _Verdict(str(error))
     refusals = [batch for batch in made if isinstance(batch, str)]
     if len(refusals) == len(made):
-        return f"no worker could make samples of it: {refusals[0]}"
-    if all(_agree(mine, theirs) for mine, theirs in zip(made, by_hand, strict=True)):
-        return ""
-    return _first_difference(loader.dataset, plan, [sample.key for sample in by_hand])
+        return _Verdict(f"no worker could make samples of it: {refusals[0]}")
+    if all(map(_agree, made, by_hand)):
+        return _Verdict()
+    verdict = _first_difference(loader.dataset, plan, [sample.key for sample in by_hand])
+    stage = _as_python(loader, verdict)
+    if stage.path == "python":
+        verdict.local = not _stage_agrees(stage.plan, by_hand)
+        if verdict.local:
+            verdict.reason += ", and so does its code on the workers"
+    return verdict
 
 
-@dataclass
-class _Sample:
-    key: int
-    fields: list[torch.Tensor]
-    state_after: bytes
+def _stage_agrees(plan: Plan, by_hand: list[_Sample]) -> bool:
+    try:
+        made = _by_service(replace(plan, lanes=1), by_hand)
+    except Unsupported:
+        return True  # the loader itself will say it
+    return all(
+        not isinstance(batch, str) and _agree(batch, s)
+        for batch, s in zip(made, by_hand, strict=True)
+    )
 
 
 def _by_hand(dataset: Any, count: int) -> list[_Sample]:
@@ -87,19 +138,18 @@ def _by_hand(dataset: Any, count: int) -> list[_Sample]:
     return made
 
 
-def _by_service(plan: Plan, wanted: list[tuple[int, bytes]]) -> list[list[torch.Tensor] | str]:
-    """The same samples from the workers, or why there is none. `wanted`: keys, and torch's state
-    behind each sample."""
+def _by_service(plan: Plan, wanted: list[_Sample]) -> list[list[torch.Tensor] | str]:
+    """The same samples from the workers, or why there is none."""
     made: list[list[torch.Tensor] | str] = []
     with closing(SessionHandle(plan, LoaderReport("", 0), len(wanted), True)) as handle:
         service.call(handle.raw.begin, base_seed=_SEED)
-        for key, _ in wanted:  # one batch each: their sizes may differ
-            service.call(handle.raw.submit, [key])
+        for sample in wanted:  # one batch each: their sizes may differ
+            service.call(handle.raw.submit, [sample.key])
         deadline = time.monotonic() + _PATIENCE
         while len(made) < len(wanted):
             event = service.call(handle.raw.next, 0.1)
             if isinstance(event, binding.SampleNeeded):
-                state_after = wanted[event.batch][1]
+                state_after = wanted[event.batch].state_after
                 service.call(handle.raw.resolve_sample, event.batch, event.position, state_after)
             elif event is not None:
                 made.append(_read(event))
@@ -114,6 +164,11 @@ def _by_service(plan: Plan, wanted: list[tuple[int, bytes]]) -> list[list[torch.
 def _read(batch: Any) -> list[torch.Tensor] | str:
     if batch.missing:
         return batch.missing[0].message
+    if batch.python_error:
+        return "its code raises on the workers"
+    if batch.pickle:
+        buffers = [bytearray(buffer) for buffer in batch.buffers]
+        return [field[0] for field in pickle.loads(batch.pickle, buffers=buffers)]
     return [torch.from_dlpack(field)[0].clone() for field in batch.fields]
 
 
@@ -130,21 +185,23 @@ def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
     return torch.equal(raw_a, raw_b)
 
 
-def _first_difference(dataset: Any, plan: Plan, keys: list[int]) -> str:
-    """Names the first node whose output differs."""
+def _first_difference(dataset: Any, plan: Plan, keys: list[int]) -> _Verdict:
+    """Blames the first node whose output differs."""
     if not plan.chain:
-        return "its samples differ"
+        return _Verdict("its samples differ")
+    blamed = plan.chain[-1]
     for length in range(1, len(plan.chain)):
         prefix = replace(plan, chain=plan.chain[:length], fields=[Field("chain")])
         prefix.rng = "torch" if prefix.is_random else "none"
         by_hand = _prefix_by_hand(dataset, keys, length)
         try:
-            made = _by_service(prefix, [(sample.key, sample.state_after) for sample in by_hand])
+            made = _by_service(prefix, by_hand)
         except Unsupported:
             continue  # an operator that has no native form without those behind it
-        if not all(_agree(mine, theirs) for mine, theirs in zip(made, by_hand, strict=True)):
-            return f"{plan.chain[length - 1].label} gives other bits natively"
-    return f"{plan.chain[-1].label} gives other bits natively"
+        if not all(map(_agree, made, by_hand)):
+            blamed = plan.chain[length - 1]
+            break
+    return _Verdict(f"{blamed.label} gives other bits natively", blamed.op)
 
 
 def _prefix_by_hand(dataset: Any, keys: list[int], length: int) -> list[_Sample]:

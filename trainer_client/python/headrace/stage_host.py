@@ -46,6 +46,7 @@ import signal
 import socket
 import struct
 import sys
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -55,6 +56,18 @@ from .stage_random import get_state, seed_lane, seed_sample, set_state
 from .stage_wire import Request, numbers, receive, send
 
 PR_SET_PDEATHSIG = 1
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
+
+# A batch as pickle_batch returns it.
+Made = tuple[bytes, list[int], list[int]]
+NOTHING: Made = (b"", [], [])
+
+
+class Redo(BaseException):
+    """A batch must be made again from its random state, by PIL alone (stage_images.py).
+
+    Not an Exception: user code that skips what it can't read must not see it.
+    """
 
 
 class Host:
@@ -100,27 +113,31 @@ class Host:
             self.begin(request.lane, request.base_seed)
         if request.state:
             set_state(request.state)
-        slot = Slot(self.arena, request.slot_offset, request.slot_bytes)
         original = torch.UntypedStorage.__dict__.get("_new_shared")
         torch.UntypedStorage._new_shared = classmethod(new_shared)
-        outcome, body, offsets, sizes, error = wire.MADE, b"", [], [], self.begin_error
+        slot = self.slot(request)
+        outcome, made, error = wire.RAISED, NOTHING, self.begin_error
         try:
-            if error:
-                outcome = wire.RAISED
-            else:
-                value = self.fetch(request)
-                try:
-                    body, offsets, sizes = pickle_batch(value, slot)
-                except MemoryError:
-                    outcome = wire.TOO_SMALL
+            if not error:
+                before = request.state or get_state()
+                with suppress(Redo):
+                    outcome, made = self.deliver(request, slot)
+                if outcome == wire.RAISED:
+                    from .stage_images import by_pil_alone
+
+                    set_state(before)
+                    slot = self.slot(request)
+                    with by_pil_alone():
+                        outcome, made = self.deliver(request, slot)
         except Exception:
             where = _where(request.lane) if self.bundle.num_workers > 0 else ""
-            outcome, error = wire.RAISED, pickle_error(ExceptionWrapper(where=where))
+            outcome, made, error = wire.RAISED, NOTHING, pickle_error(ExceptionWrapper(where=where))
         finally:
             if original is None:
                 del torch.UntypedStorage._new_shared
             else:
                 torch.UntypedStorage._new_shared = original
+        body, offsets, sizes = made
         return (
             numbers(outcome),
             numbers(slot.needed),
@@ -130,6 +147,16 @@ class Host:
             get_state(),
             error,
         )
+
+    def slot(self, request: Request) -> Slot:
+        return Slot(self.arena, request.slot_offset, request.slot_bytes)
+
+    def deliver(self, request: Request, slot: Slot) -> tuple[int, Made]:
+        value = self.fetch(request)
+        try:
+            return wire.MADE, pickle_batch(value, slot)
+        except MemoryError:
+            return wire.TOO_SMALL, NOTHING
 
     def fetch(self, request: Request) -> Any:
         bundle = self.bundle
@@ -180,6 +207,15 @@ class Output:
         return text
 
 
+def keep_memory() -> None:
+    """Large buffers stay with malloc from batch to batch. glibc would map and unmap each batch anew,
+    thousands of page faults that cost more than copying it does."""
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        libc.mallopt(M_MMAP_MAX, 0)
+        libc.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
+
+
 def die_with_parent() -> None:
     parent = os.getppid()
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -221,12 +257,22 @@ def load(settings: dict[str, Any], bundle_fd: int) -> SimpleNamespace:
         size = os.fstat(file.fileno()).st_size
         with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as data:
             bundle = SimpleNamespace(**pickle.loads(data))
+    if "PIL" in settings["packages"]:
+        enable_images(bundle.by_pil)
     for name, version in settings["packages"].items():
         found = getattr(sys.modules.get(name), "__version__", version)
         if str(found) != version:
             raise OtherPython(f"the trainer has {name} {version}, this worker {found}")
     gc.freeze()  # a collection in a host must not copy the pages that it shares
     return bundle
+
+
+def enable_images(by_pil: list[str]) -> None:
+    try:
+        from .stage_images import enable
+    except ImportError:
+        return  # no PIL here, which the program's code need not miss
+    enable(by_pil)
 
 
 class Zygote:
@@ -278,6 +324,7 @@ class Zygote:
         status = 1
         try:
             die_with_parent()
+            keep_memory()
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             self.control.close()

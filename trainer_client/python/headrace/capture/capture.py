@@ -46,14 +46,15 @@ def capture(loader: Any, rng: str, before: Captured | None = None) -> Captured:
         return Captured("local", name, reasons=[str(reason)])
 
 
-def python_capture(loader: Any, why: str) -> Captured:
-    """The pipeline as code, or local with the reason. `why`: what has no native form."""
+def python_capture(loader: Any, why: str, by_pil: tuple[str, ...] = ()) -> Captured:
+    """The pipeline as code, or local with the reason. `why`: what has no native form; `by_pil`:
+    steps of its pictures that must not be native in the stage either (stage_images.py)."""
     name = describe(loader.dataset)
     try:
         if loader.num_workers == 0:
             raise Local(f"{why}, and with num_workers=0 it may use the program's own state")
         plan = Plan(name=name, rng="torch", lanes=loader.num_workers, libraries=libraries())
-        plan.python = python_stage.pack(loader)
+        plan.python = python_stage.pack(loader, list(by_pil))
     except Local as reason:
         return Captured("local", name, reasons=[str(reason)])
     return Captured("python", name, plan, [why], plan.signature())

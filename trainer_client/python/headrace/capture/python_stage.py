@@ -32,8 +32,9 @@ class _Refused(Exception):
     """Something whose pickle would not mean the same thing elsewhere."""
 
 
-def pack(loader: Any) -> PythonStage:
-    """Raises Local with the attribute that keeps the pipeline in the trainer."""
+def pack(loader: Any, by_pil: list[str]) -> PythonStage:
+    """Raises Local with the attribute that keeps the pipeline in the trainer. `by_pil`: as the
+    bundle's entry in stage_host.py."""
     bundle = _dump(
         {
             "dataset": loader.dataset,
@@ -42,6 +43,7 @@ def pack(loader: Any) -> PythonStage:
             "auto_collation": loader._auto_collation,
             "drop_last": loader.drop_last,
             "num_workers": loader.num_workers,
+            "by_pil": by_pil,
         }
     )
     if len(bundle) > MAX_BUNDLE_BYTES:

@@ -1,0 +1,95 @@
+"""Contract: programs whose own code opens and edits pictures, run as Python with native pixels."""
+
+import random
+
+import pytest
+from PIL import Image, ImageOps
+from support.compare import batches, check, errors
+from support.pipelines import MEAN, STD, train_v1, train_v2
+from torch.utils.data import Dataset
+from torchvision import transforms as v1
+from torchvision.transforms import v2
+
+
+class Photos(Dataset):
+    """As people write it."""
+
+    def __init__(self, root, transform, skip=False):
+        self.files = sorted(root.glob("*/*.jpg"))
+        self.transform = transform
+        self.skip = skip
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, index):
+        try:
+            image = Image.open(self.files[index]).convert("RGB")
+        except OSError:
+            if not self.skip:
+                raise
+            image = Image.new("RGB", (50, 50), (1, 2, 3))
+        return self.transform(image), index
+
+
+class Pairs(Photos):
+    """Several views of one picture, drawn from Python's own generator, and its size."""
+
+    def __getitem__(self, index):
+        with open(self.files[index], "rb") as file:
+            image = ImageOps.exif_transpose(Image.open(file))
+            if image.mode != "RGB":
+                image = image.convert("RGB")
+        left = random.randint(0, 8)
+        view = image.crop((left, 2, left + 30, 32))
+        return self.transform(view), self.transform(view.transpose(0)), image.size
+
+
+def loader_of(make_data, **named):
+    return lambda loader: loader(make_data(), batch_size=4, num_workers=2, **named)
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        train_v1(),
+        train_v2(),
+        v1.Compose([v1.Resize(40), v1.CenterCrop(32), v1.ToTensor(), v1.Normalize(MEAN, STD)]),
+        v1.Compose([v1.RandomRotation(20), v1.RandomCrop(30, 4), v1.ToTensor()]),
+        v2.Compose([v2.RandAugment(), v2.RandomResizedCrop(32), v2.PILToTensor()]),
+        v1.Compose([v1.FiveCrop(20), v1.Lambda(lambda crops: v1.ToTensor()(crops[3]))]),
+        v1.Compose([v1.RandomResizedCrop(32), v1.ColorJitter(0.3, 0.3, 0.3, 0.1), v1.ToTensor()]),
+    ],
+    ids=["train_v1", "train_v2", "evaluate", "rotation", "rand_augment", "five_crop", "jitter"],
+)
+def test_own_dataset(photos, transform):
+    check(loader_of(lambda: Photos(photos, transform), shuffle=True), "python")
+
+
+def test_views_of_one_picture(photos):
+    check(loader_of(lambda: Pairs(photos, v1.ToTensor())), "python")
+
+
+def test_pictures_as_they_are(photos):
+    """Batches of PIL images: nobody has looked at the pixels before they travel."""
+    make = loader_of(lambda: Photos(photos, v1.RandomCrop(30)), collate_fn=list)
+    seen = check(make, "python", epochs=1)
+    assert all(type(image) is Image.Image for batch in batches(seen) for image, _ in batch)
+
+
+def truncate(path):
+    path.write_bytes(path.read_bytes()[:-300])
+
+
+def test_damaged_file_raises_where_it_does_without_us(own_photos):
+    truncate(sorted(own_photos.glob("*/*.jpg"))[5])
+    seen = check(loader_of(lambda: Photos(own_photos, train_v1())), "python", epochs=1)
+    assert len(errors(seen)) == 1
+
+
+def test_program_that_skips_damaged_files(own_photos):
+    """Its own except clause must see what it would see: the batch is made again by PIL alone."""
+    truncate(sorted(own_photos.glob("*/*.jpg"))[5])
+    truncate(sorted(own_photos.glob("*/*.jpg"))[11])
+    seen = check(loader_of(lambda: Photos(own_photos, train_v1(), skip=True)), "python")
+    assert errors(seen) == []

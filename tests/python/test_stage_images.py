@@ -1,0 +1,274 @@
+"""Pictures in Python stages: PIL's interface with native operators behind gives PIL's own bits."""
+
+import io
+import pickle
+import random
+
+import numpy as np
+import PIL
+import pytest
+from PIL import Image, ImageOps
+from support.own_process import in_own_process
+from support.photos import encode_photo
+
+SEED = 20261121
+
+
+def enable(*kept):
+    from headrace import stage_images
+
+    stage_images.enable(list(kept))
+    return stage_images
+
+
+def photo(rng, sides=(1, 300), **options):
+    height, width = (rng.randint(*sides) for _ in range(2))
+    return encode_photo(height, width, rng.randrange(10**6), **options)
+
+
+def plain(file, mode="RGB"):
+    """By PIL alone, whatever is enabled."""
+    image = Image.open(io.BytesIO(file))
+    image.load()
+    return Image.Image.convert(image, mode)
+
+
+def any_step(rng, size):
+    """A call of PIL's as (name, arguments), for an image of that size."""
+    width, height = size
+    kind = rng.choice(("crop", "crop", "resize", "transpose", "copy"))
+    if kind == "crop":
+        left, top = rng.randint(-20, width), rng.randint(-20, height)
+        right, bottom = left + rng.randint(1, width + 30), top + rng.randint(1, height + 30)
+        edges = (left, top, right, bottom)
+        if rng.random() < 0.3:
+            edges = tuple(edge + rng.choice((0.0, 0.25, 0.5)) for edge in edges)
+        return "crop", (edges,)
+    if kind == "resize":
+        return "resize", ((rng.randint(1, 260), rng.randint(1, 260)), rng.randrange(6))
+    if kind == "transpose":
+        return "transpose", (rng.randrange(7),)
+    return "copy", ()
+
+
+def ways_to_look(rng):
+    """What a program may do to see an image's pixels."""
+    return rng.choice(
+        (
+            lambda image: image.tobytes(),
+            lambda image: np.asarray(image).tobytes(),
+            lambda image: image.convert("L").tobytes(),
+            lambda image: image.rotate(7).tobytes(),
+            lambda image: bytes(image.getpixel((0, 0))),
+            lambda image: pickle.loads(pickle.dumps(image)).tobytes(),
+        )
+    )
+
+
+@in_own_process
+def test_any_sequence_of_steps_has_pils_bits():
+    images = enable()
+    rng = random.Random(SEED)
+    for case in range(400):
+        file = photo(rng, gray=rng.random() < 0.1, progressive=rng.random() < 0.1)
+        ours, theirs = Image.open(io.BytesIO(file)), plain(file)
+        ours = ours.convert("RGB")
+        assert type(ours) is images.DeferredImage
+        for _ in range(rng.randrange(5)):
+            name, arguments = any_step(rng, theirs.size)
+            ours, theirs = getattr(ours, name)(*arguments), getattr(theirs, name)(*arguments)
+            assert ours.size == theirs.size and ours.mode == theirs.mode, (SEED, case, name)
+            assert ours.info == theirs.info
+        look = ways_to_look(rng)
+        assert look(ours) == look(theirs), (SEED, case)
+    assert images._current.made > 200, "hardly any was made natively"
+
+
+@in_own_process
+def test_opened_file_without_convert():
+    enable()
+    rng = random.Random(SEED)
+    for _ in range(40):
+        file = photo(rng, (20, 90))
+        opened, theirs = Image.open(io.BytesIO(file)), plain(file)
+        assert opened.crop((3, 4, 17, 19)).tobytes() == theirs.crop((3, 4, 17, 19)).tobytes()
+        # The same object goes on being what PIL opened.
+        assert opened.resize((7, 9)).tobytes() == theirs.resize((7, 9)).tobytes()
+        assert opened.format == "JPEG" and opened.tobytes() == theirs.tobytes()
+
+
+@in_own_process
+def test_to_tensor():
+    import torch
+    from torchvision import transforms
+    from torchvision.transforms import functional
+
+    images = enable()
+    rng = random.Random(SEED)
+    tail = transforms.Compose([transforms.RandomResizedCrop(32), transforms.RandomHorizontalFlip()])
+    for case in range(60):
+        file = photo(rng, (8, 200))
+        torch.manual_seed(case)
+        mine = functional.to_tensor(tail(Image.open(io.BytesIO(file)).convert("RGB")))
+        torch.manual_seed(case)
+        theirs = functional.to_tensor(tail(plain(file)))
+        assert mine.dtype == theirs.dtype and mine.stride() == theirs.stride()
+        assert torch.equal(mine, theirs), (SEED, case)
+        mine += 1  # it is the program's own memory
+    assert images._current.made >= 60
+
+
+@in_own_process
+def test_looks_like_a_plain_image():
+    images = enable()
+    file = photo(random.Random(SEED), (30, 60))
+    theirs = plain(file)
+
+    def fresh():
+        return Image.open(io.BytesIO(file)).convert("RGB")
+
+    assert isinstance(fresh(), Image.Image) and type(fresh()) is images.DeferredImage
+    assert f"{type(fresh())}" == f"{Image.Image}"
+    assert fresh() == theirs and theirs == fresh() and fresh() == fresh()
+    assert type(pickle.loads(pickle.dumps(fresh()))) is Image.Image
+    assert np.asarray(fresh()).flags.writeable == np.asarray(theirs).flags.writeable
+    thumbnail, expected = fresh(), theirs.copy()
+    thumbnail.thumbnail((20, 20))
+    expected.thumbnail((20, 20))
+    assert thumbnail == expected
+    painted, expected = fresh(), theirs.copy()
+    for image in (painted, expected):
+        image.paste((1, 2, 3), (2, 2, 9, 9))
+        image.putpixel((0, 0), (9, 8, 7))
+    assert painted == expected
+    merged = Image.merge("RGB", fresh().split())
+    assert merged == Image.merge("RGB", theirs.split())
+    blended = Image.blend(fresh(), fresh().transpose(0), 0.5)
+    assert blended == Image.blend(theirs, theirs.transpose(0), 0.5)
+    assert ImageOps.exif_transpose(fresh()) == theirs
+    with pytest.raises(TypeError):
+        hash(fresh())
+    with pytest.raises(ValueError, match="is less than"):
+        fresh().crop((9, 9, 3, 3))
+    with pytest.raises(ValueError, match="resampling filter"):
+        fresh().resize((3, 3), 77)
+
+
+@in_own_process
+def test_what_pil_was_told_is_not_passed_over():
+    """draft() changes what is decoded; other modes, formats and subclasses are PIL's alone."""
+    images = enable()
+    rng = random.Random(SEED)
+    file = photo(rng, (200, 300))
+    drafted = Image.open(io.BytesIO(file))
+    drafted.draft("RGB", (50, 50))
+    assert type(drafted.convert("RGB")) is Image.Image
+    opened = Image.open(io.BytesIO(file))
+    opened.load()
+    assert type(opened.convert("RGB")) is Image.Image
+    png = io.BytesIO()
+    plain(file).save(png, "PNG")
+    assert type(Image.open(png).convert("RGB")) is Image.Image
+    cmyk = io.BytesIO()
+    plain(file, "CMYK").save(cmyk, "JPEG")
+    assert type(Image.open(cmyk).convert("RGB")) is Image.Image
+    with images.by_pil_alone():
+        assert type(Image.open(io.BytesIO(file)).convert("RGB")) is Image.Image
+
+
+@in_own_process
+def test_file_may_be_closed_by_then(tmp_path):
+    enable()
+    path = f"{tmp_path}/photo.jpg"
+    file = photo(random.Random(SEED), (30, 60))
+    with open(path, "wb") as out:
+        out.write(file)
+    with open(path, "rb") as stream:
+        opened = Image.open(stream)
+        image = opened.convert("RGB")
+    assert image == plain(file) and opened.getpixel((0, 0)) == plain(file).getpixel((0, 0))
+    with Image.open(path) as opened:
+        image = opened.convert("RGB")
+    assert image == plain(file)
+    image = Image.open(path).convert("RGB")  # no ResourceWarning: they are errors here
+    assert image == plain(file)
+
+
+@in_own_process
+def test_damaged_file_ends_the_batch_behind_the_programs_back():
+    from headrace.stage_host import Redo
+
+    images = enable()
+    file = photo(random.Random(SEED), (200, 300))[:-2000]
+    image = Image.open(io.BytesIO(file)).convert("RGB")
+    with pytest.raises(Redo):
+        try:
+            image.crop((1, 1, 9, 9)).tobytes()
+        except Exception:
+            pytest.fail("user code that skips damaged files must not see it")
+    with images.by_pil_alone(), pytest.raises(OSError, match="truncated"):
+        Image.open(io.BytesIO(file)).convert("RGB")
+
+
+@in_own_process
+def test_a_step_that_differs_is_pils_from_then_on():
+    import contextlib
+
+    images = enable()
+    host = images._current
+
+    class Wrong:
+        """Renders resizes one bit off, as another PIL would have them."""
+
+        def __init__(self, real):
+            self.real = real
+
+        def render(self, file, nodes):
+            array = self.real.render(file, nodes)
+            if any(name == "resize" for name, _ in nodes):
+                array[0, 0, 0] ^= 1
+            return array
+
+    host.renderer = Wrong(host.renderer)
+    file = photo(random.Random(SEED), (100, 200))
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        for _ in range(4):
+            image = Image.open(io.BytesIO(file)).convert("RGB").crop((5, 5, 80, 90))
+            small = image.resize((30, 31), Image.Resampling.BILINEAR).transpose(0)
+            expected = plain(file).crop((5, 5, 80, 90)).resize((30, 31), 2).transpose(0)
+            assert small == expected
+    assert said.getvalue() == (
+        f"headrace: resize gives other bits natively than PIL {PIL.__version__} does: PIL does it\n"
+    )
+    assert host.kept == {"resize"} and host.made > 0
+
+
+@in_own_process
+def test_kept_steps_are_pils():
+    images = enable("crop")
+    file = photo(random.Random(SEED), (100, 200))
+    image = Image.open(io.BytesIO(file)).convert("RGB").transpose(1)
+    assert type(image) is images.DeferredImage
+    assert type(image.crop((1, 1, 5, 5))) is Image.Image
+
+
+@in_own_process
+def test_many_crops_of_one_picture_decode_it_twice_at_most():
+    images = enable()
+    host = images._current
+    calls = []
+    real = host.renderer
+
+    class Counting:
+        def render(self, file, nodes):
+            calls.append(nodes)
+            return real.render(file, nodes)
+
+    host.renderer = Counting()
+    file = photo(random.Random(SEED), (100, 200))
+    image = Image.open(io.BytesIO(file)).convert("RGB")
+    for corner in range(10):
+        box = (corner, corner, corner + 30, corner + 31)
+        assert image.crop(box) == plain(file).crop(box)
+    assert len(calls) == 2

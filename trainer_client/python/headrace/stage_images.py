@@ -1,0 +1,277 @@
+"""Pictures in Python stages: PIL's interface in front, the native operators behind.
+
+In a stage host, a JPEG file that user code opens with PIL is not decoded where the code says so. The
+image that `convert("RGB")`, `crop`, `resize` or `transpose` returns only notes what was asked; whoever
+then wants its pixels (NumPy, ToTensor, any other method) gets them from one native pass over the file,
+which decodes no more than the crop shows. User code runs as it is and draws what it draws.
+
+The bits are PIL's:
+  - the first images of every sequence of steps are made both ways and compared; a step that differs is
+    PIL's from then on, in this host, and one line says so;
+  - what has no native form is made by PIL from the noted steps;
+  - a file that PIL refuses would raise at another place than it does in the trainer's own workers: then
+    Redo ends the batch, and the host makes it again with PIL alone.
+
+Why so, and what user code could notice: docs/adr/0010-deferred-images.md.
+"""
+
+import functools
+import io
+import operator
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import PIL
+from PIL import Image, JpegImagePlugin
+
+from .stage_render import FILTERS, FLIPS, PLAIN, ImageMaker, Source, Step
+
+_OLDEST_PIL = (10, 1)  # before it, an image's size and mode were attributes of another kind
+
+_current: ImageMaker | None = None
+
+
+def _maker() -> ImageMaker:
+    assert _current is not None
+    return _current
+
+
+class DeferredImage(Image.Image):
+    """An RGB image whose pixels nobody has wanted yet. Becomes a plain Image when somebody does."""
+
+    _source: Source
+    _steps: tuple[Step, ...]
+    _pixels: Any  # uint8 [H, W, 3] once NumPy has seen them
+
+    @property
+    def im(self) -> Any:
+        self._become_plain()
+        return self.im
+
+    @im.setter
+    def im(self, core: Any) -> None:
+        if core is None:
+            return  # Image.__init__ of an older PIL
+        self.__class__ = Image.Image  # type: ignore[assignment]
+        self.im = core
+
+    def load(self) -> Any:
+        self._become_plain()
+        return self.load()
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        if self._pixels is None:
+            self._pixels = _maker().pixels(self._source, self._steps)
+        if self._pixels is None:
+            self._become_plain()
+            return self.__array_interface__
+        # As PIL's: a view that can't be written through.
+        data = memoryview(self._pixels).cast("B").toreadonly()
+        return {"version": 3, "shape": self._pixels.shape, "typestr": "|u1", "data": data}
+
+    def tensor(self, by_hand: Callable[..., Any]) -> Any:
+        """As by_hand, which is F.to_tensor, or None: it must do it."""
+        if self._pixels is not None:
+            return None
+        return _maker().tensor(self._source, self._steps, by_hand)
+
+    def copy(self) -> Image.Image:
+        return _deferred(self, self._source, self._steps, self.size)
+
+    __copy__ = copy
+
+    def convert(self, mode: Any = None, *args: Any, **named: Any) -> Image.Image:
+        if mode in (None, "RGB") and not args and not named:
+            return self.copy()
+        return super().convert(mode, *args, **named)
+
+    def crop(self, box: Any = None) -> Image.Image:
+        if box is None or tuple(box) == (0, 0, *self.size):
+            return self.copy()
+        left, top, right, bottom = corners = tuple(int(round(edge)) for edge in box)
+        size = right - left, bottom - top
+        most = Image.MAX_IMAGE_PIXELS  # beyond it PIL warns
+        fits = min(size) > 0 and (most is None or size[0] * size[1] <= most)
+        if not fits or not _maker().takes("crop"):
+            return super().crop(box)
+        return self._with(Step("crop", corners), size)
+
+    def resize(
+        self, size: Any, resample: Any = None, box: Any = None, *args: Any, **named: Any
+    ) -> Any:
+        wanted = _two_sides(size)
+        kind = Image.Resampling.BICUBIC if resample is None else resample
+        plain = box is None and not args and not named and kind in range(len(FILTERS))
+        if wanted is None or not plain or not _maker().takes("resize"):
+            return super().resize(size, resample, box, *args, **named)
+        if wanted == self.size:
+            return self.copy()
+        return self._with(Step("resize", (wanted, int(kind))), wanted)
+
+    def transpose(self, method: Any) -> Image.Image:
+        if method not in range(len(FLIPS)) or not _maker().takes("flip"):
+            return super().transpose(method)
+        return self._with(Step("flip", int(method)), self.size)
+
+    def __eq__(self, other: object) -> bool:
+        self._become_plain()
+        if isinstance(other, DeferredImage):
+            other._become_plain()
+        return self == other
+
+    __hash__ = None  # type: ignore[assignment]  # as PIL's
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        self._become_plain()
+        return self.__reduce_ex__(protocol)
+
+    def _with(self, step: Step, size: tuple[int, int]) -> "DeferredImage":
+        return _deferred(self, self._source, (*self._steps, step), size)
+
+    def _become_plain(self) -> None:
+        if self._pixels is not None:
+            height, width, _ = self._pixels.shape
+            made = Image.frombytes("RGB", (width, height), self._pixels)
+        else:
+            made = _maker().image(self._source, self._steps)
+        self.im = made.im
+        del self._source, self._steps, self._pixels
+
+
+# What people see of it: a plain image. It is one before it is ever pickled.
+DeferredImage.__module__, DeferredImage.__name__, DeferredImage.__qualname__ = (
+    "PIL.Image", "Image", "Image",
+)  # fmt: skip
+
+
+def _two_sides(size: Any) -> tuple[int, int] | None:
+    try:
+        width, height = (operator.index(side) for side in size)
+    except (TypeError, ValueError):
+        return None
+    return (width, height) if width > 0 and height > 0 else None
+
+
+def _deferred(
+    like: Image.Image, source: Source, steps: tuple[Step, ...], size: tuple[int, int]
+) -> DeferredImage:
+    image = DeferredImage()
+    image._source, image._steps, image._pixels = source, steps, None
+    image._mode, image._size = "RGB", size
+    copy_info = getattr(like, "_copy_info", like.info.copy)  # PIL 13 copies lists in it too
+    image.info = copy_info()
+    return image
+
+
+def _defer(opened: Any) -> DeferredImage | None:
+    """The pixels of a file that PIL has opened and not yet decoded, as RGB."""
+    if (
+        type(opened) is not JpegImagePlugin.JpegImageFile
+        or not _maker().takes("decode")
+        or not _untouched(opened)
+    ):
+        return None
+    try:
+        opened.fp.seek(0)
+        file = opened.fp.read()
+    except Exception:
+        return None  # PIL will meet it too, in its own way
+    if type(file) is not bytes:
+        return None
+    # Later use of it decodes it by PIL, also when the program has closed the file by then.
+    if opened._exclusive_fp:
+        opened.fp.close()
+    opened.fp = io.BytesIO(file)
+    return _deferred(opened, Source(file), (), opened.size)
+
+
+def _untouched(opened: Any) -> bool:
+    """Not decoded, closed, or told by draft() to decode less."""
+    tile = opened.tile
+    return (
+        len(tile) == 1
+        and tile[0][0] == "jpeg"
+        and tuple(tile[0][1]) == (0, 0, *opened.size)
+        and tile[0][2] == 0
+        and opened.decoderconfig == ()
+        and opened.mode in ("RGB", "L")
+        and opened.fp is not None
+    )
+
+
+def _of_opened(name: str) -> Callable[..., Any]:
+    real = PLAIN[name]
+
+    @functools.wraps(real)
+    def method(self: Any, *args: Any, **named: Any) -> Any:
+        if name == "convert":
+            fits = (args, named) in ((("RGB",), {}), ((), {"mode": "RGB"}))
+        else:
+            fits = self.mode == "RGB"
+        deferred = _defer(self) if fits else None
+        if deferred is None:
+            return real(self, *args, **named)
+        return getattr(deferred, name)(*args, **named)
+
+    return method
+
+
+def _wrap_to_tensor(functional: Any) -> None:
+    import torch
+
+    real = functional.to_tensor
+
+    @functools.wraps(real)
+    def to_tensor(pic: Any) -> Any:
+        if type(pic) is DeferredImage and torch.get_default_dtype() is torch.float32:
+            array = pic.tensor(real)
+            if array is not None:
+                return torch.from_numpy(array)
+        return real(pic)
+
+    functional.to_tensor = to_tensor
+
+
+def enable(kept: list[str]) -> None:
+    """Once in a process, behind the imports of user code. `kept`: of decode, crop, resize, flip and
+    to_tensor, what stays PIL's. Does nothing where this PIL, or this installation, can't do it."""
+    global _current
+    if _current is not None or "decode" in kept or _version(PIL.__version__) < _OLDEST_PIL:
+        return
+    try:
+        from . import _images
+    except ImportError:
+        return  # a worker without the native part still runs everything
+    import torch
+
+    torchvision = sys.modules.get("torchvision")
+    renderer = _images.Renderer(
+        PIL.__version__,
+        torch.__version__,
+        getattr(torchvision, "__version__", ""),
+        torch.backends.cpu.get_cpu_capability(),
+    )
+    _current = ImageMaker(renderer, frozenset(kept))
+    for name in PLAIN:
+        setattr(JpegImagePlugin.JpegImageFile, name, _of_opened(name))
+    functional = sys.modules.get("torchvision.transforms.functional")
+    if functional is not None:
+        _wrap_to_tensor(functional)
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".")[:2] if part.isdigit())
+
+
+@contextmanager
+def by_pil_alone() -> Iterator[None]:
+    """Nothing is deferred inside, and errors are PIL's."""
+    maker = _maker()
+    maker.off = True
+    try:
+        yield
+    finally:
+        maker.off = False
