@@ -34,7 +34,7 @@ std::vector<Node> ToNodes(const std::vector<NodeIn>& nodes) {
     Node& node = chain.emplace_back();
     node.op = op;
     for (const auto& [name, value] : args) {
-      std::visit([&](const auto& v) { node.args[name] = v; }, value);
+      node.args[name] = std::visit([](const auto& v) { return ArgValue(v); }, value);
     }
   }
   return chain;
