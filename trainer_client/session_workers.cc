@@ -302,6 +302,7 @@ void SessionCore::Deliver(WorkerId worker, const Lent& lent, wire::BatchDone&& d
     stats.decoded_hits += cost.decoded_hits;
     stats.encoded_hits += cost.encoded_hits;
     stats.misses += cost.misses;
+    stats.native_images += cost.native_images;
     stats.wait_source_s += static_cast<double>(cost.source_ns) * 1e-9;
     stats.wait_compute_s += static_cast<double>(cost.compute_ns) * 1e-9;
     stats.wait_queue_s += static_cast<double>(cost.queue_ns) * 1e-9;

@@ -52,7 +52,8 @@ def serve(sock):
             memory[r.slot_offset : r.slot_offset + 3] = b"\1\2\3"
             body = b"%d %d %s" % (os.getpid(), r.lane, r.state)
         wire.send(sock, wire.DONE, parts[0], wire.numbers(outcome), wire.numbers(needed), body,
-                  wire.numbers(at), wire.numbers(size), r.state + b"+", error, b"printed")
+                  wire.numbers(at), wire.numbers(size), r.state + b"+", error, b"printed",
+                  wire.numbers(9))
 
 control = socket.socket(fileno=int(sys.argv[1]))
 kind, (settings,), (bundle,) = wire.receive(control)

@@ -232,7 +232,7 @@ void StageRunner::OnReadable(std::uint64_t id) {
   const Status status =
       host.socket.Receive([&](StageFrame&& frame) { frames.push_back(std::move(frame)); });
   for (StageFrame& frame : frames) {
-    if (frame.kind == StageMessage::kDone && frame.parts.size() == 9 && host.job) {
+    if (frame.kind == StageMessage::kDone && frame.parts.size() == 10 && host.job) {
       OnDone(host, std::move(frame));
     }
   }

@@ -1,5 +1,6 @@
 // The answers of a stage runner: what hosts say, checked, and who is told.
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -22,7 +23,8 @@ void StageRunner::OnDone(Host& host, StageFrame frame) {
   const std::unique_ptr<Job> job = std::move(host.job);
   const auto outcome = StageNumbers(frame.parts[1]);
   const auto needed = StageNumbers(frame.parts[2]);
-  if (outcome.size() != 1 || needed.size() != 1) {
+  const auto images = StageNumbers(frame.parts[9]);
+  if (outcome.size() != 1 || needed.size() != 1 || images.size() != 1) {
     Answer(*job, WrongAnswer());
     return;
   }
@@ -41,6 +43,8 @@ void StageRunner::OnDone(Host& host, StageFrame frame) {
   made.answer = AnswerTo(*job);
   wire::BatchDone& answer = made.answer;
   answer.needed_bytes = needed[0];
+  answer.cost.native_images = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(images[0], std::numeric_limits<std::uint32_t>::max()));
   if (outcome[0] == kMade) {
     answer.pickle = std::move(frame.parts[3]);
     answer.buffer_offsets = StageNumbers(frame.parts[4]);

@@ -81,7 +81,8 @@ Offset<fb::BatchDone> Write(Builder& b, const BatchDone& v) {
                                    WriteText(b, failure.message));
   });
   const auto cost = fb::CreateBatchCost(b, v.cost.source_ns, v.cost.compute_ns, v.cost.queue_ns,
-                                        v.cost.decoded_hits, v.cost.encoded_hits, v.cost.misses);
+                                        v.cost.decoded_hits, v.cost.encoded_hits, v.cost.misses,
+                                        v.cost.native_images);
   const auto pickle = WriteRaw(b, v.pickle);
   const auto offsets = WriteScalars(b, v.buffer_offsets);
   const auto sizes = WriteScalars(b, v.buffer_sizes);
@@ -119,7 +120,8 @@ BatchDone Read(Reader& r, const fb::BatchDone* v) {
                 .queue_ns = cost->queue_ns(),
                 .decoded_hits = cost->decoded_hits(),
                 .encoded_hits = cost->encoded_hits(),
-                .misses = cost->misses()};
+                .misses = cost->misses(),
+                .native_images = cost->native_images()};
   }
   out.pickle = r.Raw(v->pickle());
   out.buffer_offsets = r.Scalars(v->buffer_offsets());

@@ -104,6 +104,7 @@ struct BatchCost {
   std::uint32_t decoded_hits = 0;
   std::uint32_t encoded_hits = 0;
   std::uint32_t misses = 0;
+  std::uint32_t native_images = 0;  // that a Python stage had made natively
   friend bool operator==(const BatchCost&, const BatchCost&) = default;
 };
 // Payload frames (only without an arena): the slot's bytes [0, used_bytes), cut into frames.

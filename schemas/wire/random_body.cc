@@ -216,7 +216,8 @@ BatchDone RandomBody::Done() {
               .queue_ns = Number(),
               .decoded_hits = Number32(),
               .encoded_hits = Number32(),
-              .misses = Number32()};
+              .misses = Number32(),
+              .native_images = Number32()};
   out.pickle = Raw();
   for (std::uint64_t i = Below(4); i > 0; --i) {
     out.buffer_offsets.push_back(Below(std::uint64_t{1} << 39));

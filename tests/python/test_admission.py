@@ -73,8 +73,10 @@ def test_only_the_blamed_steps_are_pils(photos, monkeypatch, seam):
         python_stage, "pack", lambda loader, by_pil: packed.append(by_pil) or real(loader, by_pil)
     )
     misread(monkeypatch, "RandomHorizontalFlip", {"p": 0.0})
-    reasons(datasets.ImageFolder(photos, train_v1()))
+    report = reasons(datasets.ImageFolder(photos, train_v1()))
     assert packed and all(steps == ["flip"] for steps in packed)
+    service.REPORT.as_dict()
+    assert report.counts["native_images"] == report.samples_by_path["python"] > 0
 
 
 def test_library_that_computes_something_else(photos, monkeypatch, seam):

@@ -4,9 +4,11 @@ import random
 
 import pytest
 from PIL import Image, ImageOps
+from headrace.report import REPORT
+from headrace.seam import state_of
 from support.compare import batches, check, errors
 from support.pipelines import MEAN, STD, train_v1, train_v2
-from torch.utils.data import Dataset
+from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms as v1
 from torchvision.transforms import v2
 
@@ -33,7 +35,8 @@ class Photos(Dataset):
 
 
 class Pairs(Photos):
-    """Several views of one picture, drawn from Python's own generator, and its size."""
+    """Several views of one picture, drawn from Python's own generator, and its size. PIL decodes it
+    in exif_transpose: from there on it is PIL's."""
 
     def __getitem__(self, index):
         with open(self.files[index], "rb") as file:
@@ -75,6 +78,19 @@ def test_pictures_as_they_are(photos):
     make = loader_of(lambda: Photos(photos, v1.RandomCrop(30)), collate_fn=list)
     seen = check(make, "python", epochs=1)
     assert all(type(image) is Image.Image for batch in batches(seen) for image, _ in batch)
+
+
+def native_images(data, **named):
+    loader = DataLoader(data, 4, num_workers=2, **named)
+    list(loader)
+    report = state_of(loader).report
+    assert report.path == "python"
+    REPORT.as_dict()
+    return report.counts["native_images"]
+
+
+def test_pictures_are_made_natively(photos, seam):
+    assert native_images(Photos(photos, train_v1())) == 27
 
 
 def truncate(path):

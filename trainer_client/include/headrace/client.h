@@ -127,6 +127,7 @@ struct SessionStats {
   std::uint64_t step_ns = 0;   // between Next calls of one iteration
   std::uint64_t shm_bytes = 0, tcp_bytes = 0;
   std::uint64_t decoded_hits = 0, encoded_hits = 0, misses = 0;
+  std::uint64_t native_images = 0;  // that Python stages had made natively
   std::uint64_t hedged = 0, rerequested = 0, missing_samples = 0;
   std::map<std::int64_t, std::uint64_t> samples_by_worker;
   std::uint64_t arena_bytes = 0, arena_slots = 0;

@@ -183,6 +183,7 @@ nb::dict SessionObject::Stats() {
   dict["decoded_hits"] = stats.decoded_hits;
   dict["encoded_hits"] = stats.encoded_hits;
   dict["misses"] = stats.misses;
+  dict["native_images"] = stats.native_images;
   dict["hedged"] = stats.hedged;
   dict["rerequested"] = stats.rerequested;
   dict["missing_samples"] = stats.missing_samples;

@@ -11,7 +11,9 @@ from typing import Any
 
 from . import options
 
-_COUNTS = ("hedged", "rerequested", "missing_samples", "arena_bytes", "arena_slots")
+_COUNTS = (
+    "hedged", "rerequested", "missing_samples", "native_images", "arena_bytes", "arena_slots",
+)  # fmt: skip
 
 
 @dataclass

@@ -32,7 +32,7 @@ endian. Descriptors ride on a message's first byte.
                                                         not use the memory for anything else
                        BATCH  [u64 request]  + request  a memory file: see Request
     host -> worker     DONE   [u64 request, u64 outcome, u64 needed, pickle, u64 offsets, u64 sizes,
-                               state, error, output]
+                               state, error, output, u64 images made natively]
 """
 
 import ctypes
@@ -179,7 +179,8 @@ class Host:
                 self.arena = Arena(*fds)
             elif kind == wire.BATCH:
                 answer = self.make(Request.read(fds[0]))
-                send(sock, wire.DONE, parts[0], *answer, output.take())
+                images = numbers(native_images())
+                send(sock, wire.DONE, parts[0], *answer, output.take(), images)
 
 
 def _where(lane: int) -> str:
@@ -273,6 +274,12 @@ def enable_images(by_pil: list[str]) -> None:
     except ImportError:
         return  # no PIL here, which the program's code need not miss
     enable(by_pil)
+
+
+def native_images() -> int:
+    """Made since the last call."""
+    images = sys.modules.get(f"{__package__}.stage_images")
+    return images.take_count() if images is not None else 0
 
 
 class Zygote:

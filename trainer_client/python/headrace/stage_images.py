@@ -262,6 +262,14 @@ def enable(kept: list[str]) -> None:
         _wrap_to_tensor(functional)
 
 
+def take_count() -> int:
+    """Images that were made natively since the last call."""
+    if _current is None:
+        return 0
+    count, _current.made = _current.made, 0
+    return count
+
+
 def _version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".")[:2] if part.isdigit())
 
