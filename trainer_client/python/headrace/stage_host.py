@@ -46,7 +46,7 @@ import signal
 import socket
 import struct
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -78,6 +78,7 @@ class Host:
         self.arena: Arena | None = None
         self.fetcher: Any = None  # None: the lane has not begun
         self.begin_error: bytes = b""
+        self.images: Any = sys.modules.get(f"{__package__}.stage_images")  # where there is PIL
 
     def begin(self, lane: int, base_seed: int) -> None:
         """What a worker process does before its first batch."""
@@ -120,15 +121,12 @@ class Host:
         try:
             if not error:
                 before = request.state or get_state()
-                with suppress(Redo):
+                with suppress(Redo), self.images.deferring() if self.images else nullcontext():
                     outcome, made = self.deliver(request, slot)
                 if outcome == wire.RAISED:
-                    from .stage_images import by_pil_alone
-
                     set_state(before)
                     slot = self.slot(request)
-                    with by_pil_alone():
-                        outcome, made = self.deliver(request, slot)
+                    outcome, made = self.deliver(request, slot)
         except Exception:
             where = _where(request.lane) if self.bundle.num_workers > 0 else ""
             outcome, made, error = wire.RAISED, NOTHING, pickle_error(ExceptionWrapper(where=where))
@@ -179,8 +177,8 @@ class Host:
                 self.arena = Arena(*fds)
             elif kind == wire.BATCH:
                 answer = self.make(Request.read(fds[0]))
-                images = numbers(native_images())
-                send(sock, wire.DONE, parts[0], *answer, output.take(), images)
+                images = self.images.take_count() if self.images else 0
+                send(sock, wire.DONE, parts[0], *answer, output.take(), numbers(images))
 
 
 def _where(lane: int) -> str:
@@ -274,12 +272,6 @@ def enable_images(by_pil: list[str]) -> None:
     except ImportError:
         return  # no PIL here, which the program's code need not miss
     enable(by_pil)
-
-
-def native_images() -> int:
-    """Made since the last call."""
-    images = sys.modules.get(f"{__package__}.stage_images")
-    return images.take_count() if images is not None else 0
 
 
 class Zygote:

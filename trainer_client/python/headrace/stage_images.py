@@ -54,6 +54,8 @@ class DeferredImage(Image.Image):
     def im(self, core: Any) -> None:
         if core is None:
             return  # Image.__init__ of an older PIL
+        for name in ("_source", "_steps", "_pixels"):
+            del self.__dict__[name]
         self.__class__ = Image.Image  # type: ignore[assignment]
         self.im = core
 
@@ -138,7 +140,6 @@ class DeferredImage(Image.Image):
         else:
             made = _maker().image(self._source, self._steps)
         self.im = made.im
-        del self._source, self._steps, self._pixels
 
 
 # What people see of it: a plain image. It is one before it is ever pickled.
@@ -275,11 +276,12 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 @contextmanager
-def by_pil_alone() -> Iterator[None]:
-    """Nothing is deferred inside, and errors are PIL's."""
-    maker = _maker()
-    maker.off = True
+def deferring() -> Iterator[None]:
+    """Images are deferred inside, and may raise Redo; outside all is PIL's, errors too."""
+    if _current is not None:
+        _current.on = True
     try:
         yield
     finally:
-        maker.off = False
+        if _current is not None:
+            _current.on = False

@@ -78,12 +78,12 @@ class ImageMaker:
     def __init__(self, renderer: Any, kept: frozenset[str]) -> None:
         self.renderer = renderer
         self.kept = set(kept)  # steps that stay PIL's
-        self.off = False
+        self.on = False  # while a batch is made that can be made again
         self.made = 0  # images that were made natively
         self._checked: Counter[tuple[str, ...]] = Counter()
 
     def takes(self, op: str) -> bool:
-        return not self.off and op not in self.kept
+        return self.on and op not in self.kept
 
     def image(self, source: Source, steps: tuple[Step, ...]) -> Image.Image:
         pixels = self.pixels(source, steps)
@@ -133,9 +133,9 @@ class ImageMaker:
             for step in steps:
                 image = step.by_pil(image)
         except Exception:
-            if self.off:
-                raise
-            raise Redo from None
+            if self.on:
+                raise Redo from None
+            raise
         return image
 
     def _blame(self, source: Source, steps: tuple[Step, ...]) -> None:
