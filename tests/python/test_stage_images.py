@@ -100,6 +100,23 @@ def test_opened_file_without_convert():
 
 
 @in_own_process
+def test_exif_orientation():
+    images = enable()
+    rng = random.Random(SEED)
+    for orientation in range(10):
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        file = photo(rng, (20, 60), exif=exif)
+        mine = ImageOps.exif_transpose(Image.open(io.BytesIO(file)))
+        images._current.on = False
+        theirs = ImageOps.exif_transpose(Image.open(io.BytesIO(file)))
+        images._current.on = True
+        assert (type(mine) is images.DeferredImage) == (orientation not in range(2, 9))
+        assert type(theirs) is Image.Image and mine == theirs
+        assert dict(mine.getexif()) == dict(theirs.getexif())
+
+
+@in_own_process
 def test_to_tensor():
     import torch
     from torchvision import transforms

@@ -35,8 +35,7 @@ class Photos(Dataset):
 
 
 class Pairs(Photos):
-    """Several views of one picture, drawn from Python's own generator, and its size. PIL decodes it
-    in exif_transpose: from there on it is PIL's."""
+    """Several views of one picture, drawn from Python's own generator, and its size."""
 
     def __getitem__(self, index):
         with open(self.files[index], "rb") as file:
@@ -91,6 +90,7 @@ def native_images(data, **named):
 
 def test_pictures_are_made_natively(photos, seam):
     assert native_images(Photos(photos, train_v1())) == 27
+    assert native_images(Pairs(photos, v1.ToTensor())) > 27
 
 
 def truncate(path):

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import PIL
-from PIL import Image, JpegImagePlugin
+from PIL import ExifTags, Image, ImageOps, JpegImagePlugin
 
 from .stage_render import FILTERS, FLIPS, PLAIN, ImageMaker, Source, Step
 
@@ -220,6 +220,22 @@ def _of_opened(name: str) -> Callable[..., Any]:
     return method
 
 
+def _wrap_exif_transpose() -> None:
+    """It decodes every image, also the many that it then only copies."""
+    real = ImageOps.exif_transpose
+
+    @functools.wraps(real)
+    def exif_transpose(image: Any, *args: Any, **named: Any) -> Any:
+        opened = isinstance(image, JpegImagePlugin.JpegImageFile) and image.mode == "RGB"
+        if (opened or type(image) is DeferredImage) and not args and not named:
+            upright = image.getexif().get(ExifTags.Base.Orientation, 1) not in range(2, 9)
+            if upright:
+                return image.copy()
+        return real(image, *args, **named)
+
+    ImageOps.exif_transpose = exif_transpose
+
+
 def _wrap_to_tensor(functional: Any) -> None:
     import torch
 
@@ -258,6 +274,7 @@ def enable(kept: list[str]) -> None:
     _current = ImageMaker(renderer, frozenset(kept))
     for name in PLAIN:
         setattr(JpegImagePlugin.JpegImageFile, name, _of_opened(name))
+    _wrap_exif_transpose()
     functional = sys.modules.get("torchvision.transforms.functional")
     if functional is not None:
         _wrap_to_tensor(functional)
