@@ -30,6 +30,8 @@ class Worker {
   void Leave(Duration patience);
 
   [[nodiscard]] const wire::WorkerInfo& info() const { return info_; }
+  // As the coordinator calls it; invalid until it has answered the registration.
+  [[nodiscard]] WorkerId id() const { return coordinator_ ? coordinator_->worker() : WorkerId(); }
   [[nodiscard]] CacheStats cache_stats() const { return cache_->Stats(); }
 
  private:

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -137,6 +138,12 @@ class TestWorker {
   [[nodiscard]] net::Reactor& reactor() const { return *reactor_; }
   [[nodiscard]] std::string endpoint() const { return worker_->info().endpoints.front(); }
   [[nodiscard]] std::string arena_path() const { return worker_->info().arena_path; }
+  // The worker knows that it is registered, and beats from now on.
+  void AwaitRegistered() {
+    while (!OnReactorThread(*reactor_, [this] { return worker_->id().valid(); })) {
+      std::this_thread::yield();
+    }
+  }
   [[nodiscard]] CacheStats cache() const { return worker_->cache_stats(); }
   void Leave() {
     OnReactorThread(*reactor_, [this] { worker_->Leave(std::chrono::seconds(10)); });
@@ -227,6 +234,27 @@ class TestClient {
       }
     }
   }
+  // All messages of this type that come before the worker's answer to a Ping: everything that was
+  // sent earlier has been taken in by then. Others are dropped.
+  template <typename Message>
+  std::vector<Message> UntilPong() {
+    Send(wire::Ping{++pings_});
+    std::vector<Message> found;
+    std::unique_lock lock(mutex_);
+    while (true) {
+      while (!heard_.empty()) {
+        const net::Incoming incoming = std::move(heard_.front());
+        heard_.pop_front();
+        if (const auto* message = std::get_if<Message>(&incoming.body)) found.push_back(*message);
+        const auto* pong = std::get_if<wire::Pong>(&incoming.body);
+        if (pong != nullptr && pong->sequence == pings_) return found;
+      }
+      if (changed_.wait_for(lock, std::chrono::seconds(60)) == std::cv_status::timeout) {
+        ADD_FAILURE() << "no answer within a minute";
+        return found;
+      }
+    }
+  }
   void PassDescriptor(const net::DescriptorMessage& message, int fd) {
     OnReactorThread(*reactor_, [&] {
       if (!channel_) {
@@ -276,6 +304,7 @@ class TestClient {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<net::Incoming> heard_;
+  std::uint64_t pings_ = 0;
 };
 
 }  // namespace headrace::dataworker
