@@ -262,7 +262,9 @@ def test_package_that_the_worker_lacks_is_an_error_of_iter(only_here, seam):
 def test_other_python_on_the_worker_is_an_error_of_iter(seam, monkeypatch, change, message):
     real = python_stage.pack
     monkeypatch.setattr(
-        python_stage, "pack", lambda loader: dataclasses.replace(real(loader), **change)
+        python_stage,
+        "pack",
+        lambda *args: dataclasses.replace(real(*args), **change),
     )
     with pytest.raises(headrace.WorkersUnavailable) as raised:
         iter(DataLoader(Numbers(), 2, num_workers=1))
@@ -305,7 +307,7 @@ def test_one_worker_that_can_is_enough(only_here, seam, no_service, monkeypatch,
         monkeypatch.setattr(
             python_stage,
             "pack",
-            lambda loader: dataclasses.replace(real(loader), executable=str(chooser)),
+            lambda *args: dataclasses.replace(real(*args), executable=str(chooser)),
         )
         batches = list(DataLoader(only_here, 2, num_workers=2))
         assert torch.cat(batches).tolist() == list(range(8))
