@@ -94,6 +94,16 @@ need_old_pillow() {
   stamp build/pillow-old/headrace-packages "$old"
 }
 
+# The frameworks of tests/frameworks, beside what is in .venv.
+need_frameworks() {
+  local digest list
+  mapfile -t list < <(python_packages test-frameworks)
+  digest=$(echo "${list[*]}" | sha256sum)
+  stamped .venv/headrace-frameworks "$digest" && return
+  run_logged pip-frameworks pip_install "${list[@]}"
+  stamp .venv/headrace-frameworks "$digest"
+}
+
 cmd_clean() {
   case ${1:-} in
     "") rm -rf build && echo "removed build/" ;;

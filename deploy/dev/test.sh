@@ -75,6 +75,7 @@ cmd_test() {
   fi
   heading "Python and architecture tests (about 8 min)"
   need_old_pillow
+  need_frameworks
   check pytest run_pytest
   if [ -z "${1:-}" ]; then
     need_photos

@@ -79,6 +79,15 @@ class LoaderReport:
             self.counts[name] = (max if largest else int.__add__)(self.counts[name], stats[name])
 
 
+def rank() -> str:
+    """Of this process among those that train together, as launchers and torch tell it."""
+    distributed = sys.modules.get("torch.distributed")
+    if "RANK" not in os.environ and distributed is not None:
+        if distributed.is_available() and distributed.is_initialized():
+            return str(distributed.get_rank())
+    return os.environ.get("RANK", "0")
+
+
 class Report:
     """All loaders of this process."""
 
@@ -89,12 +98,15 @@ class Report:
         self._live: list[Any] = []  # weak references to iterators with unreported numbers
         self._coordinator = ""
         self._cpu_seconds = 0.0
+        self._rank = "0"
 
     def add(self, name: str, num_workers: int) -> LoaderReport:
         entry = LoaderReport(name, num_workers)
         with self._lock:
-            if not self._loaders and options.from_environment().report:
-                os.environ.setdefault("HEADRACE_REPORT_PID", str(os.getpid()))
+            if not self._loaders:
+                self._rank = rank()
+                if options.from_environment().report:
+                    os.environ.setdefault("HEADRACE_REPORT_PID", str(os.getpid()))
             self._loaders.append(entry)
         return entry
 
@@ -148,9 +160,8 @@ class Report:
             return ""
         if not self._loaders:
             return "" if os.path.exists(target) else target
-        rank = os.environ.get("RANK", "0")
-        if rank != "0":
-            return f"{target}.rank{rank}"
+        if self._rank != "0":
+            return f"{target}.rank{self._rank}"
         owner = os.environ.get("HEADRACE_REPORT_PID", "")
         return target if owner == str(os.getpid()) else f"{target}.{os.getpid()}"
 
