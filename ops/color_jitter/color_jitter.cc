@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "ops/color_jitter/enhance.h"
 #include "ops/core/op_registry.h"
+#include "ops/image/enhance.h"
 
 namespace headrace::ops {
 namespace {

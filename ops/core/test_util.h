@@ -47,6 +47,21 @@ inline Bytes PlainExpTable(const std::vector<Node>& nodes) {
   return made.emplace_back(ranges, std::move(table).value()).second;
 }
 
+// Arguments of an auto-augment operator with `count` magnitudes that one can compute with: 0, 1/8,
+// 2/8, ... of a shear, a quarter turn, 1, a threshold of 256 and one bit.
+inline Args AugmentArgs(std::size_t count) {
+  std::vector<double> part, rotate, solarize;
+  std::vector<std::int64_t> bits;
+  for (std::size_t i = 0; i < count; ++i) {
+    part.push_back(0.125 * static_cast<double>(i));
+    rotate.insert(rotate.end(), {0, 1, 0, -1});
+    solarize.push_back(256 - 32 * static_cast<double>(i));
+    bits.push_back(8 - static_cast<std::int64_t>(i % 8));
+  }
+  return {{"shear_x", part}, {"shear_y", part},   {"rotate", rotate},
+          {"enhance", part}, {"posterize", bits}, {"solarize", solarize}};
+}
+
 // Compiles nodes behind from_array(RGB). The constants live in `table`.
 inline Result<Chain> CompileRgb(std::vector<Node> nodes, ByteSpan table = {}) {
   nodes.insert(nodes.begin(), MakeNode("from_array", Rgb()));

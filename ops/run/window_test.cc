@@ -13,6 +13,7 @@
 namespace headrace::ops {
 namespace {
 
+using ::headrace::ops::testing::AugmentArgs;
 using ::headrace::ops::testing::Libraries;
 using ::headrace::ops::testing::MakeNode;
 using ::headrace::ops::testing::Pixels;
@@ -48,7 +49,7 @@ Node RandomNode(Random& random) {
   const std::string border =
       OneOf<std::string>(random, {"constant", "constant", "edge", "reflect", "symmetric"});
   const std::int64_t padding = Between(random, 0, 9);
-  switch (Between(random, 0, 11)) {
+  switch (Between(random, 0, 12)) {
     case 0:
     case 1:
       return MakeNode("resize", {{"size", Sides(random, 90)}, {"interpolation", interpolation}});
@@ -73,6 +74,12 @@ Node RandomNode(Random& random) {
       return MakeNode("grayscale", {{"num_output_channels", OneOf<std::int64_t>(random, {1, 3})}});
     case 10:
       return MakeNode("random_grayscale", {{"p", 0.5}});
+    case 11: {
+      Args args = AugmentArgs(1);
+      args["num_ops"] = Between(random, 1, 3);
+      args["interpolation"] = OneOf<std::string>(random, {"nearest", "bilinear", "bicubic"});
+      return MakeNode("rand_augment", args);
+    }
     default:
       return OneOf<Node>(random, {MakeNode("color_jitter", {{"brightness", 0.5}, {"hue", 0.3}}),
                                   MakeNode("color_jitter", {{"saturation", 0.5}}),

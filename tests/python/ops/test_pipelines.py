@@ -287,6 +287,7 @@ def test_the_same_with_an_older_pillow():
     files = (
         "test_pipelines.py",
         "test_operators.py",
+        "test_augment.py",
         "test_windows.py",
         "test_element_types.py",
     )
@@ -301,10 +302,11 @@ def test_the_same_with_torchs_default_cpu_capability():
         default,
         "test_generator.py",
         "test_operators.py",
+        "test_augment.py",
         "-m",
         "not slow",
         "-k",
-        "random or draws or stream or lanes or exp",
+        "random or draws or stream or lanes or exp or augment or pixels",
     )
 
 

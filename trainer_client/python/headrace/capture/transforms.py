@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from . import augment
 from .collate import name_of
 from .plan import PURE, RANDOM, Node, NotNative
 
@@ -187,6 +188,20 @@ def _random_erasing(t: Any) -> Node:
     )
 
 
+def _augmented(api: str, make: Callable[..., Node]) -> Callable[[Any], Node]:
+    def convert(t: Any) -> Node:
+        if api == "v1" and type(t.interpolation) is str:
+            raise NotNative(f"interpolation={t.interpolation!r} has no native form")
+        if not isinstance(t.fill, int | float | list | tuple | None):
+            raise NotNative(f"fill={t.fill!r} has no native form")
+        fill = t.fill if api == "v1" else t._fill["others"]
+        return make(
+            t, api, {"interpolation": _interpolation(t.interpolation), "fill": _floats(fill)}
+        )
+
+    return convert
+
+
 def _normalize(t: Any) -> Node:
     return Node(
         "normalize",
@@ -223,8 +238,18 @@ _BOTH: dict[str, Callable[[Any], Node]] = {
     "ConvertImageDtype": lambda t: Node("to_dtype", {"dtype": _dtype(t.dtype), "scale": 1}),
     "Normalize": _normalize,
 }
+_AUGMENTS: dict[str, Callable[..., Node]] = {
+    "TrivialAugmentWide": augment.trivial_augment_wide,
+    "RandAugment": augment.rand_augment,
+    "AutoAugment": augment.auto_augment,
+}
 _TABLE: dict[str, Callable[[Any], Node]] = {
     **{f"{api}.{name}": convert for api in _MODULES for name, convert in _BOTH.items()},
+    **{
+        f"{api}.{name}": _augmented(api, make)
+        for api in _MODULES
+        for name, make in _AUGMENTS.items()
+    },
     "v2.ToImage": _plain("to_image"),
     "v2.ToDtype": lambda t: Node(
         "to_dtype", {"dtype": _dtype(t.dtype), "scale": int(bool(t.scale))}
@@ -233,4 +258,4 @@ _TABLE: dict[str, Callable[[Any], Node]] = {
     "v2.ToPureTensor": _plain("identity"),
 }
 # v1 and v2 of these compute differently.
-_API_MATTERS = {"to_dtype", "random_crop"}
+_API_MATTERS = {"to_dtype", "random_crop", "trivial_augment_wide", "rand_augment", "auto_augment"}

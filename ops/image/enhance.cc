@@ -1,51 +1,16 @@
-#include "ops/color_jitter/enhance.h"
+#include "ops/image/enhance.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "ops/core/luma.h"
+#include "ops/image/blend.h"
 
 namespace headrace::ops {
 namespace {
 
-using Table = std::array<std::uint8_t, 256>;
-
-// One value of Image.blend(degenerate, image, factor). Source: libImaging/Blend.c.
-std::uint8_t Blend(int degenerate, int value, float factor) {
-  const float mixed =
-      static_cast<float>(degenerate) + factor * static_cast<float>(value - degenerate);
-  // Within 0..1 PIL converts without a check: the result cannot leave 0..255.
-  if (mixed <= 0.0F) return 0;
-  if (mixed >= 255.0F) return 255;
-  return static_cast<std::uint8_t>(mixed);
-}
-
-template <typename PerPixel>
-void ForEachPixel(const Canvas& image, PerPixel per_pixel) {
-  for (std::int64_t y = 0; y < image.spec.height; ++y) {
-    std::uint8_t* p = image.data + static_cast<std::size_t>(y) * image.row_stride;
-    std::uint8_t* const end = p + static_cast<std::size_t>(image.spec.width) * image.pixel_stride;
-    for (; p != end; p += image.pixel_stride) per_pixel(p);
-  }
-}
-
-void MapValues(const Canvas& image, const Table& table) {
-  if (image.spec.channels == 1) {
-    ForEachPixel(image, [&](std::uint8_t* p) { p[0] = table[p[0]]; });
-  } else {
-    ForEachPixel(image, [&](std::uint8_t* p) {
-      p[0] = table[p[0]];
-      p[1] = table[p[1]];
-      p[2] = table[p[2]];
-    });
-  }
-}
-
 void BlendWithConstant(const Canvas& image, int degenerate, float factor) {
-  Table table;
-  for (int v = 0; v < 256; ++v) table[static_cast<std::size_t>(v)] = Blend(degenerate, v, factor);
-  MapValues(image, table);
+  MapValues(image, [&](int v) { return Blend(degenerate, v, factor); });
 }
 
 // int(ImageStat.Stat(image.convert("L")).mean[0] + 0.5)

@@ -1,19 +1,9 @@
 #pragma once
 
-#include <cstdint>
-
-#include "ops/core/op.h"
+#include "ops/image/canvas.h"
 
 // PIL's ImageEnhance and torchvision's adjust_hue, in place on u8 HWC pixels of 1 or 3 channels.
 namespace headrace::ops {
-
-// Pixels that may be written; strides as in Image.
-struct Canvas {
-  std::uint8_t* data = nullptr;
-  std::size_t row_stride = 0;
-  std::size_t pixel_stride = 0;
-  ImageSpec spec;
-};
 
 // ImageEnhance.Brightness(image).enhance(factor)
 void AdjustBrightness(const Canvas& image, float factor);

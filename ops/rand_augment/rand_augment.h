@@ -1,0 +1,24 @@
+#pragma once
+
+#include <utility>
+
+#include "ops/core/augment.h"
+
+namespace headrace::ops {
+
+// torchvision's RandAugment of PIL images. Params: num_ops operations (AugmentSpace::Write).
+class RandAugmentSchema final : public AugmentSchema {
+ public:
+  RandAugmentSchema(AugmentSpace space, std::int64_t num_ops)
+      : AugmentSchema(std::move(space)), num_ops_(num_ops) {}
+  [[nodiscard]] int param_words() const override {
+    return static_cast<int>(num_ops_) * static_cast<int>(AugmentSpace::kWords);
+  }
+  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+              ImageSpec* out) const override;
+
+ private:
+  std::int64_t num_ops_;
+};
+
+}  // namespace headrace::ops

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <utility>
+
+#include "ops/core/augment.h"
+
+namespace headrace::ops {
+
+// torchvision's TrivialAugmentWide of PIL images. Params: one operation (AugmentSpace::Write).
+class TrivialAugmentWideSchema final : public AugmentSchema {
+ public:
+  TrivialAugmentWideSchema(AugmentSpace space, std::int64_t bins)
+      : AugmentSchema(std::move(space)), bins_(bins) {}
+  [[nodiscard]] int param_words() const override { return AugmentSpace::kWords; }
+  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+              ImageSpec* out) const override;
+
+ private:
+  std::int64_t bins_;
+};
+
+}  // namespace headrace::ops

@@ -1,0 +1,36 @@
+#include "ops/core/op_registry.h"
+#include "ops/trivial_augment_wide/trivial_augment_wide.h"
+
+namespace headrace::ops {
+namespace {
+
+Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
+  const std::int64_t bins = args.Int("num_magnitude_bins");
+  HR_TRY(AugmentSpace space,
+         AugmentSpace::Make(args, context, {.count = bins, .first = 0, .bins = bins}));
+  return MakeSchema<TrivialAugmentWideSchema>(std::move(space), bins);
+}
+
+}  // namespace
+
+Status TrivialAugmentWideSchema::Draw(const ImageSpec& in, TorchGenerator& rng,
+                                      MutableParams params, ImageSpec* out) const {
+  HR_RETURN_IF_ERROR(Shape(in, out));
+  const auto op = static_cast<AugmentOp>(rng.RandInt(0, kRandomAugmentOps));
+  const std::int64_t level = HasMagnitude(op) ? rng.RandInt(0, bins_) : 0;
+  AugmentSpace::Write(op, level, space().DrawNegative(op, rng), params);
+  return Status::Ok();
+}
+
+void RegisterSchemaTrivialAugmentWide(SchemaRegistry& registry) {
+  std::vector<ArgSpec> args = {
+      {"num_magnitude_bins", ArgType::kInt, std::int64_t{31}, "length of each list of magnitudes"}};
+  for (ArgSpec& arg : AugmentSpace::ArgSpecs(/*by_size=*/false)) args.push_back(std::move(arg));
+  registry.Add({.name = "trivial_augment_wide",
+                .doc = "One random operation of PIL with a random magnitude.",
+                .args = std::move(args),
+                .classes = {"v1.TrivialAugmentWide", "v2.TrivialAugmentWide"}},
+               Make);
+}
+
+}  // namespace headrace::ops
