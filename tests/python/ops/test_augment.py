@@ -8,7 +8,15 @@ from headrace.capture.augment import _translate_exceptions
 from headrace.capture.transforms import nodes_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.operators import SEEDS, check_file, check_image, jpeg, noise
+from support.operators import (
+    SEEDS,
+    check_file,
+    check_image,
+    compile_chain,
+    jpeg,
+    native,
+    noise,
+)
 from torchvision import transforms as v1
 from torchvision.transforms import AutoAugmentPolicy, InterpolationMode, v2
 
@@ -181,3 +189,18 @@ def test_what_is_not_native_says_why():
     for transform, reason in cases:
         with pytest.raises(NotNative, match=reason):
             nodes_of(v1.Compose([transform, v1.ToTensor()]))
+
+
+@pytest.mark.parametrize("api", [1, 2])
+@pytest.mark.parametrize("name", OPERATORS)
+def test_what_the_operators_refuse(api, name):
+    def refused(reason, *first, **arguments):
+        node = node_for(getattr(APIS[api], name)(**arguments))
+        with pytest.raises(native.Error, match="Unsupported: node") as error:
+            compile_chain([("from_array", {"mode": "RGB"}), *first, node])
+        assert reason in str(error.value)
+
+    refused("for PIL images only", ("to_tensor", {}))
+    refused("nearest, bilinear or bicubic only", interpolation=InterpolationMode.LANCZOS)
+    refused("fill has 2 values", fill=[1, 2])
+    refused("fill is not a value of the image", fill=256)
