@@ -3,9 +3,9 @@
 import random
 
 import pytest
-from PIL import Image, ImageOps
 from headrace.report import REPORT
 from headrace.seam import state_of
+from PIL import Image, ImageOps
 from support.compare import batches, check, errors
 from support.pipelines import MEAN, STD, train_v1, train_v2
 from torch.utils.data import DataLoader, Dataset
