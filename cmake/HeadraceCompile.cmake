@@ -22,7 +22,7 @@ target_compile_options(headrace_compile INTERFACE
   -ffp-contract=off)
 if(HEADRACE_SANITIZE)
   target_compile_options(headrace_compile INTERFACE -fsanitize=${HEADRACE_SANITIZE}
-    -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+    -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   target_link_options(headrace_compile INTERFACE -fsanitize=${HEADRACE_SANITIZE})
 endif()
 if(HEADRACE_FUZZ)
