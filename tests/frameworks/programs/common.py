@@ -1,6 +1,6 @@
 """What the programs share: a small classification task, and a line for each batch they are given."""
 
-import sys
+import os
 import zlib
 
 import torch
@@ -27,7 +27,11 @@ def small_model(classes: int = 3) -> torch.nn.Module:
     )
 
 
+def say(line: str) -> None:
+    """In one piece, whoever else writes to the same pipe."""
+    os.write(1, f"{line}\n".encode())
+
+
 def tell(rank: int, step: object, images: torch.Tensor, labels: torch.Tensor) -> None:
     bits = zlib.crc32(labels.numpy().tobytes(), zlib.crc32(images.numpy().tobytes()))
-    sys.stdout.write(f"batch {rank} {step} {tuple(images.shape)} {bits:08x}\n")
-    sys.stdout.flush()
+    say(f"batch {rank} {step} {tuple(images.shape)} {bits:08x}")

@@ -5,7 +5,7 @@ import sys
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
-from common import small_model, tell, train_set
+from common import say, small_model, tell, train_set
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
 
@@ -31,10 +31,7 @@ def train(rank: int, folder: str, folder_of_run: str) -> None:
             optimizer.zero_grad()
             torch.nn.functional.cross_entropy(model(images), labels).backward()
             optimizer.step()
-    print(
-        f"weights {rank} {sum(p.double().sum().item() for p in model.parameters()):.12g}",
-        flush=True,
-    )
+    say(f"weights {rank} {sum(p.double().sum().item() for p in model.parameters()):.12g}")
     dist.destroy_process_group()
 
 
