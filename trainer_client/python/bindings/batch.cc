@@ -64,7 +64,8 @@ nb::object EventObject(Event event) {
 }
 
 void AddBatches(nb::module_& module) {
-  nb::class_<BufferObject>(module, "PickleBuffer", nb::is_final(), nb::type_slots(buffer_slots));
+  const nb::class_<BufferObject> buffer(module, "PickleBuffer", nb::is_final(),
+                                        nb::type_slots(buffer_slots));
 
   nb::class_<MissingSample>(module, "MissingSample", nb::is_final())
       .def_ro("position", &MissingSample::position)
