@@ -41,7 +41,8 @@ struct PlannedBatch {
 // A batch is kept from Submit until Delivered. Pure: no clock, no I/O. Reactor thread.
 class Planner {
  public:
-  struct Options {
+  // The analyzer takes the members of one that is moved out of a Result for unset.
+  struct Options {  // NOLINT(clang-analyzer-core.uninitialized.Assign)
     RngMode rng = RngMode::kNone;
     std::int32_t lanes = 1;
     // Python plans draw on the workers: batches pass as they are.
