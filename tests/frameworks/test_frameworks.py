@@ -5,14 +5,13 @@ programs/ has one file a framework, with no word of Headrace. Each runs as it is
 """
 
 import json
-import socket
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from support.headrace_program import HEADRACE, clean_environment
+from support.headrace_program import HEADRACE, clean_environment, free_port
 from support.photos import write_jpegs
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -26,12 +25,6 @@ EXPECTED = {
 }
 
 
-def free_port() -> str:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return str(sock.getsockname()[1])
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return write_jpegs(tmp_path_factory.mktemp("photos"), classes=3, count=9)
@@ -39,7 +32,7 @@ def folder(tmp_path_factory):
 
 def run(command, folder, out):
     out.mkdir()
-    program = [*command, str(folder), str(out), free_port()]
+    program = [*command, str(folder), str(out), str(free_port())]
     done = subprocess.run(
         program,
         capture_output=True,

@@ -18,6 +18,7 @@ import torch
 from headrace import binding, errors, options, service
 from headrace.capture import python_stage
 from support.compare import assert_same
+from support.headrace_program import free_address
 from support.pipelines import Numbers, train_v1
 from torch.utils.data import DataLoader, Dataset
 from torchvision import datasets, transforms
@@ -30,14 +31,8 @@ def no_service():
     service.close()
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def test_wrong_coordinator_address(photos, seam, no_service, monkeypatch):
-    address = f"tcp://127.0.0.1:{free_port()}"
+    address = free_address()
     monkeypatch.setenv("HEADRACE_COORDINATOR", address)
     loader = DataLoader(datasets.ImageFolder(photos, train_v1()), 4, num_workers=1)
     with pytest.raises(headrace.CoordinatorUnavailable, match=address):
@@ -139,7 +134,7 @@ def test_batches_that_do_not_fit_name_the_bound_and_the_options(
 @pytest.fixture
 def cluster(no_service, monkeypatch):
     """A coordinator with two workers, over TCP, that is not the program's own."""
-    address = f"tcp://127.0.0.1:{free_port()}"
+    address = free_address()
     command = [options.find_binary(), "coordinator", "--listen", address, "--workers", "2"]
     process = subprocess.Popen(
         [*command, "--parent-pid", str(os.getpid())],
@@ -279,7 +274,7 @@ def test_one_worker_that_can_is_enough(only_here, seam, no_service, monkeypatch,
         "    def __len__(self): return 8\n"
         "    def __getitem__(self, index): return index\n"
     )
-    address = f"tcp://127.0.0.1:{free_port()}"
+    address = free_address()
     monkeypatch.setenv("HEADRACE_COORDINATOR", address)
     binary = options.find_binary()
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

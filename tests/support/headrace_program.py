@@ -68,10 +68,14 @@ def coordinator(*words: str) -> contextlib.AbstractContextManager[subprocess.Pop
     return running("coordinator", *words, HEADRACE_LOG="error")
 
 
-def free_address() -> str:
+def free_port() -> int:
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
-        return f"tcp://127.0.0.1:{s.getsockname()[1]}"
+        return s.getsockname()[1]
+
+
+def free_address() -> str:
+    return f"tcp://127.0.0.1:{free_port()}"
 
 
 def workers(address: str) -> list[dict]:

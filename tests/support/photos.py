@@ -16,8 +16,7 @@ def write_jpegs(root: Path, classes: int, count: int, seed: int = 0) -> Path:
         folder.mkdir(parents=True)
         for i in range(count):
             height, width = (int(v) for v in rng.integers(40, 90, 2))
-            coarse = rng.integers(0, 256, (6, 6, 3), dtype=np.uint8)
-            image = Image.fromarray(coarse).resize((width, height), Image.Resampling.BICUBIC)
+            image = _smooth(height, width, rng)
             if i % 7 == 6:
                 image = image.convert("L")
             image.save(folder / f"{i:03}.jpg", quality=90, subsampling=i % 3)
@@ -26,10 +25,24 @@ def write_jpegs(root: Path, classes: int, count: int, seed: int = 0) -> Path:
 
 def encode_photo(height: int, width: int, seed: int, gray: bool = False, **options: Any) -> bytes:
     """One JPEG file. `options`: of PIL's save."""
-    rng = np.random.default_rng(seed)
-    coarse = rng.integers(0, 256, (6, 6, 3), dtype=np.uint8)
-    image = Image.fromarray(coarse).resize((width, height), Image.Resampling.BICUBIC)
+    image = _smooth(height, width, np.random.default_rng(seed))
     with io.BytesIO() as file:
         options = {"quality": 90, "subsampling": seed % 3, **options}
         (image.convert("L") if gray else image).save(file, "JPEG", **options)
         return file.getvalue()
+
+
+def without_tables(file: bytes) -> bytes:
+    """A JPEG file that PIL opens but cannot decode: whole, but for its quantisation tables."""
+    kept, at = [file[:2]], 2
+    while file[at + 1] != 0xDA:  # up to the scan
+        size = 2 + int.from_bytes(file[at + 2 : at + 4], "big")
+        if file[at + 1] != 0xDB:
+            kept.append(file[at : at + size])
+        at += size
+    return b"".join([*kept, file[at:]])
+
+
+def _smooth(height: int, width: int, rng: np.random.Generator) -> Image.Image:
+    coarse = rng.integers(0, 256, (6, 6, 3), dtype=np.uint8)
+    return Image.fromarray(coarse).resize((width, height), Image.Resampling.BICUBIC)

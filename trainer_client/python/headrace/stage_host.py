@@ -46,7 +46,7 @@ import signal
 import socket
 import struct
 import sys
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -120,12 +120,14 @@ class Host:
         outcome, made, error = wire.RAISED, NOTHING, self.begin_error
         try:
             if not error:
-                before = request.state or get_state()
-                with suppress(Redo), self.images.deferring() if self.images else nullcontext():
-                    outcome, made = self.deliver(request, slot)
+                if self.images is not None:
+                    before = request.state or get_state()
+                    with suppress(Redo), self.images.deferring():
+                        outcome, made = self.deliver(request, slot)
+                    if outcome == wire.RAISED:  # by Redo
+                        set_state(before)
+                        slot = self.slot(request)
                 if outcome == wire.RAISED:
-                    set_state(before)
-                    slot = self.slot(request)
                     outcome, made = self.deliver(request, slot)
         except Exception:
             where = _where(request.lane) if self.bundle.num_workers > 0 else ""

@@ -9,8 +9,8 @@ The bits are PIL's:
   - the first images of every sequence of steps are made both ways and compared; a step that differs is
     PIL's from then on, in this host, and one line says so;
   - what has no native form is made by PIL from the noted steps;
-  - a file that PIL refuses would raise at another place than it does in the trainer's own workers: then
-    Redo ends the batch, and the host makes it again with PIL alone.
+  - a truncated file is PIL's at once, and raises where it does without us; one that turns out to be
+    damaged in another way ends the batch by Redo, and the host makes it again with PIL alone.
 
 Why so, and what user code could notice: docs/adr/0010-deferred-images.md.
 """
@@ -29,6 +29,8 @@ from PIL import ExifTags, Image, ImageOps, JpegImagePlugin
 from .stage_render import FILTERS, FLIPS, PLAIN, ImageMaker, Source, Step
 
 _OLDEST_PIL = (10, 1)  # before it, an image's size and mode were attributes of another kind
+
+_END_OF_IMAGE = b"\xff\xd9"
 
 _current: ImageMaker | None = None
 
@@ -93,20 +95,19 @@ class DeferredImage(Image.Image):
     def crop(self, box: Any = None) -> Image.Image:
         if box is None or tuple(box) == (0, 0, *self.size):
             return self.copy()
-        left, top, right, bottom = corners = tuple(int(round(edge)) for edge in box)
-        size = right - left, bottom - top
-        most = Image.MAX_IMAGE_PIXELS  # beyond it PIL warns
-        fits = min(size) > 0 and (most is None or size[0] * size[1] <= most)
-        if not fits or not _maker().takes("crop"):
+        corners = _corners(box)
+        if corners is None or not _maker().takes("crop"):
             return super().crop(box)
-        return self._with(Step("crop", corners), size)
+        left, top, right, bottom = corners
+        return self._with(Step("crop", corners), (right - left, bottom - top))
 
     def resize(
         self, size: Any, resample: Any = None, box: Any = None, *args: Any, **named: Any
     ) -> Any:
         wanted = _two_sides(size)
         kind = Image.Resampling.BICUBIC if resample is None else resample
-        plain = box is None and not args and not named and kind in range(len(FILTERS))
+        known = isinstance(kind, int) and kind in range(len(FILTERS))
+        plain = known and box is None and not args and not named
         if wanted is None or not plain or not _maker().takes("resize"):
             return super().resize(size, resample, box, *args, **named)
         if wanted == self.size:
@@ -114,7 +115,8 @@ class DeferredImage(Image.Image):
         return self._with(Step("resize", (wanted, int(kind))), wanted)
 
     def transpose(self, method: Any) -> Image.Image:
-        if method not in range(len(FLIPS)) or not _maker().takes("flip"):
+        known = isinstance(method, int) and method in range(len(FLIPS))
+        if not known or not _maker().takes("flip"):
             return super().transpose(method)
         return self._with(Step("flip", int(method)), self.size)
 
@@ -146,6 +148,17 @@ class DeferredImage(Image.Image):
 DeferredImage.__module__, DeferredImage.__name__, DeferredImage.__qualname__ = (
     "PIL.Image", "Image", "Image",
 )  # fmt: skip
+
+
+def _corners(box: Any) -> tuple[int, int, int, int] | None:
+    """As PIL rounds them; None: PIL has an error or a warning to give."""
+    try:
+        left, top, right, bottom = (int(round(edge)) for edge in box)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    width, height, most = right - left, bottom - top, Image.MAX_IMAGE_PIXELS
+    fits = width > 0 and height > 0 and (most is None or width * height <= most)
+    return (left, top, right, bottom) if fits else None
 
 
 def _two_sides(size: Any) -> tuple[int, int] | None:
@@ -180,7 +193,8 @@ def _defer(opened: Any) -> DeferredImage | None:
         file = opened.fp.read()
     except Exception:
         return None  # PIL will meet it too, in its own way
-    if type(file) is not bytes:
+    # Without its end it is truncated: PIL raises here and now, where the program expects it.
+    if type(file) is not bytes or not file.endswith(_END_OF_IMAGE):
         return None
     # Later use of it decodes it by PIL, also when the program has closed the file by then.
     if opened._exclusive_fp:
