@@ -296,6 +296,8 @@ Status SessionCore::AllRefuse() const {
   for (const auto& [id, worker] : leased_) {
     const auto refused = refused_.find(id);
     if (refused == refused_.end()) return Status::Ok();
+    // Said of the plan, whoever tried it.
+    if (refused->second.code() == Code::kInfeasible) return refused->second;
     message += (message.empty() ? "worker " : "; worker ") + std::to_string(id.value) + " on " +
                worker.host.hostname + ": " + refused->second.message();
   }

@@ -196,6 +196,13 @@ TEST_F(StageRunnerTest, CodeThatCannotBeLoadedIsUnsupportedWithTheReason) {
   EXPECT_EQ(Ask(Request(1, 0, "")).answer.status.code(), Code::kUnsupported);
 }
 
+TEST_F(StageRunnerTest, CodeThatKeepsStateIsInfeasibleWithTheFinding) {
+  const Status status = Start(RngMode::kTorch, 1, "keeps count of its samples");
+  EXPECT_EQ(status.code(), Code::kInfeasible);
+  EXPECT_EQ(status.message(), "keeps count of its samples");
+  EXPECT_EQ(Ask(Request(1, 0, "")).answer.status.code(), Code::kInfeasible);
+}
+
 TEST_F(StageRunnerTest, ALostZygoteIsToldWithItsCauseAndFailsWhatWaits) {
   ASSERT_TRUE(Start(RngMode::kTorch, 1).ok());
   ASSERT_TRUE(Ask(Request(1, 0, "")).answer.status.ok());

@@ -184,11 +184,16 @@ void Zygote::OnFrame(const StageFrame& frame) {
     }
     return value;
   };
-  if (frame.kind == StageMessage::kReady && frame.parts.size() == 1) {
+  if (frame.kind == StageMessage::kReady && frame.parts.size() == 2) {
     const std::string problem(AsText(frame.parts[0]));
-    events_.on_ready(problem.empty()
-                         ? Status()
-                         : Unsupported("the pipeline can't be loaded on this worker: " + problem));
+    const std::string state(AsText(frame.parts[1]));
+    Status status;
+    if (!problem.empty()) {
+      status = Unsupported("the pipeline can't be loaded on this worker: " + problem);
+    } else if (!state.empty()) {
+      status = {Code::kInfeasible, state};
+    }
+    events_.on_ready(status);
   } else if (frame.kind == StageMessage::kForked && frame.parts.size() == 2) {
     events_.on_forked(number(0), static_cast<std::int64_t>(number(1)));
   } else if (frame.kind == StageMessage::kEnded && frame.parts.size() == 2) {

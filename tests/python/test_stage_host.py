@@ -24,7 +24,10 @@ Point = collections.namedtuple("Point", "x y")
 
 
 class Noise(Dataset):
-    """Draws from every generator that code can see."""
+    """Draws from every generator that code can see, and from its own."""
+
+    def __init__(self):
+        self.own = np.random.default_rng(1)
 
     def __len__(self):
         return 24
@@ -34,6 +37,7 @@ class Noise(Dataset):
             "torch": torch.rand(40, 10) + index,
             "numpy": np.random.rand(300),
             "python": random.random(),
+            "own": self.own.random(),
             "worker": get_worker_info().id,
             "seed": get_worker_info().seed,
             "init": getattr(self, "init", -1),

@@ -50,9 +50,9 @@ class Stage:
             self.send(wire.START, json.dumps(settings).encode(), fd=memory(dump(parts)))
         finally:
             cloudpickle.unregister_pickle_by_value(user_module)
-        kind, (problem,), _ = wire.receive(self.control)
+        kind, (problem, state), _ = wire.receive(self.control)
         assert kind == wire.READY
-        self.problem = problem.decode()
+        self.problem, self.state = problem.decode(), state.decode()
 
     def __enter__(self):
         return self

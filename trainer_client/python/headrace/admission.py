@@ -22,7 +22,7 @@ from .capture import Captured
 from .capture.capture import python_capture
 from .capture.plan import Field, Plan
 from .capture.transforms import leaves_of
-from .errors import Unsupported, WorkersUnavailable
+from .errors import KeepsState, Unsupported, WorkersUnavailable
 from .report import LoaderReport
 from .session import SessionHandle
 
@@ -112,7 +112,7 @@ def _compare(loader: Any, captured: Captured) -> _Verdict:
 def _stage_agrees(plan: Plan, by_hand: list[_Sample]) -> bool:
     try:
         made = _by_service(replace(plan, lanes=1), by_hand)
-    except Unsupported:
+    except (Unsupported, KeepsState):
         return True  # the loader itself will say it
     return all(
         not isinstance(batch, str) and _agree(batch, s)

@@ -21,6 +21,10 @@ class Unsupported(WorkersUnavailable):
     """No worker can run this plan. The message says which, why and what to do."""
 
 
+class KeepsState(HeadraceError):
+    """The pipeline's code was found to keep state from sample to sample. The message says how."""
+
+
 class VersionMismatch(HeadraceError):
     """The other side is of another release."""
 

@@ -36,11 +36,7 @@ class ServedIter(Placed, _BaseDataLoaderIter):
         self._count = captured.rows.count if captured.rows is not None else 0
         self._lazy = loader.num_workers == 0
         self._window = _window(loader)
-        self._session_key = (
-            captured.signature,
-            self._window,
-            getattr(loader, "in_order", True) or self._lazy,
-        )
+        self._session_key = session_key(loader, captured)
         state.report.path, state.report.rng = captured.path, captured.plan.rng
         self._position = position_of(loader, draws=True)
         super().__init__(loader)
@@ -95,8 +91,7 @@ class ServedIter(Placed, _BaseDataLoaderIter):
         if not self._lazy:
             self._prime()
         if opened and self._captured.path == "python":
-            # Code that no worker can load is an error here, not a batch that never comes.
-            service.call(self._handle.raw.await_served, self._timeout or math.inf)
+            await_served(self._handle, self._timeout)
 
     def _can_skip(self, position: Any) -> bool:
         if self._captured.path != "native":
@@ -331,6 +326,18 @@ class ServedIter(Placed, _BaseDataLoaderIter):
         self._position.freeze()
         handle, self._handle = self._handle, None
         handle.close()
+
+
+def session_key(loader: Any, captured: Any) -> tuple[str, int, bool]:
+    """Iterations with the same key may use the same session."""
+    in_order = getattr(loader, "in_order", True) or loader.num_workers == 0
+    return captured.signature, _window(loader), in_order
+
+
+def await_served(handle: Any, timeout: float) -> None:
+    """Code that no worker can load is an error here, not a batch that never comes. `timeout`: the
+    loader's, seconds; 0: none."""
+    service.call(handle.raw.await_served, timeout or math.inf)
 
 
 def _window(loader: Any) -> int:

@@ -11,8 +11,8 @@ from . import options, service
 from .admission import admit
 from .capture import Captured, capture
 from .capture.capture import describe
-from .errors import CoordinatorUnavailable
-from .iterator import KeysNotIntegers, ServedIter
+from .errors import CoordinatorUnavailable, KeepsState
+from .iterator import KeysNotIntegers, ServedIter, await_served, session_key
 from .local import local_iterator
 from .report import REPORT, LoaderReport
 from .session import SessionHandle
@@ -87,19 +87,35 @@ def _decide(loader: Any, state: LoaderState, rng: str) -> Captured:
     if captured.path == "local":
         state.verdict = captured
     elif not unchanged or state.verdict is None:
-        state.verdict = _admit(loader, captured)
+        state.verdict = _admit(loader, state, captured)
     _explain(loader, state, state.verdict)
     return state.verdict
 
 
-def _admit(loader: Any, captured: Captured) -> Captured:
+def _admit(loader: Any, state: LoaderState, captured: Captured) -> Captured:
     try:
         service.client()
     except CoordinatorUnavailable as error:
         if options.from_environment().coordinator:
             raise
         return Captured("local", captured.name, reasons=[str(error)])
-    return admit(loader, captured)
+    admitted = admit(loader, captured)
+    if admitted.path == "python":
+        return _try_code(loader, state, admitted)
+    return admitted
+
+
+def _try_code(loader: Any, state: LoaderState, captured: Captured) -> Captured:
+    """Opens the loader's session, whose workers try the code before they serve it."""
+    key = session_key(loader, captured)
+    session = state.open_session(captured, key)
+    try:
+        await_served(session, loader.timeout)
+    except KeepsState as error:
+        session.close()
+        return Captured("local", captured.name, reasons=[f"its code {error}"])
+    state.give_session(key, session)
+    return captured
 
 
 def _explain(loader: Any, state: LoaderState, captured: Captured) -> None:

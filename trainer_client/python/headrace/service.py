@@ -10,6 +10,7 @@ from . import binding, options
 from .errors import (
     CoordinatorUnavailable,
     HeadraceError,
+    KeepsState,
     OutOfMemory,
     Unsupported,
     VersionMismatch,
@@ -62,6 +63,8 @@ def translate(error: Exception, connecting: options.Options | None = None) -> He
         return WorkersUnavailable(message)
     if code == "Unsupported":
         return Unsupported(message)
+    if code == "Infeasible":
+        return KeepsState(message)
     return HeadraceError(message)
 
 

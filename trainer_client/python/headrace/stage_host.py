@@ -18,13 +18,17 @@ The bundle is a cloudpickle (protocol 5) of a dict:
     auto_collation   bool: False for batch_size=None, where a batch is one key
     drop_last        bool
     num_workers      int: of the loader; 0 means that get_worker_info() is None
+    by_pil           steps of pictures that stay PIL's (stage_images.py)
+    dry_run          keys to try the code with before it is served; empty: it is served untried
+    dry_run_seconds  the most that may take
 
 Messages, in both directions: u32 kind, u32 number of parts, u64 size of each part, the parts; little
 endian. Descriptors ride on a message's first byte.
 
     worker -> zygote   START  [json]     + bundle       once, first
                        FORK   [u64 id]   + socket       a host that serves on that socket
-    zygote -> worker   READY  [text]                    why it can't serve; empty: it can
+    zygote -> worker   READY  [text, text]              why it can't serve; how its code was found
+                                                        to keep state; empty: it can, it does not
                        FORKED [u64 id, u64 pid]
                        ENDED  [u64 id, text]            a host has ended, and how
     worker -> host     ARENA             + memory       where the buffers of the next batches go
@@ -51,6 +55,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from . import stage_wire as wire
+from .stage_dry_run import dry_run
 from .stage_pickle import Arena, Slot, new_shared, pickle_batch, pickle_error
 from .stage_random import get_state, seed_lane, seed_sample, set_state
 from .stage_wire import Request, numbers, receive, send
@@ -78,6 +83,8 @@ class Host:
         self.arena: Arena | None = None
         self.fetcher: Any = None  # None: the lane has not begun
         self.begin_error: bytes = b""
+        # What may own random generators.
+        self.roots = {"dataset": bundle.dataset, "collate_fn": bundle.collate_fn}
         self.images: Any = sys.modules.get(f"{__package__}.stage_images")  # where there is PIL
 
     def begin(self, lane: int, base_seed: int) -> None:
@@ -113,7 +120,7 @@ class Host:
         if self.fetcher is None:
             self.begin(request.lane, request.base_seed)
         if request.state:
-            set_state(request.state)
+            set_state(request.state, self.roots)
         original = torch.UntypedStorage.__dict__.get("_new_shared")
         torch.UntypedStorage._new_shared = classmethod(new_shared)
         slot = self.slot(request)
@@ -121,11 +128,11 @@ class Host:
         try:
             if not error:
                 if self.images is not None:
-                    before = request.state or get_state()
+                    before = request.state or get_state(self.roots)
                     with suppress(Redo), self.images.deferring():
                         outcome, made = self.deliver(request, slot)
                     if outcome == wire.RAISED:  # by Redo
-                        set_state(before)
+                        set_state(before, self.roots)
                         slot = self.slot(request)
                 if outcome == wire.RAISED:
                     outcome, made = self.deliver(request, slot)
@@ -144,7 +151,7 @@ class Host:
             body,
             numbers(*offsets),
             numbers(*sizes),
-            get_state(),
+            get_state(self.roots),
             error,
         )
 
@@ -164,11 +171,13 @@ class Host:
         if not request.seeds:
             return self.fetcher.fetch(keys)
         if not bundle.auto_collation or getattr(bundle.dataset, "__getitems__", None):
-            seed_sample(request.seeds[0])  # made in one call, so there is one seed for all
+            seed_sample(
+                request.seeds[0], self.roots
+            )  # made in one call, so there is one seed for all
             return self.fetcher.fetch(keys)
         data = []
         for key, seed in zip(keys, request.seeds, strict=True):
-            seed_sample(seed)
+            seed_sample(seed, self.roots)
             data.append(bundle.dataset[key])
         return bundle.collate_fn(data)
 
@@ -302,13 +311,14 @@ class Zygote:
         if kind == wire.START:
             settings = json.loads(parts[0])
             self.catch_output = settings["catch_output"]
-            problem = ""
+            problem = state = ""
             try:
                 self.bundle = load(settings, fds[0])
+                state = dry_run(self.bundle, Host)
             except Exception as error:
                 kind = "" if isinstance(error, OtherPython) else f"{type(error).__name__}: "
                 problem = f"{kind}{error}; {remedy(error)}"
-            send(self.control, wire.READY, problem.encode())
+            send(self.control, wire.READY, problem.encode(), state.encode())
         elif kind == wire.FORK:
             (host,) = struct.unpack("<Q", parts[0])
             self.fork(host, socket.socket(fileno=fds[0]))

@@ -5,6 +5,8 @@ import pickle
 import random
 from typing import Any
 
+from . import stage_generators
+
 
 def seed_lane(base_seed: int, lane: int) -> None:
     """As torch.utils.data._utils.worker._worker_loop does it."""
@@ -17,13 +19,15 @@ def seed_lane(base_seed: int, lane: int) -> None:
         numpy.random.seed(_generate_state(base_seed, lane))
 
 
-def seed_sample(seed: int) -> None:
+def seed_sample(seed: int, roots: dict[str, Any]) -> None:
+    """`roots`: what may own generators (stage_generators.py)."""
     import torch
 
     random.seed(seed)
     torch.manual_seed(seed)
     if (numpy := _numpy()) is not None:
         numpy.random.seed(seed & 0xFFFFFFFF)
+    stage_generators.seed(roots, seed)
 
 
 def _numpy() -> Any:
@@ -34,7 +38,7 @@ def _numpy() -> Any:
     return numpy
 
 
-def get_state() -> bytes:
+def get_state(roots: dict[str, Any]) -> bytes:
     import torch
 
     numpy = _numpy()
@@ -43,6 +47,7 @@ def get_state() -> bytes:
             torch.get_rng_state().numpy().tobytes(),
             random.getstate(),
             numpy.random.get_state() if numpy is not None else None,
+            stage_generators.states_of(roots),
         ),
         protocol=5,
     )
@@ -60,11 +65,12 @@ class _Reader(pickle.Unpickler):
 _OF_ARRAYS = ("_frombuffer", "_reconstruct", "dtype", "ndarray")
 
 
-def set_state(state: bytes) -> None:
+def set_state(state: bytes, roots: dict[str, Any]) -> None:
     import torch
 
-    of_torch, of_random, of_numpy = _Reader(io.BytesIO(state)).load()
+    of_torch, of_random, of_numpy, of_others = _Reader(io.BytesIO(state)).load()
     torch.set_rng_state(torch.frombuffer(bytearray(of_torch), dtype=torch.uint8))
     random.setstate(of_random)
     if of_numpy is not None and (numpy := _numpy()) is not None:
         numpy.random.set_state(of_numpy)
+    stage_generators.set_states(roots, of_others)

@@ -15,6 +15,7 @@ from .datasets import Rows, rows_of
 from .fingerprint import Fingerprint
 from .libraries import libraries
 from .plan import Local, NotNative, Plan
+from .purity import check_stateless
 from .torch_exp import add_torch_exp
 from .transforms import nodes_of
 
@@ -53,6 +54,7 @@ def python_capture(loader: Any, why: str, by_pil: tuple[str, ...] = ()) -> Captu
     try:
         if loader.num_workers == 0:
             raise Local(f"{why}, and with num_workers=0 it may use the program's own state")
+        check_stateless(loader)
         plan = Plan(name=name, rng="torch", lanes=loader.num_workers, libraries=libraries())
         plan.python = python_stage.pack(loader, list(by_pil))
     except Local as reason:

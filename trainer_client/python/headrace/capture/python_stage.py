@@ -25,6 +25,9 @@ from .plan import Local, PythonStage
 
 MAX_BUNDLE_BYTES = 1 << 30
 
+# Most time that trying the code may take (stage_dry_run.py) before a loader's first batch.
+_DRY_RUN_SECONDS = 5.0
+
 _PACKAGES = ("torch", "torchvision", "numpy", "PIL")
 
 
@@ -44,6 +47,8 @@ def pack(loader: Any, by_pil: list[str]) -> PythonStage:
             "drop_last": loader.drop_last,
             "num_workers": loader.num_workers,
             "by_pil": by_pil,
+            "dry_run": _dry_run_keys(loader),
+            "dry_run_seconds": _DRY_RUN_SECONDS,
         }
     )
     if len(bundle) > MAX_BUNDLE_BYTES:
@@ -58,6 +63,14 @@ def pack(loader: Any, by_pil: list[str]) -> PythonStage:
             name: str(sys.modules[name].__version__) for name in _PACKAGES if name in sys.modules
         },
     )
+
+
+def _dry_run_keys(loader: Any) -> list[int]:
+    try:
+        count = len(loader.dataset)
+    except Exception:  # no length, or one that raises: then there is no knowing the keys
+        return []
+    return [0, count // 2] if count > 1 else [0] * count
 
 
 def _dump(parts: dict[str, Any]) -> bytes:

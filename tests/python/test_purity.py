@@ -1,0 +1,234 @@
+"""Which code keeps state: by its text, and by a dry run on copies."""
+
+import importlib.util
+import io
+import os
+import random
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+import torch
+from headrace.capture.purity import examine
+from headrace.stage_dry_run import dry_run
+from headrace.stage_host import Host
+from support.compare import check
+from support.pipelines import Numbers
+from support.stateful import STATEFUL, Counter, InALibrarysList, Rows, Scaler
+from support.stateless import STATELESS, Memo, OwnGenerators
+from torch.utils.data import ConcatDataset, Dataset, Subset, default_collate
+
+
+def texts(dataset, collate_fn=default_collate):
+    return [f"{f.where} {f.text}" for f in examine(dataset, collate_fn)]
+
+
+@pytest.mark.parametrize("cls", STATEFUL, ids=lambda cls: cls.__name__)
+def test_code_that_keeps_state(cls):
+    assert texts(cls())
+
+
+@pytest.mark.parametrize("cls", STATELESS, ids=lambda cls: cls.__name__)
+def test_code_that_only_looks_like_it(cls):
+    assert texts(cls()) == []
+
+
+def test_says_what_and_where():
+    line = Counter.__getitem__.__code__.co_firstlineno + 1
+    assert texts(Counter()) == [
+        f"Counter.__getitem__ (stateful.py:{line}) changes self.count, which later samples may see"
+    ]
+
+
+def test_is_found_inside_of_other_datasets():
+    assert "self.dataset.count" in texts(Subset(Counter(), [1, 2]))[0]
+    assert "self.datasets[1].count" in texts(ConcatDataset([Rows(), Counter()]))[0]
+    assert texts(ConcatDataset([Rows(), Memo()])) == []
+    assert "calls" in texts(InALibrarysList())[0]
+
+
+def test_collate_fn_is_looked_at():
+    assert "collate_fn.calls" in texts(Rows(), Scaler())[0]
+    assert texts(Rows(), lambda samples: samples) == []
+
+
+SOURCE = """
+from torch.utils.data import Dataset
+class Plain(Dataset):
+    def __getitem__(self, index):
+        found = index
+        return found
+class Writes(Dataset):
+    count = 0
+    def __getitem__(self, index):
+        self.count = index
+        return index
+"""
+
+
+def module_of(path):
+    spec = importlib.util.spec_from_file_location("made_for_purity", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_file_that_was_edited_since_is_not_believed(tmp_path):
+    path = tmp_path / "made_for_purity.py"
+    path.write_text(SOURCE)
+    module = module_of(path)
+    assert texts(module.Writes()) == []  # set at each sample, and never read
+    path.write_text(
+        SOURCE.replace("found = index", "found = index + 1").replace("= index\n", "= 2\n")
+    )
+    assert texts(module.Plain()) == []  # writes nothing that lasts, by its bytecode
+    (text,) = texts(module.Writes())
+    assert "its source can't be read" in text
+
+
+def test_code_without_a_file():
+    names = {"Dataset": Dataset}
+    exec(SOURCE.replace("from torch.utils.data import Dataset", ""), names)
+    assert texts(names["Plain"]()) == []
+    assert "its source can't be read" in texts(names["Writes"]())[0]
+
+
+# The dry run.
+
+
+class Hidden(Rows):
+    """Counts where no reading of the code finds it."""
+
+    def __init__(self):
+        super().__init__()
+        self.times = [operator_of]
+
+    def __getitem__(self, index):
+        return self.rows[index], self.times[0](self)
+
+
+def operator_of(dataset):
+    count = vars(dataset)["rows"].__len__()
+    object.__setattr__(dataset, "extra", getattr(dataset, "extra", 0) + 1)
+    return count + dataset.extra
+
+
+class FrozenAugmentation(Memo):
+    """Caches behind what is random, so a hit draws nothing."""
+
+    def __getitem__(self, index):
+        if index not in self.cache:
+            self.cache[index] = self.rows[index] + random.random()
+        return self.cache[index]
+
+
+class OwnTime(Rows):
+    def __getitem__(self, index):
+        return self.rows[index], time.perf_counter_ns()
+
+
+class Hangs(Rows):
+    def __getitem__(self, index):
+        while True:
+            io.BytesIO()
+
+
+class Dies(Rows):
+    def __getitem__(self, index):
+        os._exit(3)
+
+
+class Raises(Rows):
+    def __getitem__(self, index):
+        raise ValueError(f"row {index}")
+
+
+class Once(Rows):
+    """Raises for every sample but its first."""
+
+    def __getitem__(self, index):
+        if vars(self).setdefault("made", []):
+            raise ValueError("again")
+        vars(self)["made"].append(index)
+        return index
+
+
+def tried(dataset, collate_fn=default_collate, seconds=60.0, keys=(0, 6), worker_init_fn=None):
+    bundle = SimpleNamespace(
+        dataset=dataset,
+        collate_fn=collate_fn,
+        worker_init_fn=worker_init_fn,
+        auto_collation=True,
+        drop_last=False,
+        num_workers=2,
+        dry_run=list(keys),
+        dry_run_seconds=seconds,
+    )
+    before = torch.get_rng_state(), torch.get_num_threads()
+    found = dry_run(bundle, Host)
+    assert torch.equal(torch.get_rng_state(), before[0]) and torch.get_num_threads() == before[1]
+    return found
+
+
+@pytest.mark.parametrize("cls", STATELESS, ids=lambda cls: cls.__name__)
+def test_dry_run_passes_caches(cls):
+    assert tried(cls()) == ""
+
+
+def test_dry_run_finds_hidden_state():
+    found = "makes another sample of index 6 when it has made others before"
+    assert tried(Hidden()) == found
+    assert tried(Once()) == found
+    assert tried(Rows(), collate_fn=Scaler()) != ""
+    assert tried(Numbers()) == ""
+
+
+def test_dry_run_finds_a_cache_that_freezes_augmentation():
+    assert tried(FrozenAugmentation()) == (
+        "makes another sample of index 0 when it has made others before"
+    )
+
+
+def test_dry_run_of_what_differs_by_itself():
+    assert tried(OwnTime()) == "makes another sample at each try, from the same random numbers"
+
+
+def test_dry_run_of_what_raises_hangs_or_dies():
+    assert tried(Raises()) == ""
+    assert tried(Hangs(), seconds=0.5) == ""
+    assert tried(Dies()) == ""
+    assert tried(Rows(), keys=()) == ""
+
+
+def test_dry_run_prints_nothing(capfd):
+    class Prints(Rows):
+        def __getitem__(self, index):
+            print("row", index)
+            print("row", index, file=sys.stderr)
+            return index
+
+    assert tried(Prints()) == ""
+    assert capfd.readouterr() == ("", "")
+
+
+# As a program sees it.
+
+
+def loader_of(make, **named):
+    named = {"batch_size": 3, "num_workers": 2, "shuffle": True, **named}
+    return lambda loader: loader(make(), **named)
+
+
+@pytest.mark.parametrize("cls", [Counter, Hidden])
+def test_what_keeps_state_keeps_its_own_workers(cls, capfd):
+    check(loader_of(cls), path="local")
+    err = capfd.readouterr().err
+    assert err.count("headrace: ") == 1
+    assert "keeps its own workers: " in err
+    assert ("changes self.count" if cls is Counter else "when it has made others before") in err
+
+
+@pytest.mark.parametrize("persistent_workers", [False, True])
+def test_own_generators_go_on_as_in_the_stock_loaders_workers(persistent_workers):
+    check(loader_of(OwnGenerators, persistent_workers=persistent_workers), path="python")

@@ -1,0 +1,20 @@
+"""Does the pipeline's code keep state from sample to sample?
+
+    source.py    a function's syntax tree, believed only where it gives the very bytecode
+    values.py    what an expression may stand for, on the live objects
+    names.py     library functions whose effect is known by name
+    effects.py   follows the code and notes what it does to lasting state
+    calls.py     its calls, items and loops
+    guards.py    conditions behind which a write only fills in
+    events.py    what is noted
+    verdict.py   from these to findings
+    examine.py   all of it for a loader
+
+The other half of the evidence is a dry run on a copy (stage_probe.py). Why both:
+docs/adr/0011-stateful-code.md.
+"""
+
+from .examine import check_stateless, examine
+from .verdict import Finding
+
+__all__ = ["Finding", "check_stateless", "examine"]

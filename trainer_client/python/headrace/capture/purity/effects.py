@@ -1,0 +1,385 @@
+"""Follows the code that makes samples, from the dataset on, and notes what it does to lasting state.
+
+The code is read, not run: every branch counts. Names are resolved on the live objects, so a method,
+a transform in a list or a closure's function is the one that will run. Library code is trusted
+(values.py); the user code that a library's object holds is followed.
+"""
+
+import ast
+import builtins
+import functools
+import os
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from . import calls, guards
+from .events import Event, place
+from .source import may_write, trees_of
+from .values import FRESH, Value, attribute, is_immutable, items, joined
+
+_MOST_CALLS = 4_000
+_MOST_DEPTH = 60
+_BLOCKS = ("body", "orelse", "finalbody")
+
+
+class Frame:
+    """One function while it is read."""
+
+    def __init__(self, function: types.FunctionType | None, names: dict[str, Value], where: str):
+        self.function = function
+        self.names = names
+        self.where = where
+        self.globals: set[str] = set()
+        self.nonlocals: set[str] = set()
+        self.returns: list[Value] = []
+
+
+class Walker:
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.unread: list[str] = []  # functions that may write and whose text is not known
+        self._seen: dict[Any, Value] = {}
+        self._frames: list[Frame] = []
+        self._conditions = 0
+        self._guards: frozenset[str] = frozenset()
+
+    # Functions.
+
+    def run(self, function: types.FunctionType, args: list[Value], named: Any = None) -> Value:
+        """Reads a function as called with these arguments; returns what it may return."""
+        named = named or {}
+        mark = tuple((v.path, v.made_by, *map(id, v.objects)) for v in [*args, *named.values()])
+        key = function.__code__, tuple(named), mark
+        if key in self._seen:
+            return self._seen[key]
+        self._seen[key] = FRESH
+        if len(self._seen) > _MOST_CALLS or len(self._frames) > _MOST_DEPTH:
+            return FRESH
+        trees = trees_of(function)
+        if not trees and may_write(function.__code__):
+            self.unread.append(function.__qualname__)
+        values = [self._run_tree(function, tree, args, named) for tree in trees]
+        self._seen[key] = joined(values) if values else FRESH
+        return self._seen[key]
+
+    def _run_tree(self, function: types.FunctionType, tree: Any, args: Any, named: Any) -> Value:
+        where = f"{function.__qualname__} ({os.path.basename(function.__code__.co_filename)}"
+        frame = Frame(function, calls.bind(function, args, named), where)
+        self._frames.append(frame)
+        try:
+            if isinstance(tree, ast.Lambda):
+                return self.value(tree.body)
+            self._block(tree.body)
+        finally:
+            self._frames.pop()
+        return joined(frame.returns) if frame.returns else FRESH
+
+    @property
+    def frame(self) -> Frame:
+        return self._frames[-1]
+
+    def note(self, kind: str, value: Value | str, node: ast.AST, **more: Any) -> None:
+        path, key = (value, "") if isinstance(value, str) else place(value)
+        if not path:
+            return
+        shown = value if isinstance(value, str) else value.path.removesuffix("[...]")
+        where = f"{self.frame.where}:{getattr(node, 'lineno', '?')})"
+        more.setdefault("key", key)
+        event = Event(kind, path, where, certain=self._conditions == 0, shown=shown, **more)
+        self.events.append(event)
+
+    def write(self, value: Value | str, node: ast.AST, derived: bool = False, **more: Any) -> None:
+        path = value if isinstance(value, str) else place(value)[0]
+        self.note("write", value, node, derived=derived, guarded=path in self._guards, **more)
+
+    @contextmanager
+    def _condition(self, guard: frozenset[str] = frozenset(), certain: bool = False) -> Iterator:
+        kept = self._guards
+        self._guards |= guard
+        self._conditions += not certain
+        try:
+            yield
+        finally:
+            self._conditions -= not certain
+            self._guards = kept
+
+    # Statements.
+
+    def _block(self, statements: list[ast.stmt]) -> None:
+        kept = self._guards
+        for statement in statements:
+            self._statement(statement)
+            if isinstance(statement, ast.If) and guards.leaves(statement.body):
+                self._guards |= guards.when_false(statement.test, self._path_of)
+        self._guards = kept
+
+    def _statement(self, node: ast.stmt) -> None:
+        method = getattr(self, f"_do_{type(node).__name__.lower()}", None)
+        if method is not None:
+            method(node)
+            return
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self.value(child)
+        for name in _BLOCKS:
+            self._block(getattr(node, name, []))
+
+    def _do_return(self, node: ast.Return) -> None:
+        if node.value is not None:
+            self.frame.returns.append(self.value(node.value))
+
+    def _do_global(self, node: ast.Global) -> None:
+        self.frame.globals.update(node.names)
+
+    def _do_nonlocal(self, node: ast.Nonlocal) -> None:
+        self.frame.nonlocals.update(node.names)
+
+    def _do_assign(self, node: ast.Assign) -> None:
+        value = self.value(node.value)
+        for target in node.targets:
+            self._store(target, value, node.value)
+
+    def _do_annassign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self._store(node.target, self.value(node.value), node.value)
+
+    def _do_augassign(self, node: ast.AugAssign) -> None:
+        self.value(node.value)
+        target = node.target
+        if isinstance(target, ast.Name):
+            held = self._name(target)
+            if target.id in self.frame.globals | self.frame.nonlocals:
+                self._store(target, FRESH, node.value, derived=True)
+            elif held.shared and held.objects and not all(map(is_immutable, held.objects)):
+                self.write(held, node, derived=True)  # in place: an array, a list
+            return
+        self._store(target, FRESH, node.value, derived=True)
+
+    def _do_delete(self, node: ast.Delete) -> None:
+        for target in node.targets:
+            if not isinstance(target, ast.Name) or target.id in self.frame.globals:
+                self._store(target, FRESH, None, derived=True)
+
+    def _do_if(self, node: ast.If) -> None:
+        self.value(node.test)
+        with self._condition(guards.when_true(node.test, self._path_of)):
+            self._block(node.body)
+        with self._condition(guards.when_false(node.test, self._path_of)):
+            self._block(node.orelse)
+
+    def _do_while(self, node: ast.While) -> None:
+        self.value(node.test)
+        forever = isinstance(node.test, ast.Constant) and bool(node.test.value)
+        with self._condition(certain=forever):
+            self._block(node.body)
+        with self._condition():
+            self._block(node.orelse)
+
+    def _do_for(self, node: ast.For) -> None:
+        self._bind_each(node.target, node.iter)
+        with self._condition():
+            self._block(node.body)
+            self._block(node.orelse)
+
+    def _do_try(self, node: ast.Try) -> None:
+        before = len(self.events)
+        self._block(node.body)
+        tried = frozenset(e.path for e in self.events[before:] if e.kind in ("read", "item"))
+        with self._condition(tried):
+            for handler in node.handlers:
+                self._block(handler.body)
+        self._block(node.orelse)
+        self._block(node.finalbody)
+
+    def _do_with(self, node: ast.With) -> None:
+        for item in node.items:
+            value = self.value(item.context_expr)
+            if item.optional_vars is not None:
+                self._store(item.optional_vars, value, None)
+        self._block(node.body)
+
+    def _do_functiondef(self, node: ast.FunctionDef) -> None:
+        """Read where it is defined, as if called there."""
+        arguments = node.args
+        named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        inner = Frame(self.frame.function, dict(self.frame.names), self.frame.where)
+        inner.names.update({argument.arg: FRESH for argument in named})
+        self._frames.append(inner)
+        with self._condition():
+            self._block(node.body)
+        self._frames.pop()
+
+    def _do_classdef(self, node: ast.ClassDef) -> None:
+        pass
+
+    # Targets.
+
+    def _store(self, target: ast.expr, value: Value, source: Any, derived: bool = False) -> None:
+        if isinstance(target, ast.Tuple | ast.List):
+            for part in target.elts:
+                self._store(part, items(value), None, derived)
+        elif isinstance(target, ast.Starred):
+            self._store(target.value, value, source, derived)
+        elif isinstance(target, ast.Name):
+            if target.id in self.frame.globals:
+                self.write(f"global {target.id}", target, derived, what="global")
+            elif target.id in self.frame.nonlocals and target.id not in self._own_names():
+                self.write(f"closure variable {target.id}", target, derived, what="global")
+            else:
+                known = self.frame.names.get(target.id)
+                self.frame.names[target.id] = joined([known, value]) if known else value
+        elif isinstance(target, ast.Attribute):
+            owner = self.value(target.value, as_owner=True)
+            if owner.shared:
+                path = Value(f"{owner.path}.{target.attr}", item=owner.item)
+                self._write_from(path, target, source, derived, owner)
+        elif isinstance(target, ast.Subscript):
+            owner = self.value(target.value, as_owner=True)
+            self.value(target.slice)
+            if owner.shared:
+                entry = calls.entry_of(owner, target.slice)
+                self._write_from(entry, target, source, derived, owner)
+
+    def _write_from(self, at: Value, node: Any, source: Any, derived: bool, owner: Value) -> None:
+        if source is not None and not derived:
+            before = {at.path, at.path.removesuffix("[...]")}
+            derived = any(self._path_of(part) in before for part in ast.walk(source))
+        outside = any(isinstance(thing, type | types.ModuleType) for thing in owner.objects)
+        self.write(at, node, derived, what="global" if outside else "")
+
+    def _own_names(self) -> set[str]:
+        code = getattr(self.frame.function, "__code__", None)
+        return set(code.co_cellvars) | set(code.co_varnames) if code else set()
+
+    def _bind_each(self, target: ast.expr, iterated: ast.expr) -> None:
+        parts = calls.entries(self, iterated)
+        if isinstance(target, ast.Tuple | ast.List) and len(parts) == len(target.elts):
+            for name, value in zip(target.elts, parts, strict=True):
+                self._store(name, value, None)
+        else:
+            self._store(target, joined(parts), None)
+
+    # Expressions.
+
+    def value(self, node: ast.expr | None, as_owner: bool = False) -> Value:
+        """What the expression may stand for. `as_owner`: only a part of it will be read."""
+        if node is None:
+            return FRESH
+        method = getattr(self, f"_of_{type(node).__name__.lower()}", None)
+        if method is not None:
+            return method(node, as_owner)
+        if isinstance(node, ast.IfExp):
+            self.value(node.test)
+            return joined([self.value(node.body), self.value(node.orelse)])
+        if isinstance(node, ast.BoolOp):
+            return joined([self.value(part) for part in node.values])
+        return self._visit(node)
+
+    def _visit(self, node: ast.AST) -> Value:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self.value(child)
+            elif isinstance(child, ast.keyword | ast.FormattedValue):
+                self.value(child.value)
+        return FRESH
+
+    def _of_name(self, node: ast.Name, as_owner: bool) -> Value:
+        value = self._name(node)
+        if not as_owner and value.shared:
+            self._read(value, node)
+        return value
+
+    def _name(self, node: ast.Name) -> Value:
+        if node.id in self.frame.names and node.id not in self.frame.globals:
+            return self.frame.names[node.id]
+        function = self.frame.function
+        code = getattr(function, "__code__", None)
+        if code is not None and node.id in code.co_freevars and function.__closure__:
+            cell = function.__closure__[code.co_freevars.index(node.id)]
+            try:
+                return Value(f"closure variable {node.id}", (cell.cell_contents,))
+            except ValueError:  # empty
+                return Value(f"closure variable {node.id}")
+        if function is not None and node.id in function.__globals__:
+            return Value(f"global {node.id}", (function.__globals__[node.id],))
+        if hasattr(builtins, node.id):
+            return Value(f"global {node.id}", (getattr(builtins, node.id),))
+        return FRESH
+
+    def _read(self, value: Value, node: ast.AST) -> None:
+        container, key = place(value)
+        self.note("item" if key else "read", container, node, key=key)
+
+    def _of_attribute(self, node: ast.Attribute, as_owner: bool) -> Value:
+        owner = self.value(node.value, as_owner=True)
+        if node.attr == "__class__" and owner.shared:
+            return calls.class_of(owner)
+        if node.attr == "__dict__":
+            return calls.dict_of(owner)
+        value = attribute(owner, node.attr)
+        for found in value.objects:
+            if isinstance(found, property) and found.fget is not None and value.bound is not None:
+                return self.run(found.fget, [value.bound])
+            if isinstance(found, functools.cached_property) and value.bound is not None:
+                return self.run(found.func, [value.bound])
+        if value.shared and not as_owner and not callable(next(iter(value.objects), None)):
+            self._read(value, node)
+        if value.shared and value.item == "" and owner.item:
+            value = Value(value.path, value.objects, owner.item, bound=value.bound)
+        return value
+
+    def _of_subscript(self, node: ast.Subscript, as_owner: bool) -> Value:
+        owner = self.value(node.value, as_owner=True)
+        self.value(node.slice)
+        return calls.take_item(self, owner, node)
+
+    def _of_call(self, node: ast.Call, as_owner: bool) -> Value:
+        return calls.call(self, node)
+
+    def _of_compare(self, node: ast.Compare, as_owner: bool) -> Value:
+        self.value(node.left)
+        for operator, side in zip(node.ops, node.comparators, strict=True):
+            held = self.value(side, as_owner=isinstance(operator, ast.In | ast.NotIn))
+            if isinstance(operator, ast.In | ast.NotIn) and held.shared:
+                self.note("size", place(held)[0], node)
+        return FRESH
+
+    def _of_lambda(self, node: ast.Lambda, as_owner: bool) -> Value:
+        inner = Frame(self.frame.function, dict(self.frame.names), self.frame.where)
+        inner.names.update({argument.arg: FRESH for argument in node.args.args})
+        self._frames.append(inner)
+        with self._condition():
+            self.value(node.body)
+        self._frames.pop()
+        return FRESH
+
+    def _of_namedexpr(self, node: ast.NamedExpr, as_owner: bool) -> Value:
+        value = self.value(node.value)
+        self._store(node.target, value, node.value)
+        return value
+
+    def _comprehension(self, node: Any, as_owner: bool) -> Value:
+        for generator in node.generators:
+            self._bind_each(generator.target, generator.iter)
+            for test in generator.ifs:
+                self.value(test)
+        with self._condition():
+            for part in ("elt", "key", "value"):
+                self.value(getattr(node, part, None))
+        return FRESH
+
+    _of_listcomp = _of_setcomp = _of_generatorexp = _of_dictcomp = _comprehension
+
+    def _path_of(self, node: ast.AST) -> str:
+        """The path that an expression stands for, by its text alone; empty: none."""
+        if isinstance(node, ast.Name):
+            return self._name(node).path
+        if isinstance(node, ast.Attribute):
+            base = self._path_of(node.value)
+            return f"{base}.{node.attr}" if base else ""
+        if isinstance(node, ast.Subscript):
+            base = self._path_of(node.value)
+            return calls.entry_path(base, node.slice) if base else ""
+        return ""

@@ -1,0 +1,34 @@
+"""Functions and methods whose effect on their object or argument is known by name."""
+
+# Methods that change a list, dict, set, deque, array or tensor in place.
+CHANGE = {
+    "append", "extend", "insert", "pop", "popleft", "remove", "clear", "sort", "reverse", "update",
+    "add", "discard", "popitem", "appendleft", "extendleft", "rotate", "fill", "put", "resize",
+    "partition", "setdefault", "intersection_update", "difference_update", "subtract",
+}  # fmt: skip
+# Their outcome depends on what was there.
+GROW = CHANGE - {"update", "clear", "fill", "put", "setdefault", "add", "sort"}
+
+# Functions that change their first argument.
+CHANGE_FIRST = {
+    "random.shuffle", "numpy.random.shuffle", "heapq.heappush", "heapq.heappop",
+    "heapq.heapify", "bisect.insort", "bisect.insort_left", "bisect.insort_right", "numpy.copyto",
+    "numpy.put", "numpy.place",
+}  # fmt: skip
+
+# Functions that write files.
+WRITE_FILES = {
+    "numpy.save", "numpy.savez", "numpy.savez_compressed", "numpy.savetxt", "torch.save",
+    "pickle.dump", "json.dump", "os.remove", "os.unlink", "os.rename", "os.replace",
+    "shutil.move", "shutil.copy", "shutil.copyfile", "shutil.rmtree", "cv2.imwrite",
+}  # fmt: skip
+WRITE_FILE_METHODS = {"write_text", "write_bytes", "unlink", "to_csv", "to_pickle", "to_parquet"}
+
+# Methods that return the object's own content.
+VIEWS = {
+    "get", "values", "items", "keys", "view", "reshape", "transpose", "squeeze", "permute", "numpy",
+    "ravel", "unsqueeze", "T", "swapaxes",
+}  # fmt: skip
+VIEW_FUNCTIONS = {"numpy.asarray", "torch.from_numpy", "torch.as_tensor"}
+# Builtins whose result yields the entries of their arguments.
+YIELDING = {"enumerate", "zip", "reversed", "iter", "list", "tuple", "sorted", "filter"}
