@@ -8,9 +8,10 @@ import sys
 import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
-from headrace.capture.purity import examine
+from headrace.capture.purity import class_of, examine
 from headrace.stage_dry_run import dry_run
 from headrace.stage_host import Host
 from support.compare import check
@@ -18,6 +19,7 @@ from support.pipelines import Numbers
 from support.stateful import STATEFUL, Counter, InALibrarysList, Rows, Scaler
 from support.stateless import STATELESS, Memo, OwnGenerators
 from torch.utils.data import ConcatDataset, Dataset, Subset, default_collate
+from torchvision import transforms as v1
 
 
 def texts(dataset, collate_fn=default_collate):
@@ -92,6 +94,43 @@ def test_code_without_a_file():
     exec(SOURCE.replace("from torch.utils.data import Dataset", ""), names)
     assert texts(names["Plain"]()) == []
     assert "its source can't be read" in texts(names["Writes"]())[0]
+
+
+class Augmented(Rows):
+    def __getitem__(self, index):
+        return self.transform(self.rows[index])
+
+
+def augmented(transform):
+    dataset = Augmented()
+    dataset.transform = transform
+    return dataset
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        OwnGenerators(),
+        augmented(lambda x: x + random.random()),
+        augmented(lambda x: x + np.random.randint(3)),
+        augmented(lambda x: torch.empty(x).uniform_()),
+        augmented(lambda x: torch.rand(x)),
+        augmented(v1.Compose([v1.RandomHorizontalFlip()])),
+        augmented(v1.ColorJitter(0.1)),
+    ],
+)
+def test_code_that_draws_is_random(part):
+    assert class_of(part, "dataset")[0] == "random"
+
+
+def test_classes_say_where():
+    assert class_of(augmented(v1.ToTensor()), "dataset") == ("pure", "")
+    assert class_of(Memo(), "dataset") == ("pure", "")
+    assert class_of(default_collate, "collate_fn") == ("pure", "")
+    kind, evidence = class_of(Scaler(), "transform")
+    assert kind == "stateful" and evidence.startswith("Scaler.__call__ (stateful.py:")
+    kind, evidence = class_of(OwnGenerators(), "dataset")
+    assert "OwnGenerators.__getitem__ (stateless.py:" in evidence
 
 
 # The dry run.

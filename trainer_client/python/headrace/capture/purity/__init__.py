@@ -14,7 +14,7 @@ The other half of the evidence is a dry run on a copy (stage_probe.py). Why both
 docs/adr/0011-stateful-code.md.
 """
 
-from .examine import check_stateless, examine
+from .examine import check_stateless, class_of, examine
 from .verdict import Finding
 
-__all__ = ["Finding", "check_stateless", "examine"]
+__all__ = ["Finding", "check_stateless", "class_of", "examine"]

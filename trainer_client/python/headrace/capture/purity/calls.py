@@ -17,6 +17,7 @@ from .values import (
     call_of,
     callables_in,
     consumed_by_use,
+    draws,
     is_generator,
     is_immutable,
     is_own_code,
@@ -25,6 +26,7 @@ from .values import (
     text_of,
 )
 
+_GENERATORS = "random numbers"
 _IN_PLACE = (list, dict, set, bytearray, collections.deque, collections.Counter, np.ndarray)
 
 
@@ -153,6 +155,8 @@ def call(walker: Any, node: ast.Call) -> Value:
         if _is_super(function.value):
             return _super_call(walker, node, function.attr)
         owner = walker.value(function.value, as_owner=True)
+        if function.attr in names.DRAW_IN_PLACE:
+            walker.note("draw", _GENERATORS, node)
         done = _method(walker, owner, node, function.attr)
         if done is not None:
             return done
@@ -216,6 +220,7 @@ def _method(walker: Any, owner: Value, node: ast.Call, name: str) -> Value | Non
     thing = owner.objects[0] if owner.objects else None
     if any(map(is_generator, owner.objects)):
         args, _ = arguments(walker, node)
+        walker.note("draw", _GENERATORS, node)
         if name == "shuffle" and args and args[0].shared:
             walker.write(args[0], node, derived=True)
         if owner.path.startswith(("global ", "class ")) and not _is_module_level(thing):
@@ -316,6 +321,9 @@ def _library(walker: Any, function: Any, args: Any, named: Any, node: ast.Call) 
     if type(self_of).__module__ in ("random", "numpy.random.mtrand"):
         home = "random" if type(self_of).__module__ == "random" else "numpy.random"
     name = f"{home}.{function.__name__}"
+    of_torch = function.__name__ in names.DRAW_TORCH and home.partition(".")[0] in ("", "torch")
+    if home in ("random", "numpy.random") or of_torch:
+        walker.note("draw", _GENERATORS, node)
     if name in names.CHANGE_FIRST and args and args[0].shared:
         walker.write(args[0], node, derived=True)
     if name in names.WRITE_FILES or name == "torch.serialization.save":
@@ -386,6 +394,8 @@ def _trusted_object(walker: Any, me: Value, node: ast.AST, args: Any = ()) -> Va
     """A library's object is used: all that it holds may be read, and its callables called."""
     walker._read(me, node)
     _callables(walker, list(args))
+    if any(map(draws, me.objects)):
+        walker.note("draw", _GENERATORS, node)
     for thing in me.objects:
         for path, found in callables_in(thing):
             at = Value(f"{me.path}{path}", (found,))

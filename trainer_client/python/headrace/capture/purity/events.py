@@ -9,7 +9,7 @@ from .values import Value
 class Event:
     """path: what it happens to, "self.cache". where: "Photos.__getitem__ (train.py:12)"."""
 
-    kind: str  # "write", "read", "item" (read by a key), "size" (len, in), "use", "file"
+    kind: str  # "write", "read", "item" (read by a key), "size" (len, in), "use", "file", "draw"
     path: str
     where: str
     certain: bool = False  # at each sample, not under a condition

@@ -30,5 +30,19 @@ VIEWS = {
     "ravel", "unsqueeze", "T", "swapaxes",
 }  # fmt: skip
 VIEW_FUNCTIONS = {"numpy.asarray", "torch.from_numpy", "torch.as_tensor"}
+# Methods of tensors, and functions of torch, that draw random numbers.
+DRAW_IN_PLACE = {
+    "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "geometric_", "cauchy_",
+    "log_normal_",
+}  # fmt: skip
+DRAW_TORCH = {
+    "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal",
+    "bernoulli", "multinomial", "poisson", "dropout",
+}  # fmt: skip
+# Classes of libraries whose calls draw.
+DRAWING_CLASSES = (
+    "Random", "AutoAugment", "TrivialAugment", "AugMix", "ColorJitter", "Mix", "CutMix", "Elastic",
+    "ScaleJitter", "Gaussian",
+)  # fmt: skip
 # Builtins whose result yields the entries of their arguments.
 YIELDING = {"enumerate", "zip", "reversed", "iter", "list", "tuple", "sorted", "filter"}

@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from .names import DRAWING_CLASSES
+
 # Packages whose code is known not to keep state of the kind that is looked for, or too large to
 # read; user code that their objects hold is found through the objects.
 _TRUSTED = {
@@ -173,8 +175,26 @@ def items(owner: Value, key: str = "") -> Value:
     return Value(path, tuple(found[:MANY]), key or owner.item)
 
 
+def draws(root: Any) -> bool:
+    """Whether a library's object, or one that it holds, draws random numbers when it is called."""
+    held = [root, *(thing for _, thing in _held_by(root))]
+    return any(type(thing).__name__.startswith(DRAWING_CLASSES) for thing in held)
+
+
 def callables_in(root: Any) -> Iterator[tuple[str, Any]]:
     """User code that a library's object holds: functions, and objects that can be called."""
+    for path, thing in _held_by(root):
+        if isinstance(thing, types.MethodType):
+            yield path, thing
+        elif isinstance(thing, types.FunctionType):
+            if is_own_code(thing):
+                yield path, thing
+        elif thing is not root and is_own_code(type(thing)) and call_of(thing) is not None:
+            yield path, thing
+
+
+def _held_by(root: Any) -> Iterator[tuple[str, Any]]:
+    """The objects that it reaches by attributes and short containers, itself included."""
     seen: set[int] = set()
     todo: list[tuple[str, Any]] = [("", root)]
     while todo and len(seen) < 5_000:
@@ -182,12 +202,7 @@ def callables_in(root: Any) -> Iterator[tuple[str, Any]]:
         if id(thing) in seen or is_immutable(thing):
             continue
         seen.add(id(thing))
-        if isinstance(thing, types.MethodType):
-            yield path, thing
-        elif isinstance(thing, types.FunctionType):
-            if is_own_code(thing):
-                yield path, thing
-        elif isinstance(thing, functools.partial):
+        if isinstance(thing, functools.partial):
             todo += [(path, thing.func), *((path, item) for item in thing.args)]
         elif isinstance(thing, type | types.ModuleType | np.ndarray | torch.Tensor):
             continue
@@ -196,9 +211,9 @@ def callables_in(root: Any) -> Iterator[tuple[str, Any]]:
             some = [entry for entry, _ in zip(entries, range(MANY), strict=False)]
             todo += [(f"{path}[{key!r}]", entry) for key, entry in some]
         else:
-            if thing is not root and is_own_code(type(thing)) and call_of(thing) is not None:
-                yield path, thing
-            todo += [(f"{path}.{n}", v) for n, v in getattr(thing, "__dict__", {}).items()]
+            yield path, thing
+            if not isinstance(thing, types.FunctionType | types.MethodType):
+                todo += [(f"{path}.{n}", v) for n, v in getattr(thing, "__dict__", {}).items()]
 
 
 def call_of(thing: Any) -> Any:
