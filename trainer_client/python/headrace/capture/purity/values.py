@@ -91,16 +91,14 @@ def consumed_by_use(value: Any) -> str:
     """What makes each use of this object change it; empty: nothing known."""
     if isinstance(value, io.IOBase):
         return "an open file"
-    if isinstance(value, types.GeneratorType):
-        return "a running generator"
-    if isinstance(value, collections.abc.Iterator):
-        return "an iterator"
     module, name = type(value).__module__.partition(".")[0], type(value).__name__
     if module == "sqlite3" or name in ("Cursor", "Connection"):
         return "a database connection"
     if module in ("socket", "_socket", "queue", "_queue", "multiprocessing"):
         return f"a {module.strip('_')} object"
-    return ""
+    if isinstance(value, types.GeneratorType):
+        return "a running generator"
+    return "an iterator" if isinstance(value, collections.abc.Iterator) else ""
 
 
 def attribute(owner: Value, name: str) -> Value:
