@@ -218,7 +218,6 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
   }
 
   HR_TRY(auto arena, client::Arena::Make(options.max_arena_bytes));
-  std::vector<std::string> reasons = cut.reasons;
   setup.options = options;
   setup.worker_timeout = options_.connect_timeout;
   setup.no_worker_remedy =
@@ -230,7 +229,7 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
   context.session = id;
   context.host = host_;
   context.plan = std::move(plan);
-  context.split = std::move(cut);
+  context.split = cut;
   context.cache_bytes = options_.cache_bytes;
   const char* transport = std::getenv("HEADRACE_TRANSPORT");
   context.allow_arena = transport == nullptr || std::string_view(transport) != "tcp";
@@ -241,7 +240,7 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
   runtime_->reactor->Post([client = core_, core] { client->AddSession(core); });
   return std::make_unique<Session>(
       std::make_unique<SessionImpl>(runtime_, core_, std::move(core), std::move(shared),
-                                    std::move(arena), id, options, std::move(reasons)));
+                                    std::move(arena), id, options, std::move(cut)));
 }
 
 Result<client::Planner::Options> ClientImpl::PlannerOptions(

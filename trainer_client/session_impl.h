@@ -69,7 +69,7 @@ class SessionImpl {
   SessionImpl(std::shared_ptr<client::Runtime> runtime, std::shared_ptr<client::ClientCore> client,
               std::shared_ptr<client::SessionCore> core,
               std::shared_ptr<client::SessionShared> shared, std::shared_ptr<client::Arena> arena,
-              SessionId id, const SessionOptions& options, std::vector<std::string> split_reasons)
+              SessionId id, const SessionOptions& options, wire::Split split)
       : runtime_(std::move(runtime)),
         client_(std::move(client)),
         core_(std::move(core)),
@@ -77,7 +77,7 @@ class SessionImpl {
         arena_(std::move(arena)),
         id_(id),
         options_(options),
-        split_reasons_(std::move(split_reasons)) {}
+        split_(std::move(split)) {}
   ~SessionImpl();
 
   Status Begin(const IterationOptions& options);
@@ -92,7 +92,7 @@ class SessionImpl {
   [[nodiscard]] Result<std::vector<Bytes>> LaneStates(bool end) const;
   [[nodiscard]] std::int64_t outstanding() const { return outstanding_; }
   [[nodiscard]] SessionStats Stats() const;
-  [[nodiscard]] const std::vector<std::string>& split_reasons() const { return split_reasons_; }
+  [[nodiscard]] const wire::Split& split() const { return split_; }
   void Interrupt();
   int BeforeFork();
   // True in a child of the process that opened the session.
@@ -112,7 +112,7 @@ class SessionImpl {
   std::shared_ptr<client::Arena> arena_;
   SessionId id_;
   SessionOptions options_;
-  std::vector<std::string> split_reasons_;
+  wire::Split split_;
   std::int64_t next_batch_ = 0;
   std::int64_t outstanding_ = 0;
   bool begun_ = false;

@@ -107,7 +107,7 @@ std::unique_ptr<Session> World::Open(const Plan& plan, const std::map<BlobHash, 
   client_site_.net->Post([client = client_, core] { client->AddSession(core); });
   return std::make_unique<Session>(
       std::make_unique<SessionImpl>(runtime_, client_, std::move(core), std::move(shared), arena_,
-                                    id, options, std::vector<std::string>()));
+                                    id, options, wire::Split()));
 }
 
 }  // namespace headrace::testing_support

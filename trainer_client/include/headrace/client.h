@@ -186,8 +186,12 @@ class Session {
   [[nodiscard]] std::int64_t outstanding() const;
   // All zero in a forked child.
   [[nodiscard]] SessionStats Stats() const;
-  // What the coordinator decided, for `explain` and the report.
+  // What the coordinator decided, for `explain` and the report: one line for each node of the chain
+  // that stays in the trainer, how many of its first nodes run on workers, and how many of those
+  // lie before the cache point (0: encoded bytes alone are cached).
   [[nodiscard]] const std::vector<std::string>& SplitReasons() const;
+  [[nodiscard]] std::int32_t WorkerNodes() const;
+  [[nodiscard]] std::int32_t CacheNode() const;
   // The call that waits now, else the next one that would, returns kCancelled, once.
   void Interrupt();
   // To be called just before fork(): the memory of batches that the program holds now is not used

@@ -233,6 +233,8 @@ ops::Chain CompileChain(nb::dict source) {
 PlanWithBlobs ParsePlan(nb::dict source) { return Parser().Parse(source); }
 
 void AddPlans(nb::module_& module) {
+  module.def("sample_seed", &ops::Chain::SampleSeed, nb::arg("base_seed"), nb::arg("key"),
+             nb::arg("occurrence"));
   module.def(
       "check_plan",
       [](nb::dict plan) {

@@ -265,6 +265,8 @@ void AddSessions(nb::module_& module) {
       .def_prop_ro("max_outstanding", &SessionObject::max_outstanding)
       .def("stats", &SessionObject::Stats)
       .def_prop_ro("split_reasons", [](SessionObject& self) { return self.get().SplitReasons(); })
+      .def_prop_ro("worker_nodes", [](SessionObject& self) { return self.get().WorkerNodes(); })
+      .def_prop_ro("cache_node", [](SessionObject& self) { return self.get().CacheNode(); })
       .def("interrupt", [](SessionObject& self) { self.get().Interrupt(); })
       .def("before_fork", [](SessionObject& self) { return self.get().BeforeFork(); })
       .def("close", &SessionObject::Close);

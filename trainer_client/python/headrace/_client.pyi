@@ -48,6 +48,9 @@ def exp_ranges(plan: dict[str, Any]) -> list[tuple[float, float, bool]]:
 def check_plan(plan: dict[str, Any]) -> None:
     """Raises UnsupportedError (naming the node) if the plan's chain has no native form."""
 
+def sample_seed(base_seed: int, key: int, occurrence: int) -> int:
+    """The seed of one sample with rng "sample". `occurrence`: how often the key came before."""
+
 @final
 class PickleBuffer:
     """One out-of-band buffer of a batch's pickle: writable, one-dimensional bytes. Keeps its memory."""
@@ -150,8 +153,14 @@ class Session:
     def max_outstanding(self) -> int: ...
     def stats(self) -> dict[str, Any]:
         """Fields of headrace::SessionStats by name."""
+    # What the coordinator decided: a line for each node that stays in the trainer, how many nodes
+    # run on workers, and behind how many of them the cache point is (0: encoded bytes only).
     @property
     def split_reasons(self) -> list[str]: ...
+    @property
+    def worker_nodes(self) -> int: ...
+    @property
+    def cache_node(self) -> int: ...
     def interrupt(self) -> None: ...
     # Whether a worker has said that the plan runs there; raises when all say that it does not.
     def await_served(self, timeout: float) -> bool: ...
