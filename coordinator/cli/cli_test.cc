@@ -10,6 +10,7 @@
 
 #include "coordinator/cli/bootstrap.h"
 #include "coordinator/cli/commands.h"
+#include "coordinator/cli/inspection.h"
 #include "coordinator/cli/private_directory.h"
 #include "coordinator/cli/program.h"
 #include "coordinator/cli/query.h"
@@ -167,9 +168,72 @@ TEST(TakeProgram, TheProgramsOwnOptionsAreNeverOurs) {
   EXPECT_EQ(cut({"--workers", "4", "--", "python", "-c", "1"}),
             std::pair(Words({"--workers", "4"}), Words({"python", "-c", "1"})));
   EXPECT_EQ(cut({"--", "--odd-name"}), std::pair(Words{}, Words{"--odd-name"}));
+  EXPECT_EQ(cut({"--json", "--svg", "g.svg", "train.py", "--json"}),
+            std::pair(Words({"--json", "--svg", "g.svg"}), Words({"train.py", "--json"})));
   EXPECT_EQ(cut({"--help", "python"}), std::pair(Words{"--help"}, Words{"python"}));
   EXPECT_EQ(cut({"--workers"}), std::pair(Words{"--workers"}, Words{}));
   EXPECT_EQ(cut({}), std::pair(Words{}, Words{}));
+}
+
+class Scripts : public Scratch {
+ protected:
+  std::string MakeFile(const std::string& name, bool executable) {
+    const std::string path = root_ + "/" + name;
+    fs::create_directories(fs::path(path).parent_path());
+    std::ofstream(path) << "";
+    if (executable) fs::permissions(path, fs::perms::owner_all);
+    return path;
+  }
+};
+
+TEST_F(Scripts, APythonFileIsRunByPython) {
+  using Words = std::vector<std::string>;
+  MakeFile("both/python", true);
+  MakeFile("both/python3", true);
+  MakeFile("three/python", false);
+  MakeFile("three/python3", true);
+  const std::string both = "/nowhere:" + root_ + "/both";
+  EXPECT_EQ(WithInterpreter({"train.py", "a.py"}, both), Words({"python", "train.py", "a.py"}));
+  EXPECT_EQ(WithInterpreter({"train.py"}, root_ + "/three"), Words({"python3", "train.py"}));
+  EXPECT_EQ(WithInterpreter({"torchrun", "train.py"}, both), Words({"torchrun", "train.py"}));
+  EXPECT_EQ(WithInterpreter({}, both), Words{});
+  const std::string plain = MakeFile("plain.py", false);
+  EXPECT_EQ(WithInterpreter({plain}, both), Words({"python", plain}));
+  const std::string own = MakeFile("own.py", true);
+  EXPECT_EQ(WithInterpreter({own}, both), Words({own})) << "it has an interpreter of its own";
+}
+
+TEST(Inspection, SettingsNameTheDescriptors) {
+  const Inspection inspection{.what = "explain", .loaders = 2, .json = true, .svg = "/a b.svg"};
+  const auto settings = nlohmann::json::parse(InspectionSettings(inspection, 12, 3, 4));
+  EXPECT_EQ(settings, (nlohmann::json{{"what", "explain"},
+                                      {"loaders", 2},
+                                      {"batches", 8},
+                                      {"json", true},
+                                      {"svg", "/a b.svg"},
+                                      {"answer", "/proc/12/fd/3"},
+                                      {"turn", "/proc/12/fd/4"}}));
+}
+
+TEST(Inspection, AnswersComeInPieces) {
+  const std::string whole = "1 5\nab\ncd";
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const auto part = ParseAnswer(whole.substr(0, size));
+    ASSERT_TRUE(part.ok()) << size;
+    EXPECT_FALSE(part->has_value()) << size;
+  }
+  const auto answer = ParseAnswer(whole);
+  ASSERT_TRUE(answer.ok() && answer->has_value());
+  EXPECT_EQ((*answer)->code, 1);
+  EXPECT_EQ((*answer)->text, "ab\ncd");
+}
+
+TEST(Inspection, WhatIsNoAnswerIsDamaged) {
+  const std::string endless(100, '1');
+  for (const std::string& bad : {std::string("x 5\n"), std::string("1\n"), std::string("1 \n"),
+                                 std::string("1 -5\n"), std::string("1 5x\n"), endless}) {
+    EXPECT_EQ(ParseAnswer(bad).status().code(), Code::kDataLoss) << bad;
+  }
 }
 
 TEST(PrependPath, OnceInFront) {

@@ -21,6 +21,8 @@ void AddCoordinator(CLI::App& app, Action& chosen);
 void AddWorker(CLI::App& app, Action& chosen);
 // `program`: what to run (program.h cuts it off before parsing).
 void AddRun(CLI::App& app, Action& chosen, std::vector<std::string> program);
+void AddExplain(CLI::App& app, Action& chosen, std::vector<std::string> program);
+void AddVerify(CLI::App& app, Action& chosen, std::vector<std::string> program);
 void AddJobs(CLI::App& app, Action& chosen);
 void AddWorkers(CLI::App& app, Action& chosen);
 void AddTop(CLI::App& app, Action& chosen);

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <iostream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/version.h"
@@ -20,6 +19,8 @@ int main(int argc, char** argv) {
       "Examples:\n"
       "  headrace run python train.py                       local workers, nothing to set up\n"
       "  headrace run --workers 4 --cache 2G -- python train.py --epochs 3\n"
+      "  headrace explain train.py                          what would run where, and why\n"
+      "  headrace verify train.py                           are its batches bit for bit the same?\n"
       "  headrace coordinator --listen tcp://0.0.0.0:7070   a shared pool: once\n"
       "  headrace worker --coordinator tcp://head:7070      on each node that lends its CPUs\n"
       "  headrace run --coordinator tcp://head:7070 python train.py\n"
@@ -28,13 +29,18 @@ int main(int argc, char** argv) {
   headrace::cli::Action chosen;
   std::vector<std::string> arguments(argv + 1, argv + argc);
   std::vector<std::string> program;
-  if (!arguments.empty() && arguments[0] == "run") {
+  const auto runs_program = [](const std::string& word) {
+    return word == "run" || word == "explain" || word == "verify";
+  };
+  if (!arguments.empty() && runs_program(arguments[0])) {
     std::vector<std::string> behind(arguments.begin() + 1, arguments.end());
     program = headrace::cli::TakeProgram(behind);
     arguments.erase(arguments.begin() + 1, arguments.end());
     arguments.insert(arguments.end(), behind.begin(), behind.end());
   }
-  headrace::cli::AddRun(app, chosen, std::move(program));
+  headrace::cli::AddRun(app, chosen, program);
+  headrace::cli::AddExplain(app, chosen, program);
+  headrace::cli::AddVerify(app, chosen, program);
   headrace::cli::AddCoordinator(app, chosen);
   headrace::cli::AddWorker(app, chosen);
   headrace::cli::AddJobs(app, chosen);

@@ -1,8 +1,23 @@
 #include "coordinator/cli/program.h"
 
+#include <unistd.h>
+
 #include <cstddef>
+#include <sstream>
 
 namespace headrace::cli {
+namespace {
+
+bool OnPath(const std::string& name, const std::string& path) {
+  std::istringstream folders(path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string file = (folder.empty() ? "." : folder) + "/" + name;
+    if (::access(file.c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 std::vector<std::string> TakeProgram(std::vector<std::string>& arguments) {
   std::size_t end = 0;  // of our own part
@@ -14,14 +29,24 @@ std::vector<std::string> TakeProgram(std::vector<std::string>& arguments) {
       break;
     }
     if (!word.starts_with("-")) break;
-    // Every option of `run` takes a value, but for the help.
-    const bool alone = word == "-h" || word == "--help" || word.find('=') != std::string::npos;
+    // Every option takes a value, but for these.
+    const bool alone =
+        word == "-h" || word == "--help" || word == "--json" || word.find('=') != std::string::npos;
     end += alone ? 1 : 2;
   }
   if (end > arguments.size()) end = begin = arguments.size();
   const auto at = [&](std::size_t i) { return arguments.begin() + static_cast<std::ptrdiff_t>(i); };
   std::vector<std::string> program(at(begin), arguments.end());
   arguments.erase(at(end), arguments.end());
+  return program;
+}
+
+std::vector<std::string> WithInterpreter(std::vector<std::string> program,
+                                         const std::string& path) {
+  if (program.empty() || !program[0].ends_with(".py")) return program;
+  const std::string& file = program[0];
+  if (file.find('/') != std::string::npos && ::access(file.c_str(), X_OK) == 0) return program;
+  program.insert(program.begin(), OnPath("python", path) ? "python" : "python3");
   return program;
 }
 

@@ -10,4 +10,11 @@ namespace headrace::cli {
 // "--". So the program's own options are never taken for ours.
 [[nodiscard]] std::vector<std::string> TakeProgram(std::vector<std::string>& arguments);
 
+// The program, with `python` in front where its first word is a Python file (`python3` where
+// `path`, as in the variable PATH, has no `python`). A file that can be executed and is named by
+// its folder
+// (./train.py) chooses its interpreter itself.
+[[nodiscard]] std::vector<std::string> WithInterpreter(std::vector<std::string> program,
+                                                       const std::string& path);
+
 }  // namespace headrace::cli

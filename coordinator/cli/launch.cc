@@ -1,0 +1,73 @@
+#include "coordinator/cli/launch.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "coordinator/cli/bootstrap.h"
+#include "coordinator/cli/commands.h"
+#include "coordinator/cli/options.h"
+#include "coordinator/cli/query.h"
+
+namespace headrace::cli {
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+void SetEnvironment(const char* name, const std::string& value) {
+  if (!value.empty()) ::setenv(name, value.c_str(), 1);
+}
+
+Result<std::string> FromRoot(const std::string& path) {
+  if (path.empty()) return path;
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(path, error);
+  if (error) return ErrnoStatus(error.value(), path);
+  return absolute.string();
+}
+
+void AddLaunchOptions(CLI::App& command, LaunchOptions& options) {
+  command
+      .add_option("--coordinator", options.coordinator,
+                  "Use this coordinator's workers [default: $HEADRACE_COORDINATOR, else workers "
+                  "on this host that end with the program]")
+      ->type_name("ADDRESS");
+  AddCount(command, "--workers", options.workers, "Worker processes [default: 1]");
+  AddSharedThreads(command, options.threads);
+  AddSize(command, "--cache", options.cache,
+          "Memory cache, all local workers together, for example 2G [default: 0]");
+  AddSize(command, "--memory", options.memory,
+          "Most memory for the batches of one DataLoader, those the program keeps included "
+          "[default: 16G]");
+  command
+      .add_option("--rng", options.rng,
+                  "Random streams: torch (the stock DataLoader's), sample (one for each sample) "
+                  "or auto [default: auto]")
+      ->check(CLI::IsMember({"auto", "torch", "sample"}))
+      ->type_name("MODE");
+}
+
+Status PrepareLaunch(const LaunchOptions& options) {
+  const std::string address =
+      options.coordinator.empty() ? Environment("HEADRACE_COORDINATOR") : options.coordinator;
+  if (!address.empty()) {
+    HR_RETURN_IF_ERROR(CheckAddress(address));
+    HR_RETURN_IF_ERROR(QueryStatus(address).status());
+    SetEnvironment("HEADRACE_COORDINATOR", address);
+  }
+  HR_TRY(const std::string binary, OwnPath());
+  HR_TRY(const std::string bootstrap, FindBootstrap(binary, Environment("HEADRACE_BOOTSTRAP_DIR")));
+  SetEnvironment("PYTHONPATH", PrependPath(bootstrap, Environment("PYTHONPATH")));
+  SetEnvironment("HEADRACE_BINARY", binary);
+  SetEnvironment("HEADRACE_WORKERS", options.workers);
+  SetEnvironment("HEADRACE_THREADS", options.threads);
+  SetEnvironment("HEADRACE_CACHE", options.cache);
+  SetEnvironment("HEADRACE_MEMORY", options.memory);
+  SetEnvironment("HEADRACE_RNG", options.rng);
+  SetEnvironment("HEADRACE", "on");
+  return Status::Ok();
+}
+
+}  // namespace headrace::cli

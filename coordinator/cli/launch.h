@@ -1,0 +1,34 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "base/result.h"
+
+// What the subcommands that run a Python program have in common.
+namespace headrace::cli {
+
+struct LaunchOptions {
+  std::string coordinator;
+  std::string workers;
+  std::string threads;
+  std::string cache;
+  std::string memory;
+  std::string rng;
+};
+
+void AddLaunchOptions(CLI::App& command, LaunchOptions& options);
+
+// Puts into this process's environment where the program will look for Headrace. kUnavailable: the
+// coordinator does not answer.
+[[nodiscard]] Status PrepareLaunch(const LaunchOptions& options);
+
+// Of the environment; empty: not set.
+[[nodiscard]] std::string Environment(const char* name);
+// Nothing for an empty value.
+void SetEnvironment(const char* name, const std::string& value);
+
+// `path` from the root: the program may change its directory. Empty stays empty.
+[[nodiscard]] Result<std::string> FromRoot(const std::string& path);
+
+}  // namespace headrace::cli
