@@ -20,7 +20,7 @@ import torch
 from . import binding, samples, service
 from .capture import Captured
 from .capture.capture import python_capture
-from .capture.plan import Field, Plan
+from .capture.plan import Field, Node, Plan
 from .capture.transforms import leaves_of
 from .errors import KeepsState, Unsupported, WorkersUnavailable
 from .report import LoaderReport
@@ -31,6 +31,7 @@ _TRIES = 8  # of keys, where the dataset itself raises
 _SEED = 0x48656164  # any; both ways start from it
 _PATIENCE = 60.0  # seconds for the service to make a few samples
 
+_REMEDY = "nothing in the program: a library here computes something else; please report it"
 # What of a stage's pictures stays PIL's when an operator is to blame.
 _BY_PIL = {
     "decode": ("decode",),
@@ -74,12 +75,12 @@ def admit(loader: Any, captured: Captured) -> Captured:
     if not verdict.reason:
         return captured
     if verdict.local:
-        return Captured("local", captured.name, reasons=[verdict.reason])
+        return Captured("local", captured.name, reasons=[verdict.reason], remedy=_REMEDY)
     return _as_python(loader, verdict)
 
 
 def _as_python(loader: Any, verdict: _Verdict) -> Captured:
-    return python_capture(loader, verdict.reason, _BY_PIL.get(verdict.op, ()))
+    return python_capture(loader, verdict.reason, _BY_PIL.get(verdict.op, ()), _REMEDY)
 
 
 def _compare(loader: Any, captured: Captured) -> _Verdict:
@@ -189,8 +190,14 @@ def _first_difference(dataset: Any, plan: Plan, keys: list[int]) -> _Verdict:
     """Blames the first node whose output differs."""
     if not plan.chain:
         return _Verdict("its samples differ")
-    blamed = plan.chain[-1]
-    for length in range(1, len(plan.chain)):
+    blamed = first_different_node(dataset, plan, keys, len(plan.chain) - 1) or plan.chain[-1]
+    return _Verdict(f"{blamed.label} gives other bits natively", blamed.op)
+
+
+def first_different_node(dataset: Any, plan: Plan, keys: list[int], most: int) -> Node | None:
+    """The node, among the first `most`, behind which samples of these keys begin to differ from what
+    the dataset's own code makes. `plan`: of one lane. None: they do not differ up to there."""
+    for length in range(1, most + 1):
         prefix = replace(plan, chain=plan.chain[:length], fields=[Field("chain")])
         prefix.rng = "torch" if prefix.is_random else "none"
         by_hand = _prefix_by_hand(dataset, keys, length)
@@ -199,9 +206,8 @@ def _first_difference(dataset: Any, plan: Plan, keys: list[int]) -> _Verdict:
         except Unsupported:
             continue  # an operator that has no native form without those behind it
         if not all(map(_agree, made, by_hand)):
-            blamed = plan.chain[length - 1]
-            break
-    return _Verdict(f"{blamed.label} gives other bits natively", blamed.op)
+            return plan.chain[length - 1]
+    return None
 
 
 def _prefix_by_hand(dataset: Any, keys: list[int], length: int) -> list[_Sample]:

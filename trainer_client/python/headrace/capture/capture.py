@@ -31,6 +31,7 @@ class Captured:
     signature: str = ""
     rows: Rows | None = None
     seen: Fingerprint = field(default_factory=Fingerprint)
+    remedy: str = ""  # what would change the first reason
 
 
 def capture(loader: Any, rng: str, before: Captured | None = None) -> Captured:
@@ -42,24 +43,30 @@ def capture(loader: Any, rng: str, before: Captured | None = None) -> Captured:
         try:
             return _native(loader, rng, name, before)
         except NotNative as reason:
-            return python_capture(loader, str(reason))
+            return python_capture(loader, str(reason), remedy=reason.remedy)
     except Local as reason:
-        return Captured("local", name, reasons=[str(reason)])
+        return Captured("local", name, reasons=[str(reason)], remedy=reason.remedy)
 
 
-def python_capture(loader: Any, why: str, by_pil: tuple[str, ...] = ()) -> Captured:
-    """The pipeline as code, or local with the reason. `why`: what has no native form; `by_pil`:
-    steps of its pictures that must not be native in the stage either (stage_images.py)."""
+def python_capture(
+    loader: Any, why: str, by_pil: tuple[str, ...] = (), remedy: str = ""
+) -> Captured:
+    """The pipeline as code, or local with the reason. `why`: what has no native form, and `remedy`
+    what would change it; `by_pil`: steps of its pictures that must not be native in the stage either
+    (stage_images.py)."""
     name = describe(loader.dataset)
     try:
         if loader.num_workers == 0:
-            raise Local(f"{why}, and with num_workers=0 it may use the program's own state")
+            raise Local(
+                f"{why}, and with num_workers=0 it may use the program's own state",
+                "num_workers=1 or more: then its code runs in other processes anyway",
+            )
         check_stateless(loader)
         plan = Plan(name=name, rng="torch", lanes=loader.num_workers, libraries=libraries())
         plan.python = python_stage.pack(loader, list(by_pil))
     except Local as reason:
-        return Captured("local", name, reasons=[str(reason)])
-    return Captured("python", name, plan, [why], plan.signature())
+        return Captured("local", name, reasons=[str(reason)], remedy=reason.remedy)
+    return Captured("python", name, plan, [why], plan.signature(), remedy=remedy)
 
 
 def describe(dataset: Any) -> str:
@@ -73,18 +80,30 @@ def describe(dataset: Any) -> str:
 
 def _check_servable(loader: Any) -> None:
     if loader._dataset_kind == _DatasetKind.Iterable:
-        raise Local("an IterableDataset makes its own order")
+        raise Local(
+            "an IterableDataset makes its own order",
+            "a map-style dataset, with __getitem__ and __len__",
+        )
     if isinstance(loader.dataset, MapDataPipe):
-        raise Local("DataPipes rewrite their graph in each worker")
+        raise Local(
+            "DataPipes rewrite their graph in each worker",
+            "a map-style dataset, with __getitem__ and __len__",
+        )
 
 
 def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Captured:
     collate.check_native(loader)
     hooks.check_native(loader.worker_init_fn)
     if torch.get_default_dtype() != torch.float32:
-        raise NotNative(f"torch's default dtype is {torch.get_default_dtype()}")
+        raise NotNative(
+            f"torch's default dtype is {torch.get_default_dtype()}",
+            "torch.set_default_dtype(torch.float32), and set the model's dtype instead",
+        )
     if torch.get_default_device().type != "cpu":
-        raise NotNative(f"torch's default device is {torch.get_default_device()}")
+        raise NotNative(
+            f"torch's default device is {torch.get_default_device()}",
+            "leave the default device at cpu, and move model and batches",
+        )
     rows, seen, row_map = _rows(loader.dataset, before)
     plan = Plan(name, rows.leaves, row_map, fields=rows.fields, libraries=libraries())
     if rows.source is not None:
@@ -107,17 +126,23 @@ def _rows(dataset: Any, before: Captured | None) -> tuple[Rows, Fingerprint, Any
     seen = Fingerprint()
     rows = rows_of(dataset, seen)
     if rows.count == 0:
-        raise NotNative("the dataset is empty")
+        raise NotNative("the dataset is empty", "nothing: it has no batch")
     return rows, seen, None if rows.rows is None else binding.Blob(rows.rows)
 
 
 def _transforms(rows: Rows) -> list[Any]:
     for dataset in rows.datasets:
         if dataset.target_transform is not None:
-            raise NotNative(f"target_transform={name_of(dataset.target_transform)} is Python code")
+            raise NotNative(
+                f"target_transform={name_of(dataset.target_transform)} is Python code",
+                "change the labels in the dataset once, or in the training loop",
+            )
     chains = [nodes_of(dataset.transform) for dataset in rows.datasets]
     if any(chain != chains[0] for chain in chains):
-        raise NotNative("the datasets of a ConcatDataset have different transforms")
+        raise NotNative(
+            "the datasets of a ConcatDataset have different transforms",
+            "give each transform a loader of its own",
+        )
     return chains[0]
 
 
@@ -127,5 +152,8 @@ def _rng_mode(is_random: bool, num_workers: int, rng: str) -> str:
     if num_workers > 0:
         return "sample" if rng == "sample" else "torch"
     if rng == "torch":
-        raise Local("with num_workers=0 transforms draw from the program's own random numbers")
+        raise Local(
+            "with num_workers=0 transforms draw from the program's own random numbers",
+            "num_workers=1 or more, or rng auto or sample: a seed for each sample",
+        )
     return "sample"

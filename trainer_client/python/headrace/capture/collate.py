@@ -15,11 +15,17 @@ _default_map = dict(default_collate_fn_map)
 def check_native(loader: Any) -> None:
     """Raises NotNative unless a batch is torch's own default_collate of its samples."""
     if not loader._auto_collation:
-        raise NotNative("batch_size=None yields single samples")
+        raise NotNative("batch_size=None yields single samples", "let the loader batch them")
     if loader.collate_fn is not _default_collate:
-        raise NotNative(f"collate_fn={name_of(loader.collate_fn)} is Python code")
+        raise NotNative(
+            f"collate_fn={name_of(loader.collate_fn)} is Python code",
+            "leave collate_fn out where torch's default_collate gives the same batch",
+        )
     if default_collate_fn_map != _default_map:
-        raise NotNative("the program changed torch's default_collate_fn_map")
+        raise NotNative(
+            "the program changed torch's default_collate_fn_map",
+            "leave the table as it is and pass a collate_fn to the loaders that need one",
+        )
 
 
 def name_of(function: Any) -> str:

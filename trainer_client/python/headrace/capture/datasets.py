@@ -55,23 +55,36 @@ def rows_of(dataset: Any, seen: Fingerprint) -> Rows:
             return _cifar(dataset, seen)
         if name in _MNIST:
             return _mnist(dataset, seen)
-    raise NotNative(f"{name_of(dataset)} is not a dataset with a native form")
+    raise NotNative(
+        f"{name_of(dataset)} is not a dataset with a native form",
+        "torchvision's ImageFolder, CIFAR and MNIST and torch's TensorDataset, Subset and "
+        "ConcatDataset have one, where their class is not derived from",
+    )
 
 
 def _check_unaltered(dataset: Any) -> None:
     getitem = type(dataset).__getitem__
     if not getattr(getitem, "__module__", "").startswith("torchvision.datasets."):
-        raise NotNative(f"{name_of(dataset)}.__getitem__ was replaced")
+        raise NotNative(
+            f"{name_of(dataset)}.__getitem__ was replaced",
+            "leave torchvision's own method in place",
+        )
 
 
 def _folder(dataset: Any, seen: Fingerprint) -> Rows:
     folder = sys.modules["torchvision.datasets.folder"]
     loader = seen.add_identity(dataset, "loader")
     if loader is not folder.default_loader and loader is not folder.pil_loader:
-        raise NotNative(f"loader={name_of(loader)} is Python code")
+        raise NotNative(
+            f"loader={name_of(loader)} is Python code",
+            "leave `loader` to torchvision, which opens pictures with PIL as RGB",
+        )
     backend = sys.modules["torchvision"].get_image_backend()
     if loader is folder.default_loader and backend != "PIL":
-        raise NotNative(f"torchvision's image backend is {backend}, not PIL")
+        raise NotNative(
+            f"torchvision's image backend is {backend}, not PIL",
+            "torchvision.set_image_backend('PIL')",
+        )
     samples = seen.add_list(dataset, "samples")
     paths = [path for path, _ in samples]
     labels = [label for _, label in samples]
@@ -148,7 +161,10 @@ def _images(dataset: Any, data: np.ndarray, targets: np.ndarray, seen: Fingerpri
 
 def _array(data: np.ndarray) -> Array:
     if data.nbytes > MAX_ARRAY_BYTES:
-        raise Local(f"{data.nbytes / 2**30:.1f} GiB of arrays would be copied to the workers")
+        raise Local(
+            f"{data.nbytes / 2**30:.1f} GiB of arrays would be copied to the workers",
+            "keep the samples in files that the workers can read",
+        )
     return Array(_snapshot(data), str(data.dtype), list(data.shape[1:]))
 
 
@@ -167,7 +183,10 @@ def _tensors(dataset: TensorDataset, seen: Fingerprint) -> Rows:
         if type(tensor) is not torch.Tensor or tensor.layout != torch.strided:
             raise NotNative(f"TensorDataset.tensors[{i}] is not a plain dense tensor")
         if tensor.device.type != "cpu":
-            raise Local(f"TensorDataset.tensors[{i}] is on {tensor.device}")
+            raise Local(
+                f"TensorDataset.tensors[{i}] is on {tensor.device}",
+                "keep the tensors on the CPU and move each batch in the training loop",
+            )
         if tensor.requires_grad or tensor.dtype not in DTYPES or tensor.numel() == 0:
             raise NotNative(f"TensorDataset.tensors[{i}] has no native form")
         arrays.append(_tensor(tensor))
@@ -185,7 +204,10 @@ def _bytes_of(tensor: torch.Tensor) -> np.ndarray:
 def _tensor(tensor: torch.Tensor) -> Array:
     raw = _bytes_of(tensor)
     if raw.nbytes > MAX_ARRAY_BYTES:
-        raise Local(f"{raw.nbytes / 2**30:.1f} GiB of tensors would be copied to the workers")
+        raise Local(
+            f"{raw.nbytes / 2**30:.1f} GiB of tensors would be copied to the workers",
+            "keep the samples in files that the workers can read",
+        )
     return Array(_snapshot(raw), DTYPES[tensor.dtype], list(tensor.shape[1:]))
 
 
@@ -219,7 +241,9 @@ def _concat(dataset: ConcatDataset, seen: Fingerprint) -> Rows:
     first = parts[0]
     for part in parts:
         if part.fields != first.fields or part.source != first.source:
-            raise NotNative("ConcatDataset of datasets of different kinds")
+            raise NotNative(
+                "ConcatDataset of datasets of different kinds", "give each kind a loader of its own"
+            )
     if list(np.cumsum([part.count for part in parts])) != list(dataset.cumulative_sizes):
         raise NotNative("ConcatDataset.cumulative_sizes does not fit its datasets")
     rows, offset = [], 0

@@ -36,7 +36,10 @@ def check_native(worker_init_fn: Any) -> None:
     """Raises NotNative unless there is no hook, or it provably does nothing to native operators."""
     if worker_init_fn is None or seeds_only(worker_init_fn):
         return
-    raise NotNative(f"worker_init_fn={name_of(worker_init_fn)} may change what samples are")
+    raise NotNative(
+        f"worker_init_fn={name_of(worker_init_fn)} may change what samples are",
+        "let it seed `random` and `numpy` only, or leave it out: torch seeds them by itself",
+    )
 
 
 def seeds_only(function: Any) -> bool:

@@ -19,12 +19,27 @@ TORCH_DTYPES = {
 DTYPES = {dtype: name for name, dtype in TORCH_DTYPES.items()}
 
 
-class NotNative(Exception):
-    """This part of the pipeline has no native form. The message says which part, and why."""
+class _Refusal(Exception):
+    """The message says which part, and why; `remedy` what would change it, for `headrace explain`.
+    It stands where the reason is raised; empty: nothing better is known than what the class says."""
+
+    remedy = ""
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        super().__init__(reason)
+        self.remedy = remedy or self.remedy
 
 
-class Local(Exception):
-    """The pipeline must stay in the trainer. The message says why."""
+class NotNative(_Refusal):
+    """This part of the pipeline has no native form."""
+
+    remedy = "docs/reference/operators.md lists what has a native form; else it stays Python code"
+
+
+class Local(_Refusal):
+    """The pipeline must stay in the trainer."""
+
+    remedy = "nothing in the program: it runs as it does without Headrace"
 
 
 @dataclass

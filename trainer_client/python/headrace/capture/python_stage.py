@@ -28,6 +28,7 @@ MAX_BUNDLE_BYTES = 1 << 30
 # Most time that trying the code may take (stage_dry_run.py) before a loader's first batch.
 _DRY_RUN_SECONDS = 5.0
 
+_REMEDY = "make it where it is first used, in __getitem__: each process then has its own"
 _PACKAGES = ("torch", "torchvision", "numpy", "PIL")
 
 
@@ -52,7 +53,10 @@ def pack(loader: Any, by_pil: list[str]) -> PythonStage:
         }
     )
     if len(bundle) > MAX_BUNDLE_BYTES:
-        raise Local(f"the dataset holds {len(bundle) / 2**30:.1f} GiB in memory")
+        raise Local(
+            f"the dataset holds {len(bundle) / 2**30:.1f} GiB in memory",
+            "let the dataset hold paths, and read what they name in __getitem__",
+        )
     return PythonStage(
         bundle=binding.Blob(bundle),
         executable=sys.executable,
@@ -80,7 +84,7 @@ def _dump(parts: dict[str, Any]) -> bytes:
     try:
         return _dumps(parts)
     except _STOPS as error:
-        raise Local(_blame(parts, error)) from None
+        raise Local(_blame(parts, error), _REMEDY) from None
     finally:
         for module in modules:
             cloudpickle.unregister_pickle_by_value(module)

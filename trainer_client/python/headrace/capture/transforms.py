@@ -18,16 +18,19 @@ from .plan import PURE, RANDOM, Node, NotNative
 _MODULES = {"v1": "torchvision.transforms", "v2": "torchvision.transforms.v2"}
 _CONTAINERS = {"v1.Compose", "v2.Compose"}
 _TO_TENSOR = {"to_tensor", "pil_to_tensor", "to_image"}
+_TO_TENSORS = "end the transform with one that makes tensors, ToTensor or PILToTensor for example"
 _PIL_MODES = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
 
 
 def nodes_of(transform: Any) -> list[Node]:
     """The chain of a dataset's `transform`. Raises NotNative with the transform's name."""
     if transform is None:
-        raise NotNative("without a transform the dataset yields PIL images, not tensors")
-    nodes = [_node(leaf) for leaf in leaves_of(transform)]
+        raise NotNative(
+            "without a transform the dataset yields PIL images, not tensors", _TO_TENSORS
+        )
+    nodes = [node_of(leaf) for leaf in leaves_of(transform)]
     if not any(node.op in _TO_TENSOR for node in nodes):
-        raise NotNative(f"{name_of(transform)} yields PIL images, not tensors")
+        raise NotNative(f"{name_of(transform)} yields PIL images, not tensors", _TO_TENSORS)
     return nodes
 
 
@@ -50,13 +53,17 @@ def kind_of(transform: Any) -> str | None:
     return None
 
 
-def _node(transform: Any) -> Node:
+def node_of(transform: Any) -> Node:
+    """Of a single transform. Raises NotNative with its name."""
     kind = kind_of(transform)
     if type(transform) is torch.nn.Identity:
         kind = "v2.Identity"
     convert = _TABLE.get(kind or "")
     if convert is None:
-        raise NotNative(f"{name_of(transform)} has no native form")
+        raise NotNative(
+            f"{name_of(transform)} has no native form",
+            "a transform of docs/reference/operators.md in its place, unless it must be this one",
+        )
     _check_unaltered(transform)
     node = convert(transform)
     node.label = repr(transform)
@@ -70,9 +77,11 @@ def _check_unaltered(transform: Any) -> None:
     cls = type(transform)
     for name, value in vars(transform).items():
         if name in ("_forward_hooks", "_forward_pre_hooks") and value:
-            raise NotNative(f"{name_of(transform)} has forward hooks")
+            raise NotNative(f"{name_of(transform)} has forward hooks", "remove the hooks")
         if callable(value) and callable(getattr(cls, name, None)):
-            raise NotNative(f"{name_of(transform)}: its {name} was replaced")
+            raise NotNative(
+                f"{name_of(transform)}: its {name} was replaced", "leave the object as it was made"
+            )
 
 
 def _interpolation(value: Any) -> str:
