@@ -7,6 +7,7 @@ import pathlib
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -29,6 +30,23 @@ def headrace(*words: str, **environment: str) -> subprocess.CompletedProcess:
         timeout=60,
         env=clean_environment(**environment),
     )
+
+
+def inspected(
+    *words: str, program: str, arguments: tuple = (), **environment: str
+) -> subprocess.CompletedProcess:
+    """`headrace explain` or `headrace verify` of a Python program."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "program.py")
+        file.write_text(program)
+        return subprocess.run(
+            [HEADRACE, *words, "--", sys.executable, str(file), *map(str, arguments)],
+            env=clean_environment(XDG_CACHE_HOME=folder, **environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=200,
+        )
 
 
 def wait_for(condition: Callable[[], Any], what: str, seconds: float = 20) -> Any:

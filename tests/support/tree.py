@@ -40,3 +40,9 @@ def code(path):
 def includes(path):
     """(is_system, name) of each #include."""
     return [(bracket == "<", name) for bracket, name in INCLUDE.findall(text(path))]
+
+
+def documented_keys(page, heading):
+    """The keys in the table that a page has below "### heading"."""
+    section = text(Path(page)).split(f"### {heading}\n")[1].split("\n#")[0]
+    return set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))

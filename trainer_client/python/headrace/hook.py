@@ -7,7 +7,7 @@ DataLoader; the method that makes the iterator stays.
 from types import ModuleType
 from typing import Any
 
-from . import options
+from . import inspection, options
 
 _STOCK = "__headrace_stock__"
 
@@ -41,6 +41,7 @@ def patch(module: ModuleType) -> None:
 
         return seam.make_iterator(self, stock)
 
+    inspection.watch()
     setattr(_get_iterator, _STOCK, stock)
     module.DataLoader._get_iterator = _get_iterator
 

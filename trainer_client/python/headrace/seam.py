@@ -7,7 +7,7 @@ from typing import Any
 
 import torch.utils.data
 
-from . import options, service
+from . import inspection, options, service
 from .admission import admit
 from .capture import Captured, capture
 from .capture.capture import describe
@@ -64,8 +64,11 @@ def make_iterator(loader: Any, stock: Any, rng: str = "") -> Any:
     `rng`: the loader's own choice, if it has one."""
     if torch.utils.data.get_worker_info() is not None:
         return stock(loader)
+    if inspection.wanted():
+        inspection.reached(loader)
     state = state_of(loader)
-    captured = _decide(loader, state, rng or options.from_environment().rng)
+    captured = decide(loader, state, rng or options.from_environment().rng)
+    _explain(loader, state, captured)
     if captured.path == "local":
         return local_iterator(loader, stock, state)
     generators = torch.get_rng_state(), loader.generator and loader.generator.get_state()
@@ -80,7 +83,8 @@ def make_iterator(loader: Any, stock: Any, rng: str = "") -> Any:
         return local_iterator(loader, stock, state)
 
 
-def _decide(loader: Any, state: LoaderState, rng: str) -> Captured:
+def decide(loader: Any, state: LoaderState, rng: str) -> Captured:
+    """How the loader's batches are to be made."""
     before = state.captured
     state.captured = captured = capture(loader, rng, before)
     unchanged = before is not None and before.signature == captured.signature
@@ -88,7 +92,6 @@ def _decide(loader: Any, state: LoaderState, rng: str) -> Captured:
         state.verdict = captured
     elif not unchanged or state.verdict is None:
         state.verdict = _admit(loader, state, captured)
-    _explain(loader, state, state.verdict)
     return state.verdict
 
 

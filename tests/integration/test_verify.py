@@ -1,0 +1,139 @@
+"""`headrace verify` as a user runs it."""
+
+import json
+
+import pytest
+from support.headrace_program import inspected
+from support.photos import write_jpegs
+from support.tree import documented_keys
+
+EQUAL = """
+import sys, threading
+from collections import namedtuple
+import numpy as np
+import torch
+from torch.utils.data import DataLoader, Dataset, TensorDataset
+from torchvision import datasets, transforms as t
+
+photos, damaged = sys.argv[1:]
+chain = t.Compose([t.RandomResizedCrop(32), t.RandomHorizontalFlip(), t.ToTensor()])
+Pair = namedtuple("Pair", ["a", "b"])
+
+class Own(Dataset):
+    def __len__(self):
+        return 12
+    def __getitem__(self, index):
+        if index == 7:
+            raise ValueError(f"row {index} is bad")
+        return {"draws": torch.rand(2), "pair": Pair(np.random.rand(), [index, -index]), "name": "x"}
+
+class Held(Own):
+    lock = None
+    def __init__(self):
+        self.lock = threading.Lock()
+
+def keep(samples):
+    return samples
+
+class Named(Dataset):
+    def __getitem__(self, key):
+        return len(key)
+
+generator = torch.Generator()
+train = DataLoader(datasets.ImageFolder(photos, chain), 4, shuffle=True, num_workers=2,
+                   generator=generator, persistent_workers=True)
+broken = DataLoader(datasets.ImageFolder(damaged, chain), 2, num_workers=1)
+alone = DataLoader(datasets.ImageFolder(photos, chain), 4, shuffle=True)
+numbers = DataLoader(TensorDataset(torch.arange(6.0)), 2)
+own = DataLoader(Own(), 3, shuffle=True, num_workers=2, collate_fn=keep)
+held = DataLoader(Held(), 3, num_workers=1)
+named = DataLoader(Named(), sampler=["a", "bb"], batch_size=1, num_workers=1)
+for batch in train:
+    raise SystemExit("it went on")
+"""
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory):
+    return write_jpegs(tmp_path_factory.mktemp("photos"), classes=2, count=8)
+
+
+def test_equal_batches(photos, tmp_path):
+    damaged = write_jpegs(tmp_path / "damaged", classes=1, count=6)
+    (damaged / "class0" / "003.jpg").write_bytes(b"no picture")
+    done = inspected(
+        "verify", "--json", "--batches", "3", program=EQUAL, arguments=(photos, damaged)
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)["loaders"]
+    keys = documented_keys("docs/reference/explain.md", "A verified loader")
+    assert all(set(loader) == keys and loader["ok"] for loader in found)
+    seen = [(x["path"], x["rng"], x["equal"], x["compared_with"]) for x in found]
+    by_hand = "dataset[key] under the same seeds"
+    assert seen == [
+        ("native", "torch", 3, "stock"),
+        ("native", "torch", 3, "stock"),
+        ("native", "sample", 3, by_hand),
+        ("native", "none", 3, "stock"),
+        ("python", "torch", 3, "stock"),
+        ("local", "", 0, ""),
+        ("local", "", 0, ""),
+    ]
+    assert "lock" in found[5]["reason"] and "not integers" in found[6]["reason"]
+
+
+DIFFERENT = """
+import os, sys
+import torch
+from headrace import seam
+from headrace.capture import transforms
+from torch.utils.data import DataLoader, Dataset
+from torchvision import datasets, transforms as t
+
+real_flip, real_admit = transforms._TABLE["v1.RandomVerticalFlip"], seam.admit
+
+def never(transform):
+    node = real_flip(transform)
+    node.args["p"] = 0.0
+    return node
+
+# The operator's arguments are misread, and one loader is not compared before it is served.
+transforms._TABLE["v1.RandomVerticalFlip"] = never
+seam.admit = lambda loader, captured: (
+    captured if hasattr(loader, "unseen") else real_admit(loader, captured)
+)
+
+class Process(Dataset):
+    def __len__(self):
+        return 8
+    def __getitem__(self, index):
+        return {"index": index, "made": [index * 2, os.getpid() if index == 5 else 0]}
+
+chain = t.Compose([t.Resize((32, 32)), t.RandomVerticalFlip(1.0), t.ToTensor()])
+found = DataLoader(datasets.ImageFolder(sys.argv[1], chain), 4, num_workers=1)
+unseen = DataLoader(datasets.ImageFolder(sys.argv[1], chain), 4, num_workers=1)
+alone = DataLoader(datasets.ImageFolder(sys.argv[1], chain), 4)
+unseen.unseen = alone.unseen = True
+pid = DataLoader(Process(), 4, num_workers=1)
+iter(found)
+"""
+
+
+def test_a_difference_is_named(photos):
+    done = inspected("verify", "--batches", "2", program=DIFFERENT, arguments=(photos,))
+    assert done.returncode == 1, done.stdout + done.stderr
+    found, unseen, alone, pid = done.stdout.splitlines()
+    flip = "RandomVerticalFlip(p=1.0)"
+    assert "2 of 2 batches equal (python, rng torch)" in found
+    assert f"not native: {flip} gives other bits natively" in found
+    for line, rng in ((unseen, "torch"), (alone, "sample")):
+        assert f"0 of 2 batches equal (native, rng {rng}); batch 0 differs at batch[0]" in line
+        assert "sample 0: " in line and f"the first node that differs is {flip}" in line
+    assert "1 of 2 batches equal (python, rng torch); batch 1 differs" in pid
+    assert "batch['made'][1], sample 1" in pid
+
+
+def test_a_program_without_a_loader():
+    done = inspected("verify", program="print('nothing')")
+    assert done.returncode == 1 and done.stdout == ""
+    assert "before the first iter() of a DataLoader; nothing to verify" in done.stderr

@@ -1,0 +1,295 @@
+"""The graph of a loader: what is captured, admitted, and split by a session that is really opened."""
+
+import operator
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch.utils.data import BatchSampler
+from torch.utils.data.dataloader import _DatasetKind
+
+from .. import samples, seam, service
+from ..capture import Captured, Local, NotNative, collate, hooks, transforms
+from ..capture.collate import name_of
+from ..capture.datasets import rows_of
+from ..capture.fingerprint import Fingerprint
+from ..capture.plan import NATIVE, PURE, PYTHON, RANDOM, STATEFUL, Node
+from ..errors import WorkersUnavailable
+from ..position import sampler_of
+from ..report import LoaderReport
+from ..session import SessionHandle
+from .graph import TRAINER, Graph, GraphNode
+from .loaders import rng_of
+
+_PATIENCE = 120.0  # seconds for a worker to load the program's code
+_DEPTH = 8  # of datasets in datasets
+
+_SAMPLER_WHY = "the order is the program's own, and the trainer alone knows what it has received"
+_SAMPLER_REMEDY = "nothing has to change: all that it sends are row numbers"
+_PICTURES = "JPEG files that its code opens with PIL are decoded, cropped and resized natively"
+_SEEDS_ONLY = "it seeds `random` and `numpy` only, from which nothing native draws: not called"
+
+
+def purity_of(part: Any) -> tuple[str, str]:
+    """Class and evidence ("FILE:LINE: what it does") of Python code: a dataset, a transform, a
+    collate_fn or a worker_init_fn."""
+    return RANDOM, ""
+
+
+@dataclass
+class _Split:
+    """What the coordinator said."""
+
+    worker_nodes: int = 0
+    cache_node: int = 0
+    reasons: list[str] = field(default_factory=list)
+    problem: str = ""  # of a session that no worker can serve
+
+
+def graph_of(loader: Any) -> Graph:
+    captured = seam.decide(loader, seam.state_of(loader), rng_of(loader))
+    if captured.path == "python" and not _keys_are_integers(loader):
+        captured = Captured(
+            "local",
+            captured.name,
+            reasons=["the sampler yields keys that are not integers"],
+            remedy="let the sampler yield integers, and look names up in the dataset",
+        )
+    split = _open(captured) if captured.path != "local" else _Split()
+    rng = captured.plan.rng if captured.plan is not None else ""
+    graph = Graph(captured.name, loader.num_workers, captured.path, rng, _rng_reason(loader, rng))
+    for i, reason in enumerate(captured.reasons):
+        graph.reasons.append({"reason": reason, "remedy": "" if i else captured.remedy})
+    if split.problem:
+        graph.reasons.append({"reason": split.problem, "remedy": ""})
+    _add_sampler(graph, loader)
+    if captured.path == "native":
+        _Native(graph, loader, captured, split).build()
+    else:
+        _Python(graph, loader, captured).build()
+    return graph
+
+
+def _open(captured: Captured) -> _Split:
+    with closing(SessionHandle(captured.plan, LoaderReport("", 0), 1, True)) as handle:
+        raw = handle.raw
+        split = _Split(raw.worker_nodes, raw.cache_node, list(raw.split_reasons))
+        if captured.path == "python":
+            service.call(raw.begin, base_seed=0)
+            try:
+                service.call(raw.await_served, _PATIENCE)
+            except WorkersUnavailable as error:
+                split.problem = f"no worker can run it: {error}"
+        return split
+
+
+def _keys_are_integers(loader: Any) -> bool:
+    with samples.own_random_state():
+        try:
+            index = next(iter(loader._index_sampler))
+        except Exception:
+            return True  # the program will see it
+    try:
+        for key in index if loader._auto_collation else [index]:
+            operator.index(key)
+    except TypeError:
+        return loader._dataset_kind == _DatasetKind.Iterable
+    return True
+
+
+def _rng_reason(loader: Any, rng: str) -> str:
+    if rng == "":
+        return "the stock loader's own random numbers"
+    if rng == "none":
+        return "nothing in it draws random numbers"
+    if rng == "torch":
+        return f"num_workers={loader.num_workers}: the streams of the stock loader's workers"
+    if loader.num_workers == 0:
+        return (
+            "num_workers=0: workers cannot draw from the program's own generator, so each sample "
+            "has a seed of its own"
+        )
+    return "as asked for: each sample has a seed of its own, whatever num_workers is"
+
+
+def _add_sampler(graph: Graph, loader: Any) -> None:
+    if loader._dataset_kind == _DatasetKind.Iterable:
+        label = "the dataset itself (IterableDataset)"
+    else:
+        label = type(sampler_of(loader) or loader.sampler).__qualname__
+        batches = loader.batch_sampler
+        if type(batches) is BatchSampler:
+            label += f", batches of {batches.batch_size}"
+            label += ", the last one dropped if it is short" if batches.drop_last else ""
+        elif batches is not None:
+            label = f"{type(batches).__qualname__}({label})"
+    graph.add(
+        GraphNode(
+            "sampler", label, STATEFUL, PYTHON, TRAINER, _SAMPLER_WHY, _SAMPLER_REMEDY
+        )
+    )  # fmt: skip
+
+
+class _Native:
+    """A plan of known operators."""
+
+    def __init__(self, graph: Graph, loader: Any, captured: Captured, split: _Split) -> None:
+        self.graph, self.loader, self.captured, self.split = graph, loader, captured, split
+
+    def build(self) -> None:
+        plan, split, graph = self.captured.plan, self.split, self.graph
+        files = plan.leaves[0].kind == "files"
+        what = "files" if files else "rows of arrays"
+        label = f"{self.captured.name}: {self.captured.rows.count} {what}"
+        source = graph.add(GraphNode("source", label, PURE, NATIVE))
+        last = source
+        if files:
+            graph.cache, graph.cached = source.id, "encoded"
+        reasons = iter(split.reasons)
+        for i, node in enumerate(plan.chain):
+            added = graph.add(GraphNode("operator", node.label, node.purity, node.form))
+            if i >= split.worker_nodes:
+                added.runs, added.reason = TRAINER, next(reasons, "")
+                added.remedy = NotNative.remedy
+                continue
+            last = added
+            if i + 1 == split.cache_node:
+                graph.cache, graph.cached = added.id, "decoded"
+        whole = split.worker_nodes == len(plan.chain)
+        behind = [GraphNode("collate", name_of(self.loader.collate_fn), PURE, NATIVE)]
+        if self.loader.worker_init_fn is not None:
+            label = name_of(self.loader.worker_init_fn)
+            behind.append(GraphNode("hook", label, PURE, NATIVE, note=_SEEDS_ONLY))
+        for node in behind:
+            graph.add(node)
+            if whole:
+                last = node
+            else:
+                node.runs = TRAINER
+                node.reason = "it comes behind what stays in the trainer"
+                node.remedy = "what helps there"
+        graph.cut = last.id
+
+
+class _Python:
+    """The program's own code, on the workers or in the trainer."""
+
+    def __init__(self, graph: Graph, loader: Any, captured: Captured) -> None:
+        self.graph, self.loader, self.captured = graph, loader, captured
+        self.why = captured.reasons[0]  # of the whole
+        self.local = captured.path == "local"
+
+    def build(self) -> None:
+        loader, graph = self.loader, self.graph
+        dataset = self.part(
+            "dataset", loader.dataset, lambda: rows_of(loader.dataset, Fingerprint())
+        )
+        dataset.label = self.captured.name
+        if not self.local and "PIL" in sys.modules:
+            dataset.note = _PICTURES
+        if self.why.startswith("Image."):  # admission's name for a source that differs
+            dataset.reason, dataset.remedy = self.why, self.captured.remedy
+        for name, step in _steps(loader.dataset):
+            self.transform(name, step, dataset)
+        self.part("collate", loader.collate_fn, lambda: collate.check_native(loader), "collate_fn")
+        if loader.worker_init_fn is not None:
+            hook = loader.worker_init_fn
+            self.part("hook", hook, lambda: hooks.check_native(hook), "worker_init_fn")
+        if not self.local:
+            graph.cut = graph.nodes[-1].id
+
+    def part(self, kind: str, part: Any, check: Callable[[], Any], argument: str = "") -> GraphNode:
+        """`argument`: of DataLoader, as reasons name it."""
+        purity, evidence = purity_of(part)
+        node = self.graph.add(GraphNode(kind, _label(part), purity, PYTHON, evidence=evidence))
+        refused = self.refusal(check)
+        if not refused and kind in ("collate", "hook"):
+            node.purity, node.evidence = PURE, ""  # torch's own collate; a hook that only seeds
+        node.reason, node.remedy = refused or self.company()
+        named = self.why.split("=")[0].split(".")[0].split("[")[0].split(" ")[0]
+        mine = refused and self.why.startswith(node.reason)
+        if self.local and (mine or named == (argument or kind)):
+            node.reason, node.remedy = self.why, self.captured.remedy
+        node.runs = TRAINER if self.local else node.runs
+        return node
+
+    def transform(self, name: str, step: Any, dataset: GraphNode) -> None:
+        def check() -> Any:
+            if name.startswith("target"):
+                raise NotNative(f"{name}={name_of(step)} is Python code")
+            return transforms.node_of(step)
+
+        node = self.part("transform", step, check)
+        node.within = dataset.id
+        native = _native_node(step)
+        if native is not None:
+            node.purity, node.evidence = native.purity, ""
+        if repr(step) in self.why:
+            node.reason, node.remedy = self.why, self.captured.remedy
+
+    def refusal(self, check: Callable[[], Any]) -> tuple[str, str] | None:
+        """Why this part has no native form; None: it has."""
+        try:
+            check()
+        except (NotNative, Local) as refused:
+            return str(refused), refused.remedy
+        return None
+
+    def company(self) -> tuple[str, str]:
+        """Why a part with a native form is Python code."""
+        if self.local:
+            return f"it stays with the rest: {self.why}", self.captured.remedy
+        why = f"it has a native form, but a pipeline is native as a whole: {self.why}"
+        return why, self.captured.remedy
+
+
+def _native_node(step: Any) -> Node | None:
+    try:
+        return transforms.node_of(step)
+    except NotNative:
+        return None
+
+
+def _steps(dataset: Any) -> Iterator[tuple[str, Any]]:
+    """The transforms that a dataset, or those inside of it, hold; equal ones once."""
+    seen: set[str] = set()
+    for leaf in _datasets(dataset, _DEPTH):
+        held = getattr(leaf, "__dict__", {})
+        for name in ("transforms", "transform", "target_transform"):
+            value = held.get(name)
+            if name == "transforms" and type(value).__name__ == "StandardTransform":
+                continue  # torchvision's own pair of the other two
+            if value is None or not callable(value):
+                continue
+            for i, step in enumerate(_opened(value)):
+                key = f"{name} {i} {step!r}"
+                if key not in seen:
+                    seen.add(key)
+                    yield name, step
+
+
+def _opened(transform: Any) -> list[Any]:
+    try:
+        return transforms.leaves_of(transform)
+    except NotNative:
+        return [transform]
+
+
+def _datasets(dataset: Any, depth: int) -> Iterator[Any]:
+    inner = getattr(dataset, "__dict__", {})
+    parts = inner.get("datasets")
+    parts = parts if isinstance(parts, list | tuple) else [inner.get("dataset")]
+    yield dataset
+    for part in parts:
+        if depth > 0 and hasattr(part, "__getitem__") and not isinstance(part, list | dict | str):
+            yield from _datasets(part, depth - 1)
+
+
+def _label(part: Any) -> str:
+    """As the program wrote it, in one line."""
+    if isinstance(part, type) or hasattr(part, "__qualname__"):
+        return name_of(part)
+    text = " ".join(repr(part).split())
+    return name_of(part) if " at 0x" in text or " object" in text else text
