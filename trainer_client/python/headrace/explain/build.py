@@ -199,6 +199,8 @@ class _Python:
             self.part("hook", hook, lambda: hooks.check_native(hook), "worker_init_fn")
         if not self.local:
             graph.cut = graph.nodes[-1].id
+        elif all(node.reason != self.why for node in graph.nodes):
+            dataset.reason, dataset.remedy = self.why, self.captured.remedy
 
     def part(self, kind: str, part: Any, check: Callable[[], Any], argument: str = "") -> GraphNode:
         """`argument`: of DataLoader, as reasons name it."""
