@@ -46,6 +46,8 @@ class LoaderState:
         self.idle = (key, session)
 
 
+_OWN_STATE_REMEDY = "let a sample depend on its index and on random generators alone"
+
 _states: "weakref.WeakKeyDictionary[Any, LoaderState]" = weakref.WeakKeyDictionary()
 _states_lock = threading.Lock()
 
@@ -116,7 +118,8 @@ def _try_code(loader: Any, state: LoaderState, captured: Captured) -> Captured:
         await_served(session, loader.timeout)
     except KeepsState as error:
         session.close()
-        return Captured("local", captured.name, reasons=[f"its code {error}"])
+        reason = f"its code {error}"
+        return Captured("local", captured.name, reasons=[reason], remedy=_OWN_STATE_REMEDY)
     state.give_session(key, session)
     return captured
 

@@ -10,12 +10,13 @@ from typing import Any
 from torch.utils.data import BatchSampler
 from torch.utils.data.dataloader import _DatasetKind
 
-from .. import samples, seam, service
+from .. import samples, seam
 from ..capture import Captured, Local, NotNative, collate, hooks, transforms
 from ..capture.collate import name_of
 from ..capture.datasets import rows_of
 from ..capture.fingerprint import Fingerprint
 from ..capture.plan import NATIVE, PURE, PYTHON, RANDOM, STATEFUL, Node
+from ..capture.purity import class_of
 from ..errors import WorkersUnavailable
 from ..position import sampler_of
 from ..report import LoaderReport
@@ -23,7 +24,6 @@ from ..session import SessionHandle
 from .graph import TRAINER, Graph, GraphNode
 from .loaders import rng_of
 
-_PATIENCE = 120.0  # seconds for a worker to load the program's code
 _DEPTH = 8  # of datasets in datasets
 
 _SAMPLER_WHY = "the order is the program's own, and the trainer alone knows what it has received"
@@ -32,10 +32,11 @@ _PICTURES = "JPEG files that its code opens with PIL are decoded, cropped and re
 _SEEDS_ONLY = "it seeds `random` and `numpy` only, from which nothing native draws: not called"
 
 
-def purity_of(part: Any) -> tuple[str, str]:
-    """Class and evidence ("FILE:LINE: what it does") of Python code: a dataset, a transform, a
-    collate_fn or a worker_init_fn."""
-    return RANDOM, ""
+def purity_of(part: Any, kind: str) -> tuple[str, str]:
+    """Class of Python code and the evidence: a dataset, a transform, a collate_fn or a hook."""
+    if kind == "hook":
+        return RANDOM, ""  # it is called once a lane, before anything is made
+    return class_of(part, kind)
 
 
 @dataclass
@@ -45,11 +46,10 @@ class _Split:
     worker_nodes: int = 0
     cache_node: int = 0
     reasons: list[str] = field(default_factory=list)
-    problem: str = ""  # of a session that no worker can serve
 
 
 def graph_of(loader: Any) -> Graph:
-    captured = seam.decide(loader, seam.state_of(loader), rng_of(loader))
+    captured, problem = _decide(loader)
     if captured.path == "python" and not _keys_are_integers(loader):
         captured = Captured(
             "local",
@@ -57,13 +57,13 @@ def graph_of(loader: Any) -> Graph:
             reasons=["the sampler yields keys that are not integers"],
             remedy="let the sampler yield integers, and look names up in the dataset",
         )
-    split = _open(captured) if captured.path != "local" else _Split()
+    split = _open(captured) if captured.path != "local" and not problem else _Split()
     rng = captured.plan.rng if captured.plan is not None else ""
     graph = Graph(captured.name, loader.num_workers, captured.path, rng, _rng_reason(loader, rng))
     for i, reason in enumerate(captured.reasons):
         graph.reasons.append({"reason": reason, "remedy": "" if i else captured.remedy})
-    if split.problem:
-        graph.reasons.append({"reason": split.problem, "remedy": ""})
+    if problem:
+        graph.reasons.append({"reason": problem, "remedy": ""})
     _add_sampler(graph, loader)
     if captured.path == "native":
         _Native(graph, loader, captured, split).build()
@@ -72,17 +72,19 @@ def graph_of(loader: Any) -> Graph:
     return graph
 
 
+def _decide(loader: Any) -> tuple[Captured, str]:
+    """What the loader would do, and why no worker can."""
+    state = seam.state_of(loader)
+    try:
+        return seam.decide(loader, state, rng_of(loader)), ""
+    except WorkersUnavailable as error:
+        return state.captured, f"no worker can run it: {error}"
+
+
 def _open(captured: Captured) -> _Split:
     with closing(SessionHandle(captured.plan, LoaderReport("", 0), 1, True)) as handle:
         raw = handle.raw
-        split = _Split(raw.worker_nodes, raw.cache_node, list(raw.split_reasons))
-        if captured.path == "python":
-            service.call(raw.begin, base_seed=0)
-            try:
-                service.call(raw.await_served, _PATIENCE)
-            except WorkersUnavailable as error:
-                split.problem = f"no worker can run it: {error}"
-        return split
+        return _Split(raw.worker_nodes, raw.cache_node, list(raw.split_reasons))
 
 
 def _keys_are_integers(loader: Any) -> bool:
@@ -204,7 +206,7 @@ class _Python:
 
     def part(self, kind: str, part: Any, check: Callable[[], Any], argument: str = "") -> GraphNode:
         """`argument`: of DataLoader, as reasons name it."""
-        purity, evidence = purity_of(part)
+        purity, evidence = purity_of(part, kind)
         node = self.graph.add(GraphNode(kind, _label(part), purity, PYTHON, evidence=evidence))
         refused = self.refusal(check)
         if not refused and kind in ("collate", "hook"):

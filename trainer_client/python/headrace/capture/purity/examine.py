@@ -13,7 +13,7 @@ from .verdict import Finding, findings
 def check_stateless(loader: Any) -> None:
     """Raises Local with the first finding."""
     for finding in examine(loader.dataset, loader.collate_fn, loader._auto_collation):
-        raise Local(f"{finding.where} {finding.text}")
+        raise Local(f"{finding.where} {finding.text}", finding.remedy)
 
 
 def examine(dataset: Any, collate_fn: Any, getitems: bool = True) -> list[Finding]:
