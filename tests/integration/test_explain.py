@@ -8,7 +8,14 @@ import xml.etree.ElementTree
 from pathlib import Path
 
 import pytest
-from support.headrace_program import HEADRACE, clean_environment, ended, inspected, wait_for
+from support.headrace_program import (
+    HEADRACE,
+    clean_environment,
+    ended,
+    inspected,
+    running,
+    wait_for,
+)
 from support.photos import write_jpegs
 from support.tree import documented_keys
 
@@ -323,6 +330,25 @@ def test_all_ranks_end(tmp_path):
     names = {path.name for path in tmp_path.iterdir()}
     assert not names & {"trained", "over"} and len(names) == 2
     wait_for(lambda: all(ended(int(name)) for name in names), "end of the ranks")
+
+
+WAITS = """
+import os, sys, torch.utils.data
+with open(sys.argv[1] + ".draft", "w") as file:
+    file.write(str(os.getpid()))
+os.rename(sys.argv[1] + ".draft", sys.argv[1])
+os.read(os.pipe()[0], 1)
+"""
+
+
+def test_the_program_ends_with_the_command_line(tmp_path):
+    (tmp_path / "program.py").write_text(WAITS)
+    mark = tmp_path / "mark"
+    with running("explain", "--", sys.executable, str(tmp_path / "program.py"), str(mark)) as line:
+        pid = int(wait_for(lambda: mark.exists() and mark.read_text(), "the program's id"))
+        line.kill()
+        line.wait()
+        wait_for(lambda: ended(pid), "end of the program")
 
 
 def test_a_python_file_is_run_by_python(tmp_path):

@@ -133,6 +133,26 @@ def test_a_difference_is_named(photos):
     assert "batch['made'][1], sample 1" in pid
 
 
+SEEDS = """
+import sys, torch
+from torch.utils.data import DataLoader
+from torchvision import datasets, transforms as t
+chain = t.Compose([t.RandomResizedCrop(32), t.ToTensor()])
+data = datasets.ImageFolder(sys.argv[1], chain)
+loader = DataLoader(data, sampler=[0, 1, 1, 5, 0, 1, -1, 2], batch_size=2, num_workers=2)
+iter(loader)
+"""
+
+
+def test_a_seed_for_each_sample(tmp_path):
+    """Also of keys that come again, of negative ones, and of a file that nobody can read."""
+    photos = write_jpegs(tmp_path / "photos", classes=1, count=6)
+    (photos / "class0" / "002.jpg").write_bytes(b"no picture")
+    done = inspected("verify", "--rng", "sample", program=SEEDS, arguments=(photos,))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "4 of 4 batches equal (native, rng sample); with a seed for each sample" in done.stdout
+
+
 def test_a_program_without_a_loader():
     done = inspected("verify", program="print('nothing')")
     assert done.returncode == 1 and done.stdout == ""

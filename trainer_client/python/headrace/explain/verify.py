@@ -13,10 +13,11 @@ from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any
 
+from torch._utils import ExceptionWrapper
+
 from .. import admission, binding, samples, seam
 from ..capture import Captured
 from ..inspection import Inspection
-from ..iterator import ServedIter
 from .compare import Difference, difference
 from .graph import document
 from .loaders import live_loaders, rng_of, stock_of, with_indices
@@ -76,9 +77,9 @@ def _verify(loader: Any, batches: int) -> Verification:
     with samples.own_random_state():
         twin = with_indices(loader, indices)
         served = seam.make_iterator(twin, stock_of(loader), rng_of(loader))
-        if not isinstance(served, ServedIter):  # its keys cannot be sent
-            result.path, result.rng = "local", ""
-            result.reason = seam.state_of(twin).verdict.reasons[0]
+        state = seam.state_of(twin)
+        if state.report.path == "local":  # its keys cannot be sent
+            result.path, result.rng, result.reason = "local", "", state.verdict.reasons[0]
             return result
         base_seed = served._base_seed
         mine = _outcomes(served, len(indices))
@@ -110,24 +111,27 @@ def _by_hand(loader: Any, captured: Captured, indices: Any, base_seed: int) -> l
     """What the seeds of rng "sample" say that the batches are."""
     count, before = captured.rows.count, Counter()
     made: list[_Outcome] = []
-    for index in indices:
+    for number, index in enumerate(indices):
         rows, error = [], None
+        lane = number % max(1, loader.num_workers)
+        where = f"in DataLoader worker process {lane}" if loader.num_workers > 0 else ""
         for key in index:
             row = key + count if key < 0 else key
             seed = binding.sample_seed(base_seed & 0xFFFFFFFFFFFFFFFF, row, before[row])
             before[row] += 1
-            sample = samples.make(loader.dataset, key, "", b"", seed)
+            sample = samples.make(loader.dataset, key, where, b"", seed)
             error = error or sample.error
             rows.append(sample.value)
         made.append(_collated(lambda rows=rows: loader.collate_fn(rows), error))
     return made
 
 
-def _collated(collate: Callable[[], Any], error: Exception | None) -> _Outcome:
-    if error is not None:
-        return _Outcome(error=error)
+def _collated(collate: Callable[[], Any], error: Any) -> _Outcome:
+    """`error`: as samples.Made has it."""
     try:
-        return _Outcome(collate())
+        if isinstance(error, ExceptionWrapper):
+            error.reraise()
+        return _Outcome(error=error) if error is not None else _Outcome(collate())
     except Exception as raised:
         return _Outcome(error=raised)
 
@@ -191,8 +195,8 @@ def _line(result: Verification) -> str:
         )
     if result.compared_with == _BY_HAND:
         text += (
-            "; num_workers=0 draws other numbers than the stock loader by design, so the samples "
-            "are compared with those of the dataset's code under the same seeds"
+            "; with a seed for each sample other numbers are drawn than by the stock loader, so they "
+            "are compared with what the dataset's code makes from the same seeds"
         )
     if result.reason:
         text += f"; not native: {result.reason}"
