@@ -90,7 +90,7 @@ def _verify(loader: Any, batches: int) -> Verification:
             theirs = _outcomes(stock_of(loader)(with_indices(loader, indices)), len(indices))
     result.compared_with = _BY_HAND if rng == "sample" else _STOCK
     _compare(result, theirs, mine)
-    if not result.ok and captured.path == "native" and not result.node:
+    if not result.ok and captured.path == "native":
         result.node = _first_node(loader, captured, indices[result.batch or 0])
     return result
 
