@@ -314,6 +314,9 @@ void SessionCore::CheckWorkers() {
     shared_->SetTrouble(std::move(refusal));
     return;
   }
+  if (std::ranges::any_of(links_, [](const auto& entry) { return entry.second->loading(); })) {
+    no_worker_since_ = now;
+  }
   if (now - no_worker_since_ < worker_timeout_) return;
   std::string message = leased_.empty() ? "no data worker serves this job"
                                         : "no data worker of this job can be reached";

@@ -18,10 +18,17 @@ using std::chrono::seconds;
 // The worker is on another host, so that batches come as messages, and they are empty.
 class SessionCoreTest : public testing::Test {
  protected:
-  SessionCoreTest() : reactor_(*net::Reactor::Make("test")) {
+  SessionCoreTest() : SessionCoreTest(seconds(10), 0) {}
+  // It attaches the session behind so many signs of life.
+  SessionCoreTest(Duration worker_timeout, std::uint64_t pongs_before_attached)
+      : pongs_before_attached_(pongs_before_attached), reactor_(*net::Reactor::Make("test")) {
     net::SocketEvents events;
     events.on_message = [this](net::Incoming&& incoming) {
-      if (const auto* attach = std::get_if<wire::Attach>(&incoming.body)) {
+      if (std::holds_alternative<wire::Ping>(incoming.body)) {
+        if (dead_) return;
+        EXPECT_TRUE(worker_->Send(incoming.peer, wire::Pong{++pongs_}).ok());
+      } else if (const auto* attach = std::get_if<wire::Attach>(&incoming.body)) {
+        if (pongs_ < pongs_before_attached_) return;
         ++attached_;
         wire::Attached answer;
         answer.request = attach->request;
@@ -39,6 +46,7 @@ class SessionCoreTest : public testing::Test {
     setup.context.arena = arena_ = *Arena::Make(std::uint64_t{4} << 20);
     setup.context.blobs = std::make_unique<BlobStore>(std::map<BlobHash, Blob>());
     setup.planner.native = false;
+    setup.worker_timeout = worker_timeout;
     core_ = std::make_shared<SessionCore>(reactor_, std::move(setup), shared_);
     EXPECT_TRUE(reactor_->Start().ok());
     RunOn(*reactor_, [this] {
@@ -74,6 +82,9 @@ class SessionCoreTest : public testing::Test {
     }
   }
 
+  const std::uint64_t pongs_before_attached_;
+  std::uint64_t pongs_ = 0;
+  bool dead_ = false;
   std::shared_ptr<net::Reactor> reactor_;
   std::unique_ptr<net::Socket> worker_;
   std::shared_ptr<Arena> arena_;
@@ -96,6 +107,31 @@ TEST_F(SessionCoreTest, SlotsOfASessionThatTheWorkerForgotAreFree) {
     EXPECT_EQ(counts.lent + counts.quarantined, 0) << "a slot is lent to nobody";
     EXPECT_EQ(attached_, 2);
   });
+}
+
+// Its code takes twice as long to import as an unreachable worker is waited for.
+class SlowWorkerTest : public SessionCoreTest {
+ protected:
+  SlowWorkerTest() : SessionCoreTest(seconds(2), 4) {}
+};
+
+TEST_F(SlowWorkerTest, AWorkerThatIsStillLoadingIsWaitedFor) {
+  RunOn(*reactor_, [this] {
+    swallowed_ = 2;  // the next request is answered
+    core_->Submit({0});
+  });
+  const auto taken = shared_->Next(seconds(20), reactor_->clock());
+  ASSERT_TRUE(taken.ok() && taken->batch) << taken.status().ToString();
+  RunOn(*reactor_, [this] { EXPECT_GE(pongs_, pongs_before_attached_); });
+}
+
+TEST_F(SlowWorkerTest, ADeadOneIsNot) {
+  RunOn(*reactor_, [this] {
+    dead_ = true;
+    core_->Submit({0});
+  });
+  const auto taken = shared_->Next(seconds(20), reactor_->clock());
+  EXPECT_EQ(taken.status().code(), Code::kUnavailable);
 }
 
 }  // namespace

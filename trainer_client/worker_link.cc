@@ -104,6 +104,7 @@ void WorkerLink::SendAttach() {
   attach.split = context_.split;
   attach.cache_bytes = context_.cache_bytes;
   attach_sent_ = reactor_.clock().Now();
+  if (!asked_) asked_ = attach_sent_;
   (void)socket_->Send({}, attach);  // asked again by Tick
 }
 
@@ -157,6 +158,7 @@ void WorkerLink::OnMessage(net::Incoming&& incoming) {
 
 void WorkerLink::OnAttached(const wire::Attached& attached) {
   if (attached.session != context_.session || attached.request != request_) return;
+  asked_.reset();
   if (state_ != State::kAttaching) {
     OnOutcome(attached.status);
     return;
@@ -253,14 +255,19 @@ bool WorkerLink::mute() const {
   return state_ != State::kGone && !closing_ && reactor_.clock().Now() - heard_ >= kMuteAfter;
 }
 
+bool WorkerLink::loading() const {
+  const SteadyTime now = reactor_.clock().Now();
+  return state_ == State::kAttaching && asked_ && heard_ > *asked_ && now - heard_ < kMuteAfter;
+}
+
 void WorkerLink::Tick() {
   if (state_ == State::kGone || closing_) return;
   const SteadyTime now = reactor_.clock().Now();
   if (state_ == State::kAttaching) {
     if (attach_timer_ == 0 && now - attach_sent_ >= kAttachAgain) SendAttach();
-    return;
+  } else if (now - heard_ >= kMuteAfter) {
+    SetState(State::kSuspected);
   }
-  if (now - heard_ >= kMuteAfter) SetState(State::kSuspected);
   if (now - heard_ >= kPingAfter && now - pinged_ >= kPingAfter) {
     pinged_ = now;
     (void)socket_->Send({}, wire::Ping{++pings_});

@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,9 @@ class WorkerLink {
   [[nodiscard]] bool uses_arena() const { return uses_arena_; }
   // Nothing was heard for so long that the coordinator should look after it.
   [[nodiscard]] bool mute() const;
+  // Not attached for a while, but the worker lives: it makes ready what it was asked for. Where
+  // that is Python code, its imports take what they take.
+  [[nodiscard]] bool loading() const;
   // Why the worker refused the session for good; ok otherwise.
   [[nodiscard]] const Status& refusal() const { return refusal_; }
 
@@ -112,6 +116,7 @@ class WorkerLink {
   std::uint64_t request_ = 0;
   std::uint64_t pings_ = 0;
   SteadyTime attach_sent_{}, heard_{}, pinged_{};
+  std::optional<SteadyTime> asked_;  // the first attach that was not answered yet
   std::deque<Sending> blobs_;
   net::TimerId blob_timer_ = 0, attach_timer_ = 0;  // 0: none
 };
