@@ -96,6 +96,46 @@ def test_what_is_not_exactly_the_librarys_is_not_native():
         nodes_of(v1.CenterCrop(3))
 
 
+class Recipe:
+    def __init__(self, *steps):
+        """Holds them."""
+        self.steps = v1.Compose(steps)
+
+    def __call__(self, img):
+        """As they do."""
+        return self.steps(img)
+
+
+class RecipeWithMore(Recipe):
+    def __call__(self, img):
+        return self.steps(img).half()
+
+
+class RecipeWithProperty:
+    def __call__(self, img):
+        return self.steps(img)
+
+    @property
+    def steps(self):
+        return v1.ToTensor()
+
+
+class RecipeOfAnother(Recipe):
+    def __getattribute__(self, name):
+        return v1.PILToTensor() if name == "steps" else super().__getattribute__(name)
+
+
+def test_a_class_around_a_transform_is_what_it_holds():
+    steps = v1.CenterCrop(20), v1.ToTensor()
+    assert nodes_of(Recipe(*steps)) == nodes_of(v1.Compose([Recipe(Recipe(*steps))]))
+    assert nodes_of(Recipe(*steps)) == nodes_of(v1.Compose(steps))
+    for cls in (RecipeWithMore, RecipeOfAnother):
+        with pytest.raises(NotNative, match=f"{cls.__name__} has no native form"):
+            nodes_of(cls(*steps))
+    with pytest.raises(NotNative, match="RecipeWithProperty has no native form"):
+        nodes_of(RecipeWithProperty())
+
+
 def test_image_folder(photos):
     found = captured(datasets.ImageFolder(photos, train_v1()))
     plan = found.plan

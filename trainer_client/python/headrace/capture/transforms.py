@@ -14,6 +14,7 @@ import torch
 from . import augment
 from .collate import name_of
 from .plan import PURE, RANDOM, Node, NotNative
+from .wrappers import held_by
 
 _MODULES = {"v1": "torchvision.transforms", "v2": "torchvision.transforms.v2"}
 _CONTAINERS = {"v1.Compose", "v2.Compose"}
@@ -41,7 +42,8 @@ def leaves_of(transform: Any) -> list[Any]:
         _check_unaltered(transform)
         parts = list(transform) if kind is None else transform.transforms
         return [leaf for part in parts for leaf in leaves_of(part)]
-    return [transform]
+    held = None if kind else held_by(transform)
+    return [transform] if held is None else leaves_of(held)
 
 
 def kind_of(transform: Any) -> str | None:
