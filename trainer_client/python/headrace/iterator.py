@@ -14,7 +14,7 @@ from torch.utils.data import _utils
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 from torch.utils.dlpack import from_dlpack
 
-from . import binding, samples, service
+from . import binding, samples, service, torch_frame
 from .errors import HeadraceError, WorkersUnavailable
 from .position import Lanes, Placed, looks_at_nothing_else, position_of
 from .state import encode_lanes
@@ -39,7 +39,7 @@ class ServedIter(Placed, _BaseDataLoaderIter):
         self._session_key = session_key(loader, captured)
         state.report.path, state.report.rng = captured.path, captured.plan.rng
         self._position = position_of(loader, draws=True)
-        super().__init__(loader)
+        torch_frame.init(self, loader)
         if not self._lazy:
             super()._reset(loader, first_iter=True)  # the stock iterator starts samplers twice
         kind = "SingleProcess" if self._lazy else "MultiProcessing"
