@@ -1,14 +1,119 @@
-"""Generators that a pipeline owns are part of its lane's state."""
+"""Random generators that datasets keep themselves belong to the state of a lane."""
 
 import functools
+import pickle
 import random
+import sys
 
 import numpy as np
 import pytest
 import torch
-from headrace import stage_generators
+from headrace.stage_generators import set_states, states_of
 from headrace.stage_random import get_state, seed_sample, set_state
+from support import stage_peer
 from support.stateless import OwnGenerators
+from torch.utils.data import Dataset, get_worker_info
+
+Stage = functools.partial(stage_peer.Stage, user_module=sys.modules[__name__])
+
+of_this_module = np.random.default_rng(3)
+
+
+class Drawer:
+    """A transform that shares its dataset's generators."""
+
+    def __init__(self, generators):
+        self.generators = generators
+
+
+def jitter():
+    return of_this_module.random()
+
+
+class Keeper(Dataset):
+    kept_by_the_class = random.Random(1)
+
+    def __init__(self):
+        self.generators = [
+            np.random.default_rng(1),
+            np.random.RandomState(2),
+            random.Random(3),
+            torch.Generator().manual_seed(4),
+            np.random.Generator(np.random.MT19937(5)),
+        ]
+        self.transform = Drawer({"first": self.generators[0], "names": ["a"] * 1_000_000})
+        self.late = self.replaced = None
+        of_a_closure = random.Random(6)
+        self.draw = lambda: of_a_closure.random()
+
+    def __getitem__(self, index):
+        if self.late is None:
+            self.late = np.random.default_rng(get_worker_info().seed)
+        numpy, old, python, of_torch, twister = self.generators
+        return torch.tensor(
+            [
+                numpy.random(),
+                self.transform.generators["first"].random(),
+                old.rand(),
+                python.random(),
+                torch.rand((), generator=of_torch).item(),
+                twister.random(),
+                self.late.random(),
+                self.replaced.random(),
+                self.kept_by_the_class.random(),
+                self.draw(),
+                jitter(),
+            ],
+            dtype=torch.float64,
+        )
+
+
+def make_one_for_each_worker(lane):
+    get_worker_info().dataset.replaced = random.Random(lane)
+
+
+def test_any_host_goes_on_with_them():
+    with Stage(dataset=Keeper(), worker_init_fn=make_one_for_each_worker) as stage:
+        one = stage.host()
+        state, expected = b"", []
+        for k in range(4):
+            answer = one.ask([2 * k, 2 * k + 1], 1, 5, state)
+            expected.append(answer.value())
+            state = answer.state
+        assert len({tuple(batch.flatten().tolist()) for batch in expected}) == 4
+        state = b""
+        for batch in expected:
+            answer = stage.host().ask([0, 1], 1, 5, state)
+            assert torch.equal(answer.value(), batch)
+            state = answer.state
+
+
+def test_a_shared_generator_stays_shared():
+    parts = {"dataset": Keeper()}
+    states = states_of(parts)
+    first = next(places for kind, _, places in states if kind == "Generator PCG64")
+    assert len(first) == 2
+    other = {"dataset": Keeper()}
+    other["dataset"].generators[0].random(7)
+    other["dataset"].late = None
+    set_states(other, states)
+    assert other["dataset"].generators[0].random() == parts["dataset"].generators[0].random()
+    assert other["dataset"].transform.generators["first"] is other["dataset"].generators[0]
+
+
+def test_a_state_of_another_pipeline_is_refused():
+    states = states_of({"dataset": Keeper()})
+    with pytest.raises(ValueError, match="has a random generator at"):
+        set_states({"dataset": None}, states)
+
+
+def test_a_state_is_plain_data_and_that_of_an_older_release_is_read():
+    keeper = {"dataset": Keeper()}
+    state = get_state(keeper)
+    set_state(state, keeper)
+    older = pickle.dumps(pickle.loads(state)[:3], protocol=5)
+    set_state(older, keeper)
+
 
 KINDS = [np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64]
 
@@ -50,7 +155,7 @@ def test_every_kind_at_every_place_goes_on():
 
 def test_the_programs_own_generators_are_not_among_them():
     roots = {"dataset": [np.random.mtrand._rand, torch.default_generator, random, np.random]}
-    assert stage_generators.states_of(roots) == []
+    assert states_of(roots) == []
 
 
 def test_one_that_was_made_on_another_worker_is_made_here():
@@ -83,7 +188,7 @@ def test_a_seed_for_each_sample_seeds_them_too():
 @pytest.mark.parametrize("kind", ["eval", "Generator", "__class__"])
 def test_a_state_names_only_known_kinds(kind):
     with pytest.raises(ValueError, match="not a kind of random generator"):
-        stage_generators.set_states({"dataset": Owner()}, [(("dataset", "x"), kind, {})])
+        set_states({"dataset": Owner()}, [(kind, {}, [(("item", "dataset"), ("attribute", "x"))])])
 
 
 def test_plain_data_is_not_walked():
@@ -92,4 +197,4 @@ def test_plain_data_is_not_walked():
             raise AssertionError
 
     big = Touchy((i, i) for i in range(100_000))
-    assert stage_generators.states_of({"dataset": [big, list(range(100_000))]}) == []
+    assert states_of({"dataset": [big, list(range(100_000))]}) == []

@@ -1,173 +1,237 @@
-"""Random generators that the pipeline owns: self.rng of a dataset, those inside of a transform.
+"""Random generators that user code keeps itself: numpy's, random.Random, torch.Generator.
 
-Their states are part of the lane's state, as those of torch, random and numpy.random are, so a lane
-that goes on elsewhere draws what it would have drawn.
+They belong to the state of a lane, as the global ones do: albumentations draws from its own, and so do
+many datasets with a `self.rng`. They are looked for at each batch, because worker_init_fn and
+__getitem__ may make new ones, in what the pipeline holds: attributes, containers, closures, bound
+methods, and the global names that the program's own functions use. Where one is not there yet in the
+host that goes on with the lane, it is put there.
+
+A found generator is described by plain values, because a state may come out of a checkpoint file:
+    (kind, state, places)    a place is a path of steps from one of the pipeline's parts
 """
 
 import functools
-import itertools
 import random
+import sys
 import types
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-_MOST_OBJECTS = 5_000
-_MOST_ENTRIES = 64  # of a container: generators lie in attributes and short lists, not in tables
+# What a pipeline is made of; a list of file names holds no generators.
+LARGEST_CONTAINER = 100
+MOST_OBJECTS = 3000
 
-_CELL = "<cell>"  # a step of a path: a function's closure cell
-_BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
-
-Path = tuple[Any, ...]  # attribute names, keys and indices from a root on
-State = tuple[Path, str, Any]
-
-
-def states_of(roots: dict[str, Any]) -> list[State]:
-    """Of each generator that the roots hold, with its path."""
-    return [(path, *_state(found)) for path, found in _generators(roots)]
+Path = tuple[tuple[str, Any], ...]
+_FUNCTION = types.FunctionType
+_LEAVES = (str, bytes, int, float, complex, type(None), types.ModuleType, types.BuiltinFunctionType)
 
 
-def set_states(roots: dict[str, Any], states: list[State]) -> None:
-    """Brings them there. One that this process has not made yet is made."""
-    here = dict(_generators(roots))
-    for path, kind, state in states:
-        found = here.get(path)
-        if found is None or _state(found)[0] != kind:
-            found = _new(kind)
-            _put(roots, path, found)
-        _set(found, kind, state)
+def states_of(parts: dict[str, Any]) -> list[tuple[str, Any, list[Path]]]:
+    found: dict[int, tuple[Any, list[Path]]] = {}
+    for path, generator in _generators(parts):
+        found.setdefault(id(generator), (generator, []))[1].append(path)
+    return [(*_describe(generator), places) for generator, places in found.values()]
 
 
-def seed(roots: dict[str, Any], number: int) -> None:
-    """Starts each of them from a number: as another process would, that made the same ones."""
-    for i, (_, found) in enumerate(_generators(roots)):
-        kind, _ = _state(found)
-        if kind == "random":
-            found.seed(number + i)
-        elif kind == "torch":
-            found.manual_seed(number + i)
-        elif kind == "RandomState":
-            found.seed((number + i) & 0xFFFFFFFF)
+def set_states(parts: dict[str, Any], states: list[tuple[str, Any, list[Path]]]) -> None:
+    """Raises ValueError where the pipeline is another one."""
+    for kind, state, places in states:
+        here = [_follow(parts, path) for path in places]
+        known = {id(g): g for g in here if _is_generator(g) and _describe(g)[0] == kind}
+        generators = list(known.values()) or [_make(kind)]
+        for generator in generators:
+            _set(generator, state)
+        for path, generator in zip(places, here, strict=True):
+            if id(generator) not in known:
+                _put(_follow(parts, path[:-1]), path[-1], generators[0])
+
+
+def seed(parts: dict[str, Any], number: int) -> None:
+    """Starts each from a number: any host that makes the sample draws the same."""
+    for i, (_, generator) in enumerate(_once(parts)):
+        if isinstance(generator, random.Random):
+            generator.seed(number + i)
+        elif type(generator).__module__ == "torch._C":
+            generator.manual_seed(number + i)
+        elif type(generator) is _numpy_random().Generator:
+            bits = generator.bit_generator
+            bits.state = type(bits)(number + i).state
         else:
-            found.bit_generator.state = type(found.bit_generator)(number + i).state
+            generator.seed((number + i) & 0xFFFFFFFF)
 
 
-def _generators(roots: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
+def _once(parts: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
+    """Each by the first path to it."""
     seen: set[int] = set()
-    todo: list[tuple[Path, Any]] = [((name,), root) for name, root in roots.items()]
-    while todo and len(seen) < _MOST_OBJECTS:
-        path, thing = todo.pop()
-        if id(thing) in seen:
+    for path, generator in _generators(parts):
+        if id(generator) not in seen:
+            seen.add(id(generator))
+            yield path, generator
+
+
+def _generators(parts: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
+    """Each with every path to it. Nearest first."""
+    seen: set[int] = set()
+    queue: deque[tuple[Path, Any]] = deque([((), parts)])
+    while queue and len(seen) < MOST_OBJECTS:
+        path, value = queue.popleft()
+        if _is_generator(value):
+            yield path, value
             continue
-        seen.add(id(thing))
-        if _is_generator(thing):
-            yield path, thing
-        else:
-            todo += [((*path, step), part) for step, part in _parts(thing)]
+        if isinstance(value, _LEAVES) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        queue.extend(((*path, step), item) for step, item in _children(value))
 
 
-def _parts(thing: Any) -> Iterator[tuple[Any, Any]]:
-    """What may hold a generator. Plain data is passed over: no part of it is looked at."""
-    if isinstance(thing, dict):
-        few = thing.items() if len(thing) <= _MOST_ENTRIES else ()
-        parts: Any = ((key, part) for key, part in few if isinstance(key, str | int))
-    elif isinstance(thing, list | tuple):
-        parts = enumerate(thing) if len(thing) <= _MOST_ENTRIES else ()
-    elif isinstance(thing, types.FunctionType):
-        parts = (((_CELL, i), cell) for i, cell in enumerate(thing.__closure__ or ()))
-    elif isinstance(thing, types.CellType):
-        try:
-            parts = (("cell_contents", thing.cell_contents),)
-        except ValueError:  # empty
-            parts = ()
-    elif isinstance(thing, types.MethodType):
-        parts = (("__self__", thing.__self__), ("__func__", thing.__func__))
-    elif isinstance(thing, functools.partial):
-        parts = (("func", thing.func), ("args", thing.args), ("keywords", thing.keywords))
-    elif isinstance(thing, type | types.ModuleType):
-        parts = ()
+def _children(value: Any) -> Iterator[tuple[tuple[str, Any], Any]]:
+    if isinstance(value, dict):
+        if len(value) <= LARGEST_CONTAINER:
+            for key, item in value.items():
+                if isinstance(key, str | int):
+                    yield ("item", key), item
+    elif isinstance(value, list | tuple):
+        if len(value) <= LARGEST_CONTAINER:
+            for index, item in enumerate(value):
+                yield ("item", index), item
+    elif isinstance(value, types.MethodType):
+        yield ("attribute", "__self__"), value.__self__
+    elif isinstance(value, functools.partial):
+        yield from ((("attribute", n), getattr(value, n)) for n in ("func", "args", "keywords"))
+    elif isinstance(value, _FUNCTION):
+        yield from _of_function(value)
+    elif isinstance(value, type):
+        for name, item in list(vars(value).items()):
+            if isinstance(item, _FUNCTION) or _is_generator(item):
+                yield ("attribute", name), item
     else:
-        slots = (vars(c).get("__slots__", ()) for c in type(thing).__mro__)
-        names = itertools.chain.from_iterable((s,) if isinstance(s, str) else s for s in slots)
-        held = ((n, getattr(thing, n, None)) for n in names if not n.startswith("__"))
-        parts = itertools.chain(getattr(thing, "__dict__", {}).items(), held)
-    return ((step, part) for step, part in parts if not isinstance(part, _PLAIN))
+        for name, item in list(getattr(value, "__dict__", {}).items()):
+            yield ("attribute", name), item
+        for name in _slots(type(value)):
+            yield ("attribute", name), getattr(value, name, None)
+        for number, cls in enumerate(type(value).__mro__):
+            if _came_by_value(cls):
+                yield ("class", number), cls
 
 
-_PLAIN = (str, bytes, int, float, bool, type(None), types.BuiltinFunctionType)
+def _slots(cls: type) -> Iterator[str]:
+    for base in cls.__mro__:
+        names = vars(base).get("__slots__", ())
+        for name in (names,) if isinstance(names, str) else names:
+            if not name.startswith("__"):
+                yield name
 
 
-def _is_generator(thing: Any) -> bool:
-    if isinstance(thing, random.Random):
-        return not isinstance(thing, random.SystemRandom)
-    module, name = type(thing).__module__, type(thing).__name__
-    if module.startswith("numpy.random") and name == "Generator":
-        return type(thing.bit_generator).__name__ in _BIT_GENERATORS
-    if module.startswith("numpy.random") and name == "RandomState":
-        from numpy.random import mtrand
+def _of_function(function: Any) -> Iterator[tuple[tuple[str, Any], Any]]:
+    for number, cell in enumerate(function.__closure__ or ()):
+        try:
+            yield ("cell", number), cell.cell_contents
+        except ValueError:
+            continue  # not filled yet
+    for name in function.__code__.co_names if _came_by_value(function) else ():
+        item = function.__globals__.get(name)
+        if isinstance(item, _FUNCTION) or _is_generator(item):
+            yield ("global", name), item
 
-        return thing is not mtrand._rand
-    if module == "torch._C" and name == "Generator":
-        import torch
 
-        return thing is not torch.default_generator and thing.device.type == "cpu"
+def _came_by_value(named: Any) -> bool:
+    """The program's own class or function: no module of this process has it."""
+    return not hasattr(sys.modules.get(named.__module__ or ""), named.__qualname__.split(".")[0])
+
+
+def _step(value: Any, step: tuple[str, Any]) -> Any:
+    kind, name = step
+    if kind == "item":
+        return value[name]
+    if kind == "attribute":
+        return vars(value)[name] if isinstance(value, type) else getattr(value, name)
+    if kind == "cell":
+        return value.__closure__[name].cell_contents
+    if kind == "class":
+        return type(value).__mro__[name]
+    return value.__globals__[name]
+
+
+def _follow(parts: dict[str, Any], path: Path) -> Any:
+    """None: it does not lead anywhere yet."""
+    value: Any = parts
+    try:
+        for step in path:
+            value = _step(value, step)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return None
+    return value
+
+
+def _put(owner: Any, step: tuple[str, Any], generator: Any) -> None:
+    kind, name = step
+    if kind == "item" and isinstance(owner, dict | list):
+        owner[name] = generator
+    elif kind == "attribute" and owner is not None:
+        setattr(owner, name, generator)
+    elif kind == "cell" and owner is not None:
+        owner.__closure__[name].cell_contents = generator
+    elif kind == "global" and owner is not None:
+        owner.__globals__[name] = generator
+    else:
+        raise ValueError(f"the state of a lane has a random generator at {step}, and here is none")
+
+
+def _numpy_random() -> Any:
+    return sys.modules.get("numpy.random")
+
+
+def _is_generator(value: Any) -> bool:
+    kind = type(value)
+    if kind is random.Random:
+        return True
+    module = kind.__module__
+    if module.startswith("numpy.random"):
+        numpy_random = _numpy_random()
+        of_all = numpy_random.mtrand._rand  # numpy.random's own
+        return kind in (numpy_random.Generator, numpy_random.RandomState) and value is not of_all
+    if module == "torch._C" and kind.__name__ == "Generator":
+        return value.device.type == "cpu" and value is not sys.modules["torch"].default_generator
     return False
 
 
-def _state(found: Any) -> tuple[str, Any]:
-    if isinstance(found, random.Random):
-        return "random", found.getstate()
-    name = type(found).__name__
-    if type(found).__module__ == "torch._C":
-        return "torch", found.get_state().numpy().tobytes()
-    if name == "RandomState":
-        return "RandomState", found.get_state()
-    return type(found.bit_generator).__name__, found.bit_generator.state
+def _describe(generator: Any) -> tuple[str, Any]:
+    if isinstance(generator, random.Random):
+        return "random", generator.getstate()
+    if type(generator).__module__ == "torch._C":
+        return "torch", generator.get_state().numpy().tobytes()
+    if type(generator) is _numpy_random().Generator:
+        state = generator.bit_generator.state
+        return f"Generator {state['bit_generator']}", state
+    return "RandomState", generator.get_state(legacy=False)
 
 
-def _set(found: Any, kind: str, state: Any) -> None:
-    if kind == "random":
-        found.setstate(state)
-    elif kind == "torch":
+def _set(generator: Any, state: Any) -> None:
+    if isinstance(generator, random.Random):
+        generator.setstate(state)
+    elif type(generator).__module__ == "torch._C":
         import torch
 
-        found.set_state(torch.frombuffer(bytearray(state), dtype=torch.uint8))
-    elif kind == "RandomState":
-        found.set_state(state)
+        generator.set_state(torch.frombuffer(bytearray(state), dtype=torch.uint8))
+    elif type(generator) is _numpy_random().Generator:
+        generator.bit_generator.state = state
     else:
-        found.bit_generator.state = state
+        generator.set_state(state)
 
 
-def _new(kind: str) -> Any:
+def _make(kind: str) -> Any:
     if kind == "random":
-        return random.Random(0)
+        return random.Random()
     if kind == "torch":
         import torch
 
         return torch.Generator()
-    import numpy
+    import numpy.random
 
     if kind == "RandomState":
-        return numpy.random.RandomState(0)
-    if kind not in _BIT_GENERATORS:
+        return numpy.random.RandomState()
+    name = kind.removeprefix("Generator ")
+    if name not in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"):
         raise ValueError(f"{kind!r} is not a kind of random generator")
-    return numpy.random.Generator(getattr(numpy.random, kind)(0))
-
-
-def _put(roots: dict[str, Any], path: Path, found: Any) -> None:
-    """Where the code that made it on another worker would have put it."""
-    owner: Any = roots
-    for step in path[:-1]:
-        owner = _step(owner, step)
-    last = path[-1]
-    if isinstance(owner, dict | list):
-        owner[last] = found
-    else:
-        setattr(owner, last, found)
-
-
-def _step(owner: Any, step: Any) -> Any:
-    if isinstance(step, tuple):
-        return owner.__closure__[step[1]]
-    if isinstance(owner, dict | list | tuple):
-        return owner[step]
-    return getattr(owner, step)
+    return numpy.random.Generator(getattr(numpy.random, name)())

@@ -68,9 +68,11 @@ _OF_ARRAYS = ("_frombuffer", "_reconstruct", "dtype", "ndarray")
 def set_state(state: bytes, roots: dict[str, Any]) -> None:
     import torch
 
-    of_torch, of_random, of_numpy, of_others = _Reader(io.BytesIO(state)).load()
+    # A state of an older release has three parts.
+    of_torch, of_random, of_numpy, *of_others = _Reader(io.BytesIO(state)).load()
     torch.set_rng_state(torch.frombuffer(bytearray(of_torch), dtype=torch.uint8))
     random.setstate(of_random)
     if of_numpy is not None and (numpy := _numpy()) is not None:
         numpy.random.set_state(of_numpy)
-    stage_generators.set_states(roots, of_others)
+    for others in of_others:
+        stage_generators.set_states(roots, others)
