@@ -4,14 +4,10 @@ programs/ has one file a framework, with no word of Headrace. Each runs as it is
 `headrace run`, and prints a line with a checksum for each batch that its training step was given.
 """
 
-import json
-import subprocess
-import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
-from support.headrace_program import HEADRACE, clean_environment, free_port
+from support.both_ways import compare
 from support.photos import write_jpegs
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -30,44 +26,10 @@ def folder(tmp_path_factory):
     return write_jpegs(tmp_path_factory.mktemp("photos"), classes=3, count=9)
 
 
-def run(command, folder, out):
-    out.mkdir()
-    program = [*command, str(folder), str(out), str(free_port())]
-    done = subprocess.run(
-        program,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env=clean_environment(OMP_NUM_THREADS="1"),
-    )
-    assert done.returncode == 0, done.stderr
-    told = [line for line in done.stdout.splitlines() if line.startswith(("batch ", "weights "))]
-    return sorted(told), done.stderr
-
-
-def samples_of(told):
-    """From the shapes in the lines."""
-    return sum(int(line.split(" (")[-1].split(",")[0]) for line in told if line[0] == "b")
-
-
 @pytest.mark.parametrize("name", EXPECTED)
 def test_same_batches_from_workers(name, folder, tmp_path):
-    plain = [sys.executable, str(PROGRAMS / f"{name}.py")]
-    expected, said = run(plain, folder, tmp_path / "stock")
-    report = tmp_path / "report.json"
-    options = [HEADRACE, "run", "--workers", "2", "--report", str(report)]
-    told, said_served = run([*options, *plain], folder, tmp_path / "served")
-    assert told == expected
-
     samples, path = EXPECTED[name]
-    assert samples_of(told) == samples
-    made = Counter()
-    for part in tmp_path.glob("report.json*"):
-        for loader in json.loads(part.read_text())["loaders"]:
-            made.update(loader["samples_by_path"])
+    compared = compare(PROGRAMS / f"{name}.py", [folder, "{out}", "{port}"], tmp_path)
+    assert compared.samples == samples
     # Frameworks ask for a few batches that no training step sees.
-    assert made[path] >= samples and made["local"] == 0, made
-
-    before = set(said.splitlines())
-    new = [line for line in said_served.splitlines() if line and line not in before]
-    assert [line for line in new if not line.startswith("headrace: ")] == []
+    assert compared.made[path] >= samples and compared.made["local"] == 0, compared.made

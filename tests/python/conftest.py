@@ -10,7 +10,7 @@ import headrace
 import numpy as np
 import pytest
 from headrace import service
-from support.photos import write_jpegs
+from support.photos import write_jpegs, write_mnist
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -71,16 +71,4 @@ def cifar_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def mnist_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files as torchvision's MNIST reads them."""
-    root = tmp_path_factory.mktemp("mnist")
-    folder = root / "MNIST" / "raw"
-    folder.mkdir(parents=True)
-    rng = np.random.default_rng(2)
-    for name, count in (("train", 30), ("t10k", 10)):
-        images = rng.integers(0, 256, (count, 28, 28), dtype=np.uint8)
-        labels = rng.integers(0, 10, count, dtype=np.uint8)
-        head = np.array([0x803, count, 28, 28], ">i4").tobytes()
-        (folder / f"{name}-images-idx3-ubyte").write_bytes(head + images.tobytes())
-        head = np.array([0x801, count], ">i4").tobytes()
-        (folder / f"{name}-labels-idx1-ubyte").write_bytes(head + labels.tobytes())
-    return root
+    return write_mnist(tmp_path_factory.mktemp("mnist"))

@@ -23,6 +23,21 @@ def write_jpegs(root: Path, classes: int, count: int, seed: int = 0) -> Path:
     return root
 
 
+def write_mnist(root: Path) -> Path:
+    """Files as torchvision's MNIST reads them: 30 to train with, 10 to test with."""
+    folder = root / "MNIST" / "raw"
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(2)
+    for name, count in (("train", 30), ("t10k", 10)):
+        images = rng.integers(0, 256, (count, 28, 28), dtype=np.uint8)
+        labels = rng.integers(0, 10, count, dtype=np.uint8)
+        head = np.array([0x803, count, 28, 28], ">i4").tobytes()
+        (folder / f"{name}-images-idx3-ubyte").write_bytes(head + images.tobytes())
+        head = np.array([0x801, count], ">i4").tobytes()
+        (folder / f"{name}-labels-idx1-ubyte").write_bytes(head + labels.tobytes())
+    return root
+
+
 def encode_photo(height: int, width: int, seed: int, gray: bool = False, **options: Any) -> bytes:
     """One JPEG file. `options`: of PIL's save."""
     image = _smooth(height, width, np.random.default_rng(seed))

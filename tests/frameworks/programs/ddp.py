@@ -5,7 +5,8 @@ import sys
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
-from common import say, small_model, tell, train_set
+from common import small_model, train_set
+from told import say, tell
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
 
@@ -27,7 +28,7 @@ def train(rank: int, folder: str, folder_of_run: str) -> None:
     for epoch in range(2):
         sampler.set_epoch(epoch)
         for step, (images, labels) in enumerate(loader):
-            tell(rank, (epoch, step), images, labels)
+            tell((rank, epoch, step), len(labels), (images, labels))
             optimizer.zero_grad()
             torch.nn.functional.cross_entropy(model(images), labels).backward()
             optimizer.step()

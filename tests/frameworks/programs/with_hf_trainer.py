@@ -3,7 +3,8 @@
 import sys
 
 import torch
-from common import small_model, tell, train_set
+from common import small_model, train_set
+from told import tell
 from torch.utils.data import Dataset
 from transformers import Trainer, TrainingArguments
 
@@ -28,7 +29,7 @@ class Model(torch.nn.Module):
         self.model, self.step = small_model(), 0
 
     def forward(self, pixel_values, labels):
-        tell(0, self.step, pixel_values, labels)
+        tell(self.step, len(labels), (pixel_values, labels))
         self.step += 1
         logits = self.model(pixel_values)
         return {"loss": torch.nn.functional.cross_entropy(logits, labels), "logits": logits}

@@ -3,8 +3,8 @@
 import sys
 
 import torch
-from common import tell
 from timm.data import create_dataset, create_loader
+from told import tell
 
 if __name__ == "__main__":
     torch.manual_seed(11)
@@ -22,4 +22,4 @@ if __name__ == "__main__":
     )
     for epoch in range(2):
         for step, (images, labels) in enumerate(loader):
-            tell(0, (epoch, step), images, labels)
+            tell((epoch, step), len(labels), (images, labels))
