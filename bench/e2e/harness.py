@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "bench" / "e2e" / "loader_program.py"
@@ -41,10 +42,13 @@ def run(variant: Variant, program_args: list[str], program: pathlib.Path = PROGR
             command = [str(binary), "run", "--report", str(report), *variant.headrace, *command]
         if variant.cpus is not None:
             command = ["taskset", "-c", variant.cpus, *command]
+        started = time.perf_counter()
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        seconds = time.perf_counter() - started
         if done.returncode != 0:
             raise SystemExit(f"{shlex.join(command)} failed:\n{done.stderr}")
         result = json.loads(done.stdout.strip().splitlines()[-1])
+        result["process_s"] = seconds
         if report.exists():
             result["report"] = json.loads(report.read_text())
         return result

@@ -7,6 +7,7 @@ process's own CPU seconds, optionally the time each next() took, and optionally 
 import argparse
 import json
 import resource
+import threading
 import time
 import zlib
 
@@ -32,7 +33,15 @@ class OwnDataset(Dataset):
         return self.transform(image), label
 
 
-def make_dataset(folder: str, size: int, own: bool = False) -> Dataset:
+class LockedDataset(OwnDataset):
+    """It cannot leave its process."""
+
+    def __init__(self, folder: ImageFolder) -> None:
+        super().__init__(folder)
+        self.lock = threading.Lock()
+
+
+def make_dataset(folder: str, size: int, own: type[OwnDataset] | None = None) -> Dataset:
     """The usual training transforms: float32 [3, size, size] and a label."""
     transform = T.Compose(
         [
@@ -43,14 +52,18 @@ def make_dataset(folder: str, size: int, own: bool = False) -> Dataset:
         ]
     )
     dataset = ImageFolder(folder, transform)
-    return OwnDataset(dataset) if own else dataset
+    return own(dataset) if own else dataset
 
 
 def make_loader(args: argparse.Namespace) -> DataLoader:
     generator = torch.Generator()
     generator.manual_seed(args.seed)
     return DataLoader(
-        make_dataset(args.data, args.size, args.own),
+        make_dataset(
+            args.data,
+            args.size,
+            LockedDataset if args.locked else OwnDataset if args.own else None,
+        ),
         batch_size=args.batch_size,
         shuffle=True,
         num_workers=args.num_workers,
@@ -107,6 +120,7 @@ def main() -> None:
     parser.add_argument("--max-batches", type=int, default=0, help="of each epoch; 0: all")
     parser.add_argument("--sums", action="store_true")
     parser.add_argument("--own", action="store_true", help="a dataset class of the program's own")
+    parser.add_argument("--locked", action="store_true", help="one that cannot leave the process")
     parser.add_argument("--hold-s", type=float, default=0.0, help="stay alive and idle at the end")
     args = parser.parse_args()
     torch.set_num_threads(1)
