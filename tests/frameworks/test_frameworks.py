@@ -17,6 +17,7 @@ EXPECTED = {
     "with_accelerate": (48, "native"),
     "with_lightning": (81, "python"),
     "with_hf_trainer": (62, "python"),
+    "with_torchdata": (54, "native"),
     "with_timm": (48, "python"),
 }
 

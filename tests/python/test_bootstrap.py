@@ -33,6 +33,34 @@ def test_torch_is_patched_when_the_program_imports_it():
     assert done.stdout == "True\n" and not done.stderr
 
 
+STATEFUL = "hasattr(StatefulDataLoader._get_iterator, '__headrace_stock__')"
+IMPORTED = "from torchdata.stateful_dataloader import StatefulDataLoader; "
+
+
+def test_torchdatas_loader_is_patched_whenever_it_is_imported():
+    for first in ("", "import torch.utils.data; ", "import headrace; headrace.install(); "):
+        done = run(f"{first}{IMPORTED}print({STATEFUL})")
+        assert done.stdout == "True\n" and not done.stderr
+
+
+def test_install_patches_torchdatas_loader_that_is_there_or_comes_later():
+    calls = (
+        "headrace.install(); " + IMPORTED + f"print({STATEFUL}); ",
+        f"headrace.uninstall(); print({STATEFUL}); headrace.install(); print({STATEFUL}); ",
+        f"headrace.uninstall(); print({STATEFUL})",
+    )
+    done = run("import headrace; " + "".join(calls), env={"HEADRACE": "off"})
+    assert done.stdout == "False\n" * 4
+    done = subprocess.run(
+        [sys.executable, "-c", "import headrace; " + "".join(calls)],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout == "True\nFalse\nTrue\nFalse\n", done.stderr
+
+
 def test_off():
     done = run(
         f"import torch.utils.data.dataloader as d, sys; print({SEAM}, 'headrace' in sys.modules)",

@@ -11,10 +11,13 @@ from . import inspection, options, service
 from .admission import admit
 from .capture import Captured, capture
 from .capture.capture import describe
+from .capture.plan import Local
 from .errors import CoordinatorUnavailable, KeepsState
-from .iterator import KeysNotIntegers, ServedIter, await_served, session_key
+from .hook import STATEFUL
+from .iterator import ServedIter
 from .local import local_iterator
 from .report import REPORT, LoaderReport
+from .served import KeysNotIntegers, await_served, session_key
 from .session import SessionHandle
 
 
@@ -75,7 +78,7 @@ def make_iterator(loader: Any, stock: Any, rng: str = "") -> Any:
         return local_iterator(loader, stock, state)
     generators = torch.get_rng_state(), loader.generator and loader.generator.get_state()
     try:
-        return ServedIter(loader, state, captured)
+        return _class_for(loader)(loader, state, captured)
     except KeysNotIntegers as error:
         torch.set_rng_state(generators[0])
         if loader.generator is not None:
@@ -85,10 +88,30 @@ def make_iterator(loader: Any, stock: Any, rng: str = "") -> Any:
         return local_iterator(loader, stock, state)
 
 
+def _class_for(loader: Any) -> Any:
+    """The iterator class. Raises Local."""
+    torchdata = sys.modules.get(STATEFUL)
+    if torchdata is None or not isinstance(loader, torchdata.StatefulDataLoader):
+        return ServedIter
+    try:
+        from . import stateful
+    except ImportError as error:
+        raise Local(f"this torchdata is not known: {error}") from None
+    stateful.check_servable(loader)
+    return stateful.StatefulIter
+
+
 def decide(loader: Any, state: LoaderState, rng: str) -> Captured:
     """How the loader's batches are to be made."""
     before = state.captured
-    state.captured = captured = capture(loader, rng, before)
+    try:
+        _class_for(loader)
+        captured = capture(loader, rng, before)
+    except Local as reason:
+        captured = Captured(
+            "local", describe(loader.dataset), reasons=[str(reason)], remedy=reason.remedy
+        )
+    state.captured = captured
     unchanged = before is not None and before.signature == captured.signature
     if captured.path == "local":
         state.verdict = captured
@@ -112,7 +135,7 @@ def _admit(loader: Any, state: LoaderState, captured: Captured) -> Captured:
 
 def _try_code(loader: Any, state: LoaderState, captured: Captured) -> Captured:
     """Opens the loader's session, whose workers try the code before they serve it."""
-    key = session_key(loader, captured)
+    key = session_key(loader, captured, loader.prefetch_factor * loader.num_workers)
     session = state.open_session(captured, key)
     try:
         await_served(session, loader.timeout)

@@ -1,14 +1,18 @@
-"""Put on PYTHONPATH by `headrace run`: installs the seam when the program imports torch's loader.
+"""Put on PYTHONPATH by `headrace run`: installs the seam when the program imports torch's loader, or
+torchdata's.
 
 Every interpreter below `headrace run` executes this file, so it imports nothing but sys and os
-unless torch.utils.data.dataloader is really imported.
+unless one of them is really imported.
 """
 
 import os
 import sys
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_MODULE = "torch.utils.data.dataloader"
+_MODULES = {
+    "torch.utils.data.dataloader",
+    "torchdata.stateful_dataloader.stateful_dataloader",
+}
 
 
 def _headrace():
@@ -32,12 +36,12 @@ def _headrace():
 
 
 class _SeamFinder:
-    """A meta path finder that waits for one module and then goes away."""
+    """A meta path finder that waits for these modules."""
 
     def find_spec(self, name, path=None, target=None):
-        if name != _MODULE:
+        if name not in _MODULES:
             return None
-        sys.meta_path.remove(self)
+        _MODULES.remove(name)
         for finder in sys.meta_path:
             find = getattr(finder, "find_spec", None)
             spec = find(name, path, target) if find is not None else None

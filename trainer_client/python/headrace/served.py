@@ -1,0 +1,258 @@
+"""What the iterators of served loaders have in common: one session, and what its batches become."""
+
+import math
+import operator
+import os
+import pickle
+import sys
+import time
+from typing import Any
+
+from torch._utils import ExceptionWrapper
+from torch.utils.data import _utils
+from torch.utils.dlpack import from_dlpack
+
+from . import binding, samples, service
+from .errors import HeadraceError, WorkersUnavailable
+
+# Longest wait without a look at signals, seconds.
+_SLICE = 0.1
+# A key that no dataset has: its sample is made here, where the dataset itself answers.
+_NO_KEY = -1
+
+
+class Served:
+    """Mixed in front of an iterator of torch's, whose attributes it reads. Yields nothing itself.
+    One thread; of no use after fork."""
+
+    def _serve(self, loader: Any, state: Any, captured: Any, window: int) -> None:
+        """Before the iterator's own __init__. `window`: most batches asked for and not received."""
+        self._handle: Any = None
+        self._pid = os.getpid()
+        self._state = state
+        self._captured = captured
+        self._count = captured.rows.count if captured.rows is not None else 0
+        self._lazy = loader.num_workers == 0
+        self._window = window
+        self._session_key = session_key(loader, captured, window)
+        state.report.path, state.report.rng = captured.path, captured.plan.rng
+
+    # The session.
+
+    def _take_handle(self) -> bool:
+        """True if it is a new one."""
+        if self._handle is None:
+            self._handle = self._state.take_session(self._session_key)
+        if self._handle is not None:
+            return False
+        self._handle = self._state.open_session(self._captured, self._session_key)
+        return True
+
+    def _give_handle(self) -> None:
+        """The iteration has ended: the next one of this loader may go on with the session."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            self._state.give_session(self._session_key, handle)
+
+    def _begin_lanes(self, **named: Any) -> None:
+        """`named`: as Session.begin, less the base seed."""
+        self._made: dict[tuple[int, int], samples.Made] = {}
+        self._odd: dict[int, Any] = {}
+        self._lengths: dict[int, int] = {}
+        self._left = 0.0
+        self._state.report.epochs += 1
+        seed = self._base_seed & 0xFFFFFFFFFFFFFFFF
+        service.call(self._handle.raw.begin, base_seed=seed, **named)
+
+    def _await_served(self) -> None:
+        if self._captured.path == "python":
+            await_served(self._handle, self._timeout)
+
+    # What is asked for.
+
+    def _submit(self, index: Any) -> int:
+        """The batch's number. `index`: what the sampler yielded."""
+        number = -1
+        if type(index) is list and self._captured.path == "native":
+            keys = index
+            number = service.call(self._handle.raw.submit, index, self._count)
+        if number < 0:  # not simply row numbers
+            keys, odd = self._keys(index)
+            number = service.call(self._handle.raw.submit, keys)
+            if odd:
+                self._odd[number] = list(index) if self._auto_collation else [index]
+        self._lengths[number] = len(keys)
+        return number
+
+    def _keys(self, index: Any) -> tuple[list[int], bool]:
+        """The batch's keys for the service, and whether some are not what the sampler yielded."""
+        if self._captured.path == "python":
+            return _integers(index if self._auto_collation else [index]), False
+        count = self._count
+        try:
+            keys = list(map(operator.index, index))
+            if not keys or (min(keys) >= 0 and max(keys) < count):
+                return keys, False
+        except TypeError:
+            keys = [_index_or_none(key) for key in index]
+        placed = [_NO_KEY if key is None else key + count if key < 0 else key for key in keys]
+        return [key if 0 <= key < count else _NO_KEY for key in placed], True
+
+    def _wait(self) -> Any:
+        deadline = time.monotonic() + self._timeout if self._timeout > 0 else None
+        wait = _SLICE
+        while True:
+            if deadline is not None:
+                wait = min(_SLICE, max(0.0, deadline - time.monotonic()))
+            event = service.call(self._handle.raw.next, wait)
+            if type(event) is binding.Batch:
+                return event
+            if event is not None:
+                self._make_needed(event)
+            elif deadline is not None and time.monotonic() >= deadline:
+                raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
+
+    # What a delivered batch becomes.
+
+    def _deliver(self, batch: Any, started: float) -> Any:
+        """The batch as the program sees it. `started`: when the program asked."""
+        step = started - self._left if self._left else 0.0
+        try:
+            data = self._assemble(batch)
+            if self._pin_memory:
+                data = _utils.pin_memory.pin_memory(data, self._pin_memory_device)
+        finally:
+            self._left = time.perf_counter()
+            self._state.report.delivered(
+                self._captured.path, self._lengths.pop(batch.batch), self._left - started, step
+            )
+            if batch.missing:
+                self._state.report.made_here(self._captured.path, len(batch.missing))
+        return data
+
+    def _assemble(self, batch: Any) -> Any:
+        if self._captured.path == "python":
+            return self._unpickle(batch)
+        fields = [from_dlpack(field) for field in batch.fields]
+        if batch.copy_advised:
+            fields = [field.clone() for field in fields]
+        if not batch.missing:
+            return fields
+        made = self._make_missing(batch)
+        if fields and samples.fill(fields, made):
+            return fields
+        labels = self._captured.plan.fields[0].kind == "chain"
+        count = fields[0].shape[0] if fields else len(made)
+        return self._collate(batch.batch, samples.rows(fields, made, count, labels))
+
+    def _unpickle(self, batch: Any) -> Any:
+        if batch.output:
+            sys.stdout.write(batch.output)
+            sys.stdout.flush()
+        if batch.python_error:
+            pickle.loads(batch.python_error).reraise()
+        if batch.missing:  # its stage host died, or no worker could send it
+            raise WorkersUnavailable(f"batch {batch.batch}: {batch.missing[0].message}")
+        buffers = batch.buffers
+        if batch.copy_advised:
+            buffers = [bytearray(buffer) for buffer in buffers]
+        return pickle.loads(batch.pickle, buffers=buffers)
+
+    def _collate(self, batch: int, rows: list[Any]) -> Any:
+        """What a worker of the stock loader does with samples of any kind."""
+        if self._lazy:
+            return self._collate_fn(rows)
+        lane = batch % self._num_workers
+        _utils.worker._worker_info = _utils.worker.WorkerInfo(
+            id=lane,
+            num_workers=self._num_workers,
+            seed=self._base_seed + lane,
+            dataset=self._dataset,
+        )
+        try:
+            return self._collate_fn(rows)
+        except Exception:
+            wrapped = ExceptionWrapper(where=self._where(batch))
+        finally:
+            _utils.worker._worker_info = None
+        wrapped.reraise()
+
+    # Samples that only the dataset's own code can make.
+
+    def _make_missing(self, batch: Any) -> dict[int, Any]:
+        """The missing samples by position. Raises the first one's error."""
+        made: dict[int, Any] = {}
+        for missing in batch.missing:
+            sample = self._made.pop((batch.batch, missing.position), None) or self._make(
+                batch.batch, missing.position, missing.key, missing.torch_state, missing.seed
+            )
+            if sample.error is not None:
+                self._odd.pop(batch.batch, None)
+                if missing.torch_state and not sample.resolved:
+                    service.call(self._handle.raw.replan_lane, batch.batch, sample.state_after)
+                samples.raise_made(sample.error, self._dataset, sample.key)
+            made[missing.position] = sample.value
+        self._odd.pop(batch.batch, None)
+        return made
+
+    def _make_needed(self, needed: Any) -> None:
+        sample = self._make(
+            needed.batch, needed.position, needed.key, needed.torch_state, seed=None
+        )
+        sample.resolved = True
+        self._made[needed.batch, needed.position] = sample
+        service.call(
+            self._handle.raw.resolve_sample,
+            needed.batch,
+            needed.position,
+            sample.state_after,
+            sample.error is not None,
+        )
+
+    def _make(self, batch: int, position: int, key: int, torch_state: bytes, seed: Any) -> Any:
+        odd = self._odd.get(batch)
+        key = odd[position] if odd is not None else key
+        use_seed = seed if self._captured.plan.rng == "sample" else None
+        return samples.make(self._dataset, key, self._where(batch), torch_state, use_seed)
+
+    def _where(self, batch: int) -> str:
+        if self._lazy:
+            return ""
+        return f"in DataLoader worker process {batch % self._num_workers}"
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise HeadraceError(
+                f"this iterator belongs to process {self._pid}: "
+                "call iter() on the DataLoader again in the child process"
+            )
+
+
+def _index_or_none(key: Any) -> int | None:
+    try:
+        return operator.index(key)
+    except TypeError:
+        return None
+
+
+class KeysNotIntegers(TypeError):
+    """The sampler yields keys that cannot be sent to a Python stage."""
+
+
+def _integers(keys: Any) -> list[int]:
+    try:
+        return list(map(operator.index, keys))
+    except TypeError:
+        raise KeysNotIntegers("the sampler yields keys that are not integers") from None
+
+
+def session_key(loader: Any, captured: Any, window: int) -> tuple[str, int, bool]:
+    """Iterations with the same key may use the same session."""
+    in_order = getattr(loader, "in_order", True) or loader.num_workers == 0
+    return captured.signature, window, in_order
+
+
+def await_served(handle: Any, timeout: float) -> None:
+    """Code that no worker can load is an error here, not a batch that never comes. `timeout`: the
+    loader's, seconds; 0: none."""
+    service.call(handle.raw.await_served, timeout or math.inf)
