@@ -48,8 +48,9 @@ Planner::Planner(Options options) : options_(std::move(options)) {
 }
 
 Status Planner::Begin(const IterationOptions& iteration) {
-  if (!iteration.lane_draws.empty() && iteration.lane_draws.size() != lanes_.size()) {
-    return InvalidArgument("state of " + std::to_string(iteration.lane_draws.size()) +
+  for (const auto* of_lanes : {&iteration.lane_draws, &iteration.lane_seeds}) {
+    if (of_lanes->empty() || of_lanes->size() == lanes_.size()) continue;
+    return InvalidArgument("state of " + std::to_string(of_lanes->size()) +
                            " lanes for a loader with " + std::to_string(lanes_.size()));
   }
   const bool go_on = iteration.continue_lanes && begun_;
@@ -82,7 +83,8 @@ Status Planner::Begin(const IterationOptions& iteration) {
     if (!go_on) {
       lane = Lane();
       if (torch()) {
-        lane.generator = TorchGenerator(iteration.base_seed + i);
+        lane.generator = TorchGenerator(iteration.lane_seeds.empty() ? iteration.base_seed + i
+                                                                     : iteration.lane_seeds[i]);
         if (!iteration.lane_draws.empty()) lane.generator.Discard(iteration.lane_draws[i]);
       }
     }

@@ -59,7 +59,7 @@ class Planner {
 
   explicit Planner(Options options);
 
-  // kInvalidArgument: lane_draws of another number of lanes.
+  // kInvalidArgument: lane_draws or lane_seeds of another number of lanes.
   Status Begin(const IterationOptions& iteration);
   void Skip(std::span<const std::int64_t> keys);
   // The batch's number.

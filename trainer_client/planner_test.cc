@@ -329,6 +329,30 @@ TEST(Planner, StateOfAnotherNumberOfLanesIsRefused) {
   IterationOptions iteration;
   iteration.lane_draws = {1, 2, 3};
   EXPECT_EQ(planner.Begin(iteration).code(), Code::kInvalidArgument);
+  iteration.lane_draws = {};
+  iteration.lane_seeds = {1};
+  EXPECT_EQ(planner.Begin(iteration).code(), Code::kInvalidArgument);
+}
+
+TEST_P(PlannerRandom, LanesStartFromGivenSeeds) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  const int lanes = GetParam();
+  const Data data = MakeData(random, 50, false);
+  const Batches batches = MakeBatches(random, 50, 20);
+  const auto expected = Model(data, batches, lanes, 9000);
+  Planner planner(TorchOptions(lanes, 50));
+  IterationOptions iteration;
+  iteration.base_seed = 1;
+  for (int i = 0; i < lanes; ++i) {
+    iteration.lane_seeds.push_back(9000 + static_cast<std::uint64_t>(i));
+  }
+  ASSERT_TRUE(planner.Begin(iteration).ok());
+  const auto planned = Driver(data, planner, random).RunAll(batches);
+  for (std::size_t b = 0; b < batches.size(); ++b) {
+    EXPECT_EQ(planned.at(static_cast<std::int64_t>(b)).params, expected[b]) << b;
+  }
 }
 
 }  // namespace

@@ -15,10 +15,12 @@ PROGRAMS = Path(__file__).parent / "programs"
 EXPECTED = {
     "ddp": (56, "native"),
     "with_accelerate": (48, "native"),
-    "with_lightning": (81, "python"),
+    "with_lightning": (81, "native"),
     "with_hf_trainer": (62, "python"),
+    "with_hf_trainer_on_folder": (62, "native"),
     "with_torchdata": (54, "native"),
     "with_timm": (48, "python"),
+    "with_timm_on_folder": (48, "native"),
 }
 
 

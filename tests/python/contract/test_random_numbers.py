@@ -83,6 +83,13 @@ def test_worker_init_fn_that_seeds_other_generators_is_harmless(photos):
     )
 
 
+def test_hook_of_a_loader_without_workers_is_never_called(photos):
+    from support.pipelines import evaluate_v1
+
+    data = datasets.ImageFolder(photos, evaluate_v1())
+    check(lambda loader: loader(data, 4, shuffle=True, worker_init_fn=seed_torch), path="native")
+
+
 @pytest.mark.parametrize("persistent", [False, True])
 def test_worker_init_fn_that_seeds_torch(photos, persistent):
     data = datasets.ImageFolder(photos, train_v1())

@@ -115,6 +115,9 @@ struct IterationOptions {
   // Resume: number of the first batch, and for each lane the generator outputs already used.
   std::int64_t first_batch = 0;
   std::vector<std::uint64_t> lane_draws;
+  // Native plans, RngMode::kTorch: seeds that a worker_init_fn gives the lanes' generators. Empty:
+  // base_seed + lane.
+  std::vector<std::uint64_t> lane_seeds;
   // Python plans, RngMode::kTorch: what LaneStates gave; an empty entry: the lane has not begun.
   std::vector<Bytes> lane_states;
 };
@@ -147,7 +150,7 @@ class Session {
 
   // Starts an iteration (an epoch); what is left of the one before is cancelled and its slots freed
   // once no worker can still write to them. kInvalidArgument: first_batch is negative, or
-  // lane_draws is not one number a lane.
+  // lane_draws or lane_seeds is not one number a lane.
   Status Begin(const IterationOptions& options);
   // Resume in RngMode::kSample: keys of the batches before first_batch, in any pieces, so that the
   // occurrence of a key that comes again is counted on. Nothing to do in other modes.

@@ -77,12 +77,14 @@ class SessionObject {
   [[nodiscard]] std::int64_t max_outstanding() const { return max_outstanding_; }
 
   void Begin(std::uint64_t base_seed, bool continue_lanes, std::int64_t first_batch,
-             std::vector<std::uint64_t> lane_draws, nb::handle lane_states) {
+             std::vector<std::uint64_t> lane_draws, std::vector<std::uint64_t> lane_seeds,
+             nb::handle lane_states) {
     IterationOptions options;
     options.base_seed = base_seed;
     options.continue_lanes = continue_lanes;
     options.first_batch = first_batch;
     options.lane_draws = std::move(lane_draws);
+    options.lane_seeds = std::move(lane_seeds);
     for (const nb::handle state : lane_states) {
       options.lane_states.push_back(CopyBytes(BorrowedBuffer(state).bytes()));
     }
@@ -243,6 +245,7 @@ void AddSessions(nb::module_& module) {
       .def("begin", &SessionObject::Begin, nb::kw_only(), nb::arg("base_seed"),
            nb::arg("continue_lanes") = false, nb::arg("first_batch") = 0,
            nb::arg("lane_draws") = std::vector<std::uint64_t>(),
+           nb::arg("lane_seeds") = std::vector<std::uint64_t>(),
            nb::arg("lane_states") = nb::make_tuple())
       .def(
           "skip",

@@ -128,6 +128,7 @@ class Session:
         continue_lanes: bool = False,
         first_batch: int = 0,
         lane_draws: Sequence[int] = (),
+        lane_seeds: Sequence[int] = (),
         lane_states: Sequence[Buffer] = (),
     ) -> None: ...
     def skip(self, keys: Sequence[int] | Buffer) -> None:

@@ -3,6 +3,7 @@
 import sys
 import threading
 import weakref
+from dataclasses import replace
 from typing import Any
 
 import torch.utils.data
@@ -117,6 +118,8 @@ def decide(loader: Any, state: LoaderState, rng: str) -> Captured:
         state.verdict = captured
     elif not unchanged or state.verdict is None:
         state.verdict = _admit(loader, state, captured)
+    if state.verdict.path == captured.path == "native":
+        state.verdict = replace(state.verdict, seeding=captured.seeding)
     return state.verdict
 
 

@@ -62,6 +62,10 @@ class Served:
         self._left = 0.0
         self._state.report.epochs += 1
         seed = self._base_seed & 0xFFFFFFFFFFFFFFFF
+        if self._captured.path == "native" and self._captured.plan.rng == "torch":
+            lanes = range(self._captured.plan.lanes)
+            seeds = [self._captured.seeding(self._base_seed, lane) % 2**64 for lane in lanes]
+            named["lane_seeds"] = seeds
         service.call(self._handle.raw.begin, base_seed=seed, **named)
 
     def _await_served(self) -> None:

@@ -13,6 +13,7 @@ from . import collate, hooks, python_stage
 from .collate import name_of
 from .datasets import Rows, rows_of
 from .fingerprint import Fingerprint
+from .known_hooks import Seeding, stock_seed
 from .libraries import libraries
 from .plan import Local, NotNative, Plan
 from .purity import check_stateless
@@ -32,6 +33,7 @@ class Captured:
     rows: Rows | None = None
     seen: Fingerprint = field(default_factory=Fingerprint)
     remedy: str = ""  # what would change the first reason
+    seeding: Seeding = stock_seed  # of native lanes
 
 
 def capture(loader: Any, rng: str, before: Captured | None = None) -> Captured:
@@ -93,7 +95,7 @@ def _check_servable(loader: Any) -> None:
 
 def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Captured:
     collate.check_native(loader)
-    hooks.check_native(loader.worker_init_fn)
+    seeding = hooks.seeding_of(loader.worker_init_fn if loader.num_workers > 0 else None)
     if torch.get_default_dtype() != torch.float32:
         raise NotNative(
             f"torch's default dtype is {torch.get_default_dtype()}",
@@ -117,7 +119,7 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Captur
         raise NotNative(str(error)) from None
     except ValueError as error:  # the framework refuses these arguments too, when it is called
         raise NotNative(str(error)) from None
-    return Captured("native", name, plan, [], plan.signature(), rows, seen)
+    return Captured("native", name, plan, [], plan.signature(), rows, seen, seeding)
 
 
 def _rows(dataset: Any, before: Captured | None) -> tuple[Rows, Fingerprint, Any]:

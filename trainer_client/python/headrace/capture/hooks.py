@@ -1,8 +1,9 @@
 """worker_init_fn: it runs in each worker process, which native plans do not have.
 
 It may seed torch, change the dataset or open files, so a plan with one runs as a Python stage,
-where it is called for each lane. The exception is the well-known recipe that seeds `random` and
-`numpy` only: native operators draw from torch's generator, so it cannot change their samples.
+where it is called for each lane. The exceptions are the well-known recipe that seeds `random` and
+`numpy` only (native operators draw from torch's generator, so it cannot change their samples), and
+the frameworks' own functions, whose seeds the lanes then start from (known_hooks.py).
 """
 
 import dis
@@ -14,7 +15,9 @@ from typing import Any
 import numpy
 import torch
 
+from . import known_hooks
 from .collate import name_of
+from .known_hooks import Seeding, stock_seed
 from .plan import NotNative
 
 # The only attributes that may be read from these modules.
@@ -32,14 +35,17 @@ _PLAIN = {
 }  # fmt: skip
 
 
-def check_native(worker_init_fn: Any) -> None:
-    """Raises NotNative unless there is no hook, or it provably does nothing to native operators."""
+def seeding_of(worker_init_fn: Any) -> Seeding:
+    """The seeds of the lanes behind the hook. Raises NotNative where it may do something else."""
     if worker_init_fn is None or seeds_only(worker_init_fn):
-        return
-    raise NotNative(
-        f"worker_init_fn={name_of(worker_init_fn)} may change what samples are",
-        "let it seed `random` and `numpy` only, or leave it out: torch seeds them by itself",
-    )
+        return stock_seed
+    seeding = known_hooks.seeding_of(worker_init_fn)
+    if seeding is None:
+        raise NotNative(
+            f"worker_init_fn={name_of(worker_init_fn)} may change what samples are",
+            "let it seed `random` and `numpy` only, or leave it out: torch seeds them by itself",
+        )
+    return seeding
 
 
 def seeds_only(function: Any) -> bool:
