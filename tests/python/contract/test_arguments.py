@@ -3,6 +3,7 @@
 import headrace
 import pytest
 import torch
+from support.compare import check
 from support.pipelines import train_v1
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 from torchvision import datasets
@@ -13,6 +14,12 @@ DATA = TensorDataset(torch.arange(10))
 class Stream(IterableDataset):
     def __iter__(self):
         return iter(range(10))
+
+
+def test_one_batch_ahead(photos):
+    """The smallest window there is."""
+    data = datasets.ImageFolder(photos, train_v1())
+    check(lambda loader: loader(data, 4, shuffle=True, num_workers=1, prefetch_factor=1))
 
 
 @pytest.mark.parametrize(

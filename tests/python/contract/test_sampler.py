@@ -132,3 +132,21 @@ def test_sampler_that_depends_on_training(photos, seam):
         labels.append(label.item())
         difficulty[0] += 2
     assert labels == [data.targets[k] for k in range(0, 24, 2)]
+
+
+@pytest.mark.parametrize("batch_size", [6, 9])
+@pytest.mark.parametrize("stop", [2, 3, 4])
+def test_break_near_the_end_without_workers(photos, batch_size, stop):
+    """RandomSampler draws from its generator when its last key is taken: not before its time."""
+    data = datasets.ImageFolder(photos, evaluate_v1())
+    check(
+        lambda loader: loader(
+            data,
+            batch_size,
+            shuffle=True,
+            drop_last=True,
+            generator=torch.Generator().manual_seed(3),
+        ),
+        stop=stop,
+        epochs=3,
+    )

@@ -76,11 +76,12 @@ def admit(loader: Any, captured: Captured) -> Captured:
         return captured
     if verdict.local:
         return Captured("local", captured.name, reasons=[verdict.reason], remedy=_REMEDY)
-    return _as_python(loader, verdict)
+    return _as_python(loader, captured, verdict)
 
 
-def _as_python(loader: Any, verdict: _Verdict) -> Captured:
-    return python_capture(loader, verdict.reason, _BY_PIL.get(verdict.op, ()), _REMEDY)
+def _as_python(loader: Any, captured: Captured, verdict: _Verdict) -> Captured:
+    rng = captured.plan.rng
+    return python_capture(loader, verdict.reason, rng, _BY_PIL.get(verdict.op, ()), _REMEDY)
 
 
 def _compare(loader: Any, captured: Captured) -> _Verdict:
@@ -102,7 +103,7 @@ def _compare(loader: Any, captured: Captured) -> _Verdict:
     if all(map(_agree, made, by_hand)):
         return _Verdict()
     verdict = _first_difference(loader.dataset, plan, [sample.key for sample in by_hand])
-    stage = _as_python(loader, verdict)
+    stage = _as_python(loader, captured, verdict)
     if stage.path == "python":
         verdict.local = not _stage_agrees(stage.plan, by_hand)
         if verdict.local:
@@ -112,7 +113,7 @@ def _compare(loader: Any, captured: Captured) -> _Verdict:
 
 def _stage_agrees(plan: Plan, by_hand: list[_Sample]) -> bool:
     try:
-        made = _by_service(replace(plan, lanes=1), by_hand)
+        made = _by_service(replace(plan, lanes=1, rng="torch"), by_hand)
     except (Unsupported, KeepsState):
         return True  # the loader itself will say it
     return all(

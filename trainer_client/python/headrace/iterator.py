@@ -8,7 +8,14 @@ from typing import Any
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from . import binding, service, torch_frame
-from .position import Lanes, Placed, looks_at_nothing_else, position_of
+from .position import (
+    Lanes,
+    Placed,
+    batches_to_pull_freely,
+    looks_at_nothing_else,
+    position_of,
+    seed_behind,
+)
 from .served import Served
 from .state import encode_lanes
 
@@ -18,6 +25,7 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
 
     def __init__(self, loader: Any, state: Any, captured: Any) -> None:
         self._serve(loader, state, captured, _window(loader))
+        self._pull_freely = batches_to_pull_freely(loader)
         self._position = position_of(loader, draws=True)
         torch_frame.init(self, loader)
         if not self._lazy:
@@ -31,7 +39,9 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
         self._check_process()
         self._position = position_of(loader, draws=False)
         super()._reset(loader, first_iter)
-        self._base_seed = self._drawn
+        # Lanes go on. Seeds of samples would come again, with the same augmentations.
+        sample = self._captured.plan.rng == "sample"
+        self._base_seed = seed_behind(self._drawn) if sample else self._drawn
         self._begin(continue_lanes=True)
 
     def _start_again(self, loader: Any) -> None:
@@ -57,22 +67,27 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
         )
         for _ in range(0 if again else position.batches):
             service.call(self._handle.raw.skip, self._keys(self._next_index())[0])
+        self._pulled = 0 if again else position.batches
         if not self._lazy:
             self._prime()
         if opened:
             self._await_served()
 
     def _can_skip(self, position: Any) -> bool:
-        if self._captured.path != "native":
-            return False
-        return self._captured.plan.rng != "torch" or position.lane_draws is not None
+        if self._captured.plan.rng != "torch":
+            return True
+        return self._captured.path == "native" and position.lane_draws is not None
 
     def _prime(self) -> None:
         self._primed = True
         for _ in range(self._window):
             self._submit_next()
 
-    def _submit_next(self) -> None:
+    def _submit_next(self, wanted: bool = False) -> None:
+        """`wanted`: by the program, now."""
+        if self._pulled >= self._pull_freely and not wanted:
+            return
+        self._pulled += 1
         try:
             index = self._next_index()
         except StopIteration:
@@ -94,13 +109,16 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
 
     def _receive(self) -> Any:
         """The next batch. Like the stock iterator, asks for another one before anything else."""
-        if not self._done and (not self._primed or self._window == 1):
+        one_by_one = self._lazy and self._window == 1
+        if not self._done and (not self._primed or one_by_one):
             self._prime()
+        if self._lazy and not self._done and self._handle.raw.outstanding == 0:
+            self._submit_next(wanted=True)
         if self._done or self._handle.raw.outstanding == 0:
             self._finish()
             raise StopIteration
         batch = self._wait()
-        if self._window > 1:
+        if not one_by_one:
             self._submit_next()
         return batch
 

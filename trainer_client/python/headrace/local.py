@@ -52,6 +52,7 @@ class _Local(Placed):
         if not first_iter:
             self._position = position_of(loader, draws=False)
             self._state.report.epochs += 1
+            self._base_seed = self._drawn
         super()._reset(loader, first_iter)  # type: ignore[misc]
 
     def _start_again(self, loader: Any) -> None:

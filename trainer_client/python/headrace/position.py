@@ -1,5 +1,6 @@
 """An iteration's place in its epoch, and how an iterator is brought back to one."""
 
+import math
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,6 +42,15 @@ def looks_at_nothing_else(loader: Any) -> bool:
     return type(sampler) in _PLAIN
 
 
+def batches_to_pull_freely(loader: Any) -> float:
+    """How many batches may be pulled before the program asks for them."""
+    sampler = sampler_of(loader)
+    if loader.num_workers > 0 or type(sampler) is not RandomSampler or sampler.generator is None:
+        return math.inf
+    # It draws once more from the program's generator when its last key has been taken.
+    return len(loader) - 1
+
+
 def has_place(loader: Any) -> bool:
     """Whether a loaded state waits for its iterator."""
     return hasattr(loader, "_headrace_take_place") and loader._resumable().pending is not None
@@ -53,6 +63,15 @@ def position_of(loader: Any, draws: bool) -> "Position":
     position = Position(loader, loader._headrace_take_place(), track=True, draws=draws)
     loader._resumable().position = position
     return position
+
+
+def seed_behind(base_seed: int) -> int:
+    """The base seed of an epoch for which persistent workers draw none, where their lanes do not go
+    on. Source: splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators)."""
+    word = (base_seed + 0x9E3779B97F4A7C15) % 2**64
+    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    word = (word ^ word >> 27) * 0x94D049BB133111EB % 2**64
+    return (word ^ word >> 31) >> 1
 
 
 class Lanes:
@@ -168,9 +187,12 @@ class Position:
             self.start.lane_draws, self.start.lane_states = lane_draws, lane_states
             return replace(self.start)
         between = LoaderPlace(num_workers=self.start.num_workers)
-        if persistent and (lane_draws is not None or lane_states is not None):
-            between.base_seed, between.rng = self.start.base_seed, self.start.rng
+        if persistent and self.start.base_seed is not None:
+            between.rng = self.start.rng
             between.lane_draws, between.lane_states = lane_draws, lane_states
+            known = lane_draws is not None or lane_states is not None
+            seed = self.start.base_seed
+            between.base_seed = seed if known else seed_behind(seed)
         return between
 
     def freeze(self) -> None:

@@ -45,17 +45,18 @@ def capture(loader: Any, rng: str, before: Captured | None = None) -> Captured:
         try:
             return _native(loader, rng, name, before)
         except NotNative as reason:
-            return python_capture(loader, str(reason), remedy=reason.remedy)
+            return python_capture(loader, str(reason), rng, remedy=reason.remedy)
     except Local as reason:
         return Captured("local", name, reasons=[str(reason)], remedy=reason.remedy)
 
 
 def python_capture(
-    loader: Any, why: str, by_pil: tuple[str, ...] = (), remedy: str = ""
+    loader: Any, why: str, rng: str, by_pil: tuple[str, ...] = (), remedy: str = ""
 ) -> Captured:
     """The pipeline as code, or local with the reason. `why`: what has no native form, and `remedy`
     what would change it; `by_pil`: steps of its pictures that must not be native in the stage either
     (stage_images.py)."""
+    rng = "sample" if rng == "sample" else "torch"
     name = describe(loader.dataset)
     try:
         if loader.num_workers == 0:
@@ -64,7 +65,7 @@ def python_capture(
                 "num_workers=1 or more: then its code runs in other processes anyway",
             )
         check_stateless(loader)
-        plan = Plan(name=name, rng="torch", lanes=loader.num_workers, libraries=libraries())
+        plan = Plan(name=name, rng=rng, lanes=loader.num_workers, libraries=libraries())
         plan.python = python_stage.pack(loader, list(by_pil))
     except Local as reason:
         return Captured("local", name, reasons=[str(reason)], remedy=reason.remedy)

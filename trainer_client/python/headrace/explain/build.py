@@ -198,7 +198,7 @@ class _Python:
         self.part("collate", loader.collate_fn, lambda: collate.check_native(loader), "collate_fn")
         if loader.worker_init_fn is not None:
             hook = loader.worker_init_fn
-            self.part("hook", hook, lambda: hooks.check_native(hook), "worker_init_fn")
+            self.part("hook", hook, lambda: hooks.seeding_of(hook), "worker_init_fn")
         if not self.local:
             graph.cut = graph.nodes[-1].id
         elif all(node.reason != self.why for node in graph.nodes):
