@@ -261,7 +261,10 @@ def test_resume_with_missing_samples(own_photos):
         ({}, "not the state of a headrace.DataLoader"),
         ({"headrace": 99}, "version 99"),
         ({"headrace": 1, "surprise": 1}, "unknown entries"),
-        ({"headrace": 1, "num_workers": 5, "rng": "torch"}, "num_workers=5, this loader has 2"),
+        (
+            {"headrace": 1, "num_workers": 2, "mid_epoch": True, "batches": 1, "replicas": 2},
+            "of batch_size=None, now 4, and of 2 ranks, now None: its samplers cannot be shared",
+        ),
     ],
 )
 def test_state_of_something_else(photos, state, message):

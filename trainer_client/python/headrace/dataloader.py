@@ -8,6 +8,7 @@ import torch.utils.data
 from . import hook, options, seam, state
 from .errors import OptionError
 from .position import Position, sampler_of
+from .remainder import fit
 from .state import LoaderPlace
 
 _TorchLoader = torch.utils.data.DataLoader
@@ -71,7 +72,9 @@ class DataLoader(_TorchLoader):
         return place.as_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        place = state.parse(state_dict, self)
+        place, note = fit(state.parse(state_dict), self)
+        if note:
+            seam.note(self, note)
         mine = self._resumable()
         mine.pending = place
         iterator = mine.iterator() if mine.iterator is not None else None

@@ -1,5 +1,6 @@
 """The iterator of a served loader, in the place of torch's own."""
 
+import math
 import os
 import time
 import weakref
@@ -14,10 +15,9 @@ from .position import (
     batches_to_pull_freely,
     looks_at_nothing_else,
     position_of,
-    seed_behind,
 )
 from .served import Served
-from .state import encode_lanes
+from .state import encode_lanes, seed_behind
 
 
 class ServedIter(Served, Placed, _BaseDataLoaderIter):
@@ -57,17 +57,22 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
         position.lanes = _Lanes(self)
         self._primed = self._done = False
         # Lanes whose generators are not known run the epoch again up to the place.
-        again = position.batches > 0 and not self._can_skip(position)
-        self._replay = position.batches if again else 0
+        again = position.batches > position.lanes_from and not self._can_skip(position)
+        passed = position.lanes_from if again else position.batches
+        self._replay = position.batches - passed
         self._begin_lanes(
             continue_lanes=continue_lanes,
-            first_batch=0 if again else position.batches,
+            first_batch=passed,
             lane_draws=() if again else position.lane_draws or (),
             lane_states=position.lane_states,
         )
-        for _ in range(0 if again else position.batches):
-            service.call(self._handle.raw.skip, self._keys(self._next_index())[0])
-        self._pulled = 0 if again else position.batches
+        for _ in range(passed):
+            index = self._next_index()
+            if self._captured.plan.rng == "sample":  # counts how often a key comes
+                service.call(self._handle.raw.skip, self._keys(index)[0])
+        self._pulled = passed
+        if position.start.taken and self._pull_freely < math.inf:
+            self._pull_freely = 0
         if not self._lazy:
             self._prime()
         if opened:

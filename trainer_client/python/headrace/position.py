@@ -19,7 +19,8 @@ from torch.utils.data import (
 
 from . import state
 from .errors import HeadraceError
-from .state import LoaderPlace
+from .remainder import rest_of, shape_of
+from .state import LoaderPlace, seed_behind
 
 _DRAWS_NOTHING = (SequentialSampler, DistributedSampler)
 _PLAIN = (*_DRAWS_NOTHING, RandomSampler, SubsetRandomSampler, WeightedRandomSampler)
@@ -65,15 +66,6 @@ def position_of(loader: Any, draws: bool) -> "Position":
     return position
 
 
-def seed_behind(base_seed: int) -> int:
-    """The base seed of an epoch for which persistent workers draw none, where their lanes do not go
-    on. Source: splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators)."""
-    word = (base_seed + 0x9E3779B97F4A7C15) % 2**64
-    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-    word = (word ^ word >> 27) * 0x94D049BB133111EB % 2**64
-    return (word ^ word >> 31) >> 1
-
-
 class Lanes:
     """What an iterator knows of its lanes' generators. This one: nothing."""
 
@@ -108,6 +100,7 @@ class Position:
         self._track = track
         self._generator = loader.generator
         self._sampler = sampler_of(loader)
+        self._batch_sampler = loader.batch_sampler
         self.sampler_started = not track and resume is None
         self.finished = False
         self.lanes = Lanes()
@@ -115,9 +108,13 @@ class Position:
         self.base_seed: int | None = None
         self.lane_draws: list[int] | None = None
         self.lane_states: list[bytes] = []
+        self.lanes_from = 0
         self.start = LoaderPlace(num_workers=loader.num_workers, drew_base_seed=draws)
+        self.start.batch_size, self.start.replicas = shape_of(loader)
         if resume is not None:
-            self.batches = resume.batches if resume.mid_epoch else 0
+            if resume.mid_epoch:
+                self.batches, self.lanes_from = resume.batches, resume.lanes_from
+                self.start.taken, self.start.lanes_from = resume.taken, resume.lanes_from
             self.base_seed = resume.base_seed
             self.lane_draws = resume.lane_draws
             self.lane_states = state.decode_lanes(resume.lane_states)
@@ -179,6 +176,11 @@ class Position:
         elif type(self._sampler) not in _DRAWS_NOTHING:
             self.start.global_rng = state.encode(torch.default_generator)
 
+    def rest(self) -> Iterator[Any] | None:
+        """In the place of the index sampler's iterator, where the epoch began otherwise."""
+        taken = self.start.taken
+        return rest_of(self._sampler, self._batch_sampler, taken) if taken else None
+
     def place(self, persistent: bool) -> LoaderPlace:
         """For state_dict(): what the program has received."""
         lane_draws, lane_states = self.lanes.draws(), self.lanes.states(self.finished)
@@ -237,4 +239,7 @@ class Placed:
         if self._position.sampler_started:
             return super()._next_index()  # type: ignore[misc]
         with self._position.sampler_starting():
+            rest = self._position.rest()
+            if rest is not None:
+                self._sampler_iter = rest
             return super()._next_index()  # type: ignore[misc]

@@ -154,17 +154,24 @@ def _explain(loader: Any, state: LoaderState, captured: Captured) -> None:
     """One line on stderr for each new reason."""
     for reason in captured.reasons:
         if captured.path == "python":
-            _say(state, captured, f"runs as Python on the workers: {reason}")
+            _say(state, captured.name, f"runs as Python on the workers: {reason}")
         elif loader.num_workers == 0:
-            _say(state, captured, f"stays in the trainer: {reason}")
+            _say(state, captured.name, f"stays in the trainer: {reason}")
         else:
-            _say(state, captured, f"keeps its own workers: {reason}")
+            _say(state, captured.name, f"keeps its own workers: {reason}")
     if captured.plan is not None and captured.plan.rng == "sample" and loader.num_workers == 0:
         _say(
-            state, captured, "num_workers=0: each sample has a random seed of its own (rng=sample)"
+            state,
+            captured.name,
+            "num_workers=0: each sample has a random seed of its own (rng=sample)",
         )
 
 
-def _say(state: LoaderState, captured: Captured, text: str) -> None:
+def note(loader: Any, text: str) -> None:
+    """A line about the loader on stderr, once."""
+    _say(state_of(loader), describe(loader.dataset), text)
+
+
+def _say(state: LoaderState, name: str, text: str) -> None:
     if state.report.add_reason(text):
-        print(f"headrace: DataLoader({captured.name}) {text}", file=sys.stderr)
+        print(f"headrace: DataLoader({name}) {text}", file=sys.stderr)
