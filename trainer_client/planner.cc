@@ -83,14 +83,15 @@ Status Planner::Begin(const IterationOptions& iteration) {
     if (!go_on) {
       lane = Lane();
       if (torch()) {
-        lane.generator = TorchGenerator(iteration.lane_seeds.empty() ? iteration.base_seed + i
-                                                                     : iteration.lane_seeds[i]);
-        if (!iteration.lane_draws.empty()) lane.generator.Discard(iteration.lane_draws[i]);
+        const std::uint64_t seed =
+            iteration.lane_seeds.empty() ? iteration.base_seed + i : iteration.lane_seeds[i];
+        lane.generator =
+            TorchGenerator::At(seed, iteration.lane_draws.empty() ? 0 : iteration.lane_draws[i]);
       }
     }
     lane.delivered = -1;
     lane.delivered_start.reset();
-    lane.delivered_draws = lane.generator.draws();
+    lane.delivered_draws = lane.generator.position();
     lane.resumable = lane.generator.resumable();
     Advance(lane);
   }
@@ -170,13 +171,13 @@ void Planner::Advance(Lane& lane) {
     if (!AdvanceBatch(lane, batch, record)) return;
     lane.waiting.pop_front();
     if (record.ghost) {
-      lane.delivered_draws = lane.generator.draws();
+      lane.delivered_draws = lane.generator.position();
       lane.resumable = lane.generator.resumable();
       records_.erase(at);
       continue;
     }
     record.planned = true;
-    record.draws_after = lane.generator.draws();
+    record.draws_after = lane.generator.position();
     record.resumable = lane.generator.resumable();
     ready_.push_back(batch);
   }
@@ -283,7 +284,7 @@ Result<std::vector<std::int64_t>> Planner::Replan(std::int64_t batch, ByteSpan s
       lane.delivered == batch && lane.delivered_start ? *lane.delivered_start : lane.generator;
   HR_TRY(lane.generator, GeneratorAt(before, state_after));
   if (lane.delivered == batch) {
-    lane.delivered_draws = lane.generator.draws();
+    lane.delivered_draws = lane.generator.position();
     lane.resumable = lane.generator.resumable();
   }
   std::vector<std::int64_t> later, handed;

@@ -1,6 +1,8 @@
 #include "trainer_client/planner.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <map>
 #include <random>
 #include <set>
@@ -20,13 +22,16 @@ using ops::TorchGenerator;
 constexpr int kWords = 2;
 constexpr std::int64_t kBadWidth = 13;  // the framework raises on it
 
-// How much it draws depends on the size and on the numbers, as in RandomResizedCrop.
+// How much it draws depends on the size and on the numbers, as in RandomResizedCrop, and some of it
+// comes in pairs, of which one is kept for the next sample, as in AugMix.
 Status FakeDraw(const ImageSpec& in, TorchGenerator& rng, ops::MutableParams params,
                 ImageSpec* out) {
   std::uint32_t last = rng.Next();
   for (std::int64_t i = 0; i < in.height % 5 || last % 4 == 0; ++i) last = rng.Next();
   if (in.width == kBadWidth) return InvalidArgument("too small");
-  params[0] = static_cast<std::int32_t>(last);
+  std::array<float, 2> weights{};
+  if (in.height % 3 == 0) rng.Dirichlet(1, std::span(weights).first(1 + last % 2));
+  params[0] = static_cast<std::int32_t>(last ^ std::bit_cast<std::uint32_t>(weights[0]));
   params[1] = static_cast<std::int32_t>(in.width);
   *out = ImageSpec{224, 224, 3, DType::kF32, ops::Layout::kChw};
   return Status::Ok();

@@ -92,27 +92,30 @@ Result<AugmentSpace> AugmentSpace::Make(const OpArgs& args, const CompileContext
   HR_TRY(space.interpolation_, ReadInterpolation(args));
   if (space.interpolation_ != Interpolation::kNearest &&
       space.interpolation_ != Interpolation::kBilinear &&
-      space.interpolation_ != Interpolation::kBicubic) {
-    return Unsupported("PIL transforms by nearest, bilinear or bicubic only");
+      (bins.tensor || space.interpolation_ != Interpolation::kBicubic)) {
+    return Unsupported(bins.tensor ? "tensors are transformed by nearest or bilinear only"
+                                   : "PIL transforms by nearest, bilinear or bicubic only");
   }
-  HR_TRY(const ChannelValues fill, ReadFill(args, "fill", context.input));
-  for (std::size_t c = 0; c < space.fill_.size(); ++c) {
-    space.fill_[c] = static_cast<std::uint8_t>(fill[c]);
+  if (args.Has("fill")) {
+    HR_TRY(const ChannelValues fill, ReadFill(args, "fill", context.input));
+    for (std::size_t c = 0; c < space.fill_.size(); ++c) {
+      space.fill_[c] = static_cast<std::uint8_t>(fill[c]);
+    }
   }
   constexpr double kMost = 1e4;
   HR_TRY(space.shear_x_, space.List(args, "shear_x", 1, -kMost, kMost));
   HR_TRY(space.shear_y_, space.List(args, "shear_y", 1, -kMost, kMost));
   HR_TRY(space.rotate_, space.List(args, "rotate", 4, -1, 1));
   HR_TRY(space.enhance_, space.List(args, "enhance", 1, -kMost, kMost));
-  HR_TRY(space.posterize_, space.List(args, "posterize", 1, 1, 8));
+  HR_TRY(space.posterize_, space.List(args, "posterize", 1, bins.tensor ? 0 : 1, 8));
   HR_TRY(space.solarize_, space.List(args, "solarize", 1, -kMost, kMost));
   HR_RETURN_IF_ERROR(space.ReadTranslations(args));
   return space;
 }
 
 Status AugmentSpace::CheckSize(const ImageSpec& image) const {
-  if (bins_.by_size && (image.height > kMostSide || image.width > kMostSide)) {
-    return Unsupported("translates images of at most " + std::to_string(kMostSide) +
+  if (bins_.by_size && (image.height > bins_.most_side || image.width > bins_.most_side)) {
+    return Unsupported("translates images of at most " + std::to_string(bins_.most_side) +
                        " pixels on a side");
   }
   return Status::Ok();
@@ -129,14 +132,29 @@ void AugmentSpace::Write(AugmentOp op, std::int64_t level, bool negative, Mutabl
   words[1] = static_cast<std::int32_t>(negative ? -1 - level : level);
 }
 
-// torch.linspace(0.0, 150.0 / 331.0 * side, bins)[bin] as int() cuts it.
+// torch.linspace(0.0, part / of * side, bins)[bin] as int() cuts it.
 Result<double> AugmentSpace::Pixels(std::size_t level, std::int64_t side) const {
   if (!bins_.by_size) return translate_[level];
-  if (side > kMostSide) return InvalidArgument("the image is too large");
+  if (side > bins_.most_side) return InvalidArgument("the image is too large");
   const std::int64_t bin = bins_.first + static_cast<std::int64_t>(level);
   const auto found = exceptions_.find({bin, side});
   if (found != exceptions_.end()) return static_cast<double>(found->second);
-  return static_cast<double>(150 * side * bin / (331 * (bins_.bins - 1)));
+  return static_cast<double>(bins_.part * side * bin / (bins_.of * (bins_.bins - 1)));
+}
+
+// What the translation of a shear around the upper left corner is, for coordinates that count from
+// the image's center. Source: torchvision's two versions of _get_inverse_affine_matrix.
+void AugmentSpace::TurnAroundCorner(const ImageSpec& image, std::array<double, 6>& matrix) const {
+  if (!bins_.tensor) return;
+  const double x = static_cast<double>(image.width) * -0.5;
+  const double y = static_cast<double>(image.height) * -0.5;
+  if (api_ == 1) {
+    matrix[2] = (matrix[0] * -x + matrix[1] * -y) + x;
+    matrix[5] = (matrix[3] * -x + matrix[4] * -y) + y;
+  } else {
+    matrix[2] = x - matrix[0] * x - matrix[1] * y;
+    matrix[5] = y - matrix[3] * x - matrix[4] * y;
+  }
 }
 
 Result<Augmentation> AugmentSpace::Read(Params words, const ImageSpec& image) const {
@@ -156,9 +174,11 @@ Result<Augmentation> AugmentSpace::Read(Params words, const ImageSpec& image) co
   switch (step.op) {
     case AugmentOp::kShearX:
       step.matrix[1] = sign * shear_x_[level];
+      TurnAroundCorner(image, step.matrix);
       break;
     case AugmentOp::kShearY:
       step.matrix[3] = sign * shear_y_[level];
+      TurnAroundCorner(image, step.matrix);
       break;
     case AugmentOp::kTranslateX: {
       HR_TRY(const double pixels, Pixels(level, image.width));
@@ -171,9 +191,13 @@ Result<Augmentation> AugmentSpace::Read(Params words, const ImageSpec& image) co
       break;
     }
     case AugmentOp::kRotate: {
-      // Source: PIL/Image.py, rotate. Its shortcuts for quarter turns give the same pixels.
       const double cosine = rotate_[4 * level + (negative ? 2 : 0)];
       const double sine = rotate_[4 * level + (negative ? 3 : 1)];
+      if (bins_.tensor) {
+        step.matrix = {cosine, sine, 0, -sine, cosine, 0};
+        break;
+      }
+      // Source: PIL/Image.py, rotate. Its shortcuts for quarter turns give the same pixels.
       const double x = static_cast<double>(image.width) / 2;
       const double y = static_cast<double>(image.height) / 2;
       step.matrix = {cosine, sine,   cosine * -x + sine * -y + x,
@@ -187,7 +211,7 @@ Result<Augmentation> AugmentSpace::Read(Params words, const ImageSpec& image) co
       step.threshold = solarize_[level];
       break;
     default:
-      step.factor = static_cast<float>(1.0 + sign * enhance_[level]);
+      step.factor = 1.0 + sign * enhance_[level];
       break;
   }
   return step;

@@ -45,7 +45,7 @@ inline constexpr std::int64_t kRandomAugmentOps = 14;
 struct Augmentation {
   AugmentOp op = AugmentOp::kIdentity;
   std::array<double, 6> matrix{1, 0, 0, 0, 1, 0};  // of shears, translations and rotations
-  float factor = 1;                                // of brightness, color, contrast and sharpness
+  double factor = 1;                               // of brightness, color, contrast and sharpness
   int bits = 8;                                    // of posterize
   double threshold = 256;                          // of solarize
 };
@@ -62,7 +62,12 @@ class AugmentSpace {
     std::int64_t count = 1;
     std::int64_t first = 0;
     std::int64_t bins = 2;
-    bool by_size = false;  // translations are a part of the image
+    bool by_size = false;  // translations are a part of the image, at the end part / of
+    std::int64_t most_side = kMostSide;
+    std::int64_t part = 150;
+    std::int64_t of = 331;
+    // Matrices are those of torchvision's kernels for tensors, which count from the image's center.
+    bool tensor = false;
   };
   // kUnsupported: an input, interpolation or fill without a native form. kInvalidArgument: lists
   // of magnitudes that are not `count` long, or that no transform has.
@@ -91,6 +96,7 @@ class AugmentSpace {
                                    double low, double high) const;
   Status ReadTranslations(const OpArgs& args);
   Result<double> Pixels(std::size_t level, std::int64_t side) const;
+  void TurnAroundCorner(const ImageSpec& image, std::array<double, 6>& matrix) const;
 
   Bins bins_;
   int api_ = 1;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <numbers>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -36,6 +38,21 @@ struct StateHead {
 };
 static_assert(sizeof(StateHead) == 24);
 constexpr std::size_t kWordsEnd = sizeof(StateHead) + kN * sizeof(std::uint64_t);
+
+// The legacy state's end: only y and is_valid are in use.
+struct StateNormal {
+  double x;
+  double y;
+  double rho;
+  std::int64_t is_valid;  // an int and what pads it
+};
+static_assert(sizeof(StateNormal) == 32);
+constexpr std::size_t kFloatNormalBegin = kWordsEnd + sizeof(StateNormal);
+
+// A position: draws, and how long ago a normal number was kept, plus one.
+constexpr int kDrawBits = 48;
+constexpr std::uint64_t kMostSince = (1U << 15) - 2;
+constexpr std::uint64_t kOutputsOfPair = 4;
 
 }  // namespace
 
@@ -89,6 +106,83 @@ void TorchGenerator::RandPerm(std::span<std::int64_t> out) {
   }
 }
 
+double TorchGenerator::UniformDouble() {
+  const std::uint64_t high = Next();
+  const std::uint64_t bits = high << 32 | Next();
+  return static_cast<double>(bits & ((std::uint64_t{1} << 53) - 1)) * 0x1p-53;
+}
+
+double TorchGenerator::Normal() {
+  if (normal_) return *std::exchange(normal_, std::nullopt);
+  const double u1 = UniformDouble();
+  const double u2 = UniformDouble();
+  const double radius = std::sqrt(-2.0 * std::log1p(-u2));
+  const double theta = 2.0 * std::numbers::pi * u1;
+  normal_ = radius * std::sin(theta);
+  normal_at_ = draws_;
+  return radius * std::cos(theta);
+}
+
+double TorchGenerator::Gamma(double alpha) {
+  double scale = 1;
+  if (alpha < 1) {
+    scale *= std::pow(1 - UniformDouble(), 1 / alpha);
+    alpha += 1;
+  }
+  // The source's constants are float32.
+  const double d = alpha - static_cast<double>(1.0F / 3.0F);
+  const double c = 1 / std::sqrt(9 * d);
+  while (true) {
+    double x = 0;
+    double y = 0;
+    do {
+      x = Normal();
+      y = 1 + c * x;
+    } while (y <= 0);
+    const double v = y * y * y;
+    const double u = 1 - UniformDouble();
+    const double xx = x * x;
+    if (u < 1 - static_cast<double>(0.0331F) * xx * xx) return scale * d * v;
+    if (std::log(u) < 0.5 * xx + d * (1 - v + std::log(v))) return scale * d * v;
+  }
+}
+
+void TorchGenerator::Dirichlet(float alpha, std::span<float> out) {
+  HR_CHECK(alpha > 0 && out.size() <= kMostWeights);
+  std::array<double, kMostWeights> gamma{};
+  double sum = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    gamma[i] = std::max(std::numeric_limits<double>::min(), Gamma(alpha));
+    sum += gamma[i];
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto weight = static_cast<float>(gamma[i] / sum);
+    out[i] = std::clamp(weight, std::numeric_limits<float>::min(), std::nextafter(1.0F, 0.0F));
+  }
+}
+
+std::uint64_t TorchGenerator::position() const {
+  return normal_ ? draws_ | (draws_ - normal_at_ + 1) << kDrawBits : draws_;
+}
+
+bool TorchGenerator::resumable() const {
+  return resumable_ && (!normal_ || draws_ - normal_at_ <= kMostSince);
+}
+
+TorchGenerator TorchGenerator::At(std::uint64_t seed, std::uint64_t position) {
+  TorchGenerator generator(seed);
+  const std::uint64_t draws = position & ((std::uint64_t{1} << kDrawBits) - 1);
+  const std::uint64_t since = position >> kDrawBits;
+  if (since == 0 || since - 1 + kOutputsOfPair > draws) {
+    generator.Discard(draws);
+    return generator;
+  }
+  generator.Discard(draws - (since - 1) - kOutputsOfPair);
+  (void)generator.Normal();
+  generator.Discard(since - 1);
+  return generator;
+}
+
 void TorchGenerator::Discard(std::uint64_t n) {
   draws_ += n;
   while (n > 0) {
@@ -108,12 +202,14 @@ Bytes TorchGenerator::TorchState() const {
     const std::uint64_t word = state_[i];
     std::memcpy(bytes.data() + sizeof(head) + i * sizeof(word), &word, sizeof(word));
   }
-  std::memcpy(bytes.data() + kWordsEnd, normal_.data(), kNormalBytes);
+  const StateNormal normal{0, normal_.value_or(0), 0, normal_ ? 1 : 0};
+  std::memcpy(bytes.data() + kWordsEnd, &normal, sizeof(normal));
+  std::memcpy(bytes.data() + kFloatNormalBegin, float_normal_.data(), kFloatNormalBytes);
   return bytes;
 }
 
 Status TorchGenerator::SetTorchState(ByteSpan state) {
-  static_assert(kWordsEnd + kNormalBytes == kTorchStateBytes);
+  static_assert(kFloatNormalBegin + kFloatNormalBytes == kTorchStateBytes);
   if (state.size() != kTorchStateBytes) {
     return InvalidArgument("torch generator state has " + std::to_string(state.size()) +
                            " bytes, not " + std::to_string(kTorchStateBytes));
@@ -132,7 +228,12 @@ Status TorchGenerator::SetTorchState(ByteSpan state) {
     std::memcpy(&word, state.data() + sizeof(head) + i * sizeof(word), sizeof(word));
     state_[i] = static_cast<std::uint32_t>(word);
   }
-  std::memcpy(normal_.data(), state.data() + kWordsEnd, kNormalBytes);
+  StateNormal normal;
+  std::memcpy(&normal, state.data() + kWordsEnd, sizeof(normal));
+  normal_ =
+      static_cast<std::int32_t>(normal.is_valid) != 0 ? std::optional(normal.y) : std::nullopt;
+  normal_at_ = 0;
+  std::memcpy(float_normal_.data(), state.data() + kFloatNormalBegin, kFloatNormalBytes);
   seed_ = head.seed;
   next_ = fresh ? kN : static_cast<std::uint32_t>(head.next);
   fresh_ = fresh;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/buffer.h"
@@ -9,8 +10,9 @@
 
 namespace headrace::ops {
 
-// torch's CPU generator: MT19937 with the draws of torch.rand, uniform_, randint and randperm, bit
-// for bit. Source: aten/src/ATen/core/MT19937RNGEngine.h, TransformationHelper.h. Value type;
+// torch's CPU generator: MT19937 with the draws of torch.rand, uniform_, randint, randperm and
+// _sample_dirichlet, bit for bit. Source: aten/src/ATen/core/MT19937RNGEngine.h,
+// TransformationHelper.h, DistributionsHelper.h, native/Distributions.{h,cpp}. Value type;
 // thread-compatible.
 class TorchGenerator {
  public:
@@ -19,6 +21,8 @@ class TorchGenerator {
   enum class Rounding : std::uint8_t { kFused = 0, kTwice = 1 };
   // Bytes of torch.get_rng_state().
   static constexpr std::size_t kTorchStateBytes = 5056;
+  // Most numbers of one Dirichlet: more are summed by torch in an order that was never compared.
+  static constexpr std::size_t kMostWeights = 16;
 
   // As torch.Generator().manual_seed(seed): only the low 32 bits reach the engine.
   explicit TorchGenerator(std::uint64_t seed = 0);
@@ -33,12 +37,22 @@ class TorchGenerator {
   std::int64_t RandInt(std::int64_t low, std::int64_t high);
   // torch.randperm(n) on the CPU, n = out.size().
   void RandPerm(std::span<std::int64_t> out);
+  // torch._sample_dirichlet of a float32 tensor with out.size() times alpha. With the C library's
+  // log, pow, sin and cos, as torch. REQUIRES: alpha > 0,
+  // out.size() <= kMostWeights.
+  void Dirichlet(float alpha, std::span<float> out);
 
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
-  // 32-bit outputs taken since the seed; (seed, draws) is the whole state unless SetTorchState
-  // brought in a foreign one (then draws counts from there and is not resumable by seed).
+  // 32-bit outputs taken since the seed, or since SetTorchState.
   [[nodiscard]] std::uint64_t draws() const { return draws_; }
-  [[nodiscard]] bool resumable() const { return resumable_; }
+  // Where the stream is: draws(), and in the upper 16 bits how many of them ago a normal number was
+  // kept, that torch draws two at a time. (seed, position) is the whole state where resumable().
+  [[nodiscard]] std::uint64_t position() const;
+  // False when SetTorchState brought in a foreign state (position then counts from there), and when
+  // a normal number has been kept for too long.
+  [[nodiscard]] bool resumable() const;
+  // A new generator with that seed, at that position. O(position), about 2 ns each.
+  static TorchGenerator At(std::uint64_t seed, std::uint64_t position);
   // Skips n outputs. O(n), about 2 ns each.
   void Discard(std::uint64_t n);
 
@@ -48,9 +62,12 @@ class TorchGenerator {
   Status SetTorchState(ByteSpan state);
 
  private:
-  static constexpr std::size_t kNormalBytes = 40;  // cached samples of normal_ at the state's end
+  static constexpr std::size_t kFloatNormalBytes = 8;  // a kept float32 normal, at the state's end
 
   void Refill();
+  double UniformDouble();      // in [0, 1)
+  double Normal();             // at::normal_distribution<double>
+  double Gamma(double alpha);  // sample_gamma of ATen's native/Distributions.h
 
   std::array<std::uint32_t, 624> state_{};
   std::uint32_t next_ = 624;
@@ -58,7 +75,9 @@ class TorchGenerator {
   std::uint64_t draws_ = 0;
   bool resumable_ = true;
   bool fresh_ = true;  // seeded and nothing drawn: torch then says next = 0 instead of 624
-  std::array<std::byte, kNormalBytes> normal_{};  // kept as they came: no draw here uses them
+  std::optional<double> normal_;                             // the second one of a pair
+  std::uint64_t normal_at_ = 0;                              // draws_ when the pair had been drawn
+  std::array<std::byte, kFloatNormalBytes> float_normal_{};  // as it came: no draw here uses it
 };
 
 }  // namespace headrace::ops

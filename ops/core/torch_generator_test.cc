@@ -82,6 +82,37 @@ TEST(TorchGenerator, StateRoundTripContinuesTheStream) {
   }
 }
 
+TEST(TorchGenerator, DirichletIsTorchs) {
+  TorchGenerator rng(5);
+  std::array<float, 3> weights;
+  rng.Dirichlet(1, weights);
+  EXPECT_EQ(weights, (std::array<float, 3>{0x1.3260fcp-2F, 0x1.fd8b52p-3F, 0x1.ced95cp-2F}));
+}
+
+TEST(TorchGenerator, PositionKeepsTheSecondNormalOfAPair) {
+  for (const std::uint64_t between : {0, 1, 700}) {
+    TorchGenerator a(5);
+    a.Discard(3);
+    std::array<float, 1> one;
+    a.Dirichlet(1, one);
+    EXPECT_EQ(one[0], 0x1.fffffep-1F);
+    EXPECT_NE(a.position(), a.draws());
+    a.Discard(between);
+    TorchGenerator b = TorchGenerator::At(5, a.position());
+    EXPECT_EQ(a.TorchState(), b.TorchState());
+    std::array<float, 3> of_a, of_b;
+    a.Dirichlet(1, of_a);
+    b.Dirichlet(1, of_b);
+    EXPECT_EQ(of_a, of_b);
+    EXPECT_EQ(a.draws(), b.draws());
+  }
+}
+
+TEST(TorchGenerator, AnImpossiblePositionOfANormalIsTakenAsDraws) {
+  EXPECT_EQ(TorchGenerator::At(5, std::uint64_t{9} << 48 | 2).TorchState(),
+            TorchGenerator::At(5, 2).TorchState());
+}
+
 TEST(TorchGenerator, DamagedStateIsRefused) {
   TorchGenerator rng(3);
   Bytes state = rng.TorchState();

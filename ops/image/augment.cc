@@ -1,60 +1,19 @@
 #include "ops/image/augment.h"
 
-#include <utility>
-
 #include "base/check.h"
 #include "ops/image/affine.h"
 #include "ops/image/enhance.h"
 #include "ops/image/image_ops.h"
-#include "ops/image/pointwise.h"
 #include "ops/image/sharpness.h"
+#include "ops/image/work.h"
 
 namespace headrace::ops {
 namespace {
 
 constexpr AffineMatrix kUnmoved{1, 0, 0, 0, 1, 0};
 
-// An image that is changed step by step: it starts as the input, which is not written to, and lies
-// in `memory` from the first change on.
-class Work {
- public:
-  Work(const Image& in, ScratchBuffer& memory, ScratchBuffer& spare)
-      : image_(in), memory_(memory), spare_(spare) {}
-
-  [[nodiscard]] const Image& image() const { return image_; }
-
-  // The image to change in place.
-  Canvas Writable() {
-    if (image_.data != memory_.data()) {
-      std::uint8_t* pixels = memory_.Ensure(image_.spec.bytes());
-      ToPacked(image_, {}, std::span(pixels, image_.spec.bytes()));
-      Adopt(pixels);
-    }
-    return {memory_.data(), image_.row_stride, image_.pixel_stride, image_.spec};
-  }
-
-  // make(packed pixels to write): the image that comes next, made of the one so far.
-  template <typename MakeNext>
-  void Replace(MakeNext make) {
-    std::uint8_t* pixels = spare_.Ensure(image_.spec.bytes());
-    make(pixels);
-    std::swap(memory_, spare_);
-    Adopt(pixels);
-  }
-
- private:
-  void Adopt(const std::uint8_t* pixels) {
-    image_.data = pixels;
-    image_.pixel_stride = static_cast<std::size_t>(image_.spec.channels);
-    image_.row_stride = image_.pixel_stride * static_cast<std::size_t>(image_.spec.width);
-  }
-
-  Image image_;
-  ScratchBuffer& memory_;
-  ScratchBuffer& spare_;
-};
-
 void Apply(const Augmentation& step, const AugmentSpace& space, Work& work) {
+  const auto factor = static_cast<float>(step.factor);
   switch (step.op) {
     case AugmentOp::kIdentity:
       return;
@@ -68,14 +27,14 @@ void Apply(const Augmentation& step, const AugmentSpace& space, Work& work) {
         TransformAffine(work.image(), step.matrix, space.interpolation(), space.fill(), pixels);
       });
     case AugmentOp::kBrightness:
-      return AdjustBrightness(work.Writable(), step.factor);
+      return AdjustBrightness(work.Writable(), factor);
     case AugmentOp::kColor:
-      return AdjustSaturation(work.Writable(), step.factor);
+      return AdjustSaturation(work.Writable(), factor);
     case AugmentOp::kContrast:
-      return AdjustContrast(work.Writable(), step.factor);
+      return AdjustContrast(work.Writable(), factor);
     case AugmentOp::kSharpness:
       return work.Replace(
-          [&](std::uint8_t* pixels) { AdjustSharpness(work.image(), step.factor, pixels); });
+          [&](std::uint8_t* pixels) { AdjustSharpness(work.image(), factor, pixels); });
     case AugmentOp::kPosterize:
       return Posterize(work.Writable(), step.bits);
     case AugmentOp::kSolarize:

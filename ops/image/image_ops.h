@@ -6,7 +6,7 @@
 namespace headrace::ops {
 
 void Invert(const Canvas& image);
-// Keeps the upper `bits` of each value. REQUIRES: 1 <= bits <= 8.
+// Keeps the upper `bits` of each value. REQUIRES: 0 <= bits <= 8.
 void Posterize(const Canvas& image, int bits);
 // Inverts the values that are not below `threshold`.
 void Solarize(const Canvas& image, double threshold);

@@ -49,7 +49,7 @@ Node RandomNode(Random& random) {
   const std::string border =
       OneOf<std::string>(random, {"constant", "constant", "edge", "reflect", "symmetric"});
   const std::int64_t padding = Between(random, 0, 9);
-  switch (Between(random, 0, 12)) {
+  switch (Between(random, 0, 13)) {
     case 0:
     case 1:
       return MakeNode("resize", {{"size", Sides(random, 90)}, {"interpolation", interpolation}});
@@ -79,6 +79,13 @@ Node RandomNode(Random& random) {
       args["num_ops"] = Between(random, 1, 3);
       args["interpolation"] = OneOf<std::string>(random, {"nearest", "bilinear", "bicubic"});
       return MakeNode("rand_augment", args);
+    }
+    case 12: {
+      Args args = AugmentArgs(3);
+      args["mixture_width"] = Between(random, 1, 3);
+      args["api"] = Between(random, 1, 2);
+      args["interpolation"] = OneOf<std::string>(random, {"nearest", "bilinear"});
+      return MakeNode("aug_mix", args);
     }
     default:
       return OneOf<Node>(random, {MakeNode("color_jitter", {{"brightness", 0.5}, {"hue", 0.3}}),

@@ -54,6 +54,7 @@ EVERY = {
     "trivial_augment_wide": (v1.TrivialAugmentWide(), v2.TrivialAugmentWide()),
     "rand_augment": (v1.RandAugment(), v2.RandAugment(interpolation="bilinear", fill=(9, 8, 7))),
     "auto_augment": (v1.AutoAugment(), v2.AutoAugment()),
+    "aug_mix": (v1.AugMix(), v2.AugMix(fill=7)),
     "grayscale": (v1.Grayscale(3), v2.Grayscale(3)),
     "random_erasing": (v1.RandomErasing(), v2.RandomErasing()),
     "pil_to_tensor": (v1.PILToTensor(), v2.PILToTensor()),

@@ -86,32 +86,37 @@ class PyChain {
     }
     return all;
   }
+  // Behind the last sample.
+  [[nodiscard]] const TorchGenerator& generator() const { return state_; }
   [[nodiscard]] int pure_prefix() const { return chain_->pure_prefix(); }
 
-  // skip: outputs of the generator that earlier samples of the lane took.
-  nb::tuple Run(const nb::bytes& file, std::uint64_t seed, std::uint64_t skip) {
+  // start: where earlier samples of the lane left the generator (TorchGenerator::position).
+  nb::tuple Run(const nb::bytes& file, std::uint64_t seed, std::uint64_t start) {
     const ImageSpec source = Take(ChainRunner::ReadHeader(View(file), NoMore));
     return Sample(
         source, seed,
         [&](Params params, MutableByteSpan out) {
           return runner_->Run(View(file), params, context_, out);
         },
-        skip);
+        start);
   }
   void RunParams(const nb::bytes& file, const std::vector<std::int32_t>& params) {
     const ImageSpec source = Take(ChainRunner::ReadHeader(View(file), NoMore));
     Bytes out(Take(runner_->OutputSpec(source)).bytes());
     Check(runner_->Run(View(file), params, context_, out));
   }
-  nb::tuple RunArray(const PixelsIn& pixels, std::uint64_t seed) {
+  nb::tuple RunArray(const PixelsIn& pixels, std::uint64_t seed, std::uint64_t start) {
     const ImageSpec source{static_cast<std::int64_t>(pixels.shape(0)),
                            static_cast<std::int64_t>(pixels.shape(1)),
                            pixels.ndim() == 3 ? static_cast<std::int32_t>(pixels.shape(2)) : 1,
                            DType::kU8, Layout::kHwc};
     const ByteSpan bytes{reinterpret_cast<const std::byte*>(pixels.data()), pixels.size()};
-    return Sample(source, seed, [&](Params params, MutableByteSpan out) {
-      return runner_->RunPixels(bytes, source, params, context_, out);
-    });
+    return Sample(
+        source, seed,
+        [&](Params params, MutableByteSpan out) {
+          return runner_->RunPixels(bytes, source, params, context_, out);
+        },
+        start);
   }
   nb::bytes Prefix(const nb::bytes& file) {
     Bytes payload;
@@ -143,12 +148,13 @@ class PyChain {
   static ByteSpan NoMore(std::size_t /*wanted*/) { return {}; }
 
   template <typename Run>
-  nb::tuple Sample(const ImageSpec& source, std::uint64_t seed, Run run, std::uint64_t skip = 0) {
-    TorchGenerator rng(seed);
-    rng.Discard(skip);
+  nb::tuple Sample(const ImageSpec& source, std::uint64_t seed, Run run, std::uint64_t start = 0) {
+    TorchGenerator rng = TorchGenerator::At(seed, start);
+    const std::uint64_t before = rng.draws();
     std::vector<std::int32_t> params(static_cast<std::size_t>(chain_->param_words()));
     ImageSpec spec;
     Check(chain_->Draw(source, rng, params, &spec));
+    state_ = rng;
     // Poisoned, so that a byte which the runner leaves out is seen.
     auto memory =
         std::make_unique<std::vector<std::uint64_t>>(spec.bytes() / 8 + 1, 0xabababababababab);
@@ -188,12 +194,13 @@ class PyChain {
           return array(std::uint8_t{});
       }
     };
-    return nb::make_tuple(as_numpy(), rng.draws() - skip);
+    return nb::make_tuple(as_numpy(), rng.draws() - before);
   }
 
   std::shared_ptr<const Chain> chain_;
   std::optional<ChainRunner> runner_;
   OpContext context_;
+  TorchGenerator state_;
 };
 
 nb::bytes BuildTable(const std::vector<RangeTuple>& ranges, const nb::callable& torch_exp) {
@@ -231,9 +238,10 @@ NB_MODULE(_headrace_ops, m) {
       .def(nb::init<const std::vector<NodeIn>&, const nb::dict&, const nb::bytes&>())
       .def("exp_ranges", &PyChain::exp_ranges)
       .def("pure_prefix", &PyChain::pure_prefix)
-      .def("run", &PyChain::Run, nb::arg("file"), nb::arg("seed"), nb::arg("skip") = 0)
+      .def("run", &PyChain::Run, nb::arg("file"), nb::arg("seed"), nb::arg("start") = 0)
       .def("run_params", &PyChain::RunParams)
-      .def("run", &PyChain::RunArray)
+      .def("run", &PyChain::RunArray, nb::arg("pixels"), nb::arg("seed"), nb::arg("start") = 0)
+      .def("generator", [](const PyChain& chain) { return chain.generator(); })
       .def("prefix", &PyChain::Prefix)
       .def("run_cached", &PyChain::RunCached)
       .def("draw", &PyChain::Draw);
@@ -251,7 +259,16 @@ NB_MODULE(_headrace_ops, m) {
              g.RandPerm(out);
              return out;
            })
+      .def("dirichlet",
+           [](TorchGenerator& g, float alpha, std::size_t n) {
+             std::vector<float> out(n);
+             g.Dirichlet(alpha, out);
+             return out;
+           })
       .def("discard", &TorchGenerator::Discard)
+      .def("position", &TorchGenerator::position)
+      .def("resumable", &TorchGenerator::resumable)
+      .def_static("at", &TorchGenerator::At)
       .def("draws", &TorchGenerator::draws)
       .def("state", [](const TorchGenerator& g) { return ToPython(g.TorchState()); })
       .def("set_state",

@@ -172,7 +172,6 @@ def test_what_is_not_native_says_why():
 
     cases = [
         (Mine(), "Mine has no native form"),
-        (v1.AugMix(), "AugMix has no native form"),
         (v1.TrivialAugmentWide(1), "num_magnitude_bins=1"),
         (v1.RandAugment(num_magnitude_bins=1001), "num_magnitude_bins=1001"),
         (v1.RandAugment(magnitude=-1), "magnitude=-1"),

@@ -30,6 +30,11 @@ draws = st.one_of(
     st.tuples(st.just("randint"), st.integers(-(2**31), 2**31), st.integers(1, 2**28 - 1)),
     st.tuples(st.just("randint"), st.integers(-(2**31), 2**31), st.integers(2**28, 2**62)),
     st.tuples(st.just("randperm"), st.integers(0, 1000)),
+    st.tuples(
+        st.just("dirichlet"),
+        st.one_of(st.just(1.0), st.floats(0.015625, 8, width=32)),
+        st.integers(1, 16),
+    ),
 )
 
 
@@ -45,6 +50,9 @@ def draw_both(theirs: torch.Generator, ours: "native.Generator", draw: tuple) ->
             return want, ours.randint(low, low + width)
         case ("randperm", n):
             return torch.randperm(n, generator=theirs).tolist(), ours.randperm(n)
+        case ("dirichlet", alpha, n):
+            weights = torch._sample_dirichlet(torch.full((n,), alpha).expand(1, -1), theirs)
+            return weights[0].tolist(), ours.dirichlet(alpha, n)
     raise AssertionError(draw)
 
 
@@ -55,6 +63,33 @@ def test_draws_are_torchs(seed, sequence):
         want, got = draw_both(theirs, ours, draw)
         assert got == want, draw
     assert ours.state() == state_of(theirs)
+
+
+@given(seeds, st.lists(draws, max_size=12))
+def test_a_position_is_the_whole_state(seed, sequence):
+    ours = native.Generator(seed)
+    for draw in sequence:
+        draw_both(torch.Generator(), ours, draw)
+        assert ours.resumable()
+        assert native.Generator.at(seed, ours.position()).state() == ours.state()
+
+
+def test_a_normal_number_that_is_kept_for_long_has_no_position():
+    ours = native.Generator(3)
+    ours.dirichlet(1.0, 1)
+    assert ours.position() != ours.draws()
+    ours.discard(30_000)
+    assert native.Generator.at(3, ours.position()).state() == ours.state()
+    ours.discard(3000)
+    assert not ours.resumable()
+
+
+def test_many_dirichlets():
+    theirs, ours = torch.Generator().manual_seed(11), native.Generator(11)
+    for i in range(20_000):
+        alpha = (0.1, 0.2, 0.5, 1.0, 1.0, 2.0)[i % 6]
+        weights = torch._sample_dirichlet(torch.full((1, 2 + i % 2), alpha), theirs)[0]
+        assert weights.tolist() == ours.dirichlet(alpha, 2 + i % 2), (i, alpha)
 
 
 def test_long_streams():

@@ -112,7 +112,7 @@ struct IterationOptions {
   std::uint64_t base_seed = 0;
   // persistent_workers: lanes go on with the generators of the iteration before.
   bool continue_lanes = false;
-  // Resume: number of the first batch, and for each lane the generator outputs already used.
+  // Resume: number of the first batch, and for each lane what LaneDraws said of it.
   std::int64_t first_batch = 0;
   std::vector<std::uint64_t> lane_draws;
   // Native plans, RngMode::kTorch: seeds that a worker_init_fn gives the lanes' generators. Empty:
@@ -175,7 +175,8 @@ class Session {
   // A missing sample raised while it was made: replans the lane behind `batch` from `state_after`.
   // Nothing to do without RngMode::kTorch. kInvalidArgument: no such state.
   Status ReplanLane(std::int64_t batch, ByteSpan state_after);
-  // Generator outputs used by each lane up to the last *delivered* batch: state_dict().
+  // The place of each lane's generator behind the last *delivered* batch, in generator outputs
+  // (TorchGenerator::position): state_dict().
   // Empty without RngMode::kTorch. kUnsupported: Python plans, and when a lane's state did not come
   // from draws alone (after ResolveSample).
   [[nodiscard]] Result<std::vector<std::uint64_t>> LaneDraws() const;

@@ -6,6 +6,7 @@ libm's: they are computed here, as the transform does it, and are arguments of t
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -33,8 +34,12 @@ _SIGNED = {
 _OPS = list(_SIGNED)
 _MOST_BINS = 1000
 _MOST_SIDE = 32768  # pixels; AugmentSpace::kMostSide
-# AutoAugment's own number of bins.
+# AutoAugment's and AugMix's own number of bins.
 _POLICY_BINS = 10
+_MIX_BINS = 10
+_MIX_SIDE = 4096  # pixels; AugMixSchema::kMostSide
+# AugMix's order. Without all_ops it ends in front of Brightness.
+_MIX_OPS = [*_OPS[1:6], *_OPS[10:14], *_OPS[6:10]]
 
 # Names of operations with their magnitudes by bin; no list: they have none.
 Space = dict[str, list[float]]
@@ -85,6 +90,31 @@ def auto_augment(t: Any, api: str, named: dict[str, Any]) -> Node:
     return Node("auto_augment", {**args, **_magnitudes(space, api), **named}, RANDOM)
 
 
+def aug_mix(t: Any, api: str, named: dict[str, Any]) -> Node:
+    """On tensors, whatever the image was: the matrices are those of torchvision's tensor kernels."""
+    for name in ("severity", "mixture_width", "chain_depth"):
+        if type(getattr(t, name)) is not int:
+            raise NotNative(f"{name}={getattr(t, name)!r} has no native form")
+    if type(t.alpha) is not float or t._PARAMETER_MAX != _MIX_BINS:
+        raise NotNative(f"alpha={t.alpha!r} has no native form")
+    if not _products_are_known():
+        raise NotNative("torch multiplies matrices with bits that are not known here")
+    space = _space(t, api, _MIX_BINS, _MIX_OPS if t.all_ops else _MIX_OPS[:9], (1, 1))
+    space.setdefault("Brightness", [0.0] * _MIX_BINS)
+    space = {op: values[: t.severity] for op, values in space.items()}
+    exceptions = [_translate_exceptions(bin, _MIX_BINS, _MIX) or [] for bin in range(t.severity)]
+    args = {
+        "severity": t.severity,
+        "mixture_width": t.mixture_width,
+        "chain_depth": t.chain_depth,
+        "alpha": float(t.alpha),
+        "all_ops": int(bool(t.all_ops)),
+        "translate_exceptions": sum(exceptions, []) or None,
+    }
+    rotate = [v for m in space["Rotate"] for v in (*_turn_tensor(m, api), *_turn_tensor(-m, api))]
+    return Node("aug_mix", {**args, **_magnitudes(space, api), "rotate": rotate, **named}, RANDOM)
+
+
 def _bins(value: Any) -> int:
     if type(value) is not int or not 2 <= value <= _MOST_BINS:
         raise NotNative(f"num_magnitude_bins={value!r} has no native form")
@@ -98,6 +128,8 @@ def _space(t: Any, api: str, bins: int, ops: list[str], *size: tuple[int, int]) 
     else:
         height, width = size[0] if size else (1, 1)
         given = t._AUGMENTATION_SPACE
+        if not getattr(t, "all_ops", True):
+            given = t._PARTIAL_AUGMENTATION_SPACE
         space = {op: (make(bins, height, width), signed) for op, (make, signed) in given.items()}
     if {op: bool(_SIGNED[op]) for op in ops} != {op: signed for op, (_, signed) in space.items()}:
         raise NotNative("its augmentation space is not torchvision's")
@@ -125,19 +157,52 @@ def _turn(degrees: float) -> tuple[float, float]:
     return round(math.cos(angle), 15), round(math.sin(angle), 15)
 
 
+def _turn_tensor(degrees: float, api: str) -> tuple[float, float]:
+    """The cosine and the sine of torchvision's rotate of tensors."""
+    angle = math.radians(-(degrees if api == "v1" else degrees % 360))
+    return math.cos(angle), math.sin(angle)
+
+
+# How far translations go: the numerator and the denominator of a part of the side, and torchvision's
+# expression for it.
+_Part = tuple[int, int, Callable[[int], float]]
+_WIDE: _Part = (150, 331, lambda side: 150.0 / 331.0 * side)
+_MIX: _Part = (1, 3, lambda side: side / 3.0)
+
+
 @functools.lru_cache(maxsize=64)
-def _translate_exceptions(bin: int, bins: int) -> list[int] | None:
+def _translate_exceptions(bin: int, bins: int, part: _Part = _WIDE) -> list[int] | None:
     """bin, side and pixels, where float32 falls to the other side of a whole number of pixels."""
     if bin == 0:
         return None
-    sides = torch.arange(1, _MOST_SIDE + 1)
-    whole = 331 * (bins - 1)
-    rest = 150 * sides * bin % whole
+    over, under, end = part
+    sides = torch.arange(1, (_MIX_SIDE if part is _MIX else _MOST_SIDE) + 1)
+    whole = under * (bins - 1)
+    rest = over * sides * bin % whole
     # linspace is off by a few units in the last place of its end.
-    slack = 150 * sides * (bins - 1) // 2**20 + 1
+    slack = over * sides * (bins - 1) // 2**20 + 1
     exceptions = []
     for side in sides[torch.minimum(rest, whole - rest) <= slack].tolist():
-        pixels = int(torch.linspace(0.0, 150.0 / 331.0 * side, bins)[bin].item())
-        if pixels != 150 * side * bin // whole:
+        pixels = int(torch.linspace(0.0, end(side), bins)[bin].item())
+        if pixels != over * side * bin // whole:
             exceptions += [bin, side, pixels]
     return exceptions or None
+
+
+@functools.lru_cache(maxsize=1)
+def _products_are_known() -> bool:
+    """Whether torch makes the grids of affine transforms as ops/image/grid_sample.cc does: its
+    library for products of matrices may depend on the machine."""
+    matrix = torch.tensor([[0.0089, -0.0013], [0.0021, 0.0091], [0.0171, -0.0333]])
+    for side, fused in ((8, False), (20, True), (150, True)):
+        x = (torch.arange(side, dtype=torch.float32) - side * 0.5 + 0.5).repeat(side)
+        y = x.view(side, side).T.flatten()
+        points = torch.stack([x, y, torch.ones_like(x)], dim=-1)
+        product = points.unsqueeze(0).bmm(matrix.unsqueeze(0))[0]
+        for column, (a, b, c) in enumerate(matrix.T):
+            known = x * a + y * b
+            if fused:  # one rounding, of an exact product
+                known = ((x * a).double() + y.double() * b.double()).float()
+            if not torch.equal(product[:, column], known + c):
+                return False
+    return True

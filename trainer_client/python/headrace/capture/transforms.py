@@ -253,6 +253,7 @@ _AUGMENTS: dict[str, Callable[..., Node]] = {
     "TrivialAugmentWide": augment.trivial_augment_wide,
     "RandAugment": augment.rand_augment,
     "AutoAugment": augment.auto_augment,
+    "AugMix": augment.aug_mix,
 }
 _TABLE: dict[str, Callable[[Any], Node]] = {
     **{f"{api}.{name}": convert for api in _MODULES for name, convert in _BOTH.items()},
@@ -269,4 +270,6 @@ _TABLE: dict[str, Callable[[Any], Node]] = {
     "v2.ToPureTensor": _plain("identity"),
 }
 # v1 and v2 of these compute differently.
-_API_MATTERS = {"to_dtype", "random_crop", "trivial_augment_wide", "rand_augment", "auto_augment"}
+_API_MATTERS = {
+    "to_dtype", "random_crop", "trivial_augment_wide", "rand_augment", "auto_augment", "aug_mix",
+}  # fmt: skip

@@ -1,0 +1,126 @@
+#include "ops/aug_mix/aug_mix.h"
+
+#include <bit>
+#include <span>
+
+#include "base/check.h"
+#include "ops/core/op_registry.h"
+#include "ops/image/grid_sample.h"
+#include "ops/image/image_ops.h"
+#include "ops/image/tensor_ops.h"
+#include "ops/image/work.h"
+
+namespace headrace::ops {
+namespace {
+
+constexpr AffineMatrix kUnmoved{1, 0, 0, 0, 1, 0};
+constexpr int kOriginalSlot = 0;
+constexpr int kSumSlot = 1;
+constexpr int kBranchSlot = 2;
+constexpr int kSpareSlot = 3;
+
+class AugMixKernel final : public Kernel {
+ public:
+  explicit AugMixKernel(const AugMixSchema& schema)
+      : space_(schema.space()), options_(schema.options()), branch_words_(schema.branch_words()) {}
+
+  Status Run(const Image& in, Params params, OpContext& context, ScratchBuffer& memory,
+             Image* out) const override {
+    const std::size_t values = in.spec.bytes();
+    const Image original = Packed(in, context.scratch(kOriginalSlot));
+    auto* const sums =
+        reinterpret_cast<float*>(context.scratch(kSumSlot).Ensure(values * sizeof(float)));
+    HR_TRY(const float own, Weight(params[0]));
+    for (std::size_t i = 0; i < values; ++i) {
+      sums[i] = own * static_cast<float>(original.data[i]);
+    }
+    for (Params rest = params.subspan(1); !rest.empty(); rest = rest.subspan(branch_words_)) {
+      const Params branch = rest.first(branch_words_);
+      HR_TRY(const float weight, Weight(branch[0]));
+      Work work(original, context.scratch(kBranchSlot), context.scratch(kSpareSlot));
+      for (Params steps = branch.subspan(1); !steps.empty();
+           steps = steps.subspan(AugmentSpace::kWords)) {
+        HR_TRY(const Augmentation step, space_.Read(steps.first(AugmentSpace::kWords), in.spec));
+        Apply(step, work);
+      }
+      const std::uint8_t* const made = work.image().data;
+      for (std::size_t i = 0; i < values; ++i) sums[i] += weight * static_cast<float>(made[i]);
+    }
+    std::uint8_t* const pixels = memory.Ensure(values);
+    // The weights add up to 1, but for their rounding: never to 256 / 255.
+    for (std::size_t i = 0; i < values; ++i) pixels[i] = static_cast<std::uint8_t>(sums[i]);
+    out->data = pixels;
+    out->pixel_stride = original.pixel_stride;
+    out->row_stride = original.row_stride;
+    return Status::Ok();
+  }
+
+ private:
+  static Result<float> Weight(std::int32_t word) {
+    const auto weight = std::bit_cast<float>(word);
+    if (!(weight >= 0 && weight <= 1)) return InvalidArgument("weight is out of range");
+    return weight;
+  }
+
+  static Image Packed(const Image& in, ScratchBuffer& memory) {
+    const std::size_t bytes = in.spec.bytes();
+    std::uint8_t* const pixels = memory.Ensure(bytes);
+    ToPacked(in, {}, std::span(pixels, bytes));
+    Image packed = in;
+    packed.data = pixels;
+    packed.pixel_stride = static_cast<std::size_t>(in.spec.channels);
+    packed.row_stride = packed.pixel_stride * static_cast<std::size_t>(in.spec.width);
+    return packed;
+  }
+
+  void Apply(const Augmentation& step, Work& work) const {
+    const int api = space_.api();
+    switch (step.op) {
+      case AugmentOp::kIdentity:
+        return;
+      case AugmentOp::kShearX:
+      case AugmentOp::kShearY:
+      case AugmentOp::kTranslateX:
+      case AugmentOp::kTranslateY:
+      case AugmentOp::kRotate:
+        if (api == 2 && step.op == AugmentOp::kRotate && step.matrix == kUnmoved) return;
+        return work.Replace([&](std::uint8_t* pixels) {
+          TensorAffine(work.image(), step.matrix, space_.interpolation(), options_.fill, api,
+                       pixels);
+        });
+      case AugmentOp::kBrightness:
+        return TensorBrightness(work.Writable(), step.factor);
+      case AugmentOp::kColor:
+        return TensorSaturation(work.Writable(), step.factor, api);
+      case AugmentOp::kContrast:
+        return TensorContrast(work.Writable(), step.factor, api, options_.lanes);
+      case AugmentOp::kSharpness:
+        return work.Replace(
+            [&](std::uint8_t* pixels) { TensorSharpness(work.image(), step.factor, api, pixels); });
+      case AugmentOp::kPosterize:
+        return Posterize(work.Writable(), step.bits);
+      case AugmentOp::kSolarize:
+        return TensorSolarize(work.Writable(), step.threshold);
+      case AugmentOp::kAutoContrast:
+        return TensorAutoContrast(work.Writable(), api);
+      case AugmentOp::kEqualize:
+        return Equalize(work.Writable());
+      case AugmentOp::kInvert:
+        return Invert(work.Writable());
+    }
+  }
+
+  const AugmentSpace& space_;  // of the schema, which outlives its kernels
+  const AugMixSchema::Options& options_;
+  std::size_t branch_words_;
+};
+
+Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
+  return MakeKernel<AugMixKernel>(static_cast<const AugMixSchema&>(schema));
+}
+
+}  // namespace
+
+void RegisterKernelAugMix(KernelRegistry& registry) { registry.Add("aug_mix", Make); }
+
+}  // namespace headrace::ops

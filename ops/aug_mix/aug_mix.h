@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "ops/core/augment.h"
+
+namespace headrace::ops {
+
+// torchvision's AugMix of PIL images: it makes tensors of them, and so has the tensors' operations.
+// Params: the original's weight; then for each branch its weight and max_depth() operations
+// (AugmentSpace::Write), of which those that were not drawn are the identity.
+class AugMixSchema final : public AugmentSchema {
+ public:
+  struct Options {
+    std::int64_t severity = 3;
+    std::int64_t width = 3;
+    std::int64_t depth = -1;  // below 1: random
+    float alpha = 1;
+    bool all_ops = true;
+    std::optional<std::array<float, 3>> fill;
+    std::int64_t lanes = 8;  // floats in a vector of the client's torch
+  };
+  static constexpr std::int64_t kMostRandomDepth = 3;
+  // Longest side for which translations are known.
+  static constexpr std::int64_t kMostSide = 4096;  // pixels
+  // How many pixels have a mean that is known: that many values of 255 add up exactly in a lane.
+  static constexpr std::int64_t kMostPixelsOfLane = (1 << 24) / 255;
+
+  AugMixSchema(AugmentSpace space, const Options& options)
+      : AugmentSchema(std::move(space)), options_(options) {}
+  [[nodiscard]] int param_words() const override;
+  Status Shape(const ImageSpec& in, ImageSpec* out) const override;
+  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+              ImageSpec* out) const override;
+
+  [[nodiscard]] const Options& options() const { return options_; }
+  [[nodiscard]] std::size_t max_depth() const {
+    return static_cast<std::size_t>(options_.depth > 0 ? options_.depth : kMostRandomDepth);
+  }
+  // Words of one branch.
+  [[nodiscard]] std::size_t branch_words() const { return 1 + max_depth() * AugmentSpace::kWords; }
+
+ private:
+  Options options_;
+};
+
+}  // namespace headrace::ops

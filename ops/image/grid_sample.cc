@@ -1,0 +1,153 @@
+#include "ops/image/grid_sample.h"
+
+#include <cmath>
+#include <cstddef>
+
+// Each operation is rounded to float32 as torch's is. Source: torchvision's _gen_affine_grid,
+// ATen's GridSamplerKernel.cpp.
+namespace headrace::ops {
+namespace {
+
+using Fill = std::optional<std::array<float, 3>>;
+
+#define HR_INLINE [[gnu::always_inline]] inline
+
+// theta's column of one coordinate, divided by half the side of its axis.
+struct Axis {
+  float by_x, by_y, shift;
+  float half;   // scales from -1..1 to pixels
+  float count;  // pixels
+};
+
+Axis MakeAxis(const double* row, std::int64_t side) {
+  const auto half = static_cast<float>(0.5 * static_cast<double>(side));
+  return {static_cast<float>(row[0]) / half, static_cast<float>(row[1]) / half,
+          static_cast<float>(row[2]) / half, half, static_cast<float>(side)};
+}
+
+// A product of matrices: MKL adds with fused operations; torch's own code, for few pixels, does
+// not. Then from -1..1 to pixels.
+template <bool kFew>
+HR_INLINE float Coordinate(const Axis& axis, float x, float y) {
+  const float at = kFew ? x * axis.by_x + y * axis.by_y + axis.shift
+                        : std::fma(y, axis.by_y, x * axis.by_x) + axis.shift;
+  return std::fma(at + 1.0F, axis.half, -0.5F);
+}
+
+HR_INLINE bool Has(const Axis& axis, float at) { return at > -1.0F && at < axis.count; }
+
+template <std::size_t kChannels>
+HR_INLINE const std::uint8_t* PixelAt(const Image& in, float x, float y) {
+  return in.data + static_cast<std::size_t>(y) * in.row_stride +
+         static_cast<std::size_t>(x) * kChannels;
+}
+
+HR_INLINE std::uint8_t Rounded(float value) {
+  return static_cast<std::uint8_t>(std::nearbyint(value));
+}
+
+template <std::size_t kChannels>
+HR_INLINE void Nearest(const Image& in, const Axis& across, const Axis& down, float x, float y,
+                       const Fill& fill, std::uint8_t* out) {
+  x = std::nearbyint(x);
+  y = std::nearbyint(y);
+  const bool inside = Has(across, x) && Has(down, y);
+  const std::uint8_t* from = inside ? PixelAt<kChannels>(in, x, y) : nullptr;
+  for (std::size_t c = 0; c < kChannels; ++c) {
+    out[c] = inside ? from[c] : fill ? Rounded((*fill)[c]) : 0;
+  }
+}
+
+template <std::size_t kChannels>
+HR_INLINE void Bilinear(const Image& in, const Axis& across, const Axis& down, float x, float y,
+                        const Fill& fill, int api, std::uint8_t* out) {
+  const float left = std::floor(x);
+  const float top = std::floor(y);
+  const float right_part = x - left;
+  const float left_part = 1.0F - right_part;
+  const float low_part = y - top;
+  const float top_part = 1.0F - low_part;
+  const float weights[4] = {top_part * left_part, top_part * right_part, low_part * left_part,
+                            low_part * right_part};
+  float sums[kChannels] = {};
+  float covered = 0;  // of the pixel, by the image
+  for (int corner = 0; corner < 4; ++corner) {
+    const float at_x = corner & 1 ? left + 1.0F : left;
+    const float at_y = corner & 2 ? top + 1.0F : top;
+    if (!Has(across, at_x) || !Has(down, at_y)) continue;  // adds 0
+    const std::uint8_t* p = PixelAt<kChannels>(in, at_x, at_y);
+    for (std::size_t c = 0; c < kChannels; ++c) {
+      sums[c] = std::fma(static_cast<float>(p[c]), weights[corner], sums[c]);
+    }
+    covered += weights[corner];
+  }
+  for (std::size_t c = 0; c < kChannels; ++c) {
+    float value = sums[c];
+    if (fill && api == 1) value = value * covered + (1.0F - covered) * (*fill)[c];
+    if (fill && api == 2) value = (value - (*fill)[c]) * covered + (*fill)[c];
+    out[c] = Rounded(value);
+  }
+}
+
+struct Job {
+  const Image& in;
+  Axis across, down;
+  bool bilinear;
+  const Fill& fill;
+  int api;
+};
+
+template <std::size_t kChannels, bool kFew>
+HR_INLINE void Rows(const Job& job, std::uint8_t* out) {
+  const auto width = static_cast<float>(job.in.spec.width);
+  const auto height = static_cast<float>(job.in.spec.height);
+  for (float row = 0; row < height; ++row) {
+    const float y = row - height * 0.5F + 0.5F;
+    for (float column = 0; column < width; ++column, out += kChannels) {
+      const float x = column - width * 0.5F + 0.5F;
+      const float at_x = Coordinate<kFew>(job.across, x, y);
+      const float at_y = Coordinate<kFew>(job.down, x, y);
+      if (job.bilinear) {
+        Bilinear<kChannels>(job.in, job.across, job.down, at_x, at_y, job.fill, job.api, out);
+      } else {
+        Nearest<kChannels>(job.in, job.across, job.down, at_x, at_y, job.fill, out);
+      }
+    }
+  }
+}
+
+HR_INLINE void All(const Job& job, std::uint8_t* out) {
+  // From which on torch gives a product of matrices to MKL: inner side 3, 2 columns.
+  const bool few = job.in.spec.height * job.in.spec.width * 6 < 400;
+  if (job.in.spec.channels == 1) {
+    return few ? Rows<1, true>(job, out) : Rows<1, false>(job, out);
+  }
+  return few ? Rows<3, true>(job, out) : Rows<3, false>(job, out);
+}
+
+#undef HR_INLINE
+
+#if defined(__x86_64__)
+// The same with the instruction, where the C library would be called for each fused operation.
+__attribute__((target("avx2,fma"))) void AllWithFma(const Job& job, std::uint8_t* out) {
+  All(job, out);
+}
+#endif
+
+}  // namespace
+
+void TensorAffine(const Image& in, const AffineMatrix& matrix, Interpolation interpolation,
+                  const std::optional<std::array<float, 3>>& fill, int api, std::uint8_t* out) {
+  const Job job{in,
+                MakeAxis(matrix.data(), in.spec.width),
+                MakeAxis(matrix.data() + 3, in.spec.height),
+                interpolation == Interpolation::kBilinear,
+                fill,
+                api};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return AllWithFma(job, out);
+#endif
+  All(job, out);
+}
+
+}  // namespace headrace::ops
