@@ -49,7 +49,7 @@ Node RandomNode(Random& random) {
   const std::string border =
       OneOf<std::string>(random, {"constant", "constant", "edge", "reflect", "symmetric"});
   const std::int64_t padding = Between(random, 0, 9);
-  switch (Between(random, 0, 13)) {
+  switch (Between(random, 0, 16)) {
     case 0:
     case 1:
       return MakeNode("resize", {{"size", Sides(random, 90)}, {"interpolation", interpolation}});
@@ -86,6 +86,21 @@ Node RandomNode(Random& random) {
       args["api"] = Between(random, 1, 2);
       args["interpolation"] = OneOf<std::string>(random, {"nearest", "bilinear"});
       return MakeNode("aug_mix", args);
+    }
+    case 13:
+      return MakeNode("random_rotation", {{"degrees", std::vector<double>{-90, 90}}});
+    case 14:
+      return MakeNode("random_affine", {{"degrees", std::vector<double>{-30, 30}},
+                                        {"translate", std::vector<double>{0.1, 0.2}},
+                                        {"scale", std::vector<double>{0.5, 1.5}}});
+    case 15: {
+      Args args{
+          {"operation", OneOf<std::string>(random, {"invert", "posterize", "solarize", "sharpness",
+                                                    "autocontrast", "equalize"})}};
+      const std::string& operation = std::get<std::string>(args["operation"]);
+      if (operation == "posterize") args["value"] = std::int64_t{3};
+      if (operation == "solarize" || operation == "sharpness") args["value"] = 1.5;
+      return MakeNode("random_operation", args);
     }
     default:
       return OneOf<Node>(random, {MakeNode("color_jitter", {{"brightness", 0.5}, {"hue", 0.3}}),

@@ -199,7 +199,41 @@ def _random_erasing(t: Any) -> Node:
     )
 
 
-def _augmented(api: str, make: Callable[..., Node]) -> Callable[[Any], Node]:
+def _random_rotation(t: Any, api: str, named: dict[str, Any]) -> Node:
+    args = {
+        "degrees": _floats(t.degrees),
+        "expand": int(bool(t.expand)),
+        "center": _point(t.center),
+    }
+    return Node("random_rotation", {**args, **named}, RANDOM)
+
+
+def _random_affine(t: Any, api: str, named: dict[str, Any]) -> Node:
+    args = {name: _floats(getattr(t, name)) for name in ("degrees", "translate", "scale", "shear")}
+    return Node("random_affine", {**args, "center": _point(t.center), **named}, RANDOM)
+
+
+def _point(value: Any) -> list[float] | None:
+    if value is not None and not isinstance(value, list | tuple):
+        raise NotNative(f"center={value!r} has no native form")
+    return _floats(value)
+
+
+def _random_operation(operation: str, attribute: str = "") -> Callable[[Any], Node]:
+    def convert(t: Any) -> Node:
+        value = getattr(t, attribute) if attribute else None
+        whole = operation == "posterize"
+        if attribute and (type(value) is not int and (whole or type(value) is not float)):
+            raise NotNative(f"{attribute}={value!r} has no native form")
+        args = {"operation": operation, "p": float(t.p), "value": _floats(value)}
+        return Node("random_operation", args, RANDOM)
+
+    return convert
+
+
+def _transformed(api: str, make: Callable[..., Node]) -> Callable[[Any], Node]:
+    """With the arguments `interpolation` and `fill`, which these transforms share."""
+
     def convert(t: Any) -> Node:
         if api == "v1" and type(t.interpolation) is str:
             raise NotNative(f"interpolation={t.interpolation!r} has no native form")
@@ -248,19 +282,27 @@ _BOTH: dict[str, Callable[[Any], Node]] = {
     "PILToTensor": _plain("pil_to_tensor"),
     "ConvertImageDtype": lambda t: Node("to_dtype", {"dtype": _dtype(t.dtype), "scale": 1}),
     "Normalize": _normalize,
+    "RandomInvert": _random_operation("invert"),
+    "RandomPosterize": _random_operation("posterize", "bits"),
+    "RandomSolarize": _random_operation("solarize", "threshold"),
+    "RandomAdjustSharpness": _random_operation("sharpness", "sharpness_factor"),
+    "RandomAutocontrast": _random_operation("autocontrast"),
+    "RandomEqualize": _random_operation("equalize"),
 }
-_AUGMENTS: dict[str, Callable[..., Node]] = {
+_TRANSFORMED: dict[str, Callable[..., Node]] = {
     "TrivialAugmentWide": augment.trivial_augment_wide,
     "RandAugment": augment.rand_augment,
     "AutoAugment": augment.auto_augment,
     "AugMix": augment.aug_mix,
+    "RandomRotation": _random_rotation,
+    "RandomAffine": _random_affine,
 }
 _TABLE: dict[str, Callable[[Any], Node]] = {
     **{f"{api}.{name}": convert for api in _MODULES for name, convert in _BOTH.items()},
     **{
-        f"{api}.{name}": _augmented(api, make)
+        f"{api}.{name}": _transformed(api, make)
         for api in _MODULES
-        for name, make in _AUGMENTS.items()
+        for name, make in _TRANSFORMED.items()
     },
     "v2.ToImage": _plain("to_image"),
     "v2.ToDtype": lambda t: Node(
@@ -272,4 +314,5 @@ _TABLE: dict[str, Callable[[Any], Node]] = {
 # v1 and v2 of these compute differently.
 _API_MATTERS = {
     "to_dtype", "random_crop", "trivial_augment_wide", "rand_augment", "auto_augment", "aug_mix",
+    "random_operation", "random_affine",
 }  # fmt: skip

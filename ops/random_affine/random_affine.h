@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ops/core/affine_schema.h"
+
+namespace headrace::ops {
+
+// torchvision's RandomAffine of PIL images.
+class RandomAffineSchema final : public AffineSchema {
+ public:
+  struct Options {
+    int api = 1;
+    UniformBounds degrees;
+    std::vector<double> translate;  // parts of width and height, or nothing
+    std::optional<UniformBounds> scale;
+    std::vector<UniformBounds> shear;  // in degrees: none, along x, or along x and y
+    std::optional<std::array<double, 2>> center;
+  };
+
+  RandomAffineSchema(const Pixels& pixels, Options options)
+      : AffineSchema(pixels), options_(std::move(options)) {}
+  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+              ImageSpec* out) const override;
+
+ private:
+  Options options_;
+};
+
+}  // namespace headrace::ops

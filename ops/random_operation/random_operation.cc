@@ -1,0 +1,74 @@
+#include "ops/random_operation/random_operation.h"
+
+#include "ops/core/op_registry.h"
+#include "ops/image/image_ops.h"
+#include "ops/image/sharpness.h"
+#include "ops/image/work.h"
+
+namespace headrace::ops {
+namespace {
+
+using Operation = RandomOperationSchema::Operation;
+
+class RandomOperationKernel final : public Kernel {
+ public:
+  explicit RandomOperationKernel(const RandomOperationSchema& schema)
+      : options_(schema.options()) {}
+
+  [[nodiscard]] Result<std::optional<Window>> InputWindow(const Request& request,
+                                                          OpContext& /*context*/) const override {
+    const bool pixel_by_pixel = options_.operation == Operation::kInvert ||
+                                options_.operation == Operation::kPosterize ||
+                                options_.operation == Operation::kSolarize;
+    if (request.params[0] == 0 || pixel_by_pixel) return std::optional(request.wanted);
+    return std::optional<Window>();  // by a histogram, or by neighbours
+  }
+
+  Status Run(const Image& in, Params params, OpContext& context, ScratchBuffer& memory,
+             Image* out) const override {
+    if (params[0] == 0) {
+      *out = in;
+      return Status::Ok();
+    }
+    Work work(in.Part(in.held), memory, context.scratch(0));
+    Apply(work);
+    out->data = work.image().data;
+    out->row_stride = work.image().row_stride;
+    out->pixel_stride = work.image().pixel_stride;
+    return Status::Ok();
+  }
+
+ private:
+  void Apply(Work& work) const {
+    switch (options_.operation) {
+      case Operation::kInvert:
+        return Invert(work.Writable());
+      case Operation::kPosterize:
+        return Posterize(work.Writable(), static_cast<int>(options_.value));
+      case Operation::kSolarize:
+        return Solarize(work.Writable(), options_.value);
+      case Operation::kSharpness:
+        return work.Replace([&](std::uint8_t* pixels) {
+          AdjustSharpness(work.image(), static_cast<float>(options_.value), pixels);
+        });
+      case Operation::kAutoContrast:
+        return AutoContrast(work.Writable());
+      case Operation::kEqualize:
+        return Equalize(work.Writable());
+    }
+  }
+
+  const RandomOperationSchema::Options& options_;  // of the schema, which outlives its kernels
+};
+
+Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
+  return MakeKernel<RandomOperationKernel>(static_cast<const RandomOperationSchema&>(schema));
+}
+
+}  // namespace
+
+void RegisterKernelRandomOperation(KernelRegistry& registry) {
+  registry.Add("random_operation", Make);
+}
+
+}  // namespace headrace::ops

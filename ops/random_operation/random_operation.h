@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+
+#include "ops/core/op.h"
+
+namespace headrace::ops {
+
+// torchvision's RandomInvert and its like: one operation of PIL, which happens or not.
+// Params: 1 if it happens, else 0.
+class RandomOperationSchema final : public OpSchema {
+ public:
+  enum class Operation : std::uint8_t {
+    kInvert,
+    kPosterize,
+    kSolarize,
+    kSharpness,
+    kAutoContrast,
+    kEqualize
+  };
+  struct Options {
+    Operation operation = Operation::kInvert;
+    double p = 0.5;
+    double value = 0;  // bits, threshold or factor
+    int api = 1;
+  };
+
+  explicit RandomOperationSchema(const Options& options) : options_(options) {}
+  [[nodiscard]] Purity purity() const override { return Purity::kRandom; }
+  [[nodiscard]] int param_words() const override { return 1; }
+  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+              ImageSpec* out) const override;
+
+  [[nodiscard]] const Options& options() const { return options_; }
+
+ private:
+  Options options_;
+};
+
+}  // namespace headrace::ops

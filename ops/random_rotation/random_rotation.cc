@@ -1,0 +1,19 @@
+#include "ops/random_rotation/random_rotation.h"
+
+#include "ops/core/op_registry.h"
+#include "ops/image/affine_kernel.h"
+
+namespace headrace::ops {
+namespace {
+
+Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
+  return MakeKernel<AffineKernel>(static_cast<const AffineSchema&>(schema));
+}
+
+}  // namespace
+
+void RegisterKernelRandomRotation(KernelRegistry& registry) {
+  registry.Add("random_rotation", Make);
+}
+
+}  // namespace headrace::ops

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+
+#include "ops/core/affine_schema.h"
+
+namespace headrace::ops {
+
+// torchvision's RandomRotation of PIL images, to the size that they have.
+class RandomRotationSchema final : public AffineSchema {
+ public:
+  struct Point {
+    double x = 0, y = 0;
+  };
+  RandomRotationSchema(const Pixels& pixels, UniformBounds degrees, std::optional<Point> center)
+      : AffineSchema(pixels), degrees_(degrees), center_(center) {}
+  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+              ImageSpec* out) const override;
+
+ private:
+  UniformBounds degrees_;
+  std::optional<Point> center_;
+};
+
+}  // namespace headrace::ops

@@ -1,0 +1,68 @@
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ops/run/test_util.h"
+
+namespace headrace::ops {
+namespace {
+
+using ::headrace::ops::testing::DrawNode;
+using ::headrace::ops::testing::GraySpec;
+using ::headrace::ops::testing::MakeNode;
+using ::headrace::ops::testing::RunPixels;
+using ::testing::ElementsAre;
+
+Node Rotate(double low, double high) {
+  return MakeNode("random_rotation", {{"degrees", std::vector<double>{low, high}}});
+}
+
+std::vector<float> Rotated(const Node& node, const ImageSpec& spec,
+                           const std::vector<std::uint8_t>& pixels) {
+  TorchGenerator rng(1);
+  const auto params = DrawNode(node, spec, rng);
+  EXPECT_TRUE(params.ok());
+  EXPECT_EQ(rng.draws(), 1U);
+  return RunPixels({node}, spec, pixels, *params).values;
+}
+
+TEST(RandomRotation, QuarterTurnsAreCounterClockwise) {
+  EXPECT_THAT(Rotated(Rotate(90, 90), GraySpec(2, 2), {1, 2, 3, 4}), ElementsAre(2, 4, 1, 3));
+  EXPECT_THAT(Rotated(Rotate(-90, -90), GraySpec(2, 2), {1, 2, 3, 4}), ElementsAre(3, 1, 4, 2));
+  EXPECT_THAT(Rotated(Rotate(720, 720), GraySpec(2, 2), {1, 2, 3, 4}), ElementsAre(1, 2, 3, 4));
+}
+
+TEST(RandomRotation, TurnsAroundItsCenter) {
+  Node node = Rotate(180, 180);
+  node.args["center"] = std::vector<double>{1, 0.5};
+  node.args["fill"] = std::int64_t{9};
+  EXPECT_THAT(Rotated(node, GraySpec(1, 3), {1, 2, 3}), ElementsAre(2, 1, 9));
+}
+
+TEST(RandomRotation, WhatHasNoNativeFormSaysSo) {
+  const auto code = [](const std::string& name, const ArgValue& value) {
+    Node node = Rotate(-1, 1);
+    node.args[name] = value;
+    const std::vector<std::int32_t> params(12);
+    return RunPixels({node}, GraySpec(1, 1), {1}, params).status.code();
+  };
+  EXPECT_EQ(code("expand", std::int64_t{0}), Code::kOk);
+  EXPECT_EQ(code("expand", std::int64_t{1}), Code::kUnsupported);
+  EXPECT_EQ(code("interpolation", std::string("lanczos")), Code::kUnsupported);
+  EXPECT_EQ(code("degrees", std::vector<double>{2, 1}), Code::kUnsupported);
+  EXPECT_EQ(code("center", std::vector<double>{2, 1, 3}), Code::kUnsupported);
+}
+
+TEST(RandomRotation, ParametersOfNoDrawAreRefused) {
+  std::vector<std::int32_t> params(12);
+  const double bad = std::numeric_limits<double>::infinity();
+  std::memcpy(params.data() + 2, &bad, sizeof(bad));
+  EXPECT_EQ(RunPixels({Rotate(-1, 1)}, GraySpec(1, 1), {1}, params).status.code(),
+            Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace headrace::ops

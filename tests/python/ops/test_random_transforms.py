@@ -1,0 +1,220 @@
+"""RandomRotation, RandomAffine and the single random operations equal torchvision's bit for bit, by
+way of capture."""
+
+import math
+
+import pytest
+import torch
+from headrace.capture import NotNative
+from headrace.capture.transforms import nodes_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.operators import (
+    SEEDS,
+    check_file,
+    check_image,
+    compile_chain,
+    jpeg,
+    native,
+    noise,
+)
+from torchvision import transforms as v1
+from torchvision.transforms import InterpolationMode, v2
+
+APIS = {1: v1, 2: v2}
+MODES = [
+    InterpolationMode.NEAREST,
+    InterpolationMode.BILINEAR,
+    InterpolationMode.BICUBIC,
+    InterpolationMode.NEAREST_EXACT,
+]
+
+seeds = st.integers(0, SEEDS)
+apis = st.sampled_from([1, 2])
+modes = st.sampled_from(MODES)
+angles = st.one_of(st.integers(-720, 720), st.floats(-720, 720))
+
+
+@st.composite
+def images(draw, least=1, most=90):
+    side = st.integers(least, most)
+    return noise(draw(side), draw(side), draw(st.sampled_from([1, 3])), draw(st.integers(0, 999)))
+
+
+@st.composite
+def fills(draw, image):
+    value = st.one_of(st.integers(0, 255), st.floats(0, 255))
+    count = len(image.getbands())
+    many = st.lists(value, min_size=count, max_size=count)
+    return draw(st.one_of(st.none(), value, many, many.map(tuple)))
+
+
+def node_for(transform, op):
+    node = nodes_of(v1.Compose([transform, v1.PILToTensor()]))[0]
+    assert node.op == op and node.purity == "random"
+    return node.op, node.args
+
+
+def check(transform, op, image, seed):
+    check_image([node_for(transform, op)], transform, image, seed)
+
+
+centers = st.one_of(
+    st.none(),
+    st.lists(st.one_of(st.integers(-50, 150), st.floats(-50, 150)), min_size=2, max_size=2),
+    st.tuples(st.integers(0, 90), st.integers(0, 90)),
+)
+
+
+@st.composite
+def bounds(draw, value):
+    low, high = draw(value), draw(value)
+    return (min(low, high), max(low, high))
+
+
+@settings(max_examples=500)
+@given(st.data(), images(), apis, st.one_of(bounds(angles), st.integers(0, 360)), modes, seeds)
+def test_random_rotation(data, image, api, degrees, mode, seed):
+    fill, center = data.draw(fills(image)), data.draw(centers)
+    transform = APIS[api].RandomRotation(degrees, mode, center=center, fill=fill)
+    check(transform, "random_rotation", image, seed)
+
+
+@pytest.mark.parametrize("api", [1, 2])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("angle", [0, 90, 180, 270, 360, -90, -180, 450, 720, -0.0, 1e-30, -1e-30])
+def test_quarter_turns_and_what_is_next_to_them(api, mode, angle):
+    beside = float(torch.nextafter(torch.tensor(float(angle)), torch.tensor(1000.0)))
+    for side in (31, 47):
+        for exact in (angle, beside):
+            transform = APIS[api].RandomRotation((exact, exact), mode, fill=5)
+            check(transform, "random_rotation", noise(31, side, 3, side), side)
+
+
+parts = st.floats(0, 1)
+scales = st.floats(0.05, 4)
+shears = st.floats(-80, 80)
+
+
+@settings(max_examples=600)
+@given(
+    data=st.data(),
+    image=images(),
+    api=apis,
+    degrees=st.one_of(bounds(angles), st.integers(0, 360)),
+    translate=st.one_of(st.none(), st.tuples(parts, parts)),
+    scale=st.one_of(st.none(), bounds(scales)),
+    shear=st.one_of(
+        st.none(),
+        st.integers(0, 80),
+        bounds(shears),
+        st.tuples(bounds(shears), bounds(shears)).map(lambda two: [*two[0], *two[1]]),
+    ),
+    mode=modes,
+    seed=seeds,
+)
+def test_random_affine(data, image, api, degrees, translate, scale, shear, mode, seed):
+    fill, center = data.draw(fills(image)), data.draw(centers)
+    transform = APIS[api].RandomAffine(
+        degrees, translate, scale, shear, interpolation=mode, fill=fill or 0, center=center
+    )
+    check(transform, "random_affine", image, seed)
+
+
+@pytest.mark.parametrize("api", [1, 2])
+@pytest.mark.parametrize("name", ["RandomRotation", "RandomAffine"])
+def test_many_angles(api, name):
+    """The sines are the C library's, as Python's are; the matrix is rounded as Python rounds."""
+    transform = getattr(APIS[api], name)(180, interpolation=InterpolationMode.BILINEAR)
+    op = {"RandomRotation": "random_rotation", "RandomAffine": "random_affine"}[name]
+    node, image = node_for(transform, op), noise(24, 31, 1, 3)
+    for seed in range(1500):
+        check_image([node], transform, image, seed)
+
+
+OPERATIONS = {
+    "RandomInvert": (),
+    "RandomPosterize": st.integers(1, 8),
+    "RandomSolarize": st.one_of(st.integers(-5, 300), st.floats(-5, 300)),
+    "RandomAdjustSharpness": st.one_of(st.integers(0, 9), st.floats(0, 9)),
+    "RandomAutocontrast": (),
+    "RandomEqualize": (),
+}
+
+
+@settings(max_examples=500)
+@given(st.data(), images(), apis, st.sampled_from(list(OPERATIONS)), st.floats(0, 1), seeds)
+def test_random_operation(data, image, api, name, p, seed):
+    values = [data.draw(OPERATIONS[name])] if OPERATIONS[name] != () else []
+    transform = getattr(APIS[api], name)(*values, p=p)
+    check(transform, "random_operation", image, seed)
+
+
+@pytest.mark.parametrize("api", [1, 2])
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_probability_just_above_the_number(api, name):
+    """v1 compares in double, where p is above the number; v2 in float32, where it is not."""
+    value = [4] if OPERATIONS[name] != () else []
+    for seed in range(5):
+        torch.manual_seed(seed)
+        number = torch.rand(1).item()
+        for p in (number, math.nextafter(number, 1), math.nextafter(number, 0)):
+            transform = getattr(APIS[api], name)(*value, p=p)
+            check(transform, "random_operation", noise(8, 9, 3, seed), seed)
+
+
+@given(st.integers(1, 150), st.integers(1, 150), apis, seeds)
+def test_files(height, width, api, seed):
+    data = jpeg(noise(height, width, 3, seed % 999))
+    lib = APIS[api]
+    chosen = [
+        (lib.RandomRotation(40, InterpolationMode.BILINEAR), "random_rotation"),
+        (lib.RandomPosterize(2), "random_operation"),
+        (lib.RandomAffine(10, (0.1, 0.3), (0.5, 2), 9), "random_affine"),
+        (lib.RandomAdjustSharpness(2.5), "random_operation"),
+    ]
+    crop = v1.CenterCrop(20)
+    nodes = [node_for(transform, op) for transform, op in chosen]
+    after = [("center_crop", {"size": 20})]
+    check_file(nodes + after, v1.Compose([*(t for t, _ in chosen), crop]), data, seed)
+
+
+class Mine(v1.RandomRotation):
+    pass
+
+
+def test_what_is_not_native_says_why():
+    cases = [
+        (Mine(3), "Mine has no native form"),
+        (v1.RandomPosterize(2.0), "bits=2.0"),
+        (v1.RandomSolarize("3"), "threshold='3'"),
+        (v2.RandomAdjustSharpness(None), "sharpness_factor=None"),
+        (v1.RandomRotation(3, "bilinear"), "interpolation='bilinear'"),
+        (v2.RandomRotation(3, fill={torch.Tensor: 1}), "fill="),
+        (v2.RandomPerspective(), "RandomPerspective has no native form"),
+    ]
+    for transform, reason in cases:
+        with pytest.raises(NotNative, match=reason):
+            nodes_of(v1.Compose([transform, v1.ToTensor()]))
+
+
+@pytest.mark.parametrize("api", [1, 2])
+def test_what_the_operators_refuse(api):
+    lib = APIS[api]
+    cases = [
+        (lib.RandomRotation(3, expand=True), "random_rotation", "images of random sizes"),
+        (lib.RandomRotation(3, InterpolationMode.LANCZOS), "random_rotation", "nearest, bilinear"),
+        (lib.RandomRotation((3, 1)), "random_rotation", "not bounds of random numbers"),
+        (lib.RandomRotation(3, fill=300), "random_rotation", "not a value of the image"),
+        (lib.RandomAffine(3, scale=(2, 1)), "random_affine", "not bounds of random numbers"),
+        (lib.RandomAffine(3, fill=(1, 2)), "random_affine", "fill has 2 values"),
+        (lib.RandomPosterize(0), "random_operation", "PIL raises"),
+    ]
+    source = ("from_array", {"mode": "RGB"})
+    for transform, op, reason in cases:
+        with pytest.raises(native.Error, match="Unsupported: node") as error:
+            compile_chain([source, node_for(transform, op)])
+        assert reason in str(error.value)
+    for transform, op, _ in cases[::3]:
+        with pytest.raises(native.Error, match="for PIL images only"):
+            compile_chain([source, ("to_tensor", {}), node_for(transform, op)])
