@@ -8,7 +8,7 @@ import headrace
 import pytest
 import torch
 from support.compare import assert_same, seed_everything
-from support.pipelines import Numbers, evaluate_v1, train_v1
+from support.pipelines import Numbers, chain_with, evaluate_v1, train_v1
 from torch.utils.data import (
     IterableDataset,
     RandomSampler,
@@ -31,6 +31,12 @@ def images(photos):
 
 KINDS = {
     "shuffled": lambda photos: {"dataset": images(photos), "shuffle": True, "num_workers": 2},
+    # Its draws leave a normal number in a lane's generator for the sample after.
+    "aug-mix": lambda photos: {
+        "dataset": datasets.ImageFolder(photos, chain_with("aug_mix", 0)),
+        "shuffle": True,
+        "num_workers": 2,
+    },
     "one-worker": lambda photos: {"dataset": images(photos), "shuffle": True, "num_workers": 1},
     "persistent": lambda photos: {
         "dataset": images(photos),
