@@ -33,7 +33,7 @@ class _Refusal(Exception):
 class NotNative(_Refusal):
     """This part of the pipeline has no native form."""
 
-    remedy = "docs/reference/operators.md lists what has a native form; else it stays Python code"
+    remedy = "docs/reference/transforms.md lists what has a native form; else it stays Python code"
 
 
 class Local(_Refusal):

@@ -64,7 +64,7 @@ def node_of(transform: Any) -> Node:
     if convert is None:
         raise NotNative(
             f"{name_of(transform)} has no native form",
-            "a transform of docs/reference/operators.md in its place, unless it must be this one",
+            "a native transform of docs/reference/transforms.md in its place, unless it must be this one",
         )
     _check_unaltered(transform)
     node = convert(transform)

@@ -1,0 +1,63 @@
+"""docs/reference/transforms.md lists every transform of torchvision, and says what becomes of it."""
+
+import inspect
+import os
+from pathlib import Path
+
+from headrace.capture import transforms as table
+from torchvision import transforms as v1
+from torchvision.transforms import v2
+
+PAGE = Path(__file__).parents[2] / "docs/reference/transforms.md"
+NATIVE, CONTAINER, CODE, NONE = "native", "opened", "Python", ""
+
+HEAD = """# What becomes of torchvision's transforms
+
+Generated from the capture's table and from the installed torchvision; `HEADRACE_UPDATE_DOCS=1` and `tests/python/test_transforms_page.py` write it.
+
+- **native**: an [operator](operators.md) with the very bits, and the very random draws, of torchvision on PIL images. None is only close: an operator whose bits would differ with these arguments, in this place or on this machine is not used.
+- **opened**: what it holds is looked at one by one.
+- **Python**: the pipeline's code runs on the workers as a Python stage. Pictures that it opens with PIL are still decoded, cropped, resized and mirrored natively.
+
+A pipeline is native if every transform of it is, and its samples come from a dataset with a native form. Operators of geometry and colour take PIL images; behind `PILToTensor`, `ToTensor` or `ToImage` come those of tensors (`ConvertImageDtype`, `ToDtype`, `Normalize`, `RandomErasing`, `ToPureTensor`). torchvision's classification presets are native with their PIL backend, all four auto-augment policies included; with the tensor backend, and where `MixUp` or `CutMix` is in `collate_fn`, they are Python stages.
+
+| transform | torchvision.transforms | torchvision.transforms.v2 |
+| --- | --- | --- |
+"""  # noqa: E501
+
+
+def classes(module):
+    return {
+        name
+        for name, found in vars(module).items()
+        if inspect.isclass(found) and not name.startswith("_")
+        and name not in ("AutoAugmentPolicy", "InterpolationMode", "Transform")
+    }  # fmt: skip
+
+
+def what(api, name, module):
+    kind = f"{api}.{name}"
+    if name not in classes(module):
+        return NONE
+    if kind in table._CONTAINERS:
+        return CONTAINER
+    return NATIVE if kind in table._TABLE else CODE
+
+
+def page():
+    rows = [
+        f"| {name} | {what('v1', name, v1)} | {what('v2', name, v2)} |\n"
+        for name in sorted(classes(v1) | classes(v2))
+    ]
+    return HEAD + "".join(rows)
+
+
+def test_page_is_up_to_date():
+    if os.environ.get("HEADRACE_UPDATE_DOCS"):
+        PAGE.write_text(page())
+    assert PAGE.read_text() == page()
+
+
+def test_every_native_transform_is_on_it():
+    listed = {f"{api}.{name}" for api, m in (("v1", v1), ("v2", v2)) for name in classes(m)}
+    assert set(table._TABLE) <= listed
