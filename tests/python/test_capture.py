@@ -1,11 +1,13 @@
 """From datasets, transforms and hooks to a plan, or to the reason why not."""
 
 import functools
+import os
 import random
 
 import numpy as np
 import pytest
 import torch
+from headrace import binding
 from headrace.capture import Local, NotNative, capture
 from headrace.capture.hooks import seeds_only
 from headrace.capture.transforms import nodes_of
@@ -174,6 +176,18 @@ def test_image_folder_that_is_not_native(photos, change, reason):
     change(data)
     found = captured(data)
     assert found.path == "python" and reason in found.reasons[0]
+
+
+@pytest.mark.parametrize("elsewhere", ["/elsewhere/0.jpg", "elsewhere/1.jpg", "class0/ä.jpg"])
+def test_entries_that_are_not_in_the_folder(photos, elsewhere):
+    data = datasets.ImageFolder(photos, train_v1())
+    data.samples = [*data.samples[:2], (elsewhere, 1), *data.samples[2:]]
+    leaf = captured(data).plan.leaves[0]
+    inside = [os.path.relpath(path, photos) for path, _ in data.samples]
+    inside[2] = os.path.join(os.getcwd(), elsewhere)
+    labels = [label for _, label in data.samples]
+    expected = binding.encode_file_table(str(photos), inside, labels)
+    assert leaf.table.hash == expected.hash
 
 
 def test_relative_root(photos, monkeypatch):

@@ -1,5 +1,6 @@
 """torchvision's and torch's datasets as leaves, row numbers and fields."""
 
+import operator
 import os
 import sys
 from collections.abc import Sequence
@@ -86,27 +87,38 @@ def _folder(dataset: Any, seen: Fingerprint) -> Rows:
             "torchvision.set_image_backend('PIL')",
         )
     samples = seen.add_list(dataset, "samples")
-    paths = [path for path, _ in samples]
-    labels = [label for _, label in samples]
-    if not all(type(path) is str for path in paths):
+    paths = list(map(operator.itemgetter(0), samples))
+    labels = list(map(operator.itemgetter(1), samples))
+    if set(map(type, paths)) - {str}:
         raise NotNative(f"{name_of(dataset)}.samples holds paths that are not str")
-    try:
-        "".join(paths).encode()
-    except UnicodeEncodeError:
-        raise NotNative(f"{name_of(dataset)}.samples holds file names that are not text") from None
+    if not all(map(str.isascii, paths)):
+        try:
+            "".join(paths).encode()
+        except UnicodeEncodeError:
+            raise NotNative(
+                f"{name_of(dataset)}.samples holds file names that are not text"
+            ) from None
     root = os.fspath(dataset.root)
     if not os.path.isabs(root):
         seen.add_value(os.getcwd)
     here = os.getcwd()
-    prefix = os.path.join(root, "")
-    inside = [
-        path[len(prefix) :] if path.startswith(prefix) else os.path.join(here, path)
-        for path in paths
-    ]
+    inside = _below(os.path.join(root, ""), paths, here)
     root = os.path.join(here, root)
     table = binding.encode_file_table(root, inside, _labels(dataset, labels))
     leaf = Leaf("files", len(samples), table)
     return Rows([leaf], len(samples), _IMAGE_AND_LABEL, _decode(), [dataset])
+
+
+def _below(prefix: str, paths: list[str], here: str) -> list[str]:
+    """The paths without the prefix; absolute where they do not begin with it."""
+    # What lies between two texts that begin with the prefix does, too.
+    if paths and min(paths).startswith(prefix) and max(paths).startswith(prefix):
+        begin = len(prefix)
+        return [path[begin:] for path in paths]
+    return [
+        path[len(prefix) :] if path.startswith(prefix) else os.path.join(here, path)
+        for path in paths
+    ]
 
 
 def _decode() -> Node:
@@ -118,7 +130,7 @@ def _from_array(mode: str) -> Node:
 
 
 def _labels(dataset: Any, labels: Sequence[Any]) -> list[int]:
-    if not all(type(label) is int for label in labels):
+    if set(map(type, labels)) - {int}:
         raise NotNative(f"{name_of(dataset)} has labels that are not int")
     if labels and not (-(2**63) <= min(labels) and max(labels) < 2**63):
         raise NotNative(f"{name_of(dataset)} has labels beyond 64 bits")
