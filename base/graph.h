@@ -127,6 +127,9 @@ struct PythonStage {
   std::vector<std::string> sys_path;
   std::string working_directory;
   std::map<std::string, std::string> packages;  // name -> version that must be importable
+  // The data set is an iterable one: each lane is an iterator, which stays on one worker while it
+  // can, and ends by itself.
+  bool iterable = false;
   friend bool operator==(const PythonStage&, const PythonStage&) = default;
 };
 

@@ -71,6 +71,9 @@ Status CheckAnswer(const Plan& plan, std::size_t samples, std::uint64_t slot_byt
       return DataLoss("a failure of a sample that is not in the batch");
     }
   }
+  if (done.lane_ended && !(plan.has_python_stage && plan.python.iterable)) {
+    return DataLoss("the end of a lane that has none");
+  }
   if (plan.has_python_stage) return Status::Ok();
   // A batch of failures alone need have no fields: nothing told the worker their shape.
   if (done.fields.empty() && done.failures.size() == samples) return Status::Ok();
@@ -115,6 +118,7 @@ Batch MakeBatch(wire::BatchDone&& done, MutableByteSpan slot) {
   batch.pickle = std::move(done.pickle);
   batch.python_error = std::move(done.python_error);
   batch.output = std::move(done.output);
+  batch.lane_ended = done.lane_ended;
   batch.bytes = done.used_bytes;
   return batch;
 }

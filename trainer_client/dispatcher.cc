@@ -131,6 +131,16 @@ WorkerId Dispatcher::Choose(const Batch& batch, WorkerId avoid) const {
   return best[static_cast<std::size_t>(std::ranges::max_element(votes) - votes.begin())];
 }
 
+// The worker where the batch's lane stays; invalid: there is none that is ready and did not refuse.
+WorkerId Dispatcher::Home(const Batch& batch) const {
+  const auto home = lane_home_.find(batch.lane);
+  if (home == lane_home_.end()) return {};
+  if (batch.refusals > 0 && batch.last_worker == home->second) return {};
+  const auto worker = workers_.find(home->second);
+  const bool ready = worker != workers_.end() && worker->second.state == WorkerState::kReady;
+  return ready ? home->second : WorkerId();
+}
+
 // Whom to ask again for a batch whose answer is overdue.
 WorkerId Dispatcher::ChooseAgain(const Batch& batch) const {
   if (!options_.resend_elsewhere) {
@@ -158,6 +168,7 @@ Dispatcher::Send Dispatcher::Start(std::int64_t ticket, Batch& batch, WorkerId w
   batch.last_sent = now;
   batch.last_worker = worker;
   if (options_.lanes_in_order) lane_ticket_[batch.lane] = ticket;
+  if (options_.lanes_stay) lane_home_[batch.lane] = worker;
   return {ticket, worker, id, batch.bytes, hedge};
 }
 
@@ -171,7 +182,10 @@ std::vector<Dispatcher::Send> Dispatcher::Poll(SteadyTime now) {
       continue;
     }
     // Somewhere else than where it was refused, when there is somewhere else.
-    WorkerId worker = Choose(batch, batch.refusals > 0 ? batch.last_worker : WorkerId());
+    WorkerId worker = Home(batch);
+    if (!worker.valid()) {
+      worker = Choose(batch, batch.refusals > 0 ? batch.last_worker : WorkerId());
+    }
     if (!worker.valid()) worker = Choose(batch, WorkerId());
     sends.push_back(Start(*it, batch, worker, now, false));
     it = queue_.erase(it);

@@ -30,6 +30,8 @@ class Dispatcher {
     bool hedge = true;
     // Batches of one lane go out one after the other (generator states travel with the lane).
     bool lanes_in_order = false;
+    // A lane's batches go to the worker that made its last one, while it is ready.
+    bool lanes_stay = false;
     // A batch that is next in order is asked of a second worker when it is later than both.
     Duration hedge_floor = std::chrono::milliseconds(50);
     std::int64_t hedge_medians = 4;
@@ -85,6 +87,8 @@ class Dispatcher {
   void Remove(std::int64_t ticket);
   // Forgets batches that are not done; their tickets are not used again.
   void RemoveBefore(std::int64_t ticket);
+  // With lanes_stay: each lane may go to another worker now.
+  void ForgetLanes() { lane_home_.clear(); }
   [[nodiscard]] bool Contains(std::int64_t ticket) const { return batches_.contains(ticket); }
 
   [[nodiscard]] std::vector<Send> Poll(SteadyTime now);
@@ -131,6 +135,7 @@ class Dispatcher {
 
   [[nodiscard]] WorkerId Choose(const Batch& batch, WorkerId avoid) const;
   [[nodiscard]] WorkerId ChooseAgain(const Batch& batch) const;
+  [[nodiscard]] WorkerId Home(const Batch& batch) const;
   Send Start(std::int64_t ticket, Batch& batch, WorkerId worker, SteadyTime now, bool hedge);
   void EndLive(Attempt& attempt);
   void Requeue(std::int64_t ticket);
@@ -147,6 +152,7 @@ class Dispatcher {
   std::set<std::int64_t> queue_;
   std::unordered_map<std::uint32_t, Attempt> attempts_;
   std::unordered_map<std::int32_t, std::int64_t> lane_ticket_;  // in flight, lanes_in_order only
+  std::unordered_map<std::int32_t, WorkerId> lane_home_;        // lanes_stay only
   std::uint32_t next_attempt_ = 0;
   std::uint64_t outstanding_bytes_ = 0;
   std::uint64_t hedged_ = 0, rerequested_ = 0;

@@ -161,6 +161,41 @@ TEST(Dispatcher, LaneGoesOnOnlyBehindItsLastBatch) {
   EXPECT_EQ(dispatcher.Poll(At(2)).at(0).ticket, 2);
 }
 
+TEST(Dispatcher, LaneStaysWithItsWorkerWhileThatIsReady) {
+  Dispatcher::Options options;
+  options.lanes_stay = true;
+  Dispatcher dispatcher(options);
+  dispatcher.SetWorker(kA, WorkerState::kReady);
+  dispatcher.SetWorker(kB, WorkerState::kReady);
+  const auto send = [&](std::int64_t ticket, std::int32_t lane, std::uint64_t bytes = 1) {
+    dispatcher.Add(ticket, bytes, {}, lane);
+    const auto sends = dispatcher.Poll(At(ticket));
+    EXPECT_EQ(sends.size(), 1U);
+    return sends.at(0);
+  };
+  const auto answer = [&](const Dispatcher::Send& sent, Answer how) {
+    return dispatcher.OnAnswer(sent.worker, sent.attempt, how, 0, At(sent.ticket));
+  };
+  const auto first = send(0, 0, 100);
+  const auto other = send(1, 1, 1);
+  ASSERT_NE(other.worker, first.worker);
+  // Busier than the other one, and still lane 0 goes there.
+  const auto next = send(2, 0, 100);
+  EXPECT_EQ(next.worker, first.worker);
+  EXPECT_EQ(answer(first, Answer::kMade), Verdict::kTake);
+  EXPECT_EQ(answer(next, Answer::kRefused), Verdict::kRetry);
+  const auto elsewhere = dispatcher.Poll(At(3)).at(0);
+  EXPECT_EQ(elsewhere.worker, other.worker);
+  EXPECT_EQ(answer(elsewhere, Answer::kMade), Verdict::kTake);
+  EXPECT_EQ(send(4, 0).worker, other.worker);
+  dispatcher.SetWorker(other.worker, WorkerState::kDraining);
+  EXPECT_EQ(send(5, 1).worker, first.worker);
+  dispatcher.SetWorker(other.worker, WorkerState::kReady);
+  EXPECT_EQ(send(6, 1).worker, first.worker);
+  dispatcher.ForgetLanes();
+  EXPECT_EQ(send(7, 2, 1000).worker == first.worker, send(8, 1).worker != first.worker);
+}
+
 TEST(Dispatcher, SilentRequestIsSentAgainToTheOnlyWorker) {
   Dispatcher dispatcher({});
   dispatcher.SetWorker(kA, WorkerState::kReady);

@@ -103,10 +103,10 @@ void Planner::Skip(std::span<const std::int64_t> keys) {
   for (const std::int64_t key : keys) (void)occurrences_.Count(key);
 }
 
-std::int64_t Planner::Submit(std::vector<std::int64_t> keys) {
+std::int64_t Planner::Submit(std::vector<std::int64_t> keys, std::int32_t lane_index) {
   const std::int64_t batch = next_batch_++;
   Record& record = records_[batch];
-  record.lane = static_cast<std::int32_t>(batch % options_.lanes);
+  record.lane = lane_index >= 0 ? lane_index : static_cast<std::int32_t>(batch % options_.lanes);
   record.keys = std::move(keys);
   if (!torch()) {
     if (options_.rng == RngMode::kSample) {

@@ -62,8 +62,9 @@ class Planner {
   // kInvalidArgument: lane_draws or lane_seeds of another number of lanes.
   Status Begin(const IterationOptions& iteration);
   void Skip(std::span<const std::int64_t> keys);
-  // The batch's number.
-  std::int64_t Submit(std::vector<std::int64_t> keys);
+  // The batch's number. `lane`: of the caller's choice in plans that are not native; -1: batch k
+  // goes to lane k mod lanes.
+  std::int64_t Submit(std::vector<std::int64_t> keys, std::int32_t lane = -1);
 
   // Keys whose sizes are needed and were not asked for yet.
   [[nodiscard]] std::vector<std::int64_t> TakeUnknown();

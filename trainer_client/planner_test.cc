@@ -360,5 +360,14 @@ TEST_P(PlannerRandom, LanesStartFromGivenSeeds) {
   }
 }
 
+TEST(Planner, LaneOfTheCallersChoice) {
+  Planner planner({.lanes = 3, .native = false});
+  ASSERT_TRUE(planner.Begin({}).ok());
+  EXPECT_EQ(planner.Submit({1}, 2), 0);
+  EXPECT_EQ(planner.Submit({1}), 1);
+  EXPECT_EQ(planner.Submit({1}, 2), 2);
+  for (const std::int32_t lane : {2, 1, 2}) EXPECT_EQ(planner.Next()->lane, lane);
+}
+
 }  // namespace
 }  // namespace headrace::client

@@ -16,6 +16,8 @@ Dispatcher::Options DispatcherOptions(const Plan& plan, Duration resend_floor) {
   // And the code of one batch must not run twice while its worker lives.
   options.resend_elsewhere = !plan.has_python_stage;
   options.lanes_in_order = plan.has_python_stage && plan.rng == RngMode::kTorch;
+  // An iterator cannot travel: another worker has to run it from its beginning.
+  options.lanes_stay = plan.has_python_stage && plan.python.iterable;
   return options;
 }
 
@@ -82,6 +84,7 @@ Status SessionCore::Begin(const IterationOptions& iteration) {
   }
   begin_states_ = lane_states_;
   dispatcher_.RemoveBefore(Ticket(0));
+  dispatcher_.ForgetLanes();
   planned_.clear();
   for (const auto& [id, link] : links_) {
     if (link->state() != WorkerLink::State::kGone && dispatcher_.Outstanding(id)) {
@@ -94,10 +97,10 @@ Status SessionCore::Begin(const IterationOptions& iteration) {
 
 void SessionCore::Skip(std::span<const std::int64_t> keys) { planner_.Skip(keys); }
 
-void SessionCore::Submit(std::vector<std::int64_t> keys) {
+void SessionCore::Submit(std::vector<std::int64_t> keys, std::int32_t lane) {
   if (closed_) return;
   CloseDelivered();
-  planner_.Submit(std::move(keys));
+  planner_.Submit(std::move(keys), lane);
   Pump();
 }
 

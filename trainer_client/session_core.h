@@ -52,7 +52,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
 
   Status Begin(const IterationOptions& iteration);
   void Skip(std::span<const std::int64_t> keys);
-  void Submit(std::vector<std::int64_t> keys);
+  void Submit(std::vector<std::int64_t> keys, std::int32_t lane = -1);
   Status ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after,
                        bool failed);
   Status ReplanLane(std::int64_t batch, ByteSpan state_after);

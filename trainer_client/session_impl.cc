@@ -56,19 +56,25 @@ Status SessionImpl::Skip(std::span<const std::int64_t> keys) {
   return Status::Ok();
 }
 
-Result<std::int64_t> SessionImpl::Submit(std::span<const std::int64_t> keys) {
+Result<std::int64_t> SessionImpl::Submit(std::span<const std::int64_t> keys, std::int32_t lane) {
   HR_RETURN_IF_ERROR(runtime_->Check());
   if (!begun_) return InvalidArgument("no iteration was begun");
   if (keys.empty()) return InvalidArgument("a batch of no keys");
+  if (lane >= 0) {
+    const Plan& plan = core_->plan();
+    if (!plan.has_python_stage) return InvalidArgument("a native plan chooses the lane itself");
+    if (lane >= plan.lanes) {
+      return InvalidArgument("lane " + std::to_string(lane) + " of " + std::to_string(plan.lanes));
+    }
+  }
   if (outstanding_ >= options_.max_outstanding) {
     return InvalidArgument(
         std::to_string(outstanding_) +
         " batches are outstanding already: as many as the session was opened for");
   }
   ++outstanding_;
-  runtime_->reactor->Post([core = core_, copy = std::vector(keys.begin(), keys.end())]() mutable {
-    core->Submit(std::move(copy));
-  });
+  runtime_->reactor->Post([core = core_, copy = std::vector(keys.begin(), keys.end()),
+                           lane]() mutable { core->Submit(std::move(copy), lane); });
   return next_batch_++;
 }
 
@@ -159,8 +165,8 @@ Session& Session::operator=(Session&& other) noexcept {
 }
 Status Session::Begin(const IterationOptions& options) { return impl_->Begin(options); }
 Status Session::Skip(std::span<const std::int64_t> keys) { return impl_->Skip(keys); }
-Result<std::int64_t> Session::Submit(std::span<const std::int64_t> keys) {
-  return impl_->Submit(keys);
+Result<std::int64_t> Session::Submit(std::span<const std::int64_t> keys, std::int32_t lane) {
+  return impl_->Submit(keys, lane);
 }
 Result<Event> Session::Next(std::chrono::milliseconds timeout) { return impl_->Next(timeout); }
 Status Session::AwaitServed(std::chrono::milliseconds timeout) {

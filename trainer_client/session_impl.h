@@ -82,7 +82,7 @@ class SessionImpl {
 
   Status Begin(const IterationOptions& options);
   Status Skip(std::span<const std::int64_t> keys);
-  Result<std::int64_t> Submit(std::span<const std::int64_t> keys);
+  Result<std::int64_t> Submit(std::span<const std::int64_t> keys, std::int32_t lane);
   Result<Event> Next(std::chrono::milliseconds timeout);
   Status AwaitServed(std::chrono::milliseconds timeout);
   Status ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after,

@@ -46,7 +46,7 @@ Result<SessionShared::Taken> SessionShared::Next(std::chrono::milliseconds timeo
   meter_.LeaveNext(clock.Now());
   if (taken.batch) {
     delivered_.push_back(taken.batch->batch.batch);
-    ++stats_.batches;
+    if (!taken.batch->batch.lane_ended) ++stats_.batches;
     stats_.samples += static_cast<std::uint64_t>(taken.batch->samples);
     if (taken.batch->batch.worker >= 0) {
       stats_.samples_by_worker[taken.batch->batch.worker] +=

@@ -275,9 +275,11 @@ void SessionCore::Deliver(WorkerId worker, const Lent& lent, wire::BatchDone&& d
   const wire::BatchCost cost = done.cost;
   const auto failures = std::move(done.failures);
   ReadyBatch ready;
-  ready.samples = static_cast<std::int64_t>(planned.keys.size());
+  const auto keys = static_cast<std::int64_t>(planned.keys.size());
+  ready.samples = done.samples >= 0 ? done.samples : keys;
   ready.batch = MakeBatch(std::move(done), context_.arena->Memory(lent.slot));
   Batch& batch = ready.batch;
+  batch.samples = ready.samples;
   batch.batch = planned.batch;
   batch.worker = worker.value;
   batch.transport = lent.arena ? Transport::kShm : Transport::kTcp;
@@ -291,9 +293,9 @@ void SessionCore::Deliver(WorkerId worker, const Lent& lent, wire::BatchDone&& d
   if (batch.bytes > 0) {
     context_.arena->MarkReady(lent.slot.id);
     ready.slot = lent.slot.id;
-    if (context_.plan.has_python_stage && ready.samples > 0) {
-      bytes_per_sample_ = std::max(
-          bytes_per_sample_, static_cast<double>(batch.bytes) / static_cast<double>(ready.samples));
+    if (context_.plan.has_python_stage && keys > 0) {
+      bytes_per_sample_ =
+          std::max(bytes_per_sample_, static_cast<double>(batch.bytes) / static_cast<double>(keys));
     }
   } else {
     context_.arena->Return(lent.slot.id);
@@ -320,7 +322,7 @@ void SessionCore::DeliverFailed(std::int64_t ticket, const Status& why) {
   LogWarning("batch=" + std::to_string(planned.batch) + " is left to the trainer error=\"" +
              why.ToString() + "\"");
   ReadyBatch ready;
-  ready.samples = static_cast<std::int64_t>(planned.keys.size());
+  ready.samples = ready.batch.samples = static_cast<std::int64_t>(planned.keys.size());
   ready.batch.batch = planned.batch;
   for (std::size_t i = 0; i < planned.keys.size(); ++i) {
     MissingSample& missing = ready.batch.missing.emplace_back();

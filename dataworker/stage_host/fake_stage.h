@@ -10,7 +10,8 @@ namespace headrace::dataworker {
 
 // Answers a batch with "<pid> <lane> <state>" and puts the bytes 1, 2, 3 into the slot. Keys below
 // 0: -1 crashes, -2 raises, -3 takes 5000 bytes, -4 names a buffer outside of the slot, -5 kills
-// the zygote, -6 waits until the file "go" is in the import path, -7 takes 512 MiB.
+// the zygote, -6 waits until the file "go" is in the import path, -7 takes 512 MiB,
+// -8 ends the lane.
 // The file "runs" there gets a line with the key for each batch that ran.
 inline constexpr char kFakeStage[] = R"python(
 import mmap, os, signal, socket, sys, threading, time
@@ -48,12 +49,14 @@ def serve(sock):
             outcome, needed = wire.TOO_SMALL, 5000
         elif key == -4:
             at = r.slot_bytes - 1
+        elif key == -8:
+            outcome, size, needed = wire.LANE_ENDED, 0, 0
         else:
             memory[r.slot_offset : r.slot_offset + 3] = b"\1\2\3"
             body = b"%d %d %s" % (os.getpid(), r.lane, r.state)
         wire.send(sock, wire.DONE, parts[0], wire.numbers(outcome), wire.numbers(needed), body,
                   wire.numbers(at), wire.numbers(size), r.state + b"+", error, b"printed",
-                  wire.numbers(9))
+                  wire.numbers(9), wire.numbers(0 if key == -8 else len(r.keys)))
 
 control = socket.socket(fileno=int(sys.argv[1]))
 kind, (settings,), (bundle,) = wire.receive(control)

@@ -148,12 +148,21 @@ Result<StageRunner::Host*> StageRunner::HostFor(const Job& job) {
   if (found == hosts_.end()) return ForkHost(lane);
   Host& host = found->second;
   if (host.job || host.hung_up) return nullptr;
-  const bool begins = job.request.lane_state.empty() && options_.rng != RngMode::kSample;
-  if (begins && host.begun) {
+  if (host.begun && !MayMake(host, job.request)) {
     EndHost(host.id);
     return ForkHost(lane);
   }
   return &host;
+}
+
+// Whether a host that has made batches already may make this one too.
+bool StageRunner::MayMake(const Host& host, const wire::BatchRequest& request) const {
+  if (options_.rng == RngMode::kSample) return true;
+  if (options_.zygote.stage.iterable && host.last == std::pair(request.iteration, request.batch)) {
+    return true;  // it has kept the batch
+  }
+  if (request.lane_state.empty()) return false;
+  return !options_.zygote.stage.iterable || request.lane_state == host.state;
 }
 
 Result<StageRunner::Host*> StageRunner::ForkHost(std::int32_t lane) {
@@ -180,6 +189,7 @@ void StageRunner::Begin(Host& host, std::unique_ptr<Job> job) {
   const Status status = Hand(host);
   if (status.ok()) {
     host.begun = true;
+    host.last = {host.job->request.iteration, host.job->request.batch};
     return;
   }
   const std::unique_ptr<Job> failed = std::move(host.job);
@@ -232,7 +242,7 @@ void StageRunner::OnReadable(std::uint64_t id) {
   const Status status =
       host.socket.Receive([&](StageFrame&& frame) { frames.push_back(std::move(frame)); });
   for (StageFrame& frame : frames) {
-    if (frame.kind == StageMessage::kDone && frame.parts.size() == 10 && host.job) {
+    if (frame.kind == StageMessage::kDone && frame.parts.size() == 11 && host.job) {
       OnDone(host, std::move(frame));
     }
   }

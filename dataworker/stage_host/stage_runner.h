@@ -26,14 +26,16 @@ namespace headrace::dataworker {
 // A lane's batches run one after the other in the lane's own host; a request without a lane state
 // begins the lane, and then its host is a fresh one, as the stock loader's workers are. With
 // RngMode::kSample the state is in the seeds: hosts stay, and with one lane any of several may run
-// any batch.
+// any batch. Lanes of an iterable data set are iterators: a host makes the batch whose request has
+// the state that its last answer gave, or that batch again; for any other one a fresh host runs the
+// lane from its beginning.
 class StageRunner {
  public:
   struct Options {
     Zygote::Options zygote;
     RngMode rng = RngMode::kTorch;
     std::int32_t lanes = 1;
-    int threads = 1;  // hosts of RngMode::kSample with one lane
+    int threads = 1;  // hosts of RngMode::kSample with one lane; not for iterable data sets
   };
   // What was made. `memory` is set when the batch has no arena: the answer takes it along.
   struct Made {
@@ -84,6 +86,8 @@ class StageRunner {
     std::int64_t pid = 0;
     FrameSocket socket;
     bool begun = false;
+    std::pair<IterationId, BatchId> last;  // that it was given; iterable data sets only
+    Bytes state;                           // that its last answer gave
     bool hung_up = false;             // its end and the cause are about to be told by the zygote
     std::shared_ptr<ArenaMap> arena;  // the last one that it was given
     std::shared_ptr<ArenaMap> spare;  // memory of its own, for batches without an arena
@@ -95,6 +99,7 @@ class StageRunner {
   [[nodiscard]] bool AnyHost() const {
     return options_.rng == RngMode::kSample && options_.lanes == 1;
   }
+  [[nodiscard]] bool MayMake(const Host& host, const wire::BatchRequest& request) const;
   void Pump();
   // The host for the job, forked if need be; nullptr: none is free now. kUnavailable: no more
   // hosts.

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMostPickleBytes = wire::kMaxBodyBytes / 2;
 constexpr std::size_t kMostOutputBytes = std::size_t{1} << 20;
 constexpr std::size_t kMadeKept = 256;
-enum Outcome : std::uint64_t { kMade = 0, kRaised = 1, kTooSmall = 2 };
+enum Outcome : std::uint64_t { kMade = 0, kRaised = 1, kTooSmall = 2, kEnded = 3 };
 
 }  // namespace
 
@@ -24,10 +24,12 @@ void StageRunner::OnDone(Host& host, StageFrame frame) {
   const auto outcome = StageNumbers(frame.parts[1]);
   const auto needed = StageNumbers(frame.parts[2]);
   const auto images = StageNumbers(frame.parts[9]);
-  if (outcome.size() != 1 || needed.size() != 1 || images.size() != 1) {
+  const auto samples = StageNumbers(frame.parts[10]);
+  if (outcome.size() != 1 || needed.size() != 1 || images.size() != 1 || samples.size() != 1) {
     Answer(*job, WrongAnswer());
     return;
   }
+  if (outcome[0] != kTooSmall) host.state = frame.parts[6];
   if (job->cancelled) {
     Answer(*job, Cancelled("the iteration was cancelled"));
     return;
@@ -45,11 +47,14 @@ void StageRunner::OnDone(Host& host, StageFrame frame) {
   answer.needed_bytes = needed[0];
   answer.cost.native_images = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(images[0], std::numeric_limits<std::uint32_t>::max()));
+  answer.samples = static_cast<std::int32_t>(
+      std::min<std::uint64_t>(samples[0], std::numeric_limits<std::int32_t>::max()));
+  answer.lane_ended = outcome[0] == kEnded;
   if (outcome[0] == kMade) {
     answer.pickle = std::move(frame.parts[3]);
     answer.buffer_offsets = StageNumbers(frame.parts[4]);
     answer.buffer_sizes = StageNumbers(frame.parts[5]);
-  } else {
+  } else if (!answer.lane_ended) {
     answer.python_error = std::move(frame.parts[7]);
   }
   answer.lane_state = std::move(frame.parts[6]);

@@ -33,10 +33,12 @@ class StageRunnerTest : public ::testing::Test {
     reactor_->Stop();
   }
 
-  Status Start(RngMode rng, std::int32_t lanes, const std::string& problem = "") {
+  Status Start(RngMode rng, std::int32_t lanes, const std::string& problem = "",
+               bool iterable = false) {
     StageRunner::Options options;
     options.zygote.executable = "/usr/bin/python3";
     options.zygote.stage.sys_path = {directory_.path()};
+    options.zygote.stage.iterable = iterable;
     options.rng = rng;
     options.lanes = lanes;
     options.threads = 2;
@@ -124,6 +126,38 @@ TEST_F(StageRunnerTest, ALaneStaysInItsHostUntilItBeginsAnew) {
   EXPECT_NE(Pid(other), Pid(first));
   const auto anew = Ask(Request(4, 0, ""));
   EXPECT_NE(Pid(anew), Pid(first));
+}
+
+TEST_F(StageRunnerTest, AnIteratorsHostMakesItsNextBatchOrItsLastOneAgain) {
+  ASSERT_TRUE(Start(RngMode::kTorch, 1, "", true).ok());
+  const wire::BatchRequest begins = Request(1, 0, "");
+  const auto first = Ask(begins);
+  const auto next = Ask(Request(2, 0, "+"));
+  EXPECT_EQ(Pid(next), Pid(first));
+  const wire::BatchRequest larger = Request(-3, 0, "++");
+  EXPECT_EQ(Ask(larger).answer.status.code(), Code::kResourceExhausted);
+  wire::BatchRequest again = larger;
+  again.attempt = 1;
+  again.slot_bytes = 8192;
+  EXPECT_EQ(Pid(Ask(again)), Pid(first));
+  // It was elsewhere meanwhile.
+  const auto moved = Ask(Request(5, 0, "+++++"));
+  EXPECT_NE(Pid(moved), Pid(first));
+  // The same state, but another batch: an epoch that was begun anew.
+  EXPECT_NE(Pid(Ask(Request(6, 0, "+++++"))), Pid(moved));
+}
+
+TEST_F(StageRunnerTest, TheEndOfALaneIsAnAnswer) {
+  ASSERT_TRUE(Start(RngMode::kTorch, 1, "", true).ok());
+  const auto made = Ask(Request(1, 0, ""));
+  EXPECT_EQ(made.answer.samples, 1);
+  EXPECT_FALSE(made.answer.lane_ended);
+  const auto end = Ask(Request(-8, 0, "+"));
+  EXPECT_TRUE(end.answer.status.ok());
+  EXPECT_TRUE(end.answer.lane_ended);
+  EXPECT_EQ(end.answer.samples, 0);
+  EXPECT_TRUE(end.answer.pickle.empty() && end.answer.python_error.empty());
+  EXPECT_EQ(Text(end.answer.lane_state), "++");
 }
 
 TEST_F(StageRunnerTest, BatchesGoIntoTheArenaOrIntoMemoryOfTheirOwn) {

@@ -91,7 +91,8 @@ Offset<fb::BatchDone> Write(Builder& b, const BatchDone& v) {
   const auto output = WriteText(b, v.output);
   return fb::CreateBatchDone(b, v.session.value, v.iteration.value, v.batch.value, v.attempt,
                              status, v.needed_bytes, v.used_bytes, fields, failures, cost, pickle,
-                             offsets, sizes, python_error, lane_state, output);
+                             offsets, sizes, python_error, lane_state, output, v.samples,
+                             v.lane_ended);
 }
 
 BatchDone Read(Reader& r, const fb::BatchDone* v) {
@@ -136,6 +137,11 @@ BatchDone Read(Reader& r, const fb::BatchDone* v) {
   out.python_error = r.Raw(v->python_error());
   out.lane_state = r.Raw(v->lane_state());
   out.output = r.Text(v->output());
+  out.samples = v->samples();
+  r.Require(out.samples >= -1, "samples");
+  out.lane_ended = v->lane_ended();
+  r.Require(!out.lane_ended || (out.pickle.empty() && out.python_error.empty()),
+            "a batch behind the lane's end");
   return out;
 }
 

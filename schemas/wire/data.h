@@ -79,7 +79,8 @@ struct BatchRequest {
   // Python plans only:
   LaneId lane;
   std::uint64_t base_seed = 0;  // of the iteration
-  Bytes lane_state;             // pickled generator states; empty: seed the lane afresh
+  // What the lane's last answer gave, read by stage hosts alone; empty: seed the lane afresh.
+  Bytes lane_state;
   friend bool operator==(const BatchRequest&, const BatchRequest&) = default;
 };
 
@@ -128,7 +129,10 @@ struct BatchDone {
   std::vector<std::uint64_t> buffer_sizes;
   Bytes python_error;
   Bytes lane_state;
-  std::string output;  // what user code printed, to be shown once by the trainer
+  std::string output;         // what user code printed, to be shown once by the trainer
+  std::int32_t samples = -1;  // that are in the batch; -1: one a key
+  // Iterable data sets: no batch, and none that the lane is asked for later in this iteration.
+  bool lane_ended = false;
   friend bool operator==(const BatchDone&, const BatchDone&) = default;
 };
 

@@ -167,5 +167,17 @@ TEST(Plan, BadNumbersAreRefused) {
   EXPECT_EQ(DecodePlan(AsBytes("hello")).status().code(), Code::kInvalidArgument);
 }
 
+TEST(Message, ABatchBehindTheEndOfItsLaneIsRefused) {
+  BatchDone done{.samples = 0, .lane_ended = true};
+  EXPECT_TRUE(DecodeError(done).ok());
+  done.pickle = Bytes(3);
+  EXPECT_THAT(DecodeError(done).message(), HasSubstr("behind the lane's end"));
+  done.pickle.clear();
+  done.python_error = Bytes(3);
+  EXPECT_THAT(DecodeError(done).message(), HasSubstr("behind the lane's end"));
+  done = BatchDone{.samples = -2};
+  EXPECT_THAT(DecodeError(done).message(), HasSubstr("samples"));
+}
+
 }  // namespace
 }  // namespace headrace::wire

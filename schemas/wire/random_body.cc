@@ -110,6 +110,7 @@ Plan RandomBody::MakePlan() {
     plan.python.sys_path = Some([this] { return Text(); });
     plan.python.working_directory = Text();
     for (std::uint64_t i = Below(3); i > 0; --i) plan.python.packages[Text()] = Text();
+    plan.python.iterable = Coin();
   }
   return plan;
 }
@@ -218,12 +219,16 @@ BatchDone RandomBody::Done() {
               .encoded_hits = Number32(),
               .misses = Number32(),
               .native_images = Number32()};
-  out.pickle = Raw();
+  out.lane_ended = Coin();
+  out.samples = Coin() ? -1 : Count();
+  if (!out.lane_ended) {
+    out.pickle = Raw();
+    out.python_error = Raw();
+  }
   for (std::uint64_t i = Below(4); i > 0; --i) {
     out.buffer_offsets.push_back(Below(std::uint64_t{1} << 39));
     out.buffer_sizes.push_back(Below(std::uint64_t{1} << 39));
   }
-  out.python_error = Raw();
   out.lane_state = Raw();
   out.output = Text();
   return out;

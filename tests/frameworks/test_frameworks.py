@@ -7,8 +7,10 @@ programs/ has one file a framework, with no word of Headrace. Each runs as it is
 from pathlib import Path
 
 import pytest
+from headrace.capture import python_stage
 from support.both_ways import compare
 from support.photos import write_jpegs
+from torch.utils.data import DataLoader
 
 PROGRAMS = Path(__file__).parent / "programs"
 # Program -> how many samples its training steps see, and how they are made.
@@ -21,6 +23,9 @@ EXPECTED = {
     "with_torchdata": (54, "native"),
     "with_timm": (48, "python"),
     "with_timm_on_folder": (48, "native"),
+    "with_hf_datasets": (108, "python"),
+    "with_hf_streaming": (108, "python"),
+    "with_webdataset": (94, "python"),
 }
 
 
@@ -36,3 +41,14 @@ def test_same_batches_from_workers(name, folder, tmp_path):
     assert compared.samples == samples
     # Frameworks ask for a few batches that no training step sees.
     assert compared.made[path] >= samples and compared.made["local"] == 0, compared.made
+
+
+def test_tables_on_disk_travel_by_path(tmp_path):
+    """A memory-mapped table of Hugging Face is opened by the workers, not sent to them."""
+    from datasets import Dataset, disable_progress_bars, load_from_disk
+
+    disable_progress_bars()
+    Dataset.from_dict({"text": ["x" * 1000] * 5000}).save_to_disk(tmp_path / "stored")
+    data = load_from_disk(tmp_path / "stored").shuffle(seed=1)
+    stage = python_stage.pack(DataLoader(data, num_workers=1), [])
+    assert len(memoryview(stage.bundle)) < 1_000_000, "five million bytes of content"

@@ -23,6 +23,10 @@ class Stage:
     def __init__(self, user_module, catch_output=False, version=None, **bundle):
         parts = {
             "dataset": None,
+            "iterable": False,
+            "batch_size": 1,
+            "environ": {},
+            "group": None,
             "collate_fn": default_collate,
             "worker_init_fn": None,
             "auto_collation": True,
@@ -109,6 +113,7 @@ class Answer:
         (self.outcome,) = struct.unpack("<Q", parts[1])
         (self.needed,) = struct.unpack("<Q", parts[2])
         self.pickle, self.state, self.error, self.output = parts[3], parts[6], parts[7], parts[8]
+        (self.samples,) = struct.unpack("<Q", parts[10])
         offsets = struct.unpack(f"<{len(parts[4]) // 8}Q", parts[4])
         sizes = struct.unpack(f"<{len(parts[5]) // 8}Q", parts[5])
         self.sizes = sizes

@@ -11,6 +11,7 @@ import torch
 from headrace import service
 from support.compare import assert_same
 from support.pipelines import train_v1
+from support.processes import descendants
 from torch.utils.data import DataLoader, Dataset
 from torchvision import datasets
 
@@ -34,21 +35,6 @@ def test_timeout(seam):
 def test_timeout_that_is_long_enough(photos, seam):
     data = datasets.ImageFolder(photos, train_v1())
     assert len(list(DataLoader(data, 4, num_workers=1, timeout=60))) == 7
-
-
-def descendants(pid):
-    """Processes below this one, by /proc: pid -> command line."""
-    found = {}
-    with open(f"/proc/{pid}/task/{pid}/children") as file:
-        children = [int(child) for child in file.read().split()]
-    for child in children:
-        try:
-            with open(f"/proc/{child}/cmdline", "rb") as file:
-                found[child] = file.read().replace(b"\0", b" ").decode()
-            found.update(descendants(child))
-        except FileNotFoundError:
-            continue
-    return found
 
 
 def workers():

@@ -86,6 +86,9 @@ struct Batch {
   std::vector<std::span<std::byte>> buffers;
   Bytes python_error;
   std::string output;
+  std::int64_t samples = 0;  // in the batch, missing ones included
+  // Iterable data sets: no batch, and none in what is outstanding of the lane.
+  bool lane_ended = false;
   // Where it came from.
   std::int64_t worker = -1;
   Transport transport = Transport::kShm;
@@ -155,9 +158,10 @@ class Session {
   // Resume in RngMode::kSample: keys of the batches before first_batch, in any pieces, so that the
   // occurrence of a key that comes again is counted on. Nothing to do in other modes.
   Status Skip(std::span<const std::int64_t> keys);
-  // Gives the next index batch its number. Does not wait. kInvalidArgument: no iteration was begun,
-  // no keys, or outstanding() == max_outstanding.
-  Result<std::int64_t> Submit(std::span<const std::int64_t> keys);
+  // Gives the next index batch its number. Does not wait. `lane`: that makes it; -1: batches take
+  // turns. kInvalidArgument: no iteration was begun, no keys, no such lane, a lane of one's choice
+  // in a native plan, or outstanding() == max_outstanding.
+  Result<std::int64_t> Submit(std::span<const std::int64_t> keys, std::int32_t lane = -1);
   // Waits up to `timeout` for the next batch in order (or any, with in_order = false), or for a
   // sample that the caller must make first. kDeadlineExceeded: nothing yet, call again.
   // kUnavailable: no worker left and none can be started. kResourceExhausted: no memory for a

@@ -99,6 +99,8 @@ void AddBatches(nb::module_& module) {
                          self.batch.output.data(),
                          static_cast<Py_ssize_t>(self.batch.output.size()), "replace"));
                    })
+      .def_prop_ro("samples", [](const BatchObject& self) { return self.batch.samples; })
+      .def_prop_ro("lane_ended", [](const BatchObject& self) { return self.batch.lane_ended; })
       .def_prop_ro("worker", [](const BatchObject& self) { return self.batch.worker; })
       .def_prop_ro("transport",
                    [](const BatchObject& self) {

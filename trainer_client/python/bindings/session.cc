@@ -97,8 +97,8 @@ class SessionObject {
     Check(status);
   }
 
-  std::int64_t Submit(nb::handle keys, std::optional<std::int64_t> rows) {
-    if (!rows) return Check(get().Submit(Integers(keys)));
+  std::int64_t Submit(nb::handle keys, std::optional<std::int64_t> rows, std::int32_t lane) {
+    if (!rows) return Check(get().Submit(Integers(keys), lane));
     std::vector<std::int64_t> values;
     try {
       values = Integers(keys);
@@ -253,10 +253,9 @@ void AddSessions(nb::module_& module) {
           nb::arg("keys"))
       .def(
           "submit",
-          [](SessionObject& self, nb::handle keys, std::optional<std::int64_t> rows) {
-            return self.Submit(keys, rows);
-          },
-          nb::arg("keys"), nb::arg("rows") = nb::none())
+          [](SessionObject& self, nb::handle keys, std::optional<std::int64_t> rows,
+             std::int32_t lane) { return self.Submit(keys, rows, lane); },
+          nb::arg("keys"), nb::arg("rows") = nb::none(), nb::arg("lane") = -1)
       .def("next", &SessionObject::Next, nb::arg("timeout"))
       .def("await_served", &SessionObject::AwaitServed, nb::arg("timeout"))
       .def("resolve_sample", &SessionObject::Resolve, nb::arg("batch"), nb::arg("position"),

@@ -2,11 +2,12 @@
 
 import math
 import os
+import secrets
 import time
 import weakref
 from typing import Any
 
-from torch.utils.data.dataloader import _BaseDataLoaderIter
+from torch.utils.data.dataloader import _BaseDataLoaderIter, _DatasetKind
 
 from . import binding, service, torch_frame
 from .position import (
@@ -16,8 +17,11 @@ from .position import (
     looks_at_nothing_else,
     position_of,
 )
+from .report import say
 from .served import Served
+from .stage_epoch import told_epoch
 from .state import encode_lanes, seed_behind
+from .turns import Turns
 
 
 class ServedIter(Served, Placed, _BaseDataLoaderIter):
@@ -56,6 +60,10 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
         position.start.rng = self._captured.plan.rng
         position.lanes = _Lanes(self)
         self._primed = self._done = False
+        self._turns: Turns | None = None
+        if self._dataset_kind == _DatasetKind.Iterable:
+            self._turns = Turns(self._num_workers, self._window, self._session_key[2])
+            self._epoch = [secrets.randbits(62), told_epoch(self._dataset)]
         # Lanes whose generators are not known run the epoch again up to the place.
         again = position.batches > position.lanes_from and not self._can_skip(position)
         passed = position.lanes_from if again else position.batches
@@ -97,7 +105,11 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
             index = self._next_index()
         except StopIteration:
             return
-        self._submit(index)
+        if self._turns is None:
+            self._submit(index)
+        elif (lane := self._turns.next()) is not None:
+            number = service.call(self._handle.raw.submit, self._epoch, lane=lane)
+            self._turns.submitted(number, lane)
 
     def _next_data(self) -> Any:
         self._check_process()
@@ -115,17 +127,22 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
     def _receive(self) -> Any:
         """The next batch. Like the stock iterator, asks for another one before anything else."""
         one_by_one = self._lazy and self._window == 1
-        if not self._done and (not self._primed or one_by_one):
-            self._prime()
-        if self._lazy and not self._done and self._handle.raw.outstanding == 0:
-            self._submit_next(wanted=True)
-        if self._done or self._handle.raw.outstanding == 0:
-            self._finish()
-            raise StopIteration
-        batch = self._wait()
-        if not one_by_one:
-            self._submit_next()
-        return batch
+        while True:
+            if not self._done and (not self._primed or one_by_one):
+                self._prime()
+            if self._lazy and not self._done and self._handle.raw.outstanding == 0:
+                self._submit_next(wanted=True)
+            if self._done or self._handle.raw.outstanding == 0:
+                self._finish()
+                raise StopIteration
+            batch = self._wait()
+            if self._turns is not None:
+                self._turns.delivered(batch.batch, batch.lane_ended)
+            if not one_by_one:
+                self._submit_next()
+            if not batch.lane_ended:
+                return batch
+            self._show(batch.output)
 
     def _drop(self, batch: Any) -> None:
         """A batch that the program received before it was resumed."""
@@ -138,6 +155,8 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
     # The end.
 
     def _finish(self) -> None:
+        if self._turns is not None and (idle := self._turns.idle_lanes()):
+            say(self._state.report, self._captured.name, idle)
         self._done = self._position.finished = True
         if not self._persistent_workers:
             self._position.freeze()

@@ -16,13 +16,14 @@ from torch.utils.data import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
+from torch.utils.data.dataloader import _InfiniteConstantSampler
 
 from . import state
 from .errors import HeadraceError
 from .remainder import rest_of, shape_of
 from .state import LoaderPlace, seed_behind
 
-_DRAWS_NOTHING = (SequentialSampler, DistributedSampler)
+_DRAWS_NOTHING = (SequentialSampler, DistributedSampler, _InfiniteConstantSampler)
 _PLAIN = (*_DRAWS_NOTHING, RandomSampler, SubsetRandomSampler, WeightedRandomSampler)
 
 

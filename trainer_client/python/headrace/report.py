@@ -79,6 +79,12 @@ class LoaderReport:
             self.counts[name] = (max if largest else int.__add__)(self.counts[name], stats[name])
 
 
+def say(report: LoaderReport, name: str, text: str) -> None:
+    """One line on stderr, once a loader."""
+    if report.add_reason(text):
+        print(f"headrace: DataLoader({name}) {text}", file=sys.stderr)
+
+
 def rank() -> str:
     """Of this process among those that train together, as launchers and torch tell it."""
     distributed = sys.modules.get("torch.distributed")

@@ -1,6 +1,5 @@
 """Decides, at each iter() of a DataLoader, where its batches come from."""
 
-import sys
 import threading
 import weakref
 from dataclasses import replace
@@ -17,7 +16,7 @@ from .errors import CoordinatorUnavailable, KeepsState
 from .hook import STATEFUL
 from .iterator import ServedIter
 from .local import local_iterator
-from .report import REPORT, LoaderReport
+from .report import REPORT, LoaderReport, say
 from .served import KeysNotIntegers, await_served, session_key
 from .session import SessionHandle
 
@@ -154,14 +153,14 @@ def _explain(loader: Any, state: LoaderState, captured: Captured) -> None:
     """One line on stderr for each new reason."""
     for reason in captured.reasons:
         if captured.path == "python":
-            _say(state, captured.name, f"runs as Python on the workers: {reason}")
+            say(state.report, captured.name, f"runs as Python on the workers: {reason}")
         elif loader.num_workers == 0:
-            _say(state, captured.name, f"stays in the trainer: {reason}")
+            say(state.report, captured.name, f"stays in the trainer: {reason}")
         else:
-            _say(state, captured.name, f"keeps its own workers: {reason}")
+            say(state.report, captured.name, f"keeps its own workers: {reason}")
     if captured.plan is not None and captured.plan.rng == "sample" and loader.num_workers == 0:
-        _say(
-            state,
+        say(
+            state.report,
             captured.name,
             "num_workers=0: each sample has a random seed of its own (rng=sample)",
         )
@@ -169,9 +168,4 @@ def _explain(loader: Any, state: LoaderState, captured: Captured) -> None:
 
 def note(loader: Any, text: str) -> None:
     """A line about the loader on stderr, once."""
-    _say(state_of(loader), describe(loader.dataset), text)
-
-
-def _say(state: LoaderState, name: str, text: str) -> None:
-    if state.report.add_reason(text):
-        print(f"headrace: DataLoader({name}) {text}", file=sys.stderr)
+    say(state_of(loader).report, describe(loader.dataset), text)

@@ -128,7 +128,10 @@ class Served:
         finally:
             self._left = time.perf_counter()
             self._state.report.delivered(
-                self._captured.path, self._lengths.pop(batch.batch), self._left - started, step
+                self._captured.path,
+                self._lengths.pop(batch.batch, batch.samples),
+                self._left - started,
+                step,
             )
             if batch.missing:
                 self._state.report.made_here(self._captured.path, len(batch.missing))
@@ -149,10 +152,13 @@ class Served:
         count = fields[0].shape[0] if fields else len(made)
         return self._collate(batch.batch, samples.rows(fields, made, count, labels))
 
-    def _unpickle(self, batch: Any) -> Any:
-        if batch.output:
-            sys.stdout.write(batch.output)
+    def _show(self, output: str) -> None:
+        if output:
+            sys.stdout.write(output)
             sys.stdout.flush()
+
+    def _unpickle(self, batch: Any) -> Any:
+        self._show(batch.output)
         if batch.python_error:
             pickle.loads(batch.python_error).reraise()
         if batch.missing:  # its stage host died, or no worker could send it

@@ -9,10 +9,13 @@ One *zygote* a session imports torch and unpickles the bundle. It forks a *host*
 DataLoader worker), as the stock loader forks its workers: each begins with a copy of the dataset as it
 was in the trainer. A host makes the batches of its lane one after the other; the state of its random
 generators comes with each request and goes back with the answer, so any worker can go on with the lane.
+Lanes of an iterable dataset are iterators, see stage_stream.py.
 
 The bundle is a cloudpickle (protocol 5) of a dict:
 
-    dataset          a map-style dataset
+    dataset          map-style or iterable
+    iterable         bool: which of the two
+    batch_size       int of the loader, or None; for an iterable dataset
     collate_fn       of the loader
     worker_init_fn   of the loader, or None
     auto_collation   bool: False for batch_size=None, where a batch is one key
@@ -21,6 +24,7 @@ The bundle is a cloudpickle (protocol 5) of a dict:
     by_pil           steps of pictures that stay PIL's (stage_images.py)
     dry_run          keys to try the code with before it is served; empty: it is served untried
     dry_run_seconds  the most that may take
+    environ, group   the trainer's ranks (stage_ranks.py)
 
 Messages, in both directions: u32 kind, u32 number of parts, u64 size of each part, the parts; little
 endian. Descriptors ride on a message's first byte.
@@ -36,7 +40,7 @@ endian. Descriptors ride on a message's first byte.
                                                         not use the memory for anything else
                        BATCH  [u64 request]  + request  a memory file: see Request
     host -> worker     DONE   [u64 request, u64 outcome, u64 needed, pickle, u64 offsets, u64 sizes,
-                               state, error, output, u64 images made natively]
+                               state, error, output, u64 images made natively, u64 samples]
 """
 
 import ctypes
@@ -50,14 +54,17 @@ import signal
 import socket
 import struct
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from types import SimpleNamespace
 from typing import Any
 
 from . import stage_wire as wire
 from .stage_dry_run import dry_run
-from .stage_pickle import Arena, Slot, new_shared, pickle_batch, pickle_error
+from .stage_output import Output, muted
+from .stage_pickle import Arena, Slot, ordinary_storage, pickle_batch, pickle_error
 from .stage_random import get_state, seed_lane, seed_sample, set_state
+from .stage_ranks import take_place
+from .stage_stream import Stream, read_place, write_place
 from .stage_wire import Request, numbers, receive, send
 
 PR_SET_PDEATHSIG = 1
@@ -82,6 +89,7 @@ class Host:
         self.bundle = bundle
         self.arena: Arena | None = None
         self.fetcher: Any = None  # None: the lane has not begun
+        self.stream: Stream | None = None  # the same, of an iterable dataset
         self.begin_error: bytes = b""
         # What may own random generators.
         self.roots = {"dataset": bundle.dataset, "collate_fn": bundle.collate_fn}
@@ -108,42 +116,32 @@ class Host:
                 bundle.worker_init_fn(lane)
         except Exception:
             self.begin_error = pickle_error(ExceptionWrapper(where=_where(lane)))
+        if bundle.iterable:
+            self.fetcher = self.stream = Stream(bundle)
+            return
         self.fetcher = fetch._MapDatasetFetcher(
             bundle.dataset, bundle.auto_collation, bundle.collate_fn, bundle.drop_last
         )
 
     def make(self, request: Request) -> tuple[bytes, ...]:
-        """The parts of wire.DONE, without the request's number and the output."""
-        import torch
-        from torch._utils import ExceptionWrapper
-
-        if self.fetcher is None:
-            self.begin(request.lane, request.base_seed)
-        if request.state:
-            set_state(request.state, self.roots)
-        original = torch.UntypedStorage.__dict__.get("_new_shared")
-        torch.UntypedStorage._new_shared = classmethod(new_shared)
+        """The parts of wire.DONE, without the request's number, the output and the images."""
         slot = self.slot(request)
-        outcome, made, error = wire.RAISED, NOTHING, self.begin_error
-        try:
-            if not error:
-                if self.images is not None:
-                    before = request.state or get_state(self.roots)
-                    with suppress(Redo), self.images.deferring():
-                        outcome, made = self.deliver(request, slot)
-                    if outcome == wire.RAISED:  # by Redo
-                        set_state(before, self.roots)
-                        slot = self.slot(request)
-                if outcome == wire.RAISED:
-                    outcome, made = self.deliver(request, slot)
-        except Exception:
-            where = _where(request.lane) if self.bundle.num_workers > 0 else ""
-            outcome, made, error = wire.RAISED, NOTHING, pickle_error(ExceptionWrapper(where=where))
-        finally:
-            if original is None:
-                del torch.UntypedStorage._new_shared
-            else:
-                torch.UntypedStorage._new_shared = original
+        outcome, made, samples = wire.RAISED, NOTHING, 0
+        with ordinary_storage():
+            if self.fetcher is None:
+                self.start(request)
+            error = self.begin_error
+            try:
+                if not error and self.stream is not None:
+                    outcome, made, samples = self.deliver_next(request, slot)
+                elif not error:
+                    outcome, made, slot = self.deliver_keys(request, slot)
+                    samples = len(request.keys)
+            except Exception:
+                from torch._utils import ExceptionWrapper
+
+                where = _where(request.lane) if self.bundle.num_workers > 0 else ""
+                error = pickle_error(ExceptionWrapper(where=where))
         body, offsets, sizes = made
         return (
             numbers(outcome),
@@ -151,15 +149,43 @@ class Host:
             body,
             numbers(*offsets),
             numbers(*sizes),
-            get_state(self.roots),
+            get_state(self.roots) if self.stream is None else write_place(self.stream.place),
             error,
+            numbers(samples),
         )
+
+    def start(self, request: Request) -> None:
+        """Before the first batch. A lane that was elsewhere comes to its place without a word."""
+        silent = self.bundle.iterable and request.state
+        with muted() if silent else nullcontext():
+            self.begin(request.lane, request.base_seed)
+            if self.stream is not None and not self.begin_error:
+                self.stream.go_to(read_place(request.state))
+
+    def deliver_next(self, request: Request, slot: Slot) -> tuple[int, Made, int]:
+        assert self.stream is not None
+        taken = self.stream.take(request)
+        if taken.outcome == wire.RAISED:
+            raise taken.value
+        if taken.outcome == wire.LANE_ENDED:
+            return wire.LANE_ENDED, NOTHING, 0
+        return *self.place(taken.value, slot), taken.samples
+
+    def deliver_keys(self, request: Request, slot: Slot) -> tuple[int, Made, Slot]:
+        if request.state:
+            set_state(request.state, self.roots)
+        if self.images is not None:
+            before = request.state or get_state(self.roots)
+            with suppress(Redo), self.images.deferring():
+                return *self.place(self.fetch(request), slot), slot
+            set_state(before, self.roots)  # Redo
+            slot = self.slot(request)
+        return *self.place(self.fetch(request), slot), slot
 
     def slot(self, request: Request) -> Slot:
         return Slot(self.arena, request.slot_offset, request.slot_bytes)
 
-    def deliver(self, request: Request, slot: Slot) -> tuple[int, Made]:
-        value = self.fetch(request)
+    def place(self, value: Any, slot: Slot) -> tuple[int, Made]:
         try:
             return wire.MADE, pickle_batch(value, slot)
         except MemoryError:
@@ -181,7 +207,7 @@ class Host:
             data.append(bundle.dataset[key])
         return bundle.collate_fn(data)
 
-    def serve(self, sock: socket.socket, output: "Output") -> None:
+    def serve(self, sock: socket.socket, output: Output) -> None:
         while True:
             kind, parts, fds = receive(sock)
             if kind == wire.ARENA:
@@ -189,32 +215,12 @@ class Host:
             elif kind == wire.BATCH:
                 answer = self.make(Request.read(fds[0]))
                 images = self.images.take_count() if self.images else 0
-                send(sock, wire.DONE, parts[0], *answer, output.take(), numbers(images))
+                *before, samples = answer
+                send(sock, wire.DONE, parts[0], *before, output.take(), numbers(images), samples)
 
 
 def _where(lane: int) -> str:
     return f"in DataLoader worker process {lane}"
-
-
-class Output:
-    """What user code prints: left alone, or caught for the trainer to show (other hosts)."""
-
-    def __init__(self, catch: bool) -> None:
-        self.file = -1
-        if catch:
-            self.file = os.memfd_create("headrace-output", os.MFD_CLOEXEC)
-            os.dup2(self.file, 1)
-            os.dup2(self.file, 2)
-
-    def take(self) -> bytes:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        if self.file < 0 or (size := os.fstat(self.file).st_size) == 0:
-            return b""
-        text = os.pread(self.file, size, 0)
-        os.ftruncate(self.file, 0)
-        os.lseek(self.file, 0, os.SEEK_SET)
-        return text
 
 
 def keep_memory() -> None:
@@ -267,6 +273,7 @@ def load(settings: dict[str, Any], bundle_fd: int) -> SimpleNamespace:
         size = os.fstat(file.fileno()).st_size
         with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as data:
             bundle = SimpleNamespace(**pickle.loads(data))
+    take_place(bundle)
     if "PIL" in settings["packages"]:
         enable_images(bundle.by_pil)
     for name, version in settings["packages"].items():

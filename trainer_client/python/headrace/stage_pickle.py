@@ -9,7 +9,8 @@ import mmap
 import os
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 # Buffers below this stay inside the pickle.
@@ -83,6 +84,22 @@ def new_shared(cls: Any, size: int, *, device: Any = "cpu") -> Any:
     import torch
 
     return torch.UntypedStorage(size)
+
+
+@contextmanager
+def ordinary_storage() -> Iterator[None]:
+    """Inside, new_shared is torch's."""
+    import torch
+
+    original = torch.UntypedStorage.__dict__.get("_new_shared")
+    torch.UntypedStorage._new_shared = classmethod(new_shared)
+    try:
+        yield
+    finally:
+        if original is None:
+            del torch.UntypedStorage._new_shared
+        else:
+            torch.UntypedStorage._new_shared = original
 
 
 class BatchPickler(pickle.Pickler):

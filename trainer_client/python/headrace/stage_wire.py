@@ -6,7 +6,7 @@ import struct
 
 START, FORK, READY, FORKED, ENDED, ARENA, BATCH, DONE = range(1, 9)
 # Outcomes of a batch.
-MADE, RAISED, TOO_SMALL = range(3)
+MADE, RAISED, TOO_SMALL, LANE_ENDED = range(4)
 
 
 def send(sock: socket.socket, kind: int, *parts: bytes) -> None:
@@ -48,7 +48,8 @@ class Request:
 
     u64: lane, base_seed, slot_offset, slot_bytes, number of keys, of seeds, bytes of state; then the
     keys (i64), the seeds (u64: RngMode sample, one a key) and the state (pickled; empty: the lane
-    begins).
+    begins). Of an iterable data set the keys are the epoch, and the state is a place
+    (stage_stream.py).
     """
 
     HEAD = struct.Struct("<7Q")

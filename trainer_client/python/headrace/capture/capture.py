@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.utils.data import MapDataPipe
+from torch.utils.data import IterDataPipe, MapDataPipe
 from torch.utils.data.dataloader import _DatasetKind
 
 from .. import binding
@@ -64,7 +64,10 @@ def python_capture(
                 f"{why}, and with num_workers=0 it may use the program's own state",
                 "num_workers=1 or more: then its code runs in other processes anyway",
             )
-        check_stateless(loader)
+        if (
+            loader._dataset_kind != _DatasetKind.Iterable
+        ):  # whose lanes are replayed with their state
+            check_stateless(loader)
         plan = Plan(name=name, rng=rng, lanes=loader.num_workers, libraries=libraries())
         plan.python = python_stage.pack(loader, list(by_pil))
     except Local as reason:
@@ -82,12 +85,7 @@ def describe(dataset: Any) -> str:
 
 
 def _check_servable(loader: Any) -> None:
-    if loader._dataset_kind == _DatasetKind.Iterable:
-        raise Local(
-            "an IterableDataset makes its own order",
-            "a map-style dataset, with __getitem__ and __len__",
-        )
-    if isinstance(loader.dataset, MapDataPipe):
+    if isinstance(loader.dataset, MapDataPipe | IterDataPipe):
         raise Local(
             "DataPipes rewrite their graph in each worker",
             "a map-style dataset, with __getitem__ and __len__",
@@ -95,6 +93,11 @@ def _check_servable(loader: Any) -> None:
 
 
 def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Captured:
+    if loader._dataset_kind == _DatasetKind.Iterable:
+        raise NotNative(
+            "an IterableDataset makes its own order",
+            "a map-style dataset, with __getitem__ and __len__",
+        )
     collate.check_native(loader)
     seeding = hooks.seeding_of(loader.worker_init_fn if loader.num_workers > 0 else None)
     if torch.get_default_dtype() != torch.float32:

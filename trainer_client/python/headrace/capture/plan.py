@@ -89,6 +89,7 @@ class PythonStage:
     sys_path: list[str]
     working_directory: str
     packages: dict[str, str]
+    iterable: bool = False
 
 
 @dataclass

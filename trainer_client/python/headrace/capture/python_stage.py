@@ -18,8 +18,11 @@ from typing import Any
 import cloudpickle
 import numpy as np
 import torch
+from torch.utils.data.dataloader import _DatasetKind
 
 from .. import binding
+from ..stage_epoch import holder_of
+from ..stage_ranks import ranks
 from .collate import name_of
 from .plan import Local, PythonStage
 
@@ -39,9 +42,12 @@ class _Refused(Exception):
 def pack(loader: Any, by_pil: list[str]) -> PythonStage:
     """Raises Local with the attribute that keeps the pipeline in the trainer. `by_pil`: as the
     bundle's entry in stage_host.py."""
+    iterable = loader._dataset_kind == _DatasetKind.Iterable
     bundle = _dump(
         {
             "dataset": loader.dataset,
+            "iterable": iterable,
+            "batch_size": loader.batch_size,
             "collate_fn": loader.collate_fn,
             "worker_init_fn": loader.worker_init_fn,
             "auto_collation": loader._auto_collation,
@@ -50,6 +56,7 @@ def pack(loader: Any, by_pil: list[str]) -> PythonStage:
             "by_pil": by_pil,
             "dry_run": _dry_run_keys(loader),
             "dry_run_seconds": _DRY_RUN_SECONDS,
+            **ranks(),
         }
     )
     if len(bundle) > MAX_BUNDLE_BYTES:
@@ -66,10 +73,13 @@ def pack(loader: Any, by_pil: list[str]) -> PythonStage:
         packages={
             name: str(sys.modules[name].__version__) for name in _PACKAGES if name in sys.modules
         },
+        iterable=iterable,
     )
 
 
 def _dry_run_keys(loader: Any) -> list[int]:
+    if loader._dataset_kind == _DatasetKind.Iterable:
+        return []  # a lane is one iterator, with whatever state it has
     try:
         count = len(loader.dataset)
     except Exception:  # no length, or one that raises: then there is no knowing the keys
@@ -78,6 +88,7 @@ def _dry_run_keys(loader: Any) -> list[int]:
 
 
 def _dump(parts: dict[str, Any]) -> bytes:
+    _Pickler.told = holder._epoch if (holder := holder_of(parts["dataset"])) is not None else None
     modules = list(_own_modules())
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
@@ -86,6 +97,7 @@ def _dump(parts: dict[str, Any]) -> bytes:
     except _STOPS as error:
         raise Local(_blame(parts, error), _REMEDY) from None
     finally:
+        _Pickler.told = None
         for module in modules:
             cloudpickle.unregister_pickle_by_value(module)
 
@@ -103,7 +115,11 @@ def _dumps(value: Any) -> bytes:
 class _Pickler(cloudpickle.Pickler):
     """cloudpickle, less what it pickles without complaint but with another meaning."""
 
+    told: torch.Tensor | None = None  # whose content comes with each epoch (stage_epoch.py)
+
     def reducer_override(self, obj: Any) -> Any:
+        if obj is self.told and obj is not None:
+            return torch.tensor, (0,)
         refusal = _refusal(obj)
         if refusal is not None:
             raise _Refused(refusal)

@@ -1,0 +1,303 @@
+"""Contract: IterableDataset with workers. Lanes are iterators, which end by themselves."""
+
+import os
+import signal
+import warnings
+
+import headrace
+import pytest
+import torch
+from headrace import service
+from headrace.report import REPORT
+from headrace.seam import state_of
+from support.compare import (
+    assert_same,
+    batches,
+    check,
+    errors,
+    seed_everything,
+    served,
+    stock,
+)
+from support.processes import descendants
+from support.streams import CannotBegin, Drawn, Growing, Lengthy, RaisesOnce
+from torch.testing._internal.distributed.fake_pg import FakeStore
+from torch.utils.data import DataLoader, IterableDataset, get_worker_info
+from torch.utils.data.datapipes.iter import IterableWrapper
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("drop_last", [False, True])
+@pytest.mark.parametrize(("lanes", "sizes"), [(1, (10,)), (2, (3, 14)), (3, (7, 0, 12))])
+def test_same_batches(lanes, sizes, drop_last, persistent):
+    check(
+        lambda loader: loader(
+            Drawn(*sizes),
+            batch_size=3,
+            num_workers=lanes,
+            drop_last=drop_last,
+            persistent_workers=persistent,
+        ),
+        path="python",
+    )
+
+
+def test_single_samples_without_a_batch_size():
+    seen = check(lambda loader: loader(Drawn(4, 2), batch_size=None, num_workers=2), "python")
+    assert len(batches(seen)) == 12
+
+
+def count_samples(samples):
+    return len(samples), get_worker_info().id, torch.rand(1)
+
+
+def draw_and_mark(lane):
+    torch.rand(lane + 1)
+    get_worker_info().dataset.runs = 10 * lane
+
+
+def test_collate_and_worker_init():
+    check(
+        lambda loader: loader(
+            Drawn(5, 5),
+            batch_size=2,
+            num_workers=2,
+            collate_fn=count_samples,
+            worker_init_fn=draw_and_mark,
+        ),
+        path="python",
+    )
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_early_break(persistent):
+    """What persistent workers were asked for is made, and moves their random numbers."""
+    check(
+        lambda loader: loader(
+            Drawn(500, 500), batch_size=2, num_workers=2, persistent_workers=persistent
+        ),
+        path="python",
+        epochs=3,
+        stop=5,
+    )
+
+
+def test_batches_that_outgrow_their_slot_are_made_once():
+    check(lambda loader: loader(Growing(), batch_size=1, num_workers=2), path="python", epochs=1)
+
+
+def test_any_order():
+    def lanes(seen):
+        return sorted((b["lane"].tolist(), b["number"].tolist()) for b in batches(seen))
+
+    def make(loader):
+        return loader(Drawn(9, 30, 3), batch_size=2, num_workers=3, in_order=False)
+
+    assert lanes(served(make, "python", epochs=1)) == lanes(stock(make, epochs=1))
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_error_of_item_7(ends):
+    seen = check(
+        lambda loader: loader(RaisesOnce(ends), batch_size=2, num_workers=2), "python", epochs=1
+    )
+    ((kind, text),) = errors(seen)
+    assert kind is KeyError and "in DataLoader worker process 1" in text
+    assert len(batches(seen)) == (9 if ends else 11)
+
+
+def test_remote_traceback(seam):
+    with pytest.raises(KeyError) as raised:
+        list(DataLoader(RaisesOnce(True), batch_size=2, num_workers=2))
+    assert "Original Traceback" in str(raised.value) and "in _item" in str(raised.value)
+
+
+def test_error_of_iter():
+    seen = check(lambda loader: loader(CannotBegin(), num_workers=2), "python", epochs=1, stop=1)
+    assert errors(seen)[0][0] is OSError
+
+
+def said_by_torch(loader):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        count = len(list(loader))
+    return count, [str(w.message) for w in said if "Length of" in str(w.message)]
+
+
+def test_warning_of_a_wrong_length(seam):
+    def make():
+        loader = DataLoader(Lengthy(8, 12, 12), batch_size=2, num_workers=2)
+        assert len(loader) == 4
+        return loader
+
+    mine = said_by_torch(make())
+    headrace.uninstall()
+    count, said = said_by_torch(make())
+    assert len(said) == 4 and mine[0] == count == 12
+    headless = [text.partition("0x")[2].partition(" was")[2] for text in said]
+    assert [text.partition("0x")[2].partition(" was")[2] for text in mine[1]] == headless
+
+
+def test_lane_that_yields_nothing_is_named_once(seam, capfd):
+    loader = DataLoader(Drawn(6, 0, 4), batch_size=2, num_workers=3)
+    for _ in range(2):
+        assert len(list(loader)) == 5
+    lines = [line for line in capfd.readouterr().err.splitlines() if "yielded nothing" in line]
+    assert len(lines) == 1
+    assert lines[0].startswith("headrace: DataLoader(Drawn) lane 1 of 3 yielded nothing")
+    assert len(list(DataLoader(Drawn(), num_workers=2))) == 0  # no lane has more than another
+    assert "yielded nothing" not in capfd.readouterr().err
+
+
+def test_samples_are_counted(seam):
+    loader = DataLoader(Drawn(5, 0), batch_size=2, num_workers=2)
+    list(loader)
+    REPORT.as_dict()  # asks the sessions for their numbers
+    report = state_of(loader).report
+    assert (report.batches, report.samples_by_path["python"]) == (3, 5)
+    assert sum(report.samples_by_worker.values()) == 5
+
+
+class Counts(IterableDataset):
+    def __iter__(self):
+        return iter(range(5))
+
+
+def test_without_workers_it_stays_in_the_trainer(capfd):
+    check(lambda loader: loader(Counts(), batch_size=2), path="local")
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("headrace: DataLoader(Counts) stays in the trainer: an IterableDataset ")
+    assert line.endswith("with num_workers=0 it may use the program's own state")
+
+
+class Holds(Counts):
+    def __init__(self, held):
+        self.held = held
+
+
+def test_what_does_not_pickle_keeps_its_own_workers(capfd):
+    with open(os.devnull) as file:
+        check(lambda loader: loader(Holds(file), batch_size=2, num_workers=1), path="local")
+    assert "keeps its own workers: dataset.held is an open file" in capfd.readouterr().err
+
+
+def test_data_pipes_keep_their_own_workers(capfd):
+    def make(loader):
+        return loader(IterableWrapper(range(9)).shuffle(), batch_size=2, num_workers=2)
+
+    check(make, path="local")
+    assert "keeps its own workers: DataPipes rewrite" in capfd.readouterr().err
+
+
+# Iterators that are lost.
+
+
+@pytest.fixture
+def own_service(monkeypatch):
+    """A service of this test's own, with two workers."""
+    service.close()
+    monkeypatch.setenv("HEADRACE_WORKERS", "2")
+    yield
+    service.close()
+
+
+def kill(word):
+    victims = [pid for pid, line in descendants(os.getpid()).items() if word in line]
+    assert victims
+    for pid in victims if word != " worker" else victims[:1]:
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("word", [" worker", "headrace.stage_host"])
+def test_killed_in_the_middle_of_an_epoch(word, persistent, own_service):
+    """Each batch once, with the same bits. Data sets of persistent workers have a past, too."""
+
+    def run(disturb):
+        seed_everything()
+        loader = DataLoader(
+            Drawn(30, 5, 40), batch_size=2, num_workers=3, persistent_workers=persistent
+        )
+        seen = []
+        for epoch in range(3):
+            for number, batch in enumerate(loader):
+                seen.append(batch)
+                if disturb and (epoch, number) == (1, 9):
+                    kill(word)
+            seen.append(torch.rand(1))
+        return seen, loader
+
+    expected, _ = run(disturb=False)
+    headrace.install()
+    try:
+        seen, loader = run(disturb=True)
+    finally:
+        headrace.uninstall()
+    assert state_of(loader).report.path == "python"
+    assert_same(seen, expected)
+
+
+def test_early_break_frees_everything(own_service):
+    headrace.install()
+    try:
+        for _ in DataLoader(Drawn(500, 500), batch_size=2, num_workers=2):
+            break
+    finally:
+        headrace.uninstall()
+    for _ in range(100):  # each a wait of the service's own
+        if not any("stage_host" in line for line in descendants(os.getpid()).values()):
+            return
+        signal.sigtimedwait([], 0.1)
+    raise AssertionError("stage hosts live on")
+
+
+# State.
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("stop", [0, 3, 11])
+def test_resume_in_the_second_epoch(stop, persistent):
+    def make():
+        return headrace.DataLoader(
+            Drawn(9, 4, 12), batch_size=2, num_workers=3, persistent_workers=persistent
+        )
+
+    seed_everything()
+    loader = make()
+    list(loader)
+    iterator = iter(loader)
+    for _ in range(stop):
+        next(iterator)
+    state = loader.state_dict()
+    rest = list(iterator)
+    after = list(loader)
+
+    seed_everything(99)
+    resumed = make()
+    if not persistent:
+        resumed.dataset.runs = loader.dataset.runs
+    resumed.load_state_dict(state)
+    assert_same(list(resumed), rest)
+    if persistent:
+        assert_same(list(resumed), after)
+
+
+# Ranks.
+
+
+class OfRank(IterableDataset):
+    def __iter__(self):
+        import torch.distributed as dist
+
+        yield dist.get_rank(), dist.get_world_size(), int(os.environ["RANK"])
+
+
+def test_code_on_workers_sees_the_trainers_rank(seam, monkeypatch):
+    monkeypatch.setenv("RANK", "1")
+    torch.distributed.init_process_group("fake", rank=1, world_size=3, store=FakeStore())
+    try:
+        loader = DataLoader(OfRank(), batch_size=None, num_workers=1)
+        assert list(loader) == [[1, 3, 1]]
+        assert state_of(loader).report.path == "python"
+    finally:
+        torch.distributed.destroy_process_group()
