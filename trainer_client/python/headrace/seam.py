@@ -1,5 +1,6 @@
 """Decides, at each iter() of a DataLoader, where its batches come from."""
 
+import sys
 import threading
 import weakref
 from dataclasses import replace
