@@ -1,5 +1,6 @@
 """Which code keeps state: by its text, and by a dry run on copies."""
 
+import functools
 import importlib.util
 import io
 import os
@@ -11,14 +12,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from headrace.capture.purity import class_of, examine
+from headrace.capture.plan import Local
+from headrace.capture.purity import check_stateless, class_of, examine
 from headrace.stage_dry_run import dry_run
 from headrace.stage_host import Host
 from support.compare import check
 from support.pipelines import Numbers
 from support.stateful import STATEFUL, Counter, InALibrarysList, Rows, Scaler
-from support.stateless import STATELESS, Memo, OwnGenerators
-from torch.utils.data import ConcatDataset, Dataset, Subset, default_collate
+from support.stateless import STATELESS, Memo, OwnGenerators, SwitchedOff
+from torch.utils.data import ConcatDataset, DataLoader, Dataset, Subset, default_collate
 from torchvision import transforms as v1
 
 
@@ -131,6 +133,37 @@ def test_classes_say_where():
     assert kind == "stateful" and evidence.startswith("Scaler.__call__ (stateful.py:")
     kind, evidence = class_of(OwnGenerators(), "dataset")
     assert "OwnGenerators.__getitem__ (stateless.py:" in evidence
+
+
+def test_a_package_of_the_program_with_a_librarys_name_is_read(tmp_path, monkeypatch):
+    (tmp_path / "imageio.py").write_text(SOURCE.replace("= index\n", "+= index\n"))
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("imageio")
+    monkeypatch.delitem(sys.modules, "imageio")
+    monkeypatch.setitem(sys.modules, "imageio", module)
+    assert "changes self.count" in texts(module.Writes())[0]
+
+
+def sets_what_it_likes(worker):
+    torch.utils.data.get_worker_info().dataset.augment = True
+
+
+def seeds(worker):
+    random.seed(worker)
+
+
+def test_settings_that_worker_init_fn_may_change_rule_nothing_out():
+    def findings_with(worker_init_fn):
+        loader = DataLoader(SwitchedOff(), num_workers=1, worker_init_fn=worker_init_fn)
+        try:
+            check_stateless(loader)
+        except Local as reason:
+            return str(reason)
+        return ""
+
+    assert findings_with(None) == findings_with(seeds) == ""
+    for fn in (sets_what_it_likes, functools.partial(seeds), SwitchedOff().__getitem__):
+        assert "changes self.count" in findings_with(fn)
 
 
 # The dry run.

@@ -262,9 +262,118 @@ class InALoop(Rows):
         return value
 
 
+class SeedsOnce(Rows):
+    """The sample that is made first decides what the others draw."""
+
+    seeded = False
+
+    def __getitem__(self, index: int) -> Any:
+        if not self.seeded:
+            random.seed(index)
+            self.seeded = True
+        return self.rows[index] + random.random()
+
+
+class FallsBack(Rows):
+    """Gives the last row that could be read in place of one that can't."""
+
+    last = 0
+
+    def __getitem__(self, index: int) -> Any:
+        try:
+            row = 1 // (self.rows[index] % 2)
+            self.last = index
+        except ZeroDivisionError:
+            row = self.rows[self.last]
+        return row
+
+
+class ScalesItsMemo(Rows):
+    """Caches an array, and changes what it took from the cache."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cache: dict[int, Any] = {}
+
+    def __getitem__(self, index: int) -> Any:
+        if index in self.cache:
+            (image,) = self.cache[index]
+        else:
+            image = self.images[index] * 1
+            self.cache[index] = (image,)
+        image[:] = image / 2
+        return image
+
+
+class Refills(Rows):
+    """Samples wait in a list that is filled where it is empty."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting: list[int] = []
+
+    def __getitem__(self, index: int) -> Any:
+        if not self.waiting:
+            self.waiting = [index, index + 1]
+        return self.waiting.pop()
+
+
+class NotesMisses(Rows):
+    """What it writes beside the cache is not kept by a key."""
+
+    last: Any = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cache: dict[int, Any] = {}
+
+    def __getitem__(self, index: int) -> Any:
+        if index not in self.cache:
+            self.last = self.rows[index]
+            self.cache[index] = self.last
+        return self.cache[index], self.last
+
+
+class TurnsItselfOn(Rows):
+    """Its setting is off, but not for long."""
+
+    warm = False
+
+    def __getitem__(self, index: int) -> Any:
+        if self.warm:
+            self.count += 1
+        self.warm = index > 3
+        return self.count
+
+
+class TurnsOnByAnyName(TurnsItselfOn):
+    def __getitem__(self, index: int) -> Any:
+        if self.warm:
+            self.count += 1
+        setattr(self, self.name_of(index), True)
+        return self.count
+
+    def name_of(self, index: int) -> str:
+        return "warm"
+
+
+class TurnedOnByUnpickling(Rows):
+    training = False
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, training=True)
+
+    def __getitem__(self, index: int) -> Any:
+        if self.training:
+            self.count += 1
+        return self.count
+
+
 STATEFUL = [
     Counter, CountsInTwoSteps, CountsByName, CountsInItsDict, CountsInTheClass, CountsInABase,
     CountsInAHelper, GlobalList, GlobalNumber, GlobalEntry, GlobalGenerator, ClosureCell,
     MutableDefault, Previous, Bank, Balance, Window, Iterator, InPlaceView, InPlaceEntry,
     InPlaceTensor, ScalesItsNotes, ShufflesItsRows, WritesAFile, InALibrarysList, InALoop,
+    SeedsOnce, FallsBack, ScalesItsMemo, Refills, NotesMisses, TurnsItselfOn, TurnsOnByAnyName,
+    TurnedOnByUnpickling,
 ]  # fmt: skip

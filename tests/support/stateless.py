@@ -2,12 +2,16 @@
 
 import functools
 import random
+import sys
+import types
 from typing import Any
 
 import numpy as np
 import torch
 
 from .stateful import Rows
+
+TABLE: list[int] | None = None
 
 
 class Memo(Rows):
@@ -147,7 +151,81 @@ class LocalThings(Rows):
         return found["row"], image, names[0]
 
 
+class SwitchedOff(Rows):
+    """Its settings rule out what would keep state."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.augment = False
+        self.options = types.SimpleNamespace(mode="eval", bank=None)
+
+    def __getitem__(self, index: int) -> Any:
+        if self.augment and random.random() < 0.5:
+            self.count += 1
+        if self.options.mode == "train" or self.options.bank is not None:
+            self.rows.append(index)
+        if getattr(self, "augment", True):
+            self.rows.reverse()
+        return self._plain(index)
+
+    def _plain(self, index: int) -> Any:
+        if not self.augment:
+            return self.rows[index]
+        self.count += 1
+        return self.count
+
+
+class OpensAllAtOnce(Rows):
+    """One condition for all that it fills in."""
+
+    ready = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.options = {"kind": "plain", "scale": 2}
+
+    def __getitem__(self, index: int) -> Any:
+        if not self.ready:
+            self._open(**self.options)
+        return self.table[index], self.kind
+
+    def _open(self, scale: int, **more: Any) -> None:
+        self.kind = self.options.pop("kind")
+        self.table = [row * scale for row in self.rows]
+        self.ready = True
+
+
+class GlobalTable(Rows):
+    def __getitem__(self, index: int) -> Any:
+        global TABLE
+        if TABLE is None:
+            TABLE = [3, 4]
+        return self.rows[index] * TABLE[0]
+
+
+class FirstOfItsRows(Rows):
+    def __getitem__(self, index: int) -> Any:
+        return next(iter(self.notes))["box"], self.rows[index]
+
+
+class ConvertsItsTable(Rows):
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = torch.arange(12)
+
+    def __getitem__(self, index: int) -> Any:
+        self.table = self.table.to(torch.float64)
+        return self.table[index]
+
+
+class Warns(Rows):
+    def __getitem__(self, index: int) -> Any:
+        print("row", index, file=sys.stderr)
+        return self.rows[index]
+
+
 STATELESS = [
     Rows, Memo, MemoByError, MemoInAList, MemoByDecorator, OpensLater, OpensByEarlyReturn, Lazy,
-    Scratch, FillsItsNotes, Retries, OwnGenerators, LocalThings,
+    Scratch, FillsItsNotes, Retries, OwnGenerators, LocalThings, SwitchedOff, OpensAllAtOnce,
+    GlobalTable, FirstOfItsRows, ConvertsItsTable, Warns,
 ]  # fmt: skip

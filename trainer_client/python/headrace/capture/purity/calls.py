@@ -4,12 +4,14 @@ import ast
 import collections
 import functools
 import types
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 
-from . import names
+from . import names, paths
 from .values import (
     FRESH,
     Value,
@@ -30,45 +32,13 @@ _GENERATORS = "random numbers"
 _IN_PLACE = (list, dict, set, bytearray, collections.deque, collections.Counter, np.ndarray)
 
 
-def bind(function: types.FunctionType, args: list[Value], named: dict[str, Value]) -> dict:
-    """The function's parameters as it is called."""
-    code = function.__code__
-    count = code.co_argcount
-    parameters = code.co_varnames[: count + code.co_kwonlyargcount]
-    bound = dict.fromkeys(parameters, FRESH)
-    defaults = function.__defaults__ or ()
-    for name, default in zip(parameters[count - len(defaults) : count], defaults, strict=False):
-        bound[name] = _default(name, default)
-    for name, default in (function.__kwdefaults__ or {}).items():
-        bound[name] = _default(name, default)
-    bound.update(zip(parameters[:count], args, strict=False))
-    bound.update({name: value for name, value in named.items() if name in bound})
-    rest = code.co_varnames[len(parameters) : len(parameters) + 2]
-    if rest and len(args) > count:
-        bound[rest[0]] = joined(args[count:])
-    return bound
-
-
-def _default(name: str, default: Any) -> Value:
-    return FRESH if is_immutable(default) else Value(f"default of {name}", (default,))
-
-
 # Items.
-
-
-def entry_path(container: str, key: ast.expr) -> str:
-    """The path of container[key]: constants name their entry."""
-    if container.endswith(".__dict__") and isinstance(key, ast.Constant):
-        return f"{container.removesuffix('.__dict__')}.{key.value}"
-    if isinstance(key, ast.Constant) and isinstance(key.value, str):
-        return f"{container}[{key.value!r}]"
-    return container
 
 
 def entry_of(owner: Value, key: ast.expr) -> Value:
     """The place that `owner[key] = ...` writes to."""
     if owner.path.endswith(".__dict__"):
-        return Value(entry_path(owner.path, key), item=owner.item)
+        return Value(paths.entry_path(owner.path, key), item=owner.item)
     if isinstance(key, ast.Constant) and isinstance(key.value, str):
         return Value(f"{owner.path}[{key.value!r}]", item=owner.item)
     path = owner.path if owner.path.endswith("[...]") else f"{owner.path}[...]"
@@ -80,7 +50,7 @@ def take_item(walker: Any, owner: Value, node: ast.Subscript) -> Value:
     if not owner.shared:
         return FRESH
     if owner.path.endswith(".__dict__") and isinstance(node.slice, ast.Constant):
-        at = Value(entry_path(owner.path, node.slice), item=owner.item)
+        at = Value(paths.entry_path(owner.path, node.slice), item=owner.item)
         walker._read(at, node)
         return attribute(owner.bound, str(node.slice.value))
     if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
@@ -326,6 +296,8 @@ def _library(walker: Any, function: Any, args: Any, named: Any, node: ast.Call) 
         walker.note("draw", _GENERATORS, node)
     if name in names.CHANGE_FIRST and args and args[0].shared:
         walker.write(args[0], node, derived=True)
+    if name in names.SEED and walker._guards:
+        walker.note("seed", "random numbers", node)
     if name in names.WRITE_FILES or name == "torch.serialization.save":
         walker.note("file", f"file written by {name}", node)
     _callables(walker, [*args, *named.values()])
@@ -354,7 +326,7 @@ def _builtin(walker: Any, name: str, args: list[Value], node: ast.Call) -> Value
         key = node.args[1] if len(node.args) > 1 else None
         if not isinstance(key, ast.Constant):
             if name != "getattr":
-                walker.write(args[0], node, derived=True)
+                walker.write(args[0], node, derived=True, by_any_name=True)
             return FRESH
         at = attribute(args[0], str(key.value))
         if name == "getattr":
@@ -363,6 +335,8 @@ def _builtin(walker: Any, name: str, args: list[Value], node: ast.Call) -> Value
         walker.write(Value(f"{args[0].path}.{key.value}", item=args[0].item), node)
         return FRESH
     if name == "next" and args and args[0].shared:
+        if args[0].made_by is Iterator:
+            return items(args[0])
         walker.note("use", args[0], node, what="an iterator")
         return FRESH
     if name in ("len", "hasattr", "isinstance", "id", "callable") and args:
@@ -372,7 +346,8 @@ def _builtin(walker: Any, name: str, args: list[Value], node: ast.Call) -> Value
     if name == "vars" and args:
         return dict_of(args[0])
     if name == "iter" and args:
-        return args[0]
+        kept = any(map(consumed_by_use, args[0].objects))
+        return args[0] if kept else replace(args[0], made_by=Iterator)
     return None
 
 

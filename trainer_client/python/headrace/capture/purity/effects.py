@@ -14,33 +14,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from . import calls, guards
+from . import calls, guards, paths
 from .events import Event, place
+from .frames import Frame, bind
+from .live import Settings
 from .source import may_write, trees_of
-from .values import FRESH, Value, attribute, is_immutable, items, joined
+from .values import FRESH, Value, attribute, is_immutable, is_own_code, items, joined
 
 _MOST_CALLS = 4_000
 _MOST_DEPTH = 60
 _BLOCKS = ("body", "orelse", "finalbody")
 
 
-class Frame:
-    """One function while it is read."""
-
-    def __init__(self, function: types.FunctionType | None, names: dict[str, Value], where: str):
-        self.function = function
-        self.names = names
-        self.where = where
-        self.globals: set[str] = set()
-        self.nonlocals: set[str] = set()
-        self.returns: list[Value] = []
-
-
 class Walker:
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
         self.events: list[Event] = []
         self.unread: list[str] = []  # functions that may write and whose text is not known
         self._seen: dict[Any, Value] = {}
+        self._met: dict[int, Value] = {}
         self._frames: list[Frame] = []
         self._conditions = 0
         self._guards: frozenset[str] = frozenset()
@@ -50,6 +42,7 @@ class Walker:
     def run(self, function: types.FunctionType, args: list[Value], named: Any = None) -> Value:
         """Reads a function as called with these arguments; returns what it may return."""
         named = named or {}
+        args = [self._as_first_met(value) for value in args]
         mark = tuple((v.path, v.made_by, *map(id, v.objects)) for v in [*args, *named.values()])
         key = function.__code__, tuple(named), mark
         if key in self._seen:
@@ -64,9 +57,15 @@ class Walker:
         self._seen[key] = joined(values) if values else FRESH
         return self._seen[key]
 
+    def _as_first_met(self, value: Value) -> Value:
+        """An object that is reached in several ways goes by the first."""
+        if not value.shared or len(value.objects) != 1 or not is_own_code(type(value.objects[0])):
+            return value
+        return self._met.setdefault(id(value.objects[0]), value)
+
     def _run_tree(self, function: types.FunctionType, tree: Any, args: Any, named: Any) -> Value:
         where = f"{function.__qualname__} ({os.path.basename(function.__code__.co_filename)}"
-        frame = Frame(function, calls.bind(function, args, named), where)
+        frame = Frame(function, bind(function, args, named), where)
         self._frames.append(frame)
         try:
             if isinstance(tree, ast.Lambda):
@@ -87,8 +86,8 @@ class Walker:
         shown = value if isinstance(value, str) else value.path.removesuffix("[...]")
         where = f"{self.frame.where}:{getattr(node, 'lineno', '?')})"
         more.setdefault("key", key)
-        event = Event(kind, path, where, certain=self._conditions == 0, shown=shown, **more)
-        self.events.append(event)
+        more.update(certain=self._conditions == 0, behind=self._guards, shown=shown)
+        self.events.append(Event(kind, path, where, **more))
 
     def write(self, value: Value | str, node: ast.AST, derived: bool = False, **more: Any) -> None:
         path = value if isinstance(value, str) else place(value)[0]
@@ -111,8 +110,14 @@ class Walker:
         kept = self._guards
         for statement in statements:
             self._statement(statement)
-            if isinstance(statement, ast.If) and guards.leaves(statement.body):
-                self._guards |= guards.when_false(statement.test, self._path_of)
+            if isinstance(statement, ast.If):
+                known = self._truth(statement.test)
+                if known is not None and guards.returns(
+                    statement.body if known else statement.orelse
+                ):
+                    break
+                if guards.leaves(statement.body):
+                    self._guards |= guards.when_false(statement.test, self._path_of)
         self._guards = kept
 
     def _statement(self, node: ast.stmt) -> None:
@@ -163,7 +168,10 @@ class Walker:
                 self._store(target, FRESH, None, derived=True)
 
     def _do_if(self, node: ast.If) -> None:
+        known = self._truth(node.test)
         self.value(node.test)
+        if known is not None:
+            return self._block(node.body if known else node.orelse)
         with self._condition(guards.when_true(node.test, self._path_of)):
             self._block(node.body)
         with self._condition(guards.when_false(node.test, self._path_of)):
@@ -186,10 +194,13 @@ class Walker:
     def _do_try(self, node: ast.Try) -> None:
         before = len(self.events)
         self._block(node.body)
+        done = len(self.events)
         tried = frozenset(e.path for e in self.events[before:] if e.kind in ("read", "item"))
         with self._condition(tried):
             for handler in node.handlers:
                 self._block(handler.body)
+        # A handler may run before any of the body has: what it reads is what was there.
+        self.events[before:] = self.events[done:] + self.events[before:done]
         self._block(node.orelse)
         self._block(node.finalbody)
 
@@ -225,7 +236,7 @@ class Walker:
         elif isinstance(target, ast.Name):
             if target.id in self.frame.globals:
                 self.write(f"global {target.id}", target, derived, what="global")
-            elif target.id in self.frame.nonlocals and target.id not in self._own_names():
+            elif target.id in self.frame.nonlocals and target.id not in self.frame.own_names:
                 self.write(f"closure variable {target.id}", target, derived, what="global")
             else:
                 known = self.frame.names.get(target.id)
@@ -243,15 +254,13 @@ class Walker:
                 self._write_from(entry, target, source, derived, owner)
 
     def _write_from(self, at: Value, node: Any, source: Any, derived: bool, owner: Value) -> None:
+        if paths.converts(source, at.path, self._path_of):
+            return
         if source is not None and not derived:
             before = {at.path, at.path.removesuffix("[...]")}
             derived = any(self._path_of(part) in before for part in ast.walk(source))
         outside = any(isinstance(thing, type | types.ModuleType) for thing in owner.objects)
         self.write(at, node, derived, what="global" if outside else "")
-
-    def _own_names(self) -> set[str]:
-        code = getattr(self.frame.function, "__code__", None)
-        return set(code.co_cellvars) | set(code.co_varnames) if code else set()
 
     def _bind_each(self, target: ast.expr, iterated: ast.expr) -> None:
         parts = calls.entries(self, iterated)
@@ -271,7 +280,10 @@ class Walker:
         if method is not None:
             return method(node, as_owner)
         if isinstance(node, ast.IfExp):
+            known = self._truth(node.test)
             self.value(node.test)
+            if known is not None:
+                return self.value(node.body if known else node.orelse)
             return joined([self.value(node.body), self.value(node.orelse)])
         if isinstance(node, ast.BoolOp):
             return joined([self.value(part) for part in node.values])
@@ -372,14 +384,9 @@ class Walker:
 
     _of_listcomp = _of_setcomp = _of_generatorexp = _of_dictcomp = _comprehension
 
+    def _truth(self, test: ast.expr) -> bool | None:
+        """Of a condition on the settings of the method's object."""
+        return self.settings.truth(test, self.frame.me)
+
     def _path_of(self, node: ast.AST) -> str:
-        """The path that an expression stands for, by its text alone; empty: none."""
-        if isinstance(node, ast.Name):
-            return self._name(node).path
-        if isinstance(node, ast.Attribute):
-            base = self._path_of(node.value)
-            return f"{base}.{node.attr}" if base else ""
-        if isinstance(node, ast.Subscript):
-            base = self._path_of(node.value)
-            return calls.entry_path(base, node.slice) if base else ""
-        return ""
+        return paths.path_of(node, lambda name: self._name(name).path)

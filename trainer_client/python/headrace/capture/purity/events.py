@@ -9,7 +9,8 @@ from .values import Value
 class Event:
     """path: what it happens to, "self.cache". where: "Photos.__getitem__ (train.py:12)"."""
 
-    kind: str  # "write", "read", "item" (read by a key), "size" (len, in), "use", "file", "draw"
+    # "write", "read", "item" (read by a key), "size" (len, in), "use", "file", "draw", "seed"
+    kind: str
     path: str
     where: str
     certain: bool = False  # at each sample, not under a condition
@@ -18,6 +19,8 @@ class Event:
     key: str = ""  # of an entry
     what: str = ""  # "use": of what kind of object
     shown: str = ""  # the path in full, for people
+    behind: frozenset[str] = frozenset()  # paths whose absence led here
+    by_any_name: bool = False  # a write to an attribute whose name is not known
 
 
 def place(value: Value) -> tuple[str, str]:

@@ -1,38 +1,67 @@
 """The findings about a loader's dataset and collate_fn."""
 
+import sys
 import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..plan import PURE, RANDOM, STATEFUL, Local
 from .calls import _call, _trusted_object
-from .effects import Frame, Walker
+from .effects import Walker
+from .frames import Frame
+from .live import Settings
+from .source import may_write
 from .values import FRESH, Value, is_own_code
 from .verdict import Finding, findings
+
+_MOST_RECURSION = 5_000
 
 
 def check_stateless(loader: Any) -> None:
     """Raises Local with the first finding."""
-    for finding in examine(loader.dataset, loader.collate_fn, loader._auto_collation):
+    settings_hold = _leaves_dataset_alone(loader.worker_init_fn)
+    for finding in examine(
+        loader.dataset, loader.collate_fn, loader._auto_collation, settings_hold
+    ):
         raise Local(f"{finding.where} {finding.text}", finding.remedy)
 
 
-def examine(dataset: Any, collate_fn: Any, getitems: bool = True) -> list[Finding]:
+def _leaves_dataset_alone(worker_init_fn: Any) -> bool:
+    """Whether it is sure not to change the dataset's settings in the workers."""
+    if worker_init_fn is None:
+        return True
+    if not isinstance(worker_init_fn, types.FunctionType) or worker_init_fn.__closure__:
+        return False
+    code = worker_init_fn.__code__
+    return "dataset" not in code.co_names and not may_write(code)
+
+
+def examine(
+    dataset: Any, collate_fn: Any, getitems: bool = True, settings_hold: bool = True
+) -> list[Finding]:
     """What in the code of these keeps state. Runs none of it. `getitems`: batches are asked for by
-    __getitems__ where the dataset has it."""
-    walker = _new_walker()
-    _walk_dataset(walker, dataset, getitems)
-    if collate_fn is not None:
-        _walk_callable(walker, collate_fn, "collate_fn")
-    return _findings(walker)
+    __getitems__ where the dataset has it. `settings_hold`: the copies on the workers have the
+    attributes that the dataset has here."""
+
+    def follow(walker: Walker) -> None:
+        _follow_dataset(walker, dataset, getitems)
+        if collate_fn is not None:
+            _follow_callable(walker, collate_fn, "collate_fn")
+
+    return _findings(_walk(follow, settings_hold))
 
 
 def class_of(part: Any, name: str) -> tuple[str, str]:
     """Pure, random or stateful, and where that is seen. `name`: "dataset", or what is called."""
-    walker = _new_walker()
-    if name == "dataset":
-        _walk_dataset(walker, part, True)
-    else:
-        _walk_callable(walker, part, name)
+
+    def follow(walker: Walker) -> None:
+        if name == "dataset":
+            _follow_dataset(walker, part, True)
+        else:
+            _follow_callable(walker, part, name)
+
+    walker = _walk(follow, True)
     for finding in _findings(walker):
         return STATEFUL, f"{finding.where} {finding.text}"
     for event in walker.events:
@@ -41,13 +70,38 @@ def class_of(part: Any, name: str) -> tuple[str, str]:
     return PURE, ""
 
 
-def _new_walker() -> Walker:
-    walker = Walker()
-    walker._frames.append(Frame(None, {}, "("))
-    return walker
+def _findings(walker: Walker) -> list[Finding]:
+    return findings(walker.events) + [
+        Finding(name, f"{name} may write to what lasts, and its source can't be read", name,
+                "keep the program's files as they were when it was started")
+        for name in dict.fromkeys(walker.unread)
+    ]  # fmt: skip
 
 
-def _walk_dataset(walker: Walker, dataset: Any, getitems: bool) -> None:
+@contextmanager
+def _deep_calls() -> Iterator[None]:
+    """Code is followed call by call, each some twenty calls deep."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _MOST_RECURSION))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _walk(follow: Callable[[Walker], None], settings_hold: bool) -> Walker:
+    """Follows the code until what was taken for settings is not found to be written."""
+    settings = Settings(settings_hold)
+    while True:
+        walker = Walker(settings)
+        walker._frames.append(Frame(None, {}, "("))
+        with _deep_calls():
+            follow(walker)
+        if settings.hold(walker.events):
+            return walker
+
+
+def _follow_dataset(walker: Walker, dataset: Any, getitems: bool) -> None:
     names = ("__getitems__", "__getitem__") if getitems else ("__getitem__",)
     name = next((n for n in names if callable(getattr(type(dataset), n, None))), "__getitem__")
     me = Value("self", (dataset,))
@@ -58,16 +112,8 @@ def _walk_dataset(walker: Walker, dataset: Any, getitems: bool) -> None:
         _trusted_object(walker, me, _NOWHERE)
 
 
-def _walk_callable(walker: Walker, thing: Any, name: str) -> None:
+def _follow_callable(walker: Walker, thing: Any, name: str) -> None:
     _call(walker, Value(name, (thing,)), thing, [FRESH], {}, _NOWHERE)
-
-
-def _findings(walker: Walker) -> list[Finding]:
-    return findings(walker.events) + [
-        Finding(name, f"{name} may write to what lasts, and its source can't be read", name,
-                "keep the program's files as they were when it was started")
-        for name in dict.fromkeys(walker.unread)
-    ]  # fmt: skip
 
 
 _NOWHERE = types.SimpleNamespace(lineno="?", args=[], keywords=[])

@@ -47,6 +47,11 @@ def leaves(block: list[ast.stmt]) -> bool:
     return bool(block) and isinstance(block[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
 
 
+def returns(block: list[ast.stmt]) -> bool:
+    """Whether nothing that follows the block runs."""
+    return bool(block) and isinstance(block[-1], ast.Return | ast.Raise)
+
+
 def _named_in_dict(name: ast.expr, side: ast.expr, path_of: PathOf) -> str:
     """`"x" in self.__dict__`"""
     if isinstance(name, ast.Constant) and isinstance(side, ast.Attribute):

@@ -9,12 +9,18 @@ CHANGE = {
 # Their outcome depends on what was there.
 GROW = CHANGE - {"update", "clear", "fill", "put", "setdefault", "add", "sort"}
 
+# Methods that change nothing when they are called again on what they returned.
+CONVERT = {"to", "cpu", "float", "double", "long", "contiguous", "clone", "copy"}
+
 # Functions that change their first argument.
 CHANGE_FIRST = {
     "random.shuffle", "numpy.random.shuffle", "heapq.heappush", "heapq.heappop",
     "heapq.heapify", "bisect.insort", "bisect.insort_left", "bisect.insort_right", "numpy.copyto",
     "numpy.put", "numpy.place",
 }  # fmt: skip
+
+# Functions that seed the generators that all code shares.
+SEED = {"random.seed", "numpy.random.seed", "torch.random.manual_seed", "torch.random.seed"}
 
 # Functions that write files.
 WRITE_FILES = {

@@ -22,7 +22,7 @@ _WRITES = {
 
 @dataclass
 class _File:
-    text: str
+    lines: list[str]  # as linecache holds them
     trees: dict[tuple[int, str], list[Tree]]
     codes: dict[tuple[int, str], list[CodeType]]
 
@@ -59,20 +59,20 @@ def _same(a: CodeType, b: CodeType) -> bool:
 def _file(name: str, function: FunctionType) -> _File | None:
     linecache.checkcache(name)
     lines = linecache.getlines(name, function.__globals__)
-    text = "".join(lines)
-    if not text:
-        return None
     known = _files.get(name)
-    if known is not None and known.text == text:
+    if known is not None and known.lines is lines:
         return known
+    if not lines:
+        return None
+    text = "".join(lines)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the program's compilation gave them
             tree = ast.parse(text, name)
-            compiled = compile(text, name, "exec", dont_inherit=True)
+            compiled = compile(tree, name, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
-    file = _files[name] = _File(text, {}, {})
+    file = _files[name] = _File(lines, {}, {})
     for node in ast.walk(tree):
         if isinstance(node, Tree):
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])

@@ -10,8 +10,10 @@ import collections
 import functools
 import inspect
 import io
+import os
 import random
 import sys
+import sysconfig
 import types
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -32,6 +34,8 @@ _TRUSTED = {
     "cloudpickle", "packaging", "yaml", "fsspec", "headrace",
     *sys.stdlib_module_names,
 } - {"__main__"}  # fmt: skip
+
+_FOUNDATION = {"torch", "torchvision", "numpy", "PIL", "headrace"}  # wherever they lie
 
 _IMMUTABLE = (
     int, float, complex, bool, str, bytes, type(None), range, torch.dtype, torch.device,
@@ -62,10 +66,12 @@ FRESH = Value()
 def joined(values: Iterable[Value]) -> Value:
     """One value that stands for each of them."""
     values = list(values)
+    if len(values) == 1:
+        return values[0]
     shared = [value for value in values if value.shared]
     if not shared:
         made = next((value for value in values if value.made_by), None)
-        return made or (values[0] if len(values) == 1 else FRESH)
+        return made or FRESH
     objects = tuple(item for value in shared for item in value.objects)[:MANY]
     return Value(shared[0].path, objects, shared[0].item, bound=shared[0].bound)
 
@@ -73,7 +79,21 @@ def joined(values: Iterable[Value]) -> Value:
 def is_own_code(thing: Any) -> bool:
     """True for functions and classes that are read rather than trusted."""
     module = getattr(thing, "__module__", None) or "__main__"
-    return module.partition(".")[0] not in _TRUSTED
+    package = module.partition(".")[0]
+    return package not in _TRUSTED or not _is_installed(package)
+
+
+@functools.cache
+def _is_installed(package: str) -> bool:
+    """False for a package of the program's own that has a library's name: datasets, code."""
+    module = sys.modules.get(package)
+    file = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), None)
+    if file is None or package in _FOUNDATION:
+        return True
+    parts = file.replace(os.sep, "/").split("/")
+    if "site-packages" in parts or "dist-packages" in parts:
+        return True
+    return file.startswith(tuple(sysconfig.get_path(p) for p in ("stdlib", "platstdlib")))
 
 
 def is_immutable(value: Any) -> bool:
@@ -89,6 +109,8 @@ def is_generator(value: Any) -> bool:
 
 def consumed_by_use(value: Any) -> str:
     """What makes each use of this object change it; empty: nothing known."""
+    if any(value is stream for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)):
+        return ""
     if isinstance(value, io.IOBase):
         return "an open file"
     module, name = type(value).__module__.partition(".")[0], type(value).__name__
