@@ -38,7 +38,9 @@ thread_sanitized() {
 }
 
 run_pytest() {
-  HEADRACE_TEST_PILLOW_OLD=$PWD/build/pillow-old PATH="$PWD/.venv/bin:$PATH" "$PYTHON" -m pytest
+  # Most tests wait for processes to start: as many files at a time as there are cores.
+  HEADRACE_TEST_PILLOW_OLD=$PWD/build/pillow-old PATH="$PWD/.venv/bin:$PATH" "$PYTHON" -m pytest \
+    -n "$JOBS" --dist loadfile
 }
 
 short_demo() {
