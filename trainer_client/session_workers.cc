@@ -281,6 +281,7 @@ void SessionCore::Deliver(WorkerId worker, const Lent& lent, wire::BatchDone&& d
   Batch& batch = ready.batch;
   batch.samples = ready.samples;
   batch.batch = planned.batch;
+  if (PythonLanes()) batch.lane_state = lane_states_[planned.lane];
   batch.worker = worker.value;
   batch.transport = lent.arena ? Transport::kShm : Transport::kTcp;
   for (const wire::SampleFailure& failure : failures) {

@@ -7,6 +7,8 @@ import json
 import headrace
 import pytest
 import torch
+from headrace.report import REPORT
+from headrace.seam import state_of
 from support.compare import assert_same, seed_everything
 from support.pipelines import Numbers, chain_with, evaluate_v1, train_v1
 from torch.utils.data import (
@@ -277,3 +279,21 @@ def test_state_of_something_else(photos, state, message):
     loader = headrace.DataLoader(images(photos), 4, num_workers=2)
     with pytest.raises(headrace.StateError, match=message):
         loader.load_state_dict(state)
+
+
+@pytest.mark.parametrize(
+    "kind", ["shuffled", "sample-mode", "in-order", "persistent", "python-stage", "no-workers"]
+)
+def test_resume_makes_no_sample_again(photos, kind):
+    """Nor any number of them at batch 100,000: what workers make is counted."""
+    named = KINDS[kind](photos)
+    first = headrace.DataLoader(**named)
+    iterator = iter(first)
+    for _ in range(15):
+        next(iterator)
+    again = headrace.DataLoader(**named)
+    again.load_state_dict(first.state_dict())
+    count = len(list(again))
+    assert count == len(first) - 15
+    REPORT.as_dict()  # brings the numbers in
+    assert sum(state_of(again).report.samples_by_worker.values()) == count

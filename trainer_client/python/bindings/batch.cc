@@ -92,6 +92,8 @@ void AddBatches(nb::module_& module) {
       .def_ro("buffers", &BatchObject::buffers)
       .def_prop_ro("python_error",
                    [](const BatchObject& self) { return BytesObject(self.batch.python_error); })
+      .def_prop_ro("lane_state",
+                   [](const BatchObject& self) { return BytesObject(self.batch.lane_state); })
       .def_prop_ro("output",
                    [](const BatchObject& self) {
                      // What user code prints need not be text.

@@ -58,12 +58,13 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
         opened = self._take_handle()
         position = self._position
         position.start.rng = self._captured.plan.rng
-        position.lanes = _Lanes(self)
         self._primed = self._done = False
+        self._behind: dict[int, bytes] = {}  # lane -> its generators, as far as was received
         self._turns: Turns | None = None
         if self._dataset_kind == _DatasetKind.Iterable:
             self._turns = Turns(self._num_workers, self._window, self._session_key[2])
             self._epoch = [secrets.randbits(62), told_epoch(self._dataset)]
+        position.lanes = _Lanes(self)
         # Lanes whose generators are not known run the epoch again up to the place.
         again = position.batches > position.lanes_from and not self._can_skip(position)
         passed = position.lanes_from if again else position.batches
@@ -117,10 +118,12 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
             self._follow_rewind()
         started = time.perf_counter()
         batch = self._receive()
+        self._note_lane(batch)
         while self._replay > 0:
             self._replay -= 1
             self._drop(batch)
             batch = self._receive()
+            self._note_lane(batch)
         self._position.batches += 1
         return self._deliver(batch, started)
 
@@ -170,12 +173,28 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
         except binding.HeadraceError:
             return None  # not known, or the service has ended
 
+    def _note_lane(self, batch: Any) -> None:
+        if self._captured.path == "python" and self._captured.plan.rng == "torch":
+            if self._position.tracks and self._turns is None:
+                self._behind[batch.batch % self._num_workers] = batch.lane_state
+
     def lane_states(self, end: bool) -> list[str] | None:
-        if self._captured.path != "python" or not self._persistent_workers:
+        if self._captured.path != "python" or self._captured.plan.rng != "torch":
             return None
-        if self._handle is None:
+        if self._handle is None or (end and not self._persistent_workers):
             return None
-        return encode_lanes(service.call(self._handle.raw.lane_states, end=end))
+        if self._turns is not None:  # iterators, which are known where their epoch began
+            if not self._persistent_workers:
+                return None
+            return encode_lanes(service.call(self._handle.raw.lane_states, end=end))
+        lanes = range(self._num_workers)
+        if end or not all(lane in self._behind for lane in lanes):
+            states = service.call(self._handle.raw.lane_states, end=end)
+        if not end:
+            states = [self._behind[i] if i in self._behind else states[i] for i in lanes]
+            if not all(self._behind.values()):
+                return None  # of a batch that no worker could make
+        return encode_lanes(states)
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None and os is not None:
@@ -203,6 +222,7 @@ class _Lanes(Lanes):
 
     def __init__(self, iterator: ServedIter) -> None:
         self._iterator = weakref.ref(iterator)
+        self.replayed = iterator._turns is not None
 
     def draws(self) -> list[int] | None:
         iterator = self._iterator()

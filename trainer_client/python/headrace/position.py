@@ -70,18 +70,21 @@ def position_of(loader: Any, draws: bool) -> "Position":
 class Lanes:
     """What an iterator knows of its lanes' generators. This one: nothing."""
 
+    replayed = False  # its states are always those at the epoch's beginning
+
     def draws(self) -> list[int] | None:
         """Outputs used by each lane so far, where that is all there is to its state."""
         return None
 
     def states(self, end: bool) -> list[str] | None:
-        """Their states where the epoch began, or, `end`, where it ended; None: just seeded."""
+        """Their states behind what was received, or, `end`, where the epoch ended; None: not known,
+        or just seeded."""
         return None
 
 
 class _Known(Lanes):
-    def __init__(self, draws: list[int] | None, states: list[str] | None) -> None:
-        self._draws, self._states = draws, states
+    def __init__(self, lanes: Lanes, states: list[str] | None) -> None:
+        self._draws, self._states, self.replayed = lanes.draws(), states, lanes.replayed
 
     def draws(self) -> list[int] | None:
         return self._draws
@@ -98,7 +101,7 @@ class Position:
 
     def __init__(self, loader: Any, resume: LoaderPlace | None, track: bool, draws: bool) -> None:
         self._resume = resume
-        self._track = track
+        self.tracks = track
         self._generator = loader.generator
         self._sampler = sampler_of(loader)
         self._batch_sampler = loader.batch_sampler
@@ -152,7 +155,7 @@ class Position:
         if seeded:
             sampler.generator = torch.Generator()
             sampler.generator.manual_seed(resume.sampler_seed)
-        if self._track:
+        if self.tracks:
             self._note_sampler(own, resume if again else None)
         try:
             yield
@@ -188,6 +191,8 @@ class Position:
         if not self.finished:
             self.start.mid_epoch, self.start.batches = True, self.batches
             self.start.lane_draws, self.start.lane_states = lane_draws, lane_states
+            behind = lane_states is not None and not self.lanes.replayed
+            self.start.lanes_from = self.batches if behind else self.lanes_from
             return replace(self.start)
         between = LoaderPlace(num_workers=self.start.num_workers)
         if persistent and self.start.base_seed is not None:
@@ -200,13 +205,13 @@ class Position:
 
     def freeze(self) -> None:
         """The iterator is about to end: keeps what place() will be asked for."""
-        if not self._track:
+        if not self.tracks:
             return
         try:
             states = self.lanes.states(self.finished)
         except HeadraceError:
             states = None  # the service has ended
-        self.lanes = _Known(self.lanes.draws(), states)
+        self.lanes = _Known(self.lanes, states)
 
 
 class Placed:

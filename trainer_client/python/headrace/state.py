@@ -1,8 +1,8 @@
 """What state_dict() says and load_state_dict() reads.
 
 The state is what the trainer has received, not what was prefetched. It is JSON, and a few hundred
-bytes unless the program's own generators must be kept (7 kB each), or those of a Python stage's
-persistent workers from their second epoch on (17 kB each).
+bytes unless the program's own generators must be kept (7 kB each), or those of the lanes of a Python
+stage (17 kB each).
 """
 
 import base64
@@ -29,14 +29,14 @@ class LoaderPlace:
     replicas: int | None = None
     # The epoch began with other numbers of these: keys that all ranks together took until then.
     taken: int = 0
-    lanes_from: int = 0  # the batch at which lanes were seeded
+    lanes_from: int = 0  # the batch at which lanes are as they were seeded, or as in lane_states
     # Of this epoch; between epochs only for persistent workers, whose lanes go on.
     base_seed: int | None = None
     drew_base_seed: bool = True  # persistent workers draw it in their first epoch only
     rng: str = "none"
     lane_draws: list[int] | None = None
-    # Persistent workers of a Python stage: the lanes' generators where the epoch began or, between
-    # epochs, where the next one begins. Empty: a lane that has made nothing.
+    # A Python stage: the lanes' generators behind `batches` or, between epochs of persistent
+    # workers, where the next one begins. Empty: a lane that has made nothing.
     lane_states: list[str] | None = None
     # Random state from which the sampler started, or will start.
     sampler_seed: int | None = None  # RandomSampler(generator=None)
