@@ -9,7 +9,8 @@
 
 namespace headrace::ops {
 
-// torchvision's AugMix of PIL images: it makes tensors of them, and so has the tensors' operations.
+// torchvision's AugMix of PIL images and of u8 tensors: it makes tensors of images, and so has the
+// tensors' operations.
 // Params: the original's weight; then for each branch its weight and max_depth() operations
 // (AugmentSpace::Write), of which those that were not drawn are the identity.
 class AugMixSchema final : public AugmentSchema {

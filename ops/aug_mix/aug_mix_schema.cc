@@ -143,7 +143,8 @@ Status AugMixSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParam
 
 void RegisterSchemaAugMix(SchemaRegistry& registry) {
   registry.Add({.name = "aug_mix",
-                .doc = "A random mixture of a PIL image and of branches of random operations, "
+                .doc = "A random mixture of a PIL image or a tensor of uint8 and of branches of "
+                       "random operations, "
                        "which are those that torchvision has for tensors. For torch's AVX2 and "
                        "AVX512 builds. Images with a side of more than 4096 pixels, or with more "
                        "than 526336 pixels (1052672 with AVX512), are made by the trainer.",

@@ -83,7 +83,7 @@ Status AugmentSpace::ReadTranslations(const OpArgs& args) {
 
 Result<AugmentSpace> AugmentSpace::Make(const OpArgs& args, const CompileContext& context,
                                         const Bins& bins) {
-  HR_RETURN_IF_ERROR(NeedsPilImage(context));
+  HR_RETURN_IF_ERROR(bins.tensor ? NeedsBytes(context) : NeedsPilImage(context));
   constexpr std::int64_t kMostBins = 1 << 20;
   if (bins.bins < 2 || bins.bins > kMostBins) return Unsupported("num_magnitude_bins below 2");
   AugmentSpace space;
@@ -97,7 +97,9 @@ Result<AugmentSpace> AugmentSpace::Make(const OpArgs& args, const CompileContext
                                    : "PIL transforms by nearest, bilinear or bicubic only");
   }
   if (args.Has("fill")) {
-    HR_TRY(const ChannelValues fill, ReadFill(args, "fill", context.input));
+    ImageSpec pixels = context.input;
+    pixels.layout = Layout::kHwc;  // fractions are allowed
+    HR_TRY(const ChannelValues fill, ReadFill(args, "fill", pixels));
     for (std::size_t c = 0; c < space.fill_.size(); ++c) {
       space.fill_[c] = static_cast<std::uint8_t>(fill[c]);
     }

@@ -90,8 +90,8 @@ class OpSchema {
 
 // Pixels in memory of the caller. Row stride in bytes; pixel_stride in bytes (1, 3 or 4 for u8 HWC:
 // 4 is RGBX with an undefined fourth byte). ScratchBuffer::kSlack bytes behind the last pixel may
-// be read. Kernels see u8 HWC images only: what follows the conversion to a tensor is folded
-// (fold.h).
+// be read. Kernels see u8 HWC images only, also of u8 tensors; what follows the conversion to
+// another type is folded (fold.h).
 struct Image {
   const std::uint8_t* data = nullptr;
   std::size_t row_stride = 0;

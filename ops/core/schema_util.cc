@@ -124,6 +124,11 @@ Status NeedsPilImage(const CompileContext& context) {
   return Unsupported("has a native form for PIL images only, not for tensors");
 }
 
+Status NeedsBytes(const CompileContext& context) {
+  if (context.input.dtype == DType::kU8) return {};
+  return Unsupported("has a native form for PIL images and tensors of uint8 only");
+}
+
 Status NeedsTensor(const CompileContext& context) {
   if (context.input.layout == Layout::kChw) return {};
   return Unsupported("has a native form for tensors only, not for PIL images");

@@ -52,6 +52,8 @@ Result<int> ReadApi(const OpArgs& args);
 
 // kUnsupported unless the operator's input is still a PIL image (u8 HWC).
 Status NeedsPilImage(const CompileContext& context);
+// kUnsupported unless it is one, or a tensor of uint8.
+Status NeedsBytes(const CompileContext& context);
 // kUnsupported unless it is a tensor already.
 Status NeedsTensor(const CompileContext& context);
 

@@ -3,6 +3,7 @@
 #include "ops/core/op_registry.h"
 #include "ops/image/image_ops.h"
 #include "ops/image/sharpness.h"
+#include "ops/image/tensor_ops.h"
 #include "ops/image/work.h"
 
 namespace headrace::ops {
@@ -46,12 +47,18 @@ class RandomOperationKernel final : public Kernel {
       case Operation::kPosterize:
         return Posterize(work.Writable(), static_cast<int>(options_.value));
       case Operation::kSolarize:
+        if (options_.tensor) return TensorSolarize(work.Writable(), options_.value);
         return Solarize(work.Writable(), options_.value);
       case Operation::kSharpness:
+        if (options_.tensor) (void)work.Writable();  // packed
         return work.Replace([&](std::uint8_t* pixels) {
+          if (options_.tensor) {
+            return TensorSharpness(work.image(), options_.value, options_.api, pixels);
+          }
           AdjustSharpness(work.image(), static_cast<float>(options_.value), pixels);
         });
       case Operation::kAutoContrast:
+        if (options_.tensor) return TensorAutoContrast(work.Writable(), options_.api);
         return AutoContrast(work.Writable());
       case Operation::kEqualize:
         return Equalize(work.Writable());

@@ -6,7 +6,8 @@
 
 namespace headrace::ops {
 
-// torchvision's RandomInvert and its like: one operation of PIL, which happens or not.
+// torchvision's RandomInvert and its like: one operation of PIL images, or of u8
+// tensors, which happens or not.
 // Params: 1 if it happens, else 0.
 class RandomOperationSchema final : public OpSchema {
  public:
@@ -23,6 +24,7 @@ class RandomOperationSchema final : public OpSchema {
     double p = 0.5;
     double value = 0;  // bits, threshold or factor
     int api = 1;
+    bool tensor = false;
   };
 
   explicit RandomOperationSchema(const Options& options) : options_(options) {}

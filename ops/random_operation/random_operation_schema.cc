@@ -14,19 +14,21 @@ using Operation = RandomOperationSchema::Operation;
 struct Known {
   std::string_view name;
   Operation operation;
-  double least, most;  // of its value; two zeros: it has none
+  double least, most;                // of its value; two zeros: it has none
+  double least_tensor, most_tensor;  // of its value for tensors
 };
 constexpr double kMost = 1e6;
-constexpr Known kOperations[] = {{"invert", Operation::kInvert, 0, 0},
-                                 {"posterize", Operation::kPosterize, 1, 8},
-                                 {"solarize", Operation::kSolarize, -kMost, kMost},
-                                 {"sharpness", Operation::kSharpness, -kMost, kMost},
-                                 {"autocontrast", Operation::kAutoContrast, 0, 0},
-                                 {"equalize", Operation::kEqualize, 0, 0}};
+constexpr Known kOperations[] = {{"invert", Operation::kInvert, 0, 0, 0, 0},
+                                 {"posterize", Operation::kPosterize, 1, 8, 0, 8},
+                                 {"solarize", Operation::kSolarize, -kMost, kMost, -kMost, 255},
+                                 {"sharpness", Operation::kSharpness, -kMost, kMost, 0, kMost},
+                                 {"autocontrast", Operation::kAutoContrast, 0, 0, 0, 0},
+                                 {"equalize", Operation::kEqualize, 0, 0, 0, 0}};
 
 Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
-  HR_RETURN_IF_ERROR(NeedsPilImage(context));
+  HR_RETURN_IF_ERROR(NeedsBytes(context));
   RandomOperationSchema::Options options;
+  options.tensor = context.input.layout == Layout::kChw;
   options.p = args.Number("p");
   HR_TRY(options.api, ReadApi(args));
   const std::string& name = args.Text("operation");
@@ -39,8 +41,15 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
     }
     if (!has_value) return MakeSchema<RandomOperationSchema>(options);
     options.value = args.Number("value");
-    if (!(options.value >= known.least && options.value <= known.most)) {
-      return Unsupported("PIL raises on this value of " + name);
+    const double least = options.tensor ? known.least_tensor : known.least;
+    const double most = options.tensor ? known.most_tensor : known.most;
+    if (!(options.value >= least && options.value <= most)) {
+      return Unsupported("the framework raises on this value of " + name);
+    }
+    const std::string& capability = context.libraries->cpu_capability;
+    if (options.tensor && options.api == 2 && name == "sharpness" && capability != "AVX2" &&
+        capability != "AVX512") {
+      return Unsupported("torch's CPU capability \"" + capability + "\" has other bits");
     }
     return MakeSchema<RandomOperationSchema>(options);
   }
@@ -61,12 +70,13 @@ Status RandomOperationSchema::Draw(const ImageSpec& in, TorchGenerator& rng, Mut
 void RegisterSchemaRandomOperation(SchemaRegistry& registry) {
   registry.Add(
       {.name = "random_operation",
-       .doc = "One operation of PIL with probability p.",
+       .doc = "One operation of a PIL image or a tensor of uint8, with probability p.",
        .args = {{"operation", ArgType::kText, std::nullopt,
                  "invert, posterize, solarize, sharpness, autocontrast or equalize", true},
                 {"p", ArgType::kNumber, 0.5, "probability"},
                 {"value", ArgType::kNumber, std::nullopt,
-                 "the bits that posterize keeps, 1..8; solarize's threshold; the factor of "
+                 "the bits that posterize keeps, 1..8 (of tensors 0..8); solarize's threshold; the "
+                 "factor of "
                  "sharpness"},
                 ApiArg()},
        .classes = {"v1.RandomInvert", "v2.RandomInvert", "v1.RandomPosterize", "v2.RandomPosterize",

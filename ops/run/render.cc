@@ -89,7 +89,7 @@ std::size_t PackedBytes(const ImageSpec& spec) {
 
 void RenderImage(const Image& in, const FoldedPass& fold, ScratchBuffer& memory, Image* out) {
   const ImageSpec& spec = fold.spec();
-  HR_CHECK(spec.layout == Layout::kHwc && spec.dtype == DType::kU8);
+  HR_CHECK(spec.dtype == DType::kU8);
   if (fold.fills().empty() && FlipOf(fold) == Flip{}) {
     *out = in.Part(fold.base());
     return;
@@ -101,6 +101,7 @@ void RenderImage(const Image& in, const FoldedPass& fold, ScratchBuffer& memory,
   const auto channels = static_cast<std::size_t>(spec.channels);
   *out = Image{frame.data(), static_cast<std::size_t>(spec.width) * channels, channels, spec,
                Window{0, 0, spec.height, spec.width}};
+  out->spec.layout = Layout::kHwc;
 }
 
 void RenderOutput(const Image& in, const FoldedPass& fold, ByteSpan table, ScratchBuffer& scratch,

@@ -47,6 +47,11 @@ bool LivesIn(const Image& image, ScratchBuffer& buffer) {
          image.data < buffer.data() + buffer.capacity();
 }
 
+ImageSpec InMemory(ImageSpec spec) {
+  spec.layout = Layout::kHwc;
+  return spec;
+}
+
 Result<ImageSpec> SpecOf(ByteSpan file) {
   HR_TRY(const ImageHeader header, ReadImageHeader(file));
   if (header.need_bytes > 0) return DataLoss("image file is truncated in its header");
@@ -71,8 +76,8 @@ Result<ChainRunner> ChainRunner::Make(std::shared_ptr<const Chain> chain) {
     const KernelFactory* make = KernelRegistry::Builtin().Find(nodes[i].op);
     if (make == nullptr) return Unsupported("this worker has no kernel for " + nodes[i].op);
     HR_TRY(std::shared_ptr<const Kernel> kernel, (*make)(schema, context));
-    if (context.input.layout == Layout::kChw && !kernel->folds()) {
-      return Internal(nodes[i].op + " computes on tensors");
+    if (context.input.dtype != DType::kU8 && !kernel->folds()) {
+      return Internal(nodes[i].op + " computes on tensors that are not uint8");
     }
     context.input = schema.OutputKind(context.input);
     runner.kernels_.push_back(std::move(kernel));
@@ -128,14 +133,15 @@ Status ChainRunner::Execute(const Source& source, int first, int last, Params pa
     Image read;
     RenderImage(image, step.before, context.output(1 - held), &read);
     if (LivesIn(read, context.output(1 - held))) held = 1 - held;
-    read.spec = step.in;
+    // Tensors of uint8 are computed as the images that they are made of.
+    read.spec = InMemory(step.in);
     read.held = step.reads;
     Image made;
-    made.spec = step.out;
+    made.spec = InMemory(step.out);
     made.held = step.makes;
     HR_RETURN_IF_ERROR(kernels_[static_cast<std::size_t>(step.node)]->Run(
         read, ParamsOf(*chain_, step.node, params), context, context.output(1 - held), &made));
-    if (made.spec != step.out) return Internal("operator made an image of another size");
+    if (made.spec != InMemory(step.out)) return Internal("operator made an image of another size");
     if (Intersect(made.held, step.makes) != step.makes) {
       return Internal("operator made less than was wanted");
     }

@@ -135,6 +135,30 @@ def test_files(height, width, api, seed):
     check_file([node_for(transform), after], v1.Compose([transform, flip]), data, seed)
 
 
+TENSORS = {
+    "pil_to_tensor": ("pil_to_tensor", {}, v1.PILToTensor()),
+    "to_image": ("to_image", {}, v2.ToImage()),
+}
+
+
+@settings(max_examples=200)
+@given(st.data(), images(least=4), apis, modes, st.sampled_from(list(TENSORS)), seeds)
+def test_tensors(data, image, api, mode, conversion, seed):
+    fill = data.draw(fills(image))
+    if api == 1 and type(fill) is tuple:
+        fill = list(fill)
+    op, args, first = TENSORS[conversion]
+    transform = APIS[api].AugMix(interpolation=mode, fill=fill)
+    flip, crop = v2.RandomVerticalFlip(), v2.RandomCrop(4)
+    nodes = [
+        (op, args),
+        ("random_vertical_flip", {}),
+        node_for(transform),
+        ("random_crop", {"size": 4, "api": 2}),
+    ]
+    check_image(nodes, v1.Compose([first, flip, transform, crop]), image, seed)
+
+
 @pytest.mark.parametrize("api", [1, 2])
 @pytest.mark.parametrize("side", [27, 54, 297, 1350, 4095, 4096])
 def test_translations_that_are_whole_in_exact_arithmetic(api, side):
@@ -191,7 +215,7 @@ def test_what_the_operator_refuses(api):
             compile_chain([("from_array", {"mode": "RGB"}), *first, node])
         assert reason in str(error.value)
 
-    refused("for PIL images only", ("to_tensor", {}))
+    refused("PIL images and tensors of uint8 only", ("to_tensor", {}))
     refused("nearest or bilinear only", interpolation=InterpolationMode.BICUBIC)
     refused("fill has 2 values", fill=[1, 2])
     refused("fill is not a value of the image", fill=256)

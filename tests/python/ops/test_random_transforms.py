@@ -150,6 +150,31 @@ def test_random_operation(data, image, api, name, p, seed):
     check(transform, "random_operation", image, seed)
 
 
+ON_TENSORS = {
+    **OPERATIONS,
+    "RandomPosterize": st.integers(0, 8),
+    "RandomSolarize": st.one_of(st.integers(-5, 255), st.floats(-5, 255)),
+}
+
+
+@settings(max_examples=500)
+@given(st.data(), images(), apis, st.sampled_from(list(ON_TENSORS)), st.floats(0, 1), seeds)
+def test_random_operation_of_tensors(data, image, api, name, p, seed):
+    values = [data.draw(ON_TENSORS[name])] if ON_TENSORS[name] != () else []
+    transform = getattr(APIS[api], name)(*values, p=p)
+    nodes = [
+        ("pil_to_tensor", {}),
+        ("random_horizontal_flip", {}),
+        node_for(transform, "random_operation"),
+        ("pad", {"padding": [2], "fill": 3}),
+        ("to_dtype", {"dtype": "float32", "scale": 1, "api": 2}),
+    ]
+    flip, pad = v2.RandomHorizontalFlip(), v2.Pad(2, 3)
+    convert = v2.ToDtype(torch.float32, scale=True)
+    whole = v1.Compose([v1.PILToTensor(), flip, transform, pad, convert])
+    check_image(nodes, whole, image, seed)
+
+
 @pytest.mark.parametrize("api", [1, 2])
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_a_probability_just_above_the_number(api, name):
@@ -208,13 +233,23 @@ def test_what_the_operators_refuse(api):
         (lib.RandomRotation(3, fill=300), "random_rotation", "not a value of the image"),
         (lib.RandomAffine(3, scale=(2, 1)), "random_affine", "not bounds of random numbers"),
         (lib.RandomAffine(3, fill=(1, 2)), "random_affine", "fill has 2 values"),
-        (lib.RandomPosterize(0), "random_operation", "PIL raises"),
+        (lib.RandomPosterize(0), "random_operation", "framework raises"),
     ]
     source = ("from_array", {"mode": "RGB"})
     for transform, op, reason in cases:
         with pytest.raises(native.Error, match="Unsupported: node") as error:
             compile_chain([source, node_for(transform, op)])
         assert reason in str(error.value)
-    for transform, op, _ in cases[::3]:
+    for transform, op, _ in cases[:1] + cases[4:5]:
         with pytest.raises(native.Error, match="for PIL images only"):
-            compile_chain([source, ("to_tensor", {}), node_for(transform, op)])
+            compile_chain([source, ("pil_to_tensor", {}), node_for(transform, op)])
+    for transform, reason in (
+        (lib.RandomInvert(), "PIL images and tensors of uint8 only"),
+        (lib.RandomSolarize(256.0), "PIL images and tensors of uint8 only"),
+    ):
+        node = node_for(transform, "random_operation")
+        with pytest.raises(native.Error, match=reason):
+            compile_chain([source, ("to_tensor", {}), node])
+    node = node_for(lib.RandomSolarize(256.0), "random_operation")
+    with pytest.raises(native.Error, match="framework raises"):
+        compile_chain([source, ("pil_to_tensor", {}), node])
