@@ -56,7 +56,8 @@ def python_capture(
     """The pipeline as code, or local with the reason. `why`: what has no native form, and `remedy`
     what would change it; `by_pil`: steps of its pictures that must not be native in the stage either
     (stage_images.py)."""
-    rng = "sample" if rng == "sample" else "torch"
+    iterable = loader._dataset_kind == _DatasetKind.Iterable
+    rng = "sample" if rng == "sample" and not iterable else "torch"
     name = describe(loader.dataset)
     try:
         if loader.num_workers == 0:
@@ -64,9 +65,7 @@ def python_capture(
                 f"{why}, and with num_workers=0 it may use the program's own state",
                 "num_workers=1 or more: then its code runs in other processes anyway",
             )
-        if (
-            loader._dataset_kind != _DatasetKind.Iterable
-        ):  # whose lanes are replayed with their state
+        if not iterable:  # its lanes are replayed with their state
             check_stateless(loader)
         plan = Plan(name=name, rng=rng, lanes=loader.num_workers, libraries=libraries())
         plan.python = python_stage.pack(loader, list(by_pil))
