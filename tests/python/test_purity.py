@@ -69,6 +69,12 @@ class Writes(Dataset):
         self.count = index
         return index
 """
+SLICE = """
+class Slice:
+    rows = [0]
+    def __getitem__(self, index):
+        self.rows[0:1] = [index]
+"""
 
 
 def module_of(path):
@@ -96,6 +102,8 @@ def test_code_without_a_file():
     exec(SOURCE.replace("from torch.utils.data import Dataset", ""), names)
     assert texts(names["Plain"]()) == []
     assert "its source can't be read" in texts(names["Writes"]())[0]
+    exec(SLICE, names)
+    assert "its source can't be read" in texts(names["Slice"]())[0]
 
 
 class Augmented(Rows):

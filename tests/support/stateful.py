@@ -369,11 +369,20 @@ class TurnedOnByUnpickling(Rows):
         return self.count
 
 
+class Position(Bank):
+    """Its samples say how many were made before."""
+
+    def __getitem__(self, index: int) -> Any:
+        before = len(self.bank)
+        self.bank[index] = self.rows[index]
+        return self.rows[index], before
+
+
 STATEFUL = [
     Counter, CountsInTwoSteps, CountsByName, CountsInItsDict, CountsInTheClass, CountsInABase,
     CountsInAHelper, GlobalList, GlobalNumber, GlobalEntry, GlobalGenerator, ClosureCell,
     MutableDefault, Previous, Bank, Balance, Window, Iterator, InPlaceView, InPlaceEntry,
     InPlaceTensor, ScalesItsNotes, ShufflesItsRows, WritesAFile, InALibrarysList, InALoop,
     SeedsOnce, FallsBack, ScalesItsMemo, Refills, NotesMisses, TurnsItselfOn, TurnsOnByAnyName,
-    TurnedOnByUnpickling,
+    TurnedOnByUnpickling, Position,
 ]  # fmt: skip

@@ -224,8 +224,21 @@ class Warns(Rows):
         return self.rows[index]
 
 
+class MemoInAListMadeLater(Rows):
+    memo: list[Any] | None = None
+
+    def __getitem__(self, index: int) -> Any:
+        if not hasattr(self, "memo") or self.memo is None:
+            self.memo = len(self) * [None]
+        elif self.memo[index] is not None:
+            return self.memo[index]
+        row = self.rows[index] * 2
+        self.memo[index] = row
+        return row
+
+
 STATELESS = [
     Rows, Memo, MemoByError, MemoInAList, MemoByDecorator, OpensLater, OpensByEarlyReturn, Lazy,
     Scratch, FillsItsNotes, Retries, OwnGenerators, LocalThings, SwitchedOff, OpensAllAtOnce,
-    GlobalTable, FirstOfItsRows, ConvertsItsTable, Warns,
+    GlobalTable, FirstOfItsRows, ConvertsItsTable, Warns, MemoInAListMadeLater,
 ]  # fmt: skip

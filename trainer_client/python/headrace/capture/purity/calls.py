@@ -341,7 +341,7 @@ def _builtin(walker: Any, name: str, args: list[Value], node: ast.Call) -> Value
         return FRESH
     if name in ("len", "hasattr", "isinstance", "id", "callable") and args:
         if args[0].shared and name == "len":
-            walker.note("size", args[0].path.partition("[...]")[0], node)
+            _length(walker, args[0], node)
         return FRESH
     if name == "vars" and args:
         return dict_of(args[0])
@@ -349,6 +349,15 @@ def _builtin(walker: Any, name: str, args: list[Value], node: ast.Call) -> Value
         kept = any(map(consumed_by_use, args[0].objects))
         return args[0] if kept else replace(args[0], made_by=Iterator)
     return None
+
+
+def _length(walker: Any, value: Value, node: ast.Call) -> None:
+    for thing in value.objects:
+        function = getattr(type(thing), "__len__", None)
+        if isinstance(function, types.FunctionType) and is_own_code(function):
+            walker.run(function, [value])
+            return
+    walker.note_size(value, node)
 
 
 def _callables(walker: Any, values: list[Value]) -> None:

@@ -10,7 +10,7 @@ import builtins
 import functools
 import os
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,6 +35,7 @@ class Walker:
         self._met: dict[int, Value] = {}
         self._frames: list[Frame] = []
         self._conditions = 0
+        self._testing = False  # in a condition
         self._guards: frozenset[str] = frozenset()
 
     # Functions.
@@ -89,6 +90,10 @@ class Walker:
         more.update(certain=self._conditions == 0, behind=self._guards, shown=shown)
         self.events.append(Event(kind, path, where, **more))
 
+    def note_size(self, value: Value, node: ast.AST) -> None:
+        """Is it there, how much is there: caches ask in conditions, elsewhere it is read."""
+        self.note("size" if self._testing else "read", place(value)[0], node)
+
     def write(self, value: Value | str, node: ast.AST, derived: bool = False, **more: Any) -> None:
         path = value if isinstance(value, str) else place(value)[0]
         self.note("write", value, node, derived=derived, guarded=path in self._guards, **more)
@@ -111,7 +116,7 @@ class Walker:
         for statement in statements:
             self._statement(statement)
             if isinstance(statement, ast.If):
-                known = self._truth(statement.test)
+                known = self.settings.truth(statement.test, self.frame.me)
                 if known is not None and guards.returns(
                     statement.body if known else statement.orelse
                 ):
@@ -168,8 +173,8 @@ class Walker:
                 self._store(target, FRESH, None, derived=True)
 
     def _do_if(self, node: ast.If) -> None:
-        known = self._truth(node.test)
-        self.value(node.test)
+        known = self.settings.truth(node.test, self.frame.me)
+        self._test(node.test)
         if known is not None:
             return self._block(node.body if known else node.orelse)
         with self._condition(guards.when_true(node.test, self._path_of)):
@@ -178,7 +183,7 @@ class Walker:
             self._block(node.orelse)
 
     def _do_while(self, node: ast.While) -> None:
-        self.value(node.test)
+        self._test(node.test)
         forever = isinstance(node.test, ast.Constant) and bool(node.test.value)
         with self._condition(certain=forever):
             self._block(node.body)
@@ -212,14 +217,16 @@ class Walker:
         self._block(node.body)
 
     def _do_functiondef(self, node: ast.FunctionDef) -> None:
-        """Read where it is defined, as if called there."""
-        arguments = node.args
+        self._inside(node.args, lambda: self._block(node.body))
+
+    def _inside(self, arguments: ast.arguments, read: Callable[[], Any]) -> None:
+        """An inner function: read where it is defined, as if called there."""
         named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         inner = Frame(self.frame.function, dict(self.frame.names), self.frame.where)
         inner.names.update({argument.arg: FRESH for argument in named})
         self._frames.append(inner)
         with self._condition():
-            self._block(node.body)
+            read()
         self._frames.pop()
 
     def _do_classdef(self, node: ast.ClassDef) -> None:
@@ -280,8 +287,8 @@ class Walker:
         if method is not None:
             return method(node, as_owner)
         if isinstance(node, ast.IfExp):
-            known = self._truth(node.test)
-            self.value(node.test)
+            known = self.settings.truth(node.test, self.frame.me)
+            self._test(node.test)
             if known is not None:
                 return self.value(node.body if known else node.orelse)
             return joined([self.value(node.body), self.value(node.orelse)])
@@ -351,20 +358,18 @@ class Walker:
         return calls.call(self, node)
 
     def _of_compare(self, node: ast.Compare, as_owner: bool) -> Value:
-        self.value(node.left)
+        is_there = guards.asks_for_none(node) and isinstance(node.left, ast.Attribute)
+        left = self.value(node.left, as_owner=is_there)
+        if is_there and left.shared:
+            self.note_size(left, node)
         for operator, side in zip(node.ops, node.comparators, strict=True):
             held = self.value(side, as_owner=isinstance(operator, ast.In | ast.NotIn))
             if isinstance(operator, ast.In | ast.NotIn) and held.shared:
-                self.note("size", place(held)[0], node)
+                self.note_size(held, node)
         return FRESH
 
     def _of_lambda(self, node: ast.Lambda, as_owner: bool) -> Value:
-        inner = Frame(self.frame.function, dict(self.frame.names), self.frame.where)
-        inner.names.update({argument.arg: FRESH for argument in node.args.args})
-        self._frames.append(inner)
-        with self._condition():
-            self.value(node.body)
-        self._frames.pop()
+        self._inside(node.args, lambda: self.value(node.body))
         return FRESH
 
     def _of_namedexpr(self, node: ast.NamedExpr, as_owner: bool) -> Value:
@@ -384,9 +389,10 @@ class Walker:
 
     _of_listcomp = _of_setcomp = _of_generatorexp = _of_dictcomp = _comprehension
 
-    def _truth(self, test: ast.expr) -> bool | None:
-        """Of a condition on the settings of the method's object."""
-        return self.settings.truth(test, self.frame.me)
+    def _test(self, condition: ast.expr) -> None:
+        before, self._testing = self._testing, True
+        self.value(condition)
+        self._testing = before
 
     def _path_of(self, node: ast.AST) -> str:
         return paths.path_of(node, lambda name: self._name(name).path)

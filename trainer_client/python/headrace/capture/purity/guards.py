@@ -47,6 +47,10 @@ def leaves(block: list[ast.stmt]) -> bool:
     return bool(block) and isinstance(block[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
 
 
+def asks_for_none(test: ast.Compare) -> bool:
+    return len(test.ops) == 1 and _is_none(test.comparators[0])
+
+
 def returns(block: list[ast.stmt]) -> bool:
     """Whether nothing that follows the block runs."""
     return bool(block) and isinstance(block[-1], ast.Return | ast.Raise)

@@ -17,6 +17,7 @@ Tree = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 _WRITES = {
     "STORE_ATTR", "DELETE_ATTR", "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_SUBSCR", "DELETE_SUBSCR",
+    "STORE_SLICE",
 }  # fmt: skip
 
 

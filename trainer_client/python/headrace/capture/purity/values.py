@@ -32,6 +32,8 @@ _TRUSTED = {
     "tokenizers", "timm", "lightning", "pytorch_lightning", "accelerate", "imageio", "tifffile",
     "zarr", "soundfile", "librosa", "nibabel", "pydicom", "matplotlib", "sklearn", "tqdm",
     "cloudpickle", "packaging", "yaml", "fsspec", "headrace",
+    # Of these only the transforms and helpers: their datasets cache, queue and write files.
+    "monai.transforms", "monai.utils", "monai.config", "torchio.transforms",
     *sys.stdlib_module_names,
 } - {"__main__"}  # fmt: skip
 
@@ -79,8 +81,10 @@ def joined(values: Iterable[Value]) -> Value:
 def is_own_code(thing: Any) -> bool:
     """True for functions and classes that are read rather than trusted."""
     module = getattr(thing, "__module__", None) or "__main__"
-    package = module.partition(".")[0]
-    return package not in _TRUSTED or not _is_installed(package)
+    package, _, rest = module.partition(".")
+    part = f"{package}.{rest.partition('.')[0]}"
+    known = package in _TRUSTED or part in _TRUSTED
+    return not known or not _is_installed(package)
 
 
 @functools.cache

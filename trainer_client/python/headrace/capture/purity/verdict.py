@@ -68,14 +68,15 @@ def _is_benign(writes: list[Event], events: list[Event], filled: Collection[str]
         return True
     if any(write.what == "global" for write in writes):
         return False
-    reads = [e for e in events if e.kind in ("read", "item") and e not in writes]
+    reads = [e for e in events if e.kind in ("read", "item", "size")]
     if not reads:
         return True
-    first = next(e for e in events if e.kind != "size")
+    first = events[0]
     if first.kind == "write" and first.certain and not first.key:
         return True  # what the sample reads is its own
-    keys = {write.key for write in writes}
-    return "" not in keys and all(e.kind == "item" and e.key in keys for e in reads)
+    keys = {write.key for write in writes if not write.guarded}
+    kept_by_key = all(e.kind == "size" or e.kind == "item" and e.key in keys for e in reads)
+    return "" not in keys and kept_by_key
 
 
 def _filled_once(events: list[Event]) -> set[str]:
