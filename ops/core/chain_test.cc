@@ -86,8 +86,8 @@ TEST(Chain, PrefixHashKnowsArgumentsAndPillowButNotTheTail) {
 }
 
 TEST(Chain, WhatHasNoNativeFormIsNamed) {
-  EXPECT_THAT(Compile({MakeNode("decode"), MakeNode("random_rotation")}).status().message(),
-              HasSubstr("node 1 random_rotation: no native operator"));
+  EXPECT_THAT(Compile({MakeNode("decode"), MakeNode("elastic_transform")}).status().message(),
+              HasSubstr("node 1 elastic_transform: no native operator"));
   Node python = MakeNode("lambda");
   python.form = Form::kPython;
   python.label = "Lambda(f)";

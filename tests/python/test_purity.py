@@ -174,6 +174,19 @@ def test_settings_that_worker_init_fn_may_change_rule_nothing_out():
         assert "changes self.count" in findings_with(fn)
 
 
+def chain_of_functions(path, length):
+    lines = [f"def f{i}(x):\n    return f{i + 1}(x)\n" for i in range(length)]
+    path.write_text("".join(lines) + f"def f{length}(x):\n    return x\n")
+    return module_of(path).f0
+
+
+def test_code_that_is_too_deep_is_not_passed(tmp_path):
+    dataset = Rows()
+    assert texts(dataset, chain_of_functions(tmp_path / "short.py", 20)) == []
+    (text,) = texts(dataset, chain_of_functions(tmp_path / "long.py", 500))
+    assert "too large or too deep" in text
+
+
 # The dry run.
 
 

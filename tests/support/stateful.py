@@ -378,8 +378,20 @@ class Position(Bank):
         return self.rows[index], before
 
 
+class SkipsWhatFailed(Rows):
+    def __init__(self) -> None:
+        super().__init__()
+        self.failed: set[int] = set()
+
+    def __getitem__(self, index: int) -> Any:
+        if index in self.failed:
+            return self.rows[0]
+        self.failed.add(index)
+        return self.rows[index]
+
+
 STATEFUL = [
-    Counter, CountsInTwoSteps, CountsByName, CountsInItsDict, CountsInTheClass, CountsInABase,
+    SkipsWhatFailed,    Counter, CountsInTwoSteps, CountsByName, CountsInItsDict, CountsInTheClass, CountsInABase,
     CountsInAHelper, GlobalList, GlobalNumber, GlobalEntry, GlobalGenerator, ClosureCell,
     MutableDefault, Previous, Bank, Balance, Window, Iterator, InPlaceView, InPlaceEntry,
     InPlaceTensor, ScalesItsNotes, ShufflesItsRows, WritesAFile, InALibrarysList, InALoop,

@@ -31,6 +31,7 @@ class Walker:
         self.settings = settings
         self.events: list[Event] = []
         self.unread: list[str] = []  # functions that may write and whose text is not known
+        self.whole = True  # False: there was more code than is followed
         self._seen: dict[Any, Value] = {}
         self._met: dict[int, Value] = {}
         self._frames: list[Frame] = []
@@ -50,6 +51,7 @@ class Walker:
             return self._seen[key]
         self._seen[key] = FRESH
         if len(self._seen) > _MOST_CALLS or len(self._frames) > _MOST_DEPTH:
+            self.whole = False
             return FRESH
         trees = trees_of(function)
         if not trees and may_write(function.__code__):

@@ -71,7 +71,8 @@ def class_of(part: Any, name: str) -> tuple[str, str]:
 
 
 def _findings(walker: Walker) -> list[Finding]:
-    return findings(walker.events) + [
+    found = [] if walker.whole else [_TOO_LARGE]
+    return findings(walker.events) + found + [
         Finding(name, f"{name} may write to what lasts, and its source can't be read", name,
                 "keep the program's files as they were when it was started")
         for name in dict.fromkeys(walker.unread)
@@ -96,7 +97,10 @@ def _walk(follow: Callable[[Walker], None], settings_hold: bool) -> Walker:
         walker = Walker(settings)
         walker._frames.append(Frame(None, {}, "("))
         with _deep_calls():
-            follow(walker)
+            try:
+                follow(walker)
+            except RecursionError:
+                walker.whole = False
         if settings.hold(walker.events):
             return walker
 
@@ -116,4 +120,8 @@ def _follow_callable(walker: Walker, thing: Any, name: str) -> None:
     _call(walker, Value(name, (thing,)), thing, [FRESH], {}, _NOWHERE)
 
 
+_TOO_LARGE = Finding(
+    "", "is too large or too deep to be followed, and may keep state", "its code",
+    "nothing in the program: it runs as it does without Headrace",
+)  # fmt: skip
 _NOWHERE = types.SimpleNamespace(lineno="?", args=[], keywords=[])

@@ -6,8 +6,8 @@ CHANGE = {
     "add", "discard", "popitem", "appendleft", "extendleft", "rotate", "fill", "put", "resize",
     "partition", "setdefault", "intersection_update", "difference_update", "subtract",
 }  # fmt: skip
-# Their outcome depends on what was there.
-GROW = CHANGE - {"update", "clear", "fill", "put", "setdefault", "add", "sort"}
+# What comes of them depends on what was there. A set has no values, so whoever asks it decides by it.
+GROW = CHANGE - {"update", "clear", "fill", "put", "setdefault", "sort"}
 
 # Methods that change nothing when they are called again on what they returned.
 CONVERT = {"to", "cpu", "float", "double", "long", "contiguous", "clone", "copy"}
