@@ -221,7 +221,7 @@ def test_reasons_that_only_a_try_finds_stand_at_their_node(photos):
     assert misread["path"] == "python" and misread["nodes"][1]["reason"].startswith(
         "it has a native"
     )
-    assert stream["path"] == "local"
+    assert stream["path"] == "python"
     assert stream["nodes"][1]["reason"] == "an IterableDataset makes its own order"
     assert names["path"] == "local" and "keys that are not integers" in names["nodes"][1]["reason"]
 

@@ -255,6 +255,7 @@ def tried(dataset, collate_fn=default_collate, seconds=60.0, keys=(0, 6), worker
         auto_collation=True,
         drop_last=False,
         num_workers=2,
+        iterable=False,
         dry_run=list(keys),
         dry_run_seconds=seconds,
     )

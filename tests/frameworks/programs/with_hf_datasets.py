@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 import torch
-from common import tell
 from datasets import Dataset, Image, disable_progress_bars, load_from_disk
+from told import tell
 from torch.utils.data import DataLoader
 from torchvision import transforms
 
@@ -39,4 +39,4 @@ if __name__ == "__main__":
         loader = DataLoader(transformed, batch_size=4, shuffle=True, num_workers=2)
         for epoch in range(2):
             for step, batch in enumerate(loader):
-                tell(0, (epoch, step), batch["image"], batch["label"])
+                tell((epoch, step), len(batch["label"]), (batch["image"], batch["label"]))

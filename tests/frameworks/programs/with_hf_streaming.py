@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 import torch
-from common import tell
 from datasets import Dataset, Image
+from told import tell
 from torch.utils.data import DataLoader
 from torchvision.transforms import functional
 
@@ -34,4 +34,6 @@ if __name__ == "__main__":
         for epoch in range(2):
             data.set_epoch(epoch)
             for step, batch in enumerate(loader):
-                tell(0, (persistent, epoch, step), batch["image"], batch["label"])
+                tell(
+                    (persistent, epoch, step), len(batch["label"]), (batch["image"], batch["label"])
+                )

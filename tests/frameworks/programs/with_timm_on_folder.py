@@ -3,8 +3,9 @@
 import sys
 
 import torch
-from common import tell, train_set
+from common import train_set
 from timm.data import create_loader
+from told import tell
 
 if __name__ == "__main__":
     torch.manual_seed(11)
@@ -23,4 +24,4 @@ if __name__ == "__main__":
     data.transform = transform  # create_loader sets timm's
     for epoch in range(2):
         for step, (images, labels) in enumerate(loader):
-            tell(0, (epoch, step), images, labels)
+            tell((epoch, step), len(labels), (images, labels))

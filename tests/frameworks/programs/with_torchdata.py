@@ -7,7 +7,8 @@ from torchdata.stateful_dataloader import StatefulDataLoader
 
 # isort: split
 import torch
-from common import tell, train_set
+from common import train_set
+from told import tell
 
 warnings.filterwarnings("ignore", "'set_vital'")  # torchdata's own
 
@@ -20,13 +21,13 @@ if __name__ == "__main__":
     torch.manual_seed(9)
     first = loader(sys.argv[1])
     for step, (images, labels) in enumerate(first):
-        tell(0, (0, step), images, labels)
+        tell((0, step), len(labels), (images, labels))
     for step, (images, labels) in enumerate(first):
-        tell(0, (1, step), images, labels)
+        tell((1, step), len(labels), (images, labels))
         if step == 2:
             break
     torch.save(first.state_dict(), f"{sys.argv[2]}/state")
     again = loader(sys.argv[1])
     again.load_state_dict(torch.load(f"{sys.argv[2]}/state"))
     for step, (images, labels) in enumerate(again, start=3):
-        tell(0, (1, step), images, labels)
+        tell((1, step), len(labels), (images, labels))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 import webdataset as wds
-from common import tell
+from told import tell
 from torch.utils.data import DataLoader
 from torchvision import transforms
 
@@ -47,7 +47,7 @@ if __name__ == "__main__":
     loader = DataLoader(data, batch_size=4, num_workers=2)
     for epoch in range(2):
         for step, (images, labels) in enumerate(loader):
-            tell(0, ("plain", epoch, step), images, labels)
+            tell(("plain", epoch, step), len(labels), (images, labels))
 
     again = wds.DataPipeline(
         wds.ResampledShards(shards, deterministic=True, seed=1),
@@ -60,4 +60,8 @@ if __name__ == "__main__":
     batches = batches.unbatched().shuffle(6, seed=3).batched(5).with_epoch(4)
     for epoch in range(2):
         for step, (images, labels) in enumerate(batches):
-            tell(0, ("resampled", epoch, step), images, torch.as_tensor(labels))
+            tell(
+                ("resampled", epoch, step),
+                len(torch.as_tensor(labels)),
+                (images, torch.as_tensor(labels)),
+            )

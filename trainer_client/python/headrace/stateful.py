@@ -14,6 +14,7 @@ from typing import Any
 
 from torch._utils import ExceptionWrapper
 from torch.utils.data import _utils
+from torch.utils.data.dataloader import _DatasetKind
 from torchdata.stateful_dataloader import Stateful, worker
 from torchdata.stateful_dataloader.incremental_state import _IncrementalWorkerState
 from torchdata.stateful_dataloader.stateful_dataloader import (
@@ -31,6 +32,8 @@ def check_servable(loader: Any) -> None:
             "StatefulDataLoader with num_workers=0 keeps its state in step with the sampler, which "
             "may not run ahead: use num_workers=1 or more"
         )
+    if loader._dataset_kind == _DatasetKind.Iterable:
+        raise Local("StatefulDataLoader keeps the states of the iterators of its IterableDataset")
     if isinstance(loader.dataset, Stateful):
         raise Local("StatefulDataLoader keeps the state of its dataset, which has state_dict()")
 
