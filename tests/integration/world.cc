@@ -105,9 +105,8 @@ std::unique_ptr<Session> World::Open(const Plan& plan, const std::map<BlobHash, 
   auto shared = std::make_shared<client::SessionShared>(true);
   auto core = std::make_shared<client::SessionCore>(client_site_.net, std::move(setup), shared);
   client_site_.net->Post([client = client_, core] { client->AddSession(core); });
-  return std::make_unique<Session>(
-      std::make_unique<SessionImpl>(runtime_, client_, std::move(core), std::move(shared), arena_,
-                                    id, options, wire::Split()));
+  return std::make_unique<Session>(std::make_unique<SessionImpl>(
+      runtime_, client_, std::move(core), std::move(shared), arena_, id, options, wire::Split()));
 }
 
 }  // namespace headrace::testing_support

@@ -106,8 +106,9 @@ class StatefulIter(Served, _StatefulMultiProcessingDataLoaderIter):
     # The end.
 
     def _shutdown_workers(self) -> None:
-        if getattr(self, "_worker_pids_set", False):
-            _utils.signal_handling._remove_worker_pids(id(self))
+        signals = getattr(_utils, "signal_handling", None)  # None: the interpreter ends
+        if signals is not None and getattr(self, "_worker_pids_set", False):
+            signals._remove_worker_pids(id(self))
             self._worker_pids_set = False
         handle = getattr(self, "_handle", None)
         if handle is None or os is None or os.getpid() != self._pid:

@@ -122,7 +122,7 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Captur
         raise NotNative(str(error)) from None
     except ValueError as error:  # the framework refuses these arguments too, when it is called
         raise NotNative(str(error)) from None
-    return Captured("native", name, plan, [], plan.signature(), rows, seen, seeding)
+    return Captured("native", name, plan, [], plan.signature(), rows, seen, seeding=seeding)
 
 
 def _rows(dataset: Any, before: Captured | None) -> tuple[Rows, Fingerprint, Any]:

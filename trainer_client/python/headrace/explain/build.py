@@ -185,9 +185,7 @@ class _Python:
 
     def build(self) -> None:
         loader, graph = self.loader, self.graph
-        dataset = self.part(
-            "dataset", loader.dataset, lambda: rows_of(loader.dataset, Fingerprint())
-        )
+        dataset = self.part("dataset", loader.dataset, self.check_dataset)
         dataset.label = self.captured.name
         if not self.local and "PIL" in sys.modules:
             dataset.note = _PICTURES
@@ -203,6 +201,11 @@ class _Python:
             graph.cut = graph.nodes[-1].id
         elif all(node.reason != self.why for node in graph.nodes):
             dataset.reason, dataset.remedy = self.why, self.captured.remedy
+
+    def check_dataset(self) -> None:
+        if self.loader._dataset_kind == _DatasetKind.Iterable:
+            raise NotNative(self.why, self.captured.remedy)
+        rows_of(self.loader.dataset, Fingerprint())
 
     def part(self, kind: str, part: Any, check: Callable[[], Any], argument: str = "") -> GraphNode:
         """`argument`: of DataLoader, as reasons name it."""
