@@ -21,7 +21,7 @@ from .live import Settings
 from .source import may_write, trees_of
 from .values import FRESH, Value, attribute, is_immutable, is_own_code, items, joined
 
-_MOST_CALLS = 4_000
+_MOST_CALLS = 1_500  # some seconds
 _MOST_DEPTH = 60
 _BLOCKS = ("body", "orelse", "finalbody")
 
