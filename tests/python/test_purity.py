@@ -184,7 +184,19 @@ def test_code_that_is_too_deep_is_not_passed(tmp_path):
     dataset = Rows()
     assert texts(dataset, chain_of_functions(tmp_path / "short.py", 20)) == []
     (text,) = texts(dataset, chain_of_functions(tmp_path / "long.py", 500))
-    assert "too large or too deep" in text
+    assert "too large or too odd" in text
+
+
+class Odd(dict):
+    def values(self):
+        raise RuntimeError("not now")
+
+
+def test_objects_that_do_not_let_themselves_be_looked_at_stay():
+    dataset = Memo()
+    dataset.cache = Odd()
+    (text,) = texts(dataset)
+    assert "too large or too odd" in text
 
 
 # The dry run.

@@ -99,7 +99,7 @@ def _walk(follow: Callable[[Walker], None], settings_hold: bool) -> Walker:
         with _deep_calls():
             try:
                 follow(walker)
-            except RecursionError:
+            except Exception:  # objects may do anything when they are looked at
                 walker.whole = False
         if settings.hold(walker.events):
             return walker
@@ -121,7 +121,7 @@ def _follow_callable(walker: Walker, thing: Any, name: str) -> None:
 
 
 _TOO_LARGE = Finding(
-    "", "is too large or too deep to be followed, and may keep state", "its code",
+    "", "is too large or too odd to be followed, and may keep state", "its code",
     "nothing in the program: it runs as it does without Headrace",
 )  # fmt: skip
 _NOWHERE = types.SimpleNamespace(lineno="?", args=[], keywords=[])
