@@ -307,6 +307,13 @@ def test_dry_run_of_what_raises_hangs_or_dies():
     assert tried(Rows(), keys=()) == ""
 
 
+def test_dry_run_that_cannot_be_made_is_not_passed():
+    def leaves(worker):
+        raise SystemExit("enough")
+
+    assert tried(Rows(), worker_init_fn=leaves) == "could not be tried: SystemExit: enough"
+
+
 def test_dry_run_prints_nothing(capfd):
     class Prints(Rows):
         def __getitem__(self, index):

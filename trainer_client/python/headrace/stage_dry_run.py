@@ -29,6 +29,10 @@ class _TooLong(Exception):
     """There is no telling in the time given."""
 
 
+class _Untried(Exception):
+    """A fork failed, and not by an error of a sample."""
+
+
 def dry_run(bundle: SimpleNamespace, make_host: Callable[[SimpleNamespace], Any]) -> str:
     """How the code keeps state; empty: it does not, or there is no telling."""
     keys = bundle.dry_run
@@ -44,6 +48,8 @@ def dry_run(bundle: SimpleNamespace, make_host: Callable[[SimpleNamespace], Any]
         again = _make(bundle, make_host, [(first, 3)], deadline)[0]
     except _TooLong:
         return ""
+    except _Untried as error:
+        return f"could not be tried: {error}"
     if fresh[1] != again:
         return "makes another sample at each try, from the same random numbers"
     for key, mine, theirs in ((second, used[1], fresh[0]), (first, used[2], fresh[1])):
@@ -61,22 +67,12 @@ def _make(
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        status = 1
         try:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             os.close(read)
-            sys.stdout = sys.stderr = silent = open(os.devnull, "w")
-            os.dup2(silent.fileno(), 1)
-            os.dup2(silent.fileno(), 2)
-            host = make_host(bundle)
-            host.begin(0, _SEED)
-            made = [_step(host, *step) for step in steps]
             with os.fdopen(write, "wb") as file:
-                pickle.dump(made, file)
-            status = 0
+                pickle.dump(_made_here(bundle, make_host, steps), file)
         finally:
-            os._exit(status)
+            os._exit(0)
     os.close(write)
     try:
         return _read(read, deadline)
@@ -84,6 +80,21 @@ def _make(
         os.close(read)
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
+
+
+def _made_here(bundle: SimpleNamespace, make_host: Any, steps: list[Step]) -> Any:
+    """In the fork. A text: what went wrong, and was not an error of a sample."""
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        sys.stdout = sys.stderr = silent = open(os.devnull, "w")
+        os.dup2(silent.fileno(), 1)
+        os.dup2(silent.fileno(), 2)
+        host = make_host(bundle)
+        host.begin(0, _SEED)
+        return [_step(host, *step) for step in steps]
+    except BaseException as error:
+        return f"{type(error).__name__}: {error}"
 
 
 def _read(fd: int, deadline: float) -> Any:
@@ -98,7 +109,10 @@ def _read(fd: int, deadline: float) -> Any:
         data += piece
     if not data:
         raise _TooLong  # the code ended the process: it will say so where it is served
-    return pickle.loads(data)
+    made = pickle.loads(data)
+    if isinstance(made, str):
+        raise _Untried(made)
+    return made
 
 
 def _step(host: Any, key: int, seed: int) -> tuple[bytes, bytes]:

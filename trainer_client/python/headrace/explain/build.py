@@ -57,7 +57,7 @@ def graph_of(loader: Any) -> Graph:
             reasons=["the sampler yields keys that are not integers"],
             remedy="let the sampler yield integers, and look names up in the dataset",
         )
-    split = _open(captured) if captured.path != "local" and not problem else _Split()
+    split = _open(captured) if captured.path == "native" else _Split()
     rng = captured.plan.rng if captured.plan is not None else ""
     graph = Graph(captured.name, loader.num_workers, captured.path, rng, _rng_reason(loader, rng))
     for i, reason in enumerate(captured.reasons):

@@ -51,11 +51,11 @@ def take_item(walker: Any, owner: Value, node: ast.Subscript) -> Value:
         return FRESH
     if owner.path.endswith(".__dict__") and isinstance(node.slice, ast.Constant):
         at = Value(paths.entry_path(owner.path, node.slice), item=owner.item)
-        walker._read(at, node)
+        walker.read(at, node)
         return attribute(owner.bound, str(node.slice.value))
     if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
         at = Value(f"{owner.path}[{node.slice.value!r}]", item=owner.item)
-        walker._read(at, node)
+        walker.read(at, node)
         found = [o[node.slice.value] for o in owner.objects if _has(o, node.slice.value)]
         if found and all(map(is_immutable, found)):
             return FRESH
@@ -82,7 +82,7 @@ def _getitem(walker: Any, owner: Value, thing: Any, node: ast.AST) -> Value | No
         me = Value(owner.path, (thing,), owner.item)
         if is_own_code(function):
             return walker.run(function, [me, FRESH])
-        return _trusted_object(walker, me, node)
+        return use_library_object(walker, me, node)
     return None
 
 
@@ -134,10 +134,10 @@ def call(walker: Any, node: ast.Call) -> Value:
     args, named = arguments(walker, node)
     if not callee.objects:
         if owner.shared:
-            walker._read(owner, node)
+            walker.read(owner, node)
         _callables(walker, args)
         return FRESH
-    results = [_call(walker, callee, thing, args, named, node) for thing in callee.objects]
+    results = [apply(walker, callee, thing, args, named, node) for thing in callee.objects]
     return joined(results)
 
 
@@ -169,7 +169,7 @@ def _super_call(walker: Any, node: ast.Call, name: str) -> Value:
         if isinstance(found, types.FunctionType):
             if is_own_code(found):
                 return walker.run(found, [me, *args], named)
-            return _trusted_object(walker, me, node)
+            return use_library_object(walker, me, node)
     return FRESH
 
 
@@ -217,7 +217,7 @@ def _method(walker: Any, owner: Value, node: ast.Call, name: str) -> Value | Non
         return items(owner, text_of(node.args[0]))
     if name in names.VIEWS and isinstance(thing, dict | np.ndarray | torch.Tensor):
         arguments(walker, node)
-        walker._read(owner, node)
+        walker.read(owner, node)
         return owner
     return None
 
@@ -233,21 +233,21 @@ def _changed(owner: Value, node: ast.Call, name: str) -> Value:
     return owner
 
 
-def _call(walker: Any, callee: Value, thing: Any, args: Any, named: Any, node: ast.Call) -> Value:
+def apply(walker: Any, callee: Value, thing: Any, args: Any, named: Any, node: ast.Call) -> Value:
     me = [callee.bound] if callee.bound is not None else []
     if isinstance(thing, functools.partial):
         held = [Value(f"{callee.path}.args", (a,)) for a in thing.args]
         more = {k: Value(f"{callee.path}.{k}", (v,)) for k, v in thing.keywords.items()}
         inner = Value(callee.path, (thing.func,))
-        return _call(walker, inner, thing.func, [*held, *args], {**more, **named}, node)
+        return apply(walker, inner, thing.func, [*held, *args], {**more, **named}, node)
     if isinstance(thing, functools._lru_cache_wrapper):
         walker.note("write", f"cache of {thing.__wrapped__.__qualname__}", node, guarded=True)
-        return _call(walker, callee, thing.__wrapped__, args, named, node)
+        return apply(walker, callee, thing.__wrapped__, args, named, node)
     if isinstance(thing, types.MethodType):
         if not is_own_code(thing.__func__):
             return _library(walker, thing, args, named, node)
         mine = Value(f"{callee.path}.__self__", (thing.__self__,))
-        return _call(walker, Value(callee.path, bound=mine), thing.__func__, args, named, node)
+        return apply(walker, Value(callee.path, bound=mine), thing.__func__, args, named, node)
     if isinstance(thing, types.FunctionType):
         if is_own_code(thing):
             return walker.run(thing, [*me, *args], named)
@@ -259,7 +259,7 @@ def _call(walker: Any, callee: Value, thing: Any, args: Any, named: Any, node: a
     function = call_of(thing)
     if function is not None and is_own_code(type(thing)):
         return walker.run(function, [Value(callee.path, (thing,), callee.item), *args], named)
-    return _trusted_object(walker, Value(callee.path, (thing,)), node, [*args, *named.values()])
+    return use_library_object(walker, Value(callee.path, (thing,)), node, [*args, *named.values()])
 
 
 def _construct(walker: Any, cls: type, args: Any, named: Any, node: ast.Call) -> Value:
@@ -305,7 +305,7 @@ def _library(walker: Any, function: Any, args: Any, named: Any, node: ast.Call) 
         if value.shared and any(consumed_by_use(thing) for thing in value.objects):
             walker.note("use", value, node, what=consumed_by_use(value.objects[0]))
         elif value.shared and not _is_code(value):
-            walker._read(value, node)
+            walker.read(value, node)
     return args[0] if name in names.VIEW_FUNCTIONS and args else FRESH
 
 
@@ -330,7 +330,7 @@ def _builtin(walker: Any, name: str, args: list[Value], node: ast.Call) -> Value
             return FRESH
         at = attribute(args[0], str(key.value))
         if name == "getattr":
-            walker._read(at, node)
+            walker.read(at, node)
             return at
         walker.write(Value(f"{args[0].path}.{key.value}", item=args[0].item), node)
         return FRESH
@@ -374,9 +374,9 @@ def _callables(walker: Any, values: list[Value]) -> None:
                 walker.run(function, [bound] if bound is not None else [])
 
 
-def _trusted_object(walker: Any, me: Value, node: ast.AST, args: Any = ()) -> Value:
+def use_library_object(walker: Any, me: Value, node: ast.AST, args: Any = ()) -> Value:
     """A library's object is used: all that it holds may be read, and its callables called."""
-    walker._read(me, node)
+    walker.read(me, node)
     _callables(walker, list(args))
     if any(map(draws, me.objects)):
         walker.note("draw", _GENERATORS, node)

@@ -34,7 +34,7 @@ class Walker:
         self.whole = True  # False: there was more code than is followed
         self._seen: dict[Any, Value] = {}
         self._met: dict[int, Value] = {}
-        self._frames: list[Frame] = []
+        self.frames: list[Frame] = []
         self._conditions = 0
         self._testing = False  # in a condition
         self._guards: frozenset[str] = frozenset()
@@ -50,7 +50,7 @@ class Walker:
         if key in self._seen:
             return self._seen[key]
         self._seen[key] = FRESH
-        if len(self._seen) > _MOST_CALLS or len(self._frames) > _MOST_DEPTH:
+        if len(self._seen) > _MOST_CALLS or len(self.frames) > _MOST_DEPTH:
             self.whole = False
             return FRESH
         trees = trees_of(function)
@@ -69,18 +69,18 @@ class Walker:
     def _run_tree(self, function: types.FunctionType, tree: Any, args: Any, named: Any) -> Value:
         where = f"{function.__qualname__} ({os.path.basename(function.__code__.co_filename)}"
         frame = Frame(function, bind(function, args, named), where)
-        self._frames.append(frame)
+        self.frames.append(frame)
         try:
             if isinstance(tree, ast.Lambda):
                 return self.value(tree.body)
             self._block(tree.body)
         finally:
-            self._frames.pop()
+            self.frames.pop()
         return joined(frame.returns) if frame.returns else FRESH
 
     @property
     def frame(self) -> Frame:
-        return self._frames[-1]
+        return self.frames[-1]
 
     def note(self, kind: str, value: Value | str, node: ast.AST, **more: Any) -> None:
         path, key = (value, "") if isinstance(value, str) else place(value)
@@ -226,10 +226,10 @@ class Walker:
         named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         inner = Frame(self.frame.function, dict(self.frame.names), self.frame.where)
         inner.names.update({argument.arg: FRESH for argument in named})
-        self._frames.append(inner)
+        self.frames.append(inner)
         with self._condition():
             read()
-        self._frames.pop()
+        self.frames.pop()
 
     def _do_classdef(self, node: ast.ClassDef) -> None:
         pass
@@ -309,7 +309,7 @@ class Walker:
     def _of_name(self, node: ast.Name, as_owner: bool) -> Value:
         value = self._name(node)
         if not as_owner and value.shared:
-            self._read(value, node)
+            self.read(value, node)
         return value
 
     def _name(self, node: ast.Name) -> Value:
@@ -329,7 +329,7 @@ class Walker:
             return Value(f"global {node.id}", (getattr(builtins, node.id),))
         return FRESH
 
-    def _read(self, value: Value, node: ast.AST) -> None:
+    def read(self, value: Value, node: ast.AST) -> None:
         container, key = place(value)
         self.note("item" if key else "read", container, node, key=key)
 
@@ -346,7 +346,7 @@ class Walker:
             if isinstance(found, functools.cached_property) and value.bound is not None:
                 return self.run(found.func, [value.bound])
         if value.shared and not as_owner and not callable(next(iter(value.objects), None)):
-            self._read(value, node)
+            self.read(value, node)
         if value.shared and value.item == "" and owner.item:
             value = Value(value.path, value.objects, owner.item, bound=value.bound)
         return value

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..plan import PURE, RANDOM, STATEFUL, Local
-from .calls import _call, _trusted_object
+from .calls import apply, use_library_object
 from .effects import Walker
 from .frames import Frame
 from .live import Settings
@@ -95,7 +95,7 @@ def _walk(follow: Callable[[Walker], None], settings_hold: bool) -> Walker:
     settings = Settings(settings_hold)
     while True:
         walker = Walker(settings)
-        walker._frames.append(Frame(None, {}, "("))
+        walker.frames.append(Frame(None, {}, "("))
         with _deep_calls():
             try:
                 follow(walker)
@@ -113,11 +113,11 @@ def _follow_dataset(walker: Walker, dataset: Any, getitems: bool) -> None:
     if isinstance(function, types.FunctionType) and is_own_code(function):
         walker.run(function, [me, FRESH])
     else:
-        _trusted_object(walker, me, _NOWHERE)
+        use_library_object(walker, me, _NOWHERE)
 
 
 def _follow_callable(walker: Walker, thing: Any, name: str) -> None:
-    _call(walker, Value(name, (thing,)), thing, [FRESH], {}, _NOWHERE)
+    apply(walker, Value(name, (thing,)), thing, [FRESH], {}, _NOWHERE)
 
 
 _TOO_LARGE = Finding(
