@@ -155,7 +155,8 @@ def test_python_stage_names_each_part_that_is_not_native(explained):
         "Resize", "CenterCrop", "Lambda", "ToTensor",
     ]  # fmt: skip
     assert {step["within"] for step in steps} == {dataset["id"]}
-    assert steps[0]["class"] == "pure" and "it has a native form" in steps[0]["reason"]
+    assert [step["form"] for step in steps] == ["native", "native", "python", "native"]
+    assert steps[0]["class"] == "pure" and "where a Compose" in steps[0]["note"]
     assert "Lambda has no native form" in steps[2]["reason"]
     assert "together is Python code" in collate["reason"]
     assert "default_collate" in collate["remedy"]

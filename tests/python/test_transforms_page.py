@@ -4,12 +4,13 @@ import inspect
 import os
 from pathlib import Path
 
+from headrace import stage_recipes
 from headrace.capture import transforms as table
 from torchvision import transforms as v1
 from torchvision.transforms import v2
 
 PAGE = Path(__file__).parents[2] / "docs/reference/transforms.md"
-NATIVE, CONTAINER, CODE, NONE = "native", "opened", "Python", ""
+NATIVE, CONTAINER, CHOICE, CODE, NONE = "native", "opened", "branches", "Python", ""
 
 HEAD = """# What becomes of torchvision's transforms
 
@@ -17,9 +18,12 @@ Generated from the capture's table and from the installed torchvision; `HEADRACE
 
 - **native**: an [operator](operators.md) with the very bits, and the very random draws, of torchvision on PIL images. None is only close: an operator whose bits would differ with these arguments, in this place or on this machine is not used.
 - **opened**: what it holds is looked at one by one.
-- **Python**: the pipeline's code runs on the workers as a Python stage. Pictures that it opens with PIL are still decoded, cropped, resized and mirrored natively.
+- **branches**: torchvision's own code draws and decides, in a Python stage; what it holds is looked at one by one.
+- **Python**: it is called as it is, in a Python stage.
 
-A pipeline is native if every transform of it is, and its samples come from a dataset with a native form. Operators of geometry and colour take PIL images; behind `PILToTensor`, `ToTensor` or `ToImage` come those of tensors (`ConvertImageDtype`, `ToDtype`, `Normalize`, `RandomErasing`, `ToPureTensor`). torchvision's classification presets are native with their PIL backend, all four auto-augment policies included; with the tensor backend, and where `MixUp` or `CutMix` is in `collate_fn`, they are Python stages.
+A pipeline is native as a whole if every transform of it is, its samples come from a dataset with a native form, and `collate_fn` is torch's. Else it is a Python stage: the program's own code runs on the workers. There each stretch of native transforms in a `Compose` or a `Sequential` still runs as one native chain, with its draws, whatever `Dataset` class calls it, and whatever stands around it; pictures that the code opens with PIL are decoded, cropped, resized and mirrored natively ([0010](../adr/0010-deferred-images.md), [0014](../adr/0014-native-chains-in-stages.md)).
+
+Operators of geometry and colour take PIL images; behind `PILToTensor`, `ToTensor` or `ToImage` come those of tensors (`ConvertImageDtype`, `ToDtype`, `Normalize`, `RandomErasing`, `ToPureTensor`). torchvision's classification presets are native with their PIL backend, all four auto-augment policies included; where `MixUp` or `CutMix` is in `collate_fn`, their transforms are native chains in a Python stage. With the tensor backend they are Python stages whose pictures alone are native.
 
 | transform | torchvision.transforms | torchvision.transforms.v2 |
 | --- | --- | --- |
@@ -39,8 +43,10 @@ def what(api, name, module):
     kind = f"{api}.{name}"
     if name not in classes(module):
         return NONE
-    if kind in table._CONTAINERS:
+    if kind in table.CONTAINERS:
         return CONTAINER
+    if kind in stage_recipes.CHOICES:
+        return CHOICE
     return NATIVE if kind in table._TABLE else CODE
 
 

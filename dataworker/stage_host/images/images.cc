@@ -5,28 +5,31 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <map>
 #include <memory>
-#include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/result.h"
-#include "ops/core/chain.h"
-#include "ops/core/runner.h"
+#include "dataworker/stage_host/images/native_chain.h"
 
 namespace nb = nanobind;
 
-namespace headrace {
+namespace headrace::images {
 namespace {
 
-using ArgIn = std::variant<std::int64_t, std::string, std::vector<std::int64_t>>;
+using ArgIn =
+    std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>>;
 using NodeIn = std::pair<std::string, std::map<std::string, ArgIn>>;
+using StateIn = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using PixelsIn = nb::ndarray<const std::uint8_t, nb::c_contig, nb::device::cpu>;
 
 std::vector<Node> ToNodes(const std::vector<NodeIn>& nodes) {
   std::vector<Node> chain;
@@ -40,25 +43,12 @@ std::vector<Node> ToNodes(const std::vector<NodeIn>& nodes) {
   return chain;
 }
 
-// A finished sample in memory of its own.
-struct Made {
-  ops::ImageSpec spec;
-  std::unique_ptr<std::byte[]> memory;
-};
+ByteSpan FileIn(const nb::bytes& file) {
+  return {reinterpret_cast<const std::byte*>(file.c_str()), file.size()};
+}
 
-Result<Made> Make(ByteSpan file, std::vector<Node> nodes, const ClientLibraries& libraries,
-                  ops::OpContext& context) {
-  HR_TRY(auto chain, ops::Chain::Compile(std::move(nodes), libraries, {}));
-  if (chain.is_random()) return Unsupported("an operator that draws");
-  HR_TRY(const auto runner,
-         ops::ChainRunner::Make(std::make_shared<const ops::Chain>(std::move(chain))));
-  const auto no_more = [](std::size_t) { return ByteSpan(); };
-  HR_TRY(const ops::ImageSpec source, ops::ChainRunner::ReadHeader(file, no_more));
-  Made made;
-  HR_TRY(made.spec, runner.OutputSpec(source));
-  made.memory = std::make_unique_for_overwrite<std::byte[]>(made.spec.bytes());
-  HR_RETURN_IF_ERROR(runner.Run(file, {}, context, {made.memory.get(), made.spec.bytes()}));
-  return made;
+MutableByteSpan BytesOf(const StateIn& state) {
+  return std::as_writable_bytes(std::span(state.data(), state.size()));
 }
 
 template <typename T>
@@ -75,47 +65,89 @@ nb::object ToArray(Made made) {
       nb::ndarray<nb::numpy, T>(reinterpret_cast<T*>(data), shape.size(), shape.data(), owner));
 }
 
-// Thread-safe: one call renders at a time, without the GIL.
+bool HasArray(DType dtype) { return dtype == DType::kU8 || dtype == DType::kF32; }
+
+nb::object ToObject(Result<Made> made) {
+  if (!made.ok() || !HasArray(made->spec.dtype)) return nb::none();
+  if (made->spec.dtype == DType::kU8) return ToArray<std::uint8_t>(std::move(made).value());
+  return ToArray<float>(std::move(made).value());
+}
+
+class Chain {
+ public:
+  explicit Chain(NativeChain chain) : chain_(std::move(chain)) {}
+
+  [[nodiscard]] bool is_random() const { return chain_.is_random(); }
+
+  nb::object RunFile(const nb::bytes& file, const StateIn& state) {
+    return ToObject([&] {
+      const nb::gil_scoped_release release;
+      return chain_.RunFile(FileIn(file), BytesOf(state));
+    }());
+  }
+
+  nb::object RunPixels(const PixelsIn& pixels, const StateIn& state) {
+    if (pixels.ndim() != 2 && pixels.ndim() != 3) return nb::none();
+    const ops::ImageSpec spec{
+        .height = static_cast<std::int64_t>(pixels.shape(0)),
+        .width = static_cast<std::int64_t>(pixels.shape(1)),
+        .channels = pixels.ndim() == 3 ? static_cast<std::int32_t>(pixels.shape(2)) : 1};
+    return ToObject([&] {
+      const nb::gil_scoped_release release;
+      return chain_.RunPixels(std::as_bytes(std::span(pixels.data(), pixels.size())), spec,
+                              BytesOf(state));
+    }());
+  }
+
+ private:
+  const NativeChain chain_;
+};
+
 class Renderer {
  public:
   Renderer(std::string pillow, std::string torch, std::string torchvision,
            std::string cpu_capability)
       : libraries_{std::move(pillow), std::move(torch), std::move(torchvision),
-                   std::move(cpu_capability)} {}
+                   std::move(cpu_capability)},
+        workshop_(std::make_shared<Workshop>()) {}
+
+  std::unique_ptr<Chain> Compile(const std::vector<NodeIn>& nodes, const nb::bytes& torch_exp) {
+    const ByteSpan table = FileIn(torch_exp);
+    Result<NativeChain> chain =
+        NativeChain::Make(ToNodes(nodes), libraries_, Bytes(table.begin(), table.end()), workshop_);
+    if (!chain.ok() || !HasArray(chain->dtype())) return nullptr;
+    return std::make_unique<Chain>(std::move(chain).value());
+  }
 
   nb::object Render(const nb::bytes& file, const std::vector<NodeIn>& nodes) {
-    const ByteSpan data{reinterpret_cast<const std::byte*>(file.c_str()), file.size()};
-    std::vector<Node> chain = ToNodes(nodes);
-    Result<Made> made = [&]() -> Result<Made> {
+    std::vector<Node> steps = ToNodes(nodes);
+    return ToObject([&]() -> Result<Made> {
       const nb::gil_scoped_release release;
-      const std::scoped_lock lock(mutex_);
-      return Make(data, std::move(chain), libraries_, context_);
-    }();
-    if (!made.ok()) return nb::none();
-    switch (made->spec.dtype) {
-      case DType::kU8:
-        return ToArray<std::uint8_t>(std::move(made).value());
-      case DType::kF32:
-        return ToArray<float>(std::move(made).value());
-      default:
-        return nb::none();
-    }
+      HR_TRY(const auto chain, NativeChain::Make(std::move(steps), libraries_, {}, workshop_));
+      if (chain.is_random()) return Unsupported("an operator that draws");
+      return chain.RunFile(FileIn(file), {});
+    }());
   }
 
  private:
   const ClientLibraries libraries_;
-  std::mutex mutex_;
-  ops::OpContext context_;
+  const std::shared_ptr<Workshop> workshop_;
 };
 
 }  // namespace
-}  // namespace headrace
+}  // namespace headrace::images
 
 NB_MODULE(_images, module) {
   nanobind::set_leak_warnings(false);  // arrays that live until the interpreter ends are no leak
-  using headrace::Renderer;
+  using headrace::images::Chain;
+  using headrace::images::Renderer;
+  nb::class_<Chain>(module, "Chain")
+      .def_prop_ro("is_random", &Chain::is_random)
+      .def("run_file", &Chain::RunFile, nb::arg("file"), nb::arg("state"))
+      .def("run_pixels", &Chain::RunPixels, nb::arg("pixels"), nb::arg("state"));
   nb::class_<Renderer>(module, "Renderer")
       .def(nb::init<std::string, std::string, std::string, std::string>(), nb::arg("pillow"),
            nb::arg("torch"), nb::arg("torchvision"), nb::arg("cpu_capability"))
+      .def("compile", &Renderer::Compile, nb::arg("nodes"), nb::arg("torch_exp"))
       .def("render", &Renderer::Render, nb::arg("file"), nb::arg("nodes"));
 }

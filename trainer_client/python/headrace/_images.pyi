@@ -2,12 +2,27 @@
 
 import numpy as np
 
-Args = dict[str, int | str | list[int]]
+Args = dict[str, int | float | str | list[int] | list[float]]
+
+class Chain:
+    """Operators with the draws of the transforms that they stand for. Thread-safe; one runs at a
+    time. `state`: torch.get_rng_state() as an array that the draws move on in place, or an empty one
+    where nothing is random. Both give uint8 or float32, [C, H, W] for a tensor and [H, W, C] for an
+    image; None, with the state as it was, where it takes Python to tell: another format, a damaged
+    file, arguments that do not fit the picture. Without the GIL."""
+
+    @property
+    def is_random(self) -> bool: ...
+    def run_file(self, file: bytes, state: np.ndarray) -> np.ndarray | None: ...
+    def run_pixels(self, pixels: np.ndarray, state: np.ndarray) -> np.ndarray | None:
+        """`pixels`: uint8 [H, W, C] or [H, W]."""
 
 class Renderer:
     """Thread-safe. The versions decide about bits, as in a plan's libraries."""
 
     def __init__(self, pillow: str, torch: str, torchvision: str, cpu_capability: str) -> None: ...
+    def compile(self, nodes: list[tuple[str, Args]], torch_exp: bytes) -> Chain | None:
+        """`torch_exp`: the plan's constant (capture/torch_exp.py). None: there is no native form."""
     def render(self, file: bytes, nodes: list[tuple[str, Args]]) -> np.ndarray | None:
         """What the nodes make of an encoded image: uint8 [H, W, 3], or as their last one says.
         None: there is no native form of it, or the file is damaged. Without the GIL."""

@@ -32,7 +32,7 @@ _SEED = 0x48656164  # any; both ways start from it
 _PATIENCE = 60.0  # seconds for the service to make a few samples
 
 _REMEDY = "nothing in the program: a library here computes something else; please report it"
-# What of a stage's pictures stays PIL's when an operator is to blame.
+# What of a stage's pictures stays PIL's when an operator is to blame; the operator itself, for others.
 _BY_PIL = {
     "decode": ("decode",),
     "resize": ("resize",),
@@ -80,8 +80,8 @@ def admit(loader: Any, captured: Captured) -> Captured:
 
 
 def _as_python(loader: Any, captured: Captured, verdict: _Verdict) -> Captured:
-    rng = captured.plan.rng
-    return python_capture(loader, verdict.reason, rng, _BY_PIL.get(verdict.op, ()), _REMEDY)
+    by_pil = _BY_PIL.get(verdict.op, (verdict.op,) if verdict.op else ())
+    return python_capture(loader, verdict.reason, captured.plan.rng, by_pil, _REMEDY)
 
 
 def _compare(loader: Any, captured: Captured) -> _Verdict:

@@ -21,7 +21,8 @@ The bundle is a cloudpickle (protocol 5) of a dict:
     auto_collation   bool: False for batch_size=None, where a batch is one key
     drop_last        bool
     num_workers      int: of the loader; 0 means that get_worker_info() is None
-    by_pil           steps of pictures that stay PIL's (stage_images.py)
+    by_pil           steps of pictures that stay PIL's (stage_images.py); if there are any, what
+                     torchvision's transforms do is torchvision's (stage_transforms.py)
     dry_run          keys to try the code with before it is served; empty: it is served untried
     dry_run_seconds  the most that may take
     environ, group   the trainer's ranks (stage_ranks.py)

@@ -12,7 +12,8 @@ The bits are PIL's:
   - a truncated file is PIL's at once, and raises where it does without us; one that turns out to be
     damaged in another way ends the batch by Redo, and the host makes it again with PIL alone.
 
-Why so, and what user code could notice: docs/adr/0010-deferred-images.md.
+Why so, and what user code could notice: docs/adr/0010-deferred-images.md. What torchvision's transforms
+do to such an image: stage_transforms.py.
 """
 
 import functools
@@ -75,6 +76,14 @@ class DeferredImage(Image.Image):
         # As PIL's: a view that can't be written through.
         data = memoryview(self._pixels).cast("B").toreadonly()
         return {"version": 3, "shape": self._pixels.shape, "typestr": "|u1", "data": data}
+
+    def is_whole_file(self) -> bool:
+        """Nobody has decoded it, or asked for anything but all of it."""
+        return self._pixels is None and not self._steps and self._source.uses == 0
+
+    @property
+    def source(self) -> Source:
+        return self._source
 
     def tensor(self, by_hand: Callable[..., Any]) -> Any:
         """As by_hand, which is F.to_tensor, or None: it must do it."""
@@ -203,6 +212,13 @@ def _defer(opened: Any) -> DeferredImage | None:
     return _deferred(opened, Source(file), (), opened.size)
 
 
+def deferred_of(image: Any) -> DeferredImage | None:
+    """An RGB image that nobody has decoded."""
+    if type(image) is DeferredImage:
+        return image
+    return _defer(image) if image.mode == "RGB" else None
+
+
 def _untouched(opened: Any) -> bool:
     """Not decoded, closed, or told by draft() to decode less."""
     tile = opened.tile
@@ -268,7 +284,7 @@ def _wrap_to_tensor(functional: Any) -> None:
 
 def enable(kept: list[str]) -> None:
     """Once in a process, behind the imports of user code. `kept`: of decode, crop, resize, flip and
-    to_tensor, what stays PIL's. Does nothing where this PIL, or this installation, can't do it."""
+    to_tensor, what stays PIL's; with anything in it, transforms are all torchvision's. Does nothing where this PIL, or this installation, can't do it."""
     global _current
     if _current is not None or "decode" in kept or _version(PIL.__version__) < _OLDEST_PIL:
         return
@@ -292,6 +308,10 @@ def enable(kept: list[str]) -> None:
     functional = sys.modules.get("torchvision.transforms.functional")
     if functional is not None:
         _wrap_to_tensor(functional)
+        if not kept:
+            from . import stage_transforms
+
+            stage_transforms.enable(_current)
 
 
 def take_count() -> int:

@@ -88,7 +88,7 @@ class ImageMaker:
     def image(self, source: Source, steps: tuple[Step, ...]) -> Image.Image:
         pixels = self.pixels(source, steps)
         if pixels is None:
-            return self._by_pil(source, steps)
+            return self.by_pil(source, steps)
         height, width, _ = pixels.shape
         return Image.frombytes("RGB", (width, height), pixels)
 
@@ -120,14 +120,14 @@ class ImageMaker:
         if array is None:
             return None
         if self._checked[names] < CHECKS:
-            if array.tobytes() != bits(self._by_pil(source, steps)):
+            if array.tobytes() != bits(self.by_pil(source, steps)):
                 self._blame(source, steps)
                 return None
             self._checked[names] += 1
         self.made += 1
         return array
 
-    def _by_pil(self, source: Source, steps: tuple[Step, ...]) -> Image.Image:
+    def by_pil(self, source: Source, steps: tuple[Step, ...] = ()) -> Image.Image:
         try:
             image = source.by_pil() if source.uses <= 1 or not steps else source.whole(self)
             for step in steps:

@@ -34,6 +34,7 @@ class Captured:
     seen: Fingerprint = field(default_factory=Fingerprint)
     remedy: str = ""  # what would change the first reason
     seeding: Seeding = stock_seed  # of native lanes
+    by_pil: tuple[str, ...] = ()  # of a Python stage: as the bundle's entry in stage_host.py
 
 
 def capture(loader: Any, rng: str, before: Captured | None = None) -> Captured:
@@ -54,8 +55,7 @@ def python_capture(
     loader: Any, why: str, rng: str, by_pil: tuple[str, ...] = (), remedy: str = ""
 ) -> Captured:
     """The pipeline as code, or local with the reason. `why`: what has no native form, and `remedy`
-    what would change it; `by_pil`: steps of its pictures that must not be native in the stage either
-    (stage_images.py)."""
+    what would change it; `by_pil`: as Captured's."""
     iterable = loader._dataset_kind == _DatasetKind.Iterable
     rng = "sample" if rng == "sample" and not iterable else "torch"
     name = describe(loader.dataset)
@@ -71,7 +71,7 @@ def python_capture(
         plan.python = python_stage.pack(loader, list(by_pil))
     except Local as reason:
         return Captured("local", name, reasons=[str(reason)], remedy=reason.remedy)
-    return Captured("python", name, plan, [why], plan.signature(), remedy=remedy)
+    return Captured("python", name, plan, [why], plan.signature(), remedy=remedy, by_pil=by_pil)
 
 
 def describe(dataset: Any) -> str:

@@ -17,8 +17,8 @@ from .plan import PURE, RANDOM, Node, NotNative
 from .wrappers import held_by
 
 _MODULES = {"v1": "torchvision.transforms", "v2": "torchvision.transforms.v2"}
-_CONTAINERS = {"v1.Compose", "v2.Compose"}
-_TO_TENSOR = {"to_tensor", "pil_to_tensor", "to_image"}
+CONTAINERS = frozenset(("v1.Compose", "v2.Compose"))
+TO_TENSOR = frozenset(("to_tensor", "pil_to_tensor", "to_image"))
 _TO_TENSORS = "end the transform with one that makes tensors, ToTensor or PILToTensor for example"
 _PIL_MODES = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
 
@@ -30,7 +30,7 @@ def nodes_of(transform: Any) -> list[Node]:
             "without a transform the dataset yields PIL images, not tensors", _TO_TENSORS
         )
     nodes = [node_of(leaf) for leaf in leaves_of(transform)]
-    if not any(node.op in _TO_TENSOR for node in nodes):
+    if not any(node.op in TO_TENSOR for node in nodes):
         raise NotNative(f"{name_of(transform)} yields PIL images, not tensors", _TO_TENSORS)
     return nodes
 
@@ -38,8 +38,8 @@ def nodes_of(transform: Any) -> list[Node]:
 def leaves_of(transform: Any) -> list[Any]:
     """The single transforms in the order in which they are applied; containers are opened."""
     kind = kind_of(transform)
-    if type(transform) is torch.nn.Sequential or kind in _CONTAINERS:
-        _check_unaltered(transform)
+    if type(transform) is torch.nn.Sequential or kind in CONTAINERS:
+        check_unaltered(transform)
         parts = list(transform) if kind is None else transform.transforms
         return [leaf for part in parts for leaf in leaves_of(part)]
     held = None if kind else held_by(transform)
@@ -66,7 +66,7 @@ def node_of(transform: Any) -> Node:
             f"{name_of(transform)} has no native form",
             "a native transform of docs/reference/transforms.md in its place, unless it must be this one",
         )
-    _check_unaltered(transform)
+    check_unaltered(transform)
     node = convert(transform)
     node.label = repr(transform)
     if node.op in _API_MATTERS:
@@ -75,7 +75,8 @@ def node_of(transform: Any) -> Node:
     return node
 
 
-def _check_unaltered(transform: Any) -> None:
+def check_unaltered(transform: Any) -> None:
+    """Raises NotNative where the object does not do what its class does."""
     cls = type(transform)
     for name, value in vars(transform).items():
         if name in ("_forward_hooks", "_forward_pre_hooks") and value:

@@ -29,6 +29,7 @@ _DEPTH = 8  # of datasets in datasets
 _SAMPLER_WHY = "the order is the program's own, and the trainer alone knows what it has received"
 _SAMPLER_REMEDY = "nothing has to change: all that it sends are row numbers"
 _PICTURES = "JPEG files that its code opens with PIL are decoded, cropped and resized natively"
+_CHAINS = "native where a Compose or a Sequential calls it on a PIL image"
 _SEEDS_ONLY = "it seeds `random` and `numpy` only, from which nothing native draws: not called"
 
 
@@ -233,6 +234,8 @@ class _Python:
         native = _native_node(step)
         if native is not None:
             node.purity, node.evidence = native.purity, ""
+            if not self.local and not self.captured.by_pil:
+                node.form, node.reason, node.remedy, node.note = NATIVE, "", "", _CHAINS
         if repr(step) in self.why:
             node.reason, node.remedy = self.why, self.captured.remedy
 

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "base/buffer.h"
+#include "base/result.h"
+#include "ops/core/runner.h"
+
+namespace headrace::images {
+
+// What kernels need, one of them at a time.
+struct Workshop {
+  std::mutex mutex;
+  ops::OpContext context;
+};
+
+// A finished sample in memory of its own.
+struct Made {
+  ops::ImageSpec spec;
+  std::unique_ptr<std::byte[]> memory;
+};
+
+// A compiled chain with the draws in front of it: what a sequence of torchvision's transforms does
+// to one image and to torch's generator. Thread-safe: one call in a workshop runs at a time.
+class NativeChain {
+ public:
+  // `torch_exp`: the constant of that name; empty where nothing needs it. kUnsupported,
+  // kInvalidArgument: as Chain::Compile.
+  static Result<NativeChain> Make(std::vector<Node> nodes, const ClientLibraries& libraries,
+                                  Bytes torch_exp, std::shared_ptr<Workshop> workshop);
+
+  [[nodiscard]] bool is_random() const { return chain_->is_random(); }
+  // Of the elements that come out.
+  [[nodiscard]] DType dtype() const { return dtype_; }
+
+  // `state`: the bytes of torch.get_rng_state(), which the draws move on; not looked at where
+  // nothing is random. Unchanged after an error. Errors of ChainRunner::ReadHeader, Chain::Draw and
+  // ChainRunner::Run.
+  Result<Made> RunFile(ByteSpan file, MutableByteSpan state) const;
+  // The same from pixels, u8 HWC of `spec`. REQUIRES: pixels.size() == spec.bytes().
+  Result<Made> RunPixels(ByteSpan pixels, const ops::ImageSpec& spec, MutableByteSpan state) const;
+
+ private:
+  template <typename Run>
+  Result<Made> Make(const ops::ImageSpec& source, MutableByteSpan state, const Run& run) const;
+
+  DType dtype_ = DType::kU8;
+  std::unique_ptr<const Bytes> torch_exp_;  // the chain refers to it
+  std::shared_ptr<const ops::Chain> chain_;
+  std::shared_ptr<const ops::ChainRunner> runner_;
+  std::shared_ptr<Workshop> workshop_;
+};
+
+}  // namespace headrace::images
