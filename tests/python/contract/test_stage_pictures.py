@@ -9,7 +9,8 @@ from PIL import Image, ImageOps
 from support.compare import batches, check, errors
 from support.photos import without_tables
 from support.pipelines import MEAN, STD, train_v1, train_v2
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, default_collate
+from torchvision import datasets
 from torchvision import transforms as v1
 from torchvision.transforms import v2
 
@@ -52,6 +53,37 @@ def loader_of(make_data, **named):
     return lambda loader: loader(make_data(), batch_size=4, num_workers=2, **named)
 
 
+def contrastive():
+    """As SimCLR and its like augment."""
+    return v1.Compose(
+        [
+            v1.RandomResizedCrop(32),
+            v1.RandomApply([v1.ColorJitter(0.4, 0.4, 0.4, 0.1)], p=0.8),
+            v1.RandomGrayscale(0.2),
+            v1.GaussianBlur(3),
+            v1.RandomHorizontalFlip(),
+            v1.ToTensor(),
+            v1.Normalize(MEAN, STD),
+        ]
+    )
+
+
+class TwoViews(Photos):
+    def __getitem__(self, index):
+        image = Image.open(self.files[index]).convert("RGB")
+        return self.transform(image), self.transform(image)
+
+
+class Mixed:
+    """torchvision's reference: a collate_fn over default_collate that draws for the whole batch."""
+
+    def __init__(self):
+        self.mix = v2.RandomChoice([v2.MixUp(num_classes=3), v2.CutMix(num_classes=3)])
+
+    def __call__(self, batch):
+        return self.mix(*default_collate(batch))
+
+
 @pytest.mark.parametrize(
     "transform",
     [
@@ -62,9 +94,13 @@ def loader_of(make_data, **named):
         v2.Compose([v2.RandAugment(), v2.RandomResizedCrop(32), v2.PILToTensor()]),
         v1.Compose([v1.FiveCrop(20), v1.Lambda(lambda crops: v1.ToTensor()(crops[3]))]),
         v1.Compose([v1.RandomResizedCrop(32), v1.ColorJitter(0.3, 0.3, 0.3, 0.1), v1.ToTensor()]),
+        contrastive(),
     ],
-    ids=["train_v1", "train_v2", "evaluate", "rotation", "rand_augment", "five_crop", "jitter"],
-)
+    ids=[
+        "train_v1", "train_v2", "evaluate", "rotation", "rand_augment", "five_crop", "jitter",
+        "contrastive",
+    ],
+)  # fmt: skip
 def test_own_dataset(photos, transform):
     check(loader_of(lambda: Photos(photos, transform), shuffle=True), "python")
 
@@ -87,6 +123,19 @@ def native_images(data, **named):
     assert report.path == "python"
     REPORT.as_dict()
     return report.counts["native_images"]
+
+
+@pytest.mark.parametrize("transform", [contrastive(), train_v1()], ids=["contrastive", "train"])
+def test_two_views(photos, transform):
+    check(loader_of(lambda: TwoViews(photos, transform), shuffle=True), "python")
+
+
+@pytest.mark.parametrize("preset", [train_v1(), train_v2()], ids=["v1", "v2"])
+def test_mixup_and_cutmix_in_the_collate(photos, preset):
+    check(
+        loader_of(lambda: datasets.ImageFolder(photos, preset), shuffle=True, collate_fn=Mixed()),
+        "python",
+    )
 
 
 def test_pictures_are_made_natively(photos, seam):

@@ -59,7 +59,7 @@ class Performer:
         recipe = self._recipe(transform)
         if recipe is None or not recipe.is_native or not recipe.holds():
             return NotImplemented
-        return _shown(self.perform(recipe.parts, deferred_of(image) or image))
+        return _shown(self.perform(recipe.parts, image))
 
     def _recipe(self, transform: Any) -> Recipe | None:
         recipe = self._recipes.get(id(transform))
@@ -85,6 +85,8 @@ class Performer:
 
     def _native(self, run: Run, value: Any) -> Any:
         """None: there is no native form of it."""
+        if isinstance(value, Image.Image):
+            value = deferred_of(value) or value
         beginning, pixels, source = self._beginning(value)
         chain = run.chain(beginning) if beginning else None
         if chain is None:
@@ -98,14 +100,16 @@ class Performer:
         )
         if array is None:
             return None
-        if run.checked < CHECKS:
-            return self._compare(run, value, source, array, state)
+        checked = run.checked < CHECKS
+        made = self._compare(run, value, source, array, state) if checked else None
+        if run.trusted and (source is not None or not isinstance(value, DeferredImage | Pixels)):
+            self._maker.made += 1
+        if checked:
+            return made
         if state is not None:
             torch.set_rng_state(state)
         if source is not None:
             source.uses += 1
-        if source is not None or not isinstance(value, DeferredImage | Pixels):
-            self._maker.made += 1
         return _like(run, array) if run.makes_tensor else Pixels(array, value.info)
 
     def _beginning(self, value: Any) -> tuple[str, Any, Source | None]:
