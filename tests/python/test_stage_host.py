@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import torch
 from headrace import stage_wire as wire
+from headrace.stage_pickle import Arena, Slot, collating, keeps_nothing, pickle_batch
 from support import stage_peer
 from torch.utils.data import (
     DataLoader,
@@ -24,6 +25,8 @@ from torch.utils.data import (
     default_collate,
     get_worker_info,
 )
+from torch.utils.data._utils import worker
+from torch.utils.data._utils.collate import default_collate_fn_map
 
 Stage = functools.partial(stage_peer.Stage, user_module=sys.modules[__name__])
 Point = collections.namedtuple("Point", "x y")
@@ -347,3 +350,45 @@ def test_a_batch_that_is_asked_for_again_is_not_made_again():
         value = first.value().clone()
         assert torch.equal(host.ask([1, -1]).value(), value)
         assert host.ask([1, -1], state=first.state).output.startswith(b"epoch 1 item 2")
+
+
+def slot_of(size):
+    memory = os.memfd_create("arena")
+    os.ftruncate(memory, 1 << 16)
+    return Slot(Arena(memory), 128, size)
+
+
+@pytest.fixture
+def in_a_worker(monkeypatch):
+    """Where default_collate stacks into storage of its own."""
+    monkeypatch.setattr(worker, "_worker_info", worker.WorkerInfo(id=0, num_workers=1))
+
+
+def test_torchs_own_collate_stacks_into_the_slot(in_a_worker):
+    rows = [(torch.rand(3, 100), np.arange(200) + i, torch.tensor(i)) for i in range(4)]
+    expected = default_collate(rows)
+    slot = slot_of(40_000)
+    begin = np.frombuffer(slot.arena.memory, np.uint8).ctypes.data
+    with collating(slot):
+        batch = default_collate(rows)
+        data, offsets, sizes = pickle_batch(batch, slot)
+    assert [t.data_ptr() - begin - 128 for t in batch[:2]] == offsets
+    assert sizes == [4800, 6400] and slot.needed == offsets[1] + sizes[1]
+    buffers = [slot.view(*place) for place in zip(offsets, sizes, strict=True)]
+    made = pickle.loads(data, buffers=buffers)
+    assert all(map(torch.equal, made, expected))
+
+
+def test_a_slot_too_small_to_stack_into_says_what_it_takes(in_a_worker):
+    rows = [torch.rand(3, 100) for _ in range(4)]
+    slot = slot_of(4000)
+    with collating(slot), pytest.raises(MemoryError):
+        pickle_batch([default_collate(rows), default_collate(rows)], slot)
+    assert slot.needed == 4800 * 2
+
+
+def test_only_torchs_own_collate_keeps_nothing(monkeypatch):
+    assert keeps_nothing(default_collate)
+    assert not keeps_nothing(mix_with_the_batch_before)
+    monkeypatch.setitem(default_collate_fn_map, Point, lambda batch, **named: batch)
+    assert not keeps_nothing(default_collate)

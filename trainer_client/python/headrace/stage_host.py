@@ -62,7 +62,7 @@ from typing import Any
 from . import stage_wire as wire
 from .stage_dry_run import dry_run
 from .stage_output import Output, muted
-from .stage_pickle import Arena, Slot, ordinary_storage, pickle_batch, pickle_error
+from .stage_pickle import Arena, Slot, collating, keeps_nothing, pickle_batch, pickle_error
 from .stage_random import get_state, seed_lane, seed_sample, set_state
 from .stage_ranks import take_place
 from .stage_stream import Stream, read_place, write_place
@@ -92,6 +92,7 @@ class Host:
         self.fetcher: Any = None  # None: the lane has not begun
         self.stream: Stream | None = None  # the same, of an iterable dataset
         self.begin_error: bytes = b""
+        self.into_slot = bundle.auto_collation and keeps_nothing(bundle.collate_fn)
         # What may own random generators.
         self.roots = {"dataset": bundle.dataset, "collate_fn": bundle.collate_fn}
         self.images: Any = sys.modules.get(f"{__package__}.stage_images")  # where there is PIL
@@ -128,21 +129,21 @@ class Host:
         """The parts of wire.DONE, without the request's number, the output and the images."""
         slot = self.slot(request)
         outcome, made, samples = wire.RAISED, NOTHING, 0
-        with ordinary_storage():
-            if self.fetcher is None:
-                self.start(request)
-            error = self.begin_error
-            try:
-                if not error and self.stream is not None:
+        if self.fetcher is None:
+            self.start(request)
+        error = self.begin_error
+        try:
+            if not error and self.stream is not None:
+                with collating(None):
                     outcome, made, samples = self.deliver_next(request, slot)
-                elif not error:
-                    outcome, made, slot = self.deliver_keys(request, slot)
-                    samples = len(request.keys)
-            except Exception:
-                from torch._utils import ExceptionWrapper
+            elif not error:
+                outcome, made, slot = self.deliver_keys(request)
+                samples = len(request.keys)
+        except Exception:
+            from torch._utils import ExceptionWrapper
 
-                where = _where(request.lane) if self.bundle.num_workers > 0 else ""
-                error = pickle_error(ExceptionWrapper(where=where))
+            where = _where(request.lane) if self.bundle.num_workers > 0 else ""
+            error = pickle_error(ExceptionWrapper(where=where))
         body, offsets, sizes = made
         return (
             numbers(outcome),
@@ -172,16 +173,20 @@ class Host:
             return wire.LANE_ENDED, NOTHING, 0
         return *self.place(taken.value, slot), taken.samples
 
-    def deliver_keys(self, request: Request, slot: Slot) -> tuple[int, Made, Slot]:
+    def deliver_keys(self, request: Request) -> tuple[int, Made, Slot]:
         if request.state:
             set_state(request.state, self.roots)
         if self.images is not None:
             before = request.state or get_state(self.roots)
             with suppress(Redo), self.images.deferring():
-                return *self.place(self.fetch(request), slot), slot
+                return self.deliver_batch(request)
             set_state(before, self.roots)  # Redo
-            slot = self.slot(request)
-        return *self.place(self.fetch(request), slot), slot
+        return self.deliver_batch(request)
+
+    def deliver_batch(self, request: Request) -> tuple[int, Made, Slot]:
+        slot = self.slot(request)
+        with collating(slot if self.into_slot else None):
+            return *self.place(self.fetch(request), slot), slot
 
     def slot(self, request: Request) -> Slot:
         return Slot(self.arena, request.slot_offset, request.slot_bytes)

@@ -64,6 +64,7 @@ class Slot:
     def __init__(self, arena: Arena | None, offset: int, size: int) -> None:
         self.arena, self.offset, self.size = arena, offset, size
         self.needed = 0
+        self._lent: dict[tuple[int, int], int] = {}  # (address, size) -> offset
 
     def take(self, size: int) -> int | None:
         """Offset in the slot, or None: no room, or no arena."""
@@ -71,25 +72,48 @@ class Slot:
         self.needed = begin + size
         return begin if self.arena is not None and self.needed <= self.size else None
 
+    def lend(self, size: int) -> Any:
+        """A storage of torch's that is a part of the slot, or None: no room, or not worth it."""
+        import torch
+
+        if size < SMALLEST_BUFFER:
+            return None
+        before, begin = self.needed, self.take(size)
+        if begin is None:
+            self.needed = before  # it will be counted when it is placed
+            return None
+        tensor = torch.frombuffer(self.view(begin, size), dtype=torch.uint8)
+        self._lent[tensor.data_ptr(), size] = begin
+        return tensor.untyped_storage()
+
+    def place(self, raw: memoryview) -> int | None:
+        """Offset in the slot at which the bytes are now, or None: no room."""
+        if self._lent:
+            import numpy
+
+            address = numpy.frombuffer(raw, numpy.uint8).ctypes.data
+            if (address, raw.nbytes) in self._lent:
+                return self._lent[address, raw.nbytes]
+        begin = self.take(raw.nbytes)
+        if begin is not None:
+            self.view(begin, raw.nbytes)[:] = raw
+        return begin
+
     def view(self, begin: int, size: int) -> memoryview:
         assert self.arena is not None
         return self.arena.memory[self.offset + begin : self.offset + begin + size]
 
 
-def new_shared(cls: Any, size: int, *, device: Any = "cpu") -> Any:
-    """For default_collate, which in a worker stacks tensors into shared storage: ordinary memory.
-
-    Not the slot itself: code may keep a batch (to mix the next one with it), and the slot is used again.
-    """
-    import torch
-
-    return torch.UntypedStorage(size)
-
-
 @contextmanager
-def ordinary_storage() -> Iterator[None]:
-    """Inside, new_shared is torch's."""
+def collating(slot: Slot | None) -> Iterator[None]:
+    """Inside, default_collate stacks tensors, which in a worker it does into shared storage, into the
+    slot. None: into ordinary memory, because code may keep a batch (to mix the next one with it), and
+    the slot is used again."""
     import torch
+
+    def new_shared(cls: Any, size: int, *, device: Any = "cpu") -> Any:
+        lent = slot.lend(size) if slot is not None else None
+        return torch.UntypedStorage(size) if lent is None else lent
 
     original = torch.UntypedStorage.__dict__.get("_new_shared")
     torch.UntypedStorage._new_shared = classmethod(new_shared)
@@ -100,6 +124,16 @@ def ordinary_storage() -> Iterator[None]:
             del torch.UntypedStorage._new_shared
         else:
             torch.UntypedStorage._new_shared = original
+
+
+def keeps_nothing(collate_fn: Any) -> bool:
+    """It is torch's own, with no entries of the program's in its table."""
+    from torch.utils.data._utils import collate
+
+    functions = collate.default_collate_fn_map.values()
+    return collate_fn is collate.default_collate and all(
+        getattr(function, "__module__", "") == collate.__name__ for function in functions
+    )
 
 
 class BatchPickler(pickle.Pickler):
@@ -166,12 +200,10 @@ def pickle_batch(value: Any, slot: Slot) -> tuple[bytes, list[int], list[int]]:
         size = raw.nbytes
         if size < SMALLEST_BUFFER:
             return True  # stays in the pickle
-        begin = slot.take(size)
+        begin = slot.place(raw)
         if begin is None:
             fits = False
             begin = 0
-        else:
-            slot.view(begin, size)[:] = raw
         offsets.append(begin)
         sizes.append(size)
         return False
