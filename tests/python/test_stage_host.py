@@ -361,7 +361,9 @@ def slot_of(size):
 @pytest.fixture
 def in_a_worker(monkeypatch):
     """Where default_collate stacks into storage of its own."""
-    monkeypatch.setattr(worker, "_worker_info", worker.WorkerInfo(id=0, num_workers=1))
+    monkeypatch.setattr(
+        worker, "_worker_info", worker.WorkerInfo(id=0, num_workers=1, seed=0, dataset=None)
+    )
 
 
 def test_torchs_own_collate_stacks_into_the_slot(in_a_worker):
