@@ -17,7 +17,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=2)
     args = parser.parse_args()
     photos = harness.describe_photos(args.data)
-    program = [str(args.data), "--num-workers", "2", "--epochs", str(args.epochs), "--locked"]
+    program = [str(args.data), "--num-workers", "2", "--epochs", str(args.epochs), "--kind=locked"]
     pairs = harness.alternate(
         harness.Variant("headrace", []), harness.Variant("stock", None), program, args.pairs
     )

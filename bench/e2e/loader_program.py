@@ -13,9 +13,10 @@ import zlib
 
 import torch
 from PIL import Image
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, default_collate
 from torchvision import transforms as T
 from torchvision.datasets import ImageFolder
+from torchvision.transforms import v2
 
 
 class OwnDataset(Dataset):
@@ -41,29 +42,51 @@ class LockedDataset(OwnDataset):
         self.lock = threading.Lock()
 
 
-def make_dataset(folder: str, size: int, own: type[OwnDataset] | None = None) -> Dataset:
-    """The usual training transforms: float32 [3, size, size] and a label."""
-    transform = T.Compose(
-        [
-            T.RandomResizedCrop(size),
-            T.RandomHorizontalFlip(),
-            T.ToTensor(),
-            T.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
-        ]
-    )
-    dataset = ImageFolder(folder, transform)
+class Views(OwnDataset):
+    """Two views of one picture, as contrastive training has them."""
+
+    def __getitem__(self, index: int) -> tuple:
+        path, _ = self.samples[index]
+        image = Image.open(path).convert("RGB")
+        return self.transform(image), self.transform(image)
+
+
+KINDS = {"folder": None, "mixup": None, "own": OwnDataset, "locked": LockedDataset, "views": Views}
+
+
+def make_transform(kind: str, size: int) -> T.Compose:
+    """float32 [3, size, size]: the usual training transforms, or SimCLR's without its blur."""
+    steps = [T.RandomResizedCrop(size), T.RandomHorizontalFlip()]
+    if kind == "views":
+        jitter = T.ColorJitter(0.8, 0.8, 0.8, 0.2)
+        steps += [T.RandomApply([jitter], p=0.8), T.RandomGrayscale(0.2)]
+    normalize = T.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
+    return T.Compose([*steps, T.ToTensor(), normalize])
+
+
+def make_dataset(folder: str, size: int, kind: str) -> Dataset:
+    dataset = ImageFolder(folder, make_transform(kind, size))
+    own = KINDS[kind]
     return own(dataset) if own else dataset
+
+
+class Mixed:
+    """A collate_fn as torchvision's references have it."""
+
+    def __init__(self, classes: int) -> None:
+        self.mix = v2.RandomChoice([v2.MixUp(num_classes=classes), v2.CutMix(num_classes=classes)])
+
+    def __call__(self, batch: list) -> tuple:
+        return self.mix(*default_collate(batch))
 
 
 def make_loader(args: argparse.Namespace) -> DataLoader:
     generator = torch.Generator()
     generator.manual_seed(args.seed)
+    dataset = make_dataset(args.data, args.size, args.kind)
     return DataLoader(
-        make_dataset(
-            args.data,
-            args.size,
-            LockedDataset if args.locked else OwnDataset if args.own else None,
-        ),
+        dataset,
+        collate_fn=Mixed(len(dataset.classes)) if args.kind == "mixup" else None,
         batch_size=args.batch_size,
         shuffle=True,
         num_workers=args.num_workers,
@@ -119,8 +142,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--max-batches", type=int, default=0, help="of each epoch; 0: all")
     parser.add_argument("--sums", action="store_true")
-    parser.add_argument("--own", action="store_true", help="a dataset class of the program's own")
-    parser.add_argument("--locked", action="store_true", help="one that cannot leave the process")
+    parser.add_argument("--kind", choices=KINDS, default="folder")
     parser.add_argument("--hold-s", type=float, default=0.0, help="stay alive and idle at the end")
     args = parser.parse_args()
     torch.set_num_threads(1)

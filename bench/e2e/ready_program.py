@@ -58,7 +58,7 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_num_threads(1)
 
-    dataset = make_dataset(args.data, 224)
+    dataset = make_dataset(args.data, 224, "folder")
     generator = torch.Generator()
     generator.manual_seed(0)
     batch = 64

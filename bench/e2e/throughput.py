@@ -9,6 +9,13 @@ import pathlib
 
 import harness
 
+# Programs whose samples are made by a Python stage: kind of the loader program -> what it is.
+STAGES = {
+    "own": "a dataset class of the program's own",
+    "mixup": "MixUp and CutMix in `collate_fn`",
+    "views": "two SimCLR views of a picture, of an own dataset class",
+}
+
 
 def rate(result: dict, first_epoch: int) -> float:
     epochs = result["epochs"][first_epoch:]
@@ -35,24 +42,29 @@ def main() -> None:
 
     jpeg = harness.alternate(plain, stock, program, args.pairs)
     decoded = harness.alternate(cached, stock, program, args.pairs)
-    own = harness.alternate(plain, stock, [*program, "--own"], args.pairs)
+    stages = {
+        kind: harness.alternate(plain, stock, [*program, f"--kind={kind}"], args.pairs)
+        for kind in STAGES
+    }
 
     # The bits, on the same pipeline, in runs of their own: checksums cost the trainer time.
-    checked = [harness.run(v, [*program, "--sums"]) for v in (stock, plain, cached)]
-    checked.append(harness.run(plain, [*program, "--sums", "--own"]))
-    equal = [
-        sum(
-            x == y
-            for a, b in zip(sums(checked[0]), sums(c), strict=True)
-            for x, y in zip(a, b, strict=True)
-        )
-        for c in checked[1:]
-    ]
-    total = sum(len(e) for e in sums(checked[0]))
+    equal = {}
+    for name, variant, kind in (
+        ("from JPEG", plain, "folder"),
+        ("from the cache", cached, "folder"),
+        *((what, plain, kind) for kind, what in STAGES.items()),
+    ):
+        checked = [*program, "--sums", f"--kind={kind}"]
+        theirs, ours = (sums(harness.run(v, checked)) for v in (stock, variant))
+        pairs = [pair for a, b in zip(theirs, ours, strict=True) for pair in zip(a, b, strict=True)]
+        equal[name] = (sum(x == y for x, y in pairs), len(pairs))
 
     jpeg_ratio = harness.spread([rate(a, 1) / rate(b, 1) for a, b in jpeg])
     cache_ratio = harness.spread([rate(a, 1) / rate(b, 1) for a, b in decoded])
-    own_ratio = harness.spread([rate(a, 1) / rate(b, 1) for a, b in own])
+    stage_ratios = {
+        kind: harness.spread([rate(a, 1) / rate(b, 1) for a, b in pairs])
+        for kind, pairs in stages.items()
+    }
     first_ratio = harness.spread([rate(a, 0) / rate(b, 0) for a, b in jpeg])
     rows = [
         (
@@ -70,17 +82,22 @@ def main() -> None:
             harness.show(harness.spread([rate(a, 1) for a, _ in decoded]), 0),
         ),
         ("**ratio from the cache** (epochs after the first)", harness.show(cache_ratio)),
-        (
-            "Headrace, a dataset class of the program's own, samples/s a core",
-            harness.show(harness.spread([rate(a, 1) for a, _ in own]), 0),
-        ),
-        (
-            "**ratio for a dataset class of the program's own** (epochs after the first)",
-            harness.show(own_ratio),
-        ),
-        ("batches equal to stock, from JPEG", f"{equal[0]} of {total}"),
-        ("batches equal to stock, from the cache", f"{equal[1]} of {total}"),
-        ("batches equal to stock, own dataset class", f"{equal[2]} of {total}"),
+    ]
+    for kind, what in STAGES.items():
+        rows += [
+            (
+                f"{what}: stock loader, samples/s a core",
+                harness.show(harness.spread([rate(b, 1) for _, b in stages[kind]]), 0),
+            ),
+            (
+                f"{what}: Headrace, samples/s a core",
+                harness.show(harness.spread([rate(a, 1) for a, _ in stages[kind]]), 0),
+            ),
+            (f"**ratio: {what}** (epochs after the first)", harness.show(stage_ratios[kind])),
+        ]
+    rows += [
+        (f"batches equal to stock, {name}", f"{same} of {total}")
+        for name, (same, total) in equal.items()
     ]
     harness.write_report(
         "throughput",
@@ -90,13 +107,13 @@ def main() -> None:
             "photos": photos,
             "jpeg_ratio": jpeg_ratio,
             "cache_ratio": cache_ratio,
-            "own_ratio": own_ratio,
+            "stage_ratios": stage_ratios,
             "jpeg": jpeg,
             "cached": decoded,
-            "own": own,
+            "stages": stages,
         },
     )
-    if equal != [total] * len(equal):
+    if any(same != total for same, total in equal.values()):
         raise SystemExit("batches differ from the stock loader's")
 
 
