@@ -1,13 +1,14 @@
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "ops/core/op.h"
 
 namespace headrace::ops {
 
-// Pixels that may be written; strides as in Image.
+// Pixels that may be written; strides as in Image. Bytes that lie between the channels of two
+// pixels of a row may be written too.
 struct Canvas {
   std::uint8_t* data = nullptr;
   std::size_t row_stride = 0;
@@ -25,31 +26,17 @@ void ForEachPixel(const Canvas& image, PerPixel per_pixel) {
   }
 }
 
-using ByteTable = std::array<std::uint8_t, 256>;
-
-// Puts each value through the table of its channel. REQUIRES: 1 or 3 channels; the tables behind
-// the last channel are not looked at.
-inline void MapValues(const Canvas& image, const std::array<ByteTable, 3>& tables) {
-  if (image.spec.channels == 1) {
-    ForEachPixel(image, [&](std::uint8_t* p) { p[0] = tables[0][p[0]]; });
-  } else {
-    ForEachPixel(image, [&](std::uint8_t* p) {
-      p[0] = tables[0][p[0]];
-      p[1] = tables[1][p[1]];
-      p[2] = tables[2][p[2]];
-    });
+// per_run(std::uint8_t* first pixel, std::size_t pixels) for pixels one behind the other: for each
+// row, or once where no bytes lie between the rows.
+template <typename PerRun>
+void ForEachRun(const Canvas& image, PerRun per_run) {
+  auto rows = static_cast<std::size_t>(image.spec.height);
+  auto pixels = static_cast<std::size_t>(image.spec.width);
+  if (image.row_stride == pixels * image.pixel_stride) {
+    pixels *= rows;
+    rows = rows == 0 ? 0 : 1;
   }
-}
-
-// The same table, of value_of(int) for each value, for all channels.
-template <typename ValueOf>
-void MapValues(const Canvas& image, ValueOf value_of) {
-  std::array<ByteTable, 3> tables;
-  for (int v = 0; v < 256; ++v) {
-    tables[0][static_cast<std::size_t>(v)] = static_cast<std::uint8_t>(value_of(v));
-  }
-  tables[2] = tables[1] = tables[0];
-  MapValues(image, tables);
+  for (std::size_t y = 0; y < rows; ++y) per_run(image.data + y * image.row_stride, pixels);
 }
 
 }  // namespace headrace::ops

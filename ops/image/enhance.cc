@@ -5,12 +5,13 @@
 
 #include "ops/core/luma.h"
 #include "ops/image/blend.h"
+#include "ops/image/byte_map.h"
 
 namespace headrace::ops {
 namespace {
 
 void BlendWithConstant(const Canvas& image, int degenerate, float factor) {
-  MapValues(image, [&](int v) { return Blend(degenerate, v, factor); });
+  MapValues(image, MakeByteTable([&](int v) { return Blend(degenerate, v, factor); }));
 }
 
 // int(ImageStat.Stat(image.convert("L")).mean[0] + 0.5)

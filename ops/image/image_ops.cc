@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/image/byte_map.h"
+
 namespace headrace::ops {
 namespace {
 
@@ -22,9 +24,7 @@ std::array<Histogram, 3> HistogramsOf(const Canvas& image) {
 }
 
 ByteTable IdentityTable() {
-  ByteTable table;
-  for (std::size_t v = 0; v < 256; ++v) table[v] = static_cast<std::uint8_t>(v);
-  return table;
+  return MakeByteTable([](int v) { return v; });
 }
 
 std::uint8_t Clip8(std::int64_t value) {
@@ -79,16 +79,16 @@ void MapByHistogram(const Canvas& image, TableOf table_of) {
 }  // namespace
 
 void Invert(const Canvas& image) {
-  MapValues(image, [](int v) { return 255 - v; });
+  MapValues(image, MakeByteTable([](int v) { return 255 - v; }));
 }
 
 void Posterize(const Canvas& image, int bits) {
   const int dropped = (1 << (8 - bits)) - 1;
-  MapValues(image, [&](int v) { return v & ~dropped; });
+  MapValues(image, MakeByteTable([&](int v) { return v & ~dropped; }));
 }
 
 void Solarize(const Canvas& image, double threshold) {
-  MapValues(image, [&](int v) { return v < threshold ? v : 255 - v; });
+  MapValues(image, MakeByteTable([&](int v) { return v < threshold ? v : 255 - v; }));
 }
 
 void AutoContrast(const Canvas& image) { MapByHistogram(image, StretchTable); }

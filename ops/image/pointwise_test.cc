@@ -35,14 +35,6 @@ constexpr Flip kFlips[] = {{false, false}, {true, false}, {false, true}, {true, 
 constexpr std::int64_t kWidths[] = {1,  2,  15,  16,  17,   31,   33,  63,
                                     64, 65, 100, 224, 1023, 1025, 2100};
 
-std::vector<PointwiseLevel> Levels() {
-  std::vector<PointwiseLevel> levels;
-  for (int i = 0; i <= static_cast<int>(DetectPointwiseLevel()); ++i) {
-    levels.push_back(static_cast<PointwiseLevel>(i));
-  }
-  return levels;
-}
-
 TYPED_TEST(PointwiseTable, EveryValueComesFromTheTable) {
   using T = TypeParam;
   for (const auto& [channels, pixel_bytes] : {std::pair{1, 1}, {3, 3}, {3, 4}, {1, 4}}) {
@@ -60,7 +52,7 @@ TYPED_TEST(PointwiseTable, EveryValueComesFromTheTable) {
             }
           }
         }
-        for (const PointwiseLevel level : Levels()) {
+        for (const PointwiseLevel level : PointwiseLevels()) {
           std::vector<T> out(expected.size() + 1, T{77});
           TableToChw<T>(picture.image, flip, table, std::span(out).first(expected.size()), level);
           ASSERT_EQ(out.back(), T{77}) << "wrote behind the end";
@@ -80,7 +72,7 @@ TEST(Pointwise, ResultsThatGoAroundTheCaches) {
     const Picture picture(200, width, 3, 4);
     const auto size = static_cast<std::size_t>(3 * 200 * width);
     ScratchBuffer memory;
-    for (const PointwiseLevel level : Levels()) {
+    for (const PointwiseLevel level : PointwiseLevels()) {
       for (const std::size_t offset : {0, 4}) {
         auto* first = reinterpret_cast<float*>(memory.Ensure(size * 4 + 16) + offset);
         TableToChw<float>(picture.image, Flip{true, true}, table, {first, size}, level);
@@ -98,7 +90,7 @@ TEST(Pointwise, Planes) {
     for (const std::int64_t width : kWidths) {
       const Picture picture(3, width, channels, pixel_bytes);
       for (const Flip flip : kFlips) {
-        for (const PointwiseLevel level : Levels()) {
+        for (const PointwiseLevel level : PointwiseLevels()) {
           std::vector<std::uint8_t> out(static_cast<std::size_t>(channels * 3 * width));
           ToChw(picture.image, flip, out, level);
           std::size_t i = 0;

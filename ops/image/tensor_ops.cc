@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "ops/image/byte_map.h"
+
 namespace headrace::ops {
 namespace {
 
@@ -64,7 +66,7 @@ float MeanGray(const Canvas& image, int api, std::int64_t lanes) {
 
 void TensorBrightness(const Canvas& image, double factor) {
   const auto ratio = static_cast<float>(factor);
-  MapValues(image, [&](int v) { return ToByte(ratio * static_cast<float>(v)); });
+  MapValues(image, MakeByteTable([&](int v) { return ToByte(ratio * static_cast<float>(v)); }));
 }
 
 void TensorSaturation(const Canvas& image, double factor, int api) {
@@ -79,7 +81,7 @@ void TensorSaturation(const Canvas& image, double factor, int api) {
 void TensorContrast(const Canvas& image, double factor, int api, std::int64_t lanes) {
   const Blender blend(factor, api);
   const float mean = MeanGray(image, api, lanes);
-  MapValues(image, [&](int v) { return blend(static_cast<std::uint8_t>(v), mean); });
+  MapValues(image, MakeByteTable([&](int v) { return blend(static_cast<std::uint8_t>(v), mean); }));
 }
 
 void TensorSharpness(const Image& in, double factor, int api, std::uint8_t* out) {
@@ -112,7 +114,8 @@ void TensorSharpness(const Image& in, double factor, int api, std::uint8_t* out)
 
 void TensorSolarize(const Canvas& image, double threshold) {
   const auto bound = static_cast<float>(threshold);
-  MapValues(image, [&](int v) { return static_cast<float>(v) >= bound ? 255 - v : v; });
+  MapValues(image,
+            MakeByteTable([&](int v) { return static_cast<float>(v) >= bound ? 255 - v : v; }));
 }
 
 void TensorAutoContrast(const Canvas& image, int api) {
