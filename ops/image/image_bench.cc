@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/image/enhance.h"
 #include "ops/image/image_header.h"
 #include "ops/image/jpeg_decoder.h"
 #include "ops/image/jpeg_test_util.h"
@@ -165,6 +166,31 @@ void BM_ToChw(benchmark::State& state) {
   ImagesPerSecond(state);
 }
 BENCHMARK(BM_ToChw)->ArgsProduct({{0, 1, 2}, {0, 1}})->ArgNames({"simd", "flip"});
+
+// range: PointwiseLevel, bytes of a pixel.
+void BM_Enhance(benchmark::State& state, void (*adjust)(const Canvas&, float, PointwiseLevel)) {
+  const auto level = static_cast<PointwiseLevel>(state.range(0));
+  if (level > DetectPointwiseLevel()) {
+    state.SkipWithError("this CPU lacks the instructions");
+    return;
+  }
+  const Picture picture(kSide, kSide, 3, static_cast<int>(state.range(1)));
+  const Image& image = picture.image;
+  std::vector<std::uint8_t> pixels(image.row_stride * static_cast<std::size_t>(kSide));
+  for (auto _ : state) {
+    std::memcpy(pixels.data(), picture.pixels, pixels.size());
+    adjust({pixels.data(), image.row_stride, image.pixel_stride, image.spec}, 0.3F, level);
+    benchmark::ClobberMemory();
+  }
+  ImagesPerSecond(state);
+}
+void EnhanceArgs(benchmark::internal::Benchmark* benchmark) {
+  benchmark->ArgsProduct({{0, 1, 2}, {3, 4}})->ArgNames({"simd", "pixel_bytes"});
+}
+BENCHMARK_CAPTURE(BM_Enhance, brightness, AdjustBrightness)->Apply(EnhanceArgs);
+BENCHMARK_CAPTURE(BM_Enhance, contrast, AdjustContrast)->Apply(EnhanceArgs);
+BENCHMARK_CAPTURE(BM_Enhance, saturation, AdjustSaturation)->Apply(EnhanceArgs);
+BENCHMARK_CAPTURE(BM_Enhance, hue, AdjustHue)->Apply(EnhanceArgs);
 
 }  // namespace
 }  // namespace headrace::ops
