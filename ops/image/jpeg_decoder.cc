@@ -150,6 +150,8 @@ struct JpegDecoder::State {
   [[nodiscard]] Status Refusal() const;
   bool Start(std::int64_t left, std::int64_t width, std::int64_t skip_rows, PixelFormat format,
              std::int64_t* actual_left);
+  bool StartWhole(const JpegHeader& header, Channels channels);
+  bool StartEntropy();
   void WantColumns(std::int64_t left, std::int64_t width);
   bool ReadRows(std::int64_t rows, std::size_t row_stride, std::uint8_t* out);
   [[nodiscard]] Status CheckRest() const;
@@ -185,8 +187,7 @@ bool JpegDecoder::State::Start(std::int64_t left, std::int64_t width, std::int64
       info.out_color_space = format == PixelFormat::kRgb ? JCS_EXT_RGB : JCS_EXT_RGBX;
     }
     jpeg_start_decompress(&info);
-    const bool by_us = !jpeg_has_multiple_scans(&info) && huffman.Begin(info);
-    if (by_us) info.entropy->decode_mcu = OnMcu;
+    const bool by_us = StartEntropy();
     auto x = static_cast<JDIMENSION>(left);
     auto columns = static_cast<JDIMENSION>(width);
     if (columns < info.output_width) {
@@ -196,6 +197,33 @@ bool JpegDecoder::State::Start(std::int64_t left, std::int64_t width, std::int64
     if (skip_rows > 0) jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(skip_rows));
     *actual_left = x;
   });
+}
+
+// Whether our entropy decoder has taken libjpeg's place.
+bool JpegDecoder::State::StartEntropy() {
+  if (jpeg_has_multiple_scans(&info) || !huffman.Begin(info)) return false;
+  info.entropy->decode_mcu = OnMcu;
+  return true;
+}
+
+// Also false where the colours are of another kind, or the size is not the header's; then `stop` is
+// kNone.
+bool JpegDecoder::State::StartWhole(const JpegHeader& header, Channels channels) {
+  bool known = false;
+  const bool ran = Run([this, &header, channels, &known] {
+    jpeg_read_header(&info, TRUE);
+    known = info.jpeg_color_space == JCS_YCbCr || info.jpeg_color_space == JCS_GRAYSCALE;
+    known = known && info.image_width == header.width && info.image_height == header.height;
+    if (!known) return;
+    info.dct_method = JDCT_ISLOW;
+    info.do_fancy_upsampling = TRUE;
+    info.out_color_space = channels == Channels::kRgb   ? JCS_EXT_RGB
+                           : channels == Channels::kBgr ? JCS_EXT_BGR
+                                                        : JCS_GRAYSCALE;
+    jpeg_start_decompress(&info);
+    StartEntropy();
+  });
+  return ran && known;
 }
 
 // libjpeg transforms the blocks of these pixel columns; one more MCU on either side costs little.
@@ -248,6 +276,36 @@ Result<JpegHeader> JpegDecoder::ReadHeader(ByteSpan file) {
   if (header.need_bytes > 0) return DataLoss("JPEG: image file is truncated");
   if (header.format != ImageFormat::kJpeg) return InvalidArgument("not a JPEG file");
   return JpegHeader{header.width, header.height, header.channels, header.progressive};
+}
+
+Result<JpegForm> JpegDecoder::ReadForm(ByteSpan file) {
+  JpegForm form;
+  HR_TRY(form.header, ReadHeader(file));
+  HR_TRY(const JpegMarkers markers, WalkJpegMarkers(file));
+  form.sampling = markers.sampling;
+  form.orientation = markers.orientation;
+  return form;
+}
+
+Status JpegDecoder::DecodeWhole(ByteSpan file, Channels channels, MutableByteSpan out) {
+  HR_TRY(const JpegHeader header, ReadHeader(file));
+  const std::size_t row_stride =
+      static_cast<std::size_t>(header.width) * (channels == Channels::kGray ? 1 : 3);
+  if (out.size() != row_stride * static_cast<std::size_t>(header.height)) {
+    return InvalidArgument("JPEG: the picture has another size");
+  }
+  State& state = *state_;
+  state.Reset();
+  state.SetSource(file);
+  if (!state.StartWhole(header, channels)) {
+    return state.stop == Stop::kNone ? Unsupported("JPEG: another kind of colours")
+                                     : state.Refusal();
+  }
+  auto* const pixels = reinterpret_cast<std::uint8_t*>(out.data());
+  if (!state.ReadRows(header.height, row_stride, pixels)) return state.Refusal();
+  const Status rest = state.CheckRest();
+  jpeg_abort_decompress(&state.info);  // gives the image's memory back
+  return rest;
 }
 
 Status JpegDecoder::DecodeRgb(ByteSpan file, const std::optional<Window>& window,

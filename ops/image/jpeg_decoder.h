@@ -17,6 +17,16 @@ struct JpegHeader {
   bool progressive = false;
 };
 
+// What a library that decodes JPEG files by itself may make depend on.
+struct JpegForm {
+  JpegHeader header;
+  std::uint32_t sampling = 0;  // of each component a byte, horizontal factor in the upper half
+  int orientation = 0;         // Exif's: 1 to 8, 0 where there is none, kUnclear
+};
+
+// Bytes of a pixel, in their order, of a picture as libraries beside PIL have it.
+enum class Channels : std::uint8_t { kRgb, kBgr, kGray };
+
 // Bytes of a decoded pixel.
 enum class PixelFormat : std::uint8_t {
   kRgb = 3,   // packed
@@ -50,6 +60,14 @@ class JpegDecoder {
   // window needs is decoded. kInvalidArgument: the window is empty or not inside the image.
   Status DecodeRgb(ByteSpan file, const std::optional<Window>& window, PixelFormat format,
                    ScratchBuffer& memory, Image* out);
+
+  Result<JpegForm> ReadForm(ByteSpan file);
+
+  // Decodes the whole image into `out`, packed, with the same settings of libjpeg: what libraries
+  // beside PIL have in common. A coloured file's gray is its luma. kUnsupported: also colours that
+  // are not stored as YCbCr, which each library converts in its own way. kInvalidArgument: `out`
+  // has another size.
+  Status DecodeWhole(ByteSpan file, Channels channels, MutableByteSpan out);
 
  private:
   struct State;

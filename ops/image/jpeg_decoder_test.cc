@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/image/image_header.h"
@@ -215,6 +217,65 @@ TEST(JpegDecoder, WindowsOutsideTheImageAreRefused) {
         Window{0, 0, kHuge, 5}, Window{kHuge, kHuge, kHuge, kHuge}}) {
     EXPECT_EQ(Decode(decoder, file, window).status.code(), Code::kInvalidArgument);
   }
+}
+
+std::vector<std::uint8_t> Whole(JpegDecoder& decoder, const std::string& file, Channels channels,
+                                std::size_t bytes) {
+  std::vector<std::uint8_t> pixels(bytes);
+  const Status status =
+      decoder.DecodeWhole(AsBytes(file), channels, std::as_writable_bytes(std::span(pixels)));
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  return pixels;
+}
+
+TEST(JpegDecoder, WholeImagesInEveryOrder) {
+  const auto seed = static_cast<unsigned>(testing::UnitTest::GetInstance()->random_seed());
+  SCOPED_TRACE("--gtest_random_seed=" + std::to_string(seed));
+  std::mt19937 random(seed + 2);
+  JpegDecoder decoder;
+  for (int i = 0; i < 150; ++i) {
+    const Trial trial = AnyBaselineFile(random);
+    std::vector<std::uint8_t> expected = *DecodeByLibjpeg(trial.file);
+    ASSERT_EQ(Whole(decoder, trial.file, Channels::kRgb, expected.size()), expected) << i;
+    for (std::size_t at = 0; at < expected.size(); at += 3) {
+      std::swap(expected[at], expected[at + 2]);
+    }
+    ASSERT_EQ(Whole(decoder, trial.file, Channels::kBgr, expected.size()), expected) << i;
+  }
+}
+
+TEST(JpegDecoder, LumaIsWhatAGrayFileHolds) {
+  JpegDecoder decoder;
+  const std::string gray = EncodeJpeg(50, 40, {.space = JCS_GRAYSCALE});
+  const auto luma = Whole(decoder, gray, Channels::kGray, 50 * 40);
+  const auto rgb = Whole(decoder, gray, Channels::kRgb, 50 * 40 * 3);
+  for (std::size_t i = 0; i < luma.size(); ++i) ASSERT_EQ(luma[i], rgb[3 * i + i % 3]);
+}
+
+TEST(JpegDecoder, WholeImagesThatLibrariesConvertInTheirOwnWaysAreRefused) {
+  JpegDecoder decoder;
+  std::vector<std::byte> out(60 * 50 * 3);
+  for (const auto space : {JCS_RGB, JCS_CMYK, JCS_YCCK}) {
+    const std::string file = EncodeJpeg(60, 50, {.space = space});
+    EXPECT_EQ(decoder.DecodeWhole(AsBytes(file), Channels::kBgr, out).code(), Code::kUnsupported);
+  }
+  std::string file = EncodeJpeg(60, 50, {});
+  EXPECT_TRUE(decoder.DecodeWhole(AsBytes(file), Channels::kBgr, out).ok());
+  EXPECT_EQ(decoder.DecodeWhole(AsBytes(file), Channels::kGray, out).code(),
+            Code::kInvalidArgument);
+  file.resize(file.size() - 9);
+  EXPECT_FALSE(decoder.DecodeWhole(AsBytes(file), Channels::kBgr, out).ok());
+}
+
+TEST(JpegDecoder, Form) {
+  JpegDecoder decoder;
+  const std::string file = EncodeJpeg(33, 21, {.h = 2, .v = 1, .progressive = true});
+  const Result<JpegForm> form = decoder.ReadForm(AsBytes(file));
+  ASSERT_TRUE(form.ok());
+  EXPECT_EQ(form->header.width, 33);
+  EXPECT_TRUE(form->header.progressive);
+  EXPECT_EQ(form->sampling, 0x211111U);
+  EXPECT_EQ(form->orientation, 0);
 }
 
 TEST(JpegDecoder, Header) {

@@ -57,26 +57,51 @@ bool PilReadsPhotoshop(ByteSpan segment) {
   return true;
 }
 
+// The first directory of TIFF data, as Exif has it.
+class TiffDirectory {
+ public:
+  explicit TiffDirectory(ByteSpan tiff) : tiff_(tiff), little_(U8(tiff, 0) == 'I') {
+    const auto directory =
+        little_ ? static_cast<std::size_t>(Get16(4)) | static_cast<std::size_t>(Get16(6)) << 16
+                : U32(tiff, 4);
+    if (directory + 2 > tiff.size()) return;
+    said_ = Get16(directory);
+    first_ = directory + 2;
+  }
+  // Calls f(offset of the entry) until it answers false. False: not all could be visited.
+  template <typename F>
+  bool ForEach(F f) const {
+    std::size_t at = first_;
+    for (int i = 0; i < said_; ++i, at += kEntry) {
+      if (at + kEntry > tiff_.size() || !f(at)) return false;
+    }
+    return first_ > 0;
+  }
+  [[nodiscard]] int Get16(std::size_t at) const {
+    return little_ ? U8(tiff_, at) | U8(tiff_, at + 1) << 8 : U16(tiff_, at);
+  }
+
+ private:
+  static constexpr std::size_t kEntry = 12;
+  const ByteSpan tiff_;
+  const bool little_;
+  int said_ = 0;
+  std::size_t first_ = 0;
+};
+constexpr std::size_t kTiffHead = 8;
+
 // PIL computes with the resolution in the Exif data and lets an IndexError out where it is text.
 // Any other damage there is caught, so whatever cannot be followed is fine.
 bool PilReadsExif(ByteSpan tiff) {
-  constexpr std::size_t kEntry = 12;
   constexpr int kXResolution = 0x011A, kRational = 5;
-  if (tiff.size() < 8) return true;
-  const bool little = U8(tiff, 0) == 'I';
-  const auto u16 = [&](std::size_t at) {
-    return little ? U8(tiff, at) | U8(tiff, at + 1) << 8 : U16(tiff, at);
-  };
-  const auto directory =
-      little ? static_cast<std::size_t>(u16(4)) | static_cast<std::size_t>(u16(6)) << 16
-             : U32(tiff, 4);
-  if (directory + 2 > tiff.size()) return true;
-  const int entries = u16(directory);
-  std::size_t at = directory + 2;
-  for (int i = 0; i < entries && at + kEntry <= tiff.size(); ++i, at += kEntry) {
-    if (u16(at) == kXResolution && u16(at + 2) != kRational) return false;
-  }
-  return true;
+  if (tiff.size() < kTiffHead) return true;
+  const TiffDirectory directory(tiff);
+  bool reads = true;
+  directory.ForEach([&](std::size_t at) {
+    reads = directory.Get16(at) != kXResolution || directory.Get16(at + 2) == kRational;
+    return reads;
+  });
+  return reads;
 }
 
 // Application data that PIL looks into.
@@ -95,6 +120,10 @@ Status CheckApplicationData(int marker, ByteSpan segment, JpegMarkers* out) {
     if (!PilReadsExif(segment.subspan(exif.size()))) {
       return Unsupported("JPEG: Exif resolution is not a fraction");
     }
+    const int orientation = ExifOrientation(segment.subspan(exif.size()));
+    if (out->orientation != kUnclear) out->orientation = orientation;
+  } else if (marker == kApp1 && !StartsWith(segment, "http://ns.adobe.com/")) {
+    out->orientation = kUnclear;
   }
   if (marker == kApp13 && StartsWith(segment, std::string_view("Photoshop 3.0\0", 14)) &&
       !PilReadsPhotoshop(segment)) {
@@ -119,6 +148,9 @@ Status ReadFrame(int marker, ByteSpan segment, JpegMarkers* out) {
   out->width = U16(segment, 3);
   if (out->width == 0 || out->height == 0) return DataLoss("JPEG: empty image");
   out->components = components;
+  for (int c = 0; c < components; ++c) {
+    out->sampling = out->sampling << 8 | static_cast<std::uint32_t>(U8(segment, 7 + 3 * c));
+  }
   out->progressive = marker == kSof2;
   return Status::Ok();
 }
@@ -139,6 +171,23 @@ bool HasSegment(int marker) {
 }
 
 }  // namespace
+
+int ExifOrientation(ByteSpan tiff) {
+  constexpr int kOrientation = 0x0112, kShort = 3;
+  if (tiff.size() < kTiffHead) return kUnclear;
+  const std::string_view order = AsText(tiff.first(2));
+  const TiffDirectory directory(tiff);
+  if ((order != "II" && order != "MM") || directory.Get16(2) != 42) return kUnclear;
+  int found = 0;
+  const bool whole = directory.ForEach([&](std::size_t at) {
+    if (directory.Get16(at) != kOrientation) return true;
+    const int value = directory.Get16(at + 8);
+    const bool clear = found == 0 && directory.Get16(at + 2) == kShort && value >= 1 && value <= 8;
+    found = clear ? value : kUnclear;
+    return clear;
+  });
+  return whole ? found : kUnclear;
+}
 
 Result<JpegMarkers> WalkJpegMarkers(ByteSpan prefix) {
   JpegMarkers out;

@@ -16,8 +16,15 @@ struct JpegMarkers {
   int components = 0;
   bool progressive = false;
   bool has_exif = false;
+  int orientation = 0;          // as libraries that turn pictures see it: see ExifOrientation
+  std::uint32_t sampling = 0;   // of each component a byte, horizontal factor in the upper half
   std::size_t scan_offset = 0;  // first byte of entropy-coded data
 };
+
+// What Exif data (from its TIFF header on) says about a picture's orientation: 1 to 8, 0 nothing,
+// or kUnclear: readers may differ.
+inline constexpr int kUnclear = -1;
+int ExifOrientation(ByteSpan tiff);
 
 // Walks the segments of a file that starts with SOI, as PIL's JpegImageFile._open does, and accepts
 // only what both it and libjpeg accept without a warning. kDataLoss: PIL does not open the file.

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "ops/image/image_header.h"
 #include "ops/image/jpeg_decoder.h"
@@ -42,10 +44,14 @@ void TryFile(ByteSpan file, std::uint32_t choice) {
   window.height = 1 + choice / 7 % 239 * (header->height - window.top - 1) / 239;
   window.width = 1 + choice / 13 % 233 * (header->width - window.left - 1) / 233;
   JpegDecoder decoder;
+  (void)decoder.ReadForm(file);
+  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(header->width * header->height * 3));
+  const bool taken =
+      decoder.DecodeWhole(file, Channels::kRgb, std::as_writable_bytes(std::span(pixels))).ok();
   const Status status = decoder.DecodeRgb(file, window, PixelFormat::kRgbx, memory, &image);
   if (!status.ok() || header->channels == 4) return;
   const auto whole = DecodeByLibjpeg({reinterpret_cast<const char*>(file.data()), file.size()});
-  if (!whole.has_value()) std::abort();
+  if (!whole.has_value() || (taken && pixels != *whole)) std::abort();
   CheckPixels(image, window, header->width, *whole);
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "dataworker/stage_host/images/jpeg_file.h"
 #include "dataworker/stage_host/images/native_chain.h"
 
 namespace nb = nanobind;
@@ -150,4 +151,5 @@ NB_MODULE(_images, module) {
            nb::arg("torch"), nb::arg("torchvision"), nb::arg("cpu_capability"))
       .def("compile", &Renderer::Compile, nb::arg("nodes"), nb::arg("torch_exp"))
       .def("render", &Renderer::Render, nb::arg("file"), nb::arg("nodes"));
+  headrace::BindJpegFiles(module);
 }
