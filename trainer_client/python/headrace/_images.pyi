@@ -26,3 +26,23 @@ class Renderer:
     def render(self, file: bytes, nodes: list[tuple[str, Args]]) -> np.ndarray | None:
         """What the nodes make of an encoded image: uint8 [H, W, 3], or as their last one says.
         None: there is no native form of it, or the file is damaged. Without the GIL."""
+
+class JpegForm:
+    """What a library that decodes JPEG files by itself may make depend on."""
+
+    height: int
+    width: int
+    components: int
+    progressive: bool
+    sampling: int  # of each component a byte
+    orientation: int  # Exif's; 0: it says none; -1: readers may differ
+
+class JpegFiles:
+    """Decodes whole JPEG files as libraries beside PIL do. Thread-safe."""
+
+    def __init__(self) -> None: ...
+    def form(self, file: np.ndarray) -> JpegForm | None:
+        """None: not a JPEG file, or one that has no native form."""
+    def decode(self, file: np.ndarray, channels: str, out: np.ndarray) -> bool:
+        """Into `out`, which is contiguous and of the picture's size. channels: BGR, RGB or GRAY.
+        False: there is no native form of it, or the file is damaged; `out` holds anything then."""

@@ -59,6 +59,7 @@ from contextlib import nullcontext, suppress
 from types import SimpleNamespace
 from typing import Any
 
+from . import stage_functions as functions
 from . import stage_wire as wire
 from .stage_dry_run import dry_run
 from .stage_output import Output, muted
@@ -220,7 +221,8 @@ class Host:
                 self.arena = Arena(*fds)
             elif kind == wire.BATCH:
                 answer = self.make(Request.read(fds[0]))
-                images = self.images.take_count() if self.images else 0
+                images = functions.take_count()
+                images += self.images.take_count() if self.images else 0
                 *before, samples = answer
                 send(sock, wire.DONE, parts[0], *before, output.take(), numbers(images), samples)
 
@@ -282,6 +284,7 @@ def load(settings: dict[str, Any], bundle_fd: int) -> SimpleNamespace:
     take_place(bundle)
     if "PIL" in settings["packages"]:
         enable_images(bundle.by_pil)
+    functions.enable()
     for name, version in settings["packages"].items():
         found = getattr(sys.modules.get(name), "__version__", version)
         if str(found) != version:

@@ -1,0 +1,73 @@
+"""cv2.imread and cv2.imdecode of JPEG files, natively (stage_functions.py)."""
+
+import os
+import stat
+from collections.abc import Iterator
+from typing import Any
+
+import cv2
+import numpy as np
+
+from . import _images
+from .stage_functions import Entry, Made
+
+_UPRIGHT = (0, 1)  # Exif's orientations that leave a picture as it is
+
+# Limits that OpenCV has been told to keep, with errors of its own.
+_LIMITS = "OPENCV_IO_MAX_IMAGE_"
+
+
+def _channels() -> dict[int, str]:
+    """What an array holds, by imread's flags. IMREAD_UNCHANGED of a grey file is grey."""
+    kinds = {
+        cv2.IMREAD_COLOR: "BGR",
+        cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION: "BGR",
+        cv2.IMREAD_UNCHANGED: "BGR",
+        cv2.IMREAD_GRAYSCALE: "GRAY",
+    }
+    if hasattr(cv2, "IMREAD_COLOR_RGB"):
+        kinds[cv2.IMREAD_COLOR_RGB] = "RGB"
+    return kinds
+
+
+class _Decoder:
+    def __init__(self) -> None:
+        self._files = _images.JpegFiles()
+        self._channels = _channels()
+
+    def imread(self, filename: Any, flags: Any = cv2.IMREAD_COLOR) -> Made | None:
+        if type(flags) is not int or flags not in self._channels:
+            return None
+        path = os.fspath(filename)
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return None  # what is in a pipe can be read once
+        with open(path, "rb", buffering=0) as file:
+            data = np.frombuffer(file.read(), np.uint8)
+        return self._decode(data, flags, type(filename))
+
+    def imdecode(self, buf: Any, flags: Any) -> Made | None:
+        plain = type(buf) is np.ndarray and buf.dtype == np.uint8 and buf.ndim == 1
+        if not plain or type(flags) is not int or flags not in self._channels:
+            return None
+        return self._decode(np.ascontiguousarray(buf), flags, None)
+
+    def _decode(self, data: Any, flags: int, source: Any) -> Made | None:
+        form = self._files.form(data)
+        if form is None or form.orientation not in _UPRIGHT:
+            return None
+        gray = form.components == 1 and flags == cv2.IMREAD_UNCHANGED
+        channels = "GRAY" if gray else self._channels[flags]
+        shape = (form.height, form.width) if channels == "GRAY" else (form.height, form.width, 3)
+        pixels = np.empty(shape, np.uint8)
+        if not self._files.decode(data, channels, pixels):
+            return None
+        return Made((source, flags, form.components, form.progressive, form.sampling), pixels)
+
+
+def entries() -> Iterator[Entry]:
+    if any(name.startswith(_LIMITS) for name in os.environ):
+        return
+    decoder = _Decoder()
+    library = f"OpenCV {cv2.__version__}"
+    yield Entry(cv2, "imread", library, decoder.imread)
+    yield Entry(cv2, "imdecode", library, decoder.imdecode)
