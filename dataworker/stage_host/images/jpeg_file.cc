@@ -4,11 +4,14 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string_view.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "ops/image/jpeg_decoder.h"
 
@@ -24,12 +27,37 @@ ByteSpan Span(const File& file) {
   return {reinterpret_cast<const std::byte*>(file.data()), file.size()};
 }
 
-// Thread-safe: one call decodes at a time, without the GIL.
+// A decoder for each call that runs: a program may read in threads.
+class Decoders {
+ public:
+  template <typename F>
+  auto With(F f) {
+    std::unique_ptr<ops::JpegDecoder> decoder = Take();
+    auto result = f(*decoder);
+    const std::scoped_lock lock(mutex_);
+    idle_.push_back(std::move(decoder));
+    return result;
+  }
+
+ private:
+  std::unique_ptr<ops::JpegDecoder> Take() {
+    const std::scoped_lock lock(mutex_);
+    if (idle_.empty()) return std::make_unique<ops::JpegDecoder>();
+    auto decoder = std::move(idle_.back());
+    idle_.pop_back();
+    return decoder;
+  }
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<ops::JpegDecoder>> idle_;
+};
+
+// Thread-safe. Decodes without the GIL.
 class JpegFiles {
  public:
   std::optional<ops::JpegForm> Form(const File& file) {
-    const std::scoped_lock lock(mutex_);
-    Result<ops::JpegForm> form = decoder_.ReadForm(Span(file));
+    Result<ops::JpegForm> form =
+        decoders_.With([&](ops::JpegDecoder& decoder) { return decoder.ReadForm(Span(file)); });
     if (!form.ok()) return std::nullopt;
     return std::move(form).value();
   }
@@ -38,16 +66,17 @@ class JpegFiles {
     const auto order = channels == "RGB"   ? ops::Channels::kRgb
                        : channels == "BGR" ? ops::Channels::kBgr
                                            : ops::Channels::kGray;
+    const MutableByteSpan pixels{reinterpret_cast<std::byte*>(out.data()), out.nbytes()};
     const nb::gil_scoped_release release;
-    const std::scoped_lock lock(mutex_);
-    return decoder_
-        .DecodeWhole(Span(file), order, {reinterpret_cast<std::byte*>(out.data()), out.nbytes()})
+    return decoders_
+        .With([&](ops::JpegDecoder& decoder) {
+          return decoder.DecodeWhole(Span(file), order, pixels);
+        })
         .ok();
   }
 
  private:
-  std::mutex mutex_;
-  ops::JpegDecoder decoder_;
+  Decoders decoders_;
 };
 
 }  // namespace

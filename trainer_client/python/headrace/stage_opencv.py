@@ -13,6 +13,8 @@ from .stage_functions import Entry, Made
 
 _UPRIGHT = (0, 1)  # Exif's orientations that leave a picture as it is
 
+_JPEG = b"\xff\xd8\xff"  # how such a file begins
+
 # Limits that OpenCV has been told to keep, with errors of its own.
 _LIMITS = "OPENCV_IO_MAX_IMAGE_"
 
@@ -42,7 +44,10 @@ class _Decoder:
         if not stat.S_ISREG(os.stat(path).st_mode):
             return None  # what is in a pipe can be read once
         with open(path, "rb", buffering=0) as file:
-            data = np.frombuffer(file.read(), np.uint8)
+            head = file.read(len(_JPEG))
+            if head != _JPEG:
+                return None
+            data = np.frombuffer(head + file.read(), np.uint8)
         return self._decode(data, flags, type(filename))
 
     def imdecode(self, buf: Any, flags: Any) -> Made | None:
@@ -53,15 +58,15 @@ class _Decoder:
 
     def _decode(self, data: Any, flags: int, source: Any) -> Made | None:
         form = self._files.form(data)
-        if form is None or form.orientation not in _UPRIGHT:
-            return None
+        if form is None or form.progressive or form.orientation not in _UPRIGHT:
+            return None  # progressive ones gain nothing
         gray = form.components == 1 and flags == cv2.IMREAD_UNCHANGED
         channels = "GRAY" if gray else self._channels[flags]
         shape = (form.height, form.width) if channels == "GRAY" else (form.height, form.width, 3)
         pixels = np.empty(shape, np.uint8)
         if not self._files.decode(data, channels, pixels):
             return None
-        return Made((source, flags, form.components, form.progressive, form.sampling), pixels)
+        return Made((source, flags, form.components, form.sampling), pixels)
 
 
 def entries() -> Iterator[Entry]:

@@ -25,8 +25,8 @@ class _Decoder:
             return None
         file = data.numpy()
         form = self._files.form(file)
-        if form is None:
-            return None
+        if form is None or form.progressive:
+            return None  # progressive ones gain nothing
         gray = mode == ImageReadMode.GRAY.value or (
             mode == ImageReadMode.UNCHANGED.value and form.components == 1
         )
@@ -36,7 +36,7 @@ class _Decoder:
         pixels = torch.empty(shape, dtype=torch.uint8, device="cpu")
         if not self._files.decode(file, "GRAY" if gray else "RGB", pixels.numpy()):
             return None
-        kind = (mode, form.components, form.progressive, form.sampling)
+        kind = (mode, form.components, form.sampling)
         return Made(kind, pixels.permute(2, 0, 1))
 
 

@@ -1,0 +1,158 @@
+"""Contract: programs whose own code reads pictures with OpenCV or torchvision.io, natively decoded."""
+
+import random
+
+import albumentations as A
+import cv2
+import numpy as np
+import pytest
+import torch
+from albumentations.pytorch import ToTensorV2
+from cv2 import imread
+from headrace.report import REPORT
+from headrace.seam import state_of
+from support.compare import check
+from support.photos import without_tables
+from torch.utils.data import DataLoader, Dataset
+from torchvision.io import ImageReadMode, decode_jpeg, read_file, read_image
+from torchvision.transforms import v2
+
+cv2.setNumThreads(0)
+
+
+class Photos(Dataset):
+    """As people write it."""
+
+    def __init__(self, root, transform=None):
+        self.files = sorted(str(file) for file in root.glob("*/*.jpg"))
+        self.transform = transform
+
+    def __len__(self):
+        return len(self.files)
+
+
+class Augmented(Photos):
+    def __getitem__(self, index):
+        image = cv2.cvtColor(cv2.imread(self.files[index]), cv2.COLOR_BGR2RGB)
+        return self.transform(image=image)["image"], index
+
+
+class Masked(Photos):
+    def __getitem__(self, index):
+        image = cv2.cvtColor(cv2.imread(self.files[index]), cv2.COLOR_BGR2RGB)
+        mask = (cv2.imread(self.files[index], cv2.IMREAD_GRAYSCALE) > 127).astype(np.uint8)
+        made = self.transform(image=image, mask=mask)
+        return made["image"], made["mask"].long()
+
+
+class Boxed(Photos):
+    def __getitem__(self, index):
+        with open(self.files[index], "rb") as file:
+            image = cv2.imdecode(np.frombuffer(file.read(), np.uint8), cv2.IMREAD_COLOR)
+        height, width = image.shape[:2]
+        boxes = [[0, 0, width // 2, height // 2], [width // 3, height // 3, width, height]]
+        made = self.transform(image=image, bboxes=boxes, labels=[1, 2])
+        return made["image"], torch.tensor(np.array(made["bboxes"])), made["labels"]
+
+
+class Plain(Photos):
+    def __getitem__(self, index):
+        image = imread(self.files[index])  # by its name
+        image = cv2.resize(image[..., ::-1], (32, 32), interpolation=cv2.INTER_AREA)
+        if random.random() < 0.5:
+            image = cv2.flip(image, 1)
+        return (image.astype(np.float32) / 255).transpose(2, 0, 1)
+
+
+class Tensors(Photos):
+    def __getitem__(self, index):
+        image = read_image(self.files[index], ImageReadMode.RGB)
+        again = decode_jpeg(read_file(self.files[index]))
+        return self.transform(image), again.float().mean()
+
+
+def classification():
+    steps = [A.RandomResizedCrop(size=(32, 32)), A.HorizontalFlip(p=0.5), A.ColorJitter(p=0.8)]
+    return A.Compose([*steps, A.Normalize(), ToTensorV2()], seed=137)
+
+
+def segmentation():
+    moves = A.Affine(scale=(0.9, 1.1), translate_percent=0.06, rotate=(-30, 30), p=0.7)
+    steps = [moves, A.PadIfNeeded(96, 96), A.RandomCrop(48, 48), A.HorizontalFlip(p=0.5)]
+    return A.Compose([*steps, A.Normalize(), ToTensorV2()], seed=138)
+
+
+def detection():
+    steps = [A.RandomBrightnessContrast(p=0.5), A.HorizontalFlip(p=0.5), A.Resize(48, 48)]
+    boxes = A.BboxParams(format="pascal_voc", label_fields=["labels"])
+    return A.Compose([*steps, A.Normalize(), ToTensorV2()], bbox_params=boxes, seed=139)
+
+
+def tensors():
+    moves = v2.RandomResizedCrop(32, antialias=True), v2.RandomHorizontalFlip()
+    return v2.Compose([*moves, v2.ToDtype(torch.float32, scale=True)])
+
+
+# Each program, and the pictures that it decodes for a sample.
+PROGRAMS = {
+    "classification": (Augmented, classification, 1),
+    "segmentation": (Masked, segmentation, 2),
+    "detection": (Boxed, detection, 1),
+    "plain": (Plain, lambda: None, 1),
+    "tensors": (Tensors, tensors, 2),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_stock_loaders_bits(photos, name):
+    kind, transform, _ = PROGRAMS[name]
+    make = lambda loader: loader(kind(photos, transform()), 4, shuffle=True, num_workers=2)  # noqa: E731
+    check(make, "python")
+
+
+def native_images(data):
+    loader = DataLoader(data, 4, num_workers=2)
+    list(loader)
+    report = state_of(loader).report
+    assert report.path == "python", report.reasons
+    REPORT.as_dict()
+    return report.counts["native_images"]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_pictures_are_decoded_natively(photos, seam, name):
+    kind, transform, pictures = PROGRAMS[name]
+    data = kind(photos, transform())
+    assert native_images(data) == pictures * len(data)
+
+
+class Skipping(Photos):
+    """Goes on with another picture where OpenCV gives none."""
+
+    def __getitem__(self, index):
+        image = cv2.imread(self.files[index])
+        if image is None:
+            image = np.full((50, 50, 3), 7, np.uint8)
+        return cv2.resize(image, (20, 20)), index
+
+
+def test_program_that_skips_damaged_files(own_photos):
+    files = sorted(own_photos.glob("*/*.jpg"))
+    files[3].write_bytes(files[3].read_bytes()[:-300])
+    files[5].write_bytes(without_tables(files[5].read_bytes()))
+    files[7].write_bytes(b"")
+    files[9].write_bytes(b"no picture")
+    make = lambda loader: loader(Skipping(own_photos), 4, num_workers=2)  # noqa: E731
+    check(make, "python")
+
+
+class Strict(Photos):
+    def __getitem__(self, index):
+        return read_image(self.files[index])[:, :20, :20].float().mean(), index
+
+
+def test_damaged_file_raises_what_torchvision_raises(own_photos):
+    files = sorted(own_photos.glob("*/*.jpg"))
+    files[3].write_bytes(files[3].read_bytes()[:200])
+    seen = check(lambda loader: loader(Strict(own_photos), 4, num_workers=2), "python", epochs=1)
+    assert [kind for kind, _ in seen].count("error") == 1
