@@ -267,6 +267,21 @@ def test_looks_like_the_librarys_function(tmp_path):
 
 
 @in_own_process
+def test_names_in_modules_from_before_a_freeze(tmp_path):
+    import gc
+    import sys
+
+    sys.path.insert(0, f"{tmp_path}")
+    Path(f"{tmp_path}/reader.py").write_text("from cv2 import imread as read")
+    import cv2
+    import reader
+
+    gc.freeze()
+    enable()
+    assert reader.read is cv2.imread and reader.read.real is not reader.read
+
+
+@in_own_process
 def test_a_function_that_differs_is_the_librarys_from_then_on(tmp_path):
     import cv2
 

@@ -126,7 +126,10 @@ def enable() -> None:
 
 def _replace_names(places: dict[int, Replaced]) -> None:
     """What modules, and functions that came by value, hold by `from LIBRARY import NAME`."""
-    for names in gc.get_referrers(*(replaced.real for replaced in places.values())):
+    reals = [replaced.real for replaced in places.values()]
+    # Modules from before a gc.freeze() are not among the referrers.
+    modules = [getattr(module, "__dict__", None) for module in list(sys.modules.values())]
+    for names in (*gc.get_referrers(*reals), *modules):
         if type(names) is dict and "__builtins__" in names:
             for name, value in list(names.items()):
                 if id(value) in places:

@@ -1,0 +1,155 @@
+"""What the native forms of library functions are worth to programs that read pictures with OpenCV or
+torchvision.io: CPU time of a sample, with and without them, in alternation in one process.
+"""
+
+import argparse
+import pathlib
+import random
+import statistics
+import time
+
+import albumentations as A
+import cv2
+import harness
+import numpy as np
+import torch
+from albumentations.pytorch import ToTensorV2
+from headrace import stage_functions
+from torch.utils.data import default_collate
+from torchvision.io import ImageReadMode, decode_jpeg, read_file, read_image
+from torchvision.transforms import v2
+
+BATCH = 32
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+END = [A.Normalize(), ToTensorV2()]
+
+
+def read(path):
+    return cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB)
+
+
+def with_recipe(*steps, **named):
+    recipe = A.Compose([*steps, *END], seed=1, **named)
+
+    def sample(path):
+        image = read(path)
+        height, width = image.shape[:2]
+        more = {}
+        if "bbox_params" in named:
+            more = {"bboxes": [[0, 0, width // 2, height // 2]], "labels": [1]}
+        elif any(isinstance(step, A.Affine) for step in steps):
+            more = {"mask": (image[..., 0] > 127).astype(np.uint8)}
+        made = recipe(image=image, **more)
+        return {"image": made["image"], "mask": made.get("mask", 0)}
+
+    return sample
+
+
+def plain(path):
+    image = cv2.resize(read(path), (224, 224))
+    if random.random() < 0.5:
+        image = cv2.flip(image, 1)
+    return torch.from_numpy((image.astype(np.float32) / 255.0).transpose(2, 0, 1).copy())
+
+
+def with_tensors(*steps):
+    end = v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)
+    transform = v2.Compose([*steps, *end])
+    return lambda path: transform(read_image(path, ImageReadMode.RGB))
+
+
+BOXES = A.BboxParams(format="pascal_voc", label_fields=["labels"])
+PROGRAMS = {
+    "cv2.imread alone": lambda path: cv2.imread(path)[0, 0],
+    "torchvision.io.decode_jpeg alone": lambda path: decode_jpeg(read_file(path))[0, 0, 0],
+    "cv2: resize, flip, / 255, transpose": plain,
+    "albumentations, training": with_recipe(
+        A.RandomResizedCrop(size=(224, 224)), A.HorizontalFlip(p=0.5)
+    ),
+    "albumentations, training with ColorJitter": with_recipe(
+        A.RandomResizedCrop(size=(224, 224)), A.HorizontalFlip(p=0.5), A.ColorJitter(p=0.8)
+    ),
+    "albumentations, evaluation": with_recipe(A.SmallestMaxSize(256), A.CenterCrop(224, 224)),
+    "albumentations, segmentation": with_recipe(
+        A.HorizontalFlip(p=0.5), A.Affine(scale=(0.8, 1.2), rotate=(-15, 15), p=1.0),
+        A.PadIfNeeded(320, 320), A.RandomCrop(320, 320),
+    ),
+    "albumentations, detection": with_recipe(
+        A.RandomBrightnessContrast(p=0.5), A.HorizontalFlip(p=0.5), A.Resize(416, 416),
+        bbox_params=BOXES,
+    ),
+    "torchvision.io and v2, training": with_tensors(
+        v2.RandomResizedCrop(224, antialias=True), v2.RandomHorizontalFlip()
+    ),
+    "torchvision.io and v2, evaluation": with_tensors(
+        v2.Resize(256, antialias=True), v2.CenterCrop(224)
+    ),
+}  # fmt: skip
+
+
+class Switch:
+    """The functions of the libraries, or their native forms."""
+
+    def __init__(self):
+        stage_functions.enable()
+        places = (
+            (cv2, "imread"),
+            (torch.ops.image, "decode_image"),
+            (torch.ops.image, "decode_jpeg"),
+        )
+        self.places = [(owner, name, getattr(owner, name)) for owner, name in places]
+
+    def set(self, native):
+        for owner, name, replaced in self.places:
+            setattr(owner, name, replaced if native else replaced.real)
+
+
+def epoch(sample, paths):
+    """CPU milliseconds of a sample."""
+    random.seed(0)
+    torch.manual_seed(0)
+    batch = []
+    started = time.process_time()
+    for path in paths:
+        batch.append(sample(path))
+        if len(batch) == BATCH:
+            default_collate(batch)
+            batch = []
+    return (time.process_time() - started) / len(paths) * 1e3
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=pathlib.Path, default=harness.PHOTOS)
+    parser.add_argument("--files", type=int, default=160)
+    parser.add_argument("--pairs", type=int, default=9)
+    args = parser.parse_args()
+    cv2.setNumThreads(0)
+    torch.set_num_threads(1)
+    photos = harness.describe_photos(args.data)
+    files = sorted(str(path) for path in args.data.rglob("*.jpg"))
+    paths = files[:: max(len(files) // args.files, 1)][: args.files // BATCH * BATCH]
+    switch = Switch()
+    rows, data = [], {}
+    for name, sample in PROGRAMS.items():
+        times = {False: [], True: []}
+        for pair in range(args.pairs + 1):
+            for native in (False, True):
+                switch.set(native)
+                times[native].append(epoch(sample, paths))
+            if pair == 0:
+                times = {False: [], True: []}  # imports, checks, and what only a first call does
+        ratios = [b / a for a, b in zip(times[False], times[True], strict=True)]
+        data[name] = {"library_ms": times[False], "native_ms": times[True]}
+        before, after = statistics.median(times[False]), statistics.median(times[True])
+        shown = f"{before:.2f} ms, {after:.2f} ms, ratio {harness.show(harness.spread(ratios))}"
+        rows.append((name, shown))
+    versions = {"cv2": cv2.__version__, "albumentations": A.__version__}
+    title = "Library functions and their native forms, CPU time a sample"
+    harness.write_report(
+        "library_functions", title, rows, {"photos": photos, **versions, "ms": data}
+    )
+
+
+if __name__ == "__main__":
+    main()
