@@ -104,18 +104,18 @@ class Switch:
             setattr(owner, name, replaced if native else replaced.real)
 
 
-def epoch(sample, paths):
-    """CPU milliseconds of a sample."""
-    random.seed(0)
-    torch.manual_seed(0)
-    batch = []
-    started = time.process_time()
-    for path in paths:
-        batch.append(sample(path))
-        if len(batch) == BATCH:
-            default_collate(batch)
-            batch = []
-    return (time.process_time() - started) / len(paths) * 1e3
+def alternate(sample, paths, switch):
+    """CPU milliseconds of a sample (library, native), a batch with the one and then with the other."""
+    spent = {False: 0.0, True: 0.0}
+    for at in range(0, len(paths), BATCH):
+        for native in spent:
+            switch.set(native)
+            random.seed(at)
+            torch.manual_seed(at)
+            started = time.process_time()
+            default_collate([sample(path) for path in paths[at : at + BATCH]])
+            spent[native] += time.process_time() - started
+    return [seconds / len(paths) * 1e3 for seconds in spent.values()]
 
 
 def main():
@@ -132,16 +132,11 @@ def main():
     switch = Switch()
     rows, data = [], {}
     for name, sample in PROGRAMS.items():
-        times = {False: [], True: []}
-        for pair in range(args.pairs + 1):
-            for native in (False, True):
-                switch.set(native)
-                times[native].append(epoch(sample, paths))
-            if pair == 0:
-                times = {False: [], True: []}  # imports, checks, and what only a first call does
-        ratios = [b / a for a, b in zip(times[False], times[True], strict=True)]
-        data[name] = {"library_ms": times[False], "native_ms": times[True]}
-        before, after = statistics.median(times[False]), statistics.median(times[True])
+        alternate(sample, paths, switch)  # imports, checks, and what only a first call does
+        pairs = [alternate(sample, paths, switch) for _ in range(args.pairs)]
+        data[name] = {"library_and_native_ms": pairs}
+        before, after = map(statistics.median, zip(*pairs, strict=True))
+        ratios = [native / library for library, native in pairs]
         shown = f"{before:.2f} ms, {after:.2f} ms, ratio {harness.show(harness.spread(ratios))}"
         rows.append((name, shown))
     versions = {"cv2": cv2.__version__, "albumentations": A.__version__}

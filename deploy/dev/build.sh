@@ -76,6 +76,7 @@ cmd_bench() {
   STEPS=$((SETUP_STEPS + 3))
   setup_and_build bench
   need_photos
+  need_frameworks
   heading "building the benchmarks (about 5 min the first time)"
   run_logged build-bench build_preset bench
   heading "benchmarks"

@@ -94,7 +94,7 @@ need_old_pillow() {
   stamp build/pillow-old/headrace-packages "$old"
 }
 
-# What the programs of tests/frameworks and tests/programs use, beside what is in .venv.
+# What the programs of tests/frameworks and tests/programs use, and library_functions.py, beside what is in .venv.
 need_frameworks() {
   local digest list
   mapfile -t list < <(python_packages test-frameworks)

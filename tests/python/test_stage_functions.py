@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import importlib.util
 import io
 import os
 import pickle
@@ -16,6 +17,10 @@ from PIL import Image
 from support.image_kernels import CMYK, GRAY, RGB, YCBCR, YCCK, encode_jpeg, picture
 from support.own_process import in_own_process
 from support.photos import encode_photo, without_tables
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("cv2") is None, reason="./dev test installs OpenCV"
+)
 
 SEED = 20261122
 SAMPLINGS = ((), ((2, 1),), ((2, 2),), ((1, 2),), ((4, 1),), ((4, 2),), ((2, 2), (2, 1), (1, 2)))

@@ -2,13 +2,9 @@
 
 import random
 
-import albumentations as A
-import cv2
 import numpy as np
 import pytest
 import torch
-from albumentations.pytorch import ToTensorV2
-from cv2 import imread
 from headrace.report import REPORT
 from headrace.seam import state_of
 from support.compare import check
@@ -16,6 +12,11 @@ from support.photos import without_tables
 from torch.utils.data import DataLoader, Dataset
 from torchvision.io import ImageReadMode, decode_jpeg, read_file, read_image
 from torchvision.transforms import v2
+
+A = pytest.importorskip("albumentations", reason="./dev test installs albumentations and OpenCV")
+import cv2  # noqa: E402
+from albumentations.pytorch import ToTensorV2  # noqa: E402
+from cv2 import imread  # noqa: E402
 
 cv2.setNumThreads(0)
 
