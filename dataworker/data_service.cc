@@ -24,6 +24,7 @@ std::string SessionText(SessionId session) { return "session " + std::to_string(
 DataService::DataService(const Parts& parts)
     : reactor_(parts.reactor),
       payloads_(kMostPayloadBytes, kKeptPayloadBytes),
+      bases_(parts.reactor),
       environment_{.reactor = parts.reactor,
                    .executor = parts.executor,
                    .queue = parts.queue,
@@ -31,6 +32,7 @@ DataService::DataService(const Parts& parts)
                    .blobs = blobs_,
                    .payloads = payloads_,
                    .losses = losses_,
+                   .bases = bases_,
                    .host = parts.host,
                    .limits = parts.limits,
                    .send = [this](const std::string& peer, wire::Body body,
@@ -75,7 +77,7 @@ std::vector<JobId> DataService::jobs() const {
 }
 
 std::vector<std::int64_t> DataService::pids() const {
-  std::vector<std::int64_t> pids;
+  std::vector<std::int64_t> pids = bases_.pids();
   for (const auto& [id, session] : sessions_) {
     const std::vector<std::int64_t> of_session = session->pids();
     pids.insert(pids.end(), of_session.begin(), of_session.end());

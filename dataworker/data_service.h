@@ -45,7 +45,7 @@ class DataService {
   [[nodiscard]] bool idle() const;
   [[nodiscard]] std::size_t sessions() const { return sessions_.size(); }
   [[nodiscard]] std::vector<JobId> jobs() const;
-  // Subprocesses of all sessions.
+  // Subprocesses of all sessions, and what they are forked from.
   [[nodiscard]] std::vector<std::int64_t> pids() const;
   [[nodiscard]] std::uint64_t samples_made() const { return environment_.samples_made; }
 
@@ -78,6 +78,7 @@ class DataService {
   BlobTable blobs_;
   PayloadPool payloads_;
   StageLosses losses_;
+  StageBases bases_;
   SessionEnvironment environment_;
   std::map<SessionId, std::shared_ptr<Session>> sessions_;
   std::map<SessionId, EarlyArena> early_arenas_;  // of sessions whose Attach is still on its way

@@ -73,6 +73,8 @@ void Session::Attach(std::string peer, const wire::Attach& attach) {
     }
   }
   TakeBlobsOfOthers();
+  // While the bundle is on its way.
+  if (attach_.plan.has_python_stage && !needed_.empty()) environment_.bases.Warm(StageOptions());
   attach_unanswered_ = true;
   outcome_told_ = false;
   CompileWhenComplete();
@@ -210,23 +212,28 @@ void Session::CompileWhenComplete() {
   });
 }
 
+StageBases::Options Session::StageOptions() const {
+  StageBases::Options options;
+  options.job = attach_.job;
+  options.stage = attach_.plan.python;
+  options.memory_bytes = environment_.limits.stage_memory;
+  options.catch_output = !wire::SameHost(attach_.host, environment_.host);
+  if (!options.catch_output) {
+    options.executable = attach_.plan.python.executable;
+  } else {
+    const char* configured = std::getenv("HEADRACE_PYTHON");
+    options.executable = configured != nullptr ? configured : "python3";
+  }
+  return options;
+}
+
 void Session::StartStage() {
   if (Status refusal = environment_.losses.Check(id()); !refusal.ok()) {
     Fail(std::move(refusal));
     return;
   }
-  const PythonStage& python = attach_.plan.python;
-  const bool same_host = wire::SameHost(attach_.host, environment_.host);
   StageRunner::Options options;
-  options.zygote.stage = python;
-  options.zygote.memory_bytes = environment_.limits.stage_memory;
-  options.zygote.catch_output = !same_host;
-  if (same_host) {
-    options.zygote.executable = python.executable;
-  } else {
-    const char* configured = std::getenv("HEADRACE_PYTHON");
-    options.zygote.executable = configured != nullptr ? configured : "python3";
-  }
+  options.zygote = StageOptions();
   options.rng = attach_.plan.rng;
   options.lanes = attach_.plan.lanes;
   options.threads = environment_.executor.concurrency();
@@ -252,8 +259,8 @@ void Session::StartStage() {
     Fail(status);
     return status;
   };
-  auto started = StageRunner::Start(environment_.reactor, std::move(options),
-                                    blobs_.at(python.bundle), std::move(events));
+  auto started = StageRunner::Start(environment_.reactor, environment_.bases, std::move(options),
+                                    blobs_.at(attach_.plan.python.bundle), std::move(events));
   if (!started.ok()) {
     Fail(started.status());
     return;

@@ -69,6 +69,7 @@ struct SessionEnvironment {
   BlobTable& blobs;
   PayloadPool& payloads;
   StageLosses& losses;
+  StageBases& bases;
   wire::HostIdentity host;  // of this process
   Limits limits;
   std::function<void(const std::string& peer, wire::Body, std::vector<net::PayloadFrame>)> send;
@@ -136,6 +137,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void BlobComplete(BlobHash hash, BlobContent content);
   void BlobVerified(BlobHash hash, BlobContent content, bool equal);
   void CompileWhenComplete();
+  [[nodiscard]] StageBases::Options StageOptions() const;
   void StartStage();
   void Compiled(std::shared_ptr<const CompiledPlan> plan, Status status);
   void Fail(Status status);

@@ -12,11 +12,15 @@ namespace headrace::dataworker {
 // 0: -1 crashes, -2 raises, -3 takes 5000 bytes, -4 names a buffer outside of the slot, -5 kills
 // the zygote, -6 waits until the file "go" is in the import path, -7 takes 512 MiB,
 // -8 ends the lane.
-// The file "runs" there gets a line with the key for each batch that ran.
+// The file "runs" there gets a line with the key for each batch that ran, "bases" one with the pid
+// for each interpreter that was started. Bundles: "keeps..." is a finding, "base ..." says what
+// comes of their imports, anything else is why it can't be loaded.
 inline constexpr char kFakeStage[] = R"python(
-import mmap, os, signal, socket, sys, threading, time
+import contextlib, ctypes, json, mmap, os, signal, socket, sys, threading, time
 sys.path.insert(0, SOURCE)  # replaced, as FOLDER is
 import stage_wire as wire
+
+children = {}  # pid -> number
 
 def serve(sock):
     memory = None
@@ -58,27 +62,70 @@ def serve(sock):
                   wire.numbers(at), wire.numbers(size), r.state + b"+", error, b"printed",
                   wire.numbers(9), wire.numbers(0 if key == -8 else len(r.keys)))
 
-control = socket.socket(fileno=int(sys.argv[1]))
-kind, (settings,), (bundle,) = wire.receive(control)
-problem = os.pread(bundle, 100, 0).decode()
-state = problem if problem.startswith("keeps") else ""
-wire.send(control, wire.READY, b"" if state else problem.encode(), state.encode())
-try:
+def how(status):
+    if status & 127 == 0:
+        return b"its Python process has ended"
+    return b"its Python process was killed by signal: " + signal.strsignal(status & 127).encode()
+
+def forks(control, number, fds, run, how):
+    pid = os.fork()
+    if pid == 0:
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # with its parent
+        control.close()
+        try:
+            run()
+        finally:
+            os._exit(0)
+    for fd in fds:
+        os.close(fd)
+    wire.send(control, wire.FORKED, number, wire.numbers(pid))
+    def watch():
+        _, status = os.waitpid(pid, 0)
+        children.pop(pid)
+        with contextlib.suppress(OSError):
+            wire.send(control, wire.ENDED, number, how(pid, status))
+    children[pid] = number
+    threading.Thread(target=watch, daemon=True).start()
+
+def zygote(control, bundle):
+    children.clear()
+    text = os.pread(bundle, 100, 0).decode()
+    state = text if text.startswith("keeps") else ""
+    problem = "" if state or text.startswith("base ") else text
+    wire.send(control, wire.READY, problem.encode(), state.encode())
     while True:
         kind, parts, fds = wire.receive(control)
-        pid = os.fork()
-        if pid == 0:
+        forks(control, parts[0], fds, lambda: serve(socket.socket(fileno=fds[0])),
+              lambda pid, status: b"DataLoader worker (pid %d) is gone" % pid)
+
+def base(control):
+    while True:
+        kind, parts, fds = wire.receive(control)
+        if kind == wire.END:
+            for pid in [pid for pid, number in children.items() if number == parts[0]]:
+                os.kill(pid, signal.SIGKILL)
+        if kind != wire.SESSION:
+            continue
+        alone = json.loads(parts[1])["alone"]
+        text = os.pread(fds[1], 100, 0)
+        run = lambda: zygote(socket.socket(fileno=fds[0]), fds[1])
+        if text == b"base dies" and not alone:
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif (alone or text == b"base has threads") and children:
+            wire.send(control, wire.UNFIT, parts[0])
+            for fd in fds:
+                os.close(fd)
+        elif alone or text == b"base has threads":
+            wire.send(control, wire.BECAME, parts[0])
             control.close()
-            try:
-                serve(socket.socket(fileno=fds[0]))
-            finally:
-                os._exit(0)
-        os.close(fds[0])
-        wire.send(control, wire.FORKED, parts[0], wire.numbers(pid))
-        def watch(pid=pid, host=parts[0]):
-            _, status = os.waitpid(pid, 0)
-            wire.send(control, wire.ENDED, host, b"DataLoader worker (pid %d) is gone" % pid)
-        threading.Thread(target=watch, daemon=True).start()
+            run()
+        else:
+            forks(control, parts[0], fds, run, lambda pid, status: how(status))
+
+with open(FOLDER + "/bases", "a") as file:
+    file.write("%d\n" % os.getpid())
+try:
+    base(socket.socket(fileno=int(sys.argv[1])))
 except (EOFError, ConnectionError):
     os._exit(0)
 )python";

@@ -12,9 +12,9 @@
 
 namespace headrace::dataworker {
 
-// Messages between a worker and its Python subprocesses; values as in headrace/stage_host.py.
+// Messages between a worker and its Python subprocesses; values as in headrace/stage_wire.py.
 enum class StageMessage : std::uint32_t {
-  kStart = 1,
+  kSession = 1,
   kFork = 2,
   kReady = 3,
   kForked = 4,
@@ -22,6 +22,10 @@ enum class StageMessage : std::uint32_t {
   kArena = 6,
   kBatch = 7,
   kDone = 8,
+  kPrepare = 9,
+  kEnd = 10,
+  kBecame = 11,
+  kUnfit = 12,
 };
 
 struct StageFrame {

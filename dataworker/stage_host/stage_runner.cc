@@ -19,8 +19,9 @@ constexpr std::int32_t kMostLanes = 1024;
 
 }  // namespace
 
-Result<std::unique_ptr<StageRunner>> StageRunner::Start(net::Reactor& reactor, Options options,
-                                                        const BlobContent& bundle, Events events) {
+Result<std::unique_ptr<StageRunner>> StageRunner::Start(net::Reactor& reactor, StageBases& bases,
+                                                        Options options, const BlobContent& bundle,
+                                                        Events events) {
   if (options.lanes < 1 || options.lanes > kMostLanes) {
     return InvalidArgument("a Python plan with " + std::to_string(options.lanes) + " lanes");
   }
@@ -42,7 +43,8 @@ Result<std::unique_ptr<StageRunner>> StageRunner::Start(net::Reactor& reactor, O
     raw->OnEnded(host, how);
   };
   of_zygote.on_lost = [raw](const std::string& how) { raw->OnLost(how); };
-  HR_TRY(raw->zygote_, Zygote::Start(reactor, raw->options_.zygote, bundle, std::move(of_zygote)));
+  HR_TRY(raw->zygote_,
+         Zygote::Start(reactor, bases, raw->options_.zygote, bundle, std::move(of_zygote)));
   return runner;
 }
 

@@ -32,7 +32,7 @@ namespace headrace::dataworker {
 class StageRunner {
  public:
   struct Options {
-    Zygote::Options zygote;
+    StageBases::Options zygote;
     RngMode rng = RngMode::kTorch;
     std::int32_t lanes = 1;
     int threads = 1;  // hosts of RngMode::kSample with one lane; not for iterable data sets
@@ -52,8 +52,10 @@ class StageRunner {
   };
 
   // Errors of Zygote::Start. Callbacks never come from inside Start, and must not end the runner.
-  static Result<std::unique_ptr<StageRunner>> Start(net::Reactor& reactor, Options options,
-                                                    const BlobContent& bundle, Events events);
+  // `bases` outlives it.
+  static Result<std::unique_ptr<StageRunner>> Start(net::Reactor& reactor, StageBases& bases,
+                                                    Options options, const BlobContent& bundle,
+                                                    Events events);
   // Kills the hosts; nothing is answered any more.
   ~StageRunner();
 

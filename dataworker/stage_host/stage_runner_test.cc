@@ -26,14 +26,18 @@ class StageRunnerTest : public ::testing::Test {
   StageRunnerTest() {
     reactor_ = *net::Reactor::Make("test-stage");
     EXPECT_TRUE(reactor_->Start().ok());
+    bases_ = std::make_unique<StageBases>(*reactor_);
     WriteFakeStage(directory_);
   }
   ~StageRunnerTest() override {
-    OnReactorThread(*reactor_, [this] { runner_.reset(); });
+    OnReactorThread(*reactor_, [this] {
+      runner_.reset();
+      bases_.reset();
+    });
     reactor_->Stop();
   }
 
-  Status Start(RngMode rng, std::int32_t lanes, const std::string& problem = "",
+  Status Start(RngMode rng, std::int32_t lanes, const std::string& problem = "base forks",
                bool iterable = false) {
     StageRunner::Options options;
     options.zygote.executable = "/usr/bin/python3";
@@ -55,7 +59,7 @@ class StageRunnerTest : public ::testing::Test {
     };
     events.on_lost = [](const std::string& how) { return NotFound(how); };
     const Status started = OnReactorThread(*reactor_, [&]() -> Status {
-      HR_TRY(runner_, StageRunner::Start(*reactor_, options,
+      HR_TRY(runner_, StageRunner::Start(*reactor_, *bases_, options,
                                          BlobFromBytes(CopyBytes(AsBytes(problem))), events));
       return {};
     });
@@ -104,6 +108,7 @@ class StageRunnerTest : public ::testing::Test {
 
   TemporaryDirectory directory_;
   std::unique_ptr<net::Reactor> reactor_;
+  std::unique_ptr<StageBases> bases_;
   std::unique_ptr<StageRunner> runner_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -129,7 +134,7 @@ TEST_F(StageRunnerTest, ALaneStaysInItsHostUntilItBeginsAnew) {
 }
 
 TEST_F(StageRunnerTest, AnIteratorsHostMakesItsNextBatchOrItsLastOneAgain) {
-  ASSERT_TRUE(Start(RngMode::kTorch, 1, "", true).ok());
+  ASSERT_TRUE(Start(RngMode::kTorch, 1, "base forks", true).ok());
   const wire::BatchRequest begins = Request(1, 0, "");
   const auto first = Ask(begins);
   const auto next = Ask(Request(2, 0, "+"));
@@ -148,7 +153,7 @@ TEST_F(StageRunnerTest, AnIteratorsHostMakesItsNextBatchOrItsLastOneAgain) {
 }
 
 TEST_F(StageRunnerTest, TheEndOfALaneIsAnAnswer) {
-  ASSERT_TRUE(Start(RngMode::kTorch, 1, "", true).ok());
+  ASSERT_TRUE(Start(RngMode::kTorch, 1, "base forks", true).ok());
   const auto made = Ask(Request(1, 0, ""));
   EXPECT_EQ(made.answer.samples, 1);
   EXPECT_FALSE(made.answer.lane_ended);

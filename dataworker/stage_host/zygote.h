@@ -4,12 +4,11 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "base/graph.h"
 #include "base/result.h"
 #include "dataworker/source/core/source.h"
 #include "dataworker/stage_host/frame_socket.h"
+#include "dataworker/stage_host/stage_bases.h"
 #include "net/reactor.h"
 
 namespace headrace::dataworker {
@@ -27,38 +26,33 @@ class Zygote {
     // The zygote itself has ended, and so have its hosts: how, as a sentence. Once, and last.
     std::function<void(const std::string& how)> on_lost;
   };
-  struct Options {
-    std::string executable;  // of Python
-    PythonStage stage;
-    bool catch_output = false;
-    std::uint64_t memory_bytes = 0;  // most data of it, and of each host; 0: no limit
-  };
-  // kUnsupported: no such interpreter. kResourceExhausted: no memory, no descriptors.
-  static Result<std::unique_ptr<Zygote>> Start(net::Reactor& reactor, const Options& options,
+  // Errors of StageBases::Begin. `bases` outlives it.
+  static Result<std::unique_ptr<Zygote>> Start(net::Reactor& reactor, StageBases& bases,
+                                               const StageBases::Options& options,
                                                const BlobContent& bundle, Events events);
   ~Zygote();
 
   // Forks a host that serves on the other end of the socket that is returned. kUnavailable: the
   // zygote has ended, and on_lost is about to say so.
   Result<FrameSocket> Fork(std::uint64_t host);
-  // False once its end is noticed; on_lost follows when the kernel says how it came.
+  // False once its end is noticed; on_lost follows when it is known how it came.
   [[nodiscard]] bool alive() const { return watching_; }
-  [[nodiscard]] std::int64_t pid() const { return pid_; }  // 0: ended
+  [[nodiscard]] std::int64_t pid() const { return pid_; }  // 0: not begun, or ended
 
  private:
-  Zygote(net::Reactor& reactor, FrameSocket control, Events events);
-  Status Spawn(const Options& options, int child_fd);
+  Zygote(net::Reactor& reactor, StageBases& bases, FrameSocket control, Events events);
   void OnReadable();
   void OnFrame(const StageFrame& frame);
   void OnHangup();
-  void Reap();
+  void OnEnded(const std::string& how);
 
   net::Reactor& reactor_;
+  StageBases& bases_;
   FrameSocket control_;
   const Events events_;
+  std::uint64_t session_ = 0;  // as `bases` calls it; 0: ended
   std::int64_t pid_ = 0;
   bool watching_ = false;
-  net::TimerId reap_timer_ = 0;  // 0: none
 };
 
 }  // namespace headrace::dataworker

@@ -282,7 +282,7 @@ def test_hosts_end_with_their_zygote():
     with Stage(dataset=Special()) as stage:
         host = stage.host()
         host.ask([0])
-        stage.process.kill()
+        os.kill(stage.pid, signal.SIGKILL)
         assert host.sock.recv(1) == b""
 
 

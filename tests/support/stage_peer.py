@@ -12,15 +12,54 @@ import sys
 import cloudpickle
 import torch
 from headrace import stage_wire as wire
+from headrace.stage_modules import tail
 from torch.utils.data import default_collate
 
 SLOT = 1 << 20
 
 
+class Base:
+    """An interpreter that zygotes are forked from."""
+
+    def __init__(self, version=None, sys_path=None, before=""):
+        """`before`: code that it runs first, as its site might."""
+        self.control, theirs = socket.socketpair()
+        command = f"{before}\nfrom headrace import stage_host\nstage_host.main()"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", command, str(theirs.fileno())], pass_fds=[theirs.fileno()]
+        )
+        theirs.close()
+        self.control.settimeout(120)
+        settings = {
+            "version": version or f"{sys.version_info[0]}.{sys.version_info[1]}",
+            "sys_path": sys_path or sys.path,
+            "working_directory": os.getcwd(),
+            "packages": {"torch": torch.__version__},
+        }
+        wire.send(self.control, wire.PREPARE, json.dumps(settings).encode())
+
+    def begin(self, number, bundle, sock, **settings):
+        """What became of it: the message, its number first."""
+        own = json.dumps({"catch_output": False, "alone": False, "tried": False, **settings})
+        parts = struct.pack("<Q", number), own.encode()
+        send(self.control, wire.SESSION, *parts, fds=[sock.detach(), memory(bundle)])
+        return self.receive()
+
+    def receive(self):
+        kind, (number, *more), _ = wire.receive(self.control)
+        return kind, int.from_bytes(number, "little"), *more
+
+    def close(self):
+        self.control.close()
+        self.process.wait(60)
+
+
 class Stage:
     """A zygote with its hosts. The classes of `user_module` travel by value, as a program's do."""
 
-    def __init__(self, user_module, catch_output=False, version=None, **bundle):
+    def __init__(
+        self, user_module, catch_output=False, version=None, base=None, modules=(), **bundle
+    ):
         parts = {
             "dataset": None,
             "iterable": False,
@@ -35,25 +74,18 @@ class Stage:
             **bundle,
         }
         self.hosts = []
-        self.control, theirs = socket.socketpair()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "headrace.stage_host", str(theirs.fileno())],
-            pass_fds=[theirs.fileno()],
-        )
-        theirs.close()
-        self.control.settimeout(120)
-        settings = {
-            "version": version or f"{sys.version_info[0]}.{sys.version_info[1]}",
-            "sys_path": sys.path,
-            "working_directory": os.getcwd(),
-            "packages": {"torch": torch.__version__},
-            "catch_output": catch_output,
-        }
         cloudpickle.register_pickle_by_value(user_module)
         try:
-            self.send(wire.START, json.dumps(settings).encode(), fd=memory(dump(parts)))
+            content = dump(parts) + tail(modules)
         finally:
             cloudpickle.unregister_pickle_by_value(user_module)
+        self.own_base = None if base else Base(version)
+        self.control, theirs = socket.socketpair()
+        self.control.settimeout(120)
+        begun = (base or self.own_base).begin(1, content, theirs, catch_output=catch_output)
+        assert begun[:2] in ((wire.FORKED, 1), (wire.BECAME, 1))
+        self.forked = begun[0] == wire.FORKED
+        self.pid = int.from_bytes(begun[2], "little") if self.forked else None
         kind, (problem, state), _ = wire.receive(self.control)
         assert kind == wire.READY
         self.problem, self.state = problem.decode(), state.decode()
@@ -65,17 +97,13 @@ class Stage:
         self.control.close()
         for host in self.hosts:
             host.close()
-        self.process.wait(60)
-
-    def send(self, kind, *parts, fd):
-        head = struct.pack(f"<II{len(parts)}Q", kind, len(parts), *map(len, parts))
-        socket.send_fds(self.control, [head + b"".join(parts)], [fd])
-        os.close(fd)
+        if self.own_base:
+            self.own_base.close()
 
     def host(self, arena=None):
         ours, theirs = socket.socketpair()
         ours.settimeout(120)
-        self.send(wire.FORK, struct.pack("<Q", 7), fd=theirs.detach())
+        send(self.control, wire.FORK, struct.pack("<Q", 7), fds=[theirs.detach()])
         kind, parts, _ = wire.receive(self.control)
         assert kind == wire.FORKED and parts[0] == struct.pack("<Q", 7)
         self.hosts.append(HostEnd(ours, arena))
@@ -132,6 +160,14 @@ class Arena:
         self.fd = os.memfd_create("arena")
         os.ftruncate(self.fd, size)
         self.view = memoryview(mmap.mmap(self.fd, size))
+
+
+def send(sock, kind, *parts, fds):
+    """Gives the descriptors away."""
+    head = struct.pack(f"<II{len(parts)}Q", kind, len(parts), *map(len, parts))
+    socket.send_fds(sock, [head + b"".join(parts)], fds)
+    for fd in fds:
+        os.close(fd)
 
 
 def memory(data):

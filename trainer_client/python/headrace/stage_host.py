@@ -5,11 +5,12 @@
 FD is one end of a socket pair; the worker holds the other. Nothing but the standard library, torch
 and cloudpickle is needed here.
 
-One *zygote* a session imports torch and unpickles the bundle. It forks a *host* for each lane (virtual
-DataLoader worker), as the stock loader forks its workers: each begins with a copy of the dataset as it
-was in the trainer. A host makes the batches of its lane one after the other; the state of its random
-generators comes with each request and goes back with the answer, so any worker can go on with the lane.
-Lanes of an iterable dataset are iterators, see stage_stream.py.
+One *base* a program imports what takes long, torch above all, and stays (stage_base.py). One *zygote* a
+session is forked from it and unpickles the bundle. It forks a *host* for each lane (virtual DataLoader
+worker), as the stock loader forks its workers: each begins with a copy of the dataset as it was in the
+trainer. A host makes the batches of its lane one after the other; the state of its random generators
+comes with each request and goes back with the answer, so any worker can go on with the lane. Lanes of an
+iterable dataset are iterators, see stage_stream.py.
 
 The bundle is a cloudpickle (protocol 5) of a dict:
 
@@ -23,15 +24,25 @@ The bundle is a cloudpickle (protocol 5) of a dict:
     num_workers      int: of the loader; 0 means that get_worker_info() is None
     by_pil           steps of pictures that stay PIL's (stage_images.py); if there are any, what
                      torchvision's transforms do is torchvision's (stage_transforms.py)
-    dry_run          keys to try the code with before it is served; empty: it is served untried
+    dry_run          keys to try the code with before it is served; empty: it is served untried.
+                     So it is when a session of the same bundle was tried here and kept no state
     dry_run_seconds  the most that may take
     environ, group   the trainer's ranks (stage_ranks.py)
+
+and behind it are the names of the installed modules that it refers to (stage_modules.py).
 
 Messages, in both directions: u32 kind, u32 number of parts, u64 size of each part, the parts; little
 endian. Descriptors ride on a message's first byte.
 
-    worker -> zygote   START  [json]     + bundle       once, first
-                       FORK   [u64 id]   + socket       a host that serves on that socket
+    worker -> base     PREPARE  [json]               once, first
+                       SESSION  [u64 id, json]       a zygote that serves on that socket
+                                + socket + bundle
+                       END      [u64 id]             kills it
+    base -> worker     FORKED   [u64 id, u64 pid]
+                       BECAME   [u64 id]             this process is the zygote; it reads no more here
+                       UNFIT    [u64 id]             not begun; for a fresh interpreter
+                       ENDED    [u64 id, text]       a zygote has ended, and how
+    worker -> zygote   FORK   [u64 id]   + socket       a host that serves on that socket
     zygote -> worker   READY  [text, text]              why it can't serve; how its code was found
                                                         to keep state; empty: it can, it does not
                        FORKED [u64 id, u64 pid]
@@ -46,11 +57,9 @@ endian. Descriptors ride on a message's first byte.
 
 import ctypes
 import gc
-import json
 import mmap
 import os
 import pickle
-import select
 import signal
 import socket
 import struct
@@ -62,6 +71,7 @@ from typing import Any
 from . import stage_functions as functions
 from . import stage_wire as wire
 from .stage_dry_run import dry_run
+from .stage_forks import Forks, die_with_parent
 from .stage_output import Output, muted
 from .stage_pickle import Arena, Slot, collating, keeps_nothing, pickle_batch, pickle_error
 from .stage_random import get_state, seed_lane, seed_sample, set_state
@@ -69,7 +79,6 @@ from .stage_ranks import take_place
 from .stage_stream import Stream, read_place, write_place
 from .stage_wire import Request, numbers, receive, send
 
-PR_SET_PDEATHSIG = 1
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 
 # A batch as pickle_batch returns it.
@@ -240,13 +249,6 @@ def keep_memory() -> None:
         libc.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
 
 
-def die_with_parent() -> None:
-    parent = os.getppid()
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(0)
-
-
 class OtherPython(Exception):
     """This worker's Python is not the trainer's."""
 
@@ -264,8 +266,8 @@ def remedy(error: Exception) -> str:
     return f"is the program's code the same here? {this} is the interpreter of this worker"
 
 
-def load(settings: dict[str, Any], bundle_fd: int) -> SimpleNamespace:
-    """Raises what keeps this interpreter from running the trainer's code."""
+def prepare(settings: dict[str, Any]) -> None:
+    """What all sessions of a program need. Raises what keeps this interpreter from running its code."""
     mine = f"{sys.version_info[0]}.{sys.version_info[1]}"
     if settings["version"] != mine:
         raise OtherPython(f"the trainer runs Python {settings['version']}, this worker {mine}")
@@ -277,6 +279,11 @@ def load(settings: dict[str, Any], bundle_fd: int) -> SimpleNamespace:
     import torch.utils.data
 
     torch.set_num_threads(1)
+
+
+def load(settings: dict[str, Any], bundle_fd: int) -> SimpleNamespace:
+    """Raises what keeps this interpreter from running the trainer's code."""
+    prepare(settings)
     with os.fdopen(bundle_fd, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as data:
@@ -301,98 +308,52 @@ def enable_images(by_pil: list[str]) -> None:
     enable(by_pil)
 
 
-class Zygote:
+class Zygote(Forks):
     def __init__(self, control: socket.socket) -> None:
-        self.control = control
+        super().__init__(control)
         self.bundle: SimpleNamespace | None = None
         self.catch_output = False
-        self.hosts: dict[int, int] = {}  # pid -> id
 
-    def run(self) -> None:
-        wake_read, wake_write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
-        poll = select.poll()
-        poll.register(self.control, select.POLLIN)
-        poll.register(wake_read, select.POLLIN)
-        while True:
-            for fd, _ in poll.poll():
-                if fd == wake_read:
-                    os.read(wake_read, 4096)
-                    self.reap()
-                else:
-                    self.handle(*receive(self.control))
+    def serve(self, settings: dict[str, Any], bundle_fd: int) -> None:
+        self.catch_output = settings["catch_output"]
+        problem = state = ""
+        try:
+            self.bundle = load(settings, bundle_fd)
+            if not settings["tried"]:
+                state = dry_run(self.bundle, Host)
+        except Exception as error:
+            kind = "" if isinstance(error, OtherPython) else f"{type(error).__name__}: "
+            problem = f"{kind}{error}; {remedy(error)}"
+        send(self.control, wire.READY, problem.encode(), state.encode())
+        self.run()
 
     def handle(self, kind: int, parts: list[bytes], fds: list[int]) -> None:
-        if kind == wire.START:
-            settings = json.loads(parts[0])
-            self.catch_output = settings["catch_output"]
-            problem = state = ""
-            try:
-                self.bundle = load(settings, fds[0])
-                state = dry_run(self.bundle, Host)
-            except Exception as error:
-                kind = "" if isinstance(error, OtherPython) else f"{type(error).__name__}: "
-                problem = f"{kind}{error}; {remedy(error)}"
-            send(self.control, wire.READY, problem.encode(), state.encode())
-        elif kind == wire.FORK:
+        if kind == wire.FORK:
             (host,) = struct.unpack("<Q", parts[0])
-            self.fork(host, socket.socket(fileno=fds[0]))
+            self.fork(host, lambda: self.become_host(socket.socket(fileno=fds[0])), fds)
 
-    def fork(self, host: int, sock: socket.socket) -> None:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        pid = os.fork()
-        if pid:
-            self.hosts[pid] = host
-            sock.close()
-            send(self.control, wire.FORKED, numbers(host), numbers(pid))
-            return
-        status = 1
-        try:
-            die_with_parent()
-            keep_memory()
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            self.control.close()
-            assert self.bundle is not None
-            Host(self.bundle).serve(sock, Output(self.catch_output))
-        except EOFError:
-            status = 0  # the worker needs this host no more
-        except BaseException:
-            import traceback
+    def become_host(self, sock: socket.socket) -> None:
+        keep_memory()
+        assert self.bundle is not None
+        Host(self.bundle).serve(sock, Output(self.catch_output))
 
-            traceback.print_exc()
-        finally:
-            os._exit(status)
-
-    def reap(self) -> None:
-        while self.hosts:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
-                return
-            if (host := self.hosts.pop(pid, None)) is None:
-                continue
-            if os.WIFSIGNALED(status):
-                how = f"is killed by signal: {signal.strsignal(os.WTERMSIG(status))}."
-            else:
-                how = f"exited unexpectedly with exit code {os.WEXITSTATUS(status)}."
-            send(
-                self.control,
-                wire.ENDED,
-                numbers(host),
-                f"DataLoader worker (pid {pid}) {how}".encode(),
-            )
+    def how(self, pid: int, status: int) -> str:
+        worker = f"DataLoader worker (pid {pid})"
+        if os.WIFSIGNALED(status):
+            return f"{worker} is killed by signal: {signal.strsignal(os.WTERMSIG(status))}."
+        return f"{worker} exited unexpectedly with exit code {os.WEXITSTATUS(status)}."
 
 
 def main() -> None:
+    from .stage_base import Base
+
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the trainer's matter
     control = socket.socket(fileno=int(sys.argv[1]))
     try:
-        Zygote(control).run()
+        Base(control).run()
     except (EOFError, ConnectionError):
-        os._exit(0)  # the session has ended; hosts see it at their own sockets
+        os._exit(0)  # nobody needs it any more; forks see it at their own sockets
 
 
 if __name__ == "__main__":

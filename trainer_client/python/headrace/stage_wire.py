@@ -4,7 +4,7 @@ import os
 import socket
 import struct
 
-START, FORK, READY, FORKED, ENDED, ARENA, BATCH, DONE = range(1, 9)
+SESSION, FORK, READY, FORKED, ENDED, ARENA, BATCH, DONE, PREPARE, END, BECAME, UNFIT = range(1, 13)
 # Outcomes of a batch.
 MADE, RAISED, TOO_SMALL, LANE_ENDED = range(4)
 

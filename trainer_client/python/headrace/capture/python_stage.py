@@ -8,11 +8,9 @@ keeps the loader in the trainer, and the reason names the attribute.
 import io
 import mmap
 import os
-import site
 import sys
-import sysconfig
 from collections.abc import Iterator
-from types import ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import cloudpickle
@@ -22,6 +20,7 @@ from torch.utils.data.dataloader import _DatasetKind
 
 from .. import binding
 from ..stage_epoch import holder_of
+from ..stage_modules import own_modules, tail
 from ..stage_ranks import ranks
 from .collate import name_of
 from .plan import Local, PythonStage
@@ -89,11 +88,16 @@ def _dry_run_keys(loader: Any) -> list[int]:
 
 def _dump(parts: dict[str, Any]) -> bytes:
     _Pickler.told = holder._epoch if (holder := holder_of(parts["dataset"])) is not None else None
-    modules = list(_own_modules())
+    modules = list(own_modules())
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
     try:
-        return _dumps(parts)
+        with io.BytesIO() as file:
+            pickler = _Pickler(file, protocol=5)
+            pickler.dump(parts)
+            own = {"__main__", *(module.__name__ for module in modules)}
+            file.write(tail(name for name in sys.modules if name in pickler.named - own))
+            return file.getvalue()
     except _STOPS as error:
         raise Local(_blame(parts, error), _REMEDY) from None
     finally:
@@ -117,7 +121,15 @@ class _Pickler(cloudpickle.Pickler):
 
     told: torch.Tensor | None = None  # whose content comes with each epoch (stage_epoch.py)
 
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.named: set[str] = set()  # modules that it has met
+
     def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, ModuleType):
+            self.named.add(obj.__name__)
+        elif isinstance(obj, type | FunctionType | BuiltinFunctionType):
+            self.named.add(obj.__module__)
         if obj is self.told and obj is not None:
             return torch.tensor, (0,)
         refusal = _refusal(obj)
@@ -191,26 +203,3 @@ def _children(value: Any) -> Iterator[tuple[str, Any]]:
         names = getattr(getattr(value, "__code__", None), "co_freevars", ())
         for name, cell in zip(names, closure, strict=False):
             yield f".<{name}>", cell.cell_contents
-
-
-def _own_modules() -> Iterator[ModuleType]:
-    """Modules of the program itself: files that no interpreter or package installation owns."""
-    installed = {
-        os.path.realpath(path)
-        for path in (
-            *sysconfig.get_paths().values(),
-            *site.getsitepackages(),
-            site.getusersitepackages(),
-            sys.prefix,
-            sys.base_prefix,
-            os.path.dirname(os.path.dirname(torch.__file__)),
-            os.path.dirname(os.path.dirname(__file__)),
-        )
-    }
-    prefixes = tuple(path.rstrip(os.sep) + os.sep for path in installed)
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if name == "__main__" or not isinstance(module, ModuleType) or not file:
-            continue
-        if module.__name__ == name and not os.path.realpath(file).startswith(prefixes):
-            yield module

@@ -1,0 +1,97 @@
+"""Installed modules and the program's own, and which of the former a bundle refers to.
+
+The names stand behind the bundle's pickle: a JSON list, its size as u32, and MARK. Who unpickles the
+bundle does not see them.
+"""
+
+import functools
+import importlib.util
+import json
+import os
+import site
+import struct
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from types import ModuleType
+
+MARK = b"headrace modules"
+_TAIL = struct.Struct(f"<I{len(MARK)}s")
+_MOST_BYTES = 1 << 20
+
+
+def tail(names: Iterable[str]) -> bytes:
+    text = json.dumps(list(names)).encode()
+    return text + _TAIL.pack(len(text), MARK)
+
+
+def names_in(bundle_fd: int) -> list[str]:
+    """Empty where there is no list: the bundle may come from another release."""
+    end = os.fstat(bundle_fd).st_size - _TAIL.size
+    if end < 0:
+        return []
+    size, mark = _TAIL.unpack(os.pread(bundle_fd, _TAIL.size, end))
+    if mark != MARK or size > min(end, _MOST_BYTES):
+        return []
+    return json.loads(os.pread(bundle_fd, size, end - size))
+
+
+def own_modules() -> Iterator[ModuleType]:
+    """Modules of the program itself: files that no interpreter or package installation owns."""
+    prefixes = _installed()
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name == "__main__" or not isinstance(module, ModuleType) or not file:
+            continue
+        if module.__name__ == name and not _real(file).startswith(prefixes):
+            yield module
+
+
+def any_own(among: Iterable[str]) -> bool:
+    """Whether one of these modules was imported from a file that is not installed."""
+    prefixes = _installed()
+    for name in among:
+        spec = getattr(sys.modules.get(name), "__spec__", None)
+        if spec is not None and spec.has_location and not _real(spec.origin).startswith(prefixes):
+            return True
+    return False
+
+
+def import_installed(names: list[str]) -> None:
+    """As far as they are installed here, and can be imported; no other file is run by its name."""
+    prefixes = _installed()
+    for name in names:
+        with suppress(Exception):
+            parts = name.split(".")
+            for end in range(1, len(parts) + 1):
+                parent = ".".join(parts[:end])
+                if parent in sys.modules:
+                    continue
+                spec = importlib.util.find_spec(parent)
+                if spec is None or (spec.origin and not _real(spec.origin).startswith(prefixes)):
+                    break
+                importlib.import_module(parent)
+
+
+def _installed() -> tuple[str, ...]:
+    import torch
+
+    paths = {
+        _real(path)
+        for path in (
+            *sysconfig.get_paths().values(),
+            *site.getsitepackages(),
+            site.getusersitepackages(),
+            sys.prefix,
+            sys.base_prefix,
+            os.path.dirname(os.path.dirname(torch.__file__)),
+            os.path.dirname(os.path.dirname(__file__)),
+        )
+    }
+    return tuple(path.rstrip(os.sep) + os.sep for path in paths)
+
+
+@functools.cache
+def _real(path: str) -> str:
+    return os.path.realpath(path)
