@@ -6,10 +6,8 @@ Prints, for each loader, the seconds from iter() to its first batch. It does not
 import argparse
 import json
 import pathlib
-import tempfile
 import time
 
-import numpy as np
 from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
@@ -50,14 +48,6 @@ def hugging_face(files: list[pathlib.Path]) -> Dataset:
     return datasets.Dataset.from_dict(columns).with_transform(prepare)
 
 
-def write_pictures(folder: pathlib.Path, count: int) -> list[pathlib.Path]:
-    generator = np.random.default_rng(1)
-    files = [folder / f"{number}.jpg" for number in range(count)]
-    for file in files:
-        Image.fromarray(generator.integers(0, 256, (120, 160, 3), np.uint8)).save(file)
-    return files
-
-
 def first_batch(data: Dataset, shuffle: bool) -> float:
     loader = DataLoader(data, batch_size=8, num_workers=2, shuffle=shuffle)
     started = time.perf_counter()
@@ -72,15 +62,15 @@ def first_batch(data: Dataset, shuffle: bool) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("libraries", choices=("torchvision", "transformers"))
+    parser.add_argument("data", type=pathlib.Path)
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        files = write_pictures(pathlib.Path(folder), 64)
-        if args.libraries == "torchvision":
-            train, valid = Pictures(files[:48], True), Pictures(files[48:], False)
-        else:
-            train, valid = hugging_face(files[:48]), hugging_face(files[48:])
-        seconds = [first_batch(train, True)]
-        seconds += [first_batch(valid, False) for _ in range(EVALUATIONS)]
+    files = sorted(path for path in args.data.rglob("*") if path.is_file())[:64]
+    if args.libraries == "torchvision":
+        train, valid = Pictures(files[:48], True), Pictures(files[48:], False)
+    else:
+        train, valid = hugging_face(files[:48]), hugging_face(files[48:])
+    seconds = [first_batch(train, True)]
+    seconds += [first_batch(valid, False) for _ in range(EVALUATIONS)]
     print(json.dumps({"first_batch_s": seconds}))
 
 

@@ -2,8 +2,7 @@
 
 import os
 import signal
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterable
 
 import headrace
 import pytest
@@ -12,45 +11,29 @@ from headrace import service
 from headrace.seam import state_of
 from support.compare import assert_same, seed_everything
 from support.pipelines import Numbers
+from support.processes import hosts, stages, zygotes
 from torch.utils.data import DataLoader
 
 EPOCHS = 2
 
 
-def stages() -> dict[int, list[int]]:
-    """The Python processes of stages below this process: zygote -> its hosts."""
-    children: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            pid, parent = int(stat.parent.name), int(stat.read_text().rpartition(")")[2].split()[1])
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        children.setdefault(parent, []).append(pid)
-    found: dict[int, list[int]] = {}
-    below = [os.getpid()]
-    while below:
-        for child in children.get(below.pop(), []):
-            below.append(child)
-            try:
-                words = Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if b"headrace.stage_host" in words and child not in sum(found.values(), []):
-                found[child] = children.get(child, [])
-    return found
+def kill(processes: Iterable[int]) -> None:
+    victims = list(processes)
+    assert victims
+    for victim in victims:
+        os.kill(victim, signal.SIGKILL)
+
+
+def kill_bases() -> None:
+    kill(stages())
 
 
 def kill_zygotes() -> None:
-    assert stages()
-    for zygote in stages():
-        os.kill(zygote, signal.SIGKILL)
+    kill(zygotes())
 
 
 def kill_hosts() -> None:
-    hosts = sum(stages().values(), [])
-    assert hosts
-    for host in hosts:
-        os.kill(host, signal.SIGKILL)
+    kill(hosts())
 
 
 def epochs(disturb: Callable[[], None] | None, lanes: int) -> list[object]:
@@ -68,7 +51,7 @@ def epochs(disturb: Callable[[], None] | None, lanes: int) -> list[object]:
     return seen
 
 
-@pytest.mark.parametrize("disturb", [kill_zygotes, kill_hosts])
+@pytest.mark.parametrize("disturb", [kill_bases, kill_zygotes, kill_hosts])
 @pytest.mark.parametrize("transport", ["shm", "tcp"])
 def test_killed_processes_change_no_batch(disturb, transport, seam, monkeypatch):
     if transport == "tcp":

@@ -1,17 +1,44 @@
 """Processes that a test has started."""
 
+import os
 from pathlib import Path
 
 
-def descendants(pid: int) -> dict[int, str]:
-    """Processes below this one, by /proc: pid -> command line."""
+def children(pid: int) -> dict[int, str]:
+    """By /proc: pid -> command line."""
     found = {}
     for file in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
             for child in map(int, file.read_text().split()):
                 line = Path(f"/proc/{child}/cmdline").read_bytes()
                 found[child] = line.replace(b"\0", b" ").decode()
-                found.update(descendants(child))
         except (FileNotFoundError, ProcessLookupError):
             continue
     return found
+
+
+def descendants(pid: int) -> dict[int, str]:
+    """Processes below this one: pid -> command line."""
+    found = {}
+    for child, line in children(pid).items():
+        found[child] = line
+        found.update(descendants(child))
+    return found
+
+
+def stages() -> dict[int, dict[int, list[int]]]:
+    """The Python processes of stages below this one: base -> zygote -> hosts."""
+    interpreters = {p for p, line in descendants(os.getpid()).items() if "stage_host" in line}
+    forked = {child for pid in interpreters for child in children(pid)}
+    return {
+        base: {zygote: list(children(zygote)) for zygote in children(base)}
+        for base in interpreters - forked
+    }
+
+
+def zygotes() -> list[int]:
+    return [zygote for base in stages().values() for zygote in base]
+
+
+def hosts() -> list[int]:
+    return [host for base in stages().values() for zygote in base.values() for host in zygote]

@@ -39,11 +39,13 @@ class Base:
         wire.send(self.control, wire.PREPARE, json.dumps(settings).encode())
 
     def begin(self, number, bundle, sock, **settings):
-        """What became of it: the message, its number first."""
+        """What became of it, behind the ends of other sessions."""
         own = json.dumps({"catch_output": False, "alone": False, "tried": False, **settings})
         parts = struct.pack("<Q", number), own.encode()
         send(self.control, wire.SESSION, *parts, fds=[sock.detach(), memory(bundle)])
-        return self.receive()
+        while (message := self.receive())[0] == wire.ENDED:
+            pass
+        return message
 
     def receive(self):
         kind, (number, *more), _ = wire.receive(self.control)

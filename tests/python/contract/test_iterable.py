@@ -3,6 +3,7 @@
 import os
 import signal
 import warnings
+from contextlib import suppress
 
 import headrace
 import pytest
@@ -19,7 +20,7 @@ from support.compare import (
     served,
     stock,
 )
-from support.processes import descendants
+from support.processes import descendants, hosts, zygotes
 from support.streams import CannotBegin, Drawn, Growing, Lengthy, RaisesOnce
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
@@ -205,7 +206,8 @@ def kill(word):
     victims = [pid for pid, line in descendants(os.getpid()).items() if word in line]
     assert victims
     for pid in victims if word != " worker" else victims[:1]:
-        os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # gone with its parent
+            os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("persistent", [False, True])
@@ -245,7 +247,7 @@ def test_early_break_frees_everything(own_service):
     finally:
         headrace.uninstall()
     for _ in range(100):  # each a wait of the service's own
-        if not any("stage_host" in line for line in descendants(os.getpid()).values()):
+        if not zygotes() and not hosts():
             return
         signal.sigtimedwait([], 0.1)
     raise AssertionError("stage hosts live on")

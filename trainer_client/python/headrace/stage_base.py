@@ -63,6 +63,8 @@ class Base(Forks):
             with suppress(ImportError):
                 importlib.import_module(".stage_images", __package__)
                 importlib.import_module("PIL.Image").preinit()  # as the first open() does
+                if "torchvision" in self.settings["packages"]:
+                    importlib.import_module(".stage_transforms", __package__)
         self.look()
 
     def begin(self, number: int, own: dict[str, Any], fds: list[int]) -> None:

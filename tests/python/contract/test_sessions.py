@@ -1,0 +1,106 @@
+"""Contract: what one loader's code does on the workers, another one does not see."""
+
+import importlib
+import os
+import signal
+import sys
+
+import headrace
+import pytest
+import torch
+from headrace import service
+from headrace.seam import state_of
+from support.compare import assert_same, seed_everything
+from support.processes import stages
+from torch.utils.data import DataLoader, Dataset
+
+FACTOR = 1  # that tests change
+
+
+class Scaled(Dataset):
+    """By a global of the program."""
+
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        return index * FACTOR, torch.rand(1)
+
+
+class AsksAHelper(Dataset):
+    """A module that the trainer itself has not imported."""
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        return importlib.import_module("helper_of_the_program").VALUE
+
+
+@pytest.fixture
+def own_service():
+    service.close()
+    yield
+    service.close()
+
+
+def both_ways(run):
+    expected = run("")
+    headrace.install()
+    try:
+        assert_same(run("python"), expected)
+    finally:
+        headrace.uninstall()
+
+
+def batches(dataset, path="python"):
+    seed_everything()
+    loader = DataLoader(dataset, batch_size=2, num_workers=1)
+    seen = list(loader)
+    assert not path or state_of(loader).report.path == path
+    return seen
+
+
+def test_a_global_changes_between_loaders(own_service, monkeypatch):
+    def run(path):
+        seen = []
+        for factor in (1, 2, 3):
+            monkeypatch.setattr(sys.modules[__name__], "FACTOR", factor)
+            seen += batches(Scaled(), path)
+        return seen
+
+    both_ways(run)
+
+
+def test_an_interpreter_that_was_killed_between_loaders_is_replaced(own_service, seam):
+    first = batches(Scaled())
+    killed = set(stages())
+    for pid in killed:
+        os.kill(pid, signal.SIGKILL)
+    assert_same(batches(Scaled()), first)
+    assert killed and not killed & set(stages())
+
+
+def test_loaders_of_a_program_share_an_interpreter(own_service, seam):
+    bases = set()
+    for _ in range(3):
+        for _ in DataLoader(Scaled(), batch_size=2, num_workers=1):
+            bases |= set(stages())
+    assert len(bases) == 1
+
+
+def test_another_import_path_is_another_interpreter(own_service, tmp_path, monkeypatch):
+    for value in (1, 2):
+        folder = tmp_path / str(value)
+        folder.mkdir()
+        (folder / "helper_of_the_program.py").write_text(f"VALUE = {value}")
+
+    def run(path):
+        seen = []
+        for value in (1, 2):
+            with monkeypatch.context() as patch:
+                patch.syspath_prepend(str(tmp_path / str(value)))
+                seen += batches(AsksAHelper(), path)
+        return seen
+
+    both_ways(run)
