@@ -3,6 +3,7 @@
 import functools
 import os
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from headrace import binding
 from headrace.capture import Local, NotNative, capture
 from headrace.capture.hooks import seeds_only
 from headrace.capture.transforms import nodes_of
+from headrace.stage_modules import names_in
 from support.pipelines import (
     EVERY,
     MEAN,
@@ -297,8 +299,6 @@ def test_python_stage_carries_what_a_worker_needs(tmp_path, monkeypatch):
     found = captured(Numbers(), num_workers=3)
     stage = found.plan.python
     assert found.path == "python" and found.plan.lanes == 3 and found.plan.rng == "torch"
-    import sys
-
     assert stage.executable == sys.executable
     assert stage.packages["torch"] == torch.__version__
     assert stage.sys_path and all(entry.startswith("/") for entry in stage.sys_path)
@@ -308,7 +308,6 @@ def test_own_modules_travel_by_value():
     """`pipelines` is a file of the program, not an installed package."""
     import pickle
     import subprocess
-    import sys
 
     bundle = bytes(captured(Numbers(), collate_fn=collate_names).plan.python.bundle)
     code = "import pickle, sys; print(type(pickle.load(sys.stdin.buffer)['dataset']).__name__)"
@@ -317,6 +316,19 @@ def test_own_modules_travel_by_value():
     )
     assert done.stdout == b"Numbers\n", done.stderr.decode()
     assert type(pickle.loads(bundle)["dataset"]) is Numbers
+
+
+def test_installed_modules_that_a_bundle_refers_to_are_named_behind_it():
+    data = Numbers()
+    data.transform = v1.Compose([v1.ToTensor(), v1.Normalize(0.5, 0.5)])
+    bundle = bytes(captured(data, collate_fn=collate_names).plan.python.bundle)
+    fd = os.memfd_create("bundle")
+    os.write(fd, bundle)
+    names = names_in(fd)
+    os.close(fd)
+    assert "torchvision.transforms.transforms" in names
+    assert all(name in sys.modules for name in names)
+    assert not {"__main__", __name__, "support.pipelines"} & set(names)
 
 
 def test_local_is_an_error_of_its_own():

@@ -8,6 +8,7 @@ import socket
 import sys
 
 import numpy as np
+import PIL
 import pytest
 from headrace import stage_wire as wire
 from headrace.stage_modules import MARK, names_in, tail
@@ -32,6 +33,9 @@ sys.meta_path.insert(0, Finder())
 """
 
 
+LOOKED_FOR = ("PIL.PngImagePlugin", "colorsys", "own_module", "headrace.stage_images")
+
+
 class Settled(Dataset):
     """Says what it found when it was loaded, and changes an installed module then."""
 
@@ -40,7 +44,7 @@ class Settled(Dataset):
 
     def __setstate__(self, state):
         self.found = {
-            "imported": [name for name in ("colorsys", "own_module") if name in sys.modules],
+            "imported": [name for name in LOOKED_FOR if name in sys.modules],
             "constant": importlib.import_module("colorsys").ONE_SIXTH,
             "drawn": np.random.rand(),
             "threads": len(os.listdir("/proc/self/task")),
@@ -95,6 +99,13 @@ def test_installed_modules_of_a_bundle_are_there_before_it_is_loaded(base):
         assert found(stage)["imported"] == ["colorsys"]
     with Stage(base=base) as stage:
         assert found(stage)["imported"] == ["colorsys"]
+
+
+def test_what_looks_at_pil_comes_behind_the_program():
+    base = stage_peer.Base(packages={"PIL": PIL.__version__})
+    with Stage(base=base) as stage:
+        assert found(stage)["imported"] == ["PIL.PngImagePlugin"]
+    base.close()
 
 
 @pytest.mark.parametrize("module", ["starts_a_thread", "imports_own"])

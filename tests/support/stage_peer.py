@@ -21,7 +21,7 @@ SLOT = 1 << 20
 class Base:
     """An interpreter that zygotes are forked from."""
 
-    def __init__(self, version=None, sys_path=None, before=""):
+    def __init__(self, version=None, sys_path=None, before="", packages=()):
         """`before`: code that it runs first, as its site might."""
         self.control, theirs = socket.socketpair()
         command = f"{before}\nfrom headrace import stage_host\nstage_host.main()"
@@ -34,7 +34,7 @@ class Base:
             "version": version or f"{sys.version_info[0]}.{sys.version_info[1]}",
             "sys_path": sys_path or sys.path,
             "working_directory": os.getcwd(),
-            "packages": {"torch": torch.__version__},
+            "packages": {"torch": torch.__version__, **dict(packages)},
         }
         wire.send(self.control, wire.PREPARE, json.dumps(settings).encode())
 

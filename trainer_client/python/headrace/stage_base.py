@@ -60,8 +60,9 @@ class Base(Forks):
             self.fit = False  # the session says why
             return
         if "PIL" in self.settings["packages"]:
+            # Not stage_images itself, which comes behind what a program does to PIL.
             with suppress(ImportError):
-                importlib.import_module(".stage_images", __package__)
+                importlib.import_module("PIL.JpegImagePlugin")
                 importlib.import_module("PIL.Image").preinit()  # as the first open() does
                 if "torchvision" in self.settings["packages"]:
                     importlib.import_module(".stage_transforms", __package__)

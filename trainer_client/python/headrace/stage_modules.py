@@ -62,7 +62,7 @@ def import_installed(names: list[str]) -> None:
     """As far as they are installed here, and can be imported; no other file is run by its name."""
     prefixes = _installed()
     for name in names:
-        with suppress(Exception):
+        with suppress(Exception, SystemExit):
             parts = name.split(".")
             for end in range(1, len(parts) + 1):
                 parent = ".".join(parts[:end])

@@ -95,8 +95,8 @@ def _dump(parts: dict[str, Any]) -> bytes:
         with io.BytesIO() as file:
             pickler = _Pickler(file, protocol=5)
             pickler.dump(parts)
-            own = {"__main__", *(module.__name__ for module in modules)}
-            file.write(tail(name for name in sys.modules if name in pickler.named - own))
+            named = pickler.named.difference(["__main__"], (own.__name__ for own in modules))
+            file.write(tail(name for name in list(sys.modules) if name in named))
             return file.getvalue()
     except _STOPS as error:
         raise Local(_blame(parts, error), _REMEDY) from None
