@@ -13,8 +13,9 @@ namespace headrace::dataworker {
 // the zygote, -6 waits until the file "go" is in the import path, -7 takes 512 MiB,
 // -8 ends the lane.
 // The file "runs" there gets a line with the key for each batch that ran, "bases" one with the pid
-// for each interpreter that was started. Bundles: "keeps..." is a finding, "base ..." says what
-// comes of their imports, anything else is why it can't be loaded.
+// for each interpreter that was started, "tried" one for each session, 1 where its code need not be
+// tried. Bundles: "keeps..." is a finding, "base ..." says what comes of their imports, anything
+// else is why it can't be loaded.
 inline constexpr char kFakeStage[] = R"python(
 import contextlib, ctypes, json, mmap, os, signal, socket, sys, threading, time
 sys.path.insert(0, SOURCE)  # replaced, as FOLDER is
@@ -106,7 +107,10 @@ def base(control):
                 os.kill(pid, signal.SIGKILL)
         if kind != wire.SESSION:
             continue
-        alone = json.loads(parts[1])["alone"]
+        own = json.loads(parts[1])
+        alone = own["alone"]
+        with open(FOLDER + "/tried", "a") as file:
+            file.write("%d\n" % own["tried"])
         text = os.pread(fds[1], 100, 0)
         run = lambda: zygote(socket.socket(fileno=fds[0]), fds[1])
         if text == b"base dies" and not alone:

@@ -94,25 +94,19 @@ class StageBasesTest : public ::testing::Test {
     return {pids.begin(), pids.end()};
   }
   // Interpreters that were ever started.
-  std::vector<std::int64_t> Started() {
-    std::vector<std::int64_t> pids;
-    std::ifstream file(directory_.path() + "/bases");
-    for (std::int64_t pid = 0; file >> pid;) pids.push_back(pid);
-    return pids;
-  }
-
- private:
-  void Tell(int number, const std::function<void(Seen&)>& change) {
-    const std::lock_guard lock(mutex_);
-    change(seen_[number]);
-    changed_.notify_all();
+  std::vector<std::int64_t> Started() { return Numbers("bases"); }
+  // In a file of the fake's.
+  std::vector<std::int64_t> Numbers(const std::string& name) {
+    std::vector<std::int64_t> numbers;
+    std::ifstream file(directory_.path() + "/" + name);
+    for (std::int64_t number = 0; file >> number;) numbers.push_back(number);
+    return numbers;
   }
   bool Wait(int number, const std::function<bool(const Seen&)>& done) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(60), [&] { return done(seen_[number]); });
   }
 
- protected:
   TemporaryDirectory directory_;
   std::unique_ptr<net::Reactor> reactor_;
   std::unique_ptr<StageBases> bases_;
@@ -120,6 +114,12 @@ class StageBasesTest : public ::testing::Test {
   StageBases::Options options_;
 
  private:
+  void Tell(int number, const std::function<void(Seen&)>& change) {
+    const std::lock_guard lock(mutex_);
+    change(seen_[number]);
+    changed_.notify_all();
+  }
+
   int next_ = 1;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -207,6 +207,19 @@ TEST_F(StageBasesTest, AKilledZygoteIsReportedByTheInterpreterThatLivesOn) {
   EXPECT_EQ(Look(second).lost, "");
   Serve(options_);
   EXPECT_EQ(Started().size(), 1U);
+}
+
+TEST_F(StageBasesTest, CodeThatWasServedIsNotTriedAgain) {
+  options_.stage.bundle = BlobHash(7);
+  Serve(options_);
+  Serve(options_);
+  options_.stage.bundle = BlobHash(8);
+  for (int i = 0; i < 2; ++i) {
+    const int number = Begin(options_, "keeps count");
+    EXPECT_TRUE(Wait(number, [](const Seen& seen) { return seen.ready; }));
+    EXPECT_EQ(Look(number).status.code(), Code::kInfeasible);
+  }
+  EXPECT_EQ(Numbers("tried"), (std::vector<std::int64_t>{0, 1, 0, 0}));
 }
 
 TEST_F(StageBasesTest, AFewIdleInterpretersAreKept) {

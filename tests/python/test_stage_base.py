@@ -57,6 +57,14 @@ class Settled(Dataset):
         return self.found
 
 
+class Counts(Dataset):
+    count = 0
+
+    def __getitem__(self, index):
+        self.count += 1
+        return self.count
+
+
 def only(samples):
     return samples[0]
 
@@ -134,6 +142,13 @@ def test_a_session_that_is_to_be_alone_is(own_folder):
     with ours:
         assert base.begin(7, b"", theirs, alone=True) == (wire.BECAME, 7)
     base.close()
+
+
+@pytest.mark.parametrize("tried", [False, True])
+def test_code_that_was_tried_is_not_tried_again(base, tried):
+    keys = {"dry_run": [0, 1], "dry_run_seconds": 120}
+    with Stage(base=base, dataset=Counts(), tried=tried, **keys) as stage:
+        assert bool(stage.state) == (not tried)
 
 
 @pytest.mark.parametrize("told", [False, True])

@@ -60,7 +60,14 @@ class Stage:
     """A zygote with its hosts. The classes of `user_module` travel by value, as a program's do."""
 
     def __init__(
-        self, user_module, catch_output=False, version=None, base=None, modules=(), **bundle
+        self,
+        user_module,
+        catch_output=False,
+        version=None,
+        base=None,
+        modules=(),
+        tried=False,
+        **bundle,
     ):
         parts = {
             "dataset": None,
@@ -84,7 +91,9 @@ class Stage:
         self.own_base = None if base else Base(version)
         self.control, theirs = socket.socketpair()
         self.control.settimeout(120)
-        begun = (base or self.own_base).begin(1, content, theirs, catch_output=catch_output)
+        begun = (base or self.own_base).begin(
+            1, content, theirs, catch_output=catch_output, tried=tried
+        )
         assert begun[:2] in ((wire.FORKED, 1), (wire.BECAME, 1))
         self.forked = begun[0] == wire.FORKED
         self.pid = int.from_bytes(begun[2], "little") if self.forked else None
