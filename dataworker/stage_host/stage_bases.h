@@ -77,7 +77,7 @@ class StageBases {
     std::uint64_t became = 0;            // the session whose zygote it is
     std::optional<FrameSocket> control;  // none: it has hung up, or became a zygote
     SteadyTime idle_since{};
-    std::set<BlobHash> tried;  // bundles
+    std::set<BlobHash> tried;     // bundles
     net::TimerId reap_timer = 0;  // 0: none
   };
   struct Session {
