@@ -92,7 +92,8 @@ def base(own_folder):
 
 
 def test_one_session_does_not_see_what_another_did(base):
-    with Stage(base=base, dataset=Settled(change=0.5)) as first, Stage(base=base) as second:
+    same = {"base": base, "modules": ["colorsys", "numpy.random"]}
+    with Stage(dataset=Settled(change=0.5), **same) as first, Stage(**same) as second:
         one, other = found(first), found(second)
     assert one["constant"] == other["constant"] == 1 / 6
     assert one["drawn"] != other["drawn"]
@@ -111,7 +112,7 @@ def test_installed_modules_of_a_bundle_are_there_before_it_is_loaded(base):
 
 def test_what_looks_at_pil_comes_behind_the_program():
     base = stage_peer.Base(packages={"PIL": PIL.__version__})
-    with Stage(base=base) as stage:
+    with Stage(base=base, by_pil=[]) as stage:
         assert found(stage)["imported"] == ["PIL.PngImagePlugin"]
     base.close()
 

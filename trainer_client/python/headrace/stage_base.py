@@ -59,6 +59,8 @@ class Base(Forks):
         except Exception:
             self.fit = False  # the session says why
             return
+        if "numpy" in self.settings["packages"]:
+            import_installed(["numpy.random"])  # NumPy does so when it is first asked for one
         if "PIL" in self.settings["packages"]:
             # Not stage_images itself, which comes behind what a program does to PIL.
             with suppress(ImportError):
@@ -122,5 +124,5 @@ def left_threads() -> bool:
 def start_anew() -> None:
     """What a fresh interpreter would not share with another one."""
     importlib.invalidate_caches()
-    if (numpy := sys.modules.get("numpy")) is not None:
-        numpy.random.seed()
+    if (random := sys.modules.get("numpy.random")) is not None:
+        random.seed()
