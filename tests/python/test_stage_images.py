@@ -3,11 +3,12 @@
 import io
 import pickle
 import random
+from pathlib import Path
 
 import numpy as np
 import PIL
 import pytest
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, JpegImagePlugin
 from support.own_process import in_own_process
 from support.photos import encode_photo, without_tables
 
@@ -100,6 +101,64 @@ def test_opened_file_without_convert():
 
 
 @in_own_process
+def test_loaded_file_is_deferred_too(tmp_path):
+    """load() only closes the file, until somebody looks at it."""
+    images = enable()
+    rng = random.Random(SEED)
+    path = tmp_path + "/photo.jpg"
+    for case in range(200):
+        file = photo(rng, (20, 90), gray=rng.random() < 0.2)
+        Path(path).write_bytes(file)
+        opened, theirs = Image.open(path), plain(file)
+        access = opened.load()
+        assert type(opened) is images.LoadedImage and opened.fp is None, "the file is open"
+        assert opened.load_end() is None and opened.draft("RGB", (5, 5)) is None
+        ours = opened.convert("RGB")
+        assert type(ours) is images.DeferredImage
+        for _ in range(rng.randrange(3)):
+            name, arguments = any_step(rng, theirs.size)
+            ours, theirs = getattr(ours, name)(*arguments), getattr(theirs, name)(*arguments)
+        look = ways_to_look(rng)
+        assert look(ours) == look(theirs), (SEED, case)
+        # Now at the opened one itself.
+        images._current.on = False
+        expected = Image.open(path)
+        first = expected.load()[3, 4]
+        images._current.on = True
+        if rng.random() < 0.3:
+            assert access[3, 4] == first
+        elif rng.random() < 0.3:
+            opened.thumbnail((9, 9))
+            expected.thumbnail((9, 9))
+        elif rng.random() < 0.3:
+            assert opened == expected and Image.open(path) == expected
+        else:
+            assert look(opened) == look(expected), (SEED, case)
+        assert (opened.size, opened.mode, opened.readonly) == (expected.size, expected.mode, 0)
+        assert opened.tobytes() == expected.tobytes()
+        assert type(opened) is JpegImagePlugin.JpegImageFile and opened.format == "JPEG"
+        assert opened.fp is None and opened.tile == []
+    assert images._current.made > 100, "hardly any was made natively"
+
+
+@in_own_process
+def test_loaded_file_may_be_changed_or_closed():
+    enable()
+    file = photo(random.Random(SEED), (30, 60))
+    opened, expected = Image.open(io.BytesIO(file)), plain(file)
+    opened.load()[1, 2] = expected.load()[1, 2] = (250, 3, 250)
+    assert opened.tobytes() == expected.tobytes()
+    with Image.open(io.BytesIO(file)) as opened:
+        opened.load()
+    assert opened.tobytes() == plain(file).tobytes()
+    opened = Image.open(io.BytesIO(file))
+    opened.load()
+    opened.close()
+    with pytest.raises(ValueError, match="closed image"):
+        opened.tobytes()
+
+
+@in_own_process
 def test_exif_orientation():
     images = enable()
     rng = random.Random(SEED)
@@ -179,7 +238,7 @@ def test_what_pil_was_told_is_not_passed_over():
     drafted.draft("RGB", (50, 50))
     assert type(drafted.convert("RGB")) is Image.Image
     opened = Image.open(io.BytesIO(file))
-    opened.load()
+    opened.getpixel((0, 0))
     assert type(opened.convert("RGB")) is Image.Image
     png = io.BytesIO()
     plain(file).save(png, "PNG")
@@ -220,6 +279,8 @@ def test_truncated_file_raises_where_pil_raises():
             plain(file)
         with pytest.raises(OSError, match="truncated"):
             Image.open(io.BytesIO(file)).convert("RGB")
+        with pytest.raises(OSError, match="truncated"):
+            Image.open(io.BytesIO(file)).load()
 
 
 @in_own_process
@@ -237,6 +298,14 @@ def test_damaged_file_ends_the_batch_behind_the_programs_back():
     images._current.on = False
     with pytest.raises(OSError, match="broken data stream"):
         Image.open(io.BytesIO(file)).convert("RGB")
+    with images.deferring():
+        opened = Image.open(io.BytesIO(file))
+        opened.load()
+        with pytest.raises(Redo):
+            opened.getpixel((0, 0))
+    opened = Image.open(io.BytesIO(file))
+    with pytest.raises(OSError, match="broken data stream"):
+        opened.load()
 
 
 @in_own_process

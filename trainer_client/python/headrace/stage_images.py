@@ -1,8 +1,8 @@
 """Pictures in Python stages: PIL's interface in front, the native operators behind.
 
 In a stage host, a JPEG file that user code opens with PIL is not decoded where the code says so. The
-image that `convert("RGB")`, `crop`, `resize` or `transpose` returns only notes what was asked; whoever
-then wants its pixels (NumPy, ToTensor, any other method) gets them from one native pass over the file,
+image that `convert("RGB")`, `crop`, `resize` or `transpose` returns only notes what was asked, and so
+does the opened one when the code calls load(), to have its file closed; whoever then wants its pixels (NumPy, ToTensor, any other method) gets them from one native pass over the file,
 which decodes no more than the crop shows. User code runs as it is and draws what it draws.
 
 The bits are PIL's:
@@ -18,20 +18,21 @@ do to such an image: stage_transforms.py.
 
 import functools
 import io
-import operator
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import PIL
-from PIL import ExifTags, Image, ImageOps, JpegImagePlugin
+from PIL import ExifTags, Image, ImageFile, ImageOps, JpegImagePlugin
 
-from .stage_render import FILTERS, FLIPS, PLAIN, ImageMaker, Source, Step
+from .stage_host import Redo
+from .stage_render import FILTERS, FLIPS, PLAIN, ImageMaker, Source, Step, corners_of, two_sides
 
 _OLDEST_PIL = (10, 1)  # before it, an image's size and mode were attributes of another kind
 
 _END_OF_IMAGE = b"\xff\xd9"
+_LOAD: Callable[..., Any] = ImageFile.ImageFile.load  # whatever takes its place
 
 _current: ImageMaker | None = None
 
@@ -104,7 +105,7 @@ class DeferredImage(Image.Image):
     def crop(self, box: Any = None) -> Image.Image:
         if box is None or tuple(box) == (0, 0, *self.size):
             return self.copy()
-        corners = _corners(box)
+        corners = corners_of(box)
         if corners is None or not _maker().takes("crop"):
             return super().crop(box)
         left, top, right, bottom = corners
@@ -113,7 +114,7 @@ class DeferredImage(Image.Image):
     def resize(
         self, size: Any, resample: Any = None, box: Any = None, *args: Any, **named: Any
     ) -> Any:
-        wanted = _two_sides(size)
+        wanted = two_sides(size)
         kind = Image.Resampling.BICUBIC if resample is None else resample
         known = isinstance(kind, int) and kind in range(len(FILTERS))
         plain = known and box is None and not args and not named
@@ -153,29 +154,78 @@ class DeferredImage(Image.Image):
         self.im = made.im
 
 
-# What people see of it: a plain image. It is one before it is ever pickled.
-DeferredImage.__module__, DeferredImage.__name__, DeferredImage.__qualname__ = (
-    "PIL.Image", "Image", "Image",
-)  # fmt: skip
+class LoadedImage(JpegImagePlugin.JpegImageFile):
+    """An opened file after load(), which nobody has looked at. Becomes what PIL opened when somebody
+    does, with its pixels by PIL; what convert() and the like return is deferred."""
+
+    _source: Source
+    _undecoded: list[Any]
+
+    @property
+    def im(self) -> Any:
+        self._become_opened()
+        return self.im
+
+    @im.setter
+    def im(self, core: Any) -> None:
+        self._leave()
+        self.im = core
+
+    def load(self) -> Any:
+        self._become_opened()
+        return _LOAD(self)
+
+    def close(self) -> None:
+        self._leave()
+        self.close()
+
+    def __eq__(self, other: object) -> bool:
+        self._become_opened()
+        if isinstance(other, LoadedImage):
+            other._become_opened()
+        return self == other
+
+    __hash__ = None  # type: ignore[assignment]  # as PIL's
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        self._become_opened()
+        return self.__reduce_ex__(protocol)
+
+    def _become_opened(self) -> None:
+        self.tile, self.fp = self._undecoded, io.BytesIO(self._source.file)
+        self._leave()
+        try:
+            _LOAD(self)
+        except Exception:
+            if _maker().on:
+                raise Redo from None
+            raise
+
+    def _leave(self) -> None:
+        del self._source, self._undecoded
+        self.__class__ = JpegImagePlugin.JpegImageFile  # type: ignore[assignment]
 
 
-def _corners(box: Any) -> tuple[int, int, int, int] | None:
-    """As PIL rounds them; None: PIL has an error or a warning to give."""
-    try:
-        left, top, right, bottom = (int(round(edge)) for edge in box)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    width, height, most = right - left, bottom - top, Image.MAX_IMAGE_PIXELS
-    fits = width > 0 and height > 0 and (most is None or width * height <= most)
-    return (left, top, right, bottom) if fits else None
+class _PixelAccess:
+    """What load() returns, of an image whose pixels nobody has wanted yet."""
+
+    def __init__(self, image: LoadedImage) -> None:
+        self._image = image
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._image.load()[at]
+
+    def __setitem__(self, at: Any, value: Any) -> None:
+        self._image.load()[at] = value
 
 
-def _two_sides(size: Any) -> tuple[int, int] | None:
-    try:
-        width, height = (operator.index(side) for side in size)
-    except (TypeError, ValueError):
-        return None
-    return (width, height) if width > 0 and height > 0 else None
+# What people see of them: plain images. They are before they are ever pickled.
+for _ours, _theirs in (
+    (DeferredImage, Image.Image),
+    (LoadedImage, JpegImagePlugin.JpegImageFile),
+):
+    for _name in ("__module__", "__name__", "__qualname__"):
+        setattr(_ours, _name, getattr(_theirs, _name))
 
 
 def _deferred(
@@ -191,6 +241,20 @@ def _deferred(
 
 def _defer(opened: Any) -> DeferredImage | None:
     """The pixels of a file that PIL has opened and not yet decoded, as RGB."""
+    if type(opened) is LoadedImage and _maker().takes("decode"):
+        return _deferred(opened, opened._source, (), opened.size)
+    file = _whole_file(opened)
+    if file is None:
+        return None
+    # Later use of it decodes it by PIL, also when the program has closed the file by then.
+    if opened._exclusive_fp:
+        opened.fp.close()
+    opened.fp = io.BytesIO(file)
+    return _deferred(opened, Source(file), (), opened.size)
+
+
+def _whole_file(opened: Any) -> bytes | None:
+    """Of an image that PIL has opened and not yet decoded, where it can be deferred."""
     if (
         type(opened) is not JpegImagePlugin.JpegImageFile
         or not _maker().takes("decode")
@@ -203,13 +267,7 @@ def _defer(opened: Any) -> DeferredImage | None:
     except Exception:
         return None  # PIL will meet it too, in its own way
     # Without its end it is truncated: PIL raises here and now, where the program expects it.
-    if type(file) is not bytes or not file.endswith(_END_OF_IMAGE):
-        return None
-    # Later use of it decodes it by PIL, also when the program has closed the file by then.
-    if opened._exclusive_fp:
-        opened.fp.close()
-    opened.fp = io.BytesIO(file)
-    return _deferred(opened, Source(file), (), opened.size)
+    return file if type(file) is bytes and file.endswith(_END_OF_IMAGE) else None
 
 
 def deferred_of(image: Any) -> DeferredImage | None:
@@ -248,6 +306,26 @@ def _of_opened(name: str) -> Callable[..., Any]:
         return getattr(deferred, name)(*args, **named)
 
     return method
+
+
+def _wrap_load() -> None:
+    """Code calls it to have the file closed, and then wants a part of the picture."""
+
+    @functools.wraps(_LOAD)
+    def load(self: Any) -> Any:
+        # PIL itself calls it for the pixels.
+        by_pil = sys._getframe(1).f_globals.get("__name__", "").startswith("PIL.")
+        file = None if by_pil else _whole_file(self)
+        if file is None:
+            return _LOAD(self)
+        if self._exclusive_fp:
+            self.fp.close()
+        self._source, self._undecoded = Source(file), self.tile
+        self.tile, self.fp, self.readonly = [], None, 0
+        self.__class__ = LoadedImage
+        return _PixelAccess(self)
+
+    JpegImagePlugin.JpegImageFile.load = load
 
 
 def _wrap_exif_transpose() -> None:
@@ -304,6 +382,7 @@ def enable(kept: list[str]) -> None:
     _current = ImageMaker(renderer, frozenset(kept))
     for name in PLAIN:
         setattr(JpegImagePlugin.JpegImageFile, name, _of_opened(name))
+    _wrap_load()
     _wrap_exif_transpose()
     functional = sys.modules.get("torchvision.transforms.functional")
     if functional is not None:

@@ -4,6 +4,7 @@ The half of stage_images.py that user code does not see.
 """
 
 import io
+import operator
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -46,6 +47,25 @@ class Step(NamedTuple):
         if self.op == "resize":
             return image.resize(*self.argument)
         return image.transpose(self.argument)
+
+
+def corners_of(box: Any) -> tuple[int, int, int, int] | None:
+    """As PIL rounds them; None: PIL has an error or a warning to give."""
+    try:
+        left, top, right, bottom = (int(round(edge)) for edge in box)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    width, height, most = right - left, bottom - top, Image.MAX_IMAGE_PIXELS
+    fits = width > 0 and height > 0 and (most is None or width * height <= most)
+    return (left, top, right, bottom) if fits else None
+
+
+def two_sides(size: Any) -> tuple[int, int] | None:
+    try:
+        width, height = (operator.index(side) for side in size)
+    except (TypeError, ValueError):
+        return None
+    return (width, height) if width > 0 and height > 0 else None
 
 
 _DECODE: _Node = ("decode", {"mode": "RGB"})
