@@ -9,7 +9,7 @@ from pathlib import Path
 import headrace
 import numpy as np
 import pytest
-from headrace import service
+from headrace import report, service
 from support.photos import write_jpegs, write_mnist
 
 
@@ -32,6 +32,12 @@ def _private_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     service.close()
     os.environ.clear()
     os.environ.update(kept)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_said() -> None:
+    """Each line is said once a program, and each test is one."""
+    report._said.clear()
 
 
 @pytest.fixture

@@ -56,6 +56,13 @@ def test_own_code_without_workers_stays(capfd):
     assert "with num_workers=0 it may use the program's own state" in capfd.readouterr().err
 
 
+def test_loaders_that_are_made_anew_say_it_once(capfd):
+    for _ in range(3):
+        check(lambda loader: loader(Numbers(), batch_size=3), path="local")
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("headrace: DataLoader(Numbers) stays in the trainer: ")
+
+
 def test_torch_random_numbers_without_workers_stay(photos, capfd, monkeypatch):
     monkeypatch.setenv("HEADRACE_RNG", "torch")
     data = datasets.ImageFolder(photos, train_v1())

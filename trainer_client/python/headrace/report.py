@@ -79,10 +79,15 @@ class LoaderReport:
             self.counts[name] = (max if largest else int.__add__)(self.counts[name], stats[name])
 
 
+_said: set[str] = set()
+
+
 def say(report: LoaderReport, name: str, text: str) -> None:
-    """One line on stderr, once a loader."""
-    if report.add_reason(text):
-        print(f"headrace: DataLoader({name}) {text}", file=sys.stderr)
+    """One line on stderr, once: many programs make their loaders anew each epoch."""
+    line = f"headrace: DataLoader({name}) {text}"
+    if report.add_reason(text) and line not in _said:
+        _said.add(line)
+        print(line, file=sys.stderr)
 
 
 def rank() -> str:
