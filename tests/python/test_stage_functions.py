@@ -324,6 +324,29 @@ def test_a_function_that_differs_is_the_librarys_from_then_on(tmp_path):
 
 
 @in_own_process
+def test_what_the_program_has_put_in_its_place_stays():
+    import cv2
+
+    def imread(path):
+        return path
+
+    cv2.imread = imread
+    enable()
+    assert cv2.imread is imread and type(cv2.imdecode).__name__ == "Replaced"
+
+
+@in_own_process
+def test_a_library_of_another_kind():
+    import sys
+    from types import ModuleType
+
+    sys.modules["cv2"] = ModuleType("cv2")
+    functions = enable()
+    assert vars(sys.modules["cv2"]).keys() == vars(ModuleType("cv2")).keys()
+    assert functions.take_count() == 0
+
+
+@in_own_process
 def test_limits_of_opencv_are_opencvs(tmp_path):
     os.environ["OPENCV_IO_MAX_IMAGE_WIDTH"] = "20"
     import cv2

@@ -34,6 +34,7 @@ class Entry(NamedTuple):
 
     owner: Any  # the module, or whatever else the function is an attribute of
     name: str
+    own: type  # of the library's function; what the program has put in its place is of another
     library: str  # as people say it: "OpenCV 5.0.0"
     # Takes what the function takes. None, or an exception: the library has to do it.
     native: Callable[..., Made | None]
@@ -113,10 +114,12 @@ def enable() -> None:
         if library not in sys.modules:
             continue
         try:
-            entries = importlib.import_module(module, __package__).entries()
-        except ImportError:
-            continue  # a worker without the native part still runs everything
+            entries = list(importlib.import_module(module, __package__).entries())
+        except Exception:
+            continue  # without the native part, or with another cv2, everything still runs
         for entry in entries:
+            if type(getattr(entry.owner, entry.name, None)) is not entry.own:
+                continue
             replaced = Replaced(entry)
             setattr(entry.owner, entry.name, replaced)
             places[id(replaced.real)] = replaced

@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator
+from types import BuiltinFunctionType
 from typing import Any
 
 import cv2
@@ -74,5 +75,5 @@ def entries() -> Iterator[Entry]:
         return
     decoder = _Decoder()
     library = f"OpenCV {cv2.__version__}"
-    yield Entry(cv2, "imread", library, decoder.imread)
-    yield Entry(cv2, "imdecode", library, decoder.imdecode)
+    yield Entry(cv2, "imread", BuiltinFunctionType, library, decoder.imread)
+    yield Entry(cv2, "imdecode", BuiltinFunctionType, library, decoder.imdecode)

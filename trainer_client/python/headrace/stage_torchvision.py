@@ -45,4 +45,5 @@ def entries() -> Iterator[Entry]:
     library = f"torchvision {torchvision.__version__}"
     for name in ("decode_jpeg", "decode_image"):
         if hasattr(torch.ops.image, name):  # a torchvision without its image library has none
-            yield Entry(torch.ops.image, name, library, decoder.decode, torch.Tensor.numpy)
+            own = torch._ops.OpOverloadPacket
+            yield Entry(torch.ops.image, name, own, library, decoder.decode, torch.Tensor.numpy)
