@@ -2,8 +2,9 @@
 
 In a stage host, a JPEG file that user code opens with PIL is not decoded where the code says so. The
 image that `convert("RGB")`, `crop`, `resize` or `transpose` returns only notes what was asked, and so
-does the opened one when the code calls load(), to have its file closed; whoever then wants its pixels (NumPy, ToTensor, any other method) gets them from one native pass over the file,
-which decodes no more than the crop shows. User code runs as it is and draws what it draws.
+does the opened one when the code calls load(), to have its file closed; whoever then wants its pixels
+(NumPy, ToTensor, any other method) gets them from one native pass over the file, which decodes no more
+than the crop shows. User code runs as it is and draws what it draws.
 
 The bits are PIL's:
   - the first images of every sequence of steps are made both ways and compared; a step that differs is
@@ -16,7 +17,6 @@ Why so, and what user code could notice: docs/adr/0010-deferred-images.md. What 
 do to such an image: stage_transforms.py.
 """
 
-import functools
 import io
 import sys
 from collections.abc import Callable, Iterator
@@ -24,15 +24,15 @@ from contextlib import contextmanager
 from typing import Any
 
 import PIL
-from PIL import ExifTags, Image, ImageFile, ImageOps, JpegImagePlugin
+from PIL import Image, ImageFile, JpegImagePlugin
 
 from .stage_host import Redo
-from .stage_render import FILTERS, FLIPS, PLAIN, ImageMaker, Source, Step, corners_of, two_sides
+from .stage_render import FILTERS, FLIPS, ImageMaker, Source, Step, corners_of, two_sides
 
 _OLDEST_PIL = (10, 1)  # before it, an image's size and mode were attributes of another kind
 
 _END_OF_IMAGE = b"\xff\xd9"
-_LOAD: Callable[..., Any] = ImageFile.ImageFile.load  # whatever takes its place
+LOAD: Callable[..., Any] = ImageFile.ImageFile.load  # whatever takes its place
 
 _current: ImageMaker | None = None
 
@@ -173,7 +173,7 @@ class LoadedImage(JpegImagePlugin.JpegImageFile):
 
     def load(self) -> Any:
         self._become_opened()
-        return _LOAD(self)
+        return LOAD(self)
 
     def close(self) -> None:
         self._leave()
@@ -195,7 +195,7 @@ class LoadedImage(JpegImagePlugin.JpegImageFile):
         self.tile, self.fp = self._undecoded, io.BytesIO(self._source.file)
         self._leave()
         try:
-            _LOAD(self)
+            LOAD(self)
         except Exception:
             if _maker().on:
                 raise Redo from None
@@ -206,7 +206,7 @@ class LoadedImage(JpegImagePlugin.JpegImageFile):
         self.__class__ = JpegImagePlugin.JpegImageFile  # type: ignore[assignment]
 
 
-class _PixelAccess:
+class PixelAccess:
     """What load() returns, of an image whose pixels nobody has wanted yet."""
 
     def __init__(self, image: LoadedImage) -> None:
@@ -239,11 +239,11 @@ def _deferred(
     return image
 
 
-def _defer(opened: Any) -> DeferredImage | None:
+def defer(opened: Any) -> DeferredImage | None:
     """The pixels of a file that PIL has opened and not yet decoded, as RGB."""
     if type(opened) is LoadedImage and _maker().takes("decode"):
         return _deferred(opened, opened._source, (), opened.size)
-    file = _whole_file(opened)
+    file = whole_file(opened)
     if file is None:
         return None
     # Later use of it decodes it by PIL, also when the program has closed the file by then.
@@ -253,7 +253,7 @@ def _defer(opened: Any) -> DeferredImage | None:
     return _deferred(opened, Source(file), (), opened.size)
 
 
-def _whole_file(opened: Any) -> bytes | None:
+def whole_file(opened: Any) -> bytes | None:
     """Of an image that PIL has opened and not yet decoded, where it can be deferred."""
     if (
         type(opened) is not JpegImagePlugin.JpegImageFile
@@ -274,7 +274,7 @@ def deferred_of(image: Any) -> DeferredImage | None:
     """An RGB image that nobody has decoded."""
     if type(image) is DeferredImage:
         return image
-    return _defer(image) if image.mode == "RGB" else None
+    return defer(image) if image.mode == "RGB" else None
 
 
 def _untouched(opened: Any) -> bool:
@@ -289,75 +289,6 @@ def _untouched(opened: Any) -> bool:
         and opened.mode in ("RGB", "L")
         and opened.fp is not None
     )
-
-
-def _of_opened(name: str) -> Callable[..., Any]:
-    real = PLAIN[name]
-
-    @functools.wraps(real)
-    def method(self: Any, *args: Any, **named: Any) -> Any:
-        if name == "convert":
-            fits = (args, named) in ((("RGB",), {}), ((), {"mode": "RGB"}))
-        else:
-            fits = self.mode == "RGB"
-        deferred = _defer(self) if fits else None
-        if deferred is None:
-            return real(self, *args, **named)
-        return getattr(deferred, name)(*args, **named)
-
-    return method
-
-
-def _wrap_load() -> None:
-    """Code calls it to have the file closed, and then wants a part of the picture."""
-
-    @functools.wraps(_LOAD)
-    def load(self: Any) -> Any:
-        # PIL itself calls it for the pixels.
-        by_pil = sys._getframe(1).f_globals.get("__name__", "").startswith("PIL.")
-        file = None if by_pil else _whole_file(self)
-        if file is None:
-            return _LOAD(self)
-        if self._exclusive_fp:
-            self.fp.close()
-        self._source, self._undecoded = Source(file), self.tile
-        self.tile, self.fp, self.readonly = [], None, 0
-        self.__class__ = LoadedImage
-        return _PixelAccess(self)
-
-    JpegImagePlugin.JpegImageFile.load = load
-
-
-def _wrap_exif_transpose() -> None:
-    """It decodes every image, also the many that it then only copies."""
-    real = ImageOps.exif_transpose
-
-    @functools.wraps(real)
-    def exif_transpose(image: Any, *args: Any, **named: Any) -> Any:
-        opened = isinstance(image, JpegImagePlugin.JpegImageFile) and image.mode == "RGB"
-        if (opened or type(image) is DeferredImage) and not args and not named:
-            upright = image.getexif().get(ExifTags.Base.Orientation, 1) not in range(2, 9)
-            if upright:
-                return image.copy()
-        return real(image, *args, **named)
-
-    ImageOps.exif_transpose = exif_transpose
-
-
-def _wrap_to_tensor(functional: Any) -> None:
-    import torch
-
-    real = functional.to_tensor
-
-    @functools.wraps(real)
-    def to_tensor(pic: Any) -> Any:
-        if type(pic) is DeferredImage and torch.get_default_dtype() is torch.float32:
-            array = pic.tensor(real)
-            if array is not None:
-                return torch.from_numpy(array)
-        return real(pic)
-
-    functional.to_tensor = to_tensor
 
 
 def enable(kept: list[str]) -> None:
@@ -380,17 +311,13 @@ def enable(kept: list[str]) -> None:
         torch.backends.cpu.get_cpu_capability(),
     )
     _current = ImageMaker(renderer, frozenset(kept))
-    for name in PLAIN:
-        setattr(JpegImagePlugin.JpegImageFile, name, _of_opened(name))
-    _wrap_load()
-    _wrap_exif_transpose()
-    functional = sys.modules.get("torchvision.transforms.functional")
-    if functional is not None:
-        _wrap_to_tensor(functional)
-        if not kept:
-            from . import stage_transforms
+    from . import stage_pil
 
-            stage_transforms.enable(_current)
+    stage_pil.replace_names()
+    if "torchvision.transforms.functional" in sys.modules and not kept:
+        from . import stage_transforms
+
+        stage_transforms.enable(_current)
 
 
 def take_count() -> int:

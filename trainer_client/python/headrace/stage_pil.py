@@ -1,0 +1,91 @@
+"""Where PIL's names, and one of torchvision's, lead to deferred images (stage_images.py)."""
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from PIL import ExifTags, ImageOps, JpegImagePlugin
+
+from .stage_images import LOAD, DeferredImage, LoadedImage, PixelAccess, defer, whole_file
+from .stage_render import PLAIN, Source
+
+
+def _of_opened(name: str) -> Callable[..., Any]:
+    real = PLAIN[name]
+
+    @functools.wraps(real)
+    def method(self: Any, *args: Any, **named: Any) -> Any:
+        if name == "convert":
+            fits = (args, named) in ((("RGB",), {}), ((), {"mode": "RGB"}))
+        else:
+            fits = self.mode == "RGB"
+        deferred = defer(self) if fits else None
+        if deferred is None:
+            return real(self, *args, **named)
+        return getattr(deferred, name)(*args, **named)
+
+    return method
+
+
+def _wrap_load() -> None:
+    """Code calls it to have the file closed, and then wants a part of the picture."""
+
+    @functools.wraps(LOAD)
+    def load(self: Any) -> Any:
+        # PIL itself calls it for the pixels.
+        by_pil = sys._getframe(1).f_globals.get("__name__", "").startswith("PIL.")
+        file = None if by_pil else whole_file(self)
+        if file is None:
+            return LOAD(self)
+        if self._exclusive_fp:
+            self.fp.close()
+        self._source, self._undecoded = Source(file), self.tile
+        self.tile, self.fp, self.readonly = [], None, 0
+        self.__class__ = LoadedImage
+        return PixelAccess(self)
+
+    JpegImagePlugin.JpegImageFile.load = load
+
+
+def _wrap_exif_transpose() -> None:
+    """It decodes every image, also the many that it then only copies."""
+    real = ImageOps.exif_transpose
+
+    @functools.wraps(real)
+    def exif_transpose(image: Any, *args: Any, **named: Any) -> Any:
+        opened = isinstance(image, JpegImagePlugin.JpegImageFile) and image.mode == "RGB"
+        if (opened or type(image) is DeferredImage) and not args and not named:
+            upright = image.getexif().get(ExifTags.Base.Orientation, 1) not in range(2, 9)
+            if upright:
+                return image.copy()
+        return real(image, *args, **named)
+
+    ImageOps.exif_transpose = exif_transpose
+
+
+def _wrap_to_tensor(functional: Any) -> None:
+    import torch
+
+    real = functional.to_tensor
+
+    @functools.wraps(real)
+    def to_tensor(pic: Any) -> Any:
+        if type(pic) is DeferredImage and torch.get_default_dtype() is torch.float32:
+            array = pic.tensor(real)
+            if array is not None:
+                return torch.from_numpy(array)
+        return real(pic)
+
+    functional.to_tensor = to_tensor
+
+
+def replace_names() -> None:
+    """Once in a process, behind the imports of user code."""
+    for name in PLAIN:
+        setattr(JpegImagePlugin.JpegImageFile, name, _of_opened(name))
+    _wrap_load()
+    _wrap_exif_transpose()
+    functional = sys.modules.get("torchvision.transforms.functional")
+    if functional is not None:
+        _wrap_to_tensor(functional)
