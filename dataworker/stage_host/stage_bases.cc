@@ -1,6 +1,7 @@
 #include "dataworker/stage_host/stage_bases.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
@@ -35,7 +36,11 @@ bool SameInterpreter(const StageBases::Options& a, const StageBases::Options& b)
 }  // namespace
 
 StageBases::~StageBases() {
-  while (!bases_.empty()) Discard(bases_.begin()->first);
+  while (!bases_.empty()) {
+    const auto pid = static_cast<pid_t>(bases_.begin()->second.pid);
+    Discard(bases_.begin()->first);
+    ::waitpid(pid, nullptr, 0);  // so that its CPU time counts as this process's
+  }
 }
 
 void StageBases::Warm(const Options& options) {
