@@ -103,8 +103,9 @@ def base(control):
     while True:
         kind, parts, fds = wire.receive(control)
         if kind == wire.END:
-            for pid in [pid for pid, number in children.items() if number == parts[0]]:
-                os.kill(pid, signal.SIGKILL)
+            for pid in [pid for pid, number in list(children.items()) if number == parts[0]]:
+                with contextlib.suppress(ProcessLookupError):  # another thread waits for it
+                    os.kill(pid, signal.SIGKILL)
         if kind != wire.SESSION:
             continue
         own = json.loads(parts[1])
