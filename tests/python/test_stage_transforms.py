@@ -3,6 +3,7 @@
 import contextlib
 import io
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -127,7 +128,9 @@ def nested():
         ),
         "images": v1.Compose([v1.RandomCrop(30, 4), v1.ColorJitter(0.3), v1.RandAugment()]),
         "gray": v1.Compose([v1.Grayscale(), v1.Resize(20), v1.ToTensor()]),
-        "sequential": nn.Sequential(v1.CenterCrop(30), v1.ColorJitter(0.3), v2.PILToTensor()),
+        "sequential": v2.Compose(
+            [nn.Sequential(v1.CenterCrop(30), v1.ColorJitter(0.3)), v2.PILToTensor()]
+        ),
         "half": v2.Compose([v2.CenterCrop(20), v2.ToImage(), v2.ToDtype(torch.float16, True)]),
     }
 
@@ -281,7 +284,6 @@ def test_other_calls_are_torchvisions():
     assert pair[1] == {"label": 3} and pair[0].shape == (3, image.height, image.width)
     assert to_tensor({"image": image})["image"].shape == pair[0].shape
     assert to_tensor(pair[0]) is pair[0]
-    assert torch.nn.Sequential(torch.nn.ReLU())(torch.tensor([-1.0])).item() == 0.0
     with pytest.raises(TypeError):
         v1.Compose([v1.ToTensor()])()
 
@@ -306,3 +308,45 @@ def test_steps_that_stay_pils_keep_transforms_torchvisions():
     transform = train_v1()
     transform(Image.open(io.BytesIO(photo(random.Random(SEED)))).convert("RGB"))
     assert type(transform).__call__.__module__.startswith("torchvision") and maker.on
+
+
+class Upside(Image.Image):
+    """A program's own kind of image."""
+
+    def crop(self, box=None):
+        return super().crop(box).transpose(1)
+
+
+@in_own_process
+def test_images_of_a_class_of_the_programs_own_are_torchvisions():
+    maker = enable()
+    rng = random.Random(SEED)
+    transform = v1.Compose([v1.CenterCrop(20), v1.ColorJitter(0.3), v1.ToTensor()])
+
+    def upside():
+        image = Upside()
+        plain = Image.open(io.BytesIO(file)).convert("RGB")
+        plain.load()
+        image.__dict__.update(plain.__dict__)
+        return image
+
+    for _ in range(4):
+        file = photo(rng)
+        assert_same(maker, transform, upside, rng.randrange(2**32))
+
+
+@in_own_process
+def test_threads_do_not_share_draws():
+    """Which thread draws first is open, as it is without us; that two draw the same is not."""
+    maker = enable()
+    image = Image.open(io.BytesIO(photo(random.Random(SEED), (300, 300)))).convert("RGB")
+    image.load()
+    transform = v1.Compose([v1.ToTensor(), v1.RandomErasing(1.0)])
+    for _ in range(2):
+        transform(image)
+    torch.manual_seed(5)
+    with ThreadPoolExecutor(8) as pool:
+        drawn = list(pool.map(lambda _: transform(image).numpy().tobytes(), range(64)))
+    torch.manual_seed(5)
+    maker.on = False
+    assert sorted(drawn) == sorted(transform(image).numpy().tobytes() for _ in range(64))

@@ -62,12 +62,12 @@ class Base(Forks):
         if "numpy" in self.settings["packages"]:
             import_installed(["numpy.random"])  # NumPy does so when it is first asked for one
         if "PIL" in self.settings["packages"]:
-            # Not stage_images itself, which comes behind what a program does to PIL.
+            # Not what looks at PIL (stage_images.py), which comes behind what a program does to it.
             with suppress(ImportError):
                 importlib.import_module("PIL.JpegImagePlugin")
                 importlib.import_module("PIL.Image").preinit()  # as the first open() does
                 if "torchvision" in self.settings["packages"]:
-                    importlib.import_module(".stage_transforms", __package__)
+                    importlib.import_module(".stage_recipes", __package__)
         self.look()
 
     def begin(self, number: int, own: dict[str, Any], fds: list[int]) -> None:

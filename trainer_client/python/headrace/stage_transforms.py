@@ -1,7 +1,6 @@
 """torchvision's transforms in Python stages: what has a native form runs as one, from file to tensor.
 
-In a stage host, a torchvision Compose (or a Sequential of transforms) that user code calls on a
-picture runs as chains of native operators wherever it consists of transforms with a native form, with
+In a stage host, a torchvision Compose that user code calls on a picture runs as chains of native operators wherever it consists of transforms with a native form, with
 the draws that they make from torch's generator. What stands between them (RandomApply and its like,
 transforms of other makers) runs as it is, on a PIL image that is made for it.
 
@@ -14,6 +13,7 @@ Why so: docs/adr/0014-native-chains-in-stages.md.
 
 import functools
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -49,12 +49,13 @@ class Performer:
 
     def __init__(self, maker: ImageMaker) -> None:
         self._maker = maker
+        self._drawing = threading.RLock()  # between a look at torch's generator and moving it on
         self._recipes: dict[int, Recipe] = {}
         self._compiled = 0
 
     def call(self, transform: Any, image: Any) -> Any:
         """What `transform` makes of the image; NotImplemented: it must say so itself."""
-        if not self._maker.on or not isinstance(image, Image.Image):
+        if not self._maker.on or not _is_pils(image):
             return NotImplemented
         recipe = self._recipe(transform)
         if recipe is None or not recipe.is_native or not recipe.holds():
@@ -80,12 +81,13 @@ class Performer:
         return value
 
     def _run(self, run: Run, value: Any) -> Any:
-        made = self._native(run, value) if run.trusted else None
+        with self._drawing:
+            made = self._native(run, value) if run.trusted else None
         return _by_hand(run, _shown(value)) if made is None else made
 
     def _native(self, run: Run, value: Any) -> Any:
         """None: there is no native form of it."""
-        if isinstance(value, Image.Image):
+        if _is_pils(value):
             value = deferred_of(value) or value
         beginning, pixels, source = self._beginning(value)
         chain = run.chain(beginning) if beginning else None
@@ -118,7 +120,7 @@ class Performer:
             return FILE, None, value.source
         if isinstance(value, Pixels):
             array = value.array
-        elif isinstance(value, Image.Image) and value.mode in ("RGB", "L"):
+        elif _is_pils(value) and value.mode in ("RGB", "L"):
             array = np.asarray(value)
         else:
             return "", None, None
@@ -149,6 +151,11 @@ class Performer:
             yield
         finally:
             self._maker.on = True
+
+
+def _is_pils(value: Any) -> bool:
+    """An image, and not of a class of the program's own, whose methods may do anything."""
+    return isinstance(value, Image.Image) and type(value).__module__.startswith("PIL.")
 
 
 def _shown(value: Any) -> Any:
@@ -186,7 +193,6 @@ def enable(maker: ImageMaker) -> None:
 
 def _entrances() -> Iterator[tuple[type, str]]:
     """Of the transforms that this process knows: where user code calls them."""
-    yield torch.nn.Sequential, "forward"
     if "torchvision.transforms" in sys.modules:
         yield sys.modules["torchvision.transforms"].Compose, "__call__"
     if "torchvision.transforms.v2" in sys.modules:

@@ -29,7 +29,7 @@ _DEPTH = 8  # of datasets in datasets
 _SAMPLER_WHY = "the order is the program's own, and the trainer alone knows what it has received"
 _SAMPLER_REMEDY = "nothing has to change: all that it sends are row numbers"
 _PICTURES = "JPEG files that its code opens with PIL are decoded, cropped and resized natively"
-_CHAINS = "native where a Compose or a Sequential calls it on a PIL image"
+_CHAINS = "native where a Compose calls it on a PIL image"
 _SEEDS_ONLY = "it seeds `random` and `numpy` only, from which nothing native draws: not called"
 
 
