@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import PIL
 import pytest
+import torchvision
 from headrace import stage_wire as wire
 from headrace.stage_modules import MARK, names_in, tail
 from support import stage_peer
@@ -110,8 +111,9 @@ def test_installed_modules_of_a_bundle_are_there_before_it_is_loaded(base):
         assert found(stage)["imported"] == ["colorsys"]
 
 
-def test_what_looks_at_pil_comes_behind_the_program():
-    base = stage_peer.Base(packages={"PIL": PIL.__version__})
+@pytest.mark.parametrize("others", [{}, {"torchvision": torchvision.__version__}])
+def test_what_looks_at_pil_comes_behind_the_program(others):
+    base = stage_peer.Base(packages={"PIL": PIL.__version__, **others})
     with Stage(base=base, by_pil=[]) as stage:
         assert found(stage)["imported"] == ["PIL.PngImagePlugin"]
     base.close()
