@@ -14,7 +14,7 @@ import harness
 import numpy as np
 import torch
 from albumentations.pytorch import ToTensorV2
-from headrace import stage_functions
+from headrace.stage import functions
 from torch.utils.data import default_collate
 from torchvision.io import ImageReadMode, decode_jpeg, read_file, read_image
 from torchvision.transforms import v2
@@ -91,7 +91,7 @@ class Switch:
     """The functions of the libraries, or their native forms."""
 
     def __init__(self):
-        stage_functions.enable()
+        functions.enable()
         places = (
             (cv2, "imread"),
             (torch.ops.image, "decode_image"),

@@ -19,7 +19,7 @@ namespace headrace::dataworker {
 inline constexpr char kFakeStage[] = R"python(
 import contextlib, ctypes, json, mmap, os, signal, socket, sys, threading, time
 sys.path.insert(0, SOURCE)  # replaced, as FOLDER is
-import stage_wire as wire
+from stage import wire
 
 children = {}  # pid -> number
 
@@ -135,10 +135,11 @@ except (EOFError, ConnectionError):
     os._exit(0)
 )python";
 
-// Puts it where `python3 -m headrace.stage_host` with this import path finds it.
+// Puts it where `python3 -m headrace.stage.host` with this import path finds it.
 inline void WriteFakeStage(const TemporaryDirectory& directory) {
-  std::filesystem::create_directory(directory.path() + "/headrace");
+  std::filesystem::create_directories(directory.path() + "/headrace/stage");
   directory.Write("headrace/__init__.py", "");
+  directory.Write("headrace/stage/__init__.py", "");
   std::string source = kFakeStage;
   const auto replace = [&](const std::string& word, const std::string& text) {
     for (auto at = source.find(word); at != std::string::npos; at = source.find(word, at)) {
@@ -148,7 +149,7 @@ inline void WriteFakeStage(const TemporaryDirectory& directory) {
   };
   replace("SOURCE", HEADRACE_SOURCE_DIR "/trainer_client/python/headrace");
   replace("FOLDER", directory.path());
-  directory.Write("headrace/stage_host.py", source);
+  directory.Write("headrace/stage/host.py", source);
 }
 
 }  // namespace headrace::dataworker

@@ -12,7 +12,7 @@
 
 namespace headrace::dataworker {
 
-// Messages between a worker and its Python subprocesses; values as in headrace/stage_wire.py.
+// Messages between a worker and its Python subprocesses; values as in headrace/stage/wire.py.
 enum class StageMessage : std::uint32_t {
   kSession = 1,
   kFork = 2,

@@ -48,7 +48,7 @@ std::vector<char*> Pointers(std::vector<std::string>& words) {
 
 Result<std::int64_t> SpawnPython(const std::string& executable, const PythonStage& stage,
                                  std::uint64_t memory_bytes, int child_fd) {
-  std::vector<std::string> words{executable, "-m", "headrace.stage_host", std::to_string(kChildFd)};
+  std::vector<std::string> words{executable, "-m", "headrace.stage.host", std::to_string(kChildFd)};
   std::vector<std::string> variables = Environment(stage);
   std::vector<char*> argv = Pointers(words);
   std::vector<char*> envp = Pointers(variables);

@@ -10,7 +10,7 @@
 // The processes of Python stages, as the kernel sees them.
 namespace headrace::dataworker {
 
-// `executable -m headrace.stage_host FD` with the trainer's import path; FD is a copy of
+// `executable -m headrace.stage.host FD` with the trainer's import path; FD is a copy of
 // `child_fd`. `memory_bytes`: most data of it and of what it forks; 0: no limit. kUnsupported: no
 // such interpreter.
 Result<std::int64_t> SpawnPython(const std::string& executable, const PythonStage& stage,

@@ -23,7 +23,7 @@
 namespace headrace::dataworker {
 
 // The Python interpreters of a worker. One serves all sessions of a job that want the same: it has
-// imported what takes long, and forks a zygote a session (headrace/stage_base.py).
+// imported what takes long, and forks a zygote a session (headrace/stage/base.py).
 //
 //   begun -FORKED-> running -ENDED-> ended
 //     |---BECAME-> running, the interpreter itself: its imports left what must not be forked

@@ -9,10 +9,10 @@
 #include "net/unique_fd.h"
 #include "schemas/wire/data.h"
 
-// What passes between a worker and a stage host beside frames (headrace/stage_wire.py).
+// What passes between a worker and a stage host beside frames (headrace/stage/wire.py).
 namespace headrace::dataworker {
 
-// A request as stage_wire.py's Request reads it.
+// A request as stage/wire.py's Request reads it.
 [[nodiscard]] Bytes StageRequestBytes(const wire::BatchRequest& request, std::uint64_t slot_offset);
 // The u64 numbers of a frame's part; bytes behind the last whole one are dropped.
 [[nodiscard]] std::vector<std::uint64_t> StageNumbers(ByteSpan bytes);

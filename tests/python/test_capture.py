@@ -12,7 +12,7 @@ from headrace import binding
 from headrace.capture import Local, NotNative, capture
 from headrace.capture.hooks import seeds_only
 from headrace.capture.transforms import nodes_of
-from headrace.stage_modules import names_in
+from headrace.stage.modules import names_in
 from support.pipelines import (
     EVERY,
     MEAN,

@@ -14,8 +14,8 @@ import pytest
 import torch
 from headrace.capture.plan import Local
 from headrace.capture.purity import check_stateless, class_of, examine
-from headrace.stage_dry_run import dry_run
-from headrace.stage_host import Host
+from headrace.stage.dry_run import dry_run
+from headrace.stage.host import Host
 from support.compare import check
 from support.pipelines import Numbers
 from support.stateful import STATEFUL, Counter, InALibrarysList, Rows, Scaler

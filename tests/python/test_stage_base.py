@@ -11,8 +11,8 @@ import numpy as np
 import PIL
 import pytest
 import torchvision
-from headrace import stage_wire as wire
-from headrace.stage_modules import MARK, names_in, tail
+from headrace.stage import wire
+from headrace.stage.modules import MARK, names_in, tail
 from support import stage_peer
 from torch.utils.data import Dataset
 
@@ -34,7 +34,7 @@ sys.meta_path.insert(0, Finder())
 """
 
 
-LOOKED_FOR = ("PIL.PngImagePlugin", "colorsys", "own_module", "headrace.stage_images")
+LOOKED_FOR = ("PIL.PngImagePlugin", "colorsys", "own_module", "headrace.stage.images")
 
 
 class Settled(Dataset):

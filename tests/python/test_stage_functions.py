@@ -28,11 +28,11 @@ SAMPLINGS = ((), ((2, 1),), ((2, 2),), ((1, 2),), ((4, 1),), ((4, 2),), ((2, 2),
 
 def enable(checks=0):
     """As in a host. With 0 checks nothing but the native form makes what it can make."""
-    from headrace import stage_functions
+    from headrace.stage import functions
 
-    stage_functions.CHECKS = checks
-    stage_functions.enable()
-    return stage_functions
+    functions.CHECKS = checks
+    functions.enable()
+    return functions
 
 
 def any_jpeg(rng):

@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 import torch
-from headrace.stage_generators import set_states, states_of
-from headrace.stage_random import get_state, seed_sample, set_state
+from headrace.stage.generators import set_states, states_of
+from headrace.stage.randomness import get_state, seed_sample, set_state
 from support import stage_peer
 from support.stateless import OwnGenerators
 from torch.utils.data import Dataset, get_worker_info

@@ -15,8 +15,8 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from headrace import stage_wire as wire
-from headrace.stage_pickle import Arena, Slot, collating, keeps_nothing, pickle_batch
+from headrace.stage import wire
+from headrace.stage.pickling import Arena, Slot, collating, keeps_nothing, pickle_batch
 from support import stage_peer
 from torch.utils.data import (
     DataLoader,

@@ -17,11 +17,11 @@ SEED = 20261121
 
 def enable(*kept):
     """As in a host while it makes a batch."""
-    from headrace import stage_images
+    from headrace.stage import images
 
-    stage_images.enable(list(kept))
-    stage_images._current.on = True
-    return stage_images
+    images.enable(list(kept))
+    images._current.on = True
+    return images
 
 
 def photo(rng, sides=(1, 300), **options):
@@ -285,7 +285,7 @@ def test_truncated_file_raises_where_pil_raises():
 
 @in_own_process
 def test_damaged_file_ends_the_batch_behind_the_programs_back():
-    from headrace.stage_host import Redo
+    from headrace.stage.host import Redo
 
     images = enable()
     file = without_tables(photo(random.Random(SEED), (200, 300)))

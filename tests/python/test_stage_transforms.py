@@ -21,11 +21,11 @@ SEED = 20261122
 
 def enable(*kept):
     """As in a host while it makes a batch."""
-    from headrace import stage_images
+    from headrace.stage import images
 
-    stage_images.enable(list(kept))
-    stage_images._current.on = True
-    return stage_images._current
+    images.enable(list(kept))
+    images._current.on = True
+    return images._current
 
 
 def photo(rng, sides=(40, 160)):
@@ -244,7 +244,7 @@ def test_a_chain_that_differs_is_torchvisions_from_then_on():
 
 @in_own_process
 def test_damaged_file_ends_the_batch():
-    from headrace.stage_host import Redo
+    from headrace.stage.host import Redo
 
     enable()
     file = without_tables(photo(random.Random(SEED)))

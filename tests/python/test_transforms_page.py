@@ -4,8 +4,8 @@ import inspect
 import os
 from pathlib import Path
 
-from headrace import stage_recipes
 from headrace.capture import transforms as table
+from headrace.stage import recipes
 from torchvision import transforms as v1
 from torchvision.transforms import v2
 
@@ -45,7 +45,7 @@ def what(api, name, module):
         return NONE
     if kind in table.CONTAINERS:
         return CONTAINER
-    if kind in stage_recipes.CHOICES:
+    if kind in recipes.CHOICES:
         return CHOICE
     return NATIVE if kind in table._TABLE else CODE
 

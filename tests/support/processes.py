@@ -28,7 +28,9 @@ def descendants(pid: int) -> dict[int, str]:
 
 def stages() -> dict[int, dict[int, list[int]]]:
     """The Python processes of stages below this one: base -> zygote -> hosts."""
-    interpreters = {p for p, line in descendants(os.getpid()).items() if "stage_host" in line}
+    interpreters = {
+        p for p, line in descendants(os.getpid()).items() if "headrace.stage.host" in line
+    }
     forked = {child for pid in interpreters for child in children(pid)}
     return {
         base: {zygote: list(children(zygote)) for zygote in children(base)}

@@ -11,8 +11,8 @@ import sys
 
 import cloudpickle
 import torch
-from headrace import stage_wire as wire
-from headrace.stage_modules import tail
+from headrace.stage import wire
+from headrace.stage.modules import tail
 from torch.utils.data import default_collate
 
 SLOT = 1 << 20
@@ -24,7 +24,7 @@ class Base:
     def __init__(self, version=None, sys_path=None, before="", packages=()):
         """`before`: code that it runs first, as its site might."""
         self.control, theirs = socket.socketpair()
-        command = f"{before}\nfrom headrace import stage_host\nstage_host.main()"
+        command = f"{before}\nfrom headrace.stage import host\nhost.main()"
         self.process = subprocess.Popen(
             [sys.executable, "-c", command, str(theirs.fileno())], pass_fds=[theirs.fileno()]
         )

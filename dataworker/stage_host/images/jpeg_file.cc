@@ -6,13 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <string_view>
 #include <utility>
-#include <vector>
 
+#include "dataworker/stage_host/images/tools.h"
 #include "ops/image/jpeg_decoder.h"
 
 namespace nb = nanobind;
@@ -26,31 +24,6 @@ using Pixels = nb::ndarray<std::uint8_t, nb::c_contig, nb::device::cpu>;
 ByteSpan Span(const File& file) {
   return {reinterpret_cast<const std::byte*>(file.data()), file.size()};
 }
-
-// A decoder for each call that runs: a program may read in threads.
-class Decoders {
- public:
-  template <typename F>
-  auto With(F f) {
-    std::unique_ptr<ops::JpegDecoder> decoder = Take();
-    auto result = f(*decoder);
-    const std::scoped_lock lock(mutex_);
-    idle_.push_back(std::move(decoder));
-    return result;
-  }
-
- private:
-  std::unique_ptr<ops::JpegDecoder> Take() {
-    const std::scoped_lock lock(mutex_);
-    if (idle_.empty()) return std::make_unique<ops::JpegDecoder>();
-    auto decoder = std::move(idle_.back());
-    idle_.pop_back();
-    return decoder;
-  }
-
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<ops::JpegDecoder>> idle_;
-};
 
 // Thread-safe. Decodes without the GIL.
 class JpegFiles {
@@ -76,7 +49,7 @@ class JpegFiles {
   }
 
  private:
-  Decoders decoders_;
+  images::Tools<ops::JpegDecoder> decoders_;
 };
 
 }  // namespace

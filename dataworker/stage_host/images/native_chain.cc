@@ -36,11 +36,9 @@ Result<Made> NativeChain::Make(const ops::ImageSpec& source, MutableByteSpan sta
   Made made;
   HR_RETURN_IF_ERROR(chain_->Draw(source, generator, params, &made.spec));
   made.memory = std::make_unique_for_overwrite<std::byte[]>(made.spec.bytes());
-  {
-    const std::scoped_lock lock(workshop_->mutex);
-    HR_RETURN_IF_ERROR(
-        run(params, workshop_->context, MutableByteSpan(made.memory.get(), made.spec.bytes())));
-  }
+  HR_RETURN_IF_ERROR(workshop_->With([&](ops::OpContext& context) {
+    return run(params, context, MutableByteSpan(made.memory.get(), made.spec.bytes()));
+  }));
   if (is_random()) std::ranges::copy(generator.TorchState(), state.begin());
   return made;
 }

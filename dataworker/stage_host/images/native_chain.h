@@ -2,20 +2,16 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "base/buffer.h"
 #include "base/result.h"
+#include "dataworker/stage_host/images/tools.h"
 #include "ops/core/runner.h"
 
 namespace headrace::images {
 
-// What kernels need, one of them at a time.
-struct Workshop {
-  std::mutex mutex;
-  ops::OpContext context;
-};
+using Workshop = Tools<ops::OpContext>;
 
 // A finished sample in memory of its own.
 struct Made {
@@ -24,7 +20,7 @@ struct Made {
 };
 
 // A compiled chain with the draws in front of it: what a sequence of torchvision's transforms does
-// to one image and to torch's generator. Thread-safe: one call in a workshop runs at a time.
+// to one image and to torch's generator. Thread-safe.
 class NativeChain {
  public:
   // `torch_exp`: the constant of that name; empty where nothing needs it. kUnsupported,

@@ -211,7 +211,7 @@ def kill(word):
 
 
 @pytest.mark.parametrize("persistent", [False, True])
-@pytest.mark.parametrize("word", [" worker", "headrace.stage_host"])
+@pytest.mark.parametrize("word", [" worker", "headrace.stage.host"])
 def test_killed_in_the_middle_of_an_epoch(word, persistent, own_service):
     """Each batch once, with the same bits. Data sets of persistent workers have a past, too."""
 

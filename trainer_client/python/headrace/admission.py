@@ -3,7 +3,7 @@
 The real service makes them from the plan; the dataset's own code makes them here from the same
 random state. If a bit differs, growing prefixes of the chain find the first node that is to blame.
 That node is Python then: the transforms run as the user's code on the workers, with native pictures
-behind PIL's interface (stage_images.py) wherever the node has no part in them. If that code gives
+behind PIL's interface (stage/images.py) wherever the node has no part in them. If that code gives
 other samples there too, the program has changed a library in its own process, and the loader stays
 in the trainer. Leaves no trace in the program's random numbers.
 """

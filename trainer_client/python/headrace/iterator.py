@@ -19,7 +19,7 @@ from .position import (
 )
 from .report import say
 from .served import Served
-from .stage_epoch import told_epoch
+from .stage.epoch import told_epoch
 from .state import encode_lanes, seed_behind
 from .turns import Turns
 

@@ -34,7 +34,7 @@ class Captured:
     seen: Fingerprint = field(default_factory=Fingerprint)
     remedy: str = ""  # what would change the first reason
     seeding: Seeding = stock_seed  # of native lanes
-    by_pil: tuple[str, ...] = ()  # of a Python stage: as the bundle's entry in stage_host.py
+    by_pil: tuple[str, ...] = ()  # of a Python stage: as the bundle's entry in stage/host.py
 
 
 def capture(loader: Any, rng: str, before: Captured | None = None) -> Captured:

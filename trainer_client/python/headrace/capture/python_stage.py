@@ -19,15 +19,15 @@ import torch
 from torch.utils.data.dataloader import _DatasetKind
 
 from .. import binding
-from ..stage_epoch import holder_of
-from ..stage_modules import own_modules, tail
-from ..stage_ranks import ranks
+from ..stage.epoch import holder_of
+from ..stage.modules import own_modules, tail
+from ..stage.ranks import ranks
 from .collate import name_of
 from .plan import Local, PythonStage
 
 MAX_BUNDLE_BYTES = 1 << 30
 
-# Most time that trying the code may take (stage_dry_run.py) before a loader's first batch.
+# Most time that trying the code may take (stage/dry_run.py) before a loader's first batch.
 _DRY_RUN_SECONDS = 5.0
 
 _REMEDY = "make it where it is first used, in __getitem__: each process then has its own"
@@ -40,7 +40,7 @@ class _Refused(Exception):
 
 def pack(loader: Any, by_pil: list[str]) -> PythonStage:
     """Raises Local with the attribute that keeps the pipeline in the trainer. `by_pil`: as the
-    bundle's entry in stage_host.py."""
+    bundle's entry in stage/host.py."""
     iterable = loader._dataset_kind == _DatasetKind.Iterable
     bundle = _dump(
         {
@@ -119,7 +119,7 @@ def _dumps(value: Any) -> bytes:
 class _Pickler(cloudpickle.Pickler):
     """cloudpickle, less what it pickles without complaint but with another meaning."""
 
-    told: torch.Tensor | None = None  # whose content comes with each epoch (stage_epoch.py)
+    told: torch.Tensor | None = None  # whose content comes with each epoch (stage/epoch.py)
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)

@@ -13,7 +13,7 @@
     verdict.py   from these to findings
     examine.py   all of it for a loader
 
-The other half of the evidence is a dry run on a copy (stage_dry_run.py). Why both:
+The other half of the evidence is a dry run on a copy (stage/dry_run.py). Why both:
 docs/adr/0011-stateful-code.md.
 """
 

@@ -107,7 +107,7 @@ def is_immutable(value: Any) -> bool:
 
 
 def is_generator(value: Any) -> bool:
-    """A random generator: its state travels with the lane (stage_random.py)."""
+    """A random generator: its state travels with the lane (stage/randomness.py)."""
     return isinstance(value, _GENERATORS)
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from .stage_random import get_state, seed_sample
+from .randomness import get_state, seed_sample
 
 _SEED = 0x48656164  # any
 

@@ -1,4 +1,4 @@
-"""cv2.imread and cv2.imdecode of JPEG files, natively (stage_functions.py)."""
+"""cv2.imread and cv2.imdecode of JPEG files, natively (functions.py)."""
 
 import os
 import stat
@@ -9,8 +9,8 @@ from typing import Any
 import cv2
 import numpy as np
 
-from . import _images
-from .stage_functions import Entry, Made
+from .. import _images
+from .functions import Entry, Made
 
 _UPRIGHT = (0, 1)  # Exif's orientations that leave a picture as it is
 

@@ -1,16 +1,16 @@
 """The subprocess of a data worker that runs pipelines which have no native form.
 
-    python -m headrace.stage_host FD
+    python -m headrace.stage.host FD
 
 FD is one end of a socket pair; the worker holds the other. Nothing but the standard library, torch
 and cloudpickle is needed here.
 
-One *base* a program imports what takes long, torch above all, and stays (stage_base.py). One *zygote* a
+One *base* a program imports what takes long, torch above all, and stays (base.py). One *zygote* a
 session is forked from it and unpickles the bundle. It forks a *host* for each lane (virtual DataLoader
 worker), as the stock loader forks its workers: each begins with a copy of the dataset as it was in the
 trainer. A host makes the batches of its lane one after the other; the state of its random generators
 comes with each request and goes back with the answer, so any worker can go on with the lane. Lanes of an
-iterable dataset are iterators, see stage_stream.py.
+iterable dataset are iterators, see stream.py.
 
 The bundle is a cloudpickle (protocol 5) of a dict:
 
@@ -22,14 +22,14 @@ The bundle is a cloudpickle (protocol 5) of a dict:
     auto_collation   bool: False for batch_size=None, where a batch is one key
     drop_last        bool
     num_workers      int: of the loader; 0 means that get_worker_info() is None
-    by_pil           steps of pictures that stay PIL's (stage_images.py); if there are any, what
-                     torchvision's transforms do is torchvision's (stage_transforms.py)
+    by_pil           steps of pictures that stay PIL's (images.py); if there are any, what
+                     torchvision's transforms do is torchvision's (transforms.py)
     dry_run          keys to try the code with before it is served; empty: it is served untried.
                      So it is when a session of the same bundle was tried here and kept no state
     dry_run_seconds  the most that may take
-    environ, group   the trainer's ranks (stage_ranks.py)
+    environ, group   the trainer's ranks (ranks.py)
 
-and behind it are the names of the installed modules that it refers to (stage_modules.py).
+and behind it are the names of the installed modules that it refers to (modules.py).
 
 Messages, in both directions: u32 kind, u32 number of parts, u64 size of each part, the parts; little
 endian. Descriptors ride on a message's first byte.
@@ -68,16 +68,15 @@ from contextlib import nullcontext, suppress
 from types import SimpleNamespace
 from typing import Any
 
-from . import stage_functions as functions
-from . import stage_wire as wire
-from .stage_dry_run import dry_run
-from .stage_forks import Forks, die_with_parent
-from .stage_output import Output, muted
-from .stage_pickle import Arena, Slot, collating, keeps_nothing, pickle_batch, pickle_error
-from .stage_random import get_state, seed_lane, seed_sample, set_state
-from .stage_ranks import take_place
-from .stage_stream import Stream, read_place, write_place
-from .stage_wire import Request, numbers, receive, send
+from . import functions, wire
+from .dry_run import dry_run
+from .forks import Forks, die_with_parent
+from .output import Output, muted
+from .pickling import Arena, Slot, collating, keeps_nothing, pickle_batch, pickle_error
+from .randomness import get_state, seed_lane, seed_sample, set_state
+from .ranks import take_place
+from .stream import Stream, read_place, write_place
+from .wire import Request, numbers, receive, send
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 
@@ -87,7 +86,7 @@ NOTHING: Made = (b"", [], [])
 
 
 class Redo(BaseException):
-    """A batch must be made again from its random state, by PIL alone (stage_images.py).
+    """A batch must be made again from its random state, by PIL alone (images.py).
 
     Not an Exception: user code that skips what it can't read must not see it.
     """
@@ -105,7 +104,7 @@ class Host:
         self.into_slot = bundle.auto_collation and keeps_nothing(bundle.collate_fn)
         # What may own random generators.
         self.roots = {"dataset": bundle.dataset, "collate_fn": bundle.collate_fn}
-        self.images: Any = sys.modules.get(f"{__package__}.stage_images")  # where there is PIL
+        self.images: Any = sys.modules.get(f"{__package__}.images")  # where there is PIL
 
     def begin(self, lane: int, base_seed: int) -> None:
         """What a worker process does before its first batch."""
@@ -302,7 +301,7 @@ def load(settings: dict[str, Any], bundle_fd: int) -> SimpleNamespace:
 
 def enable_images(by_pil: list[str]) -> None:
     try:
-        from .stage_images import enable
+        from .images import enable
     except ImportError:
         return  # no PIL here, which the program's code need not miss
     enable(by_pil)
@@ -345,7 +344,7 @@ class Zygote(Forks):
 
 
 def main() -> None:
-    from .stage_base import Base
+    from .base import Base
 
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the trainer's matter
@@ -357,7 +356,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    # By its name, so that what it pickles refers to headrace.stage_host, not to __main__.
-    from headrace import stage_host
+    # By its name, so that what it pickles refers to headrace.stage.host, not to __main__.
+    from headrace.stage import host
 
-    stage_host.main()
+    host.main()

@@ -14,7 +14,7 @@ The bits are PIL's:
     damaged in another way ends the batch by Redo, and the host makes it again with PIL alone.
 
 Why so, and what user code could notice: docs/adr/0010-deferred-images.md. What torchvision's transforms
-do to such an image: stage_transforms.py.
+do to such an image: transforms.py.
 """
 
 import io
@@ -26,8 +26,8 @@ from typing import Any
 import PIL
 from PIL import Image, ImageFile, JpegImagePlugin
 
-from .stage_host import Redo
-from .stage_render import FILTERS, FLIPS, ImageMaker, Source, Step, corners_of, two_sides
+from .host import Redo
+from .render import FILTERS, FLIPS, ImageMaker, Source, Step, corners_of, two_sides
 
 _OLDEST_PIL = (10, 1)  # before it, an image's size and mode were attributes of another kind
 
@@ -293,12 +293,13 @@ def _untouched(opened: Any) -> bool:
 
 def enable(kept: list[str]) -> None:
     """Once in a process, behind the imports of user code. `kept`: of decode, crop, resize, flip and
-    to_tensor, what stays PIL's; with anything in it, transforms are all torchvision's. Does nothing where this PIL, or this installation, can't do it."""
+    to_tensor, what stays PIL's; with anything in it, transforms are all torchvision's. Does nothing
+    where this PIL, or this installation, can't do it."""
     global _current
     if _current is not None or "decode" in kept or _version(PIL.__version__) < _OLDEST_PIL:
         return
     try:
-        from . import _images
+        from .. import _images
     except ImportError:
         return  # a worker without the native part still runs everything
     import torch
@@ -311,13 +312,13 @@ def enable(kept: list[str]) -> None:
         torch.backends.cpu.get_cpu_capability(),
     )
     _current = ImageMaker(renderer, frozenset(kept))
-    from . import stage_pil
+    from . import pil
 
-    stage_pil.replace_names()
+    pil.replace_names()
     if "torchvision.transforms.functional" in sys.modules and not kept:
-        from . import stage_transforms
+        from . import transforms
 
-        stage_transforms.enable(_current)
+        transforms.enable(_current)
 
 
 def take_count() -> int:

@@ -1,8 +1,9 @@
 """torchvision's transforms in Python stages: what has a native form runs as one, from file to tensor.
 
-In a stage host, a torchvision Compose that user code calls on a picture runs as chains of native operators wherever it consists of transforms with a native form, with
-the draws that they make from torch's generator. What stands between them (RandomApply and its like,
-transforms of other makers) runs as it is, on a PIL image that is made for it.
+In a stage host, a torchvision Compose that user code calls on a picture runs as chains of native
+operators wherever it consists of transforms with a native form, with the draws that they make from
+torch's generator. What stands between them (RandomApply and its like, transforms of other makers)
+runs as it is, on a PIL image that is made for it.
 
 The bits are torchvision's: the first pictures of each chain are made both ways, values and generator
 compared. A chain that differs is torchvision's from then on in this host, and one line says so. A
@@ -15,16 +16,16 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from PIL import Image
 
-from .stage_images import DeferredImage, deferred_of
-from .stage_recipes import FILE, RGB, Choice, L, Part, Recipe, Run
-from .stage_render import CHECKS, ImageMaker, Source
+from .images import DeferredImage, deferred_of
+from .recipes import FILE, RGB, Choice, L, Part, Recipe, Run
+from .render import CHECKS, ImageMaker, Source
 
 # More transforms than that are not kept: they are made anew for each sample.
 _MOST_RECIPES = 64
@@ -81,8 +82,7 @@ class Performer:
         return value
 
     def _run(self, run: Run, value: Any) -> Any:
-        with self._drawing:
-            made = self._native(run, value) if run.trusted else None
+        made = self._native(run, value) if run.trusted else None
         return _by_hand(run, _shown(value)) if made is None else made
 
     def _native(self, run: Run, value: Any) -> Any:
@@ -93,6 +93,10 @@ class Performer:
         chain = run.chain(beginning) if beginning else None
         if chain is None:
             return None
+        with self._drawing if chain.is_random else nullcontext():
+            return self._made(run, chain, value, pixels, source)
+
+    def _made(self, run: Run, chain: Any, value: Any, pixels: Any, source: Source | None) -> Any:
         state = torch.get_rng_state() if chain.is_random else None
         words = _NOTHING_DRAWN if state is None else state.numpy()
         array = (

@@ -1,7 +1,7 @@
 """Memory that a data set shares with its workers, where it is known what it is for.
 
 Datasets of Hugging Face keep the argument of set_epoch() in a shared tensor, so that persistent
-workers see it. Hosts are told that number with each epoch instead (stage_stream.py).
+workers see it. Hosts are told that number with each epoch instead (stream.py).
 """
 
 from typing import Any

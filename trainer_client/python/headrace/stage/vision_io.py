@@ -1,4 +1,4 @@
-"""torchvision.io's decoding of JPEG files, natively (stage_functions.py).
+"""torchvision.io's decoding of JPEG files, natively (functions.py).
 
 Replaced are the operators that read_image, decode_image and decode_jpeg call, whatever name a program
 has these by.
@@ -11,8 +11,8 @@ import torch
 import torchvision
 from torchvision.io import ImageReadMode
 
-from . import _images
-from .stage_functions import Entry, Made
+from .. import _images
+from .functions import Entry, Made
 
 
 class _Decoder:

@@ -1,6 +1,6 @@
 """What deferred images are made of: a file and noted steps, rendered natively or by PIL, compared.
 
-The half of stage_images.py that user code does not see.
+The half of images.py that user code does not see.
 """
 
 import io
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import PIL
 from PIL import Image
 
-from .stage_host import Redo
+from .host import Redo
 
 CHECKS = 2  # images of each sequence of steps that are made both ways
 FILTERS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # by PIL's numbers

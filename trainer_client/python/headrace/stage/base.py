@@ -20,11 +20,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from . import stage_wire as wire
-from .stage_forks import Forks
-from .stage_host import Zygote, prepare
-from .stage_modules import any_own, import_installed, names_in
-from .stage_wire import numbers, send
+from . import wire
+from .forks import Forks
+from .host import Zygote, prepare
+from .modules import any_own, import_installed, names_in
+from .wire import numbers, send
 
 # Threads that come through a fork: their library's fork handlers see to it. jemalloc (pyarrow has its
 # own) holds all its locks during one.
@@ -62,12 +62,12 @@ class Base(Forks):
         if "numpy" in self.settings["packages"]:
             import_installed(["numpy.random"])  # NumPy does so when it is first asked for one
         if "PIL" in self.settings["packages"]:
-            # Not what looks at PIL (stage_images.py), which comes behind what a program does to it.
+            # Not what looks at PIL (images.py), which comes behind what a program does to it.
             with suppress(ImportError):
                 importlib.import_module("PIL.JpegImagePlugin")
                 importlib.import_module("PIL.Image").preinit()  # as the first open() does
                 if "torchvision" in self.settings["packages"]:
-                    importlib.import_module(".stage_recipes", __package__)
+                    importlib.import_module(".recipes", __package__)
         self.look()
 
     def begin(self, number: int, own: dict[str, Any], fds: list[int]) -> None:

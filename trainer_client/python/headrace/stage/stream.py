@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from .stage_epoch import holder_of
-from .stage_wire import LANE_ENDED, MADE, RAISED, Request
+from .epoch import holder_of
+from .wire import LANE_ENDED, MADE, RAISED, Request
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Where PIL's names, and one of torchvision's, lead to deferred images (stage_images.py)."""
+"""Where PIL's names, and one of torchvision's, lead to deferred images (images.py)."""
 
 import functools
 import sys
@@ -7,8 +7,8 @@ from typing import Any
 
 from PIL import ExifTags, ImageOps, JpegImagePlugin
 
-from .stage_images import LOAD, DeferredImage, LoadedImage, PixelAccess, defer, whole_file
-from .stage_render import PLAIN, Source
+from .images import LOAD, DeferredImage, LoadedImage, PixelAccess, defer, whole_file
+from .render import PLAIN, Source
 
 
 def _of_opened(name: str) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""What the two processes that fork others have in common (stage_base.py, stage_host.py)."""
+"""What the two processes that fork others have in common (base.py, host.py)."""
 
 import ctypes
 import os
@@ -6,10 +6,11 @@ import select
 import signal
 import socket
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from . import stage_wire as wire
-from .stage_wire import numbers, receive, send
+from . import wire
+from .wire import numbers, receive, send
 
 PR_SET_PDEATHSIG = 1
 
@@ -21,7 +22,7 @@ def die_with_parent() -> None:
         os._exit(0)
 
 
-class Forks:
+class Forks(ABC):
     """Forks when it is told to by its socket, and says there how the children end."""
 
     def __init__(self, control: socket.socket) -> None:
@@ -45,12 +46,12 @@ class Forks:
                 else:
                     self.handle(*receive(self.control))
 
-    def handle(self, kind: int, parts: list[bytes], fds: list[int]) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def handle(self, kind: int, parts: list[bytes], fds: list[int]) -> None: ...
 
+    @abstractmethod
     def how(self, pid: int, status: int) -> str:
         """A sentence about a child's end."""
-        raise NotImplementedError
 
     def let_go(self) -> None:
         """Of what belongs to this role, in a process that takes on another."""

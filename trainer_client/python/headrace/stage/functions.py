@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 CHECKS = 2  # results of each kind that are made both ways
 
 # Modules that name entries, by the library that must be loaded.
-_ENTRIES = {"cv2": ".stage_opencv", "torchvision.io.image": ".stage_torchvision"}
+_ENTRIES = {"cv2": ".opencv", "torchvision.io.image": ".vision_io"}
 
 
 class Made(NamedTuple):

@@ -1,4 +1,4 @@
-"""Messages between a data worker and its Python subprocesses (see stage_host.py)."""
+"""Messages between a data worker and its Python subprocesses (see host.py)."""
 
 import os
 import socket
@@ -49,7 +49,7 @@ class Request:
     u64: lane, base_seed, slot_offset, slot_bytes, number of keys, of seeds, bytes of state; then the
     keys (i64), the seeds (u64: RngMode sample, one a key) and the state (pickled; empty: the lane
     begins). Of an iterable data set the keys are the epoch, and the state is a place
-    (stage_stream.py).
+    (stream.py).
     """
 
     HEAD = struct.Struct("<7Q")

@@ -5,7 +5,7 @@ import pickle
 import random
 from typing import Any
 
-from . import stage_generators
+from . import generators
 
 
 def seed_lane(base_seed: int, lane: int) -> None:
@@ -20,14 +20,14 @@ def seed_lane(base_seed: int, lane: int) -> None:
 
 
 def seed_sample(seed: int, roots: dict[str, Any]) -> None:
-    """`roots`: what may own generators (stage_generators.py)."""
+    """`roots`: what may own generators (generators.py)."""
     import torch
 
     random.seed(seed)
     torch.manual_seed(seed)
     if (numpy := _numpy()) is not None:
         numpy.random.seed(seed & 0xFFFFFFFF)
-    stage_generators.seed(roots, seed)
+    generators.seed(roots, seed)
 
 
 def _numpy() -> Any:
@@ -47,7 +47,7 @@ def get_state(roots: dict[str, Any]) -> bytes:
             torch.get_rng_state().numpy().tobytes(),
             random.getstate(),
             numpy.random.get_state() if numpy is not None else None,
-            stage_generators.states_of(roots),
+            generators.states_of(roots),
         ),
         protocol=5,
     )
@@ -75,4 +75,4 @@ def set_state(state: bytes, roots: dict[str, Any]) -> None:
     if of_numpy is not None and (numpy := _numpy()) is not None:
         numpy.random.set_state(of_numpy)
     for others in of_others:
-        stage_generators.set_states(roots, others)
+        generators.set_states(roots, others)

@@ -16,11 +16,11 @@ from typing import Any
 import torch
 from torch.nn import Sequential
 
-from . import binding
-from .capture.libraries import libraries
-from .capture.plan import Node, Plan
-from .capture.torch_exp import add_torch_exp
-from .capture.transforms import CONTAINERS, TO_TENSOR, check_unaltered, kind_of, node_of
+from .. import binding
+from ..capture.libraries import libraries
+from ..capture.plan import Node, Plan
+from ..capture.torch_exp import add_torch_exp
+from ..capture.transforms import CONTAINERS, TO_TENSOR, check_unaltered, kind_of, node_of
 
 CHOICES = frozenset(
     f"{api}.{name}"
@@ -98,6 +98,7 @@ class Recipe:
         """`perform`: what a list of parts makes of a value, for the branches of a Choice."""
         self.transform = transform  # held, because it is known by its id
         self.is_native = False  # there is a Run in it
+        self._altered = False
         self._renderer = renderer
         self._perform = perform
         self._noted: list[tuple[Any, dict[str, Any]]] = []
@@ -105,7 +106,11 @@ class Recipe:
         self.parts = self._parts([transform])
 
     def holds(self) -> bool:
-        """Nobody has altered the objects since."""
+        """Nobody has altered the objects since, not even to alter them back."""
+        self._altered = self._altered or not self._as_noted()
+        return not self._altered
+
+    def _as_noted(self) -> bool:
         try:
             return all(vars(thing) == then for thing, then in self._noted) and all(
                 tensor._version == then for tensor, then in self._tensors

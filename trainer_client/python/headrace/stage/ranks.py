@@ -14,7 +14,7 @@ _PREFIXES = ("SLURM_", "OMPI_COMM_WORLD_", "PMI_")
 
 
 def ranks() -> dict[str, Any]:
-    """Entries of the bundle (stage_host.py)."""
+    """Entries of the bundle (host.py)."""
     environ = {
         name: value
         for name, value in os.environ.items()
