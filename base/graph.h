@@ -127,9 +127,10 @@ struct PythonStage {
   std::vector<std::string> sys_path;
   std::string working_directory;
   std::map<std::string, std::string> packages;  // name -> version that must be importable
-  // The data set is an iterable one: each lane is an iterator, which stays on one worker while it
-  // can, and ends by itself.
-  bool iterable = false;
+  // Lanes keep what cannot travel (an iterator, state of the code's own): each stays on one worker
+  // while it can, and is run from its beginning where it goes on elsewhere. Lanes of iterable data
+  // sets end by themselves.
+  bool replayed = false;
   friend bool operator==(const PythonStage&, const PythonStage&) = default;
 };
 

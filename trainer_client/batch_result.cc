@@ -71,7 +71,7 @@ Status CheckAnswer(const Plan& plan, std::size_t samples, std::uint64_t slot_byt
       return DataLoss("a failure of a sample that is not in the batch");
     }
   }
-  if (done.lane_ended && !(plan.has_python_stage && plan.python.iterable)) {
+  if (done.lane_ended && !(plan.has_python_stage && plan.python.replayed)) {
     return DataLoss("the end of a lane that has none");
   }
   if (plan.has_python_stage) return Status::Ok();

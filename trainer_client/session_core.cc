@@ -16,8 +16,8 @@ Dispatcher::Options DispatcherOptions(const Plan& plan, Duration resend_floor) {
   // And the code of one batch must not run twice while its worker lives.
   options.resend_elsewhere = !plan.has_python_stage;
   options.lanes_in_order = plan.has_python_stage && plan.rng == RngMode::kTorch;
-  // An iterator cannot travel: another worker has to run it from its beginning.
-  options.lanes_stay = plan.has_python_stage && plan.python.iterable;
+  // What they keep cannot travel: another worker has to run them from their beginning.
+  options.lanes_stay = plan.has_python_stage && plan.python.replayed;
   return options;
 }
 

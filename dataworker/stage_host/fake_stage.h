@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <vector>
 
 #include "dataworker/source/core/source_fixture.h"
 
@@ -11,7 +14,7 @@ namespace headrace::dataworker {
 // Answers a batch with "<pid> <lane> <state>" and puts the bytes 1, 2, 3 into the slot. Keys below
 // 0: -1 crashes, -2 raises, -3 takes 5000 bytes, -4 names a buffer outside of the slot, -5 kills
 // the zygote, -6 waits until the file "go" is in the import path, -7 takes 512 MiB,
-// -8 ends the lane.
+// -8 ends the lane, -9 needs a host that makes pictures by PIL alone.
 // The file "runs" there gets a line with the key for each batch that ran, "bases" one with the pid
 // for each interpreter that was started, "tried" one for each session, 1 where its code need not be
 // tried. Bundles: "keeps..." is a finding, "base ..." says what comes of their imports, anything
@@ -34,6 +37,9 @@ def serve(sock):
         key = r.keys[0]
         with open(FOLDER + "/runs", "a") as runs:
             runs.write("%d\n" % key)
+        if key == -9 and parts[1] != wire.numbers(1):
+            wire.send(sock, wire.REDO, parts[0])
+            return
         if key == -1:
             os.kill(os.getpid(), signal.SIGKILL)
         if key == -5:
@@ -150,6 +156,15 @@ inline void WriteFakeStage(const TemporaryDirectory& directory) {
   replace("SOURCE", HEADRACE_SOURCE_DIR "/trainer_client/python/headrace");
   replace("FOLDER", directory.path());
   directory.Write("headrace/stage/host.py", source);
+}
+
+// What it has written into a file there.
+inline std::vector<std::int64_t> FakeStageNumbers(const TemporaryDirectory& directory,
+                                                  const std::string& name) {
+  std::vector<std::int64_t> numbers;
+  std::ifstream file(directory.path() + "/" + name);
+  for (std::int64_t number = 0; file >> number;) numbers.push_back(number);
+  return numbers;
 }
 
 }  // namespace headrace::dataworker

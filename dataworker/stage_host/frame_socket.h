@@ -26,6 +26,7 @@ enum class StageMessage : std::uint32_t {
   kEnd = 10,
   kBecame = 11,
   kUnfit = 12,
+  kRedo = 13,
 };
 
 struct StageFrame {

@@ -95,12 +95,8 @@ class StageBasesTest : public ::testing::Test {
   }
   // Interpreters that were ever started.
   std::vector<std::int64_t> Started() { return Numbers("bases"); }
-  // In a file of the fake's.
   std::vector<std::int64_t> Numbers(const std::string& name) {
-    std::vector<std::int64_t> numbers;
-    std::ifstream file(directory_.path() + "/" + name);
-    for (std::int64_t number = 0; file >> number;) numbers.push_back(number);
-    return numbers;
+    return FakeStageNumbers(directory_, name);
   }
   bool Wait(int number, const std::function<bool(const Seen&)>& done) {
     std::unique_lock lock(mutex_);

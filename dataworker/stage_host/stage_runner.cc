@@ -160,11 +160,11 @@ Result<StageRunner::Host*> StageRunner::HostFor(const Job& job) {
 // Whether a host that has made batches already may make this one too.
 bool StageRunner::MayMake(const Host& host, const wire::BatchRequest& request) const {
   if (options_.rng == RngMode::kSample) return true;
-  if (options_.zygote.stage.iterable && host.last == std::pair(request.iteration, request.batch)) {
+  if (options_.zygote.stage.replayed && host.last == std::pair(request.iteration, request.batch)) {
     return true;  // it has kept the batch
   }
   if (request.lane_state.empty()) return false;
-  return !options_.zygote.stage.iterable || request.lane_state == host.state;
+  return !options_.zygote.stage.replayed || request.lane_state == host.state;
 }
 
 Result<StageRunner::Host*> StageRunner::ForkHost(std::int32_t lane) {
@@ -232,7 +232,9 @@ Status StageRunner::Hand(Host& host) {
   HR_TRY(const net::UniqueFd file,
          MemoryFile("headrace-request",
                     StageRequestBytes(job.request, job.own_memory ? 0 : job.request.slot_offset)));
-  const std::array<ByteSpan, 1> parts{std::as_bytes(std::span(&host.id, 1))};
+  const std::uint64_t plain = plain_lanes_.contains(host.lane) ? 1 : 0;
+  const std::array<ByteSpan, 2> parts{std::as_bytes(std::span(&host.id, 1)),
+                                      std::as_bytes(std::span(&plain, 1))};
   return host.socket.Send(StageMessage::kBatch, parts, std::array{file.get()});
 }
 
@@ -246,6 +248,10 @@ void StageRunner::OnReadable(std::uint64_t id) {
   for (StageFrame& frame : frames) {
     if (frame.kind == StageMessage::kDone && frame.parts.size() == 11 && host.job) {
       OnDone(host, std::move(frame));
+    } else if (frame.kind == StageMessage::kRedo && host.job) {
+      OnRedo(id);
+      Pump();
+      return;
     }
   }
   if (status.ok()) {
@@ -260,6 +266,20 @@ void StageRunner::OnReadable(std::uint64_t id) {
   }
   // Damaged frames come from a host that lives: it goes with its socket.
   if (status.code() == Code::kInvalidArgument) OnEnded(id, status.message());
+}
+
+void StageRunner::OnRedo(std::uint64_t id) {
+  Host& host = hosts_.at(id);
+  const std::int32_t lane = host.lane;
+  std::unique_ptr<Job> job = std::move(host.job);
+  EndHost(id);
+  if (job->cancelled) {
+    Answer(*job, Cancelled("the iteration was cancelled"));
+  } else if (!plain_lanes_.insert(lane).second) {
+    Answer(*job, WrongAnswer());
+  } else {
+    queue_.push_front(std::move(job));
+  }
 }
 
 void StageRunner::OnEnded(std::uint64_t id, const std::string& how) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,16 +27,16 @@ namespace headrace::dataworker {
 // A lane's batches run one after the other in the lane's own host; a request without a lane state
 // begins the lane, and then its host is a fresh one, as the stock loader's workers are. With
 // RngMode::kSample the state is in the seeds: hosts stay, and with one lane any of several may run
-// any batch. Lanes of an iterable data set are iterators: a host makes the batch whose request has
-// the state that its last answer gave, or that batch again; for any other one a fresh host runs the
-// lane from its beginning.
+// any batch. Of lanes that are replayed a host makes the batch whose request has the state that its
+// last answer gave, or that batch again; for any other one a fresh host runs the lane from its
+// beginning.
 class StageRunner {
  public:
   struct Options {
     StageBases::Options zygote;
     RngMode rng = RngMode::kTorch;
     std::int32_t lanes = 1;
-    int threads = 1;  // hosts of RngMode::kSample with one lane; not for iterable data sets
+    int threads = 1;  // hosts of RngMode::kSample with one lane; not for lanes that are replayed
   };
   // What was made. `memory` is set when the batch has no arena: the answer takes it along.
   struct Made {
@@ -88,7 +89,7 @@ class StageRunner {
     std::int64_t pid = 0;
     FrameSocket socket;
     bool begun = false;
-    std::pair<IterationId, BatchId> last;  // that it was given; iterable data sets only
+    std::pair<IterationId, BatchId> last;  // that it was given; lanes that are replayed only
     Bytes state;                           // that its last answer gave
     bool hung_up = false;             // its end and the cause are about to be told by the zygote
     std::shared_ptr<ArenaMap> arena;  // the last one that it was given
@@ -112,6 +113,8 @@ class StageRunner {
   Status GiveMemory(Host& host);
   void OnReadable(std::uint64_t host);
   void OnDone(Host& host, StageFrame frame);
+  // The host met a picture that only PIL makes, and can't go back: a fresh one begins the lane.
+  void OnRedo(std::uint64_t host);
   void OnEnded(std::uint64_t host, const std::string& how);
   void OnLost(const std::string& how);
   void EndHost(std::uint64_t host);
@@ -133,6 +136,8 @@ class StageRunner {
   // likely: it is not run. One that comes after that is, for the answer was lost.
   std::deque<std::pair<IterationId, BatchId>> made_;
   std::map<std::uint64_t, Host> hosts_;
+  std::set<std::int32_t>
+      plain_lanes_;  // that a host has asked to be begun anew with PIL's pictures
   std::uint64_t next_host_ = 1;
 };
 

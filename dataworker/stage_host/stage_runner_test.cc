@@ -38,11 +38,11 @@ class StageRunnerTest : public ::testing::Test {
   }
 
   Status Start(RngMode rng, std::int32_t lanes, const std::string& problem = "base forks",
-               bool iterable = false) {
+               bool replayed = false) {
     StageRunner::Options options;
     options.zygote.executable = "/usr/bin/python3";
     options.zygote.stage.sys_path = {directory_.path()};
-    options.zygote.stage.iterable = iterable;
+    options.zygote.stage.replayed = replayed;
     options.rng = rng;
     options.lanes = lanes;
     options.threads = 2;
@@ -116,6 +116,20 @@ class StageRunnerTest : public ::testing::Test {
   std::deque<StageRunner::Made> done_;
   std::int64_t next_ = 0;
 };
+
+TEST_F(StageRunnerTest, ALaneThatCannotGoBackBeginsAnewWithPlainPictures) {
+  ASSERT_TRUE(Start(RngMode::kTorch, 2, "base forks", true).ok());
+  const auto first = Ask(Request(1, 0, ""));
+  const auto redone = Ask(Request(-9, 0, "+"));
+  ASSERT_TRUE(redone.answer.status.ok()) << redone.answer.status.ToString();
+  EXPECT_NE(Pid(redone), Pid(first));
+  EXPECT_EQ(Text(redone.answer.lane_state), "++");
+  EXPECT_EQ(FakeStageNumbers(directory_, "runs"), (std::vector<std::int64_t>{1, -9, -9}));
+  // Hosts of this lane are plain from now on; those of others are not.
+  EXPECT_EQ(Pid(Ask(Request(-9, 0, "++"))), Pid(redone));
+  EXPECT_TRUE(Ask(Request(-9, 0, "")).answer.status.ok());
+  EXPECT_EQ(FakeStageNumbers(directory_, "runs"), (std::vector<std::int64_t>{1, -9, -9, -9, -9}));
+}
 
 TEST_F(StageRunnerTest, ALaneStaysInItsHostUntilItBeginsAnew) {
   ASSERT_TRUE(Start(RngMode::kTorch, 2).ok());

@@ -130,7 +130,7 @@ Offset<fb::PythonStage> Write(Builder& b, const PythonStage& v) {
     return fb::CreateNamedText(b, name, WriteText(b, package.second));
   });
   return fb::CreatePythonStage(b, v.bundle.value, executable, version, sys_path, directory,
-                               packages, v.iterable);
+                               packages, v.replayed);
 }
 
 PythonStage Read(Reader& r, const fb::PythonStage* v) {
@@ -142,7 +142,7 @@ PythonStage Read(Reader& r, const fb::PythonStage* v) {
   out.working_directory = r.Text(v->working_directory());
   out.packages = ReadMap<decltype(out.packages)>(
       r, v->packages(), [&r](const fb::NamedText& package) { return r.Text(package.text()); });
-  out.iterable = v->iterable();
+  out.replayed = v->replayed();
   return out;
 }
 

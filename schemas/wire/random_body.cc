@@ -110,7 +110,7 @@ Plan RandomBody::MakePlan() {
     plan.python.sys_path = Some([this] { return Text(); });
     plan.python.working_directory = Text();
     for (std::uint64_t i = Below(3); i > 0; --i) plan.python.packages[Text()] = Text();
-    plan.python.iterable = Coin();
+    plan.python.replayed = Coin();
   }
   return plan;
 }

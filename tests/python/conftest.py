@@ -78,3 +78,12 @@ def cifar_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def mnist_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_mnist(tmp_path_factory.mktemp("mnist"))
+
+
+@pytest.fixture
+def two_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A service of this test's own."""
+    service.close()
+    monkeypatch.setenv("HEADRACE_WORKERS", "2")
+    yield
+    service.close()

@@ -70,7 +70,9 @@ def test_only_the_blamed_steps_are_pils(photos, monkeypatch, seam):
     packed = []
     real = python_stage.pack
     monkeypatch.setattr(
-        python_stage, "pack", lambda loader, by_pil: packed.append(by_pil) or real(loader, by_pil)
+        python_stage,
+        "pack",
+        lambda loader, by_pil, *keeps: packed.append(by_pil) or real(loader, by_pil, *keeps),
     )
     misread(monkeypatch, "RandomHorizontalFlip", {"p": 0.0})
     report = reasons(datasets.ImageFolder(photos, train_v1()))

@@ -21,7 +21,6 @@ from support import stage_peer
 from torch.utils.data import (
     DataLoader,
     Dataset,
-    IterableDataset,
     default_collate,
     get_worker_info,
 )
@@ -301,55 +300,6 @@ def test_read_only_arrays_give_no_warning():
         with Stage(dataset=ReadOnly(), collate_fn=lambda samples: samples) as stage:
             (value,) = stage.host().ask([0]).value()
     assert value.sum() == sum(range(256)) * 8
-
-
-class Talks(IterableDataset):
-    def __init__(self):
-        self.epoch = 0
-
-    def __iter__(self):
-        self.epoch += 1
-        for number in range(5):
-            print(f"epoch {self.epoch} item {number}")
-            yield torch.rand(300) + number
-
-
-def test_an_iterator_goes_on_elsewhere_without_saying_anything_twice():
-    with Stage(dataset=Talks(), iterable=True, batch_size=2, catch_output=True) as stage:
-        host = stage.host()
-        made = [host.ask([1, -1])]
-        made.append(host.ask([1, -1], state=made[-1].state))
-        values = [answer.value().clone() for answer in made[1:]]
-        made.append(host.ask([1, -1], state=made[-1].state))
-        values.append(made[-1].value().clone())
-        assert [len(value) for value in values] == [2, 1]
-        end = host.ask([1, -1], state=made[-1].state)
-        assert (end.outcome, end.samples) == (wire.LANE_ENDED, 0)
-        assert host.ask([1, -1], state=end.state).outcome == wire.LANE_ENDED
-        second = host.ask([2, -1], state=end.state)  # persistent workers: the next epoch
-        assert second.output == b"epoch 2 item 0\nepoch 2 item 1\n"
-        following = host.ask([2, -1], state=second.state).value().clone()
-
-        elsewhere = stage.host()
-        again = elsewhere.ask([1, -1], state=made[0].state)
-        assert torch.equal(again.value(), values[0])
-        assert again.output == b"epoch 1 item 2\nepoch 1 item 3\n"
-        assert again.state == made[1].state
-        after = stage.host().ask([2, -1], state=second.state)
-        assert torch.equal(after.value(), following)
-        assert after.output == b"epoch 2 item 2\nepoch 2 item 3\n"
-
-
-def test_a_batch_that_is_asked_for_again_is_not_made_again():
-    with Stage(dataset=Talks(), iterable=True, batch_size=2, catch_output=True) as stage:
-        host = stage.host()
-        small = host.ask([1, -1], size=100)
-        assert small.outcome == wire.TOO_SMALL
-        first = host.ask([1, -1])
-        assert first.output == b"" and small.output.count(b"item") == 2
-        value = first.value().clone()
-        assert torch.equal(host.ask([1, -1]).value(), value)
-        assert host.ask([1, -1], state=first.state).output.startswith(b"epoch 1 item 2")
 
 
 def slot_of(size):

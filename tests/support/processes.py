@@ -1,6 +1,8 @@
 """Processes that a test has started."""
 
 import os
+import signal
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -24,6 +26,15 @@ def descendants(pid: int) -> dict[int, str]:
         found[child] = line
         found.update(descendants(child))
     return found
+
+
+def kill_processes(word: str) -> None:
+    """Those below this one with the word in their command line; of workers (" worker") one."""
+    victims = [pid for pid, line in descendants(os.getpid()).items() if word in line]
+    assert victims
+    for pid in victims if word != " worker" else victims[:1]:
+        with suppress(ProcessLookupError):  # gone with its parent
+            os.kill(pid, signal.SIGKILL)
 
 
 def stages() -> dict[int, dict[int, list[int]]]:

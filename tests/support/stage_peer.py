@@ -72,6 +72,7 @@ class Stage:
         parts = {
             "dataset": None,
             "iterable": False,
+            "keeps_state": False,
             "batch_size": 1,
             "environ": {},
             "group": None,
@@ -132,18 +133,20 @@ class HostEnd:
         self.sock.close()
         os.close(self.arena.fd)
 
-    def ask(self, keys, lane=0, base_seed=1, state=b"", seeds=(), offset=4096, size=SLOT):
+    def ask(self, keys, lane=0, base_seed=1, state=b"", seeds=(), offset=4096, size=SLOT, plain=0):
         request = struct.pack(
             "<7Q", lane, base_seed, offset, size, len(keys), len(seeds), len(state)
         )
         request += struct.pack(f"<{len(keys)}q", *keys)
         request += struct.pack(f"<{len(seeds)}Q", *seeds) + state
-        head = struct.pack("<IIQQ", wire.BATCH, 1, 8, 5)
+        head = struct.pack("<IIQQQQ", wire.BATCH, 2, 8, 8, 5, plain)
         fd = memory(request)
         socket.send_fds(self.sock, [head], [fd])
         os.close(fd)
         kind, parts, _ = wire.receive(self.sock)
-        assert kind == wire.DONE and parts[0] == struct.pack("<Q", 5)
+        assert kind in (wire.DONE, wire.REDO) and parts[0] == struct.pack("<Q", 5)
+        if kind == wire.REDO:
+            return None
         return Answer(self.arena, offset, parts)
 
 

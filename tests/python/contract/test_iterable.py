@@ -3,12 +3,11 @@
 import os
 import signal
 import warnings
-from contextlib import suppress
+from pathlib import Path
 
 import headrace
 import pytest
 import torch
-from headrace import service
 from headrace.report import REPORT
 from headrace.seam import state_of
 from support.compare import (
@@ -20,8 +19,9 @@ from support.compare import (
     served,
     stock,
 )
-from support.processes import descendants, hosts, zygotes
-from support.streams import CannotBegin, Drawn, Growing, Lengthy, RaisesOnce
+from support.photos import without_tables
+from support.processes import hosts, kill_processes, zygotes
+from support.streams import CannotBegin, Drawn, Growing, Lengthy, Pictures, RaisesOnce
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 from torch.utils.data.datapipes.iter import IterableWrapper
@@ -193,26 +193,9 @@ def test_data_pipes_keep_their_own_workers(capfd):
 # Iterators that are lost.
 
 
-@pytest.fixture
-def own_service(monkeypatch):
-    """A service of this test's own, with two workers."""
-    service.close()
-    monkeypatch.setenv("HEADRACE_WORKERS", "2")
-    yield
-    service.close()
-
-
-def kill(word):
-    victims = [pid for pid, line in descendants(os.getpid()).items() if word in line]
-    assert victims
-    for pid in victims if word != " worker" else victims[:1]:
-        with suppress(ProcessLookupError):  # gone with its parent
-            os.kill(pid, signal.SIGKILL)
-
-
 @pytest.mark.parametrize("persistent", [False, True])
 @pytest.mark.parametrize("word", [" worker", "headrace.stage.host"])
-def test_killed_in_the_middle_of_an_epoch(word, persistent, own_service):
+def test_killed_in_the_middle_of_an_epoch(word, persistent, two_workers):
     """Each batch once, with the same bits. Data sets of persistent workers have a past, too."""
 
     def run(disturb):
@@ -225,7 +208,7 @@ def test_killed_in_the_middle_of_an_epoch(word, persistent, own_service):
             for number, batch in enumerate(loader):
                 seen.append(batch)
                 if disturb and (epoch, number) == (1, 9):
-                    kill(word)
+                    kill_processes(word)
             seen.append(torch.rand(1))
         return seen, loader
 
@@ -239,7 +222,25 @@ def test_killed_in_the_middle_of_an_epoch(word, persistent, own_service):
     assert_same(seen, expected)
 
 
-def test_early_break_frees_everything(own_service):
+def test_pictures_are_native(own_photos):
+    """But in a lane that meets one which only PIL makes: that lane begins anew without them."""
+    files = sorted(map(str, own_photos.rglob("*.jpg")))[:12]
+    reports = []
+
+    def make(loader):
+        made = loader(Pictures(files), batch_size=2, num_workers=2)
+        reports.append(state_of(made).report)
+        return made
+
+    check(make, path="python", epochs=1)
+    assert reports[-1].counts["native_images"] == 12
+    damaged = Path(files[5])  # of the second batch in lane 1
+    damaged.write_bytes(without_tables(damaged.read_bytes()))
+    check(make, path="python", epochs=1)
+    assert reports[-1].counts["native_images"] == 6 + 2
+
+
+def test_early_break_frees_everything(two_workers):
     headrace.install()
     try:
         for _ in DataLoader(Drawn(500, 500), batch_size=2, num_workers=2):

@@ -205,7 +205,7 @@ class Parser {
     reader.Read("version", stage.version);
     reader.Read("sys_path", stage.sys_path);
     reader.Read("working_directory", stage.working_directory);
-    reader.Read("iterable", stage.iterable);
+    reader.Read("replayed", stage.replayed);
     if (const nb::object packages = reader.Get("packages"); !packages.is_none()) {
       for (auto [name, version] : nb::cast<nb::dict>(packages)) {
         stage.packages[nb::cast<std::string>(name)] = nb::cast<std::string>(version);

@@ -30,6 +30,7 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
     def __init__(self, loader: Any, state: Any, captured: Any) -> None:
         self._serve(loader, state, captured, _window(loader))
         self._pull_freely = batches_to_pull_freely(loader)
+        self._replayed = captured.plan.python is not None and captured.plan.python.replayed
         self._position = position_of(loader, draws=True)
         torch_frame.init(self, loader)
         if not self._lazy:
@@ -175,7 +176,7 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
 
     def _note_lane(self, batch: Any) -> None:
         if self._captured.path == "python" and self._captured.plan.rng == "torch":
-            if self._position.tracks and self._turns is None:
+            if self._position.tracks and not self._replayed:
                 self._behind[batch.batch % self._num_workers] = batch.lane_state
 
     def lane_states(self, end: bool) -> list[str] | None:
@@ -183,7 +184,7 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
             return None
         if self._handle is None or (end and not self._persistent_workers):
             return None
-        if self._turns is not None:  # iterators, which are known where their epoch began
+        if self._replayed:  # known where their epoch began
             if not self._persistent_workers:
                 return None
             return encode_lanes(service.call(self._handle.raw.lane_states, end=end))
@@ -222,7 +223,7 @@ class _Lanes(Lanes):
 
     def __init__(self, iterator: ServedIter) -> None:
         self._iterator = weakref.ref(iterator)
-        self.replayed = iterator._turns is not None
+        self.replayed = iterator._replayed
 
     def draws(self) -> list[int] | None:
         iterator = self._iterator()

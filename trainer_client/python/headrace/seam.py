@@ -11,7 +11,7 @@ import torch.utils.data
 from . import inspection, options, service
 from .admission import admit
 from .capture import Captured, capture
-from .capture.capture import describe
+from .capture.capture import describe, python_capture
 from .capture.plan import Local
 from .errors import CoordinatorUnavailable, KeepsState
 from .hook import STATEFUL
@@ -20,6 +20,7 @@ from .local import local_iterator
 from .report import REPORT, LoaderReport, say
 from .served import KeysNotIntegers, await_served, session_key
 from .session import SessionHandle
+from .stage.dry_run import BY_ITS_PAST
 
 
 class LoaderState:
@@ -145,6 +146,9 @@ def _try_code(loader: Any, state: LoaderState, captured: Captured) -> Captured:
     except KeepsState as error:
         session.close()
         reason = f"its code {error}"
+        if BY_ITS_PAST in reason:
+            rng = captured.plan.rng
+            return python_capture(loader, "", rng, captured.by_pil, _OWN_STATE_REMEDY, reason)
         return Captured("local", captured.name, reasons=[reason], remedy=_OWN_STATE_REMEDY)
     state.give_session(key, session)
     return captured

@@ -9,14 +9,13 @@ from torch.utils.data import IterDataPipe, MapDataPipe
 from torch.utils.data.dataloader import _DatasetKind
 
 from .. import binding
-from . import collate, hooks, python_stage
+from . import collate, hooks, python_stage, replay
 from .collate import name_of
 from .datasets import Rows, rows_of
 from .fingerprint import Fingerprint
 from .known_hooks import Seeding, stock_seed
 from .libraries import libraries
 from .plan import Local, NotNative, Plan
-from .purity import check_stateless
 from .torch_exp import add_torch_exp
 from .transforms import nodes_of
 
@@ -52,12 +51,17 @@ def capture(loader: Any, rng: str, before: Captured | None = None) -> Captured:
 
 
 def python_capture(
-    loader: Any, why: str, rng: str, by_pil: tuple[str, ...] = (), remedy: str = ""
+    loader: Any,
+    why: str,
+    rng: str,
+    by_pil: tuple[str, ...] = (),
+    remedy: str = "",
+    found: str = "",
 ) -> Captured:
     """The pipeline as code, or local with the reason. `why`: what has no native form, and `remedy`
-    what would change it; `by_pil`: as Captured's."""
+    what would change it; `by_pil`: as Captured's; `found`: how the code keeps state, where a try
+    has shown it."""
     iterable = loader._dataset_kind == _DatasetKind.Iterable
-    rng = "sample" if rng == "sample" and not iterable else "torch"
     name = describe(loader.dataset)
     try:
         if loader.num_workers == 0:
@@ -65,12 +69,18 @@ def python_capture(
                 f"{why}, and with num_workers=0 it may use the program's own state",
                 "num_workers=1 or more: then its code runs in other processes anyway",
             )
-        if not iterable:  # its lanes are replayed with their state
-            check_stateless(loader)
+        if found:
+            replay.check_replayable(loader, found, remedy)
+        elif not iterable:
+            found, to_change = replay.kept_state(loader)
+            remedy = to_change or remedy
+        rng = "sample" if rng == "sample" and not iterable and not found else "torch"
         plan = Plan(name=name, rng=rng, lanes=loader.num_workers, libraries=libraries())
-        plan.python = python_stage.pack(loader, list(by_pil))
+        plan.python = python_stage.pack(loader, list(by_pil), bool(found))
     except Local as reason:
         return Captured("local", name, reasons=[str(reason)], remedy=reason.remedy)
+    if found:
+        why = f"{found}: each lane stays with one worker"
     return Captured("python", name, plan, [why], plan.signature(), remedy=remedy, by_pil=by_pil)
 
 

@@ -89,7 +89,7 @@ class PythonStage:
     sys_path: list[str]
     working_directory: str
     packages: dict[str, str]
-    iterable: bool = False
+    replayed: bool = False  # lanes keep what cannot travel
 
 
 @dataclass

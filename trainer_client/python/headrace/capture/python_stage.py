@@ -38,14 +38,15 @@ class _Refused(Exception):
     """Something whose pickle would not mean the same thing elsewhere."""
 
 
-def pack(loader: Any, by_pil: list[str]) -> PythonStage:
-    """Raises Local with the attribute that keeps the pipeline in the trainer. `by_pil`: as the
-    bundle's entry in stage/host.py."""
+def pack(loader: Any, by_pil: list[str], keeps_state: bool = False) -> PythonStage:
+    """Raises Local with the attribute that keeps the pipeline in the trainer. `by_pil`,
+    `keeps_state`: as the bundle's entries in stage/host.py."""
     iterable = loader._dataset_kind == _DatasetKind.Iterable
     bundle = _dump(
         {
             "dataset": loader.dataset,
             "iterable": iterable,
+            "keeps_state": keeps_state,
             "batch_size": loader.batch_size,
             "collate_fn": loader.collate_fn,
             "worker_init_fn": loader.worker_init_fn,
@@ -53,7 +54,7 @@ def pack(loader: Any, by_pil: list[str]) -> PythonStage:
             "drop_last": loader.drop_last,
             "num_workers": loader.num_workers,
             "by_pil": by_pil,
-            "dry_run": _dry_run_keys(loader),
+            "dry_run": [] if keeps_state else _dry_run_keys(loader),
             "dry_run_seconds": _DRY_RUN_SECONDS,
             **ranks(),
         }
@@ -72,7 +73,7 @@ def pack(loader: Any, by_pil: list[str]) -> PythonStage:
         packages={
             name: str(sys.modules[name].__version__) for name in _PACKAGES if name in sys.modules
         },
-        iterable=iterable,
+        replayed=iterable or keeps_state,
     )
 
 

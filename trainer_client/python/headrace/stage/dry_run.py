@@ -22,6 +22,8 @@ from .randomness import get_state, seed_sample
 
 _SEED = 0x48656164  # any
 
+BY_ITS_PAST = "when it has made others before"
+
 Step = tuple[int, int]  # key, seed
 
 
@@ -54,9 +56,9 @@ def dry_run(bundle: SimpleNamespace, make_host: Callable[[SimpleNamespace], Any]
         return "makes another sample at each try, from the same random numbers"
     for key, mine, theirs in ((second, used[1], fresh[0]), (first, used[2], fresh[1])):
         if mine[0] != theirs[0]:
-            return f"makes another sample of index {key} when it has made others before"
+            return f"makes another sample of index {key} {BY_ITS_PAST}"
         if mine[1] != theirs[1]:
-            return f"draws other random numbers for index {key} when it has made others before"
+            return f"draws other random numbers for index {key} {BY_ITS_PAST}"
     return ""
 
 

@@ -9,13 +9,14 @@ One *base* a program imports what takes long, torch above all, and stays (base.p
 session is forked from it and unpickles the bundle. It forks a *host* for each lane (virtual DataLoader
 worker), as the stock loader forks its workers: each begins with a copy of the dataset as it was in the
 trainer. A host makes the batches of its lane one after the other; the state of its random generators
-comes with each request and goes back with the answer, so any worker can go on with the lane. Lanes of an
-iterable dataset are iterators, see stream.py.
+comes with each request and goes back with the answer, so any worker can go on with the lane. Lanes that
+keep what cannot travel are run again elsewhere, see replay.py.
 
 The bundle is a cloudpickle (protocol 5) of a dict:
 
     dataset          map-style or iterable
     iterable         bool: which of the two
+    keeps_state      bool: samples may depend on those that were made before
     batch_size       int of the loader, or None; for an iterable dataset
     collate_fn       of the loader
     worker_init_fn   of the loader, or None
@@ -50,8 +51,10 @@ endian. Descriptors ride on a message's first byte.
     worker -> host     ARENA             + memory       where the buffers of the next batches go
                                          + channel      held open: while it is, the trainer does
                                                         not use the memory for anything else
-                       BATCH  [u64 request]  + request  a memory file: see Request
-    host -> worker     DONE   [u64 request, u64 outcome, u64 needed, pickle, u64 offsets, u64 sizes,
+                       BATCH  [u64 request, u64 plain]  1: pictures are PIL's
+                                             + request  a memory file: see Request
+    host -> worker     REDO   [u64 request]             for a fresh host, with pictures of PIL's
+                       DONE   [u64 request, u64 outcome, u64 needed, pickle, u64 offsets, u64 sizes,
                                state, error, output, u64 images made natively, u64 samples]
 """
 
@@ -64,7 +67,7 @@ import signal
 import socket
 import struct
 import sys
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -75,7 +78,8 @@ from .output import Output, muted
 from .pickling import Arena, Slot, collating, keeps_nothing, pickle_batch, pickle_error
 from .randomness import get_state, seed_lane, seed_sample, set_state
 from .ranks import take_place
-from .stream import Stream, read_place, write_place
+from .replay import KeyedLane, Lane
+from .stream import Stream
 from .wire import Request, numbers, receive, send
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
@@ -86,7 +90,7 @@ NOTHING: Made = (b"", [], [])
 
 
 class Redo(BaseException):
-    """A batch must be made again from its random state, by PIL alone (images.py).
+    """A batch must be made again from what was before it, by PIL alone (images.py).
 
     Not an Exception: user code that skips what it can't read must not see it.
     """
@@ -99,11 +103,12 @@ class Host:
         self.bundle = bundle
         self.arena: Arena | None = None
         self.fetcher: Any = None  # None: the lane has not begun
-        self.stream: Stream | None = None  # the same, of an iterable dataset
+        self.lane: Lane | None = None  # the same, of lanes that are replayed
         self.begin_error: bytes = b""
         self.into_slot = bundle.auto_collation and keeps_nothing(bundle.collate_fn)
         # What may own random generators.
         self.roots = {"dataset": bundle.dataset, "collate_fn": bundle.collate_fn}
+        self.images_kept = 0
         self.images: Any = sys.modules.get(f"{__package__}.images")  # where there is PIL
 
     def begin(self, lane: int, base_seed: int) -> None:
@@ -127,22 +132,25 @@ class Host:
                 bundle.worker_init_fn(lane)
         except Exception:
             self.begin_error = pickle_error(ExceptionWrapper(where=_where(lane)))
-        if bundle.iterable:
-            self.fetcher = self.stream = Stream(bundle)
+        if bundle.iterable or bundle.keeps_state:
+            self.fetcher = self.lane = (Stream if bundle.iterable else KeyedLane)(bundle)
             return
         self.fetcher = fetch._MapDatasetFetcher(
             bundle.dataset, bundle.auto_collation, bundle.collate_fn, bundle.drop_last
         )
 
-    def make(self, request: Request) -> tuple[bytes, ...]:
-        """The parts of wire.DONE, without the request's number, the output and the images."""
+    def make(self, request: Request, plain: bool = False) -> tuple[bytes, ...]:
+        """The parts of wire.DONE, without the request's number, the output and the images. Redo:
+        for a fresh host. `plain`: pictures are PIL's."""
+        if plain:
+            self.images = None
         slot = self.slot(request)
         outcome, made, samples = wire.RAISED, NOTHING, 0
         if self.fetcher is None:
             self.start(request)
         error = self.begin_error
         try:
-            if not error and self.stream is not None:
+            if not error and self.lane is not None:
                 with collating(None):
                     outcome, made, samples = self.deliver_next(request, slot)
             elif not error:
@@ -160,22 +168,27 @@ class Host:
             body,
             numbers(*offsets),
             numbers(*sizes),
-            get_state(self.roots) if self.stream is None else write_place(self.stream.place),
+            get_state(self.roots) if self.lane is None else self.lane.place,
             error,
             numbers(samples),
         )
 
     def start(self, request: Request) -> None:
         """Before the first batch. A lane that was elsewhere comes to its place without a word."""
-        silent = self.bundle.iterable and request.state
+        silent = (self.bundle.iterable or self.bundle.keeps_state) and request.state
         with muted() if silent else nullcontext():
             self.begin(request.lane, request.base_seed)
-            if self.stream is not None and not self.begin_error:
-                self.stream.go_to(read_place(request.state))
+            if self.lane is not None and not self.begin_error:
+                with self.deferring():
+                    self.lane.go_to(request.state)
+
+    def deferring(self) -> AbstractContextManager[None]:
+        return nullcontext() if self.images is None else self.images.deferring()
 
     def deliver_next(self, request: Request, slot: Slot) -> tuple[int, Made, int]:
-        assert self.stream is not None
-        taken = self.stream.take(request)
+        assert self.lane is not None
+        with self.deferring():
+            taken = self.lane.take(request)
         if taken.outcome == wire.RAISED:
             raise taken.value
         if taken.outcome == wire.LANE_ENDED:
@@ -187,7 +200,7 @@ class Host:
             set_state(request.state, self.roots)
         if self.images is not None:
             before = request.state or get_state(self.roots)
-            with suppress(Redo), self.images.deferring():
+            with suppress(Redo), self.deferring():
                 return self.deliver_batch(request)
             set_state(before, self.roots)  # Redo
         return self.deliver_batch(request)
@@ -222,15 +235,26 @@ class Host:
             data.append(bundle.dataset[key])
         return bundle.collate_fn(data)
 
+    def take_images(self, too_small: bool) -> int:
+        """Made natively for what is answered now. A lane keeps a batch that does not fit its slot."""
+        images, self.images_kept = self.images_kept + functions.take_count(), 0
+        images += self.images.take_count() if self.images else 0
+        if too_small and self.lane is not None:
+            images, self.images_kept = 0, images
+        return images
+
     def serve(self, sock: socket.socket, output: Output) -> None:
         while True:
             kind, parts, fds = receive(sock)
             if kind == wire.ARENA:
                 self.arena = Arena(*fds)
             elif kind == wire.BATCH:
-                answer = self.make(Request.read(fds[0]))
-                images = functions.take_count()
-                images += self.images.take_count() if self.images else 0
+                try:
+                    answer = self.make(Request.read(fds[0]), parts[1] == numbers(1))
+                except Redo:  # what the lane keeps has gone on
+                    send(sock, wire.REDO, parts[0])
+                    return
+                images = self.take_images(answer[0] == numbers(wire.TOO_SMALL))
                 *before, samples = answer
                 send(sock, wire.DONE, parts[0], *before, output.take(), numbers(images), samples)
 

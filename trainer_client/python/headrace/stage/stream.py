@@ -1,10 +1,7 @@
 """A lane of an iterable data set: the iterator that one worker of the stock loader would run.
 
-An iterator cannot travel. What comes with each request instead of a random state is the lane's
-*place*: for each epoch since the lane was seeded its name, what the data set was told of it, and how
-many batches were asked for in it. A host that is not at the place is a fresh one (the worker sees to
-that). It gets there by running the lane from its beginning, silently: what the code prints on its way
-was printed before.
+Its place: for each epoch since the lane was seeded its name, what the data set was told of it, and how
+many batches were asked for in it.
 """
 
 import struct
@@ -14,7 +11,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from .epoch import holder_of
-from .wire import LANE_ENDED, MADE, RAISED, Request
+from .replay import Lane, Taken
+from .wire import LANE_ENDED, MADE, RAISED
 
 
 @dataclass
@@ -29,59 +27,36 @@ class Epoch:
 _EPOCH = struct.Struct("<3q")
 
 
-def read_place(data: bytes) -> list[Epoch]:
-    return [Epoch(*numbers) for numbers in _EPOCH.iter_unpack(data)]
-
-
-def write_place(place: list[Epoch]) -> bytes:
-    return b"".join(_EPOCH.pack(epoch.name, epoch.told, epoch.asked) for epoch in place)
-
-
-@dataclass
-class Taken:
-    outcome: int
-    value: Any = None  # the batch, or what was raised
-    samples: int = 0
-
-
-class Stream:
-    """REQUIRES: its process is seeded and has run worker_init_fn when take() is called first."""
-
+class Stream(Lane):
     def __init__(self, bundle: SimpleNamespace) -> None:
-        self.bundle = bundle
-        self.place: list[Epoch] = []
+        super().__init__(bundle)
+        self.epochs: list[Epoch] = []
         self.fetcher: Any = None
         self.items: Any = None
         self.failure: Exception | None = None  # of iter()
         self.ended = False
-        self.last: tuple[Any, Taken] | None = None
 
-    def take(self, request: Request) -> Taken:
-        """The batch behind the request's place. The same one when it is asked for again."""
-        asked = request.state, request.keys
-        if self.last is None or self.last[0] != asked:
-            self.last = None
-            self.go_to(read_place(request.state))
-            name, told = request.keys
-            if not self.place or self.place[-1].name != name:
-                self.begin_epoch(name, told)
-            self.last = asked, self.fetch()
-        return self.last[1]
+    @property
+    def place(self) -> bytes:
+        return b"".join(_EPOCH.pack(epoch.name, epoch.told, epoch.asked) for epoch in self.epochs)
 
-    def go_to(self, place: list[Epoch]) -> None:
-        if self.place == place:
-            return
-        assert not self.place, "a host that has gone on cannot go back"
-        for epoch in place:
-            self.begin_epoch(epoch.name, epoch.told)
-            for _ in range(epoch.asked):
+    def ask(self, keys: list[int]) -> Taken:
+        name, told = keys
+        if not self.epochs or self.epochs[-1].name != name:
+            self.begin_epoch(name, told)
+        return self.fetch()
+
+    def replay(self, place: bytes) -> None:
+        for name, told, asked in _EPOCH.iter_unpack(place):
+            self.begin_epoch(name, told)
+            for _ in range(asked):
                 self.fetch()
 
     def begin_epoch(self, name: int, told: int) -> None:
         from torch.utils.data._utils import fetch
 
         bundle = self.bundle
-        self.place.append(Epoch(name, told))
+        self.epochs.append(Epoch(name, told))
         self.ended, self.failure = False, None
         try:
             if told >= 0:
@@ -96,7 +71,7 @@ class Stream:
     def fetch(self) -> Taken:
         if self.ended:
             return Taken(LANE_ENDED)
-        self.place[-1].asked += 1
+        self.epochs[-1].asked += 1
         if self.failure is not None:
             return Taken(RAISED, self.failure)
         before = self.items.count

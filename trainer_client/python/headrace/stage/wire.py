@@ -5,6 +5,7 @@ import socket
 import struct
 
 SESSION, FORK, READY, FORKED, ENDED, ARENA, BATCH, DONE, PREPARE, END, BECAME, UNFIT = range(1, 13)
+REDO = 13
 # Outcomes of a batch.
 MADE, RAISED, TOO_SMALL, LANE_ENDED = range(4)
 
@@ -48,8 +49,8 @@ class Request:
 
     u64: lane, base_seed, slot_offset, slot_bytes, number of keys, of seeds, bytes of state; then the
     keys (i64), the seeds (u64: RngMode sample, one a key) and the state (pickled; empty: the lane
-    begins). Of an iterable data set the keys are the epoch, and the state is a place
-    (stream.py).
+    begins). Of lanes that are replayed the state is a place (replay.py); of an iterable data set the
+    keys are the epoch (stream.py).
     """
 
     HEAD = struct.Struct("<7Q")

@@ -17,7 +17,7 @@ The other half of the evidence is a dry run on a copy (stage/dry_run.py). Why bo
 docs/adr/0011-stateful-code.md.
 """
 
-from .examine import check_stateless, class_of, examine
+from .examine import class_of, examine, findings_of
 from .verdict import Finding
 
-__all__ = ["Finding", "check_stateless", "class_of", "examine"]
+__all__ = ["Finding", "class_of", "examine", "findings_of"]

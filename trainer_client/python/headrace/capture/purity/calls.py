@@ -13,7 +13,9 @@ import torch
 
 from . import names, paths
 from .values import (
+    AN_ITERATOR,
     FRESH,
+    SHARED_GENERATOR,
     Value,
     attribute,
     call_of,
@@ -194,7 +196,7 @@ def _method(walker: Any, owner: Value, node: ast.Call, name: str) -> Value | Non
         if name == "shuffle" and args and args[0].shared:
             walker.write(args[0], node, derived=True)
         if owner.path.startswith(("global ", "class ")) and not _is_module_level(thing):
-            walker.note("use", owner, node, what="a random generator that is shared by the program")
+            walker.note("use", owner, node, what=SHARED_GENERATOR)
         return FRESH
     for held in owner.objects:
         if (what := consumed_by_use(held)) and not isinstance(held, types.ModuleType):
@@ -337,7 +339,7 @@ def _builtin(walker: Any, name: str, args: list[Value], node: ast.Call) -> Value
     if name == "next" and args and args[0].shared:
         if args[0].made_by is Iterator:
             return items(args[0])
-        walker.note("use", args[0], node, what="an iterator")
+        walker.note("use", args[0], node, what=AN_ITERATOR)
         return FRESH
     if name in ("len", "hasattr", "isinstance", "id", "callable") and args:
         if args[0].shared and name == "len":

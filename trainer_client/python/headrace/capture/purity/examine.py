@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..plan import PURE, RANDOM, STATEFUL, Local
+from ..plan import PURE, RANDOM, STATEFUL
 from .calls import apply, use_library_object
 from .effects import Walker
 from .frames import Frame
@@ -18,13 +18,10 @@ from .verdict import Finding, findings
 _MOST_RECURSION = 5_000
 
 
-def check_stateless(loader: Any) -> None:
-    """Raises Local with the first finding."""
+def findings_of(loader: Any) -> list[Finding]:
+    """What in the code of a map-style loader keeps state."""
     settings_hold = _leaves_dataset_alone(loader.worker_init_fn)
-    for finding in examine(
-        loader.dataset, loader.collate_fn, loader._auto_collation, settings_hold
-    ):
-        raise Local(f"{finding.where} {finding.text}", finding.remedy)
+    return examine(loader.dataset, loader.collate_fn, loader._auto_collation, settings_hold)
 
 
 def _leaves_dataset_alone(worker_init_fn: Any) -> bool:

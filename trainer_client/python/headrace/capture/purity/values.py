@@ -44,6 +44,8 @@ _IMMUTABLE = (
     frozenset, type(Ellipsis), slice,
 )  # fmt: skip
 _CONTAINERS = (list, dict, set, tuple, collections.deque, frozenset)
+AN_ITERATOR = "an iterator"
+SHARED_GENERATOR = "a random generator that is shared by the program"
 _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState, torch.Generator)
 
 MANY = 64  # entries of a container that are looked at one by one
@@ -124,7 +126,7 @@ def consumed_by_use(value: Any) -> str:
         return f"a {module.strip('_')} object"
     if isinstance(value, types.GeneratorType):
         return "a running generator"
-    return "an iterator" if isinstance(value, collections.abc.Iterator) else ""
+    return AN_ITERATOR if isinstance(value, collections.abc.Iterator) else ""
 
 
 def attribute(owner: Value, name: str) -> Value:

@@ -4,16 +4,23 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from .events import Event, touches
+from .values import AN_ITERATOR, SHARED_GENERATOR
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Why a part keeps state. path: "self.count"; where: "Photos.__getitem__ (train.py:12)"."""
+    """Why a part keeps state. path: "self.count"; where: "Photos.__getitem__ (train.py:12)".
+    replays: code that is run again in a fresh process comes to the same state."""
 
     path: str
     text: str
     where: str
     remedy: str
+    replays: bool = False
+
+
+# What makes each use of an object change it, if it could be pickled.
+_REPLAYED_USES = (AN_ITERATOR, SHARED_GENERATOR)
 
 
 def findings(events: list[Event]) -> list[Finding]:
@@ -38,11 +45,12 @@ def _finding(path: str, events: list[Event], filled: Collection[str]) -> Finding
             return Finding(
                 path, f"uses {event.shown}, {event.what}", event.where,
                 "open or make it for each sample, or derive what it gives from the index",
+                replays=event.what in _REPLAYED_USES,
             )  # fmt: skip
         if event.kind == "seed" and not event.behind.isdisjoint(filled):
             return Finding(
                 path, "seeds random generators at its first sample only", event.where,
-                "seed in worker_init_fn",
+                "seed in worker_init_fn", replays=True,
             )  # fmt: skip
         if event.kind == "file":
             return Finding(
@@ -57,6 +65,7 @@ def _finding(path: str, events: list[Event], filled: Collection[str]) -> Finding
     return Finding(
         path, f"{how} {worst.shown}, which later samples may see", worst.where,
         "derive it from the index and the epoch, or change it between epochs in the training loop",
+        replays=True,
     )  # fmt: skip
 
 
