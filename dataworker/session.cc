@@ -217,8 +217,7 @@ StageBases::Options Session::StageOptions() const {
   options.job = attach_.job;
   options.stage = attach_.plan.python;
   options.memory_bytes = environment_.limits.stage_memory;
-  options.catch_output = !wire::SameHost(attach_.host, environment_.host);
-  if (!options.catch_output) {
+  if (wire::SameHost(attach_.host, environment_.host)) {
     options.executable = attach_.plan.python.executable;
   } else {
     const char* configured = std::getenv("HEADRACE_PYTHON");

@@ -118,6 +118,7 @@ Batch MakeBatch(wire::BatchDone&& done, MutableByteSpan slot) {
   batch.pickle = std::move(done.pickle);
   batch.python_error = std::move(done.python_error);
   batch.output = std::move(done.output);
+  batch.error_output = std::move(done.error_output);
   batch.lane_ended = done.lane_ended;
   batch.bytes = done.used_bytes;
   return batch;

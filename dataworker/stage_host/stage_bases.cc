@@ -52,7 +52,6 @@ Result<std::uint64_t> StageBases::Begin(const Options& options, const BlobConten
                                         net::UniqueFd theirs, Events events) {
   Session session;
   session.code = options.stage.bundle;
-  session.catch_output = options.catch_output;
   session.events = std::move(events);
   HR_TRY(session.bundle, MemoryFile("headrace-bundle", *bundle));
   session.theirs = std::move(theirs);
@@ -68,9 +67,7 @@ Result<std::uint64_t> StageBases::Begin(const Options& options, const BlobConten
 
 Status StageBases::Hand(std::uint64_t id, Session& session, std::uint64_t base) {
   Base& of = bases_.at(base);
-  const std::string own = Text({{"catch_output", session.catch_output},
-                                {"alone", of.alone},
-                                {"tried", of.tried.contains(session.code)}});
+  const std::string own = Text({{"alone", of.alone}, {"tried", of.tried.contains(session.code)}});
   const std::array<ByteSpan, 2> parts{NumberBytes(id), AsBytes(own)};
   const Status sent = of.control->Send(StageMessage::kSession, parts,
                                        std::array{session.theirs.get(), session.bundle.get()});

@@ -37,7 +37,6 @@ class StageBases {
     std::string executable;  // of Python
     JobId job;               // whose code it is
     PythonStage stage;
-    bool catch_output = false;
     std::uint64_t memory_bytes = 0;  // most data of each process; 0: no limit
   };
   struct Events {
@@ -83,7 +82,6 @@ class StageBases {
   struct Session {
     std::uint64_t base = 0;
     BlobHash code;  // of the bundle
-    bool catch_output = false;
     bool moved = false;
     Events events;
     net::UniqueFd theirs, bundle;  // until it has begun

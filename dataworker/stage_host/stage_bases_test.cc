@@ -150,7 +150,6 @@ TEST_F(StageBasesTest, WhatTheInterpreterDependsOnTellsThemApart) {
   other([](auto& options) { options.stage.packages["torch"] = "2"; });
   EXPECT_EQ(Started().size(), 8U);
   other([](auto& options) { options.stage.bundle = BlobHash(7); });
-  other([](auto& options) { options.catch_output = true; });
   EXPECT_EQ(Started().size(), 8U);
 }
 

@@ -17,14 +17,18 @@ constexpr std::size_t kMostOutputBytes = std::size_t{1} << 20;
 constexpr std::size_t kMadeKept = 256;
 enum Outcome : std::uint64_t { kMade = 0, kRaised = 1, kTooSmall = 2, kEnded = 3 };
 
+std::string OutputText(ByteSpan output) {
+  return std::string(AsText(output.first(std::min(output.size(), kMostOutputBytes))));
+}
+
 }  // namespace
 
 void StageRunner::OnDone(Host& host, StageFrame frame) {
   const std::unique_ptr<Job> job = std::move(host.job);
   const auto outcome = StageNumbers(frame.parts[1]);
   const auto needed = StageNumbers(frame.parts[2]);
-  const auto images = StageNumbers(frame.parts[9]);
-  const auto samples = StageNumbers(frame.parts[10]);
+  const auto images = StageNumbers(frame.parts[10]);
+  const auto samples = StageNumbers(frame.parts[11]);
   if (outcome.size() != 1 || needed.size() != 1 || images.size() != 1 || samples.size() != 1) {
     Answer(*job, WrongAnswer());
     return;
@@ -58,8 +62,8 @@ void StageRunner::OnDone(Host& host, StageFrame frame) {
     answer.python_error = std::move(frame.parts[7]);
   }
   answer.lane_state = std::move(frame.parts[6]);
-  const ByteSpan output = frame.parts[8];
-  answer.output = std::string(AsText(output.first(std::min(output.size(), kMostOutputBytes))));
+  answer.output = OutputText(frame.parts[8]);
+  answer.error_output = OutputText(frame.parts[9]);
   if (answer.pickle.size() + answer.python_error.size() + answer.lane_state.size() >
       kMostPickleBytes) {
     Answer(*job, Unsupported("a batch pickles to " + std::to_string(answer.pickle.size()) +

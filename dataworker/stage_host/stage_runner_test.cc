@@ -137,6 +137,7 @@ TEST_F(StageRunnerTest, ALaneStaysInItsHostUntilItBeginsAnew) {
   ASSERT_TRUE(first.answer.status.ok()) << first.answer.status.ToString();
   EXPECT_EQ(Text(first.answer.lane_state), "+");
   EXPECT_EQ(first.answer.output, "printed");
+  EXPECT_EQ(first.answer.error_output, "warned");
   EXPECT_EQ(first.answer.cost.native_images, 9U);
   const auto second = Ask(Request(2, 0, "+"));
   EXPECT_EQ(Pid(second), Pid(first));

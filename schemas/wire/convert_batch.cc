@@ -89,10 +89,11 @@ Offset<fb::BatchDone> Write(Builder& b, const BatchDone& v) {
   const auto python_error = WriteRaw(b, v.python_error);
   const auto lane_state = WriteRaw(b, v.lane_state);
   const auto output = WriteText(b, v.output);
+  const auto error_output = WriteText(b, v.error_output);
   return fb::CreateBatchDone(b, v.session.value, v.iteration.value, v.batch.value, v.attempt,
                              status, v.needed_bytes, v.used_bytes, fields, failures, cost, pickle,
                              offsets, sizes, python_error, lane_state, output, v.samples,
-                             v.lane_ended);
+                             v.lane_ended, error_output);
 }
 
 BatchDone Read(Reader& r, const fb::BatchDone* v) {
@@ -137,6 +138,7 @@ BatchDone Read(Reader& r, const fb::BatchDone* v) {
   out.python_error = r.Raw(v->python_error());
   out.lane_state = r.Raw(v->lane_state());
   out.output = r.Text(v->output());
+  out.error_output = r.Text(v->error_output());
   out.samples = v->samples();
   r.Require(out.samples >= -1, "samples");
   out.lane_ended = v->lane_ended();

@@ -130,6 +130,7 @@ struct BatchDone {
   Bytes python_error;
   Bytes lane_state;
   std::string output;         // what user code printed, to be shown once by the trainer
+  std::string error_output;   // the same, to standard error
   std::int32_t samples = -1;  // that are in the batch; -1: one a key
   // Iterable data sets: no batch, and none that the lane is asked for later in this iteration.
   bool lane_ended = false;

@@ -231,6 +231,7 @@ BatchDone RandomBody::Done() {
   }
   out.lane_state = Raw();
   out.output = Text();
+  out.error_output = Text();
   return out;
 }
 

@@ -59,9 +59,11 @@ class Special(Dataset):
         if index == 2:
             raise Unpicklable("two", lambda: None)
         if index == 3:
+            print("on its way")
             os.kill(os.getpid(), signal.SIGSEGV)
         if index == 4:
             print("hello from the dataset")
+            warnings.warn("careful", stacklevel=1)
         if index == 5:
             return Point(torch.arange(6).view(2, 3).t(), torch.empty(0, 3))
         return torch.full((1000,), float(index))
@@ -260,20 +262,26 @@ def test_the_trainers_channel_is_held_while_a_host_may_write():
     trainer.close()
 
 
-def test_what_it_prints_is_caught_for_another_host():
-    with Stage(dataset=Special(), catch_output=True) as stage:
+def test_what_it_prints_is_caught():
+    with Stage(dataset=Special()) as stage:
         host = stage.host()
-        assert host.ask([4]).output == b"hello from the dataset\n"
+        answer = host.ask([4])
+        assert answer.output == b"hello from the dataset\n"
+        assert b"UserWarning: careful\n" in answer.error_output
         assert host.ask([0]).output == b""
+        assert host.ask([4], size=100).output == b""  # too small: it is made once more
+        assert host.ask([4]).output == b"hello from the dataset\n"
 
 
-def test_a_crash_is_told_with_its_signal(special):
+def test_a_crash_is_told_with_its_signal_and_its_last_words(special):
     host = special.host()
     with pytest.raises(EOFError):
         host.ask([3])
     kind, parts, _ = wire.receive(special.control)
     assert kind == wire.ENDED
-    assert b"is killed by signal: Segmentation fault." in parts[1]
+    assert parts[1].endswith(
+        b"is killed by signal: Segmentation fault. Its last output:\non its way\n"
+    )
     assert special.host().ask([0]).value().shape == (1, 1000)
 
 

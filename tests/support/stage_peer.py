@@ -40,7 +40,7 @@ class Base:
 
     def begin(self, number, bundle, sock, **settings):
         """What became of it, behind the ends of other sessions."""
-        own = json.dumps({"catch_output": False, "alone": False, "tried": False, **settings})
+        own = json.dumps({"alone": False, "tried": False, **settings})
         parts = struct.pack("<Q", number), own.encode()
         send(self.control, wire.SESSION, *parts, fds=[sock.detach(), memory(bundle)])
         while (message := self.receive())[0] == wire.ENDED:
@@ -62,7 +62,6 @@ class Stage:
     def __init__(
         self,
         user_module,
-        catch_output=False,
         version=None,
         base=None,
         modules=(),
@@ -92,9 +91,7 @@ class Stage:
         self.own_base = None if base else Base(version)
         self.control, theirs = socket.socketpair()
         self.control.settimeout(120)
-        begun = (base or self.own_base).begin(
-            1, content, theirs, catch_output=catch_output, tried=tried
-        )
+        begun = (base or self.own_base).begin(1, content, theirs, tried=tried)
         assert begun[:2] in ((wire.FORKED, 1), (wire.BECAME, 1))
         self.forked = begun[0] == wire.FORKED
         self.pid = int.from_bytes(begun[2], "little") if self.forked else None
@@ -154,8 +151,9 @@ class Answer:
     def __init__(self, arena, offset, parts):
         (self.outcome,) = struct.unpack("<Q", parts[1])
         (self.needed,) = struct.unpack("<Q", parts[2])
-        self.pickle, self.state, self.error, self.output = parts[3], parts[6], parts[7], parts[8]
-        (self.samples,) = struct.unpack("<Q", parts[10])
+        self.pickle, self.state, self.error = parts[3], parts[6], parts[7]
+        self.output, self.error_output = parts[8], parts[9]
+        (self.samples,) = struct.unpack("<Q", parts[11])
         offsets = struct.unpack(f"<{len(parts[4]) // 8}Q", parts[4])
         sizes = struct.unpack(f"<{len(parts[5]) // 8}Q", parts[5])
         self.sizes = sizes

@@ -87,6 +87,7 @@ struct Batch {
   Bytes python_error;
   Bytes lane_state;  // RngMode::kTorch: its lane's generators behind it, for IterationOptions
   std::string output;
+  std::string error_output;
   std::int64_t samples = 0;  // in the batch, missing ones included
   // Iterable data sets: no batch, and none in what is outstanding of the lane.
   bool lane_ended = false;

@@ -63,6 +63,12 @@ nb::object EventObject(Event event) {
   return nb::none();
 }
 
+// What user code prints need not be text.
+nb::object PrintedText(const std::string& text) {
+  return nb::steal(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
+
 void AddBatches(nb::module_& module) {
   const nb::class_<BufferObject> buffer(module, "PickleBuffer", nb::is_final(),
                                         nb::type_slots(buffer_slots));
@@ -94,13 +100,9 @@ void AddBatches(nb::module_& module) {
                    [](const BatchObject& self) { return BytesObject(self.batch.python_error); })
       .def_prop_ro("lane_state",
                    [](const BatchObject& self) { return BytesObject(self.batch.lane_state); })
-      .def_prop_ro("output",
-                   [](const BatchObject& self) {
-                     // What user code prints need not be text.
-                     return nb::steal(PyUnicode_DecodeUTF8(
-                         self.batch.output.data(),
-                         static_cast<Py_ssize_t>(self.batch.output.size()), "replace"));
-                   })
+      .def_prop_ro("output", [](const BatchObject& self) { return PrintedText(self.batch.output); })
+      .def_prop_ro("error_output",
+                   [](const BatchObject& self) { return PrintedText(self.batch.error_output); })
       .def_prop_ro("samples", [](const BatchObject& self) { return self.batch.samples; })
       .def_prop_ro("lane_ended", [](const BatchObject& self) { return self.batch.lane_ended; })
       .def_prop_ro("worker", [](const BatchObject& self) { return self.batch.worker; })

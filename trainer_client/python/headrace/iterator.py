@@ -146,7 +146,7 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
                 self._submit_next()
             if not batch.lane_ended:
                 return batch
-            self._show(batch.output)
+            self._show(batch)
 
     def _drop(self, batch: Any) -> None:
         """A batch that the program received before it was resumed."""

@@ -152,13 +152,16 @@ class Served:
         count = fields[0].shape[0] if fields else len(made)
         return self._collate(batch.batch, samples.rows(fields, made, count, labels))
 
-    def _show(self, output: str) -> None:
-        if output:
-            sys.stdout.write(output)
-            sys.stdout.flush()
+    def _show(self, batch: Any) -> None:
+        """What user code printed, marked with the worker as `headrace workers` names it."""
+        for text, stream in ((batch.output, sys.stdout), (batch.error_output, sys.stderr)):
+            if text:
+                mark = f"[headrace worker {batch.worker}] "
+                stream.writelines(mark + line for line in text.splitlines(keepends=True))
+                stream.flush()
 
     def _unpickle(self, batch: Any) -> Any:
-        self._show(batch.output)
+        self._show(batch)
         if batch.python_error:
             pickle.loads(batch.python_error).reraise()
         if batch.missing:  # its stage host died, or no worker could send it

@@ -61,8 +61,8 @@ class Forks(ABC):
         for fd in self.wake:
             os.close(fd)
 
-    def fork(self, number: int, serve: Callable[[], None], theirs: list[int]) -> None:
-        """A child that serves until its own other side hangs up; `theirs` are its descriptors."""
+    def fork(self, number: int, serve: Callable[[], None], theirs: list[int]) -> int:
+        """A child that serves until its own other side hangs up; its pid. `theirs`: its descriptors."""
         sys.stdout.flush()
         sys.stderr.flush()
         pid = os.fork()
@@ -71,7 +71,7 @@ class Forks(ABC):
             for fd in theirs:
                 os.close(fd)
             send(self.control, wire.FORKED, numbers(number), numbers(pid))
-            return
+            return pid
         status = 1
         try:
             die_with_parent()

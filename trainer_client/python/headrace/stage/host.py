@@ -55,7 +55,8 @@ endian. Descriptors ride on a message's first byte.
                                              + request  a memory file: see Request
     host -> worker     REDO   [u64 request]             for a fresh host, with pictures of PIL's
                        DONE   [u64 request, u64 outcome, u64 needed, pickle, u64 offsets, u64 sizes,
-                               state, error, output, u64 images made natively, u64 samples]
+                               state, error, output, error output, u64 images made natively,
+                               u64 samples]
 """
 
 import ctypes
@@ -87,6 +88,8 @@ M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 # A batch as pickle_batch returns it.
 Made = tuple[bytes, list[int], list[int]]
 NOTHING: Made = (b"", [], [])
+UNTOLD = b"", b"", numbers(0)
+MOST_LAST_WORDS = 4096  # bytes
 
 
 class Redo(BaseException):
@@ -108,7 +111,6 @@ class Host:
         self.into_slot = bundle.auto_collation and keeps_nothing(bundle.collate_fn)
         # What may own random generators.
         self.roots = {"dataset": bundle.dataset, "collate_fn": bundle.collate_fn}
-        self.images_kept = 0
         self.images: Any = sys.modules.get(f"{__package__}.images")  # where there is PIL
 
     def begin(self, lane: int, base_seed: int) -> None:
@@ -235,13 +237,10 @@ class Host:
             data.append(bundle.dataset[key])
         return bundle.collate_fn(data)
 
-    def take_images(self, too_small: bool) -> int:
-        """Made natively for what is answered now. A lane keeps a batch that does not fit its slot."""
-        images, self.images_kept = self.images_kept + functions.take_count(), 0
-        images += self.images.take_count() if self.images else 0
-        if too_small and self.lane is not None:
-            images, self.images_kept = 0, images
-        return images
+    def told(self, output: Output) -> tuple[bytes, ...]:
+        """Of the batches made since the last call: what they printed, and images made natively."""
+        images = functions.take_count() + (self.images.take_count() if self.images else 0)
+        return *output.take(), numbers(images)
 
     def serve(self, sock: socket.socket, output: Output) -> None:
         while True:
@@ -254,9 +253,13 @@ class Host:
                 except Redo:  # what the lane keeps has gone on
                     send(sock, wire.REDO, parts[0])
                     return
-                images = self.take_images(answer[0] == numbers(wire.TOO_SMALL))
                 *before, samples = answer
-                send(sock, wire.DONE, parts[0], *before, output.take(), numbers(images), samples)
+                told = UNTOLD
+                if before[0] != numbers(wire.TOO_SMALL):
+                    told = self.told(output)
+                elif self.lane is None:
+                    self.told(output)  # for it is made, and says all, once more
+                send(sock, wire.DONE, parts[0], *before, *told, samples)
 
 
 def _where(lane: int) -> str:
@@ -335,10 +338,9 @@ class Zygote(Forks):
     def __init__(self, control: socket.socket) -> None:
         super().__init__(control)
         self.bundle: SimpleNamespace | None = None
-        self.catch_output = False
+        self.outputs: dict[int, Output] = {}  # by pid
 
     def serve(self, settings: dict[str, Any], bundle_fd: int) -> None:
-        self.catch_output = settings["catch_output"]
         problem = state = ""
         try:
             self.bundle = load(settings, bundle_fd)
@@ -353,18 +355,25 @@ class Zygote(Forks):
     def handle(self, kind: int, parts: list[bytes], fds: list[int]) -> None:
         if kind == wire.FORK:
             (host,) = struct.unpack("<Q", parts[0])
-            self.fork(host, lambda: self.become_host(socket.socket(fileno=fds[0])), fds)
+            output = Output()
+            pid = self.fork(
+                host, lambda: self.become_host(socket.socket(fileno=fds[0]), output), fds
+            )
+            self.outputs[pid] = output
 
-    def become_host(self, sock: socket.socket) -> None:
+    def become_host(self, sock: socket.socket, output: Output) -> None:
         keep_memory()
+        output.catch()
         assert self.bundle is not None
-        Host(self.bundle).serve(sock, Output(self.catch_output))
+        Host(self.bundle).serve(sock, output)
 
     def how(self, pid: int, status: int) -> str:
         worker = f"DataLoader worker (pid {pid})"
+        how = f"exited unexpectedly with exit code {os.WEXITSTATUS(status)}."
         if os.WIFSIGNALED(status):
-            return f"{worker} is killed by signal: {signal.strsignal(os.WTERMSIG(status))}."
-        return f"{worker} exited unexpectedly with exit code {os.WEXITSTATUS(status)}."
+            how = f"is killed by signal: {signal.strsignal(os.WTERMSIG(status))}."
+        last = b"".join(self.outputs.pop(pid).close())[-MOST_LAST_WORDS:].decode(errors="replace")
+        return f"{worker} {how}" + (f" Its last output:\n{last}" if last else "")
 
 
 def main() -> None:

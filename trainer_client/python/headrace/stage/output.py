@@ -7,24 +7,39 @@ from contextlib import contextmanager
 
 
 class Output:
-    """What user code prints: left alone, or caught for the trainer to show (other hosts)."""
+    """What a child prints, caught for the trainer to show: in files of the process that forks it,
+    which can still read them when the child has died."""
 
-    def __init__(self, catch: bool) -> None:
-        self.file = -1
-        if catch:
-            self.file = os.memfd_create("headrace-output", os.MFD_CLOEXEC)
-            os.dup2(self.file, 1)
-            os.dup2(self.file, 2)
+    def __init__(self) -> None:
+        self.files = [os.memfd_create("headrace-output", os.MFD_CLOEXEC) for _ in (1, 2)]
 
-    def take(self) -> bytes:
+    def catch(self) -> None:
+        for fd, file in enumerate(self.files, start=1):
+            os.dup2(file, fd)
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(line_buffering=True)  # whoever dies has said it
+
+    def take(self) -> list[bytes]:
+        """What has come since the last call: of stdout, of stderr."""
         sys.stdout.flush()
         sys.stderr.flush()
-        if self.file < 0 or (size := os.fstat(self.file).st_size) == 0:
-            return b""
-        text = os.pread(self.file, size, 0)
-        os.ftruncate(self.file, 0)
-        os.lseek(self.file, 0, os.SEEK_SET)
-        return text
+        return [_taken(file) for file in self.files]
+
+    def close(self) -> list[bytes]:
+        taken = [_taken(file) for file in self.files]
+        for file in self.files:
+            os.close(file)
+        return taken
+
+
+def _taken(file: int) -> bytes:
+    size = os.fstat(file).st_size
+    if size == 0:
+        return b""
+    text = os.pread(file, size, 0)
+    os.ftruncate(file, 0)
+    os.lseek(file, 0, os.SEEK_SET)
+    return text
 
 
 @contextmanager
