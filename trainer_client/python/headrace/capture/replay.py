@@ -1,7 +1,7 @@
 """Code that keeps state from sample to sample: whether a lane that is run again has it again.
 
 Then the loader's lanes are replayed where their worker is lost, as those of iterable datasets are.
-Why so: docs/adr/0017-lanes-with-state.md.
+Why so: docs/adr/0019-lanes-with-state.md.
 """
 
 import sys

@@ -5,7 +5,7 @@ since it was seeded. A host that is not at the place is a fresh one (the worker 
 there by running the lane from its beginning, silently: what the code prints on its way was printed
 before.
 
-Why so: docs/adr/0012-iterable-lanes.md, docs/adr/0017-lanes-with-state.md.
+Why so: docs/adr/0012-iterable-lanes.md, docs/adr/0019-lanes-with-state.md.
 """
 
 import struct
