@@ -10,10 +10,6 @@ ArgSpec InterpolationArg() {
           "nearest, nearest-exact, bilinear, bicubic, lanczos, box or hamming"};
 }
 
-ArgSpec AntialiasArg() {
-  return {"antialias", ArgType::kBool, std::nullopt, "without effect: PIL always filters"};
-}
-
 Result<Interpolation> ReadInterpolation(const OpArgs& args) {
   // nearest and nearest-exact are the same for PIL images.
   // Source: torchvision/transforms/functional.py, pil_modes_mapping.

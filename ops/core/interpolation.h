@@ -5,7 +5,8 @@
 
 namespace headrace::ops {
 
-// torchvision's InterpolationMode. Values are PIL's Image.Resampling, which the mode maps to.
+// torchvision's InterpolationMode. Values are PIL's Image.Resampling, which the mode maps to; PIL has
+// no kNearestExact, which is of tensors only.
 enum class Interpolation : std::uint8_t {
   kNearest = 0,
   kLanczos = 1,
@@ -13,13 +14,12 @@ enum class Interpolation : std::uint8_t {
   kBicubic = 3,
   kBox = 4,
   kHamming = 5,
+  kNearestExact = 6,
 };
 
 // Argument "interpolation": an InterpolationMode's value such as "bilinear".
 [[nodiscard]] ArgSpec InterpolationArg();
-// Argument "antialias", which PIL images ignore.
-[[nodiscard]] ArgSpec AntialiasArg();
-// kUnsupported: a mode that has no native form.
+// As PIL takes it: nearest-exact is kNearest. kInvalidArgument: no such mode.
 Result<Interpolation> ReadInterpolation(const OpArgs& args);
 
 }  // namespace headrace::ops

@@ -2,17 +2,19 @@
 
 namespace headrace::ops {
 
-CropResize::CropResize(Interpolation interpolation, std::string_view pillow)
-    : filter_(static_cast<Filter>(interpolation)), order_(PassOrderOfPillow(pillow)) {}
+CropResize::CropResize(const Resizing& resizing, std::string_view pillow)
+    : resizing_(resizing), order_(PassOrderOfPillow(pillow)) {}
 
 ResizeSpec CropResize::SpecOf(const Window& crop, const ImageSpec& out) const {
   return {.in_width = crop.width,
           .in_height = crop.height,
           .out_width = out.width,
           .out_height = out.height,
-          .filter = filter_,
+          .filter = static_cast<Filter>(resizing_.interpolation),
           .order = order_,
-          .box = std::nullopt};
+          .box = std::nullopt,
+          .arithmetic = resizing_.arithmetic,
+          .antialias = resizing_.antialias};
 }
 
 Result<Window> CropResize::InputWindow(const Window& crop, const ImageSpec& out,

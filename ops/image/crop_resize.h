@@ -2,19 +2,19 @@
 
 #include <string_view>
 
-#include "ops/core/interpolation.h"
 #include "ops/core/op.h"
+#include "ops/core/resizing.h"
 #include "ops/image/resample.h"
 
 namespace headrace::ops {
 
-// PIL's image.crop(crop).resize((out.width, out.height), interpolation), of which only a part is
-// made: what the kernels of Resize and RandomResizedCrop share. Every output pixel is filtered with
-// the weights, and in the order of passes, that the whole output has, so a part has the bits of the
+// image.crop(crop).resize((out.width, out.height), interpolation), of which only a part is made:
+// what the kernels of Resize and RandomResizedCrop share. Every output pixel is filtered with the
+// weights, and in the order of passes, that the whole output has, so a part has the bits of the
 // whole. Immutable; thread-safe.
 class CropResize {
  public:
-  CropResize(Interpolation interpolation, std::string_view pillow);
+  CropResize(const Resizing& resizing, std::string_view pillow);
 
   // What Run reads of the image to make `wanted` of the output. REQUIRES: `crop` is inside of the
   // image, `wanted` inside of `out`.
@@ -27,7 +27,7 @@ class CropResize {
  private:
   [[nodiscard]] ResizeSpec SpecOf(const Window& crop, const ImageSpec& out) const;
 
-  Filter filter_;
+  Resizing resizing_;
   PassOrder order_;
 };
 

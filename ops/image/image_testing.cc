@@ -71,7 +71,7 @@ HR_EXPORT int hr_png_decode(const std::uint8_t* data, std::size_t size, int pixe
   return Finish(status, image, out, capacity);
 }
 
-// spec: in_width, in_height, out_width, out_height, filter, order; in: packed, `channels` bytes a
+// spec: in_width, in_height, out_width, out_height, filter, order, arithmetic, antialias; in: packed, `channels` bytes a
 // pixel; box and out_window may be null. The kernel sees only the input window that it asks for, in
 // memory of its own, with pixels of `pixel_bytes`.
 HR_EXPORT int hr_resize(int level, const std::int64_t* spec, const float* box,
@@ -88,6 +88,8 @@ HR_EXPORT int hr_resize(int level, const std::int64_t* spec, const float* box,
   resize.out_height = spec[3];
   resize.filter = static_cast<Filter>(spec[4]);
   resize.order = static_cast<PassOrder>(spec[5]);
+  resize.arithmetic = static_cast<ResizeArithmetic>(spec[6]);
+  resize.antialias = spec[7] != 0;
   if (box != nullptr) resize.box = Box{box[0], box[1], box[2], box[3]};
   std::optional<Window> part;
   if (out_window != nullptr) {

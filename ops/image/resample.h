@@ -9,10 +9,11 @@
 #include "base/buffer.h"
 #include "base/result.h"
 #include "ops/core/op.h"
+#include "ops/core/resizing.h"
 
 namespace headrace::ops {
 
-// PIL's Image.Resampling, same values.
+// PIL's Image.Resampling, same values, and torch's nearest-exact.
 enum class Filter : std::uint8_t {
   kNearest = 0,
   kLanczos = 1,
@@ -20,9 +21,11 @@ enum class Filter : std::uint8_t {
   kBicubic = 3,
   kBox = 4,
   kHamming = 5,
+  kNearestExact = 6,
 };
 
 // Which of its two passes Pillow makes first; the rounding in between makes them differ by a level.
+// torch makes the horizontal one first.
 enum class PassOrder : std::uint8_t {
   kHorizontalFirst,    // Pillow up to 12.1
   kAdaptive,           // from Pillow 13: vertical first when that shrinks more
@@ -35,13 +38,16 @@ struct Box {
   friend bool operator==(const Box&, const Box&) = default;
 };
 
-// PIL's image.resize((out_width, out_height), filter, box) of an in_width x in_height image.
+// PIL's image.resize((out_width, out_height), filter, box) of an in_width x in_height image, or
+// torch's interpolate of one, to uint8 again.
 struct ResizeSpec {
   std::int64_t in_width = 0, in_height = 0;    // pixels
   std::int64_t out_width = 0, out_height = 0;  // pixels
   Filter filter = Filter::kBilinear;
   PassOrder order = PassOrder::kAdaptive;
-  std::optional<Box> box = {};  // the whole image when absent
+  std::optional<Box> box = {};  // the whole image when absent; Pillow only
+  ResizeArithmetic arithmetic = ResizeArithmetic::kPillow;
+  bool antialias = true;  // kTorchBytes may go without
   friend bool operator==(const ResizeSpec&, const ResizeSpec&) = default;
 };
 
@@ -51,7 +57,9 @@ enum class SimdLevel : std::uint8_t { kScalar = 0, kAvx2 = 1, kAvx512Vnni = 2 };
 [[nodiscard]] SimdLevel DetectSimdLevel();
 
 // Resizes 8-bit images to the bits of Pillow's Image.resize (libImaging/Resample.c and, for
-// kNearest, Geometry.c). Keeps the filter coefficients of recent sizes and its working memory.
+// kNearest, Geometry.c), or of torch's interpolate in its builds for AVX2 and AVX-512
+// (aten/src/ATen/native/cpu/UpSampleKernel.cpp). Keeps the filter coefficients of recent sizes and
+// its working memory.
 //
 // Not thread-safe: one per executor thread.
 class Resampler {

@@ -11,27 +11,37 @@
 namespace headrace::ops {
 namespace {
 
-// Sums of products with the upper and the lower 12 bits of the weights; their weighted sum wraps to
-// the same int32 as the plain sum of products.
+// Sums of products with each part of the weights, the highest first; two parts' weighted sum wraps
+// to the same int32 as the plain sum of products.
+template <int kParts>
 struct Sums {
-  __m256i low, high;
+  __m256i part[kParts];
 };
 
-HR_TARGET inline Sums Start() {
-  return {_mm256_set1_epi32(1 << (ResampleAxis::kPrecisionBits - 1)), _mm256_setzero_si256()};
+template <int kParts>
+HR_TARGET inline Sums<kParts> Start(const ResampleAxis& axis) {
+  Sums<kParts> sums;
+  for (int i = 0; i < kParts - 1; ++i) sums.part[i] = _mm256_setzero_si256();
+  sums.part[kParts - 1] = _mm256_set1_epi32(1 << (axis.precision_bits - 1));
+  return sums;
 }
 
-// words: the high parts of two taps, then the low parts.
-HR_TARGET inline void Accumulate(Sums& sums, __m256i pixels, const std::uint32_t* words) {
-  sums.high = _mm256_add_epi32(
-      sums.high, _mm256_madd_epi16(pixels, _mm256_set1_epi32(static_cast<int>(words[0]))));
-  sums.low = _mm256_add_epi32(
-      sums.low, _mm256_madd_epi16(pixels, _mm256_set1_epi32(static_cast<int>(words[1]))));
+// words: each part of two taps.
+template <int kParts>
+HR_TARGET inline void Accumulate(Sums<kParts>& sums, __m256i pixels, const std::uint32_t* words) {
+  for (int i = 0; i < kParts; ++i) {
+    const __m256i weights = _mm256_set1_epi32(static_cast<int>(words[i]));
+    sums.part[i] = _mm256_add_epi32(sums.part[i], _mm256_madd_epi16(pixels, weights));
+  }
 }
 
-HR_TARGET inline __m256i Finish(const Sums& sums) {
-  return _mm256_srai_epi32(_mm256_add_epi32(sums.low, _mm256_slli_epi32(sums.high, 12)),
-                           ResampleAxis::kPrecisionBits);
+template <int kParts>
+HR_TARGET inline __m256i Finish(const Sums<kParts>& sums, __m128i precision_bits) {
+  __m256i sum = sums.part[0];
+  if constexpr (kParts == 2) {
+    sum = _mm256_add_epi32(sums.part[1], _mm256_slli_epi32(sum, ResampleAxis::kLowPartBits));
+  }
+  return _mm256_sra_epi32(sum, precision_bits);
 }
 
 // Saturates 4 x 8 int32 to 32 bytes, lane by lane.
@@ -46,6 +56,7 @@ HR_TARGET inline __m256i LoadTwo(const std::uint8_t* low, const std::uint8_t* hi
 }
 
 // One output position of two rows: lane r holds the four channels of row r.
+template <int kParts>
 HR_TARGET inline __m256i Position(const ResampleAxis& axis, std::int32_t x,
                                   const std::uint8_t* row0, const std::uint8_t* row1,
                                   std::int32_t src_begin) {
@@ -54,20 +65,21 @@ HR_TARGET inline __m256i Position(const ResampleAxis& axis, std::int32_t x,
       _mm_setr_epi8(0, -1, 4, -1, 1, -1, 5, -1, 2, -1, 6, -1, 3, -1, 7, -1));
   const __m256i taps23 = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(8, -1, 12, -1, 9, -1, 13, -1, 10, -1, 14, -1, 11, -1, 15, -1));
-  Sums sums = Start();
-  const std::uint32_t* words = &axis.pairs[static_cast<std::size_t>(x) * axis.groups * 4];
+  Sums<kParts> sums = Start<kParts>(axis);
+  const std::uint32_t* words = &axis.pairs[static_cast<std::size_t>(x) * axis.groups * 2 * kParts];
   std::size_t at = static_cast<std::size_t>(axis.first[x] - src_begin) * 4;
-  for (std::int32_t tap = 0; tap < axis.count[x]; tap += 4, at += 16, words += 4) {
+  for (std::int32_t tap = 0; tap < axis.count[x]; tap += 4, at += 16, words += 2 * kParts) {
     const __m256i pixels = LoadTwo(row0 + at, row1 + at);
     Accumulate(sums, _mm256_shuffle_epi8(pixels, taps01), words);
-    Accumulate(sums, _mm256_shuffle_epi8(pixels, taps23), words + 2);
+    Accumulate(sums, _mm256_shuffle_epi8(pixels, taps23), words + kParts);
   }
-  return Finish(sums);
+  return Finish(sums, _mm_cvtsi32_si128(axis.precision_bits));
 }
 
-HR_TARGET void Horizontal(const ResampleAxis& axis, std::int32_t begin, std::int32_t end,
-                          ConstRows src, std::int32_t src_begin, std::int64_t rows,
-                          MutableRows dst) {
+template <int kParts>
+HR_TARGET void HorizontalOf(const ResampleAxis& axis, std::int32_t begin, std::int32_t end,
+                            ConstRows src, std::int32_t src_begin, std::int64_t rows,
+                            MutableRows dst) {
   for (std::int64_t y = 0; y < rows; y += 2) {
     const std::int64_t second = std::min(y + 1, rows - 1);  // the last row may be made twice
     const std::uint8_t* in0 = src.data + y * src.stride;
@@ -76,15 +88,16 @@ HR_TARGET void Horizontal(const ResampleAxis& axis, std::int32_t begin, std::int
     std::uint8_t* out1 = dst.data + second * dst.stride;
     std::int32_t x = begin;
     for (; x + 4 <= end; x += 4, out0 += 16, out1 += 16) {
-      const __m256i four[4] = {
-          Position(axis, x, in0, in1, src_begin), Position(axis, x + 1, in0, in1, src_begin),
-          Position(axis, x + 2, in0, in1, src_begin), Position(axis, x + 3, in0, in1, src_begin)};
+      const __m256i four[4] = {Position<kParts>(axis, x, in0, in1, src_begin),
+                               Position<kParts>(axis, x + 1, in0, in1, src_begin),
+                               Position<kParts>(axis, x + 2, in0, in1, src_begin),
+                               Position<kParts>(axis, x + 3, in0, in1, src_begin)};
       const __m256i packed = Pack(four);
       _mm_storeu_si128(reinterpret_cast<__m128i*>(out0), _mm256_castsi256_si128(packed));
       _mm_storeu_si128(reinterpret_cast<__m128i*>(out1), _mm256_extracti128_si256(packed, 1));
     }
     for (; x < end; ++x, out0 += 4, out1 += 4) {
-      const __m256i one = Position(axis, x, in0, in1, src_begin);
+      const __m256i one = Position<kParts>(axis, x, in0, in1, src_begin);
       const __m256i four[4] = {one, one, one, one};
       const __m256i packed = Pack(four);
       _mm_storeu_si32(out0, _mm256_castsi256_si128(packed));
@@ -93,18 +106,22 @@ HR_TARGET void Horizontal(const ResampleAxis& axis, std::int32_t begin, std::int
   }
 }
 
-HR_TARGET void Vertical(const ResampleAxis& axis, std::int32_t begin, std::int32_t end,
-                        ConstRows src, std::int32_t src_begin, std::int64_t src_rows,
-                        std::size_t row_bytes, MutableRows dst) {
+template <int kParts>
+HR_TARGET void VerticalOf(const ResampleAxis& axis, std::int32_t begin, std::int32_t end,
+                          ConstRows src, std::int32_t src_begin, std::int64_t src_rows,
+                          std::size_t row_bytes, MutableRows dst) {
   const __m256i zero = _mm256_setzero_si256();
+  const Sums<kParts> start = Start<kParts>(axis);
+  const __m128i bits = _mm_cvtsi32_si128(axis.precision_bits);
   for (std::int32_t y = begin; y < end; ++y) {
-    const std::uint32_t* all_words = &axis.pairs[static_cast<std::size_t>(y) * axis.groups * 4];
+    const std::uint32_t* all_words =
+        &axis.pairs[static_cast<std::size_t>(y) * axis.groups * 2 * kParts];
     const std::int64_t first = axis.first[y] - src_begin;
     std::uint8_t* out = dst.data + (y - begin) * dst.stride;
     for (std::size_t x = 0; x < row_bytes; x += 32) {
-      Sums sums[4] = {Start(), Start(), Start(), Start()};
+      Sums<kParts> sums[4] = {start, start, start, start};
       const std::uint32_t* words = all_words;
-      for (std::int32_t tap = 0; tap < axis.count[y]; tap += 2, words += 2) {
+      for (std::int32_t tap = 0; tap < axis.count[y]; tap += 2, words += kParts) {
         const std::int64_t next = std::min(first + tap + 1, src_rows - 1);  // past it: weight zero
         const __m256i a = _mm256_loadu_si256(
             reinterpret_cast<const __m256i*>(src.data + (first + tap) * src.stride + x));
@@ -117,7 +134,8 @@ HR_TARGET void Vertical(const ResampleAxis& axis, std::int32_t begin, std::int32
         Accumulate(sums[2], _mm256_unpacklo_epi8(high, zero), words);
         Accumulate(sums[3], _mm256_unpackhi_epi8(high, zero), words);
       }
-      const __m256i four[4] = {Finish(sums[0]), Finish(sums[1]), Finish(sums[2]), Finish(sums[3])};
+      const __m256i four[4] = {Finish(sums[0], bits), Finish(sums[1], bits), Finish(sums[2], bits),
+                               Finish(sums[3], bits)};
       const __m256i packed = Pack(four);
       if (row_bytes - x >= 32) {
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + x), packed);
@@ -128,6 +146,19 @@ HR_TARGET void Vertical(const ResampleAxis& axis, std::int32_t begin, std::int32
       }
     }
   }
+}
+
+void Horizontal(const ResampleAxis& axis, std::int32_t begin, std::int32_t end, ConstRows src,
+                std::int32_t src_begin, std::int64_t rows, MutableRows dst) {
+  const auto pass = axis.parts == 1 ? HorizontalOf<1> : HorizontalOf<2>;
+  pass(axis, begin, end, src, src_begin, rows, dst);
+}
+
+void Vertical(const ResampleAxis& axis, std::int32_t begin, std::int32_t end, ConstRows src,
+              std::int32_t src_begin, std::int64_t src_rows, std::size_t row_bytes,
+              MutableRows dst) {
+  const auto pass = axis.parts == 1 ? VerticalOf<1> : VerticalOf<2>;
+  pass(axis, begin, end, src, src_begin, src_rows, row_bytes, dst);
 }
 
 }  // namespace

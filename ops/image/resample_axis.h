@@ -3,35 +3,37 @@
 #include <cstdint>
 #include <vector>
 
-#include "ops/image/resample.h"
+#include "ops/image/resample_weights.h"
 
 namespace headrace::ops {
 
-// Fixed-point filter weights of one axis of a resize, as libImaging's precompute_coeffs and
-// normalize_coeffs_8bpc make them, in the layouts that the passes want. Source: Pillow Resample.c.
+// The weights of one axis of a resize as the passes want them: fixed-point numbers, as libImaging's
+// normalize_coeffs_8bpc and torch's _compute_index_ranges_int16_weights make them, or floats.
+// Sources: Pillow Resample.c, torch UpSampleKernel.cpp.
 struct ResampleAxis {
-  // Weights have 22 fractional bits: 8 bits for the value and 2 for overflow stay free in int32.
-  static constexpr int kPrecisionBits = 22;
-  // Taps are stored in groups of so many; weights past count[i] are zero.
-  static constexpr int kGroup = 4;
+  static constexpr int kGroup = Weights<double>::kGroup;
+  static constexpr int kLowPartBits = 12;  // of a weight that is split into two parts of a pair
 
   // What the weights were made for.
-  std::int32_t in_size = 0;
-  std::int32_t out_size = 0;
-  float in_begin = 0;
-  float in_end = 0;
-  Filter filter = Filter::kBilinear;
+  AxisSpec spec;
 
+  // Fractional bits of the weights. Pillow's have 22: 8 bits for the value and 2 for overflow stay
+  // free in int32. torch's have as many as leave the largest in int16.
+  int precision_bits = 0;
   std::int32_t groups = 0;           // groups of taps stored for every output position
   std::vector<std::int32_t> first;   // [out_size] first input position
   std::vector<std::int32_t> count;   // [out_size] taps, at most groups * kGroup
-  std::vector<std::int32_t> weight;  // [out_size][groups][4]
-  // The same weights as three signed bytes w = b0 + (b1 << 8) + (b2 << 16), for u8 x s8 dot
-  // products: [out_size][groups][3] words, each the bytes of four taps. Empty unless they were
-  // asked for.
+  std::vector<std::int32_t> weight;  // [out_size][groups][4], zero past count[i]
+  // kTorchFloats has these instead.
+  std::vector<float> factor;
+
+  // How many numbers a weight is split into below. Empty are those that were not asked for.
+  int parts = 0;
+  // The weights as signed bytes w = b0 + (b1 << 8) + ..., for u8 x s8 dot products:
+  // [out_size][groups][parts] words, each the bytes of four taps.
   std::vector<std::uint32_t> bytes;
-  // The same as w = low + (high << 12) for pairs of 16-bit products:
-  // [out_size][groups][high01, low01, high23, low23]. Empty unless they were asked for.
+  // The same for pairs of 16-bit products. One part: the weight; two: w = low + (high <<
+  // kLowPartBits). [out_size][groups][high01, low01, high23, low23].
   std::vector<std::uint32_t> pairs;
   // False when a weight does not fit `bytes` or `pairs`: only the scalar passes may be used.
   bool fits_simd = true;
@@ -41,10 +43,16 @@ struct ResampleAxis {
   // First input position of outputs [begin, end).
   [[nodiscard]] std::int32_t InputBegin(std::int32_t begin, std::int32_t end) const;
 
-  // Makes the weights of out_size outputs over [in_begin, in_end) of in_size inputs, with the
-  // layout of `level`. Reuses memory. REQUIRES: sizes above 0; filter is not kNearest.
-  void Make(std::int32_t in_size, float in_begin, float in_end, std::int32_t out_size,
-            Filter filter, SimdLevel level);
+  // Makes the weights with the layout of `level`. Reuses memory.
+  void Make(const AxisSpec& axis, SimdLevel level);
+
+ private:
+  void MakeFixed(SimdLevel level);
+  // False when a weight has more bytes.
+  bool FillBytes(int count_of_parts);
+
+  Weights<double> exact_;  // of the axis made last
+  Weights<float> floats_;
 };
 
 }  // namespace headrace::ops

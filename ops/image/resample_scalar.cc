@@ -5,10 +5,10 @@
 namespace headrace::ops {
 namespace {
 
-constexpr std::int32_t kHalf = 1 << (ResampleAxis::kPrecisionBits - 1);
+std::int32_t Half(const ResampleAxis& axis) { return 1 << (axis.precision_bits - 1); }
 
-std::uint8_t Clip(std::int32_t sum) {
-  return static_cast<std::uint8_t>(std::clamp(sum >> ResampleAxis::kPrecisionBits, 0, 255));
+std::uint8_t Clip(const ResampleAxis& axis, std::int32_t sum) {
+  return static_cast<std::uint8_t>(std::clamp(sum >> axis.precision_bits, 0, 255));
 }
 
 void Horizontal(const ResampleAxis& axis, std::int32_t begin, std::int32_t end, ConstRows src,
@@ -20,11 +20,12 @@ void Horizontal(const ResampleAxis& axis, std::int32_t begin, std::int32_t end, 
       const std::int32_t* weight = &axis.weight[x * taps_stride];
       const std::uint8_t* in =
           src.data + y * src.stride + static_cast<std::size_t>(axis.first[x] - src_begin) * 4;
-      std::int32_t sum[4] = {kHalf, kHalf, kHalf, kHalf};
+      std::int32_t sum[4];
+      std::fill_n(sum, 4, Half(axis));
       for (std::int32_t tap = 0; tap < axis.count[x]; ++tap, in += 4) {
         for (int c = 0; c < 4; ++c) sum[c] += in[c] * weight[tap];
       }
-      for (int c = 0; c < 4; ++c) out[c] = Clip(sum[c]);
+      for (int c = 0; c < 4; ++c) out[c] = Clip(axis, sum[c]);
     }
   }
 }
@@ -41,12 +42,12 @@ void Vertical(const ResampleAxis& axis, std::int32_t begin, std::int32_t end, Co
     std::uint8_t* out = dst.data + (y - begin) * dst.stride;
     for (std::size_t block = 0; block < row_bytes; block += kBlock) {
       const std::size_t n = std::min(kBlock, row_bytes - block);
-      std::fill_n(sum, n, kHalf);
+      std::fill_n(sum, n, Half(axis));
       for (std::int32_t tap = 0; tap < axis.count[y]; ++tap) {
         const std::uint8_t* row = in + tap * src.stride + block;
         for (std::size_t x = 0; x < n; ++x) sum[x] += row[x] * weight[tap];
       }
-      for (std::size_t x = 0; x < n; ++x) out[block + x] = Clip(sum[x]);
+      for (std::size_t x = 0; x < n; ++x) out[block + x] = Clip(axis, sum[x]);
     }
   }
 }

@@ -68,6 +68,80 @@ TEST(Resample, ValuesOfPillow) {
   EXPECT_THAT(halve(Filter::kHamming), testing::ElementsAre(56, 124));
 }
 
+constexpr ResizeArithmetic kBytes = ResizeArithmetic::kTorchBytes;
+constexpr ResizeArithmetic kFloats = ResizeArithmetic::kTorchFloats;
+
+TEST(Resample, ValuesOfTorch) {
+  // resize(torch.tensor([[[0, 100, 200, 50, 7]]], dtype=torch.uint8), [1, width], mode, antialias)
+  // of torchvision's v2, and of v1 where floats are.
+  Picture picture(1, 5, 1, 1, 0);
+  const std::uint8_t row[] = {0, 100, 200, 50, 7};
+  std::copy(std::begin(row), std::end(row), picture.memory.data());
+  for (const SimdLevel level : Levels()) {
+    const auto to = [&](std::int64_t width, Filter filter, ResizeArithmetic arithmetic,
+                        bool antialias = true) {
+      return Resized(level,
+                     {.in_width = 5,
+                      .in_height = 1,
+                      .out_width = width,
+                      .out_height = 1,
+                      .filter = filter,
+                      .arithmetic = arithmetic,
+                      .antialias = antialias},
+                     picture.image);
+    };
+    using testing::ElementsAre;
+    EXPECT_THAT(to(3, Filter::kNearest, kBytes), ElementsAre(0, 100, 50));
+    EXPECT_THAT(to(7, Filter::kNearest, kBytes), ElementsAre(0, 0, 100, 200, 200, 50, 7));
+    EXPECT_THAT(to(3, Filter::kNearestExact, kBytes), ElementsAre(0, 200, 7));
+    EXPECT_THAT(to(7, Filter::kNearestExact, kFloats), ElementsAre(0, 100, 100, 200, 50, 50, 7));
+    EXPECT_THAT(to(3, Filter::kBilinear, kBytes), ElementsAre(43, 144, 25));
+    EXPECT_THAT(to(3, Filter::kBilinear, kFloats), ElementsAre(43, 144, 25));
+    EXPECT_THAT(to(3, Filter::kBilinear, kBytes, false), ElementsAre(33, 200, 21));
+    EXPECT_THAT(to(7, Filter::kBilinear, kBytes), ElementsAre(0, 57, 129, 200, 93, 32, 7));
+    EXPECT_THAT(to(3, Filter::kBicubic, kBytes), ElementsAre(43, 153, 23));
+    EXPECT_THAT(to(7, Filter::kBicubic, kFloats), ElementsAre(0, 49, 136, 200, 92, 21, 4));
+    EXPECT_THAT(to(7, Filter::kBicubic, kBytes, false), ElementsAre(0, 48, 144, 200, 99, 16, 4));
+    EXPECT_THAT(to(7, Filter::kLanczos, kBytes), ElementsAre(0, 39, 151, 200, 101, 11, 7));
+  }
+}
+
+TEST(Resample, EveryInstructionSetGivesTheSameBitsOfTorch) {
+  struct Way {
+    Filter filter;
+    ResizeArithmetic arithmetic;
+    bool antialias;
+  };
+  const Way ways[] = {{Filter::kBilinear, kBytes, true},    {Filter::kBilinear, kBytes, false},
+                      {Filter::kBicubic, kBytes, true},     {Filter::kBicubic, kBytes, false},
+                      {Filter::kLanczos, kBytes, true},     {Filter::kBilinear, kFloats, true},
+                      {Filter::kBicubic, kFloats, true},    {Filter::kNearest, kBytes, true},
+                      {Filter::kNearestExact, kBytes, true}};
+  const std::int64_t sizes[][4] = {{1, 1, 5, 7},     {97, 61, 224, 224},  {300, 200, 64, 50},
+                                   {33, 400, 31, 9}, {640, 7, 13, 7},     {257, 33, 258, 5},
+                                   {60, 60, 60, 10}, {200, 130, 199, 129}};
+  for (const auto& size : sizes) {
+    for (const Way& way : ways) {
+      for (const int pixel_bytes : {1, 3, 4}) {
+        const int channels = pixel_bytes == 1 ? 1 : 3;
+        const Picture picture(size[1], size[0], channels, pixel_bytes, 3);
+        const ResizeSpec spec{.in_width = size[0],
+                              .in_height = size[1],
+                              .out_width = size[2],
+                              .out_height = size[3],
+                              .filter = way.filter,
+                              .arithmetic = way.arithmetic,
+                              .antialias = way.antialias};
+        const auto expected = Resized(SimdLevel::kScalar, spec, picture.image);
+        for (const SimdLevel level : Levels()) {
+          EXPECT_EQ(Resized(level, spec, picture.image), expected)
+              << static_cast<int>(level) << ' ' << static_cast<int>(way.filter) << ' ' << size[0];
+        }
+      }
+    }
+  }
+}
+
 TEST(Resample, EveryInstructionSetGivesTheSameBits) {
   const std::int64_t sizes[][4] = {{1, 1, 5, 7},     {97, 61, 224, 224}, {300, 200, 64, 50},
                                    {33, 400, 31, 9}, {640, 7, 13, 7},    {5, 5, 1, 1}};

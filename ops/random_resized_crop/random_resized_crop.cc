@@ -31,9 +31,8 @@ class RandomResizedCropKernel final : public Kernel {
 };
 
 Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& context) {
-  return MakeKernel<RandomResizedCropKernel>(
-      CropResize(static_cast<const RandomResizedCropSchema&>(schema).interpolation(),
-                 context.libraries->pillow));
+  return MakeKernel<RandomResizedCropKernel>(CropResize(
+      static_cast<const RandomResizedCropSchema&>(schema).resizing(), context.libraries->pillow));
 }
 
 }  // namespace

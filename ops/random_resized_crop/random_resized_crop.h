@@ -4,29 +4,30 @@
 #include <utility>
 #include <vector>
 
-#include "ops/core/interpolation.h"
 #include "ops/core/op.h"
+#include "ops/core/resizing.h"
 #include "ops/core/schema_util.h"
 
 namespace headrace::ops {
 
-// torchvision's RandomResizedCrop of PIL images. Params: top, left, height, width of the crop.
+// torchvision's RandomResizedCrop of PIL images and of tensors of uint8. Params: top, left, height,
+// width of the crop.
 class RandomResizedCropSchema final : public OpSchema {
  public:
-  RandomResizedCropSchema(Size size, AreaSampler sampler, Interpolation interpolation)
-      : size_(size), sampler_(std::move(sampler)), interpolation_(interpolation) {}
+  RandomResizedCropSchema(Size size, AreaSampler sampler, const Resizing& resizing)
+      : size_(size), sampler_(std::move(sampler)), resizing_(resizing) {}
   [[nodiscard]] Purity purity() const override { return Purity::kRandom; }
   [[nodiscard]] int param_words() const override { return 4; }
   Status Shape(const ImageSpec& in, ImageSpec* out) const override {
     *out = in;
     out->height = size_.height;
     out->width = size_.width;
-    return Status::Ok();
+    return resizing_.CheckOutput(*out);
   }
   Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
               ImageSpec* out) const override;
   [[nodiscard]] std::vector<ExpRange> exp_ranges() const override { return {sampler_.exp_range()}; }
-  [[nodiscard]] Interpolation interpolation() const { return interpolation_; }
+  [[nodiscard]] const Resizing& resizing() const { return resizing_; }
 
  private:
   [[nodiscard]] Status DrawCrop(const ImageSpec& in, TorchGenerator& rng, Window* crop) const;
@@ -34,7 +35,7 @@ class RandomResizedCropSchema final : public OpSchema {
 
   Size size_;
   AreaSampler sampler_;
-  Interpolation interpolation_;
+  Resizing resizing_;
 };
 
 }  // namespace headrace::ops

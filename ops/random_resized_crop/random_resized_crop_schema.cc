@@ -8,22 +8,23 @@ namespace headrace::ops {
 namespace {
 
 Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
-  HR_RETURN_IF_ERROR(NeedsPilImage(context));
   HR_TRY(const Size size, ReadSize(args, "size"));
-  HR_TRY(const Interpolation interpolation, ReadInterpolation(args));
+  HR_TRY(const Resizing resizing, ReadResizing(args, context));
   HR_TRY(AreaSampler sampler, AreaSampler::Make(args, context));
-  return MakeSchema<RandomResizedCropSchema>(size, std::move(sampler), interpolation);
+  return MakeSchema<RandomResizedCropSchema>(size, std::move(sampler), resizing);
 }
 
 OpSpec Spec() {
   OpSpec spec{
       .name = "random_resized_crop",
-      .doc = "A crop of random area and aspect ratio, resized by PIL.",
+      .doc =
+          "A crop of random area and aspect ratio of a PIL image or a tensor of uint8, resized as "
+          "by "
+          "resize.",
       .args = {{"size", ArgType::kInts, std::nullopt, "side of a square, or [height, width]",
-                /*required=*/true},
-               InterpolationArg(),
-               AntialiasArg()},
+                /*required=*/true}},
       .classes = {"v1.RandomResizedCrop", "v2.RandomResizedCrop"}};
+  for (ArgSpec& arg : ResizingArgs()) spec.args.push_back(std::move(arg));
   for (ArgSpec& arg : AreaSampler::ArgSpecs({0.08, 1.0}, {3.0 / 4.0, 4.0 / 3.0})) {
     spec.args.push_back(std::move(arg));
   }

@@ -27,8 +27,8 @@ class ResizeKernel final : public Kernel {
 };
 
 Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& context) {
-  return MakeKernel<ResizeKernel>(CropResize(
-      static_cast<const ResizeSchema&>(schema).interpolation(), context.libraries->pillow));
+  return MakeKernel<ResizeKernel>(
+      CropResize(static_cast<const ResizeSchema&>(schema).resizing(), context.libraries->pillow));
 }
 
 }  // namespace

@@ -3,25 +3,25 @@
 #include <utility>
 #include <vector>
 
-#include "ops/core/interpolation.h"
 #include "ops/core/op.h"
+#include "ops/core/resizing.h"
 
 namespace headrace::ops {
 
-// F.resize of PIL images.
+// torchvision's Resize of PIL images and of tensors of uint8.
 class ResizeSchema final : public OpSchema {
  public:
   // `sides` is empty (then max_size decides), one (the shorter edge) or [height, width].
-  ResizeSchema(std::vector<std::int64_t> sides, std::int64_t max_size, Interpolation interpolation)
-      : sides_(std::move(sides)), max_size_(max_size), interpolation_(interpolation) {}
+  ResizeSchema(std::vector<std::int64_t> sides, std::int64_t max_size, const Resizing& resizing)
+      : sides_(std::move(sides)), max_size_(max_size), resizing_(resizing) {}
   [[nodiscard]] Purity purity() const override { return Purity::kPure; }
   Status Shape(const ImageSpec& in, ImageSpec* out) const override;
-  [[nodiscard]] Interpolation interpolation() const { return interpolation_; }
+  [[nodiscard]] const Resizing& resizing() const { return resizing_; }
 
  private:
   std::vector<std::int64_t> sides_;
   std::int64_t max_size_;  // 0 for none
-  Interpolation interpolation_;
+  Resizing resizing_;
 };
 
 }  // namespace headrace::ops

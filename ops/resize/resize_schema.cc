@@ -6,8 +6,7 @@ namespace headrace::ops {
 namespace {
 
 Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
-  HR_RETURN_IF_ERROR(NeedsPilImage(context));
-  HR_TRY(const Interpolation interpolation, ReadInterpolation(args));
+  HR_TRY(const Resizing resizing, ReadResizing(args, context));
   std::vector<std::int64_t> sides;
   if (args.Has("size")) {
     HR_TRY(const Size checked, ReadSize(args, "size"));
@@ -29,7 +28,7 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   } else if (sides.empty()) {
     return InvalidArgument("max_size must be an integer when size is None");
   }
-  return MakeSchema<ResizeSchema>(std::move(sides), max_size, interpolation);
+  return MakeSchema<ResizeSchema>(std::move(sides), max_size, resizing);
 }
 
 // Python's int(a * b / c) on integers below 2^53.
@@ -45,7 +44,7 @@ Status ResizeSchema::Shape(const ImageSpec& in, ImageSpec* out) const {
   if (sides_.size() == 2) {
     out->height = sides_[0];
     out->width = sides_[1];
-    return Status::Ok();
+    return resizing_.CheckOutput(*out);
   }
   const bool portrait = in.width <= in.height;
   const std::int64_t short_side = portrait ? in.width : in.height;
@@ -65,20 +64,22 @@ Status ResizeSchema::Shape(const ImageSpec& in, ImageSpec* out) const {
   if (new_short <= 0) return InvalidArgument("height and width must be > 0");
   out->width = portrait ? new_short : new_long;
   out->height = portrait ? new_long : new_short;
-  return Status::Ok();
+  return resizing_.CheckOutput(*out);
 }
 
 void RegisterSchemaResize(SchemaRegistry& registry) {
-  registry.Add(
-      {.name = "resize",
-       .doc = "PIL's resize to a size, or of the shorter edge to a length.",
-       .args = {{"size", ArgType::kInts, std::nullopt,
-                 "length of the shorter edge, or [height, width]; left out: max_size decides"},
-                InterpolationArg(),
-                {"max_size", ArgType::kInt, std::nullopt, "bound of the longer edge"},
-                AntialiasArg()},
-       .classes = {"v1.Resize", "v2.Resize"}},
-      Make);
+  OpSpec spec{
+      .name = "resize",
+      .doc =
+          "Resizes a PIL image or a tensor of uint8 to a size, or the shorter edge to a length. "
+          "Tensors for torch's AVX2 and AVX512 builds; those that become one column are made by "
+          "the trainer.",
+      .args = {{"size", ArgType::kInts, std::nullopt,
+                "length of the shorter edge, or [height, width]; left out: max_size decides"},
+               {"max_size", ArgType::kInt, std::nullopt, "bound of the longer edge"}},
+      .classes = {"v1.Resize", "v2.Resize"}};
+  for (ArgSpec& arg : ResizingArgs()) spec.args.push_back(std::move(arg));
+  registry.Add(std::move(spec), Make);
 }
 
 }  // namespace headrace::ops

@@ -88,7 +88,14 @@ def decode_png(data: bytes, size, pixel_bytes=4):
     return code, out
 
 
-def resize(pixels: np.ndarray, size, filter_, *, level, version, box=None, window=None, step=4):
+PILLOW, TORCH_BYTES, TORCH_FLOATS = 0, 1, 2  # ResizeArithmetic
+NEAREST_EXACT = 6  # a Filter that Pillow lacks
+
+
+def resize(
+    pixels: np.ndarray, size, filter_, *, level, version="", box=None, window=None, step=4,
+    arithmetic=PILLOW, antialias=True,
+):  # fmt: skip
     """Resizes [H,W] or [H,W,3] u8; window = (top, left, height, width) of the output."""
     pixels = np.ascontiguousarray(pixels)
     channels = 1 if pixels.ndim == 2 else 3
@@ -101,6 +108,8 @@ def resize(pixels: np.ndarray, size, filter_, *, level, version, box=None, windo
             *size,
             int(filter_),
             library().hr_pass_order(version.encode()),
+            arithmetic,
+            int(antialias),
         ]
     )
     corners = None if box is None else np.array(box, np.float32)

@@ -13,8 +13,8 @@ TO_TENSOR = ("to_tensor", {})
 @pytest.mark.parametrize(
     ("nodes", "reason"),
     [
-        ([TO_TENSOR, ("resize", {"size": 8})], "for PIL images only"),
-        ([TO_TENSOR, ("random_resized_crop", {"size": 8})], "for PIL images only"),
+        ([TO_TENSOR, ("resize", {"size": 8})], "tensors of uint8 only"),
+        ([TO_TENSOR, ("random_resized_crop", {"size": 8})], "tensors of uint8 only"),
         ([TO_TENSOR, ("color_jitter", {"hue": 0.1})], "for PIL images only"),
         ([TO_TENSOR, ("pad", {"padding": 2, "padding_mode": "edge"})], "for PIL images only"),
         ([("pad", {"padding": -2})], "negative padding"),

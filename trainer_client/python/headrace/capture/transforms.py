@@ -5,13 +5,14 @@ on the object may do anything. Whether an operator takes these arguments, and in
 chain, is the operators' own business (Chain::Compile).
 """
 
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
-from . import augment
+from . import augment, resizing
 from .collate import name_of
 from .plan import PURE, RANDOM, Node, NotNative
 from .wrappers import held_by
@@ -126,23 +127,19 @@ def _dtype(value: Any) -> str:
     return str(value).removeprefix("torch.")
 
 
-def _resize(t: Any) -> Node:
-    return Node(
-        "resize",
-        {
-            "size": _ints(t.size),
-            "interpolation": _interpolation(t.interpolation),
-            "max_size": t.max_size,
-            "antialias": None if t.antialias is None else int(t.antialias),
-        },
-    )
+def _resize(t: Any, api: str) -> Node:
+    return Node("resize", {"size": _ints(t.size), "max_size": t.max_size, **_resizing(t, api)})
+
+
+def _resizing(t: Any, api: str) -> dict[str, Any]:
+    return resizing.arguments(t, int(api[1]), _interpolation(t.interpolation))
 
 
 def _center_crop(t: Any) -> Node:
     return Node("center_crop", {"size": _ints(t.size)})
 
 
-def _random_resized_crop(t: Any) -> Node:
+def _random_resized_crop(t: Any, api: str) -> Node:
     return Node(
         "random_resized_crop",
         {
@@ -150,8 +147,7 @@ def _random_resized_crop(t: Any) -> Node:
             "scale": _floats(t.scale),
             "ratio": _floats(t.ratio),
             "log_ratio": _log_ratio(t.ratio),
-            "interpolation": _interpolation(t.interpolation),
-            "antialias": None if t.antialias is None else int(t.antialias),
+            **_resizing(t, api),
         },
         RANDOM,
     )
@@ -268,9 +264,7 @@ def _plain(op: str) -> Callable[[Any], Node]:
 
 
 _BOTH: dict[str, Callable[[Any], Node]] = {
-    "Resize": _resize,
     "CenterCrop": _center_crop,
-    "RandomResizedCrop": _random_resized_crop,
     "RandomCrop": _random_crop,
     "Pad": lambda t: Node("pad", _padding(t)),
     "RandomGrayscale": _with_p("random_grayscale"),
@@ -298,12 +292,21 @@ _TRANSFORMED: dict[str, Callable[..., Node]] = {
     "RandomRotation": _random_rotation,
     "RandomAffine": _random_affine,
 }
+_RESIZING: dict[str, Callable[[Any, str], Node]] = {
+    "Resize": _resize,
+    "RandomResizedCrop": _random_resized_crop,
+}
 _TABLE: dict[str, Callable[[Any], Node]] = {
     **{f"{api}.{name}": convert for api in _MODULES for name, convert in _BOTH.items()},
     **{
         f"{api}.{name}": _transformed(api, make)
         for api in _MODULES
         for name, make in _TRANSFORMED.items()
+    },
+    **{
+        f"{api}.{name}": functools.partial(make, api=api)
+        for api in _MODULES
+        for name, make in _RESIZING.items()
     },
     "v2.ToImage": _plain("to_image"),
     "v2.ToDtype": lambda t: Node(
@@ -315,5 +318,5 @@ _TABLE: dict[str, Callable[[Any], Node]] = {
 # v1 and v2 of these compute differently.
 _API_MATTERS = {
     "to_dtype", "random_crop", "trivial_augment_wide", "rand_augment", "auto_augment", "aug_mix",
-    "random_operation", "random_affine",
+    "random_operation", "random_affine", "resize", "random_resized_crop",
 }  # fmt: skip
