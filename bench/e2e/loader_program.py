@@ -51,11 +51,29 @@ class Views(OwnDataset):
         return self.transform(image), self.transform(image)
 
 
-KINDS = {"folder": None, "mixup": None, "own": OwnDataset, "locked": LockedDataset, "views": Views}
+KINDS = {
+    "folder": None,
+    "tensor": None,
+    "mixup": None,
+    "own": OwnDataset,
+    "locked": LockedDataset,
+    "views": Views,
+}
 
 
-def make_transform(kind: str, size: int) -> T.Compose:
-    """float32 [3, size, size]: the usual training transforms, or SimCLR's without its blur."""
+def make_transform(kind: str, size: int) -> T.Compose | v2.Compose:
+    """float32 [3, size, size]: the usual training transforms, of PIL images or of tensors as
+    torchvision recommends them, or SimCLR's without its blur."""
+    if kind == "tensor":
+        return v2.Compose(
+            [
+                v2.ToImage(),
+                v2.RandomResizedCrop(size, antialias=True),
+                v2.RandomHorizontalFlip(),
+                v2.ToDtype(torch.float32, scale=True),
+                v2.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
+            ]
+        )
     steps = [T.RandomResizedCrop(size), T.RandomHorizontalFlip()]
     if kind == "views":
         jitter = T.ColorJitter(0.8, 0.8, 0.8, 0.2)

@@ -9,8 +9,10 @@ import pathlib
 
 import harness
 
-# Programs whose samples are made by a Python stage: kind of the loader program -> what it is.
-STAGES = {
+# Other programs: kind of the loader program -> what it is. The first is native; the samples of the
+# others are made by a Python stage.
+KINDS = {
+    "tensor": "torchvision's v2 transforms of tensors",
     "own": "a dataset class of the program's own",
     "mixup": "MixUp and CutMix in `collate_fn`",
     "views": "two SimCLR views of a picture, of an own dataset class",
@@ -42,9 +44,9 @@ def main() -> None:
 
     jpeg = harness.alternate(plain, stock, program, args.pairs)
     decoded = harness.alternate(cached, stock, program, args.pairs)
-    stages = {
+    others = {
         kind: harness.alternate(plain, stock, [*program, f"--kind={kind}"], args.pairs)
-        for kind in STAGES
+        for kind in KINDS
     }
 
     # The bits, on the same pipeline, in runs of their own: checksums cost the trainer time.
@@ -52,7 +54,7 @@ def main() -> None:
     for name, variant, kind in (
         ("from JPEG", plain, "folder"),
         ("from the cache", cached, "folder"),
-        *((what, plain, kind) for kind, what in STAGES.items()),
+        *((what, plain, kind) for kind, what in KINDS.items()),
     ):
         checked = [*program, "--sums", f"--kind={kind}"]
         theirs, ours = (sums(harness.run(v, checked)) for v in (stock, variant))
@@ -61,9 +63,9 @@ def main() -> None:
 
     jpeg_ratio = harness.spread([rate(a, 1) / rate(b, 1) for a, b in jpeg])
     cache_ratio = harness.spread([rate(a, 1) / rate(b, 1) for a, b in decoded])
-    stage_ratios = {
+    kind_ratios = {
         kind: harness.spread([rate(a, 1) / rate(b, 1) for a, b in pairs])
-        for kind, pairs in stages.items()
+        for kind, pairs in others.items()
     }
     first_ratio = harness.spread([rate(a, 0) / rate(b, 0) for a, b in jpeg])
     rows = [
@@ -83,17 +85,17 @@ def main() -> None:
         ),
         ("**ratio from the cache** (epochs after the first)", harness.show(cache_ratio)),
     ]
-    for kind, what in STAGES.items():
+    for kind, what in KINDS.items():
         rows += [
             (
                 f"{what}: stock loader, samples/s a core",
-                harness.show(harness.spread([rate(b, 1) for _, b in stages[kind]]), 0),
+                harness.show(harness.spread([rate(b, 1) for _, b in others[kind]]), 0),
             ),
             (
                 f"{what}: Headrace, samples/s a core",
-                harness.show(harness.spread([rate(a, 1) for a, _ in stages[kind]]), 0),
+                harness.show(harness.spread([rate(a, 1) for a, _ in others[kind]]), 0),
             ),
-            (f"**ratio: {what}** (epochs after the first)", harness.show(stage_ratios[kind])),
+            (f"**ratio: {what}** (epochs after the first)", harness.show(kind_ratios[kind])),
         ]
     rows += [
         (f"batches equal to stock, {name}", f"{same} of {total}")
@@ -107,10 +109,10 @@ def main() -> None:
             "photos": photos,
             "jpeg_ratio": jpeg_ratio,
             "cache_ratio": cache_ratio,
-            "stage_ratios": stage_ratios,
+            "kind_ratios": kind_ratios,
             "jpeg": jpeg,
             "cached": decoded,
-            "stages": stages,
+            "kinds": others,
         },
     )
     if any(same != total for same, total in equal.values()):

@@ -80,7 +80,8 @@ void BM_ReadHeader(benchmark::State& state) {
 }
 BENCHMARK(BM_ReadHeader);
 
-// range: SimdLevel, Filter, bytes of an input pixel. Sizes change as they do with random crops.
+// range: SimdLevel, Filter, bytes of an input pixel, ResizeArithmetic. Sizes change as they do with
+// random crops.
 void BM_ResizeCrop(benchmark::State& state) {
   const auto level = static_cast<SimdLevel>(state.range(0));
   if (level > DetectSimdLevel()) {
@@ -101,7 +102,8 @@ void BM_ResizeCrop(benchmark::State& state) {
                           .in_height = in.spec.height,
                           .out_width = kSide,
                           .out_height = kSide,
-                          .filter = static_cast<Filter>(state.range(1))};
+                          .filter = static_cast<Filter>(state.range(1)),
+                          .arithmetic = static_cast<ResizeArithmetic>(state.range(3))};
     const Status status = resampler.Resize(spec, in, std::nullopt, std::nullopt, memory, &out);
     if (!status.ok()) state.SkipWithError(status.ToString().c_str());
     benchmark::DoNotOptimize(out.data);
@@ -109,13 +111,14 @@ void BM_ResizeCrop(benchmark::State& state) {
   ImagesPerSecond(state);
 }
 BENCHMARK(BM_ResizeCrop)
-    ->ArgsProduct({{0, 1, 2}, {static_cast<int>(Filter::kBilinear)}, {1, 3, 4}})
+    ->ArgsProduct({{0, 1, 2}, {static_cast<int>(Filter::kBilinear)}, {1, 3, 4}, {0, 1, 2}})
     ->ArgsProduct({{1, 2},
                    {static_cast<int>(Filter::kNearest), static_cast<int>(Filter::kBox),
                     static_cast<int>(Filter::kBicubic), static_cast<int>(Filter::kLanczos),
                     static_cast<int>(Filter::kHamming)},
-                   {4}})
-    ->ArgNames({"simd", "filter", "pixel_bytes"});
+                   {4},
+                   {0}})
+    ->ArgNames({"simd", "filter", "pixel_bytes", "arithmetic"});
 
 // range: PointwiseLevel, horizontal flip, bytes of an input pixel, samples a batch (64 leave the
 // caches, as they do in a worker).

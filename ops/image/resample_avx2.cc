@@ -57,15 +57,15 @@ HR_TARGET inline __m256i LoadTwo(const std::uint8_t* low, const std::uint8_t* hi
 
 // One output position of two rows: lane r holds the four channels of row r.
 template <int kParts>
-HR_TARGET inline __m256i Position(const ResampleAxis& axis, std::int32_t x,
-                                  const std::uint8_t* row0, const std::uint8_t* row1,
-                                  std::int32_t src_begin) {
+HR_TARGET inline __m256i Position(const ResampleAxis& axis, const Sums<kParts>& start, __m128i bits,
+                                  std::int32_t x, const std::uint8_t* row0,
+                                  const std::uint8_t* row1, std::int32_t src_begin) {
   // Brings two taps of a channel together, as 16-bit numbers.
   const __m256i taps01 = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, -1, 4, -1, 1, -1, 5, -1, 2, -1, 6, -1, 3, -1, 7, -1));
   const __m256i taps23 = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(8, -1, 12, -1, 9, -1, 13, -1, 10, -1, 14, -1, 11, -1, 15, -1));
-  Sums<kParts> sums = Start<kParts>(axis);
+  Sums<kParts> sums = start;
   const std::uint32_t* words = &axis.pairs[static_cast<std::size_t>(x) * axis.groups * 2 * kParts];
   std::size_t at = static_cast<std::size_t>(axis.first[x] - src_begin) * 4;
   for (std::int32_t tap = 0; tap < axis.count[x]; tap += 4, at += 16, words += 2 * kParts) {
@@ -73,13 +73,15 @@ HR_TARGET inline __m256i Position(const ResampleAxis& axis, std::int32_t x,
     Accumulate(sums, _mm256_shuffle_epi8(pixels, taps01), words);
     Accumulate(sums, _mm256_shuffle_epi8(pixels, taps23), words + kParts);
   }
-  return Finish(sums, _mm_cvtsi32_si128(axis.precision_bits));
+  return Finish(sums, bits);
 }
 
 template <int kParts>
 HR_TARGET void HorizontalOf(const ResampleAxis& axis, std::int32_t begin, std::int32_t end,
                             ConstRows src, std::int32_t src_begin, std::int64_t rows,
                             MutableRows dst) {
+  const Sums<kParts> start = Start<kParts>(axis);
+  const __m128i bits = _mm_cvtsi32_si128(axis.precision_bits);
   for (std::int64_t y = 0; y < rows; y += 2) {
     const std::int64_t second = std::min(y + 1, rows - 1);  // the last row may be made twice
     const std::uint8_t* in0 = src.data + y * src.stride;
@@ -88,16 +90,16 @@ HR_TARGET void HorizontalOf(const ResampleAxis& axis, std::int32_t begin, std::i
     std::uint8_t* out1 = dst.data + second * dst.stride;
     std::int32_t x = begin;
     for (; x + 4 <= end; x += 4, out0 += 16, out1 += 16) {
-      const __m256i four[4] = {Position<kParts>(axis, x, in0, in1, src_begin),
-                               Position<kParts>(axis, x + 1, in0, in1, src_begin),
-                               Position<kParts>(axis, x + 2, in0, in1, src_begin),
-                               Position<kParts>(axis, x + 3, in0, in1, src_begin)};
+      const __m256i four[4] = {Position<kParts>(axis, start, bits, x, in0, in1, src_begin),
+                               Position<kParts>(axis, start, bits, x + 1, in0, in1, src_begin),
+                               Position<kParts>(axis, start, bits, x + 2, in0, in1, src_begin),
+                               Position<kParts>(axis, start, bits, x + 3, in0, in1, src_begin)};
       const __m256i packed = Pack(four);
       _mm_storeu_si128(reinterpret_cast<__m128i*>(out0), _mm256_castsi256_si128(packed));
       _mm_storeu_si128(reinterpret_cast<__m128i*>(out1), _mm256_extracti128_si256(packed, 1));
     }
     for (; x < end; ++x, out0 += 4, out1 += 4) {
-      const __m256i one = Position<kParts>(axis, x, in0, in1, src_begin);
+      const __m256i one = Position<kParts>(axis, start, bits, x, in0, in1, src_begin);
       const __m256i four[4] = {one, one, one, one};
       const __m256i packed = Pack(four);
       _mm_storeu_si32(out0, _mm256_castsi256_si128(packed));

@@ -57,12 +57,13 @@ HR_TARGET inline void Store16(std::uint8_t* p, __m128i v) {
 
 // One output position of four rows: lane r holds the four channels of row r.
 template <int kParts>
-HR_TARGET inline __m512i Position(const ResampleAxis& axis, std::int32_t x,
-                                  const std::uint8_t* const rows[4], std::int32_t src_begin) {
+HR_TARGET inline __m512i Position(const ResampleAxis& axis, const Sums<kParts>& start, __m128i bits,
+                                  std::int32_t x, const std::uint8_t* const rows[4],
+                                  std::int32_t src_begin) {
   // Brings the four taps of a channel together.
   const __m512i by_channel =
       _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
-  Sums<kParts> sums = Start<kParts>(axis);
+  Sums<kParts> sums = start;
   const std::uint32_t* words = &axis.bytes[static_cast<std::size_t>(x) * axis.groups * kParts];
   std::size_t at = static_cast<std::size_t>(axis.first[x] - src_begin) * 4;
   for (std::int32_t tap = 0; tap < axis.count[x]; tap += 4, at += 16, words += kParts) {
@@ -72,13 +73,15 @@ HR_TARGET inline __m512i Position(const ResampleAxis& axis, std::int32_t x,
     pixels = _mm512_inserti32x4(pixels, Load16(rows[3] + at), 3);
     Accumulate(sums, _mm512_shuffle_epi8(pixels, by_channel), words);
   }
-  return Finish(sums, _mm_cvtsi32_si128(axis.precision_bits));
+  return Finish(sums, bits);
 }
 
 template <int kParts>
 HR_TARGET void HorizontalOf(const ResampleAxis& axis, std::int32_t begin, std::int32_t end,
                             ConstRows src, std::int32_t src_begin, std::int64_t rows,
                             MutableRows dst) {
+  const Sums<kParts> start = Start<kParts>(axis);
+  const __m128i bits = _mm_cvtsi32_si128(axis.precision_bits);
   for (std::int64_t y = 0; y < rows; y += 4) {
     const std::uint8_t* in[4];
     std::uint8_t* out[4];
@@ -90,10 +93,10 @@ HR_TARGET void HorizontalOf(const ResampleAxis& axis, std::int32_t begin, std::i
     std::size_t at = 0;
     std::int32_t x = begin;
     for (; x + 4 <= end; x += 4, at += 16) {
-      const __m512i four[4] = {Position<kParts>(axis, x, in, src_begin),
-                               Position<kParts>(axis, x + 1, in, src_begin),
-                               Position<kParts>(axis, x + 2, in, src_begin),
-                               Position<kParts>(axis, x + 3, in, src_begin)};
+      const __m512i four[4] = {Position<kParts>(axis, start, bits, x, in, src_begin),
+                               Position<kParts>(axis, start, bits, x + 1, in, src_begin),
+                               Position<kParts>(axis, start, bits, x + 2, in, src_begin),
+                               Position<kParts>(axis, start, bits, x + 3, in, src_begin)};
       const __m512i packed = Pack(four);
       Store16(out[0] + at, _mm512_castsi512_si128(packed));
       Store16(out[1] + at, _mm512_extracti32x4_epi32(packed, 1));
@@ -101,7 +104,7 @@ HR_TARGET void HorizontalOf(const ResampleAxis& axis, std::int32_t begin, std::i
       Store16(out[3] + at, _mm512_extracti32x4_epi32(packed, 3));
     }
     for (; x < end; ++x, at += 4) {
-      const __m512i one = Position<kParts>(axis, x, in, src_begin);
+      const __m512i one = Position<kParts>(axis, start, bits, x, in, src_begin);
       const __m512i four[4] = {one, one, one, one};
       const __m512i packed = Pack(four);
       _mm_storeu_si32(out[0] + at, _mm512_castsi512_si128(packed));

@@ -7,7 +7,6 @@ namespace headrace::ops {
 namespace {
 
 constexpr int kPillowBits = 22;
-constexpr int kPillowParts = 3;  // bytes of a weight
 
 int TorchBits(double largest) {
   for (int bits = 0; bits < kPillowBits; ++bits) {
@@ -21,20 +20,28 @@ std::int32_t ToFixed(double weight, int bits) {
   return static_cast<std::int32_t>(scaled < 0 ? -0.5 + scaled : 0.5 + scaled);
 }
 
-// Signed bytes of four weights, one word for each part; false when a value needs more.
-bool SplitBytes(const std::int32_t* weights, int parts, std::uint32_t* words) {
-  std::fill_n(words, parts, 0U);
-  bool fits = true;
-  for (int tap = 0; tap < ResampleAxis::kGroup; ++tap) {
-    std::int32_t rest = weights[tap];
-    for (int part = 0; part < parts; ++part) {
-      const auto byte = static_cast<std::int8_t>(rest & 0xff);
-      words[part] |= static_cast<std::uint32_t>(static_cast<std::uint8_t>(byte)) << (8 * tap);
-      rest = (rest - byte) >> 8;
+// The signed bytes of the weights, one word for each part of each group; false when one has more.
+template <int kParts>
+bool SplitBytes(const std::vector<std::int32_t>& weights, std::vector<std::uint32_t>& words) {
+  constexpr int kGroup = ResampleAxis::kGroup;
+  const std::size_t groups = weights.size() / kGroup;
+  words.resize(groups * kParts);
+  const std::int32_t* weight = weights.data();
+  std::uint32_t* word = words.data();
+  std::int32_t left = 0;
+  for (std::size_t g = 0; g < groups; ++g, weight += kGroup) {
+    std::int32_t rest[kGroup] = {weight[0], weight[1], weight[2], weight[3]};
+    for (int part = 0; part < kParts; ++part) {
+      std::uint32_t bytes = 0;
+      for (int tap = 0; tap < kGroup; ++tap) {
+        bytes |= (static_cast<std::uint32_t>(rest[tap]) & 0xffU) << (8 * tap);
+        rest[tap] = (rest[tap] + 128) >> 8;  // without the signed byte
+      }
+      *word++ = bytes;
     }
-    fits &= rest == 0;
+    left |= rest[0] | rest[1] | rest[2] | rest[3];
   }
-  return fits;
+  return left == 0;
 }
 
 std::uint32_t Pair(std::int32_t a, std::int32_t b) {
@@ -84,18 +91,6 @@ void ResampleAxis::Make(const AxisSpec& axis, SimdLevel level) {
   MakeFixed(level);
 }
 
-bool ResampleAxis::FillBytes(int count_of_parts) {
-  parts = count_of_parts;
-  const std::size_t all_groups = weight.size() / kGroup;
-  const auto words = static_cast<std::size_t>(parts);
-  bytes.resize(all_groups * words);
-  bool fits = true;
-  for (std::size_t g = 0; g < all_groups; ++g) {
-    fits &= SplitBytes(&weight[g * kGroup], parts, &bytes[g * words]);
-  }
-  return fits;
-}
-
 void ResampleAxis::MakeFixed(SimdLevel level) {
   const bool pillow = spec.arithmetic == ResizeArithmetic::kPillow;
   precision_bits = pillow ? kPillowBits : TorchBits(exact_.largest);
@@ -105,7 +100,9 @@ void ResampleAxis::MakeFixed(SimdLevel level) {
   }
   if (level == SimdLevel::kAvx512Vnni) {
     // torch's weights fit two bytes, but for those close to 2^15.
-    fits_simd = (!pillow && FillBytes(kPillowParts - 1)) || FillBytes(kPillowParts);
+    const bool two = !pillow && SplitBytes<2>(weight, bytes);
+    parts = two ? 2 : 3;
+    fits_simd = two || SplitBytes<3>(weight, bytes);
   } else if (level == SimdLevel::kAvx2) {
     parts = pillow ? 2 : 1;
     const std::size_t all_groups = weight.size() / kGroup;

@@ -48,8 +48,6 @@ struct ResampleAxis {
 
  private:
   void MakeFixed(SimdLevel level);
-  // False when a weight has more bytes.
-  bool FillBytes(int count_of_parts);
 
   Weights<double> exact_;  // of the axis made last
   Weights<float> floats_;

@@ -109,18 +109,59 @@ Node RandomNode(Random& random) {
   }
 }
 
-// Each operator in a chain of its own, on all of what the one before made.
+// Of those that take tensors of uint8.
+Node RandomTensorNode(Random& random) {
+  const std::int64_t api = Between(random, 1, 2);
+  const Args resizing{{"size", std::vector<std::int64_t>{Between(random, 1, 70),  //
+                                                         Between(random, 2, 70)}},
+                      {"interpolation", OneOf<std::string>(random, {"nearest", "nearest-exact",
+                                                                    "bilinear", "bicubic"})},
+                      {"antialias", api == 1 ? std::int64_t{1} : Between(random, 0, 1)},
+                      {"api", api},
+                      {"tensors", std::int64_t{1}}};
+  switch (Between(random, 0, 5)) {
+    case 0:
+    case 1:
+      return MakeNode("resize", resizing);
+    case 2:
+      return MakeNode("random_resized_crop", resizing);
+    case 3:
+      return MakeNode("center_crop", {{"size", Sides(random, 70)}});
+    case 4:
+      return MakeNode("random_horizontal_flip");
+    default:
+      return MakeNode("random_vertical_flip");
+  }
+}
+
+Pixels ToHwc(const std::vector<float>& planes, const ImageSpec& spec) {
+  Pixels pixels(planes.size());
+  const auto area = static_cast<std::size_t>(spec.height * spec.width);
+  const auto channels = static_cast<std::size_t>(spec.channels);
+  for (std::size_t i = 0; i < planes.size(); ++i) {
+    pixels[i % area * channels + i / area] = static_cast<std::uint8_t>(planes[i]);
+  }
+  return pixels;
+}
+
+// Each operator in a chain of its own, on all of what the one before made. Behind to_image images
+// become tensors anew for each.
 Ran OneByOne(const Chain& chain, ImageSpec spec, Pixels pixels,
              const std::vector<std::int32_t>& params) {
   const std::string& pillow = chain.libraries().pillow;
   Ran ran;
+  bool tensors = false;
   for (std::size_t i = 1; i < chain.nodes().size(); ++i) {
     const auto first = params.begin() + chain.param_offset(static_cast<int>(i));
     const int words = chain.schema(static_cast<int>(i)).param_words();
-    ran = RunPixels({chain.nodes()[i]}, spec, pixels, {first, first + words}, pillow);
+    std::vector<Node> nodes{chain.nodes()[i]};
+    if (tensors) nodes.insert(nodes.begin(), MakeNode("to_image"));
+    ran = RunPixels(nodes, spec, pixels, {first, first + words}, pillow);
     if (!ran.status.ok()) return ran;
     spec = ran.spec;
-    pixels.assign(ran.values.begin(), ran.values.end());
+    spec.layout = Layout::kHwc;
+    tensors = ran.spec.layout == Layout::kChw;
+    pixels = tensors ? ToHwc(ran.values, spec) : Pixels(ran.values.begin(), ran.values.end());
   }
   return ran;
 }
@@ -135,6 +176,13 @@ TEST_P(RandomChains, EqualTheirOperatorsOneByOne) {
     const std::string mode = channels == 1 ? "L" : "RGB";
     std::vector<Node> nodes{MakeNode("from_array", {{"mode", mode}})};
     for (std::int64_t n = Between(random, 2, 5); n > 0; --n) nodes.push_back(RandomNode(random));
+    if (OneOf<int>(random, {0, 0, 1}) == 1) {
+      nodes.resize(OneOf<std::size_t>(random, {1, 2}));
+      nodes.push_back(MakeNode("to_image"));
+      for (std::int64_t n = Between(random, 1, 4); n > 0; --n) {
+        nodes.push_back(RandomTensorNode(random));
+      }
+    }
     std::string text = "HEADRACE_TEST_SEED=" + std::to_string(Seed() + round) + ":";
     for (const Node& node : nodes) text += " " + node.op;
     SCOPED_TRACE(text);

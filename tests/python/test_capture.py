@@ -20,14 +20,19 @@ from support.pipelines import (
     Numbers,
     chain_with,
     collate_names,
+    evaluate_tensors,
     seed_other_generators,
     seed_torch,
+    train_tensors,
     train_v1,
 )
 from torch.utils.data import ConcatDataset, DataLoader, Subset, TensorDataset
 from torchvision import datasets
 from torchvision import transforms as v1
 from torchvision.transforms import v2
+
+# Whether tensors are resized natively: not for torch's build without AVX2.
+KNOWS_TENSORS = torch.backends.cpu.get_cpu_capability() != "DEFAULT"
 
 
 def captured(dataset, before=None, rng="auto", **named):
@@ -56,6 +61,8 @@ def test_imagenet_chain():
                 "log_ratio": torch.log(torch.tensor((3 / 4, 4 / 3))).tolist(),
                 "interpolation": "bicubic",
                 "antialias": 1,
+                "tensors": int(KNOWS_TENSORS),
+                "api": 1,
             },
             "random",
         ),
@@ -72,6 +79,19 @@ def test_every_transform_is_native(photos, op, api):
     found = captured(datasets.ImageFolder(photos, chain_with(op, api)))
     assert found.path == "native", found.reasons
     assert op in [node.op for node in found.plan.chain]
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [train_tensors(1), train_tensors(2), evaluate_tensors()],
+    ids=["v1", "v2", "validation"],
+)
+def test_tensors_are_resized_natively(photos, transform):
+    found = captured(datasets.ImageFolder(photos, transform))
+    if KNOWS_TENSORS:
+        assert found.path == "native", found.reasons
+    else:
+        assert found.path == "python" and "resizes tensors to other bits" in found.reasons[0]
 
 
 class MyCrop(v1.CenterCrop):

@@ -36,6 +36,33 @@ def train_v2() -> Any:
     )
 
 
+def train_tensors(api: int = 2) -> Any:
+    """The transforms of tensors, as torchvision recommends them."""
+    if api == 1:
+        return v1.Compose(
+            [
+                v1.PILToTensor(),
+                v1.RandomResizedCrop(32, antialias=True),
+                v1.RandomHorizontalFlip(),
+                v1.ConvertImageDtype(torch.float32),
+                v1.Normalize(MEAN, STD),
+            ]
+        )
+    return v2.Compose(
+        [
+            v2.ToImage(),
+            v2.RandomResizedCrop(32, antialias=True),
+            v2.RandomHorizontalFlip(),
+            v2.ToDtype(torch.float32, scale=True),
+            v2.Normalize(MEAN, STD),
+        ]
+    )
+
+
+def evaluate_tensors() -> Any:
+    return v2.Compose([v2.PILToTensor(), v2.Resize(40), v2.CenterCrop(32)])
+
+
 def evaluate_v1() -> Any:
     return v1.Compose([v1.Resize(40), v1.CenterCrop(32), v1.ToTensor(), v1.Normalize(MEAN, STD)])
 

@@ -17,7 +17,7 @@ import torch
 from headrace import service
 from headrace.seam import state_of
 from support.compare import assert_same, seed_everything, trace
-from support.pipelines import Numbers, evaluate_v1, train_v1, train_v2
+from support.pipelines import Numbers, evaluate_v1, train_tensors, train_v1, train_v2
 from torch.utils.data import DataLoader, DistributedSampler, Subset
 from torchvision import datasets
 
@@ -53,7 +53,7 @@ def cell_of(dice: random.Random) -> Cell:
         named["shuffle"] = dice.random() < 0.7
     cell = Cell(
         seed=dice.randrange(2**63),
-        pipeline=dice.choice(["v1", "v1", "v2", "evaluate", "subset", "python"]),
+        pipeline=dice.choice(["v1", "v1", "v2", "tensors", "evaluate", "subset", "python"]),
         num_workers=num_workers,
         stop=dice.choice([None, None, 0, 1, 4]),
         named=named,
@@ -72,7 +72,8 @@ def data_of(pipeline: str, photos: Path) -> Any:
         return Numbers(23)
     if pipeline == "subset":
         return Subset(datasets.ImageFolder(photos, train_v1()), range(1, 27, 2))
-    transform = {"v1": train_v1, "v2": train_v2, "evaluate": evaluate_v1}[pipeline]()
+    made = {"v1": train_v1, "v2": train_v2, "tensors": train_tensors, "evaluate": evaluate_v1}
+    transform = made[pipeline]()
     return datasets.ImageFolder(photos, transform)
 
 

@@ -3,10 +3,23 @@
 import pytest
 import torch
 from support.compare import batches, check
-from support.pipelines import EVERY, chain_with, evaluate_v1, train_v1, train_v2
+from support.pipelines import (
+    EVERY,
+    chain_with,
+    evaluate_tensors,
+    evaluate_v1,
+    train_tensors,
+    train_v1,
+    train_v2,
+)
 from torch.utils.data import ConcatDataset, Subset, TensorDataset
 from torchvision import datasets
 from torchvision import transforms as v1
+
+resizes_tensors = pytest.mark.skipif(
+    torch.backends.cpu.get_cpu_capability() == "DEFAULT",
+    reason="tensors are resized natively for torch's AVX2 and AVX512 builds",
+)
 
 
 @pytest.mark.parametrize("persistent", [False, True], ids=["fresh", "persistent"])
@@ -27,6 +40,27 @@ def test_two_shuffled_epochs(photos, num_workers, persistent):
 def test_v2_transforms(photos):
     data = datasets.ImageFolder(photos, train_v2())
     check(lambda loader: loader(data, batch_size=5, shuffle=True, num_workers=2))
+
+
+@resizes_tensors
+@pytest.mark.parametrize("api", [1, 2], ids=["v1", "v2"])
+def test_transforms_of_tensors(photos, api):
+    data = datasets.ImageFolder(photos, train_tensors(api))
+    check(lambda loader: loader(data, batch_size=5, shuffle=True, num_workers=2))
+
+
+@resizes_tensors
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_validation_by_tensors(photos, num_workers):
+    data = datasets.ImageFolder(photos, evaluate_tensors())
+    check(lambda loader: loader(data, batch_size=5, num_workers=num_workers))
+
+
+@resizes_tensors
+def test_column_of_a_tensor(photos):
+    """The operator leaves it to torch, which takes rows for columns there."""
+    data = datasets.ImageFolder(photos, v1.Compose([v1.PILToTensor(), v1.Resize((5, 1))]))
+    check(lambda loader: loader(data, batch_size=5, num_workers=2), path="python", epochs=1)
 
 
 @pytest.mark.parametrize("num_workers", [0, 2])
