@@ -1,12 +1,13 @@
 #include "ops/image/resample_axis.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace headrace::ops {
 namespace {
 
-constexpr int kPillowBits = 22;
+constexpr int kPillowBits = ResampleAxis::kPillowBits;
 
 int TorchBits(double largest) {
   for (int bits = 0; bits < kPillowBits; ++bits) {
@@ -17,7 +18,7 @@ int TorchBits(double largest) {
 
 std::int32_t ToFixed(double weight, int bits) {
   const double scaled = weight * (1 << bits);
-  return static_cast<std::int32_t>(scaled < 0 ? -0.5 + scaled : 0.5 + scaled);
+  return static_cast<std::int32_t>(scaled + std::copysign(0.5, scaled));
 }
 
 // The signed bytes of the weights, one word for each part of each group; false when one has more.

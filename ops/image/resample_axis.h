@@ -12,13 +12,14 @@ namespace headrace::ops {
 // Sources: Pillow Resample.c, torch UpSampleKernel.cpp.
 struct ResampleAxis {
   static constexpr int kGroup = Weights<double>::kGroup;
+  static constexpr int kPillowBits = 22;
   static constexpr int kLowPartBits = 12;  // of a weight that is split into two parts of a pair
 
   // What the weights were made for.
   AxisSpec spec;
 
-  // Fractional bits of the weights. Pillow's have 22: 8 bits for the value and 2 for overflow stay
-  // free in int32. torch's have as many as leave the largest in int16.
+  // Fractional bits of the weights. Pillow's have kPillowBits: 8 bits for the value and 2 for
+  // overflow stay free in int32. torch's have as many as leave the largest in int16.
   int precision_bits = 0;
   std::int32_t groups = 0;           // groups of taps stored for every output position
   std::vector<std::int32_t> first;   // [out_size] first input position

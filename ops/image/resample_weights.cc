@@ -31,6 +31,10 @@ T HammingFilter(T x) {
   return std::sin(x) / x * (0.54F + 0.46F * std::cos(x));
 }
 
+template <typename T>
+T BicubicFilter(T x);
+
+template <>
 double BicubicFilter(double x) {
   constexpr double kA = -0.5;
   x = std::abs(x);
@@ -40,6 +44,7 @@ double BicubicFilter(double x) {
 }
 
 // torch's float32 filter, whose compiler fused what it could.
+template <>
 float BicubicFilter(float x) {
   constexpr float kA = -0.5F;
   x = std::abs(x);
@@ -88,27 +93,6 @@ double Support(Filter filter) {
 }
 
 template <typename T>
-T (*FilterFunction(Filter filter))
-(T) {
-  switch (filter) {
-    case Filter::kBox:
-      return BoxFilter;
-    case Filter::kBilinear:
-      return BilinearFilter;
-    case Filter::kHamming:
-      return HammingFilter;
-    case Filter::kBicubic:
-      return BicubicFilter;
-    case Filter::kLanczos:
-      return LanczosFilter;
-    case Filter::kNearest:
-    case Filter::kNearestExact:
-      break;
-  }
-  return nullptr;
-}
-
-template <typename T>
 void Allocate(const AxisSpec& spec, int max_taps, Weights<T>& out) {
   out.largest = 0;
   out.groups = (max_taps + Weights<T>::kGroup - 1) / Weights<T>::kGroup;
@@ -120,9 +104,8 @@ void Allocate(const AxisSpec& spec, int max_taps, Weights<T>& out) {
 
 // The filter is widened where the image shrinks. Sources: Pillow Resample.c, precompute_coeffs;
 // torch UpSampleKernel.cpp, _compute_indices_min_size_weights_aa.
-template <typename T>
+template <auto kFilter, typename T>
 void MakeAntialiased(const AxisSpec& spec, Weights<T>& out) {
-  const auto filter = FilterFunction<T>(spec.filter);
   const T scale = static_cast<T>(spec.in_end - spec.in_begin) / static_cast<T>(spec.out_size);
   const T support = static_cast<T>(Support(spec.filter) * std::max<double>(scale, 1.0));
   const T inverse_scale = static_cast<T>(1.0 / std::max<double>(scale, 1.0));
@@ -137,7 +120,7 @@ void MakeAntialiased(const AxisSpec& spec, Weights<T>& out) {
     T sum = 0;
     for (int tap = 0; tap < taps; ++tap) {
       const T from_center = static_cast<T>(tap + low) - center;
-      weight[tap] = filter(static_cast<T>((from_center + 0.5) * inverse_scale));
+      weight[tap] = kFilter(static_cast<T>((from_center + 0.5) * inverse_scale));
       sum += weight[tap];
     }
     for (int tap = 0; tap < taps && sum != 0; ++tap) {
@@ -192,7 +175,21 @@ void Weights<T>::Make(const AxisSpec& spec) {
   if constexpr (std::is_same_v<T, double>) {
     if (!spec.antialias) return MakeSharp(spec, *this);
   }
-  MakeAntialiased(spec, *this);
+  switch (spec.filter) {
+    case Filter::kBox:
+      return MakeAntialiased<BoxFilter<T>>(spec, *this);
+    case Filter::kBilinear:
+      return MakeAntialiased<BilinearFilter<T>>(spec, *this);
+    case Filter::kHamming:
+      return MakeAntialiased<HammingFilter<T>>(spec, *this);
+    case Filter::kBicubic:
+      return MakeAntialiased<BicubicFilter<T>>(spec, *this);
+    case Filter::kLanczos:
+      return MakeAntialiased<LanczosFilter<T>>(spec, *this);
+    case Filter::kNearest:
+    case Filter::kNearestExact:
+      break;
+  }
 }
 
 template struct Weights<double>;
