@@ -11,7 +11,16 @@ import torch
 from PIL import Image
 from support.own_process import in_own_process
 from support.photos import encode_photo, without_tables
-from support.pipelines import EVERY, MEAN, STD, chain_with, train_v1, train_v2
+from support.pipelines import (
+    EVERY,
+    MEAN,
+    STD,
+    chain_with,
+    evaluate_tensors,
+    train_tensors,
+    train_v1,
+    train_v2,
+)
 from torch import nn
 from torchvision import transforms as v1
 from torchvision.transforms import v2
@@ -127,6 +136,8 @@ def nested():
             [v1.Resize(33), v1.RandomAutocontrast(), v1.ToTensor(), v1.Lambda(lambda t: t * 2)]
         ),
         "images": v1.Compose([v1.RandomCrop(30, 4), v1.ColorJitter(0.3), v1.RandAugment()]),
+        "tensors": train_tensors(),
+        "validation by tensors": evaluate_tensors(),
         "gray": v1.Compose([v1.Grayscale(), v1.Resize(20), v1.ToTensor()]),
         "sequential": v2.Compose(
             [nn.Sequential(v1.CenterCrop(30), v1.ColorJitter(0.3)), v2.PILToTensor()]

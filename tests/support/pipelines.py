@@ -60,7 +60,8 @@ def train_tensors(api: int = 2) -> Any:
 
 
 def evaluate_tensors() -> Any:
-    return v2.Compose([v2.PILToTensor(), v2.Resize(40), v2.CenterCrop(32)])
+    to_float = v2.ToDtype(torch.float32, scale=True)
+    return v2.Compose([v2.PILToTensor(), v2.Resize(40), v2.CenterCrop(32), to_float])
 
 
 def evaluate_v1() -> Any:
