@@ -85,7 +85,9 @@ std::uint32_t TorchGenerator::Next() {
 float TorchGenerator::Uniform(float low, float high, Rounding rounding) {
   const float unit = static_cast<float>(Next() & 0xffffffU) * 0x1p-24F;
   const float width = high - low;
-  return rounding == Rounding::kFused ? std::fma(unit, width, low) : unit * width + low;
+  const float value =
+      rounding == Rounding::kFused ? std::fma(unit, width, low) : unit * width + low;
+  return value == high ? low : value;  // torch leaves the upper bound out, where rounding meets it
 }
 
 std::int64_t TorchGenerator::RandInt(std::int64_t low, std::int64_t high) {

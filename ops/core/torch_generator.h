@@ -29,7 +29,7 @@ class TorchGenerator {
 
   // One 32-bit output of the engine.
   std::uint32_t Next();
-  // float32 of torch.empty(1).uniform_(low, high): fma(u24 * 2^-24, high - low, low).
+  // float32 of torch.empty(1).uniform_(low, high): fma(u24 * 2^-24, high - low, low), below high.
   float Uniform(float low, float high, Rounding rounding = Rounding::kFused);
   // torch.rand(1).item(); the same for both roundings.
   float Rand() { return Uniform(0.0F, 1.0F); }

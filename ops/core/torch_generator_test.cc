@@ -27,6 +27,16 @@ TEST(TorchGenerator, DrawsWhatTorchDraws) {
   EXPECT_EQ(rng.draws(), 6U + 1 + 2 + 2 + 5);
 }
 
+TEST(TorchGenerator, UniformStaysBelowTheUpperBound) {
+  constexpr float kLow = 0x1.fffffcp-1F, kHigh = 0x1.000002p+0F;  // with one number between them
+  TorchGenerator rng(3);
+  for (int i = 0; i < 100; ++i) {
+    const float value = rng.Uniform(kLow, kHigh);
+    EXPECT_GE(value, kLow);
+    EXPECT_LT(value, kHigh);
+  }
+}
+
 TEST(TorchGenerator, OnlyTheLow32BitsOfTheSeedReachTheEngine) {
   TorchGenerator a(0x1234'56789abc), b(0x56789abc);
   EXPECT_EQ(a.Next(), b.Next());

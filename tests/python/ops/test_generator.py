@@ -92,6 +92,18 @@ def test_many_dirichlets():
         assert weights.tolist() == ours.dirichlet(alpha, 2 + i % 2), (i, alpha)
 
 
+@given(seeds, st.floats(-(2.0**20), 2.0**20, width=32), st.integers(1, 6))
+def test_uniform_between_neighbours(seed, low, steps):
+    """Where rounding meets the upper bound, torch takes the lower one."""
+    high = np.float32(low)
+    for _ in range(steps):
+        high = np.nextafter(high, np.float32(np.inf))
+    torch.manual_seed(seed % 2**63)
+    ours = native.Generator(seed % 2**63)
+    want = [torch.empty(1).uniform_(low, float(high)).item() for _ in range(20)]
+    assert [ours.uniform(low, float(high), ROUNDING) for _ in range(20)] == want
+
+
 def test_long_streams():
     torch.manual_seed(5)
     ours = native.Generator(5)
