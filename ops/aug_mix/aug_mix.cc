@@ -5,15 +5,12 @@
 
 #include "base/check.h"
 #include "ops/core/op_registry.h"
-#include "ops/image/grid_sample.h"
-#include "ops/image/image_ops.h"
-#include "ops/image/tensor_ops.h"
+#include "ops/image/augment.h"
 #include "ops/image/work.h"
 
 namespace headrace::ops {
 namespace {
 
-constexpr AffineMatrix kUnmoved{1, 0, 0, 0, 1, 0};
 constexpr int kOriginalSlot = 0;
 constexpr int kSumSlot = 1;
 constexpr int kBranchSlot = 2;
@@ -22,7 +19,7 @@ constexpr int kSpareSlot = 3;
 class AugMixKernel final : public Kernel {
  public:
   explicit AugMixKernel(const AugMixSchema& schema)
-      : space_(schema.space()), options_(schema.options()), branch_words_(schema.branch_words()) {}
+      : space_(schema.space()), branch_words_(schema.branch_words()) {}
 
   Status Run(const Image& in, Params params, OpContext& context, ScratchBuffer& memory,
              Image* out) const override {
@@ -41,7 +38,7 @@ class AugMixKernel final : public Kernel {
       for (Params steps = branch.subspan(1); !steps.empty();
            steps = steps.subspan(AugmentSpace::kWords)) {
         HR_TRY(const Augmentation step, space_.Read(steps.first(AugmentSpace::kWords), in.spec));
-        Apply(step, work);
+        ApplyToTensor(step, space_, work);
       }
       const std::uint8_t* const made = work.image().data;
       for (std::size_t i = 0; i < values; ++i) sums[i] += weight * static_cast<float>(made[i]);
@@ -73,45 +70,7 @@ class AugMixKernel final : public Kernel {
     return packed;
   }
 
-  void Apply(const Augmentation& step, Work& work) const {
-    const int api = space_.api();
-    switch (step.op) {
-      case AugmentOp::kIdentity:
-        return;
-      case AugmentOp::kShearX:
-      case AugmentOp::kShearY:
-      case AugmentOp::kTranslateX:
-      case AugmentOp::kTranslateY:
-      case AugmentOp::kRotate:
-        if (api == 2 && step.op == AugmentOp::kRotate && step.matrix == kUnmoved) return;
-        return work.Replace([&](std::uint8_t* pixels) {
-          TensorAffine(work.image(), step.matrix, space_.interpolation(), options_.fill, api,
-                       pixels);
-        });
-      case AugmentOp::kBrightness:
-        return TensorBrightness(work.Writable(), step.factor);
-      case AugmentOp::kColor:
-        return TensorSaturation(work.Writable(), step.factor, api);
-      case AugmentOp::kContrast:
-        return TensorContrast(work.Writable(), step.factor, api, options_.lanes);
-      case AugmentOp::kSharpness:
-        return work.Replace(
-            [&](std::uint8_t* pixels) { TensorSharpness(work.image(), step.factor, api, pixels); });
-      case AugmentOp::kPosterize:
-        return Posterize(work.Writable(), step.bits);
-      case AugmentOp::kSolarize:
-        return TensorSolarize(work.Writable(), step.threshold);
-      case AugmentOp::kAutoContrast:
-        return TensorAutoContrast(work.Writable(), api);
-      case AugmentOp::kEqualize:
-        return Equalize(work.Writable());
-      case AugmentOp::kInvert:
-        return Invert(work.Writable());
-    }
-  }
-
   const AugmentSpace& space_;  // of the schema, which outlives its kernels
-  const AugMixSchema::Options& options_;
   std::size_t branch_words_;
 };
 

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include "ops/core/augment.h"
@@ -21,19 +19,14 @@ class AugMixSchema final : public AugmentSchema {
     std::int64_t depth = -1;  // below 1: random
     float alpha = 1;
     bool all_ops = true;
-    std::optional<std::array<float, 3>> fill;
-    std::int64_t lanes = 8;  // floats in a vector of the client's torch
   };
   static constexpr std::int64_t kMostRandomDepth = 3;
   // Longest side for which translations are known.
   static constexpr std::int64_t kMostSide = 4096;  // pixels
-  // How many pixels have a mean that is known: that many values of 255 add up exactly in a lane.
-  static constexpr std::int64_t kMostPixelsOfLane = (1 << 24) / 255;
 
   AugMixSchema(AugmentSpace space, const Options& options)
       : AugmentSchema(std::move(space)), options_(options) {}
   [[nodiscard]] int param_words() const override;
-  Status Shape(const ImageSpec& in, ImageSpec* out) const override;
   Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
               ImageSpec* out) const override;
 

@@ -18,22 +18,6 @@ constexpr std::int64_t kAllOps = std::size(kOps);
 constexpr std::int64_t kPartialOps = 9;
 constexpr std::int64_t kBins = 10;
 
-Result<std::int64_t> Lanes(const CompileContext& context) {
-  const std::string& capability = context.libraries->cpu_capability;
-  if (capability == "AVX512") return 16;
-  if (capability == "AVX2") return 8;
-  return Unsupported("torch's CPU capability \"" + capability + "\" has other bits");
-}
-
-Result<std::optional<std::array<float, 3>>> Fill(const OpArgs& args) {
-  if (!args.Has("fill")) return std::optional<std::array<float, 3>>();
-  std::vector<double> values = args.Numbers("fill");  // as many as there are channels, or one
-  values.resize(3, values.front());
-  std::array<float, 3> fill{};
-  for (std::size_t c = 0; c < fill.size(); ++c) fill[c] = static_cast<float>(values[c]);
-  return std::optional(fill);
-}
-
 Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   AugMixSchema::Options options;
   options.severity = args.Int("severity");
@@ -66,8 +50,6 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
                                                  .part = 1,
                                                  .of = 3,
                                                  .tensor = true}));
-  HR_TRY(options.fill, Fill(args));
-  HR_TRY(options.lanes, Lanes(context));
   return MakeSchema<AugMixSchema>(std::move(space), options);
 }
 
@@ -81,17 +63,17 @@ std::vector<ArgSpec> ArgSpecs() {
       {"all_ops", ArgType::kBool, std::int64_t{1},
        "with Brightness, Color, Contrast and Sharpness"}};
   for (ArgSpec& arg : AugmentSpace::ArgSpecs(/*by_size=*/true)) {
-    if (arg.name == "interpolation") arg.doc = "nearest or bilinear";
-    if (arg.name == "rotate") {
+    if (arg.name == "rotate") continue;  // images are made tensors
+    if (arg.name == "tensor_rotate") {
+      arg.required = true;
       arg.doc =
-          "for each magnitude the cosine and the sine of the negative angle, then those of "
-          "the negative magnitude";
+          "for each magnitude the cosine and the sine of torchvision's matrix for tensors, then "
+          "those of the negative magnitude";
     }
+    if (arg.name == "interpolation") arg.doc = "nearest or bilinear";
     if (arg.name == "fill") {
-      arg.default_value.reset();
       arg.doc =
-          "value outside of the image, or one for each channel; without it 0, and edges "
-          "that fade";
+          "value outside of the image, or one for each channel; without it 0, and edges that fade";
     }
     args.push_back(std::move(arg));
   }
@@ -102,13 +84,6 @@ std::vector<ArgSpec> ArgSpecs() {
 
 int AugMixSchema::param_words() const {
   return static_cast<int>(1 + static_cast<std::size_t>(options_.width) * branch_words());
-}
-
-Status AugMixSchema::Shape(const ImageSpec& in, ImageSpec* out) const {
-  if (in.height * in.width > options_.lanes * kMostPixelsOfLane) {
-    return Unsupported("the mean of that many pixels is not known");
-  }
-  return AugmentSchema::Shape(in, out);
 }
 
 Status AugMixSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
@@ -147,7 +122,8 @@ void RegisterSchemaAugMix(SchemaRegistry& registry) {
                        "random operations, "
                        "which are those that torchvision has for tensors. For torch's AVX2 and "
                        "AVX512 builds. Images with a side of more than 4096 pixels, or with more "
-                       "than 526336 pixels (1052672 with AVX512), are made by the trainer.",
+                       "than " +
+                       std::to_string(kMostPixelsOfMean) + " pixels, are made by the trainer.",
                 .args = ArgSpecs(),
                 .classes = {"v1.AugMix", "v2.AugMix"}},
                Make);

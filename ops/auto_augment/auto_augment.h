@@ -8,7 +8,8 @@
 
 namespace headrace::ops {
 
-// torchvision's AutoAugment of PIL images. Params: two operations (AugmentSpace::Write).
+// torchvision's AutoAugment of PIL images and of u8 tensors. Params: two operations
+// (AugmentSpace::Write).
 class AutoAugmentSchema final : public AugmentSchema {
  public:
   static constexpr std::size_t kSteps = 2;

@@ -81,9 +81,9 @@ void RegisterSchemaAutoAugment(SchemaRegistry& registry) {
        "bin of each operation's magnitude, 0..9; -1 for one that has none", true}};
   for (ArgSpec& arg : AugmentSpace::ArgSpecs(/*by_size=*/true)) args.push_back(std::move(arg));
   registry.Add({.name = "auto_augment",
-                .doc = "Two operations of PIL by a random policy of a list, such as ImageNet's. "
-                       "The lists of magnitudes have 10 values. Images with a side of more than "
-                       "32768 pixels are made by the trainer.",
+                .doc = "Two operations of PIL images or tensors of uint8 by a random policy of a "
+                       "list, such as ImageNet's. The lists of magnitudes have 10 values. " +
+                       AugmentSpace::SizeLimits(),
                 .args = std::move(args),
                 .classes = {"v1.AutoAugment", "v2.AutoAugment"}},
                Make);

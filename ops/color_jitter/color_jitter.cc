@@ -6,6 +6,7 @@
 
 #include "ops/core/op_registry.h"
 #include "ops/image/enhance.h"
+#include "ops/image/tensor_ops.h"
 
 namespace headrace::ops {
 namespace {
@@ -27,7 +28,16 @@ class ColorJitterKernel final : public Kernel {
     for (std::size_t i = 0; i < ColorJitterSchema::kSteps; ++i) {
       const std::size_t step = static_cast<std::uint32_t>(params[0]) >> (2 * i) & 3;
       if (!schema_.has(step)) continue;
-      HR_RETURN_IF_ERROR(Adjust(canvas, step, std::bit_cast<float>(params[1 + step])));
+      const auto factor = std::bit_cast<float>(params[1 + step]);
+      if (!(std::abs(factor) <= 1e6F)) return InvalidArgument("factor is out of range");
+      if (step == ColorJitterSchema::kHue && !(factor >= -0.5F && factor <= 0.5F)) {
+        return InvalidArgument("hue_factor is not in [-0.5, 0.5].");
+      }
+      if (schema_.options().tensor) {
+        AdjustTensor(canvas, step, factor, schema_.options().api);
+      } else {
+        AdjustPil(canvas, step, factor);
+      }
     }
     out->data = canvas.data;
     out->row_stride = canvas.row_stride;
@@ -46,26 +56,30 @@ class ColorJitterKernel final : public Kernel {
     return {to, row_bytes, in.pixel_stride, in.spec};
   }
 
-  static Status Adjust(const Canvas& canvas, std::size_t step, float factor) {
-    if (!(std::abs(factor) <= 1e6F)) return InvalidArgument("factor is out of range");
+  static void AdjustPil(const Canvas& canvas, std::size_t step, float factor) {
     switch (step) {
       case ColorJitterSchema::kBrightness:
-        AdjustBrightness(canvas, factor);
-        break;
+        return AdjustBrightness(canvas, factor);
       case ColorJitterSchema::kContrast:
-        AdjustContrast(canvas, factor);
-        break;
+        return AdjustContrast(canvas, factor);
       case ColorJitterSchema::kSaturation:
-        AdjustSaturation(canvas, factor);
-        break;
+        return AdjustSaturation(canvas, factor);
       default:
-        if (!(factor >= -0.5F && factor <= 0.5F)) {
-          return InvalidArgument("hue_factor is not in [-0.5, 0.5].");
-        }
-        AdjustHue(canvas, factor);
-        break;
+        return AdjustHue(canvas, factor);
     }
-    return Status::Ok();
+  }
+
+  static void AdjustTensor(const Canvas& canvas, std::size_t step, float factor, int api) {
+    switch (step) {
+      case ColorJitterSchema::kBrightness:
+        return TensorBrightness(canvas, factor);
+      case ColorJitterSchema::kContrast:
+        return TensorContrast(canvas, factor, api);
+      case ColorJitterSchema::kSaturation:
+        return TensorSaturation(canvas, factor, api);
+      default:
+        return TensorHue(canvas, factor, api);
+    }
   }
 
   const ColorJitterSchema& schema_;  // of the chain, which outlives its kernels

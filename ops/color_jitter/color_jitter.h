@@ -7,8 +7,9 @@
 
 namespace headrace::ops {
 
-// torchvision's ColorJitter of PIL images. Params: the order of the four steps, two bits each with
-// the first step lowest, then the float32 factors of brightness, contrast, saturation and hue.
+// torchvision's ColorJitter of PIL images and of u8 tensors. Params: the order of the four steps,
+// two bits each with the first step lowest, then the float32 factors of brightness, contrast,
+// saturation and hue.
 class ColorJitterSchema final : public OpSchema {
  public:
   enum Step { kBrightness = 0, kContrast = 1, kSaturation = 2, kHue = 3 };
@@ -19,17 +20,24 @@ class ColorJitterSchema final : public OpSchema {
   };
   using AllBounds = std::array<std::optional<Bounds>, kSteps>;
 
-  ColorJitterSchema(const AllBounds& bounds, TorchGenerator::Rounding rounding)
-      : bounds_(bounds), rounding_(rounding) {}
+  struct Options {
+    AllBounds bounds;
+    bool tensor = false;
+    int api = 1;
+    TorchGenerator::Rounding rounding = TorchGenerator::Rounding::kFused;
+  };
+
+  explicit ColorJitterSchema(const Options& options) : options_(options) {}
   [[nodiscard]] Purity purity() const override { return Purity::kRandom; }
   [[nodiscard]] int param_words() const override { return 1 + static_cast<int>(kSteps); }
+  Status Shape(const ImageSpec& in, ImageSpec* out) const override;
   Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
               ImageSpec* out) const override;
-  [[nodiscard]] bool has(std::size_t step) const { return bounds_[step].has_value(); }
+  [[nodiscard]] bool has(std::size_t step) const { return options_.bounds[step].has_value(); }
+  [[nodiscard]] const Options& options() const { return options_; }
 
  private:
-  AllBounds bounds_;
-  TorchGenerator::Rounding rounding_;
+  Options options_;
 };
 
 }  // namespace headrace::ops

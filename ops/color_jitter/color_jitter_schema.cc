@@ -35,42 +35,54 @@ Result<std::optional<ColorJitterSchema::Bounds>> ReadBounds(const OpArgs& args,
 }
 
 Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
-  HR_RETURN_IF_ERROR(NeedsPilImage(context));
+  HR_RETURN_IF_ERROR(NeedsKnownBytes(context));
   constexpr double kMost = 1e6;
-  ColorJitterSchema::AllBounds bounds;
+  ColorJitterSchema::Options options;
+  options.tensor = context.input.layout == Layout::kChw;
+  HR_TRY(options.api, ReadApi(args));
+  ColorJitterSchema::AllBounds& bounds = options.bounds;
   HR_TRY(bounds[0], ReadBounds(args, "brightness", 1, 0, kMost));
   HR_TRY(bounds[1], ReadBounds(args, "contrast", 1, 0, kMost));
   HR_TRY(bounds[2], ReadBounds(args, "saturation", 1, 0, kMost));
   HR_TRY(bounds[3], ReadBounds(args, "hue", 0, -0.5, 0.5));
-  HR_TRY(const TorchGenerator::Rounding rounding, UniformRounding(context));
-  return MakeSchema<ColorJitterSchema>(bounds, rounding);
+  HR_TRY(options.rounding, UniformRounding(context));
+  return MakeSchema<ColorJitterSchema>(options);
 }
 
 }  // namespace
 
+Status ColorJitterSchema::Shape(const ImageSpec& in, ImageSpec* out) const {
+  *out = in;
+  return options_.tensor && has(kContrast) ? CheckMean(in) : Status::Ok();
+}
+
 Status ColorJitterSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
                                ImageSpec* out) const {
+  HR_RETURN_IF_ERROR(Shape(in, out));
   std::array<std::int64_t, kSteps> order;
   rng.RandPerm(order);
   params[0] = 0;
   for (std::size_t i = 0; i < kSteps; ++i) {
     params[0] |= static_cast<std::int32_t>(order[i]) << (2 * i);
-    const std::optional<Bounds>& step = bounds_[i];
-    const float factor = step ? rng.Uniform(step->low, step->high, rounding_) : 0.0F;
+    const std::optional<Bounds>& step = options_.bounds[i];
+    const float factor = step ? rng.Uniform(step->low, step->high, options_.rounding) : 0.0F;
     params[1 + i] = std::bit_cast<std::int32_t>(factor);
   }
-  return Shape(in, out);
+  return Status::Ok();
 }
 
 void RegisterSchemaColorJitter(SchemaRegistry& registry) {
   registry.Add(
       {.name = "color_jitter",
-       .doc = "Brightness, contrast, saturation and hue by random factors, in random order, as PIL "
-              "and torchvision change them.",
+       .doc = "Brightness, contrast, saturation and hue by random factors, in random order: of PIL "
+              "images, as PIL and torchvision change them, and of tensors of uint8, as torchvision "
+              "does (for torch's AVX2 and AVX512 builds). Contrast of tensors of more than " +
+              std::to_string(kMostPixelsOfMean) + " pixels is made by the trainer.",
        .args = {{"brightness", ArgType::kNumbers, std::nullopt, "spread around 1, or [low, high]"},
                 {"contrast", ArgType::kNumbers, std::nullopt, "spread around 1, or [low, high]"},
                 {"saturation", ArgType::kNumbers, std::nullopt, "spread around 1, or [low, high]"},
-                {"hue", ArgType::kNumbers, std::nullopt, "spread around 0, or [low, high]"}},
+                {"hue", ArgType::kNumbers, std::nullopt, "spread around 0, or [low, high]"},
+                ApiArg()},
        .classes = {"v1.ColorJitter", "v2.ColorJitter"}},
       Make);
 }

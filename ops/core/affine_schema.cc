@@ -2,52 +2,94 @@
 
 #include <cmath>
 #include <cstring>
-#include <numbers>
 #include <string>
+#include <utility>
 
 #include "ops/core/schema_util.h"
 
 namespace headrace::ops {
+namespace {
+
+constexpr std::int64_t kMostSide = 32768;  // pixels, of tensors
+
+}  // namespace
 
 Result<AffineSchema::Pixels> AffineSchema::ReadPixels(const OpArgs& args,
                                                       const CompileContext& context) {
-  HR_RETURN_IF_ERROR(NeedsPilImage(context));
+  HR_RETURN_IF_ERROR(NeedsKnownBytes(context));
+  const bool tensor = context.input.layout == Layout::kChw;
+  if (tensor && !args.Bool("tensor_grids")) {
+    return Unsupported("torch multiplies matrices with bits that are not known here");
+  }
   Pixels pixels;
-  HR_TRY(pixels.interpolation, ReadInterpolation(args));
-  if (pixels.interpolation != Interpolation::kNearest &&
-      pixels.interpolation != Interpolation::kBilinear &&
-      pixels.interpolation != Interpolation::kBicubic) {
-    return Unsupported("PIL transforms by nearest, bilinear or bicubic only");
-  }
-  HR_TRY(const ChannelValues fill, ReadFill(args, "fill", context.input));
-  for (std::size_t c = 0; c < pixels.fill.size(); ++c) {
-    pixels.fill[c] = static_cast<std::uint8_t>(fill[c]);
-  }
+  HR_TRY(pixels.api, ReadApi(args));
+  HR_TRY(pixels.affine, ReadAffineArgs(args, context.input, tensor));
   HR_TRY(pixels.rounding, UniformRounding(context));
   return pixels;
 }
 
 std::vector<ArgSpec> AffineSchema::ArgSpecs() {
-  return {{"center", ArgType::kNumbers, std::nullopt,
-           "x and y of what stays in its place, from the upper left corner; the image's center "
-           "when left out"},
-          {"interpolation", ArgType::kText, std::string("nearest"),
-           "nearest, nearest-exact, bilinear or bicubic"},
-          {"fill", ArgType::kNumbers, std::int64_t{0},
-           "value outside of the image, or one for each channel"}};
+  std::vector<ArgSpec> args = {
+      {"center", ArgType::kNumbers, std::nullopt,
+       "x and y of what stays in its place, from the upper left corner; the image's center when "
+       "left out"},
+      {"tensor_grids", ArgType::kBool, std::int64_t{0},
+       "torch multiplies matrices with the bits that are known: else tensors are not native"}};
+  for (ArgSpec& arg : AffineArgSpecs()) args.push_back(std::move(arg));
+  args.push_back(ApiArg());
+  return args;
 }
 
-Result<AffineSchema::Matrix> AffineSchema::Read(Params params) {
-  Matrix matrix;
-  std::memcpy(matrix.data(), params.data(), sizeof(matrix));
-  for (const double value : matrix) {
+Status AffineSchema::Shape(const ImageSpec& in, ImageSpec* out) const {
+  *out = in;
+  if (!pixels_.affine.tensor || (in.height <= kMostSide && in.width <= kMostSide)) {
+    return Status::Ok();
+  }
+  return Unsupported("transforms tensors of at most " + std::to_string(kMostSide) +
+                     " pixels on a side");
+}
+
+Result<std::optional<AffineSchema::Point>> AffineSchema::ReadCenter(const OpArgs& args) {
+  if (!args.Has("center")) return std::optional<Point>();
+  const std::vector<double> center = args.Numbers("center");
+  if (center.size() != 2) return Unsupported("center is not x and y");
+  return std::optional(Point{center[0], center[1]});
+}
+
+AffineSchema::Point AffineSchema::CenterOf(const std::optional<Point>& center,
+                                           const ImageSpec& image) const {
+  const Point middle{static_cast<double>(image.width) * 0.5,
+                     static_cast<double>(image.height) * 0.5};
+  if (!pixels_.affine.tensor) return center.value_or(middle);
+  return center ? Point{(*center)[0] - middle[0], (*center)[1] - middle[1]} : Point{0, 0};
+}
+
+Result<AffineSchema::Motion> AffineSchema::Read(Params params, const ImageSpec& image) {
+  Motion motion;
+  std::memcpy(motion.matrix.data(), params.data(), sizeof(motion.matrix));
+  for (const double value : motion.matrix) {
     if (!std::isfinite(value)) return InvalidArgument("matrix is not of finite numbers");
   }
-  return matrix;
+  const std::int32_t turns = params.back();
+  if (turns < -1 || turns > 3 || (turns > 0 && turns != 2 && image.height != image.width)) {
+    return InvalidArgument("the image cannot be turned " + std::to_string(turns) + " times");
+  }
+  if (turns >= 0) motion.turns = turns;
+  return motion;
 }
 
-void AffineSchema::Write(const Matrix& matrix, MutableParams params) {
-  std::memcpy(params.data(), matrix.data(), sizeof(matrix));
+Status AffineSchema::Write(const Motion& motion, const ImageSpec& image,
+                           MutableParams params) const {
+  constexpr double kMost = 1e6;  // for tensors; beyond it float32 runs out of numbers
+  for (const double value : motion.matrix) {
+    if (!std::isfinite(value) || (pixels_.affine.tensor && std::abs(value) > kMost)) {
+      return Unsupported("the image is turned into a line");
+    }
+  }
+  HR_RETURN_IF_ERROR(CheckTurn(motion.turns, image));
+  std::memcpy(params.data(), motion.matrix.data(), sizeof(motion.matrix));
+  params.back() = motion.turns.value_or(-1);
+  return Status::Ok();
 }
 
 Result<std::vector<UniformBounds>> ReadBounds(const OpArgs& args, std::string_view name) {
@@ -63,7 +105,5 @@ Result<std::vector<UniformBounds>> ReadBounds(const OpArgs& args, std::string_vi
   }
   return bounds;
 }
-
-double Radians(double degrees) { return degrees * (std::numbers::pi / 180.0); }
 
 }  // namespace headrace::ops

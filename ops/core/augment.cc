@@ -25,8 +25,10 @@ std::vector<ArgSpec> AugmentSpace::ArgSpecs(bool by_size) {
        "math.sin / math.cos of the shear along y of each magnitude", true},
       {"rotate", ArgType::kNumbers, std::nullopt,
        "for each magnitude the cosine and the sine that PIL rotates by, then those of the negative "
-       "magnitude",
-       true},
+       "magnitude"},
+      {"tensor_rotate", ArgType::kNumbers, std::nullopt,
+       "the same of torchvision's matrices for tensors; left out where torch multiplies matrices "
+       "with bits that are not known"},
       {"enhance", ArgType::kNumbers, std::nullopt,
        "magnitudes of Brightness, Color, Contrast and Sharpness: what the factor has above 1",
        true},
@@ -41,12 +43,15 @@ std::vector<ArgSpec> AugmentSpace::ArgSpecs(bool by_size) {
     specs.push_back(
         {"translate", ArgType::kInts, std::nullopt, "magnitudes of translations in pixels", true});
   }
-  specs.push_back({"interpolation", ArgType::kText, std::string("nearest"),
-                   "nearest, nearest-exact, bilinear or bicubic"});
-  specs.push_back({"fill", ArgType::kNumbers, std::int64_t{0},
-                   "value outside of the image, or one for each channel"});
+  for (ArgSpec& arg : AffineArgSpecs()) specs.push_back(std::move(arg));
   specs.push_back(ApiArg());
   return specs;
+}
+
+std::string AugmentSpace::SizeLimits() {
+  return "Images with a side of more than " + std::to_string(kMostSide) +
+         " pixels, and tensors of more than " + std::to_string(kMostPixelsOfMean) +
+         " pixels, are made by the trainer. Of tensors for torch's AVX2 and AVX512 builds.";
 }
 
 Result<std::vector<double>> AugmentSpace::List(const OpArgs& args, std::string_view name,
@@ -83,33 +88,22 @@ Status AugmentSpace::ReadTranslations(const OpArgs& args) {
 
 Result<AugmentSpace> AugmentSpace::Make(const OpArgs& args, const CompileContext& context,
                                         const Bins& bins) {
-  HR_RETURN_IF_ERROR(bins.tensor ? NeedsBytes(context) : NeedsPilImage(context));
+  HR_RETURN_IF_ERROR(NeedsKnownBytes(context, bins.tensor));
   constexpr std::int64_t kMostBins = 1 << 20;
   if (bins.bins < 2 || bins.bins > kMostBins) return Unsupported("num_magnitude_bins below 2");
   AugmentSpace space;
   space.bins_ = bins;
   HR_TRY(space.api_, ReadApi(args));
-  HR_TRY(space.interpolation_, ReadInterpolation(args));
-  if (space.interpolation_ != Interpolation::kNearest &&
-      space.interpolation_ != Interpolation::kBilinear &&
-      (bins.tensor || space.interpolation_ != Interpolation::kBicubic)) {
-    return Unsupported(bins.tensor ? "tensors are transformed by nearest or bilinear only"
-                                   : "PIL transforms by nearest, bilinear or bicubic only");
-  }
-  if (args.Has("fill")) {
-    ImageSpec pixels = context.input;
-    pixels.layout = Layout::kHwc;  // fractions are allowed
-    HR_TRY(const ChannelValues fill, ReadFill(args, "fill", pixels));
-    for (std::size_t c = 0; c < space.fill_.size(); ++c) {
-      space.fill_[c] = static_cast<std::uint8_t>(fill[c]);
-    }
-  }
+  const bool tensor = bins.tensor || context.input.layout == Layout::kChw;
+  HR_TRY(space.affine_, ReadAffineArgs(args, context.input, tensor));
+  const std::string_view rotate = tensor ? "tensor_rotate" : "rotate";
+  if (!args.Has(rotate)) return Unsupported("torch's matrices of rotations are not known");
   constexpr double kMost = 1e4;
   HR_TRY(space.shear_x_, space.List(args, "shear_x", 1, -kMost, kMost));
   HR_TRY(space.shear_y_, space.List(args, "shear_y", 1, -kMost, kMost));
-  HR_TRY(space.rotate_, space.List(args, "rotate", 4, -1, 1));
+  HR_TRY(space.rotate_, space.List(args, rotate, 4, -1, 1));
   HR_TRY(space.enhance_, space.List(args, "enhance", 1, -kMost, kMost));
-  HR_TRY(space.posterize_, space.List(args, "posterize", 1, bins.tensor ? 0 : 1, 8));
+  HR_TRY(space.posterize_, space.List(args, "posterize", 1, tensor ? 0 : 1, 8));
   HR_TRY(space.solarize_, space.List(args, "solarize", 1, -kMost, kMost));
   HR_RETURN_IF_ERROR(space.ReadTranslations(args));
   return space;
@@ -120,7 +114,12 @@ Status AugmentSpace::CheckSize(const ImageSpec& image) const {
     return Unsupported("translates images of at most " + std::to_string(bins_.most_side) +
                        " pixels on a side");
   }
-  return Status::Ok();
+  return affine_.tensor ? CheckMean(image) : Status::Ok();
+}
+
+Status AugmentSpace::CheckStep(Params words, const ImageSpec& image) const {
+  HR_TRY(const Augmentation step, Read(words, image));
+  return CheckTurn(step.turns, image);
 }
 
 bool AugmentSpace::DrawNegative(AugmentOp op, TorchGenerator& rng) const {
@@ -146,8 +145,8 @@ Result<double> AugmentSpace::Pixels(std::size_t level, std::int64_t side) const 
 
 // What the translation of a shear around the upper left corner is, for coordinates that count from
 // the image's center. Source: torchvision's two versions of _get_inverse_affine_matrix.
-void AugmentSpace::TurnAroundCorner(const ImageSpec& image, std::array<double, 6>& matrix) const {
-  if (!bins_.tensor) return;
+void AugmentSpace::TurnAroundCorner(const ImageSpec& image, AffineMatrix& matrix) const {
+  if (!affine_.tensor) return;
   const double x = static_cast<double>(image.width) * -0.5;
   const double y = static_cast<double>(image.height) * -0.5;
   if (api_ == 1) {
@@ -195,8 +194,9 @@ Result<Augmentation> AugmentSpace::Read(Params words, const ImageSpec& image) co
     case AugmentOp::kRotate: {
       const double cosine = rotate_[4 * level + (negative ? 2 : 0)];
       const double sine = rotate_[4 * level + (negative ? 3 : 1)];
-      if (bins_.tensor) {
+      if (affine_.tensor) {
         step.matrix = {cosine, sine, 0, -sine, cosine, 0};
+        if (api_ == 2) step.turns = QuarterTurns(cosine, sine, image);
         break;
       }
       // Source: PIL/Image.py, rotate. Its shortcuts for quarter turns give the same pixels.

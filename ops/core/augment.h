@@ -3,11 +3,13 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "ops/core/interpolation.h"
+#include "ops/core/affine_args.h"
+#include "ops/core/affine_matrix.h"
 #include "ops/core/op_registry.h"
 
 // What torchvision's auto-augment transforms share: the operations that they choose from, and how
@@ -44,10 +46,11 @@ inline constexpr std::int64_t kRandomAugmentOps = 14;
 // An operation with its numbers.
 struct Augmentation {
   AugmentOp op = AugmentOp::kIdentity;
-  std::array<double, 6> matrix{1, 0, 0, 0, 1, 0};  // of shears, translations and rotations
-  double factor = 1;                               // of brightness, color, contrast and sharpness
-  int bits = 8;                                    // of posterize
-  double threshold = 256;                          // of solarize
+  AffineMatrix matrix = kUnmoved;  // of shears, translations and rotations
+  std::optional<int> turns;        // of a rotation, where it is quarter turns
+  double factor = 1;               // of brightness, color, contrast and sharpness
+  int bits = 8;                    // of posterize
+  double threshold = 256;          // of solarize
 };
 
 class AugmentSpace {
@@ -66,8 +69,7 @@ class AugmentSpace {
     std::int64_t most_side = kMostSide;
     std::int64_t part = 150;
     std::int64_t of = 331;
-    // Matrices are those of torchvision's kernels for tensors, which count from the image's center.
-    bool tensor = false;
+    bool tensor = false;  // PIL images are made tensors
   };
   // kUnsupported: an input, interpolation or fill without a native form. kInvalidArgument: lists
   // of magnitudes that are not `count` long, or that no transform has.
@@ -75,10 +77,13 @@ class AugmentSpace {
                                    const Bins& bins);
   // Of the arguments for Make.
   static std::vector<ArgSpec> ArgSpecs(bool by_size);
+  // Sentences for an operator's page.
+  static std::string SizeLimits();
 
   [[nodiscard]] int api() const { return api_; }
-  [[nodiscard]] Interpolation interpolation() const { return interpolation_; }
-  [[nodiscard]] const std::array<std::uint8_t, 3>& fill() const { return fill_; }
+  // For tensors, operations are those that torchvision has for them, and matrices count from the
+  // image's center.
+  [[nodiscard]] const AffineArgs& affine() const { return affine_; }
 
   // kUnsupported: the image is too large.
   [[nodiscard]] Status CheckSize(const ImageSpec& image) const;
@@ -87,6 +92,8 @@ class AugmentSpace {
   [[nodiscard]] bool DrawNegative(AugmentOp op, TorchGenerator& rng) const;
   // REQUIRES: words.size() == kWords.
   static void Write(AugmentOp op, std::int64_t level, bool negative, MutableParams words);
+  // kUnsupported: what is written makes pixels in an order of which a mean is not known.
+  [[nodiscard]] Status CheckStep(Params words, const ImageSpec& image) const;
   // What Write wrote, for an image of that spec. kInvalidArgument: no draw writes such words.
   Result<Augmentation> Read(Params words, const ImageSpec& image) const;
 
@@ -96,12 +103,11 @@ class AugmentSpace {
                                    double low, double high) const;
   Status ReadTranslations(const OpArgs& args);
   Result<double> Pixels(std::size_t level, std::int64_t side) const;
-  void TurnAroundCorner(const ImageSpec& image, std::array<double, 6>& matrix) const;
+  void TurnAroundCorner(const ImageSpec& image, AffineMatrix& matrix) const;
 
   Bins bins_;
   int api_ = 1;
-  Interpolation interpolation_ = Interpolation::kNearest;
-  std::array<std::uint8_t, 3> fill_{};
+  AffineArgs affine_;
   std::vector<double> shear_x_, shear_y_, rotate_, enhance_, posterize_, solarize_;
   std::vector<double> translate_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> exceptions_;  // by bin and side

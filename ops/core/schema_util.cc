@@ -48,8 +48,8 @@ Result<Padding> ReadPadding(const OpArgs& args, std::string_view name) {
 
 ArgSpec PaddingModeArg() {
   return {"padding_mode", ArgType::kText, std::string("constant"),
-          "constant, of PIL images and of tensors; edge, reflect or symmetric, of PIL images only "
-          "(of tensors: a Python stage). An image that is too small for one reflection to fill the "
+          "constant; edge, reflect or symmetric, of PIL images and tensors of uint8 (of other "
+          "tensors: a Python stage). An image that is too small for one reflection to fill the "
           "border is made by the trainer"};
 }
 
@@ -127,6 +127,19 @@ Status NeedsPilImage(const CompileContext& context) {
 Status NeedsBytes(const CompileContext& context) {
   if (context.input.dtype == DType::kU8) return {};
   return Unsupported("has a native form for PIL images and tensors of uint8 only");
+}
+
+Status NeedsKnownBytes(const CompileContext& context, bool tensor) {
+  HR_RETURN_IF_ERROR(NeedsBytes(context));
+  const std::string& capability = context.libraries->cpu_capability;
+  tensor = tensor || context.input.layout == Layout::kChw;
+  if (!tensor || capability == "AVX2" || capability == "AVX512") return {};
+  return Unsupported("torch's CPU capability \"" + capability + "\" has other bits for tensors");
+}
+
+Status CheckMean(const ImageSpec& image) {
+  if (image.height * image.width <= kMostPixelsOfMean) return {};
+  return Unsupported("the mean of that many pixels is not known");
 }
 
 Status NeedsTensor(const CompileContext& context) {

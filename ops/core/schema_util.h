@@ -54,8 +54,16 @@ Result<int> ReadApi(const OpArgs& args);
 Status NeedsPilImage(const CompileContext& context);
 // kUnsupported unless it is one, or a tensor of uint8.
 Status NeedsBytes(const CompileContext& context);
+// As NeedsBytes; a tensor only where the client's torch computes with fused operations, as its AVX2
+// and AVX512 builds do. `tensor`: of PIL images too, which are made tensors.
+Status NeedsKnownBytes(const CompileContext& context, bool tensor = false);
 // kUnsupported unless it is a tensor already.
 Status NeedsTensor(const CompileContext& context);
+
+// torch.mean of u8 values is known for that many of them: its sums add up exactly.
+inline constexpr std::int64_t kMostPixelsOfMean = 32 * ((1 << 24) / 255);
+// kUnsupported: the image has more.
+Status CheckMean(const ImageSpec& image);
 
 // How uniform_ rounds for the client's cpu_capability. kUnsupported: one that was never compared.
 Result<TorchGenerator::Rounding> UniformRounding(const CompileContext& context);

@@ -58,7 +58,7 @@ inline Args AugmentArgs(std::size_t count) {
     solarize.push_back(256 - 32 * static_cast<double>(i));
     bits.push_back(8 - static_cast<std::int64_t>(i % 8));
   }
-  return {{"shear_x", part}, {"shear_y", part},   {"rotate", rotate},
+  return {{"shear_x", part}, {"shear_y", part},   {"rotate", rotate},    {"tensor_rotate", rotate},
           {"enhance", part}, {"posterize", bits}, {"solarize", solarize}};
 }
 

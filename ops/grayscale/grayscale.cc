@@ -2,12 +2,15 @@
 
 #include "ops/core/luma.h"
 #include "ops/core/op_registry.h"
+#include "ops/image/tensor_ops.h"
 
 namespace headrace::ops {
 namespace {
 
 class GrayscaleKernel final : public Kernel {
  public:
+  explicit GrayscaleKernel(const GrayscaleSchema& schema) : schema_(schema) {}
+
   // Each pixel comes from the same pixel.
   [[nodiscard]] Result<std::optional<Window>> InputWindow(const Request& request,
                                                           OpContext& /*context*/) const override {
@@ -15,13 +18,20 @@ class GrayscaleKernel final : public Kernel {
   }
   Status Run(const Image& in, Params /*params*/, OpContext& /*context*/, ScratchBuffer& memory,
              Image* out) const override {
-    ConvertToLuma(in, memory, out);
+    if (schema_.tensor()) {
+      TensorGray(in, schema_.api(), memory, out);
+    } else {
+      ConvertToLuma(in, memory, out);
+    }
     return Status::Ok();
   }
+
+ private:
+  const GrayscaleSchema& schema_;  // of the chain, which outlives its kernels
 };
 
-Result<KernelPtr> Make(const OpSchema& /*schema*/, const CompileContext& /*context*/) {
-  return MakeKernel<GrayscaleKernel>();
+Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
+  return MakeKernel<GrayscaleKernel>(static_cast<const GrayscaleSchema&>(schema));
 }
 
 }  // namespace

@@ -4,19 +4,26 @@
 
 namespace headrace::ops {
 
-// PIL's convert("L"), repeated over 3 channels where asked.
+// PIL's convert("L"), or torchvision's rgb_to_grayscale of u8 tensors, repeated over 3 channels
+// where asked.
 class GrayscaleSchema final : public OpSchema {
  public:
-  explicit GrayscaleSchema(int channels) : channels_(channels) {}
+  GrayscaleSchema(int channels, bool tensor, int api)
+      : channels_(channels), tensor_(tensor), api_(api) {}
   [[nodiscard]] Purity purity() const override { return Purity::kPure; }
   [[nodiscard]] ImageSpec OutputKind(const ImageSpec& in) const override {
     ImageSpec out = in;
-    out.channels = channels_;
+    // v1 leaves tensors of one channel as they are.
+    out.channels = tensor_ && api_ == 1 && in.channels == 1 ? 1 : channels_;
     return out;
   }
+  [[nodiscard]] bool tensor() const { return tensor_; }
+  [[nodiscard]] int api() const { return api_; }
 
  private:
   int channels_;
+  bool tensor_;
+  int api_;
 };
 
 }  // namespace headrace::ops

@@ -1,17 +1,28 @@
 #include "ops/image/affine_kernel.h"
 
 #include "ops/image/affine.h"
+#include "ops/image/grid_sample.h"
+#include "ops/image/work.h"
 
 namespace headrace::ops {
 
-Status AffineKernel::Run(const Image& in, Params params, OpContext& /*context*/,
-                         ScratchBuffer& memory, Image* out) const {
-  HR_TRY(const AffineMatrix matrix, AffineSchema::Read(params));
-  std::uint8_t* const pixels = memory.Ensure(in.spec.bytes());
-  TransformAffine(in, matrix, pixels_.interpolation, pixels_.fill, pixels);
-  out->data = pixels;
-  out->pixel_stride = static_cast<std::size_t>(in.spec.channels);
-  out->row_stride = out->pixel_stride * static_cast<std::size_t>(in.spec.width);
+Status AffineKernel::Run(const Image& in, Params params, OpContext& context, ScratchBuffer& memory,
+                         Image* out) const {
+  HR_TRY(const AffineSchema::Motion motion, AffineSchema::Read(params, in.spec));
+  const AffineArgs& affine = pixels_.affine;
+  Work work(in, memory, context.scratch(0));
+  if (affine.tensor) (void)work.Writable();  // packed
+  work.Replace([&](std::uint8_t* pixels) {
+    if (motion.turns) return TensorTurn(work.image(), *motion.turns, pixels);
+    if (affine.tensor) {
+      return TensorAffine(work.image(), motion.matrix, affine.interpolation, affine.tensor_fill,
+                          pixels_.api, pixels);
+    }
+    TransformAffine(in, motion.matrix, affine.interpolation, affine.fill, pixels);
+  });
+  out->data = work.image().data;
+  out->pixel_stride = work.image().pixel_stride;
+  out->row_stride = work.image().row_stride;
   return Status::Ok();
 }
 

@@ -1,11 +1,16 @@
 #pragma once
 
 #include "ops/core/augment.h"
+#include "ops/image/work.h"
 
 namespace headrace::ops {
 
+// The operation that torchvision has for tensors. REQUIRES: the work is packed, space.affine() is
+// of tensors.
+void ApplyToTensor(const Augmentation& step, const AugmentSpace& space, Work& work);
+
 // The kernel half of an operator with an AugmentSpace: params are kWords for each operation, which
-// are applied in turn, as PIL does.
+// are applied in turn.
 class AugmentKernel final : public Kernel {
  public:
   // The schema outlives the kernel.

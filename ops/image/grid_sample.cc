@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 
 // Each operation is rounded to float32 as torch's is. Source: torchvision's _gen_affine_grid,
 // ATen's GridSamplerKernel.cpp.
@@ -148,6 +149,20 @@ void TensorAffine(const Image& in, const AffineMatrix& matrix, Interpolation int
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return AllWithFma(job, out);
 #endif
   All(job, out);
+}
+
+void TensorTurn(const Image& in, int turns, std::uint8_t* out) {
+  const auto channels = static_cast<std::size_t>(in.spec.channels);
+  const std::int64_t bottom = in.spec.height - 1, right = in.spec.width - 1;
+  for (std::int64_t y = 0; y <= bottom; ++y) {
+    for (std::int64_t x = 0; x <= right; ++x, out += channels) {
+      const std::uint8_t* const from = turns == 0   ? in.At(y, x)
+                                       : turns == 1 ? in.At(x, right - y)
+                                       : turns == 2 ? in.At(bottom - y, right - x)
+                                                    : in.At(bottom - x, y);
+      std::memcpy(out, from, channels);
+    }
+  }
 }
 
 }  // namespace headrace::ops

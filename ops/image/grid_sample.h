@@ -18,4 +18,8 @@ namespace headrace::ops {
 void TensorAffine(const Image& in, const AffineMatrix& matrix, Interpolation interpolation,
                   const std::optional<std::array<float, 3>>& fill, int api, std::uint8_t* out);
 
+// torch.rot90(image, turns, dims=(-2, -1)) of a packed image into packed pixels at `out`, apart
+// from the image. REQUIRES: 0 <= turns <= 3; the image is square, or the turns are even.
+void TensorTurn(const Image& in, int turns, std::uint8_t* out);
+
 }  // namespace headrace::ops

@@ -90,7 +90,9 @@ PointwiseLevel DetectPointwiseLevel() {
       __builtin_cpu_supports("avx512vl")) {
     return PointwiseLevel::kAvx512Vbmi;
   }
-  if (__builtin_cpu_supports("avx2")) return PointwiseLevel::kAvx2;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    return PointwiseLevel::kAvx2;
+  }
 #endif
   return PointwiseLevel::kScalar;
 }

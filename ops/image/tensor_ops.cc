@@ -2,113 +2,140 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 
 #include "ops/image/byte_map.h"
+#include "ops/image/tensor_kernels.h"
+#include "ops/image/tensor_mean.h"
+#include "ops/image/tensor_sharpen.h"
 
 namespace headrace::ops {
 namespace {
 
-// Clamped, and cut as torch converts to uint8.
-std::uint8_t ToByte(float value) {
-  return static_cast<std::uint8_t>(std::clamp(value, 0.0F, 255.0F));
+const TensorKernels& Kernels([[maybe_unused]] PointwiseLevel level) {
+#if defined(__x86_64__)
+  if (level != PointwiseLevel::kScalar) return kAvx2Tensor;
+#endif
+  return kScalarTensor;
 }
 
-// One value of _blend(image, other, ratio): v2's add_(other, alpha=...) is one fused operation.
-class Blender {
- public:
-  Blender(double ratio, int api)
-      : ratio_(static_cast<float>(ratio)), rest_(static_cast<float>(1.0 - ratio)), api_(api) {}
-  [[nodiscard]] std::uint8_t operator()(std::uint8_t value, float other) const {
-    const float scaled = ratio_ * static_cast<float>(value);
-    return ToByte(api_ == 1 ? scaled + rest_ * other : std::fma(rest_, other, scaled));
-  }
+TensorBlend MakeBlend(double ratio, int api) {
+  return {static_cast<float>(ratio), static_cast<float>(1.0 - ratio), api};
+}
 
- private:
-  float ratio_, rest_;
-  int api_;
+// per_run(PixelRun)
+template <typename PerRun>
+void ForEachPixelRun(const Canvas& image, PerRun per_run) {
+  ForEachRun(image, [&](std::uint8_t* data, std::size_t pixels) {
+    per_run(PixelRun{data, pixels, image.pixel_stride});
+  });
+}
+
+// torch.mean of rgb_to_grayscale.
+float MeanGray(const Canvas& image, int api, PointwiseLevel level) {
+  const auto count = static_cast<std::size_t>(image.spec.height * image.spec.width);
+  TensorSum sum(count);
+  ForEachRun(image, [&](const std::uint8_t* data, std::size_t pixels) {
+    if (image.pixel_stride == 1) return sum.Add(data, pixels);
+    std::array<std::uint8_t, 4096> grays;
+    for (std::size_t at = 0; at < pixels; at += grays.size()) {
+      const std::size_t some = std::min(grays.size(), pixels - at);
+      const std::uint8_t* const from = data + at * image.pixel_stride;
+      if (image.spec.channels == 1) {
+        for (std::size_t i = 0; i < some; ++i) grays[i] = from[i * image.pixel_stride];
+      } else {
+        Kernels(level).gray(from, some, image.pixel_stride, api, grays.data());
+      }
+      sum.Add(grays.data(), some);
+    }
+  });
+  return sum.Total() / static_cast<float>(count);
+}
+
+struct Extremes {
+  std::array<std::uint8_t, 3> least, most;
 };
 
-// rgb_to_grayscale, a whole number.
-float Gray(const std::uint8_t* p, int api) {
-  const auto r = static_cast<float>(p[0]);
-  const auto g = static_cast<float>(p[1]);
-  const auto b = static_cast<float>(p[2]);
-  const float sum = api == 1 ? 0.2989F * r + 0.587F * g + 0.114F * b
-                             : std::fma(0.114F, b, std::fma(0.587F, g, 0.2989F * r));
-  return std::floor(sum);
-}
-
-// torch.mean of whole numbers: vectors of `lanes` of them are added up, which is exact; then what
-// does not fill a vector and each lane, one after the other, in float32.
-float MeanGray(const Canvas& image, int api, std::int64_t lanes) {
-  constexpr std::int64_t kMostLanes = 16;
-  std::array<std::int64_t, kMostLanes> sums{};
-  std::int64_t rest = 0;
-  const std::int64_t count = image.spec.height * image.spec.width;
-  const std::int64_t whole = count / lanes * lanes;
-  std::int64_t i = 0;
-  ForEachPixel(image, [&](const std::uint8_t* p) {
-    const std::int64_t gray =
-        image.spec.channels == 1 ? p[0] : static_cast<std::int64_t>(Gray(p, api));
-    (i < whole ? sums[static_cast<std::size_t>(i % lanes)] : rest) += gray;
-    ++i;
+// The least and the greatest value of each channel of packed pixels.
+template <std::size_t kChannels>
+Extremes ExtremesOf(const Canvas& image) {
+  constexpr std::size_t kBlock = 32 * kChannels;
+  std::array<std::uint8_t, kBlock> least, most;
+  least.fill(255);
+  most.fill(0);
+  ForEachRun(image, [&](const std::uint8_t* data, std::size_t pixels) {
+    const std::size_t bytes = pixels * kChannels;
+    std::size_t at = 0;
+    for (; at + kBlock <= bytes; at += kBlock) {
+      for (std::size_t i = 0; i < kBlock; ++i) {
+        least[i] = std::min(least[i], data[at + i]);
+        most[i] = std::max(most[i], data[at + i]);
+      }
+    }
+    for (std::size_t i = 0; at < bytes; ++at, ++i) {
+      least[i] = std::min(least[i], data[at]);
+      most[i] = std::max(most[i], data[at]);
+    }
   });
-  auto sum = static_cast<float>(rest);
-  for (std::int64_t lane = 0; lane < lanes; ++lane) {
-    sum += static_cast<float>(sums[static_cast<std::size_t>(lane)]);
+  Extremes found{{255, 255, 255}, {0, 0, 0}};
+  for (std::size_t i = 0; i < kBlock; ++i) {
+    found.least[i % kChannels] = std::min(found.least[i % kChannels], least[i]);
+    found.most[i % kChannels] = std::max(found.most[i % kChannels], most[i]);
   }
-  return sum / static_cast<float>(count);
+  return found;
 }
 
 }  // namespace
 
-void TensorBrightness(const Canvas& image, double factor) {
+void TensorBrightness(const Canvas& image, double factor, PointwiseLevel level) {
   const auto ratio = static_cast<float>(factor);
-  MapValues(image, MakeByteTable([&](int v) { return ToByte(ratio * static_cast<float>(v)); }));
+  const auto table = MakeByteTable([&](int v) { return CutToByte(ratio * static_cast<float>(v)); });
+  MapValues(image, table, level);
 }
 
-void TensorSaturation(const Canvas& image, double factor, int api) {
+void TensorSaturation(const Canvas& image, double factor, int api, PointwiseLevel level) {
   if (image.spec.channels == 1) return;
-  const Blender blend(factor, api);
-  ForEachPixel(image, [&](std::uint8_t* p) {
-    const float gray = Gray(p, api);
-    for (std::size_t c = 0; c < 3; ++c) p[c] = blend(p[c], gray);
-  });
+  const TensorBlend blend = MakeBlend(factor, api);
+  ForEachPixelRun(image, [&](const PixelRun& run) { Kernels(level).blend_with_gray(run, blend); });
 }
 
-void TensorContrast(const Canvas& image, double factor, int api, std::int64_t lanes) {
-  const Blender blend(factor, api);
-  const float mean = MeanGray(image, api, lanes);
-  MapValues(image, MakeByteTable([&](int v) { return blend(static_cast<std::uint8_t>(v), mean); }));
+void TensorContrast(const Canvas& image, double factor, int api, PointwiseLevel level) {
+  const TensorBlend blend = MakeBlend(factor, api);
+  const float mean = MeanGray(image, api, level);
+  const auto table =
+      MakeByteTable([&](int v) { return BlendOne(blend, static_cast<float>(v), mean); });
+  MapValues(image, table, level);
 }
 
-void TensorSharpness(const Image& in, double factor, int api, std::uint8_t* out) {
+void TensorHue(const Canvas& image, float factor, int api, PointwiseLevel level) {
+  if (image.spec.channels == 1) return;
+  ForEachPixelRun(image, [&](const PixelRun& run) { Kernels(level).turn_hue(run, factor, api); });
+}
+
+void TensorSharpness(const Image& in, double factor, int api, std::uint8_t* out,
+                     PointwiseLevel level) {
   const auto channels = static_cast<std::size_t>(in.spec.channels);
-  const auto width = static_cast<std::size_t>(in.spec.width);
-  const std::size_t row = width * channels;
-  const auto rest = static_cast<float>(1.0 - factor);
-  const Blender blend(factor, api);
+  const std::size_t row = static_cast<std::size_t>(in.spec.width) * channels;
+  const bool small = in.spec.height <= 2 || in.spec.width <= 2;
+  const TensorBlend blend = MakeBlend(factor, api);
+  // v1 blends the border with itself.
+  const ByteTable border = MakeByteTable([&](int v) {
+    const auto value = static_cast<float>(v);
+    return api == 1 && !small ? BlendOne(blend, value, value) : static_cast<std::uint8_t>(v);
+  });
   for (std::int64_t y = 0; y < in.spec.height; ++y, out += row) {
-    const std::uint8_t* middle = in.At(y, 0);
-    std::memcpy(out, middle, row);
-    if (in.spec.height <= 2 || width <= 2) continue;
-    const bool border = y == 0 || y + 1 == in.spec.height;
-    for (std::size_t i = 0; i < row; ++i) {
-      const auto value = static_cast<float>(middle[i]);
-      float blurred = value;  // v1 blends the border with itself
-      if (!border && i >= channels && i + channels < row) {
-        int sum = 4 * middle[i];
-        for (const std::uint8_t* line : {in.At(y - 1, 0), middle, in.At(y + 1, 0)}) {
-          sum += line[i - channels] + line[i] + line[i + channels];
-        }
-        // Rounded: never half way between two numbers, so in whatever order torch sums.
-        blurred = static_cast<float>((2 * sum + 13) / 26);
-      }
-      out[i] =
-          api == 1 ? blend(middle[i], blurred) : ToByte(std::fma(rest, blurred - value, value));
+    const std::uint8_t* const values = in.At(y, 0);
+    const auto copy = [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) out[i] = border[values[i]];
+    };
+    if (small || y == 0 || y + 1 == in.spec.height) {
+      copy(0, row);
+      continue;
     }
+    copy(0, channels);
+    Kernels(level).sharpen({in.At(y - 1, 0), values, in.At(y + 1, 0)}, channels, channels,
+                           row - channels, blend, out);
+    copy(row - channels, row);
   }
 }
 
@@ -119,29 +146,45 @@ void TensorSolarize(const Canvas& image, double threshold) {
 }
 
 void TensorAutoContrast(const Canvas& image, int api) {
-  std::array<std::uint8_t, 3> least{255, 255, 255};
-  std::array<std::uint8_t, 3> most{};
   const auto channels = static_cast<std::size_t>(image.spec.channels);
-  ForEachPixel(image, [&](const std::uint8_t* p) {
-    for (std::size_t c = 0; c < channels; ++c) {
-      least[c] = std::min(least[c], p[c]);
-      most[c] = std::max(most[c], p[c]);
-    }
-  });
+  const Extremes found = channels == 1 ? ExtremesOf<1>(image) : ExtremesOf<3>(image);
   std::array<ByteTable, 3> tables{};
   for (std::size_t c = 0; c < channels; ++c) {
-    const bool flat = least[c] == most[c];
-    const float low = flat ? 0.0F : static_cast<float>(least[c]);
-    const float range = static_cast<float>(most[c]) - static_cast<float>(least[c]);
+    const bool flat = found.least[c] == found.most[c];
+    const float low = flat ? 0.0F : static_cast<float>(found.least[c]);
+    const float range = static_cast<float>(found.most[c]) - static_cast<float>(found.least[c]);
     // bound / tensor is the tensor's reciprocal times bound.
     const float scale = flat ? 1.0F : 1.0F / range * 255.0F;
     const float inverse = flat ? 1.0F : range * static_cast<float>(1.0 / 255.0);
     for (std::size_t v = 0; v < 256; ++v) {
       const float above = static_cast<float>(v) - low;
-      tables[c][v] = ToByte(api == 1 ? above * scale : above / inverse);
+      tables[c][v] = CutToByte(api == 1 ? above * scale : above / inverse);
     }
   }
   MapValues(image, tables);
+}
+
+void TensorGray(const Image& in, int api, ScratchBuffer& memory, Image* out, PointwiseLevel level) {
+  const auto width = static_cast<std::size_t>(in.held.width);
+  const auto channels = static_cast<std::size_t>(out->spec.channels);
+  const auto rows = static_cast<std::size_t>(in.held.height);
+  // Room for one row of grays behind the pixels.
+  std::uint8_t* to = memory.Ensure((rows * channels + 1) * width);
+  std::uint8_t* const grays = to + rows * channels * width;
+  out->data = to;
+  out->pixel_stride = channels;
+  out->row_stride = width * channels;
+  for (std::size_t y = 0; y < rows; ++y, to += out->row_stride) {
+    const std::uint8_t* const row = in.At(in.held.top + static_cast<std::int64_t>(y), in.held.left);
+    std::uint8_t* const gray = channels == 1 ? to : grays;
+    if (in.spec.channels == 1) {
+      for (std::size_t x = 0; x < width; ++x) gray[x] = row[x * in.pixel_stride];
+    } else {
+      Kernels(level).gray(row, width, in.pixel_stride, api, gray);
+    }
+    if (channels == 1) continue;
+    for (std::size_t x = 0; x < width; ++x) std::memset(to + x * channels, gray[x], channels);
+  }
 }
 
 }  // namespace headrace::ops

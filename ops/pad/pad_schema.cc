@@ -9,7 +9,7 @@ namespace {
 Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   HR_TRY(const Padding padding, ReadPadding(args, "padding"));
   HR_TRY(const PaddingMode mode, ReadPaddingMode(args, "padding_mode"));
-  if (mode != PaddingMode::kConstant) HR_RETURN_IF_ERROR(NeedsPilImage(context));
+  if (mode != PaddingMode::kConstant) HR_RETURN_IF_ERROR(NeedsBytes(context));
   HR_TRY(const ChannelValues fill, ReadBorderFill(args, "fill", mode, context.input));
   return MakeSchema<PadSchema>(padding, mode, fill);
 }

@@ -6,7 +6,8 @@
 
 namespace headrace::ops {
 
-// torchvision's RandAugment of PIL images. Params: num_ops operations (AugmentSpace::Write).
+// torchvision's RandAugment of PIL images and of u8 tensors. Params: num_ops operations
+// (AugmentSpace::Write).
 class RandAugmentSchema final : public AugmentSchema {
  public:
   RandAugmentSchema(AugmentSpace space, std::int64_t num_ops)

@@ -43,9 +43,9 @@ void RegisterSchemaRandAugment(SchemaRegistry& registry) {
       {"num_magnitude_bins", ArgType::kInt, std::int64_t{31}, "number of bins"}};
   for (ArgSpec& arg : AugmentSpace::ArgSpecs(/*by_size=*/true)) args.push_back(std::move(arg));
   registry.Add({.name = "rand_augment",
-                .doc = "Random operations of PIL, each with the same magnitude: the lists of "
-                       "magnitudes have one value. Images with a side of more than 32768 pixels "
-                       "are made by the trainer.",
+                .doc = "Random operations of PIL images or tensors of uint8, each with the same "
+                       "magnitude: the lists of magnitudes have one value. " +
+                       AugmentSpace::SizeLimits(),
                 .args = std::move(args),
                 .classes = {"v1.RandAugment", "v2.RandAugment"}},
                Make);

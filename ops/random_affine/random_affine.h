@@ -7,16 +7,15 @@
 
 namespace headrace::ops {
 
-// torchvision's RandomAffine of PIL images.
+// torchvision's RandomAffine of PIL images and of u8 tensors.
 class RandomAffineSchema final : public AffineSchema {
  public:
   struct Options {
-    int api = 1;
     UniformBounds degrees;
     std::vector<double> translate;  // parts of width and height, or nothing
     std::optional<UniformBounds> scale;
     std::vector<UniformBounds> shear;  // in degrees: none, along x, or along x and y
-    std::optional<std::array<double, 2>> center;
+    std::optional<Point> center;
   };
 
   RandomAffineSchema(const Pixels& pixels, Options options)

@@ -47,7 +47,7 @@ TEST(RandomAffine, ScalesAroundTheCenter) {
 
 TEST(RandomAffine, WhatHasNoNativeFormSaysSo) {
   const auto code = [](const std::string& name, const ArgValue& value) {
-    const std::vector<std::int32_t> params(12);
+    const std::vector<std::int32_t> params(13);
     return RunPixels({Affine({{name, value}})}, GraySpec(1, 1), {1}, params).status.code();
   };
   EXPECT_EQ(code("center", std::vector<double>{0, 0}), Code::kOk);

@@ -2,12 +2,15 @@
 
 #include "ops/core/luma.h"
 #include "ops/core/op_registry.h"
+#include "ops/image/tensor_ops.h"
 
 namespace headrace::ops {
 namespace {
 
 class RandomGrayscaleKernel final : public Kernel {
  public:
+  explicit RandomGrayscaleKernel(const RandomGrayscaleSchema& schema) : schema_(schema) {}
+
   // Each pixel comes from the same pixel.
   [[nodiscard]] Result<std::optional<Window>> InputWindow(const Request& request,
                                                           OpContext& /*context*/) const override {
@@ -17,15 +20,20 @@ class RandomGrayscaleKernel final : public Kernel {
              Image* out) const override {
     if (params[0] == 0 || in.spec.channels == 1) {
       *out = in;
+    } else if (schema_.tensor()) {
+      TensorGray(in, schema_.api(), memory, out);
     } else {
       ConvertToLuma(in, memory, out);
     }
     return Status::Ok();
   }
+
+ private:
+  const RandomGrayscaleSchema& schema_;  // of the chain, which outlives its kernels
 };
 
-Result<KernelPtr> Make(const OpSchema& /*schema*/, const CompileContext& /*context*/) {
-  return MakeKernel<RandomGrayscaleKernel>();
+Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
+  return MakeKernel<RandomGrayscaleKernel>(static_cast<const RandomGrayscaleSchema&>(schema));
 }
 
 }  // namespace

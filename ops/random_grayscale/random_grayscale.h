@@ -4,17 +4,21 @@
 
 namespace headrace::ops {
 
-// torchvision's RandomGrayscale of PIL images. Params: 1 to convert, else 0.
+// torchvision's RandomGrayscale of PIL images and of u8 tensors. Params: 1 to convert, else 0.
 class RandomGrayscaleSchema final : public OpSchema {
  public:
-  explicit RandomGrayscaleSchema(double p) : p_(p) {}
+  RandomGrayscaleSchema(double p, bool tensor, int api) : p_(p), tensor_(tensor), api_(api) {}
   [[nodiscard]] Purity purity() const override { return Purity::kRandom; }
   [[nodiscard]] int param_words() const override { return 1; }
   Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
               ImageSpec* out) const override;
+  [[nodiscard]] bool tensor() const { return tensor_; }
+  [[nodiscard]] int api() const { return api_; }
 
  private:
   double p_;
+  bool tensor_;
+  int api_;
 };
 
 }  // namespace headrace::ops

@@ -6,8 +6,10 @@ namespace headrace::ops {
 namespace {
 
 Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
-  HR_RETURN_IF_ERROR(NeedsPilImage(context));
-  return MakeSchema<RandomGrayscaleSchema>(args.Number("p"));
+  HR_RETURN_IF_ERROR(NeedsKnownBytes(context));
+  HR_TRY(const int api, ReadApi(args));
+  return MakeSchema<RandomGrayscaleSchema>(args.Number("p"), context.input.layout == Layout::kChw,
+                                           api);
 }
 
 }  // namespace
@@ -21,8 +23,9 @@ Status RandomGrayscaleSchema::Draw(const ImageSpec& in, TorchGenerator& rng, Mut
 void RegisterSchemaRandomGrayscale(SchemaRegistry& registry) {
   registry.Add(
       {.name = "random_grayscale",
-       .doc = "The luminance of a PIL image in as many channels as it has, with probability p.",
-       .args = {{"p", ArgType::kNumber, 0.1, "probability"}},
+       .doc = "The luminance of a PIL image or of a tensor of uint8 in as many channels as it has, "
+              "with probability p. Of tensors for torch's AVX2 and AVX512 builds.",
+       .args = {{"p", ArgType::kNumber, 0.1, "probability"}, ApiArg()},
        .classes = {"v1.RandomGrayscale", "v2.RandomGrayscale"}},
       Make);
 }

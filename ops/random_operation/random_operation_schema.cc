@@ -46,11 +46,7 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
     if (!(options.value >= least && options.value <= most)) {
       return Unsupported("the framework raises on this value of " + name);
     }
-    const std::string& capability = context.libraries->cpu_capability;
-    if (options.tensor && options.api == 2 && name == "sharpness" && capability != "AVX2" &&
-        capability != "AVX512") {
-      return Unsupported("torch's CPU capability \"" + capability + "\" has other bits");
-    }
+    if (options.api == 2 && name == "sharpness") HR_RETURN_IF_ERROR(NeedsKnownBytes(context));
     return MakeSchema<RandomOperationSchema>(options);
   }
   return Unsupported("operation " + name + " has no native form");

@@ -6,18 +6,18 @@
 
 namespace headrace::ops {
 
-// torchvision's RandomRotation of PIL images, to the size that they have.
+// torchvision's RandomRotation of PIL images and of u8 tensors, to the size that they have.
 class RandomRotationSchema final : public AffineSchema {
  public:
-  struct Point {
-    double x = 0, y = 0;
-  };
   RandomRotationSchema(const Pixels& pixels, UniformBounds degrees, std::optional<Point> center)
       : AffineSchema(pixels), degrees_(degrees), center_(center) {}
   Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
               ImageSpec* out) const override;
 
  private:
+  [[nodiscard]] Motion OfPil(double degrees, const ImageSpec& in) const;
+  [[nodiscard]] Motion OfTensor(double degrees, const ImageSpec& in) const;
+
   UniformBounds degrees_;
   std::optional<Point> center_;
 };

@@ -12,12 +12,8 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   HR_TRY(const std::vector<UniformBounds> degrees, ReadBounds(args, "degrees"));
   if (degrees.size() != 1) return Unsupported("degrees are not two bounds");
   if (args.Int("expand") != 0) return Unsupported("expand makes images of random sizes");
-  std::optional<RandomRotationSchema::Point> center;
-  if (args.Has("center")) {
-    const std::vector<double> point = args.Numbers("center");
-    if (point.size() != 2) return Unsupported("center is not x and y");
-    center = {point[0], point[1]};
-  }
+  HR_TRY(const std::optional<RandomRotationSchema::Point> center,
+         RandomRotationSchema::ReadCenter(args));
   return MakeSchema<RandomRotationSchema>(pixels, degrees.front(), center);
 }
 
@@ -31,27 +27,34 @@ double Round15(double value) {
   return rounded;
 }
 
-// Python's angle % 360.0
-double FullTurn(double angle) {
-  const double rest = std::fmod(angle, 360.0);
-  return rest < 0 ? rest + 360.0 : rest;
-}
-
 }  // namespace
 
-// Source: PIL/Image.py, rotate. Its shortcuts for quarter turns give the same pixels.
-Status RandomRotationSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-                                  ImageSpec* out) const {
-  const double degrees = rng.Uniform(degrees_.low, degrees_.high, pixels().rounding);
+AffineSchema::Motion RandomRotationSchema::OfPil(double degrees, const ImageSpec& in) const {
+  // Source: PIL/Image.py, rotate. Its shortcuts for quarter turns give the same pixels.
   const double angle = -Radians(FullTurn(degrees));
   const double cosine = Round15(std::cos(angle));
   const double sine = Round15(std::sin(angle));
-  const Point center = center_.value_or(
-      Point{static_cast<double>(in.width) / 2, static_cast<double>(in.height) / 2});
-  Write({cosine, sine, cosine * -center.x + sine * -center.y + center.x, -sine, cosine,
-         -sine * -center.x + cosine * -center.y + center.y},
-        params);
-  return Shape(in, out);
+  const auto [x, y] = CenterOf(center_, in);
+  return {{cosine, sine, cosine * -x + sine * -y + x, -sine, cosine, -sine * -x + cosine * -y + y},
+          std::nullopt};
+}
+
+AffineSchema::Motion RandomRotationSchema::OfTensor(double degrees, const ImageSpec& in) const {
+  const int api = pixels().api;
+  const double angle = -(api == 1 ? degrees : FullTurn(degrees));
+  const auto [x, y] = CenterOf(center_, in);
+  Motion motion{InverseAffine(api, {.angle = angle}, x, y), std::nullopt};
+  if (api == 2 && !center_) {
+    motion.turns = QuarterTurns(std::cos(Radians(angle)), std::sin(Radians(angle)), in);
+  }
+  return motion;
+}
+
+Status RandomRotationSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                                  ImageSpec* out) const {
+  HR_RETURN_IF_ERROR(Shape(in, out));
+  const double degrees = rng.Uniform(degrees_.low, degrees_.high, pixels().rounding);
+  return Write(pixels().affine.tensor ? OfTensor(degrees, in) : OfPil(degrees, in), in, params);
 }
 
 void RegisterSchemaRandomRotation(SchemaRegistry& registry) {
@@ -60,11 +63,13 @@ void RegisterSchemaRandomRotation(SchemaRegistry& registry) {
       {"expand", ArgType::kBool, std::int64_t{0},
        "0; a pipeline whose images grow with the angle runs as a Python stage"}};
   for (ArgSpec& arg : AffineSchema::ArgSpecs()) args.push_back(std::move(arg));
-  registry.Add({.name = "random_rotation",
-                .doc = "Rotates a PIL image by a random angle, as PIL does.",
-                .args = std::move(args),
-                .classes = {"v1.RandomRotation", "v2.RandomRotation"}},
-               Make);
+  registry.Add(
+      {.name = "random_rotation",
+       .doc = "Rotates by a random angle: a PIL image, as PIL does, or a tensor of uint8, as "
+              "torchvision does (for torch's AVX2 and AVX512 builds).",
+       .args = std::move(args),
+       .classes = {"v1.RandomRotation", "v2.RandomRotation"}},
+      Make);
 }
 
 }  // namespace headrace::ops

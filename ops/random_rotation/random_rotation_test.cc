@@ -11,6 +11,7 @@ namespace headrace::ops {
 namespace {
 
 using ::headrace::ops::testing::DrawNode;
+using ::headrace::ops::testing::DrawNodes;
 using ::headrace::ops::testing::GraySpec;
 using ::headrace::ops::testing::MakeNode;
 using ::headrace::ops::testing::RunPixels;
@@ -46,7 +47,7 @@ TEST(RandomRotation, WhatHasNoNativeFormSaysSo) {
   const auto code = [](const std::string& name, const ArgValue& value) {
     Node node = Rotate(-1, 1);
     node.args[name] = value;
-    const std::vector<std::int32_t> params(12);
+    const std::vector<std::int32_t> params(13);
     return RunPixels({node}, GraySpec(1, 1), {1}, params).status.code();
   };
   EXPECT_EQ(code("expand", std::int64_t{0}), Code::kOk);
@@ -57,11 +58,51 @@ TEST(RandomRotation, WhatHasNoNativeFormSaysSo) {
 }
 
 TEST(RandomRotation, ParametersOfNoDrawAreRefused) {
-  std::vector<std::int32_t> params(12);
+  std::vector<std::int32_t> params(13);
   const double bad = std::numeric_limits<double>::infinity();
   std::memcpy(params.data() + 2, &bad, sizeof(bad));
   EXPECT_EQ(RunPixels({Rotate(-1, 1)}, GraySpec(1, 1), {1}, params).status.code(),
             Code::kInvalidArgument);
+}
+
+TEST(RandomRotation, TensorsAreTurnedAroundTheirCenter) {
+  for (const std::int64_t api : {1, 2}) {
+    Node node = Rotate(90, 90);
+    node.args["tensor_grids"] = std::int64_t{1};
+    node.args["api"] = api;
+    const std::vector<Node> nodes{MakeNode("pil_to_tensor"), node};
+    TorchGenerator rng(1);
+    const auto drawn = DrawNodes(nodes, GraySpec(2, 2), rng);
+    ASSERT_TRUE(drawn.ok());
+    // v2 turns whole pixels, v1 transforms.
+    EXPECT_EQ(drawn->back(), api == 1 ? -1 : 1);
+    EXPECT_THAT(RunPixels(nodes, GraySpec(2, 2), {1, 2, 3, 4}, *drawn).values,
+                ElementsAre(2, 4, 1, 3));
+    const auto wide = DrawNodes(nodes, GraySpec(1, 2), rng);
+    ASSERT_TRUE(wide.ok());
+    EXPECT_EQ(wide->back(), -1);
+    EXPECT_EQ(DrawNodes(nodes, GraySpec(257, 257), rng).ok(), api == 1);
+  }
+}
+
+TEST(RandomRotation, TensorsNeedKnownProductsOfMatrices) {
+  const std::vector<Node> nodes{MakeNode("pil_to_tensor"), Rotate(1, 2)};
+  EXPECT_EQ(RunPixels(nodes, GraySpec(1, 1), {1}).status.code(), Code::kUnsupported);
+}
+
+TEST(RandomRotation, TurnsThatDoNotFitTheImageAreRefused) {
+  std::vector<std::int32_t> params(13);
+  const auto code = [&](std::int32_t turns, std::int64_t width) {
+    params.back() = turns;
+    const std::vector<std::uint8_t> pixels(static_cast<std::size_t>(width));
+    return RunPixels({Rotate(-1, 1)}, GraySpec(1, width), pixels, params).status.code();
+  };
+  EXPECT_EQ(code(-1, 2), Code::kOk);
+  EXPECT_EQ(code(2, 2), Code::kOk);
+  EXPECT_EQ(code(1, 1), Code::kOk);
+  EXPECT_EQ(code(1, 2), Code::kInvalidArgument);
+  EXPECT_EQ(code(4, 1), Code::kInvalidArgument);
+  EXPECT_EQ(code(-2, 1), Code::kInvalidArgument);
 }
 
 }  // namespace

@@ -53,17 +53,21 @@ inline ImageSpec GraySpec(std::int64_t height, std::int64_t width) {
   return {height, width, 1, DType::kU8, Layout::kHwc};
 }
 
-// The draws of one node behind from_array, for an image of that spec.
-inline Result<std::vector<std::int32_t>> DrawNode(Node node, const ImageSpec& spec,
-                                                  TorchGenerator& rng) {
+// The draws of nodes behind from_array, for an image of that spec.
+inline Result<std::vector<std::int32_t>> DrawNodes(std::vector<Node> nodes, const ImageSpec& spec,
+                                                   TorchGenerator& rng) {
   const std::string mode = spec.channels == 1 ? "L" : "RGB";
-  std::vector<Node> nodes{MakeNode("from_array", {{"mode", mode}}), std::move(node)};
+  nodes.insert(nodes.begin(), MakeNode("from_array", {{"mode", mode}}));
   const Bytes table = PlainExpTable(nodes);
   HR_TRY(const Chain chain, Chain::Compile(std::move(nodes), Libraries(), {{"torch_exp", table}}));
   std::vector<std::int32_t> params(static_cast<std::size_t>(chain.param_words()));
   ImageSpec out;
   HR_RETURN_IF_ERROR(chain.Draw(spec, rng, params, &out));
   return params;
+}
+inline Result<std::vector<std::int32_t>> DrawNode(Node node, const ImageSpec& spec,
+                                                  TorchGenerator& rng) {
+  return DrawNodes({std::move(node)}, spec, rng);
 }
 
 // Expects that the operator draws one number, whatever its probability, and acts by it.

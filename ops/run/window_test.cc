@@ -43,19 +43,30 @@ std::vector<std::int64_t> Sides(Random& random, std::int64_t most) {
   return {Between(random, 1, most), Between(random, 1, most)};
 }
 
-Node RandomNode(Random& random) {
+Node RandomNode(Random& random, bool tensor) {
   const std::string interpolation =
       OneOf<std::string>(random, {"nearest", "bilinear", "bicubic", "lanczos", "box", "hamming"});
   const std::string border =
       OneOf<std::string>(random, {"constant", "constant", "edge", "reflect", "symmetric"});
+  const std::string moved =
+      OneOf<std::string>(random, {"nearest", "bilinear", tensor ? "bilinear" : "bicubic"});
   const std::int64_t padding = Between(random, 0, 9);
+  const std::int64_t api = Between(random, 1, 2);
+  Args resizing{{"size", Sides(random, 80)}, {"interpolation", interpolation}};
+  if (tensor) {
+    resizing = {{"size", std::vector<std::int64_t>{Between(random, 1, 70), Between(random, 2, 70)}},
+                {"interpolation",
+                 OneOf<std::string>(random, {"nearest", "nearest-exact", "bilinear", "bicubic"})},
+                {"antialias", api == 1 ? std::int64_t{1} : Between(random, 0, 1)},
+                {"api", api},
+                {"tensors", std::int64_t{1}}};
+  }
   switch (Between(random, 0, 16)) {
     case 0:
     case 1:
-      return MakeNode("resize", {{"size", Sides(random, 90)}, {"interpolation", interpolation}});
+      return MakeNode("resize", resizing);
     case 2:
-      return MakeNode("random_resized_crop",
-                      {{"size", Sides(random, 60)}, {"interpolation", interpolation}});
+      return MakeNode("random_resized_crop", resizing);
     case 3:
     case 4:
       return MakeNode("center_crop", {{"size", Sides(random, 70)}});
@@ -71,97 +82,88 @@ Node RandomNode(Random& random) {
     case 8:
       return MakeNode("random_vertical_flip");
     case 9:
-      return MakeNode("grayscale", {{"num_output_channels", OneOf<std::int64_t>(random, {1, 3})}});
+      return MakeNode("grayscale",
+                      {{"num_output_channels", OneOf<std::int64_t>(random, {1, 3})}, {"api", api}});
     case 10:
-      return MakeNode("random_grayscale", {{"p", 0.5}});
+      return MakeNode("random_grayscale", {{"p", 0.5}, {"api", api}});
     case 11: {
       Args args = AugmentArgs(1);
       args["num_ops"] = Between(random, 1, 3);
-      args["interpolation"] = OneOf<std::string>(random, {"nearest", "bilinear", "bicubic"});
+      args["interpolation"] = moved;
+      args["api"] = api;
       return MakeNode("rand_augment", args);
     }
     case 12: {
       Args args = AugmentArgs(3);
+      args.erase("rotate");
       args["mixture_width"] = Between(random, 1, 3);
-      args["api"] = Between(random, 1, 2);
+      args["api"] = api;
       args["interpolation"] = OneOf<std::string>(random, {"nearest", "bilinear"});
       return MakeNode("aug_mix", args);
     }
     case 13:
-      return MakeNode("random_rotation", {{"degrees", std::vector<double>{-90, 90}}});
+      return MakeNode("random_rotation",
+                      {{"degrees", OneOf<std::vector<double>>(random, {{-90, 90}, {90, 90}})},
+                       {"interpolation", moved},
+                       {"tensor_grids", std::int64_t{1}},
+                       {"api", api}});
     case 14:
       return MakeNode("random_affine", {{"degrees", std::vector<double>{-30, 30}},
                                         {"translate", std::vector<double>{0.1, 0.2}},
-                                        {"scale", std::vector<double>{0.5, 1.5}}});
+                                        {"scale", std::vector<double>{0.5, 1.5}},
+                                        {"interpolation", moved},
+                                        {"tensor_grids", std::int64_t{1}},
+                                        {"api", api}});
     case 15: {
       Args args{
           {"operation", OneOf<std::string>(random, {"invert", "posterize", "solarize", "sharpness",
-                                                    "autocontrast", "equalize"})}};
+                                                    "autocontrast", "equalize"})},
+          {"api", api}};
       const std::string& operation = std::get<std::string>(args["operation"]);
       if (operation == "posterize") args["value"] = std::int64_t{3};
       if (operation == "solarize" || operation == "sharpness") args["value"] = 1.5;
       return MakeNode("random_operation", args);
     }
-    default:
-      return OneOf<Node>(random, {MakeNode("color_jitter", {{"brightness", 0.5}, {"hue", 0.3}}),
-                                  MakeNode("color_jitter", {{"saturation", 0.5}}),
-                                  MakeNode("color_jitter", {{"contrast", 0.5}})});
+    default: {
+      Args args = OneOf<Args>(
+          random,
+          {{{"brightness", 0.5}, {"hue", 0.3}}, {{"saturation", 0.5}}, {{"contrast", 0.5}}});
+      args["api"] = api;
+      return MakeNode("color_jitter", args);
+    }
   }
 }
 
-// Of those that take tensors of uint8.
-Node RandomTensorNode(Random& random) {
-  const std::int64_t api = Between(random, 1, 2);
-  const Args resizing{{"size", std::vector<std::int64_t>{Between(random, 1, 70),  //
-                                                         Between(random, 2, 70)}},
-                      {"interpolation", OneOf<std::string>(random, {"nearest", "nearest-exact",
-                                                                    "bilinear", "bicubic"})},
-                      {"antialias", api == 1 ? std::int64_t{1} : Between(random, 0, 1)},
-                      {"api", api},
-                      {"tensors", std::int64_t{1}}};
-  switch (Between(random, 0, 5)) {
-    case 0:
-    case 1:
-      return MakeNode("resize", resizing);
-    case 2:
-      return MakeNode("random_resized_crop", resizing);
-    case 3:
-      return MakeNode("center_crop", {{"size", Sides(random, 70)}});
-    case 4:
-      return MakeNode("random_horizontal_flip");
-    default:
-      return MakeNode("random_vertical_flip");
+// A tensor's values in the order of an image's.
+std::vector<float> ChannelsLast(const Ran& ran) {
+  if (ran.spec.layout != Layout::kChw) return ran.values;
+  const auto channels = static_cast<std::size_t>(ran.spec.channels);
+  const std::size_t pixels = ran.values.size() / channels;
+  std::vector<float> values(ran.values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i % pixels * channels + i / pixels] = ran.values[i];
   }
+  return values;
 }
 
-Pixels ToHwc(const std::vector<float>& planes, const ImageSpec& spec) {
-  Pixels pixels(planes.size());
-  const auto area = static_cast<std::size_t>(spec.height * spec.width);
-  const auto channels = static_cast<std::size_t>(spec.channels);
-  for (std::size_t i = 0; i < planes.size(); ++i) {
-    pixels[i % area * channels + i / area] = static_cast<std::uint8_t>(planes[i]);
-  }
-  return pixels;
-}
-
-// Each operator in a chain of its own, on all of what the one before made. Behind to_image images
-// become tensors anew for each.
+// Each operator in a chain of its own, on all of what the one before made.
 Ran OneByOne(const Chain& chain, ImageSpec spec, Pixels pixels,
              const std::vector<std::int32_t>& params) {
   const std::string& pillow = chain.libraries().pillow;
+  const Node& source = chain.nodes()[1];
+  const bool tensor = source.op == "pil_to_tensor";
   Ran ran;
-  bool tensors = false;
-  for (std::size_t i = 1; i < chain.nodes().size(); ++i) {
+  for (std::size_t i = tensor ? 2 : 1; i < chain.nodes().size(); ++i) {
     const auto first = params.begin() + chain.param_offset(static_cast<int>(i));
     const int words = chain.schema(static_cast<int>(i)).param_words();
     std::vector<Node> nodes{chain.nodes()[i]};
-    if (tensors) nodes.insert(nodes.begin(), MakeNode("to_image"));
-    ran = RunPixels(nodes, spec, pixels, {first, first + words}, pillow);
+    if (tensor) nodes.insert(nodes.begin(), source);
+    ran = RunPixels(std::move(nodes), spec, pixels, {first, first + words}, pillow);
     if (!ran.status.ok()) return ran;
+    const std::vector<float> values = ChannelsLast(ran);
+    pixels.assign(values.begin(), values.end());
     spec = ran.spec;
     spec.layout = Layout::kHwc;
-    tensors = ran.spec.layout == Layout::kChw;
-    pixels = tensors ? ToHwc(ran.values, spec) : Pixels(ran.values.begin(), ran.values.end());
   }
   return ran;
 }
@@ -175,13 +177,10 @@ TEST_P(RandomChains, EqualTheirOperatorsOneByOne) {
     const int channels = OneOf<int>(random, {1, 3});
     const std::string mode = channels == 1 ? "L" : "RGB";
     std::vector<Node> nodes{MakeNode("from_array", {{"mode", mode}})};
-    for (std::int64_t n = Between(random, 2, 5); n > 0; --n) nodes.push_back(RandomNode(random));
-    if (OneOf<int>(random, {0, 0, 1}) == 1) {
-      nodes.resize(OneOf<std::size_t>(random, {1, 2}));
-      nodes.push_back(MakeNode("to_image"));
-      for (std::int64_t n = Between(random, 1, 4); n > 0; --n) {
-        nodes.push_back(RandomTensorNode(random));
-      }
+    const bool tensor = Between(random, 0, 1) == 1;
+    if (tensor) nodes.push_back(MakeNode("pil_to_tensor"));
+    for (std::int64_t n = Between(random, 2, 5); n > 0; --n) {
+      nodes.push_back(RandomNode(random, tensor));
     }
     std::string text = "HEADRACE_TEST_SEED=" + std::to_string(Seed() + round) + ":";
     for (const Node& node : nodes) text += " " + node.op;

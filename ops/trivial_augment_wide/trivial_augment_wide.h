@@ -6,7 +6,8 @@
 
 namespace headrace::ops {
 
-// torchvision's TrivialAugmentWide of PIL images. Params: one operation (AugmentSpace::Write).
+// torchvision's TrivialAugmentWide of PIL images and of u8 tensors. Params: one operation
+// (AugmentSpace::Write).
 class TrivialAugmentWideSchema final : public AugmentSchema {
  public:
   TrivialAugmentWideSchema(AugmentSpace space, std::int64_t bins)

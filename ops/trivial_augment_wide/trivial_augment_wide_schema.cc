@@ -1,4 +1,5 @@
 #include "ops/core/op_registry.h"
+#include "ops/core/schema_util.h"
 #include "ops/trivial_augment_wide/trivial_augment_wide.h"
 
 namespace headrace::ops {
@@ -19,7 +20,7 @@ Status TrivialAugmentWideSchema::Draw(const ImageSpec& in, TorchGenerator& rng,
   const auto op = static_cast<AugmentOp>(rng.RandInt(0, kRandomAugmentOps));
   const std::int64_t level = HasMagnitude(op) ? rng.RandInt(0, bins_) : 0;
   AugmentSpace::Write(op, level, space().DrawNegative(op, rng), params);
-  return Status::Ok();
+  return space().CheckStep(params, in);
 }
 
 void RegisterSchemaTrivialAugmentWide(SchemaRegistry& registry) {
@@ -27,7 +28,11 @@ void RegisterSchemaTrivialAugmentWide(SchemaRegistry& registry) {
       {"num_magnitude_bins", ArgType::kInt, std::int64_t{31}, "length of each list of magnitudes"}};
   for (ArgSpec& arg : AugmentSpace::ArgSpecs(/*by_size=*/false)) args.push_back(std::move(arg));
   registry.Add({.name = "trivial_augment_wide",
-                .doc = "One random operation of PIL with a random magnitude.",
+                .doc = "One random operation of a PIL image or a tensor of uint8 with a random "
+                       "magnitude. Tensors of more than " +
+                       std::to_string(kMostPixelsOfMean) +
+                       " pixels are made by the trainer. Of tensors for torch's AVX2 and AVX512 "
+                       "builds.",
                 .args = std::move(args),
                 .classes = {"v1.TrivialAugmentWide", "v2.TrivialAugmentWide"}},
                Make);

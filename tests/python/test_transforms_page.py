@@ -16,14 +16,21 @@ HEAD = """# What becomes of torchvision's transforms
 
 Generated from the capture's table and from the installed torchvision; `HEADRACE_TEST_UPDATE_DOCS=1` and `tests/python/test_transforms_page.py` write it.
 
-- **native**: an [operator](operators.md) with the very bits, and the very random draws, of torchvision on PIL images, and where the text below says so on tensors. None is only close: an operator whose bits would differ with these arguments, in this place or on this machine is not used.
+- **native**: an [operator](operators.md) with the very bits, and the very random draws, of torchvision. None is only close: an operator whose bits would differ with these arguments, in this place or on this machine is not used.
 - **opened**: what it holds is looked at one by one.
 - **branches**: torchvision's own code draws and decides, in a Python stage; what it holds is looked at one by one.
 - **Python**: it is called as it is, in a Python stage.
 
 A pipeline is native as a whole if every transform of it is, its samples come from a dataset with a native form, and `collate_fn` is torch's. Else it is a Python stage: the program's own code runs on the workers. There each stretch of native transforms in a `Compose` still runs as one native chain, with its draws, whatever `Dataset` class calls it, and whatever stands around it; pictures that the code opens with PIL are decoded, cropped, resized and mirrored natively ([0010](../adr/0010-deferred-images.md), [0014](../adr/0014-native-chains-in-stages.md)).
 
-Operators of geometry and colour take PIL images. `Resize` and `RandomResizedCrop` take tensors of uint8 too, as `PILToTensor` and `ToImage` make them, with the bits that torch's own kernels give them (torch's AVX2 and AVX512 builds whose kernels the client finds to be the known ones; in v1 bilinear and bicubic with antialias only, [0017](../adr/0017-resize-of-tensors.md)); flips, crops and borders of one value take every tensor. Behind `PILToTensor`, `ToTensor` or `ToImage` come those of tensors (`ConvertImageDtype`, `ToDtype`, `Normalize`, `RandomErasing`, `ToPureTensor`). torchvision's classification presets are native with their PIL backend, all four auto-augment policies included; where `MixUp` or `CutMix` is in `collate_fn`, their transforms are native chains in a Python stage. With the tensor backend they are native without an auto-augment policy.
+Operators of geometry and colour take PIL images and, behind `PILToTensor` or `ToImage`, tensors of uint8 (plain ones and `tv_tensors.Image`). The exceptions:
+
+- Tensors are resized with the bits of torch's own kernels, where the client finds its torch's to be the known ones; in v1 `bilinear` and `bicubic` with antialias only ([0017](../adr/0017-resize-of-tensors.md)).
+- Of tensors that are no longer uint8 (behind `ToTensor`, `ConvertImageDtype` or `ToDtype`), crops, flips, constant padding, `Normalize`, `RandomErasing`, conversions of the element type and `ToPureTensor` are native.
+- Affine transforms of tensors are nearest or bilinear, as in torchvision. Tensors' bits are those of torch's AVX2 and AVX512 builds on one thread, as in the loader's workers; affine transforms are native where torch's products of matrices have the bits that are known.
+- Contrast of tensors of more than 2,105,376 pixels, also as one of the operations of an auto-augment policy, and quarter turns by `v2` of square tensors of more than 65,793 pixels, are made by the trainer, sample by sample.
+
+torchvision's classification presets are native with their PIL backend, all four auto-augment policies included; where `MixUp` or `CutMix` is in `collate_fn`, their transforms are native chains in a Python stage. So they are with the tensor backend.
 
 | transform | torchvision.transforms | torchvision.transforms.v2 |
 | --- | --- | --- |

@@ -1,3 +1,5 @@
+import pytest
+import torch
 from hypothesis import HealthCheck, settings
 
 # The examples are the same in every run: a failure belongs to the change that brought it.
@@ -10,3 +12,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("headrace")
+
+
+@pytest.fixture
+def one_thread():
+    """As in the loader's workers: a mean on several threads adds up in another order."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)

@@ -8,9 +8,9 @@ from headrace.capture import NotNative, augment
 from headrace.capture.transforms import nodes_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.image_strategies import APIS, apis, fills, images, seeds
 from support.operators import (
     LIBRARIES,
-    SEEDS,
     as_array,
     assert_same_bits,
     check_file,
@@ -27,11 +27,8 @@ pytestmark = pytest.mark.skipif(
     LIBRARIES["cpu_capability"] == "DEFAULT", reason="AugMix is native for AVX2 and AVX512 builds"
 )
 
-APIS = {1: v1, 2: v2}
 MODES = [InterpolationMode.NEAREST, InterpolationMode.BILINEAR]
 
-seeds = st.integers(0, SEEDS)
-apis = st.sampled_from([1, 2])
 modes = st.sampled_from(MODES)
 
 
@@ -45,25 +42,10 @@ def check(transform, image, seed):
     check_image([node_for(transform)], transform, image, seed)
 
 
-@st.composite
-def images(draw, least=1, most=120):
-    side = st.integers(least, most)
-    return noise(draw(side), draw(side), draw(st.sampled_from([1, 3])), draw(st.integers(0, 999)))
-
-
-@st.composite
-def fills(draw, image):
-    value = st.one_of(st.integers(0, 255), st.floats(0, 255))
-    count = len(image.getbands())
-    many = st.lists(value, min_size=count, max_size=count)
-    one = st.lists(value, min_size=1, max_size=1)
-    return draw(st.one_of(st.none(), value, many, many.map(tuple), one))
-
-
 @settings(max_examples=500)
 @given(
     data=st.data(),
-    image=images(),
+    image=images(most=120),
     api=apis,
     severity=st.integers(1, 10),
     width=st.integers(1, 5),
@@ -97,7 +79,7 @@ def test_every_operation_and_magnitude(api, mode, fill):
 
 @pytest.mark.parametrize("api", [1, 2])
 @pytest.mark.parametrize("size", [(224, 224), (500, 375), (1024, 512)])
-def test_images_of_training_sizes(api, size):
+def test_images_of_training_sizes(api, size, one_thread):
     """Sums of more than 2^24: their rounding depends on torch's vectors."""
     for channels in (1, 3):
         image = noise(*size, channels, 7)
@@ -142,7 +124,7 @@ TENSORS = {
 
 
 @settings(max_examples=200)
-@given(st.data(), images(least=4), apis, modes, st.sampled_from(list(TENSORS)), seeds)
+@given(st.data(), images(4, 120), apis, modes, st.sampled_from(list(TENSORS)), seeds)
 def test_tensors(data, image, api, mode, conversion, seed):
     fill = data.draw(fills(image))
     if api == 1 and type(fill) is tuple:
@@ -202,7 +184,7 @@ def test_what_is_not_native_says_why(monkeypatch):
     for transform, reason in cases:
         with pytest.raises(NotNative, match=reason):
             nodes_of(v1.Compose([transform, v1.ToTensor()]))
-    monkeypatch.setattr(augment, "_products_are_known", lambda: False)
+    monkeypatch.setattr(augment, "products_are_known", lambda: False)
     with pytest.raises(NotNative, match="multiplies matrices"):
         nodes_of(v1.Compose([v1.AugMix(), v1.ToTensor()]))
 

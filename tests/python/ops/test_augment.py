@@ -8,8 +8,8 @@ from headrace.capture.augment import _translate_exceptions
 from headrace.capture.transforms import nodes_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.image_strategies import APIS, apis, fills, images, seeds
 from support.operators import (
-    SEEDS,
     check_file,
     check_image,
     compile_chain,
@@ -20,7 +20,6 @@ from support.operators import (
 from torchvision import transforms as v1
 from torchvision.transforms import AutoAugmentPolicy, InterpolationMode, v2
 
-APIS = {1: v1, 2: v2}
 MODES = [InterpolationMode.NEAREST, InterpolationMode.BILINEAR, InterpolationMode.BICUBIC]
 OPERATORS = {
     "TrivialAugmentWide": "trivial_augment_wide",
@@ -28,25 +27,7 @@ OPERATORS = {
     "AutoAugment": "auto_augment",
 }
 
-seeds = st.integers(0, SEEDS)
-apis = st.sampled_from([1, 2])
 modes = st.sampled_from([*MODES, InterpolationMode.NEAREST_EXACT])
-
-
-@st.composite
-def images(draw, least=1, most=90):
-    side = st.integers(least, most)
-    count = draw(st.sampled_from([1, 3]))
-    return noise(draw(side), draw(side), count, draw(st.integers(0, 999)))
-
-
-@st.composite
-def fills(draw, image):
-    value = st.one_of(st.integers(0, 255), st.floats(0, 255))
-    count = len(image.getbands())
-    many = st.lists(value, min_size=count, max_size=count)
-    one = st.lists(value, min_size=1, max_size=1)
-    return draw(st.one_of(st.none(), value, many, many.map(tuple), one))
 
 
 def node_for(transform):
@@ -199,7 +180,7 @@ def test_what_the_operators_refuse(api, name):
             compile_chain([("from_array", {"mode": "RGB"}), *first, node])
         assert reason in str(error.value)
 
-    refused("for PIL images only", ("to_tensor", {}))
+    refused("PIL images and tensors of uint8 only", ("to_tensor", {}))
     refused("nearest, bilinear or bicubic only", interpolation=InterpolationMode.LANCZOS)
     refused("fill has 2 values", fill=[1, 2])
     refused("fill is not a value of the image", fill=256)

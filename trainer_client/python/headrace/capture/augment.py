@@ -1,7 +1,8 @@
 """torchvision's auto-augment transforms: which operations, and how large.
 
-Magnitudes are float32 numbers of torch's linspace, and the matrices that PIL turns them into are
-libm's: they are computed here, as the transform does it, and are arguments of the node.
+Magnitudes are float32 numbers of torch's linspace, and the matrices that PIL and torchvision's
+kernels for tensors turn them into are libm's: they are computed here, as the transform does it, and
+are arguments of the node.
 """
 
 import functools
@@ -97,7 +98,7 @@ def aug_mix(t: Any, api: str, named: dict[str, Any]) -> Node:
             raise NotNative(f"{name}={getattr(t, name)!r} has no native form")
     if type(t.alpha) is not float or t._PARAMETER_MAX != _MIX_BINS:
         raise NotNative(f"alpha={t.alpha!r} has no native form")
-    if not _products_are_known():
+    if not products_are_known():
         raise NotNative("torch multiplies matrices with bits that are not known here")
     space = _space(t, api, _MIX_BINS, _MIX_OPS if t.all_ops else _MIX_OPS[:9], (1, 1))
     space.setdefault("Brightness", [0.0] * _MIX_BINS)
@@ -111,8 +112,7 @@ def aug_mix(t: Any, api: str, named: dict[str, Any]) -> Node:
         "all_ops": int(bool(t.all_ops)),
         "translate_exceptions": sum(exceptions, []) or None,
     }
-    rotate = [v for m in space["Rotate"] for v in (*_turn_tensor(m, api), *_turn_tensor(-m, api))]
-    return Node("aug_mix", {**args, **_magnitudes(space, api), "rotate": rotate, **named}, RANDOM)
+    return Node("aug_mix", {**args, **_magnitudes(space, api), "rotate": None, **named}, RANDOM)
 
 
 def _bins(value: Any) -> int:
@@ -145,6 +145,7 @@ def _magnitudes(space: Space, api: str) -> dict[str, Any]:
         "shear_x": [math.tan(angle) for angle in shears],
         "shear_y": [math.sin(angle) / math.cos(angle) for angle in shears],
         "rotate": [v for m in space["Rotate"] for v in (*_turn(m), *_turn(-m))],
+        "tensor_rotate": _tensor_turns(space["Rotate"], api),
         "enhance": space["Brightness"],
         "posterize": [int(m) for m in space["Posterize"]],
         "solarize": [bound * m for m in space["Solarize"]],
@@ -157,10 +158,13 @@ def _turn(degrees: float) -> tuple[float, float]:
     return round(math.cos(angle), 15), round(math.sin(angle), 15)
 
 
-def _turn_tensor(degrees: float, api: str) -> tuple[float, float]:
-    """The cosine and the sine of torchvision's rotate of tensors."""
-    angle = math.radians(-(degrees if api == "v1" else degrees % 360))
-    return math.cos(angle), math.sin(angle)
+def _tensor_turns(degrees: list[float], api: str) -> list[float] | None:
+    """The cosines and the sines of torchvision's rotate of tensors."""
+    if not products_are_known():
+        return None
+    angles = [angle for m in degrees for angle in (m, -m)]
+    turns = [math.radians(-(m if api == "v1" else m % 360)) for m in angles]
+    return [value for turn in turns for value in (math.cos(turn), math.sin(turn))]
 
 
 # How far translations go: the numerator and the denominator of a part of the side, and torchvision's
@@ -190,7 +194,7 @@ def _translate_exceptions(bin: int, bins: int, part: _Part = _WIDE) -> list[int]
 
 
 @functools.lru_cache(maxsize=1)
-def _products_are_known() -> bool:
+def products_are_known() -> bool:
     """Whether torch makes the grids of affine transforms as ops/image/grid_sample.cc does: its
     library for products of matrices may depend on the machine."""
     matrix = torch.tensor([[0.0089, -0.0013], [0.0021, 0.0091], [0.0171, -0.0333]])

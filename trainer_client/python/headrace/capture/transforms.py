@@ -158,6 +158,14 @@ def _random_crop(t: Any) -> Node:
     return Node("random_crop", {**size, **_padding(t)}, RANDOM)
 
 
+def _random_crop_v2(t: Any) -> Node:
+    node = _random_crop(t)
+    if t.padding is not None:  # kept in another order than it is given
+        left, right, top, bottom = node.args["padding"]
+        node.args["padding"] = [left, top, right, bottom]
+    return node
+
+
 def _padding(t: Any) -> dict[str, Any]:
     if isinstance(t.fill, dict):
         raise NotNative(f"fill={t.fill!r} has no native form")
@@ -200,20 +208,21 @@ def _random_rotation(t: Any, api: str, named: dict[str, Any]) -> Node:
     args = {
         "degrees": _floats(t.degrees),
         "expand": int(bool(t.expand)),
-        "center": _point(t.center),
+        **_center(t),
     }
     return Node("random_rotation", {**args, **named}, RANDOM)
 
 
 def _random_affine(t: Any, api: str, named: dict[str, Any]) -> Node:
     args = {name: _floats(getattr(t, name)) for name in ("degrees", "translate", "scale", "shear")}
-    return Node("random_affine", {**args, "center": _point(t.center), **named}, RANDOM)
+    return Node("random_affine", {**args, **_center(t), **named}, RANDOM)
 
 
-def _point(value: Any) -> list[float] | None:
-    if value is not None and not isinstance(value, list | tuple):
-        raise NotNative(f"center={value!r} has no native form")
-    return _floats(value)
+def _center(t: Any) -> dict[str, Any]:
+    """With what says whether tensors are native too."""
+    if t.center is not None and not isinstance(t.center, list | tuple):
+        raise NotNative(f"center={t.center!r} has no native form")
+    return {"center": _floats(t.center), "tensor_grids": int(augment.products_are_known())}
 
 
 def _random_operation(operation: str, attribute: str = "") -> Callable[[Any], Node]:
@@ -308,6 +317,7 @@ _TABLE: dict[str, Callable[[Any], Node]] = {
         for api in _MODULES
         for name, make in _RESIZING.items()
     },
+    "v2.RandomCrop": _random_crop_v2,
     "v2.ToImage": _plain("to_image"),
     "v2.ToDtype": lambda t: Node(
         "to_dtype", {"dtype": _dtype(t.dtype), "scale": int(bool(t.scale))}
@@ -318,5 +328,6 @@ _TABLE: dict[str, Callable[[Any], Node]] = {
 # v1 and v2 of these compute differently.
 _API_MATTERS = {
     "to_dtype", "random_crop", "trivial_augment_wide", "rand_augment", "auto_augment", "aug_mix",
-    "random_operation", "random_affine", "resize", "random_resized_crop",
+    "random_operation", "random_affine", "random_rotation", "color_jitter", "grayscale",
+    "random_grayscale", "resize", "random_resized_crop",
 }  # fmt: skip

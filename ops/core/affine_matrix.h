@@ -1,0 +1,42 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "ops/core/op.h"
+
+namespace headrace::ops {
+
+// The pixel (x, y) of the result comes from (a x + b y + c, d x + e y + f) of the source.
+using AffineMatrix = std::array<double, 6>;
+
+inline constexpr AffineMatrix kUnmoved{1, 0, 0, 0, 1, 0};
+
+// What torchvision's affine does, in its units.
+struct AffineMotion {
+  double angle = 0;                 // degrees
+  double x = 0, y = 0;              // pixels
+  double scale = 1;                 // not 0
+  double shear_x = 0, shear_y = 0;  // degrees
+};
+
+// torchvision's _get_inverse_affine_matrix of v1 (api 1) or v2, around the center (cx, cy). Its
+// sines and cosines are the C library's, which is torch's in the client.
+[[nodiscard]] AffineMatrix InverseAffine(int api, const AffineMotion& motion, double cx, double cy);
+
+// v2's rotate of a tensor around its center moves whole pixels for some angles: by that many
+// quarter turns counter-clockwise. Of the cosine and the sine of the negative angle, which is a
+// float32 number of degrees in [0, 360].
+[[nodiscard]] std::optional<int> QuarterTurns(double cosine, double sine, const ImageSpec& image);
+
+// After such a turn torch keeps the pixels column by column, and a mean adds them up in that order.
+// kUnsupported: for so many pixels that matters.
+Status CheckTurn(std::optional<int> turns, const ImageSpec& image);
+
+// math.radians
+[[nodiscard]] double Radians(double degrees);
+// Python's angle % 360.0
+[[nodiscard]] double FullTurn(double angle);
+
+}  // namespace headrace::ops
