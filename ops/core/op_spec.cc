@@ -91,6 +91,12 @@ const ArgValue* OpArgs::Find(std::string_view name) const {
   return at == values_.end() ? nullptr : &at->second;
 }
 
+bool OpArgs::IsList(std::string_view name) const {
+  const ArgValue* value = Find(name);
+  return value != nullptr && (std::holds_alternative<std::vector<std::int64_t>>(*value) ||
+                              std::holds_alternative<std::vector<double>>(*value));
+}
+
 std::int64_t OpArgs::Int(std::string_view name) const {
   const ArgValue* value = Find(name);
   HR_CHECK(value != nullptr);

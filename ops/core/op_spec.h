@@ -47,6 +47,8 @@ class OpArgs {
   static Result<OpArgs> Make(const OpSpec& spec, const Args& args);
 
   [[nodiscard]] bool Has(std::string_view name) const { return Find(name) != nullptr; }
+  // Several values were given, or a list of one.
+  [[nodiscard]] bool IsList(std::string_view name) const;
   [[nodiscard]] bool Bool(std::string_view name) const { return Int(name) != 0; }
   [[nodiscard]] std::int64_t Int(std::string_view name) const;
   [[nodiscard]] double Number(std::string_view name) const;

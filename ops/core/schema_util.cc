@@ -86,9 +86,13 @@ Result<ChannelValues> ReadFill(const OpArgs& args, std::string_view name, const 
 }
 
 Result<ChannelValues> ReadBorderFill(const OpArgs& args, std::string_view name, PaddingMode mode,
-                                     const ImageSpec& input) {
+                                     int api, const ImageSpec& input) {
   HR_TRY(ChannelValues values, ReadFill(args, name, input));
-  if (input.layout == Layout::kHwc || args.Numbers(name).size() == 1) return values;
+  const bool tensor = input.layout == Layout::kChw;
+  if (tensor && api == 1 && args.IsList(name)) {
+    return Unsupported("v1 pads tensors with one number, not with a list as " + std::string(name));
+  }
+  if (!tensor || args.Numbers(name).size() == 1) return values;
   if (mode != PaddingMode::kConstant) {
     return Unsupported("several values of " + std::string(name) + " are for padding_mode constant");
   }

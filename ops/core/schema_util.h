@@ -38,10 +38,10 @@ Result<PaddingMode> ReadPaddingMode(const OpArgs& args, std::string_view name);
 // int(x) does.
 Result<ChannelValues> ReadFill(const OpArgs& args, std::string_view name, const ImageSpec& input);
 
-// The same for the border that `mode` makes: on tensors torch takes several values as float32, and
-// only for kConstant.
+// The same for the border that `mode` makes: on tensors v1 takes no list of values, and v2 several as
+// float32, for kConstant only.
 Result<ChannelValues> ReadBorderFill(const OpArgs& args, std::string_view name, PaddingMode mode,
-                                     const ImageSpec& input);
+                                     int api, const ImageSpec& input);
 
 // torch's name of an element type, such as "float32"; kUnsupported for bool, complex and the like.
 Result<DType> ReadDType(const OpArgs& args, std::string_view name);

@@ -4,52 +4,40 @@
 #include <cstddef>
 #include <cstring>
 
-// Each operation is rounded to float32 as torch's is. Source: torchvision's _gen_affine_grid,
-// ATen's GridSamplerKernel.cpp.
+#include "ops/image/grid_kernels.h"
+
 namespace headrace::ops {
 namespace {
 
 using Fill = std::optional<std::array<float, 3>>;
 
-#define HR_INLINE [[gnu::always_inline]] inline
-
-// theta's column of one coordinate, divided by half the side of its axis.
-struct Axis {
-  float by_x, by_y, shift;
-  float half;   // scales from -1..1 to pixels
-  float count;  // pixels
-};
-
-Axis MakeAxis(const double* row, std::int64_t side) {
+GridAxis MakeAxis(const double* row, std::int64_t side) {
   const auto half = static_cast<float>(0.5 * static_cast<double>(side));
   return {static_cast<float>(row[0]) / half, static_cast<float>(row[1]) / half,
           static_cast<float>(row[2]) / half, half, static_cast<float>(side)};
 }
 
-// A product of matrices: MKL adds with fused operations; torch's own code, for few pixels, does
-// not. Then from -1..1 to pixels.
+// A product of matrices, then from -1..1 to pixels.
 template <bool kFew>
-HR_INLINE float Coordinate(const Axis& axis, float x, float y) {
+float Coordinate(const GridAxis& axis, float x, float y) {
   const float at = kFew ? x * axis.by_x + y * axis.by_y + axis.shift
                         : std::fma(y, axis.by_y, x * axis.by_x) + axis.shift;
   return std::fma(at + 1.0F, axis.half, -0.5F);
 }
 
-HR_INLINE bool Has(const Axis& axis, float at) { return at > -1.0F && at < axis.count; }
+bool Has(const GridAxis& axis, float at) { return at > -1.0F && at < axis.count; }
 
 template <std::size_t kChannels>
-HR_INLINE const std::uint8_t* PixelAt(const Image& in, float x, float y) {
+const std::uint8_t* PixelAt(const Image& in, float x, float y) {
   return in.data + static_cast<std::size_t>(y) * in.row_stride +
          static_cast<std::size_t>(x) * kChannels;
 }
 
-HR_INLINE std::uint8_t Rounded(float value) {
-  return static_cast<std::uint8_t>(std::nearbyint(value));
-}
+std::uint8_t Rounded(float value) { return static_cast<std::uint8_t>(std::nearbyint(value)); }
 
 template <std::size_t kChannels>
-HR_INLINE void Nearest(const Image& in, const Axis& across, const Axis& down, float x, float y,
-                       const Fill& fill, std::uint8_t* out) {
+void Nearest(const Image& in, const GridAxis& across, const GridAxis& down, float x, float y,
+             const Fill& fill, std::uint8_t* out) {
   x = std::nearbyint(x);
   y = std::nearbyint(y);
   const bool inside = Has(across, x) && Has(down, y);
@@ -60,8 +48,8 @@ HR_INLINE void Nearest(const Image& in, const Axis& across, const Axis& down, fl
 }
 
 template <std::size_t kChannels>
-HR_INLINE void Bilinear(const Image& in, const Axis& across, const Axis& down, float x, float y,
-                        const Fill& fill, int api, std::uint8_t* out) {
+void Bilinear(const Image& in, const GridAxis& across, const GridAxis& down, float x, float y,
+              const Fill& fill, int api, std::uint8_t* out) {
   const float left = std::floor(x);
   const float top = std::floor(y);
   const float right_part = x - left;
@@ -90,16 +78,8 @@ HR_INLINE void Bilinear(const Image& in, const Axis& across, const Axis& down, f
   }
 }
 
-struct Job {
-  const Image& in;
-  Axis across, down;
-  bool bilinear;
-  const Fill& fill;
-  int api;
-};
-
 template <std::size_t kChannels, bool kFew>
-HR_INLINE void Rows(const Job& job, std::uint8_t* out) {
+void Rows(const GridJob& job, std::uint8_t* out) {
   const auto width = static_cast<float>(job.in.spec.width);
   const auto height = static_cast<float>(job.in.spec.height);
   for (float row = 0; row < height; ++row) {
@@ -117,38 +97,30 @@ HR_INLINE void Rows(const Job& job, std::uint8_t* out) {
   }
 }
 
-HR_INLINE void All(const Job& job, std::uint8_t* out) {
-  // From which on torch gives a product of matrices to MKL: inner side 3, 2 columns.
-  const bool few = job.in.spec.height * job.in.spec.width * 6 < 400;
+void SampleGrid(const GridJob& job, std::uint8_t* out) {
   if (job.in.spec.channels == 1) {
-    return few ? Rows<1, true>(job, out) : Rows<1, false>(job, out);
+    return job.few() ? Rows<1, true>(job, out) : Rows<1, false>(job, out);
   }
-  return few ? Rows<3, true>(job, out) : Rows<3, false>(job, out);
+  return job.few() ? Rows<3, true>(job, out) : Rows<3, false>(job, out);
 }
-
-#undef HR_INLINE
-
-#if defined(__x86_64__)
-// The same with the instruction, where the C library would be called for each fused operation.
-__attribute__((target("avx2,fma"))) void AllWithFma(const Job& job, std::uint8_t* out) {
-  All(job, out);
-}
-#endif
 
 }  // namespace
 
 void TensorAffine(const Image& in, const AffineMatrix& matrix, Interpolation interpolation,
-                  const std::optional<std::array<float, 3>>& fill, int api, std::uint8_t* out) {
-  const Job job{in,
-                MakeAxis(matrix.data(), in.spec.width),
-                MakeAxis(matrix.data() + 3, in.spec.height),
-                interpolation == Interpolation::kBilinear,
-                fill,
-                api};
+                  const Fill& fill, int api, std::uint8_t* out, PointwiseLevel level) {
+  const GridJob job{in,
+                    MakeAxis(matrix.data(), in.spec.width),
+                    MakeAxis(matrix.data() + 3, in.spec.height),
+                    interpolation == Interpolation::kBilinear,
+                    fill,
+                    api};
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return AllWithFma(job, out);
+  constexpr std::size_t kMostBytes = std::size_t{1} << 31;
+  if (level != PointwiseLevel::kScalar && in.spec.bytes() < kMostBytes) {
+    return SampleGridAvx2(job, out);
+  }
 #endif
-  All(job, out);
+  SampleGrid(job, out);
 }
 
 void TensorTurn(const Image& in, int turns, std::uint8_t* out) {

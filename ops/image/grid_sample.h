@@ -6,6 +6,7 @@
 
 #include "ops/core/interpolation.h"
 #include "ops/image/affine.h"
+#include "ops/image/pointwise.h"
 
 namespace headrace::ops {
 
@@ -16,7 +17,8 @@ namespace headrace::ops {
 // AVX512 builds with MKL.
 // REQUIRES: interpolation is nearest or bilinear.
 void TensorAffine(const Image& in, const AffineMatrix& matrix, Interpolation interpolation,
-                  const std::optional<std::array<float, 3>>& fill, int api, std::uint8_t* out);
+                  const std::optional<std::array<float, 3>>& fill, int api, std::uint8_t* out,
+                  PointwiseLevel level = DetectPointwiseLevel());
 
 // torch.rot90(image, turns, dims=(-2, -1)) of a packed image into packed pixels at `out`, apart
 // from the image. REQUIRES: 0 <= turns <= 3; the image is square, or the turns are even.

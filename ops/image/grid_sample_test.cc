@@ -22,7 +22,6 @@ std::vector<std::uint8_t> Transformed(const AffineMatrix& matrix, Interpolation 
   return out;
 }
 
-constexpr AffineMatrix kUnmoved{1, 0, 0, 0, 1, 0};
 constexpr AffineMatrix kOneLeft{1, 0, 1, 0, 1, 0};
 constexpr AffineMatrix kHalfLeft{1, 0, 0.5, 0, 1, 0};
 
@@ -48,6 +47,47 @@ TEST(TensorAffine, HalfAPixelFadesByHalf) {
               ElementsAre(15, 25, 35, 60));
   EXPECT_THAT(Transformed(kHalfLeft, Interpolation::kBilinear, Fill{{100, 0, 0}}, 2),
               ElementsAre(15, 25, 35, 60));
+}
+
+TEST(TensorAffine, EveryLevelGivesTheSameBits) {
+  constexpr AffineMatrix kMatrices[] = {
+      kUnmoved, {0.8, 0.6, 1.3, -0.6, 0.8, -2.1}, {1, 0.3, 40, 0, 1, 0}, {0.2, 3, 5e5, 3, 0.2, -7}};
+  for (const int channels : {1, 3}) {
+    for (const std::int64_t width : {1, 3, 7, 8, 9, 24, 37}) {
+      const RandomCanvas from(11, width, channels, channels, 0, 5);
+      for (const AffineMatrix& matrix : kMatrices) {
+        for (const Interpolation mode : {Interpolation::kNearest, Interpolation::kBilinear}) {
+          for (const int api : {1, 2}) {
+            for (const Fill& fill : {Fill(), Fill{{0.5F, 1.5F, 254.6F}}}) {
+              const auto made = [&](PointwiseLevel level) {
+                std::vector<std::uint8_t> out(from.image.spec.bytes());
+                TensorAffine(from.image, matrix, mode, fill, api, out.data(), level);
+                return out;
+              };
+              for (const PointwiseLevel level : PointwiseLevels()) {
+                EXPECT_EQ(made(level), made(PointwiseLevel::kScalar));
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(TensorTurn, IsCounterClockwise) {
+  ImageMemory image(2, 2, 1, 1);
+  for (std::size_t i = 0; i < 4; ++i) image.pixels[i] = static_cast<std::uint8_t>(i + 1);
+  image.image.held = WholeOf(image.image.spec);
+  const auto turned = [&](int turns) {
+    std::vector<std::uint8_t> out(4);
+    TensorTurn(image.image, turns, out.data());
+    return out;
+  };
+  EXPECT_THAT(turned(0), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(turned(1), ElementsAre(2, 4, 1, 3));
+  EXPECT_THAT(turned(2), ElementsAre(4, 3, 2, 1));
+  EXPECT_THAT(turned(3), ElementsAre(3, 1, 4, 2));
 }
 
 }  // namespace

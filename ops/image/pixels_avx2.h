@@ -39,6 +39,13 @@ HR_AVX2 inline void Store(std::uint8_t* p, __m256i pixels) {
   _mm_storel_epi64(reinterpret_cast<__m128i*>(p + 16), _mm256_extracti128_si256(packed, 1));
 }
 
+// 8 numbers below 256 as bytes.
+HR_AVX2 inline void StoreBytes(std::uint8_t* out, __m256i values) {
+  const __m128i words =
+      _mm_packus_epi32(_mm256_castsi256_si128(values), _mm256_extracti128_si256(values, 1));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(out), _mm_packus_epi16(words, words));
+}
+
 // Replaces the pixels by change(8 pixels of 4 bytes).
 template <std::size_t kStride, typename Change>
 HR_AVX2 inline void Replace(const PixelRun& run, const Change& change) {

@@ -12,7 +12,8 @@
 namespace headrace::ops {
 namespace {
 
-using avx2::All, avx2::Channel, avx2::Float, avx2::Join, avx2::kStep, avx2::Load, avx2::Replace;
+using avx2::All, avx2::Channel, avx2::Float, avx2::Join, avx2::kStep, avx2::Load, avx2::Replace,
+    avx2::StoreBytes;
 
 // Whole numbers.
 template <int kApi>
@@ -28,13 +29,6 @@ HR_TARGET inline __m256i GrayOf(__m256i pixels) {
     sum = _mm256_fmadd_ps(All(0.114F), b, _mm256_fmadd_ps(All(0.587F), g, sum));
   }
   return _mm256_cvttps_epi32(sum);
-}
-
-// 8 numbers below 256 as bytes.
-HR_TARGET inline void StoreBytes(std::uint8_t* out, __m256i values) {
-  const __m128i words =
-      _mm_packus_epi32(_mm256_castsi256_si128(values), _mm256_extracti128_si256(values, 1));
-  _mm_storel_epi64(reinterpret_cast<__m128i*>(out), _mm_packus_epi16(words, words));
 }
 
 template <std::size_t kStride, int kApi>

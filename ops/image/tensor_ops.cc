@@ -56,6 +56,15 @@ struct Extremes {
   std::array<std::uint8_t, 3> least, most;
 };
 
+template <std::size_t kCount>
+void Compare(const std::uint8_t* __restrict values, std::uint8_t* __restrict least,
+             std::uint8_t* __restrict most) {
+  for (std::size_t i = 0; i < kCount; ++i) {
+    least[i] = std::min(least[i], values[i]);
+    most[i] = std::max(most[i], values[i]);
+  }
+}
+
 // The least and the greatest value of each channel of packed pixels.
 template <std::size_t kChannels>
 Extremes ExtremesOf(const Canvas& image) {
@@ -67,10 +76,7 @@ Extremes ExtremesOf(const Canvas& image) {
     const std::size_t bytes = pixels * kChannels;
     std::size_t at = 0;
     for (; at + kBlock <= bytes; at += kBlock) {
-      for (std::size_t i = 0; i < kBlock; ++i) {
-        least[i] = std::min(least[i], data[at + i]);
-        most[i] = std::max(most[i], data[at + i]);
-      }
+      Compare<kBlock>(data + at, least.data(), most.data());
     }
     for (std::size_t i = 0; at < bytes; ++at, ++i) {
       least[i] = std::min(least[i], data[at]);
@@ -183,7 +189,9 @@ void TensorGray(const Image& in, int api, ScratchBuffer& memory, Image* out, Poi
       Kernels(level).gray(row, width, in.pixel_stride, api, gray);
     }
     if (channels == 1) continue;
-    for (std::size_t x = 0; x < width; ++x) std::memset(to + x * channels, gray[x], channels);
+    for (std::size_t x = 0; x < width; ++x) {
+      for (std::size_t c = 0; c < 3; ++c) to[3 * x + c] = gray[x];
+    }
   }
 }
 

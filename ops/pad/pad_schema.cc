@@ -9,8 +9,9 @@ namespace {
 Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   HR_TRY(const Padding padding, ReadPadding(args, "padding"));
   HR_TRY(const PaddingMode mode, ReadPaddingMode(args, "padding_mode"));
+  HR_TRY(const int api, ReadApi(args));
   if (mode != PaddingMode::kConstant) HR_RETURN_IF_ERROR(NeedsBytes(context));
-  HR_TRY(const ChannelValues fill, ReadBorderFill(args, "fill", mode, context.input));
+  HR_TRY(const ChannelValues fill, ReadBorderFill(args, "fill", mode, api, context.input));
   return MakeSchema<PadSchema>(padding, mode, fill);
 }
 
@@ -33,7 +34,8 @@ void RegisterSchemaPad(SchemaRegistry& registry) {
                  "all sides, [left/right, top/bottom] or [left, top, right, bottom]",
                  /*required=*/true},
                 {"fill", ArgType::kNumbers, std::int64_t{0}, "value for padding_mode constant"},
-                PaddingModeArg()},
+                PaddingModeArg(),
+                ApiArg()},
        .classes = {"v1.Pad", "v2.Pad"}},
       Make);
 }

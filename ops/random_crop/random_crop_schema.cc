@@ -21,7 +21,7 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   if (config.has_padding || config.pad_if_needed) {
     HR_TRY(config.mode, ReadPaddingMode(args, "padding_mode"));
     if (config.mode != PaddingMode::kConstant) HR_RETURN_IF_ERROR(NeedsBytes(context));
-    HR_TRY(config.fill, ReadBorderFill(args, "fill", config.mode, context.input));
+    HR_TRY(config.fill, ReadBorderFill(args, "fill", config.mode, api, context.input));
   }
   return MakeSchema<RandomCropSchema>(config);
 }

@@ -94,6 +94,19 @@ def test_tensors_are_resized_natively(photos, transform):
         assert found.path == "python" and "resizes tensors to other bits" in found.reasons[0]
 
 
+@pytest.mark.parametrize("api", [v1, v2])
+@pytest.mark.parametrize("padding", [3, [1, 2], [1, 2, 3, 4]])
+def test_sides_of_a_random_crops_padding(api, padding):
+    """v2 keeps them in another order than it is given."""
+    node, _ = nodes_of(v1.Compose([api.RandomCrop(8, padding), v1.ToTensor()]))
+    given = {3: [3] * 4, 2: [1, 2, 1, 2], 4: [1, 2, 3, 4]}[
+        padding if padding == 3 else len(padding)
+    ]
+    kept = node.args["padding"]
+    sides = [kept] * 4 if kept == 3 else kept * 2 if len(kept) == 2 else kept
+    assert sides == given
+
+
 class MyCrop(v1.CenterCrop):
     pass
 

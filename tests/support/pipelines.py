@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 from torchvision import transforms as v1
-from torchvision.transforms import v2
+from torchvision.transforms import InterpolationMode, v2
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
@@ -68,6 +68,32 @@ def evaluate_v1() -> Any:
     return v1.Compose([v1.Resize(40), v1.CenterCrop(32), v1.ToTensor(), v1.Normalize(MEAN, STD)])
 
 
+def reference_on_tensors(policy: str, api: int) -> Any:
+    """torchvision's classification preset for training, with its tensor backend."""
+    lib = (v1, v2)[api]
+    mode = InterpolationMode.BILINEAR
+    policies = {
+        "ra": lambda: lib.RandAugment(interpolation=mode, magnitude=9),
+        "ta_wide": lambda: lib.TrivialAugmentWide(interpolation=mode),
+        "augmix": lambda: lib.AugMix(interpolation=mode, severity=3),
+        "imagenet": lambda: lib.AutoAugment(v1.AutoAugmentPolicy.IMAGENET, mode),
+        "jitter": lambda: lib.ColorJitter(0.4, 0.4, 0.4, 0.1),
+    }
+    to_float = v2.ToDtype(torch.float, scale=True) if api else v1.ConvertImageDtype(torch.float)
+    return lib.Compose(
+        [
+            v2.ToImage() if api else v1.PILToTensor(),
+            lib.RandomCrop(32, 4, pad_if_needed=True, padding_mode="reflect"),
+            lib.RandomHorizontalFlip(0.5),
+            policies[policy](),
+            to_float,
+            lib.Normalize(MEAN, STD),
+            lib.RandomErasing(p=0.1),
+            *([v2.ToPureTensor()] if api else []),
+        ]
+    )
+
+
 # operator -> the transforms that it is.
 EVERY = {
     "resize": (v1.Resize(40), v2.Resize(40)),
@@ -108,6 +134,20 @@ def chain_with(op: str, api: int) -> Any:
     if op in ON_TENSORS:
         return v1.Compose([resize, *to_float, transform])
     return v1.Compose([transform, resize, *to_float])
+
+
+# Of EVERY, what stays on uint8 tensors.
+OF_TENSORS = set(EVERY) - {"resize", "random_resized_crop", "pil_to_tensor"} - ON_TENSORS
+
+
+def chain_on_tensors(op: str, api: int) -> Any:
+    """The same behind what makes a tensor of uint8."""
+    first = (v1.PILToTensor(), v2.ToImage())[api]
+    transform = EVERY[op][api]
+    if op == "pad" and api == 0:
+        transform = v1.Pad(3, 9)  # v1 pads tensors with one number only
+    size, to_float = v1.CenterCrop((44, 40)), v1.ConvertImageDtype(torch.float32)
+    return v1.Compose([first, transform, size, to_float])
 
 
 Point = namedtuple("Point", ["x", "y"])

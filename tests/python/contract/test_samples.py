@@ -5,9 +5,12 @@ import torch
 from support.compare import batches, check
 from support.pipelines import (
     EVERY,
+    OF_TENSORS,
+    chain_on_tensors,
     chain_with,
     evaluate_tensors,
     evaluate_v1,
+    reference_on_tensors,
     train_tensors,
     train_v1,
     train_v2,
@@ -74,6 +77,20 @@ def test_nothing_random(photos, num_workers):
 def test_every_transform(photos, op, api):
     data = datasets.ImageFolder(photos, chain_with(op, api))
     check(lambda loader: loader(data, batch_size=7, shuffle=True, num_workers=1), epochs=1)
+
+
+@pytest.mark.parametrize("api", [0, 1], ids=["v1", "v2"])
+@pytest.mark.parametrize("op", sorted(OF_TENSORS))
+def test_every_transform_of_tensors(photos, op, api):
+    data = datasets.ImageFolder(photos, chain_on_tensors(op, api))
+    check(lambda loader: loader(data, batch_size=7, shuffle=True, num_workers=1), epochs=1)
+
+
+@pytest.mark.parametrize("api", [0, 1], ids=["v1", "v2"])
+@pytest.mark.parametrize("policy", ["ra", "ta_wide", "augmix", "imagenet", "jitter"])
+def test_reference_preset_on_tensors(photos, policy, api):
+    data = datasets.ImageFolder(photos, reference_on_tensors(policy, api))
+    check(lambda loader: loader(data, batch_size=7, shuffle=True, num_workers=2))
 
 
 def test_drop_last(photos):

@@ -141,7 +141,7 @@ def test_fills_of_integers(image, dtype, api, value, seed):
 def test_fills_by_channel_are_float32_first(image, fill, dtype):
     convert, node = conversion(2, dtype)
     transform = v1.Compose([v1.PILToTensor(), convert, v2.Pad(2, fill)])
-    nodes = [("pil_to_tensor", {}), node, ("pad", {"padding": 2, "fill": fill})]
+    nodes = [("pil_to_tensor", {}), node, ("pad", {"padding": 2, "fill": fill, "api": 2})]
     check_image(nodes, transform, image.convert("RGB"), 0)
 
 

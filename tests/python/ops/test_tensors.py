@@ -290,6 +290,16 @@ def test_files(height, width, api, seed):
     check_file(chain_of(*chosen), v1.Compose(chosen), data, seed)
 
 
+@pytest.mark.parametrize("fill", [(9, 8, 7), [5]])
+def test_lists_of_fills_that_v1_raises_on(fill):
+    for transform in (v1.Pad(2, fill), v1.RandomCrop(3, 2, fill=fill)):
+        with pytest.raises(TypeError, match="fill"):
+            transform(torch.zeros(3, 9, 9, dtype=torch.uint8))
+        assert "one number, not with a list" in refusal(v1.PILToTensor(), transform)
+        assert "one number, not with a list" in refusal(v1.ToTensor(), transform)
+    check(noise(9, 9, 3, 1), 1, v2.ToImage(), v2.Pad(2, fill))
+
+
 def refusal(*transforms):
     with pytest.raises(native.Error, match="Unsupported: node") as error:
         compile_chain([("from_array", {"mode": "RGB"}), *chain_of(*transforms)])

@@ -329,5 +329,5 @@ _TABLE: dict[str, Callable[[Any], Node]] = {
 _API_MATTERS = {
     "to_dtype", "random_crop", "trivial_augment_wide", "rand_augment", "auto_augment", "aug_mix",
     "random_operation", "random_affine", "random_rotation", "color_jitter", "grayscale",
-    "random_grayscale", "resize", "random_resized_crop",
+    "random_grayscale", "resize", "random_resized_crop", "pad",
 }  # fmt: skip
