@@ -139,3 +139,16 @@ def test_every_width_to_a_common_side(way):
     for length in range(1, 1200, 7):
         check(picture(length, 1, length, 1), (224, 1), way)
         check(picture(length, length, 2, 1), (2, 256), way)
+
+
+@pytest.mark.parametrize("api", [1, 2])
+@pytest.mark.parametrize(
+    ("length", "to"), [(2, 41), (2, 109), (4, 82), (2, 123), (2, 141), (2, 189), (2, 249)]
+)
+def test_positions_that_depend_on_the_size_of_the_output(api, length, to):
+    """Where torch's two formulas for nearest-exact differ."""
+    way = (api, InterpolationMode.NEAREST_EXACT, True)
+    pixels = picture(3, length, length, 3)
+    for size in [(to, 2), (to, 5), (to, 128 - to), (to, 129 - to), (to, 200), (9, to), (128, to)]:
+        if size[1] > 0:
+            check(pixels, size, way)
