@@ -83,7 +83,7 @@ def reference_on_tensors(policy: str, api: int) -> Any:
     return lib.Compose(
         [
             v2.ToImage() if api else v1.PILToTensor(),
-            lib.RandomCrop(32, 4, pad_if_needed=True, padding_mode="reflect"),
+            lib.RandomResizedCrop(32, interpolation=mode, antialias=True),
             lib.RandomHorizontalFlip(0.5),
             policies[policy](),
             to_float,
@@ -137,7 +137,7 @@ def chain_with(op: str, api: int) -> Any:
 
 
 # Of EVERY, what stays on uint8 tensors.
-OF_TENSORS = set(EVERY) - {"resize", "random_resized_crop", "pil_to_tensor"} - ON_TENSORS
+OF_TENSORS = set(EVERY) - {"pil_to_tensor"} - ON_TENSORS
 
 
 def chain_on_tensors(op: str, api: int) -> Any:

@@ -79,6 +79,7 @@ def test_every_transform(photos, op, api):
     check(lambda loader: loader(data, batch_size=7, shuffle=True, num_workers=1), epochs=1)
 
 
+@resizes_tensors
 @pytest.mark.parametrize("api", [0, 1], ids=["v1", "v2"])
 @pytest.mark.parametrize("op", sorted(OF_TENSORS))
 def test_every_transform_of_tensors(photos, op, api):
@@ -86,6 +87,7 @@ def test_every_transform_of_tensors(photos, op, api):
     check(lambda loader: loader(data, batch_size=7, shuffle=True, num_workers=1), epochs=1)
 
 
+@resizes_tensors
 @pytest.mark.parametrize("api", [0, 1], ids=["v1", "v2"])
 @pytest.mark.parametrize("policy", ["ra", "ta_wide", "augmix", "imagenet", "jitter"])
 def test_reference_preset_on_tensors(photos, policy, api):
