@@ -14,7 +14,9 @@ from support.photos import encode_photo, without_tables
 from support.pipelines import (
     EVERY,
     MEAN,
+    OF_TENSORS,
     STD,
+    chain_on_tensors,
     chain_with,
     evaluate_tensors,
     train_tensors,
@@ -135,6 +137,7 @@ def nested():
         "tensors behind": v1.Compose(
             [v1.Resize(33), v1.RandomAutocontrast(), v1.ToTensor(), v1.Lambda(lambda t: t * 2)]
         ),
+        "part of a tensor": v1.Compose([v1.PILToTensor(), v1.Resize(40), v1.CenterCrop(32)]),
         "images": v1.Compose([v1.RandomCrop(30, 4), v1.ColorJitter(0.3), v1.RandAugment()]),
         "tensors": train_tensors(),
         "validation by tensors": evaluate_tensors(),
@@ -158,6 +161,42 @@ def test_every_transform_from_every_source():
                     note = (SEED, name, api, case, source)
                     assert_same(maker, transform, make, rng.randrange(2**32), note)
     assert maker.made > 150
+
+
+@in_own_process
+def test_every_transform_of_tensors():
+    maker = enable()
+    rng = random.Random(SEED)
+    for name in sorted(OF_TENSORS):
+        for api in (0, 1):
+            transform = chain_on_tensors(name, api)
+            source, make = rng.choice(list(sources(rng).items()))
+            for _ in range(3):
+                assert_same(maker, transform, make, rng.randrange(2**32), (SEED, name, api, source))
+    assert maker.made > len(OF_TENSORS)
+
+
+@in_own_process
+def test_tensors_whose_order_in_memory_is_drawn_are_torchvisions():
+    maker = enable()
+    rng = random.Random(SEED)
+    for drawn in (
+        v2.RandAugment(),
+        v1.TrivialAugmentWide(),
+        v1.AutoAugment(),
+        v2.RandomGrayscale(0.5),
+        v1.RandomEqualize(),
+    ):
+        transform = v1.Compose([v1.PILToTensor(), drawn, v1.ConvertImageDtype(torch.float32)])
+        file = photo(rng)
+        for _ in range(12):
+            assert_same(
+                maker,
+                transform,
+                lambda file=file: Image.open(io.BytesIO(file)).convert("RGB"),
+                rng.randrange(2**32),
+                drawn,
+            )
 
 
 @in_own_process

@@ -34,6 +34,11 @@ _CHEAP = frozenset(
         "random_vertical_flip", "resize",
     )
 )  # fmt: skip
+# Of tensors, with or without channels last in memory by what they draw. Code that looks at the tensor,
+# or adds its values up, could tell.
+_ANY_ORDER = frozenset(
+    ("auto_augment", "rand_augment", "random_grayscale", "trivial_augment_wide")
+)  # fmt: skip
 # Where a chain begins: in a file, or in pixels of a mode of PIL's.
 FILE, RGB, L = "file", "RGB", "L"
 _BEGINNINGS = {
@@ -63,6 +68,8 @@ class Run:
         return self._chains[beginning]
 
     def _compiled(self, nodes: list[Node]) -> Any:
+        if _order_is_drawn(nodes):
+            return None
         plan = Plan(chain=nodes, libraries=libraries())
         try:
             add_torch_exp(plan)
@@ -71,6 +78,17 @@ class Run:
         table = plan.constants.get("torch_exp")
         plain = [(node.op, node.args) for node in nodes]
         return self._renderer.compile(plain, b"" if table is None else bytes(table))
+
+
+def _order_is_drawn(nodes: list[Node]) -> bool:
+    """Whether the order of a tensor in memory depends on random numbers."""
+    tensor = False
+    for node in nodes:
+        tensor = tensor or node.op in TO_TENSOR
+        equalize = node.args.get("operation") == "equalize"
+        if tensor and (node.op in _ANY_ORDER or equalize):
+            return True
+    return False
 
 
 class Choice:
