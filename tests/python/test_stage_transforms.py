@@ -13,17 +13,14 @@ from support.own_process import in_own_process
 from support.photos import encode_photo, without_tables
 from support.pipelines import (
     EVERY,
-    MEAN,
     OF_TENSORS,
     STD,
     chain_on_tensors,
     chain_with,
-    evaluate_tensors,
-    train_tensors,
+    nested,
     train_v1,
     train_v2,
 )
-from torch import nn
 from torchvision import transforms as v1
 from torchvision.transforms import v2
 
@@ -95,57 +92,6 @@ def sources(rng):
         "twice": twice,
         "shown": shown,
         "array": lambda: Image.fromarray(array),
-    }
-
-
-def nested():
-    """Containers of every kind, with something in the middle that is Python."""
-    jitter = v1.ColorJitter(0.4, 0.4, 0.4, 0.1)
-    return {
-        "simclr": v1.Compose(
-            [
-                v1.RandomResizedCrop(32),
-                v1.RandomHorizontalFlip(),
-                v1.RandomApply([jitter], p=0.6),
-                v1.RandomGrayscale(0.4),
-                v1.GaussianBlur(3),
-                v1.ToTensor(),
-                v1.Normalize(MEAN, STD),
-            ]
-        ),
-        "v2 containers": v2.Compose(
-            [
-                v2.RandomChoice([v2.RandomPosterize(3), v2.RandAugment(), v2.GaussianBlur(3)]),
-                v2.RandomOrder([v2.ColorJitter(0.2), v2.RandomSolarize(99), v2.RandomInvert()]),
-                v2.RandomApply([v2.Compose([v2.RandomRotation(20), v2.RandomEqualize()])]),
-                v2.ToImage(),
-                v2.ToDtype(torch.float32, scale=True),
-                v2.Normalize(MEAN, STD),
-            ]
-        ),
-        "v1 containers": v1.Compose(
-            [
-                v1.RandomChoice([v1.RandomPosterize(3), v1.RandAugment()], p=[0.3, 0.7]),
-                v1.RandomOrder([v1.ColorJitter(0.2), v1.RandomSolarize(99), v1.RandomInvert()]),
-                v1.RandomApply(nn.ModuleList([v1.TrivialAugmentWide()])),
-                v1.Lambda(lambda image: image.rotate(3)),
-                v1.Compose([v1.CenterCrop(30), v1.PILToTensor()]),
-                v1.ConvertImageDtype(torch.float32),
-                v1.RandomErasing(0.7),
-            ]
-        ),
-        "tensors behind": v1.Compose(
-            [v1.Resize(33), v1.RandomAutocontrast(), v1.ToTensor(), v1.Lambda(lambda t: t * 2)]
-        ),
-        "part of a tensor": v1.Compose([v1.PILToTensor(), v1.Resize(40), v1.CenterCrop(32)]),
-        "images": v1.Compose([v1.RandomCrop(30, 4), v1.ColorJitter(0.3), v1.RandAugment()]),
-        "tensors": train_tensors(),
-        "validation by tensors": evaluate_tensors(),
-        "gray": v1.Compose([v1.Grayscale(), v1.Resize(20), v1.ToTensor()]),
-        "sequential": v2.Compose(
-            [nn.Sequential(v1.CenterCrop(30), v1.ColorJitter(0.3)), v2.PILToTensor()]
-        ),
-        "half": v2.Compose([v2.CenterCrop(20), v2.ToImage(), v2.ToDtype(torch.float16, True)]),
     }
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 from torch.utils.data import Dataset
 from torchvision import transforms as v1
 from torchvision.transforms import InterpolationMode, v2
@@ -148,6 +149,57 @@ def chain_on_tensors(op: str, api: int) -> Any:
         transform = v1.Pad(3, 9)  # v1 pads tensors with one number only
     size, to_float = v1.CenterCrop((44, 40)), v1.ConvertImageDtype(torch.float32)
     return v1.Compose([first, transform, size, to_float])
+
+
+def nested() -> dict[str, Any]:
+    """Containers of every kind, with something in the middle that is Python."""
+    jitter = v1.ColorJitter(0.4, 0.4, 0.4, 0.1)
+    return {
+        "simclr": v1.Compose(
+            [
+                v1.RandomResizedCrop(32),
+                v1.RandomHorizontalFlip(),
+                v1.RandomApply([jitter], p=0.6),
+                v1.RandomGrayscale(0.4),
+                v1.GaussianBlur(3),
+                v1.ToTensor(),
+                v1.Normalize(MEAN, STD),
+            ]
+        ),
+        "v2 containers": v2.Compose(
+            [
+                v2.RandomChoice([v2.RandomPosterize(3), v2.RandAugment(), v2.GaussianBlur(3)]),
+                v2.RandomOrder([v2.ColorJitter(0.2), v2.RandomSolarize(99), v2.RandomInvert()]),
+                v2.RandomApply([v2.Compose([v2.RandomRotation(20), v2.RandomEqualize()])]),
+                v2.ToImage(),
+                v2.ToDtype(torch.float32, scale=True),
+                v2.Normalize(MEAN, STD),
+            ]
+        ),
+        "v1 containers": v1.Compose(
+            [
+                v1.RandomChoice([v1.RandomPosterize(3), v1.RandAugment()], p=[0.3, 0.7]),
+                v1.RandomOrder([v1.ColorJitter(0.2), v1.RandomSolarize(99), v1.RandomInvert()]),
+                v1.RandomApply(nn.ModuleList([v1.TrivialAugmentWide()])),
+                v1.Lambda(lambda image: image.rotate(3)),
+                v1.Compose([v1.CenterCrop(30), v1.PILToTensor()]),
+                v1.ConvertImageDtype(torch.float32),
+                v1.RandomErasing(0.7),
+            ]
+        ),
+        "tensors behind": v1.Compose(
+            [v1.Resize(33), v1.RandomAutocontrast(), v1.ToTensor(), v1.Lambda(lambda t: t * 2)]
+        ),
+        "part of a tensor": v1.Compose([v1.PILToTensor(), v1.Resize(40), v1.CenterCrop(32)]),
+        "images": v1.Compose([v1.RandomCrop(30, 4), v1.ColorJitter(0.3), v1.RandAugment()]),
+        "tensors": train_tensors(),
+        "validation by tensors": evaluate_tensors(),
+        "gray": v1.Compose([v1.Grayscale(), v1.Resize(20), v1.ToTensor()]),
+        "sequential": v2.Compose(
+            [nn.Sequential(v1.CenterCrop(30), v1.ColorJitter(0.3)), v2.PILToTensor()]
+        ),
+        "half": v2.Compose([v2.CenterCrop(20), v2.ToImage(), v2.ToDtype(torch.float16, True)]),
+    }
 
 
 Point = namedtuple("Point", ["x", "y"])
