@@ -38,8 +38,8 @@ Result<PaddingMode> ReadPaddingMode(const OpArgs& args, std::string_view name);
 // int(x) does.
 Result<ChannelValues> ReadFill(const OpArgs& args, std::string_view name, const ImageSpec& input);
 
-// The same for the border that `mode` makes: on tensors v1 takes no list of values, and v2 several as
-// float32, for kConstant only.
+// The same for the border that `mode` makes: on tensors v1 takes no list of values, and v2 several
+// as float32, for kConstant only.
 Result<ChannelValues> ReadBorderFill(const OpArgs& args, std::string_view name, PaddingMode mode,
                                      int api, const ImageSpec& input);
 
