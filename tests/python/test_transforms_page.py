@@ -30,7 +30,7 @@ Operators of geometry and colour take PIL images and, behind `PILToTensor` or `T
 - Affine transforms of tensors are nearest or bilinear, as in torchvision. Tensors' bits are those of torch's AVX2 and AVX512 builds on one thread, as in the loader's workers; affine transforms are native where torch's products of matrices have the bits that are known.
 - Contrast of tensors of more than 2,105,376 pixels, also as one of the operations of an auto-augment policy, and quarter turns by `v2` of square tensors of more than 65,793 pixels, are made by the trainer, sample by sample.
 
-torchvision's classification presets are native with their PIL backend, all four auto-augment policies included; where `MixUp` or `CutMix` is in `collate_fn`, their transforms are native chains in a Python stage. With the tensor backend everything of them but `Resize` and `RandomResizedCrop` has a native form. In a Python stage, whose code may look at a tensor, auto-augment policies, `RandomGrayscale` and `RandomEqualize` of tensors stay torchvision's: whether their result lies in memory with the channels last depends on what they draw.
+torchvision's classification presets are native with their PIL backend, all four auto-augment policies included; where `MixUp` or `CutMix` is in `collate_fn`, their transforms are native chains in a Python stage. With the tensor backend everything of them but `Resize` and `RandomResizedCrop` has a native form. In a Python stage, whose code may look at a tensor, auto-augment policies, `RandomResizedCrop`, `RandomGrayscale` and `RandomEqualize` of tensors stay torchvision's: whether their result lies in memory with the channels last depends on what they draw.
 
 | transform | torchvision.transforms | torchvision.transforms.v2 |
 | --- | --- | --- |

@@ -37,7 +37,7 @@ _CHEAP = frozenset(
 # Of tensors, with or without channels last in memory by what they draw. Code that looks at the tensor,
 # or adds its values up, could tell.
 _ANY_ORDER = frozenset(
-    ("auto_augment", "rand_augment", "random_grayscale", "trivial_augment_wide")
+    ("auto_augment", "rand_augment", "random_grayscale", "random_resized_crop", "trivial_augment_wide")
 )  # fmt: skip
 # Where a chain begins: in a file, or in pixels of a mode of PIL's.
 FILE, RGB, L = "file", "RGB", "L"
