@@ -273,6 +273,22 @@ def test_what_it_prints_is_caught():
         assert host.ask([4]).output == b"hello from the dataset\n"
 
 
+OTHER_STREAM = """
+import sys
+class Quiet:
+    def write(self, text): pass
+    def flush(self): pass
+sys.stdout = Quiet()
+"""
+
+
+def test_code_may_have_put_another_stream_in_the_place_of_stdout():
+    base = stage_peer.Base(before=OTHER_STREAM)
+    with Stage(dataset=Special(), base=base) as stage:
+        assert stage.host().ask([4]).output == b""
+    base.close()
+
+
 def test_a_crash_is_told_with_its_signal_and_its_last_words(special):
     host = special.host()
     with pytest.raises(EOFError):

@@ -1,5 +1,6 @@
 """What user code prints on a worker."""
 
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -17,7 +18,8 @@ class Output:
         for fd, file in enumerate(self.files, start=1):
             os.dup2(file, fd)
         for stream in (sys.stdout, sys.stderr):
-            stream.reconfigure(line_buffering=True)  # whoever dies has said it
+            if isinstance(stream, io.TextIOWrapper):  # and not what the code has put there
+                stream.reconfigure(line_buffering=True)  # whoever dies has said it
 
     def take(self) -> list[bytes]:
         """What has come since the last call: of stdout, of stderr."""
