@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from headrace.capture import python_stage
+from headrace.capture.capture import describe
 from support.both_ways import compare
 from support.photos import write_jpegs
 from torch.utils.data import DataLoader
@@ -50,5 +51,6 @@ def test_tables_on_disk_travel_by_path(tmp_path):
     disable_progress_bars()
     Dataset.from_dict({"text": ["x" * 1000] * 5000}).save_to_disk(tmp_path / "stored")
     data = load_from_disk(tmp_path / "stored").shuffle(seed=1)
+    assert describe(data) == "datasets.Dataset"
     stage = python_stage.pack(DataLoader(data, num_workers=1), [])
     assert len(memoryview(stage.bundle)) < 1_000_000, "five million bytes of content"

@@ -1,8 +1,12 @@
 """Contract of the report: what each number counts."""
 
+import re
+
 import pytest
 import torch
+import tqdm
 from headrace import service
+from headrace.report import LoaderReport, say
 from headrace.seam import state_of
 from PIL import Image
 from support.photos import write_jpegs
@@ -62,3 +66,18 @@ def test_what_stays_is_local(seam):
     list(loader)
     assert report_of(loader).samples_by_path == {"native": 0, "python": 0, "local": 0}
     assert report_of(loader).path == "local"
+
+
+def test_line_beside_a_progress_bar(capfd):
+    """It does not stand behind the bar's unfinished line."""
+    captured = []
+    with tqdm.tqdm(range(3), desc="epoch", mininterval=0) as bar:
+        say(LoaderReport("Rows", 1), "Rows", "stays in the trainer: a test")
+        captured.append(capfd.readouterr().err)
+        bar.update()
+    say(LoaderReport("Rows", 1), "Rows", "stays in the trainer: another test")
+    captured.append(capfd.readouterr().err)
+    for text in captured:
+        (line,) = [line for line in re.split(r"[\r\n]", text) if "headrace: " in line]
+        assert line.startswith("headrace: DataLoader(Rows) stays in the trainer: a")
+    assert "headrace: " not in captured[0].rpartition("\n")[2]

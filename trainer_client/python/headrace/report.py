@@ -87,6 +87,15 @@ def say(report: LoaderReport, name: str, text: str) -> None:
     line = f"headrace: DataLoader({name}) {text}"
     if report.add_reason(text) and line not in _said:
         _said.add(line)
+        _print(line)
+
+
+def _print(line: str) -> None:
+    """On a line of its own, also where a progress bar of tqdm's has not ended its one."""
+    tqdm = sys.modules.get("tqdm.std")
+    if tqdm is not None and getattr(tqdm.tqdm, "_instances", None):
+        tqdm.tqdm.write(line, file=sys.stderr)
+    else:
         print(line, file=sys.stderr)
 
 

@@ -85,8 +85,11 @@ def python_capture(
 
 
 def describe(dataset: Any) -> str:
+    """For people: "ImageFolder(/data/train)", "datasets.Dataset"."""
     root = getattr(dataset, "root", None)
     name = type(dataset).__qualname__
+    if name in ("Dataset", "IterableDataset"):  # a library's, as Hugging Face's are
+        name = f"{type(dataset).__module__.partition('.')[0]}.{name}"
     inner = getattr(dataset, "dataset", None)
     if isinstance(root, str | os.PathLike):
         return f"{name}({root})"
