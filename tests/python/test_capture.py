@@ -2,12 +2,15 @@
 
 import functools
 import os
+import pickle
 import random
+import subprocess
 import sys
 
 import numpy as np
 import pytest
 import torch
+import torchvision
 from headrace import binding
 from headrace.capture import Local, NotNative, capture
 from headrace.capture.hooks import seeds_only
@@ -339,9 +342,6 @@ def test_python_stage_carries_what_a_worker_needs(tmp_path, monkeypatch):
 
 def test_own_modules_travel_by_value():
     """`pipelines` is a file of the program, not an installed package."""
-    import pickle
-    import subprocess
-
     bundle = bytes(captured(Numbers(), collate_fn=collate_names).plan.python.bundle)
     code = "import pickle, sys; print(type(pickle.load(sys.stdin.buffer)['dataset']).__name__)"
     done = subprocess.run(
@@ -349,6 +349,20 @@ def test_own_modules_travel_by_value():
     )
     assert done.stdout == b"Numbers\n", done.stderr.decode()
     assert type(pickle.loads(bundle)["dataset"]) is Numbers
+
+
+class Overlaps(Numbers):
+    def __getitem__(self, index):
+        boxes = torch.tensor([[0, 0, 2, index + 1]], dtype=torch.float32)
+        return torchvision.ops.boxes.box_area(boxes)
+
+
+def test_torch_and_something_else_called_ops():
+    """torch.ops is a module of a class of its own."""
+    found = captured(Overlaps())
+    assert found.path == "python", found.reasons
+    data = pickle.loads(bytes(found.plan.python.bundle))["dataset"]
+    assert data[4].item() == 10
 
 
 def test_installed_modules_that_a_bundle_refers_to_are_named_behind_it():

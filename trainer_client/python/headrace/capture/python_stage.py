@@ -5,6 +5,7 @@ mean the same thing in another process (shared memory, memory maps, open files, 
 keeps the loader in the trainer, and the reason names the attribute.
 """
 
+import importlib
 import io
 import mmap
 import os
@@ -129,6 +130,9 @@ class _Pickler(cloudpickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, ModuleType):
             self.named.add(obj.__name__)
+            if type(obj) is not ModuleType and sys.modules.get(obj.__name__) is obj:
+                # As torch.ops, which cloudpickle takes along where code says torch and x.ops.
+                return importlib.import_module, (obj.__name__,)
         elif isinstance(obj, type | FunctionType | BuiltinFunctionType):
             self.named.add(obj.__module__)
         if obj is self.told and obj is not None:
