@@ -26,6 +26,7 @@ EXPECTED = {
     "with_timm_on_folder": (48, "native"),
     "with_hf_datasets": (108, "python"),
     "with_hf_streaming": (108, "python"),
+    "with_hf_audio": (40, "python"),
     "with_webdataset": (94, "python"),
 }
 
