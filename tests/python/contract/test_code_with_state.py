@@ -211,6 +211,40 @@ def test_pictures_of_code_with_state_are_native(own_photos):
     assert images[-1].counts["native_images"] == 8 + 2
 
 
+class Opened(Photos):
+    """Nobody looks at its pictures on the worker."""
+
+    def __getitem__(self, index):
+        self.count += 1
+        try:
+            return self.count, Image.open(self.files[index]).convert("RGB")
+        except OSError:
+            return self.count, None
+
+
+def seen(pictures):
+    return [(count, picture and picture.tobytes()) for count, picture in pictures]
+
+
+def test_pictures_that_nobody_looks_at(own_photos):
+    """A file that PIL can't read is noticed where the code asks for it, not where the batch leaves."""
+    damaged = sorted(own_photos.rglob("*.jpg"))[7]
+    damaged.write_bytes(without_tables(damaged.read_bytes()))
+
+    def batches_of(loader):
+        return [
+            seen(batch) for batch in loader(Opened(own_photos), 2, num_workers=3, collate_fn=list)
+        ]
+
+    stock = batches_of(DataLoader)
+    assert stock[3][1][1] is None
+    headrace.install()
+    try:
+        assert batches_of(DataLoader) == stock
+    finally:
+        headrace.uninstall()
+
+
 @pytest.mark.parametrize(
     ("named", "why"),
     [

@@ -89,7 +89,6 @@ M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 Made = tuple[bytes, list[int], list[int]]
 NOTHING: Made = (b"", [], [])
 UNTOLD = b"", b"", numbers(0)
-MOST_LAST_WORDS = 4096  # bytes
 
 
 class Redo(BaseException):
@@ -191,11 +190,12 @@ class Host:
         assert self.lane is not None
         with self.deferring():
             taken = self.lane.take(request)
-        if taken.outcome == wire.RAISED:
-            raise taken.value
-        if taken.outcome == wire.LANE_ENDED:
-            return wire.LANE_ENDED, NOTHING, 0
-        return *self.place(taken.value, slot), taken.samples
+            if taken.outcome == wire.RAISED:
+                raise taken.value
+            if taken.outcome == wire.LANE_ENDED:
+                return wire.LANE_ENDED, NOTHING, 0
+            # Which may be the first to look at a picture.
+            return *self.place(taken.value, slot), taken.samples
 
     def deliver_keys(self, request: Request) -> tuple[int, Made, Slot]:
         if request.state:
@@ -372,7 +372,7 @@ class Zygote(Forks):
         how = f"exited unexpectedly with exit code {os.WEXITSTATUS(status)}."
         if os.WIFSIGNALED(status):
             how = f"is killed by signal: {signal.strsignal(os.WTERMSIG(status))}."
-        last = b"".join(self.outputs.pop(pid).close())[-MOST_LAST_WORDS:].decode(errors="replace")
+        last = self.outputs.pop(pid).close().decode(errors="replace")
         return f"{worker} {how}" + (f" Its last output:\n{last}" if last else "")
 
 

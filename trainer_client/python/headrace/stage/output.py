@@ -6,6 +6,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+# Bytes, of each stream.
+_MOST_OF_A_BATCH = 1 << 20  # no more is shown
+_MOST_LAST_WORDS = 4096
+
 
 class Output:
     """What a child prints, caught for the trainer to show: in files of the process that forks it,
@@ -27,18 +31,21 @@ class Output:
         sys.stderr.flush()
         return [_taken(file) for file in self.files]
 
-    def close(self) -> list[bytes]:
-        taken = [_taken(file) for file in self.files]
+    def close(self) -> bytes:
+        """The last of what was not taken."""
+        last = b""
         for file in self.files:
+            start = max(0, os.fstat(file).st_size - _MOST_LAST_WORDS)
+            last += os.pread(file, _MOST_LAST_WORDS, start)
             os.close(file)
-        return taken
+        return last
 
 
 def _taken(file: int) -> bytes:
     size = os.fstat(file).st_size
     if size == 0:
         return b""
-    text = os.pread(file, size, 0)
+    text = os.pread(file, min(size, _MOST_OF_A_BATCH), 0)
     os.ftruncate(file, 0)
     os.lseek(file, 0, os.SEEK_SET)
     return text
