@@ -3,44 +3,92 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/ids.h"
+#include "coordinator/estimate/estimator.h"
 
-// Who gets which workers. A policy decides, the coordinator applies: Decide is a pure function of a
-// snapshot, so that a simulator can run the very same code. One folder each
-// (docs/howto/add-policy.md).
+// Who gets how much. A policy divides cores, cache and bandwidth of the source (and, in the
+// simulator, GPUs) between jobs, all together; placement (coordinator/placement) then finds the
+// workers. Decide is a pure function of a snapshot, and the simulator runs the very same code. One
+// folder each (docs/howto/add-policy.md).
 namespace headrace::coordinator {
 
-struct JobDemand {
+// Amounts of what is divided. kUnlimited: as much as anybody wants.
+struct Resources {
+  double gpus = kUnlimited;
+  double cores = 0;
+  double cache_bytes = 0;
+  double source_rate = kUnlimited;  // bytes/s
+  friend bool operator==(const Resources&, const Resources&) = default;
+};
+
+struct Tenant {
+  std::string name;
+  double weight = 1;  // > 0; of its jobs against others' under max_min_fair
+  Resources quota{kUnlimited, kUnlimited, kUnlimited, kUnlimited};
+};
+
+// Data that is cached once, however many jobs read it.
+struct Dataset {
+  double bytes = 0;         // all of it, in the form that is cached
+  double cached_bytes = 0;  // of which are there now
+};
+
+struct JobView {
   JobId job;
-  std::int32_t wanted_workers = 0;  // 0: as many as there are
-  std::string host;                 // of the consumer; compare with WorkerSupply::host
+  std::int32_t tenant = 0;    // position in Snapshot::tenants
+  std::int32_t priority = 0;  // a higher one is served first, whatever the policy
+  std::int32_t gpus = 1;      // that it trains on
+  bool running = true;        // false: it waits to be admitted
+  double arrival_s = 0;       // on any clock, the same for all
+  // What the controller asks for: rate and costs as they should be provided for (scaling/).
+  Terms terms;
+  double most_cores = kUnlimited;  // more would be idle
+  std::int32_t dataset = -1;       // position in Snapshot::datasets; -1: nothing to cache
+  // Share of its reads that the cache answers now. What is cached during an epoch is read again in
+  // the next one, so it is less than cached_bytes / bytes while an epoch lasts.
+  double effective_hit = 0;
+  double remaining_samples = kUnlimited;  // kUnlimited: not known
+  double received = 0;                    // GPU-seconds so far
 };
-struct WorkerSupply {
-  WorkerId worker;
-  std::int32_t cores = 1;
-  std::string host;
+
+struct Snapshot {
+  Resources supply;
+  std::vector<Tenant> tenants;  // at least one
+  std::vector<Dataset> datasets;
+  std::vector<JobView> jobs;  // in order of arrival
 };
-// The jobs that run and the workers that can be leased, nothing else.
-struct PolicySnapshot {
-  std::vector<JobDemand> jobs;        // in order of arrival
-  std::vector<WorkerSupply> workers;  // ascending ids
+
+struct Grant {
+  bool admitted = false;
+  double cores = 0;
+  double source_rate = 0;  // bytes/s; kUnlimited where the supply is
+  double rate = 0;         // samples/s that the estimator expects
+  std::string reason;      // why it is not admitted, for people
 };
-// Every lease that should hold. A job that is missing holds none.
-using LeaseSet = std::map<JobId, std::set<WorkerId>>;
+struct Allocation {
+  std::vector<Grant> jobs;            // as Snapshot::jobs
+  std::vector<double> dataset_bytes;  // quota of the cache, as Snapshot::datasets
+};
 
 // Immutable; thread-safe.
 class Policy {
  public:
   virtual ~Policy() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  // Names only jobs and workers of the snapshot; the same snapshot always gives the same set.
-  // If there is a worker at all, every job gets at least one: workers are shared when they are few.
-  [[nodiscard]] virtual LeaseSet Decide(const PolicySnapshot& snapshot) const = 0;
+  // One line for `--help` and the documentation.
+  [[nodiscard]] virtual std::string_view summary() const = 0;
+  // The same snapshot always gives the same allocation, and what holds of every allocation is:
+  // - no resource of the supply, no tenant's quota, no job's most_cores is exceeded;
+  // - jobs that are not admitted get nothing, and have a reason;
+  // - every admitted job gets some cores while there are any (kLeastCores, policy/core/divide.h);
+  // - more supply never lowers what the policy maximises.
+  [[nodiscard]] virtual Allocation Decide(const Snapshot& snapshot) const = 0;
+  // True: a running job may have to give its GPUs to another one (Gavel's rounds).
+  [[nodiscard]] virtual bool preempts() const { return false; }
 };
 
 // The policies of this build by name. Thread-compatible; immutable once filled.

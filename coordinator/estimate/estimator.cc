@@ -1,0 +1,61 @@
+#include "coordinator/estimate/estimator.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headrace::coordinator {
+namespace {
+
+// Nothing asked for takes nothing; something of what costs nothing is unlimited.
+double Quotient(double amount, double each) {
+  if (amount <= 0) return 0;
+  return each > 0 ? amount / each : kUnlimited;
+}
+
+}  // namespace
+
+double CostPerSample(const Terms& terms, double hit) {
+  return hit * terms.hit_cost + (1 - hit) * terms.miss_cost;
+}
+
+double SourceBytesPerSample(const Terms& terms, double hit) { return (1 - hit) * terms.miss_bytes; }
+
+double Throughput(const Terms& terms, double cores, double hit, double source_rate) {
+  const double cost = CostPerSample(terms, hit);
+  const double bytes = SourceBytesPerSample(terms, hit);
+  double rate = terms.ready_rate;
+  if (cost > 0) rate = std::min(rate, Quotient(cores, cost));
+  if (bytes > 0) rate = std::min(rate, Quotient(source_rate, bytes));
+  return rate;
+}
+
+double StallShare(const Terms& terms, double cores, double hit, double source_rate) {
+  if (terms.ready_rate <= 0 || !std::isfinite(terms.ready_rate)) return 0;
+  return 1 - Throughput(terms, cores, hit, source_rate) / terms.ready_rate;
+}
+
+double CoresFor(const Terms& terms, double rate, double hit) {
+  const double cost = CostPerSample(terms, hit);
+  return cost > 0 ? rate * cost : 0;
+}
+
+double SourceRateFor(const Terms& terms, double rate, double hit) {
+  const double bytes = SourceBytesPerSample(terms, hit);
+  return bytes > 0 ? rate * bytes : 0;
+}
+
+double HitFor(const Terms& terms, double rate, double source_rate) {
+  if (rate <= 0 || terms.miss_bytes <= 0) return 0;
+  return std::clamp(1 - source_rate / (rate * terms.miss_bytes), 0.0, 1.0);
+}
+
+double UniformHit(double cached, double total) {
+  return total > 0 ? std::clamp(cached / total, 0.0, 1.0) : 0;
+}
+
+double LruHit(double cached, double total) {
+  const double x = UniformHit(cached, total);
+  return x < 1 ? x + (1 - x) * std::log1p(-x) : 1;
+}
+
+}  // namespace headrace::coordinator
