@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "coordinator/policy/core/divide.h"
 #include "coordinator/policy/core/policy.h"
 
 // What every policy of the registry must hold, over random snapshots.
@@ -23,43 +24,151 @@ class PolicyContract : public testing::TestWithParam<std::string> {
   const Policy& policy() const { return *Registry().Find(GetParam()); }
 };
 
-PolicySnapshot RandomSnapshot(std::mt19937& rng) {
+Snapshot RandomSnapshot(std::mt19937& rng) {
+  const auto real = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(rng);
+  };
   const auto pick = [&](int n) { return static_cast<int>(rng() % static_cast<unsigned>(n)); };
-  PolicySnapshot s;
-  for (int i = 0, n = pick(9); i < n; ++i) {
-    s.jobs.push_back({JobId(i * 3 + 1), pick(6), "host" + std::to_string(pick(3))});
+  Snapshot s;
+  s.supply.gpus = pick(3) == 0 ? kUnlimited : pick(40);
+  s.supply.cores = pick(8) == 0 ? 0 : real(0, 60);
+  s.supply.cache_bytes = pick(3) == 0 ? 0 : real(0, 3e11);
+  s.supply.source_rate = pick(3) == 0 ? kUnlimited : real(0, 2e9);
+  for (int i = 0, n = 1 + pick(3); i < n; ++i) {
+    Tenant tenant{"tenant" + std::to_string(i), real(0.5, 4), {}};
+    tenant.quota = {kUnlimited, kUnlimited, kUnlimited, kUnlimited};
+    if (pick(3) == 0) tenant.quota.cores = real(0, 20);
+    if (pick(4) == 0) tenant.quota.gpus = pick(16);
+    if (pick(4) == 0) tenant.quota.cache_bytes = real(0, 1e11);
+    if (pick(4) == 0) tenant.quota.source_rate = real(0, 1e9);
+    s.tenants.push_back(tenant);
   }
+  for (int i = 0, n = pick(4); i < n; ++i) s.datasets.push_back({real(1e9, 4e11), 0});
+  for (Dataset& dataset : s.datasets) dataset.cached_bytes = real(0, dataset.bytes);
   for (int i = 0, n = pick(12); i < n; ++i) {
-    s.workers.push_back({WorkerId(i * 2 + 1), 1 + pick(64), "host" + std::to_string(pick(4))});
+    JobView job;
+    job.job = JobId(i * 3 + 1);
+    job.tenant = pick(static_cast<int>(s.tenants.size()));
+    job.priority = pick(4) == 0 ? pick(3) - 1 : 0;
+    job.gpus = 1 << pick(4);
+    job.running = false;
+    job.arrival_s = i;
+    job.terms = {real(10, 5000), real(0, 1e-3), real(1e-4, 2e-2), pick(4) == 0 ? 0 : 1.1e5};
+    if (pick(3) == 0) job.most_cores = real(0.1, 8);
+    if (!s.datasets.empty() && pick(3) > 0) {
+      job.dataset = pick(static_cast<int>(s.datasets.size()));
+      const Dataset& d = s.datasets[static_cast<std::size_t>(job.dataset)];
+      job.effective_hit = real(0, d.cached_bytes / d.bytes);
+    }
+    if (pick(2) == 0) job.remaining_samples = real(1e3, 1e7);
+    job.received = real(0, 1e5);
+    s.jobs.push_back(job);
   }
   return s;
 }
 
-TEST_P(PolicyContract, NamesOnlyWhatExistsServesEveryJobAndRespectsWants) {
-  for (unsigned seed = 0; seed < 2000; ++seed) {
+TEST_P(PolicyContract, KeepsEveryLimitAndStarvesNobody) {
+  constexpr double kSlack = 1 + 1e-9;
+  for (unsigned seed = 0; seed < 3000; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937 rng(seed);
-    const PolicySnapshot s = RandomSnapshot(rng);
-    const LeaseSet leases = policy().Decide(s);
-    EXPECT_EQ(leases, policy().Decide(s)) << "not a pure function";
-    for (const auto& [job, workers] : leases) {
-      const auto found = std::find_if(s.jobs.begin(), s.jobs.end(),
-                                      [job = job](const JobDemand& d) { return d.job == job; });
-      ASSERT_NE(found, s.jobs.end());
-      if (found->wanted_workers > 0) {
-        EXPECT_LE(workers.size(), static_cast<std::size_t>(found->wanted_workers));
+    const Snapshot s = RandomSnapshot(rng);
+    const Allocation a = policy().Decide(s);
+    ASSERT_EQ(a.jobs.size(), s.jobs.size());
+    ASSERT_EQ(a.dataset_bytes.size(), s.datasets.size());
+    Resources used{0, 0, 0, 0};
+    std::vector<Resources> by_tenant(s.tenants.size(), used);
+    for (std::size_t i = 0; i < s.jobs.size(); ++i) {
+      const JobView& job = s.jobs[i];
+      const Grant& grant = a.jobs[i];
+      if (!grant.admitted) {
+        EXPECT_FALSE(grant.reason.empty());
+        EXPECT_EQ(grant.cores + grant.source_rate + grant.rate, 0);
+        continue;
       }
-      for (const WorkerId id : workers) {
-        EXPECT_TRUE(std::any_of(s.workers.begin(), s.workers.end(),
-                                [id](const WorkerSupply& w) { return w.worker == id; }));
+      EXPECT_TRUE(grant.reason.empty());
+      EXPECT_LE(grant.cores, job.most_cores * kSlack);
+      EXPECT_LE(grant.rate, job.terms.ready_rate * kSlack);
+      Resources& own = by_tenant[static_cast<std::size_t>(job.tenant)];
+      for (Resources* sum : {&used, &own}) {
+        sum->gpus += job.gpus;
+        sum->cores += grant.cores;
+        sum->source_rate += grant.source_rate;
+      }
+      const Resources& quota = s.tenants[static_cast<std::size_t>(job.tenant)].quota;
+      const bool possible = s.supply.cores > 0 && quota.cores > 0 && s.supply.source_rate > 0 &&
+                            quota.source_rate > 0;
+      if (possible) {
+        EXPECT_GT(grant.rate, 0) << "job " << job.job.value << " stands still";
       }
     }
-    if (s.workers.empty()) continue;
-    for (const JobDemand& job : s.jobs) {
-      ASSERT_TRUE(leases.contains(job.job));
-      EXPECT_FALSE(leases.at(job.job).empty());
+    for (const double bytes : a.dataset_bytes) used.cache_bytes += bytes;
+    const auto within = [&](const Resources& sum, const Resources& limit) {
+      EXPECT_LE(sum.gpus, limit.gpus);
+      EXPECT_LE(sum.cores, limit.cores * kSlack + 1e-9);
+      EXPECT_LE(sum.cache_bytes, limit.cache_bytes * kSlack);
+      if (!std::isinf(limit.source_rate)) {
+        EXPECT_LE(sum.source_rate, limit.source_rate * kSlack + 1e-3);
+      }
+    };
+    within(used, s.supply);
+    for (std::size_t t = 0; t < s.tenants.size(); ++t) within(by_tenant[t], s.tenants[t].quota);
+    for (std::size_t d = 0; d < s.datasets.size(); ++d) {
+      EXPECT_LE(a.dataset_bytes[d], s.datasets[d].bytes * kSlack);
     }
   }
+}
+
+TEST_P(PolicyContract, IsAPureFunction) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::mt19937 rng(seed);
+    const Snapshot s = RandomSnapshot(rng);
+    const Allocation a = policy().Decide(s), b = policy().Decide(s);
+    EXPECT_EQ(a.dataset_bytes, b.dataset_bytes) << "seed " << seed;
+    for (std::size_t i = 0; i < s.jobs.size(); ++i) {
+      EXPECT_EQ(a.jobs[i].cores, b.jobs[i].cores) << "seed " << seed;
+      EXPECT_EQ(a.jobs[i].rate, b.jobs[i].rate) << "seed " << seed;
+    }
+  }
+}
+
+// Two jobs alike but for their priority: the higher one has all it asks for before the other has
+// more than its floor, however early that came.
+TEST_P(PolicyContract, ServesTheHigherPriorityFirst) {
+  Snapshot s;
+  s.supply.cores = 4;
+  s.tenants = {{"a", 1, {kUnlimited, kUnlimited, kUnlimited, kUnlimited}}};
+  for (int i = 0; i < 2; ++i) {
+    JobView job;
+    job.job = JobId(i);
+    job.arrival_s = i;
+    job.priority = i;
+    job.terms = {400, 0, 0.01, 0};  // 4 cores each
+    s.jobs.push_back(job);
+  }
+  const Allocation a = policy().Decide(s);
+  EXPECT_NEAR(a.jobs[0].cores, 4 * kLeastShare, 1e-3);
+  EXPECT_NEAR(a.jobs[1].cores, 4 - 4 * kLeastShare, 1e-3);
+}
+
+TEST_P(PolicyContract, PriorityGetsGpusFirst) {
+  Snapshot s;
+  s.supply.cores = 4;
+  s.supply.gpus = 8;
+  s.tenants = {{"a", 1, {kUnlimited, kUnlimited, kUnlimited, kUnlimited}}};
+  for (int i = 0; i < 3; ++i) {
+    JobView job;
+    job.job = JobId(i);
+    job.running = false;
+    job.gpus = 8;
+    job.priority = i == 1 ? 5 : 0;
+    job.terms = {100, 0, 0.01, 0};
+    s.jobs.push_back(job);
+  }
+  const Allocation a = policy().Decide(s);
+  EXPECT_FALSE(a.jobs[0].admitted);
+  EXPECT_TRUE(a.jobs[1].admitted);
+  EXPECT_EQ(a.jobs[2].reason, "needs 8 GPUs, 0 are free");
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, PolicyContract, testing::ValuesIn(Registry().Names()),

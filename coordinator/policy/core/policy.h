@@ -45,7 +45,7 @@ struct JobView {
   bool running = true;        // false: it waits to be admitted
   double arrival_s = 0;       // on any clock, the same for all
   // What the controller asks for: rate and costs as they should be provided for (scaling/).
-  Terms terms;
+  Terms terms;                     // ready_rate is finite
   double most_cores = kUnlimited;  // more would be idle
   std::int32_t dataset = -1;       // position in Snapshot::datasets; -1: nothing to cache
   // Share of its reads that the cache answers now. What is cached during an epoch is read again in
@@ -84,8 +84,7 @@ class Policy {
   // The same snapshot always gives the same allocation, and what holds of every allocation is:
   // - no resource of the supply, no tenant's quota, no job's most_cores is exceeded;
   // - jobs that are not admitted get nothing, and have a reason;
-  // - every admitted job gets some cores while there are any (kLeastCores, policy/core/divide.h);
-  // - more supply never lowers what the policy maximises.
+  // - every admitted job goes at some rate while there is anything (kLeastShare, divide.h).
   [[nodiscard]] virtual Allocation Decide(const Snapshot& snapshot) const = 0;
   // True: a running job may have to give its GPUs to another one (Gavel's rounds).
   [[nodiscard]] virtual bool preempts() const { return false; }

@@ -1,55 +1,30 @@
 #include <memory>
-#include <tuple>
-#include <vector>
 
-#include "coordinator/policy/core/policy.h"
+#include "coordinator/policy/core/divide.h"
 
 namespace headrace {
 namespace coordinator {
 namespace {
 
-// First come, first served.
-//   1. In order of arrival each job takes one worker: an unused one if there is any, on its own
-//   host
-//      if possible, else the least used.
-//   2. In order of arrival each job takes unused workers up to what it wants, its own host's first.
-// So nobody starves, early jobs are served fully, and workers are shared only when they are fewer
-// than jobs. Ties go to the lower id.
+// First come, first served: GPUs, cores and the source's bandwidth go to jobs in order of arrival,
+// each up to what it can use. Late jobs live on kLeastShare while the early ones need everything.
 class Fifo final : public Policy {
  public:
   [[nodiscard]] std::string_view name() const override { return "fifo"; }
-
-  [[nodiscard]] LeaseSet Decide(const PolicySnapshot& snapshot) const override {
-    LeaseSet leases;
-    if (snapshot.workers.empty()) return leases;
-    std::vector<int> uses(snapshot.workers.size(), 0);
-    const auto take = [&](const JobDemand& job, std::size_t i) {
-      leases[job.job].insert(snapshot.workers[i].worker);
-      ++uses[i];
-    };
-    for (const JobDemand& job : snapshot.jobs) {
-      const auto rank = [&](std::size_t i) {
-        const WorkerSupply& worker = snapshot.workers[i];
-        return std::tuple(uses[i] > 0, worker.host != job.host, uses[i], worker.worker);
-      };
-      std::size_t best = 0;
-      for (std::size_t i = 1; i < snapshot.workers.size(); ++i) {
-        if (rank(i) < rank(best)) best = i;
-      }
-      take(job, best);
-    }
-    for (const JobDemand& job : snapshot.jobs) {
-      const std::size_t wanted = job.wanted_workers > 0
-                                     ? static_cast<std::size_t>(job.wanted_workers)
-                                     : snapshot.workers.size();
-      for (const bool own_host : {true, false}) {
-        for (std::size_t i = 0; i < snapshot.workers.size(); ++i) {
-          if (leases[job.job].size() >= wanted) break;
-          if (uses[i] == 0 && (snapshot.workers[i].host == job.host) == own_host) take(job, i);
-        }
-      }
-    }
-    return leases;
+  [[nodiscard]] std::string_view summary() const override {
+    return "first come, first served, each job up to what it can use";
+  }
+  [[nodiscard]] Allocation Decide(const Snapshot& snapshot) const override {
+    const auto order = Order(
+        snapshot, [](const JobView& a, const JobView& b) { return a.arrival_s < b.arrival_s; });
+    return AllocateJointly(
+        snapshot, order, preempts(),
+        [&](const Snapshot& s, const std::vector<bool>& admitted, std::span<const double> hits) {
+          Division division;
+          division.rates = DivideInOrder(s, admitted, hits, order);
+          division.objective = BusyGpus(s, division.rates);
+          return division;
+        });
   }
 };
 

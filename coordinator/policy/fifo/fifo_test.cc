@@ -1,55 +1,59 @@
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "coordinator/policy/core/policy.h"
+#include "coordinator/policy/core/policy_test_util.h"
 
 namespace headrace::coordinator {
 namespace {
 
-using testing::ElementsAre;
-
-LeaseSet Decide(const PolicySnapshot& snapshot) {
-  PolicyRegistry registry;
-  RegisterPolicies(registry);
-  return registry.Find("fifo")->Decide(snapshot);
+TEST(Fifo, TheEarlyJobGetsAllItNeedsTheLateOneTheRest) {
+  Snapshot s = Cluster(5);
+  AddJobView(s, 300, 0.01);  // 3 cores
+  AddJobView(s, 300, 0.01);
+  const Allocation a = DecideWith("fifo", s);
+  EXPECT_DOUBLE_EQ(a.jobs[0].cores, 3);
+  EXPECT_DOUBLE_EQ(a.jobs[1].cores, 2);
+  EXPECT_DOUBLE_EQ(a.jobs[1].rate, 200);
 }
 
-TEST(Fifo, OneJobThatWantsAllGetsAll) {
-  const auto leases =
-      Decide({{{JobId(1), 0, "a"}}, {{WorkerId(1), 4, "a"}, {WorkerId(2), 4, "b"}}});
-  EXPECT_THAT(leases.at(JobId(1)), ElementsAre(WorkerId(1), WorkerId(2)));
+TEST(Fifo, WhatNobodyNeedsStaysIdle) {
+  Snapshot s = Cluster(8);
+  AddJobView(s, 300, 0.01);
+  EXPECT_DOUBLE_EQ(DecideWith("fifo", s).jobs[0].cores, 3);
 }
 
-TEST(Fifo, OwnHostComesFirst) {
-  const auto leases = Decide(
-      {{{JobId(1), 1, "b"}, {JobId(2), 1, "a"}}, {{WorkerId(1), 4, "a"}, {WorkerId(2), 4, "b"}}});
-  EXPECT_THAT(leases.at(JobId(1)), ElementsAre(WorkerId(2)));
-  EXPECT_THAT(leases.at(JobId(2)), ElementsAre(WorkerId(1)));
+TEST(Fifo, LateJobsKeepTheirFloor) {
+  // 4 cores each are asked for: 0.2 are the floor of each, the rest is the first one's.
+  Snapshot s = Cluster(4);
+  for (int i = 0; i < 3; ++i) AddJobView(s, 400, 0.01);
+  const Allocation a = DecideWith("fifo", s);
+  EXPECT_NEAR(a.jobs[0].cores, 3.6, 1e-12);
+  EXPECT_NEAR(a.jobs[1].cores, 0.2, 1e-12);
+  EXPECT_NEAR(a.jobs[2].cores, 0.2, 1e-12);
 }
 
-TEST(Fifo, TheEarlyJobGetsItsWishTheLateOneTheRest) {
-  // 5 workers: one each is set apart, then job 1 takes 2 more, job 2 the last.
-  const auto leases = Decide({{{JobId(1), 3, "a"}, {JobId(2), 3, "a"}},
-                              {{WorkerId(1), 1, "x"},
-                               {WorkerId(2), 1, "x"},
-                               {WorkerId(3), 1, "x"},
-                               {WorkerId(4), 1, "x"},
-                               {WorkerId(5), 1, "x"}}});
-  EXPECT_THAT(leases.at(JobId(1)), ElementsAre(WorkerId(1), WorkerId(3), WorkerId(4)));
-  EXPECT_THAT(leases.at(JobId(2)), ElementsAre(WorkerId(2), WorkerId(5)));
+TEST(Fifo, TheSourceIsDividedInTheSameOrder) {
+  // 10 kB a sample: the first job takes 1 of 1.5 MB/s, the second is left with half of its wish and
+  // then needs half of the cores.
+  Snapshot s = Cluster(8);
+  s.supply.source_rate = 1.5e6;
+  AddJobView(s, 100, 0.01).terms.miss_bytes = 1e4;
+  AddJobView(s, 100, 0.01).terms.miss_bytes = 1e4;
+  const Allocation a = DecideWith("fifo", s);
+  EXPECT_NEAR(a.jobs[0].rate, 100, 1e-9);
+  EXPECT_NEAR(a.jobs[1].rate, 50, 1e-9);
+  EXPECT_NEAR(a.jobs[1].cores, 0.5, 1e-9);
+  EXPECT_NEAR(a.jobs[1].source_rate, 5e5, 1e-3);
 }
 
-TEST(Fifo, FewerWorkersThanJobsAreSharedEvenly) {
-  const auto leases =
-      Decide({{{JobId(1), 0, "a"}, {JobId(2), 0, "a"}, {JobId(3), 0, "a"}, {JobId(4), 0, "a"}},
-              {{WorkerId(1), 1, "x"}, {WorkerId(2), 1, "x"}}});
-  EXPECT_THAT(leases.at(JobId(1)), ElementsAre(WorkerId(1)));
-  EXPECT_THAT(leases.at(JobId(2)), ElementsAre(WorkerId(2)));
-  EXPECT_THAT(leases.at(JobId(3)), ElementsAre(WorkerId(1)));
-  EXPECT_THAT(leases.at(JobId(4)), ElementsAre(WorkerId(2)));
+TEST(Fifo, ASourceThatIsNotScarceIsSpread) {
+  Snapshot s = Cluster(8);
+  s.supply.source_rate = 4e6;
+  AddJobView(s, 100, 0.01).terms.miss_bytes = 1e4;
+  AddJobView(s, 300, 0.01).terms.miss_bytes = 0;
+  const Allocation a = DecideWith("fifo", s);
+  EXPECT_DOUBLE_EQ(a.jobs[0].source_rate, 4e6);
+  EXPECT_DOUBLE_EQ(a.jobs[1].source_rate, 0);
 }
-
-TEST(Fifo, NoWorkerNoLease) { EXPECT_TRUE(Decide({{{JobId(1), 0, "a"}}, {}}).empty()); }
 
 }  // namespace
 }  // namespace headrace::coordinator

@@ -1,0 +1,309 @@
+#include "coordinator/policy/core/divide.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <string>
+
+#include "base/check.h"
+
+namespace headrace::coordinator {
+namespace {
+
+// A cached byte is worth this much more than one that would have to be read first: a swap of data
+// sets that is hardly better is not worth an epoch of misses.
+constexpr double kKeepBonus = 1.25;
+
+// What is left of the supply and of each tenant's quota.
+class Ledger {
+ public:
+  explicit Ledger(const Snapshot& snapshot)
+      : cores_(snapshot.supply.cores), source_(snapshot.supply.source_rate) {
+    for (const Tenant& tenant : snapshot.tenants) quotas_.push_back(tenant.quota);
+  }
+  // Most samples/s that what is left allows.
+  [[nodiscard]] double MostRate(const JobView& job, double hit) const {
+    const Resources& quota = quotas_[static_cast<std::size_t>(job.tenant)];
+    const double cost = CostPerSample(job.terms, hit);
+    const double bytes = SourceBytesPerSample(job.terms, hit);
+    double rate = kUnlimited;
+    if (cost > 0) rate = std::min(rate, std::max(0.0, std::min(cores_, quota.cores)) / cost);
+    if (bytes > 0) {
+      rate = std::min(rate, std::max(0.0, std::min(source_, quota.source_rate)) / bytes);
+    }
+    return rate;
+  }
+  // A negative rate gives back.
+  void Take(const JobView& job, double hit, double rate) {
+    Resources& quota = quotas_[static_cast<std::size_t>(job.tenant)];
+    const double cores = rate * CostPerSample(job.terms, hit);
+    const double source = rate * SourceBytesPerSample(job.terms, hit);
+    cores_ -= cores;
+    quota.cores -= cores;
+    source_ -= source;
+    quota.source_rate -= source;
+  }
+
+ private:
+  double cores_, source_;
+  std::vector<Resources> quotas_;
+};
+
+struct Prices {
+  double cores = 0, source = 0;  // of a core, of a byte/s
+};
+
+// Cache quotas for data sets, for jobs that go at `rates`. Tenants' cache quotas bind the tenant of
+// the first job that reads the data set.
+std::vector<double> FillCache(const Snapshot& snapshot, const std::vector<bool>& admitted,
+                              const Rates& rates, const Prices& prices) {
+  const std::size_t n = snapshot.datasets.size();
+  std::vector<double> value(n, 0), quota(n, 0);
+  std::vector<std::int32_t> tenant(n, -1);
+  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
+    const JobView& job = snapshot.jobs[i];
+    if (!admitted[i] || job.dataset < 0) continue;
+    const auto d = static_cast<std::size_t>(job.dataset);
+    if (tenant[d] < 0) tenant[d] = job.tenant;
+    const Terms& terms = job.terms;
+    if (snapshot.datasets[d].bytes <= 0) continue;
+    value[d] += rates[i] / snapshot.datasets[d].bytes *
+                (prices.cores * std::max(0.0, terms.miss_cost - terms.hit_cost) +
+                 prices.source * terms.miss_bytes);
+  }
+  // What is cached and what is not are two pieces of a data set, of different worth.
+  struct Piece {
+    double value;
+    double bytes;
+    std::size_t dataset;
+  };
+  std::vector<Piece> pieces;
+  for (std::size_t d = 0; d < n; ++d) {
+    if (value[d] <= 0) continue;
+    const Dataset& dataset = snapshot.datasets[d];
+    const double cached = std::clamp(dataset.cached_bytes, 0.0, dataset.bytes);
+    pieces.push_back({value[d] * kKeepBonus, cached, d});
+    pieces.push_back({value[d], dataset.bytes - cached, d});
+  }
+  std::stable_sort(pieces.begin(), pieces.end(),
+                   [](const Piece& a, const Piece& b) { return a.value > b.value; });
+  double left = snapshot.supply.cache_bytes;
+  std::vector<double> tenant_left;
+  for (const Tenant& each : snapshot.tenants) tenant_left.push_back(each.quota.cache_bytes);
+  for (const Piece& piece : pieces) {
+    double& own = tenant_left[static_cast<std::size_t>(tenant[piece.dataset])];
+    const double bytes = std::max(0.0, std::min({piece.bytes, left, own}));
+    quota[piece.dataset] += bytes;
+    left -= bytes;
+    own -= bytes;
+  }
+  return quota;
+}
+
+std::vector<double> Hits(const Snapshot& snapshot, const std::vector<double>& quota, bool now) {
+  std::vector<double> hits;
+  hits.reserve(snapshot.jobs.size());
+  for (const JobView& job : snapshot.jobs) {
+    double hit = 0;
+    if (job.dataset >= 0) {
+      const auto d = static_cast<std::size_t>(job.dataset);
+      hit = UniformHit(quota[d], snapshot.datasets[d].bytes);
+      if (now) hit = std::min(hit, job.effective_hit);
+    }
+    hits.push_back(hit);
+  }
+  return hits;
+}
+
+// Spreads what nobody needs, in proportion to need: a limit should not bind where there is enough.
+void SpreadSource(const Snapshot& snapshot, std::vector<Grant>& grants) {
+  if (std::isinf(snapshot.supply.source_rate)) {
+    for (std::size_t i = 0; i < grants.size(); ++i) {
+      const Tenant& tenant = snapshot.tenants[static_cast<std::size_t>(snapshot.jobs[i].tenant)];
+      if (grants[i].admitted && std::isinf(tenant.quota.source_rate)) {
+        grants[i].source_rate = kUnlimited;
+      }
+    }
+    return;
+  }
+  std::vector<double> used(snapshot.tenants.size(), 0);
+  double all = 0;
+  for (std::size_t i = 0; i < grants.size(); ++i) {
+    used[static_cast<std::size_t>(snapshot.jobs[i].tenant)] += grants[i].source_rate;
+    all += grants[i].source_rate;
+  }
+  if (all <= 0) return;
+  const double more = std::max(1.0, snapshot.supply.source_rate / all);
+  for (std::size_t i = 0; i < grants.size(); ++i) {
+    const auto t = static_cast<std::size_t>(snapshot.jobs[i].tenant);
+    const double quota = snapshot.tenants[t].quota.source_rate;
+    if (used[t] > 0) grants[i].source_rate *= std::max(1.0, std::min(more, quota / used[t]));
+  }
+}
+
+}  // namespace
+
+double FloorShare(const Snapshot& snapshot, const std::vector<bool>& admitted,
+                  std::span<const double> hits) {
+  const std::size_t tenants = snapshot.tenants.size();
+  std::vector<double> cores(tenants + 1, 0), source(tenants + 1, 0);
+  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
+    if (!admitted[i]) continue;
+    const JobView& job = snapshot.jobs[i];
+    const double rate = AskedRate(job, hits[i]);
+    for (const std::size_t at : {static_cast<std::size_t>(job.tenant), tenants}) {
+      cores[at] += CoresFor(job.terms, rate, hits[i]);
+      source[at] += SourceRateFor(job.terms, rate, hits[i]);
+    }
+  }
+  double share = kLeastShare;
+  const auto fit = [&](double need, double have) {
+    const double half = std::max(0.0, have) / 2;
+    if (need * share > half) share = half / need;
+  };
+  for (std::size_t t = 0; t < tenants; ++t) {
+    fit(cores[t], snapshot.tenants[t].quota.cores);
+    fit(source[t], snapshot.tenants[t].quota.source_rate);
+  }
+  fit(cores[tenants], snapshot.supply.cores);
+  fit(source[tenants], snapshot.supply.source_rate);
+  return share;
+}
+
+double AskedRate(const JobView& job, double hit) {
+  const double cost = CostPerSample(job.terms, hit);
+  return cost > 0 ? std::min(job.terms.ready_rate, job.most_cores / cost) : job.terms.ready_rate;
+}
+
+std::vector<std::size_t> Order(const Snapshot& snapshot,
+                               const std::function<bool(const JobView&, const JobView&)>& before) {
+  std::vector<std::size_t> order(snapshot.jobs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const JobView &x = snapshot.jobs[a], &y = snapshot.jobs[b];
+    return x.priority != y.priority ? x.priority > y.priority : before(x, y);
+  });
+  return order;
+}
+
+void Admit(const Snapshot& snapshot, std::span<const std::size_t> order, bool preempts,
+           std::vector<Grant>& grants) {
+  double free = snapshot.supply.gpus;
+  std::vector<double> quota;
+  for (const Tenant& tenant : snapshot.tenants) quota.push_back(tenant.quota.gpus);
+  const auto tenant_of = [&](std::size_t i) {
+    return static_cast<std::size_t>(snapshot.jobs[i].tenant);
+  };
+  const auto admit = [&](std::size_t i) {
+    grants[i].admitted = true;
+    free -= snapshot.jobs[i].gpus;
+    quota[tenant_of(i)] -= snapshot.jobs[i].gpus;
+  };
+  const auto number = [](double value) {
+    return std::to_string(static_cast<std::int64_t>(std::max(0.0, value)));
+  };
+  if (!preempts) {
+    for (const std::size_t i : order) {
+      if (snapshot.jobs[i].running) admit(i);
+    }
+  }
+  for (const std::size_t i : order) {
+    if (grants[i].admitted) continue;
+    const JobView& job = snapshot.jobs[i];
+    const Tenant& tenant = snapshot.tenants[tenant_of(i)];
+    const double gpus = job.gpus;
+    if (tenant.quota.cores <= 0) {
+      grants[i].reason = "tenant " + tenant.name + " has no quota of cores";
+    } else if (gpus > quota[tenant_of(i)]) {
+      grants[i].reason = "needs " + number(gpus) + " GPUs, tenant " + tenant.name + " has " +
+                         number(quota[tenant_of(i)]) + " of its quota of " +
+                         number(tenant.quota.gpus) + " left";
+    } else if (gpus > free) {
+      grants[i].reason = "needs " + number(gpus) + " GPUs, " + number(free) + " are free";
+    } else {
+      admit(i);
+    }
+  }
+}
+
+Rates DivideInOrder(const Snapshot& snapshot, const std::vector<bool>& admitted,
+                    std::span<const double> hits, std::span<const std::size_t> order) {
+  Ledger ledger(snapshot);
+  Rates rates(snapshot.jobs.size(), 0);
+  const double floor = FloorShare(snapshot, admitted, hits);
+  for (const std::size_t i : order) {
+    if (!admitted[i]) continue;
+    rates[i] = floor * AskedRate(snapshot.jobs[i], hits[i]);
+    ledger.Take(snapshot.jobs[i], hits[i], rates[i]);
+  }
+  for (const std::size_t i : order) {
+    if (!admitted[i]) continue;
+    const JobView& job = snapshot.jobs[i];
+    const double more = std::min(AskedRate(job, hits[i]) - rates[i], ledger.MostRate(job, hits[i]));
+    if (more <= 0) continue;
+    ledger.Take(job, hits[i], more);
+    rates[i] += more;
+  }
+  return rates;
+}
+
+double BusyGpus(const Snapshot& snapshot, const Rates& rates) {
+  double busy = 0;
+  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
+    const JobView& job = snapshot.jobs[i];
+    if (job.terms.ready_rate > 0) busy += job.gpus * rates[i] / job.terms.ready_rate;
+  }
+  return busy;
+}
+
+Allocation AllocateJointly(const Snapshot& snapshot, std::span<const std::size_t> order,
+                           bool preempts, const Divide& divide) {
+  HR_CHECK(!snapshot.tenants.empty());
+  Allocation result;
+  result.jobs.resize(snapshot.jobs.size());
+  Admit(snapshot, order, preempts, result.jobs);
+  std::vector<bool> admitted;
+  for (const Grant& grant : result.jobs) admitted.push_back(grant.admitted);
+
+  const bool caches = snapshot.supply.cache_bytes > 0 && !snapshot.datasets.empty();
+  result.dataset_bytes.assign(snapshot.datasets.size(), 0);
+  if (caches) {
+    const double cores = std::max(snapshot.supply.cores, 1e-9);
+    const double source =
+        std::isinf(snapshot.supply.source_rate) ? 0 : std::max(snapshot.supply.source_rate, 1e-9);
+    constexpr std::array kCoresWeight = {0.5, 0.0, 1.0, 0.25, 0.75};
+    double best = -1;
+    for (const double weight : kCoresWeight) {
+      if (source == 0 && weight != 1.0) continue;  // a source without a limit has no price
+      const Prices prices{weight / cores, source > 0 ? (1 - weight) / source : 0};
+      Rates rates;
+      for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
+        rates.push_back(AskedRate(snapshot.jobs[i], 0));
+      }
+      // Once for what jobs ask for, once for what they then get.
+      for (int pass = 0; pass < 2; ++pass) {
+        const auto quota = FillCache(snapshot, admitted, rates, prices);
+        Division division = divide(snapshot, admitted, Hits(snapshot, quota, false));
+        rates = std::move(division.rates);
+        if (division.objective > best * (1 + 1e-9)) {
+          best = division.objective;
+          result.dataset_bytes = quota;
+        }
+      }
+    }
+  }
+  const auto hits = Hits(snapshot, result.dataset_bytes, true);
+  const Rates rates = divide(snapshot, admitted, hits).rates;
+  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
+    if (!admitted[i]) continue;
+    Grant& grant = result.jobs[i];
+    grant.rate = rates[i];
+    grant.cores = CoresFor(snapshot.jobs[i].terms, rates[i], hits[i]);
+    grant.source_rate = SourceRateFor(snapshot.jobs[i].terms, rates[i], hits[i]);
+  }
+  SpreadSource(snapshot, result.jobs);
+  return result;
+}
+
+}  // namespace headrace::coordinator

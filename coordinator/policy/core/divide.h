@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "coordinator/policy/core/policy.h"
+
+// What the policies have in common. A policy says in which order jobs are admitted and how rates
+// are divided for given hit shares; the cache is then decided together with them:
+//
+//   1. Jobs get their GPUs in the policy's order (Admit).
+//   2. A byte of a data set's cache saves, each second, (miss_cost - hit_cost) / d core-seconds and
+//      miss_bytes / d bytes of the source for each sample/s of its jobs. With prices for both, the
+//      cache is a fractional knapsack: fill it with the data sets of the highest value a byte
+//      (SiloD's rule; it has the source alone). The prices are searched over a small grid: the
+//      policy's own objective, with that cache in effect, decides.
+//   3. Rates are divided once more with what the cache holds *now*: a quota that shrinks counts at
+//      once, one that grows when the next epoch reads it.
+namespace headrace::coordinator {
+
+// Share of its demand that every admitted job gets before the policy's order counts, so that none
+// stands still; less where the sum of these would take more than half of something.
+constexpr double kLeastShare = 0.05;
+
+// Samples/s for each job of the snapshot, 0 where not admitted.
+using Rates = std::vector<double>;
+struct Division {
+  Rates rates;
+  double objective = 0;  // of the policy; larger is better
+};
+// `hits`: share of reads from the cache, for each job. Jobs that are not admitted have rate 0.
+using Divide = std::function<Division(const Snapshot& snapshot, const std::vector<bool>& admitted,
+                                      std::span<const double> hits)>;
+
+// Positions of Snapshot::jobs: higher priority first, then as `before` says, then in order of
+// arrival.
+[[nodiscard]] std::vector<std::size_t> Order(
+    const Snapshot& snapshot, const std::function<bool(const JobView&, const JobView&)>& before);
+
+// Who gets GPUs. Running jobs keep theirs unless `preempts`; the others take what is left in
+// `order`. A job that does not fit is passed by smaller ones. Writes `admitted` and `reason`.
+void Admit(const Snapshot& snapshot, std::span<const std::size_t> order, bool preempts,
+           std::vector<Grant>& grants);
+
+// Part of its demand that every admitted job surely can have: kLeastShare, or what takes half of
+// the scarcest resource.
+[[nodiscard]] double FloorShare(const Snapshot& snapshot, const std::vector<bool>& admitted,
+                                std::span<const double> hits);
+
+// In `order` each job gets the rate it asks for, as far as cores, source and its tenant's quota go.
+[[nodiscard]] Rates DivideInOrder(const Snapshot& snapshot, const std::vector<bool>& admitted,
+                                  std::span<const double> hits, std::span<const std::size_t> order);
+
+// Sum over jobs of gpus * rate / ready_rate: GPUs that compute.
+[[nodiscard]] double BusyGpus(const Snapshot& snapshot, const Rates& rates);
+
+// Rate that the job's limits leave of what it asks for: ready_rate, most_cores.
+[[nodiscard]] double AskedRate(const JobView& job, double hit);
+
+// The whole decision, as above.
+[[nodiscard]] Allocation AllocateJointly(const Snapshot& snapshot,
+                                         std::span<const std::size_t> order, bool preempts,
+                                         const Divide& divide);
+
+}  // namespace headrace::coordinator

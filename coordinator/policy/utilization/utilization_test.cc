@@ -1,0 +1,116 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "coordinator/policy/core/divide.h"
+#include "coordinator/policy/core/policy_test_util.h"
+
+namespace headrace::coordinator {
+namespace {
+
+TEST(Utilization, CoresGoWhereTheyFreeMostGpuTime) {
+  // Job 1 makes a GPU busy with 8 cores, job 2 with 2. 4 cores: 2 for job 2; of the others 0.4 are
+  // job 1's floor anyway.
+  Snapshot s = Cluster(4);
+  AddJobView(s, 800, 0.01);
+  AddJobView(s, 200, 0.01);
+  const Allocation a = DecideWith("utilization", s);
+  EXPECT_NEAR(a.jobs[1].cores, 2, 1e-12);
+  EXPECT_NEAR(a.jobs[0].cores, 2, 1e-12);
+}
+
+TEST(Utilization, AJobOfMoreGpusCountsForMore) {
+  // 8 cores for 8 GPUs against 2 cores for one.
+  Snapshot s = Cluster(8);
+  AddJobView(s, 200, 0.01);
+  AddJobView(s, 800, 0.01, 8);
+  const Allocation a = DecideWith("utilization", s);
+  EXPECT_NEAR(a.jobs[1].cores, 8 - 0.1, 1e-12);
+  EXPECT_NEAR(a.jobs[0].cores, 0.1, 1e-12);
+}
+
+// With cores alone the greedy order is optimal above the floors: no exchange of cores between two
+// jobs keeps more GPUs busy.
+TEST(Utilization, NoExchangeIsBetter) {
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937 rng(seed);
+    const auto real = [&](double low, double high) {
+      return std::uniform_real_distribution<double>(low, high)(rng);
+    };
+    Snapshot s = Cluster(real(1, 20));
+    for (int i = 0; i < 8; ++i) AddJobView(s, real(10, 1000), real(1e-4, 1e-2), 1 << (rng() % 4));
+    const Allocation a = DecideWith("utilization", s);
+    double need = 0;
+    for (const JobView& job : s.jobs) need += CoresFor(job.terms, job.terms.ready_rate, 0);
+    const double floor = std::min(kLeastShare, s.supply.cores / 2 / need);
+    for (std::size_t i = 0; i < s.jobs.size(); ++i) {
+      for (std::size_t j = 0; j < s.jobs.size(); ++j) {
+        const auto worth = [&](std::size_t k) {
+          return s.jobs[k].gpus / (s.jobs[k].terms.ready_rate * s.jobs[k].terms.miss_cost);
+        };
+        const bool i_has_more_than_floor =
+            a.jobs[i].rate > floor * s.jobs[i].terms.ready_rate * (1 + 1e-6);
+        const bool j_wants_more = a.jobs[j].rate < s.jobs[j].terms.ready_rate * (1 - 1e-6);
+        if (i_has_more_than_floor && j_wants_more) {
+          EXPECT_GE(worth(i), worth(j) * (1 - 1e-9));
+        }
+      }
+    }
+  }
+}
+
+// The cache goes to the data set that saves the most of what is scarce: with a scarce source that
+// is rate / size (SiloD), whatever the samples cost to decode.
+TEST(Utilization, TheCacheFollowsWhatIsScarce) {
+  Snapshot s = Cluster(1000);
+  s.supply.cache_bytes = 1e9;
+  s.supply.source_rate = 1e7;
+  s.datasets = {{1e9, 0}, {4e9, 0}};
+  s.jobs.reserve(2);
+  JobView& small = AddJobView(s, 100, 0.001);
+  small.dataset = 0;
+  small.terms.miss_bytes = 1e5;  // 1e7 B/s over 1e9 B
+  JobView& large = AddJobView(s, 200, 0.1);
+  large.dataset = 1;
+  large.terms.miss_bytes = 1e5;  // 2e7 B/s over 4e9 B, and far dearer to decode
+  Allocation a = DecideWith("utilization", s);
+  EXPECT_DOUBLE_EQ(a.dataset_bytes[0], 1e9);
+  EXPECT_DOUBLE_EQ(a.dataset_bytes[1], 0);
+  // Now cores are scarce, and the source is not.
+  s.supply = {kUnlimited, 4, 1e9, kUnlimited};
+  a = DecideWith("utilization", s);
+  EXPECT_DOUBLE_EQ(a.dataset_bytes[0], 0);
+  EXPECT_DOUBLE_EQ(a.dataset_bytes[1], 1e9);
+}
+
+TEST(Utilization, ACachedDataSetIsNotGivenUpForOneHardlyBetter) {
+  Snapshot s = Cluster(1);
+  s.supply.cache_bytes = 1e9;
+  s.datasets = {{1e9, 1e9}, {1e9, 0}};
+  s.jobs.reserve(2);
+  JobView& held = AddJobView(s, 100, 0.010);
+  held.dataset = 0;
+  JobView& other = AddJobView(s, 110, 0.010);
+  other.dataset = 1;
+  EXPECT_DOUBLE_EQ(DecideWith("utilization", s).dataset_bytes[0], 1e9);
+  s.jobs[1].terms.ready_rate = 200;
+  EXPECT_DOUBLE_EQ(DecideWith("utilization", s).dataset_bytes[1], 1e9);
+}
+
+// A quota that shrinks counts at once, one that grows when the next epoch reads it.
+TEST(Utilization, CoresFollowWhatTheCacheHoldsNow) {
+  Snapshot s = Cluster(10);
+  s.supply.cache_bytes = 1e9;
+  s.datasets = {{1e9, 5e8}};
+  JobView& job = AddJobView(s, 100, 0.01);
+  job.dataset = 0;
+  job.effective_hit = 0.5;
+  EXPECT_NEAR(DecideWith("utilization", s).jobs[0].cores, 0.5, 1e-12);
+  s.supply.cache_bytes = 2.5e8;
+  EXPECT_NEAR(DecideWith("utilization", s).jobs[0].cores, 0.75, 1e-12);
+}
+
+}  // namespace
+}  // namespace headrace::coordinator
