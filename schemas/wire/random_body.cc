@@ -130,7 +130,22 @@ SessionLoad RandomBody::Load() {
           .samples = Number(),
           .stall_ns = Number(),
           .step_ns = Number(),
-          .outstanding_bytes = Number()};
+          .outstanding_bytes = Number(),
+          .wait_sampler_ns = Number(),
+          .wait_source_ns = Number(),
+          .wait_compute_ns = Number(),
+          .wait_python_ns = Number(),
+          .wait_queue_ns = Number(),
+          .wait_network_ns = Number(),
+          .wait_copy_ns = Number(),
+          .idle_ns = Number(),
+          .idle_known = Coin(),
+          .hit_samples = Number(),
+          .miss_samples = Number(),
+          .hit_cpu_ns = Number(),
+          .miss_cpu_ns = Number(),
+          .source_bytes = Number(),
+          .limited_ns = Number()};
 }
 
 WorkerInfo RandomBody::Worker() {
@@ -139,7 +154,8 @@ WorkerInfo RandomBody::Worker() {
           .arena_path = Text(),
           .host = Host(),
           .cores = Count(),
-          .version = Text()};
+          .version = Text(),
+          .cache_bytes = Number()};
 }
 
 WorkerHeartbeat RandomBody::Heartbeat() {
@@ -152,7 +168,8 @@ WorkerHeartbeat RandomBody::Heartbeat() {
           .cache_misses = Number(),
           .samples = Number(),
           .queued_samples = Number(),
-          .jobs = Some([this] { return AnId<JobId>(); })};
+          .jobs = Some([this] { return AnId<JobId>(); }),
+          .usage = Some([this] { return Usage(); })};
 }
 
 JobStatus RandomBody::Job() {
@@ -218,7 +235,13 @@ BatchDone RandomBody::Done() {
               .decoded_hits = Number32(),
               .encoded_hits = Number32(),
               .misses = Number32(),
-              .native_images = Number32()};
+              .native_images = Number32(),
+              .hit_cpu_ns = Number(),
+              .miss_cpu_ns = Number(),
+              .source_bytes = Number(),
+              .limited_ns = Number(),
+              .python_ns = Number(),
+              .wall_ns = Number()};
   out.lane_ended = Coin();
   out.samples = Coin() ? -1 : Count();
   if (!out.lane_ended) {
@@ -287,7 +310,8 @@ Body RandomBody::MakeControl(std::size_t index) {
       return WorkerDirective{.request = Number(),
                              .status = AStatus(),
                              .drain = Coin(),
-                             .jobs = Some([this] { return AnId<JobId>(); })};
+                             .jobs = Some([this] { return AnId<JobId>(); }),
+                             .grants = Some([this] { return Grant(); })};
     case 13:
       return LeaveWorker{.worker = AnId<WorkerId>()};
     case 14:

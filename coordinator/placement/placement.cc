@@ -1,0 +1,143 @@
+#include "coordinator/placement/placement.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace headrace::coordinator {
+namespace {
+
+class Placer {
+ public:
+  Placer(const std::vector<PlacementJob>& jobs, const std::vector<PlacementWorker>& workers)
+      : jobs_(jobs), workers_(workers), placed_(jobs.size()), need_(jobs.size()) {
+    for (std::size_t w = 0; w < workers_.size(); ++w) {
+      by_id_[workers_[w].worker] = w;
+      by_host_[workers_[w].host].push_back(w);
+      left_.push_back(workers_[w].millicores);
+      if (left_[w] > 0) free_.emplace(left_[w], w);
+    }
+    users_.assign(workers_.size(), 0);
+    for (std::size_t j = 0; j < jobs_.size(); ++j) need_[j] = jobs_[j].millicores;
+  }
+
+  std::vector<Leases> Run() {
+    for (std::size_t j = 0; j < jobs_.size(); ++j) Keep(j, true);
+    for (std::size_t j = 0; j < jobs_.size(); ++j) GrowAtHome(j);
+    for (std::size_t j = 0; j < jobs_.size(); ++j) Keep(j, false);
+    for (std::size_t j = 0; j < jobs_.size(); ++j) GrowInPool(j);
+    for (std::size_t j = 0; j < jobs_.size(); ++j) KeepCaches(j);
+    for (std::size_t j = 0; j < jobs_.size(); ++j) ShareIfNone(j);
+    return std::move(placed_);
+  }
+
+ private:
+  // At most what the job needs and the worker has. A remainder that is no lease is left out.
+  void Take(std::size_t j, std::size_t w, std::int32_t most) {
+    if (left_[w] <= 0 || need_[j] <= 0) return;
+    const WorkerId id = workers_[w].worker;
+    const auto held = placed_[j].find(id);
+    const bool is_new = held == placed_[j].end();
+    const std::int32_t amount = std::min({need_[j], left_[w], most});
+    if (amount <= 0 || (is_new && amount < kLeastMillicores && amount < jobs_[j].millicores))
+      return;
+    if (is_new && !MayHoldMore(j)) return;
+    free_.erase({left_[w], w});
+    left_[w] -= amount;
+    need_[j] -= amount;
+    if (left_[w] > 0) free_.emplace(left_[w], w);
+    if (is_new) ++users_[w];
+    placed_[j][id] += amount;
+  }
+  [[nodiscard]] bool MayHoldMore(std::size_t j) const {
+    const std::int32_t most = jobs_[j].most_workers;
+    return most == 0 || placed_[j].size() < static_cast<std::size_t>(most);
+  }
+
+  // The largest leases first: what has to go are the small ones.
+  void Keep(std::size_t j, bool at_home) {
+    std::vector<std::pair<std::int32_t, std::size_t>> held;  // millicores, position
+    for (const auto& [id, lease] : jobs_[j].held) {
+      const auto at = by_id_.find(id);
+      if (at == by_id_.end() || lease.millicores <= 0) continue;
+      if ((workers_[at->second].host == jobs_[j].host) != at_home) continue;
+      held.emplace_back(-lease.millicores, at->second);
+    }
+    std::sort(held.begin(), held.end());
+    for (const auto& [millicores, w] : held) Take(j, w, -millicores);
+  }
+
+  void GrowAtHome(std::size_t j) {
+    if (need_[j] <= 0) return;
+    const auto home = by_host_.find(jobs_[j].host);
+    if (home == by_host_.end()) return;
+    for (const bool used : {true, false}) {
+      for (const std::size_t w : home->second) {
+        if (placed_[j].contains(workers_[w].worker) == used) Take(j, w, need_[j]);
+      }
+    }
+  }
+
+  void GrowInPool(std::size_t j) {
+    if (need_[j] <= 0) return;
+    std::vector<std::size_t> used;
+    for (const auto& [id, millicores] : placed_[j]) used.push_back(by_id_.at(id));
+    for (const std::size_t w : used) Take(j, w, need_[j]);
+    while (need_[j] > 0 && !free_.empty() && MayHoldMore(j)) {
+      auto best = free_.lower_bound({need_[j], 0});
+      if (best == free_.end()) {
+        // The largest; of equal ones the first.
+        best = free_.lower_bound({free_.rbegin()->first, 0});
+      }
+      const std::int32_t before = need_[j];
+      Take(j, best->second, need_[j]);
+      if (need_[j] == before) break;
+    }
+  }
+
+  void KeepCaches(std::size_t j) {
+    if (jobs_[j].millicores <= 0) return;
+    for (const auto& [id, lease] : jobs_[j].held) {
+      const auto at = by_id_.find(id);
+      if (lease.holds_cache && at != by_id_.end() && !placed_[j].contains(id) && MayHoldMore(j)) {
+        placed_[j][id] = kLeastMillicores;
+        ++users_[at->second];
+      }
+    }
+  }
+
+  void ShareIfNone(std::size_t j) {
+    if (jobs_[j].millicores <= 0 || !placed_[j].empty() || workers_.empty()) return;
+    std::size_t best = 0;
+    const auto rank = [&](std::size_t w) {
+      const bool held = jobs_[j].held.contains(workers_[w].worker);
+      return std::tuple(!held, workers_[w].host != jobs_[j].host, users_[w], w);
+    };
+    for (std::size_t w = 1; w < workers_.size(); ++w) {
+      if (rank(w) < rank(best)) best = w;
+    }
+    placed_[j][workers_[best].worker] = kLeastMillicores;
+    ++users_[best];
+  }
+
+  const std::vector<PlacementJob>& jobs_;
+  const std::vector<PlacementWorker>& workers_;
+  std::vector<Leases> placed_;
+  std::vector<std::int32_t> need_;                       // by job, not placed yet
+  std::vector<std::int32_t> left_;                       // by worker
+  std::vector<std::int32_t> users_;                      // leases by worker
+  std::set<std::pair<std::int32_t, std::size_t>> free_;  // (left, worker), left > 0
+  std::unordered_map<WorkerId, std::size_t> by_id_;
+  std::unordered_map<std::string, std::vector<std::size_t>> by_host_;
+};
+
+}  // namespace
+
+std::vector<Leases> Place(const std::vector<PlacementJob>& jobs,
+                          const std::vector<PlacementWorker>& workers) {
+  return Placer(jobs, workers).Run();
+}
+
+}  // namespace headrace::coordinator

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+
+// Which workers a job's cores are on. A policy says how many cores each job gets; Place finds them:
+//
+//   1. What a job holds on its own host it keeps, as far as it is still granted.
+//   2. Free cores go to the jobs of their own host: there a batch is written in place, and those
+//      cores are paid for anyway.
+//   3. What a job holds elsewhere it keeps, as far as it is still granted.
+//   4. The rest comes from workers of the pool that have free cores: first those that the job uses
+//      already, then the smallest that covers the need, else the largest.
+//   5. A job that got nothing shares the worker that is divided among the fewest: everybody goes
+//   on.
+//
+// A worker that holds samples of the job in its cache keeps a lease of kLeastMillicores, so that
+// they stay of use. Cores move only where a grant or a set of workers changed: the same input with
+// the result as `held` gives the result again. Pure. O((jobs + workers + leases) log workers).
+namespace headrace::coordinator {
+
+constexpr std::int32_t kLeastMillicores = 50;  // of a lease
+
+struct PlacementWorker {
+  WorkerId worker;
+  std::int32_t millicores = 1000;
+  std::string host;
+};
+struct HeldLease {
+  std::int32_t millicores = 0;
+  bool holds_cache = false;  // samples of the job
+};
+struct PlacementJob {
+  JobId job;
+  std::int32_t millicores = 0;    // granted; 0: no lease at all
+  std::int32_t most_workers = 0;  // 0: as many as it takes
+  std::string host;               // of the trainer; compare with PlacementWorker::host
+  std::map<WorkerId, HeldLease> held;
+};
+
+// Millicores of each lease that should hold, for each job of `jobs` (in order of arrival). Workers
+// have ascending ids. A lease may name only workers of `workers`; what is held of others is lost.
+// The sum of a worker's leases exceeds its millicores only by leases of kLeastMillicores.
+using Leases = std::map<WorkerId, std::int32_t>;
+[[nodiscard]] std::vector<Leases> Place(const std::vector<PlacementJob>& jobs,
+                                        const std::vector<PlacementWorker>& workers);
+
+}  // namespace headrace::coordinator

@@ -1,0 +1,162 @@
+#include "coordinator/placement/placement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace headrace::coordinator {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+std::vector<PlacementWorker> Workers(std::vector<std::pair<int, std::string>> each) {
+  std::vector<PlacementWorker> workers;
+  for (const auto& [millicores, host] : each) {
+    workers.push_back({WorkerId(static_cast<std::int64_t>(workers.size()) + 1), millicores, host});
+  }
+  return workers;
+}
+
+TEST(Placement, OwnHostFirstThenThePool) {
+  const auto workers = Workers({{4000, "pool"}, {2000, "home"}, {4000, "pool"}});
+  const auto leases = Place({{JobId(1), 5000, 0, "home", {}}}, workers);
+  // 2 cores at home; of the pool the smallest that covers the other 3.
+  EXPECT_THAT(leases[0], ElementsAre(Pair(WorkerId(1), 3000), Pair(WorkerId(2), 2000)));
+}
+
+TEST(Placement, AGuestLeavesTheCoresOfAnothersHost) {
+  const auto workers = Workers({{2000, "a"}, {2000, "pool"}});
+  const std::vector<PlacementJob> jobs = {
+      {JobId(1), 2000, 0, "b", {{WorkerId(1), {2000, false}}}},
+      {JobId(2), 1500, 0, "a", {}},
+  };
+  const auto leases = Place(jobs, workers);
+  EXPECT_THAT(leases[1], ElementsAre(Pair(WorkerId(1), 1500)));
+  EXPECT_THAT(leases[0], ElementsAre(Pair(WorkerId(1), 500), Pair(WorkerId(2), 1500)));
+}
+
+TEST(Placement, ShrinkingGivesUpTheSmallLeases) {
+  const auto workers = Workers({{2000, "x"}, {2000, "x"}, {2000, "x"}});
+  const std::vector<PlacementJob> jobs = {
+      {JobId(1),
+       2500,
+       0,
+       "home",
+       {{WorkerId(1), {700, false}}, {WorkerId(2), {2000, false}}, {WorkerId(3), {1000, false}}}}};
+  EXPECT_THAT(Place(jobs, workers)[0],
+              ElementsAre(Pair(WorkerId(2), 2000), Pair(WorkerId(3), 500)));
+}
+
+TEST(Placement, ACacheKeepsALeastLease) {
+  const auto workers = Workers({{2000, "x"}, {2000, "x"}});
+  const std::vector<PlacementJob> jobs = {
+      {JobId(1), 500, 0, "home", {{WorkerId(1), {900, true}}, {WorkerId(2), {800, true}}}}};
+  EXPECT_THAT(Place(jobs, workers)[0],
+              ElementsAre(Pair(WorkerId(1), 500), Pair(WorkerId(2), kLeastMillicores)));
+}
+
+TEST(Placement, NobodyIsWithoutALease) {
+  const auto workers = Workers({{1000, "x"}});
+  const std::vector<PlacementJob> jobs = {{JobId(1), 1000, 0, "h", {}},
+                                          {JobId(2), 300, 0, "h", {}}};
+  const auto leases = Place(jobs, workers);
+  EXPECT_THAT(leases[0], ElementsAre(Pair(WorkerId(1), 1000)));
+  EXPECT_THAT(leases[1], ElementsAre(Pair(WorkerId(1), kLeastMillicores)));
+}
+
+TEST(Placement, AJobWithoutAGrantHoldsNothing) {
+  const auto workers = Workers({{1000, "x"}});
+  EXPECT_TRUE(Place({{JobId(1), 0, 0, "x", {{WorkerId(1), {500, true}}}}}, workers)[0].empty());
+}
+
+TEST(Placement, AsFewWorkersAsTheJobAllows) {
+  const auto workers = Workers({{1000, "x"}, {1000, "x"}, {1000, "x"}});
+  EXPECT_EQ(Place({{JobId(1), 3000, 2, "h", {}}}, workers)[0].size(), 2u);
+}
+
+class Cluster {
+ public:
+  explicit Cluster(unsigned seed) : rng_(seed) {
+    for (int i = 0, n = 1 + Pick(12); i < n; ++i) {
+      workers.push_back({WorkerId(i + 1), 500 * (1 + Pick(8)), "host" + std::to_string(Pick(4))});
+    }
+    for (int i = 0, n = 1 + Pick(8); i < n; ++i) {
+      jobs.push_back({JobId(i + 1),
+                      Pick(5) == 0 ? 0 : Pick(6000),
+                      Pick(4) == 0 ? 1 + Pick(3) : 0,
+                      "host" + std::to_string(Pick(5)),
+                      {}});
+    }
+  }
+  int Pick(int n) { return static_cast<int>(rng_() % static_cast<unsigned>(n)); }
+  void Hold(const std::vector<Leases>& leases) {
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+      jobs[j].held.clear();
+      for (const auto& [id, millicores] : leases[j]) jobs[j].held[id] = {millicores, Pick(3) == 0};
+    }
+  }
+  std::vector<PlacementJob> jobs;
+  std::vector<PlacementWorker> workers;
+
+ private:
+  std::mt19937 rng_;
+};
+
+TEST(Placement, KeepsEveryLimitAndPlacesAllItCan) {
+  for (unsigned seed = 0; seed < 3000; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Cluster cluster(seed);
+    for (int round = 0; round < 3; ++round) {
+      const auto leases = Place(cluster.jobs, cluster.workers);
+      std::map<WorkerId, std::int32_t> used;
+      std::map<WorkerId, int> least;
+      std::int64_t missing = 0, free = 0;
+      for (std::size_t j = 0; j < cluster.jobs.size(); ++j) {
+        const PlacementJob& job = cluster.jobs[j];
+        std::int32_t sum = 0;
+        for (const auto& [id, millicores] : leases[j]) {
+          EXPECT_GT(millicores, 0);
+          sum += millicores;
+          used[id] += millicores;
+          if (millicores == kLeastMillicores) ++least[id];
+        }
+        if (job.millicores == 0) {
+          EXPECT_TRUE(leases[j].empty());
+          continue;
+        }
+        EXPECT_FALSE(leases[j].empty());
+        if (job.most_workers > 0) {
+          EXPECT_LE(leases[j].size(), static_cast<std::size_t>(job.most_workers));
+        } else {
+          missing += std::max(0, job.millicores - sum - kLeastMillicores);
+        }
+      }
+      for (const PlacementWorker& worker : cluster.workers) {
+        EXPECT_LE(used[worker.worker], worker.millicores + kLeastMillicores * least[worker.worker]);
+        free += std::max(0, worker.millicores - used[worker.worker]);
+      }
+      // Whoever lacks something lacks it because nothing is free (a lease is never tiny).
+      if (missing > 0) {
+        EXPECT_LT(free, kLeastMillicores * static_cast<std::int64_t>(cluster.workers.size()));
+      }
+      cluster.Hold(leases);
+    }
+  }
+}
+
+TEST(Placement, WhatHoldsStays) {
+  for (unsigned seed = 0; seed < 1000; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Cluster cluster(seed);
+    auto leases = Place(cluster.jobs, cluster.workers);
+    cluster.Hold(leases);
+    leases = Place(cluster.jobs, cluster.workers);
+    cluster.Hold(leases);
+    EXPECT_EQ(Place(cluster.jobs, cluster.workers), leases);
+  }
+}
+
+}  // namespace
+}  // namespace headrace::coordinator
