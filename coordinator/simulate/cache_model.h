@@ -8,9 +8,9 @@
 #include "coordinator/simulate/job.h"
 
 // The cluster's cache as a fluid. Samples of a data set are read once an epoch in fresh random
-// order, so a reader's hit share follows from two amounts: bytes that it has not read in this epoch,
-// and the part of them that is cached. What a job itself adds it has read already, so it counts in
-// its next epoch (SiloD's delayed effectiveness); what others add it can still find.
+// order, so a reader's hit share follows from two amounts: bytes that it has not read in this
+// epoch, and the part of them that is cached. What a job itself adds it has read already, so it
+// counts in its next epoch (SiloD's delayed effectiveness); what others add it can still find.
 namespace headrace::simulate {
 
 // A job's place in its data set.

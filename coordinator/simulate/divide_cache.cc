@@ -63,8 +63,7 @@ CacheQuotas DivideCache(CacheMode mode, const Cluster& cluster, std::span<const 
     quotas.bytes = FillByRate(demands, cluster.cache_bytes);
   } else if (mode == CacheMode::kMinio) {
     for (const Demand& each : demands) {
-      quotas.bytes.push_back(
-          std::min(each.bytes, cluster.cache_bytes * each.gpus / cluster.gpus));
+      quotas.bytes.push_back(std::min(each.bytes, cluster.cache_bytes * each.gpus / cluster.gpus));
     }
   } else {
     std::vector<std::size_t> order(demands.size());

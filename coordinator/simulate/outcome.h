@@ -31,7 +31,7 @@ struct TimelinePoint {
 };
 
 struct Outcome {
-  std::vector<JobOutcome> jobs;     // in order of completion
+  std::vector<JobOutcome> jobs;      // in order of completion
   std::vector<std::size_t> refused;  // jobs that ask for more GPUs than there are
   std::vector<TimelinePoint> timeline;
   double first_arrival_s = 0;

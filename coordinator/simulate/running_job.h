@@ -17,7 +17,8 @@ enum class Stage : std::uint8_t { kWaiting, kRunning, kDone };
 // Thread-compatible.
 class RunningJob {
  public:
-  RunningJob(const Job& job, std::size_t position, const Cluster& cluster);
+  // `position` in the trace. `dataset_bytes`: of its data set; 0 without one. `job` outlives it.
+  RunningJob(const Job& job, std::size_t position, const Cluster& cluster, double dataset_bytes);
 
   [[nodiscard]] const Job& job() const { return *job_; }
   [[nodiscard]] bool pinned() const { return !job_->separable; }

@@ -19,7 +19,6 @@ std::string Shown(double value) {
   }
   char buffer[32];
   return {buffer, std::to_chars(buffer, buffer + sizeof(buffer), value).ptr};
-};
 }
 
 // Text of a file in a message: not too long, and nothing that moves a terminal's cursor.

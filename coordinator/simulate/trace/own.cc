@@ -21,8 +21,7 @@ Result<std::vector<Ramp>> ReadRamp(const Row& row) {
     rest = piece.size() == rest.size() ? std::string_view() : rest.substr(piece.size() + 1);
     const std::size_t colon = piece.find(':');
     const auto from = ParseNumber(piece.substr(0, colon));
-    const auto factor =
-        ParseNumber(colon == std::string_view::npos ? "" : piece.substr(colon + 1));
+    const auto factor = ParseNumber(colon == std::string_view::npos ? "" : piece.substr(colon + 1));
     const bool rises =
         from && *from >= 0 && *from <= kMostSeconds && (ramp.empty() || *from > ramp.back().from_s);
     if (!rises || factor.value_or(0) < 1e-6 || *factor > 1e6) {
