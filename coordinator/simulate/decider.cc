@@ -16,9 +16,6 @@ using coordinator::Snapshot;
 namespace {
 
 Status Check(const Snapshot& snapshot, const Allocation& allocation) {
-  if (allocation.jobs.size() != snapshot.jobs.size()) {
-    return Internal("the allocation is of other jobs");
-  }
   const coordinator::Resources& supply = snapshot.supply;
   coordinator::Resources used{0, 0, 0, 0};
   for (std::size_t k = 0; k < snapshot.jobs.size(); ++k) {
@@ -110,17 +107,23 @@ Result<Decision> Decider::Decide(std::span<const RunningJob> jobs,
     cores.push_back(jobs[i].cores);
     if (jobs[i].stage == Stage::kRunning) pinned += jobs[i].pinned_cores();
   }
-  // Pinned jobs that are admitted take cores away from the others: those are divided again.
+  // Pinned jobs that are admitted take cores away from the others, and those that are not give them
+  // back: the others are divided again.
   constexpr int kMostPasses = 16;
   for (int pass = 1; pass <= kMostPasses; ++pass) {
     const Snapshot snapshot = MakeSnapshot(jobs, candidates, cache, pinned);
     Allocation allocation = scheduler_.Decide({snapshot, cluster_, rates, cores});
-    HR_RETURN_IF_ERROR(Check(snapshot, allocation));
+    if (allocation.jobs.size() != candidates.size()) {
+      return Internal("the allocation is of other jobs");
+    }
     double needed = 0;
     for (std::size_t k = 0; k < candidates.size(); ++k) {
       if (allocation.jobs[k].admitted) needed += jobs[candidates[k]].pinned_cores();
     }
-    if (needed <= pinned * (1 + 1e-9) + 1e-9) return Decision{std::move(allocation), local_, pass};
+    if (std::abs(needed - pinned) <= 1e-9 * (pinned + 1)) {
+      HR_RETURN_IF_ERROR(Check(snapshot, allocation));
+      return Decision{std::move(allocation), local_, pass};
+    }
     pinned = needed;
   }
   return Internal("admissions and the cores that stay on their hosts do not settle");

@@ -107,6 +107,21 @@ TEST(Engine, APinnedJobKeepsItsOwnCoresAlone) {
   }
 }
 
+// What a pinned job leaves when it is stopped is there for the one that follows, in the same round.
+TEST(Engine, PinnedCoresMoveWithTheRounds) {
+  Trace trace;
+  for (int i = 0; i < 4; ++i) {
+    trace.jobs.push_back(TestJob(0, 2000, 1, 8));
+    trace.jobs.back().separable = i % 2 == 0;
+  }
+  Cluster cluster;
+  cluster.gpus = 1;
+  cluster.cpu_per_gpu = 4;
+  BaselineScheduler scheduler(MakeFixed(), GpuOrder::kMaxMin);
+  EXPECT_NEAR(RunWith(trace, cluster, scheduler, CacheMode::kMinio).end_s, 16000, 1500);
+  EXPECT_NEAR(RunNamed(trace, cluster, "max_min_fair").end_s, 16000, 1500);
+}
+
 // Data of 100 bytes in samples of 1 byte, 10 a second without a limit; the source gives 5 bytes/s.
 // With a cache of all of it the first epoch takes 20 s, the nine others 10 s each.
 TEST(Engine, ACacheCountsFromTheSecondEpochOn) {
