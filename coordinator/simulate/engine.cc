@@ -15,6 +15,8 @@ using coordinator::kUnlimited;
 
 // Samples of a drift within an epoch (CacheModel::Drifts).
 constexpr double kStepsPerEpoch = 20;
+// A hit share that has moved by less is the same.
+constexpr double kLeastDrift = 1e-3;
 // Periods that a job is observed for: after what it was granted has changed, and after what is
 // measured has (all that its controller remembers).
 constexpr int kPeriodsOfGrant = 3;
@@ -142,7 +144,7 @@ class Engine {
       RunningJob& job = jobs_[i];
       if (job.job().dataset < 0) continue;
       const double hit = HitOf(mode_, job.reading.cached_share);
-      if (std::abs(hit - job.hit) <= 1e-6) continue;
+      if (std::abs(hit - job.hit) <= kLeastDrift) continue;
       job.hit = hit;
       Watch(job, kPeriodsOfChange);
       Change();
