@@ -42,8 +42,10 @@ class CoordinatorImpl final : public Coordinator {
 
   Status Init() {
     RegisterPolicies(policies_);
-    rules_.policy = policies_.Find(options_.policy);
-    if (!rules_.policy) return UnknownPolicy();
+    rules_.plan.policy = policies_.Find(options_.policy);
+    if (!rules_.plan.policy) return UnknownPolicy();
+    rules_.plan.tenants = options_.tenants;
+    rules_.plan.source_rate = options_.source_rate;
     rules_.native_check = BuiltinNativeCheck();
     rules_.version = kVersion;
     rules_.heartbeat = options_.heartbeat;

@@ -21,7 +21,9 @@ struct CoordinatorOptions {
   // Another coordinator may follow at this address, and peers of this one may come to it: then its
   // ids must differ from ours. False when embedded.
   bool may_be_followed = true;
-  std::string policy = "fifo";
+  std::string policy = "utilization";
+  std::vector<Tenant> tenants;      // see PlanRules
+  double source_rate = kUnlimited;  // bytes/s, of all sources together
   std::string pool = "static";
   std::int32_t workers = 0;  // that the pool starts at once
   // Command line of a worker, given the coordinator's endpoint as seen from its own host.
