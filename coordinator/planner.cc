@@ -21,6 +21,13 @@ constexpr double kCacheSlack = 1.05;
 // Workers and consumers on one host compare equal here.
 std::string HostKey(const wire::HostIdentity& host) { return host.boot_id + "/" + host.hostname; }
 
+// A limit that hardly changes stays: nobody needs to be told.
+constexpr double kWobble = 0.02;
+std::uint64_t Steady(double wanted, std::uint64_t held) {
+  const auto old = static_cast<double>(held);
+  return std::abs(wanted - old) <= kWobble * old ? held : static_cast<std::uint64_t>(wanted);
+}
+
 // The ranks of one program.
 struct Group {
   std::vector<const Job*> ranks;
@@ -106,7 +113,9 @@ class Planner {
     view.arrival_s = static_cast<double>(first.spec.opened_ms) * 1e-3;
     view.most_cores = 0;
     double hits = 0;
+    view.running = false;
     for (const Job* job : group.ranks) {
+      view.running = view.running || !job->leases.empty();
       const Demand demand = job->meter.demand().known ? job->meter.demand() : Start(*job);
       const double rate = demand.terms.ready_rate;
       view.terms.ready_rate += rate;
@@ -209,8 +218,8 @@ class Planner {
         grant.job = plan.jobs[i].job;
         grant.millicores = static_cast<std::uint32_t>(millicores);
         if (std::isfinite(source[i])) {
-          grant.source_bytes_per_second =
-              static_cast<std::uint64_t>(std::max(1.0, source[i] * millicores / all));
+          grant.source_bytes_per_second = Steady(std::max(1.0, source[i] * millicores / all),
+                                                 HeldOn(grant.job, id).source_bytes_per_second);
         }
       }
       if (plan.jobs[i].reason.empty() && workers_.empty()) plan.jobs[i].reason = "no worker";
@@ -242,10 +251,15 @@ class Planner {
       const Job& job = *state_.FindJob(plan.jobs[i].job);
       for (auto& [id, grant] : plan.jobs[i].grants) {
         const double own = allocation.dataset_bytes[d] * CacheOf(id) / room[d] / users[d].at(id);
-        grant.cache_bytes =
-            std::min(static_cast<std::uint64_t>(std::min(own, CacheOf(id))), job.spec.cache_bytes);
+        const double most = std::min(CacheOf(id), static_cast<double>(job.spec.cache_bytes));
+        grant.cache_bytes = Steady(std::min(own, most), HeldOn(grant.job, id).cache_bytes);
       }
     }
+  }
+  [[nodiscard]] wire::JobGrant HeldOn(JobId job, WorkerId worker) const {
+    const auto& grants = state_.FindJob(job)->grants;
+    const auto at = grants.find(worker);
+    return at == grants.end() ? wire::JobGrant{} : at->second;
   }
   [[nodiscard]] double CacheOf(WorkerId id) const {
     return static_cast<double>(state_.FindWorker(id)->info.cache_bytes);
