@@ -32,6 +32,7 @@ std::uint64_t Steady(double wanted, std::uint64_t held) {
 struct Group {
   std::vector<const Job*> ranks;
   std::vector<double> needs;  // cores, by rank
+  double known_cores = 0;     // see ClusterPlan::demand_cores
 };
 
 class Planner {
@@ -66,8 +67,7 @@ class Planner {
   }
 
   void CollectTenants() {
-    const Resources none{kUnlimited, kUnlimited, kUnlimited, kUnlimited};
-    snapshot_.tenants.push_back({"default", 1, none});
+    snapshot_.tenants.push_back({"default"});
     for (const Tenant& tenant : rules_.tenants) {
       if (tenant.name == "default") {
         snapshot_.tenants[0] = tenant;
@@ -125,6 +125,7 @@ class Planner {
       hits += rate * job->meter.hit();
       view.most_cores += demand.cores;
       group.needs.push_back(demand.cores);
+      group.known_cores += demand.known ? demand.cores : 1;
     }
     if (view.terms.ready_rate > 0) {
       view.terms.hit_cost /= view.terms.ready_rate;
@@ -179,7 +180,9 @@ class Planner {
       double need = 0;
       for (const double each : groups_[g].needs) need += each;
       const Tenant& tenant = snapshot_.tenants[static_cast<std::size_t>(snapshot_.jobs[g].tenant)];
-      if (grant.admitted) plan.demand_cores += std::min(need, tenant.quota.cores);
+      if (grant.admitted) {
+        plan.demand_cores += std::min(groups_[g].known_cores, tenant.quota.cores);
+      }
       for (std::size_t r = 0; r < groups_[g].ranks.size(); ++r) {
         const Job& job = *groups_[g].ranks[r];
         const double share = need > 0 ? groups_[g].needs[r] / need
@@ -209,7 +212,12 @@ class Planner {
         dataset.push_back(snapshot_.jobs[g].dataset);
       }
     }
-    const std::vector<Leases> leases = Place(placed, workers_);
+    std::vector<Leases> leases = Place(placed, workers_);
+    for (std::size_t i = 0; i < placed.size() && rules_.lease_all; ++i) {
+      for (const PlacementWorker& worker : workers_) {
+        if (placed[i].millicores > 0) leases[i].try_emplace(worker.worker, kLeastMillicores);
+      }
+    }
     for (std::size_t i = 0; i < placed.size(); ++i) {
       double all = 0;
       for (const auto& [id, millicores] : leases[i]) all += millicores;

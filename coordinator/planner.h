@@ -23,6 +23,8 @@ struct PlanRules {
   const Policy* policy = nullptr;   // outlives the rules
   std::vector<Tenant> tenants;      // beside the default one: weight 1, no quota
   double source_rate = kUnlimited;  // bytes/s of all sources together
+  // Every job leases every worker, at least with kLeastMillicores: private workers run anyway.
+  bool lease_all = false;
 };
 
 struct JobPlan {
@@ -32,7 +34,9 @@ struct JobPlan {
 };
 struct ClusterPlan {
   std::vector<JobPlan> jobs;  // all that run, ascending ids
-  double demand_cores = 0;    // what jobs ask for in all, within their tenants' quotas
+  // What jobs ask for in all, within their tenants' quotas. A job of which nothing is measured yet
+  // counts with one core: a pool is not grown on a guess.
+  double demand_cores = 0;
 };
 
 // REQUIRES: rules.policy.

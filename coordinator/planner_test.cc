@@ -81,7 +81,7 @@ TEST_F(PlannerTest, AnUnknownJobStartsWithWhatThereIs) {
   Job();
   const ClusterPlan plan = Plan();
   EXPECT_DOUBLE_EQ(Cores(plan.jobs[0]), 8);
-  EXPECT_DOUBLE_EQ(plan.demand_cores, kStartCores);
+  EXPECT_DOUBLE_EQ(plan.demand_cores, 1);
 }
 
 TEST_F(PlannerTest, ThenWithWhatItNeeds) {
@@ -94,6 +94,17 @@ TEST_F(PlannerTest, ThenWithWhatItNeeds) {
   const ClusterPlan plan = Plan();
   EXPECT_NEAR(Cores(plan.jobs[0]), 2.2, 1e-3);
   EXPECT_THAT(plan.jobs[0].grants, SizeIs(1));
+}
+
+TEST_F(PlannerTest, PrivateWorkersAreAllLeased) {
+  rules_.lease_all = true;
+  Worker(4);
+  Worker(4);
+  const JobId job = Job();
+  Plan();
+  Report(job, 100, 0.02);
+  EndPeriod();
+  EXPECT_THAT(Plan().jobs[0].grants, SizeIs(2));
 }
 
 TEST_F(PlannerTest, RanksOfAProgramAreServedAlike) {

@@ -86,6 +86,7 @@ class Stepper {
   // The plan against what holds; tells everyone for whom something changed.
   void Reallocate() {
     const ClusterPlan plan = MakePlan(rules_.plan, state());
+    decision_.demand_cores = plan.demand_cores;
     std::set<WorkerId> touched;
     for (const JobPlan& each : plan.jobs) {
       const Job& job = *state().FindJob(each.job);

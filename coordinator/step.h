@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -98,7 +99,8 @@ struct Decision {
   std::vector<Reply> replies;
   std::vector<Push> pushes;
   std::vector<VerifyWorker> verify;
-  std::vector<std::string> warnings;  // for the log
+  std::vector<std::string> warnings;   // for the log
+  std::optional<double> demand_cores;  // of all jobs, when they were planned
 };
 
 // Never fails: what a peer got wrong becomes a reply with a Status. REQUIRES: rules.plan.policy.
