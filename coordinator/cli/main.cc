@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
   headrace::cli::AddJobs(app, chosen);
   headrace::cli::AddWorkers(app, chosen);
   headrace::cli::AddTop(app, chosen);
+  headrace::cli::AddSimulate(app, chosen);
   // The parser reports with exceptions; they stop here.
   try {
     std::reverse(arguments.begin(), arguments.end());  // as the parser wants them

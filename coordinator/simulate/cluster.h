@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+
+#include "coordinator/estimate/estimator.h"
+
+// What the jobs run on, and how it is simulated.
+namespace headrace::simulate {
+
+struct Cluster {
+  int gpus = 64;
+  double cpu_per_gpu = 3;  // cores on the GPUs' hosts
+  double extra_cores = 0;  // on hosts without GPUs; only data workers can use them
+  double cache_bytes = 0;
+  double source_rate = coordinator::kUnlimited;  // bytes/s, of all jobs together
+
+  [[nodiscard]] double host_cores() const { return gpus * cpu_per_gpu; }
+  [[nodiscard]] double cores() const { return host_cores() + extra_cores; }
+};
+
+// Who divides the cache.
+enum class CacheMode : std::uint8_t {
+  kJoint,   // the policy, together with cores and bandwidth; what is cached stays
+  kLru,     // nobody: all share one cache that drops what was not used for longest
+  kMinio,   // fixed shares for each GPU; what is cached stays (CoorDL)
+  kQuiver,  // whole data sets, by time saved a byte (Quiver)
+};
+
+struct EngineOptions {
+  double period_s = 1;   // control period: the client's heartbeat
+  double round_s = 360;  // between decisions on GPUs, where a policy takes them away (Gavel)
+  // Standard deviation of the logarithm of everything that is measured.
+  double noise = 0;
+  std::uint64_t seed = 1;
+  // After an event control periods are simulated until nothing changes, at most so many.
+  int most_periods = 60;
+};
+
+}  // namespace headrace::simulate

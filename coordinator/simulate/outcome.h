@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// What came out of a simulation.
+namespace headrace::simulate {
+
+struct JobOutcome {
+  std::size_t job = 0;  // position in Trace::jobs
+  double start_s = 0;   // when it first had GPUs
+  double finish_s = 0;
+  double run_s = 0;         // with GPUs
+  double useful_gpu_s = 0;  // of that, times GPUs: not waiting for data
+  // Its mean rate while it ran, over the rate with a share of cores, cache and bandwidth of the
+  // source that is proportional to its GPUs.
+  double fairness = 0;
+  int preemptions = 0;
+};
+
+// State from `time_s` on.
+struct TimelinePoint {
+  double time_s = 0;
+  double gpus = 0;         // held by jobs
+  double useful_gpus = 0;  // not waiting for data
+  double cores = 0;        // computing
+  double cached_bytes = 0;
+  double source_rate = 0;  // bytes/s
+  int waiting = 0;         // jobs
+};
+
+struct Outcome {
+  std::vector<JobOutcome> jobs;      // in order of completion
+  std::vector<std::size_t> refused;  // jobs that ask for more GPUs than there are
+  std::vector<TimelinePoint> timeline;
+  double first_arrival_s = 0;
+  double end_s = 0;  // last completion
+  double useful_gpu_s = 0;
+  double held_gpu_s = 0;
+  double hit_bytes = 0;
+  double remote_bytes = 0;
+  double core_s = 0;  // of work on input
+  std::int64_t decisions = 0;
+};
+
+}  // namespace headrace::simulate

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+// Tables of text, from files that nobody vouches for.
+namespace headrace::simulate {
+
+// One row, with what is needed to say where a fault is.
+class Row {
+ public:
+  Row(std::string_view file, std::int64_t line, std::vector<std::string> fields,
+      const std::map<std::string, std::size_t, std::less<>>* columns)
+      : file_(file), line_(line), fields_(std::move(fields)), columns_(columns) {}
+
+  [[nodiscard]] std::int64_t line() const { return line_; }
+  [[nodiscard]] std::size_t size() const { return fields_.size(); }
+  // Empty where the column or the field is missing.
+  [[nodiscard]] std::string_view Text(std::string_view column) const;
+  [[nodiscard]] std::string_view Text(std::size_t at) const;
+  // A finite number in [least, most]. kInvalidArgument names file, line, column and what was there.
+  [[nodiscard]] Result<double> Number(std::string_view column, double least, double most) const;
+  [[nodiscard]] Result<double> Number(std::size_t at, std::string_view name, double least,
+                                      double most) const;
+  // No value where the column or the field is missing.
+  [[nodiscard]] Result<std::optional<double>> Optional(std::string_view column, double least,
+                                                       double most) const;
+  [[nodiscard]] Status Wrong(std::string_view column, std::string_view expected,
+                             std::string_view found) const;
+
+ private:
+  std::string_view file_;
+  std::int64_t line_;
+  std::vector<std::string> fields_;
+  const std::map<std::string, std::size_t, std::less<>>* columns_;
+};
+
+// A table with or without a header. Keeps a view of `file` and `text` (the caller's). Fields may be
+// quoted as in RFC 4180, except that a line ends a row always.
+class Table {
+ public:
+  Table(std::string_view file, std::string_view text, char separator, bool header);
+  // Rows without the header; empty lines are left out. kInvalidArgument: a quote does not end, or a
+  // row has other than as many fields as the header.
+  [[nodiscard]] Result<std::vector<Row>> Rows() const;
+  [[nodiscard]] bool Has(std::string_view column) const { return columns_.contains(column); }
+  // kInvalidArgument names the columns that are missing.
+  [[nodiscard]] Status Require(const std::vector<std::string_view>& columns) const;
+
+ private:
+  std::string_view file_;
+  std::string_view text_;
+  char separator_;
+  bool header_;
+  std::map<std::string, std::size_t, std::less<>> columns_;
+};
+
+// The first line, without its end.
+[[nodiscard]] std::string_view FirstLine(std::string_view text);
+// Fields of one line; no value where a quote does not end.
+[[nodiscard]] std::optional<std::vector<std::string>> Split(std::string_view line, char separator);
+// A field that Split gives back as it is.
+[[nodiscard]] std::string Quoted(std::string_view field);
+// A whole text as a number; no value where it is none.
+[[nodiscard]] std::optional<double> ParseNumber(std::string_view text);
+
+}  // namespace headrace::simulate
