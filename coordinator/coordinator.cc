@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -16,6 +17,7 @@
 #include "base/process_stats.h"
 #include "base/version.h"
 #include "coordinator/policy/core/policy.h"
+#include "coordinator/scaling/pool_size.h"
 #include "coordinator/state/journal.h"
 #include "schemas/wire/host_identity.h"
 
@@ -37,13 +39,19 @@ std::string LocalEndpoint(std::string endpoint) {
 class CoordinatorImpl final : public Coordinator {
  public:
   CoordinatorImpl(net::Reactor& reactor, CoordinatorOptions options)
-      : reactor_(reactor), options_(std::move(options)), self_(wire::ReadHostIdentity()) {}
+      : reactor_(reactor),
+        options_(std::move(options)),
+        self_(wire::ReadHostIdentity()),
+        sizer_({options_.workers, options_.most_workers}) {}
   ~CoordinatorImpl() override { Stop(); }
 
   Status Init() {
     RegisterPolicies(policies_);
-    rules_.policy = policies_.Find(options_.policy);
-    if (!rules_.policy) return UnknownPolicy();
+    rules_.plan.policy = policies_.Find(options_.policy);
+    if (!rules_.plan.policy) return UnknownPolicy();
+    rules_.plan.tenants = options_.tenants;
+    rules_.plan.source_rate = options_.source_rate;
+    rules_.plan.lease_all = options_.lease_all;
     rules_.native_check = BuiltinNativeCheck();
     rules_.version = kVersion;
     rules_.heartbeat = options_.heartbeat;
@@ -177,6 +185,53 @@ class CoordinatorImpl final : public Coordinator {
     for (const Reply& reply : decision.replies) Introduce(reply);
     Deliver(durable, Address(std::move(decision.replies), std::move(decision.pushes)));
     for (const VerifyWorker& verify : decision.verify) Verify(verify.worker);
+    if (decision.demand_cores) ResizePool(*decision.demand_cores, now.steady);
+  }
+
+  // Starts or drains workers of an elastic pool.
+  void ResizePool(double demand_cores, SteadyTime now) {
+    if (options_.most_workers <= options_.workers) return;
+    PoolView view;
+    view.demand_cores = demand_cores;
+    view.member_cores = options_.worker_cores;
+    std::set<WorkerId> members;
+    for (const PoolMember& member : pool_->List()) {
+      if (member.worker.valid()) members.insert(member.worker);
+      if (member.state != PoolMember::State::kDraining) ++view.members;
+    }
+    for (const auto& [id, worker] : state_.workers()) {
+      if (worker.leasable() && !members.contains(id)) view.other_cores += worker.info.cores;
+    }
+    const std::int32_t change = sizer_.Observe(view, now);
+    if (change > 0) {
+      if (const Status s = pool_->Grow(change); !s.ok()) LogWarning("pool: " + s.ToString());
+    }
+    for (std::int32_t i = 0; i > change; --i) {
+      const WorkerId id = LeastUsed(members);
+      if (!id.valid() || !Drain(id).ok()) break;
+      members.erase(id);
+    }
+  }
+
+  // The member whose leases are the smallest; of equal ones the youngest.
+  [[nodiscard]] WorkerId LeastUsed(const std::set<WorkerId>& members) const {
+    WorkerId best;
+    std::uint64_t least = 0;
+    for (const WorkerId id : members) {
+      const Worker* worker = state_.FindWorker(id);
+      if (!worker || !worker->leasable()) continue;
+      std::uint64_t millicores = 0;
+      for (const JobId job : worker->jobs) {
+        const auto& grants = state_.FindJob(job)->grants;
+        if (const auto at = grants.find(id); at != grants.end())
+          millicores += at->second.millicores;
+      }
+      if (!best.valid() || millicores <= least) {
+        best = id;
+        least = millicores;
+      }
+    }
+    return best;
   }
 
   // The pool and the address book follow the state.
@@ -281,6 +336,7 @@ class CoordinatorImpl final : public Coordinator {
   std::uint64_t appended_ = 0;
   std::deque<Held> held_;  // until they are durable
   SteadyTime last_complaint_;
+  PoolSizer sizer_;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // posts look whether we are still there
   bool stopped_ = false;
 };

@@ -21,9 +21,14 @@ struct CoordinatorOptions {
   // Another coordinator may follow at this address, and peers of this one may come to it: then its
   // ids must differ from ours. False when embedded.
   bool may_be_followed = true;
-  std::string policy = "fifo";
+  std::string policy = "utilization";
+  std::vector<Tenant> tenants;      // see PlanRules
+  double source_rate = kUnlimited;  // bytes/s, of all sources together
+  bool lease_all = false;           // see PlanRules
   std::string pool = "static";
-  std::int32_t workers = 0;  // that the pool starts at once
+  std::int32_t workers = 0;       // that the pool starts at once, and keeps
+  std::int32_t most_workers = 0;  // that it may have; no more than `workers`: it stays as it is
+  double worker_cores = 1;        // of one of them
   // Command line of a worker, given the coordinator's endpoint as seen from its own host.
   std::function<std::vector<std::string>(const std::string& endpoint)> worker_command;
   std::chrono::milliseconds stop_grace{2000};

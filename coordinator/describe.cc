@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
+#include "coordinator/scaling/advice.h"
 #include "coordinator/step.h"
 
 namespace headrace::coordinator {
@@ -15,11 +17,29 @@ wire::JobStatus Describe(const Job& job) {
   if (job.phase == Job::Phase::kLost) {
     status.state = "lost";
   } else {
-    status.state = job.leases.empty() ? "waiting: no worker" : "running";
+    status.state = !job.waits_for.empty() ? "waiting: " + job.waits_for
+                   : job.leases.empty()   ? "waiting: no worker"
+                                          : "running";
   }
   status.opened_ms = job.spec.opened_ms;
   status.sessions = job.loads;
   status.workers = {job.leases.begin(), job.leases.end()};
+  status.tenant = job.spec.tenant;
+  status.priority = job.spec.priority;
+  status.group = job.spec.group;
+  status.rank = job.spec.rank;
+  const TimeShares& times = job.meter.times();
+  status.rate = job.meter.rate();
+  status.ready_rate = job.meter.measured().ready_rate;
+  status.wait_share = times.all() > 0 ? times.wait() / times.all() : 0;
+  status.demand_millicores =
+      static_cast<std::uint32_t>(std::min(1000 * job.meter.demand().cores, 4e9));
+  for (const auto& [id, grant] : job.grants) {
+    status.granted_millicores += grant.millicores;
+    status.cache_bytes += grant.cache_bytes;
+    status.source_bytes_per_second += grant.source_bytes_per_second;
+  }
+  status.advice = Advice(job.meter, job.granted_cores());
   return status;
 }
 

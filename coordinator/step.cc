@@ -36,8 +36,15 @@ Status CheckToken(const std::string& token) {
   return CheckText("token", token);
 }
 
-// Workers and consumers on one host compare equal here.
-std::string HostKey(const wire::HostIdentity& host) { return host.boot_id + "/" + host.hostname; }
+// What the cache keeps of a plan: its sources, and the prefix before the cache point. 0: nothing.
+std::uint64_t DatasetHash(const Plan& plan, const wire::Split& split) {
+  if (plan.has_python_stage) return 0;
+  Plan cached;
+  cached.leaves = plan.leaves;
+  cached.chain.assign(plan.chain.begin(), plan.chain.begin() + split.cache_node);
+  cached.libraries = plan.libraries;
+  return HashBytes(wire::EncodePlan(cached));
+}
 
 // One step under way. Updates that change jobs, workers or leases are tried on a copy of the state,
 // so that the policy and the replies see what comes after them.
@@ -55,8 +62,9 @@ class Stepper {
   [[nodiscard]] const State& state() const { return after_ ? *after_ : before_; }
 
   void Emit(Update update) {
-    // Heartbeats change nothing that a decision looks at: no copy for them.
-    if (IsDurable(update) || after_) {
+    // Signs of life change nothing that a decision looks at: no copy for them.
+    if (IsDurable(update) || after_ || std::holds_alternative<EndPeriod>(update) ||
+        std::holds_alternative<SetGrants>(update)) {
       if (!after_) after_ = before_;
       const Status applied = after_->Apply(update);
       HR_CHECK(applied.ok());
@@ -75,30 +83,32 @@ class Stepper {
                                  "; the protocol is the same");
   }
 
-  // The policy's leases against those that hold; tells everyone whose set changed.
+  // The plan against what holds; tells everyone for whom something changed.
   void Reallocate() {
+    const ClusterPlan plan = MakePlan(rules_.plan, state());
+    decision_.demand_cores = plan.demand_cores;
+    std::set<WorkerId> touched;
+    for (const JobPlan& each : plan.jobs) {
+      const Job& job = *state().FindJob(each.job);
+      if (job.grants == each.grants && job.waits_for == each.reason &&
+          job.leases.size() == each.grants.size()) {
+        continue;
+      }
+      for (const auto& [id, grant] : job.grants) touched.insert(id);
+      for (const auto& [id, grant] : each.grants) touched.insert(id);
+      std::vector<WorkerId> workers;
+      for (const auto& [id, grant] : each.grants) workers.push_back(id);
+      if (!std::equal(workers.begin(), workers.end(), job.leases.begin(), job.leases.end())) {
+        Emit(SetLeases{each.job, job.generation + 1, std::move(workers)});
+      }
+      Emit(SetGrants{each.job, each.grants, each.reason});
+    }
     if (!after_) return;
-    PolicySnapshot snapshot;
-    for (const auto& [id, job] : after_->jobs()) {
-      if (job.phase != Job::Phase::kRunning) continue;
-      snapshot.jobs.push_back({id, job.spec.wanted_workers, HostKey(job.spec.host)});
-    }
-    for (const auto& [id, worker] : after_->workers()) {
-      if (!worker.leasable()) continue;
-      snapshot.workers.push_back({id, worker.info.cores, HostKey(worker.info.host)});
-    }
-    const LeaseSet wanted = rules_.policy->Decide(snapshot);
-    for (const JobDemand& demand : snapshot.jobs) {
-      const Job& job = *after_->FindJob(demand.job);
-      const auto it = wanted.find(demand.job);
-      const std::set<WorkerId> workers = it == wanted.end() ? std::set<WorkerId>{} : it->second;
-      if (workers == job.leases) continue;
-      Emit(SetLeases{demand.job, job.generation + 1, {workers.begin(), workers.end()}});
-    }
     // Workers first: they should know a job before its trainer knocks.
     for (const auto& [id, worker] : after_->workers()) {
       const Worker* old = before_.FindWorker(id);
-      const bool told = old && old->jobs == worker.jobs && old->draining == worker.draining;
+      const bool told = old && old->jobs == worker.jobs && old->draining == worker.draining &&
+                        !touched.contains(id);
       if (!told && (old || !worker.jobs.empty())) {
         decision_.pushes.push_back({id, DirectiveOf(worker, 0)});
       }
@@ -119,12 +129,22 @@ class Stepper {
     for (const WorkerId id : job.leases) leases.workers.push_back(state().FindWorker(id)->info);
     return leases;
   }
-  [[nodiscard]] static wire::WorkerDirective DirectiveOf(const Worker& worker,
-                                                         std::uint64_t request) {
+  [[nodiscard]] wire::WorkerDirective DirectiveOf(const Worker& worker,
+                                                  std::uint64_t request) const {
     wire::WorkerDirective directive;
     directive.request = request;
     directive.drain = worker.draining;
     directive.jobs = {worker.jobs.begin(), worker.jobs.end()};
+    for (const JobId id : worker.jobs) {
+      const auto& grants = state().FindJob(id)->grants;
+      const auto grant = grants.find(worker.info.worker);
+      if (grant == grants.end()) {
+        // Not planned since this coordinator began: equal shares until it is.
+        directive.grants.clear();
+        break;
+      }
+      directive.grants.push_back(grant->second);
+    }
     return directive;
   }
   [[nodiscard]] std::uint32_t HeartbeatMs() const {
@@ -145,6 +165,8 @@ class Stepper {
     reply.heartbeat_ms = HeartbeatMs();
     reply.status = CheckToken(m.token);
     if (reply.status.ok()) reply.status = CheckText("job name", m.name);
+    if (reply.status.ok()) reply.status = CheckText("tenant", m.tenant);
+    if (reply.status.ok()) reply.status = CheckText("group", m.group);
     if (reply.status.ok() && m.wanted_workers < 0) {
       reply.status = InvalidArgument("a negative number of workers");
     }
@@ -158,7 +180,11 @@ class Stepper {
                m.version,
                m.wanted_workers,
                m.cache_bytes,
-               known ? known->spec.opened_ms : now_.wall_ms};
+               known ? known->spec.opened_ms : now_.wall_ms,
+               m.tenant,
+               m.priority,
+               m.group,
+               m.rank};
     reply.job = add.job;
     reply.consumer = add.consumer;
     Answer(peer, std::move(reply));
@@ -199,7 +225,9 @@ class Stepper {
                                " open sessions; close some");
     }
     HR_TRY(wire::Split split, SplitPlan(m.plan, rules_.native_check));
-    Emit(AddSession{m.job, m.session, m.plan.name, hash, split});
+    std::int64_t rows = 0;
+    for (const SourceLeaf& leaf : m.plan.leaves) rows += leaf.rows;
+    Emit(AddSession{m.job, m.session, m.plan.name, hash, split, DatasetHash(m.plan, split), rows});
     return split;
   }
 
@@ -354,6 +382,10 @@ class Stepper {
         changed = true;
       }
     }
+    if (now_.steady - state().period_ended() >= rules_.heartbeat) {
+      Emit(EndPeriod{now_.steady});
+      changed = true;
+    }
     if (changed) Reallocate();
   }
 
@@ -372,7 +404,7 @@ class Stepper {
 }  // namespace
 
 Decision Step(const Rules& rules, const State& state, const Event& event, const Moment& now) {
-  HR_CHECK(rules.policy != nullptr);
+  HR_CHECK(rules.plan.policy != nullptr);
   return Stepper(rules, state, now).Take(event);
 }
 

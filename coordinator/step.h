@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -8,7 +9,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/result.h"
-#include "coordinator/policy/core/policy.h"
+#include "coordinator/planner.h"
 #include "coordinator/split/splitter.h"
 #include "coordinator/state/state.h"
 #include "coordinator/state/update.h"
@@ -40,8 +41,9 @@
 //   draining  LeaveWorker                            (none): it has ended
 //   (none)    heartbeat                              refused with NotFound: it registers again
 //
-// After any change of jobs or workers the policy decides again, and every job and worker whose set
-// of leases changed is told at once.
+// After any change of jobs or workers, and each control period (the heartbeat), the cluster is
+// planned anew (planner.h); every job whose set of leases changed, and every worker of which a
+// grant changed, is told at once.
 namespace headrace::coordinator {
 
 struct Rules {
@@ -50,7 +52,7 @@ struct Rules {
   Duration suspect_after = std::chrono::milliseconds(1500);  // silence of a suspected worker
   Duration job_lost_after = std::chrono::seconds(10);
   Duration forget_after = std::chrono::minutes(10);
-  const Policy* policy = nullptr;  // outlives the rules
+  PlanRules plan;
   NativeCheck native_check;
   std::string version;  // this release
 };
@@ -97,10 +99,11 @@ struct Decision {
   std::vector<Reply> replies;
   std::vector<Push> pushes;
   std::vector<VerifyWorker> verify;
-  std::vector<std::string> warnings;  // for the log
+  std::vector<std::string> warnings;   // for the log
+  std::optional<double> demand_cores;  // of all jobs, when they were planned
 };
 
-// Never fails: what a peer got wrong becomes a reply with a Status. REQUIRES: rules.policy.
+// Never fails: what a peer got wrong becomes a reply with a Status. REQUIRES: rules.plan.policy.
 [[nodiscard]] Decision Step(const Rules& rules, const State& state, const Event& event,
                             const Moment& now);
 

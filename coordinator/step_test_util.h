@@ -33,7 +33,7 @@ class Cluster {
  public:
   Cluster() {
     RegisterPolicies(policies_);
-    rules.policy = policies_.Find("fifo");
+    rules.plan.policy = policies_.Find("fifo");
     rules.native_check = AllNative;
     rules.version = "0.1.0";
   }

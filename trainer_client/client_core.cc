@@ -84,6 +84,10 @@ void ClientCore::SendOpenJob() {
   open.version = kVersion;
   open.wanted_workers = setup_.workers;
   open.cache_bytes = setup_.cache_bytes;
+  open.tenant = setup_.tenant;
+  open.priority = setup_.priority;
+  open.group = setup_.group;
+  open.rank = setup_.rank;
   Send(open);
 }
 

@@ -27,6 +27,10 @@ class ClientCore {
     std::string job_name;
     std::int32_t workers = 0;
     std::uint64_t cache_bytes = 0;
+    std::string tenant;
+    std::int32_t priority = 0;
+    std::string group;
+    std::int32_t rank = -1;
     wire::HostIdentity host;
     std::string token;
   };

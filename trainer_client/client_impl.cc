@@ -115,6 +115,10 @@ Status ClientImpl::Start() {
   setup.job_name = options_.job_name;
   setup.workers = options_.workers;
   setup.cache_bytes = options_.cache_bytes;
+  setup.tenant = options_.tenant;
+  setup.priority = options_.priority;
+  setup.group = options_.group;
+  setup.rank = options_.rank;
   setup.host = host_;
   setup.token = MakeToken();
   runtime_ = std::make_shared<client::Runtime>();

@@ -15,6 +15,7 @@
 #include "coordinator/cli/program.h"
 #include "coordinator/cli/query.h"
 #include "coordinator/cli/show.h"
+#include "coordinator/cli/tenants.h"
 
 namespace headrace::cli {
 namespace {
@@ -38,6 +39,8 @@ wire::ClusterStatus Example(std::uint64_t samples, double cpu_seconds, std::int6
   job.state = "running";
   job.opened_ms = wall_ms - 90'000;
   job.workers = {WorkerId(1)};
+  job.granted_millicores = 1500;
+  job.demand_millicores = 4400;
   job.sessions = {{SessionId(5), samples / 10, samples, 1'000'000'000, 3'000'000'000, 0}};
   status.jobs = {job};
   wire::WorkerStatus worker;
@@ -59,8 +62,8 @@ wire::ClusterStatus Example(std::uint64_t samples, double cpu_seconds, std::int6
 TEST(Show, TablesAlignAndSayTheTotals) {
   const auto status = Example(1000, 2.5, 1'000'000);
   EXPECT_EQ(JobsTable(status),
-            "JOB  NAME      HOST   PID  STATE    AGE  WORKERS  BATCHES  SAMPLES  STALL\n"
-            "  3  train.py  node1   77  running   1m        1      100     1000    25%\n");
+            "JOB  NAME      HOST   PID  STATE    AGE  WORKERS  CORES    BATCHES  SAMPLES  STALL\n"
+            "  3  train.py  node1   77  running   1m        1  1.5/4.4      100     1000    25%\n");
   const std::string workers = WorkersTable(status);
   EXPECT_THAT(workers,
               AllOf(HasSubstr("2.5s"), HasSubstr("300M"), HasSubstr("25%"), HasSubstr("0.2s")));
@@ -76,6 +79,67 @@ TEST(Show, RatesAreGrowthOverTheTimeBetween) {
   EXPECT_THAT(WorkersTable(now, &before), HasSubstr("50%        300"));
   EXPECT_THAT(TopPage("tcp://x:1", now, &before),
               HasSubstr("1 jobs  1 workers  4.8 CPU s (coordinator 0.25)"));
+}
+
+TEST(Show, AJobsPageHasAllItsRanks) {
+  auto status = Example(1000, 2.5, 1'000'000);
+  wire::JobStatus& first = status.jobs[0];
+  first.group = "run";
+  first.rank = 0;
+  first.rate = 590;
+  first.ready_rate = 1000;
+  first.advice = "waits 41%: 30% decode";
+  wire::JobStatus second = first;
+  second.job = JobId(4);
+  second.rank = 1;
+  second.advice = "waits 2%: 2% copy";
+  status.jobs.push_back(second);
+  const auto page = JobPage(status, JobId(4));
+  ASSERT_TRUE(page.ok());
+  EXPECT_EQ(*page,
+            "job       4  train.py, pid 77 on node1\n"
+            "state     running, since 1m\n"
+            "tenant    default, priority 0\n"
+            "\nrank 0, job 3\n"
+            "cores     1.50 granted, 4.40 asked for, on 1 worker\n"
+            "speed     590 samples/s; its trainer would take 1000 with data always ready\n"
+            "waiting   rank 0 waits 41%: 30% decode\n"
+            "\nrank 1, job 4\n"
+            "cores     1.50 granted, 4.40 asked for, on 1 worker\n"
+            "speed     590 samples/s; its trainer would take 1000 with data always ready\n"
+            "waiting   rank 1 waits 2%: 2% copy\n");
+  EXPECT_EQ(JobPage(status, JobId(9)).status().message(), "no job 9; `headrace jobs` lists them");
+  EXPECT_EQ(AdviceLines(status),
+            "job 3, rank 0 waits 41%: 30% decode\njob 4, rank 1 waits 2%: 2% copy\n");
+}
+
+TEST(Tenants, AreReadWithTheirQuotas) {
+  const auto tenants = ParseTenants(R"({"tenants": [
+      {"name": "vision", "weight": 2, "cores": 16, "cache_bytes": 1e9},
+      {"name": "speech", "source_bytes_per_second": 5e8, "trainers": 4}]})");
+  ASSERT_TRUE(tenants.ok()) << tenants.status().ToString();
+  ASSERT_EQ(tenants->size(), 2u);
+  EXPECT_EQ((*tenants)[0].weight, 2);
+  EXPECT_EQ((*tenants)[0].quota.cores, 16);
+  EXPECT_EQ((*tenants)[0].quota.cache_bytes, 1e9);
+  EXPECT_EQ((*tenants)[0].quota.source_rate, coordinator::kUnlimited);
+  EXPECT_EQ((*tenants)[1].quota.source_rate, 5e8);
+  EXPECT_EQ((*tenants)[1].quota.gpus, 4);
+}
+
+TEST(Tenants, WhatIsWrongIsNamed) {
+  const auto message = [](const char* text) { return ParseTenants(text).status().message(); };
+  EXPECT_THAT(message("{"), HasSubstr("not JSON"));
+  EXPECT_THAT(message("[]"), HasSubstr("{\"tenants\": [...]}"));
+  EXPECT_THAT(message(R"({"tenants": [{"weight": 1}]})"), HasSubstr("without a name"));
+  EXPECT_THAT(message(R"({"tenants": [{"name": "a", "weigth": 1}]})"),
+              HasSubstr("tenant a: unknown key weigth"));
+  EXPECT_THAT(message(R"({"tenants": [{"name": "a", "weight": 0}]})"),
+              HasSubstr("tenant a: weight must be above 0"));
+  EXPECT_THAT(message(R"({"tenants": [{"name": "a", "cores": -1}]})"),
+              HasSubstr("tenant a: cores must be a number, at least 0"));
+  EXPECT_THAT(message(R"({"tenants": [{"name": "a"}, {"name": "a"}]})"),
+              HasSubstr("tenant a is there twice"));
 }
 
 TEST(Show, NamesOfPeersCannotSteerTheTerminal) {

@@ -18,6 +18,7 @@
 #include "coordinator/cli/options.h"
 #include "coordinator/cli/private_directory.h"
 #include "coordinator/cli/signals.h"
+#include "coordinator/cli/tenants.h"
 #include "net/reactor.h"
 
 namespace headrace::cli {
@@ -26,8 +27,11 @@ namespace {
 struct Options {
   std::string listen = "tcp://0.0.0.0:7070";
   std::string state_dir;
-  std::string policy = "fifo";
+  std::string policy = "utilization";
+  std::string tenants;     // path
+  double source_rate = 0;  // bytes/s; 0: no limit
   std::int32_t workers = 0;
+  std::int32_t most_workers = 0;
   std::int32_t threads = 0;       // of all local workers together; 0: usable CPUs
   std::uint64_t cache_bytes = 0;  // of all local workers together
   std::uint64_t stage_memory = 0;
@@ -38,11 +42,17 @@ struct Options {
   std::int64_t parent_pid = 0;
 };
 
-// Splits what all local workers share; threads rounded up, so that no CPU stays without one.
+// Threads of all local workers together, divided; rounded up, so that no CPU stays without one.
+std::int32_t ThreadsOfWorker(const Options& options) {
+  const std::int32_t threads = options.threads > 0 ? options.threads : UsableCpus();
+  const std::int32_t workers = std::max({options.workers, options.most_workers, 1});
+  return (threads + workers - 1) / workers;
+}
+
+// Splits what all local workers share.
 std::vector<std::string> WorkerCommand(const Options& options, const std::string& binary,
                                        const std::string& endpoint) {
-  const std::int32_t threads = options.threads > 0 ? options.threads : UsableCpus();
-  const std::int32_t workers = std::max(options.workers, 1);
+  const std::int32_t workers = std::max({options.workers, options.most_workers, 1});
   const std::uint64_t cache_bytes = options.cache_bytes / static_cast<std::uint64_t>(workers);
   std::vector<std::string> command = {binary, "worker"};
   const auto add = [&](const char* name, std::string value) {
@@ -50,7 +60,7 @@ std::vector<std::string> WorkerCommand(const Options& options, const std::string
     command.push_back(std::move(value));
   };
   add("--coordinator", endpoint);
-  add("--threads", std::to_string((threads + workers - 1) / workers));
+  add("--threads", std::to_string(ThreadsOfWorker(options)));
   add("--cache", std::to_string(cache_bytes));
   if (options.stage_memory > 0) add("--stage-memory", std::to_string(options.stage_memory));
   for (const std::string& root : options.allowed_roots) add("--allow-root", root);
@@ -83,14 +93,21 @@ Status Coordinate(const Options& options) {
   wanted.listen = options.embedded ? "ipc://" + options.directory + "/control" : options.listen;
   wanted.state_dir = options.state_dir;
   wanted.policy = options.policy;
-  wanted.pool = options.workers > 0 ? "local" : "static";
+  if (!options.tenants.empty()) {
+    HR_TRY(wanted.tenants, ReadTenants(options.tenants));
+  }
+  if (options.source_rate > 0) wanted.source_rate = options.source_rate;
+  wanted.pool = options.workers > 0 || options.most_workers > 0 ? "local" : "static";
   wanted.workers = options.workers;
+  wanted.most_workers = options.most_workers;
+  wanted.worker_cores = ThreadsOfWorker(options);
   wanted.worker_command = [&](const std::string& endpoint) {
     return WorkerCommand(options, binary, endpoint);
   };
   wanted.heartbeat = std::chrono::milliseconds(options.heartbeat_ms);
   if (options.embedded) {
     wanted.may_be_followed = false;
+    wanted.lease_all = true;
     wanted.worker_beats = 3;
     wanted.stop_grace = std::chrono::milliseconds(300);
   }
@@ -110,6 +127,16 @@ Status Coordinate(const Options& options) {
   made->Stop();
   LogInfo("coordinator ends");
   return failure.ok() ? ran : failure;
+}
+
+std::string PolicyHelp() {
+  coordinator::PolicyRegistry policies;
+  RegisterPolicies(policies);
+  std::string help = "How cores, cache and bandwidth are divided:";
+  for (const std::string& name : policies.Names()) {
+    help += "\n  " + name + ": " + std::string(policies.Find(name)->summary());
+  }
+  return help;
 }
 
 int Main(const Options& options) {
@@ -137,10 +164,19 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
       ->add_option("--state-dir", options->state_dir,
                    "Keep a journal there, so that a restart goes on where this one ended")
       ->type_name("DIR");
-  command->add_option("--policy", options->policy, "Who gets which workers")
+  command->add_option("--policy", options->policy, PolicyHelp())
       ->type_name("NAME")
       ->capture_default_str();
+  command->add_option("--tenants", options->tenants, "Weights and quotas of tenants, a JSON file")
+      ->type_name("FILE");
+  command
+      ->add_option("--source-bytes-per-second", options->source_rate,
+                   "Bandwidth of the sources of all jobs together [default: no limit]")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("SIZE");
   AddCount(*command, "--workers", options->workers, "Local workers to start and keep alive");
+  AddCount(*command, "--max-workers", options->most_workers,
+           "Start up to so many while jobs ask for them; those not needed for a minute end");
   AddSharedThreads(*command, options->threads);
   AddSize(*command, "--cache", options->cache_bytes,
           "Memory cache of all local workers together, for example 2G [default: 0]");

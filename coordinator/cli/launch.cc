@@ -47,6 +47,15 @@ void AddLaunchOptions(CLI::App& command, LaunchOptions& options) {
                   "or auto [default: auto]")
       ->check(CLI::IsMember({"auto", "torch", "sample"}))
       ->type_name("MODE");
+  command
+      .add_option("--tenant", options.tenant,
+                  "Whose quota and weight count at the coordinator [default: default]")
+      ->type_name("NAME");
+  command
+      .add_option("--priority", options.priority,
+                  "A higher one is served first by the coordinator [default: 0]")
+      ->check(CLI::TypeValidator<std::int32_t>())
+      ->type_name("N");
 }
 
 Status PrepareLaunch(const LaunchOptions& options) {
@@ -66,6 +75,8 @@ Status PrepareLaunch(const LaunchOptions& options) {
   SetEnvironment("HEADRACE_CACHE", options.cache);
   SetEnvironment("HEADRACE_MEMORY", options.memory);
   SetEnvironment("HEADRACE_RNG", options.rng);
+  SetEnvironment("HEADRACE_TENANT", options.tenant);
+  SetEnvironment("HEADRACE_PRIORITY", options.priority);
   SetEnvironment("HEADRACE", "on");
   return Status::Ok();
 }

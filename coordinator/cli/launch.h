@@ -15,6 +15,8 @@ struct LaunchOptions {
   std::string cache;
   std::string memory;
   std::string rng;
+  std::string tenant;
+  std::string priority;
 };
 
 void AddLaunchOptions(CLI::App& command, LaunchOptions& options);

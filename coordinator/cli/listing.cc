@@ -27,16 +27,20 @@ int Show(const Listing& listing, const Options& options) {
 
 }  // namespace
 
-void AddListing(CLI::App& app, Action& chosen, const Listing& listing) {
+CLI::App* AddListing(CLI::App& app, Action& chosen, const Listing& listing) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(listing.name, listing.help);
   AddCoordinatorAddress(*command, options->coordinator);
   command->add_flag("--json", options->json, "JSON instead of a table");
   command->footer("Example:\n  headrace " + std::string(listing.name) +
                   " --coordinator tcp://head:7070 --json");
-  command->callback([&chosen, listing, options] {
-    chosen = [listing, options] { return Show(listing, *options); };
+  command->callback([&chosen, listing, options, command] {
+    // A subcommand of it was chosen before.
+    if (command->get_subcommands().empty()) {
+      chosen = [listing, options] { return Show(listing, *options); };
+    }
   });
+  return command;
 }
 
 }  // namespace headrace::cli

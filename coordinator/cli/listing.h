@@ -15,6 +15,6 @@ struct Listing {
   std::string (*json)(const wire::ClusterStatus& now);
 };
 
-void AddListing(CLI::App& app, Action& chosen, const Listing& listing);
+CLI::App* AddListing(CLI::App& app, Action& chosen, const Listing& listing);
 
 }  // namespace headrace::cli

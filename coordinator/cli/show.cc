@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <utility>
 #include <vector>
+
+#include "coordinator/cli/text.h"
 
 namespace headrace::cli {
 namespace {
@@ -42,20 +43,6 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-std::string Format(const char* format, double value) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), format, value);
-  return text.data();
-}
-
-// Text of peers goes to a terminal: nothing in it may steer the terminal.
-std::string Plain(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return text;
-}
-
 struct JobTotals {
   std::uint64_t batches = 0, samples = 0, stall_ns = 0, step_ns = 0;
 };
@@ -83,6 +70,12 @@ std::uint64_t Growth(std::uint64_t now, std::uint64_t before) {
 
 double SecondsBetween(const wire::ClusterStatus& now, const wire::ClusterStatus& before) {
   return std::max(static_cast<double>(now.wall_ms - before.wall_ms) / 1000, 0.001);
+}
+
+// "1.5/4.4": granted, and asked for.
+std::string CoresOf(const wire::JobStatus& job) {
+  return Format("%.1f", job.granted_millicores / 1000.0) + "/" +
+         Format("%.1f", job.demand_millicores / 1000.0);
 }
 
 std::string Ids(const std::vector<WorkerId>& ids) {
@@ -116,8 +109,8 @@ std::string AgeText(std::int64_t ms) {
 
 std::string JobsTable(const wire::ClusterStatus& now, const wire::ClusterStatus* before) {
   if (now.jobs.empty()) return "no jobs\n";
-  std::vector<std::string> head = {"JOB", "NAME",    "HOST",    "PID",     "STATE",
-                                   "AGE", "WORKERS", "BATCHES", "SAMPLES", "STALL"};
+  std::vector<std::string> head = {"JOB",     "NAME",  "HOST",    "PID",     "STATE", "AGE",
+                                   "WORKERS", "CORES", "BATCHES", "SAMPLES", "STALL"};
   if (before) head.emplace_back("SAMPLES/S");
   Table table(std::move(head));
   for (const wire::JobStatus& job : now.jobs) {
@@ -140,6 +133,7 @@ std::string JobsTable(const wire::ClusterStatus& now, const wire::ClusterStatus*
                                     Plain(job.state),
                                     AgeText(now.wall_ms - job.opened_ms),
                                     Ids(job.workers),
+                                    CoresOf(job),
                                     std::to_string(t.batches),
                                     std::to_string(t.samples),
                                     std::move(stall)};
@@ -192,11 +186,12 @@ std::string TopPage(const std::string& address, const wire::ClusterStatus& now,
                     const wire::ClusterStatus* before) {
   double cpu = now.cpu_seconds + now.ended_cpu_seconds;
   for (const wire::WorkerStatus& worker : now.workers) cpu += worker.last.cpu_seconds;
+  const std::string lines = AdviceLines(now);
   return "headrace " + Plain(now.version) + "  " + address + "  " +
          std::to_string(now.jobs.size()) + " jobs  " + std::to_string(now.workers.size()) +
          " workers  " + Format("%.1f", cpu) + " CPU s (coordinator " +
          Format("%.2f", now.cpu_seconds) + ")\n\n" + JobsTable(now, before) + "\n" +
-         WorkersTable(now, before);
+         WorkersTable(now, before) + (lines.empty() ? "" : "\n" + lines);
 }
 
 }  // namespace headrace::cli

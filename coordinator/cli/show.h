@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/result.h"
 #include "schemas/wire/control.h"
 
 // The tables and the JSON of `headrace jobs|workers|top`. Pure: text from a ClusterStatus.
@@ -16,6 +17,10 @@ namespace headrace::cli {
 // Indented; keys carry units.
 [[nodiscard]] std::string JobsJson(const wire::ClusterStatus& now);
 [[nodiscard]] std::string WorkersJson(const wire::ClusterStatus& now);
+// What `headrace jobs show` says of one job, its other ranks included. kNotFound: no such job.
+[[nodiscard]] Result<std::string> JobPage(const wire::ClusterStatus& now, JobId job);
+// "rank 3 waits 41%: ...", for the jobs of which something is known.
+[[nodiscard]] std::string AdviceLines(const wire::ClusterStatus& now);
 // The whole page of `top`.
 [[nodiscard]] std::string TopPage(const std::string& address, const wire::ClusterStatus& now,
                                   const wire::ClusterStatus* before);

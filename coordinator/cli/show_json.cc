@@ -42,6 +42,18 @@ std::string JobsJson(const wire::ClusterStatus& now) {
                     {"state", job.state},
                     {"opened_ms", job.opened_ms},
                     {"workers", std::move(workers)},
+                    {"tenant", job.tenant},
+                    {"priority", job.priority},
+                    {"group", job.group},
+                    {"rank", job.rank},
+                    {"granted_cores", job.granted_millicores / 1000.0},
+                    {"demand_cores", job.demand_millicores / 1000.0},
+                    {"cache_bytes_granted", job.cache_bytes},
+                    {"source_bytes_per_second_limit", job.source_bytes_per_second},
+                    {"samples_per_second", job.rate},
+                    {"samples_per_second_when_ready", job.ready_rate},
+                    {"wait_share", job.wait_share},
+                    {"advice", job.advice},
                     {"sessions", std::move(sessions)}});
   }
   Json all = Cluster(now);

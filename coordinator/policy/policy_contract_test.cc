@@ -35,8 +35,7 @@ Snapshot RandomSnapshot(std::mt19937& rng) {
   s.supply.cache_bytes = pick(3) == 0 ? 0 : real(0, 3e11);
   s.supply.source_rate = pick(3) == 0 ? kUnlimited : real(0, 2e9);
   for (int i = 0, n = 1 + pick(3); i < n; ++i) {
-    Tenant tenant{"tenant" + std::to_string(i), real(0.5, 4), {}};
-    tenant.quota = {kUnlimited, kUnlimited, kUnlimited, kUnlimited};
+    Tenant tenant{"tenant" + std::to_string(i), real(0.5, 4)};
     if (pick(3) == 0) tenant.quota.cores = real(0, 20);
     if (pick(4) == 0) tenant.quota.gpus = pick(16);
     if (pick(4) == 0) tenant.quota.cache_bytes = real(0, 1e11);
@@ -137,7 +136,7 @@ TEST_P(PolicyContract, IsAPureFunction) {
 TEST_P(PolicyContract, ServesTheHigherPriorityFirst) {
   Snapshot s;
   s.supply.cores = 4;
-  s.tenants = {{"a", 1, {kUnlimited, kUnlimited, kUnlimited, kUnlimited}}};
+  s.tenants = {{"a"}};
   for (int i = 0; i < 2; ++i) {
     JobView job;
     job.job = JobId(i);
@@ -155,7 +154,7 @@ TEST_P(PolicyContract, PriorityGetsGpusFirst) {
   Snapshot s;
   s.supply.cores = 4;
   s.supply.gpus = 8;
-  s.tenants = {{"a", 1, {kUnlimited, kUnlimited, kUnlimited, kUnlimited}}};
+  s.tenants = {{"a"}};
   for (int i = 0; i < 3; ++i) {
     JobView job;
     job.job = JobId(i);

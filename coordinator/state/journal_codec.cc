@@ -34,7 +34,11 @@ struct Encoder {
             {"version", u.version},
             {"wanted_workers", u.wanted_workers},
             {"cache_bytes", u.cache_bytes},
-            {"opened_ms", u.opened_ms}};
+            {"opened_ms", u.opened_ms},
+            {"tenant", u.tenant},
+            {"priority", u.priority},
+            {"group", u.group},
+            {"rank", u.rank}};
   }
   Json operator()(const MarkJobLost& u) const { return Id("job_lost", "job", u.job.value); }
   Json operator()(const ReviveJob& u) const { return Id("revive_job", "job", u.job.value); }
@@ -47,7 +51,9 @@ struct Encoder {
             {"plan_hash", u.plan_hash},
             {"worker_nodes", u.split.worker_nodes},
             {"cache_node", u.split.cache_node},
-            {"reasons", u.split.reasons}};
+            {"reasons", u.split.reasons},
+            {"dataset", u.dataset},
+            {"rows", u.rows}};
   }
   Json operator()(const RemoveSession& u) const {
     return {{"type", "remove_session"}, {"job", u.job.value}, {"session", u.session.value}};
@@ -60,6 +66,7 @@ struct Encoder {
             {"arena_path", u.info.arena_path},
             {"host", Encode(u.info.host)},
             {"cores", u.info.cores},
+            {"cache_bytes", u.info.cache_bytes},
             {"version", u.info.version}};
   }
   Json operator()(const MarkWorkerLost& u) const {
@@ -114,7 +121,11 @@ Update DecodeFields(const std::string& type, const Json& j) {
                   j.value("version", ""),
                   j.value("wanted_workers", 0),
                   j.value("cache_bytes", std::uint64_t{0}),
-                  j.value("opened_ms", std::int64_t{0})};
+                  j.value("opened_ms", std::int64_t{0}),
+                  j.value("tenant", ""),
+                  j.value("priority", 0),
+                  j.value("group", ""),
+                  j.value("rank", -1)};
   }
   if (type == "job_lost") return MarkJobLost{job()};
   if (type == "revive_job") return ReviveJob{job()};
@@ -124,9 +135,13 @@ Update DecodeFields(const std::string& type, const Json& j) {
     split.worker_nodes = j.at("worker_nodes").get<std::int32_t>();
     split.cache_node = j.at("cache_node").get<std::int32_t>();
     split.reasons = j.value("reasons", std::vector<std::string>{});
-    return AddSession{job(), SessionId(j.at("session").get<std::int64_t>()),
-                      j.value("plan_name", ""), j.at("plan_hash").get<std::uint64_t>(),
-                      std::move(split)};
+    return AddSession{job(),
+                      SessionId(j.at("session").get<std::int64_t>()),
+                      j.value("plan_name", ""),
+                      j.at("plan_hash").get<std::uint64_t>(),
+                      std::move(split),
+                      j.value("dataset", std::uint64_t{0}),
+                      j.value("rows", std::int64_t{0})};
   }
   if (type == "remove_session") {
     return RemoveSession{job(), SessionId(j.at("session").get<std::int64_t>())};
@@ -140,6 +155,7 @@ Update DecodeFields(const std::string& type, const Json& j) {
     u.info.host = DecodeHost(j.at("host"));
     u.info.cores = j.value("cores", 1);
     u.info.version = j.value("version", "");
+    u.info.cache_bytes = j.value("cache_bytes", std::uint64_t{0});
     return u;
   }
   if (type == "worker_lost") return MarkWorkerLost{worker()};

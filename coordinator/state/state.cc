@@ -19,6 +19,12 @@ auto* Find(Map& map, Id id) {
 
 }  // namespace
 
+double Job::granted_cores() const {
+  double millicores = 0;
+  for (const auto& [id, grant] : grants) millicores += grant.millicores;
+  return millicores / 1000;
+}
+
 bool IsDurable(const Update& update) {
   struct Visitor {
     bool operator()(const AddJob&) { return true; }
@@ -37,6 +43,8 @@ bool IsDurable(const Update& update) {
     bool operator()(const SeeConsumer&) { return false; }
     bool operator()(const SeeWorker&) { return false; }
     bool operator()(const ReportWorker&) { return false; }
+    bool operator()(const EndPeriod&) { return false; }
+    bool operator()(const SetGrants&) { return false; }
     bool operator()(const SuspectWorker&) { return false; }
     bool operator()(const SettleWorkerCpu&) { return false; }
     bool operator()(const RestartClocks&) { return false; }
@@ -113,7 +121,7 @@ Status State::On(const AddSession& update) {
                          " is open already");
   }
   job->sessions[update.session] = {update.session, update.plan_name, update.plan_hash,
-                                   update.split};
+                                   update.split,   update.dataset,   update.rows};
   return Status::Ok();
 }
 
@@ -198,6 +206,7 @@ Status State::On(const SetLeases& update) {
   job->leases = {update.workers.begin(), update.workers.end()};
   for (const WorkerId id : job->leases) workers_[id].jobs.insert(update.job);
   job->generation = update.generation;
+  std::erase_if(job->grants, [&](const auto& each) { return !job->leases.contains(each.first); });
   return Status::Ok();
 }
 
@@ -214,7 +223,10 @@ Status State::On(const SeeConsumer& update) {
   Job* job = Find(jobs_, update.job);
   if (!job) return Contradiction(Text(update.job) + " is unknown");
   job->last_seen = update.at;
-  if (update.has_loads) job->loads = update.loads;
+  if (update.has_loads) {
+    job->loads = update.loads;
+    job->meter.Report(update.loads);
+  }
   return Status::Ok();
 }
 
@@ -230,6 +242,22 @@ Status State::On(const ReportWorker& update) {
   if (!worker) return Contradiction(Text(update.report.worker) + " is unknown");
   worker->last_seen = update.at;
   worker->last = update.report;
+  return Status::Ok();
+}
+
+Status State::On(const EndPeriod& update) {
+  for (auto& [id, job] : jobs_) {
+    if (job.phase == Job::Phase::kRunning) job.meter.EndPeriod(job.granted_cores());
+  }
+  period_ended_ = update.at;
+  return Status::Ok();
+}
+
+Status State::On(const SetGrants& update) {
+  Job* job = Find(jobs_, update.job);
+  if (!job) return Contradiction(Text(update.job) + " is unknown");
+  job->grants = update.grants;
+  job->waits_for = update.reason;
   return Status::Ok();
 }
 
@@ -257,6 +285,7 @@ void State::FreeLeasesOf(Job& job) {
   if (job.leases.empty()) return;
   for (const WorkerId id : job.leases) workers_[id].jobs.erase(job.spec.job);
   job.leases.clear();
+  job.grants.clear();
   ++job.generation;
 }
 
@@ -264,6 +293,7 @@ void State::FreeLeasesOf(Worker& worker) {
   for (const JobId id : worker.jobs) {
     Job& job = jobs_[id];
     job.leases.erase(worker.info.worker);
+    job.grants.erase(worker.info.worker);
     ++job.generation;
   }
   worker.jobs.clear();
@@ -279,8 +309,8 @@ std::vector<Update> State::Snapshot() const {
   for (const auto& [id, job] : jobs_) {
     updates.emplace_back(job.spec);
     for (const auto& [session_id, session] : job.sessions) {
-      updates.emplace_back(
-          AddSession{id, session_id, session.plan_name, session.plan_hash, session.split});
+      updates.emplace_back(AddSession{id, session_id, session.plan_name, session.plan_hash,
+                                      session.split, session.dataset, session.rows});
     }
     if (job.generation > 0) {
       updates.emplace_back(SetLeases{id, job.generation, {job.leases.begin(), job.leases.end()}});

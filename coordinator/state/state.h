@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "coordinator/scaling/job_meter.h"
 #include "coordinator/state/update.h"
 #include "schemas/wire/control.h"
 
@@ -26,6 +27,8 @@ struct Session {
   std::string plan_name;
   std::uint64_t plan_hash = 0;
   wire::Split split;
+  std::uint64_t dataset = 0;
+  std::int64_t rows = 0;
 };
 
 struct Job {
@@ -38,6 +41,11 @@ struct Job {
   // Volatile.
   SteadyTime last_seen;
   std::vector<wire::SessionLoad> loads;
+  JobMeter meter;
+  std::map<WorkerId, wire::JobGrant> grants;  // of `leases`
+  std::string waits_for;                      // why it is not admitted; empty: it is
+
+  [[nodiscard]] double granted_cores() const;
 };
 
 struct Worker {
@@ -79,6 +87,8 @@ class State {
   [[nodiscard]] WorkerId next_worker() const { return WorkerId(counters_.next_worker); }
   // CPU of the workers that were removed.
   [[nodiscard]] double ended_cpu_seconds() const { return counters_.ended_cpu_seconds; }
+  // When the last control period ended.
+  [[nodiscard]] SteadyTime period_ended() const { return period_ended_; }
 
   // The shortest list of durable updates that makes this state again (without its volatile part).
   [[nodiscard]] std::vector<Update> Snapshot() const;
@@ -100,6 +110,8 @@ class State {
   Status On(const SeeConsumer& update);
   Status On(const SeeWorker& update);
   Status On(const ReportWorker& update);
+  Status On(const EndPeriod& update);
+  Status On(const SetGrants& update);
   Status On(const SuspectWorker& update);
   Status On(const SettleWorkerCpu& update);
   Status On(const RestartClocks& update);
@@ -112,6 +124,7 @@ class State {
   std::unordered_map<std::string, JobId> jobs_by_token_;
   std::unordered_map<std::string, WorkerId> workers_by_token_;
   SetCounters counters_;
+  SteadyTime period_ended_{};
 };
 
 }  // namespace headrace::coordinator

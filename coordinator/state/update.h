@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -25,6 +26,10 @@ struct AddJob {
   std::int32_t wanted_workers = 0;
   std::uint64_t cache_bytes = 0;
   std::int64_t opened_ms = 0;
+  std::string tenant;
+  std::int32_t priority = 0;
+  std::string group;
+  std::int32_t rank = -1;
   friend bool operator==(const AddJob&, const AddJob&) = default;
 };
 // The job's leases are freed with it.
@@ -46,6 +51,8 @@ struct AddSession {
   std::string plan_name;
   std::uint64_t plan_hash = 0;
   wire::Split split;
+  std::uint64_t dataset = 0;  // what is cached: equal sources and an equal prefix have the same
+  std::int64_t rows = 0;
   friend bool operator==(const AddSession&, const AddSession&) = default;
 };
 struct RemoveSession {
@@ -109,6 +116,17 @@ struct ReportWorker {
   SteadyTime at;
   wire::WorkerHeartbeat report;
 };
+// A control period of all jobs ends: their controllers decide.
+struct EndPeriod {
+  SteadyTime at;
+};
+// What a job may use from now on, or why it may not. On a worker that is no lease of the job a
+// grant has no effect.
+struct SetGrants {
+  JobId job;
+  std::map<WorkerId, wire::JobGrant> grants;
+  std::string reason;  // empty: admitted
+};
 struct SuspectWorker {
   WorkerId worker;
   SteadyTime at;
@@ -125,8 +143,8 @@ struct RestartClocks {
 
 using Update = std::variant<AddJob, MarkJobLost, ReviveJob, RemoveJob, AddSession, RemoveSession,
                             AddWorker, MarkWorkerLost, ReviveWorker, DrainWorker, RemoveWorker,
-                            SetLeases, SetCounters, SeeConsumer, SeeWorker, ReportWorker,
-                            SuspectWorker, SettleWorkerCpu, RestartClocks>;
+                            SetLeases, SetCounters, SeeConsumer, SeeWorker, ReportWorker, EndPeriod,
+                            SetGrants, SuspectWorker, SettleWorkerCpu, RestartClocks>;
 
 // Whether the journal keeps it.
 [[nodiscard]] bool IsDurable(const Update& update);

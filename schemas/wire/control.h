@@ -37,6 +37,10 @@ struct OpenJob {
   std::string version;              // client's release, "0.1.0"
   std::int32_t wanted_workers = 0;  // 0: as many as there are
   std::uint64_t cache_bytes = 0;    // budget on each worker; 0: no cache
+  std::string tenant;               // whose quota and weight count; empty: the default one
+  std::int32_t priority = 0;        // a higher one is served first
+  std::string group;                // ranks of one program have the same; empty: alone
+  std::int32_t rank = -1;           // in the group; -1: not known
   friend bool operator==(const OpenJob&, const OpenJob&) = default;
 };
 struct JobOpened {
@@ -212,6 +216,18 @@ struct JobStatus {
   std::int64_t opened_ms = 0;  // wall clock
   std::vector<SessionLoad> sessions;
   std::vector<WorkerId> workers;
+  std::string tenant;
+  std::int32_t priority = 0;
+  std::string group;
+  std::int32_t rank = -1;
+  double rate = 0;                            // samples/s of late, as the next two
+  double ready_rate = 0;                      // that the trainer would take with data always there
+  double wait_share = 0;                      // of its time, 0..1
+  std::uint32_t demand_millicores = 0;        // what the controller asks for
+  std::uint32_t granted_millicores = 0;       // what the leases add up to
+  std::uint64_t cache_bytes = 0;              // quota on all its workers
+  std::uint64_t source_bytes_per_second = 0;  // limit on all its workers; 0: none
+  std::string advice;  // for people: what it waits for, and what would change that
   friend bool operator==(const JobStatus&, const JobStatus&) = default;
 };
 struct WorkerStatus {

@@ -8,8 +8,10 @@ Offset<fb::OpenJob> Write(Builder& b, const OpenJob& v) {
   const auto name = WriteText(b, v.name);
   const auto host = Write(b, v.host);
   const auto version = WriteText(b, v.version);
+  const auto tenant = WriteText(b, v.tenant);
+  const auto group = WriteText(b, v.group);
   return fb::CreateOpenJob(b, v.request, token, name, host, version, v.wanted_workers,
-                           v.cache_bytes);
+                           v.cache_bytes, tenant, v.priority, group, v.rank);
 }
 
 OpenJob Read(Reader& r, const fb::OpenJob* v) {
@@ -19,7 +21,11 @@ OpenJob Read(Reader& r, const fb::OpenJob* v) {
           .host = Read(r, v->host()),
           .version = r.Text(v->version()),
           .wanted_workers = r.NotNegative(v->wanted_workers(), "wanted_workers"),
-          .cache_bytes = v->cache_bytes()};
+          .cache_bytes = v->cache_bytes(),
+          .tenant = r.Text(v->tenant()),
+          .priority = v->priority(),
+          .group = r.Text(v->group()),
+          .rank = v->rank()};
 }
 
 Offset<fb::JobOpened> Write(Builder& b, const JobOpened& v) {

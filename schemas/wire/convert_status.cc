@@ -157,8 +157,13 @@ Offset<fb::JobStatus> Write(Builder& b, const JobStatus& v) {
   const auto state = WriteText(b, v.state);
   const auto sessions = WriteAll(b, v.sessions);
   const auto workers = WriteIds(b, v.workers);
+  const auto tenant = WriteText(b, v.tenant);
+  const auto group = WriteText(b, v.group);
+  const auto advice = WriteText(b, v.advice);
   return fb::CreateJobStatus(b, v.job.value, name, hostname, v.pid, state, v.opened_ms, sessions,
-                             workers);
+                             workers, tenant, v.priority, group, v.rank, v.rate, v.ready_rate,
+                             v.wait_share, v.demand_millicores, v.granted_millicores, v.cache_bytes,
+                             v.source_bytes_per_second, advice);
 }
 
 JobStatus Read(Reader& r, const fb::JobStatus* v) {
@@ -169,7 +174,19 @@ JobStatus Read(Reader& r, const fb::JobStatus* v) {
           .state = r.Text(v->state()),
           .opened_ms = v->opened_ms(),
           .sessions = ReadAll(r, v->sessions()),
-          .workers = r.Ids<WorkerId>(v->workers(), "workers")};
+          .workers = r.Ids<WorkerId>(v->workers(), "workers"),
+          .tenant = r.Text(v->tenant()),
+          .priority = v->priority(),
+          .group = r.Text(v->group()),
+          .rank = v->rank(),
+          .rate = r.NotNegative(v->rate(), "rate"),
+          .ready_rate = r.NotNegative(v->ready_rate(), "ready_rate"),
+          .wait_share = r.NotNegative(v->wait_share(), "wait_share"),
+          .demand_millicores = v->demand_millicores(),
+          .granted_millicores = v->granted_millicores(),
+          .cache_bytes = v->cache_bytes(),
+          .source_bytes_per_second = v->source_bytes_per_second(),
+          .advice = r.Text(v->advice())};
 }
 
 Offset<fb::WorkerStatus> Write(Builder& b, const WorkerStatus& v) {

@@ -172,17 +172,6 @@ WorkerHeartbeat RandomBody::Heartbeat() {
           .usage = Some([this] { return Usage(); })};
 }
 
-JobStatus RandomBody::Job() {
-  return {.job = AnId<JobId>(),
-          .name = Text(),
-          .hostname = Text(),
-          .pid = Signed(),
-          .state = Text(),
-          .opened_ms = Signed(),
-          .sessions = Some([this] { return Load(); }),
-          .workers = Some([this] { return AnId<WorkerId>(); })};
-}
-
 BatchRequest RandomBody::Request() {
   BatchRequest out;
   out.session = AnId<SessionId>();
@@ -267,7 +256,11 @@ Body RandomBody::MakeControl(std::size_t index) {
                      .host = Host(),
                      .version = Text(),
                      .wanted_workers = Count(),
-                     .cache_bytes = Number()};
+                     .cache_bytes = Number(),
+                     .tenant = Text(),
+                     .priority = static_cast<std::int32_t>(Signed()),
+                     .group = Text(),
+                     .rank = static_cast<std::int32_t>(Signed())};
     case 2:
       return JobOpened{.request = Number(),
                        .status = AStatus(),

@@ -57,6 +57,7 @@ def test_program_that_cannot_start_a_service_runs_without(
         ("HEADRACE_WORKERS", "-1", "write a number"),
         ("HEADRACE_THREADS", "two", "write a number"),
         ("HEADRACE_RNG", "dice", "write one of auto, torch, sample"),
+        ("HEADRACE_PRIORITY", "high", "is not a whole number"),
     ],
 )
 def test_bad_setting(name, value, message):
@@ -71,6 +72,20 @@ def test_settings():
     assert options.from_environment({"HEADRACE_MEMORY": "4G"}).memory_bytes == 4 << 30
     assert options.from_environment({"HEADRACE_COORDINATOR": "tcp://a:1"}).workers == 0
     assert options.from_environment({}) == options.Options()
+    settings = options.from_environment({"HEADRACE_TENANT": "vision", "HEADRACE_PRIORITY": "-2"})
+    assert (settings.tenant, settings.priority) == ("vision", -2)
+
+
+def test_ranks_of_one_program_are_a_group():
+    environ = {"MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "29500", "WORLD_SIZE": "2"}
+    first = options.from_environment({**environ, "RANK": "0"})
+    second = options.from_environment({**environ, "RANK": "1"})
+    assert first.group == second.group != ""
+    assert (first.rank, second.rank) == (0, 1)
+    other = options.from_environment({**environ, "MASTER_PORT": "29501", "RANK": "0"})
+    assert other.group != first.group
+    alone = options.from_environment({**environ, "WORLD_SIZE": "1", "RANK": "0"})
+    assert (alone.group, alone.rank) == ("", -1)
 
 
 @pytest.mark.parametrize("value", ["off", "OFF", "0", "no"])

@@ -205,7 +205,8 @@ void Admit(const Snapshot& snapshot, std::span<const std::size_t> order, bool pr
   };
   if (!preempts) {
     for (const std::size_t i : order) {
-      if (snapshot.jobs[i].running) admit(i);
+      const JobView& job = snapshot.jobs[i];
+      if (job.running && snapshot.tenants[tenant_of(i)].quota.cores > 0) admit(i);
     }
   }
   for (const std::size_t i : order) {

@@ -22,13 +22,14 @@ struct Resources {
   double cores = 0;
   double cache_bytes = 0;
   double source_rate = kUnlimited;  // bytes/s
+  static Resources Unlimited() { return {kUnlimited, kUnlimited, kUnlimited, kUnlimited}; }
   friend bool operator==(const Resources&, const Resources&) = default;
 };
 
 struct Tenant {
   std::string name;
   double weight = 1;  // > 0; of its jobs against others' under max_min_fair
-  Resources quota{kUnlimited, kUnlimited, kUnlimited, kUnlimited};
+  Resources quota = Resources::Unlimited();
 };
 
 // Data that is cached once, however many jobs read it.

@@ -10,7 +10,7 @@ namespace headrace::coordinator {
 inline Snapshot Cluster(double cores) {
   Snapshot s;
   s.supply.cores = cores;
-  s.tenants = {{"all", 1, {kUnlimited, kUnlimited, kUnlimited, kUnlimited}}};
+  s.tenants = {{"all"}};
   return s;
 }
 

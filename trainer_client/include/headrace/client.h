@@ -30,6 +30,10 @@ struct ClientOptions {
   std::int32_t threads = 0;       // compute threads of all local workers together; 0: usable CPUs
   std::uint64_t cache_bytes = 0;  // memory cache, all local workers together
   std::string job_name;
+  std::string tenant;         // whose weight and quota count; empty: the default one
+  std::int32_t priority = 0;  // a higher one is served first
+  std::string group;          // ranks of one program have the same; empty: alone
+  std::int32_t rank = -1;     // in the group; -1: not known
   std::chrono::milliseconds connect_timeout{10'000};
 };
 

@@ -185,6 +185,10 @@ class Client:
         threads: int = 0,
         cache_bytes: int = 0,
         job_name: str = "",
+        tenant: str = "",
+        priority: int = 0,
+        group: str = "",
+        rank: int = -1,
         connect_timeout: float = 10.0,
     ) -> None: ...
     def open_session(

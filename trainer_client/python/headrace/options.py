@@ -22,6 +22,10 @@ class Options:
     threads: int = 0  # compute threads of the local workers together; 0: usable CPUs
     cache_bytes: int = 0
     memory_bytes: int = 16 << 30  # bound of one loader's memory for batches
+    tenant: str = ""  # whose weight and quota count; empty: the default one
+    priority: int = 0  # a higher one is served first
+    group: str = ""  # ranks of one program have the same; empty: alone
+    rank: int = -1  # in the group
     report: str = ""
     rng: str = "auto"
 
@@ -49,15 +53,46 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
     rng = environ.get("HEADRACE_RNG", "") or "auto"
     if rng not in RNG_MODES:
         raise OptionError(f"HEADRACE_RNG={rng!r}: write one of {', '.join(RNG_MODES)}")
+    group, rank = _group(environ)
     return Options(
         coordinator=coordinator,
         workers=_count(environ, "HEADRACE_WORKERS", 0 if coordinator else 1),
         threads=_count(environ, "HEADRACE_THREADS", 0),
         cache_bytes=_size(environ, "HEADRACE_CACHE", 0),
         memory_bytes=_size(environ, "HEADRACE_MEMORY", Options.memory_bytes),
+        tenant=environ.get("HEADRACE_TENANT", ""),
+        priority=_integer(environ, "HEADRACE_PRIORITY", 0),
+        group=group,
+        rank=rank,
         report=environ.get("HEADRACE_REPORT", ""),
         rng=rng,
     )
+
+
+def _group(environ: Mapping[str, str]) -> tuple[str, int]:
+    """What the ranks of one program have in common, and which of them this is.
+
+    The address at which torch.distributed's ranks meet is theirs alone while they run.
+    """
+    world, rank = environ.get("WORLD_SIZE", ""), environ.get("RANK", "")
+    if not (world.isdecimal() and rank.isdecimal() and int(world) > 1):
+        return "", -1
+    meeting = (
+        environ.get("TORCHELASTIC_RUN_ID", ""),
+        environ.get("MASTER_ADDR", ""),
+        environ.get("MASTER_PORT", ""),
+    )
+    return "/".join(meeting), int(rank)
+
+
+def _integer(environ: Mapping[str, str], name: str, default: int) -> int:
+    text = environ.get(name, "")
+    if not text:
+        return default
+    try:
+        return int(text)
+    except ValueError:
+        raise OptionError(f"{name}={text!r} is not a whole number") from None
 
 
 def _count(environ: Mapping[str, str], name: str, default: int) -> int:

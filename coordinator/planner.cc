@@ -1,0 +1,294 @@
+#include "coordinator/planner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.h"
+#include "coordinator/placement/placement.h"
+
+namespace headrace::coordinator {
+namespace {
+
+// What a cached sample takes against the bytes that it was read from, until it is measured: decoded
+// pixels against JPEG (Seneca's constant).
+constexpr double kInflation = 5;
+constexpr double kSampleBytesGuess = 600e3;
+// Over what entries take now: a data set's samples are not all of one size.
+constexpr double kCacheSlack = 1.05;
+
+// Workers and consumers on one host compare equal here.
+std::string HostKey(const wire::HostIdentity& host) { return host.boot_id + "/" + host.hostname; }
+
+// A limit that hardly changes stays: nobody needs to be told.
+constexpr double kWobble = 0.02;
+std::uint64_t Steady(double wanted, std::uint64_t held) {
+  const auto old = static_cast<double>(held);
+  return std::abs(wanted - old) <= kWobble * old ? held : static_cast<std::uint64_t>(wanted);
+}
+
+// The ranks of one program.
+struct Group {
+  std::vector<const Job*> ranks;
+  std::vector<double> needs;  // cores, by rank
+  double known_cores = 0;     // see ClusterPlan::demand_cores
+};
+
+class Planner {
+ public:
+  Planner(const PlanRules& rules, const State& state) : rules_(rules), state_(state) {}
+
+  ClusterPlan Run() {
+    CollectWorkers();
+    CollectTenants();
+    CollectJobs();
+    const Allocation allocation = rules_.policy->Decide(snapshot_);
+    return Apply(allocation);
+  }
+
+ private:
+  void CollectWorkers() {
+    snapshot_.supply.source_rate = rules_.source_rate;
+    for (const auto& [id, worker] : state_.workers()) {
+      if (!worker.leasable()) continue;
+      const std::string host = HostKey(worker.info.host);
+      workers_.push_back({id, worker.info.cores * 1000, host});
+      snapshot_.supply.cores += worker.info.cores;
+      snapshot_.supply.cache_bytes += static_cast<double>(worker.info.cache_bytes);
+      host_cores_[host] += worker.info.cores;
+      for (const wire::JobUsage& usage : worker.last.usage) {
+        auto& sum = cached_[usage.job];
+        sum.first += static_cast<double>(usage.cache_bytes);
+        sum.second += static_cast<double>(usage.cache_entries);
+        if (usage.cache_entries > 0) holders_[usage.job].push_back(id);
+      }
+    }
+  }
+
+  void CollectTenants() {
+    snapshot_.tenants.push_back({"default"});
+    for (const Tenant& tenant : rules_.tenants) {
+      if (tenant.name == "default") {
+        snapshot_.tenants[0] = tenant;
+      } else {
+        snapshot_.tenants.push_back(tenant);
+      }
+    }
+  }
+  [[nodiscard]] std::int32_t TenantOf(const std::string& name) const {
+    for (std::size_t t = 1; t < snapshot_.tenants.size(); ++t) {
+      if (snapshot_.tenants[t].name == name) return static_cast<std::int32_t>(t);
+    }
+    return 0;
+  }
+
+  void CollectJobs() {
+    std::map<std::string, std::size_t> by_group;
+    for (const auto& [id, job] : state_.jobs()) {
+      if (job.phase != Job::Phase::kRunning) continue;
+      const auto [at, is_new] = by_group.try_emplace(
+          job.spec.group.empty() ? "job " + std::to_string(id.value) : job.spec.group,
+          groups_.size());
+      if (is_new) groups_.emplace_back();
+      groups_[at->second].ranks.push_back(&job);
+    }
+    for (Group& group : groups_) snapshot_.jobs.push_back(View(group));
+  }
+
+  // What a job asks for before anything is measured, as terms whose samples take a core-second.
+  [[nodiscard]] Demand Start(const Job& job) const {
+    const auto own = host_cores_.find(HostKey(job.spec.host));
+    const double cores = std::max(kStartCores, own == host_cores_.end() ? 0 : own->second);
+    return {{cores, JobMeter::kHitGuess, 1, 0}, cores, false};
+  }
+
+  JobView View(Group& group) {
+    const Job& first = *group.ranks.front();
+    JobView view;
+    view.job = first.spec.job;
+    view.tenant = TenantOf(first.spec.tenant);
+    view.priority = first.spec.priority;
+    view.gpus = static_cast<std::int32_t>(group.ranks.size());
+    view.arrival_s = static_cast<double>(first.spec.opened_ms) * 1e-3;
+    view.most_cores = 0;
+    double hits = 0;
+    view.running = false;
+    for (const Job* job : group.ranks) {
+      view.running = view.running || !job->leases.empty();
+      const Demand demand = job->meter.demand().known ? job->meter.demand() : Start(*job);
+      const double rate = demand.terms.ready_rate;
+      view.terms.ready_rate += rate;
+      view.terms.hit_cost += rate * demand.terms.hit_cost;
+      view.terms.miss_cost += rate * demand.terms.miss_cost;
+      view.terms.miss_bytes += rate * demand.terms.miss_bytes;
+      hits += rate * job->meter.hit();
+      view.most_cores += demand.cores;
+      group.needs.push_back(demand.cores);
+      group.known_cores += demand.known ? demand.cores : 1;
+    }
+    if (view.terms.ready_rate > 0) {
+      view.terms.hit_cost /= view.terms.ready_rate;
+      view.terms.miss_cost /= view.terms.ready_rate;
+      view.terms.miss_bytes /= view.terms.ready_rate;
+      view.effective_hit = hits / view.terms.ready_rate;
+    }
+    // What the demand says at this share of hits; more of them need less.
+    view.most_cores =
+        std::max(view.most_cores, CoresFor(view.terms, view.terms.ready_rate, view.effective_hit));
+    view.dataset = DatasetOf(group, view.terms);
+    return view;
+  }
+
+  // The group's data set, the largest of its sessions'; -1: it wants no cache.
+  std::int32_t DatasetOf(const Group& group, const Terms& terms) {
+    const Session* largest = nullptr;
+    double bytes = 0, entries = 0;
+    for (const Job* job : group.ranks) {
+      if (job->spec.cache_bytes == 0) continue;
+      for (const auto& [id, session] : job->sessions) {
+        if (session.dataset != 0 && (!largest || session.rows > largest->rows)) {
+          largest = &session;
+        }
+      }
+      if (const auto at = cached_.find(job->spec.job); at != cached_.end()) {
+        bytes += at->second.first;
+        entries += at->second.second;
+      }
+    }
+    if (!largest) return -1;
+    const auto [at, is_new] =
+        datasets_.try_emplace(largest->dataset, static_cast<std::int32_t>(datasets_.size()));
+    if (is_new) snapshot_.datasets.emplace_back();
+    Dataset& dataset = snapshot_.datasets[static_cast<std::size_t>(at->second)];
+    const double each = entries > 0            ? bytes / entries
+                        : terms.miss_bytes > 0 ? terms.miss_bytes * kInflation
+                                               : kSampleBytesGuess;
+    dataset.bytes =
+        std::max(dataset.bytes, static_cast<double>(largest->rows) * each * kCacheSlack);
+    dataset.cached_bytes += bytes;
+    return at->second;
+  }
+
+  ClusterPlan Apply(const Allocation& allocation) {
+    ClusterPlan plan;
+    std::vector<PlacementJob> placed;
+    std::vector<double> source;  // by rank, bytes/s
+    std::vector<std::int32_t> dataset;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const Grant& grant = allocation.jobs[g];
+      double need = 0;
+      for (const double each : groups_[g].needs) need += each;
+      const Tenant& tenant = snapshot_.tenants[static_cast<std::size_t>(snapshot_.jobs[g].tenant)];
+      if (grant.admitted) {
+        plan.demand_cores += std::min(groups_[g].known_cores, tenant.quota.cores);
+      }
+      for (std::size_t r = 0; r < groups_[g].ranks.size(); ++r) {
+        const Job& job = *groups_[g].ranks[r];
+        const double share = need > 0 ? groups_[g].needs[r] / need
+                                      : 1.0 / static_cast<double>(groups_[g].ranks.size());
+        plan.jobs.push_back({job.spec.job, {}, grant.reason});
+        PlacementJob each;
+        each.job = job.spec.job;
+        if (grant.admitted) {
+          // Never nothing: it must be able to show what it needs.
+          each.millicores = std::max(
+              kLeastMillicores, static_cast<std::int32_t>(std::ceil(grant.cores * share * 1000)));
+        }
+        each.most_workers = job.spec.wanted_workers;
+        each.host = HostKey(job.spec.host);
+        for (const auto& [id, held] : job.grants) {
+          each.held[id].millicores = static_cast<std::int32_t>(held.millicores);
+        }
+        if (const auto at = holders_.find(job.spec.job); at != holders_.end()) {
+          for (const WorkerId id : at->second) {
+            if (const auto held = each.held.find(id); held != each.held.end()) {
+              held->second.holds_cache = true;
+            }
+          }
+        }
+        placed.push_back(std::move(each));
+        source.push_back(grant.source_rate * share);
+        dataset.push_back(snapshot_.jobs[g].dataset);
+      }
+    }
+    std::vector<Leases> leases = Place(placed, workers_);
+    for (std::size_t i = 0; i < placed.size() && rules_.lease_all; ++i) {
+      for (const PlacementWorker& worker : workers_) {
+        if (placed[i].millicores > 0) leases[i].try_emplace(worker.worker, kLeastMillicores);
+      }
+    }
+    for (std::size_t i = 0; i < placed.size(); ++i) {
+      double all = 0;
+      for (const auto& [id, millicores] : leases[i]) all += millicores;
+      for (const auto& [id, millicores] : leases[i]) {
+        wire::JobGrant& grant = plan.jobs[i].grants[id];
+        grant.job = plan.jobs[i].job;
+        grant.millicores = static_cast<std::uint32_t>(millicores);
+        if (std::isfinite(source[i])) {
+          grant.source_bytes_per_second = Steady(std::max(1.0, source[i] * millicores / all),
+                                                 HeldOn(grant.job, id).source_bytes_per_second);
+        }
+      }
+      if (plan.jobs[i].reason.empty() && workers_.empty()) plan.jobs[i].reason = "no worker";
+    }
+    GrantCaches(allocation, dataset, plan);
+    std::sort(plan.jobs.begin(), plan.jobs.end(),
+              [](const JobPlan& a, const JobPlan& b) { return a.job < b.job; });
+    return plan;
+  }
+
+  // A data set's quota, over the workers of its jobs in proportion to their caches; on one worker
+  // its jobs share equally.
+  void GrantCaches(const Allocation& allocation, const std::vector<std::int32_t>& dataset,
+                   ClusterPlan& plan) {
+    const std::size_t n = allocation.dataset_bytes.size();
+    std::vector<std::map<WorkerId, int>> users(n);
+    std::vector<double> room(n, 0);
+    for (std::size_t i = 0; i < plan.jobs.size(); ++i) {
+      if (dataset[i] < 0) continue;
+      const auto d = static_cast<std::size_t>(dataset[i]);
+      for (const auto& [id, grant] : plan.jobs[i].grants) {
+        if (users[d][id]++ == 0) room[d] += CacheOf(id);
+      }
+    }
+    for (std::size_t i = 0; i < plan.jobs.size(); ++i) {
+      if (dataset[i] < 0) continue;
+      const auto d = static_cast<std::size_t>(dataset[i]);
+      if (room[d] <= 0) continue;
+      const Job& job = *state_.FindJob(plan.jobs[i].job);
+      for (auto& [id, grant] : plan.jobs[i].grants) {
+        const double own = allocation.dataset_bytes[d] * CacheOf(id) / room[d] / users[d].at(id);
+        const double most = std::min(CacheOf(id), static_cast<double>(job.spec.cache_bytes));
+        grant.cache_bytes = Steady(std::min(own, most), HeldOn(grant.job, id).cache_bytes);
+      }
+    }
+  }
+  [[nodiscard]] wire::JobGrant HeldOn(JobId job, WorkerId worker) const {
+    const auto& grants = state_.FindJob(job)->grants;
+    const auto at = grants.find(worker);
+    return at == grants.end() ? wire::JobGrant{} : at->second;
+  }
+  [[nodiscard]] double CacheOf(WorkerId id) const {
+    return static_cast<double>(state_.FindWorker(id)->info.cache_bytes);
+  }
+
+  const PlanRules& rules_;
+  const State& state_;
+  Snapshot snapshot_;
+  std::vector<PlacementWorker> workers_;
+  std::vector<Group> groups_;  // as snapshot_.jobs
+  std::unordered_map<std::string, double> host_cores_;
+  std::unordered_map<std::uint64_t, std::int32_t> datasets_;
+  std::unordered_map<JobId, std::pair<double, double>> cached_;  // bytes and entries
+  std::unordered_map<JobId, std::vector<WorkerId>> holders_;     // of entries
+};
+
+}  // namespace
+
+ClusterPlan MakePlan(const PlanRules& rules, const State& state) {
+  HR_CHECK(rules.policy != nullptr);
+  return Planner(rules, state).Run();
+}
+
+}  // namespace headrace::coordinator

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "coordinator/policy/core/policy.h"
+#include "coordinator/state/state.h"
+#include "schemas/wire/control.h"
+
+// From what the coordinator knows to what every job may use: State -> Snapshot -> (policy) ->
+// Allocation -> (placement) -> leases with grants. Pure.
+//
+// Ranks of one program (jobs of one group) are one job to the policy, because the slowest of them
+// is the speed of all: cores are then divided between the ranks by their demand. A job of which
+// nothing is measured yet asks for kStartCores, or all cores of its own host if they are more.
+namespace headrace::coordinator {
+
+constexpr double kStartCores = 16;
+
+struct PlanRules {
+  const Policy* policy = nullptr;   // outlives the rules
+  std::vector<Tenant> tenants;      // beside the default one: weight 1, no quota
+  double source_rate = kUnlimited;  // bytes/s of all sources together
+  // Every job leases every worker, at least with kLeastMillicores: private workers run anyway.
+  bool lease_all = false;
+};
+
+struct JobPlan {
+  JobId job;
+  std::map<WorkerId, wire::JobGrant> grants;  // the leases that should hold
+  std::string reason;                         // why there are none; empty: admitted
+};
+struct ClusterPlan {
+  std::vector<JobPlan> jobs;  // all that run, ascending ids
+  // What jobs ask for in all, within their tenants' quotas. A job of which nothing is measured yet
+  // counts with one core: a pool is not grown on a guess.
+  double demand_cores = 0;
+};
+
+// REQUIRES: rules.policy.
+[[nodiscard]] ClusterPlan MakePlan(const PlanRules& rules, const State& state);
+
+}  // namespace headrace::coordinator

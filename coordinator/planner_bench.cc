@@ -1,0 +1,117 @@
+#include <benchmark/benchmark.h>
+
+#include <random>
+#include <string>
+
+#include "base/check.h"
+#include "coordinator/step.h"
+
+// How long a decision takes for a large cluster: the coordinator plans each second.
+namespace headrace::coordinator {
+namespace {
+
+struct Cluster {
+  PolicyRegistry policies;
+  Rules rules;
+  State state;
+  std::mt19937 rng{7};
+
+  void Apply(const Update& update) {
+    const Status applied = state.Apply(update);
+    HR_CHECK(applied.ok());
+  }
+  double Real(double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(rng);
+  }
+
+  Cluster(const std::string& policy, int jobs, int workers) {
+    RegisterPolicies(policies);
+    rules.plan.policy = policies.Find(policy);
+    rules.plan.source_rate = 50e9;
+    rules.version = "bench";
+    for (int i = 0; i < workers; ++i) {
+      AddWorker add;
+      add.token = "worker-token-" + std::to_string(i);
+      add.info.worker = state.next_worker();
+      add.info.cores = 4 << (i % 3);
+      add.info.cache_bytes = 32ULL << 30;
+      add.info.endpoints = {"tcp://10.0.0.1:7000"};
+      add.info.host = {"host" + std::to_string(i), "boot" + std::to_string(i), 0, 1};
+      Apply(add);
+    }
+    for (int i = 0; i < jobs; ++i) {
+      AddJob add;
+      add.job = state.next_job();
+      add.consumer = state.next_consumer();
+      add.token = "job-token-" + std::to_string(i);
+      add.cache_bytes = 1ULL << 40;
+      add.opened_ms = i;
+      add.host = {"host" + std::to_string(i * 7 % workers),
+                  "boot" + std::to_string(i * 7 % workers), 0, 1};
+      Apply(add);
+      AddSession session;
+      session.job = add.job;
+      session.session = SessionId(i);
+      session.dataset = static_cast<std::uint64_t>(1 + i % 100);
+      session.rows = 1'000'000;
+      Apply(session);
+      wire::SessionLoad load;
+      load.session = session.session;
+      load.samples = load.miss_samples = 1 + static_cast<std::uint64_t>(Real(100, 20'000));
+      load.step_ns = 1'000'000'000;
+      load.miss_cpu_ns = load.samples * static_cast<std::uint64_t>(Real(1e5, 1e7));
+      load.source_bytes = load.samples * 100'000;
+      Apply(SeeConsumer{add.job, {}, {load}, true});
+    }
+  }
+  // One control period, from reports that differ a little.
+  void Period(SteadyTime now) {
+    for (const auto& [id, job] : state.jobs()) {
+      std::vector<wire::SessionLoad> loads = job.loads;
+      for (wire::SessionLoad& load : loads) {
+        const auto more = static_cast<std::uint64_t>(Real(0.95, 1.05) * 5000);
+        load.samples += more;
+        load.miss_samples += more;
+        load.step_ns += 1'000'000'000;
+        load.miss_cpu_ns += more * 2'000'000;
+        load.source_bytes += more * 100'000;
+      }
+      Apply(SeeConsumer{id, now, std::move(loads), true});
+    }
+    for (const auto& [id, worker] : state.workers()) Apply(SeeWorker{id, now});
+  }
+};
+
+void Decide(benchmark::State& bench, const std::string& policy) {
+  Cluster cluster(policy, static_cast<int>(bench.range(0)), static_cast<int>(bench.range(1)));
+  SteadyTime now{};
+  std::size_t changed = 0;
+  for (auto _ : bench) {
+    bench.PauseTiming();
+    now += std::chrono::seconds(1);
+    cluster.Period(now);
+    bench.ResumeTiming();
+    const Decision decision = Step(cluster.rules, cluster.state, Tick{}, {now, 0, 0});
+    bench.PauseTiming();
+    changed += decision.updates.size();
+    for (const Update& update : decision.updates) cluster.Apply(update);
+    bench.ResumeTiming();
+  }
+  bench.counters["updates"] =
+      benchmark::Counter(static_cast<double>(changed), benchmark::Counter::kAvgIterations);
+}
+
+BENCHMARK_CAPTURE(Decide, fifo, "fifo")->Args({1000, 10'000})->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Decide, sjf, "sjf")->Args({1000, 10'000})->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Decide, max_min_fair, "max_min_fair")
+    ->Args({1000, 10'000})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Decide, utilization, "utilization")
+    ->Args({100, 1000})
+    ->Args({1000, 10'000})
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace headrace::coordinator
+
+BENCHMARK_MAIN();

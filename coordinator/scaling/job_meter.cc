@@ -1,0 +1,107 @@
+#include "coordinator/scaling/job_meter.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headrace::coordinator {
+namespace {
+
+double Seconds(std::uint64_t now, std::uint64_t before) {
+  return static_cast<double>(now > before ? now - before : 0) * 1e-9;
+}
+double Count(std::uint64_t now, std::uint64_t before) {
+  return static_cast<double>(now > before ? now - before : 0);
+}
+
+void Add(TimeShares& sum, const TimeShares& more) {
+  sum.step += more.step;
+  sum.sampler += more.sampler;
+  sum.source += more.source;
+  sum.compute += more.compute;
+  sum.python += more.python;
+  sum.queue += more.queue;
+  sum.network += more.network;
+  sum.copy += more.copy;
+  sum.limited += more.limited;
+}
+
+}  // namespace
+
+JobMeter::Totals JobMeter::Growth(const wire::SessionLoad& now, const wire::SessionLoad& before) {
+  Totals t;
+  t.samples = Count(now.samples, before.samples);
+  t.times.step = Seconds(now.step_ns, before.step_ns);
+  t.times.sampler = Seconds(now.wait_sampler_ns, before.wait_sampler_ns);
+  t.times.source = Seconds(now.wait_source_ns, before.wait_source_ns);
+  t.times.compute = Seconds(now.wait_compute_ns, before.wait_compute_ns);
+  t.times.python = Seconds(now.wait_python_ns, before.wait_python_ns);
+  t.times.queue = Seconds(now.wait_queue_ns, before.wait_queue_ns);
+  t.times.network = Seconds(now.wait_network_ns, before.wait_network_ns);
+  t.times.copy = Seconds(now.wait_copy_ns, before.wait_copy_ns);
+  // A client of an older release does not say what it waited for.
+  const double stall = Seconds(now.stall_ns, before.stall_ns);
+  t.times.compute += std::max(0.0, stall - t.times.wait());
+  t.times.limited = std::min(Seconds(now.limited_ns, before.limited_ns), stall);
+  t.hits = Count(now.hit_samples, before.hit_samples);
+  t.misses = Count(now.miss_samples, before.miss_samples);
+  t.hit_cpu = Seconds(now.hit_cpu_ns, before.hit_cpu_ns);
+  t.miss_cpu = Seconds(now.miss_cpu_ns, before.miss_cpu_ns);
+  t.source_bytes = Count(now.source_bytes, before.source_bytes);
+  return t;
+}
+
+void JobMeter::Report(const std::vector<wire::SessionLoad>& loads) {
+  for (const wire::SessionLoad& load : loads) {
+    const auto old = std::find_if(last_.begin(), last_.end(), [&](const wire::SessionLoad& each) {
+      return each.session == load.session;
+    });
+    const Totals growth = Growth(load, old == last_.end() ? wire::SessionLoad{} : *old);
+    period_.samples += growth.samples;
+    Add(period_.times, growth.times);
+    period_.hits += growth.hits;
+    period_.misses += growth.misses;
+    period_.hit_cpu += growth.hit_cpu;
+    period_.miss_cpu += growth.miss_cpu;
+    period_.source_bytes += growth.source_bytes;
+  }
+  last_ = loads;
+  reported_ = true;
+}
+
+Move JobMeter::EndPeriod(double granted_cores) {
+  if (!reported_ || period_.samples <= 0) return Move::kHold;
+  const double keep = std::exp2(-1 / kHalfLife);
+  const auto blend = [&](double& sum, double now) { sum = sum * keep + now; };
+  blend(decayed_.hits, period_.hits);
+  blend(decayed_.misses, period_.misses);
+  blend(decayed_.hit_cpu, period_.hit_cpu);
+  blend(decayed_.miss_cpu, period_.miss_cpu);
+  blend(decayed_.source_bytes, period_.source_bytes);
+  if (decayed_.misses > 0) {
+    measured_.miss_cost = decayed_.miss_cpu / decayed_.misses;
+    measured_.miss_bytes = decayed_.source_bytes / decayed_.misses;
+  }
+  if (decayed_.hits > 0) measured_.hit_cost = decayed_.hit_cpu / decayed_.hits;
+  if (measured_.miss_cost <= 0) measured_.miss_cost = measured_.hit_cost / kHitGuess;
+  if (decayed_.hits <= 0) measured_.hit_cost = measured_.miss_cost * kHitGuess;
+  const double reads = period_.hits + period_.misses;
+  if (reads > 0) hit_ = period_.hits / reads;
+  times_ = period_.times;
+  if (times_.all() > 0) rate_ = period_.samples / times_.all();
+  if (times_.step > 0) measured_.ready_rate = period_.samples / times_.step;
+
+  Sample sample;
+  sample.samples = period_.samples;
+  sample.step_s = times_.step;
+  sample.wait_s = times_.wait();
+  // More cores read side by side too, unless the limit of the source holds them back.
+  sample.cores_wait_s =
+      std::max(0.0, times_.source + times_.compute + times_.python + times_.queue - times_.limited);
+  sample.granted_cores = granted_cores;
+  sample.hit = hit_;
+  period_ = {};
+  reported_ = false;
+  return controller_.Observe(sample, measured_);
+}
+
+}  // namespace headrace::coordinator

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "coordinator/estimate/estimator.h"
+#include "coordinator/scaling/controller.h"
+#include "schemas/wire/control.h"
+
+namespace headrace::coordinator {
+
+// Where a trainer's time went, in seconds; all but `step` are waiting in next().
+struct TimeShares {
+  double step = 0;
+  double sampler = 0, source = 0, compute = 0, python = 0, queue = 0, network = 0, copy = 0;
+  double limited = 0;  // of `source` and `queue`: held back by the job's limit of the source
+
+  [[nodiscard]] double wait() const {
+    return sampler + source + compute + python + queue + network + copy;
+  }
+  [[nodiscard]] double all() const { return step + wait(); }
+};
+
+// What the coordinator learns about one job: the growth of the totals in its client's heartbeats,
+// period by period, as the terms of the estimator and as input of its controller.
+//
+// Costs are means over the last periods, weighted by samples, with a half-life of kHalfLife periods
+// in which there were any. Until a sample of a path was seen its cost is a guess: a hit costs
+// kHitGuess of a miss. Thread-compatible; a value.
+class JobMeter {
+ public:
+  static constexpr double kHalfLife = 10;  // periods
+  static constexpr double kHitGuess = 0.1;
+
+  // The loads of the latest heartbeat: totals since each session began. Sessions come and go.
+  void Report(const std::vector<wire::SessionLoad>& loads);
+  // The period ends; the controller decides. `granted_cores`: in force during it. A period in which
+  // nothing was reported changes nothing.
+  Move EndPeriod(double granted_cores);
+
+  [[nodiscard]] const Terms& measured() const { return measured_; }
+  [[nodiscard]] const Demand& demand() const { return controller_.demand(); }
+  [[nodiscard]] double hit() const { return hit_; }                 // share of reads, of late
+  [[nodiscard]] double rate() const { return rate_; }               // samples/s delivered, of late
+  [[nodiscard]] const TimeShares& times() const { return times_; }  // of the last period
+
+ private:
+  struct Totals {
+    double samples = 0;
+    TimeShares times;
+    double hits = 0, misses = 0;       // samples
+    double hit_cpu = 0, miss_cpu = 0;  // seconds
+    double source_bytes = 0;
+  };
+  static Totals Growth(const wire::SessionLoad& now, const wire::SessionLoad& before);
+
+  std::vector<wire::SessionLoad> last_;  // by session
+  Totals period_;                        // so far
+  bool reported_ = false;
+  Totals decayed_;  // for the costs
+  Terms measured_;
+  TimeShares times_;
+  double hit_ = 0;
+  double rate_ = 0;
+  Controller controller_;
+};
+
+}  // namespace headrace::coordinator

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/clock.h"
+
+// How many workers an elastic pool should have. It grows at once to what the jobs ask for, and
+// gives members back when they were not needed for a while.
+namespace headrace::coordinator {
+
+struct PoolView {
+  double demand_cores = 0;   // of all jobs, as measured
+  double other_cores = 0;    // of workers that are no members of the pool
+  double member_cores = 1;   // of one member
+  std::int32_t members = 0;  // that run or start
+};
+
+// Thread-compatible; a value.
+class PoolSizer {
+ public:
+  struct Options {
+    std::int32_t least = 0;
+    std::int32_t most = 0;
+    Duration idle_after = std::chrono::seconds(60);  // a member too many for so long goes
+  };
+  explicit PoolSizer(Options options) : options_(options) {}
+
+  // Members to start (> 0), or to drain (< 0) now.
+  std::int32_t Observe(const PoolView& view, SteadyTime now);
+
+ private:
+  Options options_;
+  bool idle_ = false;
+  SteadyTime idle_since_{};
+  std::int32_t most_wanted_ = 0;  // since then
+};
+
+}  // namespace headrace::coordinator
