@@ -237,6 +237,11 @@ void AddOptions(CLI::App& command, Options& o) {
       .add_option("--load", o.generate.load, "With --generate: GPU time asked over what is there")
       ->check(CLI::Range(0.001, 1000.0))
       ->capture_default_str();
+  command
+      .add_option("--median-s", o.generate.median_s,
+                  "With --generate: duration that half of the jobs exceed, in seconds")
+      ->check(CLI::Range(1.0, 1e7))
+      ->capture_default_str();
   command.add_option("--vision", o.generate.vision, "With --generate: share of vision models")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();

@@ -15,6 +15,8 @@ using coordinator::kUnlimited;
 
 // Samples of a drift within an epoch (CacheModel::Drifts).
 constexpr double kStepsPerEpoch = 20;
+// A hit share that has moved by less is the same.
+constexpr double kLeastDrift = 1e-3;
 // Periods that a job is observed for: after what it was granted has changed, and after what is
 // measured has (all that its controller remembers).
 constexpr int kPeriodsOfGrant = 3;
@@ -118,7 +120,6 @@ class Engine {
   }
   void Watch(RunningJob& job, int periods) const {
     if (scheduler_.has_controllers() && !job.pinned()) {
-      if (options_.noise > 0) periods = kPeriodsOfChange;
       job.periods_left = std::max(job.periods_left, periods);
     }
   }
@@ -142,7 +143,7 @@ class Engine {
       RunningJob& job = jobs_[i];
       if (job.job().dataset < 0) continue;
       const double hit = HitOf(mode_, job.reading.cached_share);
-      if (std::abs(hit - job.hit) <= 1e-6) continue;
+      if (std::abs(hit - job.hit) <= kLeastDrift) continue;
       job.hit = hit;
       Watch(job, kPeriodsOfChange);
       Change();
@@ -173,12 +174,17 @@ class Engine {
     return std::max(now_ + kInstant, std::min({next, next_tick_, next_round_}));
   }
 
+  // With noise no two periods are the same, so all of them are simulated.
+  [[nodiscard]] bool Observes(const RunningJob& job) const {
+    return job.periods_left > 0 ||
+           (options_.noise > 0 && scheduler_.has_controllers() && !job.pinned());
+  }
+
   void PlanTick() {
     const bool wanted =
         ticks_ < options_.most_periods &&
-        (!scheduler_.settled() || std::any_of(running_.begin(), running_.end(), [&](std::size_t i) {
-          return jobs_[i].periods_left > 0;
-        }));
+        (!scheduler_.settled() ||
+         std::any_of(running_.begin(), running_.end(), [&](auto i) { return Observes(jobs_[i]); }));
     if (!wanted) {
       next_tick_ = kUnlimited;
     } else if (next_tick_ == kUnlimited) {
@@ -192,8 +198,8 @@ class Engine {
     if (!scheduler_.settled()) dirty_ = true;
     for (const std::size_t i : running_) {
       RunningJob& job = jobs_[i];
-      if (job.periods_left == 0) continue;
-      --job.periods_left;
+      if (!Observes(job)) continue;
+      job.periods_left = std::max(0, job.periods_left - 1);
       if (!job.Observe(options_.period_s, options_.noise, random_)) continue;
       Watch(job, kPeriodsOfGrant);
       dirty_ = true;
@@ -228,6 +234,7 @@ class Engine {
       const RunningJob& job = jobs_[i];
       point.useful_gpus += job.useful_gpus();
       point.cores += job.busy_cores();
+      point.granted_cores += job.cores;
       point.source_rate += coordinator::SourceRateFor(job.terms(), job.rate, job.hit);
     }
     if (!outcome_.timeline.empty() && outcome_.timeline.back().time_s == now_) {

@@ -219,7 +219,8 @@ TEST(Engine, NothingIsMadeAndNothingIsLost) {
         for (const TimelinePoint& point : outcome.timeline) {
           EXPECT_LE(point.useful_gpus, point.gpus * (1 + 1e-9));
           EXPECT_LE(point.gpus, cluster.gpus);
-          EXPECT_LE(point.cores, cluster.cores() * (1 + 1e-6));
+          EXPECT_LE(point.granted_cores, cluster.cores() * (1 + 1e-6));
+          EXPECT_LE(point.cores, point.granted_cores * (1 + 1e-6));
           EXPECT_LE(point.cached_bytes, cluster.cache_bytes * (1 + 1e-9) + 1);
           EXPECT_LE(point.source_rate, cluster.source_rate * (1 + 1e-6));
         }

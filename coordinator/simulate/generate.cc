@@ -33,13 +33,14 @@ int DrawGpus(Random& random) {
 
 Result<Trace> Generate(const GenerateOptions& options) {
   if (options.jobs < 1 || options.jobs > 10'000'000 || options.gpus < 1 || !(options.load > 0) ||
-      !(options.vision >= 0) || !(options.speech >= 0) || options.vision + options.speech > 1) {
+      !(options.median_s > 0) || !(options.vision >= 0) || !(options.speech >= 0) ||
+      options.vision + options.speech > 1) {
     return InvalidArgument(
-        "expected 1 to 10,000,000 jobs, a GPU or more, a load above 0, and shares of vision and "
+        "expected 1 to 10,000,000 jobs, a GPU or more, a load and a duration above 0, and shares "
+        "of vision and "
         "speech that are at most 1 together");
   }
   Random random(options.seed);
-  constexpr double kMedianSeconds = 1200;
   constexpr double kSigma = 1.6;
   constexpr double kLongest = 30 * 86400;
   std::vector<Record> records;
@@ -50,7 +51,7 @@ Result<Trace> Generate(const GenerateOptions& options) {
     record.gpus = std::min(DrawGpus(random), options.gpus);
     record.arrival_s = random.Exponential(1);  // gaps; scaled to the load below
     const double duration =
-        std::clamp(kMedianSeconds * std::exp(kSigma * random.Normal()), 60.0, kLongest);
+        std::clamp(options.median_s * std::exp(kSigma * random.Normal()), 60.0, kLongest);
     record.duration_s = std::round(duration);
     if (options.large_datasets) {
       const auto which = static_cast<std::size_t>(random.Uniform() * kReaders.size());

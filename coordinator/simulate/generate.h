@@ -6,15 +6,16 @@
 #include "coordinator/simulate/job.h"
 
 // Synthetic traces, for tests, benchmarks and first steps: Poisson arrivals; 1, 2, 4 or 8 GPUs with
-// 70, 10, 15 and 5% (Synergy's demand); durations log-normal around 20 minutes with a long tail, as
+// 70, 10, 15 and 5% (Synergy's demand); durations log-normal with a long tail, around 20 minutes as
 // in Philly's clusters.
 namespace headrace::simulate {
 
 struct GenerateOptions {
   std::int64_t jobs = 100;
   std::uint64_t seed = 1;
-  int gpus = 64;      // of the cluster that it is made for
-  double load = 0.8;  // GPU-seconds asked for each GPU-second there is
+  int gpus = 64;           // of the cluster that it is made for
+  double load = 0.8;       // GPU-seconds asked for each GPU-second there is
+  double median_s = 1200;  // duration of a job
   // Of vision and speech; the rest is language.
   double vision = 0.2;
   double speech = 0.1;

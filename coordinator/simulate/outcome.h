@@ -25,6 +25,7 @@ struct TimelinePoint {
   double gpus = 0;         // held by jobs
   double useful_gpus = 0;  // not waiting for data
   double cores = 0;        // computing
+  double granted_cores = 0;
   double cached_bytes = 0;
   double source_rate = 0;  // bytes/s
   int waiting = 0;         // jobs

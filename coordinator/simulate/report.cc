@@ -135,10 +135,11 @@ std::string JobsCsv(const Trace& trace, const Outcome& outcome) {
 }
 
 std::string TimelineCsv(const Outcome& outcome) {
-  std::string text = "time_s,gpus,useful_gpus,cores,cached_bytes,source_bytes_per_s,waiting\n";
+  std::string text =
+      "time_s,gpus,useful_gpus,cores,granted_cores,cached_bytes,source_bytes_per_s,waiting\n";
   for (const TimelinePoint& each : outcome.timeline) {
     for (const double value : {each.time_s, each.gpus, each.useful_gpus, each.cores,
-                               each.cached_bytes, each.source_rate}) {
+                               each.granted_cores, each.cached_bytes, each.source_rate}) {
       text += NumberText(value) + ',';
     }
     text += std::to_string(each.waiting) + '\n';

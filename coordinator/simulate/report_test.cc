@@ -40,7 +40,7 @@ struct Example {
     outcome.core_s = 20;
     outcome.hit_bytes = 30;
     outcome.remote_bytes = 10;
-    outcome.timeline = {{5, 2, 1, 1, 0, 0, 0}, {55, 1, 0.5, 2, 0, 0, 0}};
+    outcome.timeline = {{5, 2, 1, 1, 3, 0, 0, 0}, {55, 1, 0.5, 2, 3, 0, 0, 0}};
   }
 };
 
@@ -94,7 +94,7 @@ TEST(Report, TheTableSpeaksOfRefusedJobs) {
 TEST(Report, RowsForJobsAndTime) {
   const Example e;
   EXPECT_THAT(JobsCsv(e.trace, e.outcome), HasSubstr("\nj3,,1,1,5,6,105,100,0,0,4,0\n"));
-  EXPECT_THAT(TimelineCsv(e.outcome), HasSubstr("\n55,1,0.5,2,0,0,0\n"));
+  EXPECT_THAT(TimelineCsv(e.outcome), HasSubstr("\n55,1,0.5,2,3,0,0,0\n"));
 }
 
 TEST(Plot, ChartsShowMeansOverTime) {

@@ -12,8 +12,12 @@ using coordinator::JobView;
 using coordinator::kUnlimited;
 using coordinator::Snapshot;
 
-std::vector<std::size_t> OrderOf(const Snapshot& snapshot, GpuOrder order) {
-  const auto left = [](const JobView& job) { return job.remaining_samples / job.terms.ready_rate; };
+std::vector<std::size_t> OrderOf(const View& view, GpuOrder order) {
+  const Snapshot& snapshot = view.snapshot;
+  const auto left = [&](const JobView& job) {
+    return job.remaining_samples /
+           Throughput(job.terms, OwnCores(view, job), job.effective_hit, kUnlimited);
+  };
   const auto received = [](const JobView& job) { return job.received / job.gpus; };
   return coordinator::Order(snapshot, [&](const JobView& a, const JobView& b) {
     switch (order) {
@@ -59,7 +63,7 @@ coordinator::Allocation BaselineScheduler::Decide(const View& view) {
   coordinator::Allocation allocation;
   allocation.jobs.resize(snapshot.jobs.size());
   allocation.dataset_bytes.assign(snapshot.datasets.size(), 0);
-  coordinator::Admit(snapshot, OrderOf(snapshot, order_), preempts(), allocation.jobs);
+  coordinator::Admit(snapshot, OrderOf(view, order_), preempts(), allocation.jobs);
   std::vector<std::size_t> working;
   for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
     if (allocation.jobs[i].admitted && NeededCores(snapshot.jobs[i]) > 0) working.push_back(i);

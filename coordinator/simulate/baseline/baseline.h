@@ -40,7 +40,7 @@ class Baseline {
 // Who gets GPUs first, among the jobs that fit.
 enum class GpuOrder : std::uint8_t {
   kFifo,
-  kSjf,     // least time left at the trainer's full speed
+  kSjf,     // least time left with the cores of its own GPUs
   kMaxMin,  // least GPU time received for each GPU asked for; in rounds (Gavel)
 };
 
