@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "coordinator/placement/placement.h"
+#include "coordinator/policy/core/divide.h"
 
 namespace headrace::coordinator {
 namespace {
@@ -136,6 +137,7 @@ class Planner {
     // What the demand says at this share of hits; more of them need less.
     view.most_cores =
         std::max(view.most_cores, CoresFor(view.terms, view.terms.ready_rate, view.effective_hit));
+    view.most_cores *= 1 + kHeadroom;
     view.dataset = DatasetOf(group, view.terms);
     return view;
   }

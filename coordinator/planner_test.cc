@@ -113,7 +113,7 @@ TEST_F(PlannerTest, RanksOfAProgramAreServedAlike) {
   AddJob rank;
   rank.group = "program";
   const JobId a = Job(rank), b = Job(rank), alone = Job();
-  for (const JobId job : {a, b, alone}) Report(job, 400 / 1.1, 0.01);
+  for (const JobId job : {a, b, alone}) Report(job, 400, 0.01);
   EndPeriod();
   const ClusterPlan plan = Plan();
   EXPECT_NEAR(Cores(plan.jobs[0]), Cores(plan.jobs[1]), 0.01);

@@ -62,7 +62,7 @@ wire::ClusterStatus Example(std::uint64_t samples, double cpu_seconds, std::int6
 TEST(Show, TablesAlignAndSayTheTotals) {
   const auto status = Example(1000, 2.5, 1'000'000);
   EXPECT_EQ(JobsTable(status),
-            "JOB  NAME      HOST   PID  STATE    AGE  WORKERS  CORES    BATCHES  SAMPLES  STALL\n"
+            "JOB  NAME      HOST   PID  STATE    AGE  WORKERS    CORES  BATCHES  SAMPLES  STALL\n"
             "  3  train.py  node1   77  running   1m        1  1.5/4.4      100     1000    25%\n");
   const std::string workers = WorkersTable(status);
   EXPECT_THAT(workers,

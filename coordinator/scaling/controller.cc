@@ -36,7 +36,7 @@ std::string_view Name(Move move) {
 Controller::Needs Controller::NeedsAt(double hit) const {
   std::vector<double> each;
   for (const Terms& terms : past_) {
-    each.push_back(CoresFor(terms, terms.ready_rate, hit) * trim_ * options_.headroom);
+    each.push_back(CoresFor(terms, terms.ready_rate, hit) * trim_);
   }
   Needs needs;
   const std::size_t n = each.size();

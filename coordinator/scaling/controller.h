@@ -26,7 +26,7 @@
 //                                                     below a trim that has helped
 //
 // So it grows two periods behind a step of demand, and stops growing where the trainer is the
-// bottleneck. `need` is 1.1 g * cost, the median of the last three periods: one odd period changes
+// bottleneck. `need` is g * cost, the median of the last three periods: one odd period changes
 // nothing, two show a step.
 namespace headrace::coordinator {
 
@@ -55,7 +55,6 @@ class Controller {
   struct Options {
     double wait_high = 0.05;  // share of time above which a trainer waits
     double wait_low = 0.01;   // below which it does not
-    double headroom = 1.1;    // of cores over what the formula says
     double grow_margin = 0.5;
     double shrink_below = 0.7;
     int shrink_periods = 20;

@@ -9,9 +9,9 @@
 namespace headrace::coordinator {
 namespace {
 
-// A job on a fake cluster that grants at once what is demanded, up to what there is. The world has
-// its own truth: cores are `slowness` times slower than metered, and a part of the waiting has
-// nothing to do with cores.
+// A job on a fake cluster that grants at once what is demanded and a tenth, up to what there is.
+// The world has its own truth: cores are `slowness` times slower than metered, and a part of the
+// waiting has nothing to do with cores.
 struct World {
   Terms truth{400, 0, 0.01, 0};  // 4 cores
   double cores = 64;             // there are
@@ -40,7 +40,7 @@ struct World {
     Terms measured = truth;
     measured.miss_cost *= Noise();
     moves.push_back(controller.Observe(sample, measured));
-    granted = std::min(cores, controller.demand().cores);
+    granted = std::min(cores, 1.1 * controller.demand().cores);
     return sample.wait_s;
   }
   void Run(int periods) {
@@ -143,7 +143,7 @@ TEST(Controller, AShortageIsNotTrimmed) {
   world.cores = 2;
   world.Run(100);
   EXPECT_EQ(world.Count(Move::kTrimUp), 0);
-  EXPECT_NEAR(world.controller.demand().cores, 4.4, 1e-9);
+  EXPECT_NEAR(world.controller.demand().cores, 4, 1e-9);
 }
 
 TEST(Controller, FilledCacheGivesCoresBack) {
@@ -152,9 +152,9 @@ TEST(Controller, FilledCacheGivesCoresBack) {
   world.Run(20);
   Sample sample{400, 1, 0, 0, 4.4, 1.0};
   Terms measured = world.truth;
-  // The same terms, all from the cache: 0.44 cores, by the formula and at once.
+  // The same terms, all from the cache: 0.4 cores, by the formula and at once.
   EXPECT_EQ(world.controller.Observe(sample, measured), Move::kHold);
-  EXPECT_NEAR(world.controller.demand().cores, 0.44, 1e-9);
+  EXPECT_NEAR(world.controller.demand().cores, 0.4, 1e-9);
 }
 
 TEST(Controller, APeriodWithoutSamplesTeachesNothing) {

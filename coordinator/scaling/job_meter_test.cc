@@ -44,7 +44,7 @@ TEST(JobMeter, TermsFollowFromTotals) {
   EXPECT_NEAR(meter.measured().miss_bytes, 1e5, 1e-6);
   EXPECT_NEAR(meter.hit(), 0.5, 1e-12);
   EXPECT_NEAR(meter.rate(), 200, 1e-9);
-  EXPECT_NEAR(meter.demand().cores, 400 * 0.006 * 1.1, 1e-9);
+  EXPECT_NEAR(meter.demand().cores, 400 * 0.006, 1e-9);
 }
 
 TEST(JobMeter, ATotalThatFallsIsNoGrowth) {

@@ -116,6 +116,26 @@ std::vector<double> Hits(const Snapshot& snapshot, const std::vector<double>& qu
   return hits;
 }
 
+// Cores that nobody needs, up to kHeadroom of each job's.
+void SpreadCores(const Snapshot& snapshot, std::vector<Grant>& grants) {
+  std::vector<double> used(snapshot.tenants.size(), 0);
+  double all = 0;
+  for (std::size_t i = 0; i < grants.size(); ++i) {
+    used[static_cast<std::size_t>(snapshot.jobs[i].tenant)] += grants[i].cores;
+    all += grants[i].cores;
+  }
+  if (all <= 0) return;
+  const double more = std::clamp(snapshot.supply.cores / all, 1.0, 1 + kHeadroom);
+  for (std::size_t i = 0; i < grants.size(); ++i) {
+    const auto t = static_cast<std::size_t>(snapshot.jobs[i].tenant);
+    if (used[t] <= 0) continue;
+    const double quota = std::max(1.0, snapshot.tenants[t].quota.cores / used[t]);
+    const double cores =
+        std::min(grants[i].cores * std::min(more, quota), snapshot.jobs[i].most_cores);
+    grants[i].cores = std::max(grants[i].cores, cores);
+  }
+}
+
 // Spreads what nobody needs, in proportion to need: a limit should not bind where there is enough.
 void SpreadSource(const Snapshot& snapshot, std::vector<Grant>& grants) {
   if (std::isinf(snapshot.supply.source_rate)) {
@@ -303,6 +323,7 @@ Allocation AllocateJointly(const Snapshot& snapshot, std::span<const std::size_t
     grant.cores = CoresFor(snapshot.jobs[i].terms, rates[i], hits[i]);
     grant.source_rate = SourceRateFor(snapshot.jobs[i].terms, rates[i], hits[i]);
   }
+  SpreadCores(snapshot, result.jobs);
   SpreadSource(snapshot, result.jobs);
   return result;
 }

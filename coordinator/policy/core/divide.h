@@ -24,6 +24,10 @@ namespace headrace::coordinator {
 // stands still; less where the sum of these would take more than half of something.
 constexpr double kLeastShare = 0.05;
 
+// What jobs get beyond their need by the formula, as far as cores are left over: batches are not
+// all of one size.
+constexpr double kHeadroom = 0.1;
+
 // Samples/s for each job of the snapshot, 0 where not admitted.
 using Rates = std::vector<double>;
 struct Division {

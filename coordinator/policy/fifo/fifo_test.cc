@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "coordinator/policy/core/divide.h"
 #include "coordinator/policy/core/policy_test_util.h"
 
 namespace headrace::coordinator {
@@ -15,9 +16,11 @@ TEST(Fifo, TheEarlyJobGetsAllItNeedsTheLateOneTheRest) {
   EXPECT_DOUBLE_EQ(a.jobs[1].rate, 200);
 }
 
-TEST(Fifo, WhatNobodyNeedsStaysIdle) {
+TEST(Fifo, WhatNobodyNeedsStaysIdleButForAHeadroom) {
   Snapshot s = Cluster(8);
   AddJobView(s, 300, 0.01);
+  EXPECT_DOUBLE_EQ(DecideWith("fifo", s).jobs[0].cores, 3.3);
+  s.jobs[0].most_cores = 3;
   EXPECT_DOUBLE_EQ(DecideWith("fifo", s).jobs[0].cores, 3);
 }
 
@@ -41,7 +44,7 @@ TEST(Fifo, TheSourceIsDividedInTheSameOrder) {
   const Allocation a = DecideWith("fifo", s);
   EXPECT_NEAR(a.jobs[0].rate, 100, 1e-9);
   EXPECT_NEAR(a.jobs[1].rate, 50, 1e-9);
-  EXPECT_NEAR(a.jobs[1].cores, 0.5, 1e-9);
+  EXPECT_NEAR(a.jobs[1].cores, 0.5 * (1 + kHeadroom), 1e-9);
   EXPECT_NEAR(a.jobs[1].source_rate, 5e5, 1e-3);
 }
 

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <memory>
 
 #include "coordinator/policy/core/divide.h"
@@ -6,9 +7,10 @@ namespace headrace {
 namespace coordinator {
 namespace {
 
-// Shortest job first: the order is the time that a job still takes at the full speed of its
-// trainer. Where that is not known the job counts as the longest (it is served in order of arrival
-// behind the others). Running jobs keep their GPUs.
+// Shortest job first: the order is the time that a job still takes with a share of the cores in
+// proportion to its GPUs (at the speed of its trainer alone, a job that no cluster can feed would
+// look short). Where that is not known the job counts as the longest: it is served in order of
+// arrival behind the others. Running jobs keep their GPUs.
 class Sjf final : public Policy {
  public:
   [[nodiscard]] std::string_view name() const override { return "sjf"; }
@@ -16,8 +18,15 @@ class Sjf final : public Policy {
     return "shortest remaining time first, each job up to what it can use";
   }
   [[nodiscard]] Allocation Decide(const Snapshot& snapshot) const override {
-    const auto order = Order(
-        snapshot, [](const JobView& a, const JobView& b) { return Remaining(a) < Remaining(b); });
+    double gpus = snapshot.supply.gpus;
+    if (std::isinf(gpus)) {
+      gpus = 0;
+      for (const JobView& job : snapshot.jobs) gpus += job.gpus;
+    }
+    const double cores_per_gpu = gpus > 0 ? snapshot.supply.cores / gpus : 0;
+    const auto order = Order(snapshot, [&](const JobView& a, const JobView& b) {
+      return Remaining(a, cores_per_gpu) < Remaining(b, cores_per_gpu);
+    });
     return AllocateJointly(
         snapshot, order, preempts(),
         [&](const Snapshot& s, const std::vector<bool>& admitted, std::span<const double> hits) {
@@ -30,8 +39,10 @@ class Sjf final : public Policy {
 
  private:
   // Seconds.
-  static double Remaining(const JobView& job) {
-    return job.terms.ready_rate > 0 ? job.remaining_samples / job.terms.ready_rate : kUnlimited;
+  static double Remaining(const JobView& job, double cores_per_gpu) {
+    const double rate =
+        Throughput(job.terms, cores_per_gpu * job.gpus, job.effective_hit, kUnlimited);
+    return rate > 0 ? job.remaining_samples / rate : kUnlimited;
   }
 };
 

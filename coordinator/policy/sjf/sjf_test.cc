@@ -15,6 +15,15 @@ TEST(Sjf, TheShorterJobComesFirst) {
   EXPECT_NEAR(a.jobs[0].cores, 1, 1e-12);
 }
 
+TEST(Sjf, AJobThatCannotBeFedIsNotShort) {
+  // At full speed 10 s against 20 s; with 2 of the 4 cores each 100 s against 20 s.
+  Snapshot s = Cluster(4);
+  AddJobView(s, 2000, 0.01).remaining_samples = 20'000;
+  AddJobView(s, 200, 0.01).remaining_samples = 4000;
+  const Allocation a = DecideWith("sjf", s);
+  EXPECT_NEAR(a.jobs[1].cores, 2, 1e-12);
+}
+
 TEST(Sjf, WhatIsNotKnownComesLast) {
   Snapshot s = Cluster(3);
   AddJobView(s, 300, 0.01);

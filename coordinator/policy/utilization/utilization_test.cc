@@ -107,9 +107,9 @@ TEST(Utilization, CoresFollowWhatTheCacheHoldsNow) {
   JobView& job = AddJobView(s, 100, 0.01);
   job.dataset = 0;
   job.effective_hit = 0.5;
-  EXPECT_NEAR(DecideWith("utilization", s).jobs[0].cores, 0.5, 1e-12);
+  EXPECT_NEAR(DecideWith("utilization", s).jobs[0].cores, 0.5 * (1 + kHeadroom), 1e-12);
   s.supply.cache_bytes = 2.5e8;
-  EXPECT_NEAR(DecideWith("utilization", s).jobs[0].cores, 0.75, 1e-12);
+  EXPECT_NEAR(DecideWith("utilization", s).jobs[0].cores, 0.75 * (1 + kHeadroom), 1e-12);
 }
 
 }  // namespace
