@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -75,6 +76,7 @@ struct WorkerInfo {
   HostIdentity host;
   std::int32_t cores = 1;
   std::string version;
+  std::uint64_t cache_bytes = 0;  // budget of its memory cache
   friend bool operator==(const WorkerInfo&, const WorkerInfo&) = default;
 };
 
@@ -128,6 +130,22 @@ struct WorkerRegistered {
   std::uint32_t heartbeat_ms = 1000;
   friend bool operator==(const WorkerRegistered&, const WorkerRegistered&) = default;
 };
+// What one job used of a worker since that worker's start.
+struct JobUsage {
+  JobId job;
+  std::uint64_t cpu_ns = 0;   // thread time of its samples, and of its stage processes
+  std::uint64_t samples = 0;  // made
+  std::uint64_t source_bytes = 0;
+  std::uint64_t limited_ns = 0;   // its source limit, or the worker's, held its work back
+  std::uint64_t cache_bytes = 0;  // now, as cache_entries
+  std::uint64_t cache_entries = 0;
+  std::uint64_t cache_hits = 0;
+  std::uint64_t cache_misses = 0;
+  std::uint64_t queued_samples = 0;  // now
+  friend bool operator==(const JobUsage&, const JobUsage&) = default;
+};
+// What a message may name of either; more is refused.
+inline constexpr std::size_t kMaxJobsOfWorker = 65536;
 struct WorkerHeartbeat {
   std::uint64_t request = 0;
   WorkerId worker;
@@ -138,14 +156,25 @@ struct WorkerHeartbeat {
   std::uint64_t cache_misses = 0;
   std::uint64_t samples = 0;  // made since its start
   std::uint64_t queued_samples = 0;
-  std::vector<JobId> jobs;  // with an attached session
+  std::vector<JobId> jobs;      // with an attached session
+  std::vector<JobUsage> usage;  // those, and jobs with entries in the cache
   friend bool operator==(const WorkerHeartbeat&, const WorkerHeartbeat&) = default;
+};
+// What one job may use of a worker.
+struct JobGrant {
+  JobId job;
+  std::uint32_t millicores = 0;               // of the worker's cores; 1000: one core
+  std::uint64_t cache_bytes = 0;              // that its entries may take of the cache
+  std::uint64_t source_bytes_per_second = 0;  // 0: no limit
+  friend bool operator==(const JobGrant&, const JobGrant&) = default;
 };
 struct WorkerDirective {
   std::uint64_t request = 0;
   Status status;  // kNotFound: register again
   bool drain = false;
   std::vector<JobId> jobs;  // leases that should hold now
+  // One for each of jobs. None, with jobs: equal shares, no limits, the cache quota of Attach.
+  std::vector<JobGrant> grants;
   friend bool operator==(const WorkerDirective&, const WorkerDirective&) = default;
 };
 struct LeaveWorker {

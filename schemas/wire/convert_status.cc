@@ -8,7 +8,8 @@ Offset<fb::WorkerInfo> Write(Builder& b, const WorkerInfo& v) {
   const auto arena_path = WriteText(b, v.arena_path);
   const auto host = Write(b, v.host);
   const auto version = WriteText(b, v.version);
-  return fb::CreateWorkerInfo(b, v.worker.value, endpoints, arena_path, host, v.cores, version);
+  return fb::CreateWorkerInfo(b, v.worker.value, endpoints, arena_path, host, v.cores, version,
+                              v.cache_bytes);
 }
 
 WorkerInfo Read(Reader& r, const fb::WorkerInfo* v) {
@@ -18,7 +19,8 @@ WorkerInfo Read(Reader& r, const fb::WorkerInfo* v) {
           .arena_path = r.Text(v->arena_path()),
           .host = Read(r, v->host()),
           .cores = r.NotNegative(v->cores(), "cores"),
-          .version = r.Text(v->version())};
+          .version = r.Text(v->version()),
+          .cache_bytes = v->cache_bytes()};
 }
 
 Offset<fb::RegisterWorker> Write(Builder& b, const RegisterWorker& v) {
@@ -44,11 +46,63 @@ WorkerRegistered Read(Reader& r, const fb::WorkerRegistered* v) {
           .heartbeat_ms = v->heartbeat_ms()};
 }
 
+namespace {
+
+Offset<fb::JobUsage> Write(Builder& b, const JobUsage& v) {
+  return fb::CreateJobUsage(b, v.job.value, v.cpu_ns, v.samples, v.source_bytes, v.limited_ns,
+                            v.cache_bytes, v.cache_entries, v.cache_hits, v.cache_misses,
+                            v.queued_samples);
+}
+
+JobUsage Read(Reader& r, const fb::JobUsage* v) {
+  return {.job = r.ReadId<JobId>(v->job(), "job of usage"),
+          .cpu_ns = v->cpu_ns(),
+          .samples = v->samples(),
+          .source_bytes = v->source_bytes(),
+          .limited_ns = v->limited_ns(),
+          .cache_bytes = v->cache_bytes(),
+          .cache_entries = v->cache_entries(),
+          .cache_hits = v->cache_hits(),
+          .cache_misses = v->cache_misses(),
+          .queued_samples = v->queued_samples()};
+}
+
+Offset<fb::JobGrant> Write(Builder& b, const JobGrant& v) {
+  return fb::CreateJobGrant(b, v.job.value, v.millicores, v.cache_bytes, v.source_bytes_per_second);
+}
+
+JobGrant Read(Reader& r, const fb::JobGrant* v) {
+  return {.job = r.ReadId<JobId>(v->job(), "job of a grant"),
+          .millicores = v->millicores(),
+          .cache_bytes = v->cache_bytes(),
+          .source_bytes_per_second = v->source_bytes_per_second()};
+}
+
+template <typename T>
+auto WriteOfJobs(Builder& b, const std::vector<T>& items) {
+  return WriteTables(b, items, [&b](const T& item) { return Write(b, item); });
+}
+// The body may name one table many times, so the count is bounded beside the body.
+template <typename T, typename Table>
+std::vector<T> ReadOfJobs(Reader& r, const flatbuffers::Vector<Offset<Table>>* tables,
+                          std::string_view what) {
+  std::vector<T> out;
+  if (tables == nullptr) return out;
+  r.Require(tables->size() <= kMaxJobsOfWorker, what);
+  if (tables->size() > kMaxJobsOfWorker) return out;
+  out.reserve(tables->size());
+  for (const Table* table : *tables) out.push_back(Read(r, table));
+  return out;
+}
+
+}  // namespace
+
 Offset<fb::WorkerHeartbeat> Write(Builder& b, const WorkerHeartbeat& v) {
   const auto jobs = WriteIds(b, v.jobs);
+  const auto usage = WriteOfJobs(b, v.usage);
   return fb::CreateWorkerHeartbeat(b, v.request, v.worker.value, v.cpu_seconds, v.resident_bytes,
                                    v.cache_bytes, v.cache_hits, v.cache_misses, v.samples,
-                                   v.queued_samples, jobs);
+                                   v.queued_samples, jobs, usage);
 }
 
 WorkerHeartbeat Read(Reader& r, const fb::WorkerHeartbeat* v) {
@@ -62,20 +116,23 @@ WorkerHeartbeat Read(Reader& r, const fb::WorkerHeartbeat* v) {
           .cache_misses = v->cache_misses(),
           .samples = v->samples(),
           .queued_samples = v->queued_samples(),
-          .jobs = r.Ids<JobId>(v->jobs(), "jobs")};
+          .jobs = r.Ids<JobId>(v->jobs(), "jobs"),
+          .usage = ReadOfJobs<JobUsage>(r, v->usage(), "usage")};
 }
 
 Offset<fb::WorkerDirective> Write(Builder& b, const WorkerDirective& v) {
   const auto status = Write(b, v.status);
   const auto jobs = WriteIds(b, v.jobs);
-  return fb::CreateWorkerDirective(b, v.request, status, v.drain, jobs);
+  const auto grants = WriteOfJobs(b, v.grants);
+  return fb::CreateWorkerDirective(b, v.request, status, v.drain, jobs, grants);
 }
 
 WorkerDirective Read(Reader& r, const fb::WorkerDirective* v) {
   return {.request = v->request(),
           .status = Read(r, v->status()),
           .drain = v->drain(),
-          .jobs = r.Ids<JobId>(v->jobs(), "jobs")};
+          .jobs = r.Ids<JobId>(v->jobs(), "jobs"),
+          .grants = ReadOfJobs<JobGrant>(r, v->grants(), "grants")};
 }
 
 Offset<fb::LeaveWorker> Write(Builder& b, const LeaveWorker& v) {

@@ -120,6 +120,21 @@ TEST(Message, ContradictingContentIsRefusedByName) {
   EXPECT_THAT(DecodeError(BlobPart{.total_bytes = 1, .offset = 2}).message(), HasSubstr("offset"));
 }
 
+TEST(Message, GrantsAndUsageOfImpossibleJobsAreRefused) {
+  WorkerDirective directive;
+  directive.grants = {{.job = JobId(-2)}};
+  EXPECT_THAT(DecodeError(directive).message(), HasSubstr("job of a grant"));
+  directive.grants.assign(kMaxJobsOfWorker, {.job = JobId(1)});
+  EXPECT_TRUE(DecodeError(directive).ok());
+  directive.grants.push_back({.job = JobId(1)});
+  EXPECT_THAT(DecodeError(directive).message(), HasSubstr("grants"));
+  WorkerHeartbeat beat;
+  beat.usage = {{.job = JobId(-2)}};
+  EXPECT_THAT(DecodeError(beat).message(), HasSubstr("job of usage"));
+  beat.usage.assign(kMaxJobsOfWorker + 1, {.job = JobId(1)});
+  EXPECT_THAT(DecodeError(beat).message(), HasSubstr("usage"));
+}
+
 TEST(Message, BatchThatLeavesItsSlotIsRefused) {
   BatchDone done{.used_bytes = 100};
   done.fields = {{.dtype = DType::kF32, .shape = {5, 5}, .offset = 0}};

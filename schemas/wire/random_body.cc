@@ -139,7 +139,8 @@ WorkerInfo RandomBody::Worker() {
           .arena_path = Text(),
           .host = Host(),
           .cores = Count(),
-          .version = Text()};
+          .version = Text(),
+          .cache_bytes = Number()};
 }
 
 WorkerHeartbeat RandomBody::Heartbeat() {
@@ -152,7 +153,8 @@ WorkerHeartbeat RandomBody::Heartbeat() {
           .cache_misses = Number(),
           .samples = Number(),
           .queued_samples = Number(),
-          .jobs = Some([this] { return AnId<JobId>(); })};
+          .jobs = Some([this] { return AnId<JobId>(); }),
+          .usage = Some([this] { return Usage(); })};
 }
 
 JobStatus RandomBody::Job() {
@@ -287,7 +289,8 @@ Body RandomBody::MakeControl(std::size_t index) {
       return WorkerDirective{.request = Number(),
                              .status = AStatus(),
                              .drain = Coin(),
-                             .jobs = Some([this] { return AnId<JobId>(); })};
+                             .jobs = Some([this] { return AnId<JobId>(); }),
+                             .grants = Some([this] { return Grant(); })};
     case 13:
       return LeaveWorker{.worker = AnId<WorkerId>()};
     case 14:

@@ -42,6 +42,8 @@ class RandomBody {
   [[nodiscard]] Split ASplit(std::int32_t nodes);
   [[nodiscard]] SessionLoad Load();
   [[nodiscard]] WorkerInfo Worker();
+  [[nodiscard]] JobUsage Usage();
+  [[nodiscard]] JobGrant Grant();
   [[nodiscard]] WorkerHeartbeat Heartbeat();
   [[nodiscard]] JobStatus Job();
   [[nodiscard]] Body MakeControl(std::size_t index);
