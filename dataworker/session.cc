@@ -307,7 +307,7 @@ void Session::Close() {
   if (closed_) return;
   closed_ = true;
   for (const auto& work : active_) work->Cancel();
-  environment_.queue.Cancel(id(), [](const Work&) { return true; });
+  environment_.queue.Forget(id());
   active_.clear();
   waiting_.clear();
   stage_.reset();

@@ -73,7 +73,7 @@ void Session::StartDescribe(wire::Describe request) {
   auto work = std::make_shared<DescribeWork>(plan_, std::move(request), std::move(done));
   active_.insert(work);
   // In front of batches: the trainer can plan nothing before it knows.
-  environment_.queue.Push(id(), std::move(work), WorkQueue::Place::kFront);
+  environment_.queue.Push(job(), id(), std::move(work), WorkQueue::Place::kFront);
 }
 
 void Session::StartBatch(wire::BatchRequest request, SteadyTime received) {
@@ -110,7 +110,7 @@ void Session::StartBatch(wire::BatchRequest request, SteadyTime received) {
   });
   auto work = std::make_shared<ShapeWork>(plan_, std::move(request), std::move(done));
   active_.insert(work);
-  environment_.queue.Push(id(), std::move(work), WorkQueue::Place::kFront);
+  environment_.queue.Push(job(), id(), std::move(work), WorkQueue::Place::kFront);
 }
 
 void Session::StartStageBatch(wire::BatchRequest request, SteadyTime received) {
@@ -173,7 +173,7 @@ void Session::Launch(wire::BatchRequest request, SteadyTime received, const ops:
   if (work->units() == 0) {
     OnBatchDone(work);  // the trainer makes every sample itself
   } else {
-    environment_.queue.Push(id(), std::move(work));
+    environment_.queue.Push(job(), id(), std::move(work));
   }
 }
 

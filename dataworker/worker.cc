@@ -85,7 +85,16 @@ Status Worker::Open(const WorkerOptions& options) {
   const int threads = options.threads > 0 ? options.threads : UsableCpus();
   executor_ = MakeTbbExecutor(threads);
   cache_ = MakeMemoryCache(options.cache_bytes);
-  queue_ = std::make_unique<WorkQueue>(*executor_);
+  queue_ = std::make_unique<WorkQueue>(WorkQueue::Parts{
+      *executor_, reactor_.clock(), [this, weak = std::weak_ptr(alive_)](Duration delay) {
+        reactor_.Post([this, weak, delay] {
+          if (weak.expired()) return;
+          reactor_.AddOnce(delay, [this, weak] {
+            if (!weak.expired()) queue_->Wake();
+          });
+        });
+      }});
+  queue_->SetSourceLimit(options.source_bytes_per_second);
   HR_TRY(std::vector<std::string> roots, RealPaths(options.allowed_roots));
   service_ = std::make_unique<DataService>(
       DataService::Parts{reactor_, *executor_, *queue_, *cache_, info_.host,
@@ -97,6 +106,7 @@ Status Worker::Open(const WorkerOptions& options) {
   info_.endpoints = {Advertised(service_->endpoint(), host)};
   info_.arena_path = arena_path_;
   info_.cores = threads;
+  info_.cache_bytes = options.cache_bytes;
   info_.version = kVersion;
   if (options.coordinator.empty()) return {};
   HR_TRY(coordinator_,

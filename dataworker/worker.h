@@ -50,6 +50,7 @@ class Worker {
   std::unique_ptr<WorkQueue> queue_;
   std::unique_ptr<DataService> service_;
   std::unique_ptr<CoordinatorLink> coordinator_;  // none in tests without a coordinator
+  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
   net::TimerId leave_timer_ = 0;                  // 0: none
   SteadyTime leave_until_{};
   bool leaving_ = false;
