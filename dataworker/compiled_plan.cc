@@ -63,8 +63,8 @@ Result<std::shared_ptr<const CompiledPlan>> CompiledPlan::Compile(
 Status CompiledPlan::OpenSources(const Plan& plan, const BlobLookup& blob,
                                  std::vector<std::string> allowed_roots) {
   if (plan.leaves.empty()) return InvalidArgument("a plan without sources");
-  const SourceRegistry::Environment environment{
-      blob, MeteredHeaders(&ops::ChainRunner::ReadHeader), std::move(allowed_roots)};
+  const SourceRegistry::Environment environment{blob, MeteredHeaders(&ops::ChainRunner::ReadHeader),
+                                                std::move(allowed_roots)};
   std::int64_t end = 0;
   for (const SourceLeaf& leaf : plan.leaves) {
     HR_TRY(auto source, BuiltinSources().Make(leaf, environment));

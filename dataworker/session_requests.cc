@@ -113,6 +113,11 @@ void Session::StartBatch(wire::BatchRequest request, SteadyTime received) {
   environment_.queue.Push(job(), id(), std::move(work), WorkQueue::Place::kFront);
 }
 
+void Session::CountSamples(std::uint64_t samples) {
+  environment_.samples_made += samples;
+  environment_.ledger.AddSamples(job(), samples);
+}
+
 void Session::StartStageBatch(wire::BatchRequest request, SteadyTime received) {
   Status status = stage_->CheckRequest(request);
   if (status.ok() && attach_.use_arena && arena_) {
@@ -122,7 +127,7 @@ void Session::StartStageBatch(wire::BatchRequest request, SteadyTime received) {
     Refuse(request, std::move(status));
     return;
   }
-  environment_.samples_made += request.keys.size();
+  CountSamples(request.keys.size());
   stage_->Submit(std::move(request), attach_.use_arena ? arena_ : nullptr, received);
 }
 
@@ -182,7 +187,7 @@ void Session::OnBatchDone(const std::shared_ptr<BatchWork>& work) {
   wire::BatchDone answer = work->TakeAnswer();
   std::vector<net::PayloadFrame> frames;
   if (answer.status.ok()) {
-    environment_.samples_made += static_cast<std::uint64_t>(work->units());
+    CountSamples(static_cast<std::uint64_t>(work->units()));
     if (work->setup().sends_memory) {
       frames = net::SplitPayload(work->setup().memory, work->setup().hold);
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "base/log.h"
@@ -115,8 +116,10 @@ Status Worker::Open(const WorkerOptions& options) {
              {.load = [this] { return Load(); },
               .on_registered = [](WorkerId) {},
               .on_drain = [this] { Leave(kDrainPatience); },
-              .on_leases = [this](const std::vector<JobId>& jobs,
-                                  SteadyTime asked) { service_->OnLeases(jobs, asked); },
+              .on_directive =
+                  [this](const wire::WorkerDirective& directive, std::optional<SteadyTime> asked) {
+                    service_->OnDirective(directive, asked);
+                  },
               .on_refused =
                   [this, address = options.coordinator](const Status& status) {
                     End(status.WithContext("refused by the coordinator at " + address));
@@ -134,7 +137,7 @@ Worker::~Worker() {
   service_.reset();
 }
 
-wire::WorkerHeartbeat Worker::Load() const {
+wire::WorkerHeartbeat Worker::Load() {
   const CacheStats cache = cache_->Stats();
   wire::WorkerHeartbeat beat;
   beat.cpu_seconds = CpuSeconds(service_->pids());
@@ -145,6 +148,7 @@ wire::WorkerHeartbeat Worker::Load() const {
   beat.samples = service_->samples_made();
   beat.queued_samples = static_cast<std::uint64_t>(std::max<std::int64_t>(queue_->queued(), 0));
   beat.jobs = service_->jobs();
+  beat.usage = service_->Usage();
   return beat;
 }
 
