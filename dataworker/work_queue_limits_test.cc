@@ -203,6 +203,15 @@ TEST_F(LimitsTest, TheWorkersLimitHoldsBackThoseWhoRead) {
   EXPECT_EQ(UsageOf(a_).source_bytes, static_cast<std::uint64_t>(used_[a_].bytes));
 }
 
+TEST_F(LimitsTest, TheWorkersDebtIsWhatWasRead) {
+  queue_.SetSourceLimit(100'000);
+  Push(a_, microseconds(100), 1'000'000);
+  RunFor(seconds(9));
+  EXPECT_EQ(used_[a_].units, 1);
+  RunFor(seconds(2));
+  EXPECT_EQ(used_[a_].units, 2);
+}
+
 TEST_F(LimitsTest, WhatStageProcessesReadCountsForTheirJob) {
   queue_.SetLimits(a_, {.source_bytes_per_second = 1000});
   EXPECT_TRUE(queue_.MayRead(a_));
