@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <string>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -37,6 +38,17 @@ TEST(Result, ContextGoesInFront) {
 TEST(Result, FullDiskIsExhaustedNotUnavailable) {
   EXPECT_EQ(ErrnoStatus(ENOSPC, "memfd").code(), Code::kResourceExhausted);
   EXPECT_EQ(ErrnoStatus(ENOENT, "open a").message(), "open a: No such file or directory");
+}
+
+TEST(Clock, CpuTimeIsThatOfTheCallingThread) {
+  const Clock& clock = Clock::Real();
+  constexpr std::chrono::milliseconds kWork{20};
+  const Duration before = clock.ThreadCpu();
+  std::jthread([&] {
+    while (clock.ThreadCpu() < kWork) {
+    }
+  }).join();
+  EXPECT_LT(clock.ThreadCpu() - before, kWork);
 }
 
 TEST(FakeClock, MovesOnlyWhenTold) {

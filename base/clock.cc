@@ -1,5 +1,7 @@
 #include "base/clock.h"
 
+#include <time.h>
+
 namespace headrace {
 namespace {
 
@@ -13,6 +15,12 @@ class RealClock final : public Clock {
 };
 
 }  // namespace
+
+Duration Clock::ThreadCpu() const {
+  timespec used{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
 
 Clock& Clock::Real() {
   static RealClock clock;

@@ -16,6 +16,9 @@ class Clock {
   [[nodiscard]] virtual SteadyTime Now() const = 0;
   // Milliseconds since the Unix epoch.
   [[nodiscard]] virtual std::int64_t WallMillis() const = 0;
+  // User and system time of the calling thread, which is less than Now when others had its core.
+  // Comparable within one thread only.
+  [[nodiscard]] virtual Duration ThreadCpu() const;
   // The process-wide real clock.
   static Clock& Real();
 };
@@ -28,6 +31,8 @@ class FakeClock final : public Clock {
     return 1'700'000'000'000 +
            std::chrono::duration_cast<std::chrono::milliseconds>(now_.time_since_epoch()).count();
   }
+  // The thread has its core all the time.
+  [[nodiscard]] Duration ThreadCpu() const override { return now_.time_since_epoch(); }
   void Advance(Duration by) { now_ += by; }
 
  private:

@@ -71,15 +71,37 @@ MutableByteSpan BatchWork::Row(std::size_t field, std::int32_t position) const {
 
 void BatchWork::Run(std::int64_t unit, ThreadContext& context) {
   const SteadyTime begin = setup_.clock->Now();
+  const Duration cpu = setup_.clock->ThreadCpu();
   if (!started_.exchange(true)) queue_ns_ = Nanos(begin - setup_.received);
   const std::int32_t position = positions_[static_cast<std::size_t>(unit)];
-  const Status status = MakeSample(position, context);
+  SampleCost cost;
+  const Status status = MakeSample(position, cost, context);
   if (!status.ok()) FailSample(position, status);
   if (context.file.capacity() > kKeptFileBytes) context.file = ScratchBuffer();
-  total_ns_ += Nanos(setup_.clock->Now() - begin);
+  Count(cost, setup_.clock->Now() - begin, setup_.clock->ThreadCpu() - cpu);
 }
 
-Status BatchWork::MakeSample(std::int32_t position, ThreadContext& context) {
+void BatchWork::Count(const SampleCost& cost, Duration total, Duration cpu) {
+  total_ns_ += Nanos(total);
+  source_ns_ += Nanos(cost.source);
+  limited_ns_ += Nanos(cost.limited);
+  source_bytes_ += cost.source_bytes;
+  // Only what spares the decoding is a cheaper path.
+  (cost.decoded_hit ? hit_cpu_ns_ : miss_cpu_ns_) += Nanos(cpu);
+  decoded_hits_ += cost.decoded_hit ? 1 : 0;
+  encoded_hits_ += cost.encoded_hit ? 1 : 0;
+  misses_ += cost.miss ? 1 : 0;
+}
+
+Result<SourceSample> BatchWork::Read(const Sample& sample, ThreadContext& context) {
+  sample.cost.miss = true;
+  HR_TRY(const SourceSample source, sample.at.source->Read(sample.at.row, context.file));
+  // Arrays came with the plan: nothing is fetched for a sample.
+  if (sample.at.source->cacheable()) sample.cost.source_bytes += source.bytes.size();
+  return source;
+}
+
+Status BatchWork::MakeSample(std::int32_t position, SampleCost& cost, ThreadContext& context) {
   const std::int64_t key = setup_.request.keys[static_cast<std::size_t>(position)];
   HR_TRY(const CompiledPlan::Location at, setup_.plan->Locate(key));
   const std::vector<FieldSpec>& fields = setup_.plan->fields();
@@ -92,7 +114,7 @@ Status BatchWork::MakeSample(std::int32_t position, ThreadContext& context) {
     } else if (made) {  // the same image in a second field
       std::copy_n(Row(made_at, position).begin(), out.size(), out.begin());
     } else {
-      HR_RETURN_IF_ERROR(MakeImage({position, at, out}, context));
+      HR_RETURN_IF_ERROR(MakeImage({position, at, out, cost}, context));
       made = true;
       made_at = i;
     }
@@ -109,17 +131,16 @@ Status BatchWork::MakeImage(const Sample& sample, ThreadContext& context) {
   HR_TRY(const ContentIdentity content, sample.at.source->Identify(sample.at.row));
   const CacheKey key{content, form == CacheForm::kPrefix ? setup_.plan->chain().prefix_hash() : 0};
   if (const CachePin pin = setup_.cache->cache().Find(setup_.cache->job(), key)) {
-    source_ns_ += Nanos(setup_.clock->Now() - begin);
+    sample.cost.source += setup_.clock->Now() - begin;
     if (form == CacheForm::kPrefix) {
-      ++decoded_hits_;
+      sample.cost.decoded_hit = true;
       return FromPayload(sample, pin.bytes(), context);
     }
-    ++encoded_hits_;
+    sample.cost.encoded_hit = true;
     return FromEncoded(sample, pin.bytes(), context);
   }
-  ++misses_;
-  HR_TRY(const SourceSample source, sample.at.source->Read(sample.at.row, context.file));
-  source_ns_ += Nanos(setup_.clock->Now() - begin);
+  HR_TRY(const SourceSample source, Read(sample, context));
+  sample.cost.source += setup_.clock->Now() - begin;
   if (form == CacheForm::kPrefix) return MakeAndKeepPrefix(sample, source, context);
   const CacheKey read_key{source.content, 0};
   if (auto claim =
@@ -131,9 +152,8 @@ Status BatchWork::MakeImage(const Sample& sample, ThreadContext& context) {
 
 Status BatchWork::MakeUncached(const Sample& sample, ThreadContext& context) {
   const SteadyTime begin = setup_.clock->Now();
-  HR_TRY(const SourceSample source, sample.at.source->Read(sample.at.row, context.file));
-  source_ns_ += Nanos(setup_.clock->Now() - begin);
-  ++misses_;
+  HR_TRY(const SourceSample source, Read(sample, context));
+  sample.cost.source += setup_.clock->Now() - begin;
   return source.encoded ? FromEncoded(sample, source.bytes, context)
                         : FromPixels(sample, source, context);
 }
@@ -246,7 +266,12 @@ wire::BatchDone BatchWork::TakeAnswer() {
                .queue_ns = queue_ns_,
                .decoded_hits = decoded_hits_,
                .encoded_hits = encoded_hits_,
-               .misses = misses_};
+               .misses = misses_,
+               .hit_cpu_ns = hit_cpu_ns_,
+               .miss_cpu_ns = miss_cpu_ns_,
+               .source_bytes = source_bytes_,
+               .limited_ns = limited_ns_,
+               .wall_ns = Nanos(setup_.clock->Now() - setup_.received)};
   return done;
 }
 

@@ -53,15 +53,26 @@ class BatchWork final : public Work {
   void Finish() override;
 
  private:
+  // What one sample cost beside its time, noted by the code that makes it.
+  struct SampleCost {
+    Duration source{};   // reading it, or looking for it
+    Duration limited{};  // of `source`: blocked by a bandwidth limit
+    std::uint64_t source_bytes = 0;
+    bool decoded_hit = false, encoded_hit = false, miss = false;
+  };
   struct Sample {
     std::int32_t position = 0;
     CompiledPlan::Location at;
     MutableByteSpan out;  // of the chain field
+    SampleCost& cost;
   };
   [[nodiscard]] MutableByteSpan Row(std::size_t field, std::int32_t position) const;
-  Status MakeSample(std::int32_t position, ThreadContext& context);
+  Status MakeSample(std::int32_t position, SampleCost& cost, ThreadContext& context);
   Status MakeImage(const Sample& sample, ThreadContext& context);
   Status MakeUncached(const Sample& sample, ThreadContext& context);
+  // Reads the sample from its source, whatever the caches have.
+  Result<SourceSample> Read(const Sample& sample, ThreadContext& context);
+  void Count(const SampleCost& cost, Duration total, Duration cpu);
   Status MakeAndKeepPrefix(const Sample& sample, const SourceSample& source,
                            ThreadContext& context);
   Status FromEncoded(const Sample& sample, ByteSpan encoded, ThreadContext& context);
@@ -81,7 +92,11 @@ class BatchWork final : public Work {
   std::atomic<bool> started_ = false;
   std::atomic<std::uint64_t> queue_ns_ = 0;
   std::atomic<std::uint64_t> source_ns_ = 0;
+  std::atomic<std::uint64_t> limited_ns_ = 0;
   std::atomic<std::uint64_t> total_ns_ = 0;
+  std::atomic<std::uint64_t> hit_cpu_ns_ = 0;
+  std::atomic<std::uint64_t> miss_cpu_ns_ = 0;
+  std::atomic<std::uint64_t> source_bytes_ = 0;
   std::atomic<std::uint32_t> decoded_hits_ = 0;
   std::atomic<std::uint32_t> encoded_hits_ = 0;
   std::atomic<std::uint32_t> misses_ = 0;

@@ -155,6 +155,41 @@ TEST_F(WorkerTest, LaterEpochsComeFromTheCacheWithTheSameBits) {
   ExpectBatch(request, client.Next<wire::BatchDone>(), arena.memory().subspan(4096));
 }
 
+TEST_F(WorkerTest, CostIsToldByPathOfTheSample) {
+  TestWorker worker("", std::uint64_t{4} << 20, /*threads=*/1);
+  TestClient client(worker);
+  const TestArena arena(kArenaBytes);
+  attach_.cache_bytes = std::uint64_t{4} << 20;
+  client.Attach(attach_, blobs_, &arena);
+  const auto cost_of = [&](std::vector<std::int64_t> keys) {
+    client.Send(Request(std::move(keys)));
+    const wire::BatchDone done = client.Next<wire::BatchDone>();
+    EXPECT_TRUE(done.status.ok()) << done.status.ToString();
+    EXPECT_EQ(done.cost.limited_ns, 0U);
+    EXPECT_EQ(done.cost.python_ns, 0U);
+    // One thread makes one sample after the other.
+    EXPECT_GE(done.cost.wall_ns, done.cost.queue_ns + done.cost.source_ns + done.cost.compute_ns);
+    return done.cost;
+  };
+  const auto bytes_of = [&](std::int64_t key) {
+    return std::filesystem::file_size(directory_.path() + "/" + std::to_string(key) + ".png");
+  };
+  const wire::BatchCost missed = cost_of({1, 2, 3});
+  EXPECT_EQ(missed.misses, 3U);
+  EXPECT_EQ(missed.hit_cpu_ns, 0U);
+  EXPECT_GT(missed.miss_cpu_ns, 0U);
+  EXPECT_EQ(missed.source_bytes, bytes_of(1) + bytes_of(2) + bytes_of(3));
+  const wire::BatchCost hit = cost_of({3, 1, 2});
+  EXPECT_EQ(hit.decoded_hits, 3U);
+  EXPECT_GT(hit.hit_cpu_ns, 0U);
+  EXPECT_EQ(hit.miss_cpu_ns, 0U);
+  EXPECT_EQ(hit.source_bytes, 0U);
+  const wire::BatchCost mixed = cost_of({1, 5});
+  EXPECT_GT(mixed.hit_cpu_ns, 0U);
+  EXPECT_GT(mixed.miss_cpu_ns, 0U);
+  EXPECT_EQ(mixed.source_bytes, bytes_of(5));
+}
+
 TEST_F(WorkerTest, BatchesOfDifferentShapesAreLeftToTheTrainer) {
   attach_.plan.chain = {attach_.plan.chain[0], attach_.plan.chain[3]};
   attach_.plan.rng = RngMode::kNone;

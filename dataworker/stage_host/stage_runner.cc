@@ -246,7 +246,7 @@ void StageRunner::OnReadable(std::uint64_t id) {
   const Status status =
       host.socket.Receive([&](StageFrame&& frame) { frames.push_back(std::move(frame)); });
   for (StageFrame& frame : frames) {
-    if (frame.kind == StageMessage::kDone && frame.parts.size() == 12 && host.job) {
+    if (frame.kind == StageMessage::kDone && frame.parts.size() == 13 && host.job) {
       OnDone(host, std::move(frame));
     } else if (frame.kind == StageMessage::kRedo && host.job) {
       OnRedo(id);

@@ -1,5 +1,6 @@
 // The answers of a stage runner: what hosts say, checked, and who is told.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <string>
 #include <utility>
@@ -29,7 +30,9 @@ void StageRunner::OnDone(Host& host, StageFrame frame) {
   const auto needed = StageNumbers(frame.parts[2]);
   const auto images = StageNumbers(frame.parts[10]);
   const auto samples = StageNumbers(frame.parts[11]);
-  if (outcome.size() != 1 || needed.size() != 1 || images.size() != 1 || samples.size() != 1) {
+  const auto cpu_ns = StageNumbers(frame.parts[12]);
+  const auto is_one = [](const auto* numbers) { return numbers->size() == 1; };
+  if (!std::ranges::all_of(std::array{&outcome, &needed, &images, &samples, &cpu_ns}, is_one)) {
     Answer(*job, WrongAnswer());
     return;
   }
@@ -51,6 +54,7 @@ void StageRunner::OnDone(Host& host, StageFrame frame) {
   answer.needed_bytes = needed[0];
   answer.cost.native_images = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(images[0], std::numeric_limits<std::uint32_t>::max()));
+  answer.cost.miss_cpu_ns = cpu_ns[0];
   answer.samples = static_cast<std::int32_t>(
       std::min<std::uint64_t>(samples[0], std::numeric_limits<std::int32_t>::max()));
   answer.lane_ended = outcome[0] == kEnded;
@@ -98,7 +102,9 @@ wire::BatchDone StageRunner::AnswerTo(const Job& job) const {
   const SteadyTime now = reactor_.clock().Now();
   const SteadyTime started = job.started == SteadyTime() ? now : job.started;
   answer.cost.compute_ns = static_cast<std::uint64_t>((now - started).count());
+  answer.cost.python_ns = answer.cost.compute_ns;
   answer.cost.queue_ns = static_cast<std::uint64_t>((started - job.received).count());
+  answer.cost.wall_ns = static_cast<std::uint64_t>((now - job.received).count());
   return answer;
 }
 

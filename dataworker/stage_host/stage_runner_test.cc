@@ -139,6 +139,11 @@ TEST_F(StageRunnerTest, ALaneStaysInItsHostUntilItBeginsAnew) {
   EXPECT_EQ(first.answer.output, "printed");
   EXPECT_EQ(first.answer.error_output, "warned");
   EXPECT_EQ(first.answer.cost.native_images, 9U);
+  EXPECT_EQ(first.answer.cost.miss_cpu_ns, 1234567U);
+  EXPECT_EQ(first.answer.cost.hit_cpu_ns, 0U);
+  EXPECT_GT(first.answer.cost.python_ns, 0U);
+  EXPECT_EQ(first.answer.cost.python_ns, first.answer.cost.compute_ns);
+  EXPECT_GE(first.answer.cost.wall_ns, first.answer.cost.python_ns + first.answer.cost.queue_ns);
   const auto second = Ask(Request(2, 0, "+"));
   EXPECT_EQ(Pid(second), Pid(first));
   EXPECT_THAT(Text(second.answer.pickle), HasSubstr(" 0 +"));

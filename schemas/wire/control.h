@@ -86,6 +86,23 @@ struct SessionLoad {
   std::uint64_t stall_ns = 0;  // blocked in next(), in all
   std::uint64_t step_ns = 0;   // between next() calls, in all
   std::uint64_t outstanding_bytes = 0;
+  // stall_ns by cause; they add up to it.
+  std::uint64_t wait_sampler_ns = 0;
+  std::uint64_t wait_source_ns = 0;
+  std::uint64_t wait_compute_ns = 0;
+  std::uint64_t wait_python_ns = 0;
+  std::uint64_t wait_queue_ns = 0;
+  std::uint64_t wait_network_ns = 0;
+  std::uint64_t wait_copy_ns = 0;
+  std::uint64_t idle_ns = 0;  // of stall_ns, with the device idle; only where idle_known
+  bool idle_known = false;
+  // Of workers, for the batches that were delivered.
+  std::uint64_t hit_samples = 0;   // from the decoded cache
+  std::uint64_t miss_samples = 0;  // all others that a worker worked on
+  std::uint64_t hit_cpu_ns = 0;
+  std::uint64_t miss_cpu_ns = 0;
+  std::uint64_t source_bytes = 0;
+  std::uint64_t limited_ns = 0;
   friend bool operator==(const SessionLoad&, const SessionLoad&) = default;
 };
 struct ConsumerHeartbeat {

@@ -59,8 +59,11 @@ SessionOpened Read(Reader& r, const fb::SessionOpened* v) {
 }
 
 Offset<fb::SessionLoad> Write(Builder& b, const SessionLoad& v) {
-  return fb::CreateSessionLoad(b, v.session.value, v.batches, v.samples, v.stall_ns, v.step_ns,
-                               v.outstanding_bytes);
+  return fb::CreateSessionLoad(
+      b, v.session.value, v.batches, v.samples, v.stall_ns, v.step_ns, v.outstanding_bytes,
+      v.wait_sampler_ns, v.wait_source_ns, v.wait_compute_ns, v.wait_python_ns, v.wait_queue_ns,
+      v.wait_network_ns, v.wait_copy_ns, v.idle_ns, v.idle_known, v.hit_samples, v.miss_samples,
+      v.hit_cpu_ns, v.miss_cpu_ns, v.source_bytes, v.limited_ns);
 }
 
 SessionLoad Read(Reader& r, const fb::SessionLoad* v) {
@@ -69,7 +72,22 @@ SessionLoad Read(Reader& r, const fb::SessionLoad* v) {
           .samples = v->samples(),
           .stall_ns = v->stall_ns(),
           .step_ns = v->step_ns(),
-          .outstanding_bytes = v->outstanding_bytes()};
+          .outstanding_bytes = v->outstanding_bytes(),
+          .wait_sampler_ns = v->wait_sampler_ns(),
+          .wait_source_ns = v->wait_source_ns(),
+          .wait_compute_ns = v->wait_compute_ns(),
+          .wait_python_ns = v->wait_python_ns(),
+          .wait_queue_ns = v->wait_queue_ns(),
+          .wait_network_ns = v->wait_network_ns(),
+          .wait_copy_ns = v->wait_copy_ns(),
+          .idle_ns = v->idle_ns(),
+          .idle_known = v->idle_known(),
+          .hit_samples = v->hit_samples(),
+          .miss_samples = v->miss_samples(),
+          .hit_cpu_ns = v->hit_cpu_ns(),
+          .miss_cpu_ns = v->miss_cpu_ns(),
+          .source_bytes = v->source_bytes(),
+          .limited_ns = v->limited_ns()};
 }
 
 Offset<fb::ConsumerHeartbeat> Write(Builder& b, const ConsumerHeartbeat& v) {

@@ -99,13 +99,19 @@ struct SampleFailure {
 };
 // Thread time, summed over the batch's samples.
 struct BatchCost {
-  std::uint64_t source_ns = 0;
+  std::uint64_t source_ns = 0;  // of all threads together, as is compute_ns
   std::uint64_t compute_ns = 0;
   std::uint64_t queue_ns = 0;  // wall time from receipt to the first sample's start
   std::uint32_t decoded_hits = 0;
   std::uint32_t encoded_hits = 0;
   std::uint32_t misses = 0;
   std::uint32_t native_images = 0;  // that a Python stage had made natively
+  std::uint64_t hit_cpu_ns = 0;     // CPU time on samples from the decoded cache
+  std::uint64_t miss_cpu_ns = 0;    // CPU time on all others; of stage hosts, too
+  std::uint64_t source_bytes = 0;   // read from the source
+  std::uint64_t limited_ns = 0;     // blocked by a bandwidth limit; part of source_ns
+  std::uint64_t python_ns = 0;      // wall time in the Python stage; part of compute_ns
+  std::uint64_t wall_ns = 0;        // from receipt to the answer; 0: not told
   friend bool operator==(const BatchCost&, const BatchCost&) = default;
 };
 // Payload frames (only without an arena): the slot's bytes [0, used_bytes), cut into frames.

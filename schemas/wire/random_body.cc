@@ -130,7 +130,22 @@ SessionLoad RandomBody::Load() {
           .samples = Number(),
           .stall_ns = Number(),
           .step_ns = Number(),
-          .outstanding_bytes = Number()};
+          .outstanding_bytes = Number(),
+          .wait_sampler_ns = Number(),
+          .wait_source_ns = Number(),
+          .wait_compute_ns = Number(),
+          .wait_python_ns = Number(),
+          .wait_queue_ns = Number(),
+          .wait_network_ns = Number(),
+          .wait_copy_ns = Number(),
+          .idle_ns = Number(),
+          .idle_known = Coin(),
+          .hit_samples = Number(),
+          .miss_samples = Number(),
+          .hit_cpu_ns = Number(),
+          .miss_cpu_ns = Number(),
+          .source_bytes = Number(),
+          .limited_ns = Number()};
 }
 
 WorkerInfo RandomBody::Worker() {
@@ -218,7 +233,13 @@ BatchDone RandomBody::Done() {
               .decoded_hits = Number32(),
               .encoded_hits = Number32(),
               .misses = Number32(),
-              .native_images = Number32()};
+              .native_images = Number32(),
+              .hit_cpu_ns = Number(),
+              .miss_cpu_ns = Number(),
+              .source_bytes = Number(),
+              .limited_ns = Number(),
+              .python_ns = Number(),
+              .wall_ns = Number()};
   out.lane_ended = Coin();
   out.samples = Coin() ? -1 : Count();
   if (!out.lane_ended) {

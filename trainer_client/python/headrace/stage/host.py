@@ -56,7 +56,7 @@ endian. Descriptors ride on a message's first byte.
     host -> worker     REDO   [u64 request]             for a fresh host, with pictures of PIL's
                        DONE   [u64 request, u64 outcome, u64 needed, pickle, u64 offsets, u64 sizes,
                                state, error, output, error output, u64 images made natively,
-                               u64 samples]
+                               u64 samples, u64 CPU time of this process, ns]
 """
 
 import ctypes
@@ -68,6 +68,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 from contextlib import AbstractContextManager, nullcontext, suppress
 from types import SimpleNamespace
 from typing import Any
@@ -248,6 +249,7 @@ class Host:
             if kind == wire.ARENA:
                 self.arena = Arena(*fds)
             elif kind == wire.BATCH:
+                cpu = time.process_time_ns()
                 try:
                     answer = self.make(Request.read(fds[0]), parts[1] == numbers(1))
                 except Redo:  # what the lane keeps has gone on
@@ -259,7 +261,8 @@ class Host:
                     told = self.told(output)
                 elif self.lane is None:
                     self.told(output)  # for it is made, and says all, once more
-                send(sock, wire.DONE, parts[0], *before, *told, samples)
+                cpu = time.process_time_ns() - cpu
+                send(sock, wire.DONE, parts[0], *before, *told, samples, numbers(cpu))
 
 
 def _where(lane: int) -> str:
