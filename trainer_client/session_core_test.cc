@@ -70,6 +70,7 @@ class SessionCoreTest : public testing::Test {
     done.batch = request.batch;
     done.attempt = request.attempt;
     done.status = std::move(status);
+    done.cost = cost_;
     EXPECT_TRUE(worker_->Send(peer, done).ok());
   }
   // Until it was attached a second time it swallows what it is asked; the third request tells it
@@ -91,11 +92,12 @@ class SessionCoreTest : public testing::Test {
   std::shared_ptr<SessionShared> shared_ = std::make_shared<SessionShared>(true);
   std::shared_ptr<SessionCore> core_;
   int attached_ = 0, swallowed_ = 0;
+  wire::BatchCost cost_;
 };
 
 TEST_F(SessionCoreTest, SlotsOfASessionThatTheWorkerForgotAreFree) {
   RunOn(*reactor_, [this] {
-    for (std::int64_t key = 0; key < 3; ++key) core_->Submit({key});
+    for (std::int64_t key = 0; key < 3; ++key) core_->Submit({key}, -1, reactor_->clock().Now());
   });
   for (std::int64_t batch = 0; batch < 3; ++batch) {
     const auto taken = shared_->Next(seconds(20), reactor_->clock());
@@ -109,6 +111,47 @@ TEST_F(SessionCoreTest, SlotsOfASessionThatTheWorkerForgotAreFree) {
   });
 }
 
+TEST_F(SessionCoreTest, WaitsAndCostsReachTheCoordinator) {
+  cost_ = {.compute_ns = 8'000,
+           .queue_ns = 100,
+           .decoded_hits = 1,
+           .hit_cpu_ns = 70,
+           .miss_cpu_ns = 900,
+           .source_bytes = 4096,
+           .limited_ns = 11,
+           .python_ns = 5'000,
+           .wall_ns = std::uint64_t(-1)};  // what a peer says is bounded
+  RunOn(*reactor_, [this] {
+    swallowed_ = 2;
+    core_->Submit({4, 5, 6}, -1, reactor_->clock().Now());
+  });
+  shared_->EnterNext(reactor_->clock());
+  const auto taken = shared_->Next(seconds(20), reactor_->clock());
+  ASSERT_TRUE(taken.ok() && taken->batch) << taken.status().ToString();
+  shared_->AddIdle(std::chrono::hours(1));
+  shared_->LeaveNext(reactor_->clock());
+  wire::SessionLoad load;
+  RunOn(*reactor_, [&] { load = core_->Load(); });
+  EXPECT_GT(load.stall_ns, 0U);
+  EXPECT_EQ(load.stall_ns, load.wait_sampler_ns + load.wait_source_ns + load.wait_compute_ns +
+                               load.wait_python_ns + load.wait_queue_ns + load.wait_network_ns +
+                               load.wait_copy_ns);
+  EXPECT_GT(load.wait_python_ns, 0U);
+  EXPECT_GT(load.wait_queue_ns, 0U) << "it was asked twice";
+  EXPECT_EQ(load.wait_network_ns, 0U) << "the worker says that it was at work all the time";
+  EXPECT_TRUE(load.idle_known);
+  EXPECT_EQ(load.idle_ns, load.stall_ns) << "no more than all of it";
+  EXPECT_EQ(load.hit_samples, 1U);
+  EXPECT_EQ(load.miss_samples, 2U);
+  EXPECT_EQ(load.hit_cpu_ns, 70U);
+  EXPECT_EQ(load.miss_cpu_ns, 900U);
+  EXPECT_EQ(load.source_bytes, 4096U);
+  EXPECT_EQ(load.limited_ns, 11U);
+  const SessionStats stats = shared_->Stats(reactor_->clock());
+  EXPECT_EQ(stats.compute_ns, 3'000U);
+  EXPECT_EQ(stats.python_ns, 5'000U);
+}
+
 // Its code takes twice as long to import as an unreachable worker is waited for.
 class SlowWorkerTest : public SessionCoreTest {
  protected:
@@ -118,7 +161,7 @@ class SlowWorkerTest : public SessionCoreTest {
 TEST_F(SlowWorkerTest, AWorkerThatIsStillLoadingIsWaitedFor) {
   RunOn(*reactor_, [this] {
     swallowed_ = 2;  // the next request is answered
-    core_->Submit({0});
+    core_->Submit({0}, -1, reactor_->clock().Now());
   });
   const auto taken = shared_->Next(seconds(20), reactor_->clock());
   ASSERT_TRUE(taken.ok() && taken->batch) << taken.status().ToString();
@@ -128,7 +171,7 @@ TEST_F(SlowWorkerTest, AWorkerThatIsStillLoadingIsWaitedFor) {
 TEST_F(SlowWorkerTest, ADeadOneIsNot) {
   RunOn(*reactor_, [this] {
     dead_ = true;
-    core_->Submit({0});
+    core_->Submit({0}, -1, reactor_->clock().Now());
   });
   const auto taken = shared_->Next(seconds(20), reactor_->clock());
   EXPECT_EQ(taken.status().code(), Code::kUnavailable);
