@@ -203,7 +203,9 @@ void SessionCore::TakePlanned() {
   while (auto planned = planner_.Next()) {
     const std::int64_t ticket = Ticket(planned->batch);
     const std::uint64_t bytes = EstimateBytes(*planned);
-    timelines_[ticket].planned = reactor_->clock().Now();
+    BatchTimeline& timeline = timelines_[ticket];
+    timeline.served = served_since_;
+    timeline.planned = reactor_->clock().Now();
     const PlannedBatch& kept = planned_[ticket] = std::move(*planned);
     dispatcher_.Add(ticket, bytes, kept.keys, kept.lane);
   }

@@ -172,6 +172,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   std::map<WorkerId, Status> refused_;  // said that the plan cannot run there: not asked again
   Status last_refusal_;
   SteadyTime no_worker_since_{};
+  SteadyTime served_since_{};  // when a worker got ready while there was none
   net::TimerId tick_ = 0, deadline_timer_ = 0;
   SteadyTime deadline_{};
 };

@@ -20,7 +20,7 @@ class SessionCoreTest : public testing::Test {
  protected:
   SessionCoreTest() : SessionCoreTest(seconds(10), 0) {}
   // It attaches the session behind so many signs of life.
-  SessionCoreTest(Duration worker_timeout, std::uint64_t pongs_before_attached)
+  SessionCoreTest(Duration worker_timeout, std::uint64_t pongs_before_attached, bool native = false)
       : pongs_before_attached_(pongs_before_attached), reactor_(*net::Reactor::Make("test")) {
     net::SocketEvents events;
     events.on_message = [this](net::Incoming&& incoming) {
@@ -36,32 +36,49 @@ class SessionCoreTest : public testing::Test {
         EXPECT_TRUE(worker_->Send(incoming.peer, answer).ok());
       } else if (const auto* request = std::get_if<wire::BatchRequest>(&incoming.body)) {
         OnRequest(incoming.peer, *request);
+      } else if (const auto* describe = std::get_if<wire::Describe>(&incoming.body)) {
+        const std::vector<std::int32_t> sides(describe->keys.size(), 4);
+        EXPECT_TRUE(worker_
+                        ->Send(incoming.peer, wire::Described{.request = describe->request,
+                                                              .session = describe->session,
+                                                              .heights = sides,
+                                                              .widths = sides,
+                                                              .channels = sides})
+                        .ok());
       }
     };
     worker_ = *reactor_->BindRouter("inproc://worker", std::move(events));
     SessionCore::Setup setup;
     setup.context.session = SessionId(1);
-    setup.context.plan.has_python_stage = true;
+    setup.context.plan.has_python_stage = !native;
     setup.context.host = {.hostname = "here", .boot_id = "here"};
     setup.context.arena = arena_ = *Arena::Make(std::uint64_t{4} << 20);
     setup.context.blobs = std::make_unique<BlobStore>(std::map<BlobHash, Blob>());
-    setup.planner.native = false;
+    setup.planner.native = native;
+    if (native) {
+      setup.context.plan.rng = setup.planner.rng = RngMode::kTorch;
+      setup.planner.dims = std::make_shared<DimsTable>(100);
+      setup.planner.draw = [](const auto&...) { return Status::Ok(); };
+    }
     setup.worker_timeout = worker_timeout;
     core_ = std::make_shared<SessionCore>(reactor_, std::move(setup), shared_);
     EXPECT_TRUE(reactor_->Start().ok());
     RunOn(*reactor_, [this] {
-      wire::WorkerInfo worker;
-      worker.worker = WorkerId(1);
-      worker.host = {.hostname = "elsewhere", .boot_id = "elsewhere"};
-      worker.endpoints = {"inproc://worker"};
       core_->Start();
-      core_->SetLeases({worker});
+      core_->SetLeases({TheWorker()});
       EXPECT_TRUE(core_->Begin({}).ok());
     });
   }
   ~SessionCoreTest() override {
     RunOn(*reactor_, [this] { core_->Shutdown(); });
     reactor_->Stop();
+  }
+  static wire::WorkerInfo TheWorker() {
+    wire::WorkerInfo worker;
+    worker.worker = WorkerId(1);
+    worker.host = {.hostname = "elsewhere", .boot_id = "elsewhere"};
+    worker.endpoints = {"inproc://worker"};
+    return worker;
   }
   void Answer(const std::string& peer, const wire::BatchRequest& request, Status status) {
     wire::BatchDone done;
@@ -150,6 +167,46 @@ TEST_F(SessionCoreTest, WaitsAndCostsReachTheCoordinator) {
   const SessionStats stats = shared_->Stats(reactor_->clock());
   EXPECT_EQ(stats.compute_ns, 3'000U);
   EXPECT_EQ(stats.python_ns, 5'000U);
+}
+
+// Batches whose draws depend on the sizes of images.
+class SizesTest : public SessionCoreTest {
+ protected:
+  SizesTest() : SessionCoreTest(seconds(10), 0, /*native=*/true) {}
+};
+
+TEST_F(SizesTest, AWaitForAWorkerIsToldFromOneForSizes) {
+  cost_ = {.compute_ns = 1, .wall_ns = std::uint64_t(-1)};
+  RunOn(*reactor_, [this] {
+    attached_ = 1;  // the worker answers as soon as it is attached
+    core_->SetLeases({});
+  });
+  shared_->EnterNext(reactor_->clock());
+  EXPECT_FALSE(shared_->Next(std::chrono::milliseconds(0), reactor_->clock()).ok());
+  const SteadyTime asked = reactor_->clock().Now();
+  RunOn(*reactor_, [this] { core_->Submit({1}, -1, reactor_->clock().Now()); });
+  const SteadyTime submitted = reactor_->clock().Now();
+  wire::SessionLoad load;
+  SteadyTime leased;
+  RunOn(*reactor_, [&] {
+    load = core_->Load();
+    leased = reactor_->clock().Now();
+    core_->SetLeases({TheWorker()});
+  });
+  EXPECT_GE(Duration(load.wait_queue_ns), submitted - asked) << "told while it waits";
+  auto taken = shared_->Next(seconds(20), reactor_->clock());
+  EXPECT_TRUE(taken.ok() && taken->batch) << taken.status().ToString();
+  RunOn(*reactor_, [&] { load = core_->Load(); });
+  EXPECT_GE(Duration(load.wait_queue_ns), leased - submitted);
+  EXPECT_GT(load.wait_source_ns, 0U) << "sizes were asked for";
+
+  // They are known now, and a worker is there: the batch is on its way before it is waited for.
+  RunOn(*reactor_, [this] { core_->Submit({1}, -1, reactor_->clock().Now()); });
+  const std::uint64_t source_ns = load.wait_source_ns;
+  taken = shared_->Next(seconds(20), reactor_->clock());
+  EXPECT_TRUE(taken.ok() && taken->batch) << taken.status().ToString();
+  RunOn(*reactor_, [&] { load = core_->Load(); });
+  EXPECT_EQ(load.wait_source_ns, source_ns);
 }
 
 // Its code takes twice as long to import as an unreachable worker is waited for.

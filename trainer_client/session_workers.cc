@@ -107,6 +107,7 @@ void SessionCore::AddLink(const wire::WorkerInfo& worker) {
 void SessionCore::OnLinkState(WorkerId worker, WorkerLink::State state) {
   switch (state) {
     case WorkerLink::State::kReady:
+      if (dispatcher_.ready_workers() == 0) served_since_ = reactor_->clock().Now();
       dispatcher_.SetWorker(worker, leased_.contains(worker) ? Dispatcher::WorkerState::kReady
                                                              : Dispatcher::WorkerState::kDraining);
       shared_->SetTrouble(Status::Ok());

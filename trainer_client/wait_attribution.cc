@@ -57,6 +57,7 @@ WaitByCause DivideWait(SteadyTime from, SteadyTime to, const BatchTimeline& time
   if (from == ready) return wait.divided();  // nearly all there is where workers keep up
 
   wait.Until(timeline.submitted, WaitCause::kSampler);
+  wait.Until(timeline.served, WaitCause::kQueue);
   wait.Until(timeline.planned, WaitCause::kSource);
   // No worker was ready, or what was asked before came to nothing.
   wait.Until(timeline.sent, WaitCause::kQueue);

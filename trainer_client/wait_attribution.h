@@ -44,12 +44,13 @@ struct WaitByCause {
 // When what happened to one batch, by the trainer's clock, and how long what took in the worker,
 // whose clock is another one.
 //
-//   submitted  planned   sent                                    arrived  ready
-//   |  sizes   | a worker |   queue   |    work    | on its way     | copy |
-//                         |<- worker.queue ->|
-//                         |<------- worker.wall ------->|
+//   submitted  served  planned   sent                                       arrived  ready
+//   | a worker | sizes | a worker |     queue      |    work    | on its way     | copy |
+//                                 |<worker.queue ->|
+//                                 |<-------- worker.wall ------>|
 struct BatchTimeline {
   SteadyTime submitted{};  // the trainer gave the keys
+  SteadyTime served{};     // there was a worker; before `submitted`, as a rule
   SteadyTime planned{};    // sizes known, random numbers drawn
   SteadyTime sent{};       // the request that was answered
   SteadyTime arrived{};    // its answer

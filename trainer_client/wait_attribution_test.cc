@@ -41,6 +41,14 @@ TEST(DivideWait, AWaitForAllOfABatchSeesAllOfIt) {
   EXPECT_EQ(DivideWait(At(90), At(200), Example()), Waits(10, 10 + 10, 30, 0, 10 + 10, 10, 20));
 }
 
+TEST(DivideWait, BeforeThereWasAWorkerNobodyWasAskedForSizes) {
+  BatchTimeline timeline = Example();
+  timeline.served = At(107);
+  EXPECT_EQ(DivideWait(At(90), At(115), timeline), Waits(10, 3, 0, 0, 7 + 5, 0, 0));
+  timeline.served = At(118);
+  EXPECT_EQ(DivideWait(At(90), At(120), timeline), Waits(10, 0, 0, 0, 20, 0, 0));
+}
+
 TEST(DivideWait, OnlyTheEndOfABatchThatWasAskedAheadIsWaitedFor) {
   EXPECT_EQ(DivideWait(At(175), At(190), Example()), Waits(0, 0, 0, 0, 0, 5, 10));
   EXPECT_EQ(DivideWait(At(150), At(190), Example()), Waits(0, 5, 15, 0, 0, 10, 10));
@@ -96,14 +104,15 @@ TEST(DivideWait, PartsAddUpToTheWait) {
   for (int round = 0; round < 20'000; ++round) {
     const std::int64_t span = std::int64_t{1} << some(50);
     BatchTimeline timeline;
-    std::array<SteadyTime, 5> moments;
+    std::array<SteadyTime, 6> moments;
     for (SteadyTime& each : moments) each = moment(span);
     if (round % 3 != 0) std::ranges::sort(moments);
     timeline.submitted = moments[0];
-    timeline.planned = moments[1];
-    timeline.sent = moments[2];
-    timeline.arrived = moments[3];
-    timeline.ready = moments[4];
+    timeline.served = moments[1];
+    timeline.planned = moments[2];
+    timeline.sent = moments[3];
+    timeline.arrived = moments[4];
+    timeline.ready = moments[5];
     for (Duration* each : {&timeline.worker.queue, &timeline.worker.wall, &timeline.worker.source,
                            &timeline.worker.compute, &timeline.worker.python}) {
       *each = some(4) == 0 ? Duration{} : Duration(some(span) * (some(9) == 0 ? -1 : 1));
