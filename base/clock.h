@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 
@@ -23,20 +24,20 @@ class Clock {
   static Clock& Real();
 };
 
-// A clock that moves only when told. One thread.
+// A clock that moves only when told, by one thread.
 class FakeClock final : public Clock {
  public:
-  [[nodiscard]] SteadyTime Now() const override { return now_; }
+  [[nodiscard]] SteadyTime Now() const override { return SteadyTime(Duration(now_.load())); }
   [[nodiscard]] std::int64_t WallMillis() const override {
     return 1'700'000'000'000 +
-           std::chrono::duration_cast<std::chrono::milliseconds>(now_.time_since_epoch()).count();
+           std::chrono::duration_cast<std::chrono::milliseconds>(Now().time_since_epoch()).count();
   }
   // The thread has its core all the time.
-  [[nodiscard]] Duration ThreadCpu() const override { return now_.time_since_epoch(); }
-  void Advance(Duration by) { now_ += by; }
+  [[nodiscard]] Duration ThreadCpu() const override { return Duration(now_.load()); }
+  void Advance(Duration by) { now_ += by.count(); }
 
  private:
-  SteadyTime now_{};
+  std::atomic<Duration::rep> now_ = 0;  // ns
 };
 
 }  // namespace headrace

@@ -94,10 +94,14 @@ void BatchWork::Count(const SampleCost& cost, Duration total, Duration cpu) {
 }
 
 Result<SourceSample> BatchWork::Read(const Sample& sample, ThreadContext& context) {
+  const SteadyTime begin = setup_.clock->Now();
+  Result<SourceSample> source = sample.at.source->Read(sample.at.row, context.file);
+  sample.cost.source += setup_.clock->Now() - begin;
   sample.cost.miss = true;
-  HR_TRY(const SourceSample source, sample.at.source->Read(sample.at.row, context.file));
   // Arrays came with the plan: nothing is fetched for a sample.
-  if (sample.at.source->cacheable()) sample.cost.source_bytes += source.bytes.size();
+  if (source.ok() && sample.at.source->cacheable()) {
+    sample.cost.source_bytes += source->bytes.size();
+  }
   return source;
 }
 
@@ -130,8 +134,9 @@ Status BatchWork::MakeImage(const Sample& sample, ThreadContext& context) {
   const SteadyTime begin = setup_.clock->Now();
   HR_TRY(const ContentIdentity content, sample.at.source->Identify(sample.at.row));
   const CacheKey key{content, form == CacheForm::kPrefix ? setup_.plan->chain().prefix_hash() : 0};
-  if (const CachePin pin = setup_.cache->cache().Find(setup_.cache->job(), key)) {
-    sample.cost.source += setup_.clock->Now() - begin;
+  const CachePin pin = setup_.cache->cache().Find(setup_.cache->job(), key);
+  sample.cost.source += setup_.clock->Now() - begin;
+  if (pin) {
     if (form == CacheForm::kPrefix) {
       sample.cost.decoded_hit = true;
       return FromPayload(sample, pin.bytes(), context);
@@ -140,7 +145,6 @@ Status BatchWork::MakeImage(const Sample& sample, ThreadContext& context) {
     return FromEncoded(sample, pin.bytes(), context);
   }
   HR_TRY(const SourceSample source, Read(sample, context));
-  sample.cost.source += setup_.clock->Now() - begin;
   if (form == CacheForm::kPrefix) return MakeAndKeepPrefix(sample, source, context);
   const CacheKey read_key{source.content, 0};
   if (auto claim =
@@ -151,9 +155,7 @@ Status BatchWork::MakeImage(const Sample& sample, ThreadContext& context) {
 }
 
 Status BatchWork::MakeUncached(const Sample& sample, ThreadContext& context) {
-  const SteadyTime begin = setup_.clock->Now();
   HR_TRY(const SourceSample source, Read(sample, context));
-  sample.cost.source += setup_.clock->Now() - begin;
   return source.encoded ? FromEncoded(sample, source.bytes, context)
                         : FromPixels(sample, source, context);
 }

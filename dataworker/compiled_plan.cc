@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "dataworker/source/core/metered_source.h"
+
 namespace headrace::dataworker {
 namespace {
 
@@ -61,13 +63,13 @@ Result<std::shared_ptr<const CompiledPlan>> CompiledPlan::Compile(
 Status CompiledPlan::OpenSources(const Plan& plan, const BlobLookup& blob,
                                  std::vector<std::string> allowed_roots) {
   if (plan.leaves.empty()) return InvalidArgument("a plan without sources");
-  const SourceRegistry::Environment environment{blob, &ops::ChainRunner::ReadHeader,
+  const SourceRegistry::Environment environment{blob, MeteredHeaders(&ops::ChainRunner::ReadHeader),
                                                 std::move(allowed_roots)};
   std::int64_t end = 0;
   for (const SourceLeaf& leaf : plan.leaves) {
     HR_TRY(auto source, BuiltinSources().Make(leaf, environment));
     if (__builtin_add_overflow(end, source->rows(), &end)) return InvalidArgument("too many rows");
-    sources_.push_back(std::move(source));
+    sources_.push_back(Metered(std::move(source)));
     ends_.push_back(end);
   }
   return {};

@@ -114,9 +114,11 @@ void CoordinatorLink::OnMessage(const wire::Body& body) {
       StartTimer(kRegisterAgain, &CoordinatorLink::Register);
       return;
     }
-    if (const auto asked = asked_.extract(directive->request)) {
-      events_.on_leases(directive->jobs, asked.mapped());
+    if (directive->status.ok()) {
+      const auto asked = asked_.extract(directive->request);
+      events_.on_directive(*directive, asked ? std::optional(asked.mapped()) : std::nullopt);
     }
+    ++directives_;
     if (directive->drain) {
       draining_ = true;
       events_.on_drain();

@@ -4,8 +4,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "net/reactor.h"
 #include "schemas/wire/control.h"
@@ -25,8 +25,9 @@ class CoordinatorLink {
     std::function<wire::WorkerHeartbeat()> load;  // request and worker are filled in here
     std::function<void(WorkerId)> on_registered;
     std::function<void()> on_drain;
-    // The jobs that held leases here when the heartbeat of `asked` was answered.
-    std::function<void(const std::vector<JobId>& jobs, SteadyTime asked)> on_leases;
+    // What should hold from now on: leases and grants. `asked`: when the heartbeat went out that it
+    // answers; nothing: it came unasked.
+    std::function<void(const wire::WorkerDirective&, std::optional<SteadyTime> asked)> on_directive;
     // The coordinator will not have this worker (another release, not allowed).
     std::function<void(const Status&)> on_refused;
   };
@@ -36,6 +37,8 @@ class CoordinatorLink {
   ~CoordinatorLink();
 
   [[nodiscard]] WorkerId worker() const { return worker_; }
+  // Directives that were followed, in all.
+  [[nodiscard]] std::uint64_t directives() const { return directives_; }
   // No lease may go here any more. Heartbeats go on while the worker finishes what it was asked.
   void Leave();
   // The worker ends now: its last totals. Call it last.
@@ -58,6 +61,7 @@ class CoordinatorLink {
   int unanswered_ = 0;      // requests to be registered
   net::TimerId timer_ = 0;  // 0: none
   std::uint64_t request_ = 0;
+  std::uint64_t directives_ = 0;
   std::map<std::uint64_t, SteadyTime> asked_;  // when the last heartbeats went out, by request
   WorkerId worker_;
   bool draining_ = false;  // by the coordinator's word

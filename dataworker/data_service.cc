@@ -25,20 +25,25 @@ DataService::DataService(const Parts& parts)
     : reactor_(parts.reactor),
       payloads_(kMostPayloadBytes, kKeptPayloadBytes),
       bases_(parts.reactor),
-      environment_{.reactor = parts.reactor,
-                   .executor = parts.executor,
-                   .queue = parts.queue,
-                   .cache = parts.cache,
-                   .blobs = blobs_,
-                   .payloads = payloads_,
-                   .losses = losses_,
-                   .bases = bases_,
-                   .host = parts.host,
-                   .limits = parts.limits,
-                   .send = [this](const std::string& peer, wire::Body body,
-                                  std::vector<net::PayloadFrame> payload) {
-                     Send(peer, std::move(body), std::move(payload));
-                   }} {}
+      ledger_(parts.queue, parts.cache, parts.executor.concurrency()),
+      environment_{
+          .reactor = parts.reactor,
+          .executor = parts.executor,
+          .queue = parts.queue,
+          .cache = parts.cache,
+          .blobs = blobs_,
+          .payloads = payloads_,
+          .losses = losses_,
+          .bases = bases_,
+          .ledger = ledger_,
+          .host = parts.host,
+          .limits = parts.limits,
+          .send =
+              [this](const std::string& peer, wire::Body body,
+                     std::vector<net::PayloadFrame> payload) {
+                Send(peer, std::move(body), std::move(payload));
+              },
+          .stage_cores = [this](JobId job) { return ledger_.StageCores(job, Attached()); }} {}
 
 DataService::~DataService() { CloseSessions(); }
 
@@ -101,7 +106,30 @@ void DataService::End(SessionId id) {
   if (sessions_.empty()) payloads_.Trim();
 }
 
-void DataService::OnLeases(const std::vector<JobId>& jobs, SteadyTime asked) {
+std::vector<JobLedger::Attached> DataService::Attached() const {
+  std::vector<JobLedger::Attached> attached;
+  attached.reserve(sessions_.size());
+  for (const auto& [id, session] : sessions_) {
+    attached.push_back({.job = session->job(),
+                        .since = session->attached(),
+                        .stage_batches = session->stage_batches(),
+                        .stage_samples = session->stage_samples()});
+  }
+  return attached;
+}
+
+std::vector<wire::JobUsage> DataService::Usage() {
+  for (const auto& [id, session] : sessions_) session->CountStageCpu();
+  return ledger_.Usage(Attached());
+}
+
+void DataService::OnDirective(const wire::WorkerDirective& directive,
+                              std::optional<SteadyTime> asked) {
+  if (asked) EndAbandoned(directive.jobs, *asked);
+  ledger_.OnDirective(directive, asked, Attached());
+}
+
+void DataService::EndAbandoned(const std::vector<JobId>& jobs, SteadyTime asked) {
   std::vector<SessionId> abandoned;
   for (const auto& [id, session] : sessions_) {
     const bool leased = std::find(jobs.begin(), jobs.end(), session->job()) != jobs.end();

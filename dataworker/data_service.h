@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -35,8 +36,9 @@ class DataService {
   Status Listen(const std::string& endpoint, const std::string& arena_path);
   [[nodiscard]] const std::string& endpoint() const { return socket_->endpoint(); }
 
-  // Ends the sessions of dead trainers on other hosts: see Session::Abandoned.
-  void OnLeases(const std::vector<JobId>& jobs, SteadyTime asked);
+  // The coordinator's word, see CoordinatorLink::Events: what jobs may use from now on. Ends the
+  // sessions of dead trainers on other hosts: see Session::Abandoned.
+  void OnDirective(const wire::WorkerDirective& directive, std::optional<SteadyTime> asked);
   // Cancels the work of all sessions; what runs may still write into slots.
   void CloseSessions();
   // From now on new sessions are refused.
@@ -47,6 +49,8 @@ class DataService {
   [[nodiscard]] std::vector<JobId> jobs() const;
   // Subprocesses of all sessions, and what they are forked from.
   [[nodiscard]] std::vector<std::int64_t> pids() const;
+  // What each job has used here.
+  [[nodiscard]] std::vector<wire::JobUsage> Usage();
   [[nodiscard]] std::uint64_t samples_made() const { return environment_.samples_made; }
 
  private:
@@ -70,6 +74,8 @@ class DataService {
   void OnDescribe(const std::string& peer, wire::Describe request);
   [[nodiscard]] Session* Find(const std::string& peer, SessionId session);
   void End(SessionId session);
+  void EndAbandoned(const std::vector<JobId>& leases, SteadyTime asked);
+  [[nodiscard]] std::vector<JobLedger::Attached> Attached() const;
 
   void Send(const std::string& peer, wire::Body body, std::vector<net::PayloadFrame> payload);
   void SendAgain();
@@ -79,6 +85,7 @@ class DataService {
   PayloadPool payloads_;
   StageLosses losses_;
   StageBases bases_;
+  JobLedger ledger_;
   SessionEnvironment environment_;
   std::map<SessionId, std::shared_ptr<Session>> sessions_;
   std::map<SessionId, EarlyArena> early_arenas_;  // of sessions whose Attach is still on its way

@@ -1,11 +1,32 @@
 #include "dataworker/process_stats.h"
 
+#include <sys/types.h>
+#include <time.h>
+
 #include <fstream>
 #include <string>
 
 #include "base/process_stats.h"
 
 namespace headrace::dataworker {
+namespace {
+
+std::uint64_t Nanos(clockid_t clock) {
+  timespec time{};
+  if (::clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+}  // namespace
+
+std::uint64_t ThreadCpuNanos() { return Nanos(CLOCK_THREAD_CPUTIME_ID); }
+
+std::uint64_t ProcessCpuNanos(std::int64_t pid) {
+  clockid_t clock{};
+  if (pid <= 0 || ::clock_getcpuclockid(static_cast<pid_t>(pid), &clock) != 0) return 0;
+  return Nanos(clock);
+}
 
 double CpuSeconds(std::span<const std::int64_t> live_children) {
   double seconds = OwnCpuSeconds() + EndedChildrenCpuSeconds();

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/process_stats.h"
 #include "net/payload.h"
 #include "schemas/wire/host_identity.h"
 
@@ -65,7 +66,7 @@ void Session::Attach(std::string peer, const wire::Attach& attach) {
   attached_ = heard_ = blob_heard_ = environment_.reactor.clock().Now();
   building_.clear();  // the peer starts over
   if (state_ == State::kFailed) {
-    stage_.reset();
+    EndStage();
     state_ = State::kWaiting;
     failure_ = Status();
     for (const BlobHash hash : CompiledPlan::BlobsOf(attach_.plan)) {
@@ -236,6 +237,8 @@ void Session::StartStage() {
   options.rng = attach_.plan.rng;
   options.lanes = attach_.plan.lanes;
   options.threads = environment_.executor.concurrency();
+  options.cores = [this] { return environment_.stage_cores(job()); };
+  options.may_read = [this] { return environment_.queue.MayRead(job()); };
   StageRunner::Events events;
   events.on_ready = [this](const Status& status) {
     if (!status.ok()) {
@@ -252,6 +255,7 @@ void Session::StartStage() {
     if (made.hold) frames = net::SplitPayload(made.memory, made.hold);
     environment_.send(peer_, std::move(made.answer), std::move(frames));
   };
+  events.on_cpu = [this](Duration cpu) { environment_.queue.Charge(job(), cpu, 0); };
   // The batches are answered behind this, by the runner.
   events.on_lost = [this](const std::string& how) {
     Status status = environment_.losses.Add(id(), how);
@@ -265,6 +269,23 @@ void Session::StartStage() {
     return;
   }
   stage_ = std::move(started).value();
+}
+
+void Session::CountStageCpu() {
+  if (!stage_) return;
+  double seconds = 0;
+  for (const std::int64_t pid : stage_->pids()) seconds += ProcessCpuSeconds(pid);
+  // Less when one has ended whose parent has not asked for it yet.
+  if (seconds <= stage_cpu_seconds_) return;
+  environment_.ledger.AddStageCpu(job(),
+                                  static_cast<std::uint64_t>((seconds - stage_cpu_seconds_) * 1e9));
+  stage_cpu_seconds_ = seconds;
+}
+
+void Session::EndStage() {
+  CountStageCpu();
+  stage_.reset();
+  stage_cpu_seconds_ = 0;
 }
 
 void Session::Compiled(std::shared_ptr<const CompiledPlan> plan, Status status) {
@@ -307,10 +328,10 @@ void Session::Close() {
   if (closed_) return;
   closed_ = true;
   for (const auto& work : active_) work->Cancel();
-  environment_.queue.Cancel(id(), [](const Work&) { return true; });
+  environment_.queue.Forget(id());
   active_.clear();
   waiting_.clear();
-  stage_.reset();
+  EndStage();
   arena_.reset();
 }
 

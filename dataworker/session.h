@@ -15,6 +15,7 @@
 #include "dataworker/batch_work.h"
 #include "dataworker/cache/cache.h"
 #include "dataworker/compiled_plan.h"
+#include "dataworker/job_ledger.h"
 #include "dataworker/memory_map.h"
 #include "dataworker/payload_pool.h"
 #include "dataworker/stage_host/stage_runner.h"
@@ -70,9 +71,12 @@ struct SessionEnvironment {
   PayloadPool& payloads;
   StageLosses& losses;
   StageBases& bases;
+  JobLedger& ledger;
   wire::HostIdentity host;  // of this process
   Limits limits;
   std::function<void(const std::string& peer, wire::Body, std::vector<net::PayloadFrame>)> send;
+  // Cores for the stage processes of one session of the job: see JobLedger.
+  std::function<double(JobId)> stage_cores;
   std::uint64_t samples_made = 0;
 };
 
@@ -95,6 +99,12 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] std::size_t outstanding() const {
     return waiting_.size() + active_.size() + (stage_ ? stage_->outstanding() : 0);
   }
+  // When it was attached last.
+  [[nodiscard]] SteadyTime attached() const { return attached_; }
+  [[nodiscard]] std::size_t stage_batches() const { return stage_ ? stage_->outstanding() : 0; }
+  [[nodiscard]] std::int64_t stage_samples() const { return stage_ ? stage_->queued_samples() : 0; }
+  // Brings the account of its subprocesses up to date.
+  void CountStageCpu();
   // Subprocesses of a Python plan.
   [[nodiscard]] std::vector<std::int64_t> pids() const {
     return stage_ ? stage_->pids() : std::vector<std::int64_t>();
@@ -139,6 +149,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void CompileWhenComplete();
   [[nodiscard]] StageBases::Options StageOptions() const;
   void StartStage();
+  void EndStage();
+  void CountSamples(std::uint64_t samples);
   void Compiled(std::shared_ptr<const CompiledPlan> plan, Status status);
   void Fail(Status status);
   void AnswerAttach();
@@ -177,6 +189,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::map<BlobHash, BlobContent> blobs_;
   std::shared_ptr<const CompiledPlan> plan_;  // native plans
   std::unique_ptr<StageRunner> stage_;        // Python plans
+  double stage_cpu_seconds_ = 0;              // of its processes, that are in the account
 
   // The last attempts that were asked: a message that comes twice is answered once, for its slot
   // may be another batch's after the first answer.

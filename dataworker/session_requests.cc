@@ -73,7 +73,7 @@ void Session::StartDescribe(wire::Describe request) {
   auto work = std::make_shared<DescribeWork>(plan_, std::move(request), std::move(done));
   active_.insert(work);
   // In front of batches: the trainer can plan nothing before it knows.
-  environment_.queue.Push(id(), std::move(work), WorkQueue::Place::kFront);
+  environment_.queue.Push(job(), id(), std::move(work), WorkQueue::Place::kFront);
 }
 
 void Session::StartBatch(wire::BatchRequest request, SteadyTime received) {
@@ -110,7 +110,12 @@ void Session::StartBatch(wire::BatchRequest request, SteadyTime received) {
   });
   auto work = std::make_shared<ShapeWork>(plan_, std::move(request), std::move(done));
   active_.insert(work);
-  environment_.queue.Push(id(), std::move(work), WorkQueue::Place::kFront);
+  environment_.queue.Push(job(), id(), std::move(work), WorkQueue::Place::kFront);
+}
+
+void Session::CountSamples(std::uint64_t samples) {
+  environment_.samples_made += samples;
+  environment_.ledger.AddSamples(job(), samples);
 }
 
 void Session::StartStageBatch(wire::BatchRequest request, SteadyTime received) {
@@ -122,7 +127,7 @@ void Session::StartStageBatch(wire::BatchRequest request, SteadyTime received) {
     Refuse(request, std::move(status));
     return;
   }
-  environment_.samples_made += request.keys.size();
+  CountSamples(request.keys.size());
   stage_->Submit(std::move(request), attach_.use_arena ? arena_ : nullptr, received);
 }
 
@@ -173,7 +178,7 @@ void Session::Launch(wire::BatchRequest request, SteadyTime received, const ops:
   if (work->units() == 0) {
     OnBatchDone(work);  // the trainer makes every sample itself
   } else {
-    environment_.queue.Push(id(), std::move(work));
+    environment_.queue.Push(job(), id(), std::move(work));
   }
 }
 
@@ -182,7 +187,7 @@ void Session::OnBatchDone(const std::shared_ptr<BatchWork>& work) {
   wire::BatchDone answer = work->TakeAnswer();
   std::vector<net::PayloadFrame> frames;
   if (answer.status.ok()) {
-    environment_.samples_made += static_cast<std::uint64_t>(work->units());
+    CountSamples(static_cast<std::uint64_t>(work->units()));
     if (work->setup().sends_memory) {
       frames = net::SplitPayload(work->setup().memory, work->setup().hold);
     }

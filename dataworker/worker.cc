@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "base/log.h"
@@ -85,7 +86,16 @@ Status Worker::Open(const WorkerOptions& options) {
   const int threads = options.threads > 0 ? options.threads : UsableCpus();
   executor_ = MakeTbbExecutor(threads);
   cache_ = MakeMemoryCache(options.cache_bytes);
-  queue_ = std::make_unique<WorkQueue>(*executor_);
+  queue_ = std::make_unique<WorkQueue>(WorkQueue::Parts{
+      *executor_, reactor_.clock(), [this, weak = std::weak_ptr(alive_)](Duration delay) {
+        reactor_.Post([this, weak, delay] {
+          if (weak.expired()) return;
+          reactor_.AddOnce(delay, [this, weak] {
+            if (!weak.expired()) queue_->Wake();
+          });
+        });
+      }});
+  queue_->SetSourceLimit(options.source_bytes_per_second);
   HR_TRY(std::vector<std::string> roots, RealPaths(options.allowed_roots));
   service_ = std::make_unique<DataService>(
       DataService::Parts{reactor_, *executor_, *queue_, *cache_, info_.host,
@@ -97,6 +107,7 @@ Status Worker::Open(const WorkerOptions& options) {
   info_.endpoints = {Advertised(service_->endpoint(), host)};
   info_.arena_path = arena_path_;
   info_.cores = threads;
+  info_.cache_bytes = options.cache_bytes;
   info_.version = kVersion;
   if (options.coordinator.empty()) return {};
   HR_TRY(coordinator_,
@@ -105,8 +116,10 @@ Status Worker::Open(const WorkerOptions& options) {
              {.load = [this] { return Load(); },
               .on_registered = [](WorkerId) {},
               .on_drain = [this] { Leave(kDrainPatience); },
-              .on_leases = [this](const std::vector<JobId>& jobs,
-                                  SteadyTime asked) { service_->OnLeases(jobs, asked); },
+              .on_directive =
+                  [this](const wire::WorkerDirective& directive, std::optional<SteadyTime> asked) {
+                    service_->OnDirective(directive, asked);
+                  },
               .on_refused =
                   [this, address = options.coordinator](const Status& status) {
                     End(status.WithContext("refused by the coordinator at " + address));
@@ -124,7 +137,7 @@ Worker::~Worker() {
   service_.reset();
 }
 
-wire::WorkerHeartbeat Worker::Load() const {
+wire::WorkerHeartbeat Worker::Load() {
   const CacheStats cache = cache_->Stats();
   wire::WorkerHeartbeat beat;
   beat.cpu_seconds = CpuSeconds(service_->pids());
@@ -135,6 +148,7 @@ wire::WorkerHeartbeat Worker::Load() const {
   beat.samples = service_->samples_made();
   beat.queued_samples = static_cast<std::uint64_t>(std::max<std::int64_t>(queue_->queued(), 0));
   beat.jobs = service_->jobs();
+  beat.usage = service_->Usage();
   return beat;
 }
 

@@ -32,12 +32,15 @@ class Worker {
   [[nodiscard]] const wire::WorkerInfo& info() const { return info_; }
   // As the coordinator calls it; invalid until it has answered the registration.
   [[nodiscard]] WorkerId id() const { return coordinator_ ? coordinator_->worker() : WorkerId(); }
+  [[nodiscard]] std::uint64_t directives() const {
+    return coordinator_ ? coordinator_->directives() : 0;
+  }
   [[nodiscard]] CacheStats cache_stats() const { return cache_->Stats(); }
 
  private:
   Worker(net::Reactor& reactor, std::function<void(Status)> on_end);
   Status Open(const WorkerOptions& options);
-  [[nodiscard]] wire::WorkerHeartbeat Load() const;
+  [[nodiscard]] wire::WorkerHeartbeat Load();
   void End(Status status);
   void EndWhenIdle();
 
@@ -50,7 +53,8 @@ class Worker {
   std::unique_ptr<WorkQueue> queue_;
   std::unique_ptr<DataService> service_;
   std::unique_ptr<CoordinatorLink> coordinator_;  // none in tests without a coordinator
-  net::TimerId leave_timer_ = 0;                  // 0: none
+  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
+  net::TimerId leave_timer_ = 0;  // 0: none
   SteadyTime leave_until_{};
   bool leaving_ = false;
 };

@@ -1,9 +1,9 @@
 // What a worker does with the sessions of trainers that are gone without a word: a clock that the
 // test moves, and a coordinator played by hand.
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "dataworker/test_coordinator.h"
 #include "dataworker/worker_test_base.h"
 #include "gmock/gmock.h"
 
@@ -13,72 +13,11 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Answers each heartbeat with the leases that it is told.
-class Coordinator {
- public:
-  explicit Coordinator(const std::string& endpoint) : reactor_(*net::Reactor::Make("test-coord")) {
-    EXPECT_TRUE(reactor_->Start().ok());
-    OnReactorThread(*reactor_, [&] {
-      net::SocketEvents events;
-      events.on_message = [this](net::Incoming&& incoming) { OnMessage(incoming); };
-      auto socket = reactor_->BindRouter(endpoint, std::move(events));
-      EXPECT_TRUE(socket.ok()) << socket.status().ToString();
-      socket_ = std::move(socket).value();
-    });
-  }
-  ~Coordinator() {
-    OnReactorThread(*reactor_, [this] { socket_.reset(); });
-    reactor_->Stop();
-  }
-  void SetLeases(std::vector<JobId> jobs) {
-    OnReactorThread(*reactor_, [&] { leases_ = jobs; });
-  }
-  // The jobs that the worker has sessions of, in its next heartbeat.
-  std::vector<JobId> Next() {
-    std::unique_lock lock(mutex_);
-    EXPECT_TRUE(
-        changed_.wait_for(lock, std::chrono::seconds(60), [this] { return !heard_.empty(); }));
-    if (heard_.empty()) return {};
-    auto jobs = std::move(heard_.front());
-    heard_.pop_front();
-    return jobs;
-  }
-
- private:
-  void OnMessage(const net::Incoming& incoming) {
-    if (const auto* open = std::get_if<wire::RegisterWorker>(&incoming.body)) {
-      wire::WorkerRegistered answer;
-      answer.request = open->request;
-      answer.worker = WorkerId(1);
-      answer.heartbeat_ms = 1000;
-      EXPECT_TRUE(socket_->Send(incoming.peer, answer).ok());
-    } else if (const auto* beat = std::get_if<wire::WorkerHeartbeat>(&incoming.body)) {
-      wire::WorkerDirective answer;
-      answer.request = beat->request;
-      answer.jobs = leases_;
-      EXPECT_TRUE(socket_->Send(incoming.peer, answer).ok());
-      // Unasked ones, as when a lease changes, count for nothing.
-      answer.request = 0;
-      for (int i = 0; i < 10; ++i) EXPECT_TRUE(socket_->Send(incoming.peer, answer).ok());
-      const std::lock_guard lock(mutex_);
-      heard_.push_back(beat->jobs);
-      changed_.notify_all();
-    }
-  }
-
-  std::unique_ptr<net::Reactor> reactor_;
-  std::unique_ptr<net::Socket> socket_;
-  std::vector<JobId> leases_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::vector<JobId>> heard_;
-};
-
 class AbandonedTest : public WorkerTest {
  protected:
   void SetUp() override {
     WorkerTest::SetUp();
-    coordinator_ = std::make_unique<Coordinator>("ipc://" + directory_.path() + "/control");
+    coordinator_ = std::make_unique<TestCoordinator>("ipc://" + directory_.path() + "/control");
     WorkerOptions options;
     options.coordinator = "ipc://" + directory_.path() + "/control";
     worker_ = std::make_unique<TestWorker>(options, clock_);
@@ -100,13 +39,13 @@ class AbandonedTest : public WorkerTest {
         pinging->Next<wire::Pong>();
       }
       Advance(std::chrono::seconds(1));
-      jobs = coordinator_->Next();
+      jobs = coordinator_->Next().jobs;
     }
     return jobs;
   }
 
   FakeClock clock_;
-  std::unique_ptr<Coordinator> coordinator_;
+  std::unique_ptr<TestCoordinator> coordinator_;
   std::unique_ptr<TestWorker> worker_;
 };
 
@@ -116,10 +55,10 @@ TEST_F(AbandonedTest, ASilentTrainerOnAnotherHostWithoutALeaseIsDead) {
   client.Send(Request(AllKeys()));
   ASSERT_TRUE(client.Next<wire::BatchDone>().status.ok());
   // Without a sign of life but with a lease.
-  coordinator_->SetLeases({JobId(4), attach_.job});
+  coordinator_->Say({.jobs = {JobId(4), attach_.job}});
   EXPECT_THAT(After(60), ElementsAre(attach_.job));
   // Without a lease, but alive: its coordinator forgot it, or knows it by another id now.
-  coordinator_->SetLeases({JobId(6)});
+  coordinator_->Say({.jobs = {JobId(6)}});
   EXPECT_THAT(After(60, &client), ElementsAre(attach_.job));
   // Neither.
   EXPECT_THAT(After(8), ElementsAre(attach_.job));

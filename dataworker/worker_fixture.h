@@ -144,6 +144,12 @@ class TestWorker {
       std::this_thread::yield();
     }
   }
+  // The worker has followed so many directives.
+  void AwaitDirectives(std::uint64_t count) {
+    while (OnReactorThread(*reactor_, [this] { return worker_->directives(); }) < count) {
+      std::this_thread::yield();
+    }
+  }
   [[nodiscard]] CacheStats cache() const { return worker_->cache_stats(); }
   void Leave() {
     OnReactorThread(*reactor_, [this] { worker_->Leave(std::chrono::seconds(10)); });

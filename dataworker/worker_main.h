@@ -18,6 +18,9 @@ struct WorkerOptions {
   std::string directory;
   std::int32_t threads = 0;       // compute threads; 0: usable CPUs
   std::uint64_t cache_bytes = 0;  // most bytes of the memory cache, all jobs together
+  // Most bytes a second that native plans read at their sources, all jobs together, so that local
+  // files can stand for a remote store; 0: no limit.
+  std::uint64_t source_bytes_per_second = 0;
   // Most bytes of data (RLIMIT_DATA) of each Python process of a stage; 0: no limit.
   std::uint64_t stage_memory = 0;
   // Files are read below these directories only, links followed; none: anywhere. It binds native

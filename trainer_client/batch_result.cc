@@ -1,5 +1,6 @@
 #include "trainer_client/batch_result.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -122,6 +123,40 @@ Batch MakeBatch(wire::BatchDone&& done, MutableByteSpan slot) {
   batch.lane_ended = done.lane_ended;
   batch.bytes = done.used_bytes;
   return batch;
+}
+
+BatchTimeline::Worker WorkerTimes(const wire::BatchCost& cost) {
+  static constexpr std::uint64_t kMost = std::uint64_t{1}
+                                         << 58;  // nine years: sums do not overflow
+  const auto duration = [](std::uint64_t ns) {
+    return Duration(static_cast<Duration::rep>(std::min(ns, kMost)));
+  };
+  BatchTimeline::Worker times;
+  times.queue = duration(cost.queue_ns);
+  times.wall = duration(cost.wall_ns);
+  times.source = duration(cost.source_ns);
+  times.python = duration(cost.python_ns);
+  times.compute = duration(cost.compute_ns - std::min(cost.python_ns, cost.compute_ns));
+  return times;
+}
+
+void AddCost(const wire::BatchCost& cost, std::int64_t tried, SessionStats& stats) {
+  const auto samples = static_cast<std::uint64_t>(std::max<std::int64_t>(tried, 0));
+  const std::uint64_t hits = std::min<std::uint64_t>(cost.decoded_hits, samples);
+  stats.decoded_hits += cost.decoded_hits;
+  stats.encoded_hits += cost.encoded_hits;
+  stats.misses += cost.misses;
+  stats.native_images += cost.native_images;
+  stats.hit_samples += hits;
+  stats.miss_samples += samples - hits;
+  stats.hit_cpu_ns += cost.hit_cpu_ns;
+  stats.miss_cpu_ns += cost.miss_cpu_ns;
+  stats.source_bytes += cost.source_bytes;
+  stats.limited_ns += cost.limited_ns;
+  stats.source_ns += cost.source_ns;
+  stats.compute_ns += cost.compute_ns - std::min(cost.python_ns, cost.compute_ns);
+  stats.python_ns += cost.python_ns;
+  stats.queue_ns += cost.queue_ns;
 }
 
 }  // namespace headrace::client

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "trainer_client/stall_meter.h"
 
 namespace headrace::client {
 namespace {
@@ -43,21 +42,6 @@ TEST(ReorderBuffer, RestartGivesBackWhatItHeld) {
   buffer.Restart(0, [&](int item) { dropped.push_back(item); });
   EXPECT_EQ(dropped, std::vector<int>{10});
   EXPECT_FALSE(buffer.HasNext());
-}
-
-TEST(StallMeter, PauseBetweenIterationsIsNoStep) {
-  using std::chrono::milliseconds;
-  const auto at = [](int ms) { return SteadyTime(milliseconds(ms)); };
-  StallMeter meter;
-  meter.EnterNext(at(0));
-  meter.LeaveNext(at(10));  // 10 ms stall
-  meter.EnterNext(at(30));  // 20 ms step
-  meter.LeaveNext(at(31));  // 1 ms stall
-  meter.Restart();
-  meter.EnterNext(at(1000));
-  meter.LeaveNext(at(1002));  // 2 ms stall
-  EXPECT_EQ(meter.stall_ns(), 13'000'000U);
-  EXPECT_EQ(meter.step_ns(), 20'000'000U);
 }
 
 }  // namespace

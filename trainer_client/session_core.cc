@@ -69,6 +69,7 @@ Status SessionCore::Begin(const IterationOptions& iteration) {
   shared_->Restart(iteration.first_batch,
                    [this](ReadyBatch&& ready) { DropReady(std::move(ready)); });
   ++iteration_;
+  timelines_.clear();
   base_seed_ = iteration.base_seed;
   shared_->ChangeStats([](SessionStats& stats) { ++stats.iterations; });
   if (PythonLanes() && iteration.continue_lanes) {
@@ -97,10 +98,10 @@ Status SessionCore::Begin(const IterationOptions& iteration) {
 
 void SessionCore::Skip(std::span<const std::int64_t> keys) { planner_.Skip(keys); }
 
-void SessionCore::Submit(std::vector<std::int64_t> keys, std::int32_t lane) {
+void SessionCore::Submit(std::vector<std::int64_t> keys, std::int32_t lane, SteadyTime now) {
   if (closed_) return;
   CloseDelivered();
-  planner_.Submit(std::move(keys), lane);
+  timelines_[Ticket(planner_.Submit(std::move(keys), lane))].submitted = now;
   Pump();
 }
 
@@ -202,6 +203,9 @@ void SessionCore::TakePlanned() {
   while (auto planned = planner_.Next()) {
     const std::int64_t ticket = Ticket(planned->batch);
     const std::uint64_t bytes = EstimateBytes(*planned);
+    BatchTimeline& timeline = timelines_[ticket];
+    timeline.served = served_since_;
+    timeline.planned = reactor_->clock().Now();
     const PlannedBatch& kept = planned_[ticket] = std::move(*planned);
     dispatcher_.Add(ticket, bytes, kept.keys, kept.lane);
   }
@@ -247,7 +251,8 @@ bool SessionCore::Dispatch(const Dispatcher::Send& send) {
     context_.arena->Return(slot->id);
     return false;
   }
-  lent_.emplace(send.attempt, Lent{*slot, send.worker, send.ticket, link->second->uses_arena()});
+  lent_.emplace(send.attempt, Lent{*slot, send.worker, send.ticket, link->second->uses_arena(),
+                                   reactor_->clock().Now()});
   return true;
 }
 
@@ -327,16 +332,36 @@ void SessionCore::CheckWorkers() {
   shared_->SetTrouble(Unavailable(message + "; " + no_worker_remedy_));
 }
 
-wire::SessionLoad SessionCore::Load() const {
-  const SessionStats stats = shared_->Stats();
-  wire::SessionLoad load;
-  load.session = context_.session;
-  load.batches = stats.batches;
-  load.samples = stats.samples;
-  load.stall_ns = stats.stall_ns;
-  load.step_ns = stats.step_ns;
-  load.outstanding_bytes = dispatcher_.outstanding_bytes();
-  return load;
+BatchTimeline SessionCore::TakeTimeline(std::int64_t ticket) {
+  const auto node = timelines_.extract(ticket);
+  BatchTimeline timeline = node.empty() ? BatchTimeline() : node.mapped();
+  timeline.ready = reactor_->clock().Now();
+  return timeline;
+}
+
+wire::SessionLoad SessionCore::Load() {
+  const SessionStats stats = shared_->GrowingStats(reactor_->clock());
+  return {.session = context_.session,
+          .batches = stats.batches,
+          .samples = stats.samples,
+          .stall_ns = stats.stall_ns,
+          .step_ns = stats.step_ns,
+          .outstanding_bytes = dispatcher_.outstanding_bytes(),
+          .wait_sampler_ns = stats.wait.sampler_ns,
+          .wait_source_ns = stats.wait.source_ns,
+          .wait_compute_ns = stats.wait.compute_ns,
+          .wait_python_ns = stats.wait.python_ns,
+          .wait_queue_ns = stats.wait.queue_ns,
+          .wait_network_ns = stats.wait.network_ns,
+          .wait_copy_ns = stats.wait.copy_ns,
+          .idle_ns = stats.idle_ns,
+          .idle_known = stats.idle_known,
+          .hit_samples = stats.hit_samples,
+          .miss_samples = stats.miss_samples,
+          .hit_cpu_ns = stats.hit_cpu_ns,
+          .miss_cpu_ns = stats.miss_cpu_ns,
+          .source_bytes = stats.source_bytes,
+          .limited_ns = stats.limited_ns};
 }
 
 }  // namespace headrace::client

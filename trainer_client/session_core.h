@@ -52,7 +52,8 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
 
   Status Begin(const IterationOptions& iteration);
   void Skip(std::span<const std::int64_t> keys);
-  void Submit(std::vector<std::int64_t> keys, std::int32_t lane = -1);
+  // `now`: when the trainer gave the keys.
+  void Submit(std::vector<std::int64_t> keys, std::int32_t lane, SteadyTime now);
   Status ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after,
                        bool failed);
   Status ReplanLane(std::int64_t batch, ByteSpan state_after);
@@ -65,7 +66,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   void SetJob(JobId job) { context_.job = job; }
   [[nodiscard]] SessionId id() const { return context_.session; }
   [[nodiscard]] const Plan& plan() const { return context_.plan; }
-  [[nodiscard]] wire::SessionLoad Load() const;
+  [[nodiscard]] wire::SessionLoad Load();
   void AddSuspects(std::vector<WorkerId>& suspects) const;
 
  private:
@@ -73,7 +74,8 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
     Slot slot;
     WorkerId worker;
     std::int64_t ticket;
-    bool arena;              // the worker writes into the slot itself
+    bool arena;  // the worker writes into the slot itself
+    SteadyTime sent;
     bool forgotten = false;  // no answer will come, but the worker may still write
   };
   struct Describing {
@@ -116,8 +118,10 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   void OnMessage(WorkerId worker, net::Incoming&& incoming);
   void OnDescribed(WorkerId worker, const wire::Described& described);
   void OnBatchDone(WorkerId worker, wire::BatchDone&& done, const std::vector<ByteSpan>& payload);
-  void Deliver(WorkerId worker, const Lent& lent, wire::BatchDone&& done);
+  void Deliver(WorkerId worker, const Lent& lent, SteadyTime arrived, wire::BatchDone&& done);
   void DeliverFailed(std::int64_t ticket, const Status& why);
+  // The batch's times up to now, which are forgotten.
+  [[nodiscard]] BatchTimeline TakeTimeline(std::int64_t ticket);
   void AddMissing(std::int64_t batch, std::vector<MissingSample>& missing) const;
   void DropReady(ReadyBatch&& ready);
   void Forgotten(WorkerId worker);
@@ -145,10 +149,11 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
 
   std::int64_t iteration_ = 0;
   std::uint64_t base_seed_ = 0;
-  std::map<std::int64_t, PlannedBatch> planned_;          // by ticket, until done
-  std::unordered_map<std::uint32_t, Lent> lent_;          // by attempt
-  std::unordered_map<std::int32_t, Bytes> lane_states_;   // Python lanes, behind what is made
-  std::unordered_map<std::int32_t, Bytes> begin_states_;  // where the iteration began
+  std::map<std::int64_t, PlannedBatch> planned_;               // by ticket, until done
+  std::unordered_map<std::int64_t, BatchTimeline> timelines_;  // by ticket, until delivered
+  std::unordered_map<std::uint32_t, Lent> lent_;               // by attempt
+  std::unordered_map<std::int32_t, Bytes> lane_states_;        // Python lanes, behind what is made
+  std::unordered_map<std::int32_t, Bytes> begin_states_;       // where the iteration began
   struct Asked {
     bool end;
     OnStates done;
@@ -167,6 +172,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   std::map<WorkerId, Status> refused_;  // said that the plan cannot run there: not asked again
   Status last_refusal_;
   SteadyTime no_worker_since_{};
+  SteadyTime served_since_{};  // when a worker got ready while there was none
   net::TimerId tick_ = 0, deadline_timer_ = 0;
   SteadyTime deadline_{};
 };

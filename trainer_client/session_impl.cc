@@ -73,8 +73,10 @@ Result<std::int64_t> SessionImpl::Submit(std::span<const std::int64_t> keys, std
         " batches are outstanding already: as many as the session was opened for");
   }
   ++outstanding_;
-  runtime_->reactor->Post([core = core_, copy = std::vector(keys.begin(), keys.end()),
-                           lane]() mutable { core->Submit(std::move(copy), lane); });
+  runtime_->reactor->Post([core = core_, copy = std::vector(keys.begin(), keys.end()), lane,
+                           now = runtime_->reactor->clock().Now()]() mutable {
+    core->Submit(std::move(copy), lane, now);
+  });
   return next_batch_++;
 }
 
@@ -133,13 +135,29 @@ Result<std::vector<Bytes>> SessionImpl::LaneStates(bool end) const {
 SessionStats SessionImpl::Stats() const {
   // In a forked child the mutex may be locked for ever.
   if (forked()) return {};
-  SessionStats stats = shared_->Stats();
+  SessionStats stats = shared_->Stats(runtime_->reactor->clock());
   const client::Arena::Counts counts = arena_->counts();
   stats.arena_bytes = counts.bytes;
   stats.arena_slots =
       static_cast<std::uint64_t>(counts.free + counts.lent + counts.ready + counts.held +
                                  counts.quarantined + counts.inherited);
   return stats;
+}
+
+void SessionImpl::EnterNext() {
+  if (!forked()) shared_->EnterNext(runtime_->reactor->clock());
+}
+void SessionImpl::LeaveNext() {
+  if (!forked()) shared_->LeaveNext(runtime_->reactor->clock());
+}
+void SessionImpl::EnterSampler() {
+  if (!forked()) shared_->EnterSampler(runtime_->reactor->clock());
+}
+void SessionImpl::LeaveSampler() {
+  if (!forked()) shared_->LeaveSampler(runtime_->reactor->clock());
+}
+void SessionImpl::AddIdle(Duration idle) {
+  if (!forked()) shared_->AddIdle(idle);
 }
 
 void SessionImpl::Interrupt() {
@@ -169,6 +187,11 @@ Result<std::int64_t> Session::Submit(std::span<const std::int64_t> keys, std::in
   return impl_->Submit(keys, lane);
 }
 Result<Event> Session::Next(std::chrono::milliseconds timeout) { return impl_->Next(timeout); }
+void Session::EnterNext() { impl_->EnterNext(); }
+void Session::LeaveNext() { impl_->LeaveNext(); }
+void Session::EnterSampler() { impl_->EnterSampler(); }
+void Session::LeaveSampler() { impl_->LeaveSampler(); }
+void Session::AddIdle(std::chrono::nanoseconds idle) { impl_->AddIdle(idle); }
 Status Session::AwaitServed(std::chrono::milliseconds timeout) {
   return impl_->AwaitServed(timeout);
 }

@@ -93,6 +93,11 @@ class SessionImpl {
   [[nodiscard]] std::int64_t outstanding() const { return outstanding_; }
   [[nodiscard]] SessionStats Stats() const;
   [[nodiscard]] const wire::Split& split() const { return split_; }
+  void EnterNext();
+  void LeaveNext();
+  void EnterSampler();
+  void LeaveSampler();
+  void AddIdle(Duration idle);
   void Interrupt();
   int BeforeFork();
   // True in a child of the process that opened the session.

@@ -9,13 +9,28 @@ namespace {
 // A signal that arrives on another thread is noticed within one slice.
 constexpr std::chrono::milliseconds kSlice{100};
 
+std::uint64_t Nanos(Duration duration) { return static_cast<std::uint64_t>(duration.count()); }
+
+void SetWaits(const WaitByCause& wait, SessionStats& stats) {
+  stats.stall_ns = Nanos(wait.Sum());
+  stats.wait = {.sampler_ns = Nanos(wait[WaitCause::kSampler]),
+                .source_ns = Nanos(wait[WaitCause::kSource]),
+                .compute_ns = Nanos(wait[WaitCause::kCompute]),
+                .python_ns = Nanos(wait[WaitCause::kPython]),
+                .queue_ns = Nanos(wait[WaitCause::kQueue]),
+                .network_ns = Nanos(wait[WaitCause::kNetwork]),
+                .copy_ns = Nanos(wait[WaitCause::kCopy])};
+}
+
 }  // namespace
 
 Result<SessionShared::Taken> SessionShared::Next(std::chrono::milliseconds timeout, Clock& clock) {
   std::unique_lock lock(mutex_);
   SteadyTime now = clock.Now();
   const SteadyTime deadline = now + timeout;
-  meter_.EnterNext(now);
+  const bool only_next = !meter_.inside();
+  if (only_next) meter_.EnterNext(now);
+  meter_.BeginWait(now);
   Taken taken;
   Status status;
   for (;;) {
@@ -43,7 +58,13 @@ Result<SessionShared::Taken> SessionShared::Next(std::chrono::milliseconds timeo
     changed_.wait_for(lock, std::min<Duration>(kSlice, deadline - now));
     waiting_ = false;
   }
-  meter_.LeaveNext(clock.Now());
+  now = clock.Now();
+  if (taken.batch) {
+    meter_.EndWait(now, taken.batch->timeline);
+  } else if (status.code() != Code::kDeadlineExceeded) {
+    meter_.PauseWait(now);
+  }
+  if (only_next) meter_.LeaveNext(now);
   if (taken.batch) {
     delivered_.push_back(taken.batch->batch.batch);
     if (!taken.batch->batch.lane_ended) ++stats_.batches;
@@ -90,11 +111,44 @@ void SessionShared::Close(Status why) {
   changed_.notify_one();
 }
 
-SessionStats SessionShared::Stats() const {
+// The clock is read under the lock: no reader's time is ahead of what the trainer's thread notes.
+void SessionShared::EnterNext(const Clock& clock) {
   const std::scoped_lock lock(mutex_);
+  meter_.EnterNext(clock.Now());
+}
+void SessionShared::LeaveNext(const Clock& clock) {
+  const std::scoped_lock lock(mutex_);
+  meter_.LeaveNext(clock.Now());
+}
+void SessionShared::EnterSampler(const Clock& clock) {
+  const std::scoped_lock lock(mutex_);
+  meter_.EnterSampler(clock.Now());
+}
+void SessionShared::LeaveSampler(const Clock& clock) {
+  const std::scoped_lock lock(mutex_);
+  meter_.LeaveSampler(clock.Now());
+}
+void SessionShared::AddIdle(Duration idle) {
+  const std::scoped_lock lock(mutex_);
+  meter_.AddIdle(idle);
+}
+
+SessionStats SessionShared::Stats(const Clock& clock) const {
+  const std::scoped_lock lock(mutex_);
+  return StatsWith(meter_.wait(clock.Now()));
+}
+
+SessionStats SessionShared::GrowingStats(const Clock& clock) {
+  const std::scoped_lock lock(mutex_);
+  return StatsWith(growing_.Follow(meter_.wait(clock.Now())));
+}
+
+SessionStats SessionShared::StatsWith(const WaitByCause& wait) const {
   SessionStats stats = stats_;
-  stats.stall_ns = meter_.stall_ns();
-  stats.step_ns = meter_.step_ns();
+  SetWaits(wait, stats);
+  stats.step_ns = Nanos(meter_.step());
+  stats.idle_ns = std::min(Nanos(meter_.idle()), stats.stall_ns);
+  stats.idle_known = meter_.idle_known();
   return stats;
 }
 

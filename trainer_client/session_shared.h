@@ -15,6 +15,7 @@
 #include "trainer_client/include/headrace/client.h"
 #include "trainer_client/reorder_buffer.h"
 #include "trainer_client/stall_meter.h"
+#include "trainer_client/wait_attribution.h"
 
 namespace headrace::client {
 
@@ -23,6 +24,7 @@ struct ReadyBatch {
   Batch batch;
   std::int64_t samples = 0;
   SlotId slot;  // invalid: it takes no memory
+  BatchTimeline timeline;
 };
 
 // Where a session's reactor side and the trainer's thread meet. Thread-safe.
@@ -110,14 +112,25 @@ class SessionShared {
   Result<Taken> Next(std::chrono::milliseconds timeout, Clock& clock);
   // Waits for a worker that serves the session. Errors as of Next.
   Status AwaitServed(std::chrono::milliseconds timeout, Clock& clock);
+  // As of Session in client.h.
+  void EnterNext(const Clock& clock);
+  void LeaveNext(const Clock& clock);
+  void EnterSampler(const Clock& clock);
+  void LeaveSampler(const Clock& clock);
+  void AddIdle(Duration idle);
   void Interrupt();
   // No reactor any more: Next fails from now on.
   void Close(Status why);
 
   // --- Any thread. With the times of the meter.
-  [[nodiscard]] SessionStats Stats() const;
+  [[nodiscard]] SessionStats Stats(const Clock& clock) const;
+  // The same, with waits that never fall from call to call, for the coordinator.
+  [[nodiscard]] SessionStats GrowingStats(const Clock& clock);
 
  private:
+  // REQUIRES: the mutex is held.
+  [[nodiscard]] SessionStats StatsWith(const WaitByCause& wait) const;
+
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool waiting_ = false;
@@ -129,6 +142,7 @@ class SessionShared {
   Status closed_;
   bool interrupted_ = false;
   StallMeter meter_;
+  GrowingWaits growing_;
   SessionStats stats_;
 };
 

@@ -107,6 +107,7 @@ void SessionCore::AddLink(const wire::WorkerInfo& worker) {
 void SessionCore::OnLinkState(WorkerId worker, WorkerLink::State state) {
   switch (state) {
     case WorkerLink::State::kReady:
+      if (dispatcher_.ready_workers() == 0) served_since_ = reactor_->clock().Now();
       dispatcher_.SetWorker(worker, leased_.contains(worker) ? Dispatcher::WorkerState::kReady
                                                              : Dispatcher::WorkerState::kDraining);
       shared_->SetTrouble(Status::Ok());
@@ -209,6 +210,7 @@ void SessionCore::OnBatchDone(WorkerId worker, wire::BatchDone&& done,
   if (done.session != context_.session || at == lent_.end() || at->second.worker != worker) {
     return;  // of a request that was given up
   }
+  const SteadyTime arrived = reactor_->clock().Now();
   const Lent lent = at->second;
   lent_.erase(at);
   const auto planned = planned_.find(lent.ticket);
@@ -230,10 +232,9 @@ void SessionCore::OnBatchDone(WorkerId worker, wire::BatchDone&& done,
     // No slot can ever hold that: a broken worker, or a batch that the trainer must make itself.
     answer = Dispatcher::Answer::kRefused;
   }
-  switch (dispatcher_.OnAnswer(worker, done.attempt, answer, done.needed_bytes,
-                               reactor_->clock().Now())) {
+  switch (dispatcher_.OnAnswer(worker, done.attempt, answer, done.needed_bytes, arrived)) {
     case Dispatcher::Verdict::kTake:
-      Deliver(worker, lent, std::move(done));
+      Deliver(worker, lent, arrived, std::move(done));
       break;
     case Dispatcher::Verdict::kGiveUp:
       context_.arena->Return(lent.slot.id);
@@ -260,7 +261,8 @@ void SessionCore::OnBatchDone(WorkerId worker, wire::BatchDone&& done,
   Pump();
 }
 
-void SessionCore::Deliver(WorkerId worker, const Lent& lent, wire::BatchDone&& done) {
+void SessionCore::Deliver(WorkerId worker, const Lent& lent, SteadyTime arrived,
+                          wire::BatchDone&& done) {
   auto node = planned_.extract(lent.ticket);
   const PlannedBatch& planned = node.mapped();
   if (PythonLanes()) {
@@ -301,14 +303,15 @@ void SessionCore::Deliver(WorkerId worker, const Lent& lent, wire::BatchDone&& d
   } else {
     context_.arena->Return(lent.slot.id);
   }
+  const std::int64_t tried = context_.plan.has_python_stage
+                                 ? ready.samples
+                                 : keys - static_cast<std::int64_t>(planned.skip.size());
+  ready.timeline = TakeTimeline(lent.ticket);
+  ready.timeline.sent = lent.sent;
+  ready.timeline.arrived = arrived;
+  ready.timeline.worker = WorkerTimes(cost);
   shared_->ChangeStats([&](SessionStats& stats) {
-    stats.decoded_hits += cost.decoded_hits;
-    stats.encoded_hits += cost.encoded_hits;
-    stats.misses += cost.misses;
-    stats.native_images += cost.native_images;
-    stats.wait_source_s += static_cast<double>(cost.source_ns) * 1e-9;
-    stats.wait_compute_s += static_cast<double>(cost.compute_ns) * 1e-9;
-    stats.wait_queue_s += static_cast<double>(cost.queue_ns) * 1e-9;
+    AddCost(cost, tried, stats);
     stats.hedged = dispatcher_.hedged();
     stats.rerequested = dispatcher_.rerequested();
   });
@@ -332,6 +335,9 @@ void SessionCore::DeliverFailed(std::int64_t ticket, const Status& why) {
     missing.message = why.message();
   }
   AddMissing(planned.batch, ready.batch.missing);
+  // All the way up to now somebody was asked for it.
+  ready.timeline = TakeTimeline(ticket);
+  ready.timeline.sent = ready.timeline.ready;
   shared_->Put(planned.batch, std::move(ready));
 }
 

@@ -151,7 +151,19 @@ TEST(Show, NamesOfPeersCannotSteerTheTerminal) {
 TEST(Show, JsonIsJson) {
   auto status = Example(1000, 2.5, 1'000'000);
   status.jobs[0].name = "bad\xff";
+  auto& load = status.jobs[0].sessions[0];
+  load.wait_network_ns = 250'000'000;
+  load.miss_cpu_ns = 500'000'000;
   const auto jobs = nlohmann::json::parse(JobsJson(status));
+  const auto& session = jobs["jobs"][0]["sessions"][0];
+  EXPECT_DOUBLE_EQ(session["wait_seconds"]["network"].get<double>(), 0.25);
+  EXPECT_DOUBLE_EQ(session["miss_cpu_seconds"].get<double>(), 0.5);
+  EXPECT_TRUE(session["idle_seconds"].is_null());
+  load.idle_known = true;
+  load.idle_ns = 125'000'000;
+  EXPECT_DOUBLE_EQ(nlohmann::json::parse(JobsJson(status))["jobs"][0]["sessions"][0]["idle_seconds"]
+                       .get<double>(),
+                   0.125);
   EXPECT_EQ(jobs["jobs"][0]["job"], 3);
   EXPECT_DOUBLE_EQ(jobs["jobs"][0]["sessions"][0]["stall_seconds"].get<double>(), 1.0);
   const auto workers = nlohmann::json::parse(WorkersJson(status));

@@ -19,20 +19,39 @@ Json Cluster(const wire::ClusterStatus& now) {
           {"ended_workers_cpu_seconds", now.ended_cpu_seconds}};
 }
 
+double Seconds(std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+Json Session(const wire::SessionLoad& load) {
+  return {{"session", load.session.value},
+          {"batches", load.batches},
+          {"samples", load.samples},
+          {"stall_seconds", Seconds(load.stall_ns)},
+          {"step_seconds", Seconds(load.step_ns)},
+          {"outstanding_bytes", load.outstanding_bytes},
+          {"wait_seconds",
+           {{"sampler", Seconds(load.wait_sampler_ns)},
+            {"source", Seconds(load.wait_source_ns)},
+            {"compute", Seconds(load.wait_compute_ns)},
+            {"python", Seconds(load.wait_python_ns)},
+            {"queue", Seconds(load.wait_queue_ns)},
+            {"network", Seconds(load.wait_network_ns)},
+            {"copy", Seconds(load.wait_copy_ns)}}},
+          {"idle_seconds", load.idle_known ? Json(Seconds(load.idle_ns)) : Json()},
+          {"hit_samples", load.hit_samples},
+          {"miss_samples", load.miss_samples},
+          {"hit_cpu_seconds", Seconds(load.hit_cpu_ns)},
+          {"miss_cpu_seconds", Seconds(load.miss_cpu_ns)},
+          {"source_bytes", load.source_bytes},
+          {"limited_seconds", Seconds(load.limited_ns)}};
+}
+
 }  // namespace
 
 std::string JobsJson(const wire::ClusterStatus& now) {
   Json jobs = Json::array();
   for (const wire::JobStatus& job : now.jobs) {
     Json sessions = Json::array();
-    for (const wire::SessionLoad& load : job.sessions) {
-      sessions.push_back({{"session", load.session.value},
-                          {"batches", load.batches},
-                          {"samples", load.samples},
-                          {"stall_seconds", static_cast<double>(load.stall_ns) * 1e-9},
-                          {"step_seconds", static_cast<double>(load.step_ns) * 1e-9},
-                          {"outstanding_bytes", load.outstanding_bytes}});
-    }
+    for (const wire::SessionLoad& load : job.sessions) sessions.push_back(Session(load));
     Json workers = Json::array();
     for (const WorkerId id : job.workers) workers.push_back(id.value);
     jobs.push_back({{"job", job.job.value},

@@ -42,6 +42,8 @@ void AddWorker(CLI::App& app, Action& chosen) {
       ->type_name("DIR");
   AddCount(*command, "--threads", options->threads, "Compute threads [default: usable CPUs]");
   AddSize(*command, "--cache", options->cache_bytes, "Memory cache, for example 2G [default: 0]");
+  AddSize(*command, "--source-bytes-per-second", options->source_bytes_per_second,
+          "Most bytes a second that are read at sources, for example 200M [default: no limit]");
   AddLimits(*command, options->stage_memory, options->allowed_roots);
   AddParentPid(*command, options->parent_pid);
   command->footer(

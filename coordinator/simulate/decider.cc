@@ -22,7 +22,7 @@ Status Check(const Snapshot& snapshot, const Allocation& allocation) {
     const coordinator::Grant& grant = allocation.jobs[k];
     if (!grant.admitted) continue;
     used.gpus += snapshot.jobs[k].gpus;
-    used.cores += grant.cores;
+    used.cores += grant.cores + snapshot.jobs[k].pinned_cores;
     if (grant.source_rate < kUnlimited) used.source_rate += grant.source_rate;
   }
   for (const double bytes : allocation.dataset_bytes) used.cache_bytes += bytes;
@@ -70,6 +70,7 @@ Snapshot Decider::MakeSnapshot(std::span<const RunningJob> jobs,
     view.running = run.stage == Stage::kRunning;
     view.arrival_s = job.arrival_s;
     view.terms = run.Told(scheduler_.has_controllers());
+    if (scheduler_.has_controllers()) view.pinned_cores = run.pinned_cores();
     view.remaining_samples = run.remaining;
     view.received = run.outcome.run_s * job.gpus;
     if (job.dataset >= 0 && cache.capacity() > 0) {
@@ -108,7 +109,8 @@ Result<Decision> Decider::Decide(std::span<const RunningJob> jobs,
     if (jobs[i].stage == Stage::kRunning) pinned += jobs[i].pinned_cores();
   }
   // Pinned jobs that are admitted take cores away from the others, and those that are not give them
-  // back: the others are divided again.
+  // back. Policies see to it themselves; what baselines divide is divided again.
+  if (scheduler_.has_controllers()) pinned = 0;
   constexpr int kMostPasses = 16;
   for (int pass = 1; pass <= kMostPasses; ++pass) {
     const Snapshot snapshot = MakeSnapshot(jobs, candidates, cache, pinned);
@@ -118,6 +120,7 @@ Result<Decision> Decider::Decide(std::span<const RunningJob> jobs,
     }
     double needed = 0;
     for (std::size_t k = 0; k < candidates.size(); ++k) {
+      if (scheduler_.has_controllers()) break;
       if (allocation.jobs[k].admitted) needed += jobs[candidates[k]].pinned_cores();
     }
     if (std::abs(needed - pinned) <= 1e-9 * (pinned + 1)) {

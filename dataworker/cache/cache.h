@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/buffer.h"
 #include "base/ids.h"
@@ -42,8 +44,18 @@ struct CacheStats {
   std::uint64_t misses = 0;
 };
 
+// Of one job: its entries are those that it stored, whoever finds them.
+struct JobCacheStats {
+  JobId job;
+  std::uint64_t bytes = 0;  // of memory, with overhead
+  std::uint64_t entries = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+};
+
 // A cache tier. Thread-safe. Admits until it is full and never evicts for a job whose data fills
 // it: under shuffled epochs that hits c/d of the reads, which no eviction order reaches (SiloD).
+// What a job that lives loses is what SetQuota takes from it, and nothing else.
 class SampleCache {
  public:
   // The right to make and store one entry; only one thread has it at a time. Gives it back when it
@@ -83,8 +95,15 @@ class SampleCache {
   // a job that has gone stay for others, and give way when somebody needs their room.
   virtual void AddJob(JobId job, std::uint64_t quota) = 0;
   virtual void RemoveJob(JobId job) = 0;
+  // Stands in place of the quotas of AddJob from now on, also before the first and behind the last;
+  // without a value they hold again. A job that has more gives entries up until it fits, those that
+  // nobody else uses first; never one that is in use (pinned) or being made. What is kept back so
+  // goes with a later SetQuota.
+  virtual void SetQuota(JobId job, std::optional<std::uint64_t> quota) = 0;
 
   [[nodiscard]] virtual CacheStats Stats() const = 0;
+  // Jobs that are attached or have entries, by id.
+  [[nodiscard]] virtual std::vector<JobCacheStats> JobStats() const = 0;
 
  protected:
   virtual bool Store(JobId job, const CacheKey& key, ByteSpan payload) = 0;

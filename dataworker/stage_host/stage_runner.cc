@@ -6,16 +6,20 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
+#include <iterator>
 #include <set>
 #include <utility>
 
 #include "base/log.h"
+#include "dataworker/process_stats.h"
 #include "dataworker/stage_host/stage_request.h"
 
 namespace headrace::dataworker {
 namespace {
 
 constexpr std::int32_t kMostLanes = 1024;
+constexpr Duration kLookAgain = std::chrono::milliseconds(20);
 
 }  // namespace
 
@@ -49,6 +53,7 @@ Result<std::unique_ptr<StageRunner>> StageRunner::Start(net::Reactor& reactor, S
 }
 
 StageRunner::~StageRunner() {
+  HoldBack(false);
   for (const auto& [id, host] : hosts_) {
     if (!host.hung_up) reactor_.UnwatchFd(host.socket.fd());
   }
@@ -106,6 +111,7 @@ bool StageRunner::Crossed(const wire::BatchRequest& request) {
 }
 
 void StageRunner::Pump() {
+  HoldBack(false);
   if (!failure_.ok()) {
     std::deque<std::unique_ptr<Job>> failed;
     failed.swap(queue_);
@@ -115,9 +121,12 @@ void StageRunner::Pump() {
   if (!ready_ || !zygote_->alive()) return;
   std::set<std::int32_t> blocked;  // lanes whose next batch waits: a later one must not overtake
   std::deque<std::unique_ptr<Job>> waiting;
+  bool held = !queue_.empty() && !options_.may_read();
+  const double cores = queue_.empty() ? 0 : options_.cores();
   for (std::unique_ptr<Job>& job : queue_) {
     const auto lane = static_cast<std::int32_t>(job->request.lane.value);
-    if (!AnyHost() && blocked.contains(lane)) {
+    held = held || !MayBegin(cores);
+    if (held || (!AnyHost() && blocked.contains(lane))) {
       waiting.push_back(std::move(job));
       continue;
     }
@@ -132,6 +141,27 @@ void StageRunner::Pump() {
     }
   }
   queue_ = std::move(waiting);
+  HoldBack(held);
+}
+
+StageGate::Running StageRunner::RunningOf(const Host& host) const {
+  const std::uint64_t cpu = ProcessCpuNanos(host.pid);
+  return {.wall = reactor_.clock().Now() - host.job->started,
+          .cpu = Duration(cpu > host.cpu_ns_then ? cpu - host.cpu_ns_then : 0)};
+}
+
+bool StageRunner::MayBegin(double cores) const {
+  if (std::isinf(cores)) return true;
+  std::vector<StageGate::Running> running;
+  for (const auto& [id, host] : hosts_) {
+    if (host.job) running.push_back(RunningOf(host));
+  }
+  return gate_.MayBegin(running, cores);
+}
+
+void StageRunner::HoldBack(bool held) {
+  if (held_timer_ != 0) reactor_.CancelTimer(held_timer_);
+  held_timer_ = held ? reactor_.AddTimer(kLookAgain, [this] { Pump(); }) : 0;
 }
 
 Result<StageRunner::Host*> StageRunner::HostFor(const Job& job) {
@@ -188,6 +218,7 @@ void StageRunner::EndHost(std::uint64_t id) {
 void StageRunner::Begin(Host& host, std::unique_ptr<Job> job) {
   host.job = std::move(job);
   host.job->started = reactor_.clock().Now();
+  host.cpu_ns_then = ProcessCpuNanos(host.pid);
   const Status status = Hand(host);
   if (status.ok()) {
     host.begun = true;
@@ -330,6 +361,12 @@ void StageRunner::Cancel(IterationId before) {
 std::size_t StageRunner::outstanding() const {
   const auto runs = [](const auto& host) { return host.second.job != nullptr; };
   return queue_.size() + static_cast<std::size_t>(std::ranges::count_if(hosts_, runs));
+}
+
+std::int64_t StageRunner::queued_samples() const {
+  std::int64_t samples = 0;
+  for (const auto& job : queue_) samples += std::ssize(job->request.keys);
+  return samples;
 }
 
 std::vector<std::int64_t> StageRunner::pids() const {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -14,6 +15,7 @@
 #include "base/result.h"
 #include "dataworker/memory_map.h"
 #include "dataworker/stage_host/frame_socket.h"
+#include "dataworker/stage_host/stage_gate.h"
 #include "dataworker/stage_host/zygote.h"
 #include "net/reactor.h"
 #include "schemas/wire/data.h"
@@ -37,6 +39,10 @@ class StageRunner {
     RngMode rng = RngMode::kTorch;
     std::int32_t lanes = 1;
     int threads = 1;  // hosts of RngMode::kSample with one lane; not for lanes that are replayed
+    // Cores that its hosts may keep busy now (StageGate); infinite: as many as there are lanes.
+    std::function<double()> cores = [] { return std::numeric_limits<double>::infinity(); };
+    // Whether the job's source limit lets a batch begin.
+    std::function<bool()> may_read = [] { return true; };
   };
   // What was made. `memory` is set when the batch has no arena: the answer takes it along.
   struct Made {
@@ -45,8 +51,9 @@ class StageRunner {
     std::shared_ptr<const void> hold;
   };
   struct Events {
-    std::function<void(const Status&)> on_ready;  // once
-    std::function<void(Made)> on_done;            // once a batch
+    std::function<void(const Status&)> on_ready;             // once
+    std::function<void(Made)> on_done;                       // once a batch
+    std::function<void(Duration)> on_cpu = [](Duration) {};  // that a host used for a batch
     // The zygote has ended, `how` as a sentence: what to answer its batches, and to say in on_ready
     // when that is still to come. Once.
     std::function<Status(const std::string& how)> on_lost;
@@ -68,6 +75,8 @@ class StageRunner {
   // Answers what has not begun with kCancelled; what runs ends first.
   void Cancel(IterationId before);
   [[nodiscard]] std::size_t outstanding() const;
+  // Of batches that have not begun.
+  [[nodiscard]] std::int64_t queued_samples() const;
   // Of zygote and hosts, for the account of CPU time.
   [[nodiscard]] std::vector<std::int64_t> pids() const;
 
@@ -86,7 +95,8 @@ class StageRunner {
   struct Host {
     std::uint64_t id = 0;
     std::int32_t lane = 0;
-    std::int64_t pid = 0;
+    std::int64_t pid = 0;           // 0: not told yet
+    std::uint64_t cpu_ns_then = 0;  // of the process, when its batch began
     FrameSocket socket;
     bool begun = false;
     std::pair<IterationId, BatchId> last;  // that it was given; lanes that are replayed only
@@ -104,6 +114,11 @@ class StageRunner {
   }
   [[nodiscard]] bool MayMake(const Host& host, const wire::BatchRequest& request) const;
   void Pump();
+  // Whether one more batch may begin, beside those that run.
+  [[nodiscard]] bool MayBegin(double cores) const;
+  [[nodiscard]] StageGate::Running RunningOf(const Host& host) const;
+  // Looks again soon for as long as batches are held back.
+  void HoldBack(bool held);
   // The host for the job, forked if need be; nullptr: none is free now. kUnavailable: no more
   // hosts.
   Result<Host*> HostFor(const Job& job);
@@ -139,6 +154,8 @@ class StageRunner {
   std::set<std::int32_t>
       plain_lanes_;  // that a host has asked to be begun anew with PIL's pictures
   std::uint64_t next_host_ = 1;
+  StageGate gate_;
+  net::TimerId held_timer_ = 0;  // 0: nothing is held back
 };
 
 }  // namespace headrace::dataworker

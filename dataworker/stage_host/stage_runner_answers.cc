@@ -25,6 +25,9 @@ std::string OutputText(ByteSpan output) {
 }  // namespace
 
 void StageRunner::OnDone(Host& host, StageFrame frame) {
+  const StageGate::Running ran = RunningOf(host);
+  gate_.Ended(ran);
+  events_.on_cpu(ran.cpu);
   const std::unique_ptr<Job> job = std::move(host.job);
   const auto outcome = StageNumbers(frame.parts[1]);
   const auto needed = StageNumbers(frame.parts[2]);

@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -46,6 +47,8 @@ class StageRunnerTest : public ::testing::Test {
     options.rng = rng;
     options.lanes = lanes;
     options.threads = 2;
+    options.cores = [this] { return cores_; };
+    options.may_read = [this] { return may_read_; };
     StageRunner::Events events;
     events.on_ready = [this](const Status& status) {
       const std::lock_guard lock(mutex_);
@@ -57,6 +60,7 @@ class StageRunnerTest : public ::testing::Test {
       done_.push_back(std::move(made));
       changed_.notify_all();
     };
+    events.on_cpu = [this](Duration cpu) { cpu_ += cpu; };
     events.on_lost = [](const std::string& how) { return NotFound(how); };
     const Status started = OnReactorThread(*reactor_, [&]() -> Status {
       HR_TRY(runner_, StageRunner::Start(*reactor_, *bases_, options,
@@ -115,6 +119,10 @@ class StageRunnerTest : public ::testing::Test {
   std::optional<Status> ready_;
   std::deque<StageRunner::Made> done_;
   std::int64_t next_ = 0;
+  // Of the reactor's thread:
+  double cores_ = std::numeric_limits<double>::infinity();
+  bool may_read_ = true;
+  Duration cpu_{};
 };
 
 TEST_F(StageRunnerTest, ALaneThatCannotGoBackBeginsAnewWithPlainPictures) {
@@ -246,6 +254,44 @@ TEST_F(StageRunnerTest, CancelledBatchesAreAnswered) {
     EXPECT_TRUE(status.ok() || status.code() == Code::kCancelled) << status.ToString();
   }
   EXPECT_EQ(OnReactorThread(*reactor_, [this] { return runner_->outstanding(); }), 0U);
+}
+
+TEST_F(StageRunnerTest, LanesTakeTurnsOnTheCoresThatOthersLeaveThem) {
+  cores_ = 0.01;
+  ASSERT_TRUE(Start(RngMode::kTorch, 3).ok());
+  Submit(Request(-6, 0, "s"));  // until told
+  Submit(Request(1, 1, "s"));
+  Submit(Request(2, 2, "s"));
+  EXPECT_EQ(OnReactorThread(*reactor_, [this] { return runner_->queued_samples(); }), 2);
+  directory_.Write("go", "");
+  for (int lane = 0; lane < 3; ++lane) {
+    const auto made = Next();
+    EXPECT_TRUE(made.answer.status.ok());
+    EXPECT_EQ(made.answer.batch, BatchId(lane));  // as they were asked
+  }
+  EXPECT_GT(OnReactorThread(*reactor_, [this] { return cpu_; }), Duration(0));
+}
+
+TEST_F(StageRunnerTest, LanesThatWaitLeaveOthersTheirTurn) {
+  cores_ = 1;
+  ASSERT_TRUE(Start(RngMode::kTorch, 2).ok());
+  Submit(Request(-6, 0, "s"));  // until told, and not busy
+  Submit(Request(1, 1, "s"));
+  EXPECT_EQ(Next().answer.batch, BatchId(1));
+  directory_.Write("go", "");
+  EXPECT_EQ(Next().answer.batch, BatchId(0));
+}
+
+TEST_F(StageRunnerTest, WhatIsHeldBackGoesOnByItself) {
+  may_read_ = false;
+  ASSERT_TRUE(Start(RngMode::kTorch, 2).ok());
+  Submit(Request(1, 0, "s"));
+  Submit(Request(2, 1, "s"));
+  EXPECT_EQ(OnReactorThread(*reactor_, [this] { return runner_->queued_samples(); }), 2);
+  OnReactorThread(*reactor_, [this] { runner_->Cancel(IterationId(1)); });  // means others
+  OnReactorThread(*reactor_, [this] { may_read_ = true; });
+  EXPECT_TRUE(Next().answer.status.ok());
+  EXPECT_TRUE(Next().answer.status.ok());
 }
 
 TEST_F(StageRunnerTest, CodeThatCannotBeLoadedIsUnsupportedWithTheReason) {

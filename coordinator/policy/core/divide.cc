@@ -278,14 +278,19 @@ double BusyGpus(const Snapshot& snapshot, const Rates& rates) {
   return busy;
 }
 
-Allocation AllocateJointly(const Snapshot& snapshot, std::span<const std::size_t> order,
-                           bool preempts, const Divide& divide) {
-  HR_CHECK(!snapshot.tenants.empty());
+Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> order, bool preempts,
+                           const Divide& divide) {
+  HR_CHECK(!all.tenants.empty());
+  Snapshot snapshot = all;
   Allocation result;
   result.jobs.resize(snapshot.jobs.size());
   Admit(snapshot, order, preempts, result.jobs);
   std::vector<bool> admitted;
-  for (const Grant& grant : result.jobs) admitted.push_back(grant.admitted);
+  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
+    admitted.push_back(result.jobs[i].admitted);
+    if (admitted[i]) snapshot.supply.cores -= snapshot.jobs[i].pinned_cores;
+  }
+  snapshot.supply.cores = std::max(0.0, snapshot.supply.cores);
 
   const bool caches = snapshot.supply.cache_bytes > 0 && !snapshot.datasets.empty();
   result.dataset_bytes.assign(snapshot.datasets.size(), 0);

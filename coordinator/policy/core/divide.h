@@ -63,7 +63,7 @@ void Admit(const Snapshot& snapshot, std::span<const std::size_t> order, bool pr
 // Rate that the job's limits leave of what it asks for: ready_rate, most_cores.
 [[nodiscard]] double AskedRate(const JobView& job, double hit);
 
-// The whole decision, as above.
+// The whole decision, as above. Pinned cores of admitted jobs are taken off the supply first.
 [[nodiscard]] Allocation AllocateJointly(const Snapshot& snapshot,
                                          std::span<const std::size_t> order, bool preempts,
                                          const Divide& divide);

@@ -48,7 +48,9 @@ struct JobView {
   // What the controller asks for: rate and costs as they should be provided for (scaling/).
   Terms terms;                     // ready_rate is finite
   double most_cores = kUnlimited;  // more would be idle
-  std::int32_t dataset = -1;       // position in Snapshot::datasets; -1: nothing to cache
+  // Of the supply, for what cannot leave its trainer: its own while it is admitted, not granted.
+  double pinned_cores = 0;
+  std::int32_t dataset = -1;  // position in Snapshot::datasets; -1: nothing to cache
   // Share of its reads that the cache answers now. What is cached during an epoch is read again in
   // the next one, so it is less than cached_bytes / bytes while an epoch lasts.
   double effective_hit = 0;

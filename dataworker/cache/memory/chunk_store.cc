@@ -95,11 +95,47 @@ bool ChunkStore::FitsQuota(const Job& job, std::size_t need) const {
   return job.quota->free() >= least && budget_->limit >= least;
 }
 
+bool ChunkStore::Attached(JobId job) const {
+  const auto found = jobs_.find(job);
+  return found != jobs_.end() && found->second.sessions > 0;
+}
+
 std::size_t ChunkStore::FindEvictable() const {
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
-    if (!jobs_.contains(chunks_[i]->user())) return i;
+    if (!Attached(chunks_[i]->user()) && chunks_[i]->filling_ == 0) return i;
   }
   return chunks_.size();
+}
+
+ChunkStore::Evicted ChunkStore::Remove(std::size_t chunk) {
+  Evicted evicted{.chunk = std::move(chunks_[chunk]), .entries = {}};
+  evicted.entries = std::move(evicted.chunk->entries_);
+  chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(chunk));
+  return evicted;
+}
+
+std::optional<ChunkStore::Evicted> ChunkStore::GiveUp(JobId job_id) {
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(job_id);
+  if (job == jobs_.end()) return std::nullopt;
+  // Of what is not on its way out already: a pin may keep memory of that for a moment.
+  std::uint64_t kept = 0;
+  for (const auto& chunk : chunks_) {
+    if (chunk->owner_ == job_id) kept += chunk->memory_.size() + chunk->live_ * kEntryOverhead;
+  }
+  if (kept <= job->second.quota->limit) return std::nullopt;
+  std::size_t victim = chunks_.size();
+  for (std::size_t i = 0; i < chunks_.size(); ++i) {
+    const std::shared_ptr<Chunk>& chunk = chunks_[i];
+    if (chunk->owner_ != job_id || chunk->filling_.load(std::memory_order_acquire) > 0) continue;
+    // One reference is here, and one in the index for each entry; more are pins.
+    if (static_cast<std::size_t>(chunk.use_count()) > 1 + chunk->live_) continue;
+    const JobId user = chunk->user();
+    if (user == job_id || !Attached(user)) return Remove(i);
+    if (victim == chunks_.size()) victim = i;  // another job's samples, too
+  }
+  if (victim == chunks_.size()) return std::nullopt;
+  return Remove(victim);
 }
 
 std::optional<ChunkStore::Place> ChunkStore::Allocate(JobId job_id, const EntryId& id,
@@ -107,7 +143,7 @@ std::optional<ChunkStore::Place> ChunkStore::Allocate(JobId job_id, const EntryI
   const std::size_t need = NeedOf(bytes);
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(job_id);
-  if (job == jobs_.end()) return std::nullopt;
+  if (job == jobs_.end() || job->second.sessions == 0) return std::nullopt;
   const std::shared_ptr<MemoryBudget>& quota = job->second.quota;
   std::shared_ptr<Chunk> chunk;
   if (std::min(budget_->free(), quota->free()) >= kEntryOverhead) {
@@ -123,16 +159,15 @@ std::optional<ChunkStore::Place> ChunkStore::Allocate(JobId job_id, const EntryI
   }
   if (!chunk) {
     if (!FitsQuota(job->second, need)) return std::nullopt;
-    if (const std::size_t victim = FindEvictable(); victim < chunks_.size()) {
-      evicted->chunk = chunks_[victim];
-      evicted->entries = std::move(evicted->chunk->entries_);
-      chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(victim));
-    }
+    const std::size_t victim = FindEvictable();
+    if (victim < chunks_.size()) *evicted = Remove(victim);
     return std::nullopt;
   }
   const MutableByteSpan memory = chunk->memory_.subspan(chunk->filled_, bytes);
   chunk->filled_ += need;
   ++chunk->live_;
+  ++chunk->filling_;
+  ++job->second.entries;
   chunk->entries_.push_back(id);
   chunk->SetUser(job_id);
   budget_->used += kEntryOverhead;
@@ -144,7 +179,7 @@ bool ChunkStore::HasRoom(JobId job_id, std::size_t bytes) const {
   const std::size_t need = NeedOf(bytes);
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(job_id);
-  if (job == jobs_.end()) return false;
+  if (job == jobs_.end() || job->second.sessions == 0) return false;
   const bool overhead_fits = std::min(budget_->free(), job->second.quota->free()) >= kEntryOverhead;
   if (overhead_fits &&
       (OpenChunk(job_id, need) != nullptr || NewChunkBytes(job->second, need) > 0)) {
@@ -157,21 +192,52 @@ void ChunkStore::Release(const std::shared_ptr<Chunk>& chunk) {
   budget_->used -= kEntryOverhead;
   chunk->quota_->used -= kEntryOverhead;
   const std::lock_guard lock(mutex_);
+  const auto owner = jobs_.find(chunk->owner_);
+  if (owner != jobs_.end()) --owner->second.entries;
   if (--chunk->live_ == 0) std::erase(chunks_, chunk);
 }
 
-void ChunkStore::AddJob(JobId job, std::uint64_t quota) {
-  const std::lock_guard lock(mutex_);
-  Job& entry = jobs_[job];
-  if (!entry.quota) entry.quota = std::make_shared<MemoryBudget>(quota);
-  entry.quota->limit = std::max<std::uint64_t>(entry.quota->limit, quota);
-  ++entry.sessions;
+void ChunkStore::SetLimit(Job& job) { job.quota->limit = job.granted.value_or(job.asked); }
+
+void ChunkStore::Sweep() {
+  std::erase_if(jobs_, [](const auto& entry) {
+    const Job& job = entry.second;
+    return job.sessions == 0 && job.entries == 0 && !job.granted && job.quota->used == 0;
+  });
 }
 
-void ChunkStore::RemoveJob(JobId job) {
+void ChunkStore::AddJob(JobId id, std::uint64_t quota) {
   const std::lock_guard lock(mutex_);
-  const auto entry = jobs_.find(job);
-  if (entry != jobs_.end() && --entry->second.sessions == 0) jobs_.erase(entry);
+  Sweep();
+  Job& job = jobs_[id];
+  job.asked = job.sessions == 0 ? quota : std::max(job.asked, quota);
+  ++job.sessions;
+  SetLimit(job);
+}
+
+void ChunkStore::RemoveJob(JobId id) {
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(id);
+  if (job != jobs_.end() && job->second.sessions > 0) --job->second.sessions;
+  Sweep();
+}
+
+void ChunkStore::SetQuota(JobId id, std::optional<std::uint64_t> quota) {
+  const std::lock_guard lock(mutex_);
+  Job& job = jobs_[id];
+  job.granted = quota;
+  SetLimit(job);
+  Sweep();
+}
+
+std::vector<JobCacheStats> ChunkStore::JobStats() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<JobCacheStats> stats;
+  for (const auto& [id, job] : jobs_) {
+    if (job.sessions == 0 && job.entries == 0) continue;
+    stats.push_back({.job = id, .bytes = job.quota->used, .entries = job.entries});
+  }
+  return stats;
 }
 
 }  // namespace headrace::dataworker

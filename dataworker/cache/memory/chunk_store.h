@@ -10,6 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/ids.h"
+#include "dataworker/cache/cache.h"
 
 namespace headrace::dataworker {
 
@@ -47,6 +48,8 @@ class Chunk {
   // The last job that stored or found something here.
   void SetUser(JobId job) { user_.store(job.value, std::memory_order_relaxed); }
   [[nodiscard]] JobId user() const { return JobId(user_.load(std::memory_order_relaxed)); }
+  // The entry of an Allocate is in the index, where it is found when the chunk is given up.
+  void Filled() { filling_.fetch_sub(1, std::memory_order_release); }
 
  private:
   friend class ChunkStore;
@@ -55,6 +58,7 @@ class Chunk {
   const JobId owner_;
   const MutableByteSpan memory_;
   std::atomic<std::int64_t> user_;
+  std::atomic<int> filling_ = 0;  // entries that are allocated and not in the index yet
   // Guarded by ChunkStore::mutex_:
   std::size_t filled_ = 0;
   std::size_t live_ = 0;
@@ -82,11 +86,17 @@ class ChunkStore {
   std::optional<Place> Allocate(JobId job, const EntryId& id, std::size_t bytes, Evicted* evicted);
   // Whether Allocate could succeed, now or after eviction.
   [[nodiscard]] bool HasRoom(JobId job, std::size_t bytes) const;
+  // A chunk that the job must give up to come down to its quota, if there is one that nobody uses
+  // now; the caller takes its entries out of the index and asks again.
+  std::optional<Evicted> GiveUp(JobId job);
   // An entry of the chunk has left the index.
   void Release(const std::shared_ptr<Chunk>& chunk);
 
   void AddJob(JobId job, std::uint64_t quota);
   void RemoveJob(JobId job);
+  void SetQuota(JobId job, std::optional<std::uint64_t> quota);
+  // Without hits and misses.
+  [[nodiscard]] std::vector<JobCacheStats> JobStats() const;
 
   [[nodiscard]] std::uint64_t used() const { return budget_->used.load(); }
   [[nodiscard]] std::uint64_t limit() const { return budget_->limit; }
@@ -96,21 +106,28 @@ class ChunkStore {
 
  private:
   struct Job {
-    std::shared_ptr<MemoryBudget> quota;
+    std::shared_ptr<MemoryBudget> quota = std::make_shared<MemoryBudget>(0);
+    std::uint64_t asked = 0;               // the largest of its sessions
+    std::optional<std::uint64_t> granted;  // in place of it
     int sessions = 0;
+    std::uint64_t entries = 0;
   };
   // Guarded by mutex_ from here on.
   [[nodiscard]] Chunk* OpenChunk(JobId job, std::size_t need) const;
   [[nodiscard]] std::size_t NewChunkBytes(const Job& job, std::size_t need) const;
   [[nodiscard]] bool FitsQuota(const Job& job, std::size_t need) const;
   [[nodiscard]] std::size_t FindEvictable() const;  // chunks_.size(): none
+  [[nodiscard]] bool Attached(JobId job) const;
+  Evicted Remove(std::size_t chunk);
+  void SetLimit(Job& job);
+  void Sweep();
 
   const std::shared_ptr<MemoryBudget> budget_;
   const std::size_t chunk_bytes_;
 
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Chunk>> chunks_;  // oldest first
-  std::map<JobId, Job> jobs_;                   // with attached sessions
+  std::map<JobId, Job> jobs_;  // with attached sessions, entries or a quota that was set
 };
 
 }  // namespace headrace::dataworker

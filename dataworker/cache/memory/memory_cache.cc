@@ -1,5 +1,6 @@
 #include "dataworker/cache/memory/memory_cache.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -7,6 +8,7 @@
 #include <optional>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/hash.h"
 #include "dataworker/cache/memory/chunk_store.h"
@@ -35,15 +37,15 @@ class MemoryCache final : public SampleCache {
       if (entry != shard.entries.end() && entry->second.chunk) {
         if (entry->second.content == key.content) {
           entry->second.chunk->SetUser(job);
-          hits_.fetch_add(1, std::memory_order_relaxed);
+          ++shard.TallyOf(job).hits;
           return {entry->second.bytes, entry->second.chunk};
         }
         stale = std::move(entry->second.chunk);
         shard.entries.erase(entry);
       }
+      ++shard.TallyOf(job).misses;
     }
     if (stale) Drop(stale);
-    misses_.fetch_add(1, std::memory_order_relaxed);
     return {};
   }
 
@@ -58,13 +60,38 @@ class MemoryCache final : public SampleCache {
 
   void AddJob(JobId job, std::uint64_t quota) override { store_.AddJob(job, quota); }
   void RemoveJob(JobId job) override { store_.RemoveJob(job); }
+  void SetQuota(JobId job, std::optional<std::uint64_t> quota) override {
+    store_.SetQuota(job, quota);
+    while (const auto given_up = store_.GiveUp(job)) RemoveEvicted(*given_up);
+  }
 
   [[nodiscard]] CacheStats Stats() const override {
-    return {.bytes = store_.used(),
-            .budget = store_.limit(),
-            .entries = entries_.load(),
-            .hits = hits_.load(),
-            .misses = misses_.load()};
+    CacheStats stats{.bytes = store_.used(), .budget = store_.limit(), .entries = entries_.load()};
+    for (const Shard& shard : shards_) {
+      const std::lock_guard lock(shard.mutex);
+      stats.hits += shard.hits_of_the_gone;
+      stats.misses += shard.misses_of_the_gone;
+      for (const Tally& tally : shard.tallies) {
+        stats.hits += tally.hits;
+        stats.misses += tally.misses;
+      }
+    }
+    return stats;
+  }
+
+  [[nodiscard]] std::vector<JobCacheStats> JobStats() const override {
+    std::vector<JobCacheStats> stats = store_.JobStats();
+    for (const Shard& shard : shards_) {
+      const std::lock_guard lock(shard.mutex);
+      for (const Tally& tally : shard.tallies) {
+        const auto of = std::find_if(stats.begin(), stats.end(),
+                                     [&](const auto& job) { return job.job == tally.job; });
+        if (of == stats.end()) continue;
+        of->hits += tally.hits;
+        of->misses += tally.misses;
+      }
+    }
+    return stats;
   }
 
  protected:
@@ -88,6 +115,7 @@ class MemoryCache final : public SampleCache {
     Entry& entry = shard.entries.at(id);  // claimed by the caller, so it is there
     entry.bytes = place->memory;
     entry.chunk = std::move(place->chunk);
+    entry.chunk->Filled();
     return true;
   }
 
@@ -104,8 +132,34 @@ class MemoryCache final : public SampleCache {
     std::shared_ptr<Chunk> chunk;  // empty: claimed, being made
     ByteSpan bytes;
   };
+  struct Tally {
+    JobId job;
+    std::uint64_t hits = 0;
+    std::uint64_t misses = 0;
+  };
+  static constexpr std::size_t kMostTallies = 64;
   struct Shard {
-    std::mutex mutex;
+    mutable std::mutex mutex;
+    // Guarded by mutex. The job that asked last is the first; of many, the one that asked longest
+    // ago is counted no more by itself.
+    std::vector<Tally> tallies;
+    std::uint64_t hits_of_the_gone = 0, misses_of_the_gone = 0;
+    Tally& TallyOf(JobId job) {
+      if (!tallies.empty() && tallies.front().job == job) return tallies.front();
+      const auto found = std::find_if(tallies.begin(), tallies.end(),
+                                      [job](const Tally& tally) { return tally.job == job; });
+      if (found != tallies.end()) {
+        std::rotate(tallies.begin(), found, found + 1);
+      } else {
+        if (tallies.size() == kMostTallies) {
+          hits_of_the_gone += tallies.back().hits;
+          misses_of_the_gone += tallies.back().misses;
+          tallies.pop_back();
+        }
+        tallies.insert(tallies.begin(), Tally{.job = job});
+      }
+      return tallies.front();
+    }
     std::unordered_map<EntryId, Entry, HashEntryId> entries;  // guarded by mutex
   };
 
@@ -141,8 +195,6 @@ class MemoryCache final : public SampleCache {
   ChunkStore store_;
   std::array<Shard, 16> shards_;
   std::atomic<std::uint64_t> entries_ = 0;
-  std::atomic<std::uint64_t> hits_ = 0;
-  std::atomic<std::uint64_t> misses_ = 0;
 };
 
 }  // namespace

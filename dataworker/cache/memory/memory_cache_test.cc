@@ -139,6 +139,129 @@ TEST(MemoryCache, JobsShareEntriesAndEachKeepsItsQuota) {
   EXPECT_TRUE(cache->Find(kOther, Key(0)));
 }
 
+JobCacheStats StatsOf(const SampleCache& cache, JobId job) {
+  for (const JobCacheStats& stats : cache.JobStats()) {
+    if (stats.job == job) return stats;
+  }
+  return {.job = job};
+}
+
+// How many of the job's first `count` samples are there.
+int Kept(SampleCache& cache, JobId job, std::uint64_t count, std::uint64_t first = 0) {
+  int kept = 0;
+  for (std::uint64_t inode = first; inode < first + count; ++inode) {
+    if (const CachePin pin = cache.Find(job, Key(inode))) {
+      kept += Equal(pin.bytes(), Payload(inode, 0, pin.bytes().size())) ? 1 : -1000;
+    }
+  }
+  return kept;
+}
+
+TEST(MemoryCache, AQuotaThatIsSetStandsInPlaceOfThoseOfSessions) {
+  auto cache = MakeMemoryCache(8 << 20);
+  cache->SetQuota(kJob, 1 << 20);  // before its first session
+  cache->AddJob(kJob, kNoQuota);
+  int stored = 0;
+  for (std::uint64_t inode = 0; inode < 200; ++inode) stored += Put(*cache, kJob, inode, 30'000);
+  EXPECT_NEAR(stored, 34, 3);
+  EXPECT_LE(StatsOf(*cache, kJob).bytes, std::uint64_t{1} << 20);
+  cache->SetQuota(kJob, 2 << 20);  // more is admitted
+  for (std::uint64_t inode = 200; inode < 400; ++inode) stored += Put(*cache, kJob, inode, 30'000);
+  EXPECT_NEAR(stored, 68, 6);
+  EXPECT_LE(StatsOf(*cache, kJob).bytes, std::uint64_t{2} << 20);
+  cache->AddJob(kJob, kNoQuota);  // another session changes nothing
+  EXPECT_FALSE(Put(*cache, kJob, 1000, 30'000));
+  cache->SetQuota(kJob, std::nullopt);
+  EXPECT_TRUE(Put(*cache, kJob, 1000, 30'000));
+}
+
+TEST(MemoryCache, AQuotaIsTheJobsWhenItComesBack) {
+  auto cache = MakeMemoryCache(8 << 20);
+  for (int times = 0; times < 3; ++times) {
+    cache->AddJob(kJob, 1 << 20);
+    for (std::uint64_t inode = 0; inode < 200; ++inode) {
+      Put(*cache, kJob, inode + static_cast<std::uint64_t>(times) * 1000, 30'000);
+    }
+    EXPECT_LE(cache->Stats().bytes, std::uint64_t{1} << 20);
+    cache->RemoveJob(kJob);
+  }
+}
+
+TEST(MemoryCache, ASmallerQuotaTakesEntriesOfThatJobAlone) {
+  auto cache = MakeMemoryCache(16 << 20);
+  cache->AddJob(kJob, kNoQuota);
+  cache->AddJob(kOther, kNoQuota);
+  for (std::uint64_t inode = 0; inode < 100; ++inode) {
+    ASSERT_TRUE(Put(*cache, kJob, inode, 30'000));
+    ASSERT_TRUE(Put(*cache, kOther, 1000 + inode, 30'000));
+  }
+  for (const std::uint64_t quota : {2'000'000U, 700'000U, 700'000U, 0U}) {
+    cache->SetQuota(kJob, quota);
+    const JobCacheStats stats = StatsOf(*cache, kJob);
+    EXPECT_LE(stats.bytes, quota);
+    // No more went than the chunk that lies across the border.
+    EXPECT_GE(stats.bytes + (16 << 20) / 32 + 4096, quota);
+    EXPECT_EQ(Kept(*cache, kJob, 100), static_cast<int>(stats.entries));
+    EXPECT_EQ(Kept(*cache, kOther, 100, 1000), 100);
+  }
+  EXPECT_EQ(cache->Stats().entries, 100U);
+  EXPECT_FALSE(Put(*cache, kJob, 5000, 100));
+  cache->SetQuota(kJob, 2'000'000);
+  EXPECT_TRUE(Put(*cache, kJob, 5000, 100));
+}
+
+TEST(MemoryCache, WhatIsInUseIsNotTakenAndGoesLater) {
+  auto cache = MakeMemoryCache(8 << 20);
+  cache->AddJob(kJob, kNoQuota);
+  for (std::uint64_t inode = 0; inode < 100; ++inode) Put(*cache, kJob, inode, 30'000);
+  CachePin pin = cache->Find(kJob, Key(40));
+  auto claim = cache->TryClaim(kJob, Key(2000), 30'000);
+  ASSERT_TRUE(pin && claim);
+  cache->SetQuota(kJob, 0);
+  EXPECT_GT(StatsOf(*cache, kJob).entries, 0U);
+  EXPECT_TRUE(cache->Find(kJob, Key(40)));
+  EXPECT_TRUE(Equal(pin.bytes(), Payload(40, 0, 30'000)));
+  EXPECT_FALSE(claim.Commit(Payload(2000, 0, 30'000)));
+  pin = CachePin();
+  cache->SetQuota(kJob, 0);
+  EXPECT_EQ(StatsOf(*cache, kJob).entries, 0U);
+  EXPECT_EQ(cache->Stats().bytes, 0U);
+}
+
+TEST(MemoryCache, SamplesThatAnotherJobUsesAreTakenLast) {
+  auto cache = MakeMemoryCache(16 << 20);
+  cache->AddJob(kJob, kNoQuota);
+  cache->AddJob(kOther, 0);
+  for (std::uint64_t inode = 0; inode < 200; ++inode) Put(*cache, kJob, inode, 30'000);
+  EXPECT_EQ(Kept(*cache, kOther, 60), 60);  // the oldest
+  cache->SetQuota(kJob, 200 * 31'000 / 2);
+  EXPECT_EQ(Kept(*cache, kOther, 60), 60);
+  cache->SetQuota(kJob, 0);
+  EXPECT_EQ(Kept(*cache, kOther, 60), 0);
+}
+
+TEST(MemoryCache, EachJobIsToldItsEntriesHitsAndMisses) {
+  auto cache = MakeMemoryCache(8 << 20);
+  cache->AddJob(kJob, kNoQuota);
+  cache->AddJob(kOther, kNoQuota);
+  for (std::uint64_t inode = 0; inode < 10; ++inode) Put(*cache, kJob, inode, 30'000);
+  EXPECT_EQ(Kept(*cache, kJob, 15), 10);
+  EXPECT_EQ(Kept(*cache, kOther, 4), 4);
+  const JobCacheStats first = StatsOf(*cache, kJob), second = StatsOf(*cache, kOther);
+  EXPECT_EQ(first.entries, 10U);
+  EXPECT_EQ(first.bytes, cache->Stats().bytes);
+  EXPECT_EQ(first.hits, 10U);
+  EXPECT_EQ(first.misses, 5U);
+  EXPECT_EQ(second.entries + second.bytes + second.misses, 0U);
+  EXPECT_EQ(second.hits, 4U);
+  EXPECT_EQ(cache->Stats().hits, 14U);
+  EXPECT_EQ(cache->Stats().misses, 5U);
+  cache->RemoveJob(kOther);
+  cache->RemoveJob(kJob);
+  ASSERT_EQ(cache->JobStats().size(), 1U);  // it has entries
+  EXPECT_EQ(cache->JobStats()[0].job, kJob);
+}
+
 TEST(MemoryCache, AJobThatHasGoneGivesWayExceptWhatAnotherJobUses) {
   auto cache = MakeMemoryCache(1 << 20);
   cache->AddJob(kJob, kNoQuota);
@@ -189,12 +312,16 @@ TEST(MemoryCache, ThreadsShareOneCopyOfEachSample) {
             claim.Commit(Payload(inode, version, size));
           }
           if (cache->Stats().bytes > kBudget) ++over;
+          if (random() % 64 == 0) cache->SetQuota(kJob, kBudget / (1 + random() % 4));
         }
       });
     }
   }
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(over, 0);
+  cache->SetQuota(kJob, 0);
+  EXPECT_EQ(cache->Stats().bytes, 0U);  // nothing was lost sight of
+  EXPECT_EQ(cache->Stats().entries, 0U);
 }
 
 }  // namespace

@@ -131,19 +131,40 @@ struct IterationOptions {
   std::vector<Bytes> lane_states;
 };
 
+// What the program waited for, in nanoseconds: docs/reference/stall.md.
+struct WaitTimes {
+  std::uint64_t sampler_ns = 0;  // its own sampler
+  std::uint64_t source_ns = 0;   // workers read samples, or their sizes
+  std::uint64_t compute_ns = 0;  // workers decode and augment natively
+  std::uint64_t python_ns = 0;   // workers run a Python stage
+  std::uint64_t queue_ns = 0;    // for a worker, or for its threads; waits that are not over
+  std::uint64_t network_ns = 0;  // request and answer on their way
+  std::uint64_t copy_ns = 0;     // the trainer's own part, samples that it makes itself included
+};
+
 // Since the session was opened. Hits and misses count samples: found decoded in a cache, found
 // encoded, read from their source.
 struct SessionStats {
   std::uint64_t batches = 0, samples = 0, iterations = 0;
-  std::uint64_t stall_ns = 0;  // blocked in Next
-  std::uint64_t step_ns = 0;   // between Next calls of one iteration
+  std::uint64_t stall_ns = 0;  // waiting for data: from EnterNext to LeaveNext, or in Next
+  std::uint64_t step_ns = 0;   // between such waits of one iteration
+  WaitTimes wait;              // stall_ns by cause: they add up to it
+  std::uint64_t idle_ns = 0;   // of stall_ns, as AddIdle told
+  bool idle_known = false;     // AddIdle was called
   std::uint64_t shm_bytes = 0, tcp_bytes = 0;
   std::uint64_t decoded_hits = 0, encoded_hits = 0, misses = 0;
   std::uint64_t native_images = 0;  // that Python stages had made natively
   std::uint64_t hedged = 0, rerequested = 0, missing_samples = 0;
   std::map<std::int64_t, std::uint64_t> samples_by_worker;
   std::uint64_t arena_bytes = 0, arena_slots = 0;
-  double wait_source_s = 0, wait_compute_s = 0, wait_queue_s = 0;  // workers' thread time by kind
+  // What workers spent on the batches that were delivered. CPU time by path: of samples from the
+  // decoded cache, and of all others.
+  std::uint64_t hit_samples = 0, miss_samples = 0, hit_cpu_ns = 0, miss_cpu_ns = 0;
+  std::uint64_t source_bytes = 0;  // read from the source
+  std::uint64_t limited_ns = 0;    // of source_ns: blocked by a bandwidth limit
+  // Wall time of all their threads together: reading, native work, Python stages; and of batches
+  // before their first sample began.
+  std::uint64_t source_ns = 0, compute_ns = 0, python_ns = 0, queue_ns = 0;
 };
 
 class SessionImpl;
@@ -173,6 +194,15 @@ class Session {
   // kUnavailable: no worker left and none can be started. kResourceExhausted: no memory for a
   // batch. (Messages say what to do; the call may be repeated.) kCancelled: Interrupt was called.
   Result<Event> Next(std::chrono::milliseconds timeout);
+  // For callers that do more for a batch than to call Next: all from EnterNext to LeaveNext is a
+  // wait for data, that between EnterSampler and LeaveSampler for their sampler. Without them the
+  // time in Next is.
+  void EnterNext();
+  void LeaveNext();
+  void EnterSampler();
+  void LeaveSampler();
+  // So much of the waits until now found the caller's device with nothing to do.
+  void AddIdle(std::chrono::nanoseconds idle);
   // Waits until a worker has said that the plan runs there. kDeadlineExceeded: none yet, call
   // again. kUnsupported: every worker has said that it does not (message: which, why, what to do).
   // kUnavailable, kCancelled: as Next.

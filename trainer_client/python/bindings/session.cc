@@ -165,6 +165,14 @@ class SessionObject {
     Check(get().ReplanLane(batch, buffer.bytes()));
   }
   nb::dict Stats();
+  // Nothing on a closed session: an iterator leaves next() behind its end, too.
+  template <void (Session::*kCall)()>
+  void Mark() {
+    if (session_) ((*session_).*kCall)();
+  }
+  void AddIdle(std::int64_t ns) {
+    if (session_) session_->AddIdle(std::chrono::nanoseconds(std::max<std::int64_t>(ns, 0)));
+  }
 
  private:
   std::shared_ptr<Client> client_;  // outlives the session
@@ -195,9 +203,25 @@ nb::dict SessionObject::Stats() {
   dict["samples_by_worker"] = by_worker;
   dict["arena_bytes"] = stats.arena_bytes;
   dict["arena_slots"] = stats.arena_slots;
-  dict["wait_source_s"] = stats.wait_source_s;
-  dict["wait_compute_s"] = stats.wait_compute_s;
-  dict["wait_queue_s"] = stats.wait_queue_s;
+  dict["wait_sampler_ns"] = stats.wait.sampler_ns;
+  dict["wait_source_ns"] = stats.wait.source_ns;
+  dict["wait_compute_ns"] = stats.wait.compute_ns;
+  dict["wait_python_ns"] = stats.wait.python_ns;
+  dict["wait_queue_ns"] = stats.wait.queue_ns;
+  dict["wait_network_ns"] = stats.wait.network_ns;
+  dict["wait_copy_ns"] = stats.wait.copy_ns;
+  dict["idle_ns"] = stats.idle_ns;
+  dict["idle_known"] = stats.idle_known;
+  dict["hit_samples"] = stats.hit_samples;
+  dict["miss_samples"] = stats.miss_samples;
+  dict["hit_cpu_ns"] = stats.hit_cpu_ns;
+  dict["miss_cpu_ns"] = stats.miss_cpu_ns;
+  dict["source_bytes"] = stats.source_bytes;
+  dict["limited_ns"] = stats.limited_ns;
+  dict["source_ns"] = stats.source_ns;
+  dict["compute_ns"] = stats.compute_ns;
+  dict["python_ns"] = stats.python_ns;
+  dict["queue_ns"] = stats.queue_ns;
   return dict;
 }
 
@@ -269,6 +293,11 @@ void AddSessions(nb::module_& module) {
       .def_prop_ro("split_reasons", [](SessionObject& self) { return self.get().SplitReasons(); })
       .def_prop_ro("worker_nodes", [](SessionObject& self) { return self.get().WorkerNodes(); })
       .def_prop_ro("cache_node", [](SessionObject& self) { return self.get().CacheNode(); })
+      .def("enter_next", &SessionObject::Mark<&Session::EnterNext>)
+      .def("leave_next", &SessionObject::Mark<&Session::LeaveNext>)
+      .def("enter_sampler", &SessionObject::Mark<&Session::EnterSampler>)
+      .def("leave_sampler", &SessionObject::Mark<&Session::LeaveSampler>)
+      .def("add_idle", &SessionObject::AddIdle, nb::arg("ns"))
       .def("interrupt", [](SessionObject& self) { self.get().Interrupt(); })
       .def("before_fork", [](SessionObject& self) { return self.get().BeforeFork(); })
       .def("close", &SessionObject::Close);

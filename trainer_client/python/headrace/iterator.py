@@ -3,7 +3,6 @@
 import math
 import os
 import secrets
-import time
 import weakref
 from typing import Any
 
@@ -117,16 +116,19 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
         self._check_process()
         if self._rewound is not None:
             self._follow_rewind()
-        started = time.perf_counter()
-        batch = self._receive()
-        self._note_lane(batch)
-        while self._replay > 0:
-            self._replay -= 1
-            self._drop(batch)
+        entered = self._enter_next()
+        try:
             batch = self._receive()
             self._note_lane(batch)
-        self._position.batches += 1
-        return self._deliver(batch, started)
+            while self._replay > 0:
+                self._replay -= 1
+                self._drop(batch)
+                batch = self._receive()
+                self._note_lane(batch)
+            self._position.batches += 1
+            return self._deliver(batch)
+        finally:
+            self._leave_next(entered)
 
     def _receive(self) -> Any:
         """The next batch. Like the stock iterator, asks for another one before anything else."""

@@ -11,6 +11,8 @@ from typing import Any
 
 from . import options
 
+# What stall_seconds is divided into; docs/reference/stall.md.
+WAIT_CAUSES = ("sampler", "source", "compute", "python", "queue", "network", "copy")
 _COUNTS = (
     "hedged", "rerequested", "missing_samples", "native_images", "arena_bytes", "arena_slots",
 )  # fmt: skip
@@ -37,9 +39,18 @@ class LoaderReport:
     cache_hits: dict[str, int] = field(
         default_factory=lambda: {"decoded": 0, "encoded": 0, "misses": 0}
     )
-    wait_seconds: dict[str, float] = field(
-        default_factory=lambda: {"source": 0.0, "compute": 0.0, "queue": 0.0}
+    # stall_seconds by cause; what a loader waited that stays in the trainer is not divided.
+    wait_seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(WAIT_CAUSES, 0.0))
+    idle_seconds: float | None = None  # of stall_seconds, with the device idle; None: not measured
+    # What workers spent. Wall time of all threads together by kind, of `source` that was blocked by
+    # a bandwidth limit, and CPU time by path: samples from the decoded cache, and all others.
+    worker_seconds: dict[str, float] = field(
+        default_factory=lambda: dict.fromkeys(
+            ("source", "limited", "compute", "python", "queue", "hit_cpu", "miss_cpu"), 0.0
+        )
     )
+    worker_samples: dict[str, int] = field(default_factory=lambda: {"hit": 0, "miss": 0})
+    source_bytes: int = 0
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTS, 0))
     reasons: list[str] = field(default_factory=list)
 
@@ -50,7 +61,8 @@ class LoaderReport:
         self.reasons.append(reason)
         return True
 
-    def delivered(self, path: str, samples: int, stall: float, step: float) -> None:
+    def delivered(self, path: str, samples: int, stall: float = 0.0, step: float = 0.0) -> None:
+        """`stall` and `step` of loaders that stay in the trainer; of others the session knows."""
         self.batches += 1
         self.samples += samples
         self.samples_by_path[path] += samples
@@ -72,8 +84,17 @@ class LoaderReport:
         for kind in ("decoded", "encoded"):
             self.cache_hits[kind] += stats[f"{kind}_hits"]
         self.cache_hits["misses"] += stats["misses"]
-        for kind in self.wait_seconds:
-            self.wait_seconds[kind] += stats[f"wait_{kind}_s"]
+        self.stall_seconds += stats["stall_ns"] * 1e-9
+        self.step_seconds += stats["step_ns"] * 1e-9
+        for cause in WAIT_CAUSES:
+            self.wait_seconds[cause] += stats[f"wait_{cause}_ns"] * 1e-9
+        if stats["idle_known"]:
+            self.idle_seconds = (self.idle_seconds or 0.0) + stats["idle_ns"] * 1e-9
+        for kind in self.worker_seconds:
+            self.worker_seconds[kind] += stats[f"{kind}_ns"] * 1e-9
+        for kind in self.worker_samples:
+            self.worker_samples[kind] += stats[f"{kind}_samples"]
+        self.source_bytes += stats["source_bytes"]
         for name in _COUNTS:
             largest = name.startswith("arena")
             self.counts[name] = (max if largest else int.__add__)(self.counts[name], stats[name])

@@ -59,7 +59,6 @@ class Served:
         self._made: dict[tuple[int, int], samples.Made] = {}
         self._odd: dict[int, Any] = {}
         self._lengths: dict[int, int] = {}
-        self._left = 0.0
         self._state.report.epochs += 1
         seed = self._base_seed & 0xFFFFFFFFFFFFFFFF
         if self._captured.path == "native" and self._captured.plan.rng == "torch":
@@ -71,6 +70,29 @@ class Served:
     def _await_served(self) -> None:
         if self._captured.path == "python":
             await_served(self._handle, self._timeout)
+
+    # What the time in next() goes to (docs/reference/stall.md).
+
+    def _enter_next(self) -> Any:
+        """Returns what _leave_next wants."""
+        handle = self._handle
+        if handle is not None:
+            handle.enter_next()
+        return handle
+
+    def _leave_next(self, handle: Any) -> None:
+        if handle is not None:
+            handle.leave_next()
+
+    def _next_index(self) -> Any:
+        raw = self._handle.raw if self._handle is not None else None
+        if raw is None:
+            return super()._next_index()  # type: ignore[misc]
+        raw.enter_sampler()
+        try:
+            return super()._next_index()  # type: ignore[misc]
+        finally:
+            raw.leave_sampler()
 
     # What is asked for.
 
@@ -118,21 +140,15 @@ class Served:
 
     # What a delivered batch becomes.
 
-    def _deliver(self, batch: Any, started: float) -> Any:
-        """The batch as the program sees it. `started`: when the program asked."""
-        step = started - self._left if self._left else 0.0
+    def _deliver(self, batch: Any) -> Any:
+        """The batch as the program sees it."""
         try:
             data = self._assemble(batch)
             if self._pin_memory:
                 data = _utils.pin_memory.pin_memory(data, self._pin_memory_device)
         finally:
-            self._left = time.perf_counter()
-            self._state.report.delivered(
-                self._captured.path,
-                self._lengths.pop(batch.batch, batch.samples),
-                self._left - started,
-                step,
-            )
+            samples_in_it = self._lengths.pop(batch.batch, batch.samples)
+            self._state.report.delivered(self._captured.path, samples_in_it)
             if batch.missing:
                 self._state.report.made_here(self._captured.path, len(batch.missing))
         return data

@@ -5,7 +5,7 @@ import threading
 import weakref
 from typing import Any
 
-from . import binding, options, service
+from . import binding, device, options, service
 from .capture.plan import Plan
 from .report import REPORT, LoaderReport
 
@@ -27,15 +27,36 @@ class SessionHandle:
         self._pid = os.getpid()
         self._report = report
         self._reported: dict[str, Any] = {}
+        self._idle = device.idle_meter(self._add_idle)
         for reason in self.raw.split_reasons:
             report.add_reason(reason)
         REPORT.watch(weakref.ref(self))
         _open.add(self)
 
+    def enter_next(self) -> None:
+        """The program asks for a batch."""
+        if self._idle is not None:
+            self._idle.enter()
+        if self.raw is not None:
+            self.raw.enter_next()
+
+    def leave_next(self) -> None:
+        """It goes on."""
+        if self.raw is not None:
+            self.raw.leave_next()
+        if self._idle is not None:
+            self._idle.leave()
+
+    def _add_idle(self, nanoseconds: int) -> None:
+        if self.raw is not None:
+            self.raw.add_idle(nanoseconds)
+
     def flush_report(self) -> None:
         """Adds what happened since the last call to the loader's report."""
         if self.raw is None or os.getpid() != self._pid:
             return
+        if self._idle is not None:
+            self._idle.settle()
         try:
             now = self.raw.stats()
         except binding.HeadraceError:
@@ -66,7 +87,7 @@ def _since(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
     for name, value in now.items():
         if isinstance(value, dict):
             change[name] = _since(before.get(name, {}), value)
-        elif str(name).startswith("arena"):
+        elif str(name).startswith("arena") or isinstance(value, bool):
             change[name] = value
         else:
             change[name] = value - before.get(name, 0)

@@ -8,7 +8,6 @@ import collections
 import inspect
 import os
 import threading
-import time
 import weakref
 from typing import Any
 
@@ -68,7 +67,11 @@ class StatefulIter(Served, _StatefulMultiProcessingDataLoaderIter):
 
     def _next_data(self) -> Any:
         self._check_process()
-        return super()._next_data()
+        entered = self._enter_next()
+        try:
+            return super()._next_data()
+        finally:
+            self._leave_next(entered)
 
     # What torchdata's code asks of its queues.
 
@@ -94,11 +97,10 @@ class StatefulIter(Served, _StatefulMultiProcessingDataLoaderIter):
     def _get_data(self) -> Any:
         if self._answers:
             return self._answers.popleft()
-        started = time.perf_counter()
         batch = self._wait()
         index, lane = self._indices.pop(batch.batch)
         try:
-            data = self._deliver(batch, started)
+            data = self._deliver(batch)
         except Exception as error:
             data = _Raised(error)
         return index, (data, lane, self._lanes[lane].state_behind(self, index))
