@@ -109,10 +109,9 @@ Result<Decision> Decider::Decide(std::span<const RunningJob> jobs,
     if (jobs[i].stage == Stage::kRunning) pinned += jobs[i].pinned_cores();
   }
   // Pinned jobs that are admitted take cores away from the others, and those that are not give them
-  // back: the others are divided again. Where that in turn changes who is admitted, more and more
-  // is kept aside until it is enough.
-  constexpr int kMostPasses = 64;
-  constexpr int kExactPasses = 4;
+  // back. Policies see to it themselves; what baselines divide is divided again.
+  if (scheduler_.has_controllers()) pinned = 0;
+  constexpr int kMostPasses = 16;
   for (int pass = 1; pass <= kMostPasses; ++pass) {
     const Snapshot snapshot = MakeSnapshot(jobs, candidates, cache, pinned);
     Allocation allocation = scheduler_.Decide({snapshot, cluster_, rates, cores});
@@ -121,15 +120,14 @@ Result<Decision> Decider::Decide(std::span<const RunningJob> jobs,
     }
     double needed = 0;
     for (std::size_t k = 0; k < candidates.size(); ++k) {
+      if (scheduler_.has_controllers()) break;
       if (allocation.jobs[k].admitted) needed += jobs[candidates[k]].pinned_cores();
     }
-    const double missing = needed - pinned;
-    const double tiny = 1e-9 * (pinned + 1);
-    if (pass <= kExactPasses ? std::abs(missing) <= tiny : missing <= tiny) {
+    if (std::abs(needed - pinned) <= 1e-9 * (pinned + 1)) {
       HR_RETURN_IF_ERROR(Check(snapshot, allocation));
       return Decision{std::move(allocation), local_, pass};
     }
-    pinned = pass < kExactPasses ? needed : std::max(pinned, needed);
+    pinned = needed;
   }
   return Internal("admissions and the cores that stay on their hosts do not settle");
 }

@@ -122,33 +122,6 @@ TEST(Engine, PinnedCoresMoveWithTheRounds) {
   EXPECT_NEAR(RunNamed(trace, cluster, "max_min_fair").end_s, 16000, 1500);
 }
 
-// Takes the first job where there are 6 cores for the others, else the second one.
-class Fickle final : public Scheduler {
- public:
-  coordinator::Allocation Decide(const View& view) override {
-    coordinator::Allocation allocation;
-    allocation.jobs.resize(view.snapshot.jobs.size());
-    const bool first = view.snapshot.supply.cores >= 6 || allocation.jobs.size() == 1;
-    auto& grant = allocation.jobs[first ? 0 : 1];
-    grant.admitted = true;
-    grant.source_rate = coordinator::kUnlimited;
-    return allocation;
-  }
-  [[nodiscard]] bool preempts() const override { return true; }
-};
-
-// The first job keeps 4 of 8 cores on its host, so there are 4; the second keeps 1, so there are 7.
-TEST(Engine, AdmissionsThatDependOnPinnedCoresComeToAnEnd) {
-  Trace trace;
-  trace.jobs = {TestJob(0, 100, 1, 4), TestJob(0, 100, 1, 1)};
-  for (Job& job : trace.jobs) job.separable = false;
-  Cluster cluster;
-  cluster.gpus = 1;
-  cluster.cpu_per_gpu = 8;
-  Fickle scheduler;
-  EXPECT_NEAR(RunWith(trace, cluster, scheduler).end_s, 200, 1);
-}
-
 // Data of 100 bytes in samples of 1 byte, 10 a second without a limit; the source gives 5 bytes/s.
 // With a cache of all of it the first epoch takes 20 s, the nine others 10 s each.
 TEST(Engine, ACacheCountsFromTheSecondEpochOn) {
