@@ -134,10 +134,11 @@ bool WorkQueue::AnyReady(SteadyTime now) {
   return share_.First(!Paused(now)) != nullptr;
 }
 
-std::int64_t WorkQueue::UnitsAtOnce(const Job& job) const {
-  if (job.mean() < 0 || job.bucket.limited() || all_.limited()) return 1;
-  if (job.mean() * parts_.units_a_task <= kQuantum) return parts_.units_a_task;
-  return std::max<std::int64_t>(static_cast<std::int64_t>(kQuantum / job.mean()), 1);
+std::int64_t WorkQueue::UnitsAtOnce(const Session& session) const {
+  const double mean = session.mean();
+  if (mean < 0 || session.job->bucket.limited() || all_.limited()) return 1;
+  if (mean * parts_.units_a_task <= kQuantum) return parts_.units_a_task;
+  return std::max<std::int64_t>(static_cast<std::int64_t>(kQuantum / mean), 1);
 }
 
 bool WorkQueue::Pick(Turn& turn, SteadyTime now) {
@@ -148,7 +149,7 @@ bool WorkQueue::Pick(Turn& turn, SteadyTime now) {
   Session& session = *turn.session;
   Item& item = session.items.front();
   const std::int64_t left = item.work->units() - item.next;
-  turn.units = std::min(left, UnitsAtOnce(job));
+  turn.units = std::min(left, UnitsAtOnce(session));
   turn.unit = item.next;
   item.next += turn.units;
   if (turn.units == left) {

@@ -181,7 +181,7 @@ class WorkQueue {
     Duration wake = Duration::max();  // to be asked for
   };
 
-  [[nodiscard]] std::int64_t UnitsAtOnce(const Job& job) const;
+  [[nodiscard]] std::int64_t UnitsAtOnce(const Session& session) const;
   void Run(ThreadContext& context);
   void Do(const Todo& todo);
   // Guarded by mutex_ from here on.
