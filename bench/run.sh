@@ -30,3 +30,7 @@ for script in throughput trainer_cost lifecycle resume fallback capture_cost lib
   echo "== $script"
   "$python" "bench/e2e/$script.py" "$@"
 done
+for script in elastic silod; do
+  echo "== simulate/$script"
+  "$python" "bench/simulate/$script.py" --program .venv/bin/headrace
+done

@@ -225,6 +225,11 @@ void AddOptions(CLI::App& command, Options& o) {
                   "Most control periods simulated after an event")
       ->check(CLI::Range(1, 1'000'000'000))
       ->capture_default_str();
+  command
+      .add_option("--round-s", o.engine.round_s,
+                  "Seconds between decisions on GPUs, where the policy takes them away")
+      ->check(CLI::Range(1.0, 1e7))
+      ->capture_default_str();
   command.add_option("--seed", o.engine.seed, "Of noise, of drawn models, of --generate")
       ->capture_default_str();
   command.add_flag("--json", o.json, "JSON instead of a table");

@@ -96,6 +96,12 @@ class Datasets {
 // How long an iteration is and what it costs.
 Status AddTimes(const Record& record, const ModelProfile& profile, const AssignOptions& options,
                 Job& job) {
+  const bool has_steps = record.iteration_s || record.step_s;
+  if (!record.duration_s && !(record.iterations && has_steps)) {
+    return InvalidArgument(record.where +
+                           ": expected how long it takes: duration_s, or iterations with "
+                           "iteration_s or step_s");
+  }
   const double gpus = record.gpus;
   const double cores = record.profile_cores.value_or(options.profile_cores);
   std::optional<double> measured = record.iteration_s;
@@ -113,11 +119,6 @@ Status AddTimes(const Record& record, const ModelProfile& profile, const AssignO
       step *= factor;
     }
   } else {
-    if (!measured && !record.duration_s) {
-      return InvalidArgument(record.where +
-                             ": expected how long it takes: duration_s, or iterations with "
-                             "iteration_s or step_s");
-    }
     if (record.input_s) {
       return InvalidArgument(record.where + ": step_s: expected a number beside input_s");
     }

@@ -151,9 +151,9 @@ Result<std::vector<Row>> Table::Rows() const {
       width = fields->size();
       if (header_) continue;
     }
-    if (header_ && fields->size() != width) {
-      return InvalidArgument(where + ": expected " + std::to_string(width) +
-                             " fields as in the header, not " + std::to_string(fields->size()));
+    if (header_ && fields->size() > width) {
+      return InvalidArgument(where + ": expected at most the " + std::to_string(width) +
+                             " fields of the header, not " + std::to_string(fields->size()));
     }
     rows.emplace_back(file_, line, std::move(*fields), &columns_);
   }

@@ -47,7 +47,7 @@ class Table {
  public:
   Table(std::string_view file, std::string_view text, char separator, bool header);
   // Rows without the header; empty lines are left out. kInvalidArgument: a quote does not end, or a
-  // row has other than as many fields as the header.
+  // row has more fields than the header (where it has fewer, those at the end are missing).
   [[nodiscard]] Result<std::vector<Row>> Rows() const;
   [[nodiscard]] bool Has(std::string_view column) const { return columns_.contains(column); }
   // kInvalidArgument names the columns that are missing.

@@ -21,10 +21,18 @@ TEST(Csv, QuotedFieldsComeBack) {
   }
 }
 
-TEST(Csv, ARowThatDiffersFromTheHeaderIsNamed) {
+TEST(Csv, FieldsMayBeMissingAtTheEnd) {
+  const Table table("t.csv", "a,b\n1\n", ',', true);
+  const auto rows = table.Rows();
+  ASSERT_TRUE(rows.ok());
+  EXPECT_EQ(*(*rows)[0].Number("a", 0, 10), 1);
+  EXPECT_EQ((*rows)[0].Text("b"), "");
+}
+
+TEST(Csv, ARowOfMoreFieldsThanTheHeaderIsNamed) {
   const auto rows = Table("t.csv", "a,b\n1,2\n\n1,2,3\n", ',', true).Rows();
   ASSERT_FALSE(rows.ok());
-  EXPECT_EQ(rows.status().message(), "t.csv:4: expected 2 fields as in the header, not 3");
+  EXPECT_EQ(rows.status().message(), "t.csv:4: expected at most the 2 fields of the header, not 3");
 }
 
 TEST(Csv, NumbersOutsideTheirRangeAreNamed) {

@@ -195,6 +195,11 @@ TEST(Own, DurationAndModelAreEnough) {
 
 TEST(Own, FaultsAreNamed) {
   EXPECT_THAT(Fault("job_id,arrival_s,gpus\na,0,1\n"), HasSubstr("t.csv:2: expected how long"));
+  // Found by the fuzzer: how long a step takes, and not how many there are.
+  EXPECT_THAT(Fault("job_id,arrival_s,gpus,step_s\na,0,1,2\n"), HasSubstr("expected how long"));
+  EXPECT_THAT(Fault("job_id,arrival_s,gpus,iteration_s\na,0,1,2\n"),
+              HasSubstr("expected how long"));
+  EXPECT_THAT(Fault("job_id,arrival_s,gpus,iterations\na,0,1,2\n"), HasSubstr("expected how long"));
   EXPECT_THAT(Fault(kOwn + "a,0,1,100,x,mine,,\n"), HasSubstr("'mine' is not a data set"));
   EXPECT_THAT(Fault(kOwn + "a,0,1,100,x,mine,5,\nb,0,1,100,x,mine,6,\n"),
               HasSubstr("t.csv:3: dataset_gb: expected the size that 'mine'"));
