@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All benchmarks, as `./dev bench` runs them. Writes bench/report/. Takes about 15 minutes on 2 cores.
+# All benchmarks, as `./dev bench` runs them. Writes bench/report/. Takes about 50 minutes on 2 cores.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=.venv/bin/python
@@ -29,6 +29,10 @@ done
 for script in throughput trainer_cost lifecycle resume fallback capture_cost library_functions stage_start stall_cost; do
   echo "== $script"
   "$python" "bench/e2e/$script.py" "$@"
+done
+for script in estimator_grid two_jobs ramp; do
+  echo "== elastic/$script"
+  "$python" "bench/elastic/$script.py" --data "$photos"
 done
 for script in elastic silod; do
   echo "== simulate/$script"

@@ -228,6 +228,7 @@ class Stepper {
     std::int64_t rows = 0;
     for (const SourceLeaf& leaf : m.plan.leaves) rows += leaf.rows;
     Emit(AddSession{m.job, m.session, m.plan.name, hash, split, DatasetHash(m.plan, split), rows});
+    Reallocate();  // its data set may want a cache
     return split;
   }
 

@@ -1,5 +1,6 @@
 #include "dataworker/process_stats.h"
 
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -20,7 +21,12 @@ std::uint64_t Nanos(clockid_t clock) {
 
 }  // namespace
 
-std::uint64_t ThreadCpuNanos() { return Nanos(CLOCK_THREAD_CPUTIME_ID); }
+ThreadUsage UsageOfThisThread() {
+  rusage usage{};
+  ::getrusage(RUSAGE_THREAD, &usage);  // whose times are coarse
+  return {.cpu_ns = Nanos(CLOCK_THREAD_CPUTIME_ID),
+          .waits = static_cast<std::uint64_t>(usage.ru_nvcsw)};
+}
 
 std::uint64_t ProcessCpuNanos(std::int64_t pid) {
   clockid_t clock{};

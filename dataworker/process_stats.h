@@ -7,8 +7,13 @@ namespace headrace::dataworker {
 
 // User and system time of this process, its ended children, and the given live ones with theirs.
 [[nodiscard]] double CpuSeconds(std::span<const std::int64_t> live_children);
-// CPU time of the calling thread, in nanoseconds. A system call.
-[[nodiscard]] std::uint64_t ThreadCpuNanos();
+// Of a thread, since it began.
+struct ThreadUsage {
+  std::uint64_t cpu_ns = 0;
+  std::uint64_t waits = 0;  // times that it gave its processor up: for a disk, a lock, a timer
+};
+// Of the calling thread. Two system calls.
+[[nodiscard]] ThreadUsage UsageOfThisThread();
 // CPU time of a process without its children, in nanoseconds; 0 when it is gone.
 [[nodiscard]] std::uint64_t ProcessCpuNanos(std::int64_t pid);
 // Resident memory of this process without memory that it shares with trainers (arenas, blobs).

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "dataworker/process_stats.h"
 #include "dataworker/source/core/metered_source.h"
 
 namespace headrace::dataworker {
@@ -18,6 +17,12 @@ constexpr double kNewest = 1.0 / 16;
 constexpr double kSomeBytes = 1;
 
 bool Everything(const Work& /*work*/) { return true; }
+
+// Of what ran between the two, in nanoseconds.
+double CostOf(const ThreadUsage& before, const ThreadUsage& after, Duration held) {
+  const auto cpu = static_cast<double>(after.cpu_ns - before.cpu_ns);
+  return after.waits == before.waits ? cpu : std::max(cpu, static_cast<double>(held.count()));
+}
 
 }  // namespace
 
@@ -47,7 +52,6 @@ void WorkQueue::Push(JobId job_id, SessionId session_id, std::shared_ptr<Work> w
 void WorkQueue::Run(ThreadContext& context) {
   SteadyTime begin = parts_.clock.Now();
   const SteadyTime first = begin;
-  std::uint64_t cpu = ThreadCpuNanos();
   Turn turn;
   Todo todo;
   bool picked = false;
@@ -59,23 +63,26 @@ void WorkQueue::Run(ThreadContext& context) {
     todo = Next(1, begin);
   }
   Do(todo);
+  ThreadUsage before = picked ? parts_.usage() : ThreadUsage();
+  std::uint64_t counted = before.cpu_ns;
   for (std::int64_t units = 0; picked;) {
     const std::uint64_t read_before = SourceBytesOfThisThread();
     for (std::int64_t i = 0; i < turn.units; ++i) turn.work->RunUnit(turn.unit + i, context);
     units += turn.units;
+    const ThreadUsage after = parts_.usage();
     const SteadyTime end = parts_.clock.Now();
+    const double cost = CostOf(before, after, end - begin);
     Turn next;
     todo = Todo();
+    bool waited = false;
     {
-      const std::lock_guard lock(mutex_);
-      Settle(turn, end - begin, SourceBytesOfThisThread() - read_before, end);
+      std::unique_lock lock(mutex_, std::try_to_lock);
+      waited = !lock.owns_lock();
+      if (waited) lock.lock();
+      Settle(turn, cost, SourceBytesOfThisThread() - read_before, end);
+      turn.job->cpu_ns += after.cpu_ns - counted;
       const bool long_task = units >= parts_.units_a_task || end - first >= kLongTask;
       picked = !long_task && Pick(next, end);
-      if (!picked || next.job != turn.job) {  // time of one job in a row is read once
-        const std::uint64_t now = ThreadCpuNanos();
-        turn.job->cpu_ns += now - cpu;
-        cpu = now;
-      }
       EraseWhenOver(*turn.session);
       if (!picked) {
         --runners_;
@@ -85,10 +92,13 @@ void WorkQueue::Run(ThreadContext& context) {
       }
     }
     // Behind the account of it: who hears that the work is done finds it there.
-    turn.work->Drop(turn.units);
+    waited = turn.work->Drop(turn.units) || waited || todo.runners > 0;
     Do(todo);
     turn = std::move(next);
-    begin = end;
+    counted = after.cpu_ns;
+    // What it waited for here, a lock, is not the next unit's.
+    before = waited && picked ? parts_.usage() : after;
+    begin = waited && picked ? parts_.clock.Now() : end;
   }
 }
 
@@ -134,10 +144,11 @@ bool WorkQueue::AnyReady(SteadyTime now) {
   return share_.First(!Paused(now)) != nullptr;
 }
 
-std::int64_t WorkQueue::UnitsAtOnce(const Job& job) const {
-  if (job.mean() < 0 || job.bucket.limited() || all_.limited()) return 1;
-  if (job.mean() * parts_.units_a_task <= kQuantum) return parts_.units_a_task;
-  return std::max<std::int64_t>(static_cast<std::int64_t>(kQuantum / job.mean()), 1);
+std::int64_t WorkQueue::UnitsAtOnce(const Session& session) const {
+  const double mean = session.mean();
+  if (mean < 0 || session.job->bucket.limited() || all_.limited()) return 1;
+  if (mean * parts_.units_a_task <= kQuantum) return parts_.units_a_task;
+  return std::max<std::int64_t>(static_cast<std::int64_t>(kQuantum / mean), 1);
 }
 
 bool WorkQueue::Pick(Turn& turn, SteadyTime now) {
@@ -148,7 +159,7 @@ bool WorkQueue::Pick(Turn& turn, SteadyTime now) {
   Session& session = *turn.session;
   Item& item = session.items.front();
   const std::int64_t left = item.work->units() - item.next;
-  turn.units = std::min(left, UnitsAtOnce(job));
+  turn.units = std::min(left, UnitsAtOnce(session));
   turn.unit = item.next;
   item.next += turn.units;
   if (turn.units == left) {
@@ -178,9 +189,8 @@ bool WorkQueue::Pick(Turn& turn, SteadyTime now) {
   return true;
 }
 
-void WorkQueue::Settle(const Turn& turn, Duration held, std::uint64_t bytes, SteadyTime now) {
+void WorkQueue::Settle(const Turn& turn, double cost, std::uint64_t bytes, SteadyTime now) {
   Job& job = *turn.job;
-  const auto cost = static_cast<double>(held.count());
   const auto units = static_cast<double>(turn.units);
   share_.Settle(job, turn.job_charge, cost, units);
   turn.session->job->sessions.Settle(*turn.session, turn.session_charge, cost, units);

@@ -16,6 +16,7 @@
 #include "dataworker/debt_bucket.h"
 #include "dataworker/exec/executor.h"
 #include "dataworker/fair_share.h"
+#include "dataworker/process_stats.h"
 
 namespace headrace::dataworker {
 
@@ -41,8 +42,11 @@ class Work : public std::enable_shared_from_this<Work> {
   void RunUnit(std::int64_t unit, ThreadContext& context) {
     if (!cancelled()) Run(unit, context);
   }
-  void Drop(std::int64_t units) {
-    if (unfinished_.fetch_sub(units, std::memory_order_acq_rel) == units) Finish();
+  // True behind the last one.
+  bool Drop(std::int64_t units) {
+    if (unfinished_.fetch_sub(units, std::memory_order_acq_rel) != units) return false;
+    Finish();
+    return true;
   }
 
  protected:
@@ -79,14 +83,14 @@ struct JobWork {
   bool busy = false;             // units of it are queued or run
 };
 
-// What waits for the compute threads. Fair between jobs by the time that their units take of a
-// thread, each with its weight, and in the same way between the sessions of a job (FairShare);
-// first come first served within a session. A job in debt to its source limit (DebtBucket) is
+// What waits for the compute threads. Fair between jobs by what their units cost, each with its
+// weight, and in the same way between the sessions of a job (FairShare); first come first served
+// within a session. A job in debt to its source limit (DebtBucket) is
 // passed over until it has paid: no thread ever waits for it. Thread-safe. Its callers bound what
 // they push; the executor must be stopped before the queue goes.
 //
-// A unit's price is the time that it holds its thread, by the clock: threads are what there is to
-// share, and one that waits for a disk is as good as taken.
+// A unit costs its CPU time; one that waited, for a disk say, the time that it held its thread,
+// which nobody else could use. Time in which the system ran something else is nobody's.
 class WorkQueue {
  public:
   struct Parts {
@@ -96,6 +100,7 @@ class WorkQueue {
     std::function<void(Duration)> wake_after;
     // Most units that a task of the executor runs; other tasks wait for as long.
     int units_a_task = 16;
+    std::function<ThreadUsage()> usage = UsageOfThisThread;
   };
   explicit WorkQueue(Parts parts) : parts_(std::move(parts)) {}
 
@@ -181,7 +186,7 @@ class WorkQueue {
     Duration wake = Duration::max();  // to be asked for
   };
 
-  [[nodiscard]] std::int64_t UnitsAtOnce(const Job& job) const;
+  [[nodiscard]] std::int64_t UnitsAtOnce(const Session& session) const;
   void Run(ThreadContext& context);
   void Do(const Todo& todo);
   // Guarded by mutex_ from here on.
@@ -194,7 +199,7 @@ class WorkQueue {
   [[nodiscard]] bool Paused(SteadyTime now);
   [[nodiscard]] bool AnyReady(SteadyTime now);
   bool Pick(Turn& turn, SteadyTime now);
-  void Settle(const Turn& turn, Duration held, std::uint64_t bytes, SteadyTime now);
+  void Settle(const Turn& turn, double cost_ns, std::uint64_t bytes, SteadyTime now);
   // Who is needed for `units` more, or the wake-up when none may begin.
   Todo Next(std::int64_t units, SteadyTime now);
 

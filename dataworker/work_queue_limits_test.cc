@@ -55,11 +55,15 @@ class LimitsTest : public ::testing::Test {
     for (const auto& [job, used] : used_) queue_.Forget(SessionId(job.value));
     executor_.Stop();
   }
+  // Units whose thread is taken from them for four times as long as they compute (kPreempted), or
+  // which wait for as long by themselves.
+  enum class Pause : std::uint8_t { kNone, kPreempted, kWaiting };
   // Units that take `time` and read `bytes`.
   class Unit final : public Work {
    public:
-    Unit(LimitsTest& test, JobId job, std::int64_t units, Duration time, std::int64_t bytes)
-        : Work(units), test_(test), job_(job), time_(time), bytes_(bytes) {}
+    Unit(LimitsTest& test, JobId job, std::int64_t units, Duration time, std::int64_t bytes,
+         Pause pause)
+        : Work(units), test_(test), job_(job), time_(time), bytes_(bytes), pause_(pause) {}
 
    protected:
     void Run(std::int64_t, ThreadContext& context) override {
@@ -68,6 +72,11 @@ class LimitsTest : public ::testing::Test {
       used.bytes += bytes_;
       ++used.units;
       test_.clock_.Advance(time_);
+      if (pause_ != Pause::kNone) {
+        test_.clock_.Advance(4 * time_);
+        test_.elsewhere_ += 4 * time_;
+        test_.waits_ += pause_ == Pause::kWaiting ? 1 : 0;
+      }
       if (bytes_ > 0) {
         ASSERT_TRUE(test_.source_->Read(bytes_, context.file).ok());
       }
@@ -79,10 +88,13 @@ class LimitsTest : public ::testing::Test {
     const JobId job_;
     const Duration time_;
     const std::int64_t bytes_;
+    const Pause pause_;
   };
 
-  void Push(JobId job, Duration time, std::int64_t bytes = 0, std::int64_t units = kUnits) {
-    queue_.Push(job, SessionId(job.value), std::make_shared<Unit>(*this, job, units, time, bytes));
+  void Push(JobId job, Duration time, std::int64_t bytes = 0, std::int64_t units = kUnits,
+            Pause pause = Pause::kNone) {
+    queue_.Push(job, SessionId(job.value),
+                std::make_shared<Unit>(*this, job, units, time, bytes, pause));
   }
   // Runs what may run; when nothing may, time goes on to the wake-up that was asked for.
   void RunFor(Duration time) {
@@ -113,7 +125,15 @@ class LimitsTest : public ::testing::Test {
   std::optional<SteadyTime> wake_;
   std::unique_ptr<Source> source_ = Metered(std::make_unique<Bottomless>());
   std::map<JobId, Used> used_;
-  WorkQueue queue_{{executor_, clock_, [this](Duration delay) { wake_ = clock_.Now() + delay; }}};
+  // What units take is CPU time, but for what the system used for somebody else.
+  ThreadUsage Usage() {
+    const Duration busy = clock_.Now().time_since_epoch() - elsewhere_;
+    return {.cpu_ns = static_cast<std::uint64_t>(busy.count()), .waits = waits_};
+  }
+  Duration elsewhere_{};
+  std::uint64_t waits_ = 0;
+  WorkQueue queue_{{executor_, clock_, [this](Duration delay) { wake_ = clock_.Now() + delay; }, 16,
+                    [this] { return Usage(); }}};
   const JobId a_{1}, b_{2};
 };
 
@@ -128,6 +148,21 @@ TEST_F(LimitsTest, JobsGetTimeByTheirWeightsNotUnits) {
   used_.clear();
   RunFor(seconds(100));
   EXPECT_NEAR(Ratio(), 1, 0.01);
+}
+
+TEST_F(LimitsTest, WhoIsInterruptedPaysNothingForItAndWhoWaitsPaysForItsThread) {
+  Push(a_, milliseconds(1), 0, kUnits, Pause::kPreempted);
+  Push(b_, milliseconds(1));
+  RunFor(seconds(60));
+  EXPECT_NEAR(Ratio(), 1, 0.01);
+  const JobId waits(3);
+  Push(waits, milliseconds(1), 0, kUnits, Pause::kWaiting);
+  used_.clear();
+  RunFor(seconds(60));
+  EXPECT_NEAR(Ratio(), 1, 0.01);
+  EXPECT_NEAR(static_cast<double>(used_[b_].units) / used_[waits].units, 5, 0.05);
+  // The account is of CPU time all the same.
+  EXPECT_NEAR(static_cast<double>(UsageOf(waits).cpu_ns), used_[waits].units * 1e6, 2e6);
 }
 
 TEST_F(LimitsTest, AJobWhoseLeaseEndedKeepsItsWeightForAWhileAndThenHasTheLeast) {

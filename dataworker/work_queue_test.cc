@@ -57,7 +57,7 @@ class WorkQueueTest : public ::testing::Test {
   InlineExecutor executor_;
   FakeClock clock_;
   WorkQueue queue_{{executor_, clock_, [](Duration) { FAIL() << "nothing is held back"; },
-                    /*units_a_task=*/1}};
+                    /*units_a_task=*/1, [] { return ThreadUsage(); }}};
   std::vector<std::string> log_;
 };
 

@@ -1,0 +1,180 @@
+"""Contract: workers come and go, jobs share them, and nobody can tell from the batches."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import headrace
+import pytest
+import torch
+from headrace import service
+from support.compare import assert_same
+from support.headrace_program import (
+    HEADRACE,
+    clean_environment,
+    coordinator,
+    free_address,
+    ready_workers,
+    running,
+    wait_for,
+)
+from support.headrace_program import headrace as command
+from support.pipelines import train_v1
+from torch.utils.data import DataLoader
+from torchvision import datasets
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """The address of a coordinator of this test's own; its workers are the test's to start."""
+    address = free_address()
+    service.close()
+    monkeypatch.setenv("HEADRACE_COORDINATOR", address)
+    with coordinator("--listen", address, "--heartbeat-ms", "100"):
+        yield address
+        service.close()
+
+
+def worker(address):
+    return running("worker", "--coordinator", address, "--threads", "1", HEADRACE_LOG="error")
+
+
+def jobs(address):
+    answer = command("jobs", "--json", "--coordinator", address)
+    assert answer.returncode == 0, answer.stderr
+    return json.loads(answer.stdout)["jobs"]
+
+
+def epoch(photos, seed_init=None):
+    torch.manual_seed(3)
+    data = datasets.ImageFolder(photos, train_v1())
+    return iter(DataLoader(data, 2, shuffle=True, num_workers=2, worker_init_fn=seed_init))
+
+
+def _seed(worker_id):
+    torch.manual_seed(worker_id)
+
+
+@pytest.mark.parametrize("kind", ["native", "python"])
+def test_one_worker_becomes_three_and_one_again(photos, cluster, kind):
+    """In the middle of an epoch: the same batches, once, in order, with the same bits."""
+    init = None if kind == "native" else _seed
+    expected = list(epoch(photos, init))
+    assert len(expected) > 8
+    headrace.install()
+    try:
+        with worker(cluster) as first, contextlib.ExitStack() as later:
+            wait_for(lambda: len(ready_workers(cluster)) == 1, "worker")
+            iterator = epoch(photos, init)
+            seen = [[tensor.clone() for tensor in next(iterator)] for _ in range(3)]
+            for _ in range(2):
+                later.enter_context(worker(cluster))
+            wait_for(lambda: len(jobs(cluster)[0]["workers"]) == 3, "leases of three workers")
+            seen += [[tensor.clone() for tensor in next(iterator)] for _ in range(2)]
+            first.send_signal(signal.SIGTERM)
+            assert first.wait(30) == 0
+            wait_for(lambda: len(ready_workers(cluster)) == 2, "two workers")
+            seen += [[tensor.clone() for tensor in next(iterator)] for _ in range(1)]
+            second = ready_workers(cluster)[0]["pid"]
+            os.kill(second, signal.SIGTERM)
+            wait_for(lambda: len(ready_workers(cluster)) == 1, "one worker")
+            seen += [[tensor.clone() for tensor in batch] for batch in iterator]
+    finally:
+        headrace.uninstall()
+    assert_same(seen, expected)
+
+
+# Prints a checksum a batch of two epochs.
+PROGRAM = """
+    import sys, torch, zlib
+    from support.pipelines import train_v1
+    from torch.utils.data import DataLoader
+    from torchvision import datasets
+    torch.manual_seed(int(sys.argv[2]))
+    data = datasets.ImageFolder(sys.argv[1], train_v1())
+    for _ in range(2):
+        for images, labels in DataLoader(data, 2, shuffle=True, num_workers=2):
+            print(zlib.crc32(images.numpy().tobytes()), labels.tolist())
+"""
+
+
+def program(tmp_path, photos, seed, *launch, **environment):
+    file = tmp_path / "program.py"
+    file.write_text(textwrap.dedent(PROGRAM))
+    return subprocess.Popen(
+        [*launch, sys.executable, str(file), str(photos), str(seed)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=clean_environment(PYTHONPATH=os.pathsep.join(sys.path), **environment),
+    )
+
+
+def test_jobs_share_a_worker(photos, cluster, tmp_path):
+    """Three programs of two tenants at once on one worker of one thread: each gets its own batches."""
+    seeds = (1, 2, 3)
+    stock = [program(tmp_path, photos, seed).communicate()[0] for seed in seeds]
+    run = [HEADRACE, "run", "--coordinator", cluster]
+    with worker(cluster):
+        wait_for(lambda: ready_workers(cluster), "worker")
+        started = [
+            program(tmp_path, photos, seed, *run, f"--tenant=tenant{seed % 2}", "--")
+            for seed in seeds
+        ]
+        served = [each.communicate(timeout=120)[0] for each in started]
+    assert served == stock
+    assert all(each.returncode == 0 for each in started)
+
+
+def test_a_job_that_is_not_admitted_says_why(photos, tmp_path, monkeypatch):
+    address = free_address()
+    tenants = tmp_path / "tenants.json"
+    tenants.write_text('{"tenants": [{"name": "nobody", "cores": 0}]}')
+    with coordinator("--listen", address, "--heartbeat-ms", "100", "--tenants", str(tenants)):
+        run = [HEADRACE, "run", "--coordinator", address, "--tenant", "nobody", "--"]
+        with worker(address):
+            wait_for(lambda: ready_workers(address), "worker")
+            waiting = program(tmp_path, photos, 1, *run)
+            try:
+                (job,) = wait_for(lambda: jobs(address), "job", 60)
+                assert job["state"] == "waiting: tenant nobody has no quota of cores"
+                assert job["workers"] == []
+                page = command("jobs", "show", str(job["job"]), "--coordinator", address)
+                assert "tenant    nobody, priority 0" in page.stdout
+            finally:
+                waiting.kill()
+                waiting.communicate()
+
+
+def test_a_wrong_tenants_file_is_named(tmp_path):
+    tenants = tmp_path / "tenants.json"
+    tenants.write_text('{"tenants": [{"name": "a", "weigth": 1}]}')
+    answer = command("coordinator", "--tenants", str(tenants))
+    assert answer.returncode == 1
+    assert f"{tenants}: tenant a: unknown key weigth" in answer.stderr
+
+
+def test_the_advice_of_a_job_is_shown(photos, cluster):
+    """A trainer that only reads waits for its worker, and is told that cores would help."""
+    headrace.install()
+    try:
+        with worker(cluster):
+            wait_for(lambda: ready_workers(cluster), "worker")
+
+            def told():
+                list(epoch(photos))
+                return jobs(cluster)[0]["advice"]
+
+            advice = wait_for(told, "advice", 60)
+            assert advice.startswith("waits ")
+            (job,) = jobs(cluster)
+            assert job["granted_cores"] > 0
+            assert job["samples_per_second_when_ready"] > 0
+            page = command("jobs", "show", str(job["job"]), "--coordinator", cluster)
+            assert "samples/s; its trainer would take" in page.stdout
+            assert "waiting   job" in page.stdout
+    finally:
+        headrace.uninstall()
