@@ -102,6 +102,7 @@ class Engine {
         job.SetRate();
         Watch(job, kPeriodsOfChange);
         changed_rates_ = true;
+        ticks_ = 0;
         if (!scheduler_.has_controllers() || job.pinned()) Change();
       }
     }
