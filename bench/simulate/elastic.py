@@ -75,9 +75,9 @@ def ramp(options, folder: pathlib.Path) -> tuple[list[dict], str]:
 RAMP_COLUMNS = {
     "periods_to_5_percent": "periods until the wait is under 5%",
     "worst_after": "greatest wait after that, % of a period",
-    "cores_before": "cores at 1x",
-    "cores_up": "cores at 4x",
-    "cores_after": "cores 60 s after the step down",
+    "cores_before": "cores granted at 1x",
+    "cores_up": "cores granted at 4x",
+    "cores_after": "cores granted 60 s after the step down",
 }
 
 

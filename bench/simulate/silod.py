@@ -12,12 +12,17 @@ import sweep
 CACHES = ("lru", "minio", "quiver")
 # GPUs, jobs, caches in TB, source in Gbit/s.
 GRIDS = (
-    (96, 400, (1, 4, 16), (2, 8, 32)),
-    (400, 800, (4, 16, 64), (8, 32, 128)),
+    (96, 1000, (4, 16, 32, 64), (2, 4, 8)),
+    (400, 1000, (64, 128), (8, 16, 32)),
 )
 METRICS = {
     "T3 average completion time": lambda base, mine: base["avg_jct_s"] / mine["avg_jct_s"],
-    "T4 useful GPU time": lambda base, mine: mine["gpu_util"] / base["gpu_util"],
+    "T4 useful GPU time over all GPUs for the makespan": lambda base, mine: (
+        mine["gpu_util"] / base["gpu_util"]
+    ),
+    "T4 useful GPU time over that held by jobs": lambda base, mine: (
+        mine["gpu_util_held"] / base["gpu_util_held"]
+    ),
     "T5 least fairness": lambda base, mine: mine["fairness_min"] / base["fairness_min"],
 }
 
@@ -28,7 +33,7 @@ def run_grid(options, folder: pathlib.Path) -> list[dict]:
         trace = folder / f"{gpus}.csv"
         sweep.generate(
             options.program,
-            [jobs, "--gpus", gpus, "--load", 0.9, "--median-s", 14400, "--large-datasets",
+            [jobs, "--gpus", gpus, "--load", 0.8, "--median-s", 14400, "--large-datasets",
              "--private-datasets", "--seed", options.seed],
             trace,
         )  # fmt: skip

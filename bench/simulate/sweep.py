@@ -65,8 +65,14 @@ def spread(values: list[float]) -> str:
     return f"{statistics.median(values):.2f} [{min(values):.2f}, {max(values):.2f}]"
 
 
+def rounded(figure: dict) -> dict:
+    """Six digits of each number are enough for a report."""
+    return {k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in figure.items()}
+
+
 def write(name: str, title: str, command: str, figures: list[dict], text: str) -> None:
     REPORTS.mkdir(exist_ok=True)
-    (REPORTS / f"{name}.json").write_text(json.dumps(figures, indent=1) + "\n")
+    lines = ",\n".join(json.dumps(rounded(figure)) for figure in figures)
+    (REPORTS / f"{name}.json").write_text(f"[\n{lines}\n]\n")
     (REPORTS / f"{name}.md").write_text(f"# {title}\n\nCommand: `{command}`\n\n{text}")
     print(text)

@@ -20,7 +20,7 @@ constexpr double kLeastDrift = 1e-3;
 // Periods that a job is observed for: after what it was granted has changed, and after what is
 // measured has (all that its controller remembers).
 constexpr int kPeriodsOfGrant = 3;
-constexpr int kPeriodsOfChange = 13;
+constexpr int kPeriodsOfChange = coordinator::Controller::Options{}.shrink_periods + 3;
 // Events that are nearer than this are one: clocks of weeks have no finer steps to spare.
 constexpr double kInstant = 1e-6;
 
@@ -102,6 +102,7 @@ class Engine {
         job.SetRate();
         Watch(job, kPeriodsOfChange);
         changed_rates_ = true;
+        ticks_ = 0;
         if (!scheduler_.has_controllers() || job.pinned()) Change();
       }
     }

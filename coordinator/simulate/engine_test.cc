@@ -165,6 +165,22 @@ TEST(Engine, ARampIsFollowedWithinTwoPeriods) {
   EXPECT_GE(FinishOf(outcome, 0), 100 + 225 - 1e-3);
 }
 
+// Back at its own speed the trainer needs two cores again: what it was given more is given back.
+TEST(Engine, ARampDownGivesCoresBack) {
+  Trace trace;
+  trace.jobs = {TestJob(0, 1000, 1, 2)};
+  trace.jobs[0].ramp = {{100, 4}, {200, 1}};
+  Cluster cluster;
+  cluster.gpus = 1;
+  cluster.cpu_per_gpu = 16;
+  const Outcome outcome = RunNamed(trace, cluster, "utilization");
+  double most = 0;
+  for (const TimelinePoint& point : outcome.timeline) most = std::max(most, point.granted_cores);
+  EXPECT_GT(most, 7);
+  EXPECT_LT(outcome.timeline.back().granted_cores, 3);
+  EXPECT_LT(outcome.timeline.back().time_s, 260);
+}
+
 TEST(Engine, MaxMinTakesGpusAwayInRounds) {
   Trace trace;
   trace.jobs = {TestJob(0, 3600, 1, 0), TestJob(0, 3600, 1, 0)};
