@@ -8,14 +8,12 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "coordinator/message_checks.h"
 
 namespace headrace::coordinator {
 namespace {
 
-constexpr std::size_t kMinTokenChars = 8;
-constexpr std::size_t kMaxTextChars = 4096;
 constexpr std::size_t kMaxSessions = 4096;
-constexpr std::size_t kMaxEndpoints = 64;
 
 std::string Text(JobId job) { return "job " + std::to_string(job.value); }
 std::string Text(WorkerId worker) { return "worker " + std::to_string(worker.value); }
@@ -23,17 +21,6 @@ std::string Text(WorkerId worker) { return "worker " + std::to_string(worker.val
 Status UnknownJob(JobId job) {
   return NotFound(Text(job) +
                   " is not known to this coordinator (was it restarted?); open it again");
-}
-
-Status CheckText(std::string_view what, const std::string& text) {
-  if (text.size() <= kMaxTextChars) return Status::Ok();
-  return InvalidArgument(std::string(what) + " of " + std::to_string(text.size()) +
-                         " bytes; at most " + std::to_string(kMaxTextChars));
-}
-
-Status CheckToken(const std::string& token) {
-  if (token.size() < kMinTokenChars) return InvalidArgument("token is too short");
-  return CheckText("token", token);
 }
 
 // What the cache keeps of a plan: its sources, and the prefix before the cache point. 0: nothing.
@@ -163,13 +150,7 @@ class Stepper {
     wire::JobOpened reply;
     reply.request = m.request;
     reply.heartbeat_ms = HeartbeatMs();
-    reply.status = CheckToken(m.token);
-    if (reply.status.ok()) reply.status = CheckText("job name", m.name);
-    if (reply.status.ok()) reply.status = CheckText("tenant", m.tenant);
-    if (reply.status.ok()) reply.status = CheckText("group", m.group);
-    if (reply.status.ok() && m.wanted_workers < 0) {
-      reply.status = InvalidArgument("a negative number of workers");
-    }
+    reply.status = CheckMessage(m);
     if (!reply.status.ok()) return Answer(peer, std::move(reply));
     const Job* known = state().FindJobByToken(m.token);
     AddJob add{known ? known->spec.job : state().next_job(),
@@ -273,7 +254,7 @@ class Stepper {
     wire::WorkerRegistered reply;
     reply.request = m.request;
     reply.heartbeat_ms = HeartbeatMs();
-    reply.status = CheckWorker(m);
+    reply.status = CheckMessage(m);
     if (!reply.status.ok()) return Answer(peer, std::move(reply));
     const Worker* known = state().FindWorkerByToken(m.token);
     AddWorker add{m.token, m.info};
@@ -285,20 +266,6 @@ class Stepper {
     if (changed) Emit(std::move(add));
     Emit(SeeWorker{id, now_.steady});
     if (changed) Reallocate();
-  }
-
-  [[nodiscard]] static Status CheckWorker(const wire::RegisterWorker& m) {
-    HR_RETURN_IF_ERROR(CheckToken(m.token));
-    if (m.info.cores < 1) return InvalidArgument("a worker without cores");
-    if (m.info.endpoints.empty() || m.info.endpoints.size() > kMaxEndpoints) {
-      return InvalidArgument("a worker needs 1 to " + std::to_string(kMaxEndpoints) +
-                             " endpoints, not " + std::to_string(m.info.endpoints.size()));
-    }
-    for (const std::string& endpoint : m.info.endpoints) {
-      HR_RETURN_IF_ERROR(CheckText("endpoint", endpoint));
-    }
-    HR_RETURN_IF_ERROR(CheckText("arena path", m.info.arena_path));
-    return CheckText("host name", m.info.host.hostname);
   }
 
   void Receive(const std::string& peer, const wire::WorkerHeartbeat& m) {

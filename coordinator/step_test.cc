@@ -206,6 +206,13 @@ TEST_F(StepTest, BadRequestsAreRefusedWithReasons) {
   EXPECT_THAT(cluster_.OpenJob("token-aaaa", -1).status.message(), HasSubstr("negative"));
   EXPECT_THAT(cluster_.OpenJob(std::string(5000, 'x')).status.message(), HasSubstr("5000 bytes"));
   EXPECT_THAT(cluster_.Register("worker-aaaa", {}).status.message(), HasSubstr("endpoints"));
+  wire::OpenJob open;
+  open.token = "token-aaaa";
+  open.tenant = std::string(5000, 'x');
+  EXPECT_THAT(cluster_.Ask<wire::JobOpened>(open).status.message(), HasSubstr("tenant of 5000"));
+  open.tenant.clear();
+  open.group = std::string(5000, 'x');
+  EXPECT_THAT(cluster_.Ask<wire::JobOpened>(open).status.message(), HasSubstr("group of 5000"));
   EXPECT_THAT(cluster_.state.jobs(), IsEmpty());
   EXPECT_THAT(cluster_.state.workers(), IsEmpty());
 }

@@ -186,9 +186,17 @@ TEST_F(GrantsTest, ALeavingWorkerAnswersWhatIsQueued) {
   // One of them waits for its source.
   Grant({{.job = attach_.job, .millicores = 1000},
          {.job = other_.job, .millicores = 1000, .source_bytes_per_second = 1000}});
-  for (int batch = 0; batch < 5; ++batch) second.Send(RequestOf(other_, AllKeys()));
+  // Each in a slot of its own.
+  std::uint64_t slot = 0;
+  const auto ask = [&](TestClient& of, const wire::Attach& attach) {
+    wire::BatchRequest request = RequestOf(attach, AllKeys());
+    request.slot_bytes = 200'000;
+    request.slot_offset = slot++ % 40 * request.slot_bytes;
+    of.Send(request);
+  };
+  for (int batch = 0; batch < 5; ++batch) ask(second, other_);
   EXPECT_THAT(second.UntilPong<wire::BatchDone>(), IsEmpty());
-  for (int batch = 0; batch < 30; ++batch) client.Send(Request(AllKeys()));
+  for (int batch = 0; batch < 30; ++batch) ask(client, attach_);
   worker_->Leave();
   for (int batch = 0; batch < 30; ++batch) {
     EXPECT_TRUE(client.Next<wire::BatchDone>().status.ok());
@@ -198,7 +206,7 @@ TEST_F(GrantsTest, ALeavingWorkerAnswersWhatIsQueued) {
   wire::Attach third = other_;
   third.session = SessionId(79);
   EXPECT_EQ(late.Attach(third, blobs_).status.code(), Code::kUnavailable);
-  client.Send(Request(AllKeys()));
+  ask(client, attach_);
   EXPECT_TRUE(client.Next<wire::BatchDone>().status.ok());
   // It ends when nobody is left, or its patience is over: here with five batches in debt.
   client.Send(wire::Detach{attach_.session});

@@ -101,7 +101,7 @@ def main() -> None:
             if kind == "without the marks":
                 marks.take_out()
             elif kind == "with a device":
-                handle._idle = device.IdleMeter(FakeDevice(), handle._add_idle)
+                handle._idle = device.IdleMeter(FakeDevice(), handle.raw.add_idle)
             found[kind].append(burst(batches))
     marks.put()
     handle._idle = None

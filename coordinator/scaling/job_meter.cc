@@ -22,7 +22,6 @@ void Add(TimeShares& sum, const TimeShares& more) {
   sum.queue += more.queue;
   sum.network += more.network;
   sum.copy += more.copy;
-  sum.limited += more.limited;
 }
 
 }  // namespace
@@ -41,7 +40,6 @@ JobMeter::Totals JobMeter::Growth(const wire::SessionLoad& now, const wire::Sess
   // A client of an older release does not say what it waited for.
   const double stall = Seconds(now.stall_ns, before.stall_ns);
   t.times.compute += std::max(0.0, stall - t.times.wait());
-  t.times.limited = std::min(Seconds(now.limited_ns, before.limited_ns), stall);
   t.hits = Count(now.hit_samples, before.hit_samples);
   t.misses = Count(now.miss_samples, before.miss_samples);
   t.hit_cpu = Seconds(now.hit_cpu_ns, before.hit_cpu_ns);
@@ -68,6 +66,10 @@ void JobMeter::Report(const std::vector<wire::SessionLoad>& loads) {
   reported_ = true;
 }
 
+void JobMeter::ReportLimited(double seconds) {
+  period_.times.limited = std::max(period_.times.limited, seconds);
+}
+
 Move JobMeter::EndPeriod(double granted_cores) {
   if (!reported_ || period_.samples <= 0) return Move::kHold;
   const double keep = std::exp2(-1 / kHalfLife);
@@ -87,6 +89,8 @@ Move JobMeter::EndPeriod(double granted_cores) {
   const double reads = period_.hits + period_.misses;
   if (reads > 0) hit_ = period_.hits / reads;
   times_ = period_.times;
+  times_.limited =
+      std::min(times_.limited, times_.source + times_.compute + times_.python + times_.queue);
   if (times_.all() > 0) rate_ = period_.samples / times_.all();
   if (times_.step > 0) measured_.ready_rate = period_.samples / times_.step;
 

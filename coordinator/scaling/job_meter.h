@@ -13,7 +13,7 @@ namespace headrace::coordinator {
 struct TimeShares {
   double step = 0;
   double sampler = 0, source = 0, compute = 0, python = 0, queue = 0, network = 0, copy = 0;
-  double limited = 0;  // of `source` and `queue`: held back by the job's limit of the source
+  double limited = 0;  // of them: held back by a limit of the source
 
   [[nodiscard]] double wait() const {
     return sampler + source + compute + python + queue + network + copy;
@@ -34,6 +34,9 @@ class JobMeter {
 
   // The loads of the latest heartbeat: totals since each session began. Sessions come and go.
   void Report(const std::vector<wire::SessionLoad>& loads);
+  // A worker held the job's work back for so long, because of a limit of the source. Once a
+  // heartbeat of each of its workers.
+  void ReportLimited(double seconds);
   // The period ends; the controller decides. `granted_cores`: in force during it. A period in which
   // nothing was reported changes nothing.
   Move EndPeriod(double granted_cores);

@@ -171,6 +171,21 @@ TEST(Advice, ASlowSamplerIsNotCuredByCores) {
   EXPECT_EQ(Advice(meter, 5), "waits 50%: 50% sampler; more cores would not help");
 }
 
+TEST(Advice, ALimitOfTheSourceIsSaidAndNotCuredByCores) {
+  JobMeter meter;
+  wire::SessionLoad load;
+  load.session = SessionId(1);
+  load.samples = 100;
+  load.step_ns = Ns(0.5);
+  load.stall_ns = load.wait_queue_ns = Ns(0.5);
+  load.miss_samples = 100;
+  load.miss_cpu_ns = Ns(0.1);
+  meter.Report({load});
+  meter.ReportLimited(0.7);
+  meter.EndPeriod(5);
+  EXPECT_EQ(Advice(meter, 5), "waits 50%: 50% queue; its limit of the source holds it back");
+}
+
 TEST(Advice, NothingIsSaidBeforeAnythingIsKnown) { EXPECT_EQ(Advice(JobMeter{}, 4), ""); }
 
 }  // namespace

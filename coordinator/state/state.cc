@@ -1,6 +1,7 @@
 #include "coordinator/state/state.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 namespace headrace::coordinator {
@@ -241,6 +242,16 @@ Status State::On(const ReportWorker& update) {
   Worker* worker = Find(workers_, update.report.worker);
   if (!worker) return Contradiction(Text(update.report.worker) + " is unknown");
   worker->last_seen = update.at;
+  std::unordered_map<JobId, std::uint64_t> limited_before;
+  for (const wire::JobUsage& usage : worker->last.usage) {
+    limited_before[usage.job] = usage.limited_ns;
+  }
+  for (const wire::JobUsage& usage : update.report.usage) {
+    Job* job = Find(jobs_, usage.job);
+    const auto before = limited_before.find(usage.job);
+    if (!job || before == limited_before.end() || usage.limited_ns <= before->second) continue;
+    job->meter.ReportLimited(static_cast<double>(usage.limited_ns - before->second) * 1e-9);
+  }
   worker->last = update.report;
   return Status::Ok();
 }

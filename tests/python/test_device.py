@@ -1,5 +1,8 @@
 """The device's idle time within waits, on a device that is played by hand."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 from headrace import device, service, session
@@ -179,6 +182,21 @@ def test_torch_without_cuda_has_no_meter(monkeypatch):
     assert device.idle_meter(print) is None
     monkeypatch.setattr(torch.backends.cuda, "is_built", lambda: True)
     assert isinstance(device.idle_meter(print), IdleMeter)
+
+
+def test_a_meter_keeps_no_session_alive(seam, monkeypatch):
+    """Sessions end when nobody holds them, without a garbage collection."""
+    monkeypatch.setattr(torch.backends.cuda, "is_built", lambda: True)
+    iterator = iter(DataLoader(Numbers(), 4, num_workers=2))
+    next(iterator)
+    session_of = weakref.ref(iterator._handle)
+    assert isinstance(session_of()._idle, IdleMeter)
+    gc.disable()
+    try:
+        del iterator
+        assert session_of() is None
+    finally:
+        gc.enable()
 
 
 class AlwaysIdle(FakeDevice):

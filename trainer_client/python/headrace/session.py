@@ -27,7 +27,7 @@ class SessionHandle:
         self._pid = os.getpid()
         self._report = report
         self._reported: dict[str, Any] = {}
-        self._idle = device.idle_meter(self._add_idle)
+        self._idle = device.idle_meter(self.raw.add_idle)
         for reason in self.raw.split_reasons:
             report.add_reason(reason)
         REPORT.watch(weakref.ref(self))
@@ -46,10 +46,6 @@ class SessionHandle:
             self.raw.leave_next()
         if self._idle is not None:
             self._idle.leave()
-
-    def _add_idle(self, nanoseconds: int) -> None:
-        if self.raw is not None:
-            self.raw.add_idle(nanoseconds)
 
     def flush_report(self) -> None:
         """Adds what happened since the last call to the loader's report."""

@@ -1,0 +1,48 @@
+#include "coordinator/message_checks.h"
+
+#include <cstddef>
+
+namespace headrace::coordinator {
+namespace {
+
+constexpr std::size_t kMinTokenChars = 8;
+constexpr std::size_t kMaxTextChars = 4096;
+constexpr std::size_t kMaxEndpoints = 64;
+
+Status CheckToken(const std::string& token) {
+  if (token.size() < kMinTokenChars) return InvalidArgument("token is too short");
+  return CheckText("token", token);
+}
+
+}  // namespace
+
+Status CheckText(std::string_view what, const std::string& text) {
+  if (text.size() <= kMaxTextChars) return Status::Ok();
+  return InvalidArgument(std::string(what) + " of " + std::to_string(text.size()) +
+                         " bytes; at most " + std::to_string(kMaxTextChars));
+}
+
+Status CheckMessage(const wire::OpenJob& m) {
+  HR_RETURN_IF_ERROR(CheckToken(m.token));
+  HR_RETURN_IF_ERROR(CheckText("job name", m.name));
+  HR_RETURN_IF_ERROR(CheckText("tenant", m.tenant));
+  HR_RETURN_IF_ERROR(CheckText("group", m.group));
+  if (m.wanted_workers < 0) return InvalidArgument("a negative number of workers");
+  return Status::Ok();
+}
+
+Status CheckMessage(const wire::RegisterWorker& m) {
+  HR_RETURN_IF_ERROR(CheckToken(m.token));
+  if (m.info.cores < 1) return InvalidArgument("a worker without cores");
+  if (m.info.endpoints.empty() || m.info.endpoints.size() > kMaxEndpoints) {
+    return InvalidArgument("a worker needs 1 to " + std::to_string(kMaxEndpoints) +
+                           " endpoints, not " + std::to_string(m.info.endpoints.size()));
+  }
+  for (const std::string& endpoint : m.info.endpoints) {
+    HR_RETURN_IF_ERROR(CheckText("endpoint", endpoint));
+  }
+  HR_RETURN_IF_ERROR(CheckText("arena path", m.info.arena_path));
+  return CheckText("host name", m.info.host.hostname);
+}
+
+}  // namespace headrace::coordinator

@@ -1,0 +1,166 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "coordinator/step_test_util.h"
+
+// The whole loop on a fake clock: what clients report, controllers, policy, placement, and the
+// grants that workers are told.
+namespace headrace::coordinator {
+namespace {
+
+using std::chrono::seconds;
+
+// A trainer that takes `rate` samples/s of `cost` core-seconds, as far as its grant makes them.
+struct FakeTrainer {
+  wire::JobOpened job;
+  double rate = 100;
+  double cost = 0.01;
+  double noise = 0;
+  std::mt19937 rng{1};
+  wire::SessionLoad load;
+  double last_wait = 0;
+
+  void Second(double cores) {
+    const double now = rate * (1 + noise * std::uniform_real_distribution<double>(-1, 1)(rng));
+    const double made = std::min(now, cores / cost);
+    last_wait = 1 - made / now;
+    load.samples += static_cast<std::uint64_t>(made);
+    load.miss_samples = load.samples;
+    load.step_ns += static_cast<std::uint64_t>(1e9 * (1 - last_wait));
+    load.stall_ns += static_cast<std::uint64_t>(1e9 * last_wait);
+    load.wait_compute_ns = load.stall_ns;
+    load.miss_cpu_ns += static_cast<std::uint64_t>(1e9 * made * cost);
+  }
+};
+
+class ElasticTest : public testing::Test {
+ protected:
+  ElasticTest() { cluster_.rules.plan.policy = policies_.Find("utilization"); }
+  static PolicyRegistry Builtin() {
+    PolicyRegistry registry;
+    RegisterPolicies(registry);
+    return registry;
+  }
+
+  void Workers(int count) {
+    for (int i = 0; i < count; ++i) {
+      workers_.push_back(cluster_.Register("worker-token-" + std::to_string(i)).worker);
+    }
+  }
+  FakeTrainer Trainer(const std::string& token, double rate, double cost) {
+    FakeTrainer trainer;
+    trainer.job = cluster_.OpenJob(token);
+    trainer.rate = rate;
+    trainer.cost = cost;
+    wire::OpenSession open;
+    open.job = trainer.job.job;
+    open.session = trainer.load.session = SessionId(trainer.job.job.value + 100);
+    open.plan = SmallPlan();
+    cluster_.Ask<wire::SessionOpened>(open);
+    return trainer;
+  }
+  [[nodiscard]] double Cores(const FakeTrainer& trainer) const {
+    return cluster_.state.FindJob(trainer.job.job)->granted_cores();
+  }
+  // A second goes by: trainers go on with what they hold, everybody reports, a period ends.
+  void Second(std::vector<FakeTrainer*> trainers) {
+    cluster_.Advance(seconds(1));
+    for (FakeTrainer* trainer : trainers) {
+      trainer->Second(Cores(*trainer));
+      cluster_.Send(
+          wire::ConsumerHeartbeat{1, trainer->job.job, trainer->job.consumer, {trainer->load}, {}});
+    }
+    for (const WorkerId id : workers_) cluster_.Heartbeat(id);
+    cluster_.Tick();
+    for (const Update& update : cluster_.last.updates) {
+      lease_changes_ += std::holds_alternative<SetLeases>(update) ? 1 : 0;
+      grant_changes_ += std::holds_alternative<SetGrants>(update) ? 1 : 0;
+    }
+  }
+
+  PolicyRegistry policies_ = Builtin();
+  Cluster cluster_;
+  std::vector<WorkerId> workers_;
+  int lease_changes_ = 0, grant_changes_ = 0;
+};
+
+TEST_F(ElasticTest, FollowsARampWithinTwoPeriods) {
+  Workers(4);
+  FakeTrainer trainer = Trainer("token-aaaa", 200, 0.01);
+  for (int i = 0; i < 30; ++i) Second({&trainer});
+  EXPECT_NEAR(Cores(trainer), 2.2, 0.05);
+  trainer.rate *= 4;
+  Second({&trainer});
+  Second({&trainer});
+  Second({&trainer});
+  EXPECT_LT(trainer.last_wait, 0.05);
+  EXPECT_NEAR(Cores(trainer), 8.8, 0.2);
+  trainer.rate /= 4;
+  for (int i = 0; i < 25; ++i) Second({&trainer});
+  EXPECT_NEAR(Cores(trainer), 2.2, 0.05);
+  EXPECT_LT(trainer.last_wait, 0.01);
+}
+
+class ElasticNoiseTest : public ElasticTest, public testing::WithParamInterface<unsigned> {};
+
+TEST_P(ElasticNoiseTest, ChangesNoLeaseInFiveMinutes) {
+  Workers(3);
+  FakeTrainer a = Trainer("token-aaaa", 300, 0.01), b = Trainer("token-bbbb", 100, 0.02);
+  a.noise = b.noise = 0.15;
+  a.rng.seed(GetParam());
+  b.rng.seed(GetParam() + 1000);
+  for (int i = 0; i < 60; ++i) Second({&a, &b});
+  lease_changes_ = grant_changes_ = 0;
+  for (int i = 0; i < 300; ++i) Second({&a, &b});
+  EXPECT_EQ(lease_changes_, 0);
+  EXPECT_EQ(grant_changes_, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, ElasticNoiseTest, testing::Range(0U, 20U));
+
+TEST_F(ElasticTest, TwoJobsGetTheDivisionThatKeepsMostGpusBusy) {
+  // 4 cores: the light one needs 1, the hungry one 8.
+  Workers(1);
+  FakeTrainer light = Trainer("token-aaaa", 100, 0.01), hungry = Trainer("token-bbbb", 800, 0.01);
+  for (int i = 0; i < 30; ++i) Second({&light, &hungry});
+  EXPECT_NEAR(Cores(light), 1, 0.02);
+  EXPECT_NEAR(Cores(hungry), 3, 0.02);
+  EXPECT_LT(light.last_wait, 0.02);
+}
+
+TEST_F(ElasticTest, AWorkersDirectiveHasTheGrantsOfItsJobs) {
+  Workers(1);
+  FakeTrainer trainer = Trainer("token-aaaa", 200, 0.01);
+  for (int i = 0; i < 5; ++i) Second({&trainer});
+  const wire::WorkerDirective directive = cluster_.Heartbeat(workers_[0]);
+  ASSERT_EQ(directive.grants.size(), 1u);
+  EXPECT_EQ(directive.grants[0].job, trainer.job.job);
+  EXPECT_NEAR(directive.grants[0].millicores, 2200, 20);
+  EXPECT_EQ(directive.grants[0].source_bytes_per_second, 0u);
+}
+
+TEST_F(ElasticTest, ASilentTrainerKeepsWhatItHas) {
+  Workers(2);
+  FakeTrainer trainer = Trainer("token-aaaa", 200, 0.01);
+  for (int i = 0; i < 30; ++i) Second({&trainer});
+  const double before = Cores(trainer);
+  for (int i = 0; i < 8; ++i) Second({});
+  EXPECT_EQ(Cores(trainer), before);
+}
+
+TEST_F(ElasticTest, TheStatusSaysWhatIsKnown) {
+  Workers(1);
+  FakeTrainer trainer = Trainer("token-aaaa", 800, 0.01);
+  for (int i = 0; i < 10; ++i) Second({&trainer});
+  const wire::JobStatus job = cluster_.Status().jobs.at(0);
+  EXPECT_EQ(job.granted_millicores, 4000u);
+  EXPECT_NEAR(job.demand_millicores, 8000, 80);
+  EXPECT_NEAR(job.ready_rate, 800, 8);
+  EXPECT_NEAR(job.wait_share, 0.5, 0.01);
+  EXPECT_EQ(job.advice, "waits 50%: 50% decode; 4 more cores would cut it to 0%");
+}
+
+}  // namespace
+}  // namespace headrace::coordinator
