@@ -63,12 +63,14 @@ std::vector<double> FillCache(const Snapshot& snapshot, const std::vector<bool>&
   std::vector<std::int32_t> tenant(n, -1);
   for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
     const JobView& job = snapshot.jobs[i];
-    if (!admitted[i] || job.dataset < 0) continue;
+    // One that pauses for a round comes back: its data should still be there.
+    const bool pauses = !admitted[i] && job.received > 0;
+    if ((!admitted[i] && !pauses) || job.dataset < 0) continue;
     const auto d = static_cast<std::size_t>(job.dataset);
     if (tenant[d] < 0) tenant[d] = job.tenant;
     const Terms& terms = job.terms;
     if (snapshot.datasets[d].bytes <= 0) continue;
-    value[d] += rates[i] / snapshot.datasets[d].bytes *
+    value[d] += (pauses ? AskedRate(job, 0) : rates[i]) / snapshot.datasets[d].bytes *
                 (prices.cores * std::max(0.0, terms.miss_cost - terms.hit_cost) +
                  prices.source * terms.miss_bytes);
   }

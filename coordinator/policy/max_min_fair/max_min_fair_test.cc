@@ -55,5 +55,31 @@ TEST(MaxMinFair, WhoReceivedLeastComesFirst) {
   EXPECT_TRUE(a.jobs[1].admitted);
 }
 
+// One GPU, two jobs in turns: what is cached for the one that pauses stays.
+TEST(MaxMinFair, DataOfAJobThatPausesKeepsItsCache) {
+  Snapshot s = Cluster(100);
+  s.supply.gpus = 1;
+  s.supply.cache_bytes = 1e9;
+  s.supply.source_rate = 1e6;
+  s.datasets = {{1e9, 5e8}, {1e9, 5e8}};
+  s.jobs.reserve(2);
+  for (int i = 0; i < 2; ++i) {
+    JobView& job = AddJobView(s, 100, 0.001);
+    job.dataset = i;
+    job.terms.miss_bytes = 1e5;
+    job.received = 100 + i;
+    job.running = i == 1;
+  }
+  const Allocation a = DecideWith("max_min_fair", s);
+  ASSERT_TRUE(a.jobs[0].admitted);
+  ASSERT_FALSE(a.jobs[1].admitted);
+  EXPECT_DOUBLE_EQ(a.dataset_bytes[1], 5e8);
+  // A job that never ran has no claim.
+  s.jobs[1].received = 0;
+  s.jobs[1].running = false;
+  s.jobs[0].received = -1;
+  EXPECT_DOUBLE_EQ(DecideWith("max_min_fair", s).dataset_bytes[0], 1e9);
+}
+
 }  // namespace
 }  // namespace headrace::coordinator
