@@ -104,6 +104,8 @@ TEST(Engine, APinnedJobKeepsItsOwnCoresAlone) {
     const Outcome outcome = RunNamed(trace, cluster, name);
     EXPECT_NEAR(FinishOf(outcome, 0), 2000, 1e-3) << name;
     EXPECT_NEAR(FinishOf(outcome, 1), 2000, 5) << name;
+    EXPECT_NEAR(outcome.timeline.front().granted_cores, 8, 1e-6)
+        << name << ": of both, all there are";
   }
 }
 
