@@ -178,3 +178,28 @@ def test_the_advice_of_a_job_is_shown(photos, cluster):
             assert "waiting   job" in page.stdout
     finally:
         headrace.uninstall()
+
+
+def test_a_pool_starts_empty_and_grows_with_the_demand(photos, monkeypatch):
+    """No worker is there when the job comes; one is started for it, and another while it waits."""
+    address = free_address()
+    service.close()
+    monkeypatch.setenv("HEADRACE_COORDINATOR", address)
+    words = ["--heartbeat-ms", "100", "--max-workers", "2", "--threads", "2"]
+    expected = list(epoch(photos))
+    headrace.install()
+    try:
+        with coordinator("--listen", address, *words):
+            wait_for(lambda: command("workers", "--coordinator", address).returncode == 0, "answer")
+            assert ready_workers(address) == []
+            seen = [[tensor.clone() for tensor in batch] for batch in epoch(photos)]
+            assert_same(seen, expected)
+
+            def two():
+                list(epoch(photos))
+                return len(ready_workers(address)) == 2
+
+            wait_for(two, "second worker", 60)
+            service.close()
+    finally:
+        headrace.uninstall()
