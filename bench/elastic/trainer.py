@@ -9,7 +9,7 @@ import sys
 import time
 
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, RandomSampler
 from torchvision import transforms as T
 from torchvision.datasets import ImageFolder
 
@@ -23,12 +23,6 @@ def parse_schedule(text: str) -> list[tuple[float, float]]:
     return phases
 
 
-def forever(loader: DataLoader):
-    """Batches of epoch after epoch."""
-    while True:
-        yield from loader
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data")
@@ -39,16 +33,18 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=224)
     args = parser.parse_args()
     transform = T.Compose([T.RandomResizedCrop(args.size), T.RandomHorizontalFlip(), T.ToTensor()])
+    folder = ImageFolder(args.data, transform)
     loader = DataLoader(
-        ImageFolder(args.data, transform),
+        folder,
         batch_size=args.batch_size,
-        shuffle=True,
-        drop_last=True,
+        # An epoch that does not end: the photographs are few, and a new epoch's first batch is
+        # waited for, which is not what is measured.
+        sampler=RandomSampler(folder, replacement=True, num_samples=1 << 22),
         num_workers=args.num_workers,
         prefetch_factor=args.prefetch,
     )
     torch.set_num_threads(1)
-    batches = forever(loader)
+    batches = iter(loader)
     next(batches)  # capture, connecting and the first batch are not what is measured
     print("ready", flush=True)
     sys.stdin.readline()  # the other programs are ready too
