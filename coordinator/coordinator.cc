@@ -28,6 +28,9 @@ constexpr std::int64_t kCompactAfter = 20'000;         // records
 constexpr std::int64_t kYear2026 = 1'767'225'600'000;  // wall clock
 constexpr auto kComplainEvery = std::chrono::seconds(1);
 
+// Heartbeats after which a pool's member that nobody needs is drained.
+constexpr int kIdlePeriods = 60;
+
 // The endpoint as a process on this host should dial it.
 std::string LocalEndpoint(std::string endpoint) {
   for (const std::string any : {"tcp://0.0.0.0:", "tcp://*:", "tcp://[::]:"}) {
@@ -42,7 +45,7 @@ class CoordinatorImpl final : public Coordinator {
       : reactor_(reactor),
         options_(std::move(options)),
         self_(wire::ReadHostIdentity()),
-        sizer_({options_.workers, options_.most_workers}) {}
+        sizer_({options_.workers, options_.most_workers, options_.heartbeat * kIdlePeriods}) {}
   ~CoordinatorImpl() override { Stop(); }
 
   Status Init() {
@@ -136,6 +139,7 @@ class CoordinatorImpl final : public Coordinator {
     RegisterPools(registry);
     PoolOptions pool;
     pool.stop_grace = options_.stop_grace;
+    pool.most_members = std::max(pool.most_members, options_.most_workers);
     if (options_.worker_command) {
       pool.worker_command = options_.worker_command(LocalEndpoint(socket_->endpoint()));
     }

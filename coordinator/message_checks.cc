@@ -1,6 +1,7 @@
 #include "coordinator/message_checks.h"
 
 #include <cstddef>
+#include <cstdint>
 
 namespace headrace::coordinator {
 namespace {
@@ -8,6 +9,8 @@ namespace {
 constexpr std::size_t kMinTokenChars = 8;
 constexpr std::size_t kMaxTextChars = 4096;
 constexpr std::size_t kMaxEndpoints = 64;
+// Of one worker. Millicores of a lease have 32 bits.
+constexpr std::int32_t kMaxCores = 65536;
 
 Status CheckToken(const std::string& token) {
   if (token.size() < kMinTokenChars) return InvalidArgument("token is too short");
@@ -34,6 +37,10 @@ Status CheckMessage(const wire::OpenJob& m) {
 Status CheckMessage(const wire::RegisterWorker& m) {
   HR_RETURN_IF_ERROR(CheckToken(m.token));
   if (m.info.cores < 1) return InvalidArgument("a worker without cores");
+  if (m.info.cores > kMaxCores) {
+    return InvalidArgument("a worker of " + std::to_string(m.info.cores) + " cores; at most " +
+                           std::to_string(kMaxCores));
+  }
   if (m.info.endpoints.empty() || m.info.endpoints.size() > kMaxEndpoints) {
     return InvalidArgument("a worker needs 1 to " + std::to_string(kMaxEndpoints) +
                            " endpoints, not " + std::to_string(m.info.endpoints.size()));

@@ -194,8 +194,8 @@ class Planner {
         each.job = job.spec.job;
         if (grant.admitted) {
           // Never nothing: it must be able to show what it needs.
-          each.millicores = std::max(
-              kLeastMillicores, static_cast<std::int32_t>(std::ceil(grant.cores * share * 1000)));
+          each.millicores = std::max(std::int64_t{kLeastMillicores},
+                                     std::int64_t(std::ceil(grant.cores * share * 1000)));
         }
         each.most_workers = job.spec.wanted_workers;
         each.host = HostKey(job.spec.host);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "coordinator/step_test_util.h"
 
 // The transition table of step.h, row by row.
@@ -42,6 +44,20 @@ TEST_F(StepTest, AWorkerThatRegistersIsLeasedAndBothSidesAreTold) {
   ASSERT_THAT(leases.workers, SizeIs(1));
   EXPECT_EQ(leases.workers[0].worker, worker);
   EXPECT_THAT(leases.workers[0].endpoints, ElementsAre("tcp://10.0.0.1:7000"));
+}
+
+TEST_F(StepTest, AWorkerSaysACredibleNumberOfCores) {
+  wire::RegisterWorker m;
+  m.token = "worker-aaaa";
+  m.info.endpoints = {"tcp://10.0.0.1:7000"};
+  m.info.version = cluster_.version;
+  for (const std::int32_t cores : {std::numeric_limits<std::int32_t>::min(), 0, 65537,
+                                   std::numeric_limits<std::int32_t>::max()}) {
+    m.info.cores = cores;
+    EXPECT_EQ(cluster_.Ask<wire::WorkerRegistered>(m).status.code(), Code::kInvalidArgument);
+  }
+  m.info.cores = 65536;
+  EXPECT_TRUE(cluster_.Ask<wire::WorkerRegistered>(m).status.ok());
 }
 
 TEST_F(StepTest, RegisterAgainIsTheSameWorker) {

@@ -84,7 +84,6 @@ void BatchWork::Run(std::int64_t unit, ThreadContext& context) {
 void BatchWork::Count(const SampleCost& cost, Duration total, Duration cpu) {
   total_ns_ += Nanos(total);
   source_ns_ += Nanos(cost.source);
-  limited_ns_ += Nanos(cost.limited);
   source_bytes_ += cost.source_bytes;
   // Only what spares the decoding is a cheaper path.
   (cost.decoded_hit ? hit_cpu_ns_ : miss_cpu_ns_) += Nanos(cpu);
@@ -272,7 +271,6 @@ wire::BatchDone BatchWork::TakeAnswer() {
                .hit_cpu_ns = hit_cpu_ns_,
                .miss_cpu_ns = miss_cpu_ns_,
                .source_bytes = source_bytes_,
-               .limited_ns = limited_ns_,
                .wall_ns = Nanos(setup_.clock->Now() - setup_.received)};
   return done;
 }

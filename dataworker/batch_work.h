@@ -55,8 +55,7 @@ class BatchWork final : public Work {
  private:
   // What one sample cost beside its time, noted by the code that makes it.
   struct SampleCost {
-    Duration source{};   // reading it, or looking for it
-    Duration limited{};  // of `source`: blocked by a bandwidth limit
+    Duration source{};  // reading it, or looking for it
     std::uint64_t source_bytes = 0;
     bool decoded_hit = false, encoded_hit = false, miss = false;
   };
@@ -92,7 +91,6 @@ class BatchWork final : public Work {
   std::atomic<bool> started_ = false;
   std::atomic<std::uint64_t> queue_ns_ = 0;
   std::atomic<std::uint64_t> source_ns_ = 0;
-  std::atomic<std::uint64_t> limited_ns_ = 0;
   std::atomic<std::uint64_t> total_ns_ = 0;
   std::atomic<std::uint64_t> hit_cpu_ns_ = 0;
   std::atomic<std::uint64_t> miss_cpu_ns_ = 0;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include "dataworker/worker_fixture.h"
+#include "dataworker/worker_test_base.h"
 
 namespace headrace::dataworker {
 
@@ -78,6 +78,29 @@ class TestCoordinator {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<wire::WorkerHeartbeat> heard_;
+};
+
+// A worker under such a coordinator, and a clock that the test moves.
+class CoordinatedWorkerTest : public WorkerTest {
+ protected:
+  // To be called by SetUp, after WorkerTest's.
+  void Begin(WorkerOptions options = {}) {
+    options.coordinator = "ipc://" + directory_.path() + "/control";
+    coordinator_ = std::make_unique<TestCoordinator>(options.coordinator);
+    worker_ = std::make_unique<TestWorker>(options, clock_);
+    worker_->AwaitRegistered();
+  }
+  void TearDown() override {
+    worker_.reset();
+    coordinator_.reset();
+  }
+  void Advance(Duration by) {
+    OnReactorThread(worker_->reactor(), [&] { clock_.Advance(by); });
+  }
+
+  FakeClock clock_;
+  std::unique_ptr<TestCoordinator> coordinator_;
+  std::unique_ptr<TestWorker> worker_;
 };
 
 }  // namespace headrace::dataworker

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "dataworker/test_coordinator.h"
-#include "dataworker/worker_test_base.h"
 #include "gmock/gmock.h"
 
 namespace headrace::dataworker {
@@ -13,22 +12,11 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class AbandonedTest : public WorkerTest {
+class AbandonedTest : public CoordinatedWorkerTest {
  protected:
   void SetUp() override {
     WorkerTest::SetUp();
-    coordinator_ = std::make_unique<TestCoordinator>("ipc://" + directory_.path() + "/control");
-    WorkerOptions options;
-    options.coordinator = "ipc://" + directory_.path() + "/control";
-    worker_ = std::make_unique<TestWorker>(options, clock_);
-    worker_->AwaitRegistered();
-  }
-  void TearDown() override {
-    worker_.reset();
-    coordinator_.reset();
-  }
-  void Advance(Duration by) {
-    OnReactorThread(worker_->reactor(), [&] { clock_.Advance(by); });
+    Begin();
   }
   // The jobs that the worker reports `seconds` later.
   std::vector<JobId> After(int seconds, TestClient* pinging = nullptr) {
@@ -43,10 +31,6 @@ class AbandonedTest : public WorkerTest {
     }
     return jobs;
   }
-
-  FakeClock clock_;
-  std::unique_ptr<TestCoordinator> coordinator_;
-  std::unique_ptr<TestWorker> worker_;
 };
 
 TEST_F(AbandonedTest, ASilentTrainerOnAnotherHostWithoutALeaseIsDead) {

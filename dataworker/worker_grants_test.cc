@@ -7,7 +7,6 @@
 
 #include "dataworker/stage_host/fake_stage.h"
 #include "dataworker/test_coordinator.h"
-#include "dataworker/worker_test_base.h"
 #include "gmock/gmock.h"
 
 namespace headrace::dataworker {
@@ -17,7 +16,7 @@ using std::chrono::seconds;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class GrantsTest : public WorkerTest {
+class GrantsTest : public CoordinatedWorkerTest {
  protected:
   void SetUp() override {
     WorkerTest::SetUp();
@@ -28,19 +27,9 @@ class GrantsTest : public WorkerTest {
       file_bytes_ +=
           std::filesystem::file_size(directory_.path() + "/" + std::to_string(i) + ".png");
     }
-    coordinator_ = std::make_unique<TestCoordinator>("ipc://" + directory_.path() + "/control");
     WorkerOptions options;
-    options.coordinator = "ipc://" + directory_.path() + "/control";
     options.cache_bytes = std::uint64_t{8} << 20;
-    worker_ = std::make_unique<TestWorker>(options, clock_);
-    worker_->AwaitRegistered();
-  }
-  void TearDown() override {
-    worker_.reset();
-    coordinator_.reset();
-  }
-  void Advance(Duration by) {
-    OnReactorThread(worker_->reactor(), [&] { clock_.Advance(by); });
+    Begin(options);
   }
   // The worker's heartbeat a second later, whose answer has been followed.
   wire::WorkerHeartbeat Beat() {
@@ -69,11 +58,8 @@ class GrantsTest : public WorkerTest {
     return {};
   }
 
-  FakeClock clock_;
   wire::Attach other_;
   std::uint64_t file_bytes_ = 0;
-  std::unique_ptr<TestCoordinator> coordinator_;
-  std::unique_ptr<TestWorker> worker_;
 };
 
 TEST_F(GrantsTest, HeartbeatsSayWhatEachJobUsed) {

@@ -152,7 +152,6 @@ void AddCost(const wire::BatchCost& cost, std::int64_t tried, SessionStats& stat
   stats.hit_cpu_ns += cost.hit_cpu_ns;
   stats.miss_cpu_ns += cost.miss_cpu_ns;
   stats.source_bytes += cost.source_bytes;
-  stats.limited_ns += cost.limited_ns;
   stats.source_ns += cost.source_ns;
   stats.compute_ns += cost.compute_ns - std::min(cost.python_ns, cost.compute_ns);
   stats.python_ns += cost.python_ns;

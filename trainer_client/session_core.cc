@@ -360,8 +360,7 @@ wire::SessionLoad SessionCore::Load() {
           .miss_samples = stats.miss_samples,
           .hit_cpu_ns = stats.hit_cpu_ns,
           .miss_cpu_ns = stats.miss_cpu_ns,
-          .source_bytes = stats.source_bytes,
-          .limited_ns = stats.limited_ns};
+          .source_bytes = stats.source_bytes};
 }
 
 }  // namespace headrace::client

@@ -136,7 +136,6 @@ TEST_F(SessionCoreTest, WaitsAndCostsReachTheCoordinator) {
            .hit_cpu_ns = 70,
            .miss_cpu_ns = 900,
            .source_bytes = 4096,
-           .limited_ns = 11,
            .python_ns = 5'000,
            .wall_ns = std::uint64_t(-1)};  // what a peer says is bounded
   shared_->EnterNext(reactor_->clock());
@@ -165,7 +164,6 @@ TEST_F(SessionCoreTest, WaitsAndCostsReachTheCoordinator) {
   EXPECT_EQ(load.hit_cpu_ns, 70U);
   EXPECT_EQ(load.miss_cpu_ns, 900U);
   EXPECT_EQ(load.source_bytes, 4096U);
-  EXPECT_EQ(load.limited_ns, 11U);
   const SessionStats stats = shared_->Stats(reactor_->clock());
   EXPECT_EQ(stats.compute_ns, 3'000U);
   EXPECT_EQ(stats.python_ns, 5'000U);

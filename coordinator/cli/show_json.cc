@@ -41,8 +41,7 @@ Json Session(const wire::SessionLoad& load) {
           {"miss_samples", load.miss_samples},
           {"hit_cpu_seconds", Seconds(load.hit_cpu_ns)},
           {"miss_cpu_seconds", Seconds(load.miss_cpu_ns)},
-          {"source_bytes", load.source_bytes},
-          {"limited_seconds", Seconds(load.limited_ns)}};
+          {"source_bytes", load.source_bytes}};
 }
 
 }  // namespace

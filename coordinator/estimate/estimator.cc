@@ -29,11 +29,6 @@ double Throughput(const Terms& terms, double cores, double hit, double source_ra
   return rate;
 }
 
-double StallShare(const Terms& terms, double cores, double hit, double source_rate) {
-  if (terms.ready_rate <= 0 || !std::isfinite(terms.ready_rate)) return 0;
-  return 1 - Throughput(terms, cores, hit, source_rate) / terms.ready_rate;
-}
-
 double CoresFor(const Terms& terms, double rate, double hit) {
   const double cost = CostPerSample(terms, hit);
   return cost > 0 ? rate * cost : 0;
@@ -42,11 +37,6 @@ double CoresFor(const Terms& terms, double rate, double hit) {
 double SourceRateFor(const Terms& terms, double rate, double hit) {
   const double bytes = SourceBytesPerSample(terms, hit);
   return bytes > 0 ? rate * bytes : 0;
-}
-
-double HitFor(const Terms& terms, double rate, double source_rate) {
-  if (rate <= 0 || terms.miss_bytes <= 0) return 0;
-  return std::clamp(1 - source_rate / (rate * terms.miss_bytes), 0.0, 1.0);
 }
 
 double UniformHit(double cached, double total) {

@@ -35,14 +35,10 @@ struct Terms {
 
 // Samples/s with `cores` and `source_rate` bytes/s (either may be kUnlimited).
 [[nodiscard]] double Throughput(const Terms& terms, double cores, double hit, double source_rate);
-// Share of its time, 0..1, that the trainer waits at that throughput.
-[[nodiscard]] double StallShare(const Terms& terms, double cores, double hit, double source_rate);
 
-// The inverse: least cores, bytes/s of the source, and hit share for `rate` samples/s.
+// The inverse: least cores and bytes/s of the source for `rate` samples/s.
 [[nodiscard]] double CoresFor(const Terms& terms, double rate, double hit);
 [[nodiscard]] double SourceRateFor(const Terms& terms, double rate, double hit);
-// 0 when the source is fast enough without a cache; at most 1.
-[[nodiscard]] double HitFor(const Terms& terms, double rate, double source_rate);
 
 // Share of reads that a cache answers which holds `cached` of `total` bytes of a data set that is
 // read once an epoch in fresh random order.

@@ -21,7 +21,6 @@ TEST(Estimator, TheSlowestOfThreeDecides) {
   EXPECT_DOUBLE_EQ(Throughput(kJob, 100, 0.5, 2e7), 400);
   EXPECT_DOUBLE_EQ(Throughput(kJob, 100, 1, 0), 1000);  // no source is needed
   EXPECT_DOUBLE_EQ(Throughput(kJob, 0, 1, 0), 0);
-  EXPECT_DOUBLE_EQ(StallShare(kJob, 5.5, 0, kUnlimited), 0.5);
 }
 
 TEST(Estimator, TheInversesAreInverse) {
@@ -37,7 +36,6 @@ TEST(Estimator, TheInversesAreInverse) {
     const double source = SourceRateFor(terms, rate, hit);
     EXPECT_NEAR(Throughput(terms, cores, hit, kUnlimited), rate, 1e-9 * rate);
     EXPECT_NEAR(Throughput(terms, 1e9, hit, source), rate, 1e-9 * rate);
-    EXPECT_NEAR(HitFor(terms, rate, source), hit, 1e-9);
     EXPECT_LE(Throughput(terms, cores * 0.9, hit, source), rate);
   }
 }

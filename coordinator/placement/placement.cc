@@ -35,12 +35,13 @@ class Placer {
 
  private:
   // At most what the job needs and the worker has. A remainder that is no lease is left out.
-  void Take(std::size_t j, std::size_t w, std::int32_t most) {
+  void Take(std::size_t j, std::size_t w, std::int64_t most) {
     if (left_[w] <= 0 || need_[j] <= 0) return;
     const WorkerId id = workers_[w].worker;
     const auto held = placed_[j].find(id);
     const bool is_new = held == placed_[j].end();
-    const std::int32_t amount = std::min({need_[j], left_[w], most});
+    const auto amount =
+        static_cast<std::int32_t>(std::min({need_[j], std::int64_t{left_[w]}, most}));
     if (amount <= 0 || (is_new && amount < kLeastMillicores && amount < jobs_[j].millicores))
       return;
     if (is_new && !MayHoldMore(j)) return;
@@ -86,12 +87,14 @@ class Placer {
     for (const auto& [id, millicores] : placed_[j]) used.push_back(by_id_.at(id));
     for (const std::size_t w : used) Take(j, w, need_[j]);
     while (need_[j] > 0 && !free_.empty() && MayHoldMore(j)) {
-      auto best = free_.lower_bound({need_[j], 0});
+      auto best = need_[j] <= free_.rbegin()->first
+                      ? free_.lower_bound({static_cast<std::int32_t>(need_[j]), 0})
+                      : free_.end();
       if (best == free_.end()) {
         // The largest; of equal ones the first.
         best = free_.lower_bound({free_.rbegin()->first, 0});
       }
-      const std::int32_t before = need_[j];
+      const std::int64_t before = need_[j];
       Take(j, best->second, need_[j]);
       if (need_[j] == before) break;
     }
@@ -125,7 +128,7 @@ class Placer {
   const std::vector<PlacementJob>& jobs_;
   const std::vector<PlacementWorker>& workers_;
   std::vector<Leases> placed_;
-  std::vector<std::int32_t> need_;                       // by job, not placed yet
+  std::vector<std::int64_t> need_;                       // by job, not placed yet
   std::vector<std::int32_t> left_;                       // by worker
   std::vector<std::int32_t> users_;                      // leases by worker
   std::set<std::pair<std::int32_t, std::size_t>> free_;  // (left, worker), left > 0

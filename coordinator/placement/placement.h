@@ -36,7 +36,7 @@ struct HeldLease {
 };
 struct PlacementJob {
   JobId job;
-  std::int32_t millicores = 0;    // granted; 0: no lease at all
+  std::int64_t millicores = 0;    // granted, of all workers together; 0: no lease at all
   std::int32_t most_workers = 0;  // 0: as many as it takes
   std::string host;               // of the trainer; compare with PlacementWorker::host
   std::map<WorkerId, HeldLease> held;

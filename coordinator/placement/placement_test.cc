@@ -76,6 +76,16 @@ TEST(Placement, AsFewWorkersAsTheJobAllows) {
   EXPECT_EQ(Place({{JobId(1), 3000, 2, "h", {}}}, workers)[0].size(), 2u);
 }
 
+TEST(Placement, AJobMayHoldAVeryLargeCluster) {
+  // 4 workers of 1,000,000 cores: more millicores than 32 bits can count.
+  const auto workers = Workers(
+      {{1'000'000'000, "x"}, {1'000'000'000, "x"}, {1'000'000'000, "x"}, {1'000'000'000, "x"}});
+  const auto leases = Place({{JobId(1), std::int64_t{3'500'000'000}, 0, "h", {}}}, workers);
+  std::int64_t sum = 0;
+  for (const auto& [id, millicores] : leases[0]) sum += millicores;
+  EXPECT_EQ(sum, 3'500'000'000);
+}
+
 class Cluster {
  public:
   explicit Cluster(unsigned seed) : rng_(seed) {
@@ -115,7 +125,7 @@ TEST(Placement, KeepsEveryLimitAndPlacesAllItCan) {
       std::int64_t missing = 0, free = 0;
       for (std::size_t j = 0; j < cluster.jobs.size(); ++j) {
         const PlacementJob& job = cluster.jobs[j];
-        std::int32_t sum = 0;
+        std::int64_t sum = 0;
         for (const auto& [id, millicores] : leases[j]) {
           EXPECT_GT(millicores, 0);
           sum += millicores;
@@ -130,7 +140,7 @@ TEST(Placement, KeepsEveryLimitAndPlacesAllItCan) {
         if (job.most_workers > 0) {
           EXPECT_LE(leases[j].size(), static_cast<std::size_t>(job.most_workers));
         } else {
-          missing += std::max(0, job.millicores - sum - kLeastMillicores);
+          missing += std::max<std::int64_t>(0, job.millicores - sum - kLeastMillicores);
         }
       }
       for (const PlacementWorker& worker : cluster.workers) {

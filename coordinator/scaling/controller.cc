@@ -15,24 +15,6 @@ double Median(double a, double b, double c) {
 
 }  // namespace
 
-std::string_view Name(Move move) {
-  switch (move) {
-    case Move::kHold:
-      return "hold";
-    case Move::kGrow:
-      return "grow";
-    case Move::kShrink:
-      return "shrink";
-    case Move::kTrimUp:
-      return "trim up";
-    case Move::kTrimBack:
-      return "trim back";
-    case Move::kTrimDown:
-      return "trim down";
-  }
-  return "?";
-}
-
 Controller::Needs Controller::NeedsAt(double hit) const {
   std::vector<double> each;
   for (const Terms& terms : past_) {

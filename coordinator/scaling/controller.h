@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <string_view>
 
 #include "coordinator/estimate/estimator.h"
 
@@ -47,7 +46,6 @@ struct Demand {
 };
 
 enum class Move : std::uint8_t { kHold, kGrow, kShrink, kTrimUp, kTrimBack, kTrimDown };
-[[nodiscard]] std::string_view Name(Move move);
 
 // Thread-compatible; a value.
 class Controller {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace headrace::coordinator {
 namespace {
@@ -24,6 +25,19 @@ void Add(TimeShares& sum, const TimeShares& more) {
   sum.copy += more.copy;
 }
 
+void ScaleWaits(TimeShares& times, double factor) {
+  times.sampler *= factor;
+  times.source *= factor;
+  times.compute *= factor;
+  times.python *= factor;
+  times.queue *= factor;
+  times.network *= factor;
+  times.copy *= factor;
+}
+
+// A session that nobody counted for so long, in seconds, was not begun within the last periods.
+constexpr double kMiddle = 10;
+
 }  // namespace
 
 JobMeter::Totals JobMeter::Growth(const wire::SessionLoad& now, const wire::SessionLoad& before) {
@@ -40,6 +54,11 @@ JobMeter::Totals JobMeter::Growth(const wire::SessionLoad& now, const wire::Sess
   // A client of an older release does not say what it waited for.
   const double stall = Seconds(now.stall_ns, before.stall_ns);
   t.times.compute += std::max(0.0, stall - t.times.wait());
+  if (now.idle_known && t.times.wait() > 0) {
+    const double idle = std::min(Seconds(now.idle_ns, before.idle_ns), t.times.wait());
+    t.times.step += t.times.wait() - idle;
+    ScaleWaits(t.times, idle / t.times.wait());
+  }
   t.hits = Count(now.hit_samples, before.hit_samples);
   t.misses = Count(now.miss_samples, before.miss_samples);
   t.hit_cpu = Seconds(now.hit_cpu_ns, before.hit_cpu_ns);
@@ -49,11 +68,15 @@ JobMeter::Totals JobMeter::Growth(const wire::SessionLoad& now, const wire::Sess
 }
 
 void JobMeter::Report(const std::vector<wire::SessionLoad>& loads) {
+  std::unordered_map<SessionId, wire::SessionLoad> latest;
+  latest.reserve(loads.size());
   for (const wire::SessionLoad& load : loads) {
-    const auto old = std::find_if(last_.begin(), last_.end(), [&](const wire::SessionLoad& each) {
-      return each.session == load.session;
-    });
-    const Totals growth = Growth(load, old == last_.end() ? wire::SessionLoad{} : *old);
+    latest[load.session] = load;
+    const auto old = last_.find(load.session);
+    if (old == last_.end() && Seconds(load.stall_ns, 0) + Seconds(load.step_ns, 0) > kMiddle) {
+      continue;
+    }
+    const Totals growth = Growth(load, old == last_.end() ? wire::SessionLoad{} : old->second);
     period_.samples += growth.samples;
     Add(period_.times, growth.times);
     period_.hits += growth.hits;
@@ -62,7 +85,7 @@ void JobMeter::Report(const std::vector<wire::SessionLoad>& loads) {
     period_.miss_cpu += growth.miss_cpu;
     period_.source_bytes += growth.source_bytes;
   }
-  last_ = loads;
+  last_ = std::move(latest);
   reported_ = true;
 }
 

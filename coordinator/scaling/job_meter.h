@@ -1,15 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
+#include "base/ids.h"
 #include "coordinator/estimate/estimator.h"
 #include "coordinator/scaling/controller.h"
 #include "schemas/wire/control.h"
 
 namespace headrace::coordinator {
 
-// Where a trainer's time went, in seconds; all but `step` are waiting in next().
+// Where a trainer's time went, in seconds; all but `step` are waiting in next(). Where it is known
+// when the device was idle, only that waiting counts: what it computed meanwhile is `step`.
 struct TimeShares {
   double step = 0;
   double sampler = 0, source = 0, compute = 0, python = 0, queue = 0, network = 0, copy = 0;
@@ -32,7 +35,9 @@ class JobMeter {
   static constexpr double kHalfLife = 10;  // periods
   static constexpr double kHitGuess = 0.1;
 
-  // The loads of the latest heartbeat: totals since each session began. Sessions come and go.
+  // The loads of the latest heartbeat: totals since each session began. Sessions come and go. The
+  // first load of a session that has run for long (its coordinator is new) is where counting
+  // starts.
   void Report(const std::vector<wire::SessionLoad>& loads);
   // A worker held the job's work back for so long, because of a limit of the source. Once a
   // heartbeat of each of its workers.
@@ -57,8 +62,8 @@ class JobMeter {
   };
   static Totals Growth(const wire::SessionLoad& now, const wire::SessionLoad& before);
 
-  std::vector<wire::SessionLoad> last_;  // by session
-  Totals period_;                        // so far
+  std::unordered_map<SessionId, wire::SessionLoad> last_;
+  Totals period_;  // so far
   bool reported_ = false;
   Totals decayed_;  // for the costs
   Terms measured_;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <random>
+#include <string>
 
 #include "coordinator/scaling/advice.h"
 
@@ -96,6 +97,42 @@ TEST(JobMeter, AnOldClientsStallCountsAsComputing) {
   EXPECT_NEAR(meter.times().compute, 0.6, 1e-9);
 }
 
+TEST(JobMeter, WaitingWhileTheDeviceComputesIsNoWaiting) {
+  // Of 0.6 s in next() the device had nothing to do for 0.2 s: it took 100 samples in 0.8 s.
+  JobMeter meter;
+  wire::SessionLoad load;
+  load.session = SessionId(1);
+  load.samples = 100;
+  load.step_ns = Ns(0.4);
+  load.stall_ns = Ns(0.6);
+  load.wait_compute_ns = Ns(0.45);
+  load.wait_network_ns = Ns(0.15);
+  load.idle_known = true;
+  load.idle_ns = Ns(0.2);
+  meter.Report({load});
+  meter.EndPeriod(1);
+  EXPECT_NEAR(meter.times().step, 0.8, 1e-9);
+  EXPECT_NEAR(meter.times().compute, 0.15, 1e-9);
+  EXPECT_NEAR(meter.times().network, 0.05, 1e-9);
+  EXPECT_NEAR(meter.measured().ready_rate, 125, 1e-6);
+  EXPECT_NEAR(meter.rate(), 100, 1e-6);
+}
+
+TEST(JobMeter, ASessionThatIsFirstHeardOfInItsMiddleIsCountedFromThere) {
+  // An hour at 10 samples/s of which nobody kept count, then a second at 200/s.
+  JobMeter meter;
+  Session session;
+  session.Run(36000, 3600, 0, 0, 0, 0.5);
+  meter.Report({session.load});
+  EXPECT_EQ(meter.EndPeriod(2), Move::kHold);
+  EXPECT_FALSE(meter.demand().known);
+  session.Run(200, 0.5, 0.5, 0, 0, 0.01);
+  meter.Report({session.load});
+  EXPECT_EQ(meter.EndPeriod(2), Move::kGrow);
+  EXPECT_NEAR(meter.measured().ready_rate, 400, 1e-6);
+  EXPECT_NEAR(meter.measured().miss_cost, 0.01, 1e-9);
+}
+
 // The advice is a promise: with the cores it names the waiting is what it says, for random jobs of
 // a world in which the estimator's formula holds and something else takes a part of the time.
 TEST(Advice, ThePredictionComesTrue) {
@@ -157,33 +194,31 @@ TEST(Advice, ABottleneckOfTheTrainerIsNoneOfOurs) {
   EXPECT_EQ(Advice(meter, 5), "waits 0%: the trainer is the bottleneck");
 }
 
-TEST(Advice, ASlowSamplerIsNotCuredByCores) {
+// What is said to a trainer that waits half of its time for one thing, held up by a limit of the
+// source for `limited` seconds of the second.
+std::string AdviceOnAWait(std::uint64_t wire::SessionLoad::*wait, double limited) {
   JobMeter meter;
   wire::SessionLoad load;
   load.session = SessionId(1);
   load.samples = 100;
   load.step_ns = Ns(0.5);
-  load.stall_ns = load.wait_sampler_ns = Ns(0.5);
+  load.stall_ns = load.*wait = Ns(0.5);
   load.miss_samples = 100;
   load.miss_cpu_ns = Ns(0.1);
   meter.Report({load});
+  meter.ReportLimited(limited);
   meter.EndPeriod(5);
-  EXPECT_EQ(Advice(meter, 5), "waits 50%: 50% sampler; more cores would not help");
+  return Advice(meter, 5);
+}
+
+TEST(Advice, ASlowSamplerIsNotCuredByCores) {
+  EXPECT_EQ(AdviceOnAWait(&wire::SessionLoad::wait_sampler_ns, 0),
+            "waits 50%: 50% sampler; more cores would not help");
 }
 
 TEST(Advice, ALimitOfTheSourceIsSaidAndNotCuredByCores) {
-  JobMeter meter;
-  wire::SessionLoad load;
-  load.session = SessionId(1);
-  load.samples = 100;
-  load.step_ns = Ns(0.5);
-  load.stall_ns = load.wait_queue_ns = Ns(0.5);
-  load.miss_samples = 100;
-  load.miss_cpu_ns = Ns(0.1);
-  meter.Report({load});
-  meter.ReportLimited(0.7);
-  meter.EndPeriod(5);
-  EXPECT_EQ(Advice(meter, 5), "waits 50%: 50% queue; its limit of the source holds it back");
+  EXPECT_EQ(AdviceOnAWait(&wire::SessionLoad::wait_queue_ns, 0.7),
+            "waits 50%: 50% queue; its limit of the source holds it back");
 }
 
 TEST(Advice, NothingIsSaidBeforeAnythingIsKnown) { EXPECT_EQ(Advice(JobMeter{}, 4), ""); }

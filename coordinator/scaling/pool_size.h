@@ -21,7 +21,7 @@ class PoolSizer {
   struct Options {
     std::int32_t least = 0;
     std::int32_t most = 0;
-    Duration idle_after = std::chrono::seconds(60);  // a member too many for so long goes
+    Duration idle_after;  // a member too many for so long goes
   };
   explicit PoolSizer(Options options) : options_(options) {}
 

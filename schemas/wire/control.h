@@ -108,7 +108,6 @@ struct SessionLoad {
   std::uint64_t hit_cpu_ns = 0;
   std::uint64_t miss_cpu_ns = 0;
   std::uint64_t source_bytes = 0;
-  std::uint64_t limited_ns = 0;
   friend bool operator==(const SessionLoad&, const SessionLoad&) = default;
 };
 struct ConsumerHeartbeat {

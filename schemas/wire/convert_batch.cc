@@ -80,10 +80,10 @@ Offset<fb::BatchDone> Write(Builder& b, const BatchDone& v) {
     return fb::CreateSampleFailure(b, failure.position, static_cast<fb::Code>(failure.code),
                                    WriteText(b, failure.message));
   });
-  const auto cost = fb::CreateBatchCost(
-      b, v.cost.source_ns, v.cost.compute_ns, v.cost.queue_ns, v.cost.decoded_hits,
-      v.cost.encoded_hits, v.cost.misses, v.cost.native_images, v.cost.hit_cpu_ns,
-      v.cost.miss_cpu_ns, v.cost.source_bytes, v.cost.limited_ns, v.cost.python_ns, v.cost.wall_ns);
+  const auto cost = fb::CreateBatchCost(b, v.cost.source_ns, v.cost.compute_ns, v.cost.queue_ns,
+                                        v.cost.decoded_hits, v.cost.encoded_hits, v.cost.misses,
+                                        v.cost.native_images, v.cost.hit_cpu_ns, v.cost.miss_cpu_ns,
+                                        v.cost.source_bytes, v.cost.python_ns, v.cost.wall_ns);
   const auto pickle = WriteRaw(b, v.pickle);
   const auto offsets = WriteScalars(b, v.buffer_offsets);
   const auto sizes = WriteScalars(b, v.buffer_sizes);
@@ -128,7 +128,6 @@ BatchDone Read(Reader& r, const fb::BatchDone* v) {
                 .hit_cpu_ns = cost->hit_cpu_ns(),
                 .miss_cpu_ns = cost->miss_cpu_ns(),
                 .source_bytes = cost->source_bytes(),
-                .limited_ns = cost->limited_ns(),
                 .python_ns = cost->python_ns(),
                 .wall_ns = cost->wall_ns()};
   }

@@ -69,7 +69,7 @@ Offset<fb::SessionLoad> Write(Builder& b, const SessionLoad& v) {
       b, v.session.value, v.batches, v.samples, v.stall_ns, v.step_ns, v.outstanding_bytes,
       v.wait_sampler_ns, v.wait_source_ns, v.wait_compute_ns, v.wait_python_ns, v.wait_queue_ns,
       v.wait_network_ns, v.wait_copy_ns, v.idle_ns, v.idle_known, v.hit_samples, v.miss_samples,
-      v.hit_cpu_ns, v.miss_cpu_ns, v.source_bytes, v.limited_ns);
+      v.hit_cpu_ns, v.miss_cpu_ns, v.source_bytes);
 }
 
 SessionLoad Read(Reader& r, const fb::SessionLoad* v) {
@@ -92,8 +92,7 @@ SessionLoad Read(Reader& r, const fb::SessionLoad* v) {
           .miss_samples = v->miss_samples(),
           .hit_cpu_ns = v->hit_cpu_ns(),
           .miss_cpu_ns = v->miss_cpu_ns(),
-          .source_bytes = v->source_bytes(),
-          .limited_ns = v->limited_ns()};
+          .source_bytes = v->source_bytes()};
 }
 
 Offset<fb::ConsumerHeartbeat> Write(Builder& b, const ConsumerHeartbeat& v) {

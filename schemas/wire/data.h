@@ -109,7 +109,6 @@ struct BatchCost {
   std::uint64_t hit_cpu_ns = 0;     // CPU time on samples from the decoded cache
   std::uint64_t miss_cpu_ns = 0;    // CPU time on all others; of stage hosts, too
   std::uint64_t source_bytes = 0;   // read from the source
-  std::uint64_t limited_ns = 0;     // blocked by a bandwidth limit; part of source_ns
   std::uint64_t python_ns = 0;      // wall time in the Python stage; part of compute_ns
   std::uint64_t wall_ns = 0;        // from receipt to the answer; 0: not told
   friend bool operator==(const BatchCost&, const BatchCost&) = default;

@@ -144,8 +144,7 @@ SessionLoad RandomBody::Load() {
           .miss_samples = Number(),
           .hit_cpu_ns = Number(),
           .miss_cpu_ns = Number(),
-          .source_bytes = Number(),
-          .limited_ns = Number()};
+          .source_bytes = Number()};
 }
 
 WorkerInfo RandomBody::Worker() {
@@ -228,7 +227,6 @@ BatchDone RandomBody::Done() {
               .hit_cpu_ns = Number(),
               .miss_cpu_ns = Number(),
               .source_bytes = Number(),
-              .limited_ns = Number(),
               .python_ns = Number(),
               .wall_ns = Number()};
   out.lane_ended = Coin();

@@ -335,4 +335,15 @@ Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> ord
   return result;
 }
 
+Allocation AllocateInOrder(const Snapshot& snapshot, std::span<const std::size_t> order) {
+  return AllocateJointly(
+      snapshot, order, /*preempts=*/false,
+      [&](const Snapshot& s, const std::vector<bool>& admitted, std::span<const double> hits) {
+        Division division;
+        division.rates = DivideInOrder(s, admitted, hits, order);
+        division.objective = BusyGpus(s, division.rates);
+        return division;
+      });
+}
+
 }  // namespace headrace::coordinator

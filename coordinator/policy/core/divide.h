@@ -68,4 +68,9 @@ void Admit(const Snapshot& snapshot, std::span<const std::size_t> order, bool pr
                                          std::span<const std::size_t> order, bool preempts,
                                          const Divide& divide);
 
+// The same for a policy that serves jobs one after the other and never takes a GPU away: rates by
+// DivideInOrder, the objective is BusyGpus.
+[[nodiscard]] Allocation AllocateInOrder(const Snapshot& snapshot,
+                                         std::span<const std::size_t> order);
+
 }  // namespace headrace::coordinator

@@ -27,14 +27,7 @@ class Sjf final : public Policy {
     const auto order = Order(snapshot, [&](const JobView& a, const JobView& b) {
       return Remaining(a, cores_per_gpu) < Remaining(b, cores_per_gpu);
     });
-    return AllocateJointly(
-        snapshot, order, preempts(),
-        [&](const Snapshot& s, const std::vector<bool>& admitted, std::span<const double> hits) {
-          Division division;
-          division.rates = DivideInOrder(s, admitted, hits, order);
-          division.objective = BusyGpus(s, division.rates);
-          return division;
-        });
+    return AllocateInOrder(snapshot, order);
   }
 
  private:

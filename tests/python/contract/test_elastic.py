@@ -180,8 +180,11 @@ def test_the_advice_of_a_job_is_shown(photos, cluster):
         headrace.uninstall()
 
 
-def test_a_pool_starts_empty_and_grows_with_the_demand(photos, monkeypatch):
-    """No worker is there when the job comes; one is started for it, and another while it waits."""
+def test_a_pool_starts_empty_grows_with_the_demand_and_ends_empty(photos, monkeypatch):
+    """No worker is there when the job comes; one is started for it, and another while it waits.
+
+    They go when nobody has needed them for 60 heartbeats.
+    """
     address = free_address()
     service.close()
     monkeypatch.setenv("HEADRACE_COORDINATOR", address)
@@ -201,5 +204,6 @@ def test_a_pool_starts_empty_and_grows_with_the_demand(photos, monkeypatch):
 
             wait_for(two, "second worker", 60)
             service.close()
+            wait_for(lambda: ready_workers(address) == [], "empty pool", 60)
     finally:
         headrace.uninstall()

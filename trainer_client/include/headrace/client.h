@@ -161,7 +161,6 @@ struct SessionStats {
   // decoded cache, and of all others.
   std::uint64_t hit_samples = 0, miss_samples = 0, hit_cpu_ns = 0, miss_cpu_ns = 0;
   std::uint64_t source_bytes = 0;  // read from the source
-  std::uint64_t limited_ns = 0;    // of source_ns: blocked by a bandwidth limit
   // Wall time of all their threads together: reading, native work, Python stages; and of batches
   // before their first sample began.
   std::uint64_t source_ns = 0, compute_ns = 0, python_ns = 0, queue_ns = 0;

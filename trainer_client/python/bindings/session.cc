@@ -217,7 +217,6 @@ nb::dict SessionObject::Stats() {
   dict["hit_cpu_ns"] = stats.hit_cpu_ns;
   dict["miss_cpu_ns"] = stats.miss_cpu_ns;
   dict["source_bytes"] = stats.source_bytes;
-  dict["limited_ns"] = stats.limited_ns;
   dict["source_ns"] = stats.source_ns;
   dict["compute_ns"] = stats.compute_ns;
   dict["python_ns"] = stats.python_ns;

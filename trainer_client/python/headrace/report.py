@@ -42,11 +42,11 @@ class LoaderReport:
     # stall_seconds by cause; what a loader waited that stays in the trainer is not divided.
     wait_seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(WAIT_CAUSES, 0.0))
     idle_seconds: float | None = None  # of stall_seconds, with the device idle; None: not measured
-    # What workers spent. Wall time of all threads together by kind, of `source` that was blocked by
-    # a bandwidth limit, and CPU time by path: samples from the decoded cache, and all others.
+    # What workers spent. Wall time of all threads together by kind, and CPU time by path: samples from
+    # the decoded cache, and all others.
     worker_seconds: dict[str, float] = field(
         default_factory=lambda: dict.fromkeys(
-            ("source", "limited", "compute", "python", "queue", "hit_cpu", "miss_cpu"), 0.0
+            ("source", "compute", "python", "queue", "hit_cpu", "miss_cpu"), 0.0
         )
     )
     worker_samples: dict[str, int] = field(default_factory=lambda: {"hit": 0, "miss": 0})
