@@ -204,7 +204,8 @@ class CoordinatorImpl final : public Coordinator {
       if (member.state != PoolMember::State::kDraining) ++view.members;
     }
     for (const auto& [id, worker] : state_.workers()) {
-      if (worker.leasable() && !members.contains(id)) view.other_cores += worker.info.cores;
+      if (worker.leasable() && !worker.info.local && !members.contains(id))
+        view.other_cores += worker.info.cores;
     }
     const std::int32_t change = sizer_.Observe(view, now);
     if (change > 0) {

@@ -21,6 +21,10 @@ constexpr double kCacheSlack = 1.05;
 
 // Workers and consumers on one host compare equal here.
 std::string HostKey(const wire::HostIdentity& host) { return host.boot_id + "/" + host.hostname; }
+// Whom a local worker serves.
+std::string UserKey(const wire::HostIdentity& host) {
+  return HostKey(host) + "/" + std::to_string(host.uid);
+}
 
 // A limit that hardly changes stays: nobody needs to be told.
 constexpr double kWobble = 0.02;
@@ -54,7 +58,9 @@ class Planner {
     for (const auto& [id, worker] : state_.workers()) {
       if (!worker.leasable()) continue;
       const std::string host = HostKey(worker.info.host);
-      workers_.push_back({id, worker.info.cores * 1000, host});
+      workers_.push_back(
+          {id, worker.info.cores * 1000, host, worker.info.local, worker.info.host.uid});
+      if (worker.info.local) local_cores_[UserKey(worker.info.host)] += worker.info.cores;
       snapshot_.supply.cores += worker.info.cores;
       snapshot_.supply.cache_bytes += static_cast<double>(worker.info.cache_bytes);
       host_cores_[host] += worker.info.cores;
@@ -182,9 +188,7 @@ class Planner {
       double need = 0;
       for (const double each : groups_[g].needs) need += each;
       const Tenant& tenant = snapshot_.tenants[static_cast<std::size_t>(snapshot_.jobs[g].tenant)];
-      if (grant.admitted) {
-        plan.demand_cores += std::min(groups_[g].known_cores, tenant.quota.cores);
-      }
+      if (grant.admitted) CountDemand(groups_[g], tenant, plan);
       for (std::size_t r = 0; r < groups_[g].ranks.size(); ++r) {
         const Job& job = *groups_[g].ranks[r];
         const double share = need > 0 ? groups_[g].needs[r] / need
@@ -197,6 +201,11 @@ class Planner {
           each.millicores = std::max(std::int64_t{kLeastMillicores},
                                      std::int64_t(std::ceil(grant.cores * share * 1000)));
         }
+        // A quota holds for own cores, too.
+        each.wanted = std::isfinite(tenant.quota.cores)
+                          ? 0
+                          : std::int64_t(std::ceil(groups_[g].needs[r] * (1 + kHeadroom) * 1000));
+        each.uid = job.spec.host.uid;
         each.most_workers = job.spec.wanted_workers;
         each.host = HostKey(job.spec.host);
         for (const auto& [id, held] : job.grants) {
@@ -240,6 +249,18 @@ class Planner {
     return plan;
   }
 
+  void CountDemand(const Group& group, const Tenant& tenant, ClusterPlan& plan) {
+    double cores = std::min(group.known_cores, tenant.quota.cores);
+    for (const Job* rank : group.ranks) {
+      const auto local = local_cores_.find(UserKey(rank->spec.host));
+      if (local == local_cores_.end()) continue;
+      const double own = std::min(cores, local->second);
+      cores -= own;
+      local->second -= own;
+    }
+    plan.demand_cores += cores;
+  }
+
   // A data set's quota, over the workers of its jobs in proportion to their caches; on one worker
   // its jobs share equally.
   void GrantCaches(const Allocation& allocation, const std::vector<std::int32_t>& dataset,
@@ -281,6 +302,7 @@ class Planner {
   std::vector<PlacementWorker> workers_;
   std::vector<Group> groups_;  // as snapshot_.jobs
   std::unordered_map<std::string, double> host_cores_;
+  std::unordered_map<std::string, double> local_cores_;  // that nobody's demand was counted for
   std::unordered_map<std::uint64_t, std::int32_t> datasets_;
   std::unordered_map<JobId, std::pair<double, double>> cached_;  // bytes and entries
   std::unordered_map<JobId, std::vector<WorkerId>> holders_;     // of entries

@@ -257,6 +257,10 @@ class Stepper {
     reply.status = CheckMessage(m);
     if (!reply.status.ok()) return Answer(peer, std::move(reply));
     const Worker* known = state().FindWorkerByToken(m.token);
+    if (m.info.local && !known) {
+      reply.status = CheckNeeded(m.info);
+      if (!reply.status.ok()) return Answer(peer, std::move(reply));
+    }
     AddWorker add{m.token, m.info};
     add.info.worker = known ? known->info.worker : state().next_worker();
     const WorkerId id = reply.worker = add.info.worker;
@@ -266,6 +270,18 @@ class Stepper {
     if (changed) Emit(std::move(add));
     Emit(SeeWorker{id, now_.steady});
     if (changed) Reallocate();
+  }
+
+  // A local worker beside another one would count the host's cores twice.
+  [[nodiscard]] Status CheckNeeded(const wire::WorkerInfo& local) const {
+    for (const auto& [id, worker] : state().workers()) {
+      const wire::HostIdentity& host = worker.info.host;
+      if (worker.leasable() && !worker.info.local && host.hostname == local.host.hostname &&
+          host.boot_id == local.host.boot_id) {
+        return Infeasible(host.hostname + " has " + Text(id) + " already");
+      }
+    }
+    return {};
   }
 
   void Receive(const std::string& peer, const wire::WorkerHeartbeat& m) {

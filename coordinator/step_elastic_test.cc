@@ -120,6 +120,35 @@ TEST_P(ElasticNoiseTest, ChangesNoLeaseInFiveMinutes) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, ElasticNoiseTest, testing::Range(0U, 20U));
 
+TEST_F(ElasticTest, ALocalWorkerComesFirstAndThePoolTakesTheRest) {
+  // Four cores beside the trainer, which needs eight; a pool of four on another host.
+  wire::RegisterWorker m;
+  m.token = "worker-token-local";
+  m.info.endpoints = {"ipc:///run/headrace/w1.data"};
+  m.info.host = {"node1", "boot1", 1000, 9};
+  m.info.cores = 4;
+  m.info.version = cluster_.version;
+  m.info.local = true;
+  const WorkerId local = cluster_.Ask<wire::WorkerRegistered>(m).worker;
+  m.token = "worker-token-pool";
+  m.info.endpoints = {"tcp://10.0.0.2:7000"};
+  m.info.host = {"node2", "boot2", 1000, 9};
+  m.info.local = false;
+  const WorkerId pool = cluster_.Ask<wire::WorkerRegistered>(m).worker;
+  workers_ = {local, pool};
+  FakeTrainer trainer = Trainer("token-aaaa", 700, 0.01);
+  for (int i = 0; i < 30; ++i) Second({&trainer});
+  const auto& grants = cluster_.state.FindJob(trainer.job.job)->grants;
+  EXPECT_EQ(grants.at(local).millicores, 4000U);
+  EXPECT_NEAR(grants.at(pool).millicores, 3700, 100);
+  EXPECT_NEAR(*cluster_.last.demand_cores, 3, 0.1);  // the pool is sized by what is left for it
+  trainer.rate = 300;
+  for (int i = 0; i < 30; ++i) Second({&trainer});
+  EXPECT_NEAR(grants.at(local).millicores, 3300, 50);
+  EXPECT_FALSE(grants.contains(pool));
+  EXPECT_DOUBLE_EQ(*cluster_.last.demand_cores, 0);
+}
+
 TEST_F(ElasticTest, TwoJobsGetTheDivisionThatKeepsMostGpusBusy) {
   // 4 cores: the light one needs 1, the hungry one 8.
   Workers(1);

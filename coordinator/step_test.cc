@@ -60,6 +60,26 @@ TEST_F(StepTest, AWorkerSaysACredibleNumberOfCores) {
   EXPECT_TRUE(cluster_.Ask<wire::WorkerRegistered>(m).status.ok());
 }
 
+TEST_F(StepTest, ALocalWorkerIsForHostsThatHaveNone) {
+  wire::RegisterWorker local;
+  local.token = "local-aaaa";
+  local.info.endpoints = {"ipc:///run/headrace/w1.data"};
+  local.info.host = {"node1", "boot1", 1000, 9};
+  local.info.version = cluster_.version;
+  local.info.local = true;
+  const WorkerId pool = cluster_.Register("worker-aaaa").worker;
+  EXPECT_EQ(cluster_.Ask<wire::WorkerRegistered>(local).status.code(), Code::kInfeasible);
+  local.info.host.hostname = "node2";
+  EXPECT_TRUE(cluster_.Ask<wire::WorkerRegistered>(local).status.ok());
+  local.info.host.hostname = "node1";
+  local.token = "local-bbbb";
+  cluster_.Send(wire::LeaveWorker{pool});
+  EXPECT_TRUE(cluster_.Ask<wire::WorkerRegistered>(local).status.ok());
+  // It stays when it asks again, with another worker there by now.
+  cluster_.Register("worker-cccc");
+  EXPECT_TRUE(cluster_.Ask<wire::WorkerRegistered>(local).status.ok());
+}
+
 TEST_F(StepTest, RegisterAgainIsTheSameWorker) {
   const WorkerId first = cluster_.Register("worker-aaaa").worker;
   EXPECT_EQ(cluster_.Register("worker-aaaa").worker, first);

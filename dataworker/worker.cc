@@ -1,6 +1,5 @@
 #include "dataworker/worker.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "base/version.h"
 #include "dataworker/cache/memory/memory_cache.h"
 #include "dataworker/exec/tbb_executor.h"
+#include "dataworker/private_directory.h"
 #include "dataworker/process_stats.h"
 #include "schemas/wire/host_identity.h"
 
@@ -22,24 +22,6 @@ namespace {
 
 constexpr Duration kLeaveCheck = std::chrono::milliseconds(20);
 constexpr Duration kDrainPatience = std::chrono::seconds(30);
-
-std::string DefaultDirectory() {
-  if (const char* runtime = std::getenv("XDG_RUNTIME_DIR"); runtime != nullptr && *runtime != 0) {
-    return std::string(runtime) + "/headrace";
-  }
-  return "/tmp/headrace-" + std::to_string(::getuid());
-}
-
-// Others must not be able to connect, or to put a socket of theirs in our place.
-Status MakePrivateDirectory(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return ErrnoStatus(errno, path);
-  struct stat st;
-  if (::lstat(path.c_str(), &st) != 0) return ErrnoStatus(errno, path);
-  if (!S_ISDIR(st.st_mode) || st.st_uid != ::getuid() || (st.st_mode & 077) != 0) {
-    return InvalidArgument(path + " is not a directory that only this user can use (mode 0700)");
-  }
-  return {};
-}
 
 Result<std::vector<std::string>> RealPaths(const std::vector<std::string>& directories) {
   std::vector<std::string> real;
@@ -74,13 +56,12 @@ Result<std::unique_ptr<Worker>> Worker::Start(net::Reactor& reactor, WorkerOptio
 }
 
 Status Worker::Open(const WorkerOptions& options) {
-  const std::string directory = options.directory.empty() ? DefaultDirectory() : options.directory;
-  HR_RETURN_IF_ERROR(MakePrivateDirectory(directory));
+  HR_TRY(const std::string directory, PrivateDirectory(options.directory));
   const std::string base = directory + "/w" + std::to_string(::getpid());
   std::string listen = options.listen;
   if (listen.empty()) {
-    listen =
-        options.coordinator.starts_with("ipc://") ? "ipc://" + base + ".data" : "tcp://0.0.0.0:*";
+    listen = options.local || options.coordinator.starts_with("ipc://") ? "ipc://" + base + ".data"
+                                                                        : "tcp://0.0.0.0:*";
   }
   info_.host = wire::ReadHostIdentity();
   const int threads = options.threads > 0 ? options.threads : UsableCpus();
@@ -109,6 +90,7 @@ Status Worker::Open(const WorkerOptions& options) {
   info_.cores = threads;
   info_.cache_bytes = options.cache_bytes;
   info_.version = kVersion;
+  info_.local = options.local;
   if (options.coordinator.empty()) return {};
   HR_TRY(coordinator_,
          CoordinatorLink::Open(

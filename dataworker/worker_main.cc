@@ -10,9 +10,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/log.h"
+#include "dataworker/local_turn.h"
+#include "dataworker/private_directory.h"
 #include "dataworker/worker.h"
 #include "net/unique_fd.h"
 
@@ -61,6 +64,15 @@ int WorkerMain(const WorkerOptions& options) {
     if (!watched.ok()) return Complain(watched.status());
     parent = std::move(watched).value();
   }
+  std::optional<net::UniqueFd> turn;
+  if (options.local) {
+    const Result<std::string> directory = PrivateDirectory(options.directory);
+    if (!directory.ok()) return Complain(directory.status());
+    auto awaited = AwaitLocalTurn(*directory, options.coordinator, signals->get(),
+                                  parent.valid() ? parent.get() : -1);
+    if (!awaited.ok()) return Complain(awaited.status());
+    if (!(turn = std::move(awaited).value())) return 0;
+  }
   Result<std::unique_ptr<net::Reactor>> reactor = net::Reactor::Make("hr-worker");
   if (!reactor.ok()) return Complain(reactor.status());
 
@@ -77,13 +89,19 @@ int WorkerMain(const WorkerOptions& options) {
     }
   });
   if (parent.valid()) {
-    // At once: the trainer is gone, and nobody is left who could want an orderly end.
-    (*reactor)->WatchFd(parent.get(), [] { ::_exit(0); });
+    (*reactor)->WatchFd(parent.get(), [&] {
+      // At once where the trainer is gone, and nobody is left who could want an orderly end.
+      if (!options.local) ::_exit(0);
+      (*reactor)->UnwatchFd(parent.get());
+      (*worker)->Leave(kTermPatience);
+    });
   }
   const Status ran = (*reactor)->Run();
   (*worker).reset();
   if (!ran.ok()) return Complain(ran);
-  return end.ok() ? 0 : Complain(end);
+  // Infeasible: the host has another worker, so that a local one is not needed.
+  const bool fine = end.ok() || (options.local && end.code() == Code::kInfeasible);
+  return fine ? 0 : Complain(end);
 }
 
 }  // namespace headrace::dataworker

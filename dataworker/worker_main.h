@@ -27,6 +27,10 @@ struct WorkerOptions {
   // plans: Python stages run user code, with this process's rights.
   std::vector<std::string> allowed_roots;
   std::int64_t parent_pid = 0;  // end at once when this process dies; 0: nobody's child
+  // Serve trainers of this host and user alone, over sockets that nobody else can reach. Of such
+  // workers of a coordinator one works at a time (AwaitLocalTurn), and none where the host has
+  // another worker. When the parent dies it leaves as at SIGTERM.
+  bool local = false;
 };
 
 // Runs a data worker on the calling thread until SIGTERM or SIGINT (finishes what was asked, tells

@@ -132,7 +132,9 @@ Status ClientImpl::Start() {
     (void)::sched_setscheduler(0, SCHED_BATCH, &normal);
   });
   core_ = std::make_shared<client::ClientCore>(runtime_->reactor, std::move(setup));
-  return OpenJob();
+  HR_RETURN_IF_ERROR(OpenJob());
+  KeepLocalWorker();
+  return {};
 }
 
 Status ClientImpl::OpenJob() {
@@ -164,6 +166,7 @@ void ClientImpl::Close() {
   const std::scoped_lock lock(mutex_);
   if (service_) ended_cpu_seconds_ = service_->CpuSeconds();
   service_.reset();
+  local_worker_.reset();
 }
 
 // A private coordinator that died is replaced when the next session needs it.
@@ -183,12 +186,26 @@ Status ClientImpl::KeepService() {
   return Status::Ok();
 }
 
+// Without it the job still has the coordinator's other workers.
+void ClientImpl::KeepLocalWorker() {
+  if (options_.coordinator.empty() || !options_.local_worker) return;
+  const std::scoped_lock lock(mutex_);
+  if (local_worker_ && local_worker_->running()) return;
+  auto worker = client::LocalWorker::Acquire(options_);
+  if (!worker.ok()) {
+    LogWarning("no worker on this host: " + worker.status().message());
+    return;
+  }
+  local_worker_ = std::move(worker).value();
+}
+
 Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<BlobHash, Blob> blobs,
                                                          const SessionOptions& options) {
   HR_RETURN_IF_ERROR(runtime_->Check());
   if (options.max_outstanding < 1) return InvalidArgument("max_outstanding is less than 1");
   HR_RETURN_IF_ERROR(CheckPlan(plan, blobs));
   HR_RETURN_IF_ERROR(KeepService());
+  KeepLocalWorker();
 
   client::SessionCore::Setup setup;
   std::shared_ptr<const ops::Chain> chain;

@@ -13,6 +13,7 @@
 #include "trainer_client/dims_table.h"
 #include "trainer_client/embedded.h"
 #include "trainer_client/include/headrace/client.h"
+#include "trainer_client/local_worker.h"
 #include "trainer_client/session_impl.h"
 
 namespace headrace {
@@ -35,6 +36,7 @@ class ClientImpl {
   Status Start();
   Status OpenJob();
   Status KeepService();
+  void KeepLocalWorker();
   Result<client::Planner::Options> PlannerOptions(const Plan& plan,
                                                   const std::map<BlobHash, Blob>& blobs,
                                                   std::shared_ptr<const ops::Chain> chain);
@@ -47,6 +49,7 @@ class ClientImpl {
 
   mutable std::mutex mutex_;
   std::shared_ptr<client::EmbeddedService> service_;
+  std::shared_ptr<client::LocalWorker> local_worker_;  // none: not wanted, or it cannot be started
   // Sizes that were read for one session serve the next one of the same rows.
   std::list<std::pair<std::string, std::shared_ptr<client::DimsTable>>> dims_;
   double ended_cpu_seconds_ = 0;

@@ -1,12 +1,7 @@
 #include "trainer_client/embedded.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/inotify.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,11 +33,6 @@ struct Shared {
 Shared& TheShared() {
   static Shared* const shared = new Shared;
   return *shared;
-}
-
-int WaitReadable(int fd, std::chrono::milliseconds timeout) {
-  pollfd poll{fd, POLLIN, 0};
-  return ::poll(&poll, 1, static_cast<int>(std::max<std::int64_t>(timeout.count(), 0)));
 }
 
 }  // namespace
@@ -98,8 +88,7 @@ Status EmbeddedService::MakeDirectory() {
 }
 
 Status EmbeddedService::Spawn(const ClientOptions& options) {
-  const std::string binary = options.binary.empty() ? "headrace" : options.binary;
-  const std::vector<std::string> command = {binary,
+  const std::vector<std::string> command = {options.binary.empty() ? "headrace" : options.binary,
                                             "coordinator",
                                             "--embedded",
                                             "--dir",
@@ -112,51 +101,9 @@ Status EmbeddedService::Spawn(const ClientOptions& options) {
                                             std::to_string(options.threads),
                                             "--cache",
                                             std::to_string(options.cache_bytes)};
-  std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t attributes;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-  // Shown when it does not start; with HEADRACE_LOG set the user wants to see it as it comes.
-  if (std::getenv("HEADRACE_LOG") == nullptr) {
-    const std::string log = directory_ + "/log";
-    ::posix_spawn_file_actions_addopen(&files, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-    ::posix_spawn_file_actions_adddup2(&files, 1, 2);
-  } else {
-    ::posix_spawn_file_actions_adddup2(&files, 2, 1);
-  }
-  ::posix_spawn_file_actions_addclosefrom_np(&files, 3);
-  sigset_t none, all;
-  ::sigemptyset(&none);
-  ::sigfillset(&all);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setsigdefault(&attributes, &all);
-  // A process group of its own: a Ctrl-C in the terminal is for the trainer to handle.
-  ::posix_spawnattr_setpgroup(&attributes, 0);
-  ::posix_spawnattr_setflags(
-      &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  pid_t pid = 0;
-  const int error =
-      ::posix_spawnp(&pid, binary.c_str(), &files, &attributes, arguments.data(), environ);
-  ::posix_spawn_file_actions_destroy(&files);
-  ::posix_spawnattr_destroy(&attributes);
-  if (error == ENOENT || error == EACCES) {
-    return NotFound("cannot run the headrace program at " + binary + " (" + std::strerror(error) +
-                    "); install the package again, or name it by ClientOptions::binary");
-  }
-  if (error != 0) return ErrnoStatus(error, "starting " + binary);
-  pid_ = pid;
-  pidfd_ = net::UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!pidfd_.valid()) {
-    const int failed = errno;
-    ::kill(pid, SIGKILL);
-    return ErrnoStatus(failed, "pidfd_open");
-  }
-  return Status::Ok();
+  // Its last lines are shown when it does not start.
+  HR_TRY(child_, ChildProcess::Spawn(command, directory_ + "/log"));
+  return {};
 }
 
 Status EmbeddedService::WaitReady(std::chrono::milliseconds timeout) {
@@ -178,7 +125,7 @@ Status EmbeddedService::WaitReady(std::chrono::milliseconds timeout) {
                          std::to_string(timeout.count()) + " ms" + LastLines());
     }
     // Without inotify (its watches are limited), look again every 5 ms.
-    std::array<pollfd, 2> polls{pollfd{pidfd_.get(), POLLIN, 0}, pollfd{notify.get(), POLLIN, 0}};
+    std::array<pollfd, 2> polls{pollfd{child_.pidfd(), POLLIN, 0}, pollfd{notify.get(), POLLIN, 0}};
     const auto wait = notify.valid() ? left : std::min(left, std::chrono::milliseconds(5));
     (void)::poll(polls.data(), polls.size(), static_cast<int>(wait.count()));
     if ((polls[0].revents & POLLIN) != 0) {
@@ -201,43 +148,17 @@ std::string EmbeddedService::LastLines() const {
   return lines.empty() ? "" : "; its last words:\n" + lines;
 }
 
-bool EmbeddedService::running() const {
-  return pid_ > 0 && pidfd_.valid() &&
-         WaitReadable(pidfd_.get(), std::chrono::milliseconds(0)) == 0;
-}
-
 double EmbeddedService::CpuSeconds() const {
-  return pid_ > 0 && owner_pid_ == ::getpid() ? ProcessTreeCpuSeconds(pid_) : 0;
+  return child_.pid() > 0 && owner_pid_ == ::getpid() ? ProcessTreeCpuSeconds(child_.pid()) : 0;
 }
 
 EmbeddedService::~EmbeddedService() {
   if (owner_pid_ == ::getpid()) Stop();
 }
 
-// Workers that a killed coordinator left behind are in its process group.
-void EmbeddedService::KillGroup() const {
-  siginfo_t info{};
-  const bool ours =
-      ::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
-  const auto pid = static_cast<pid_t>(pid_);
-  // Reaped by the program itself: the id is no other's as long as the group has members.
-  if (ours || (::kill(pid, 0) != 0 && errno == ESRCH)) ::kill(-pid, SIGKILL);
-}
-
 void EmbeddedService::Stop() {
-  if (pid_ > 0) {
-    // By pidfd: the program may have reaped the child itself, and its id be another's by now.
-    const auto signal = [this](int number) {
-      (void)::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0);
-    };
-    signal(SIGTERM);
-    if (WaitReadable(pidfd_.get(), kStopTimeout) == 0) signal(SIGKILL);
-    KillGroup();
-    int status = 0;
-    while (::waitpid(static_cast<pid_t>(pid_), &status, 0) < 0 && errno == EINTR) {
-    }
-    pid_ = 0;
-  }
+  (void)child_.Terminate(kStopTimeout);
+  child_.Kill();  // and the workers that a killed coordinator left behind
   if (!directory_.empty()) {
     std::error_code ignored;
     fs::remove_all(directory_, ignored);

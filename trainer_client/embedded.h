@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "net/unique_fd.h"
+#include "trainer_client/child_process.h"
 #include "trainer_client/include/headrace/client.h"
 
 namespace headrace::client {
@@ -29,7 +29,7 @@ class EmbeddedService {
   EmbeddedService& operator=(const EmbeddedService&) = delete;
 
   [[nodiscard]] const std::string& endpoint() const { return endpoint_; }
-  [[nodiscard]] bool running() const;
+  [[nodiscard]] bool running() const { return child_.running(); }
   [[nodiscard]] double CpuSeconds() const;
 
  private:
@@ -40,11 +40,9 @@ class EmbeddedService {
   Status WaitReady(std::chrono::milliseconds timeout);
   [[nodiscard]] std::string LastLines() const;
   void Stop();
-  void KillGroup() const;
 
   std::int64_t owner_pid_ = 0;
-  std::int64_t pid_ = 0;  // of the coordinator; 0: none
-  net::UniqueFd pidfd_;
+  ChildProcess child_;  // the coordinator
   std::string directory_;
   std::string endpoint_;
 };

@@ -100,7 +100,7 @@ class Trainer:
     def __init__(self, cluster: Cluster, data: pathlib.Path, schedule: str, *options: str) -> None:
         run = [arg for arg in options if arg.startswith("run:")]
         program = [arg for arg in options if not arg.startswith("run:")]
-        command = [str(HEADRACE), "run", "--coordinator", cluster.address]
+        command = [str(HEADRACE), "run", "--remote-only", "--coordinator", cluster.address]
         command += [arg.removeprefix("run:") for arg in run]
         command += [sys.executable, str(HERE / "trainer.py"), str(data), "--schedule", schedule]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}

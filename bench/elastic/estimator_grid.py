@@ -27,6 +27,7 @@ def main() -> None:
     parser.add_argument(
         "--limits", type=float, nargs="+", default=[0, 20e6], help="bytes/s; 0: none"
     )
+    parser.add_argument("--report", default="estimator_grid", help="name of the report")
     args = parser.parse_args()
     photos = harness.describe_photos(args.data)
 
@@ -72,7 +73,7 @@ def main() -> None:
         ),
     ]
     harness.write_report(
-        "estimator_grid",
+        args.report,
         "The estimator against the real system",
         rows,
         {"photos": photos, "terms": terms, "cells": cells},

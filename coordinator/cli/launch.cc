@@ -34,7 +34,11 @@ void AddLaunchOptions(CLI::App& command, LaunchOptions& options) {
                   "Use this coordinator's workers [default: $HEADRACE_COORDINATOR, else workers "
                   "on this host that end with the program]")
       ->type_name("ADDRESS");
-  AddCount(command, "--workers", options.workers, "Worker processes [default: 1]");
+  command.add_flag("--remote-only", options.remote_only,
+                   "With a coordinator: do not lend it this host's CPUs while the program runs");
+  AddCount(command, "--workers", options.workers,
+           "Worker processes; with a coordinator the most that serve the program, 0 for no limit "
+           "[default: 1; with a coordinator 0]");
   AddSharedThreads(command, options.threads);
   AddSize(command, "--cache", options.cache,
           "Memory cache, all local workers together, for example 2G [default: 0]");
@@ -75,6 +79,7 @@ Status PrepareLaunch(const LaunchOptions& options) {
   SetEnvironment("HEADRACE_CACHE", options.cache);
   SetEnvironment("HEADRACE_MEMORY", options.memory);
   SetEnvironment("HEADRACE_RNG", options.rng);
+  if (options.remote_only) SetEnvironment("HEADRACE_LOCAL_WORKER", "off");
   SetEnvironment("HEADRACE_TENANT", options.tenant);
   SetEnvironment("HEADRACE_PRIORITY", options.priority);
   SetEnvironment("HEADRACE", "on");

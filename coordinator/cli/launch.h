@@ -14,6 +14,7 @@ struct LaunchOptions {
   std::string threads;
   std::string cache;
   std::string memory;
+  bool remote_only = false;
   std::string rng;
   std::string tenant;
   std::string priority;

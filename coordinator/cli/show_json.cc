@@ -91,6 +91,7 @@ std::string WorkersJson(const wire::ClusterStatus& now) {
                        {"state", worker.state},
                        {"version", worker.info.version},
                        {"cores", worker.info.cores},
+                       {"local", worker.info.local},
                        {"endpoints", worker.info.endpoints},
                        {"jobs", std::move(jobs)},
                        {"cpu_seconds", last.cpu_seconds},

@@ -46,6 +46,9 @@ void AddWorker(CLI::App& app, Action& chosen) {
           "Most bytes a second that are read at sources, for example 200M [default: no limit]");
   AddLimits(*command, options->stage_memory, options->allowed_roots);
   AddParentPid(*command, options->parent_pid);
+  command->add_flag("--local", options->local,
+                    "Serve programs of this host and user alone; wait while another such worker "
+                    "does, and end where the host has a worker of the coordinator");
   command->footer(
       "Examples:\n"
       "  headrace worker --coordinator tcp://head:7070\n"

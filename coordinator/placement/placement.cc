@@ -1,6 +1,7 @@
 #include "coordinator/placement/placement.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -17,23 +18,35 @@ class Placer {
       by_id_[workers_[w].worker] = w;
       by_host_[workers_[w].host].push_back(w);
       left_.push_back(workers_[w].millicores);
-      if (left_[w] > 0) free_.emplace(left_[w], w);
+      if (left_[w] > 0 && !workers_[w].local) free_.emplace(left_[w], w);
     }
     users_.assign(workers_.size(), 0);
     for (std::size_t j = 0; j < jobs_.size(); ++j) need_[j] = jobs_[j].millicores;
   }
 
   std::vector<Leases> Run() {
-    for (std::size_t j = 0; j < jobs_.size(); ++j) Keep(j, true);
-    for (std::size_t j = 0; j < jobs_.size(); ++j) GrowAtHome(j);
-    for (std::size_t j = 0; j < jobs_.size(); ++j) Keep(j, false);
-    for (std::size_t j = 0; j < jobs_.size(); ++j) GrowInPool(j);
-    for (std::size_t j = 0; j < jobs_.size(); ++j) KeepCaches(j);
-    for (std::size_t j = 0; j < jobs_.size(); ++j) ShareIfNone(j);
+    const auto each = [this](auto step) {
+      for (std::size_t j = 0; j < jobs_.size(); ++j) step(j);
+    };
+    each([this](std::size_t j) { Keep(j, Where::kLocal); });
+    each([this](std::size_t j) { GrowAtHome(j, true); });
+    each([this](std::size_t j) { FillLocal(j); });
+    each([this](std::size_t j) { Keep(j, Where::kHome); });
+    each([this](std::size_t j) { GrowAtHome(j, false); });
+    each([this](std::size_t j) { Keep(j, Where::kElsewhere); });
+    each([this](std::size_t j) { GrowInPool(j); });
+    each([this](std::size_t j) { KeepCaches(j); });
+    each([this](std::size_t j) { ShareIfNone(j); });
     return std::move(placed_);
   }
 
  private:
+  enum class Where : std::uint8_t { kLocal, kHome, kElsewhere };
+  [[nodiscard]] Where WhereIs(std::size_t j, std::size_t w) const {
+    if (workers_[w].local) return Where::kLocal;
+    return workers_[w].host == jobs_[j].host ? Where::kHome : Where::kElsewhere;
+  }
+
   // At most what the job needs and the worker has. A remainder that is no lease is left out.
   void Take(std::size_t j, std::size_t w, std::int64_t most) {
     if (left_[w] <= 0 || need_[j] <= 0) return;
@@ -48,7 +61,7 @@ class Placer {
     free_.erase({left_[w], w});
     left_[w] -= amount;
     need_[j] -= amount;
-    if (left_[w] > 0) free_.emplace(left_[w], w);
+    if (left_[w] > 0 && !workers_[w].local) free_.emplace(left_[w], w);
     if (is_new) ++users_[w];
     placed_[j][id] += amount;
   }
@@ -57,25 +70,31 @@ class Placer {
     return most == 0 || placed_[j].size() < static_cast<std::size_t>(most);
   }
 
+  [[nodiscard]] bool MayUse(std::size_t j, std::size_t w) const {
+    return !workers_[w].local ||
+           (workers_[w].host == jobs_[j].host && workers_[w].uid == jobs_[j].uid);
+  }
+
   // The largest leases first: what has to go are the small ones.
-  void Keep(std::size_t j, bool at_home) {
+  void Keep(std::size_t j, Where where) {
     std::vector<std::pair<std::int32_t, std::size_t>> held;  // millicores, position
     for (const auto& [id, lease] : jobs_[j].held) {
       const auto at = by_id_.find(id);
-      if (at == by_id_.end() || lease.millicores <= 0) continue;
-      if ((workers_[at->second].host == jobs_[j].host) != at_home) continue;
+      if (at == by_id_.end() || lease.millicores <= 0 || !MayUse(j, at->second)) continue;
+      if (WhereIs(j, at->second) != where) continue;
       held.emplace_back(-lease.millicores, at->second);
     }
     std::sort(held.begin(), held.end());
     for (const auto& [millicores, w] : held) Take(j, w, -millicores);
   }
 
-  void GrowAtHome(std::size_t j) {
+  void GrowAtHome(std::size_t j, bool local) {
     if (need_[j] <= 0) return;
     const auto home = by_host_.find(jobs_[j].host);
     if (home == by_host_.end()) return;
     for (const bool used : {true, false}) {
       for (const std::size_t w : home->second) {
+        if (workers_[w].local != local || !MayUse(j, w)) continue;
         if (placed_[j].contains(workers_[w].worker) == used) Take(j, w, need_[j]);
       }
     }
@@ -87,24 +106,42 @@ class Placer {
     for (const auto& [id, millicores] : placed_[j]) used.push_back(by_id_.at(id));
     for (const std::size_t w : used) Take(j, w, need_[j]);
     while (need_[j] > 0 && !free_.empty() && MayHoldMore(j)) {
-      auto best = need_[j] <= free_.rbegin()->first
-                      ? free_.lower_bound({static_cast<std::int32_t>(need_[j]), 0})
-                      : free_.end();
-      if (best == free_.end()) {
-        // The largest; of equal ones the first.
-        best = free_.lower_bound({free_.rbegin()->first, 0});
-      }
+      const bool fits = need_[j] <= free_.rbegin()->first;
+      // The smallest that covers the need, or the largest; of equal ones the first.
+      const auto least = fits ? static_cast<std::int32_t>(need_[j]) : free_.rbegin()->first;
       const std::int64_t before = need_[j];
-      Take(j, best->second, need_[j]);
+      Take(j, free_.lower_bound({least, 0})->second, need_[j]);
       if (need_[j] == before) break;
     }
+  }
+
+  // First what it held of them already, so that nothing moves between two.
+  void FillLocal(std::size_t j) {
+    const auto home = by_host_.find(jobs_[j].host);
+    if (home == by_host_.end() || jobs_[j].millicores <= 0) return;
+    const std::int64_t extra = std::max<std::int64_t>(0, jobs_[j].wanted - jobs_[j].millicores);
+    need_[j] += extra;
+    for (const bool again : {true, false}) {
+      for (const std::size_t w : home->second) {
+        if (!workers_[w].local || !MayUse(j, w)) continue;
+        const auto held = jobs_[j].held.find(workers_[w].worker);
+        if (!again) {
+          Take(j, w, need_[j]);
+        } else if (held != jobs_[j].held.end()) {
+          const auto placed = placed_[j].find(workers_[w].worker);
+          Take(j, w, held->second.millicores - (placed == placed_[j].end() ? 0 : placed->second));
+        }
+      }
+    }
+    need_[j] = std::max<std::int64_t>(0, need_[j] - extra);
   }
 
   void KeepCaches(std::size_t j) {
     if (jobs_[j].millicores <= 0) return;
     for (const auto& [id, lease] : jobs_[j].held) {
       const auto at = by_id_.find(id);
-      if (lease.holds_cache && at != by_id_.end() && !placed_[j].contains(id) && MayHoldMore(j)) {
+      if (lease.holds_cache && at != by_id_.end() && MayUse(j, at->second) &&
+          !placed_[j].contains(id) && MayHoldMore(j)) {
         placed_[j][id] = kLeastMillicores;
         ++users_[at->second];
       }
@@ -112,17 +149,18 @@ class Placer {
   }
 
   void ShareIfNone(std::size_t j) {
-    if (jobs_[j].millicores <= 0 || !placed_[j].empty() || workers_.empty()) return;
-    std::size_t best = 0;
+    if (jobs_[j].millicores <= 0 || !placed_[j].empty()) return;
     const auto rank = [&](std::size_t w) {
       const bool held = jobs_[j].held.contains(workers_[w].worker);
       return std::tuple(!held, workers_[w].host != jobs_[j].host, users_[w], w);
     };
-    for (std::size_t w = 1; w < workers_.size(); ++w) {
-      if (rank(w) < rank(best)) best = w;
+    std::optional<std::size_t> best;
+    for (std::size_t w = 0; w < workers_.size(); ++w) {
+      if (MayUse(j, w) && (!best || rank(w) < rank(*best))) best = w;
     }
-    placed_[j][workers_[best].worker] = kLeastMillicores;
-    ++users_[best];
+    if (!best) return;
+    placed_[j][workers_[*best].worker] = kLeastMillicores;
+    ++users_[*best];
   }
 
   const std::vector<PlacementJob>& jobs_;

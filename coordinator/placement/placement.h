@@ -9,14 +9,17 @@
 
 // Which workers a job's cores are on. A policy says how many cores each job gets; Place finds them:
 //
-//   1. What a job holds on its own host it keeps, as far as it is still granted.
-//   2. Free cores go to the jobs of their own host: there a batch is written in place, and those
+//   1. Local workers, which serve nobody but their host and user: what a job holds of them it
+//      keeps, as far as it is still granted, then it grows there, then it has of what is left as
+//      much as it could use (which may be more than it is granted).
+//   2. Other workers of its own host: what it holds it keeps, as far as it is still granted, then
+//      free cores go to the jobs of their own host. There a batch is written in place, and those
 //      cores are paid for anyway.
 //   3. What a job holds elsewhere it keeps, as far as it is still granted.
 //   4. The rest comes from workers of the pool that have free cores: first those that the job uses
 //      already, then the smallest that covers the need, else the largest.
-//   5. A job that got nothing shares the worker that is divided among the fewest: everybody goes
-//   on.
+//   5. A job that got nothing shares the worker that is divided among the fewest: everybody
+//      goes on.
 //
 // A worker that holds samples of the job in its cache keeps a lease of kLeastMillicores, so that
 // they stay of use. Cores move only where a grant or a set of workers changed: the same input with
@@ -29,6 +32,8 @@ struct PlacementWorker {
   WorkerId worker;
   std::int32_t millicores = 1000;
   std::string host;
+  bool local = false;  // for jobs of its host and user alone
+  std::uint32_t uid = 0;
 };
 struct HeldLease {
   std::int32_t millicores = 0;
@@ -40,6 +45,8 @@ struct PlacementJob {
   std::int32_t most_workers = 0;  // 0: as many as it takes
   std::string host;               // of the trainer; compare with PlacementWorker::host
   std::map<WorkerId, HeldLease> held;
+  std::int64_t wanted = 0;  // millicores that it could use; more than granted is for step 1 alone
+  std::uint32_t uid = 0;    // of the trainer
 };
 
 // Millicores of each lease that should hold, for each job of `jobs` (in order of arrival). Workers

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace headrace::coordinator {
@@ -76,6 +77,34 @@ TEST(Placement, AsFewWorkersAsTheJobAllows) {
   EXPECT_EQ(Place({{JobId(1), 3000, 2, "h", {}}}, workers)[0].size(), 2u);
 }
 
+TEST(Placement, ALocalWorkerServesItsOwnHostAndUserAlone) {
+  std::vector<PlacementWorker> workers = Workers({{4000, "a"}, {1000, "pool"}});
+  workers[0].local = true;
+  workers[0].uid = 7;
+  std::vector<PlacementJob> jobs = {{JobId(1), 3000, 0, "b", {}}, {JobId(2), 3000, 0, "a", {}}};
+  jobs[0].held[WorkerId(1)] = {3000, true};
+  auto leases = Place(jobs, workers);
+  EXPECT_THAT(leases[0], ElementsAre(Pair(WorkerId(2), 1000)));
+  EXPECT_THAT(leases[1], ElementsAre(Pair(WorkerId(2), kLeastMillicores)));  // another user
+  jobs[1].uid = 7;
+  leases = Place(jobs, workers);
+  EXPECT_THAT(leases[0], ElementsAre(Pair(WorkerId(2), 1000)));
+  EXPECT_THAT(leases[1], ElementsAre(Pair(WorkerId(1), 3000)));
+  EXPECT_TRUE(Place({jobs[0]}, {workers[0]})[0].empty());
+}
+
+TEST(Placement, WhatIsLeftOfALocalWorkerIsItsHostsOwn) {
+  // The policy gave most of the cores to the first job, which can't use those of the other's host.
+  std::vector<PlacementWorker> workers = Workers({{2000, "a"}, {2000, "b"}, {1000, "pool"}});
+  workers[0].local = workers[1].local = true;
+  std::vector<PlacementJob> jobs = {{JobId(1), 4500, 0, "a", {}}, {JobId(2), 500, 0, "b", {}}};
+  jobs[0].wanted = 6000;
+  jobs[1].wanted = 1700;
+  const auto leases = Place(jobs, workers);
+  EXPECT_THAT(leases[0], ElementsAre(Pair(WorkerId(1), 2000), Pair(WorkerId(3), 1000)));
+  EXPECT_THAT(leases[1], ElementsAre(Pair(WorkerId(2), 1700)));
+}
+
 TEST(Placement, AJobMayHoldAVeryLargeCluster) {
   // 4 workers of 1,000,000 cores: more millicores than 32 bits can count.
   const auto workers = Workers(
@@ -91,6 +120,8 @@ class Cluster {
   explicit Cluster(unsigned seed) : rng_(seed) {
     for (int i = 0, n = 1 + Pick(12); i < n; ++i) {
       workers.push_back({WorkerId(i + 1), 500 * (1 + Pick(8)), "host" + std::to_string(Pick(4))});
+      workers.back().local = Pick(4) == 0;
+      workers.back().uid = static_cast<std::uint32_t>(Pick(2));
     }
     for (int i = 0, n = 1 + Pick(8); i < n; ++i) {
       jobs.push_back({JobId(i + 1),
@@ -98,7 +129,15 @@ class Cluster {
                       Pick(4) == 0 ? 1 + Pick(3) : 0,
                       "host" + std::to_string(Pick(5)),
                       {}});
+      jobs.back().wanted = jobs.back().millicores * Pick(4) / 2;
+      jobs.back().uid = static_cast<std::uint32_t>(Pick(2));
     }
+  }
+  // No worker may serve it.
+  [[nodiscard]] bool Unreachable(const PlacementJob& job) const {
+    return std::ranges::all_of(workers, [&](const PlacementWorker& worker) {
+      return worker.local && (worker.host != job.host || worker.uid != job.uid);
+    });
   }
   int Pick(int n) { return static_cast<int>(rng_() % static_cast<unsigned>(n)); }
   void Hold(const std::vector<Leases>& leases) {
@@ -126,8 +165,15 @@ TEST(Placement, KeepsEveryLimitAndPlacesAllItCan) {
       for (std::size_t j = 0; j < cluster.jobs.size(); ++j) {
         const PlacementJob& job = cluster.jobs[j];
         std::int64_t sum = 0;
+        std::int64_t local = 0;
         for (const auto& [id, millicores] : leases[j]) {
           EXPECT_GT(millicores, 0);
+          const PlacementWorker& on = cluster.workers[static_cast<std::size_t>(id.value) - 1];
+          if (on.local) {
+            EXPECT_EQ(on.host, job.host);
+            EXPECT_EQ(on.uid, job.uid);
+            local += millicores;
+          }
           sum += millicores;
           used[id] += millicores;
           if (millicores == kLeastMillicores) ++least[id];
@@ -136,7 +182,9 @@ TEST(Placement, KeepsEveryLimitAndPlacesAllItCan) {
           EXPECT_TRUE(leases[j].empty());
           continue;
         }
-        EXPECT_FALSE(leases[j].empty());
+        EXPECT_TRUE(!leases[j].empty() || cluster.Unreachable(job));
+        EXPECT_LE(sum - local, job.millicores + kLeastMillicores * 12);
+        EXPECT_LE(sum, std::max(job.millicores, job.wanted) + kLeastMillicores * 12);
         if (job.most_workers > 0) {
           EXPECT_LE(leases[j].size(), static_cast<std::size_t>(job.most_workers));
         } else {
@@ -145,7 +193,7 @@ TEST(Placement, KeepsEveryLimitAndPlacesAllItCan) {
       }
       for (const PlacementWorker& worker : cluster.workers) {
         EXPECT_LE(used[worker.worker], worker.millicores + kLeastMillicores * least[worker.worker]);
-        free += std::max(0, worker.millicores - used[worker.worker]);
+        if (!worker.local) free += std::max(0, worker.millicores - used[worker.worker]);
       }
       // Whoever lacks something lacks it because nothing is free (a lease is never tiny).
       if (missing > 0) {

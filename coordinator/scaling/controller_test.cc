@@ -97,7 +97,7 @@ TEST(Controller, NoiseMovesNothing) {
     world.moves.clear();
     world.Run(300);
     for (std::size_t i = 0; i < world.moves.size(); ++i) {
-      EXPECT_EQ(world.moves[i], Move::kHold) << "period " << i << ": " << Name(world.moves[i]);
+      EXPECT_EQ(world.moves[i], Move::kHold) << "period " << i;
     }
     EXPECT_EQ(world.granted, settled);
   }

@@ -67,6 +67,7 @@ struct Encoder {
             {"host", Encode(u.info.host)},
             {"cores", u.info.cores},
             {"cache_bytes", u.info.cache_bytes},
+            {"local", u.info.local},
             {"version", u.info.version}};
   }
   Json operator()(const MarkWorkerLost& u) const {
@@ -156,6 +157,7 @@ Update DecodeFields(const std::string& type, const Json& j) {
     u.info.cores = j.value("cores", 1);
     u.info.version = j.value("version", "");
     u.info.cache_bytes = j.value("cache_bytes", std::uint64_t{0});
+    u.info.local = j.value("local", false);
     return u;
   }
   if (type == "worker_lost") return MarkWorkerLost{worker()};

@@ -81,6 +81,7 @@ struct WorkerInfo {
   std::int32_t cores = 1;
   std::string version;
   std::uint64_t cache_bytes = 0;  // budget of its memory cache
+  bool local = false;             // serves trainers of its own host and user alone
   friend bool operator==(const WorkerInfo&, const WorkerInfo&) = default;
 };
 

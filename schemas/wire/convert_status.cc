@@ -9,7 +9,7 @@ Offset<fb::WorkerInfo> Write(Builder& b, const WorkerInfo& v) {
   const auto host = Write(b, v.host);
   const auto version = WriteText(b, v.version);
   return fb::CreateWorkerInfo(b, v.worker.value, endpoints, arena_path, host, v.cores, version,
-                              v.cache_bytes);
+                              v.cache_bytes, v.local);
 }
 
 WorkerInfo Read(Reader& r, const fb::WorkerInfo* v) {
@@ -20,7 +20,8 @@ WorkerInfo Read(Reader& r, const fb::WorkerInfo* v) {
           .host = Read(r, v->host()),
           .cores = r.NotNegative(v->cores(), "cores"),
           .version = r.Text(v->version()),
-          .cache_bytes = v->cache_bytes()};
+          .cache_bytes = v->cache_bytes(),
+          .local = v->local()};
 }
 
 Offset<fb::RegisterWorker> Write(Builder& b, const RegisterWorker& v) {

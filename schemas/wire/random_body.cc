@@ -154,7 +154,8 @@ WorkerInfo RandomBody::Worker() {
           .host = Host(),
           .cores = Count(),
           .version = Text(),
-          .cache_bytes = Number()};
+          .cache_bytes = Number(),
+          .local = Coin()};
 }
 
 WorkerHeartbeat RandomBody::Heartbeat() {

@@ -114,6 +114,7 @@ void Cluster::AddWorker() {
 std::shared_ptr<Client> Cluster::Connect(ClientOptions options) const {
   options.coordinator = "ipc://" + folder_.path() + "/control";
   options.workers = 0;
+  options.local_worker = false;  // the tests start theirs
   options.job_name = "integration_test";
   auto client = Client::Open(options);
   HR_CHECK(client.ok());

@@ -27,6 +27,7 @@ def _private_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     for name in [name for name in os.environ if name.startswith("HEADRACE_")]:
         if not name.startswith("HEADRACE_TEST_") and name != "HEADRACE_BINARY":
             del os.environ[name]
+    os.environ["HEADRACE_LOCAL_WORKER"] = "off"  # tests of a coordinator count its workers
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
     yield
     service.close()

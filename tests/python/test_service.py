@@ -58,6 +58,7 @@ def test_program_that_cannot_start_a_service_runs_without(
         ("HEADRACE_THREADS", "two", "write a number"),
         ("HEADRACE_RNG", "dice", "write one of auto, torch, sample"),
         ("HEADRACE_PRIORITY", "high", "is not a whole number"),
+        ("HEADRACE_LOCAL_WORKER", "maybe", "write on or off"),
     ],
 )
 def test_bad_setting(name, value, message):
@@ -72,6 +73,7 @@ def test_settings():
     assert options.from_environment({"HEADRACE_MEMORY": "4G"}).memory_bytes == 4 << 30
     assert options.from_environment({"HEADRACE_COORDINATOR": "tcp://a:1"}).workers == 0
     assert options.from_environment({}) == options.Options()
+    assert not options.from_environment({"HEADRACE_LOCAL_WORKER": "off"}).local_worker
     settings = options.from_environment({"HEADRACE_TENANT": "vision", "HEADRACE_PRIORITY": "-2"})
     assert (settings.tenant, settings.priority) == ("vision", -2)
 

@@ -18,8 +18,10 @@ HEADRACE = os.environ.get("HEADRACE_BINARY") or str(
 
 
 def clean_environment(**more: str) -> dict[str, str]:
+    """Without settings of whoever runs the tests. Programs start no worker beside them: tests of
+    a coordinator count its workers."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE")}
-    return kept | more
+    return kept | {"HEADRACE_LOCAL_WORKER": "off"} | more
 
 
 def headrace(*words: str, **environment: str) -> subprocess.CompletedProcess:

@@ -25,10 +25,13 @@ struct ClientOptions {
   // "tcp://host:port" or "ipc:///path". Empty: start a private coordinator and local workers, which
   // end with this process however it ends.
   std::string coordinator;
-  std::string binary;             // path of the headrace program, for the private coordinator
+  std::string binary;             // path of the headrace program, for what is started here
   std::int32_t workers = 1;       // local worker processes (embedded) or workers wanted (0: all)
   std::int32_t threads = 0;       // compute threads of all local workers together; 0: usable CPUs
   std::uint64_t cache_bytes = 0;  // memory cache, all local workers together
+  // With a coordinator: lend it a worker on this host, for this user's programs alone, unless the
+  // host has one. It ends with this process.
+  bool local_worker = true;
   std::string job_name;
   std::string tenant;         // whose weight and quota count; empty: the default one
   std::int32_t priority = 0;  // a higher one is served first

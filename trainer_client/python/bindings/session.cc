@@ -306,8 +306,8 @@ void AddSessions(nb::module_& module) {
           "__init__",
           [](ClientObject* self, std::string coordinator, std::string binary, std::int32_t workers,
              std::int32_t threads, std::uint64_t cache_bytes, std::string job_name,
-             std::string tenant, std::int32_t priority, std::string group, std::int32_t rank,
-             double connect_timeout) {
+             bool local_worker, std::string tenant, std::int32_t priority, std::string group,
+             std::int32_t rank, double connect_timeout) {
             ClientOptions options;
             options.coordinator = std::move(coordinator);
             options.binary = std::move(binary);
@@ -315,6 +315,7 @@ void AddSessions(nb::module_& module) {
             options.threads = threads;
             options.cache_bytes = cache_bytes;
             options.job_name = std::move(job_name);
+            options.local_worker = local_worker;
             options.tenant = std::move(tenant);
             options.priority = priority;
             options.group = std::move(group);
@@ -324,8 +325,9 @@ void AddSessions(nb::module_& module) {
           },
           nb::kw_only(), nb::arg("coordinator") = "", nb::arg("binary") = "",
           nb::arg("workers") = 1, nb::arg("threads") = 0, nb::arg("cache_bytes") = 0,
-          nb::arg("job_name") = "", nb::arg("tenant") = "", nb::arg("priority") = 0,
-          nb::arg("group") = "", nb::arg("rank") = -1, nb::arg("connect_timeout") = 10.0)
+          nb::arg("job_name") = "", nb::arg("local_worker") = true, nb::arg("tenant") = "",
+          nb::arg("priority") = 0, nb::arg("group") = "", nb::arg("rank") = -1,
+          nb::arg("connect_timeout") = 10.0)
       .def(
           "open_session",
           [](ClientObject& self, nb::dict plan, std::int64_t max_outstanding, bool in_order,

@@ -191,6 +191,7 @@ class Client:
         threads: int = 0,
         cache_bytes: int = 0,
         job_name: str = "",
+        local_worker: bool = True,
         tenant: str = "",
         priority: int = 0,
         group: str = "",

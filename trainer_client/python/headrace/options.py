@@ -20,7 +20,8 @@ class Options:
     coordinator: str = ""  # empty: a private one with local workers
     workers: int = 1  # local workers, or workers wanted of the coordinator (0: all)
     threads: int = 0  # compute threads of the local workers together; 0: usable CPUs
-    cache_bytes: int = 0
+    cache_bytes: int = 0  # of the local workers together
+    local_worker: bool = True  # with a coordinator: a worker on this host, too
     memory_bytes: int = 16 << 30  # bound of one loader's memory for batches
     tenant: str = ""  # whose weight and quota count; empty: the default one
     priority: int = 0  # a higher one is served first
@@ -60,6 +61,7 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
         threads=_count(environ, "HEADRACE_THREADS", 0),
         cache_bytes=_size(environ, "HEADRACE_CACHE", 0),
         memory_bytes=_size(environ, "HEADRACE_MEMORY", Options.memory_bytes),
+        local_worker=_switch(environ, "HEADRACE_LOCAL_WORKER", True),
         tenant=environ.get("HEADRACE_TENANT", ""),
         priority=_integer(environ, "HEADRACE_PRIORITY", 0),
         group=group,
@@ -83,6 +85,15 @@ def _group(environ: Mapping[str, str]) -> tuple[str, int]:
         environ.get("MASTER_PORT", ""),
     )
     return "/".join(meeting), int(rank)
+
+
+def _switch(environ: Mapping[str, str], name: str, default: bool) -> bool:
+    text = environ.get(name, "").strip().lower()
+    if not text:
+        return default
+    if text not in ("on", "off"):
+        raise OptionError(f"{name}={text!r}: write on or off")
+    return text == "on"
 
 
 def _integer(environ: Mapping[str, str], name: str, default: int) -> int:

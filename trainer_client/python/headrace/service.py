@@ -45,6 +45,7 @@ def _connect(settings: options.Options) -> Any:
         threads=settings.threads,
         cache_bytes=settings.cache_bytes,
         job_name=os.path.basename(sys.argv[0]) or "python",
+        local_worker=settings.local_worker,
         tenant=settings.tenant,
         priority=settings.priority,
         group=settings.group,

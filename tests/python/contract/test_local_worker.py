@@ -1,0 +1,169 @@
+"""Contract: with a coordinator of another's, this host's CPUs serve first, and leave with us."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from support.headrace_program import (
+    HEADRACE,
+    children,
+    clean_environment,
+    coordinator,
+    ended,
+    free_address,
+    headrace,
+    ready_workers,
+    running,
+    wait_for,
+)
+
+# An epoch a line on standard input: its checksum, and at the start what it is.
+PROGRAM = """
+    import sys, torch, zlib
+    from support.pipelines import train_v1
+    from torch.utils.data import DataLoader
+    from torchvision import datasets
+    data = datasets.ImageFolder(sys.argv[1], train_v1())
+    for line in sys.stdin:
+        torch.manual_seed(int(line))
+        sum = 0
+        for images, labels in DataLoader(data, 2, shuffle=True, num_workers=2):
+            sum = zlib.crc32(images.numpy().tobytes(), sum)
+        print(sum, flush=True)
+"""
+
+
+class Program:
+    """A training program under `headrace run`, or without it."""
+
+    def __init__(self, tmp_path, photos, *launch, **environment):
+        file = tmp_path / "program.py"
+        file.write_text(textwrap.dedent(PROGRAM))
+        self.process = subprocess.Popen(
+            [*launch, sys.executable, str(file), str(photos)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=clean_environment(
+                PYTHONPATH=os.pathsep.join(sys.path),
+                XDG_RUNTIME_DIR=str(tmp_path),
+                HEADRACE_LOCAL_WORKER="",
+                **environment,
+            ),
+        )
+
+    def epoch(self, seed):
+        self.process.stdin.write(f"{seed}\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline()
+
+    def finish(self):
+        self.process.stdin.close()
+        assert self.process.wait(60) == 0
+        self.process.stdout.close()
+
+    def kill(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def address():
+    address = free_address()
+    with coordinator("--listen", address, "--heartbeat-ms", "100"):
+        wait_for(lambda: headrace("workers", "--coordinator", address).returncode == 0, "answer")
+        yield address
+
+
+@pytest.fixture
+def start(tmp_path, photos):
+    """Starts programs, ended with the test."""
+    with contextlib.ExitStack() as stack:
+
+        def start(*launch, **environment):
+            program = Program(tmp_path, photos, *launch, **environment)
+            stack.callback(program.kill)
+            return program
+
+        yield start
+
+
+def sockets(tmp_path):
+    return sorted(path.name for path in (tmp_path / "headrace").iterdir() if path.is_socket())
+
+
+def test_a_coordinator_without_workers_is_lent_this_hosts(address, start, tmp_path):
+    stock = start()
+    served = start(HEADRACE, "run", "--coordinator", address, "--threads", "1", "--")
+    assert served.epoch(1) == stock.epoch(1)
+    (worker,) = ready_workers(address)
+    assert worker["local"]
+    assert worker["cores"] == 1
+    assert worker["samples"] > 0
+    assert all(endpoint.startswith("ipc://") for endpoint in worker["endpoints"])
+    served.finish()
+    wait_for(lambda: ended(worker["pid"]), "end of the worker")
+    wait_for(lambda: ready_workers(address) == [], "word of it")
+    assert sockets(tmp_path) == []
+
+
+def test_it_ends_with_a_program_that_is_killed(address, start, tmp_path):
+    served = start(HEADRACE, "run", "--coordinator", address, "--")
+    served.epoch(1)
+    (worker,) = ready_workers(address)
+    served.kill()
+    wait_for(lambda: ended(worker["pid"]), "end of the worker")
+    wait_for(lambda: ready_workers(address) == [], "word of it")
+    assert sockets(tmp_path) == []
+
+
+@pytest.mark.parametrize("how", ["finish", "kill"])
+def test_programs_share_one_and_the_next_takes_over(address, start, how):
+    """Two programs at once have one worker; when the one that started it ends, it goes on."""
+    run = [HEADRACE, "run", "--coordinator", address, "--threads", "1", "--"]
+    stock = start()
+    expected = [stock.epoch(seed) for seed in range(4)]
+    first = start(*run)
+    assert first.epoch(0) == expected[0]
+    (worker,) = ready_workers(address)
+    second = start(*run)
+    assert second.epoch(1) == expected[1]
+    assert [each["pid"] for each in ready_workers(address)] == [worker["pid"]]
+    getattr(first, how)()
+    assert second.epoch(2) == expected[2]
+    wait_for(lambda: [w for w in ready_workers(address) if w["pid"] != worker["pid"]], "successor")
+    wait_for(lambda: ended(worker["pid"]), "end of the first worker", 30)
+    assert second.epoch(3) == expected[3]
+    second.finish()
+
+
+def test_none_is_started_where_the_host_has_one_or_it_is_not_wanted(address, start, tmp_path):
+    run = [HEADRACE, "run", "--coordinator", address]
+    words = ["worker", "--coordinator", address, "--threads", "1"]
+    with running(*words, "--directory", str(tmp_path / "w"), HEADRACE_LOG="error"):
+        wait_for(lambda: ready_workers(address), "worker")
+        stock = start()
+        expected = stock.epoch(1)
+        for launch, started in (([*run, "--"], 1), ([*run, "--remote-only", "--"], 0)):
+            served = start(*launch)
+            assert served.epoch(1) == expected
+            theirs = children(served.process.pid)
+            assert len(theirs) == started
+            wait_for(lambda pids=theirs: all(map(ended, pids)), "end of what is not needed")
+            (worker,) = ready_workers(address)
+            assert not worker["local"]
+            served.finish()
+
+
+def test_a_local_worker_that_dies_is_replaced_by_the_next_epoch(address, start):
+    stock = start()
+    served = start(HEADRACE, "run", "--coordinator", address, "--")
+    assert served.epoch(1) == stock.epoch(1)
+    (worker,) = ready_workers(address)
+    os.kill(worker["pid"], signal.SIGKILL)
+    assert served.epoch(2) == stock.epoch(2)
+    served.finish()
