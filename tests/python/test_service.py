@@ -90,6 +90,20 @@ def test_ranks_of_one_program_are_a_group():
     assert (alone.group, alone.rank) == ("", -1)
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.1.2.3", "localhost", "::1"])
+def test_programs_that_meet_at_loopback_are_apart_on_two_hosts(address, monkeypatch):
+    """Launchers of one host all take the same port there unless they are told another one."""
+    environ = {"MASTER_ADDR": address, "MASTER_PORT": "29500", "WORLD_SIZE": "2", "RANK": "1"}
+    here = options.from_environment(environ)
+    assert options.from_environment({**environ, "RANK": "0"}).group == here.group
+    monkeypatch.setattr("socket.gethostname", lambda: "another")
+    assert options.from_environment(environ).group != here.group
+    shared = {**environ, "MASTER_ADDR": "10.0.0.1"}
+    there = options.from_environment(shared).group
+    monkeypatch.undo()
+    assert options.from_environment(shared).group == there, "ranks of several hosts"
+
+
 @pytest.mark.parametrize("value", ["off", "OFF", "0", "no"])
 def test_off(value):
     assert options.is_off({"HEADRACE": value}) and not options.is_off({"HEADRACE": "on"})

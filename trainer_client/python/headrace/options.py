@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import socket
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -74,16 +75,16 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
 def _group(environ: Mapping[str, str]) -> tuple[str, int]:
     """What the ranks of one program have in common, and which of them this is.
 
-    The address at which torch.distributed's ranks meet is theirs alone while they run.
+    The address at which torch.distributed's ranks meet is theirs alone while they run. Where it is
+    loopback, this is so on their own host only: launchers of one host take 127.0.0.1:29500.
     """
     world, rank = environ.get("WORLD_SIZE", ""), environ.get("RANK", "")
     if not (world.isdecimal() and rank.isdecimal() and int(world) > 1):
         return "", -1
-    meeting = (
-        environ.get("TORCHELASTIC_RUN_ID", ""),
-        environ.get("MASTER_ADDR", ""),
-        environ.get("MASTER_PORT", ""),
-    )
+    address = environ.get("MASTER_ADDR", "")
+    meeting = [environ.get("TORCHELASTIC_RUN_ID", ""), address, environ.get("MASTER_PORT", "")]
+    if address in ("", "localhost", "::1") or address.startswith("127."):
+        meeting.append(_this_host())
     return "/".join(meeting), int(rank)
 
 
@@ -94,6 +95,16 @@ def _switch(environ: Mapping[str, str], name: str, default: bool) -> bool:
     if text not in ("on", "off"):
         raise OptionError(f"{name}={text!r}: write on or off")
     return text == "on"
+
+
+def _this_host() -> str:
+    """Another text on each host and in each container with a name of its own."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            boot = file.read().strip()
+    except OSError:
+        boot = ""
+    return f"{socket.gethostname()}/{boot}"
 
 
 def _integer(environ: Mapping[str, str], name: str, default: int) -> int:
