@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/log.h"
@@ -117,6 +118,11 @@ Worker::~Worker() {
   if (service_) service_->CloseSessions();
   if (executor_) executor_->Stop();
   service_.reset();
+  // ZeroMQ leaves it behind.
+  constexpr std::string_view kIpc = "ipc://";
+  for (const std::string& endpoint : info_.endpoints) {
+    if (endpoint.starts_with(kIpc)) ::unlink(endpoint.substr(kIpc.size()).c_str());
+  }
 }
 
 wire::WorkerHeartbeat Worker::Load() {

@@ -64,11 +64,12 @@ class Program:
     def finish(self):
         self.process.stdin.close()
         assert self.process.wait(60) == 0
-        self.process.stdout.close()
 
     def kill(self):
         self.process.kill()
-        self.process.communicate()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
 
 
 @pytest.fixture
