@@ -39,7 +39,9 @@ wire::JobStatus Describe(const Job& job) {
     status.cache_bytes += grant.cache_bytes;
     status.source_bytes_per_second += grant.source_bytes_per_second;
   }
-  status.advice = Advice(job.meter, job.granted_cores());
+  if (job.phase == Job::Phase::kRunning) {
+    status.advice = Advice(job.meter, job.granted_cores());
+  }
   return status;
 }
 

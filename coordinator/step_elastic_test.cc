@@ -189,6 +189,10 @@ TEST_F(ElasticTest, TheStatusSaysWhatIsKnown) {
   EXPECT_NEAR(job.ready_rate, 800, 8);
   EXPECT_NEAR(job.wait_share, 0.5, 0.01);
   EXPECT_EQ(job.advice, "waits 50%: 50% decode; 4 more cores would cut it to 0%");
+  // Nobody is advised who is not there any more.
+  for (int i = 0; i < 15; ++i) Second({});
+  EXPECT_EQ(cluster_.Status().jobs.at(0).state, "lost");
+  EXPECT_EQ(cluster_.Status().jobs.at(0).advice, "");
 }
 
 }  // namespace

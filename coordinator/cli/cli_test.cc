@@ -94,6 +94,10 @@ TEST(Show, AJobsPageHasAllItsRanks) {
   second.rank = 1;
   second.advice = "waits 2%: 2% copy";
   status.jobs.push_back(second);
+  second.job = JobId(2);
+  second.state = "lost";
+  second.advice.clear();
+  status.jobs.push_back(second);
   const auto page = JobPage(status, JobId(4));
   ASSERT_TRUE(page.ok());
   EXPECT_EQ(*page,

@@ -17,7 +17,8 @@ namespace headrace::cli {
 // Indented; keys carry units.
 [[nodiscard]] std::string JobsJson(const wire::ClusterStatus& now);
 [[nodiscard]] std::string WorkersJson(const wire::ClusterStatus& now);
-// What `headrace jobs show` says of one job, its other ranks included. kNotFound: no such job.
+// What `headrace jobs show` says of one job, its other ranks included unless they are lost.
+// kNotFound: no such job.
 [[nodiscard]] Result<std::string> JobPage(const wire::ClusterStatus& now, JobId job);
 // "rank 3 waits 41%: ...", for the jobs of which something is known.
 [[nodiscard]] std::string AdviceLines(const wire::ClusterStatus& now);

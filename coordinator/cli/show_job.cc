@@ -61,7 +61,9 @@ Result<std::string> JobPage(const wire::ClusterStatus& now, JobId id) {
                              std::to_string(job.priority));
   std::vector<const wire::JobStatus*> ranks;
   for (const wire::JobStatus& each : now.jobs) {
-    if (each.job == id || (!job.group.empty() && each.group == job.group)) ranks.push_back(&each);
+    // Lost ones may be of an earlier run that had the same name.
+    const bool rank = !job.group.empty() && each.group == job.group && each.state != "lost";
+    if (each.job == id || rank) ranks.push_back(&each);
   }
   std::sort(ranks.begin(), ranks.end(), [](const auto* a, const auto* b) {
     return std::pair(a->rank, a->job) < std::pair(b->rank, b->job);
