@@ -54,23 +54,41 @@ struct Prices {
   double cores = 0, source = 0;  // of a core, of a byte/s
 };
 
-// Cache quotas for data sets, for jobs that go at `rates`. Tenants' cache quotas bind the tenant of
-// the first job that reads the data set.
-std::vector<double> FillCache(const Snapshot& snapshot, const std::vector<bool>& admitted,
+// A job that comes back to its data.
+struct Reader {
+  const JobView* job;
+  std::size_t place;  // among the admitted, or kNotAdmitted: it pauses for a round
+};
+constexpr std::size_t kNotAdmitted = static_cast<std::size_t>(-1);
+
+// `places`: as Snapshot::jobs.
+std::vector<Reader> ReadersOf(const Snapshot& all, const std::vector<std::size_t>& places) {
+  std::vector<Reader> readers;
+  for (std::size_t i = 0; i < all.jobs.size(); ++i) {
+    const JobView& job = all.jobs[i];
+    // One that pauses comes back: its data should still be there.
+    const bool pauses = places[i] == kNotAdmitted && job.received > 0;
+    if (job.dataset < 0 || (places[i] == kNotAdmitted && !pauses)) continue;
+    readers.push_back({&job, places[i]});
+  }
+  return readers;
+}
+
+// Cache quotas for data sets, for admitted jobs that go at `rates`. Tenants' cache quotas bind the
+// tenant of the first job that reads the data set.
+std::vector<double> FillCache(const Snapshot& snapshot, std::span<const Reader> readers,
                               const Rates& rates, const Prices& prices) {
   const std::size_t n = snapshot.datasets.size();
   std::vector<double> value(n, 0), quota(n, 0);
   std::vector<std::int32_t> tenant(n, -1);
-  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
-    const JobView& job = snapshot.jobs[i];
-    // One that pauses for a round comes back: its data should still be there.
-    const bool pauses = !admitted[i] && job.received > 0;
-    if ((!admitted[i] && !pauses) || job.dataset < 0) continue;
+  for (const Reader& reader : readers) {
+    const JobView& job = *reader.job;
     const auto d = static_cast<std::size_t>(job.dataset);
     if (tenant[d] < 0) tenant[d] = job.tenant;
     const Terms& terms = job.terms;
     if (snapshot.datasets[d].bytes <= 0) continue;
-    value[d] += (pauses ? AskedRate(job, 0) : rates[i]) / snapshot.datasets[d].bytes *
+    const double rate = reader.place == kNotAdmitted ? AskedRate(job, 0) : rates[reader.place];
+    value[d] += rate / snapshot.datasets[d].bytes *
                 (prices.cores * std::max(0.0, terms.miss_cost - terms.hit_cost) +
                  prices.source * terms.miss_bytes);
   }
@@ -166,12 +184,10 @@ void SpreadSource(const Snapshot& snapshot, std::vector<Grant>& grants) {
 
 }  // namespace
 
-double FloorShare(const Snapshot& snapshot, const std::vector<bool>& admitted,
-                  std::span<const double> hits) {
+double FloorShare(const Snapshot& snapshot, std::span<const double> hits) {
   const std::size_t tenants = snapshot.tenants.size();
   std::vector<double> cores(tenants + 1, 0), source(tenants + 1, 0);
   for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
-    if (!admitted[i]) continue;
     const JobView& job = snapshot.jobs[i];
     const double rate = AskedRate(job, hits[i]);
     for (const std::size_t at : {static_cast<std::size_t>(job.tenant), tenants}) {
@@ -250,18 +266,16 @@ void Admit(const Snapshot& snapshot, std::span<const std::size_t> order, bool pr
   }
 }
 
-Rates DivideInOrder(const Snapshot& snapshot, const std::vector<bool>& admitted,
-                    std::span<const double> hits, std::span<const std::size_t> order) {
+Rates DivideInOrder(const Snapshot& snapshot, std::span<const double> hits,
+                    std::span<const std::size_t> order) {
   Ledger ledger(snapshot);
   Rates rates(snapshot.jobs.size(), 0);
-  const double floor = FloorShare(snapshot, admitted, hits);
+  const double floor = FloorShare(snapshot, hits);
   for (const std::size_t i : order) {
-    if (!admitted[i]) continue;
     rates[i] = floor * AskedRate(snapshot.jobs[i], hits[i]);
     ledger.Take(snapshot.jobs[i], hits[i], rates[i]);
   }
   for (const std::size_t i : order) {
-    if (!admitted[i]) continue;
     const JobView& job = snapshot.jobs[i];
     const double more = std::min(AskedRate(job, hits[i]) - rates[i], ledger.MostRate(job, hits[i]));
     if (more <= 0) continue;
@@ -280,23 +294,41 @@ double BusyGpus(const Snapshot& snapshot, const Rates& rates) {
   return busy;
 }
 
+Division InOrder(const Snapshot& snapshot, std::span<const double> hits,
+                 std::span<const std::size_t> order) {
+  Division division;
+  division.rates = DivideInOrder(snapshot, hits, order);
+  division.objective = BusyGpus(snapshot, division.rates);
+  return division;
+}
+
 Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> order, bool preempts,
                            const Divide& divide) {
   HR_CHECK(!all.tenants.empty());
-  Snapshot snapshot = all;
   Allocation result;
-  result.jobs.resize(snapshot.jobs.size());
-  Admit(snapshot, order, preempts, result.jobs);
-  std::vector<bool> admitted;
-  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
-    admitted.push_back(result.jobs[i].admitted);
-    if (admitted[i]) snapshot.supply.cores -= snapshot.jobs[i].pinned_cores;
+  result.jobs.resize(all.jobs.size());
+  Admit(all, order, preempts, result.jobs);
+  // Thousands may wait: what follows is of the admitted jobs alone.
+  Snapshot snapshot{all.supply, all.tenants, all.datasets, {}};
+  std::vector<std::size_t> positions;                              // of the admitted, in `all`
+  std::vector<std::size_t> places(all.jobs.size(), kNotAdmitted);  // the way back
+  for (std::size_t i = 0; i < all.jobs.size(); ++i) {
+    if (!result.jobs[i].admitted) continue;
+    places[i] = positions.size();
+    positions.push_back(i);
+    snapshot.jobs.push_back(all.jobs[i]);
+    snapshot.supply.cores -= all.jobs[i].pinned_cores;
   }
   snapshot.supply.cores = std::max(0.0, snapshot.supply.cores);
+  std::vector<std::size_t> admitted_order;
+  for (const std::size_t i : order) {
+    if (places[i] != kNotAdmitted) admitted_order.push_back(places[i]);
+  }
 
   const bool caches = snapshot.supply.cache_bytes > 0 && !snapshot.datasets.empty();
   result.dataset_bytes.assign(snapshot.datasets.size(), 0);
   if (caches) {
+    const std::vector<Reader> readers = ReadersOf(all, places);
     const double cores = std::max(snapshot.supply.cores, 1e-9);
     const double source =
         std::isinf(snapshot.supply.source_rate) ? 0 : std::max(snapshot.supply.source_rate, 1e-9);
@@ -306,13 +338,11 @@ Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> ord
       if (source == 0 && weight != 1.0) continue;  // a source without a limit has no price
       const Prices prices{weight / cores, source > 0 ? (1 - weight) / source : 0};
       Rates rates;
-      for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
-        rates.push_back(AskedRate(snapshot.jobs[i], 0));
-      }
+      for (const JobView& job : snapshot.jobs) rates.push_back(AskedRate(job, 0));
       // Once for what jobs ask for, once for what they then get.
       for (int pass = 0; pass < 2; ++pass) {
-        const auto quota = FillCache(snapshot, admitted, rates, prices);
-        Division division = divide(snapshot, admitted, Hits(snapshot, quota, false));
+        const auto quota = FillCache(snapshot, readers, rates, prices);
+        Division division = divide(snapshot, Hits(snapshot, quota, false), admitted_order);
         rates = std::move(division.rates);
         if (division.objective > best * (1 + 1e-9)) {
           best = division.objective;
@@ -322,16 +352,17 @@ Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> ord
     }
   }
   const auto hits = Hits(snapshot, result.dataset_bytes, true);
-  const Rates rates = divide(snapshot, admitted, hits).rates;
-  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
-    if (!admitted[i]) continue;
-    Grant& grant = result.jobs[i];
-    grant.rate = rates[i];
-    grant.cores = CoresFor(snapshot.jobs[i].terms, rates[i], hits[i]);
-    grant.source_rate = SourceRateFor(snapshot.jobs[i].terms, rates[i], hits[i]);
+  const Rates rates = divide(snapshot, hits, admitted_order).rates;
+  std::vector<Grant> grants(snapshot.jobs.size());
+  for (std::size_t k = 0; k < grants.size(); ++k) {
+    grants[k].admitted = true;
+    grants[k].rate = rates[k];
+    grants[k].cores = CoresFor(snapshot.jobs[k].terms, rates[k], hits[k]);
+    grants[k].source_rate = SourceRateFor(snapshot.jobs[k].terms, rates[k], hits[k]);
   }
-  SpreadCores(snapshot, result.jobs);
-  SpreadSource(snapshot, result.jobs);
+  SpreadCores(snapshot, grants);
+  SpreadSource(snapshot, grants);
+  for (std::size_t k = 0; k < grants.size(); ++k) result.jobs[positions[k]] = std::move(grants[k]);
   return result;
 }
 

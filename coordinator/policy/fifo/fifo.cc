@@ -17,14 +17,7 @@ class Fifo final : public Policy {
   [[nodiscard]] Allocation Decide(const Snapshot& snapshot) const override {
     const auto order = Order(
         snapshot, [](const JobView& a, const JobView& b) { return a.arrival_s < b.arrival_s; });
-    return AllocateJointly(
-        snapshot, order, preempts(),
-        [&](const Snapshot& s, const std::vector<bool>& admitted, std::span<const double> hits) {
-          Division division;
-          division.rates = DivideInOrder(s, admitted, hits, order);
-          division.objective = BusyGpus(s, division.rates);
-          return division;
-        });
+    return AllocateJointly(snapshot, order, preempts(), InOrder);
   }
 };
 

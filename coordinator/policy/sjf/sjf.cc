@@ -1,5 +1,6 @@
 #include <cmath>
 #include <memory>
+#include <vector>
 
 #include "coordinator/policy/core/divide.h"
 
@@ -24,17 +25,13 @@ class Sjf final : public Policy {
       for (const JobView& job : snapshot.jobs) gpus += job.gpus;
     }
     const double cores_per_gpu = gpus > 0 ? snapshot.supply.cores / gpus : 0;
+    std::vector<double> remaining;
+    for (const JobView& job : snapshot.jobs) remaining.push_back(Remaining(job, cores_per_gpu));
     const auto order = Order(snapshot, [&](const JobView& a, const JobView& b) {
-      return Remaining(a, cores_per_gpu) < Remaining(b, cores_per_gpu);
+      return remaining[static_cast<std::size_t>(&a - snapshot.jobs.data())] <
+             remaining[static_cast<std::size_t>(&b - snapshot.jobs.data())];
     });
-    return AllocateJointly(
-        snapshot, order, preempts(),
-        [&](const Snapshot& s, const std::vector<bool>& admitted, std::span<const double> hits) {
-          Division division;
-          division.rates = DivideInOrder(s, admitted, hits, order);
-          division.objective = BusyGpus(s, division.rates);
-          return division;
-        });
+    return AllocateJointly(snapshot, order, preempts(), InOrder);
   }
 
  private:

@@ -32,8 +32,8 @@ class Utilization final : public Policy {
   }
 
  private:
-  static Division Best(const Snapshot& snapshot, const std::vector<bool>& admitted,
-                       std::span<const double> hits) {
+  static Division Best(const Snapshot& snapshot, std::span<const double> hits,
+                       std::span<const std::size_t> /*arrival*/) {
     const double cores = std::max(snapshot.supply.cores, 1e-9);
     const double source = snapshot.supply.source_rate;
     constexpr std::array kCoresWeight = {1.0, 0.5, 0.0};
@@ -54,9 +54,7 @@ class Utilization final : public Policy {
         return worth[static_cast<std::size_t>(&a - snapshot.jobs.data())] >
                worth[static_cast<std::size_t>(&b - snapshot.jobs.data())];
       });
-      Division division;
-      division.rates = DivideInOrder(snapshot, admitted, hits, order);
-      division.objective = BusyGpus(snapshot, division.rates);
+      Division division = InOrder(snapshot, hits, order);
       if (best.rates.empty() || division.objective > best.objective * (1 + 1e-9)) {
         best = std::move(division);
       }
