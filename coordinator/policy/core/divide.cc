@@ -7,13 +7,10 @@
 #include <string>
 
 #include "base/check.h"
+#include "coordinator/policy/core/fill_cache.h"
 
 namespace headrace::coordinator {
 namespace {
-
-// A cached byte is worth this much more than one that would have to be read first: a swap of data
-// sets that is hardly better is not worth an epoch of misses.
-constexpr double kKeepBonus = 1.25;
 
 // What is left of the supply and of each tenant's quota.
 class Ledger {
@@ -50,90 +47,27 @@ class Ledger {
   std::vector<Resources> quotas_;
 };
 
-struct Prices {
-  double cores = 0, source = 0;  // of a core, of a byte/s
+// What jobs ask for, and the most they can have.
+struct Need {
+  double cores = 0;
+  double source = 0;
+  Resources limit;
 };
 
-// A job that comes back to its data.
-struct Reader {
-  const JobView* job;
-  std::size_t place;  // among the admitted, or kNotAdmitted: it pauses for a round
-};
-constexpr std::size_t kNotAdmitted = static_cast<std::size_t>(-1);
-
-// `places`: as Snapshot::jobs.
-std::vector<Reader> ReadersOf(const Snapshot& all, const std::vector<std::size_t>& places) {
-  std::vector<Reader> readers;
-  for (std::size_t i = 0; i < all.jobs.size(); ++i) {
-    const JobView& job = all.jobs[i];
-    // One that pauses comes back: its data should still be there.
-    const bool pauses = places[i] == kNotAdmitted && job.received > 0;
-    if (job.dataset < 0 || (places[i] == kNotAdmitted && !pauses)) continue;
-    readers.push_back({&job, places[i]});
-  }
-  return readers;
-}
-
-// Cache quotas for data sets, for admitted jobs that go at `rates`. Tenants' cache quotas bind the
-// tenant of the first job that reads the data set.
-std::vector<double> FillCache(const Snapshot& snapshot, std::span<const Reader> readers,
-                              const Rates& rates, const Prices& prices) {
-  const std::size_t n = snapshot.datasets.size();
-  std::vector<double> value(n, 0), quota(n, 0);
-  std::vector<std::int32_t> tenant(n, -1);
-  for (const Reader& reader : readers) {
-    const JobView& job = *reader.job;
-    const auto d = static_cast<std::size_t>(job.dataset);
-    if (tenant[d] < 0) tenant[d] = job.tenant;
-    const Terms& terms = job.terms;
-    if (snapshot.datasets[d].bytes <= 0) continue;
-    const double rate = reader.place == kNotAdmitted ? AskedRate(job, 0) : rates[reader.place];
-    value[d] += rate / snapshot.datasets[d].bytes *
-                (prices.cores * std::max(0.0, terms.miss_cost - terms.hit_cost) +
-                 prices.source * terms.miss_bytes);
-  }
-  // What is cached and what is not are two pieces of a data set, of different worth.
-  struct Piece {
-    double value;
-    double bytes;
-    std::size_t dataset;
-  };
-  std::vector<Piece> pieces;
-  for (std::size_t d = 0; d < n; ++d) {
-    if (value[d] <= 0) continue;
-    const Dataset& dataset = snapshot.datasets[d];
-    const double cached = std::clamp(dataset.cached_bytes, 0.0, dataset.bytes);
-    pieces.push_back({value[d] * kKeepBonus, cached, d});
-    pieces.push_back({value[d], dataset.bytes - cached, d});
-  }
-  std::stable_sort(pieces.begin(), pieces.end(),
-                   [](const Piece& a, const Piece& b) { return a.value > b.value; });
-  double left = snapshot.supply.cache_bytes;
-  std::vector<double> tenant_left;
-  for (const Tenant& each : snapshot.tenants) tenant_left.push_back(each.quota.cache_bytes);
-  for (const Piece& piece : pieces) {
-    double& own = tenant_left[static_cast<std::size_t>(tenant[piece.dataset])];
-    const double bytes = std::max(0.0, std::min({piece.bytes, left, own}));
-    quota[piece.dataset] += bytes;
-    left -= bytes;
-    own -= bytes;
-  }
-  return quota;
-}
-
-std::vector<double> Hits(const Snapshot& snapshot, const std::vector<double>& quota, bool now) {
-  std::vector<double> hits;
-  hits.reserve(snapshot.jobs.size());
-  for (const JobView& job : snapshot.jobs) {
-    double hit = 0;
-    if (job.dataset >= 0) {
-      const auto d = static_cast<std::size_t>(job.dataset);
-      hit = UniformHit(quota[d], snapshot.datasets[d].bytes);
-      if (now) hit = std::min(hit, job.effective_hit);
+// Of each tenant and its quota; the last: of all and the supply.
+std::vector<Need> NeedsOf(const Snapshot& snapshot, std::span<const double> hits) {
+  std::vector<Need> needs;
+  for (const Tenant& tenant : snapshot.tenants) needs.push_back({0, 0, tenant.quota});
+  needs.push_back({0, 0, snapshot.supply});
+  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
+    const JobView& job = snapshot.jobs[i];
+    const double rate = AskedRate(job, hits[i]);
+    for (Need* need : {&needs[static_cast<std::size_t>(job.tenant)], &needs.back()}) {
+      need->cores += CoresFor(job.terms, rate, hits[i]);
+      need->source += SourceRateFor(job.terms, rate, hits[i]);
     }
-    hits.push_back(hit);
   }
-  return hits;
+  return needs;
 }
 
 // Cores that nobody needs, up to kHeadroom of each job's.
@@ -185,28 +119,25 @@ void SpreadSource(const Snapshot& snapshot, std::vector<Grant>& grants) {
 }  // namespace
 
 double FloorShare(const Snapshot& snapshot, std::span<const double> hits) {
-  const std::size_t tenants = snapshot.tenants.size();
-  std::vector<double> cores(tenants + 1, 0), source(tenants + 1, 0);
-  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
-    const JobView& job = snapshot.jobs[i];
-    const double rate = AskedRate(job, hits[i]);
-    for (const std::size_t at : {static_cast<std::size_t>(job.tenant), tenants}) {
-      cores[at] += CoresFor(job.terms, rate, hits[i]);
-      source[at] += SourceRateFor(job.terms, rate, hits[i]);
-    }
-  }
   double share = kLeastShare;
   const auto fit = [&](double need, double have) {
     const double half = std::max(0.0, have) / 2;
     if (need * share > half) share = half / need;
   };
-  for (std::size_t t = 0; t < tenants; ++t) {
-    fit(cores[t], snapshot.tenants[t].quota.cores);
-    fit(source[t], snapshot.tenants[t].quota.source_rate);
+  for (const Need& need : NeedsOf(snapshot, hits)) {
+    fit(need.cores, need.limit.cores);
+    fit(need.source, need.limit.source_rate);
   }
-  fit(cores[tenants], snapshot.supply.cores);
-  fit(source[tenants], snapshot.supply.source_rate);
   return share;
+}
+
+Scarcity ScarcityOf(const Snapshot& snapshot, std::span<const double> hits) {
+  Scarcity scarce;
+  for (const Need& need : NeedsOf(snapshot, hits)) {
+    if (need.cores > need.limit.cores) scarce.cores = true;
+    if (need.source > need.limit.source_rate) scarce.source = true;
+  }
+  return scarce;
 }
 
 double AskedRate(const JobView& job, double hit) {
@@ -294,10 +225,10 @@ double BusyGpus(const Snapshot& snapshot, const Rates& rates) {
   return busy;
 }
 
-Division InOrder(const Snapshot& snapshot, std::span<const double> hits,
+Division InOrder(const Snapshot& snapshot, const HitShares& hits,
                  std::span<const std::size_t> order) {
   Division division;
-  division.rates = DivideInOrder(snapshot, hits, order);
+  division.rates = DivideInOrder(snapshot, hits.now, order);
   division.objective = BusyGpus(snapshot, division.rates);
   return division;
 }
@@ -342,7 +273,7 @@ Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> ord
       // Once for what jobs ask for, once for what they then get.
       for (int pass = 0; pass < 2; ++pass) {
         const auto quota = FillCache(snapshot, readers, rates, prices);
-        Division division = divide(snapshot, Hits(snapshot, quota, false), admitted_order);
+        Division division = divide(snapshot, LastingHits(snapshot, quota), admitted_order);
         rates = std::move(division.rates);
         if (division.objective > best * (1 + 1e-9)) {
           best = division.objective;
@@ -351,14 +282,14 @@ Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> ord
       }
     }
   }
-  const auto hits = Hits(snapshot, result.dataset_bytes, true);
+  const HitShares hits = PresentHits(snapshot, result.dataset_bytes);
   const Rates rates = divide(snapshot, hits, admitted_order).rates;
   std::vector<Grant> grants(snapshot.jobs.size());
   for (std::size_t k = 0; k < grants.size(); ++k) {
     grants[k].admitted = true;
     grants[k].rate = rates[k];
-    grants[k].cores = CoresFor(snapshot.jobs[k].terms, rates[k], hits[k]);
-    grants[k].source_rate = SourceRateFor(snapshot.jobs[k].terms, rates[k], hits[k]);
+    grants[k].cores = CoresFor(snapshot.jobs[k].terms, rates[k], hits.now[k]);
+    grants[k].source_rate = SourceRateFor(snapshot.jobs[k].terms, rates[k], hits.now[k]);
   }
   SpreadCores(snapshot, grants);
   SpreadSource(snapshot, grants);

@@ -34,9 +34,14 @@ struct Division {
   Rates rates;
   double objective = 0;  // of the policy; larger is better
 };
-// `admitted` has these jobs alone, in order of arrival. `hits`: share of reads from the cache, for
-// each of them. `order`: their positions in the policy's order.
-using Divide = std::function<Division(const Snapshot& admitted, std::span<const double> hits,
+// Shares of reads that the cache answers, for each job of a snapshot.
+struct HitShares {
+  std::vector<double> now;      // rates are divided with these
+  std::vector<double> lasting;  // once what is cached for the job has been read
+};
+// `admitted` has these jobs alone, in order of arrival. `order`: their positions in the policy's
+// order.
+using Divide = std::function<Division(const Snapshot& admitted, const HitShares& hits,
                                       std::span<const std::size_t> order)>;
 
 // Positions of Snapshot::jobs: higher priority first, then as `before` says, then in order of
@@ -54,13 +59,19 @@ void Admit(const Snapshot& snapshot, std::span<const std::size_t> order, bool pr
 // Part of its demand that every job surely can have: kLeastShare, or what takes half of the
 // scarcest resource.
 [[nodiscard]] double FloorShare(const Snapshot& admitted, std::span<const double> hits);
+// What there is less of than the jobs ask for: of the supply, or of some tenant's quota.
+struct Scarcity {
+  bool cores = false;
+  bool source = false;
+};
+[[nodiscard]] Scarcity ScarcityOf(const Snapshot& admitted, std::span<const double> hits);
 // In `order` each job gets the rate it asks for, as far as cores, source and its tenant's quota go.
 [[nodiscard]] Rates DivideInOrder(const Snapshot& admitted, std::span<const double> hits,
                                   std::span<const std::size_t> order);
 // Sum over jobs of gpus * rate / ready_rate: GPUs that compute.
 [[nodiscard]] double BusyGpus(const Snapshot& admitted, const Rates& rates);
 // DivideInOrder for the most BusyGpus: what policies do whose order is the whole of their rule.
-[[nodiscard]] Division InOrder(const Snapshot& admitted, std::span<const double> hits,
+[[nodiscard]] Division InOrder(const Snapshot& admitted, const HitShares& hits,
                                std::span<const std::size_t> order);
 
 // Rate that the job's limits leave of what it asks for: ready_rate, most_cores.

@@ -92,8 +92,9 @@ class MaxMinFair final : public Policy {
   }
 
   // One class of priority after the other; the lower ones keep their floor meanwhile.
-  static Division Fairest(const Snapshot& snapshot, std::span<const double> hits,
+  static Division Fairest(const Snapshot& snapshot, const HitShares& shares,
                           std::span<const std::size_t> /*order*/) {
+    const std::span<const double> hits = shares.now;
     const std::size_t n = snapshot.jobs.size();
     std::set<std::int32_t, std::greater<>> classes;
     for (const JobView& job : snapshot.jobs) classes.insert(job.priority);
