@@ -101,6 +101,50 @@ void Decide(benchmark::State& bench, const std::string& policy) {
       benchmark::Counter(static_cast<double>(changed), benchmark::Counter::kAvgIterations);
 }
 
+// A policy alone, with 5,000 jobs for 400 GPUs: most of them wait. Half of the others pause.
+void DivideWaiting(benchmark::State& bench, const std::string& name) {
+  PolicyRegistry policies;
+  RegisterPolicies(policies);
+  const Policy& policy = *policies.Find(name);
+  std::mt19937 rng(7);
+  const auto real = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(rng);
+  };
+  const bool data = bench.range(1) != 0;
+  Snapshot snapshot;
+  snapshot.supply = {400, 1200, data ? 64e12 : 0, data ? 2e9 : kUnlimited};
+  snapshot.tenants.push_back({"default"});
+  for (std::int64_t i = 0; i < bench.range(0); ++i) {
+    JobView job;
+    job.job = JobId(i);
+    job.gpus = 1 << (i % 3);
+    job.running = i < 200;
+    job.arrival_s = static_cast<double>(i);
+    job.terms = {real(100, 5000) * job.gpus, 1e-4, real(5e-4, 5e-3), 1e5};
+    job.most_cores = CoresFor(job.terms, job.terms.ready_rate, 0);
+    job.remaining_samples = real(1e5, 1e8);
+    job.received = real(0, 1e6);
+    if (data) {
+      job.dataset = static_cast<std::int32_t>(i);
+      const double bytes = real(1e11, 2e13);
+      snapshot.datasets.push_back({bytes, i < 400 ? bytes * real(0, 0.5) : 0});
+    }
+    snapshot.jobs.push_back(job);
+  }
+  for (auto _ : bench) benchmark::DoNotOptimize(policy.Decide(snapshot));
+}
+
+BENCHMARK_CAPTURE(DivideWaiting, max_min_fair, "max_min_fair")
+    ->ArgNames({"jobs", "data"})
+    ->Args({5000, 0})
+    ->Args({5000, 1})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(DivideWaiting, utilization, "utilization")
+    ->ArgNames({"jobs", "data"})
+    ->Args({5000, 0})
+    ->Args({5000, 1})
+    ->Unit(benchmark::kMillisecond);
+
 BENCHMARK_CAPTURE(Decide, fifo, "fifo")->Args({1000, 10'000})->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(Decide, sjf, "sjf")->Args({1000, 10'000})->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(Decide, max_min_fair, "max_min_fair")

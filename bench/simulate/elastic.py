@@ -99,6 +99,125 @@ def read_ramp(points: list[dict]) -> dict:
     }
 
 
+# Two jobs of 100 GB each, a cache of 150 GB, a source of 60 MB/s. `a` reads 50 MB/s, four times as
+# much in its quick phase, `b` 100 MB/s: the one that reads faster is worth a whole data set in the
+# cache, the other one the rest. 25 or 50 MB/s of misses are left then, so that nobody would wait.
+PHASE_S = 20000
+DATA, CACHE, SOURCE = 100e9, 150e9, 60e6
+UP = {"a": 1.0, "b": 0.5}  # shares of their data that are cached at 4x
+DOWN = {"a": 0.5, "b": 1.0}
+
+
+def cache_ramp(options, folder: pathlib.Path) -> tuple[list[dict], str]:
+    """Two jobs, a cache and a scarce source: one goes four times as fast, and back."""
+    path = folder / "cache_ramp.csv"
+    header = (
+        "job_id,arrival_s,gpus,iterations,batch,step_s,input_s,profile_cores,dataset,dataset_gb,"
+    )
+    steps = f"{PHASE_S}:4;{2 * PHASE_S}:1"
+    path.write_text(
+        f"{header}sample_bytes,ramp\n"
+        f"a,0,1,{60 * PHASE_S},50,0.1,0.1,1,of-a,100,100000,{steps}\n"
+        f"b,0,1,{60 * PHASE_S},100,0.1,0.1,1,of-b,100,100000,\n"
+    )
+    rows, figures = [], []
+    for policy in sweep.OURS:
+        cache_timeline = folder / f"cache_{policy}.csv"
+        sweep.simulate(
+            options.program,
+            ["--trace", path, "--gpus", 2, "--cpu-per-gpu", 16, "--policy", policy,
+             "--cache-gb", CACHE / 1e9, "--source-gbps", SOURCE * 8 / 1e9,
+             "--cache-timeline", cache_timeline],
+        )  # fmt: skip
+        points = {"a": [], "b": []}
+        for row in csv.DictReader(cache_timeline.open()):
+            points[row.pop("job_id")].append(
+                {k: float(v) for k, v in row.items() if k != "dataset"}
+            )
+        for name, begin, shares in (("up", PHASE_S, UP), ("down", 2 * PHASE_S, DOWN)):
+            figure = {"sweep": "T8 cache", "policy": policy, "step": name,
+                      **read_cache_step(points, begin, shares)}  # fmt: skip
+            figures.append(figure)
+            rows.append([policy, name, *(f"{figure[key]:g}" for key in CACHE_COLUMNS)])
+    text = sweep.table(["policy", "step", *CACHE_COLUMNS.values()], rows)
+    return figures, text + "\n" + phases_table(figures)
+
+
+CACHE_COLUMNS = {
+    "quota_periods": "periods until the quotas have moved",
+    "cached_s": "s until the cache holds 90% of them",
+    "hit_s": "s until hit shares are within 10%",
+    "no_wait_s": "s until nobody waits 5%",
+    "epochs": "the same in epochs of the job that gains",
+    "worst_wait_a": "greatest wait of a meanwhile, %",
+    "worst_wait_b": "of b, %",
+}
+NEVER = -1
+
+
+def read_cache_step(points: dict, begin: float, shares: dict) -> dict:
+    """How both jobs' part of the cache follows a step at `begin`; times from there, -1: never."""
+
+    def when(reached) -> float:
+        """First time from which on it holds until the phase ends."""
+        times = sorted({each["time_s"] for job in points.values() for each in job})
+        times = [begin, *(t for t in times if begin < t < begin + PHASE_S - 1)]
+        since = None
+        for time in times:
+            holds = reached({job: at(points[job], time) for job in points})
+            since = (since if since is not None else time) if holds else None
+        return NEVER if since is None else since - begin
+
+    def at(job: list[dict], time: float) -> dict:
+        return [each for each in job if each["time_s"] <= time + 1e-6][-1]
+
+    quota = when(lambda now: all(
+        abs(now[job]["quota_bytes"] - shares[job] * DATA) < 0.01 * DATA for job in shares
+    ))  # fmt: skip
+    cached = when(lambda now: all(
+        now[job]["cached_bytes"] >= 0.9 * shares[job] * DATA for job in shares
+    ))  # fmt: skip
+    hit = when(lambda now: all(abs(now[job]["hit"] - shares[job]) <= 0.1 for job in shares))
+    no_wait = when(lambda now: all(now[job]["wait"] < 0.05 for job in shares))
+    gains = max(shares, key=shares.get)
+    epoch = DATA / (200e6 if gains == "a" else 100e6)
+    during = [each for job in points for each in points[job] if begin <= each["time_s"]]
+    worst = {
+        job: max(
+            each["wait"] for each in during
+            if each in points[job] and each["time_s"] < begin + PHASE_S - 1
+        )
+        for job in points
+    }  # fmt: skip
+    last = {job: at(points[job], begin + PHASE_S - 1) for job in points}
+    return {
+        "quota_periods": round(quota),
+        "cached_s": round(cached),
+        "hit_s": round(hit),
+        "no_wait_s": round(no_wait),
+        "epochs": round(no_wait / epoch, 2),
+        "worst_wait_a": round(100 * worst["a"], 1),
+        "worst_wait_b": round(100 * worst["b"], 1),
+        **{f"{key}_{job}": last[job][f"{key}_bytes"] / 1e9
+           for key in ("quota", "cached") for job in points},
+        **{f"{key}_{job}": last[job][key] for key in ("hit", "wait") for job in points},
+    }  # fmt: skip
+
+
+def phases_table(figures: list[dict]) -> str:
+    """What each job had at the end of the phase behind each step."""
+    columns = {
+        "quota_a": "quota of a, GB", "cached_a": "cached", "hit_a": "hit share",
+        "quota_b": "quota of b, GB", "cached_b": "cached", "hit_b": "hit share",
+    }  # fmt: skip
+    rows = [
+        [each["policy"], each["step"], *(f"{each[key]:.3g}" for key in columns)] for each in figures
+    ]
+    return "At the end of the phase behind the step:\n\n" + sweep.table(
+        ["policy", "step", *columns.values()], rows
+    )
+
+
 def speed(options, folder: pathlib.Path) -> tuple[list[dict], str]:
     """10,000 jobs on 400 GPUs, one simulation after the other; CPU seconds."""
     rows, figures = [], []
@@ -125,6 +244,7 @@ def main() -> None:
     for name, title, run in (
         ("simulate_sharing", "Jobs that read the same data", sharing),
         ("simulate_ramp", "A trainer whose speed changes", ramp),
+        ("simulate_cache_ramp", "The cache behind a trainer whose speed changes", cache_ramp),
         ("simulate_speed", "The simulator's own speed", speed),
     ):
         with tempfile.TemporaryDirectory() as folder:

@@ -31,7 +31,7 @@ struct Options {
   double cache_gb = 0;
   double source_gbps = 0;
   bool json = false;
-  std::string plot, jobs_out, timeline;
+  std::string plot, jobs_out, timeline, cache_timeline;
 };
 
 const std::map<std::string, simulate::GpuOrder> kOrders = {
@@ -116,6 +116,9 @@ Status Run(const Options& options) {
   }
   if (!options.timeline.empty()) {
     HR_RETURN_IF_ERROR(WriteFile(options.timeline, TimelineCsv(outcome)));
+  }
+  if (!options.cache_timeline.empty()) {
+    HR_RETURN_IF_ERROR(WriteFile(options.cache_timeline, CacheCsv(trace, outcome)));
   }
   const std::string text =
       options.json ? SummaryJson(setting, summary) : SummaryTable(setting, summary);
@@ -239,6 +242,10 @@ void AddOptions(CLI::App& command, Options& o) {
   command.add_option("--timeline", o.timeline, "Write a row for each change (CSV) there, too")
       ->type_name("FILE");
   command
+      .add_option("--cache-timeline", o.cache_timeline,
+                  "Write a row for each job that reads data at each change (CSV) there, too")
+      ->type_name("FILE");
+  command
       .add_option("--load", o.generate.load, "With --generate: GPU time asked over what is there")
       ->check(CLI::Range(0.001, 1000.0))
       ->capture_default_str();
@@ -277,6 +284,7 @@ void AddSimulate(CLI::App& app, Action& chosen) {
       throw CLI::RequiredError("--trace FILE or --generate N");
     }
     options->assign.seed = options->engine.seed;
+    options->engine.record_cache = !options->cache_timeline.empty();
     chosen = [options, generates] {
       const Status status = generates ? Generate(options->generate, *options) : Run(*options);
       return status.ok() ? 0 : Fail(status);

@@ -43,6 +43,7 @@ class CacheModel {
   [[nodiscard]] bool Drifts(std::span<Reading* const> readers) const;
 
   [[nodiscard]] double capacity() const { return capacity_; }
+  [[nodiscard]] double quota(std::size_t dataset) const { return quota_[dataset]; }
   [[nodiscard]] double cached(std::size_t dataset) const { return cached_[dataset]; }
   [[nodiscard]] double total_cached() const { return total_; }
   [[nodiscard]] double bytes(std::size_t dataset) const { return bytes_[dataset]; }

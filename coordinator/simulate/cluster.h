@@ -34,6 +34,7 @@ struct EngineOptions {
   std::uint64_t seed = 1;
   // After an event control periods are simulated until nothing changes, at most so many.
   int most_periods = 60;
+  bool record_cache = false;  // Outcome::cache; a point for each job and change
 };
 
 }  // namespace headrace::simulate

@@ -243,6 +243,19 @@ class Engine {
     } else {
       outcome_.timeline.push_back(point);
     }
+    if (options_.record_cache) RecordCache();
+  }
+
+  void RecordCache() {
+    std::vector<CachePoint>& points = outcome_.cache;
+    while (!points.empty() && points.back().time_s == now_) points.pop_back();
+    for (const std::size_t i : running_) {
+      const RunningJob& job = jobs_[i];
+      if (job.job().dataset < 0) continue;
+      const std::size_t d = job.reading.dataset;
+      points.push_back({now_, i, cache_.quota(d), cache_.cached(d), job.hit,
+                        1 - job.useful_gpus() / job.job().gpus});
+    }
   }
 
   // Jobs that the scheduler may decide on: all, but without those that wait where it cannot admit

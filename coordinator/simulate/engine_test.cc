@@ -153,6 +153,36 @@ TEST(Engine, ACacheCountsFromTheSecondEpochOn) {
               20 + 900 / (5 / (1 - hit)), 1e-3);
 }
 
+// The same job: what the cache holds takes effect in its second epoch, at 20 s.
+TEST(Engine, QuotaContentAndEffectOfTheCacheAreRecorded) {
+  Trace trace;
+  Job job = TestJob(0, 1000, 0.1, 0);
+  job.dataset = 0;
+  job.sample_bytes = 1;
+  trace.jobs = {job, TestJob(0, 10, 1, 0)};
+  trace.datasets = {{"d", 100}};
+  Cluster cluster;
+  cluster.gpus = 2;
+  cluster.source_rate = 5;
+  cluster.cache_bytes = 80;
+  EXPECT_TRUE(RunNamed(trace, cluster, "utilization").cache.empty()) << "it was not asked for";
+  EngineOptions options;
+  options.record_cache = true;
+  const Outcome outcome = RunNamed(trace, cluster, "utilization", CacheMode::kJoint, options);
+  ASSERT_FALSE(outcome.cache.empty());
+  const CachePoint& first = outcome.cache.front();
+  EXPECT_NEAR(first.quota_bytes, 80, 1e-9);
+  EXPECT_EQ(first.cached_bytes, 0);
+  EXPECT_EQ(first.hit, 0);
+  EXPECT_NEAR(first.wait, 0.5, 1e-9);
+  for (const CachePoint& point : outcome.cache) {
+    EXPECT_EQ(point.job, 0U) << "the other job reads no data";
+    EXPECT_NEAR(point.hit, point.time_s < 20 - 1e-3 ? 0 : 0.8, 1e-3) << point.time_s;
+  }
+  EXPECT_NEAR(outcome.cache.back().cached_bytes, 80, 1e-6);
+  EXPECT_NEAR(outcome.cache.back().wait, 0, 1e-9);
+}
+
 // From 100 s on the trainer is four times as fast; its controller asks for four times the cores
 // within two periods. 100 + 900 / 4 steps of 1 s.
 TEST(Engine, ARampIsFollowedWithinTwoPeriods) {

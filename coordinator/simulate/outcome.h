@@ -31,10 +31,21 @@ struct TimelinePoint {
   int waiting = 0;         // jobs
 };
 
+// What the cache holds for a job, from `time_s` on.
+struct CachePoint {
+  double time_s = 0;
+  std::size_t job = 0;      // position in Trace::jobs
+  double quota_bytes = 0;   // of its data set in the cache
+  double cached_bytes = 0;  // of which are there
+  double hit = 0;           // share of its reads that the cache answers: what is in effect
+  double wait = 0;          // share of its time that its trainer waits for data
+};
+
 struct Outcome {
   std::vector<JobOutcome> jobs;      // in order of completion
   std::vector<std::size_t> refused;  // jobs that ask for more GPUs than there are
   std::vector<TimelinePoint> timeline;
+  std::vector<CachePoint> cache;  // of the jobs that run; empty unless it is asked for
   double first_arrival_s = 0;
   double end_s = 0;  // last completion
   double useful_gpu_s = 0;

@@ -147,4 +147,16 @@ std::string TimelineCsv(const Outcome& outcome) {
   return text;
 }
 
+std::string CacheCsv(const Trace& trace, const Outcome& outcome) {
+  std::string text = "time_s,job_id,dataset,quota_bytes,cached_bytes,hit,wait\n";
+  for (const CachePoint& each : outcome.cache) {
+    const Job& job = trace.jobs[each.job];
+    text += NumberText(each.time_s) + ',' + Quoted(job.id) + ',' +
+            Quoted(trace.datasets[static_cast<std::size_t>(job.dataset)].name) + ',' +
+            NumberText(each.quota_bytes) + ',' + NumberText(each.cached_bytes) + ',' +
+            NumberText(each.hit) + ',' + NumberText(each.wait) + '\n';
+  }
+  return text;
+}
+
 }  // namespace headrace::simulate

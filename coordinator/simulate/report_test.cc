@@ -97,6 +97,17 @@ TEST(Report, RowsForJobsAndTime) {
   EXPECT_THAT(TimelineCsv(e.outcome), HasSubstr("\n55,1,0.5,2,3,0,0,0\n"));
 }
 
+TEST(Report, RowsForTheCache) {
+  Example e;
+  e.trace.jobs[1].dataset = 0;
+  e.trace.datasets = {{"photos, small", 100}};
+  e.outcome.cache = {{7.5, 1, 80, 40, 0.25, 0.5}};
+  EXPECT_EQ(CacheCsv(e.trace, e.outcome),
+            "time_s,job_id,dataset,quota_bytes,cached_bytes,hit,wait\n"
+            "7.5," +
+                e.trace.jobs[1].id + ",\"photos, small\",80,40,0.25,0.5\n");
+}
+
 TEST(Plot, ChartsShowMeansOverTime) {
   const Example e;
   const auto charts = ChartsOf(e.trace, e.cluster, e.outcome);

@@ -51,9 +51,11 @@ struct Setting {
 // One object, its first keys are avg_jct_s, median_jct_s, p99_jct_s, makespan_s, gpu_util,
 // fairness_min, fairness_jain, cache_hit, remote_bytes.
 [[nodiscard]] std::string SummaryJson(const Setting& setting, const Summary& summary);
-// A row for each job, in order of completion; and one for each change of rates.
+// A row for each job, in order of completion; one for each change of rates; and one for each job
+// that reads data at each of these changes.
 [[nodiscard]] std::string JobsCsv(const Trace& trace, const Outcome& outcome);
 [[nodiscard]] std::string TimelineCsv(const Outcome& outcome);
+[[nodiscard]] std::string CacheCsv(const Trace& trace, const Outcome& outcome);
 
 // The shortest text that reads back as the same number.
 [[nodiscard]] std::string NumberText(double value);

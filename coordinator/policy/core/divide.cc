@@ -7,13 +7,10 @@
 #include <string>
 
 #include "base/check.h"
+#include "coordinator/policy/core/fill_cache.h"
 
 namespace headrace::coordinator {
 namespace {
-
-// A cached byte is worth this much more than one that would have to be read first: a swap of data
-// sets that is hardly better is not worth an epoch of misses.
-constexpr double kKeepBonus = 1.25;
 
 // What is left of the supply and of each tenant's quota.
 class Ledger {
@@ -50,72 +47,27 @@ class Ledger {
   std::vector<Resources> quotas_;
 };
 
-struct Prices {
-  double cores = 0, source = 0;  // of a core, of a byte/s
+// What jobs ask for, and the most they can have.
+struct Need {
+  double cores = 0;
+  double source = 0;
+  Resources limit;
 };
 
-// Cache quotas for data sets, for jobs that go at `rates`. Tenants' cache quotas bind the tenant of
-// the first job that reads the data set.
-std::vector<double> FillCache(const Snapshot& snapshot, const std::vector<bool>& admitted,
-                              const Rates& rates, const Prices& prices) {
-  const std::size_t n = snapshot.datasets.size();
-  std::vector<double> value(n, 0), quota(n, 0);
-  std::vector<std::int32_t> tenant(n, -1);
+// Of each tenant and its quota; the last: of all and the supply.
+std::vector<Need> NeedsOf(const Snapshot& snapshot, std::span<const double> hits) {
+  std::vector<Need> needs;
+  for (const Tenant& tenant : snapshot.tenants) needs.push_back({0, 0, tenant.quota});
+  needs.push_back({0, 0, snapshot.supply});
   for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
     const JobView& job = snapshot.jobs[i];
-    // One that pauses for a round comes back: its data should still be there.
-    const bool pauses = !admitted[i] && job.received > 0;
-    if ((!admitted[i] && !pauses) || job.dataset < 0) continue;
-    const auto d = static_cast<std::size_t>(job.dataset);
-    if (tenant[d] < 0) tenant[d] = job.tenant;
-    const Terms& terms = job.terms;
-    if (snapshot.datasets[d].bytes <= 0) continue;
-    value[d] += (pauses ? AskedRate(job, 0) : rates[i]) / snapshot.datasets[d].bytes *
-                (prices.cores * std::max(0.0, terms.miss_cost - terms.hit_cost) +
-                 prices.source * terms.miss_bytes);
-  }
-  // What is cached and what is not are two pieces of a data set, of different worth.
-  struct Piece {
-    double value;
-    double bytes;
-    std::size_t dataset;
-  };
-  std::vector<Piece> pieces;
-  for (std::size_t d = 0; d < n; ++d) {
-    if (value[d] <= 0) continue;
-    const Dataset& dataset = snapshot.datasets[d];
-    const double cached = std::clamp(dataset.cached_bytes, 0.0, dataset.bytes);
-    pieces.push_back({value[d] * kKeepBonus, cached, d});
-    pieces.push_back({value[d], dataset.bytes - cached, d});
-  }
-  std::stable_sort(pieces.begin(), pieces.end(),
-                   [](const Piece& a, const Piece& b) { return a.value > b.value; });
-  double left = snapshot.supply.cache_bytes;
-  std::vector<double> tenant_left;
-  for (const Tenant& each : snapshot.tenants) tenant_left.push_back(each.quota.cache_bytes);
-  for (const Piece& piece : pieces) {
-    double& own = tenant_left[static_cast<std::size_t>(tenant[piece.dataset])];
-    const double bytes = std::max(0.0, std::min({piece.bytes, left, own}));
-    quota[piece.dataset] += bytes;
-    left -= bytes;
-    own -= bytes;
-  }
-  return quota;
-}
-
-std::vector<double> Hits(const Snapshot& snapshot, const std::vector<double>& quota, bool now) {
-  std::vector<double> hits;
-  hits.reserve(snapshot.jobs.size());
-  for (const JobView& job : snapshot.jobs) {
-    double hit = 0;
-    if (job.dataset >= 0) {
-      const auto d = static_cast<std::size_t>(job.dataset);
-      hit = UniformHit(quota[d], snapshot.datasets[d].bytes);
-      if (now) hit = std::min(hit, job.effective_hit);
+    const double rate = AskedRate(job, hits[i]);
+    for (Need* need : {&needs[static_cast<std::size_t>(job.tenant)], &needs.back()}) {
+      need->cores += CoresFor(job.terms, rate, hits[i]);
+      need->source += SourceRateFor(job.terms, rate, hits[i]);
     }
-    hits.push_back(hit);
   }
-  return hits;
+  return needs;
 }
 
 // Cores that nobody needs, up to kHeadroom of each job's.
@@ -166,31 +118,26 @@ void SpreadSource(const Snapshot& snapshot, std::vector<Grant>& grants) {
 
 }  // namespace
 
-double FloorShare(const Snapshot& snapshot, const std::vector<bool>& admitted,
-                  std::span<const double> hits) {
-  const std::size_t tenants = snapshot.tenants.size();
-  std::vector<double> cores(tenants + 1, 0), source(tenants + 1, 0);
-  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
-    if (!admitted[i]) continue;
-    const JobView& job = snapshot.jobs[i];
-    const double rate = AskedRate(job, hits[i]);
-    for (const std::size_t at : {static_cast<std::size_t>(job.tenant), tenants}) {
-      cores[at] += CoresFor(job.terms, rate, hits[i]);
-      source[at] += SourceRateFor(job.terms, rate, hits[i]);
-    }
-  }
+double FloorShare(const Snapshot& snapshot, std::span<const double> hits) {
   double share = kLeastShare;
   const auto fit = [&](double need, double have) {
     const double half = std::max(0.0, have) / 2;
     if (need * share > half) share = half / need;
   };
-  for (std::size_t t = 0; t < tenants; ++t) {
-    fit(cores[t], snapshot.tenants[t].quota.cores);
-    fit(source[t], snapshot.tenants[t].quota.source_rate);
+  for (const Need& need : NeedsOf(snapshot, hits)) {
+    fit(need.cores, need.limit.cores);
+    fit(need.source, need.limit.source_rate);
   }
-  fit(cores[tenants], snapshot.supply.cores);
-  fit(source[tenants], snapshot.supply.source_rate);
   return share;
+}
+
+Scarcity ScarcityOf(const Snapshot& snapshot, std::span<const double> hits) {
+  Scarcity scarce;
+  for (const Need& need : NeedsOf(snapshot, hits)) {
+    if (need.cores > need.limit.cores) scarce.cores = true;
+    if (need.source > need.limit.source_rate) scarce.source = true;
+  }
+  return scarce;
 }
 
 double AskedRate(const JobView& job, double hit) {
@@ -250,18 +197,16 @@ void Admit(const Snapshot& snapshot, std::span<const std::size_t> order, bool pr
   }
 }
 
-Rates DivideInOrder(const Snapshot& snapshot, const std::vector<bool>& admitted,
-                    std::span<const double> hits, std::span<const std::size_t> order) {
+Rates DivideInOrder(const Snapshot& snapshot, std::span<const double> hits,
+                    std::span<const std::size_t> order) {
   Ledger ledger(snapshot);
   Rates rates(snapshot.jobs.size(), 0);
-  const double floor = FloorShare(snapshot, admitted, hits);
+  const double floor = FloorShare(snapshot, hits);
   for (const std::size_t i : order) {
-    if (!admitted[i]) continue;
     rates[i] = floor * AskedRate(snapshot.jobs[i], hits[i]);
     ledger.Take(snapshot.jobs[i], hits[i], rates[i]);
   }
   for (const std::size_t i : order) {
-    if (!admitted[i]) continue;
     const JobView& job = snapshot.jobs[i];
     const double more = std::min(AskedRate(job, hits[i]) - rates[i], ledger.MostRate(job, hits[i]));
     if (more <= 0) continue;
@@ -280,23 +225,41 @@ double BusyGpus(const Snapshot& snapshot, const Rates& rates) {
   return busy;
 }
 
+Division InOrder(const Snapshot& snapshot, const HitShares& hits,
+                 std::span<const std::size_t> order) {
+  Division division;
+  division.rates = DivideInOrder(snapshot, hits.now, order);
+  division.objective = BusyGpus(snapshot, division.rates);
+  return division;
+}
+
 Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> order, bool preempts,
                            const Divide& divide) {
   HR_CHECK(!all.tenants.empty());
-  Snapshot snapshot = all;
   Allocation result;
-  result.jobs.resize(snapshot.jobs.size());
-  Admit(snapshot, order, preempts, result.jobs);
-  std::vector<bool> admitted;
-  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
-    admitted.push_back(result.jobs[i].admitted);
-    if (admitted[i]) snapshot.supply.cores -= snapshot.jobs[i].pinned_cores;
+  result.jobs.resize(all.jobs.size());
+  Admit(all, order, preempts, result.jobs);
+  // Thousands may wait: what follows is of the admitted jobs alone.
+  Snapshot snapshot{all.supply, all.tenants, all.datasets, {}};
+  std::vector<std::size_t> positions;                              // of the admitted, in `all`
+  std::vector<std::size_t> places(all.jobs.size(), kNotAdmitted);  // the way back
+  for (std::size_t i = 0; i < all.jobs.size(); ++i) {
+    if (!result.jobs[i].admitted) continue;
+    places[i] = positions.size();
+    positions.push_back(i);
+    snapshot.jobs.push_back(all.jobs[i]);
+    snapshot.supply.cores -= all.jobs[i].pinned_cores;
   }
   snapshot.supply.cores = std::max(0.0, snapshot.supply.cores);
+  std::vector<std::size_t> admitted_order;
+  for (const std::size_t i : order) {
+    if (places[i] != kNotAdmitted) admitted_order.push_back(places[i]);
+  }
 
   const bool caches = snapshot.supply.cache_bytes > 0 && !snapshot.datasets.empty();
   result.dataset_bytes.assign(snapshot.datasets.size(), 0);
   if (caches) {
+    const std::vector<Reader> readers = ReadersOf(all, places);
     const double cores = std::max(snapshot.supply.cores, 1e-9);
     const double source =
         std::isinf(snapshot.supply.source_rate) ? 0 : std::max(snapshot.supply.source_rate, 1e-9);
@@ -306,13 +269,11 @@ Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> ord
       if (source == 0 && weight != 1.0) continue;  // a source without a limit has no price
       const Prices prices{weight / cores, source > 0 ? (1 - weight) / source : 0};
       Rates rates;
-      for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
-        rates.push_back(AskedRate(snapshot.jobs[i], 0));
-      }
+      for (const JobView& job : snapshot.jobs) rates.push_back(AskedRate(job, 0));
       // Once for what jobs ask for, once for what they then get.
       for (int pass = 0; pass < 2; ++pass) {
-        const auto quota = FillCache(snapshot, admitted, rates, prices);
-        Division division = divide(snapshot, admitted, Hits(snapshot, quota, false));
+        const auto quota = FillCache(snapshot, readers, rates, prices);
+        Division division = divide(snapshot, LastingHits(snapshot, quota), admitted_order);
         rates = std::move(division.rates);
         if (division.objective > best * (1 + 1e-9)) {
           best = division.objective;
@@ -321,29 +282,19 @@ Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> ord
       }
     }
   }
-  const auto hits = Hits(snapshot, result.dataset_bytes, true);
-  const Rates rates = divide(snapshot, admitted, hits).rates;
-  for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
-    if (!admitted[i]) continue;
-    Grant& grant = result.jobs[i];
-    grant.rate = rates[i];
-    grant.cores = CoresFor(snapshot.jobs[i].terms, rates[i], hits[i]);
-    grant.source_rate = SourceRateFor(snapshot.jobs[i].terms, rates[i], hits[i]);
+  const HitShares hits = PresentHits(snapshot, result.dataset_bytes);
+  const Rates rates = divide(snapshot, hits, admitted_order).rates;
+  std::vector<Grant> grants(snapshot.jobs.size());
+  for (std::size_t k = 0; k < grants.size(); ++k) {
+    grants[k].admitted = true;
+    grants[k].rate = rates[k];
+    grants[k].cores = CoresFor(snapshot.jobs[k].terms, rates[k], hits.now[k]);
+    grants[k].source_rate = SourceRateFor(snapshot.jobs[k].terms, rates[k], hits.now[k]);
   }
-  SpreadCores(snapshot, result.jobs);
-  SpreadSource(snapshot, result.jobs);
+  SpreadCores(snapshot, grants);
+  SpreadSource(snapshot, grants);
+  for (std::size_t k = 0; k < grants.size(); ++k) result.jobs[positions[k]] = std::move(grants[k]);
   return result;
-}
-
-Allocation AllocateInOrder(const Snapshot& snapshot, std::span<const std::size_t> order) {
-  return AllocateJointly(
-      snapshot, order, /*preempts=*/false,
-      [&](const Snapshot& s, const std::vector<bool>& admitted, std::span<const double> hits) {
-        Division division;
-        division.rates = DivideInOrder(s, admitted, hits, order);
-        division.objective = BusyGpus(s, division.rates);
-        return division;
-      });
 }
 
 }  // namespace headrace::coordinator

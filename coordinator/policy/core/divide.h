@@ -28,15 +28,21 @@ constexpr double kLeastShare = 0.05;
 // all of one size.
 constexpr double kHeadroom = 0.1;
 
-// Samples/s for each job of the snapshot, 0 where not admitted.
+// Samples/s for each job of a snapshot.
 using Rates = std::vector<double>;
 struct Division {
   Rates rates;
   double objective = 0;  // of the policy; larger is better
 };
-// `hits`: share of reads from the cache, for each job. Jobs that are not admitted have rate 0.
-using Divide = std::function<Division(const Snapshot& snapshot, const std::vector<bool>& admitted,
-                                      std::span<const double> hits)>;
+// Shares of reads that the cache answers, for each job of a snapshot.
+struct HitShares {
+  std::vector<double> now;      // rates are divided with these
+  std::vector<double> lasting;  // once what is cached for the job has been read
+};
+// `admitted` has these jobs alone, in order of arrival. `order`: their positions in the policy's
+// order.
+using Divide = std::function<Division(const Snapshot& admitted, const HitShares& hits,
+                                      std::span<const std::size_t> order)>;
 
 // Positions of Snapshot::jobs: higher priority first, then as `before` says, then in order of
 // arrival.
@@ -48,17 +54,25 @@ using Divide = std::function<Division(const Snapshot& snapshot, const std::vecto
 void Admit(const Snapshot& snapshot, std::span<const std::size_t> order, bool preempts,
            std::vector<Grant>& grants);
 
-// Part of its demand that every admitted job surely can have: kLeastShare, or what takes half of
-// the scarcest resource.
-[[nodiscard]] double FloorShare(const Snapshot& snapshot, const std::vector<bool>& admitted,
-                                std::span<const double> hits);
-
+// Of these, all jobs of the snapshot are admitted.
+//
+// Part of its demand that every job surely can have: kLeastShare, or what takes half of the
+// scarcest resource.
+[[nodiscard]] double FloorShare(const Snapshot& admitted, std::span<const double> hits);
+// What there is less of than the jobs ask for: of the supply, or of some tenant's quota.
+struct Scarcity {
+  bool cores = false;
+  bool source = false;
+};
+[[nodiscard]] Scarcity ScarcityOf(const Snapshot& admitted, std::span<const double> hits);
 // In `order` each job gets the rate it asks for, as far as cores, source and its tenant's quota go.
-[[nodiscard]] Rates DivideInOrder(const Snapshot& snapshot, const std::vector<bool>& admitted,
-                                  std::span<const double> hits, std::span<const std::size_t> order);
-
+[[nodiscard]] Rates DivideInOrder(const Snapshot& admitted, std::span<const double> hits,
+                                  std::span<const std::size_t> order);
 // Sum over jobs of gpus * rate / ready_rate: GPUs that compute.
-[[nodiscard]] double BusyGpus(const Snapshot& snapshot, const Rates& rates);
+[[nodiscard]] double BusyGpus(const Snapshot& admitted, const Rates& rates);
+// DivideInOrder for the most BusyGpus: what policies do whose order is the whole of their rule.
+[[nodiscard]] Division InOrder(const Snapshot& admitted, const HitShares& hits,
+                               std::span<const std::size_t> order);
 
 // Rate that the job's limits leave of what it asks for: ready_rate, most_cores.
 [[nodiscard]] double AskedRate(const JobView& job, double hit);
@@ -67,10 +81,5 @@ void Admit(const Snapshot& snapshot, std::span<const std::size_t> order, bool pr
 [[nodiscard]] Allocation AllocateJointly(const Snapshot& snapshot,
                                          std::span<const std::size_t> order, bool preempts,
                                          const Divide& divide);
-
-// The same for a policy that serves jobs one after the other and never takes a GPU away: rates by
-// DivideInOrder, the objective is BusyGpus.
-[[nodiscard]] Allocation AllocateInOrder(const Snapshot& snapshot,
-                                         std::span<const std::size_t> order);
 
 }  // namespace headrace::coordinator

@@ -17,7 +17,7 @@ class Fifo final : public Policy {
   [[nodiscard]] Allocation Decide(const Snapshot& snapshot) const override {
     const auto order = Order(
         snapshot, [](const JobView& a, const JobView& b) { return a.arrival_s < b.arrival_s; });
-    return AllocateInOrder(snapshot, order);
+    return AllocateJointly(snapshot, order, preempts(), InOrder);
   }
 };
 

@@ -92,20 +92,19 @@ class MaxMinFair final : public Policy {
   }
 
   // One class of priority after the other; the lower ones keep their floor meanwhile.
-  static Division Fairest(const Snapshot& snapshot, const std::vector<bool>& admitted,
-                          std::span<const double> hits) {
+  static Division Fairest(const Snapshot& snapshot, const HitShares& shares,
+                          std::span<const std::size_t> /*order*/) {
+    const std::span<const double> hits = shares.now;
+    const std::size_t n = snapshot.jobs.size();
     std::set<std::int32_t, std::greater<>> classes;
-    for (std::size_t i = 0; i < admitted.size(); ++i) {
-      if (admitted[i]) classes.insert(snapshot.jobs[i].priority);
-    }
-    const double floor = FloorShare(snapshot, admitted, hits);
+    for (const JobView& job : snapshot.jobs) classes.insert(job.priority);
+    const double floor = FloorShare(snapshot, hits);
     Division division;
-    division.rates.assign(admitted.size(), 0);
+    division.rates.assign(n, 0);
     for (const std::int32_t priority : classes) {
-      std::vector<bool> members(admitted.size(), false);
+      std::vector<bool> members(n, false);
       Rates spent = division.rates;
-      for (std::size_t i = 0; i < admitted.size(); ++i) {
-        if (!admitted[i]) continue;
+      for (std::size_t i = 0; i < n; ++i) {
         const JobView& job = snapshot.jobs[i];
         if (job.priority == priority) members[i] = true;
         if (job.priority < priority) spent[i] = floor * AskedRate(job, hits[i]);
@@ -114,7 +113,7 @@ class MaxMinFair final : public Policy {
       Spend(spent, hits, rest);
       const Division own = FairestOfClass(rest, members, hits);
       if (priority == *classes.begin()) division.objective = own.objective;
-      for (std::size_t i = 0; i < admitted.size(); ++i) division.rates[i] += own.rates[i];
+      for (std::size_t i = 0; i < n; ++i) division.rates[i] += own.rates[i];
     }
     return division;
   }
@@ -157,7 +156,8 @@ class MaxMinFair final : public Policy {
     Spend(rates, hits, rest);
     for (std::size_t i = 0; i < rates.size(); ++i) {
       JobView& job = rest.jobs[i];
-      job.terms.ready_rate = std::max(0.0, AskedRate(snapshot.jobs[i], hits[i]) - rates[i]);
+      const double asked = members[i] ? AskedRate(snapshot.jobs[i], hits[i]) : 0;
+      job.terms.ready_rate = std::max(0.0, asked - rates[i]);
       job.most_cores = kUnlimited;
     }
     const auto order = Order(snapshot, [&](const JobView& a, const JobView& b) {
@@ -167,7 +167,7 @@ class MaxMinFair final : public Policy {
       };
       return served(a) < served(b);
     });
-    return DivideInOrder(rest, members, hits, order);
+    return DivideInOrder(rest, hits, order);
   }
 };
 

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <memory>
+#include <vector>
 
 #include "coordinator/policy/core/divide.h"
 
@@ -24,10 +25,13 @@ class Sjf final : public Policy {
       for (const JobView& job : snapshot.jobs) gpus += job.gpus;
     }
     const double cores_per_gpu = gpus > 0 ? snapshot.supply.cores / gpus : 0;
+    std::vector<double> remaining;
+    for (const JobView& job : snapshot.jobs) remaining.push_back(Remaining(job, cores_per_gpu));
     const auto order = Order(snapshot, [&](const JobView& a, const JobView& b) {
-      return Remaining(a, cores_per_gpu) < Remaining(b, cores_per_gpu);
+      return remaining[static_cast<std::size_t>(&a - snapshot.jobs.data())] <
+             remaining[static_cast<std::size_t>(&b - snapshot.jobs.data())];
     });
-    return AllocateInOrder(snapshot, order);
+    return AllocateJointly(snapshot, order, preempts(), InOrder);
   }
 
  private:

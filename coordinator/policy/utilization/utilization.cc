@@ -16,9 +16,15 @@ namespace {
 //
 //   gpus / g / (cost * price of a core + bytes * price of a byte/s)
 //
-// With two scarce resources the prices are searched over a small grid. GPUs themselves are given in
-// order of arrival: to prefer jobs whose cores are still to be had was tried in the simulator, and
-// keeps fewer GPUs busy in the end, when only jobs that need many cores are left.
+// with cost and bytes as they will be once the job's quota of the cache is full. As they are now, a
+// job whose data is being cached looks dear for as long as it is not served: it would stay at its
+// floor, read too slowly to ever fill its quota, and hold its GPUs all the while. Between equals,
+// as jobs are that share their data, it is what they cost now.
+//
+// What there is enough of for everybody has no price; with two scarce resources the prices are
+// searched over a small grid. GPUs themselves are given in order of arrival: to prefer jobs whose
+// cores are still to be had was tried in the simulator, and keeps fewer GPUs busy in the end, when
+// only jobs that need many cores are left.
 class Utilization final : public Policy {
  public:
   [[nodiscard]] std::string_view name() const override { return "utilization"; }
@@ -32,31 +38,37 @@ class Utilization final : public Policy {
   }
 
  private:
-  static Division Best(const Snapshot& snapshot, const std::vector<bool>& admitted,
-                       std::span<const double> hits) {
+  static Division Best(const Snapshot& snapshot, const HitShares& hits,
+                       std::span<const std::size_t> /*arrival*/) {
     const double cores = std::max(snapshot.supply.cores, 1e-9);
     const double source = snapshot.supply.source_rate;
+    Scarcity scarce = ScarcityOf(snapshot, hits.now);
+    if (std::isinf(source)) scarce.source = false;  // a tenant's quota alone makes no price
     constexpr std::array kCoresWeight = {1.0, 0.5, 0.0};
     Division best;
     for (const double weight : kCoresWeight) {
-      if (std::isinf(source) && weight < 1) break;
+      if (weight < 1 && !scarce.source) break;
+      if (weight > 0 && !scarce.cores && scarce.source) continue;
       const double core_price = weight / cores;
       const double byte_price = weight < 1 ? (1 - weight) / std::max(source, 1e-9) : 0;
-      std::vector<double> worth(snapshot.jobs.size());
-      for (std::size_t i = 0; i < worth.size(); ++i) {
-        const JobView& job = snapshot.jobs[i];
-        const double price = CostPerSample(job.terms, hits[i]) * core_price +
-                             SourceBytesPerSample(job.terms, hits[i]) * byte_price;
-        const double busy = job.terms.ready_rate > 0 ? job.gpus / job.terms.ready_rate : 0;
-        worth[i] = price > 0 ? busy / price : kUnlimited;
-      }
+      const auto worth = [&](const std::vector<double>& shares) {
+        std::vector<double> each(snapshot.jobs.size());
+        for (std::size_t i = 0; i < each.size(); ++i) {
+          const JobView& job = snapshot.jobs[i];
+          const double price = CostPerSample(job.terms, shares[i]) * core_price +
+                               SourceBytesPerSample(job.terms, shares[i]) * byte_price;
+          const double busy = job.terms.ready_rate > 0 ? job.gpus / job.terms.ready_rate : 0;
+          each[i] = price > 0 ? busy / price : kUnlimited;
+        }
+        return each;
+      };
+      const std::vector<double> lasting = worth(hits.lasting), now = worth(hits.now);
       const auto order = Order(snapshot, [&](const JobView& a, const JobView& b) {
-        return worth[static_cast<std::size_t>(&a - snapshot.jobs.data())] >
-               worth[static_cast<std::size_t>(&b - snapshot.jobs.data())];
+        const auto x = static_cast<std::size_t>(&a - snapshot.jobs.data());
+        const auto y = static_cast<std::size_t>(&b - snapshot.jobs.data());
+        return lasting[x] != lasting[y] ? lasting[x] > lasting[y] : now[x] > now[y];
       });
-      Division division;
-      division.rates = DivideInOrder(snapshot, admitted, hits, order);
-      division.objective = BusyGpus(snapshot, division.rates);
+      Division division = InOrder(snapshot, hits, order);
       if (best.rates.empty() || division.objective > best.objective * (1 + 1e-9)) {
         best = std::move(division);
       }

@@ -99,6 +99,44 @@ TEST(Utilization, ACachedDataSetIsNotGivenUpForOneHardlyBetter) {
   EXPECT_DOUBLE_EQ(DecideWith("utilization", s).dataset_bytes[1], 1e9);
 }
 
+// Two jobs, one of which will need no source once its data is cached, for which it must read it.
+TEST(Utilization, TheSourceServesThoseWhoWillNotNeedIt) {
+  Snapshot s = Cluster(1000);
+  s.supply.cache_bytes = 1e9;
+  s.supply.source_rate = 1e7;
+  s.datasets = {{1e9, 0}};
+  s.jobs.reserve(2);
+  AddJobView(s, 200, 0.001).dataset = 0;
+  AddJobView(s, 100, 0.001);
+  for (JobView& job : s.jobs) job.terms.miss_bytes = 1e5;
+  // The other one, which makes more of a byte today, is left its floor: 5% of 1e7 bytes/s.
+  const Allocation a = DecideWith("utilization", s);
+  EXPECT_NEAR(a.jobs[0].rate, 95, 1e-9);
+  EXPECT_NEAR(a.jobs[1].rate, 5, 1e-9);
+  // Without room for its data it is the dearer one.
+  s.supply.cache_bytes = 1e8;
+  EXPECT_NEAR(DecideWith("utilization", s).jobs[0].rate, 10, 1e-9);
+}
+
+// Once all of it is cached neither needs the source. Until then the one that finds more comes
+// first: jobs that share their data stay together, each reading what the others have not.
+TEST(Utilization, OfJobsThatShareTheirDataTheOneBehindIsServedFirst) {
+  Snapshot s = Cluster(1000);
+  s.supply.cache_bytes = 1e9;
+  s.supply.source_rate = 1e7;
+  s.datasets = {{1e9, 5e8}};
+  for (const double hit : {0.2, 0.6}) {
+    JobView& job = AddJobView(s, 200, 0.001);
+    job.dataset = 0;
+    job.terms.miss_bytes = 1e5;
+    job.effective_hit = hit;
+  }
+  const Allocation a = DecideWith("utilization", s);
+  // 200 samples/s of 0.4 * 1e5 bytes; what is left of 1e7, for 0.8 * 1e5.
+  EXPECT_NEAR(a.jobs[1].rate, 200, 1e-9);
+  EXPECT_NEAR(a.jobs[0].rate, 25, 1e-9);
+}
+
 // A quota that shrinks counts at once, one that grows when the next epoch reads it.
 TEST(Utilization, CoresFollowWhatTheCacheHoldsNow) {
   Snapshot s = Cluster(10);

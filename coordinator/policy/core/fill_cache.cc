@@ -1,0 +1,102 @@
+#include "coordinator/policy/core/fill_cache.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace headrace::coordinator {
+namespace {
+
+// A cached byte is worth this much more than one that would have to be read first: a swap of data
+// sets that is hardly better is not worth an epoch of misses.
+constexpr double kKeepBonus = 1.25;
+
+// Of a data set.
+struct Worth {
+  double each = 0;  // what a byte of it saves, at the prices
+  std::int32_t tenant = -1;
+};
+
+std::vector<Worth> WorthOf(const Snapshot& snapshot, std::span<const Reader> readers,
+                           const Rates& rates, const Prices& prices) {
+  std::vector<Worth> worth(snapshot.datasets.size());
+  for (const Reader& reader : readers) {
+    const JobView& job = *reader.job;
+    const auto d = static_cast<std::size_t>(job.dataset);
+    if (worth[d].tenant < 0) worth[d].tenant = job.tenant;
+    const Terms& terms = job.terms;
+    if (snapshot.datasets[d].bytes <= 0) continue;
+    const double rate = reader.place == kNotAdmitted ? AskedRate(job, 0) : rates[reader.place];
+    worth[d].each += rate / snapshot.datasets[d].bytes *
+                     (prices.cores * std::max(0.0, terms.miss_cost - terms.hit_cost) +
+                      prices.source * terms.miss_bytes);
+  }
+  return worth;
+}
+
+}  // namespace
+
+std::vector<Reader> ReadersOf(const Snapshot& all, std::span<const std::size_t> places) {
+  std::vector<Reader> readers;
+  for (std::size_t i = 0; i < all.jobs.size(); ++i) {
+    const JobView& job = all.jobs[i];
+    // One that pauses comes back: its data should still be there.
+    const bool pauses = places[i] == kNotAdmitted && job.received > 0;
+    if (job.dataset < 0 || (places[i] == kNotAdmitted && !pauses)) continue;
+    readers.push_back({&job, places[i]});
+  }
+  return readers;
+}
+
+std::vector<double> FillCache(const Snapshot& snapshot, std::span<const Reader> readers,
+                              const Rates& rates, const Prices& prices) {
+  const std::vector<Worth> worth = WorthOf(snapshot, readers, rates, prices);
+  // What is cached and what is not are two pieces of a data set, of different worth.
+  struct Piece {
+    double value;
+    double bytes;
+    std::size_t dataset;
+  };
+  std::vector<Piece> pieces;
+  for (std::size_t d = 0; d < worth.size(); ++d) {
+    if (worth[d].each <= 0) continue;
+    const Dataset& dataset = snapshot.datasets[d];
+    const double cached = std::clamp(dataset.cached_bytes, 0.0, dataset.bytes);
+    pieces.push_back({worth[d].each * kKeepBonus, cached, d});
+    pieces.push_back({worth[d].each, dataset.bytes - cached, d});
+  }
+  std::stable_sort(pieces.begin(), pieces.end(),
+                   [](const Piece& a, const Piece& b) { return a.value > b.value; });
+  std::vector<double> quotas(worth.size(), 0);
+  double left = snapshot.supply.cache_bytes;
+  std::vector<double> tenant_left;
+  for (const Tenant& each : snapshot.tenants) tenant_left.push_back(each.quota.cache_bytes);
+  for (const Piece& piece : pieces) {
+    double& own = tenant_left[static_cast<std::size_t>(worth[piece.dataset].tenant)];
+    const double bytes = std::max(0.0, std::min({piece.bytes, left, own}));
+    quotas[piece.dataset] += bytes;
+    left -= bytes;
+    own -= bytes;
+  }
+  return quotas;
+}
+
+HitShares LastingHits(const Snapshot& snapshot, std::span<const double> quotas) {
+  HitShares hits;
+  for (const JobView& job : snapshot.jobs) {
+    const auto d = static_cast<std::size_t>(job.dataset);
+    hits.now.push_back(job.dataset < 0 ? 0 : UniformHit(quotas[d], snapshot.datasets[d].bytes));
+  }
+  hits.lasting = hits.now;
+  return hits;
+}
+
+HitShares PresentHits(const Snapshot& snapshot, std::span<const double> quotas) {
+  HitShares hits = LastingHits(snapshot, quotas);
+  for (std::size_t i = 0; i < hits.now.size(); ++i) {
+    if (snapshot.jobs[i].dataset < 0) continue;
+    hits.now[i] = std::min(hits.now[i], snapshot.jobs[i].effective_hit);
+  }
+  return hits;
+}
+
+}  // namespace headrace::coordinator
