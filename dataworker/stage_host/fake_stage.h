@@ -14,7 +14,8 @@ namespace headrace::dataworker {
 // Answers a batch with "<pid> <lane> <state>" and puts the bytes 1, 2, 3 into the slot. Keys below
 // 0: -1 crashes, -2 raises, -3 takes 5000 bytes, -4 names a buffer outside of the slot, -5 kills
 // the zygote, -6 waits until the file "go" is in the import path, -7 takes 512 MiB,
-// -8 ends the lane, -9 needs a host that makes pictures by PIL alone.
+// -8 ends the lane, -9 needs a host that makes pictures by PIL alone,
+// -10 reads the file "sample" of the import path.
 // The file "runs" there gets a line with the key for each batch that ran, "bases" one with the pid
 // for each interpreter that was started, "tried" one for each session, 1 where its code need not be
 // tried. Bundles: "keeps..." is a finding, "base ..." says what comes of their imports, anything
@@ -47,6 +48,9 @@ def serve(sock):
             os._exit(1)
         while key == -6 and not os.path.exists(FOLDER + "/go"):
             time.sleep(0.001)
+        if key == -10:
+            with open(FOLDER + "/sample", "rb") as sample:
+                sample.read()
         raised = b""
         if key == -7:
             try:

@@ -150,6 +150,13 @@ StageGate::Running StageRunner::RunningOf(const Host& host) const {
           .cpu = Duration(cpu > host.cpu_ns_then ? cpu - host.cpu_ns_then : 0)};
 }
 
+std::uint64_t StageRunner::TakeReadBytes(Host& host) {
+  const std::uint64_t before = host.read_bytes_then + host.job->request_bytes;
+  // Never less than it was, also when it could not be read now.
+  host.read_bytes_then = std::max(host.read_bytes_then, ProcessReadBytes(host.pid));
+  return host.read_bytes_then > before ? host.read_bytes_then - before : 0;
+}
+
 bool StageRunner::MayBegin(double cores) const {
   if (std::isinf(cores)) return true;
   std::vector<StageGate::Running> running;
@@ -259,10 +266,11 @@ Status StageRunner::GiveMemory(Host& host) {
 
 Status StageRunner::Hand(Host& host) {
   HR_RETURN_IF_ERROR(GiveMemory(host));
-  const Job& job = *host.job;
-  HR_TRY(const net::UniqueFd file,
-         MemoryFile("headrace-request",
-                    StageRequestBytes(job.request, job.own_memory ? 0 : job.request.slot_offset)));
+  Job& job = *host.job;
+  const Bytes request =
+      StageRequestBytes(job.request, job.own_memory ? 0 : job.request.slot_offset);
+  job.request_bytes = request.size();
+  HR_TRY(const net::UniqueFd file, MemoryFile("headrace-request", request));
   const std::uint64_t plain = plain_lanes_.contains(host.lane) ? 1 : 0;
   const std::array<ByteSpan, 2> parts{std::as_bytes(std::span(&host.id, 1)),
                                       std::as_bytes(std::span(&plain, 1))};
