@@ -22,6 +22,10 @@ constexpr double kCacheSlack = 1.05;
 // Workers and consumers on one host compare equal here.
 std::string HostKey(const wire::HostIdentity& host) { return host.boot_id + "/" + host.hostname; }
 
+// Of an equal part of the source, for a job that needs none of it by what is measured: its cache
+// may shrink, its code may read something else, and it must be able to show it.
+constexpr double kLeastOfSource = 0.1;
+
 // A limit that hardly changes stays: nobody needs to be told.
 constexpr double kWobble = 0.02;
 std::uint64_t Steady(double wanted, std::uint64_t held) {
@@ -34,6 +38,7 @@ struct Group {
   std::vector<const Job*> ranks;
   std::vector<double> needs;  // cores, by rank
   double known_cores = 0;     // see ClusterPlan::demand_cores
+  bool known = true;          // something is measured of each rank
 };
 
 class Planner {
@@ -93,6 +98,7 @@ class Planner {
           groups_.size());
       if (is_new) groups_.emplace_back();
       groups_[at->second].ranks.push_back(&job);
+      ++ranks_;
     }
     for (Group& group : groups_) snapshot_.jobs.push_back(View(group));
   }
@@ -127,6 +133,7 @@ class Planner {
       view.most_cores += demand.cores;
       group.needs.push_back(demand.cores);
       group.known_cores += demand.known ? demand.cores : 1;
+      group.known = group.known && demand.known;
     }
     if (view.terms.ready_rate > 0) {
       view.terms.hit_cost /= view.terms.ready_rate;
@@ -210,7 +217,7 @@ class Planner {
           }
         }
         placed.push_back(std::move(each));
-        source.push_back(grant.source_rate * share);
+        source.push_back(std::max(grant.source_rate * share, LeastOfSource(groups_[g], tenant)));
         dataset.push_back(snapshot_.jobs[g].dataset);
       }
     }
@@ -238,6 +245,14 @@ class Planner {
     std::sort(plan.jobs.begin(), plan.jobs.end(),
               [](const JobPlan& a, const JobPlan& b) { return a.job < b.job; });
     return plan;
+  }
+
+  // What a rank of the group may read, whatever its policy gives: until it is measured nobody knows
+  // that it reads at all.
+  [[nodiscard]] double LeastOfSource(const Group& group, const Tenant& tenant) const {
+    const double equal =
+        std::min(rules_.source_rate, tenant.quota.source_rate) / static_cast<double>(ranks_);
+    return std::isfinite(equal) ? equal * (group.known ? kLeastOfSource : 1) : 0;
   }
 
   // A data set's quota, over the workers of its jobs in proportion to their caches; on one worker
@@ -280,6 +295,7 @@ class Planner {
   Snapshot snapshot_;
   std::vector<PlacementWorker> workers_;
   std::vector<Group> groups_;  // as snapshot_.jobs
+  std::size_t ranks_ = 0;      // of all of them
   std::unordered_map<std::string, double> host_cores_;
   std::unordered_map<std::uint64_t, std::int32_t> datasets_;
   std::unordered_map<JobId, std::pair<double, double>> cached_;  // bytes and entries
