@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cmath>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -123,9 +122,14 @@ void StageRunner::Pump() {
   std::deque<std::unique_ptr<Job>> waiting;
   bool held = !queue_.empty() && !options_.may_read();
   const double cores = queue_.empty() ? 0 : options_.cores();
+  std::vector<StageGate::Running> running;
+  if (!queue_.empty()) {
+    running = RunningNow();
+    gate_.Look(reactor_.clock().Now(), running, cores);
+  }
   for (std::unique_ptr<Job>& job : queue_) {
     const auto lane = static_cast<std::int32_t>(job->request.lane.value);
-    held = held || !MayBegin(cores);
+    held = held || !gate_.MayBegin(running, cores);
     if (held || (!AnyHost() && blocked.contains(lane))) {
       waiting.push_back(std::move(job));
       continue;
@@ -138,6 +142,7 @@ void StageRunner::Pump() {
       waiting.push_back(std::move(job));
     } else {
       Begin(**host, std::move(job));
+      running = RunningNow();
     }
   }
   queue_ = std::move(waiting);
@@ -157,13 +162,12 @@ std::uint64_t StageRunner::TakeReadBytes(Host& host) {
   return host.read_bytes_then > before ? host.read_bytes_then - before : 0;
 }
 
-bool StageRunner::MayBegin(double cores) const {
-  if (std::isinf(cores)) return true;
+std::vector<StageGate::Running> StageRunner::RunningNow() const {
   std::vector<StageGate::Running> running;
   for (const auto& [id, host] : hosts_) {
     if (host.job) running.push_back(RunningOf(host));
   }
-  return gate_.MayBegin(running, cores);
+  return running;
 }
 
 void StageRunner::HoldBack(bool held) {

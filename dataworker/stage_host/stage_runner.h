@@ -121,8 +121,7 @@ class StageRunner {
   }
   [[nodiscard]] bool MayMake(const Host& host, const wire::BatchRequest& request) const;
   void Pump();
-  // Whether one more batch may begin, beside those that run.
-  [[nodiscard]] bool MayBegin(double cores) const;
+  [[nodiscard]] std::vector<StageGate::Running> RunningNow() const;
   [[nodiscard]] StageGate::Running RunningOf(const Host& host) const;
   // Bytes that the host has read for the batch that ends now.
   [[nodiscard]] static std::uint64_t TakeReadBytes(Host& host);

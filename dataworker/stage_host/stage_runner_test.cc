@@ -24,8 +24,8 @@ using ::testing::HasSubstr;
 
 class StageRunnerTest : public ::testing::Test {
  protected:
-  StageRunnerTest() {
-    reactor_ = *net::Reactor::Make("test-stage");
+  explicit StageRunnerTest(Clock& clock = Clock::Real()) {
+    reactor_ = *net::Reactor::Make("test-stage", clock);
     EXPECT_TRUE(reactor_->Start().ok());
     bases_ = std::make_unique<StageBases>(*reactor_);
     WriteFakeStage(directory_);
@@ -296,6 +296,35 @@ TEST_F(StageRunnerTest, LanesThatWaitLeaveOthersTheirTurn) {
   EXPECT_EQ(Next().answer.batch, BatchId(1));
   directory_.Write("go", "");
   EXPECT_EQ(Next().answer.batch, BatchId(0));
+}
+
+struct HasFakeClock {
+  FakeClock clock_;
+};
+class StageDebtTest : protected HasFakeClock, public StageRunnerTest {
+ protected:
+  StageDebtTest() : StageRunnerTest(clock_) {}
+};
+
+TEST_F(StageDebtTest, ABatchThatTookMoreThanTheShareIsPaidForBeforeTheNextOneBegins) {
+  ASSERT_TRUE(Start(RngMode::kTorch, 2).ok());
+  const auto advance = [&](Duration by) {
+    OnReactorThread(*reactor_, [&] { clock_.Advance(by); });
+    return OnReactorThread(*reactor_, [&] { return runner_->queued_samples() > 0; });
+  };
+  cores_ = 0.25;
+  wire::BatchRequest computes = Request(-11, 0, "s");
+  computes.keys.push_back(200);  // ms
+  ASSERT_TRUE(Ask(computes).answer.status.ok());
+  Submit(Request(1, 1, "s"));  // another lane
+  EXPECT_TRUE(advance(std::chrono::milliseconds(790)));
+  EXPECT_FALSE(advance(std::chrono::seconds(100)));
+  EXPECT_TRUE(Next().answer.status.ok());
+  // Nobody else wants the cores: nothing is held against it.
+  computes.batch = BatchId(next_++);
+  ASSERT_TRUE(Ask(computes).answer.status.ok());
+  cores_ = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(Ask(Request(1, 1, "s")).answer.status.ok());
 }
 
 TEST_F(StageRunnerTest, WhatIsHeldBackGoesOnByItself) {
