@@ -206,8 +206,9 @@ class Planner {
         }
         each.most_workers = job.spec.wanted_workers;
         each.host = HostKey(job.spec.host);
-        for (const auto& [id, held] : job.grants) {
-          each.held[id].millicores = static_cast<std::int32_t>(held.millicores);
+        each.lanes_stay = job.lanes_stay();
+        for (const WorkerId id : job.leases) {
+          each.held[id].millicores = static_cast<std::int32_t>(HeldOn(job.spec.job, id).millicores);
         }
         if (const auto at = holders_.find(job.spec.job); at != holders_.end()) {
           for (const WorkerId id : at->second) {

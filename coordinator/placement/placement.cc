@@ -24,11 +24,14 @@ class Placer {
   }
 
   std::vector<Leases> Run() {
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      if (jobs_[j].lanes_stay) KeepLanes(j);
+    }
     for (std::size_t j = 0; j < jobs_.size(); ++j) Keep(j, true);
     for (std::size_t j = 0; j < jobs_.size(); ++j) GrowAtHome(j);
     for (std::size_t j = 0; j < jobs_.size(); ++j) Keep(j, false);
     for (std::size_t j = 0; j < jobs_.size(); ++j) GrowInPool(j);
-    for (std::size_t j = 0; j < jobs_.size(); ++j) KeepCaches(j);
+    for (std::size_t j = 0; j < jobs_.size(); ++j) KeepLeast(j);
     for (std::size_t j = 0; j < jobs_.size(); ++j) ShareIfNone(j);
     return std::move(placed_);
   }
@@ -56,8 +59,38 @@ class Placer {
     return most == 0 || placed_[j].size() < static_cast<std::size_t>(most);
   }
 
+  // All leases, each smaller by the same part of what it has above the least one.
+  void KeepLanes(std::size_t j) {
+    std::vector<std::pair<std::size_t, std::int64_t>> held;  // position, millicores above the least
+    std::int64_t all = 0, known = 0;
+    for (const auto& [id, lease] : jobs_[j].held) {
+      const auto at = by_id_.find(id);
+      if (at == by_id_.end()) continue;
+      held.emplace_back(at->second, std::max(lease.millicores - kLeastMillicores, 0));
+      all += held.back().second;
+      known += lease.millicores;
+    }
+    if (held.empty() || jobs_[j].millicores <= 0) return;
+    const auto count = static_cast<std::int64_t>(held.size());
+    const std::int64_t granted = std::max<std::int64_t>(need_[j] - count * kLeastMillicores, 0);
+    if (known == 0) {  // a coordinator that has just begun
+      for (auto& [w, above] : held) above = granted / count;
+      all = granted / count * count;
+    }
+    const std::int64_t kept = std::min(granted, all);
+    std::int64_t seen = 0;
+    for (const auto& [w, above] : held) {
+      // What lies between two rounded sums: together they are `kept`.
+      const std::int64_t begin = all > 0 ? seen * kept / all : 0;
+      seen += above;
+      const std::int64_t end = all > 0 ? seen * kept / all : 0;
+      Take(j, w, static_cast<std::int32_t>(kLeastMillicores + end - begin));
+    }
+  }
+
   // The largest leases first: what has to go are the small ones.
   void Keep(std::size_t j, bool at_home) {
+    if (jobs_[j].lanes_stay) return;
     std::vector<std::pair<std::int32_t, std::size_t>> held;  // millicores, position
     for (const auto& [id, lease] : jobs_[j].held) {
       const auto at = by_id_.find(id);
@@ -97,11 +130,12 @@ class Placer {
     }
   }
 
-  void KeepCaches(std::size_t j) {
+  void KeepLeast(std::size_t j) {
     if (jobs_[j].millicores <= 0) return;
     for (const auto& [id, lease] : jobs_[j].held) {
       const auto at = by_id_.find(id);
-      if (lease.holds_cache && at != by_id_.end() && !placed_[j].contains(id) && MayHoldMore(j)) {
+      const bool of_use = lease.holds_cache || jobs_[j].lanes_stay;
+      if (of_use && at != by_id_.end() && !placed_[j].contains(id) && MayHoldMore(j)) {
         placed_[j][id] = kLeastMillicores;
         ++users_[at->second];
       }

@@ -9,7 +9,8 @@
 
 // Which workers a job's cores are on. A policy says how many cores each job gets; Place finds them:
 //
-//   1. What a job holds on its own host it keeps, as far as it is still granted.
+//   1. What a job holds on its own host it keeps, as far as it is still granted; so it does
+//      elsewhere where its lanes stay.
 //   2. Free cores go to the jobs of their own host: there a batch is written in place, and those
 //      cores are paid for anyway.
 //   3. What a job holds elsewhere it keeps, as far as it is still granted.
@@ -19,8 +20,12 @@
 //   on.
 //
 // A worker that holds samples of the job in its cache keeps a lease of kLeastMillicores, so that
-// they stay of use. Cores move only where a grant or a set of workers changed: the same input with
-// the result as `held` gives the result again. Pure. O((jobs + workers + leases) log workers).
+// they stay of use. Where the lanes of a job stay (ADR 0012, 0019), no lease ends while its worker
+// is there: a lane whose worker loses it is made again elsewhere from its beginning, and nobody
+// here knows which worker has which. Less is granted then in the same proportion on all of them,
+// because batches come in turn and the slowest lane is the speed of all. Cores move only where a
+// grant or a set of workers changed: the same input with the result as `held` gives the result
+// again. Pure. O((jobs + workers + leases) log workers).
 namespace headrace::coordinator {
 
 constexpr std::int32_t kLeastMillicores = 50;  // of a lease
@@ -31,8 +36,8 @@ struct PlacementWorker {
   std::string host;
 };
 struct HeldLease {
-  std::int32_t millicores = 0;
-  bool holds_cache = false;  // samples of the job
+  std::int32_t millicores = 0;  // 0: not known any more
+  bool holds_cache = false;     // samples of the job
 };
 struct PlacementJob {
   JobId job;
@@ -40,6 +45,7 @@ struct PlacementJob {
   std::int32_t most_workers = 0;  // 0: as many as it takes
   std::string host;               // of the trainer; compare with PlacementWorker::host
   std::map<WorkerId, HeldLease> held;
+  bool lanes_stay = false;
 };
 
 // Millicores of each lease that should hold, for each job of `jobs` (in order of arrival). Workers
