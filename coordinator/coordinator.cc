@@ -16,7 +16,9 @@
 #include "base/log.h"
 #include "base/process_stats.h"
 #include "base/version.h"
+#include "coordinator/drain_choice.h"
 #include "coordinator/policy/core/policy.h"
+#include "coordinator/scaling/pool_growth.h"
 #include "coordinator/scaling/pool_size.h"
 #include "coordinator/state/journal.h"
 #include "schemas/wire/host_identity.h"
@@ -208,35 +210,16 @@ class CoordinatorImpl final : public Coordinator {
         view.other_cores += worker.info.cores;
     }
     const std::int32_t change = sizer_.Observe(view, now);
-    if (change > 0) {
-      if (const Status s = pool_->Grow(change); !s.ok()) LogWarning("pool: " + s.ToString());
+    if (change > 0 && growth_.MayTry(now)) {
+      const Status grown = pool_->Grow(change);
+      const std::string news = growth_.Tried(grown, now);
+      if (!news.empty()) grown.ok() ? LogInfo(news) : LogWarning(news);
     }
     for (std::int32_t i = 0; i > change; --i) {
-      const WorkerId id = LeastUsed(members);
+      const WorkerId id = LeastUsed(state_, members);
       if (!id.valid() || !Drain(id).ok()) break;
       members.erase(id);
     }
-  }
-
-  // The member whose leases are the smallest; of equal ones the youngest.
-  [[nodiscard]] WorkerId LeastUsed(const std::set<WorkerId>& members) const {
-    WorkerId best;
-    std::uint64_t least = 0;
-    for (const WorkerId id : members) {
-      const Worker* worker = state_.FindWorker(id);
-      if (!worker || !worker->leasable()) continue;
-      std::uint64_t millicores = 0;
-      for (const JobId job : worker->jobs) {
-        const auto& grants = state_.FindJob(job)->grants;
-        if (const auto at = grants.find(id); at != grants.end())
-          millicores += at->second.millicores;
-      }
-      if (!best.valid() || millicores <= least) {
-        best = id;
-        least = millicores;
-      }
-    }
-    return best;
   }
 
   // The pool and the address book follow the state.
@@ -342,6 +325,7 @@ class CoordinatorImpl final : public Coordinator {
   std::deque<Held> held_;  // until they are durable
   SteadyTime last_complaint_;
   PoolSizer sizer_;
+  PoolGrowth growth_;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // posts look whether we are still there
   bool stopped_ = false;
 };

@@ -26,6 +26,10 @@ std::string UserKey(const wire::HostIdentity& host) {
   return HostKey(host) + "/" + std::to_string(host.uid);
 }
 
+// Of an equal part of the source, for a job that needs none of it by what is measured: its cache
+// may shrink, its code may read something else, and it must be able to show it.
+constexpr double kLeastOfSource = 0.1;
+
 // A limit that hardly changes stays: nobody needs to be told.
 constexpr double kWobble = 0.02;
 std::uint64_t Steady(double wanted, std::uint64_t held) {
@@ -38,6 +42,7 @@ struct Group {
   std::vector<const Job*> ranks;
   std::vector<double> needs;  // cores, by rank
   double known_cores = 0;     // see ClusterPlan::demand_cores
+  bool known = true;          // something is measured of each rank
 };
 
 class Planner {
@@ -99,6 +104,7 @@ class Planner {
           groups_.size());
       if (is_new) groups_.emplace_back();
       groups_[at->second].ranks.push_back(&job);
+      ++ranks_;
     }
     for (Group& group : groups_) snapshot_.jobs.push_back(View(group));
   }
@@ -133,6 +139,7 @@ class Planner {
       view.most_cores += demand.cores;
       group.needs.push_back(demand.cores);
       group.known_cores += demand.known ? demand.cores : 1;
+      group.known = group.known && demand.known;
     }
     if (view.terms.ready_rate > 0) {
       view.terms.hit_cost /= view.terms.ready_rate;
@@ -208,8 +215,9 @@ class Planner {
         each.uid = job.spec.host.uid;
         each.most_workers = job.spec.wanted_workers;
         each.host = HostKey(job.spec.host);
-        for (const auto& [id, held] : job.grants) {
-          each.held[id].millicores = static_cast<std::int32_t>(held.millicores);
+        each.lanes_stay = job.lanes_stay();
+        for (const WorkerId id : job.leases) {
+          each.held[id].millicores = static_cast<std::int32_t>(HeldOn(job.spec.job, id).millicores);
         }
         if (const auto at = holders_.find(job.spec.job); at != holders_.end()) {
           for (const WorkerId id : at->second) {
@@ -219,7 +227,7 @@ class Planner {
           }
         }
         placed.push_back(std::move(each));
-        source.push_back(grant.source_rate * share);
+        source.push_back(std::max(grant.source_rate * share, LeastOfSource(groups_[g], tenant)));
         dataset.push_back(snapshot_.jobs[g].dataset);
       }
     }
@@ -259,6 +267,14 @@ class Planner {
       local->second -= own;
     }
     plan.demand_cores += cores;
+  }
+
+  // What a rank of the group may read, whatever its policy gives: until it is measured nobody knows
+  // that it reads at all.
+  [[nodiscard]] double LeastOfSource(const Group& group, const Tenant& tenant) const {
+    const double equal =
+        std::min(rules_.source_rate, tenant.quota.source_rate) / static_cast<double>(ranks_);
+    return std::isfinite(equal) ? equal * (group.known ? kLeastOfSource : 1) : 0;
   }
 
   // A data set's quota, over the workers of its jobs in proportion to their caches; on one worker
@@ -301,6 +317,7 @@ class Planner {
   Snapshot snapshot_;
   std::vector<PlacementWorker> workers_;
   std::vector<Group> groups_;  // as snapshot_.jobs
+  std::size_t ranks_ = 0;      // of all of them
   std::unordered_map<std::string, double> host_cores_;
   std::unordered_map<std::string, double> local_cores_;  // that nobody's demand was counted for
   std::unordered_map<std::uint64_t, std::int32_t> datasets_;

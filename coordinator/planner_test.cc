@@ -155,6 +155,23 @@ TEST_F(PlannerTest, TheSourceIsDividedAndLimited) {
   EXPECT_GT(limit(1), 0);
 }
 
+TEST_F(PlannerTest, WhoIsNotKnownToReadMayShowThatItDoes) {
+  const WorkerId worker = Worker(8);
+  rules_.source_rate = 1e6;
+  const JobId reads = Job(), hits = Job();
+  Report(reads, 100, 0.01, 1e4);
+  Report(hits, 100, 0.01, 0);
+  EndPeriod();
+  Job();
+  const ClusterPlan plan = Plan();
+  const auto limit = [&](std::size_t i) {
+    return static_cast<double>(plan.jobs[i].grants.at(worker).source_bytes_per_second);
+  };
+  EXPECT_NEAR(limit(0), 1e6, 1);
+  EXPECT_NEAR(limit(1), 1e6 / 3 / 10, 1);
+  EXPECT_NEAR(limit(2), 1e6 / 3, 1);
+}
+
 TEST_F(PlannerTest, CachesAreGrantedOverTheWorkersOfAJob) {
   const WorkerId one = Worker(1, "pool", 3'000'000), two = Worker(1, "pool", 1'000'000);
   AddJob add;

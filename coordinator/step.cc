@@ -208,7 +208,8 @@ class Stepper {
     HR_TRY(wire::Split split, SplitPlan(m.plan, rules_.native_check));
     std::int64_t rows = 0;
     for (const SourceLeaf& leaf : m.plan.leaves) rows += leaf.rows;
-    Emit(AddSession{m.job, m.session, m.plan.name, hash, split, DatasetHash(m.plan, split), rows});
+    Emit(AddSession{m.job, m.session, m.plan.name, hash, split, DatasetHash(m.plan, split), rows,
+                    m.plan.has_python_stage && m.plan.python.replayed});
     Reallocate();  // its data set may want a cache
     return split;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 
 #include "coordinator/step_test_util.h"
 
@@ -49,7 +50,7 @@ class ElasticTest : public testing::Test {
       workers_.push_back(cluster_.Register("worker-token-" + std::to_string(i)).worker);
     }
   }
-  FakeTrainer Trainer(const std::string& token, double rate, double cost) {
+  FakeTrainer Trainer(const std::string& token, double rate, double cost, bool lanes = false) {
     FakeTrainer trainer;
     trainer.job = cluster_.OpenJob(token);
     trainer.rate = rate;
@@ -58,8 +59,13 @@ class ElasticTest : public testing::Test {
     open.job = trainer.job.job;
     open.session = trainer.load.session = SessionId(trainer.job.job.value + 100);
     open.plan = SmallPlan();
-    cluster_.Ask<wire::SessionOpened>(open);
+    open.plan.has_python_stage = open.plan.python.replayed = lanes;
+    open.plan.python.bundle = BlobHash(2);
+    HR_CHECK(cluster_.Ask<wire::SessionOpened>(open).status.ok());
     return trainer;
+  }
+  [[nodiscard]] const std::set<WorkerId>& Leases(const FakeTrainer& trainer) const {
+    return cluster_.state.FindJob(trainer.job.job)->leases;
   }
   [[nodiscard]] double Cores(const FakeTrainer& trainer) const {
     return cluster_.state.FindJob(trainer.job.job)->granted_cores();
@@ -147,6 +153,76 @@ TEST_F(ElasticTest, ALocalWorkerComesFirstAndThePoolTakesTheRest) {
   EXPECT_NEAR(grants.at(local).millicores, 3300, 50);
   EXPECT_FALSE(grants.contains(pool));
   EXPECT_DOUBLE_EQ(*cluster_.last.demand_cores, 0);
+}
+
+class ElasticLanesTest : public ElasticTest, public testing::WithParamInterface<unsigned> {};
+
+TEST_P(ElasticLanesTest, KeepTheirWorkersWhateverTheDemandDoes) {
+  std::mt19937 rng(GetParam());
+  const auto pick = [&](double least, double most) {
+    return std::uniform_real_distribution<double>(least, most)(rng);
+  };
+  Workers(5);
+  FakeTrainer lanes = Trainer("token-aaaa", 600, 0.01, true);
+  FakeTrainer others = Trainer("token-bbbb", 600, 0.01);
+  lanes.noise = others.noise = 0.3;
+  lanes.rng.seed(GetParam());
+  bool given_back = false;
+  for (int second = 0; second < 150; ++second) {
+    if (second % 25 == 0) {
+      lanes.rate = pick(10, 1500);
+      others.rate = second % 50 == 0 ? pick(800, 1500) : pick(10, 100);
+    }
+    const std::set<WorkerId> held = Leases(lanes), of_others = Leases(others);
+    Second({&lanes, &others});
+    ASSERT_TRUE(std::ranges::includes(Leases(lanes), held)) << "second " << second;
+    given_back = given_back || !std::ranges::includes(Leases(others), of_others);
+  }
+  EXPECT_TRUE(given_back);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, ElasticLanesTest, testing::Range(0U, 200U));
+
+TEST_F(ElasticTest, AJobWithLanesGivesItsCoresBackOnTheWorkersThatItKeeps) {
+  Workers(4);
+  for (const bool lanes : {true, false}) {
+    FakeTrainer trainer = Trainer("token-of-" + std::to_string(lanes), 1200, 0.01, lanes);
+    for (int i = 0; i < 30; ++i) Second({&trainer});
+    EXPECT_EQ(Leases(trainer).size(), 4U);
+    trainer.rate = 100;
+    for (int i = 0; i < 30; ++i) Second({&trainer});
+    EXPECT_NEAR(Cores(trainer), 1.1, 0.05);
+    EXPECT_EQ(Leases(trainer).size(), lanes ? 4U : 1U);
+    cluster_.Send(wire::CloseJob{trainer.job.job});
+  }
+}
+
+TEST_F(ElasticTest, LanesGoElsewhereFromAWorkerThatLeaves) {
+  Workers(3);
+  FakeTrainer trainer = Trainer("token-aaaa", 600, 0.01, true);
+  for (int i = 0; i < 30; ++i) Second({&trainer});
+  const WorkerId leaves = *Leases(trainer).begin();
+  cluster_.Take(Drain{leaves});
+  EXPECT_FALSE(Leases(trainer).contains(leaves));
+  Second({&trainer});
+  EXPECT_NEAR(Cores(trainer), 6.6, 0.1);
+}
+
+TEST_F(ElasticTest, LanesStayWhenTheCoordinatorHasBegunAnew) {
+  Workers(4);
+  FakeTrainer trainer = Trainer("token-aaaa", 1200, 0.01, true);
+  for (int i = 0; i < 30; ++i) Second({&trainer});
+  trainer.rate = 100;
+  for (int i = 0; i < 30; ++i) Second({&trainer});
+  const std::set<WorkerId> held = Leases(trainer);
+  State replayed;
+  for (const Update& update : cluster_.state.Snapshot()) HR_CHECK(replayed.Apply(update).ok());
+  HR_CHECK(replayed.Apply(RestartClocks{cluster_.clock.Now()}).ok());
+  cluster_.state = replayed;
+  for (int i = 0; i < 30; ++i) {
+    Second({&trainer});
+    ASSERT_TRUE(std::ranges::includes(Leases(trainer), held));
+  }
 }
 
 TEST_F(ElasticTest, TwoJobsGetTheDivisionThatKeepsMostGpusBusy) {

@@ -34,6 +34,16 @@ std::uint64_t ProcessCpuNanos(std::int64_t pid) {
   return Nanos(clock);
 }
 
+std::uint64_t ProcessReadBytes(std::int64_t pid) {
+  if (pid <= 0) return 0;
+  std::ifstream file("/proc/" + std::to_string(pid) + "/io");
+  std::string name;
+  for (std::uint64_t bytes = 0; file >> name >> bytes;) {
+    if (name == "rchar:") return bytes;
+  }
+  return 0;
+}
+
 double CpuSeconds(std::span<const std::int64_t> live_children) {
   double seconds = OwnCpuSeconds() + EndedChildrenCpuSeconds();
   for (const std::int64_t pid : live_children) seconds += ProcessCpuSeconds(pid);

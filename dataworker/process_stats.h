@@ -16,6 +16,10 @@ struct ThreadUsage {
 [[nodiscard]] ThreadUsage UsageOfThisThread();
 // CPU time of a process without its children, in nanoseconds; 0 when it is gone.
 [[nodiscard]] std::uint64_t ProcessCpuNanos(std::int64_t pid);
+// Bytes that a process, and its children that it has waited for, got from read() and its like: of
+// files, whether they were in the page cache or not, and of pipes; not what is mapped, nor what
+// recv() brings. 0 when it is gone, or the system does not say.
+[[nodiscard]] std::uint64_t ProcessReadBytes(std::int64_t pid);
 // Resident memory of this process without memory that it shares with trainers (arenas, blobs).
 [[nodiscard]] std::uint64_t ResidentBytes();
 

@@ -255,7 +255,9 @@ void Session::StartStage() {
     if (made.hold) frames = net::SplitPayload(made.memory, made.hold);
     environment_.send(peer_, std::move(made.answer), std::move(frames));
   };
-  events.on_cpu = [this](Duration cpu) { environment_.queue.Charge(job(), cpu, 0); };
+  events.on_used = [this](const StageRunner::Used& used) {
+    environment_.queue.Charge(job(), used.cpu, used.read_bytes);
+  };
   // The batches are answered behind this, by the runner.
   events.on_lost = [this](const std::string& how) {
     Status status = environment_.losses.Add(id(), how);

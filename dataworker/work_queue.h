@@ -78,7 +78,7 @@ struct JobWork {
   JobId job;
   std::uint64_t cpu_ns = 0;  // of compute threads
   std::uint64_t source_bytes = 0;
-  std::uint64_t limited_ns = 0;  // it had units queued, and a source limit let none begin
+  std::uint64_t limited_ns = 0;  // it had work queued, and a source limit let none begin
   std::int64_t queued = 0;       // units
   bool busy = false;             // units of it are queued or run
 };
@@ -124,7 +124,8 @@ class WorkQueue {
   void SetSourceLimit(std::uint64_t bytes_per_second);
   // The job used so much elsewhere, in its stage processes: CPU time, and bytes of its sources.
   void Charge(JobId job, Duration cpu, std::uint64_t source_bytes);
-  // Whether a source limit lets units of the job begin.
+  // Whether a source limit lets batches of the job begin elsewhere. Asked again and again while
+  // some wait: that time counts as held back.
   [[nodiscard]] bool MayRead(JobId job);
   // The job's weight now.
   [[nodiscard]] std::uint32_t Millicores(JobId job) const;
@@ -164,6 +165,7 @@ class WorkQueue {
     SteadyTime drained_at = SteadyTime::max();  // drops to the least weight
     double mean_bytes = -1;                     // that a unit reads; below 0: none has run
     bool reads_elsewhere = false;
+    SteadyTime refused_at{};          // by MayRead; the epoch: it was not
     SteadyTime held_until{};          // its place in held_; the epoch: none
     Duration own_debt{}, all_debt{};  // of the buckets, when `limited` was last brought up
     SteadyTime debts_at{};

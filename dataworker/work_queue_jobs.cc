@@ -8,6 +8,8 @@ namespace {
 
 // What stage processes used keeps a job's units waiting for no more than that of others' time.
 constexpr double kMostBehind = 100e6;  // ns
+// Who is refused asks again sooner, or does not wait any more.
+constexpr Duration kMostBetweenAsks = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -72,8 +74,14 @@ bool WorkQueue::MayRead(JobId id) {
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(id);
   if (job == jobs_.end()) return true;
+  Job& of = job->second;
   const SteadyTime now = parts_.clock.Now();
-  return job->second.bucket.ReadyAt(now) <= now && !(job->second.reads_elsewhere && Paused(now));
+  const bool may = of.bucket.ReadyAt(now) <= now && !(of.reads_elsewhere && Paused(now));
+  if (of.refused_at != SteadyTime() && of.queued == 0) {
+    of.limited += std::min(now - of.refused_at, kMostBetweenAsks);
+  }
+  of.refused_at = may ? SteadyTime() : now;
+  return may;
 }
 
 std::uint32_t WorkQueue::Millicores(JobId id) const {

@@ -266,6 +266,37 @@ TEST_F(LimitsTest, WhatStageProcessesReadCountsForTheirJob) {
   EXPECT_GE(used_[a_].units, 1);
 }
 
+TEST_F(LimitsTest, BatchesOfStagesAreSlowedToTheLimitAndTheTimeIsKnown) {
+  queue_.SetLimits(a_, {.source_bytes_per_second = 1'000'000});
+  // Batches of 700 kB, which are asked for every 20 ms.
+  std::int64_t bytes = 0;
+  for (int look = 0; look < 5000; ++look) {
+    if (queue_.MayRead(a_)) {
+      queue_.Charge(a_, milliseconds(1), 700'000);
+      bytes += 700'000;
+    }
+    clock_.Advance(milliseconds(20));
+  }
+  EXPECT_LE(bytes, 100'000'000 + 100'000 + 700'000);
+  EXPECT_GE(bytes, 99'000'000);
+  EXPECT_NEAR(static_cast<double>(UsageOf(a_).limited_ns), 97e9, 2e9);
+  // Nobody asks any more: nothing waits.
+  const std::uint64_t limited = UsageOf(a_).limited_ns;
+  queue_.Charge(a_, milliseconds(1), 100'000'000);
+  clock_.Advance(seconds(90));
+  EXPECT_EQ(UsageOf(a_).limited_ns, limited);
+}
+
+TEST_F(LimitsTest, TheWorkersLimitHoldsWhoReadsInStages) {
+  queue_.SetSourceLimit(1000);
+  queue_.Charge(a_, milliseconds(1), 5000);
+  queue_.Charge(b_, milliseconds(1), 0);
+  EXPECT_FALSE(queue_.MayRead(a_));
+  EXPECT_TRUE(queue_.MayRead(b_));  // it reads nothing
+  RunFor(seconds(5));
+  EXPECT_TRUE(queue_.MayRead(a_));
+}
+
 TEST_F(LimitsTest, WhoIsHeldBackCanBeCancelled) {
   queue_.SetLimits(a_, {.source_bytes_per_second = 1000});
   Push(a_, microseconds(100), 1'000'000);

@@ -130,6 +130,26 @@ TEST_F(WorkerStageTest, ARepeatedRequestDoesNotRunUserCodeTwice) {
   }
 }
 
+TEST_F(WorkerStageTest, WhatUserCodeReadsIsHeldToTheLimitOfSources) {
+  directory_.Write("sample", std::string(100'000, 'x'));
+  FakeClock clock;
+  clock.Advance(std::chrono::seconds(1));  // the clock's first moment stands for none
+  WorkerOptions options;
+  options.source_bytes_per_second = 1000;
+  TestWorker worker(options, clock);
+  TestClient client(worker);
+  ASSERT_TRUE(client.Attach(attach_, blobs_).status.ok());
+  EXPECT_EQ(Ask(client, Request(-10)).cost.source_bytes, 100'000U);
+  client.Send(Request(-10));
+  EXPECT_TRUE(client.UntilPong<wire::BatchDone>().empty());
+  for (const int seconds : {99, 1}) {
+    OnReactorThread(worker.reactor(), [&] { clock.Advance(std::chrono::seconds(seconds)); });
+  }
+  const wire::BatchDone done = client.Next<wire::BatchDone>();
+  EXPECT_TRUE(done.status.ok());
+  EXPECT_EQ(done.cost.queue_ns, 100'000'000'000U);  // when the first one is paid, it begins
+}
+
 TEST_F(WorkerStageTest, MemoryOfUserCodeIsLimitedWhereTheWorkerSaysSo) {
   for (const bool limited : {false, true}) {
     WorkerOptions options;

@@ -28,6 +28,7 @@ class Placer {
     const auto each = [this](auto step) {
       for (std::size_t j = 0; j < jobs_.size(); ++j) step(j);
     };
+    each([this](std::size_t j) { KeepLanes(j); });
     each([this](std::size_t j) { Keep(j, Where::kLocal); });
     each([this](std::size_t j) { GrowAtHome(j, true); });
     each([this](std::size_t j) { FillLocal(j); });
@@ -35,7 +36,7 @@ class Placer {
     each([this](std::size_t j) { GrowAtHome(j, false); });
     each([this](std::size_t j) { Keep(j, Where::kElsewhere); });
     each([this](std::size_t j) { GrowInPool(j); });
-    each([this](std::size_t j) { KeepCaches(j); });
+    each([this](std::size_t j) { KeepLeast(j); });
     each([this](std::size_t j) { ShareIfNone(j); });
     return std::move(placed_);
   }
@@ -75,8 +76,39 @@ class Placer {
            (workers_[w].host == jobs_[j].host && workers_[w].uid == jobs_[j].uid);
   }
 
+  // All leases, each smaller by the same part of what it has above the least one.
+  void KeepLanes(std::size_t j) {
+    if (!jobs_[j].lanes_stay) return;
+    std::vector<std::pair<std::size_t, std::int64_t>> held;  // position, millicores above the least
+    std::int64_t all = 0, known = 0;
+    for (const auto& [id, lease] : jobs_[j].held) {
+      const auto at = by_id_.find(id);
+      if (at == by_id_.end() || !MayUse(j, at->second)) continue;
+      held.emplace_back(at->second, std::max(lease.millicores - kLeastMillicores, 0));
+      all += held.back().second;
+      known += lease.millicores;
+    }
+    if (held.empty() || jobs_[j].millicores <= 0) return;
+    const auto count = static_cast<std::int64_t>(held.size());
+    const std::int64_t granted = std::max<std::int64_t>(need_[j] - count * kLeastMillicores, 0);
+    if (known == 0) {  // a coordinator that has just begun
+      for (auto& [w, above] : held) above = granted / count;
+      all = granted / count * count;
+    }
+    const std::int64_t kept = std::min(granted, all);
+    std::int64_t seen = 0;
+    for (const auto& [w, above] : held) {
+      // What lies between two rounded sums: together they are `kept`.
+      const std::int64_t begin = all > 0 ? seen * kept / all : 0;
+      seen += above;
+      const std::int64_t end = all > 0 ? seen * kept / all : 0;
+      Take(j, w, static_cast<std::int32_t>(kLeastMillicores + end - begin));
+    }
+  }
+
   // The largest leases first: what has to go are the small ones.
   void Keep(std::size_t j, Where where) {
+    if (jobs_[j].lanes_stay) return;
     std::vector<std::pair<std::int32_t, std::size_t>> held;  // millicores, position
     for (const auto& [id, lease] : jobs_[j].held) {
       const auto at = by_id_.find(id);
@@ -119,7 +151,8 @@ class Placer {
   void FillLocal(std::size_t j) {
     const auto home = by_host_.find(jobs_[j].host);
     if (home == by_host_.end() || jobs_[j].millicores <= 0) return;
-    const std::int64_t extra = std::max<std::int64_t>(0, jobs_[j].wanted - jobs_[j].millicores);
+    const std::int64_t extra =
+        jobs_[j].lanes_stay ? 0 : std::max<std::int64_t>(0, jobs_[j].wanted - jobs_[j].millicores);
     need_[j] += extra;
     for (const bool again : {true, false}) {
       for (const std::size_t w : home->second) {
@@ -136,12 +169,13 @@ class Placer {
     need_[j] = std::max<std::int64_t>(0, need_[j] - extra);
   }
 
-  void KeepCaches(std::size_t j) {
+  void KeepLeast(std::size_t j) {
     if (jobs_[j].millicores <= 0) return;
     for (const auto& [id, lease] : jobs_[j].held) {
       const auto at = by_id_.find(id);
-      if (lease.holds_cache && at != by_id_.end() && MayUse(j, at->second) &&
-          !placed_[j].contains(id) && MayHoldMore(j)) {
+      const bool of_use = lease.holds_cache || jobs_[j].lanes_stay;
+      if (of_use && at != by_id_.end() && MayUse(j, at->second) && !placed_[j].contains(id) &&
+          MayHoldMore(j)) {
         placed_[j][id] = kLeastMillicores;
         ++users_[at->second];
       }

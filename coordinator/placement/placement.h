@@ -11,7 +11,7 @@
 //
 //   1. Local workers, which serve nobody but their host and user: what a job holds of them it
 //      keeps, as far as it is still granted, then it grows there, then it has of what is left as
-//      much as it could use (which may be more than it is granted).
+//      much as it could use (which may be more than it is granted, unless its lanes stay).
 //   2. Other workers of its own host: what it holds it keeps, as far as it is still granted, then
 //      free cores go to the jobs of their own host. There a batch is written in place, and those
 //      cores are paid for anyway.
@@ -22,8 +22,12 @@
 //      goes on.
 //
 // A worker that holds samples of the job in its cache keeps a lease of kLeastMillicores, so that
-// they stay of use. Cores move only where a grant or a set of workers changed: the same input with
-// the result as `held` gives the result again. Pure. O((jobs + workers + leases) log workers).
+// they stay of use. Where the lanes of a job stay (ADR 0012, 0019), no lease ends while its worker
+// is there: a lane whose worker loses it is made again elsewhere from its beginning, and nobody
+// here knows which worker has which. Less is granted then in the same proportion on all of them,
+// because batches come in turn and the slowest lane is the speed of all. Cores move only where a
+// grant or a set of workers changed: the same input with the result as `held` gives the result
+// again. Pure. O((jobs + workers + leases) log workers).
 namespace headrace::coordinator {
 
 constexpr std::int32_t kLeastMillicores = 50;  // of a lease
@@ -36,8 +40,8 @@ struct PlacementWorker {
   std::uint32_t uid = 0;
 };
 struct HeldLease {
-  std::int32_t millicores = 0;
-  bool holds_cache = false;  // samples of the job
+  std::int32_t millicores = 0;  // 0: not known any more
+  bool holds_cache = false;     // samples of the job
 };
 struct PlacementJob {
   JobId job;
@@ -47,6 +51,7 @@ struct PlacementJob {
   std::map<WorkerId, HeldLease> held;
   std::int64_t wanted = 0;  // millicores that it could use; more than granted is for step 1 alone
   std::uint32_t uid = 0;    // of the trainer
+  bool lanes_stay = false;
 };
 
 // Millicores of each lease that should hold, for each job of `jobs` (in order of arrival). Workers

@@ -58,6 +58,46 @@ TEST(Placement, ACacheKeepsALeastLease) {
               ElementsAre(Pair(WorkerId(1), 500), Pair(WorkerId(2), kLeastMillicores)));
 }
 
+PlacementJob WithLanes(std::int32_t millicores, std::map<WorkerId, HeldLease> held,
+                       const std::string& host = "home") {
+  PlacementJob job{JobId(1), millicores, 0, host, std::move(held)};
+  job.lanes_stay = true;
+  return job;
+}
+
+TEST(Placement, LanesKeepTheirWorkersAtASmallerShareOfEach) {
+  const auto workers = Workers({{2000, "x"}, {2000, "x"}, {2000, "x"}});
+  EXPECT_THAT(
+      Place({WithLanes(1050, {{WorkerId(1), {650}}, {WorkerId(2), {1850}}, {WorkerId(3), {650}}})},
+            workers)[0],
+      ElementsAre(Pair(WorkerId(1), 230), Pair(WorkerId(2), 590), Pair(WorkerId(3), 230)));
+  // Less than the least lease of each.
+  EXPECT_THAT(
+      Place({WithLanes(50, {{WorkerId(1), {650}}, {WorkerId(3), {650}}})}, workers)[0],
+      ElementsAre(Pair(WorkerId(1), kLeastMillicores), Pair(WorkerId(3), kLeastMillicores)));
+}
+
+TEST(Placement, LanesOnAnothersHostStay) {
+  const auto workers = Workers({{2000, "a"}, {2000, "pool"}});
+  const PlacementJob owner{JobId(2), 1500, 0, "a", {}};
+  const auto leases = Place({WithLanes(2000, {{WorkerId(1), {2000}}}, "b"), owner}, workers);
+  EXPECT_THAT(leases[0], ElementsAre(Pair(WorkerId(1), 2000)));
+  EXPECT_THAT(leases[1], ElementsAre(Pair(WorkerId(2), 1500)));
+}
+
+TEST(Placement, LanesGoWithTheirWorkerAlone) {
+  const auto workers = Workers({{2000, "x"}, {2000, "x"}});
+  EXPECT_THAT(Place({WithLanes(1500, {{WorkerId(2), {700}}, {WorkerId(9), {800}}})}, workers)[0],
+              ElementsAre(Pair(WorkerId(2), 1500)));
+  EXPECT_TRUE(Place({WithLanes(0, {{WorkerId(2), {700}}})}, workers)[0].empty());
+}
+
+TEST(Placement, LanesStayWhereTheSharesAreForgotten) {
+  const auto workers = Workers({{2000, "x"}, {2000, "x"}, {4000, "x"}});
+  EXPECT_THAT(Place({WithLanes(1000, {{WorkerId(1), {}}, {WorkerId(2), {}}})}, workers)[0],
+              ElementsAre(Pair(WorkerId(1), 500), Pair(WorkerId(2), 500)));
+}
+
 TEST(Placement, NobodyIsWithoutALease) {
   const auto workers = Workers({{1000, "x"}});
   const std::vector<PlacementJob> jobs = {{JobId(1), 1000, 0, "h", {}},
@@ -131,6 +171,7 @@ class Cluster {
                       {}});
       jobs.back().wanted = jobs.back().millicores * Pick(4) / 2;
       jobs.back().uid = static_cast<std::uint32_t>(Pick(2));
+      jobs.back().lanes_stay = Pick(3) == 0;
     }
   }
   // No worker may serve it.
@@ -200,6 +241,23 @@ TEST(Placement, KeepsEveryLimitAndPlacesAllItCan) {
         EXPECT_LT(free, kLeastMillicores * static_cast<std::int64_t>(cluster.workers.size()));
       }
       cluster.Hold(leases);
+    }
+  }
+}
+
+TEST(Placement, LanesStayWhateverIsGranted) {
+  for (unsigned seed = 0; seed < 1000; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Cluster cluster(seed);
+    for (PlacementJob& job : cluster.jobs) job.most_workers = 0;
+    for (int round = 0; round < 10; ++round) {
+      const auto leases = Place(cluster.jobs, cluster.workers);
+      for (std::size_t j = 0; j < cluster.jobs.size(); ++j) {
+        if (!cluster.jobs[j].lanes_stay || cluster.jobs[j].millicores == 0) continue;
+        for (const auto& [id, held] : cluster.jobs[j].held) EXPECT_TRUE(leases[j].contains(id));
+      }
+      cluster.Hold(leases);
+      for (PlacementJob& job : cluster.jobs) job.millicores = cluster.Pick(6000);
     }
   }
 }

@@ -53,7 +53,8 @@ struct Encoder {
             {"cache_node", u.split.cache_node},
             {"reasons", u.split.reasons},
             {"dataset", u.dataset},
-            {"rows", u.rows}};
+            {"rows", u.rows},
+            {"lanes_stay", u.lanes_stay}};
   }
   Json operator()(const RemoveSession& u) const {
     return {{"type", "remove_session"}, {"job", u.job.value}, {"session", u.session.value}};
@@ -142,7 +143,8 @@ Update DecodeFields(const std::string& type, const Json& j) {
                       j.at("plan_hash").get<std::uint64_t>(),
                       std::move(split),
                       j.value("dataset", std::uint64_t{0}),
-                      j.value("rows", std::int64_t{0})};
+                      j.value("rows", std::int64_t{0}),
+                      j.value("lanes_stay", false)};
   }
   if (type == "remove_session") {
     return RemoveSession{job(), SessionId(j.at("session").get<std::int64_t>())};

@@ -26,6 +26,10 @@ double Job::granted_cores() const {
   return millicores / 1000;
 }
 
+bool Job::lanes_stay() const {
+  return std::ranges::any_of(sessions, [](const auto& each) { return each.second.lanes_stay; });
+}
+
 bool IsDurable(const Update& update) {
   struct Visitor {
     bool operator()(const AddJob&) { return true; }
@@ -121,8 +125,8 @@ Status State::On(const AddSession& update) {
     return Contradiction(Text(update.job) + ": session " + std::to_string(update.session.value) +
                          " is open already");
   }
-  job->sessions[update.session] = {update.session, update.plan_name, update.plan_hash,
-                                   update.split,   update.dataset,   update.rows};
+  job->sessions[update.session] = {update.session, update.plan_name, update.plan_hash, update.split,
+                                   update.dataset, update.rows,      update.lanes_stay};
   return Status::Ok();
 }
 
@@ -321,7 +325,8 @@ std::vector<Update> State::Snapshot() const {
     updates.emplace_back(job.spec);
     for (const auto& [session_id, session] : job.sessions) {
       updates.emplace_back(AddSession{id, session_id, session.plan_name, session.plan_hash,
-                                      session.split, session.dataset, session.rows});
+                                      session.split, session.dataset, session.rows,
+                                      session.lanes_stay});
     }
     if (job.generation > 0) {
       updates.emplace_back(SetLeases{id, job.generation, {job.leases.begin(), job.leases.end()}});

@@ -29,6 +29,7 @@ struct Session {
   wire::Split split;
   std::uint64_t dataset = 0;
   std::int64_t rows = 0;
+  bool lanes_stay = false;
 };
 
 struct Job {
@@ -46,6 +47,8 @@ struct Job {
   std::string waits_for;                      // why it is not admitted; empty: it is
 
   [[nodiscard]] double granted_cores() const;
+  // Of one of its sessions at least: its leases are dear.
+  [[nodiscard]] bool lanes_stay() const;
 };
 
 struct Worker {

@@ -104,6 +104,10 @@ TEST(State, SnapshotMakesTheSameStateAgain) {
   split.cache_node = 1;
   split.reasons = {"count() stays"};
   ASSERT_TRUE(state.Apply(AddSession{JobId(1), SessionId(9), "ImageFolder", 77, split}).ok());
+  EXPECT_FALSE(state.FindJob(JobId(1))->lanes_stay());
+  AddSession with_lanes{JobId(1), SessionId(10), "Stream", 78};
+  with_lanes.lanes_stay = true;
+  ASSERT_TRUE(state.Apply(with_lanes).ok());
   ASSERT_TRUE(state.Apply(WorkerSpec(3)).ok());
   ASSERT_TRUE(state.Apply(RemoveWorker{WorkerId(3), 1.25}).ok());
   ASSERT_TRUE(state.Apply(DrainWorker{WorkerId(2)}).ok());
@@ -123,6 +127,7 @@ TEST(State, SnapshotMakesTheSameStateAgain) {
   };
   EXPECT_EQ(lines(again), lines(state));
   EXPECT_EQ(again.next_worker(), WorkerId(4));
+  EXPECT_TRUE(again.FindJob(JobId(1))->lanes_stay());
   EXPECT_EQ(again.FindJob(JobId(1))->sessions.at(SessionId(9)).split, split);
   EXPECT_DOUBLE_EQ(again.ended_cpu_seconds(), 1.25);
 }

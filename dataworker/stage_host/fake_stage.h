@@ -14,7 +14,8 @@ namespace headrace::dataworker {
 // Answers a batch with "<pid> <lane> <state>" and puts the bytes 1, 2, 3 into the slot. Keys below
 // 0: -1 crashes, -2 raises, -3 takes 5000 bytes, -4 names a buffer outside of the slot, -5 kills
 // the zygote, -6 waits until the file "go" is in the import path, -7 takes 512 MiB,
-// -8 ends the lane, -9 needs a host that makes pictures by PIL alone.
+// -8 ends the lane, -9 needs a host that makes pictures by PIL alone,
+// -10 reads the file "sample" of the import path, -11 computes for its second key, in ms.
 // The file "runs" there gets a line with the key for each batch that ran, "bases" one with the pid
 // for each interpreter that was started, "tried" one for each session, 1 where its code need not be
 // tried. Bundles: "keeps..." is a finding, "base ..." says what comes of their imports, anything
@@ -33,6 +34,7 @@ def serve(sock):
         if kind == wire.ARENA:
             memory = mmap.mmap(fds[0], os.fstat(fds[0]).st_size)
             continue
+        began = time.process_time_ns()
         r = wire.Request.read(fds[0])
         key = r.keys[0]
         with open(FOLDER + "/runs", "a") as runs:
@@ -47,6 +49,11 @@ def serve(sock):
             os._exit(1)
         while key == -6 and not os.path.exists(FOLDER + "/go"):
             time.sleep(0.001)
+        if key == -10:
+            with open(FOLDER + "/sample", "rb") as sample:
+                sample.read()
+        while key == -11 and time.process_time_ns() < began + r.keys[1] * 1000000:
+            pass
         raised = b""
         if key == -7:
             try:

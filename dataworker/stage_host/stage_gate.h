@@ -6,10 +6,18 @@
 
 namespace headrace::dataworker {
 
-// How many stage processes of a session may run batches at the same time while other jobs want the
-// worker's cores: as many as keep the session's part of them busy, and at least one. What a process
-// keeps busy is measured, so that code which waits for a network or a lock is not held to a number
-// of processes, and lanes that wait for each other all come to run. Pure; thread-compatible.
+// When a batch of a session's stage processes may begin while other jobs want the worker's cores
+// too. Of the session's part of them:
+//
+//   side by side   as many processes as keep it busy, and at least one. What a process keeps busy
+//                  is measured, so that code which waits for a network or a lock is not held to a
+//                  number of processes, and lanes that wait for each other all come to run.
+//   in the long    a batch that has begun is not stopped, so it may take more than the part, which
+//                  is then a debt: none begins until it is paid. In any stretch of time t with
+//                  others at work, then, no more CPU time is used than
+//                    cores * t  +  kSaved  +  one batch of each process.
+//
+// What is used while nobody else has work is free. Pure; thread-compatible.
 class StageGate {
  public:
   struct Running {
@@ -18,17 +26,19 @@ class StageGate {
   };
   // A batch of this age says itself how busy its process is; a younger one counts as the mean.
   static constexpr Duration kTelling = std::chrono::milliseconds(100);
+  // Of CPU time, at most, for looks that come late.
+  static constexpr Duration kSaved = std::chrono::milliseconds(100);
+  // A debt is paid at this rate at least: whose share is next to nothing waits a while, not for
+  // ever.
+  static constexpr double kLeastCores = 0.1;
 
-  // `cores`: of the session; half a core is rounded up.
-  [[nodiscard]] bool MayBegin(std::span<const Running> running, double cores) const {
-    if (running.empty()) return true;
-    double busy = busy_;
-    for (const Running& batch : running) busy += batch.wall < kTelling ? busy_ : Busy(batch);
-    return busy <= cores + 0.5;
-  }
-  void Ended(const Running& batch) {
-    if (batch.wall > Duration(0)) busy_ += (Busy(batch) - busy_) / 8;
-  }
+  // Before MayBegin. `running` as of now; `cores` of the session since the last look, infinite:
+  // nobody else has work.
+  void Look(SteadyTime now, std::span<const Running> running, double cores);
+  // `cores` as in Look; half a core is rounded up.
+  [[nodiscard]] bool MayBegin(std::span<const Running> running, double cores) const;
+  // Of a batch that was running.
+  void Ended(const Running& batch);
   // Cores that a process keeps busy in a batch, a running mean.
   [[nodiscard]] double busy() const { return busy_; }
 
@@ -37,6 +47,11 @@ class StageGate {
     return static_cast<double>(batch.cpu.count()) / static_cast<double>(batch.wall.count());
   }
   double busy_ = 1;
+  double level_ns_ = 0;  // CPU time; below 0: debt
+  bool free_ = true;     // nobody else had work at the last look
+  Duration ended_{};     // CPU time of batches that have ended
+  Duration used_then_{};
+  SteadyTime looked_{};
 };
 
 }  // namespace headrace::dataworker

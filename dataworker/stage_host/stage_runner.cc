@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cmath>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -123,9 +122,14 @@ void StageRunner::Pump() {
   std::deque<std::unique_ptr<Job>> waiting;
   bool held = !queue_.empty() && !options_.may_read();
   const double cores = queue_.empty() ? 0 : options_.cores();
+  std::vector<StageGate::Running> running;
+  if (!queue_.empty()) {
+    running = RunningNow();
+    gate_.Look(reactor_.clock().Now(), running, cores);
+  }
   for (std::unique_ptr<Job>& job : queue_) {
     const auto lane = static_cast<std::int32_t>(job->request.lane.value);
-    held = held || !MayBegin(cores);
+    held = held || !gate_.MayBegin(running, cores);
     if (held || (!AnyHost() && blocked.contains(lane))) {
       waiting.push_back(std::move(job));
       continue;
@@ -138,6 +142,7 @@ void StageRunner::Pump() {
       waiting.push_back(std::move(job));
     } else {
       Begin(**host, std::move(job));
+      running = RunningNow();
     }
   }
   queue_ = std::move(waiting);
@@ -150,13 +155,19 @@ StageGate::Running StageRunner::RunningOf(const Host& host) const {
           .cpu = Duration(cpu > host.cpu_ns_then ? cpu - host.cpu_ns_then : 0)};
 }
 
-bool StageRunner::MayBegin(double cores) const {
-  if (std::isinf(cores)) return true;
+std::uint64_t StageRunner::TakeReadBytes(Host& host) {
+  const std::uint64_t before = host.read_bytes_then + host.job->request_bytes;
+  // Never less than it was, also when it could not be read now.
+  host.read_bytes_then = std::max(host.read_bytes_then, ProcessReadBytes(host.pid));
+  return host.read_bytes_then > before ? host.read_bytes_then - before : 0;
+}
+
+std::vector<StageGate::Running> StageRunner::RunningNow() const {
   std::vector<StageGate::Running> running;
   for (const auto& [id, host] : hosts_) {
     if (host.job) running.push_back(RunningOf(host));
   }
-  return gate_.MayBegin(running, cores);
+  return running;
 }
 
 void StageRunner::HoldBack(bool held) {
@@ -259,10 +270,11 @@ Status StageRunner::GiveMemory(Host& host) {
 
 Status StageRunner::Hand(Host& host) {
   HR_RETURN_IF_ERROR(GiveMemory(host));
-  const Job& job = *host.job;
-  HR_TRY(const net::UniqueFd file,
-         MemoryFile("headrace-request",
-                    StageRequestBytes(job.request, job.own_memory ? 0 : job.request.slot_offset)));
+  Job& job = *host.job;
+  const Bytes request =
+      StageRequestBytes(job.request, job.own_memory ? 0 : job.request.slot_offset);
+  job.request_bytes = request.size();
+  HR_TRY(const net::UniqueFd file, MemoryFile("headrace-request", request));
   const std::uint64_t plain = plain_lanes_.contains(host.lane) ? 1 : 0;
   const std::array<ByteSpan, 2> parts{std::as_bytes(std::span(&host.id, 1)),
                                       std::as_bytes(std::span(&plain, 1))};

@@ -50,10 +50,15 @@ class StageRunner {
     ByteSpan memory;
     std::shared_ptr<const void> hold;
   };
+  // What a host used for a batch.
+  struct Used {
+    Duration cpu{};
+    std::uint64_t read_bytes = 0;  // ProcessReadBytes since the one before, without the request
+  };
   struct Events {
-    std::function<void(const Status&)> on_ready;             // once
-    std::function<void(Made)> on_done;                       // once a batch
-    std::function<void(Duration)> on_cpu = [](Duration) {};  // that a host used for a batch
+    std::function<void(const Status&)> on_ready;                    // once
+    std::function<void(Made)> on_done;                              // once a batch
+    std::function<void(const Used&)> on_used = [](const Used&) {};  // once a batch that has run
     // The zygote has ended, `how` as a sentence: what to answer its batches, and to say in on_ready
     // when that is still to come. Once.
     std::function<Status(const std::string& how)> on_lost;
@@ -86,6 +91,7 @@ class StageRunner {
     std::shared_ptr<ArenaMap> arena;
     SteadyTime received;
     SteadyTime started{};
+    std::uint64_t request_bytes = 0;  // that the host reads to know what it is asked
     bool own_memory = false;
     bool cancelled = false;
     // Later attempts at the same batch. User code runs once for all of them: when it has, they are
@@ -95,8 +101,9 @@ class StageRunner {
   struct Host {
     std::uint64_t id = 0;
     std::int32_t lane = 0;
-    std::int64_t pid = 0;           // 0: not told yet
-    std::uint64_t cpu_ns_then = 0;  // of the process, when its batch began
+    std::int64_t pid = 0;               // 0: not told yet
+    std::uint64_t cpu_ns_then = 0;      // of the process, when its batch began
+    std::uint64_t read_bytes_then = 0;  // when its last batch ended: it may read between two
     FrameSocket socket;
     bool begun = false;
     std::pair<IterationId, BatchId> last;  // that it was given; lanes that are replayed only
@@ -114,9 +121,10 @@ class StageRunner {
   }
   [[nodiscard]] bool MayMake(const Host& host, const wire::BatchRequest& request) const;
   void Pump();
-  // Whether one more batch may begin, beside those that run.
-  [[nodiscard]] bool MayBegin(double cores) const;
+  [[nodiscard]] std::vector<StageGate::Running> RunningNow() const;
   [[nodiscard]] StageGate::Running RunningOf(const Host& host) const;
+  // Bytes that the host has read for the batch that ends now.
+  [[nodiscard]] static std::uint64_t TakeReadBytes(Host& host);
   // Looks again soon for as long as batches are held back.
   void HoldBack(bool held);
   // The host for the job, forked if need be; nullptr: none is free now. kUnavailable: no more

@@ -27,7 +27,8 @@ std::string OutputText(ByteSpan output) {
 void StageRunner::OnDone(Host& host, StageFrame frame) {
   const StageGate::Running ran = RunningOf(host);
   gate_.Ended(ran);
-  events_.on_cpu(ran.cpu);
+  const std::uint64_t read_bytes = TakeReadBytes(host);
+  events_.on_used({.cpu = ran.cpu, .read_bytes = read_bytes});
   const std::unique_ptr<Job> job = std::move(host.job);
   const auto outcome = StageNumbers(frame.parts[1]);
   const auto needed = StageNumbers(frame.parts[2]);
@@ -58,6 +59,7 @@ void StageRunner::OnDone(Host& host, StageFrame frame) {
   answer.cost.native_images = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(images[0], std::numeric_limits<std::uint32_t>::max()));
   answer.cost.miss_cpu_ns = cpu_ns[0];
+  answer.cost.source_bytes = read_bytes;
   answer.samples = static_cast<std::int32_t>(
       std::min<std::uint64_t>(samples[0], std::numeric_limits<std::int32_t>::max()));
   answer.lane_ended = outcome[0] == kEnded;

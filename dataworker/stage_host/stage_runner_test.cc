@@ -24,8 +24,8 @@ using ::testing::HasSubstr;
 
 class StageRunnerTest : public ::testing::Test {
  protected:
-  StageRunnerTest() {
-    reactor_ = *net::Reactor::Make("test-stage");
+  explicit StageRunnerTest(Clock& clock = Clock::Real()) {
+    reactor_ = *net::Reactor::Make("test-stage", clock);
     EXPECT_TRUE(reactor_->Start().ok());
     bases_ = std::make_unique<StageBases>(*reactor_);
     WriteFakeStage(directory_);
@@ -60,7 +60,10 @@ class StageRunnerTest : public ::testing::Test {
       done_.push_back(std::move(made));
       changed_.notify_all();
     };
-    events.on_cpu = [this](Duration cpu) { cpu_ += cpu; };
+    events.on_used = [this](const StageRunner::Used& used) {
+      cpu_ += used.cpu;
+      read_ += used.read_bytes;
+    };
     events.on_lost = [](const std::string& how) { return NotFound(how); };
     const Status started = OnReactorThread(*reactor_, [&]() -> Status {
       HR_TRY(runner_, StageRunner::Start(*reactor_, *bases_, options,
@@ -123,6 +126,7 @@ class StageRunnerTest : public ::testing::Test {
   double cores_ = std::numeric_limits<double>::infinity();
   bool may_read_ = true;
   Duration cpu_{};
+  std::uint64_t read_ = 0;
 };
 
 TEST_F(StageRunnerTest, ALaneThatCannotGoBackBeginsAnewWithPlainPictures) {
@@ -159,6 +163,18 @@ TEST_F(StageRunnerTest, ALaneStaysInItsHostUntilItBeginsAnew) {
   EXPECT_NE(Pid(other), Pid(first));
   const auto anew = Ask(Request(4, 0, ""));
   EXPECT_NE(Pid(anew), Pid(first));
+}
+
+TEST_F(StageRunnerTest, WhatUserCodeReadsFromFilesIsTheBatchs) {
+  directory_.Write("sample", std::string(100'000, 'x'));
+  ASSERT_TRUE(Start(RngMode::kTorch, 1).ok());
+  EXPECT_EQ(Ask(Request(1, 0, "")).answer.cost.source_bytes, 0U);
+  for (int batch = 0; batch < 2; ++batch) {
+    EXPECT_EQ(Ask(Request(-10, 0, "s")).answer.cost.source_bytes, 100'000U);
+  }
+  // A place of lanes is long at an epoch's end, and is not read from a source.
+  EXPECT_EQ(Ask(Request(1, 0, std::string(1 << 20, 's'))).answer.cost.source_bytes, 0U);
+  EXPECT_EQ(OnReactorThread(*reactor_, [this] { return read_; }), 200'000U);
 }
 
 TEST_F(StageRunnerTest, AnIteratorsHostMakesItsNextBatchOrItsLastOneAgain) {
@@ -280,6 +296,35 @@ TEST_F(StageRunnerTest, LanesThatWaitLeaveOthersTheirTurn) {
   EXPECT_EQ(Next().answer.batch, BatchId(1));
   directory_.Write("go", "");
   EXPECT_EQ(Next().answer.batch, BatchId(0));
+}
+
+struct HasFakeClock {
+  FakeClock clock_;
+};
+class StageDebtTest : protected HasFakeClock, public StageRunnerTest {
+ protected:
+  StageDebtTest() : StageRunnerTest(clock_) {}
+};
+
+TEST_F(StageDebtTest, ABatchThatTookMoreThanTheShareIsPaidForBeforeTheNextOneBegins) {
+  ASSERT_TRUE(Start(RngMode::kTorch, 2).ok());
+  const auto advance = [&](Duration by) {
+    OnReactorThread(*reactor_, [&] { clock_.Advance(by); });
+    return OnReactorThread(*reactor_, [&] { return runner_->queued_samples() > 0; });
+  };
+  cores_ = 0.25;
+  wire::BatchRequest computes = Request(-11, 0, "s");
+  computes.keys.push_back(200);  // ms
+  ASSERT_TRUE(Ask(computes).answer.status.ok());
+  Submit(Request(1, 1, "s"));  // another lane
+  EXPECT_TRUE(advance(std::chrono::milliseconds(790)));
+  EXPECT_FALSE(advance(std::chrono::seconds(100)));
+  EXPECT_TRUE(Next().answer.status.ok());
+  // Nobody else wants the cores: nothing is held against it.
+  computes.batch = BatchId(next_++);
+  ASSERT_TRUE(Ask(computes).answer.status.ok());
+  cores_ = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(Ask(Request(1, 1, "s")).answer.status.ok());
 }
 
 TEST_F(StageRunnerTest, WhatIsHeldBackGoesOnByItself) {

@@ -103,6 +103,32 @@ def test_decoding_on_one_core(large_photos, seam, one_core):
     assert report.worker_seconds["miss_cpu"] > 0 and report.worker_seconds["hit_cpu"] == 0
 
 
+class Opened(Dataset):
+    """Pictures that user code opens: through PIL, or by itself."""
+
+    def __init__(self, folder, by_pil):
+        self.files = sorted(folder.glob("*/*.jpg"))
+        self.by_pil = by_pil
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, index):
+        if self.by_pil:
+            picture = Image.open(self.files[index]).convert("RGB").resize((32, 32))
+            return torch.from_numpy(np.asarray(picture).copy())
+        return len(self.files[index].read_bytes())
+
+
+@pytest.mark.parametrize("by_pil", [True, False], ids=["pil", "read"])
+def test_what_a_python_stage_reads_counts(large_photos, seam, by_pil):
+    loader = DataLoader(Opened(large_photos, by_pil), 2, num_workers=1)
+    second_epoch(loader)
+    files = sum(file.stat().st_size for file in large_photos.glob("*/*"))
+    # A little more than the files: their heads twice, and what the interpreter reads for itself.
+    assert 2 * files <= report_of(loader).source_bytes <= 2.02 * files
+
+
 def test_samples_that_the_trainer_makes_are_its_own_part(large_photos, seam):
     """Half of them: large ones in a form that only PIL reads, beside small ones."""
     for i, file in enumerate(sorted(large_photos.glob("*/*"))):

@@ -1,0 +1,70 @@
+#include "coordinator/scaling/pool_growth.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace headrace::coordinator {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class PoolGrowthTest : public testing::Test {
+ protected:
+  // The coordinator wants workers each half second; what is said comes to said_.
+  void Run(Duration time, const Status& answer) {
+    for (const SteadyTime end = clock_.Now() + time; clock_.Now() < end;) {
+      if (growth_.MayTry(clock_.Now())) {
+        tries_.push_back((clock_.Now() - begin_) / seconds(1));
+        const std::string line = growth_.Tried(answer, clock_.Now());
+        if (!line.empty()) said_.push_back(line);
+      }
+      clock_.Advance(milliseconds(500));
+    }
+  }
+
+  FakeClock clock_;
+  const SteadyTime begin_ = clock_.Now();
+  PoolGrowth growth_;
+  std::vector<std::int64_t> tries_;  // seconds
+  std::vector<std::string> said_;
+};
+
+TEST_F(PoolGrowthTest, ACauseIsSaidOnceAndTriedLessAndLess) {
+  Run(seconds(240), NotFound("start headrace: no such file"));
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("start headrace: no such file")));
+  EXPECT_THAT(tries_, ElementsAre(0, 1, 3, 7, 15, 31, 63, 123, 183));
+}
+
+TEST_F(PoolGrowthTest, AnotherCauseIsSaidToo) {
+  Run(seconds(20), NotFound("no such file"));
+  Run(seconds(100), ResourceExhausted("no more processes"));
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("no such file"), HasSubstr("no more processes")));
+}
+
+TEST_F(PoolGrowthTest, SuccessIsSaidAndForgivesEverything) {
+  Run(seconds(20), NotFound("no such file"));
+  said_.clear();
+  Run(seconds(60), Status());
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("grows again")));
+  tries_.clear();
+  said_.clear();
+  const auto now = (clock_.Now() - begin_) / seconds(1);
+  Run(seconds(3), NotFound("no such file"));
+  EXPECT_THAT(tries_, ElementsAre(now, now + 1));
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("no such file")));
+}
+
+TEST_F(PoolGrowthTest, WhatGrowsIsNotSlowedOrSpokenOf) {
+  Run(seconds(5), Status());
+  EXPECT_THAT(said_, IsEmpty());
+  EXPECT_EQ(tries_.size(), 10U);
+}
+
+}  // namespace
+}  // namespace headrace::coordinator
