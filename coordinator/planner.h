@@ -34,8 +34,9 @@ struct JobPlan {
 };
 struct ClusterPlan {
   std::vector<JobPlan> jobs;  // all that run, ascending ids
-  // What jobs ask for in all, within their tenants' quotas, beyond the local workers of their hosts.
-  // A job of which nothing is measured yet counts with one core: a pool is not grown on a guess.
+  // What jobs ask for in all, within their tenants' quotas, beyond the local workers of their
+  // hosts. A job of which nothing is measured yet counts with one core: a pool is not grown on a
+  // guess.
   double demand_cores = 0;
 };
 

@@ -266,7 +266,8 @@ def test_run_becomes_the_program_with_its_settings(tmp_path):
 
 def test_run_bypassed_changes_nothing():
     answer = headrace("run", "--workers", "3", sys.executable, "-c", SHOW, HEADRACE="off")
-    assert json.loads(answer.stdout)[2] == {"HEADRACE": "off"} | (
+    given = {"HEADRACE": "off", "HEADRACE_LOCAL_WORKER": "off"}
+    assert json.loads(answer.stdout)[2] == given | (
         {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
     )
 
