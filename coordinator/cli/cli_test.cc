@@ -250,6 +250,8 @@ TEST(TakeProgram, TheProgramsOwnOptionsAreNeverOurs) {
   EXPECT_EQ(cut({"--", "--odd-name"}), std::pair(Words{}, Words{"--odd-name"}));
   EXPECT_EQ(cut({"--json", "--svg", "g.svg", "train.py", "--json"}),
             std::pair(Words({"--json", "--svg", "g.svg"}), Words({"train.py", "--json"})));
+  EXPECT_EQ(cut({"--remote-only", "python", "--remote-only"}),
+            std::pair(Words{"--remote-only"}, Words({"python", "--remote-only"})));
   EXPECT_EQ(cut({"--help", "python"}), std::pair(Words{"--help"}, Words{"python"}));
   EXPECT_EQ(cut({"--workers"}), std::pair(Words{"--workers"}, Words{}));
   EXPECT_EQ(cut({}), std::pair(Words{}, Words{}));

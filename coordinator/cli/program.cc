@@ -30,8 +30,8 @@ std::vector<std::string> TakeProgram(std::vector<std::string>& arguments) {
     }
     if (!word.starts_with("-")) break;
     // Every option takes a value, but for these.
-    const bool alone =
-        word == "-h" || word == "--help" || word == "--json" || word.find('=') != std::string::npos;
+    const bool alone = word == "-h" || word == "--help" || word == "--json" ||
+                       word == "--remote-only" || word.find('=') != std::string::npos;
     end += alone ? 1 : 2;
   }
   if (end > arguments.size()) end = begin = arguments.size();

@@ -149,7 +149,7 @@ def test_none_is_started_where_the_host_has_one_or_it_is_not_wanted(address, sta
         wait_for(lambda: ready_workers(address), "worker")
         stock = start()
         expected = stock.epoch(1)
-        for launch, started in (([*run, "--"], 1), ([*run, "--remote-only", "--"], 0)):
+        for launch, started in ((run, 1), ([*run[:2], "--remote-only", *run[2:]], 0)):
             served = start(*launch)
             assert served.epoch(1) == expected
             theirs = children(served.process.pid)
