@@ -2,7 +2,7 @@
 
 The trainer's host has a worker whose CPU the kernel bounds (needs root); the pool is another one. A
 step takes 1/R of the time that the own cores need for a batch, so a trainer that never waits is R
-times as fast as with its own cores alone; the ideal is that, or what all cores can make.
+times as fast as with its own cores alone; the ideal is that, or all cores over the own ones.
 """
 
 import argparse
@@ -35,13 +35,12 @@ def main() -> None:
         for ratio in args.ratios:
             rates[ratio].append(run(args, BATCH / (alone[-1] * ratio), pool=True))
             print(f"ratio {ratio}: {rates[ratio][-1]:.0f} of {alone[-1]:.0f} samples/s")
-    most = statistics.median(all_ / own for all_, own in zip(everything, alone, strict=True))
+    most = (args.own + args.pool) / args.own
     rows = [
         ("samples/s with the own cores alone", show(alone, 0)),
         ("the same with the pool, for a trainer that takes everything", show(everything, 0)),
     ]
     for ratio in args.ratios:
-        # A step is a sleep and a little work of the trainer's own, so the ideal is a bit less.
         speed_ups = [rate / own for rate, own in zip(rates[ratio], alone, strict=True)]
         ideal = min(ratio, most)
         rows.append(
