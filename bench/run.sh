@@ -34,9 +34,6 @@ for script in estimator_grid two_jobs ramp single_job; do
   echo "== elastic/$script"
   "$python" "bench/elastic/$script.py" --data "$photos"
 done
-echo "== elastic/estimator_grid, the source and the cache alone"
-"$python" bench/elastic/estimator_grid.py --data "$photos" --report estimator_cache \
-  --cores 1.6 --step 0.08 --limits 4e6 10e6 20e6
 for script in elastic silod; do
   echo "== simulate/$script"
   "$python" "bench/simulate/$script.py" --program .venv/bin/headrace

@@ -28,7 +28,6 @@ def main() -> None:
     parser.add_argument(
         "--limits", type=float, nargs="+", default=[0, 20e6], help="bytes/s; 0: none"
     )
-    parser.add_argument("--report", default="estimator_grid", help="name of the report")
     args = parser.parse_args()
     photos = harness.describe_photos(args.data)
 
@@ -58,7 +57,7 @@ def main() -> None:
             f"measured {got['rate']:.0f}, error {100 * error:.1f}%, hits {got['hit_share']:.3f}"
         )
     harness.write_report(
-        args.report,
+        "estimator_grid",
         "The estimator against the real system",
         report_rows(cells),
         {"photos": photos, "terms": terms, "cells": cells},

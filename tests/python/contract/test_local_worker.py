@@ -166,5 +166,6 @@ def test_a_local_worker_that_dies_is_replaced_by_the_next_epoch(address, start):
     assert served.epoch(1) == stock.epoch(1)
     (worker,) = ready_workers(address)
     os.kill(worker["pid"], signal.SIGKILL)
+    wait_for(lambda: ended(worker["pid"]), "end of the worker")
     assert served.epoch(2) == stock.epoch(2)
     served.finish()

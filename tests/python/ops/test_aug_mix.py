@@ -18,14 +18,19 @@ from support.operators import (
     compile_chain,
     jpeg,
     native,
+    needs_products,
     noise,
 )
 from torchvision import transforms as v1
 from torchvision.transforms import InterpolationMode, v2
 
-pytestmark = pytest.mark.skipif(
-    LIBRARIES["cpu_capability"] == "DEFAULT", reason="AugMix is native for AVX2 and AVX512 builds"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        LIBRARIES["cpu_capability"] == "DEFAULT",
+        reason="AugMix is native for AVX2 and AVX512 builds",
+    ),
+    needs_products,
+]
 
 MODES = [InterpolationMode.NEAREST, InterpolationMode.BILINEAR]
 

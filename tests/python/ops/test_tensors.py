@@ -28,6 +28,7 @@ from support.operators import (
     every_value,
     jpeg,
     native,
+    needs_products,
     noise,
 )
 from torchvision import transforms as v1
@@ -59,6 +60,7 @@ def check(image, seed, *transforms):
     check_image(chain_of(*transforms), v1.Compose(list(transforms)), image, seed)
 
 
+@needs_products
 @settings(max_examples=400)
 @given(st.data(), images(), apis, firsts, st.integers(2, 40), modes, seeds)
 def test_trivial_augment_wide(data, image, api, first, bins, mode, seed):
@@ -66,6 +68,7 @@ def test_trivial_augment_wide(data, image, api, first, bins, mode, seed):
     check(image, seed, *first, APIS[api].TrivialAugmentWide(bins, mode, fill))
 
 
+@needs_products
 @settings(max_examples=400)
 @given(st.data(), images(), apis, firsts, st.integers(0, 4), st.integers(2, 40), modes, seeds)
 def test_rand_augment(data, image, api, first, count, bins, mode, seed):
@@ -73,12 +76,14 @@ def test_rand_augment(data, image, api, first, count, bins, mode, seed):
     check(image, seed, *first, APIS[api].RandAugment(count, magnitude, bins, mode, fill))
 
 
+@needs_products
 @settings(max_examples=400)
 @given(st.data(), images(), apis, firsts, st.sampled_from(AutoAugmentPolicy), modes, seeds)
 def test_auto_augment(data, image, api, first, policy, mode, seed):
     check(image, seed, *first, APIS[api].AutoAugment(policy, mode, data.draw(fills(image))))
 
 
+@needs_products
 @pytest.mark.parametrize("api", [1, 2])
 @pytest.mark.parametrize("mode", [InterpolationMode.NEAREST, InterpolationMode.BILINEAR])
 @pytest.mark.parametrize("fill", [None, (7.5,)])
@@ -151,6 +156,7 @@ def test_means_of_large_images(api, size, one_thread):
         check(noise(*size, 3, seed), seed, v2.ToImage(), jitter)
 
 
+@needs_products
 @pytest.mark.parametrize("api", [1, 2])
 def test_a_mean_that_is_not_known_is_made_by_the_trainer(api):
     nodes = [("from_array", {"mode": "L"}), *chain_of(v1.PILToTensor())]
@@ -188,6 +194,7 @@ def test_grays_of_many_colours(api):
 rotations = st.one_of(bounds(angles), st.integers(0, 360))
 
 
+@needs_products
 @settings(max_examples=500)
 @given(st.data(), images(), apis, firsts, rotations, modes, centers, seeds)
 def test_random_rotation(data, image, api, first, degrees, mode, center, seed):
@@ -196,6 +203,7 @@ def test_random_rotation(data, image, api, first, degrees, mode, center, seed):
     check(image, seed, *first, rotation)
 
 
+@needs_products
 @pytest.mark.parametrize("api", [1, 2])
 @pytest.mark.parametrize("mode", [InterpolationMode.NEAREST, InterpolationMode.BILINEAR])
 @pytest.mark.parametrize("angle", [0, 90, 180, 270, 360, -90, -180, 450, 720, -0.0, 1e-30, -1e-30])
@@ -210,6 +218,7 @@ def test_quarter_turns_and_what_is_next_to_them(api, mode, angle):
                 check(noise(31, side, 3, side), side, v1.PILToTensor(), turn, jitter)
 
 
+@needs_products
 def test_a_quarter_turn_of_many_pixels_is_made_by_the_trainer():
     nodes = chain_of(v1.PILToTensor(), v2.RandomRotation((90, 90)))
     chain = compile_chain([("from_array", {"mode": "L"}), *nodes])
@@ -219,6 +228,7 @@ def test_a_quarter_turn_of_many_pixels_is_made_by_the_trainer():
         chain.run(torch.zeros(257, 257, 1, dtype=torch.uint8).numpy(), 1)
 
 
+@needs_products
 @pytest.mark.parametrize("api", [1, 2])
 def test_a_quarter_turn_by_a_policy_is_made_by_the_trainer(api):
     """The third of four magnitudes of 135 degrees."""
@@ -235,6 +245,7 @@ def test_a_quarter_turn_by_a_policy_is_made_by_the_trainer(api):
         assert (refused > 0) == (api == 2 and side == 257)
 
 
+@needs_products
 @settings(max_examples=500)
 @given(st.data(), images(), apis, firsts, st.fixed_dictionaries(AFFINE), modes, seeds)
 def test_random_affine(data, image, api, first, arguments, mode, seed):
@@ -245,6 +256,7 @@ def test_random_affine(data, image, api, first, arguments, mode, seed):
     check(image, seed, *first, affine)
 
 
+@needs_products
 @pytest.mark.parametrize("api", [1, 2])
 @pytest.mark.parametrize("name", ["RandomRotation", "RandomAffine"])
 @pytest.mark.parametrize("size", [(224, 224), (230, 171), (8, 8), (9, 8)])
@@ -278,6 +290,7 @@ def test_random_crop(image, api, first, padding, border, side, seed):
     check(image, seed, *first, crop)
 
 
+@needs_products
 @settings(max_examples=150)
 @given(st.data(), images(least=30), apis, seeds)
 def test_one_after_the_other(data, image, api, seed):
@@ -304,6 +317,7 @@ def test_one_after_the_other(data, image, api, seed):
     check(image, seed, v1.PILToTensor(), *chosen, last)
 
 
+@needs_products
 @given(st.integers(30, 200), st.integers(30, 200), apis, seeds)
 def test_files(height, width, api, seed):
     data = jpeg(noise(height, width, 3, seed % 999))
@@ -335,6 +349,7 @@ def refusal(*transforms):
     return str(error.value)
 
 
+@needs_products
 @pytest.mark.parametrize("api", [1, 2])
 def test_what_the_operators_refuse(api):
     lib, first = APIS[api], v1.PILToTensor()
