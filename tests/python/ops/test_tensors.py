@@ -1,5 +1,8 @@
 """The operators on uint8 tensors and tv_tensors.Image, behind PILToTensor or ToImage, equal
-torchvision's bit for bit."""
+torchvision's bit for bit.
+
+Length: one file for the operators that share these strategies and what each refuses.
+"""
 
 import numpy as np
 import pytest
