@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All benchmarks, as `./dev bench` runs them. Writes bench/report/. Takes about 50 minutes on 2 cores.
+# All benchmarks, as `./dev bench` runs them. Writes bench/report/. Takes more than an hour on 2 cores, by the sum of its parts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=.venv/bin/python
