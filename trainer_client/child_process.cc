@@ -82,6 +82,16 @@ bool ChildProcess::running() const {
   return pid_ > 0 && !WaitReadable(pidfd_.get(), std::chrono::milliseconds(0));
 }
 
+std::string ChildProcess::Failure() const {
+  if (pid_ == 0 || running()) return "";
+  siginfo_t info{};
+  if (::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+    return "ended";
+  }
+  if (info.si_code != CLD_EXITED) return "was killed by signal " + std::to_string(info.si_status);
+  return info.si_status == 0 ? "" : "ended with status " + std::to_string(info.si_status);
+}
+
 // By pidfd: the program may have reaped the child itself, and its id be another's by now.
 void ChildProcess::Signal(int number) const {
   (void)::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0);

@@ -29,6 +29,9 @@ class ChildProcess {
   [[nodiscard]] std::int64_t pid() const { return pid_; }  // 0: none
   [[nodiscard]] int pidfd() const { return pidfd_.get(); }
   [[nodiscard]] bool running() const;
+  // How it ended where that was no success ("was killed by signal 9", "ended with status 1"), also
+  // where the program has reaped it and nobody knows; "" of one that runs or was never started.
+  [[nodiscard]] std::string Failure() const;
 
   // Asks it to end and waits for that. False: it had not after `patience`.
   bool Terminate(std::chrono::milliseconds patience);

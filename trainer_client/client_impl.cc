@@ -21,6 +21,7 @@ using client::Call;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kKeptDims = 4;
+constexpr Duration kKeepInterval = std::chrono::seconds(1);
 
 std::uint64_t RandomBits() {
   std::uint64_t bits = 0;
@@ -133,7 +134,11 @@ Status ClientImpl::Start() {
   });
   core_ = std::make_shared<client::ClientCore>(runtime_->reactor, std::move(setup));
   HR_RETURN_IF_ERROR(OpenJob());
-  KeepLocalWorker();
+  WantLocalWorker();
+  if (options_.local_worker && !options_.coordinator.empty()) {
+    runtime_->reactor->Post(
+        [this] { runtime_->reactor->AddTimer(kKeepInterval, [this] { KeepLocalWorker(); }); });
+  }
   return {};
 }
 
@@ -187,10 +192,9 @@ Status ClientImpl::KeepService() {
 }
 
 // Without it the job still has the coordinator's other workers.
-void ClientImpl::KeepLocalWorker() {
+void ClientImpl::WantLocalWorker() {
   if (options_.coordinator.empty() || !options_.local_worker) return;
   const std::scoped_lock lock(mutex_);
-  if (local_worker_ && local_worker_->running()) return;
   auto worker = client::LocalWorker::Acquire(options_);
   if (!worker.ok()) {
     LogWarning("no worker on this host: " + worker.status().message());
@@ -199,13 +203,18 @@ void ClientImpl::KeepLocalWorker() {
   local_worker_ = std::move(worker).value();
 }
 
+void ClientImpl::KeepLocalWorker() {
+  const std::scoped_lock lock(mutex_);
+  if (local_worker_) local_worker_->Keep(runtime_->reactor->clock().Now());
+}
+
 Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<BlobHash, Blob> blobs,
                                                          const SessionOptions& options) {
   HR_RETURN_IF_ERROR(runtime_->Check());
   if (options.max_outstanding < 1) return InvalidArgument("max_outstanding is less than 1");
   HR_RETURN_IF_ERROR(CheckPlan(plan, blobs));
   HR_RETURN_IF_ERROR(KeepService());
-  KeepLocalWorker();
+  WantLocalWorker();
 
   client::SessionCore::Setup setup;
   std::shared_ptr<const ops::Chain> chain;

@@ -36,6 +36,7 @@ class ClientImpl {
   Status Start();
   Status OpenJob();
   Status KeepService();
+  void WantLocalWorker();
   void KeepLocalWorker();
   Result<client::Planner::Options> PlannerOptions(const Plan& plan,
                                                   const std::map<BlobHash, Blob>& blobs,

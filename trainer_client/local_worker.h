@@ -2,8 +2,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "trainer_client/child_process.h"
 #include "trainer_client/include/headrace/client.h"
@@ -16,18 +19,31 @@ namespace headrace::client {
 // with the process, as an orderly leave: it may serve other programs of the same user. Thread-safe.
 class LocalWorker {
  public:
-  // The running one, or a new one that is on its way. kNotFound: no such program.
+  // It, as Want leaves it.
   static Result<std::shared_ptr<LocalWorker>> Acquire(const ClientOptions& options);
-  explicit LocalWorker(ChildProcess child);
+  explicit LocalWorker(std::vector<std::string> command);
   ~LocalWorker();
   LocalWorker(const LocalWorker&) = delete;
   LocalWorker& operator=(const LocalWorker&) = delete;
 
-  [[nodiscard]] bool running() const { return child_.running(); }
+  // Starts it where it does not run. kNotFound: no such program.
+  Status Want(SteadyTime now);
+  // Starts one that died again, to be called once in a while: after 1 s, then after pauses that
+  // double up to 60 s, until one has lived for as long. One that ended by itself (the host has
+  // another worker, or an operator told it to leave) stays away until it is wanted again.
+  void Keep(SteadyTime now);
+  [[nodiscard]] std::int64_t pid() const;  // 0: none runs
 
  private:
+  Status Start(SteadyTime now);  // under the lock
+
   std::int64_t owner_pid_;
+  std::vector<std::string> command_;
+  mutable std::mutex mutex_;
   ChildProcess child_;
+  SteadyTime started_{};
+  Duration pause_{};      // before the next start
+  SteadyTime restart_{};  // the next start, while there is no child and `pause_` is not 0
 };
 
 }  // namespace headrace::client

@@ -21,18 +21,23 @@ from support.headrace_program import (
     wait_for,
 )
 
-# An epoch a line on standard input: its checksum, and at the start what it is.
+# An epoch a line on standard input, its seed; a line on standard output, its checksum. After
+# "SEED pause" another line each way comes behind the first batch.
 PROGRAM = """
     import sys, torch, zlib
     from support.pipelines import train_v1
     from torch.utils.data import DataLoader
     from torchvision import datasets
     data = datasets.ImageFolder(sys.argv[1], train_v1())
-    for line in sys.stdin:
-        torch.manual_seed(int(line))
+    for line in iter(sys.stdin.readline, ""):
+        seed, *pause = line.split()
+        torch.manual_seed(int(seed))
         sum = 0
         for images, labels in DataLoader(data, 2, shuffle=True, num_workers=2):
             sum = zlib.crc32(images.numpy().tobytes(), sum)
+            if pause:
+                print(pause.pop(), flush=True)
+                sys.stdin.readline()
         print(sum, flush=True)
 """
 
@@ -56,8 +61,8 @@ class Program:
             ),
         )
 
-    def epoch(self, seed):
-        self.process.stdin.write(f"{seed}\n")
+    def epoch(self, line):
+        self.process.stdin.write(f"{line}\n")
         self.process.stdin.flush()
         return self.process.stdout.readline()
 
@@ -104,7 +109,7 @@ def test_a_coordinator_without_workers_is_lent_this_hosts(address, start, tmp_pa
     (worker,) = ready_workers(address)
     assert worker["local"]
     assert worker["cores"] == 1
-    assert worker["samples"] > 0
+    wait_for(lambda: ready_workers(address)[0]["samples"] > 0, "count of samples")
     assert all(endpoint.startswith("ipc://") for endpoint in worker["endpoints"])
     served.finish()
     wait_for(lambda: ended(worker["pid"]), "end of the worker")
@@ -160,12 +165,24 @@ def test_none_is_started_where_the_host_has_one_or_it_is_not_wanted(address, sta
             served.finish()
 
 
-def test_a_local_worker_that_dies_is_replaced_by_the_next_epoch(address, start):
+def test_a_local_worker_that_dies_is_replaced_between_epochs(address, start):
     stock = start()
     served = start(HEADRACE, "run", "--coordinator", address, "--")
     assert served.epoch(1) == stock.epoch(1)
     (worker,) = ready_workers(address)
     os.kill(worker["pid"], signal.SIGKILL)
-    wait_for(lambda: ended(worker["pid"]), "end of the worker")
     assert served.epoch(2) == stock.epoch(2)
+    served.finish()
+
+
+def test_a_local_worker_that_dies_is_replaced_in_the_middle_of_an_epoch(address, start):
+    """Nothing is lost or made twice, though nobody else was there to make it."""
+    stock = start()
+    expected = stock.epoch(1)
+    served = start(HEADRACE, "run", "--coordinator", address, "--threads", "1", "--")
+    assert served.epoch("1 pause") == "pause\n"
+    (worker,) = ready_workers(address)
+    os.kill(worker["pid"], signal.SIGKILL)
+    assert served.epoch("go on") == expected
+    assert [each["pid"] for each in ready_workers(address)] != [worker["pid"]]
     served.finish()
