@@ -8,13 +8,28 @@
 #     takes every subfolder that has a CMakeLists.txt, and headrace_component_registry() generates
 #     sorted, explicit Register<Name>() calls: no static initialisers, no central list.
 
+# GoogleTest's headers, compiled once for all tests: each of them would parse them for seconds. By an
+# executable, because a library's code has other flags.
+function(headrace_test_headers)
+  if(TARGET headrace_test_headers)
+    return()
+  endif()
+  set(file ${PROJECT_BINARY_DIR}/test_headers.cc)
+  file(CONFIGURE OUTPUT ${file} CONTENT "int main() {}\n")
+  add_executable(headrace_test_headers EXCLUDE_FROM_ALL ${file})
+  target_link_libraries(headrace_test_headers PRIVATE headrace_compile GTest::gmock)
+  target_precompile_headers(headrace_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+endfunction()
+
 function(headrace_test NAME)
   cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
   if(NOT HEADRACE_TESTS)
     return()
   endif()
   add_executable(${NAME} ${A_SOURCES})
+  headrace_test_headers()
   target_link_libraries(${NAME} PRIVATE headrace_compile ${A_DEPS} GTest::gmock GTest::gtest_main)
+  target_precompile_headers(${NAME} REUSE_FROM headrace_test_headers)
   add_test(NAME ${NAME} COMMAND ${NAME})
   set_tests_properties(${NAME} PROPERTIES TIMEOUT 120)
   if(HEADRACE_SANITIZE MATCHES "thread")
