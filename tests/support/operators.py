@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 import PIL
-import pytest
 import torch
 import torchvision
-from headrace.capture import augment
 from PIL import Image, ImageFile
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,12 +24,6 @@ LIBRARIES = {
     "torchvision": torchvision.__version__,
     "cpu_capability": torch.backends.cpu.get_cpu_capability(),
 }
-# Whether torch's products of matrices have the bits that affine transforms of tensors and AugMix
-# are native for. Its libraries choose their kernels by the CPU, so it is not so on every machine.
-PRODUCTS_KNOWN = augment.products_are_known()
-needs_products = pytest.mark.skipif(
-    not PRODUCTS_KNOWN, reason="torch's products of matrices have other bits on this CPU"
-)
 SEEDS = 2**48
 # Bytes of torch's generator state in front of the normal numbers that it keeps.
 _ENGINE = 5016

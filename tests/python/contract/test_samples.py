@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from headrace.capture import augment
 from support.compare import batches, check
 from support.pipelines import (
     EVERY,
@@ -16,14 +15,11 @@ from support.pipelines import (
     train_v1,
     train_v2,
 )
+from support.torch_bits import needs_vectors, with_products
 from torch.utils.data import ConcatDataset, Subset, TensorDataset
 from torchvision import datasets
 from torchvision import transforms as v1
 
-resizes_tensors = pytest.mark.skipif(
-    torch.backends.cpu.get_cpu_capability() == "DEFAULT",
-    reason="tensors are resized natively for torch's AVX2 and AVX512 builds",
-)
 # On tensors they multiply matrices, of which torch's bits are not known on every CPU.
 OF_PRODUCTS = {
     "aug_mix",
@@ -33,11 +29,7 @@ OF_PRODUCTS = {
     "random_rotation",
     "trivial_augment_wide",
 }
-
-
-def needs(products):
-    if products and not augment.products_are_known():
-        pytest.skip("torch's products of matrices have other bits on this CPU")
+POLICIES = ["ra", "ta_wide", "augmix", "imagenet"]  # of the reference preset, likewise
 
 
 @pytest.mark.parametrize("persistent", [False, True], ids=["fresh", "persistent"])
@@ -60,21 +52,21 @@ def test_v2_transforms(photos):
     check(lambda loader: loader(data, batch_size=5, shuffle=True, num_workers=2))
 
 
-@resizes_tensors
+@needs_vectors
 @pytest.mark.parametrize("api", [1, 2], ids=["v1", "v2"])
 def test_transforms_of_tensors(photos, api):
     data = datasets.ImageFolder(photos, train_tensors(api))
     check(lambda loader: loader(data, batch_size=5, shuffle=True, num_workers=2))
 
 
-@resizes_tensors
+@needs_vectors
 @pytest.mark.parametrize("num_workers", [0, 2])
 def test_validation_by_tensors(photos, num_workers):
     data = datasets.ImageFolder(photos, evaluate_tensors())
     check(lambda loader: loader(data, batch_size=5, num_workers=num_workers))
 
 
-@resizes_tensors
+@needs_vectors
 def test_column_of_a_tensor(photos):
     """The operator leaves it to torch, which takes rows for columns there."""
     data = datasets.ImageFolder(photos, v1.Compose([v1.PILToTensor(), v1.Resize((5, 1))]))
@@ -88,27 +80,24 @@ def test_nothing_random(photos, num_workers):
 
 
 @pytest.mark.parametrize("api", [0, 1], ids=["v1", "v2"])
-@pytest.mark.parametrize("op", EVERY)
+@pytest.mark.parametrize("op", with_products(EVERY, {"aug_mix"}))
 def test_every_transform(photos, op, api):
-    needs(op == "aug_mix")
     data = datasets.ImageFolder(photos, chain_with(op, api))
     check(lambda loader: loader(data, batch_size=7, shuffle=True, num_workers=1), epochs=1)
 
 
-@resizes_tensors
+@needs_vectors
 @pytest.mark.parametrize("api", [0, 1], ids=["v1", "v2"])
-@pytest.mark.parametrize("op", sorted(OF_TENSORS))
+@pytest.mark.parametrize("op", with_products(sorted(OF_TENSORS), OF_PRODUCTS))
 def test_every_transform_of_tensors(photos, op, api):
-    needs(op in OF_PRODUCTS)
     data = datasets.ImageFolder(photos, chain_on_tensors(op, api))
     check(lambda loader: loader(data, batch_size=7, shuffle=True, num_workers=1), epochs=1)
 
 
-@resizes_tensors
+@needs_vectors
 @pytest.mark.parametrize("api", [0, 1], ids=["v1", "v2"])
-@pytest.mark.parametrize("policy", ["ra", "ta_wide", "augmix", "imagenet", "jitter"])
+@pytest.mark.parametrize("policy", [*with_products(POLICIES, POLICIES), "jitter"])
 def test_reference_preset_on_tensors(photos, policy, api):
-    needs(policy != "jitter")
     data = datasets.ImageFolder(photos, reference_on_tensors(policy, api))
     check(lambda loader: loader(data, batch_size=7, shuffle=True, num_workers=2))
 

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.image_strategies import APIS, apis, fills, images, seeds
 from support.operators import (
-    LIBRARIES,
     as_array,
     assert_same_bits,
     check_file,
@@ -18,19 +17,13 @@ from support.operators import (
     compile_chain,
     jpeg,
     native,
-    needs_products,
     noise,
 )
+from support.torch_bits import needs_products, needs_vectors
 from torchvision import transforms as v1
 from torchvision.transforms import InterpolationMode, v2
 
-pytestmark = [
-    pytest.mark.skipif(
-        LIBRARIES["cpu_capability"] == "DEFAULT",
-        reason="AugMix is native for AVX2 and AVX512 builds",
-    ),
-    needs_products,
-]
+pytestmark = [needs_vectors, needs_products]
 
 MODES = [InterpolationMode.NEAREST, InterpolationMode.BILINEAR]
 

@@ -18,13 +18,11 @@ from support.image_kernels import (
     settings,
     simd_levels,
 )
+from support.torch_bits import needs_vectors
 from torchvision import transforms as v1
 from torchvision.transforms import InterpolationMode, v2
 
-pytestmark = pytest.mark.skipif(
-    torch.backends.cpu.get_cpu_capability() == "DEFAULT",
-    reason="native for torch's AVX2 and AVX512 builds",
-)
+pytestmark = needs_vectors
 
 MODES = {
     InterpolationMode.NEAREST: Image.Resampling.NEAREST,

@@ -16,12 +16,11 @@ from support.operators import (
     native,
     noise,
 )
+from support.torch_bits import needs_vectors
 from torchvision import transforms as v1
 from torchvision.transforms import InterpolationMode, v2
 
-pytestmark = pytest.mark.skipif(
-    LIBRARIES["cpu_capability"] == "DEFAULT", reason="native for torch's AVX2 and AVX512 builds"
-)
+pytestmark = needs_vectors
 
 APIS = {1: v1, 2: v2}
 BILINEAR, BICUBIC = InterpolationMode.BILINEAR, InterpolationMode.BICUBIC
