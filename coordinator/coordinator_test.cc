@@ -190,6 +190,28 @@ TEST_F(CoordinatorTest, WithAJournalARestartGoesOnWhereItEnded) {
   EXPECT_NE(client->Ask<wire::JobOpened>(Open("token-of-other")).job, job.job);
 }
 
+TEST_F(CoordinatorTest, ALocalWorkerServesItsOwnUserAloneAfterARestartToo) {
+  options_.state_dir = directory_ + "/state";
+  options_.worker_beats = 1000;
+  StartCoordinator();
+  auto local = Register("token-of-worker");
+  local.info.local = true;
+  const auto id = Peer()->Ask<wire::WorkerRegistered>(local).worker;
+  StopCoordinator();
+  StartCoordinator();
+  auto of_another = Open("token-of-another");
+  of_another.host.uid += 1;
+  auto stranger = Peer();
+  auto owner = Peer();
+  const auto strangers = stranger->Ask<wire::JobOpened>(of_another);
+  const auto owners = owner->Ask<wire::JobOpened>(Open("token-of-owner"));
+  ASSERT_TRUE(strangers.status.ok() && owners.status.ok());
+  const auto leases = owner->Ask<wire::Leases>(Beat(owners));
+  ASSERT_THAT(leases.workers, SizeIs(1));
+  EXPECT_EQ(leases.workers[0].worker, id);
+  EXPECT_THAT(stranger->Ask<wire::Leases>(Beat(strangers)).workers, IsEmpty());
+}
+
 TEST_F(CoordinatorTest, WithoutAJournalEverybodyIntroducesItselfAgain) {
   StartCoordinator();
   auto client = Peer();

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "coordinator/state/journal_codec.h"
+#include "coordinator/state/state_test_util.h"
 #include "coordinator/step_test_util.h"
 
 // Random histories of a small cluster. After every step the invariants of State and Step hold, and
@@ -66,8 +67,9 @@ class History {
 
   void Take(const Event& event) {
     cluster_.Take(event);
-    const auto durable = Cluster::DurableOf(cluster_.last);
-    journal_.insert(journal_.end(), durable.begin(), durable.end());
+    for (const Update& update : Cluster::DurableOf(cluster_.last)) {
+      journal_.push_back(EncodeUpdate(update));
+    }
   }
   // Sends it twice: the repeat gets the same answer and changes nothing that lasts.
   void Twice(const wire::Body& body) {
@@ -84,8 +86,9 @@ class History {
 
   void OpenJob() {
     wire::OpenJob open;
-    open.token = "job-token-" + std::to_string(Pick(6));
-    open.host = {"node" + std::to_string(Pick(2)), "boot", 1, 1};
+    const int program = Pick(6);
+    open.token = "job-token-" + std::to_string(program);
+    open.host = {"node" + std::to_string(program % 2), "boot", UserOf(program), 1};
     open.version = "0.1.0";
     open.wanted_workers = Pick(4);
     Twice(open);
@@ -100,12 +103,18 @@ class History {
   }
   void Register() {
     wire::RegisterWorker m;
-    m.token = "worker-token-" + std::to_string(Pick(8));
+    const int process = Pick(12);
+    m.token = "worker-token-" + std::to_string(process);
     m.info.endpoints = {"tcp://x:" + std::to_string(Pick(2))};
     m.info.host = {"node" + std::to_string(Pick(3)), "boot", 1, 1};
     m.info.version = "0.1.0";
+    if (process >= 8) {  // lent by a program of job tokens 0 to 3
+      m.info.local = true;
+      m.info.host = {"node" + std::to_string(process % 2), "boot", UserOf(process - 8), 1};
+    }
     Twice(m);
     const auto& reply = std::get<wire::WorkerRegistered>(cluster_.last.replies[0].body);
+    if (reply.status.code() == Code::kInfeasible) return;  // the host has a worker
     const auto known = owner_of_worker_.find(reply.worker);
     if (known != owner_of_worker_.end()) {
       EXPECT_EQ(known->second, m.token) << "a worker id was given twice";
@@ -136,12 +145,25 @@ class History {
   // A new process replays the journal and then hears heartbeats.
   void Restart() {
     State replayed;
-    for (const Update& update : journal_) {
-      const Status applied = replayed.Apply(update);
-      ASSERT_TRUE(applied.ok()) << applied.ToString();
-    }
+    Replay(replayed);
     ASSERT_TRUE(replayed.Apply(RestartClocks{cluster_.clock.Now()}).ok());
     cluster_.state = replayed;
+  }
+  void Replay(State& state) {
+    for (const std::string& record : journal_) {
+      const Result<Update> decoded = DecodeUpdate(record);
+      ASSERT_TRUE(decoded.ok()) << decoded.status().ToString();
+      const Status applied = state.Apply(*decoded);
+      ASSERT_TRUE(applied.ok()) << applied.ToString();
+    }
+  }
+
+  // Two on each of two hosts.
+  static std::uint32_t UserOf(int program) { return program < 2 ? 1 : 2; }
+  static bool MayServe(const Worker& worker, const Job& job) {
+    const wire::HostIdentity &its = worker.info.host, &host = job.spec.host;
+    return worker.leasable() &&
+           (!worker.info.local || (its.hostname == host.hostname && its.uid == host.uid));
   }
 
   wire::JobOpened AnyJob() {
@@ -162,7 +184,7 @@ class History {
       for (const WorkerId worker_id : job.leases) {
         const Worker* worker = state.FindWorker(worker_id);
         ASSERT_NE(worker, nullptr);
-        EXPECT_TRUE(worker->leasable());
+        EXPECT_TRUE(MayServe(*worker, job)) << "job " << id.value << " on " << worker_id.value;
         EXPECT_TRUE(worker->jobs.contains(id));
       }
       std::uint64_t& generation = generations_[id];
@@ -173,8 +195,6 @@ class History {
       generation = job.generation;
       leases_[id] = job.leases;
     }
-    const bool can_lease = std::any_of(state.workers().begin(), state.workers().end(),
-                                       [](const auto& w) { return w.second.leasable(); });
     for (const auto& [id, worker] : state.workers()) {
       for (const JobId job : worker.jobs) {
         ASSERT_NE(state.FindJob(job), nullptr);
@@ -182,6 +202,8 @@ class History {
       }
     }
     for (const auto& [id, job] : state.jobs()) {
+      const bool can_lease = std::ranges::any_of(
+          state.workers(), [&](const auto& worker) { return MayServe(worker.second, job); });
       if (can_lease && job.phase == Job::Phase::kRunning) {
         EXPECT_FALSE(job.leases.empty()) << "job " << id.value << " starves";
       }
@@ -189,18 +211,13 @@ class History {
   }
   void CheckReplay() {
     State replayed;
-    for (const Update& update : journal_) {
-      const Result<Update> decoded = DecodeUpdate(EncodeUpdate(update));
-      ASSERT_TRUE(decoded.ok());
-      const Status applied = replayed.Apply(*decoded);
-      ASSERT_TRUE(applied.ok()) << applied.ToString();
-    }
-    EXPECT_EQ(Lines(replayed), Lines(cluster_.state));
+    Replay(replayed);
+    ExpectSameState(replayed, cluster_.state);
   }
 
   std::mt19937 rng_;
   Cluster cluster_;
-  std::vector<Update> journal_;
+  std::vector<std::string> journal_;
   std::vector<wire::JobOpened> jobs_;
   std::vector<WorkerId> workers_;
   std::map<JobId, std::string> owner_of_job_;

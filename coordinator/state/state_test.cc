@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "coordinator/state/journal_codec.h"
+#include "coordinator/state/state_test_util.h"
 
 namespace headrace::coordinator {
 namespace {
@@ -120,31 +121,11 @@ TEST(State, SnapshotMakesTheSameStateAgain) {
     const Status applied = again.Apply(*decoded);
     ASSERT_TRUE(applied.ok()) << applied.ToString();
   }
-  const auto lines = [](const State& s) {
-    std::vector<std::string> all;
-    for (const Update& update : s.Snapshot()) all.push_back(EncodeUpdate(update));
-    return all;
-  };
-  EXPECT_EQ(lines(again), lines(state));
+  ExpectSameState(again, state);
   EXPECT_EQ(again.next_worker(), WorkerId(4));
   EXPECT_TRUE(again.FindJob(JobId(1))->lanes_stay());
   EXPECT_EQ(again.FindJob(JobId(1))->sessions.at(SessionId(9)).split, split);
   EXPECT_DOUBLE_EQ(again.ended_cpu_seconds(), 1.25);
-}
-
-TEST(JournalCodec, RefusesWhatIsNotARecord) {
-  for (const char* text : {"", "{", "[]", "{}", R"({"type":"add_job"})", R"({"type":"nonsense"})",
-                           R"({"type":"job_lost","job":"one"})"}) {
-    EXPECT_EQ(DecodeUpdate(text).status().code(), Code::kDataLoss) << text;
-  }
-}
-
-TEST(JournalCodec, TextThatIsNotUtf8DoesNotStopTheJournal) {
-  AddJob job = JobSpec(1);
-  job.name = "train\xff.py";
-  const Result<Update> decoded = DecodeUpdate(EncodeUpdate(job));
-  ASSERT_TRUE(decoded.ok());
-  EXPECT_EQ(std::get<AddJob>(*decoded).name, "train\xef\xbf\xbd.py");
 }
 
 }  // namespace

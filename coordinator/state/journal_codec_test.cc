@@ -1,0 +1,168 @@
+#include "coordinator/state/journal_codec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <concepts>
+#include <cstddef>
+#include <limits>
+#include <random>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "coordinator/state/state_test_util.h"
+
+namespace headrace::coordinator {
+namespace {
+
+// Draws updates. The structured bindings name every field of a record: one that is added does not
+// compile here until it is drawn as well.
+class Draw {
+ public:
+  explicit Draw(unsigned seed) : rng_(seed) {}
+
+  void Fill(AddJob& u) {
+    auto& [job, consumer, token, name, host, version, wanted_workers, cache_bytes, opened_ms,
+           tenant, priority, group, rank] = u;
+    All(job, consumer, token, name, host, version, wanted_workers, cache_bytes, opened_ms, tenant,
+        priority, group, rank);
+  }
+  void Fill(MarkJobLost& u) { One(u); }
+  void Fill(ReviveJob& u) { One(u); }
+  void Fill(RemoveJob& u) { One(u); }
+  void Fill(AddSession& u) {
+    auto& [job, session, plan_name, plan_hash, split, dataset, rows, lanes_stay] = u;
+    All(job, session, plan_name, plan_hash, split, dataset, rows, lanes_stay);
+  }
+  void Fill(RemoveSession& u) {
+    auto& [job, session] = u;
+    All(job, session);
+  }
+  void Fill(AddWorker& u) {
+    auto& [token, info] = u;
+    All(token, info);
+  }
+  void Fill(MarkWorkerLost& u) { One(u); }
+  void Fill(ReviveWorker& u) { One(u); }
+  void Fill(DrainWorker& u) { One(u); }
+  void Fill(RemoveWorker& u) {
+    auto& [worker, cpu_seconds] = u;
+    All(worker, cpu_seconds);
+  }
+  void Fill(SetLeases& u) {
+    auto& [job, generation, workers] = u;
+    All(job, generation, workers);
+  }
+  void Fill(SetCounters& u) {
+    auto& [next_job, next_consumer, next_worker, ended_cpu_seconds] = u;
+    All(next_job, next_consumer, next_worker, ended_cpu_seconds);
+  }
+
+ private:
+  template <typename... T>
+  void All(T&... fields) {
+    (Fill(fields), ...);
+  }
+  template <typename T>
+  void One(T& update) {
+    auto& [field] = update;
+    Fill(field);
+  }
+  void Fill(wire::WorkerInfo& info) {
+    auto& [worker, endpoints, arena_path, host, cores, version, cache_bytes, local] = info;
+    All(worker, endpoints, arena_path, host, cores, version, cache_bytes, local);
+  }
+  void Fill(wire::HostIdentity& host) {
+    auto& [hostname, boot_id, uid, pid] = host;
+    All(hostname, boot_id, uid, pid);
+  }
+  void Fill(wire::Split& split) {
+    auto& [worker_nodes, cache_node, reasons] = split;
+    All(worker_nodes, cache_node, reasons);
+  }
+  template <typename Tag>
+  void Fill(StrongId<Tag>& id) {
+    Fill(id.value);
+  }
+  template <typename T>
+  void Fill(std::vector<T>& list) {
+    list.resize(rng_() % 4);
+    for (T& each : list) Fill(each);
+  }
+  void Fill(std::string& text) {
+    static const std::vector<std::string> kParts = {"node", "/", "\"", "\\", "\n", "ä", "中", " "};
+    text.clear();
+    for (auto left = rng_() % 6; left > 0; --left) text += kParts[rng_() % kParts.size()];
+  }
+  void Fill(bool& flag) { flag = rng_() % 2 == 0; }
+  void Fill(double& value) { value = std::uniform_real_distribution<double>(0, 1e9)(rng_); }
+  template <std::integral T>
+  void Fill(T& value) {
+    using Limits = std::numeric_limits<T>;
+    value = std::uniform_int_distribution<T>(Limits::min(), Limits::max())(rng_);
+    if (rng_() % 8 == 0) value = rng_() % 2 == 0 ? Limits::min() : Limits::max();
+  }
+
+  std::mt19937 rng_;
+};
+
+template <typename T>
+void ExpectKept(unsigned seed) {
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  T update;
+  Draw(seed).Fill(update);
+  const std::string text = EncodeUpdate(update);
+  const Result<Update> decoded = DecodeUpdate(text);
+  ASSERT_TRUE(decoded.ok()) << decoded.status().ToString() << "\n" << text;
+  EXPECT_TRUE(SameUpdate(*decoded, update))
+      << "wrote " << text << "\nread  " << EncodeUpdate(*decoded);
+}
+
+template <std::size_t... kIndex>
+void ExpectAllKept(unsigned seed, std::index_sequence<kIndex...>) {
+  const auto check = [&]<typename T>(T update) {
+    if constexpr (requires(Draw draw) { draw.Fill(update); }) {
+      EXPECT_TRUE(IsDurable(update));
+      ExpectKept<T>(seed);
+    } else {
+      EXPECT_FALSE(IsDurable(update)) << "alternative is not drawn";
+    }
+  };
+  (check(std::variant_alternative_t<kIndex, Update>()), ...);
+}
+
+// What a coordinator knew before its restart it knows afterwards: whose worker is local, too.
+TEST(JournalCodec, EveryFieldOfEveryDurableUpdateIsKept) {
+  for (unsigned seed = 0; seed < 300 && !testing::Test::HasFailure(); ++seed) {
+    ExpectAllKept(seed, std::make_index_sequence<std::variant_size_v<Update>>());
+  }
+}
+
+TEST(JournalCodec, RefusesWhatIsNotARecord) {
+  for (const char* text : {"", "{", "[]", "{}", R"({"type":"add_job"})", R"({"type":"nonsense"})",
+                           R"({"type":"job_lost","job":"one"})"}) {
+    EXPECT_EQ(DecodeUpdate(text).status().code(), Code::kDataLoss) << text;
+  }
+}
+
+TEST(JournalCodec, TextThatIsNotUtf8DoesNotStopTheJournal) {
+  AddJob job;
+  job.job = JobId(1);
+  job.name = "train\xff.py";
+  const Result<Update> decoded = DecodeUpdate(EncodeUpdate(job));
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(std::get<AddJob>(*decoded).name, "train\xef\xbf\xbd.py");
+}
+
+// Records of the releases that had no local workers.
+TEST(JournalCodec, AWorkerWithoutTheFieldIsNotLocal) {
+  const Result<Update> decoded =
+      DecodeUpdate(R"({"type":"add_worker","worker":3,"token":"t","endpoints":[],"host":{}})");
+  ASSERT_TRUE(decoded.ok()) << decoded.status().ToString();
+  EXPECT_FALSE(std::get<AddWorker>(*decoded).info.local);
+}
+
+}  // namespace
+}  // namespace headrace::coordinator
