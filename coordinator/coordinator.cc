@@ -145,10 +145,12 @@ class CoordinatorImpl final : public Coordinator {
     if (options_.worker_command) {
       pool.worker_command = options_.worker_command(LocalEndpoint(socket_->endpoint()));
     }
-    HR_TRY(pool_, registry.Make(options_.pool, reactor_, std::move(pool),
-                                {[this](WorkerId worker, double cpu_seconds) {
-                                  Dispatch(WorkerEnded{worker, cpu_seconds});
-                                }}));
+    PoolEvents events{[this](WorkerId worker, double cpu_seconds) {
+      Dispatch(WorkerEnded{worker, cpu_seconds});
+    }};
+    HR_TRY(pool_, options_.make_pool
+                      ? options_.make_pool(reactor_, std::move(pool), std::move(events))
+                      : registry.Make(options_.pool, reactor_, std::move(pool), std::move(events)));
     for (const auto& [id, worker] : state_.workers()) pool_->Registered(worker.info);
     return pool_->Grow(options_.workers);
   }

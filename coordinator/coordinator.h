@@ -26,6 +26,7 @@ struct CoordinatorOptions {
   double source_rate = kUnlimited;  // bytes/s, of all sources together
   bool lease_all = false;           // see PlanRules
   std::string pool = "static";
+  PoolFactory make_pool;          // if set, makes the pool; its name is not looked at
   std::int32_t workers = 0;       // that the pool starts at once, and keeps
   std::int32_t most_workers = 0;  // that it may have; no more than `workers`: it stays as it is
   double worker_cores = 1;        // of one of them

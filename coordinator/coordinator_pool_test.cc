@@ -1,0 +1,282 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/version.h"
+#include "coordinator/coordinator.h"
+#include "coordinator/pool/core/fake_reactor.h"
+#include "coordinator/scaling/pool_growth.h"
+#include "coordinator/step_test_util.h"
+
+// A real coordinator over an elastic pool that the test plays, on a clock that the test moves: what
+// PoolGrowth and LeastUsed decide is what the pool is asked.
+namespace headrace::coordinator {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// Has the coordinator's one socket: the test speaks for its peers.
+class RouterReactor final : public FakeReactor {
+ public:
+  Result<std::unique_ptr<net::Socket>> BindRouter(const std::string&,
+                                                  net::SocketEvents events) override {
+    events_ = std::move(events);
+    return std::unique_ptr<net::Socket>(std::make_unique<Router>(sent_));
+  }
+  void Receive(std::string peer, wire::Body body) {
+    net::Incoming message;
+    message.peer = std::move(peer);
+    message.body = std::move(body);
+    events_.on_message(std::move(message));
+  }
+  // The last T that was sent to the peer; as it is by default if there was none.
+  template <typename T>
+  [[nodiscard]] T Last(const std::string& peer) const {
+    T last;
+    for (const auto& [to, body] : sent_) {
+      if (const T* message = std::get_if<T>(&body); message && to == peer) last = *message;
+    }
+    return last;
+  }
+
+ private:
+  using Sent = std::vector<std::pair<std::string, wire::Body>>;
+  class Router final : public net::Socket {
+   public:
+    explicit Router(Sent& sent) : sent_(sent) {}
+    Status Send(std::string_view peer, const wire::Body& body,
+                std::vector<net::PayloadFrame>) override {
+      sent_.emplace_back(peer, body);
+      return Status::Ok();
+    }
+    [[nodiscard]] const std::string& endpoint() const override { return endpoint_; }
+
+   private:
+    Sent& sent_;
+    const std::string endpoint_ = "inproc://control";
+  };
+
+  net::SocketEvents events_;
+  Sent sent_;
+};
+
+// What the coordinator asked of its pool, and what the pool answers.
+struct PoolLog {
+  Status answer;                  // to Grow
+  std::vector<SteadyTime> asked;  // to grow, when
+  std::vector<WorkerId> drained;
+};
+
+// Members are what Grow was granted, in the order in which their workers register.
+class ScriptedPool final : public Pool {
+ public:
+  ScriptedPool(const Clock& clock, PoolLog& log) : clock_(clock), log_(log) {}
+
+  [[nodiscard]] std::string_view name() const override { return "scripted"; }
+  Status Grow(std::int32_t count) override {
+    if (count == 0) return Status::Ok();
+    log_.asked.push_back(clock_.Now());
+    if (log_.answer.ok()) members_.resize(members_.size() + static_cast<std::size_t>(count));
+    return log_.answer;
+  }
+  Status Drain(WorkerId worker) override {
+    for (PoolMember& member : members_) {
+      if (member.worker == worker) member.state = PoolMember::State::kDraining;
+    }
+    log_.drained.push_back(worker);
+    return Status::Ok();
+  }
+  [[nodiscard]] std::vector<PoolMember> List() const override { return members_; }
+  [[nodiscard]] PoolCapacity capacity() const override {
+    return {static_cast<std::int32_t>(members_.size()), 1024};
+  }
+  [[nodiscard]] double cost_per_core_hour() const override { return 1; }
+  void Registered(const wire::WorkerInfo& info) override {
+    for (PoolMember& member : members_) {
+      if (member.state != PoolMember::State::kStarting) continue;
+      member.worker = info.worker;
+      member.state = PoolMember::State::kRunning;
+      return;
+    }
+  }
+  void Left(WorkerId) override {}
+  [[nodiscard]] std::optional<bool> Alive(WorkerId) const override { return std::nullopt; }
+  void Stop() override {}
+
+ private:
+  const Clock& clock_;
+  PoolLog& log_;
+  std::vector<PoolMember> members_;
+};
+
+class CoordinatorPoolTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    CoordinatorOptions options;
+    options.worker_beats = options.job_beats = 1'000'000;  // nobody here is lost by its silence
+    options.most_workers = 8;
+    options.make_pool = [this](net::Reactor& reactor, const PoolOptions&, const PoolEvents&) {
+      return Result<std::unique_ptr<Pool>>(std::make_unique<ScriptedPool>(reactor.clock(), pool_));
+    };
+    auto made = Coordinator::Make(reactor_, options);
+    ASSERT_TRUE(made.ok()) << made.status().ToString();
+    coordinator_ = std::move(made).value();
+  }
+
+  // A job of which nothing is measured yet: it wants one core, which is one member of the pool.
+  wire::JobOpened OpenJob(const std::string& peer) {
+    wire::OpenJob open;
+    open.token = "token-of-" + peer;
+    open.host = {"trainer", "boot", 1000, 5};
+    open.version = kVersion;
+    reactor_.Receive(peer, open);
+    const auto opened = reactor_.Last<wire::JobOpened>(peer);
+    EXPECT_TRUE(opened.status.ok()) << opened.status.ToString();
+    return opened;
+  }
+  WorkerId Register(const std::string& peer) {
+    wire::RegisterWorker m;
+    m.token = "token-of-" + peer;
+    m.info.endpoints = {"tcp://" + peer + ":7071"};
+    m.info.host = {peer, "boot", 1000, 6};
+    m.info.cores = 1;
+    m.info.version = kVersion;
+    reactor_.Receive(peer, m);
+    const auto registered = reactor_.Last<wire::WorkerRegistered>(peer);
+    EXPECT_TRUE(registered.status.ok()) << registered.status.ToString();
+    return registered.worker;
+  }
+  // What is said on stderr by `what`.
+  template <typename F>
+  static std::string LogOf(F what) {
+    testing::internal::CaptureStderr();
+    what();
+    return testing::internal::GetCapturedStderr();
+  }
+
+  RouterReactor reactor_;
+  PoolLog pool_;
+  std::unique_ptr<Coordinator> coordinator_;
+};
+
+std::size_t Count(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST_F(CoordinatorPoolTest, APoolThatCannotGrowIsAskedLessAndLessAndComplainedAboutOnce) {
+  pool_.answer = Unavailable("no node is free");
+  const std::string said = LogOf([&] {
+    OpenJob("train");
+    reactor_.Advance(seconds(600));
+  });
+  EXPECT_EQ(Count(said, "no node is free"), 1U) << said;
+  ASSERT_GT(pool_.asked.size(), 10U);
+  Duration pause = PoolGrowth::kFirstPause;
+  for (std::size_t i = 1; i < pool_.asked.size(); ++i) {
+    const Duration waited = pool_.asked[i] - pool_.asked[i - 1];
+    EXPECT_GE(waited, pause) << "attempt " << i;
+    EXPECT_LE(waited, pause + seconds(1)) << "attempt " << i << ": a control period at most";
+    pause = std::min(pause * 2, PoolGrowth::kLongestPause);
+  }
+}
+
+TEST_F(CoordinatorPoolTest, AnotherCauseIsSaidAndASuccessForgetsCauseAndPauses) {
+  const auto minutes_go_by = [&] { reactor_.Advance(seconds(120)); };
+  pool_.answer = Unavailable("no node is free");
+  OpenJob("train");
+  pool_.answer = ResourceExhausted("the quota is used up");
+  EXPECT_EQ(Count(LogOf(minutes_go_by), "the quota is used up"), 1U);
+  pool_.answer = Status::Ok();
+  EXPECT_THAT(LogOf(minutes_go_by), IsEmpty());
+  const std::size_t asked = pool_.asked.size();
+  minutes_go_by();
+  EXPECT_THAT(pool_.asked, SizeIs(asked)) << "it has what the job wants";
+
+  pool_.answer = ResourceExhausted("the quota is used up");
+  EXPECT_EQ(Count(LogOf([&] { OpenJob("another"); }), "the quota is used up"), 1U);
+  EXPECT_THAT(pool_.asked, SizeIs(asked + 1)) << "at once";
+}
+
+// Three members and three jobs that keep four fifths of a core busy each; one of the jobs ends.
+// Which of the members is then used least, the oldest, the youngest or the other, depends on which
+// job it was.
+class CoordinatorDrainTest : public CoordinatorPoolTest, public testing::WithParamInterface<int> {
+ protected:
+  struct Trainer {
+    std::string peer;
+    wire::JobOpened job;
+    wire::SessionLoad load;
+  };
+
+  void OpenTrainer(const std::string& peer) {
+    Trainer trainer{peer, OpenJob(peer), {}};
+    trainer.load.session = SessionId(1);
+    reactor_.Receive(peer, wire::OpenSession{1, trainer.job.job, SessionId(1), SmallPlan()});
+    ASSERT_TRUE(reactor_.Last<wire::SessionOpened>(peer).status.ok());
+    trainers_.push_back(std::move(trainer));
+  }
+  // Each trainer takes 80 samples a second, of 10 ms of a core, and never waits.
+  void Seconds(int count) {
+    for (; count > 0; --count) {
+      for (Trainer& trainer : trainers_) {
+        trainer.load.samples += 80;
+        trainer.load.miss_samples += 80;
+        trainer.load.miss_cpu_ns += 800'000'000;
+        trainer.load.step_ns += 1'000'000'000;
+        reactor_.Receive(
+            trainer.peer,
+            wire::ConsumerHeartbeat{1, trainer.job.job, trainer.job.consumer, {trainer.load}, {}});
+      }
+      reactor_.Advance(seconds(1));
+    }
+  }
+
+  std::vector<Trainer> trainers_;
+};
+
+TEST_P(CoordinatorDrainTest, TheLeastUsedMemberGoes) {
+  for (const std::string peer : {"train0", "train1", "train2"}) OpenTrainer(peer);
+  std::map<WorkerId, std::string> members;
+  for (const std::string peer : {"node0", "node1", "node2"}) members[Register(peer)] = peer;
+  Seconds(30);
+  const auto ends = trainers_.begin() + GetParam();
+  reactor_.Receive(ends->peer, wire::CloseJob{ends->job.job});
+  trainers_.erase(ends);
+  Seconds(55);
+  EXPECT_THAT(pool_.drained, IsEmpty()) << "it may be wanted again";
+  std::map<std::uint32_t, WorkerId> by_use;  // millicores that were granted last
+  for (const auto& [id, peer] : members) {
+    std::uint32_t use = 0;
+    for (const auto& grant : reactor_.Last<wire::WorkerDirective>(peer).grants) {
+      use += grant.millicores;
+    }
+    by_use[use] = id;
+  }
+  ASSERT_THAT(by_use, SizeIs(3)) << "no two are used alike";
+  Seconds(10);
+  const WorkerId spared = by_use.begin()->second;
+  EXPECT_THAT(pool_.drained, ElementsAre(spared));
+  for (const auto& [id, peer] : members) {
+    EXPECT_EQ(reactor_.Last<wire::WorkerDirective>(peer).drain, id == spared) << peer;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ends, CoordinatorDrainTest, testing::Range(0, 3));
+
+}  // namespace
+}  // namespace headrace::coordinator
