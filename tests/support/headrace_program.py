@@ -98,6 +98,11 @@ def free_address() -> str:
     return f"tcp://127.0.0.1:{free_port()}"
 
 
+def wait_for_answer(address: str) -> None:
+    """Until the coordinator there has begun."""
+    wait_for(lambda: headrace("workers", "--coordinator", address).returncode == 0, "answer")
+
+
 def workers(address: str) -> list[dict]:
     answer = headrace("workers", "--json", "--coordinator", address)
     assert answer.returncode == 0, answer.stderr

@@ -38,15 +38,19 @@ def kill_processes(word: str) -> None:
 
 
 def stages() -> dict[int, dict[int, list[int]]]:
-    """The Python processes of stages below this one: base -> zygote -> hosts."""
-    interpreters = {
-        p for p, line in descendants(os.getpid()).items() if "headrace.stage.host" in line
-    }
-    forked = {child for pid in interpreters for child in children(pid)}
-    return {
-        base: {zygote: list(children(zygote)) for zygote in children(base)}
-        for base in interpreters - forked
-    }
+    """The Python processes of stages below this one: base -> zygote -> hosts. Which are bases is seen
+    in one walk from above: a zygote that ends at that moment must not look like one."""
+    bases = {}
+
+    def walk(pid: int) -> None:
+        for child, line in children(pid).items():
+            if "headrace.stage.host" in line:
+                bases[child] = {zygote: list(children(zygote)) for zygote in children(child)}
+            else:
+                walk(child)
+
+    walk(os.getpid())
+    return bases
 
 
 def zygotes() -> list[int]:

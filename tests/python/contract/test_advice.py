@@ -21,6 +21,7 @@ from support.headrace_program import (
     ready_workers,
     running,
     wait_for,
+    wait_for_answer,
 )
 from support.headrace_program import headrace as command
 from support.photos import encode_photo
@@ -68,6 +69,10 @@ class Job:
         jobs = json.loads(answer.stdout)["jobs"]
         return jobs[0] if jobs and jobs[0]["sessions"] else {}
 
+    def batches(self) -> int:
+        """Of its one session; 0 before its first heartbeat."""
+        return sum(session["batches"] for session in self.now().get("sessions", []))
+
     def watch(self, batches: int, look: Callable[[dict], None] = lambda job: None) -> float:
         """The share of its time that the trainer waits during so many batches."""
         (first,) = self.now()["sessions"]
@@ -100,6 +105,7 @@ def address(tmp_path):
     tenants.write_text(json.dumps({"tenants": [{"name": "small", "cores": CORES}]}))
     address = free_address()
     with coordinator("--listen", address, "--heartbeat-ms", "500", "--tenants", str(tenants)):
+        wait_for_answer(address)
         yield address
 
 
@@ -136,7 +142,7 @@ def test_the_cores_that_it_names_cure_the_waiting(middling_photos, tmp_path, add
         started.stdin.write("go\n")
         started.stdin.flush()
         job = Job(address)
-        wait_for(lambda: job.now()["sessions"][0]["batches"] > 90, "steps", 120)
+        wait_for(lambda: job.batches() > 90, "steps", 120)
 
         told = []
         before = job.watch(80, lambda now: told.append(now["advice"]))

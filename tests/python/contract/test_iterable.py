@@ -1,7 +1,6 @@
 """Contract: IterableDataset with workers. Lanes are iterators, which end by themselves."""
 
 import os
-import signal
 import warnings
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from support.compare import (
     served,
     stock,
 )
+from support.headrace_program import wait_for
 from support.photos import without_tables
 from support.processes import hosts, kill_processes, zygotes
 from support.streams import CannotBegin, Drawn, Growing, Lengthy, Pictures, RaisesOnce
@@ -247,11 +247,7 @@ def test_early_break_frees_everything(two_workers):
             break
     finally:
         headrace.uninstall()
-    for _ in range(100):  # each a wait of the service's own
-        if not zygotes() and not hosts():
-            return
-        signal.sigtimedwait([], 0.1)
-    raise AssertionError("stage hosts live on")
+    wait_for(lambda: not zygotes() and not hosts(), "end of the stage hosts")
 
 
 # State.
