@@ -1,6 +1,7 @@
 #include "coordinator/state/state.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 #include <utility>
 
@@ -186,7 +187,9 @@ Status State::On(const RemoveWorker& update) {
   Worker* worker = Find(workers_, update.worker);
   if (!worker) return Contradiction(Text(update.worker) + " is unknown");
   FreeLeasesOf(*worker);
-  counters_.ended_cpu_seconds += update.cpu_seconds;
+  // A number whatever they claimed: a journal that says "infinite" cannot be read back.
+  counters_.ended_cpu_seconds = std::min(counters_.ended_cpu_seconds + update.cpu_seconds,
+                                         std::numeric_limits<double>::max());
   workers_by_token_.erase(worker->token);
   workers_.erase(update.worker);
   return Status::Ok();

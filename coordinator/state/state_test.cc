@@ -128,5 +128,16 @@ TEST(State, SnapshotMakesTheSameStateAgain) {
   EXPECT_DOUBLE_EQ(again.ended_cpu_seconds(), 1.25);
 }
 
+// Whatever they claimed: the journal is read back when the coordinator begins anew.
+TEST(State, CpuTimeOfEndedWorkersStaysANumber) {
+  State state = WithJobAndTwoWorkers();
+  for (const WorkerId id : {WorkerId(1), WorkerId(2)}) {
+    ASSERT_TRUE(state.Apply(RemoveWorker{id, 1.7e308}).ok());
+  }
+  for (const Update& update : state.Snapshot()) {
+    EXPECT_TRUE(DecodeUpdate(EncodeUpdate(update)).ok()) << EncodeUpdate(update);
+  }
+}
+
 }  // namespace
 }  // namespace headrace::coordinator

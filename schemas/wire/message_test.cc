@@ -51,6 +51,16 @@ TEST(Message, DefaultsComeBackEqual) {
   EXPECT_TRUE(*RoundTrip(body) == body);
 }
 
+TEST(Message, NumbersThatAreNoneAreRefused) {
+  for (const double bad : {std::numeric_limits<double>::infinity(), std::nan(""), -1.0}) {
+    WorkerHeartbeat beat;
+    beat.cpu_seconds = bad;
+    const Status error = DecodeError(beat);
+    EXPECT_EQ(error.code(), Code::kInvalidArgument) << bad;
+    EXPECT_THAT(error.message(), HasSubstr("cpu_seconds"));
+  }
+}
+
 TEST(Message, TypeOfANewerPeerIsMonostate) {
   EncodedMessage message = Encode(Ping{.sequence = 1});
   message.header[4] = std::byte{200};

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/buffer.h"
@@ -62,6 +64,7 @@ class Reader {
   template <typename T>
   [[nodiscard]] T NotNegative(T value, std::string_view what) {
     Require(value >= 0, what);
+    if constexpr (std::is_floating_point_v<T>) Require(std::isfinite(value), what);
     return value;
   }
   // An enum whose values this build knows are 0..last.
