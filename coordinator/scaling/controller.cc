@@ -37,7 +37,9 @@ void Controller::Provide(const Terms& measured, double need, double hit) {
   demand_.terms.ready_rate =
       n < 3 ? past_.back().ready_rate
             : Median(past_[n - 3].ready_rate, past_[n - 2].ready_rate, past_[n - 1].ready_rate);
-  const double factor = need / CoresFor(measured, demand_.terms.ready_rate, hit);
+  // Samples that cost nothing, all of them cached: no cost makes a need of them.
+  const double made = CoresFor(measured, demand_.terms.ready_rate, hit);
+  const double factor = made > 0 ? need / made : 1;
   demand_.terms.hit_cost *= factor;
   demand_.terms.miss_cost *= factor;
   demand_.cores = need;

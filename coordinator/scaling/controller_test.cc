@@ -165,5 +165,20 @@ TEST(Controller, APeriodWithoutSamplesTeachesNothing) {
   EXPECT_EQ(world.controller.demand().terms, before.terms);
 }
 
+// All of it cached, and a hit that costs nothing that a clock could see.
+TEST(Controller, SamplesThatCostNothingNeedNothing) {
+  Controller controller;
+  Sample sample;
+  sample.samples = 100;
+  sample.step_s = 1;
+  sample.hit = 1;
+  controller.Observe(sample, {0, 0, 0.01, 1e5});
+  const Demand& demand = controller.demand();
+  EXPECT_EQ(demand.cores, 0);
+  EXPECT_EQ(demand.terms.ready_rate, 100);
+  EXPECT_EQ(demand.terms.hit_cost, 0);
+  EXPECT_EQ(demand.terms.miss_cost, 0.01);
+}
+
 }  // namespace
 }  // namespace headrace::coordinator
