@@ -89,11 +89,11 @@ void JobMeter::Report(const std::vector<wire::SessionLoad>& loads) {
   reported_ = true;
 }
 
-void JobMeter::ReportLimited(double seconds) {
-  period_.times.limited = std::max(period_.times.limited, seconds);
-}
+void JobMeter::ReportLimited(double seconds) { limited_ = std::max(limited_, seconds); }
 
 Move JobMeter::EndPeriod(double granted_cores) {
+  // Workers hold back side by side, periods one behind the other.
+  period_.times.limited += std::exchange(limited_, 0);
   if (!reported_ || period_.samples <= 0) return Move::kHold;
   const double keep = std::exp2(-1 / kHalfLife);
   const auto blend = [&](double& sum, double now) { sum = sum * keep + now; };

@@ -63,7 +63,8 @@ class JobMeter {
   static Totals Growth(const wire::SessionLoad& now, const wire::SessionLoad& before);
 
   std::unordered_map<SessionId, wire::SessionLoad> last_;
-  Totals period_;  // so far
+  Totals period_;       // so far; goes on until a sample was delivered
+  double limited_ = 0;  // seconds, since the last period's end
   bool reported_ = false;
   Totals decayed_;  // for the costs
   Terms measured_;

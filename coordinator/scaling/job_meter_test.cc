@@ -223,5 +223,24 @@ TEST(Advice, ALimitOfTheSourceIsSaidAndNotCuredByCores) {
 
 TEST(Advice, NothingIsSaidBeforeAnythingIsKnown) { EXPECT_EQ(Advice(JobMeter{}, 4), ""); }
 
+// A batch may take more periods than one, and its wait is told when it has come.
+TEST(JobMeter, ALimitThatHoldsABatchBackForLongCountsForAsLong) {
+  JobMeter meter;
+  Session session;
+  session.Run(100, 0.5, 0, 0, 0, 0.01);
+  meter.Report({session.load});
+  meter.EndPeriod(2);
+  for (int second = 0; second < 5; ++second) {
+    session.Run(second == 4 ? 100 : 0, 0, 1, 0, 0, 0.01);
+    if (second == 4) session.load.step_ns += Ns(0.5);
+    meter.Report({session.load});
+    meter.ReportLimited(1);  // of two workers
+    meter.ReportLimited(0.9);
+    meter.EndPeriod(2);
+  }
+  EXPECT_NEAR(meter.times().wait(), 5, 1e-9);
+  EXPECT_NEAR(meter.times().limited, 5, 1e-9);
+}
+
 }  // namespace
 }  // namespace headrace::coordinator
