@@ -1,6 +1,7 @@
 #include "coordinator/pool/local/child_process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -81,9 +82,17 @@ std::optional<ChildProcess::Ended> ChildProcess::Reap() {
   if (!pidfd_.valid()) return std::nullopt;
   int status = 0;
   rusage usage{};
-  if (::wait4(pid_, &status, WNOHANG, &usage) != pid_) return std::nullopt;
-  pidfd_.reset();
   Ended ended;
+  const pid_t reaped = ::wait4(pid_, &status, WNOHANG, &usage);
+  if (reaped < 0 && errno == ECHILD) {
+    // SIGCHLD is ignored, by our parent's will perhaps: the system has reaped it, or is about to.
+    if (pollfd fd{pidfd_.get(), POLLIN, 0}; ::poll(&fd, 1, 0) == 0) return std::nullopt;
+    pidfd_.reset();
+    ended.how = "nobody knows how";
+    return ended;
+  }
+  if (reaped != pid_) return std::nullopt;
+  pidfd_.reset();
   ended.cpu_seconds = Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
   ended.how = WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
                                   : "exit code " + std::to_string(WEXITSTATUS(status));

@@ -56,6 +56,11 @@ class LocalPool final : public Pool {
     if (!member) {
       return NotFound("worker " + std::to_string(worker.value) + " is not in the local pool");
     }
+    if (!member->child) {  // it has ended already, and waits for its next start
+      if (member->restart) reactor_.CancelTimer(*member->restart);
+      std::erase_if(members_, [&](const auto& each) { return &each.second == member; });
+      return Status::Ok();
+    }
     member->shown.state = PoolMember::State::kDraining;
     return Status::Ok();
   }

@@ -130,5 +130,30 @@ TEST_F(LocalPoolTest, StopEndsAWorkerThatIgnoresBeingAsked) {
   EXPECT_EQ(reactor_.watched(), 0U);
 }
 
+TEST_F(LocalPoolTest, AWorkerThatIsDrainedWhileItWaitsForItsNextStartIsNotReplaced) {
+  auto pool = Make({"sleep", "1000"});
+  ASSERT_TRUE(pool->Grow(1).ok());
+  const std::int64_t pid = pool->List().at(0).pid;
+  pool->Registered(Info(1, pid));
+  ::kill(static_cast<pid_t>(pid), SIGKILL);
+  ASSERT_TRUE(reactor_.RunOneFd());
+  ASSERT_EQ(pool->List().at(0).state, PoolMember::State::kWaiting);
+  ASSERT_TRUE(pool->Drain(WorkerId(1)).ok());
+  reactor_.Advance(seconds(60));
+  EXPECT_THAT(pool->List(), SizeIs(0));
+  EXPECT_EQ(reactor_.timers(), 0U);
+}
+
+// As a program that ignores SIGCHLD passes on to what it starts: nobody can be reaped then.
+TEST_F(LocalPoolTest, TheEndOfAWorkerIsSeenWhereChildrenAreNotReaped) {
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  auto pool = Make({"true"});
+  ASSERT_TRUE(pool->Grow(1).ok());
+  ASSERT_TRUE(reactor_.RunOneFd());
+  EXPECT_EQ(pool->List().at(0).state, PoolMember::State::kWaiting);
+  EXPECT_EQ(reactor_.watched(), 0U);
+  ::signal(SIGCHLD, before);
+}
+
 }  // namespace
 }  // namespace headrace::coordinator
