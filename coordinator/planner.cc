@@ -136,8 +136,11 @@ class Planner {
       view.terms.miss_cost += rate * demand.terms.miss_cost;
       view.terms.miss_bytes += rate * demand.terms.miss_bytes;
       hits += rate * job->meter.hit();
-      view.most_cores += demand.cores;
-      group.needs.push_back(demand.cores);
+      // Nobody can use more than there is. What is reported may be without bound: by a loop that
+      // only counts its batches, or by a client that is wrong.
+      const double cores = std::min(demand.cores, snapshot_.supply.cores);
+      view.most_cores += cores;
+      group.needs.push_back(cores);
       group.known_cores += demand.known ? demand.cores : 1;
       group.known = group.known && demand.known;
     }
@@ -148,8 +151,9 @@ class Planner {
       view.effective_hit = hits / view.terms.ready_rate;
     }
     // What the demand says at this share of hits; more of them need less.
+    const double need = CoresFor(view.terms, view.terms.ready_rate, view.effective_hit);
     view.most_cores =
-        std::max(view.most_cores, CoresFor(view.terms, view.terms.ready_rate, view.effective_hit));
+        std::min(std::max(view.most_cores, need), std::max(0.0, snapshot_.supply.cores));
     view.most_cores *= 1 + kHeadroom;
     view.dataset = DatasetOf(group, view.terms);
     return view;

@@ -219,5 +219,27 @@ TEST_F(PlannerTest, ASteadyClusterIsLeftAlone) {
   }
 }
 
+// A loop that only counts its batches takes millions of samples a second, and a client may report
+// anything: nobody asks for more than there is, and nobody else loses its part of it.
+TEST_F(PlannerTest, WhoAsksWithoutBoundTakesNobodysFloor) {
+  rules_.policy = policies_.Find("fifo");
+  Worker(8);
+  const JobId boundless = Job(), modest = Job();
+  Plan();
+  for (const std::uint64_t samples : {std::uint64_t{5'000'000}, ~std::uint64_t{0} / 2}) {
+    wire::SessionLoad load;
+    load.session = SessionId(static_cast<std::int64_t>(samples % 1000));
+    load.samples = load.miss_samples = samples;
+    load.miss_cpu_ns = ~std::uint64_t{0} / 2;
+    load.step_ns = 1;
+    Apply(SeeConsumer{boundless, {}, {load}, true});
+    Report(modest, 400, 0.01);  // 4 cores
+    EndPeriod();
+    const ClusterPlan plan = Plan();
+    EXPECT_LE(Cores(plan.jobs[0]), 8);
+    EXPECT_NEAR(Cores(plan.jobs[1]), 4 * 0.05, 0.01);
+  }
+}
+
 }  // namespace
 }  // namespace headrace::coordinator
