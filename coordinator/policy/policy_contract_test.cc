@@ -207,6 +207,29 @@ TEST_P(PolicyContract, PriorityGetsGpusFirst) {
   EXPECT_EQ(a.jobs[2].reason, "needs 8 GPUs, 0 are free");
 }
 
+// What a tenant asks for beyond its quota is nothing to the floor of others.
+TEST_P(PolicyContract, AQuotaTakesNoFloorFromOtherTenants) {
+  for (const double quota : {0.0, 1e6}) {
+    Snapshot s;
+    s.supply.cores = 4;
+    s.supply.source_rate = 1e9;
+    s.tenants = {{"small"}, {"other"}};
+    s.tenants[0].quota.source_rate = quota;
+    for (int i = 0; i < 3; ++i) {
+      JobView job;
+      job.job = JobId(i);
+      job.arrival_s = i;
+      job.priority = -i;
+      job.tenant = i == 0 ? 0 : 1;
+      job.terms = {400, 0, 0.01, 1e6};  // 4 cores, 400 MB/s
+      s.jobs.push_back(job);
+    }
+    const Allocation a = policy().Decide(s);
+    EXPECT_NEAR(a.jobs[0].rate, quota / 1e6, 1e-6);
+    EXPECT_GE(a.jobs[2].rate, 0.99 * kLeastShare * 400) << "beside a quota of " << quota;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Registry, PolicyContract, testing::ValuesIn(Registry().Names()),
                          [](const auto& each) { return each.param; });
 

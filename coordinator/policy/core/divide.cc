@@ -118,17 +118,29 @@ void SpreadSource(const Snapshot& snapshot, std::vector<Grant>& grants) {
 
 }  // namespace
 
-double FloorShare(const Snapshot& snapshot, std::span<const double> hits) {
-  double share = kLeastShare;
-  const auto fit = [&](double need, double have) {
+std::vector<double> FloorShares(const Snapshot& snapshot, std::span<const double> hits) {
+  const auto fit = [](double& share, double need, double have) {
     const double half = std::max(0.0, have) / 2;
     if (need * share > half) share = half / need;
   };
-  for (const Need& need : NeedsOf(snapshot, hits)) {
-    fit(need.cores, need.limit.cores);
-    fit(need.source, need.limit.source_rate);
+  std::vector<Need> needs = NeedsOf(snapshot, hits);
+  Need all = needs.back();
+  needs.pop_back();
+  // Of kLeastShare, what the tenant's quota allows. The rest of its demand is nothing to others.
+  std::vector<double> shares;
+  for (const Need& need : needs) {
+    double share = kLeastShare;
+    fit(share, need.cores, need.limit.cores);
+    fit(share, need.source, need.limit.source_rate);
+    shares.push_back(share / kLeastShare);
+    all.cores -= (1 - shares.back()) * need.cores;
+    all.source -= (1 - shares.back()) * need.source;
   }
-  return share;
+  double common = kLeastShare;
+  fit(common, all.cores, all.limit.cores);
+  fit(common, all.source, all.limit.source_rate);
+  for (double& share : shares) share *= common;
+  return shares;
 }
 
 Scarcity ScarcityOf(const Snapshot& snapshot, std::span<const double> hits) {
@@ -201,9 +213,10 @@ Rates DivideInOrder(const Snapshot& snapshot, std::span<const double> hits,
                     std::span<const std::size_t> order) {
   Ledger ledger(snapshot);
   Rates rates(snapshot.jobs.size(), 0);
-  const double floor = FloorShare(snapshot, hits);
+  const std::vector<double> floors = FloorShares(snapshot, hits);
   for (const std::size_t i : order) {
-    rates[i] = floor * AskedRate(snapshot.jobs[i], hits[i]);
+    const JobView& job = snapshot.jobs[i];
+    rates[i] = floors[static_cast<std::size_t>(job.tenant)] * AskedRate(job, hits[i]);
     ledger.Take(snapshot.jobs[i], hits[i], rates[i]);
   }
   for (const std::size_t i : order) {

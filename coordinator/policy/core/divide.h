@@ -21,7 +21,8 @@
 namespace headrace::coordinator {
 
 // Share of its demand that every admitted job gets before the policy's order counts, so that none
-// stands still; less where the sum of these would take more than half of something.
+// stands still; less where the sum of these would take more than half of something, of a tenant's
+// quota for its own jobs alone.
 constexpr double kLeastShare = 0.05;
 
 // What jobs get beyond their need by the formula, as far as cores are left over: batches are not
@@ -56,9 +57,10 @@ void Admit(const Snapshot& snapshot, std::span<const std::size_t> order, bool pr
 
 // Of these, all jobs of the snapshot are admitted.
 //
-// Part of its demand that every job surely can have: kLeastShare, or what takes half of the
-// scarcest resource.
-[[nodiscard]] double FloorShare(const Snapshot& admitted, std::span<const double> hits);
+// Part of its demand that every job surely can have, by tenant: kLeastShare, or what takes half of
+// the scarcest resource or quota.
+[[nodiscard]] std::vector<double> FloorShares(const Snapshot& admitted,
+                                              std::span<const double> hits);
 // What there is less of than the jobs ask for: of the supply, or of some tenant's quota.
 struct Scarcity {
   bool cores = false;

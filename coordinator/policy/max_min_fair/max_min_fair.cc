@@ -98,7 +98,7 @@ class MaxMinFair final : public Policy {
     const std::size_t n = snapshot.jobs.size();
     std::set<std::int32_t, std::greater<>> classes;
     for (const JobView& job : snapshot.jobs) classes.insert(job.priority);
-    const double floor = FloorShare(snapshot, hits);
+    const std::vector<double> floors = FloorShares(snapshot, hits);
     Division division;
     division.rates.assign(n, 0);
     for (const std::int32_t priority : classes) {
@@ -107,7 +107,9 @@ class MaxMinFair final : public Policy {
       for (std::size_t i = 0; i < n; ++i) {
         const JobView& job = snapshot.jobs[i];
         if (job.priority == priority) members[i] = true;
-        if (job.priority < priority) spent[i] = floor * AskedRate(job, hits[i]);
+        if (job.priority < priority) {
+          spent[i] = floors[static_cast<std::size_t>(job.tenant)] * AskedRate(job, hits[i]);
+        }
       }
       Snapshot rest = snapshot;
       Spend(spent, hits, rest);
