@@ -13,7 +13,8 @@ namespace {
 // Gavel's max-min fairness: the least of rate / base over all jobs is as large as can be, where
 // base is the job's rate with an equal share of cores, cache and source: equal for each GPU, times
 // the tenant's weight. For a given t the rates min(asked, t * base) either fit or do not, so t is
-// found by bisection. What is left then goes to the jobs that are served worst. GPUs are shared in
+// found by bisection; where a tenant's quota ends its jobs stay behind, and t goes on for the
+// others. What is left then goes to the jobs that are served worst. GPUs are shared in
 // rounds: those who have received least, for their weight, come first.
 class MaxMinFair final : public Policy {
  public:
@@ -31,6 +32,8 @@ class MaxMinFair final : public Policy {
   }
 
  private:
+  static constexpr int kHalvings = 40;
+
   static double Weight(const Snapshot& snapshot, const JobView& job) {
     return job.gpus * snapshot.tenants[static_cast<std::size_t>(job.tenant)].weight;
   }
@@ -123,21 +126,23 @@ class MaxMinFair final : public Policy {
   static Division FairestOfClass(const Snapshot& snapshot, const std::vector<bool>& members,
                                  std::span<const double> hits) {
     const Rates bases = Bases(snapshot, members);
-    const auto at = [&](double t) {
-      Rates rates(bases.size(), 0);
-      for (std::size_t i = 0; i < bases.size(); ++i) {
-        if (members[i]) rates[i] = std::min(AskedRate(snapshot.jobs[i], hits[i]), t * bases[i]);
-      }
-      return rates;
-    };
     // Where everybody has all that it asks for.
     double high = 0;
     for (std::size_t i = 0; i < bases.size(); ++i) {
       if (bases[i] > 0) high = std::max(high, AskedRate(snapshot.jobs[i], hits[i]) / bases[i]);
     }
+    const std::vector<double> ceilings = Ceilings(snapshot, members, hits, bases, high);
+    const auto at = [&](double t) {
+      Rates rates(bases.size(), 0);
+      for (std::size_t i = 0; i < bases.size(); ++i) {
+        const JobView& job = snapshot.jobs[i];
+        const double own = std::min(t, ceilings[static_cast<std::size_t>(job.tenant)]);
+        if (members[i]) rates[i] = std::min(AskedRate(job, hits[i]), own * bases[i]);
+      }
+      return rates;
+    };
     double low = 0;
     if (Fits(snapshot, at(high), hits)) low = high;
-    constexpr int kHalvings = 40;
     for (int k = 0; k < kHalvings && high - low > 1e-6 * high; ++k) {
       const double middle = (low + high) / 2;
       (Fits(snapshot, at(middle), hits) ? low : high) = middle;
@@ -145,13 +150,55 @@ class MaxMinFair final : public Policy {
     Division division;
     division.rates = at(low);
     division.objective = low;
+    for (const double ceiling : ceilings) {
+      // Who may have nothing is served no better by anything.
+      if (ceiling > 0) division.objective = std::min(division.objective, ceiling);
+    }
     const Rates more = Leftover(snapshot, members, hits, bases, division.rates);
     for (std::size_t i = 0; i < more.size(); ++i) division.rates[i] += more[i];
     return division;
   }
 
-  // Max-min leaves what the worst served job cannot use: a tenant at its quota, a source without
-  // cores. It goes to the others, worst served first.
+  // Largest t that each tenant's own quota allows its jobs; kUnlimited: any up to `high`.
+  static std::vector<double> Ceilings(const Snapshot& snapshot, const std::vector<bool>& members,
+                                      std::span<const double> hits, const Rates& bases,
+                                      double high) {
+    const std::size_t n = snapshot.tenants.size();
+    const auto exceeded = [&](const std::vector<double>& t) {
+      std::vector<Resources> left;
+      for (const Tenant& tenant : snapshot.tenants) left.push_back(tenant.quota);
+      for (std::size_t i = 0; i < bases.size(); ++i) {
+        if (!members[i]) continue;
+        const JobView& job = snapshot.jobs[i];
+        const auto own = static_cast<std::size_t>(job.tenant);
+        const double rate = std::min(AskedRate(job, hits[i]), t[own] * bases[i]);
+        left[own].cores -= CoresFor(job.terms, rate, hits[i]);
+        left[own].source_rate -= SourceRateFor(job.terms, rate, hits[i]);
+      }
+      std::vector<bool> over;
+      for (const Resources& each : left) over.push_back(each.cores < 0 || each.source_rate < 0);
+      return over;
+    };
+    std::vector<double> low(n, kUnlimited), middle(n, high), above(n, high);
+    const std::vector<bool> scarce = exceeded(middle);
+    if (std::none_of(scarce.begin(), scarce.end(), [](bool each) { return each; })) return low;
+    for (std::size_t t = 0; t < n; ++t) {
+      if (scarce[t]) low[t] = 0;
+    }
+    for (int k = 0; k < kHalvings; ++k) {
+      for (std::size_t t = 0; t < n; ++t) {
+        if (scarce[t]) middle[t] = (low[t] + above[t]) / 2;
+      }
+      const std::vector<bool> over = exceeded(middle);
+      for (std::size_t t = 0; t < n; ++t) {
+        if (scarce[t]) (over[t] ? above : low)[t] = middle[t];
+      }
+    }
+    return low;
+  }
+
+  // Max-min leaves what the worst served job cannot use: a source without cores, say. It goes to
+  // the others, worst served first.
   static Rates Leftover(const Snapshot& snapshot, const std::vector<bool>& members,
                         std::span<const double> hits, const Rates& bases, const Rates& rates) {
     Snapshot rest = snapshot;

@@ -81,5 +81,17 @@ TEST(MaxMinFair, DataOfAJobThatPausesKeepsItsCache) {
   EXPECT_DOUBLE_EQ(DecideWith("max_min_fair", s).dataset_bytes[0], 1e9);
 }
 
+// Nor does it turn the division between the others into one by order of arrival.
+TEST(MaxMinFair, OthersAreServedAlikeBesideATenantAtItsQuota) {
+  Snapshot s = Cluster(100);
+  s.tenants = {{"a"}, {"b"}, {"c"}};
+  s.tenants[0].quota.cores = 1;
+  for (int t = 0; t < 3; ++t) AddJobView(s, 1000, 0.1).tenant = t;  // 100 cores each
+  const Allocation a = DecideWith("max_min_fair", s);
+  EXPECT_NEAR(a.jobs[0].cores, 1, 1e-3);
+  EXPECT_NEAR(a.jobs[1].cores, 49.5, 1e-2);
+  EXPECT_NEAR(a.jobs[2].cores, 49.5, 1e-2);
+}
+
 }  // namespace
 }  // namespace headrace::coordinator
