@@ -13,7 +13,11 @@ namespace {
 class Placer {
  public:
   Placer(const std::vector<PlacementJob>& jobs, const std::vector<PlacementWorker>& workers)
-      : jobs_(jobs), workers_(workers), placed_(jobs.size()), need_(jobs.size()) {
+      : jobs_(jobs),
+        workers_(workers),
+        placed_(jobs.size()),
+        need_(jobs.size()),
+        guess_(jobs.size(), 0) {
     for (std::size_t w = 0; w < workers_.size(); ++w) {
       by_id_[workers_[w].worker] = w;
       by_host_[workers_[w].host].push_back(w);
@@ -21,7 +25,15 @@ class Placer {
       if (left_[w] > 0 && !workers_[w].local) free_.emplace(left_[w], w);
     }
     users_.assign(workers_.size(), 0);
-    for (std::size_t j = 0; j < jobs_.size(); ++j) need_[j] = jobs_[j].millicores;
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+      need_[j] = jobs_[j].millicores;
+      const auto& held = jobs_[j].held;
+      const bool forgotten =
+          std::ranges::all_of(held, [](const auto& lease) { return lease.second.millicores == 0; });
+      if (forgotten && !held.empty()) {
+        guess_[j] = std::max<std::int64_t>(jobs_[j].millicores / std::ssize(held), 1);
+      }
+    }
   }
 
   std::vector<Leases> Run() {
@@ -109,12 +121,13 @@ class Placer {
   // The largest leases first: what has to go are the small ones.
   void Keep(std::size_t j, Where where) {
     if (jobs_[j].lanes_stay) return;
-    std::vector<std::pair<std::int32_t, std::size_t>> held;  // millicores, position
+    std::vector<std::pair<std::int64_t, std::size_t>> held;  // millicores, position
     for (const auto& [id, lease] : jobs_[j].held) {
       const auto at = by_id_.find(id);
-      if (at == by_id_.end() || lease.millicores <= 0 || !MayUse(j, at->second)) continue;
+      const std::int64_t millicores = guess_[j] > 0 ? guess_[j] : lease.millicores;
+      if (at == by_id_.end() || millicores <= 0 || !MayUse(j, at->second)) continue;
       if (WhereIs(j, at->second) != where) continue;
-      held.emplace_back(-lease.millicores, at->second);
+      held.emplace_back(-millicores, at->second);
     }
     std::sort(held.begin(), held.end());
     for (const auto& [millicores, w] : held) Take(j, w, -millicores);
@@ -173,7 +186,8 @@ class Placer {
     if (jobs_[j].millicores <= 0) return;
     for (const auto& [id, lease] : jobs_[j].held) {
       const auto at = by_id_.find(id);
-      const bool of_use = lease.holds_cache || jobs_[j].lanes_stay;
+      // Where the shares are forgotten, so is who holds what in its cache.
+      const bool of_use = lease.holds_cache || jobs_[j].lanes_stay || guess_[j] > 0;
       if (of_use && at != by_id_.end() && MayUse(j, at->second) && !placed_[j].contains(id) &&
           MayHoldMore(j)) {
         placed_[j][id] = kLeastMillicores;
@@ -201,6 +215,7 @@ class Placer {
   const std::vector<PlacementWorker>& workers_;
   std::vector<Leases> placed_;
   std::vector<std::int64_t> need_;                       // by job, not placed yet
+  std::vector<std::int64_t> guess_;                      // by job, of each lease; 0: they are known
   std::vector<std::int32_t> left_;                       // by worker
   std::vector<std::int32_t> users_;                      // leases by worker
   std::set<std::pair<std::int32_t, std::size_t>> free_;  // (left, worker), left > 0

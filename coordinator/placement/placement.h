@@ -22,12 +22,13 @@
 //      goes on.
 //
 // A worker that holds samples of the job in its cache keeps a lease of kLeastMillicores, so that
-// they stay of use. Where the lanes of a job stay (ADR 0012, 0019), no lease ends while its worker
-// is there: a lane whose worker loses it is made again elsewhere from its beginning, and nobody
-// here knows which worker has which. Less is granted then in the same proportion on all of them,
-// because batches come in turn and the slowest lane is the speed of all. Cores move only where a
-// grant or a set of workers changed: the same input with the result as `held` gives the result
-// again. Pure. O((jobs + workers + leases) log workers).
+// they stay of use. Where it is not known what a job holds of its workers (the coordinator has just
+// begun), each counts as an equal part, and none ends. Where the lanes of a job stay (ADR 0012,
+// 0019), no lease ends while its worker is there: a lane whose worker loses it is made again
+// elsewhere from its beginning, and nobody here knows which worker has which. Less is granted then
+// in the same proportion on all of them, because batches come in turn and the slowest lane is the
+// speed of all. Cores move only where a grant or a set of workers changed: the same input with the
+// result as `held` gives the result again. Pure. O((jobs + workers + leases) log workers).
 namespace headrace::coordinator {
 
 constexpr std::int32_t kLeastMillicores = 50;  // of a lease

@@ -274,5 +274,31 @@ TEST(Placement, WhatHoldsStays) {
   }
 }
 
+// A coordinator that has just begun knows who is where, and not with how much.
+TEST(Placement, WhoHoldsStaysWhereTheSharesAreForgotten) {
+  int held = 0;
+  for (unsigned seed = 0; seed < 1000; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Cluster cluster(seed);
+    for (int round = 0; round < 5; ++round) {
+      cluster.Hold(Place(cluster.jobs, cluster.workers));
+      for (PlacementJob& job : cluster.jobs) job.millicores = job.wanted = cluster.Pick(6000);
+    }
+    cluster.Hold(Place(cluster.jobs, cluster.workers));
+    for (PlacementJob& job : cluster.jobs) {
+      for (auto& [id, lease] : job.held) lease = {0, false};
+    }
+    const auto leases = Place(cluster.jobs, cluster.workers);
+    for (std::size_t j = 0; j < cluster.jobs.size(); ++j) {
+      if (cluster.jobs[j].millicores == 0 || cluster.jobs[j].most_workers > 0) continue;
+      for (const auto& [id, lease] : cluster.jobs[j].held) {
+        EXPECT_TRUE(leases[j].contains(id));
+        ++held;
+      }
+    }
+  }
+  EXPECT_GT(held, 3000);
+}
+
 }  // namespace
 }  // namespace headrace::coordinator
