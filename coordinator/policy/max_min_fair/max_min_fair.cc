@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
-#include <set>
+#include <vector>
 
 #include "coordinator/policy/core/divide.h"
 
@@ -39,105 +40,114 @@ class MaxMinFair final : public Policy {
   }
 
   // Everybody's rate with an equal share of everything.
-  static Rates Bases(const Snapshot& snapshot, const std::vector<bool>& members) {
+  static Rates Bases(const Snapshot& snapshot) {
     double weights = 0;
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      if (members[i]) weights += Weight(snapshot, snapshot.jobs[i]);
-    }
-    Rates bases(members.size(), 0);
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      if (!members[i]) continue;
-      const JobView& job = snapshot.jobs[i];
+    for (const JobView& job : snapshot.jobs) weights += Weight(snapshot, job);
+    Rates bases;
+    for (const JobView& job : snapshot.jobs) {
       const double share = Weight(snapshot, job) / weights;
       double hit = 0;
       if (job.dataset >= 0) {
         hit = UniformHit(share * snapshot.supply.cache_bytes,
                          snapshot.datasets[static_cast<std::size_t>(job.dataset)].bytes);
       }
-      bases[i] = Throughput(job.terms, share * std::max(0.0, snapshot.supply.cores), hit,
-                            share * snapshot.supply.source_rate);
+      bases.push_back(Throughput(job.terms, share * std::max(0.0, snapshot.supply.cores), hit,
+                                 share * snapshot.supply.source_rate));
     }
     return bases;
   }
 
-  // What is left of `rest` when the jobs go at these rates.
-  static void Spend(const Rates& rates, std::span<const double> hits, Snapshot& rest) {
-    for (std::size_t i = 0; i < rates.size(); ++i) {
-      if (rates[i] <= 0) continue;
-      const JobView& job = rest.jobs[i];
-      const double cores = CoresFor(job.terms, rates[i], hits[i]);
-      const double source = SourceRateFor(job.terms, rates[i], hits[i]);
-      Resources& quota = rest.tenants[static_cast<std::size_t>(job.tenant)].quota;
-      for (Resources* each : {&rest.supply, &quota}) {
+  // What is left of the supply and of each tenant's quota.
+  struct Budget {
+    Resources supply;
+    std::vector<Resources> quotas;
+
+    explicit Budget(const Snapshot& snapshot) : supply(snapshot.supply) {
+      quotas.reserve(snapshot.tenants.size());
+      for (const Tenant& tenant : snapshot.tenants) quotas.push_back(tenant.quota);
+    }
+    // A negative rate gives back.
+    void Take(const JobView& job, double hit, double rate) {
+      const double cores = CoresFor(job.terms, rate, hit);
+      const double source = SourceRateFor(job.terms, rate, hit);
+      for (Resources* each : {&supply, &quotas[static_cast<std::size_t>(job.tenant)]}) {
         each->cores -= cores;
         each->source_rate -= source;
       }
     }
+    void PutInto(Snapshot& snapshot) const {
+      snapshot.supply = supply;
+      for (std::size_t t = 0; t < quotas.size(); ++t) snapshot.tenants[t].quota = quotas[t];
+    }
+    static bool Short(const Resources& left) { return left.cores < 0 || left.source_rate < 0; }
+  };
+  static Budget After(const Snapshot& snapshot, const Rates& rates, std::span<const double> hits) {
+    Budget left(snapshot);
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+      if (rates[i] > 0) left.Take(snapshot.jobs[i], hits[i], rates[i]);
+    }
+    return left;
   }
   static bool Fits(const Snapshot& snapshot, const Rates& rates, std::span<const double> hits) {
-    std::vector<Resources> left;
-    left.reserve(snapshot.tenants.size() + 1);
-    for (const Tenant& tenant : snapshot.tenants) left.push_back(tenant.quota);
-    left.push_back(snapshot.supply);
-    for (std::size_t i = 0; i < rates.size(); ++i) {
-      if (rates[i] <= 0) continue;
-      const JobView& job = snapshot.jobs[i];
-      const double cores = CoresFor(job.terms, rates[i], hits[i]);
-      const double source = SourceRateFor(job.terms, rates[i], hits[i]);
-      for (Resources* each : {&left.back(), &left[static_cast<std::size_t>(job.tenant)]}) {
-        each->cores -= cores;
-        each->source_rate -= source;
-      }
-    }
-    return std::all_of(left.begin(), left.end(), [](const Resources& each) {
-      return each.cores >= 0 && each.source_rate >= 0;
-    });
+    const Budget left = After(snapshot, rates, hits);
+    return !Budget::Short(left.supply) && std::ranges::none_of(left.quotas, Budget::Short);
   }
 
-  // One class of priority after the other; the lower ones keep their floor meanwhile.
+  // One class of priority after the other; the lower ones keep their floor meanwhile. The work for
+  // a class grows with its own jobs: there may be as many priorities as jobs.
   static Division Fairest(const Snapshot& snapshot, const HitShares& shares,
                           std::span<const std::size_t> /*order*/) {
     const std::span<const double> hits = shares.now;
-    const std::size_t n = snapshot.jobs.size();
-    std::set<std::int32_t, std::greater<>> classes;
-    for (const JobView& job : snapshot.jobs) classes.insert(job.priority);
     const std::vector<double> floors = FloorShares(snapshot, hits);
+    const auto floor = [&](std::size_t i) {
+      const JobView& job = snapshot.jobs[i];
+      return floors[static_cast<std::size_t>(job.tenant)] * AskedRate(job, hits[i]);
+    };
+    std::map<std::int32_t, std::vector<std::size_t>, std::greater<>> classes;
+    for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
+      classes[snapshot.jobs[i].priority].push_back(i);
+    }
+    Budget rest(snapshot);  // behind the floors of the lower classes and all that the higher have
+    for (auto lower = classes.begin(); lower != classes.end(); ++lower) {
+      if (lower == classes.begin()) continue;
+      for (const std::size_t i : lower->second) rest.Take(snapshot.jobs[i], hits[i], floor(i));
+    }
     Division division;
-    division.rates.assign(n, 0);
-    for (const std::int32_t priority : classes) {
-      std::vector<bool> members(n, false);
-      Rates spent = division.rates;
-      for (std::size_t i = 0; i < n; ++i) {
-        const JobView& job = snapshot.jobs[i];
-        if (job.priority == priority) members[i] = true;
-        if (job.priority < priority) {
-          spent[i] = floors[static_cast<std::size_t>(job.tenant)] * AskedRate(job, hits[i]);
-        }
+    division.rates.assign(snapshot.jobs.size(), 0);
+    Snapshot own{snapshot.supply, snapshot.tenants, snapshot.datasets, {}};
+    for (auto at = classes.begin(); at != classes.end(); ++at) {
+      std::vector<double> own_hits;
+      own.jobs.clear();
+      for (const std::size_t i : at->second) {
+        own.jobs.push_back(snapshot.jobs[i]);
+        own_hits.push_back(hits[i]);
+        if (at != classes.begin()) rest.Take(snapshot.jobs[i], hits[i], -floor(i));
       }
-      Snapshot rest = snapshot;
-      Spend(spent, hits, rest);
-      const Division own = FairestOfClass(rest, members, hits);
-      if (priority == *classes.begin()) division.objective = own.objective;
-      for (std::size_t i = 0; i < n; ++i) division.rates[i] += own.rates[i];
+      rest.PutInto(own);
+      const Division part = FairestOfClass(own, own_hits);
+      if (at == classes.begin()) division.objective = part.objective;
+      for (std::size_t k = 0; k < own.jobs.size(); ++k) {
+        division.rates[at->second[k]] = part.rates[k];
+        rest.Take(own.jobs[k], own_hits[k], part.rates[k]);
+      }
     }
     return division;
   }
 
-  static Division FairestOfClass(const Snapshot& snapshot, const std::vector<bool>& members,
-                                 std::span<const double> hits) {
-    const Rates bases = Bases(snapshot, members);
+  static Division FairestOfClass(const Snapshot& snapshot, std::span<const double> hits) {
+    const Rates bases = Bases(snapshot);
     // Where everybody has all that it asks for.
     double high = 0;
     for (std::size_t i = 0; i < bases.size(); ++i) {
       if (bases[i] > 0) high = std::max(high, AskedRate(snapshot.jobs[i], hits[i]) / bases[i]);
     }
-    const std::vector<double> ceilings = Ceilings(snapshot, members, hits, bases, high);
+    const std::vector<double> ceilings = Ceilings(snapshot, hits, bases, high);
     const auto at = [&](double t) {
       Rates rates(bases.size(), 0);
       for (std::size_t i = 0; i < bases.size(); ++i) {
         const JobView& job = snapshot.jobs[i];
         const double own = std::min(t, ceilings[static_cast<std::size_t>(job.tenant)]);
-        if (members[i]) rates[i] = std::min(AskedRate(job, hits[i]), own * bases[i]);
+        rates[i] = std::min(AskedRate(job, hits[i]), own * bases[i]);
       }
       return rates;
     };
@@ -154,29 +164,26 @@ class MaxMinFair final : public Policy {
       // Who may have nothing is served no better by anything.
       if (ceiling > 0) division.objective = std::min(division.objective, ceiling);
     }
-    const Rates more = Leftover(snapshot, members, hits, bases, division.rates);
+    const Rates more = Leftover(snapshot, hits, bases, division.rates);
     for (std::size_t i = 0; i < more.size(); ++i) division.rates[i] += more[i];
     return division;
   }
 
   // Largest t that each tenant's own quota allows its jobs; kUnlimited: any up to `high`.
-  static std::vector<double> Ceilings(const Snapshot& snapshot, const std::vector<bool>& members,
-                                      std::span<const double> hits, const Rates& bases,
-                                      double high) {
+  static std::vector<double> Ceilings(const Snapshot& snapshot, std::span<const double> hits,
+                                      const Rates& bases, double high) {
     const std::size_t n = snapshot.tenants.size();
     const auto exceeded = [&](const std::vector<double>& t) {
-      std::vector<Resources> left;
-      for (const Tenant& tenant : snapshot.tenants) left.push_back(tenant.quota);
+      Rates rates;
       for (std::size_t i = 0; i < bases.size(); ++i) {
-        if (!members[i]) continue;
         const JobView& job = snapshot.jobs[i];
-        const auto own = static_cast<std::size_t>(job.tenant);
-        const double rate = std::min(AskedRate(job, hits[i]), t[own] * bases[i]);
-        left[own].cores -= CoresFor(job.terms, rate, hits[i]);
-        left[own].source_rate -= SourceRateFor(job.terms, rate, hits[i]);
+        const double own = t[static_cast<std::size_t>(job.tenant)];
+        rates.push_back(std::min(AskedRate(job, hits[i]), own * bases[i]));
       }
       std::vector<bool> over;
-      for (const Resources& each : left) over.push_back(each.cores < 0 || each.source_rate < 0);
+      for (const Resources& left : After(snapshot, rates, hits).quotas) {
+        over.push_back(Budget::Short(left));
+      }
       return over;
     };
     std::vector<double> low(n, kUnlimited), middle(n, high), above(n, high);
@@ -199,14 +206,13 @@ class MaxMinFair final : public Policy {
 
   // Max-min leaves what the worst served job cannot use: a source without cores, say. It goes to
   // the others, worst served first.
-  static Rates Leftover(const Snapshot& snapshot, const std::vector<bool>& members,
-                        std::span<const double> hits, const Rates& bases, const Rates& rates) {
-    Snapshot rest = snapshot;
-    Spend(rates, hits, rest);
+  static Rates Leftover(const Snapshot& snapshot, std::span<const double> hits, const Rates& bases,
+                        const Rates& rates) {
+    Snapshot rest{snapshot.supply, snapshot.tenants, {}, snapshot.jobs};
+    After(snapshot, rates, hits).PutInto(rest);
     for (std::size_t i = 0; i < rates.size(); ++i) {
       JobView& job = rest.jobs[i];
-      const double asked = members[i] ? AskedRate(snapshot.jobs[i], hits[i]) : 0;
-      job.terms.ready_rate = std::max(0.0, asked - rates[i]);
+      job.terms.ready_rate = std::max(0.0, AskedRate(snapshot.jobs[i], hits[i]) - rates[i]);
       job.most_cores = kUnlimited;
     }
     const auto order = Order(snapshot, [&](const JobView& a, const JobView& b) {
