@@ -26,7 +26,6 @@
 namespace headrace::coordinator {
 namespace {
 
-constexpr std::int64_t kCompactAfter = 20'000;         // records
 constexpr std::int64_t kYear2026 = 1'767'225'600'000;  // wall clock
 constexpr auto kComplainEvery = std::chrono::seconds(1);
 
@@ -275,9 +274,7 @@ class CoordinatorImpl final : public Coordinator {
           if (!alive.expired()) OnDurable(sequence);
         });
       });
-      const std::vector<Update> snapshot =
-          journal_->records() > kCompactAfter ? state_.Snapshot() : std::vector<Update>{};
-      if (!snapshot.empty() && snapshot.size() < kCompactAfter / 2) journal_->Compact(snapshot);
+      if (journal_->compaction_due()) journal_->Compact(state_.Snapshot());
     } else if (!held_.empty()) {
       // It may speak of what is not durable yet: it waits behind it.
       auto& last = held_.back().messages;

@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
@@ -170,11 +171,14 @@ class SqliteJournal final : public Journal {
     Item item;
     item.replace = true;
     for (const Update& update : snapshot) item.bodies.push_back(EncodeUpdate(update));
-    records_ = static_cast<std::int64_t>(snapshot.size());
+    records_ = compacted_ = static_cast<std::int64_t>(snapshot.size());
     Push(std::move(item));
   }
 
   [[nodiscard]] std::int64_t records() const override { return records_; }
+  [[nodiscard]] bool compaction_due() const override {
+    return records_ > std::max(kCompactAfter, 2 * compacted_);
+  }
 
   void Stop() override {
     {
@@ -262,6 +266,7 @@ class SqliteJournal final : public Journal {
   const OnFailure on_failure_;
   // Owner's thread.
   std::int64_t records_ = 0;
+  std::int64_t compacted_ = 0;  // records of the last snapshot
   // Protected by mutex_.
   std::mutex mutex_;
   std::condition_variable wake_;

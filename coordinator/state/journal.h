@@ -39,8 +39,12 @@ class Journal {
   virtual void Append(const std::vector<Update>& updates, std::function<void()> on_durable) = 0;
   // Replaces all records, those appended before this call included, by a snapshot.
   virtual void Compact(const std::vector<Update>& snapshot) = 0;
-  // Records in the file and on their way there: when to compact.
+  // Records in the file and on their way there.
   [[nodiscard]] virtual std::int64_t records() const = 0;
+  // Whether a snapshot is worth its price: there are kCompactAfter records, and twice as many as
+  // the last one had. A large cluster's snapshot alone has more than that.
+  [[nodiscard]] virtual bool compaction_due() const = 0;
+  static constexpr std::int64_t kCompactAfter = 20'000;
   // Idempotent; drains.
   virtual void Stop() = 0;
 };

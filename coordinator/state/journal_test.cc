@@ -99,6 +99,22 @@ TEST_F(JournalTest, StopDrains) {
   EXPECT_EQ(opened->state.jobs().size(), 1U);
 }
 
+// 10,000 workers make a snapshot that is larger than what a small cluster's journal grows to.
+TEST_F(JournalTest, ALargeStateIsCompactedToo) {
+  auto opened = Journal::Open(directory_, {});
+  ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+  Journal& journal = *opened->journal;
+  const std::vector<Update> few(static_cast<std::size_t>(Journal::kCompactAfter), Job(1));
+  AppendAndWait(journal, few);
+  EXPECT_TRUE(journal.compaction_due()) << "with the one that it began with";
+  journal.Compact(few);
+  EXPECT_FALSE(journal.compaction_due());
+  AppendAndWait(journal, few);
+  EXPECT_FALSE(journal.compaction_due()) << "a snapshot of all of it for each record";
+  AppendAndWait(journal, {Job(1)});
+  EXPECT_TRUE(journal.compaction_due());
+}
+
 TEST_F(JournalTest, TornFileIsDataLossThatNamesFileAndRemedy) {
   FillWithThreeJobs();
   std::filesystem::resize_file(File(), std::filesystem::file_size(File()) / 2 + 100);
