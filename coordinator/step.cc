@@ -14,6 +14,10 @@ namespace headrace::coordinator {
 namespace {
 
 constexpr std::size_t kMaxSessions = 4096;
+// Jobs and workers together up to which every change is planned at once, in a millisecond or two.
+// For more it takes tens of them, and thousands may come in a moment, when a coordinator has begun
+// anew say: they wait for the plan at the end of the period.
+constexpr std::size_t kPlanAtOnce = 1000;
 
 std::string Text(JobId job) { return "job " + std::to_string(job.value); }
 std::string Text(WorkerId worker) { return "worker " + std::to_string(worker.value); }
@@ -57,6 +61,17 @@ class Stepper {
       HR_CHECK(applied.ok());
     }
     decision_.updates.push_back(std::move(update));
+  }
+
+  // What concerns leases, and the plan that follows.
+  void Change(Update update) {
+    if (before_.jobs().size() + before_.workers().size() > kPlanAtOnce) {
+      HR_CHECK(!after_);
+      decision_.updates.push_back(std::move(update));
+      return;
+    }
+    Emit(std::move(update));
+    Reallocate();
   }
 
   void Answer(const std::string& peer, wire::Body body) {
@@ -172,9 +187,8 @@ class Stepper {
     const JobId job = add.job;
     if (!known) WarnOfVersion(Text(job) + " (" + m.name + ")", m.version);
     const bool changed = !known || known->phase == Job::Phase::kLost || known->spec != add;
-    if (changed) Emit(std::move(add));
+    if (changed) Change(std::move(add));
     Emit(SeeConsumer{job, now_.steady, {}, false});
-    if (changed) Reallocate();
   }
 
   void Receive(const std::string& peer, const wire::OpenSession& m) {
@@ -208,9 +222,9 @@ class Stepper {
     HR_TRY(wire::Split split, SplitPlan(m.plan, rules_.native_check));
     std::int64_t rows = 0;
     for (const SourceLeaf& leaf : m.plan.leaves) rows += leaf.rows;
-    Emit(AddSession{m.job, m.session, m.plan.name, hash, split, DatasetHash(m.plan, split), rows,
-                    m.plan.has_python_stage && m.plan.python.replayed});
-    Reallocate();  // its data set may want a cache
+    // Its data set may want a cache.
+    Change(AddSession{m.job, m.session, m.plan.name, hash, split, DatasetHash(m.plan, split), rows,
+                      m.plan.has_python_stage && m.plan.python.replayed});
     return split;
   }
 
@@ -226,10 +240,7 @@ class Stepper {
     std::vector<wire::SessionLoad> loads = m.sessions;
     std::erase_if(loads, [&](const auto& load) { return !job->sessions.contains(load.session); });
     if (loads.size() > kMaxSessions) loads.resize(kMaxSessions);
-    if (job->phase == Job::Phase::kLost) {
-      Emit(ReviveJob{m.job});
-      Reallocate();
-    }
+    if (job->phase == Job::Phase::kLost) Change(ReviveJob{m.job});
     Emit(SeeConsumer{m.job, now_.steady, std::move(loads), true});
     for (const WorkerId id : m.suspected) {
       const Worker* worker = state().FindWorker(id);
@@ -247,8 +258,7 @@ class Stepper {
 
   void Receive(const std::string&, const wire::CloseJob& m) {
     if (!state().FindJob(m.job)) return;
-    Emit(RemoveJob{m.job});
-    Reallocate();
+    Change(RemoveJob{m.job});
   }
 
   void Receive(const std::string& peer, const wire::RegisterWorker& m) {
@@ -268,9 +278,8 @@ class Stepper {
     Answer(peer, std::move(reply));
     if (!known) WarnOfVersion(Text(id) + " on " + m.info.host.hostname, m.info.version);
     const bool changed = !known || known->phase == Worker::Phase::kLost || known->info != add.info;
-    if (changed) Emit(std::move(add));
+    if (changed) Change(std::move(add));
     Emit(SeeWorker{id, now_.steady});
-    if (changed) Reallocate();
   }
 
   // A local worker beside another one would count the host's cores twice.
@@ -295,10 +304,7 @@ class Stepper {
                               "restarted?); register again");
       return Answer(peer, std::move(reply));
     }
-    if (worker->phase == Worker::Phase::kLost) {
-      Emit(ReviveWorker{m.worker});
-      Reallocate();
-    }
+    if (worker->phase == Worker::Phase::kLost) Change(ReviveWorker{m.worker});
     wire::WorkerHeartbeat report = m;
     report.jobs.clear();  // who holds leases is the state's to say
     Emit(ReportWorker{now_.steady, std::move(report)});
@@ -309,11 +315,10 @@ class Stepper {
     const Worker* worker = state().FindWorker(m.worker);
     if (!worker) return;
     if (worker->draining) {
-      Emit(RemoveWorker{m.worker, worker->last.cpu_seconds});
+      Change(RemoveWorker{m.worker, worker->last.cpu_seconds});
     } else {
-      Emit(DrainWorker{m.worker});
+      Change(DrainWorker{m.worker});
     }
-    Reallocate();
   }
 
   void Receive(const std::string& peer, const wire::StatusQuery& m) {
@@ -325,15 +330,13 @@ class Stepper {
     if (!worker) return;
     Emit(SettleWorkerCpu{event.worker, event.cpu_seconds});
     if (worker->phase == Worker::Phase::kLost) return;
-    Emit(MarkWorkerLost{event.worker});
-    Reallocate();
+    Change(MarkWorkerLost{event.worker});
   }
 
   void On(const Drain& event) {
     const Worker* worker = state().FindWorker(event.worker);
     if (!worker || worker->draining) return;
-    Emit(DrainWorker{event.worker});
-    Reallocate();
+    Change(DrainWorker{event.worker});
   }
 
   void On(const Tick&) {

@@ -43,7 +43,7 @@
 //
 // After any change of jobs or workers, and each control period (the heartbeat), the cluster is
 // planned anew (planner.h); every job whose set of leases changed, and every worker of which a
-// grant changed, is told at once.
+// grant changed, is told at once. Changes of a large cluster wait for the end of the period.
 namespace headrace::coordinator {
 
 struct Rules {

@@ -292,5 +292,37 @@ TEST_F(StepTest, StatusShowsJobsWorkersLoadAndCpu) {
   EXPECT_THAT(status.workers[0].last.jobs, ElementsAre(job.job));
 }
 
+// A plan of a large cluster takes tens of milliseconds, and after a restart everybody comes at
+// once.
+TEST_F(StepTest, ALargeClusterIsPlannedOnceAPeriodHoweverManyCome) {
+  for (int i = 0; i < 1001; ++i) {
+    AddWorker add{"worker-" + std::to_string(i), {}};
+    add.info.worker = cluster_.state.next_worker();
+    add.info.cores = 4;
+    add.info.host.hostname = "host" + std::to_string(i);
+    ASSERT_TRUE(cluster_.state.Apply(add).ok());
+    ASSERT_TRUE(cluster_.state.Apply(SeeWorker{add.info.worker, cluster_.clock.Now()}).ok());
+  }
+  cluster_.Tick();
+  const auto planned = [&] { return cluster_.last.demand_cores.has_value(); };
+  const auto job = cluster_.OpenJob("token-aaaa");
+  EXPECT_TRUE(job.status.ok());
+  EXPECT_FALSE(planned());
+  cluster_.Register("worker-aaaa");
+  EXPECT_FALSE(planned());
+  cluster_.Send(wire::LeaveWorker{WorkerId(1)});
+  EXPECT_FALSE(planned());
+  EXPECT_TRUE(cluster_.state.FindWorker(WorkerId(1))->draining);
+  EXPECT_THAT(cluster_.Heartbeat(job).workers, IsEmpty());
+  cluster_.Advance(cluster_.rules.heartbeat);
+  cluster_.Tick();
+  EXPECT_TRUE(planned());
+  EXPECT_EQ(cluster_.last.pushes.size(), 6U) << "5 workers, for 16 cores and a tenth, and the job";
+  EXPECT_THAT(cluster_.Heartbeat(job).workers, SizeIs(5));
+  cluster_.Send(wire::CloseJob{job.job});
+  EXPECT_FALSE(planned());
+  EXPECT_EQ(cluster_.state.FindJob(job.job), nullptr);
+}
+
 }  // namespace
 }  // namespace headrace::coordinator
