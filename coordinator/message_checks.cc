@@ -52,4 +52,15 @@ Status CheckMessage(const wire::RegisterWorker& m) {
   return CheckText("host name", m.info.host.hostname);
 }
 
+Status CheckNeeded(const State& state, const wire::WorkerInfo& local) {
+  for (const auto& [id, worker] : state.workers()) {
+    const wire::HostIdentity& host = worker.info.host;
+    if (worker.leasable() && !worker.info.local && host.hostname == local.host.hostname &&
+        host.boot_id == local.host.boot_id) {
+      return Infeasible(host.hostname + " has worker " + std::to_string(id.value) + " already");
+    }
+  }
+  return Status::Ok();
+}
+
 }  // namespace headrace::coordinator

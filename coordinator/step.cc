@@ -266,12 +266,9 @@ class Stepper {
     reply.request = m.request;
     reply.heartbeat_ms = HeartbeatMs();
     reply.status = CheckMessage(m);
-    if (!reply.status.ok()) return Answer(peer, std::move(reply));
     const Worker* known = state().FindWorkerByToken(m.token);
-    if (m.info.local && !known) {
-      reply.status = CheckNeeded(m.info);
-      if (!reply.status.ok()) return Answer(peer, std::move(reply));
-    }
+    if (reply.status.ok() && m.info.local && !known) reply.status = CheckNeeded(state(), m.info);
+    if (!reply.status.ok()) return Answer(peer, std::move(reply));
     AddWorker add{m.token, m.info};
     add.info.worker = known ? known->info.worker : state().next_worker();
     const WorkerId id = reply.worker = add.info.worker;
@@ -280,18 +277,6 @@ class Stepper {
     const bool changed = !known || known->phase == Worker::Phase::kLost || known->info != add.info;
     if (changed) Change(std::move(add));
     Emit(SeeWorker{id, now_.steady});
-  }
-
-  // A local worker beside another one would count the host's cores twice.
-  [[nodiscard]] Status CheckNeeded(const wire::WorkerInfo& local) const {
-    for (const auto& [id, worker] : state().workers()) {
-      const wire::HostIdentity& host = worker.info.host;
-      if (worker.leasable() && !worker.info.local && host.hostname == local.host.hostname &&
-          host.boot_id == local.host.boot_id) {
-        return Infeasible(host.hostname + " has " + Text(id) + " already");
-      }
-    }
-    return {};
   }
 
   void Receive(const std::string& peer, const wire::WorkerHeartbeat& m) {
@@ -340,13 +325,30 @@ class Stepper {
   }
 
   void On(const Tick&) {
+    bool changed = WasAway() ? false : MarkLost();
+    if (now_.steady - state().period_ended() >= rules_.heartbeat) {
+      Emit(EndPeriod{now_.steady});
+      changed = true;
+    }
+    if (changed) Reallocate();
+  }
+
+  // Whether the coordinator itself stood still: stopped, moved, out of memory. It could hear nobody
+  // then, and what it was sent lies behind this tick: everybody gets the full time anew.
+  bool WasAway() {
+    const Duration away = now_.steady - before_.period_ended();
+    if (away < std::max(2 * rules_.heartbeat, rules_.worker_lost_after / 2)) return false;
+    Emit(RestartClocks{now_.steady});
+    return true;
+  }
+
+  // Who was silent for too long. Returns whether that concerns leases.
+  bool MarkLost() {
     bool changed = false;
     for (const auto& [id, worker] : before_.workers()) {
       const Duration silent = now_.steady - worker.last_seen;
       if (worker.phase == Worker::Phase::kLost) {
-        if (silent >= rules_.forget_after) {
-          Emit(RemoveWorker{id, worker.last.cpu_seconds});
-        }
+        if (silent >= rules_.forget_after) Emit(RemoveWorker{id, worker.last.cpu_seconds});
         continue;
       }
       const bool suspected = worker.suspected_at > worker.last_seen;
@@ -370,11 +372,7 @@ class Stepper {
         changed = true;
       }
     }
-    if (now_.steady - state().period_ended() >= rules_.heartbeat) {
-      Emit(EndPeriod{now_.steady});
-      changed = true;
-    }
-    if (changed) Reallocate();
+    return changed;
   }
 
   [[nodiscard]] static std::string Seconds(Duration d) {

@@ -41,6 +41,8 @@
 //   draining  LeaveWorker                            (none): it has ended
 //   (none)    heartbeat                              refused with NotFound: it registers again
 //
+// Silence counts only while the coordinator itself ticks.
+//
 // After any change of jobs or workers, and each control period (the heartbeat), the cluster is
 // planned anew (planner.h); every job whose set of leases changed, and every worker of which a
 // grant changed, is told at once. Changes of a large cluster wait for the end of the period.

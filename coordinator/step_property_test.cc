@@ -61,6 +61,7 @@ class History {
       default:
         cluster_.Advance(std::chrono::milliseconds(Pick(3000)));
         if (Pick(200) == 0) cluster_.Advance(std::chrono::minutes(11));
+        if (Pick(20) > 0) cluster_.BeThere();
         return Take(Tick{});
     }
   }

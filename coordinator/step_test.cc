@@ -104,6 +104,25 @@ TEST_F(StepTest, ASilentWorkerIsLostAndComesBackWithItsHeartbeat) {
   EXPECT_THAT(cluster_.Heartbeat(job).workers, SizeIs(1));
 }
 
+// Stopped, or moved to another machine: what it was sent meanwhile lies behind the first tick.
+TEST_F(StepTest, ACoordinatorThatWasAwayItselfTakesNobodyForLost) {
+  const auto job = cluster_.OpenJob("token-aaaa");
+  const WorkerId worker = cluster_.Register("worker-aaaa").worker;
+  cluster_.Tick();
+  cluster_.Advance(std::chrono::minutes(11));
+  cluster_.Take(Tick{});
+  EXPECT_THAT(cluster_.state.FindJob(job.job)->leases, ElementsAre(worker));
+  EXPECT_EQ(cluster_.state.FindJob(job.job)->phase, Job::Phase::kRunning);
+  // Who does not speak now either is lost in due time.
+  cluster_.Heartbeat(job);
+  cluster_.Advance(seconds(4));
+  cluster_.Tick();
+  EXPECT_EQ(cluster_.state.FindWorker(worker)->phase, Worker::Phase::kReady);
+  cluster_.Advance(seconds(1));
+  cluster_.Tick();
+  EXPECT_EQ(cluster_.state.FindWorker(worker)->phase, Worker::Phase::kLost);
+}
+
 TEST_F(StepTest, ASuspectedWorkerIsVerifiedAndLostSooner) {
   const auto job = cluster_.OpenJob("token-aaaa");
   const WorkerId worker = cluster_.Register("worker-aaaa").worker;
