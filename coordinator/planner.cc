@@ -282,7 +282,8 @@ class Planner {
   }
 
   // A data set's quota, over the workers of its jobs in proportion to their caches; on one worker
-  // its jobs share equally.
+  // its jobs share equally. A worker that has not said what it holds, because the coordinator has
+  // just begun perhaps, is not told to give any of it up.
   void GrantCaches(const Allocation& allocation, const std::vector<std::int32_t>& dataset,
                    ClusterPlan& plan) {
     const std::size_t n = allocation.dataset_bytes.size();
@@ -303,7 +304,9 @@ class Planner {
       for (auto& [id, grant] : plan.jobs[i].grants) {
         const double own = allocation.dataset_bytes[d] * CacheOf(id) / room[d] / users[d].at(id);
         const double most = std::min(CacheOf(id), static_cast<double>(job.spec.cache_bytes));
-        grant.cache_bytes = Steady(std::min(own, most), HeldOn(grant.job, id).cache_bytes);
+        const bool heard = state_.FindWorker(id)->last.worker.valid();
+        grant.cache_bytes =
+            Steady(heard ? std::min(own, most) : most, HeldOn(grant.job, id).cache_bytes);
       }
     }
   }

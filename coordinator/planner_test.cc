@@ -30,6 +30,7 @@ class PlannerTest : public testing::Test {
     add.info.host = {host, host, 0, 1};
     add.info.cache_bytes = cache_bytes;
     Apply(add);
+    Report(add.info.worker, {});
     return add.info.worker;
   }
   JobId Job(AddJob add = {}) {
@@ -39,6 +40,12 @@ class PlannerTest : public testing::Test {
     if (add.host.hostname.empty()) add.host = {"home", "home", 0, 1};
     Apply(add);
     return add.job;
+  }
+  void Report(WorkerId worker, std::vector<wire::JobUsage> usage) {
+    wire::WorkerHeartbeat beat;
+    beat.worker = worker;
+    beat.usage = std::move(usage);
+    Apply(ReportWorker{{}, std::move(beat)});
   }
   // What its client reports over one second: 100% of `rate` would take `rate * cost` cores.
   void Report(JobId job, double rate, double cost, double bytes = 0) {
@@ -239,6 +246,43 @@ TEST_F(PlannerTest, WhoAsksWithoutBoundTakesNobodysFloor) {
     EXPECT_LE(Cores(plan.jobs[0]), 8);
     EXPECT_NEAR(Cores(plan.jobs[1]), 4 * 0.05, 0.01);
   }
+}
+
+TEST_F(PlannerTest, ACoordinatorThatHasJustBegunTakesNoCacheAway) {
+  rules_.source_rate = 1e9;
+  const WorkerId worker = Worker(8, "pool", 1'000'000'000);
+  AddJob spec;
+  spec.cache_bytes = 1'000'000'000;
+  std::vector<JobId> jobs;
+  for (std::uint64_t dataset : {1U, 2U}) {
+    jobs.push_back(Job(spec));
+    AddSession session;
+    session.job = jobs.back();
+    session.session = SessionId(jobs.back().value);
+    session.dataset = dataset;
+    session.rows = 10'000;
+    Apply(session);
+  }
+  wire::JobUsage cached;
+  cached.job = jobs[1];
+  cached.cache_bytes = 900'000'000;
+  cached.cache_entries = 9000;
+  for (int period = 0; period < 10; ++period) {
+    Report(jobs[0], 100, 0.001, 1e5);
+    Report(jobs[1], 100, 0.02, 1e5);
+    Report(worker, {cached});
+    EndPeriod();
+    Plan();
+  }
+  const auto quota = [&](std::size_t i) { return Plan().jobs[i].grants.at(worker).cache_bytes; };
+  ASSERT_EQ(quota(1), 1'000'000'000u);
+  State replayed;
+  for (const Update& update : state_.Snapshot()) HR_CHECK(replayed.Apply(update).ok());
+  state_ = replayed;
+  EXPECT_EQ(quota(1), 1'000'000'000u) << "nobody has said yet what is cached";
+  Report(worker, {cached});
+  EXPECT_EQ(quota(1), 1'000'000'000u);
+  EXPECT_EQ(quota(0), 0u);
 }
 
 }  // namespace
