@@ -97,11 +97,16 @@ Move JobMeter::EndPeriod(double granted_cores) {
   if (!reported_ || period_.samples <= 0) return Move::kHold;
   const double keep = std::exp2(-1 / kHalfLife);
   const auto blend = [&](double& sum, double now) { sum = sum * keep + now; };
-  blend(decayed_.hits, period_.hits);
-  blend(decayed_.misses, period_.misses);
-  blend(decayed_.hit_cpu, period_.hit_cpu);
-  blend(decayed_.miss_cpu, period_.miss_cpu);
-  blend(decayed_.source_bytes, period_.source_bytes);
+  // A path that is not taken keeps its account: what fades for hours has no digits left.
+  if (period_.hits > 0) {
+    blend(decayed_.hits, period_.hits);
+    blend(decayed_.hit_cpu, period_.hit_cpu);
+  }
+  if (period_.misses > 0) {
+    blend(decayed_.misses, period_.misses);
+    blend(decayed_.miss_cpu, period_.miss_cpu);
+    blend(decayed_.source_bytes, period_.source_bytes);
+  }
   if (decayed_.misses > 0) {
     measured_.miss_cost = decayed_.miss_cpu / decayed_.misses;
     measured_.miss_bytes = decayed_.source_bytes / decayed_.misses;

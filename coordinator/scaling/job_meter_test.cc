@@ -242,5 +242,21 @@ TEST(JobMeter, ALimitThatHoldsABatchBackForLongCountsForAsLong) {
   EXPECT_NEAR(meter.times().limited, 5, 1e-9);
 }
 
+// A mean that fades for hours while nothing is added to it has no digits left in the end.
+TEST(JobMeter, APathThatIsNotTakenForHoursKeepsItsCost) {
+  for (const double lasting : {0.0, 1.0}) {  // share of hits
+    JobMeter meter;
+    Session session;
+    for (int period = 0; period < 20'000; ++period) {
+      session.Run(200, 0.5, 0.5, period < 10 ? 0.5 : lasting, 0.001, 0.011);
+      meter.Report({session.load});
+      meter.EndPeriod(2);
+    }
+    EXPECT_NEAR(meter.measured().hit_cost, 0.001, 1e-9);
+    EXPECT_NEAR(meter.measured().miss_cost, 0.011, 1e-9);
+    EXPECT_NEAR(meter.measured().miss_bytes, 1e5, 1e-6);
+  }
+}
+
 }  // namespace
 }  // namespace headrace::coordinator
