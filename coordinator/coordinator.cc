@@ -70,6 +70,8 @@ class CoordinatorImpl final : public Coordinator {
                 [this](const std::string& peer, const Status& e) { OnInvalid(peer, e); }}));
     HR_RETURN_IF_ERROR(StartPool());
     timer_ = reactor_.AddTimer(options_.heartbeat / 2, [this] { Dispatch(Tick{}); });
+    // Before a worker from the journal is told of its jobs, that they have grants.
+    Dispatch(Tick{});
     return Status::Ok();
   }
 

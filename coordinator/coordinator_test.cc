@@ -171,7 +171,7 @@ TEST_F(CoordinatorTest, ASuspectedWorkerWhoseProcessLivesStays) {
 
 TEST_F(CoordinatorTest, WithAJournalARestartGoesOnWhereItEnded) {
   options_.state_dir = directory_ + "/state";
-  options_.worker_beats = 1000;
+  options_.heartbeat = std::chrono::seconds(10);  // no period ends while the test runs
   StartCoordinator();
   auto client = Peer();
   auto worker = Peer();
@@ -185,7 +185,10 @@ TEST_F(CoordinatorTest, WithAJournalARestartGoesOnWhereItEnded) {
   EXPECT_EQ(after.generation, before.generation);
   ASSERT_THAT(after.workers, SizeIs(1));
   EXPECT_EQ(after.workers[0], before.workers[0]);
-  EXPECT_TRUE(worker->Ask<wire::WorkerDirective>(Beat(id)).status.ok());
+  const auto directive = worker->Ask<wire::WorkerDirective>(Beat(id));
+  EXPECT_TRUE(directive.status.ok());
+  EXPECT_THAT(directive.jobs, SizeIs(1));
+  EXPECT_THAT(directive.grants, SizeIs(1)) << "without any, a worker lifts every limit";
   EXPECT_EQ(client->Ask<wire::JobOpened>(Open("token-of-job")).job, job.job);
   EXPECT_NE(client->Ask<wire::JobOpened>(Open("token-of-other")).job, job.job);
 }
