@@ -101,6 +101,28 @@ void Decide(benchmark::State& bench, const std::string& policy) {
       benchmark::Counter(static_cast<double>(changed), benchmark::Counter::kAvgIterations);
 }
 
+// A policy alone, with 1,000 admitted jobs of so many priorities: what it costs must not grow with
+// them.
+void DividePriorities(benchmark::State& bench, const std::string& name) {
+  PolicyRegistry policies;
+  RegisterPolicies(policies);
+  const Policy& policy = *policies.Find(name);
+  Snapshot snapshot;
+  snapshot.supply = {0, 4000, 1e12, 1e10};
+  snapshot.tenants.push_back({"default"});
+  for (int i = 0; i < 1000; ++i) {
+    JobView job;
+    job.job = JobId(i);
+    job.priority = i % static_cast<int>(bench.range(0));
+    job.arrival_s = i;
+    job.terms = {1000.0 + i, 1e-4, 0.01, 1e5};
+    job.dataset = i;
+    snapshot.datasets.push_back({1e10, 0});
+    snapshot.jobs.push_back(job);
+  }
+  for (auto _ : bench) benchmark::DoNotOptimize(policy.Decide(snapshot));
+}
+
 // A policy alone, with 5,000 jobs for 400 GPUs: most of them wait. Half of the others pause.
 void DivideWaiting(benchmark::State& bench, const std::string& name) {
   PolicyRegistry policies;
@@ -134,6 +156,12 @@ void DivideWaiting(benchmark::State& bench, const std::string& name) {
   for (auto _ : bench) benchmark::DoNotOptimize(policy.Decide(snapshot));
 }
 
+BENCHMARK_CAPTURE(DividePriorities, max_min_fair, "max_min_fair")
+    ->ArgName("priorities")
+    ->Arg(1)
+    ->Arg(10)
+    ->Arg(1000)
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(DivideWaiting, max_min_fair, "max_min_fair")
     ->ArgNames({"jobs", "data"})
     ->Args({5000, 0})

@@ -112,8 +112,8 @@ void ChildProcess::Kill() {
   const auto pid = static_cast<pid_t>(pid_);
   // Reaped by the program itself: the id is no other's as long as the group has members.
   if (ours || (::kill(pid, 0) != 0 && errno == ESRCH)) ::kill(-pid, SIGKILL);
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  while (::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WEXITED) != 0 &&
+         errno == EINTR) {
   }
   pid_ = 0;
 }
