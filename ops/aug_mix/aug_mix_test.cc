@@ -90,6 +90,10 @@ TEST(AugMix, WhatCannotBeEqualIsRefused) {
   EXPECT_EQ(code("chain_depth", std::int64_t{101}), Code::kUnsupported);
   EXPECT_EQ(code("alpha", 0.0), Code::kUnsupported);
   EXPECT_EQ(code("interpolation", std::string("bicubic")), Code::kUnsupported);
+  EXPECT_EQ(code("tensor_grids", std::int64_t{0}), Code::kUnsupported);
+  EXPECT_EQ(code("tensor_grids", std::int64_t{1}), Code::kOk);
+  EXPECT_EQ(code("tensor_grids", std::int64_t{2}), Code::kOk);
+  EXPECT_EQ(code("tensor_grids", std::int64_t{3}), Code::kInvalidArgument);
 
   TorchGenerator rng(1);
   EXPECT_EQ(DrawNode(Mix(), RgbSpec(1, 4097), rng).status().code(), Code::kUnsupported);

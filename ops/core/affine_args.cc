@@ -23,10 +23,22 @@ Status ReadMode(const OpArgs& args, AffineArgs* made) {
   return Unsupported("PIL transforms by nearest, bilinear or bicubic only");
 }
 
+Result<MatrixProducts> ReadProducts(const OpArgs& args) {
+  const std::int64_t value = args.Int("tensor_grids");
+  for (const auto known :
+       {MatrixProducts::kUnknown, MatrixProducts::kFusedWhereLarge, MatrixProducts::kNeverFused}) {
+    if (value == static_cast<std::int64_t>(known)) return known;
+  }
+  return InvalidArgument("argument tensor_grids is not 0, 1 or 2");
+}
+
 }  // namespace
 
-std::vector<ArgSpec> AffineArgSpecs() {
+std::vector<ArgSpec> AffineArgSpecs(MatrixProducts unsaid) {
   return {
+      {"tensor_grids", ArgType::kInt, static_cast<std::int64_t>(unsaid),
+       "how torch multiplies matrices, of tensors; 0: with bits that are not known, tensors are "
+       "not native; 1: by fused operations where the product is large; 2: without any"},
       {"interpolation", ArgType::kText, std::string("nearest"),
        "nearest or bilinear; of PIL images also nearest-exact and bicubic"},
       {"fill", ArgType::kNumbers, std::nullopt,
@@ -37,6 +49,10 @@ std::vector<ArgSpec> AffineArgSpecs() {
 Result<AffineArgs> ReadAffineArgs(const OpArgs& args, const ImageSpec& input, bool tensor) {
   AffineArgs made;
   made.tensor = tensor;
+  HR_TRY(made.products, ReadProducts(args));
+  if (tensor && made.products == MatrixProducts::kUnknown) {
+    return Unsupported("torch multiplies matrices with bits that are not known here");
+  }
   HR_RETURN_IF_ERROR(ReadMode(args, &made));
   if (!args.Has("fill")) return made;
   ImageSpec pixels = input;

@@ -10,6 +10,14 @@
 
 namespace headrace::ops {
 
+// How torch in the client multiplies the matrices that grids of coordinates are made of: its
+// library chooses by the CPU. Values go over the wire.
+enum class MatrixProducts : std::uint8_t {
+  kUnknown = 0,          // tensors are not native
+  kFusedWhereLarge = 1,  // large ones are added up by fused operations; MKL on CPUs of Intel
+  kNeverFused = 2,       // every operation is rounded; MKL on CPUs of AMD
+};
+
 // How an affine transform makes pixels: as PIL does, or as torchvision does of tensors.
 struct AffineArgs {
   bool tensor = false;
@@ -18,12 +26,15 @@ struct AffineArgs {
   // edges fade.
   std::array<std::uint8_t, 3> fill{};
   std::optional<std::array<float, 3>> tensor_fill;
+  MatrixProducts products = MatrixProducts::kUnknown;  // of tensors it is known
 };
 
-// Arguments "interpolation" and "fill".
-[[nodiscard]] std::vector<ArgSpec> AffineArgSpecs();
-// kUnsupported: an interpolation that PIL, or torchvision for tensors, does not have; a fill that
-// is not a value of the image.
+// Arguments "tensor_grids", "interpolation" and "fill". `unsaid` are the products of a node without
+// the first one.
+[[nodiscard]] std::vector<ArgSpec> AffineArgSpecs(MatrixProducts unsaid);
+// kUnsupported: a tensor where products are unknown; an interpolation that PIL, or torchvision for
+// tensors, does not have; a fill that is not a value of the image. kInvalidArgument: products of a
+// later release.
 Result<AffineArgs> ReadAffineArgs(const OpArgs& args, const ImageSpec& input, bool tensor);
 
 }  // namespace headrace::ops

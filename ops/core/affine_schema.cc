@@ -18,9 +18,6 @@ Result<AffineSchema::Pixels> AffineSchema::ReadPixels(const OpArgs& args,
                                                       const CompileContext& context) {
   HR_RETURN_IF_ERROR(NeedsKnownBytes(context));
   const bool tensor = context.input.layout == Layout::kChw;
-  if (tensor && !args.Bool("tensor_grids")) {
-    return Unsupported("torch multiplies matrices with bits that are not known here");
-  }
   Pixels pixels;
   HR_TRY(pixels.api, ReadApi(args));
   HR_TRY(pixels.affine, ReadAffineArgs(args, context.input, tensor));
@@ -32,10 +29,8 @@ std::vector<ArgSpec> AffineSchema::ArgSpecs() {
   std::vector<ArgSpec> args = {
       {"center", ArgType::kNumbers, std::nullopt,
        "x and y of what stays in its place, from the upper left corner; the image's center when "
-       "left out"},
-      {"tensor_grids", ArgType::kBool, std::int64_t{0},
-       "torch multiplies matrices with the bits that are known: else tensors are not native"}};
-  for (ArgSpec& arg : AffineArgSpecs()) args.push_back(std::move(arg));
+       "left out"}};
+  for (ArgSpec& arg : AffineArgSpecs(MatrixProducts::kUnknown)) args.push_back(std::move(arg));
   args.push_back(ApiArg());
   return args;
 }

@@ -43,7 +43,9 @@ std::vector<ArgSpec> AugmentSpace::ArgSpecs(bool by_size) {
     specs.push_back(
         {"translate", ArgType::kInts, std::nullopt, "magnitudes of translations in pixels", true});
   }
-  for (ArgSpec& arg : AffineArgSpecs()) specs.push_back(std::move(arg));
+  // Workers of a release that knew no others take no such argument: these are sent without it.
+  constexpr auto kUnsaid = MatrixProducts::kFusedWhereLarge;
+  for (ArgSpec& arg : AffineArgSpecs(kUnsaid)) specs.push_back(std::move(arg));
   specs.push_back(ApiArg());
   return specs;
 }

@@ -15,8 +15,7 @@ Status AffineKernel::Run(const Image& in, Params params, OpContext& context, Scr
   work.Replace([&](std::uint8_t* pixels) {
     if (motion.turns) return TensorTurn(work.image(), *motion.turns, pixels);
     if (affine.tensor) {
-      return TensorAffine(work.image(), motion.matrix, affine.interpolation, affine.tensor_fill,
-                          pixels_.api, pixels);
+      return TensorAffine(work.image(), motion.matrix, affine, pixels_.api, pixels);
     }
     TransformAffine(in, motion.matrix, affine.interpolation, affine.fill, pixels);
   });

@@ -64,8 +64,7 @@ void ApplyToTensor(const Augmentation& step, const AugmentSpace& space, Work& wo
       if (step.turns == 0) return;
       return work.Replace([&](std::uint8_t* pixels) {
         if (step.turns) return TensorTurn(work.image(), *step.turns, pixels);
-        TensorAffine(work.image(), step.matrix, affine.interpolation, affine.tensor_fill, api,
-                     pixels);
+        TensorAffine(work.image(), step.matrix, affine, api, pixels);
       });
     case AugmentOp::kBrightness:
       return TensorBrightness(work.Writable(), step.factor);

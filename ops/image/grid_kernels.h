@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "ops/core/affine_args.h"
 #include "ops/core/op.h"
 
 // Each operation is rounded to float32 as torch's is. Source: torchvision's _gen_affine_grid,
@@ -25,10 +26,14 @@ struct GridJob {
   bool bilinear;
   const std::optional<std::array<float, 3>>& fill;
   int api;
+  MatrixProducts products;
 
-  // Up to which size torch multiplies matrices itself, inner side 3, 2 columns; MKL, for the
-  // others, adds with fused operations.
-  [[nodiscard]] bool few() const { return in.spec.height * in.spec.width * 6 < 400; }
+  // Whether the product that makes the grid is added up by fused operations. Small ones, inner side
+  // 3, 2 columns, torch makes itself and never so; the others are the library's.
+  [[nodiscard]] bool fused() const {
+    const bool large = in.spec.height * in.spec.width * 6 >= 400;
+    return large && products == MatrixProducts::kFusedWhereLarge;
+  }
 };
 
 #if defined(__x86_64__)

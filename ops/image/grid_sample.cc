@@ -18,10 +18,10 @@ GridAxis MakeAxis(const double* row, std::int64_t side) {
 }
 
 // A product of matrices, then from -1..1 to pixels.
-template <bool kFew>
+template <bool kFused>
 float Coordinate(const GridAxis& axis, float x, float y) {
-  const float at = kFew ? x * axis.by_x + y * axis.by_y + axis.shift
-                        : std::fma(y, axis.by_y, x * axis.by_x) + axis.shift;
+  const float at = kFused ? std::fma(y, axis.by_y, x * axis.by_x) + axis.shift
+                          : x * axis.by_x + y * axis.by_y + axis.shift;
   return std::fma(at + 1.0F, axis.half, -0.5F);
 }
 
@@ -78,7 +78,7 @@ void Bilinear(const Image& in, const GridAxis& across, const GridAxis& down, flo
   }
 }
 
-template <std::size_t kChannels, bool kFew>
+template <std::size_t kChannels, bool kFused>
 void Rows(const GridJob& job, std::uint8_t* out) {
   const auto width = static_cast<float>(job.in.spec.width);
   const auto height = static_cast<float>(job.in.spec.height);
@@ -86,8 +86,8 @@ void Rows(const GridJob& job, std::uint8_t* out) {
     const float y = row - height * 0.5F + 0.5F;
     for (float column = 0; column < width; ++column, out += kChannels) {
       const float x = column - width * 0.5F + 0.5F;
-      const float at_x = Coordinate<kFew>(job.across, x, y);
-      const float at_y = Coordinate<kFew>(job.down, x, y);
+      const float at_x = Coordinate<kFused>(job.across, x, y);
+      const float at_y = Coordinate<kFused>(job.down, x, y);
       if (job.bilinear) {
         Bilinear<kChannels>(job.in, job.across, job.down, at_x, at_y, job.fill, job.api, out);
       } else {
@@ -99,21 +99,22 @@ void Rows(const GridJob& job, std::uint8_t* out) {
 
 void SampleGrid(const GridJob& job, std::uint8_t* out) {
   if (job.in.spec.channels == 1) {
-    return job.few() ? Rows<1, true>(job, out) : Rows<1, false>(job, out);
+    return job.fused() ? Rows<1, true>(job, out) : Rows<1, false>(job, out);
   }
-  return job.few() ? Rows<3, true>(job, out) : Rows<3, false>(job, out);
+  return job.fused() ? Rows<3, true>(job, out) : Rows<3, false>(job, out);
 }
 
 }  // namespace
 
-void TensorAffine(const Image& in, const AffineMatrix& matrix, Interpolation interpolation,
-                  const Fill& fill, int api, std::uint8_t* out, PointwiseLevel level) {
+void TensorAffine(const Image& in, const AffineMatrix& matrix, const AffineArgs& args, int api,
+                  std::uint8_t* out, PointwiseLevel level) {
   const GridJob job{in,
                     MakeAxis(matrix.data(), in.spec.width),
                     MakeAxis(matrix.data() + 3, in.spec.height),
-                    interpolation == Interpolation::kBilinear,
-                    fill,
-                    api};
+                    args.interpolation == Interpolation::kBilinear,
+                    args.tensor_fill,
+                    api,
+                    args.products};
 #if defined(__x86_64__)
   constexpr std::size_t kMostBytes = std::size_t{1} << 31;
   if (level != PointwiseLevel::kScalar && in.spec.bytes() < kMostBytes) {

@@ -13,11 +13,11 @@ namespace {
 
 using avx2::All, avx2::Channel, avx2::Float, avx2::Join, avx2::kStep, avx2::Store, avx2::StoreBytes;
 
-template <bool kFew>
+template <bool kFused>
 HR_TARGET inline __m256 Coordinate(const GridAxis& axis, __m256 x, float y) {
   const __m256 by_x = _mm256_mul_ps(x, All(axis.by_x));
-  const __m256 sum = kFew ? _mm256_add_ps(by_x, All(y * axis.by_y))
-                          : _mm256_fmadd_ps(All(y), All(axis.by_y), by_x);
+  const __m256 sum = kFused ? _mm256_fmadd_ps(All(y), All(axis.by_y), by_x)
+                            : _mm256_add_ps(by_x, All(y * axis.by_y));
   const __m256 at = _mm256_add_ps(sum, All(axis.shift));
   return _mm256_fmadd_ps(_mm256_add_ps(at, All(1.0F)), All(axis.half), All(-0.5F));
 }
@@ -116,7 +116,7 @@ HR_TARGET inline void StorePixels(std::uint8_t* out, __m256i pixels) {
   }
 }
 
-template <std::size_t kChannels, bool kFew, bool kBilinear>
+template <std::size_t kChannels, bool kFused, bool kBilinear>
 HR_TARGET void Rows(const GridJob& job, std::uint8_t* out) {
   const auto width = static_cast<std::size_t>(job.in.spec.width);
   const auto half_width = static_cast<float>(width) * 0.5F;
@@ -127,8 +127,8 @@ HR_TARGET void Rows(const GridJob& job, std::uint8_t* out) {
     for (std::size_t column = 0; column < width; column += kStep) {
       const __m256 columns = _mm256_add_ps(All(static_cast<float>(column)), steps);
       const __m256 x = _mm256_add_ps(_mm256_sub_ps(columns, All(half_width)), All(0.5F));
-      const __m256 at_x = Coordinate<kFew>(job.across, x, y);
-      const __m256 at_y = Coordinate<kFew>(job.down, x, y);
+      const __m256 at_x = Coordinate<kFused>(job.across, x, y);
+      const __m256 at_y = Coordinate<kFused>(job.down, x, y);
       const __m256i pixels =
           kBilinear ? Bilinear<kChannels>(job, at_x, at_y) : Nearest<kChannels>(job, at_x, at_y);
       if (width - column >= kStep) {
@@ -144,17 +144,17 @@ HR_TARGET void Rows(const GridJob& job, std::uint8_t* out) {
   }
 }
 
-template <std::size_t kChannels, bool kFew>
+template <std::size_t kChannels, bool kFused>
 void ByMode(const GridJob& job, std::uint8_t* out) {
-  job.bilinear ? Rows<kChannels, kFew, true>(job, out) : Rows<kChannels, kFew, false>(job, out);
+  job.bilinear ? Rows<kChannels, kFused, true>(job, out) : Rows<kChannels, kFused, false>(job, out);
 }
 
 }  // namespace
 
 void SampleGridAvx2(const GridJob& job, std::uint8_t* out) {
   if (job.in.spec.channels == 1)
-    return job.few() ? ByMode<1, true>(job, out) : ByMode<1, false>(job, out);
-  job.few() ? ByMode<3, true>(job, out) : ByMode<3, false>(job, out);
+    return job.fused() ? ByMode<1, true>(job, out) : ByMode<1, false>(job, out);
+  job.fused() ? ByMode<3, true>(job, out) : ByMode<3, false>(job, out);
 }
 
 }  // namespace headrace::ops

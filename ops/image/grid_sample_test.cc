@@ -12,13 +12,24 @@ namespace {
 
 using ::testing::ElementsAre;
 using Fill = std::optional<std::array<float, 3>>;
+constexpr auto kFused = MatrixProducts::kFusedWhereLarge;
+constexpr auto kNever = MatrixProducts::kNeverFused;
+
+AffineArgs Of(Interpolation interpolation, const Fill& fill, MatrixProducts products) {
+  AffineArgs args;
+  args.tensor = true;
+  args.interpolation = interpolation;
+  args.tensor_fill = fill;
+  args.products = products;
+  return args;
+}
 
 std::vector<std::uint8_t> Transformed(const AffineMatrix& matrix, Interpolation interpolation,
                                       const Fill& fill = std::nullopt, int api = 1) {
   ImageMemory image(1, 4, 1, 1);
   for (std::size_t i = 0; i < 4; ++i) image.pixels[i] = static_cast<std::uint8_t>(10 * i + 10);
   std::vector<std::uint8_t> out(4);
-  TensorAffine(image.image, matrix, interpolation, fill, api, out.data());
+  TensorAffine(image.image, matrix, Of(interpolation, fill, kFused), api, out.data());
   return out;
 }
 
@@ -59,18 +70,49 @@ TEST(TensorAffine, EveryLevelGivesTheSameBits) {
         for (const Interpolation mode : {Interpolation::kNearest, Interpolation::kBilinear}) {
           for (const int api : {1, 2}) {
             for (const Fill& fill : {Fill(), Fill{{0.5F, 1.5F, 254.6F}}}) {
-              const auto made = [&](PointwiseLevel level) {
-                std::vector<std::uint8_t> out(from.image.spec.bytes());
-                TensorAffine(from.image, matrix, mode, fill, api, out.data(), level);
-                return out;
-              };
-              for (const PointwiseLevel level : PointwiseLevels()) {
-                EXPECT_EQ(made(level), made(PointwiseLevel::kScalar));
+              for (const MatrixProducts products : {kFused, kNever}) {
+                const auto made = [&](PointwiseLevel level) {
+                  std::vector<std::uint8_t> out(from.image.spec.bytes());
+                  TensorAffine(from.image, matrix, Of(mode, fill, products), api, out.data(),
+                               level);
+                  return out;
+                };
+                for (const PointwiseLevel level : PointwiseLevels()) {
+                  EXPECT_EQ(made(level), made(PointwiseLevel::kScalar));
+                }
               }
             }
           }
         }
       }
+    }
+  }
+}
+
+// The two differ in the last place of a coordinate, which few pixels show.
+TEST(TensorAffine, ProductsDifferWhereTheyAreLarge) {
+  for (const std::int64_t side : {8, 60}) {  // 6 * 8 * 8 is below 400
+    const RandomCanvas from(side, side, 3, 3, 0, 7);
+    for (const Interpolation mode : {Interpolation::kNearest, Interpolation::kBilinear}) {
+      int differ = 0;
+      for (int percent = 1; percent < 200; ++percent) {
+        // Of hundredths: many coordinates are half a pixel, but for their rounding.
+        const double scale = percent / 100.0;
+        const AffineMatrix matrix{scale, 0.3, 0.5, -0.3, scale, -1.5};
+        const auto made = [&](MatrixProducts products, PointwiseLevel level) {
+          std::vector<std::uint8_t> out(from.image.spec.bytes());
+          TensorAffine(from.image, matrix, Of(mode, std::nullopt, products), 1, out.data(), level);
+          return out;
+        };
+        const auto fused = made(kFused, PointwiseLevel::kScalar);
+        const auto never = made(kNever, PointwiseLevel::kScalar);
+        differ += fused != never;
+        for (const PointwiseLevel level : PointwiseLevels()) {
+          EXPECT_EQ(made(kFused, level), fused);
+          EXPECT_EQ(made(kNever, level), never);
+        }
+      }
+      EXPECT_EQ(differ > 0, side == 60);
     }
   }
 }

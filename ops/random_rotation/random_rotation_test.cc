@@ -1,6 +1,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -16,6 +17,7 @@ using ::headrace::ops::testing::GraySpec;
 using ::headrace::ops::testing::MakeNode;
 using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 Node Rotate(double low, double high) {
   return MakeNode("random_rotation", {{"degrees", std::vector<double>{low, high}}});
@@ -86,8 +88,25 @@ TEST(RandomRotation, TensorsAreTurnedAroundTheirCenter) {
 }
 
 TEST(RandomRotation, TensorsNeedKnownProductsOfMatrices) {
-  const std::vector<Node> nodes{MakeNode("pil_to_tensor"), Rotate(1, 2)};
-  EXPECT_EQ(RunPixels(nodes, GraySpec(1, 1), {1}).status.code(), Code::kUnsupported);
+  const auto status = [](std::optional<std::int64_t> products, bool tensor) {
+    Node node = Rotate(1, 2);
+    if (products) node.args["tensor_grids"] = *products;
+    std::vector<Node> nodes{node};
+    if (tensor) nodes.insert(nodes.begin(), MakeNode("pil_to_tensor"));
+    return RunPixels(nodes, GraySpec(1, 1), {1}, std::vector<std::int32_t>(13)).status;
+  };
+  for (const bool tensor : {false, true}) {
+    EXPECT_EQ(status(1, tensor).code(), Code::kOk);
+    EXPECT_EQ(status(2, tensor).code(), Code::kOk);
+    for (const std::int64_t later : {-1, 3}) {
+      EXPECT_EQ(status(later, tensor).code(), Code::kInvalidArgument);
+      EXPECT_THAT(status(later, tensor).message(), HasSubstr("tensor_grids is not 0, 1 or 2"));
+    }
+    for (const std::optional<std::int64_t> unknown : {std::optional<std::int64_t>(0), {}}) {
+      EXPECT_EQ(status(unknown, tensor).code(), tensor ? Code::kUnsupported : Code::kOk);
+    }
+  }
+  EXPECT_THAT(status(0, true).message(), HasSubstr("multiplies matrices"));
 }
 
 TEST(RandomRotation, TurnsThatDoNotFitTheImageAreRefused) {

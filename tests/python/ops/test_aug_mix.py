@@ -182,7 +182,7 @@ def test_what_is_not_native_says_why(monkeypatch):
     for transform, reason in cases:
         with pytest.raises(NotNative, match=reason):
             nodes_of(v1.Compose([transform, v1.ToTensor()]))
-    monkeypatch.setattr(augment, "products_are_known", lambda: False)
+    monkeypatch.setattr(augment, "matrix_products", lambda: augment.UNKNOWN)
     with pytest.raises(NotNative, match="multiplies matrices"):
         nodes_of(v1.Compose([v1.AugMix(), v1.ToTensor()]))
 

@@ -7,9 +7,9 @@ from headrace.capture import augment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.image_strategies import APIS, apis, images, seeds
-from support.operators import LIBRARIES, check_file, jpeg, native, noise
+from support.operators import LIBRARIES, check_file, check_image, jpeg, native, noise
 from support.tensor_chains import chain_of, check, refusal
-from support.torch_bits import needs_products, needs_vectors
+from support.torch_bits import multiply_matrices, needs_products, needs_vectors
 from torchvision import transforms as v1
 from torchvision.transforms import InterpolationMode
 
@@ -91,13 +91,39 @@ def test_what_the_operators_refuse(api):
 @pytest.mark.parametrize("api", [1, 2])
 def test_products_of_matrices_that_are_not_known(api, monkeypatch):
     """Tensors are refused, PIL images are not."""
-    monkeypatch.setattr(augment, "products_are_known", lambda: False)
+    monkeypatch.setattr(augment, "matrix_products", lambda: augment.UNKNOWN)
     lib, first = APIS[api], v1.PILToTensor()
     for transform in (lib.RandAugment(), lib.TrivialAugmentWide(), lib.AutoAugment()):
         assert "matrices of rotations are not known" in refusal(first, transform)
     for transform in (lib.RandomRotation(3), lib.RandomAffine(3)):
         assert "multiplies matrices" in refusal(first, transform)
     check(noise(20, 20, 3, 1), 1, lib.RandAugment(), lib.RandomRotation(3), first)
+
+
+@pytest.mark.parametrize("form", [augment.FUSED_WHERE_LARGE, augment.NEVER_FUSED])
+@pytest.mark.parametrize("api", [1, 2])
+def test_both_ways_to_multiply_matrices(api, form, monkeypatch):
+    """Also the one that this CPU does not have."""
+    multiply_matrices(monkeypatch, form)
+    assert augment.matrix_products() == form
+    lib, first, mode = APIS[api], v1.PILToTensor(), InterpolationMode.BILINEAR
+    pictures = [noise(224, 171, 3, 3), noise(8, 8, 3, 3)]
+    for transform in (
+        lib.RandomRotation(180, mode),
+        lib.RandomAffine(180, (0.3, 0.3), (0.5, 2), 30, mode),
+        lib.TrivialAugmentWide(interpolation=mode),
+        lib.RandAugment(4, interpolation=mode),
+        lib.AutoAugment(interpolation=mode),
+        lib.AugMix(interpolation=mode),
+    ):
+        nodes, whole = chain_of(first, transform), v1.Compose([first, transform])
+        for seed in range(60):
+            check_image(nodes, whole, pictures[seed % 3 == 2], seed)
+
+
+def test_another_way_to_multiply_matrices_is_not_known(monkeypatch):
+    multiply_matrices(monkeypatch, augment.NEVER_FUSED + 1)
+    assert augment.matrix_products() == augment.UNKNOWN
 
 
 @pytest.mark.parametrize("capability", ["DEFAULT", "ZVECTOR"])

@@ -41,6 +41,8 @@ _MIX_BINS = 10
 _MIX_SIDE = 4096  # pixels; AugMixSchema::kMostSide
 # AugMix's order. Without all_ops it ends in front of Brightness.
 _MIX_OPS = [*_OPS[1:6], *_OPS[10:14], *_OPS[6:10]]
+# The order of MatrixProducts in ops/core/affine_args.h.
+UNKNOWN, FUSED_WHERE_LARGE, NEVER_FUSED = range(3)
 
 # Names of operations with their magnitudes by bin; no list: they have none.
 Space = dict[str, list[float]]
@@ -98,7 +100,7 @@ def aug_mix(t: Any, api: str, named: dict[str, Any]) -> Node:
             raise NotNative(f"{name}={getattr(t, name)!r} has no native form")
     if type(t.alpha) is not float or t._PARAMETER_MAX != _MIX_BINS:
         raise NotNative(f"alpha={t.alpha!r} has no native form")
-    if not products_are_known():
+    if matrix_products() == UNKNOWN:
         raise NotNative("torch multiplies matrices with bits that are not known here")
     space = _space(t, api, _MIX_BINS, _MIX_OPS if t.all_ops else _MIX_OPS[:9], (1, 1))
     space.setdefault("Brightness", [0.0] * _MIX_BINS)
@@ -146,6 +148,8 @@ def _magnitudes(space: Space, api: str) -> dict[str, Any]:
         "shear_y": [math.sin(angle) / math.cos(angle) for angle in shears],
         "rotate": [v for m in space["Rotate"] for v in (*_turn(m), *_turn(-m))],
         "tensor_rotate": _tensor_turns(space["Rotate"], api),
+        # Left out where it says what the operators take it for.
+        "tensor_grids": NEVER_FUSED if matrix_products() == NEVER_FUSED else None,
         "enhance": space["Brightness"],
         "posterize": [int(m) for m in space["Posterize"]],
         "solarize": [bound * m for m in space["Solarize"]],
@@ -160,7 +164,7 @@ def _turn(degrees: float) -> tuple[float, float]:
 
 def _tensor_turns(degrees: list[float], api: str) -> list[float] | None:
     """The cosines and the sines of torchvision's rotate of tensors."""
-    if not products_are_known():
+    if matrix_products() == UNKNOWN:
         return None
     angles = [angle for m in degrees for angle in (m, -m)]
     turns = [math.radians(-(m if api == "v1" else m % 360)) for m in angles]
@@ -194,19 +198,20 @@ def _translate_exceptions(bin: int, bins: int, part: _Part = _WIDE) -> list[int]
 
 
 @functools.lru_cache(maxsize=1)
-def products_are_known() -> bool:
-    """Whether torch makes the grids of affine transforms as ops/image/grid_sample.cc does: its
-    library for products of matrices may depend on the machine."""
+def matrix_products() -> int:
+    """How torch multiplies the matrices that the grids of affine transforms are made of: UNKNOWN,
+    FUSED_WHERE_LARGE or NEVER_FUSED. Its library chooses by the machine."""
     matrix = torch.tensor([[0.0089, -0.0013], [0.0021, 0.0091], [0.0171, -0.0333]])
-    for side, fused in ((8, False), (20, True), (150, True)):
+    forms = {FUSED_WHERE_LARGE, NEVER_FUSED}
+    for side, large in ((8, False), (20, True), (150, True)):
         x = (torch.arange(side, dtype=torch.float32) - side * 0.5 + 0.5).repeat(side)
         y = x.view(side, side).T.flatten()
         points = torch.stack([x, y, torch.ones_like(x)], dim=-1)
         product = points.unsqueeze(0).bmm(matrix.unsqueeze(0))[0]
         for column, (a, b, c) in enumerate(matrix.T):
-            known = x * a + y * b
-            if fused:  # one rounding, of an exact product
-                known = ((x * a).double() + y.double() * b.double()).float()
-            if not torch.equal(product[:, column], known + c):
-                return False
-    return True
+            plain = x * a + y * b
+            # One rounding, of an exact product.
+            fused = ((x * a).double() + y.double() * b.double()).float()
+            expected = {FUSED_WHERE_LARGE: fused if large else plain, NEVER_FUSED: plain}
+            forms = {form for form in forms if torch.equal(product[:, column], expected[form] + c)}
+    return forms.pop() if len(forms) == 1 else UNKNOWN

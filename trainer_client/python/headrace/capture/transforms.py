@@ -219,10 +219,10 @@ def _random_affine(t: Any, api: str, named: dict[str, Any]) -> Node:
 
 
 def _center(t: Any) -> dict[str, Any]:
-    """With what says whether tensors are native too."""
+    """With what says how torch makes grids of tensors, and so whether they are native too."""
     if t.center is not None and not isinstance(t.center, list | tuple):
         raise NotNative(f"center={t.center!r} has no native form")
-    return {"center": _floats(t.center), "tensor_grids": int(augment.products_are_known())}
+    return {"center": _floats(t.center), "tensor_grids": augment.matrix_products()}
 
 
 def _random_operation(operation: str, attribute: str = "") -> Callable[[Any], Node]:
