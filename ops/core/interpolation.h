@@ -5,8 +5,8 @@
 
 namespace headrace::ops {
 
-// torchvision's InterpolationMode. Values are PIL's Image.Resampling, which the mode maps to; PIL has
-// no kNearestExact, which is of tensors only.
+// torchvision's InterpolationMode. Values are PIL's Image.Resampling, which the mode maps to; PIL
+// has no kNearestExact, which is of tensors only.
 enum class Interpolation : std::uint8_t {
   kNearest = 0,
   kLanczos = 1,

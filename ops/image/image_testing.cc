@@ -71,9 +71,9 @@ HR_EXPORT int hr_png_decode(const std::uint8_t* data, std::size_t size, int pixe
   return Finish(status, image, out, capacity);
 }
 
-// spec: in_width, in_height, out_width, out_height, filter, order, arithmetic, antialias; in: packed, `channels` bytes a
-// pixel; box and out_window may be null. The kernel sees only the input window that it asks for, in
-// memory of its own, with pixels of `pixel_bytes`.
+// spec: in_width, in_height, out_width, out_height, filter, order, arithmetic, antialias; in:
+// packed, `channels` bytes a pixel; box and out_window may be null. The kernel sees only the input
+// window that it asks for, in memory of its own, with pixels of `pixel_bytes`.
 HR_EXPORT int hr_resize(int level, const std::int64_t* spec, const float* box,
                         const std::int64_t* out_window, const std::uint8_t* in, int channels,
                         int pixel_bytes, std::uint8_t* out, std::size_t capacity) {
