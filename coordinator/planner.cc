@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -96,12 +99,13 @@ class Planner {
   }
 
   void CollectJobs() {
-    std::map<std::string, std::size_t> by_group;
+    // Two tenants may name their programs alike; a job without a group is one of its own.
+    std::map<std::tuple<std::int32_t, std::string_view, JobId>, std::size_t> by_group;
     for (const auto& [id, job] : state_.jobs()) {
       if (job.phase != Job::Phase::kRunning) continue;
+      const std::string& group = job.spec.group;
       const auto [at, is_new] = by_group.try_emplace(
-          job.spec.group.empty() ? "job " + std::to_string(id.value) : job.spec.group,
-          groups_.size());
+          {TenantOf(job.spec.tenant), group, group.empty() ? id : JobId()}, groups_.size());
       if (is_new) groups_.emplace_back();
       groups_[at->second].ranks.push_back(&job);
       ++ranks_;

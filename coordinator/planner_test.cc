@@ -127,19 +127,42 @@ TEST_F(PlannerTest, RanksOfAProgramAreServedAlike) {
   EXPECT_NEAR(Cores(plan.jobs[0]) + Cores(plan.jobs[1]) + Cores(plan.jobs[2]), 6, 0.01);
 }
 
+TEST_F(PlannerTest, ProgramsThatAreNamedAlikeAreOneOnlyWithinATenant) {
+  Worker(8);
+  rules_.tenants = {{"small", 1, {kUnlimited, 1, kUnlimited, kUnlimited}}, {"large"}};
+  AddJob of_small, of_large, alone;
+  of_small.tenant = "small";
+  of_large.tenant = "large";
+  of_small.group = of_large.group = "program";
+  Job(of_small);
+  const JobId large = Job(of_large);
+  alone.group = "job " + std::to_string(large.value + 2);
+  const JobId named = Job(alone), other = Job();
+  for (const JobId job : {large, named, other}) Report(job, 100, 0.02);
+  EndPeriod();
+  const ClusterPlan plan = Plan();
+  EXPECT_LE(Cores(plan.jobs[0]), 1);
+  EXPECT_NEAR(Cores(plan.jobs[1]), 2.2, 0.01) << "not behind the quota of another tenant";
+}
+
 TEST_F(PlannerTest, ATenantsQuotaBindsAndAZeroQuotaIsSaid) {
   Worker(8);
   rules_.tenants = {{"small", 1, {kUnlimited, 1, kUnlimited, kUnlimited}},
-                    {"none", 1, {kUnlimited, 0, kUnlimited, kUnlimited}}};
-  AddJob small, none;
+                    {"none", 1, {kUnlimited, 0, kUnlimited, kUnlimited}},
+                    {"mute", 1, {kUnlimited, kUnlimited, kUnlimited, 0}}};
+  AddJob small, none, mute;
   small.tenant = "small";
   none.tenant = "none";
+  mute.tenant = "mute";
   Job(small);
   Job(none);
+  Job(mute);
   const ClusterPlan plan = Plan();
   EXPECT_DOUBLE_EQ(Cores(plan.jobs[0]), 1);
   EXPECT_TRUE(plan.jobs[1].grants.empty());
   EXPECT_EQ(plan.jobs[1].reason, "tenant none has no quota of cores");
+  EXPECT_TRUE(plan.jobs[2].grants.empty());
+  EXPECT_EQ(plan.jobs[2].reason, "tenant mute has no quota of the source's bandwidth");
 }
 
 TEST_F(PlannerTest, WithoutWorkersItSaysSo) {

@@ -62,7 +62,8 @@ Result<std::string> JobPage(const wire::ClusterStatus& now, JobId id) {
   std::vector<const wire::JobStatus*> ranks;
   for (const wire::JobStatus& each : now.jobs) {
     // Lost ones may be of an earlier run that had the same name.
-    const bool rank = !job.group.empty() && each.group == job.group && each.state != "lost";
+    const bool rank = !job.group.empty() && each.group == job.group && each.tenant == job.tenant &&
+                      each.state != "lost";
     if (each.job == id || rank) ranks.push_back(&each);
   }
   std::sort(ranks.begin(), ranks.end(), [](const auto* a, const auto* b) {

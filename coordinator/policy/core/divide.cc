@@ -184,10 +184,14 @@ void Admit(const Snapshot& snapshot, std::span<const std::size_t> order, bool pr
   const auto number = [](double value) {
     return std::to_string(static_cast<std::int64_t>(std::max(0.0, value)));
   };
+  // What a tenant may have none of; "": it may have jobs.
+  const auto denied = [](const Tenant& tenant) -> std::string {
+    if (tenant.quota.cores <= 0) return "cores";
+    return tenant.quota.source_rate <= 0 ? "the source's bandwidth" : "";
+  };
   if (!preempts) {
     for (const std::size_t i : order) {
-      const JobView& job = snapshot.jobs[i];
-      if (job.running && snapshot.tenants[tenant_of(i)].quota.cores > 0) admit(i);
+      if (snapshot.jobs[i].running && denied(snapshot.tenants[tenant_of(i)]).empty()) admit(i);
     }
   }
   for (const std::size_t i : order) {
@@ -195,8 +199,8 @@ void Admit(const Snapshot& snapshot, std::span<const std::size_t> order, bool pr
     const JobView& job = snapshot.jobs[i];
     const Tenant& tenant = snapshot.tenants[tenant_of(i)];
     const double gpus = job.gpus;
-    if (tenant.quota.cores <= 0) {
-      grants[i].reason = "tenant " + tenant.name + " has no quota of cores";
+    if (const std::string what = denied(tenant); !what.empty()) {
+      grants[i].reason = "tenant " + tenant.name + " has no quota of " + what;
     } else if (gpus > quota[tenant_of(i)]) {
       grants[i].reason = "needs " + number(gpus) + " GPUs, tenant " + tenant.name + " has " +
                          number(quota[tenant_of(i)]) + " of its quota of " +
