@@ -289,6 +289,7 @@ void Arena::Free(SlotId slot) {
     }
     Move(entry, State::kFree);
     free_.emplace(entry.slot.bytes, slot);
+    ++frees_;
     callback = on_free_;
   }
   if (callback) (*callback)();

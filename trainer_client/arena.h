@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -83,6 +84,8 @@ class Arena : public std::enable_shared_from_this<Arena> {
   // once more, so it must own what it uses.
   void OnFree(std::function<void()> callback);
 
+  // How often a slot has got free; counted before OnFree's callback is called.
+  [[nodiscard]] std::uint64_t frees() const { return frees_.load(); }
   // Costs nothing: kept up to date, not counted.
   [[nodiscard]] Counts counts() const;
   [[nodiscard]] int fd() const { return fd_.get(); }
@@ -127,6 +130,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
   Counts counts_;
   std::int64_t retired_count_ = 0;
   std::shared_ptr<const std::function<void()>> on_free_;
+  std::atomic<std::uint64_t> frees_{0};
 };
 
 }  // namespace headrace::client

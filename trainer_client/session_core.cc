@@ -226,20 +226,29 @@ std::uint64_t SessionCore::EstimateBytes(const PlannedBatch& planned) const {
              : std::max(known, options_.slot_bytes_hint);
 }
 
-bool SessionCore::Dispatch(const Dispatcher::Send& send) {
-  Result<Slot> slot = context_.arena->Acquire(send.slot_bytes);
-  if (!slot.ok()) {
+// Nothing: memory is missing, and where only the trainer can help Next says so.
+std::optional<Slot> SessionCore::AcquireSlot(std::uint64_t bytes) {
+  Arena& arena = *context_.arena;
+  for (;;) {
+    const std::uint64_t frees = arena.frees();
+    Result<Slot> slot = arena.Acquire(bytes);
+    if (slot.ok()) return *slot;
+    starved_ = true;  // from here on a slot that gets free pumps
     // Others in flight, or a batch that the trainer may take, free slots in time.
     const bool others =
         std::ranges::any_of(lent_, [](const auto& lent) { return !lent.second.forgotten; });
-    if (others || shared_->HasNext()) return false;
+    if (others || shared_->HasNext()) return std::nullopt;
     // Later batches that wait for this one free none; otherwise only the trainer can help.
-    if (context_.arena->counts().ready > 0) slot = context_.arena->Acquire(send.slot_bytes, true);
-    if (!slot.ok()) {
-      shared_->SetTrouble(slot.status());
-      return false;
-    }
+    if (arena.counts().ready > 0) slot = arena.Acquire(bytes, true);
+    if (slot.ok()) return *slot;
+    const auto mended = [&] { return arena.frees() != frees; };
+    if (shared_->SetMemoryTrouble(slot.status(), mended)) return std::nullopt;
   }
+}
+
+bool SessionCore::Dispatch(const Dispatcher::Send& send) {
+  const std::optional<Slot> slot = AcquireSlot(send.slot_bytes);
+  if (!slot) return false;
   const auto link = links_.find(send.worker);
   const auto planned = planned_.find(send.ticket);
   Status sent = Internal("no link or no plan for a send");

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -106,6 +107,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   [[nodiscard]] std::uint64_t EstimateBytes(const PlannedBatch& planned) const;
   void Later(void (SessionCore::*task)());
   void DescribeUnknown();
+  std::optional<Slot> AcquireSlot(std::uint64_t bytes);
   bool Dispatch(const Dispatcher::Send& send);
   [[nodiscard]] wire::BatchRequest MakeRequest(const PlannedBatch& planned,
                                                const Dispatcher::Send& send,

@@ -78,6 +78,18 @@ class SessionShared {
     const std::scoped_lock lock(mutex_);
     if (trouble_.code() == Code::kResourceExhausted) trouble_ = Status::Ok();
   }
+  // That the memory is missing, unless `mended`, which is asked when nobody can clear it: who frees
+  // a slot and then calls Next is not told of what was before. Returns whether it is said.
+  template <typename Mended>
+  bool SetMemoryTrouble(Status trouble, Mended mended) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (mended()) return false;
+      trouble_ = std::move(trouble);
+    }
+    changed_.notify_one();
+    return true;
+  }
   // What Next says, once, when it has nothing; ok takes it back.
   void SetTrouble(Status trouble) {
     {

@@ -192,6 +192,23 @@ TEST_F(SessionTest, LaterBatchesNeverStarveTheNextOneOfMemory) {
             RunIteration(*Open(), batches_, iteration_));
 }
 
+// A trainer that keeps no batch is never told that memory is missing, however its drop and the
+// session's look for a slot meet.
+TEST_F(SessionTest, ATrainerThatKeepsNothingAlwaysGetsTheNextBatch) {
+  SessionOptions options;
+  options.max_arena_bytes = 1 << 20;  // a batch takes all of it
+  options.max_outstanding = std::ssize(batches_);
+  const auto session = *client_->OpenSession(folder_.plan, folder_.blobs, options);
+  for (int round = 0; round < 50; ++round) {
+    ASSERT_TRUE(session->Begin(iteration_).ok());
+    for (const auto& batch : batches_) ASSERT_TRUE(session->Submit(batch).ok());
+    for (std::size_t taken = 0; taken < batches_.size(); ++taken) {
+      const auto event = session->Next(std::chrono::seconds(30));
+      ASSERT_TRUE(event.ok()) << event.status().ToString() << " in round " << round;
+    }
+  }
+}
+
 TEST_F(SessionTest, UnreadableFilesAreLeftToTheTrainerWithTheirGeneratorState) {
   TemporaryFolder images;
   MakeImages(images.path(), 2, 10);
