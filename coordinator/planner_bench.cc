@@ -108,7 +108,7 @@ void DividePriorities(benchmark::State& bench, const std::string& name) {
   RegisterPolicies(policies);
   const Policy& policy = *policies.Find(name);
   Snapshot snapshot;
-  snapshot.supply = {0, 4000, 1e12, 1e10};
+  snapshot.supply = {kUnlimited, 4000, 1e12, 1e10};
   snapshot.tenants.push_back({"default"});
   for (int i = 0; i < 1000; ++i) {
     JobView job;
