@@ -157,8 +157,7 @@ class Planner {
     // What the demand says at this share of hits; more of them need less.
     const double need = CoresFor(view.terms, view.terms.ready_rate, view.effective_hit);
     view.most_cores =
-        std::min(std::max(view.most_cores, need), std::max(0.0, snapshot_.supply.cores));
-    view.most_cores *= 1 + kHeadroom;
+        (1 + kHeadroom) * std::min(std::max(view.most_cores, need), snapshot_.supply.cores);
     view.dataset = DatasetOf(group, view.terms);
     return view;
   }

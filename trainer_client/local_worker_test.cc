@@ -1,20 +1,22 @@
 #include "trainer_client/local_worker.h"
 
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "net/unique_fd.h"
 
 namespace headrace::client {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 // A program in the worker's place.
@@ -30,10 +32,10 @@ class Kept {
     return worker_.pid() != 0;
   }
   void Kill() { ::kill(static_cast<pid_t>(worker_.pid()), SIGKILL); }
-  // Its end is seen; by the real clock, because the program's is.
   void AwaitEnd() {
-    for (int i = 0; i < 10'000 && worker_.pid() != 0; ++i) {
-      std::this_thread::sleep_for(milliseconds(1));
+    if (const std::int64_t pid = worker_.pid(); pid != 0) {  // not reaped: Keep does that
+      const net::UniqueFd end(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+      ASSERT_TRUE(WaitReadable(end.get(), seconds(10)));
     }
     ASSERT_EQ(worker_.pid(), 0);
   }

@@ -99,8 +99,10 @@ void Cluster::RestartCoordinator() {
   const std::string socket = folder_.path() + "/control";
   coordinator_.reset();
   fs::remove(socket);
+  // With the test's own end, whatever it is, they end: who reads its output waits for all of them.
   coordinator_ = std::make_unique<Process>(
-      std::vector<std::string>{HEADRACE_PROGRAM, "coordinator", "--listen", "ipc://" + socket});
+      std::vector<std::string>{HEADRACE_PROGRAM, "coordinator", "--listen", "ipc://" + socket,
+                               "--parent-pid", std::to_string(::getpid())});
   HR_CHECK(WaitForFile(socket, 10'000));
 }
 
@@ -108,7 +110,7 @@ void Cluster::AddWorker() {
   const std::string directory = folder_.path() + "/w" + std::to_string(workers_.size());
   workers_.push_back(std::make_unique<Process>(std::vector<std::string>{
       HEADRACE_PROGRAM, "worker", "--coordinator", "ipc://" + folder_.path() + "/control",
-      "--directory", directory, "--threads", "1"}));
+      "--directory", directory, "--threads", "1", "--parent-pid", std::to_string(::getpid())}));
 }
 
 std::shared_ptr<Client> Cluster::Connect(ClientOptions options) const {
