@@ -121,15 +121,17 @@ enum class RngMode : std::uint8_t {
 
 // Python code run by stage hosts on the worker when the pipeline has no native form.
 struct PythonStage {
-  BlobHash bundle;         // cloudpickle of (dataset, collate_fn, worker_init_fn, ...)
+  // cloudpickle of (dataset, collate_fn, worker_init_fn, ...). Invalid: the code runs on the
+  // trainer's host alone, in processes that the trainer starts (Session::SetLanes).
+  BlobHash bundle;
   std::string executable;  // the trainer's sys.executable; used on the trainer's own host
   std::string version;     // "3.11": a worker with another minor version must refuse
   std::vector<std::string> sys_path;
   std::string working_directory;
   std::map<std::string, std::string> packages;  // name -> version that must be importable
-  // Lanes keep what cannot travel (an iterator, state of the code's own): each stays on one worker
-  // while it can, and is run from its beginning where it goes on elsewhere. Lanes of iterable data
-  // sets end by themselves.
+  // PYTHONHASHSEED that the interpreter must have been started with; empty: any.
+  std::string hash_seed;
+  // Lanes of an iterable data set: each is an iterator, which can't travel, and ends by itself.
   bool replayed = false;
   friend bool operator==(const PythonStage&, const PythonStage&) = default;
 };

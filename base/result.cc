@@ -29,6 +29,8 @@ std::string_view CodeName(Code code) {
       return "Internal";
     case Code::kUnsupported:
       return "Unsupported";
+    case Code::kOtherRelease:
+      return "OtherRelease";
     case Code::kUnknown:
       return "Unknown";
   }

@@ -21,6 +21,7 @@ enum class Code : unsigned char {
   kInfeasible = 8,         // can never work with this input; do not retry
   kInternal = 9,           // our bug
   kUnsupported = 10,       // valid, but this build has no native form for it: use another path
+  kOtherRelease = 11,      // the peer speaks another wire version: use the same release
   kUnknown = 255,          // a code of a newer peer
 };
 
@@ -96,6 +97,9 @@ class [[nodiscard]] Result {
 [[nodiscard]] inline Status Internal(std::string m) { return {Code::kInternal, std::move(m)}; }
 [[nodiscard]] inline Status Unsupported(std::string m) {
   return {Code::kUnsupported, std::move(m)};
+}
+[[nodiscard]] inline Status OtherRelease(std::string m) {
+  return {Code::kOtherRelease, std::move(m)};
 }
 // kNotFound, kUnavailable, kResourceExhausted ... from an errno; message = "what: strerror".
 [[nodiscard]] Status ErrnoStatus(int error_number, std::string_view what);

@@ -172,7 +172,7 @@ class CoordinatorImpl final : public Coordinator {
       last_complaint_ = now;
       LogWarning("message refused: " + error.ToString());
     }
-    if (error.code() != Code::kUnsupported) return;
+    if (error.code() != Code::kOtherRelease) return;
     // A peer of another protocol: any answer of ours tells it both versions.
     wire::ClusterStatus answer;
     answer.status = error;

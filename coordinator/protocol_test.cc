@@ -119,7 +119,7 @@ TEST_F(ProtocolTest, AnotherProtocolIsRefusedWithBothVersions) {
   peer.Send({Text(query.header), Text(query.body)});
   const std::optional<wire::ClusterStatus> status = ReadStatus(peer);
   ASSERT_TRUE(status.has_value());
-  EXPECT_EQ(status->status.code(), Code::kUnsupported);
+  EXPECT_EQ(status->status.code(), Code::kOtherRelease);
   EXPECT_THAT(status->status.message(),
               AllOf(HasSubstr(std::to_string(wire::kWireVersion + 6)),
                     HasSubstr(std::to_string(wire::kWireVersion)), HasSubstr("version")));

@@ -36,6 +36,10 @@ Status BatchWork::CheckRequest(const CompiledPlan& plan, const wire::BatchReques
   if (plan.rng() == RngMode::kNone && plan.param_words() > 0) {
     return InvalidArgument("the plan draws, but says that it does not");
   }
+  if (!request.sizes.empty() && request.sizes.size() != batch * wire::BatchRequest::kSizeWords) {
+    return InvalidArgument("the batch has " + std::to_string(request.sizes.size()) +
+                           " words of sizes for " + std::to_string(batch) + " samples");
+  }
   for (const std::int32_t position : request.skip) {
     if (position < 0 || static_cast<std::size_t>(position) >= batch) {
       return InvalidArgument("position " + std::to_string(position) + " is outside of the batch");
@@ -76,7 +80,7 @@ void BatchWork::Run(std::int64_t unit, ThreadContext& context) {
   const std::int32_t position = positions_[static_cast<std::size_t>(unit)];
   SampleCost cost;
   const Status status = MakeSample(position, cost, context);
-  if (!status.ok()) FailSample(position, status);
+  if (!status.ok()) FailSample(position, status, cost.size_changed);
   if (context.file.capacity() > kKeptFileBytes) context.file = ScratchBuffer();
   Count(cost, setup_.clock->Now() - begin, setup_.clock->ThreadCpu() - cpu);
 }
@@ -117,11 +121,30 @@ Status BatchWork::MakeSample(std::int32_t position, SampleCost& cost, ThreadCont
     } else if (made) {  // the same image in a second field
       std::copy_n(Row(made_at, position).begin(), out.size(), out.begin());
     } else {
-      HR_RETURN_IF_ERROR(MakeImage({position, at, out, cost}, context));
+      const Sample sample{position, at, out, cost};
+      HR_RETURN_IF_ERROR(MakeImage(sample, context));
+      HR_RETURN_IF_ERROR(BearWitness(sample));
       made = true;
       made_at = i;
     }
   }
+  return {};
+}
+
+// Behind the making of the sample: a file that is replaced meanwhile is told as the new one, which
+// the trainer sees too.
+Status BatchWork::BearWitness(const Sample& sample) {
+  const wire::BatchRequest& request = setup_.request;
+  const auto asked = [&](const std::vector<std::int32_t>& positions) {
+    return std::ranges::find(positions, sample.position) != positions.end();
+  };
+  if (!sample.at.source->cacheable() || !asked(request.witness)) return {};
+  const SteadyTime begin = setup_.clock->Now();
+  HR_TRY(const FileWitness file,
+         sample.at.source->BearWitness(sample.at.row, asked(request.witness_whole)));
+  sample.cost.source += setup_.clock->Now() - begin;
+  const std::lock_guard lock(mutex_);
+  witnesses_.push_back({sample.position, file});
   return {};
 }
 
@@ -184,6 +207,7 @@ Result<ops::Params> BatchWork::ParamsFor(const Sample& sample, const ops::ImageS
   const std::size_t words = setup_.plan->param_words();
   const auto position = static_cast<std::size_t>(sample.position);
   if (setup_.plan->rng() != RngMode::kSample || words == 0) {
+    HR_RETURN_IF_ERROR(CheckSize(sample, spec));
     if (words == 0) return ops::Params();
     return ops::Params(setup_.request.params).subspan(position * words, words);
   }
@@ -192,6 +216,23 @@ Result<ops::Params> BatchWork::ParamsFor(const Sample& sample, const ops::ImageS
   ops::ImageSpec out;
   HR_RETURN_IF_ERROR(setup_.plan->chain().Draw(spec, generator, drawn, &out));
   return ops::Params(drawn);
+}
+
+Status BatchWork::CheckSize(const Sample& sample, const ops::ImageSpec& spec) const {
+  if (setup_.request.sizes.empty()) return {};
+  constexpr std::size_t kWords = wire::BatchRequest::kSizeWords;
+  const auto planned = std::span(setup_.request.sizes)
+                           .subspan(static_cast<std::size_t>(sample.position) * kWords, kWords);
+  if (planned[0] == spec.height && planned[1] == spec.width && planned[2] == spec.channels) {
+    return {};
+  }
+  const auto text = [](std::int64_t height, std::int64_t width, std::int64_t channels) {
+    return std::to_string(width) + " x " + std::to_string(height) + " pixels of " +
+           std::to_string(channels) + " channels";
+  };
+  sample.cost.size_changed = true;
+  return Unavailable("the image has " + text(spec.height, spec.width, spec.channels) +
+                     " now, and was planned with " + text(planned[0], planned[1], planned[2]));
 }
 
 Status BatchWork::CheckShape(const ops::ImageSpec& spec) {
@@ -206,35 +247,37 @@ Status BatchWork::FromEncoded(const Sample& sample, ByteSpan encoded, ThreadCont
   std::vector<std::int32_t> drawn;
   ops::ImageSpec spec;
   // The header is read only by who needs it: a runner checks its output's size itself.
-  if (!setup_.plan->fixed_output() || setup_.plan->rng() == RngMode::kSample) {
+  const bool shape = !setup_.plan->fixed_output() || setup_.plan->rng() == RngMode::kSample;
+  if (shape || !setup_.request.sizes.empty()) {
     const auto no_more = [&](std::size_t) { return encoded; };
     HR_TRY(spec, ops::ChainRunner::ReadHeader(encoded, no_more));
-    HR_RETURN_IF_ERROR(CheckShape(spec));
   }
   HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
+  if (shape) HR_RETURN_IF_ERROR(CheckShape(spec));
   return setup_.plan->runner().Run(encoded, params, context.ops, sample.out);
 }
 
 Status BatchWork::FromPayload(const Sample& sample, ByteSpan payload, ThreadContext& context) {
   std::vector<std::int32_t> drawn;
   HR_TRY(const ops::ImageSpec spec, ops::ChainRunner::PayloadSource(payload));
-  HR_RETURN_IF_ERROR(CheckShape(spec));
   HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
+  HR_RETURN_IF_ERROR(CheckShape(spec));
   return setup_.plan->runner().RunFromPrefix(payload, params, context.ops, sample.out);
 }
 
 Status BatchWork::FromPixels(const Sample& sample, const SourceSample& source,
                              ThreadContext& context) {
   std::vector<std::int32_t> drawn;
-  HR_RETURN_IF_ERROR(CheckShape(source.pixels));
   HR_TRY(const ops::Params params, ParamsFor(sample, source.pixels, drawn));
+  HR_RETURN_IF_ERROR(CheckShape(source.pixels));
   return setup_.plan->runner().RunPixels(source.bytes, source.pixels, params, context.ops,
                                          sample.out);
 }
 
-void BatchWork::FailSample(std::int32_t position, const Status& status) {
+void BatchWork::FailSample(std::int32_t position, const Status& status, bool size_changed) {
   const std::lock_guard lock(mutex_);
-  failures_.push_back({position, status.code(), status.message().substr(0, kMostMessageBytes)});
+  failures_.push_back(
+      {position, status.code(), status.message().substr(0, kMostMessageBytes), size_changed});
 }
 
 void BatchWork::FailBatch(const Status& status) {
@@ -259,6 +302,7 @@ wire::BatchDone BatchWork::TakeAnswer() {
     done.used_bytes = setup_.layout.bytes;
     done.fields = setup_.layout.fields;
     done.failures = std::move(failures_);
+    done.witnesses = std::move(witnesses_);
     std::sort(done.failures.begin(), done.failures.end(),
               [](const auto& a, const auto& b) { return a.position < b.position; });
   }

@@ -58,6 +58,7 @@ class BatchWork final : public Work {
     Duration source{};  // reading it, or looking for it
     std::uint64_t source_bytes = 0;
     bool decoded_hit = false, encoded_hit = false, miss = false;
+    bool size_changed = false;  // it has not the size that its parameters were drawn for
   };
   struct Sample {
     std::int32_t position = 0;
@@ -78,11 +79,15 @@ class BatchWork final : public Work {
   Status FromPayload(const Sample& sample, ByteSpan payload, ThreadContext& context);
   Status FromPixels(const Sample& sample, const SourceSample& source, ThreadContext& context);
   // The sample's parameters: of the request, or drawn into `drawn` for a source image of `spec`.
+  // kUnavailable: the request's were drawn for an image of another size.
   Result<ops::Params> ParamsFor(const Sample& sample, const ops::ImageSpec& spec,
                                 std::vector<std::int32_t>& drawn);
+  [[nodiscard]] Status CheckSize(const Sample& sample, const ops::ImageSpec& spec) const;
   // A sample whose shape is not the batch's ends the batch.
   [[nodiscard]] Status CheckShape(const ops::ImageSpec& spec);
-  void FailSample(std::int32_t position, const Status& status);
+  // Notes what the sample's file is, where the trainer asks for it.
+  Status BearWitness(const Sample& sample);
+  void FailSample(std::int32_t position, const Status& status, bool size_changed);
   void FailBatch(const Status& status);
 
   Setup setup_;
@@ -103,6 +108,7 @@ class BatchWork final : public Work {
   // Guarded by mutex_:
   Status batch_error_;
   std::vector<wire::SampleFailure> failures_;
+  std::vector<wire::Witness> witnesses_;
 };
 
 // Finds out what the samples of a batch look like when the plan alone does not say it: the shape of

@@ -48,7 +48,7 @@ Result<std::unique_ptr<CoordinatorLink>> CoordinatorLink::Open(net::Reactor& rea
     raw->OnMessage(incoming.body);
   };
   socket_events.on_invalid = [raw = link.get()](const std::string&, const Status& error) {
-    if (error.code() == Code::kUnsupported) raw->events_.on_refused(error);
+    if (error.code() == Code::kOtherRelease) raw->events_.on_refused(error);
   };
   link->endpoint_ = endpoint;
   HR_TRY(link->socket_, reactor.ConnectDealer(endpoint, std::move(socket_events)));

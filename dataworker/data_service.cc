@@ -13,6 +13,7 @@ constexpr std::uint64_t kMostPayloadBytes = std::uint64_t{2} << 30;
 constexpr std::uint64_t kKeptPayloadBytes = std::uint64_t{256} << 20;
 constexpr std::size_t kMostSessions = 4096;
 constexpr std::size_t kMostEarlyArenas = 64;
+constexpr std::size_t kMostEarlyLanes = 1024;
 // A peer that does not read for so long has lost its answers; it asks again if it lives.
 constexpr Duration kSendFor = std::chrono::seconds(30);
 constexpr Duration kSendAgainAfter = std::chrono::milliseconds(5);
@@ -187,6 +188,9 @@ void DataService::OnAttach(const std::string& peer, const wire::Attach& attach) 
   }
   if (const auto early = early_arenas_.find(attach.session); early != early_arenas_.end()) {
     existing->second->SetArena(early->second.connection, std::move(early->second.arena));
+    for (Session::GivenLane& given : early->second.lanes) {
+      existing->second->OnLane(std::move(given));
+    }
     early_arenas_.erase(early);
   }
   existing->second->Attach(peer, attach);
@@ -227,6 +231,18 @@ void DataService::OnDescriptor(std::uint64_t connection, const net::DescriptorMe
     }
     return;
   }
+  if (message.kind == net::DescriptorMessage::Kind::kLane) {
+    Session::GivenLane given{.lane = {.lane = message.lane, .set = message.lane_set},
+                             .socket = std::move(fd),
+                             .pid = message.pid};
+    if (session != sessions_.end()) {
+      session->second->OnLane(std::move(given));
+    } else if (const auto early = early_arenas_.find(message.session);
+               early != early_arenas_.end() && early->second.lanes.size() < kMostEarlyLanes) {
+      early->second.lanes.push_back(std::move(given));
+    }
+    return;
+  }
   Result<net::UniqueFd> channel = descriptors_->Hold(connection);
   Result<std::shared_ptr<ArenaMap>> arena =
       channel.ok() ? ArenaMap::Map(std::move(fd), message.bytes, std::move(channel).value())
@@ -239,7 +255,7 @@ void DataService::OnDescriptor(std::uint64_t connection, const net::DescriptorMe
   if (session != sessions_.end()) {
     session->second->SetArena(connection, std::move(arena).value());
   } else if (early_arenas_.size() < kMostEarlyArenas) {
-    early_arenas_[message.session] = {connection, std::move(arena).value()};
+    early_arenas_[message.session] = {connection, std::move(arena).value(), {}};
   }
 }
 

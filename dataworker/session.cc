@@ -14,6 +14,7 @@ namespace headrace::dataworker {
 namespace {
 
 constexpr std::uint64_t kMaxBlobBytes = std::uint64_t{64} << 30;
+constexpr std::size_t kMostEarlyLanes = 2048;  // two sets of as many as a session can have
 constexpr std::size_t kMostRemembered = 4096;  // sessions with a lost Python process
 
 }  // namespace
@@ -48,11 +49,16 @@ Status StageLosses::Check(SessionId session) const {
 
 Session::Session(SessionEnvironment& environment, std::string peer, const wire::Attach& attach)
     : environment_(environment), peer_(std::move(peer)), attach_(attach) {
-  for (const BlobHash hash : CompiledPlan::BlobsOf(attach_.plan)) needed_.insert(hash);
+  for (const BlobHash hash : NeededBlobs()) needed_.insert(hash);
+}
+
+std::vector<BlobHash> Session::NeededBlobs() const {
+  return attach_.lanes_given ? std::vector<BlobHash>() : CompiledPlan::BlobsOf(attach_.plan);
 }
 
 bool Session::SamePlan(const wire::Attach& attach) const {
-  return attach.plan == attach_.plan && attach.split == attach_.split;
+  return attach.plan == attach_.plan && attach.split == attach_.split &&
+         attach.lanes_given == attach_.lanes_given;
 }
 
 void Session::Attach(std::string peer, const wire::Attach& attach) {
@@ -69,7 +75,7 @@ void Session::Attach(std::string peer, const wire::Attach& attach) {
     EndStage();
     state_ = State::kWaiting;
     failure_ = Status();
-    for (const BlobHash hash : CompiledPlan::BlobsOf(attach_.plan)) {
+    for (const BlobHash hash : NeededBlobs()) {
       if (!blobs_.contains(hash)) needed_.insert(hash);
     }
   }
@@ -108,6 +114,18 @@ void Session::SendAttached() {
 void Session::SetArena(std::uint64_t connection, std::shared_ptr<ArenaMap> arena) {
   arena_connection_ = connection;
   arena_ = std::move(arena);
+}
+
+void Session::OnLane(GivenLane given) {
+  if (!attach_.lanes_given) return;  // nobody asks for it
+  if (!stage_) {
+    if (early_lanes_.size() < kMostEarlyLanes) early_lanes_.push_back(std::move(given));
+    return;
+  }
+  const Status taken = stage_->GiveLane(given.lane, std::move(given.socket), given.pid);
+  if (taken.ok()) return;
+  LogWarning("lane refused session=" + std::to_string(id().value) + " error=\"" + taken.ToString() +
+             "\"");
 }
 
 bool Session::HasArenaOf(std::uint64_t connection) const {
@@ -189,7 +207,7 @@ void Session::BlobVerified(BlobHash hash, BlobContent content, bool equal) {
 }
 
 void Session::CompileWhenComplete() {
-  if (state_ != State::kWaiting || blobs_.size() != CompiledPlan::BlobsOf(attach_.plan).size()) {
+  if (state_ != State::kWaiting || blobs_.size() != NeededBlobs().size()) {
     return;
   }
   state_ = State::kCompiling;
@@ -264,6 +282,14 @@ void Session::StartStage() {
     Fail(status);
     return status;
   };
+  if (attach_.lanes_given) {
+    StartGiven(std::move(options), std::move(events));
+    return;
+  }
+  if (!attach_.plan.python.bundle.valid()) {
+    Fail(Unsupported("the pipeline's code runs on its trainer's host alone"));
+    return;
+  }
   auto started = StageRunner::Start(environment_.reactor, environment_.bases, std::move(options),
                                     blobs_.at(attach_.plan.python.bundle), std::move(events));
   if (!started.ok()) {
@@ -271,6 +297,22 @@ void Session::StartStage() {
     return;
   }
   stage_ = std::move(started).value();
+}
+
+// The trainer's processes run the code: there is nothing to load.
+void Session::StartGiven(StageRunner::Options options, StageRunner::Events events) {
+  auto started =
+      StageRunner::StartGiven(environment_.reactor, std::move(options), std::move(events));
+  if (!started.ok()) {
+    Fail(started.status());
+    return;
+  }
+  stage_ = std::move(started).value();
+  state_ = State::kReady;
+  std::vector<GivenLane> early;
+  early.swap(early_lanes_);
+  for (GivenLane& given : early) OnLane(std::move(given));
+  RunWaiting();
 }
 
 void Session::CountStageCpu() {

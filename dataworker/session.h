@@ -127,6 +127,14 @@ class Session : public std::enable_shared_from_this<Session> {
   // Replaces the arena; batches that run keep the old one.
   void SetArena(std::uint64_t connection, std::shared_ptr<ArenaMap> arena);
   [[nodiscard]] bool HasArenaOf(std::uint64_t connection) const;
+  // A lane's process, at the other end of the socket.
+  struct GivenLane {
+    StageHosts::Lane lane;
+    net::UniqueFd socket;
+    std::int64_t pid = 0;
+  };
+  // For sessions whose trainer gives them.
+  void OnLane(GivenLane given);
 
   void OnBlobPart(const wire::BlobPart& part, const std::vector<ByteSpan>& payload);
   void OnBlobDescriptor(BlobHash hash, const net::UniqueFd& fd, std::uint64_t bytes);
@@ -147,8 +155,11 @@ class Session : public std::enable_shared_from_this<Session> {
   void BlobComplete(BlobHash hash, BlobContent content);
   void BlobVerified(BlobHash hash, BlobContent content, bool equal);
   void CompileWhenComplete();
+  // Of what is attached: what must be here before it can run.
+  [[nodiscard]] std::vector<BlobHash> NeededBlobs() const;
   [[nodiscard]] StageBases::Options StageOptions() const;
   void StartStage();
+  void StartGiven(StageRunner::Options options, StageRunner::Events events);
   void EndStage();
   void CountSamples(std::uint64_t samples);
   void Compiled(std::shared_ptr<const CompiledPlan> plan, Status status);
@@ -189,6 +200,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::map<BlobHash, BlobContent> blobs_;
   std::shared_ptr<const CompiledPlan> plan_;  // native plans
   std::unique_ptr<StageRunner> stage_;        // Python plans
+  std::vector<GivenLane> early_lanes_;        // that came before the stage was started
   double stage_cpu_seconds_ = 0;              // of its processes, that are in the account
 
   // The last attempts that were asked: a message that comes twice is answered once, for its slot

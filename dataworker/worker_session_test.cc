@@ -48,6 +48,38 @@ TEST_F(WorkerTest, EveryRequestIsAnsweredOnceWhenAnIterationIsCancelled) {
   EXPECT_EQ(answers.size(), 40U);
 }
 
+// Crops that were drawn for another image would lie elsewhere in this one.
+TEST_F(WorkerTest, ASampleWhoseImageHasNotThePlannedSizeIsRefused) {
+  attach_.plan.rng = RngMode::kTorch;
+  for (const std::uint64_t cache_bytes : {std::uint64_t{0}, std::uint64_t{8} << 20}) {
+    TestWorker worker("", cache_bytes);
+    TestClient client(worker);
+    attach_.cache_bytes = cache_bytes;
+    client.Attach(attach_, blobs_);
+    for (int time = 0; time < 2; ++time) {  // the second one from the cache
+      wire::BatchRequest request = Request({0, 1, 2, 3});
+      request.seeds.clear();
+      const auto words = static_cast<std::size_t>(
+          ops::Chain::Compile(attach_.plan.chain, attach_.plan.libraries, {})->param_words());
+      request.params.assign(4 * words, 0);
+      // Sample 1 is as planned; of the others height, width and channels are not.
+      request.sizes = {31, 50, 3, 31, 49, 3, 32, 47, 3, 33, 47, 1};
+      client.Send(request);
+      const wire::BatchDone done = client.Next<wire::BatchDone>();
+      ASSERT_TRUE(done.status.ok()) << done.status.ToString();
+      ASSERT_EQ(done.failures.size(), 3U);
+      const std::vector<std::int32_t> refused = {0, 2, 3};
+      for (std::size_t i = 0; i < refused.size(); ++i) {
+        EXPECT_EQ(done.failures[i].position, refused[i]);
+        EXPECT_TRUE(done.failures[i].size_changed);
+        EXPECT_EQ(done.failures[i].code, Code::kUnavailable);
+      }
+      EXPECT_THAT(done.failures[0].message,
+                  HasSubstr("has 50 x 30 pixels of 3 channels now, and was planned with 50 x 31"));
+    }
+  }
+}
+
 TEST_F(WorkerTest, AHangUpInTheMiddleEndsTheSession) {
   TestWorker worker;
   TestClient client(worker);

@@ -10,23 +10,28 @@
 #include "net/reactor.h"
 #include "net/unique_fd.h"
 
-// Passes memory by descriptor between a trainer and a worker on the same host: an AF_UNIX
+// Passes memory, and the processes of lanes, by descriptor between a trainer and a worker on the
+// same host: an AF_UNIX
 // SOCK_SEQPACKET connection that stays open for the life of the session. Its hang-up is the fastest
 // sign that the other process has died, and only then may memory that it could write be reused.
 namespace headrace::net {
 
 struct DescriptorMessage {
-  enum class Kind : std::uint32_t { kArena = 1, kBlob = 2 };
+  enum class Kind : std::uint32_t { kArena = 1, kBlob = 2, kLane = 3 };
   Kind kind = Kind::kArena;
   SessionId session;
   BlobHash hash;            // kBlob
   std::uint64_t bytes = 0;  // size of the memory; checked against the descriptor's real size
+  // kLane: the descriptor is a socket at whose other end the lane's process serves.
+  std::int32_t lane = -1;
+  std::uint64_t lane_set = 0;  // counts up in a session; the later one counts
+  std::int64_t pid = 0;        // of the process, for the account of its CPU time
 };
 
 // Worker side. Reactor thread; ends before its reactor, and not inside its own callbacks. Accepts
-// only peers with the same uid (SO_PEERCRED) and only memfds whose size is at least `bytes` and
-// which are sealed against shrinking (or a write to a mapping could kill the worker). A peer that
-// sends anything else is hung up on.
+// only peers with the same uid (SO_PEERCRED), stream sockets for lanes, and else only memfds whose
+// size is at least `bytes` and which are sealed against shrinking (or a write to a mapping could
+// kill the worker). A peer that sends anything else is hung up on.
 class DescriptorListener {
  public:
   using OnDescriptor =

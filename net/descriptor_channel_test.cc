@@ -1,15 +1,19 @@
 #include "net/descriptor_channel.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -171,6 +175,56 @@ TEST_F(DescriptorChannel, PacketWithoutDescriptorIsRefused) {
   EXPECT_EQ(hangups, 1);
 }
 
+// Another user who may reach the socket all the same: its mode and folder were changed, say.
+class StrangeUser : public DescriptorChannel {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  }
+  // Runs `task` on a thread that has become another user; the system keeps that for each thread.
+  template <typename Task>
+  static void AsAnother(Task task) {
+    constexpr uid_t kNobody = 65534;
+    std::thread([&] {
+      ASSERT_EQ(syscall(SYS_setresuid, -1, kNobody, -1), 0);
+      task();
+    }).join();
+  }
+};
+
+TEST_F(StrangeUser, IsHungUpOn) {
+  Listen();
+  ASSERT_EQ(chmod(path.c_str(), 0666), 0);
+  UniqueFd stranger, own = ConnectRaw();
+  AsAnother([&] { stranger = ConnectRaw(); });
+  // The listener takes both, one after the other, before it hears of the first's end.
+  own = UniqueFd();
+  ASSERT_TRUE(reactor->Run().ok());
+  EXPECT_EQ(hangups, 1);
+  pollfd ended{.fd = stranger.get(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(poll(&ended, 1, 0), 1) << "it was let in";
+  EXPECT_NE(ended.revents & POLLHUP, 0);
+}
+
+TEST_F(StrangeUser, WhoServesThePathIsNotGivenMemory) {
+  const std::string folder = ::testing::TempDir() + "/hr_other_" + std::to_string(getpid());
+  ASSERT_EQ(mkdir(folder.c_str(), 0700), 0);
+  ASSERT_EQ(chmod(folder.c_str(), 0777), 0);
+  path = folder + "/served";
+  UniqueFd server(socket(AF_UNIX, SOCK_SEQPACKET, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  AsAnother([&] {
+    ASSERT_EQ(bind(server.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    ASSERT_EQ(listen(server.get(), 1), 0);
+  });
+  const auto made = DescriptorConnection::Connect(*reactor, path, {});
+  EXPECT_EQ(made.status().code(), Code::kUnavailable);
+  EXPECT_THAT(made.status().message(), HasSubstr(path + " is served by another user"));
+  std::filesystem::remove_all(folder);
+}
+
 TEST_F(DescriptorChannel, ListenerWithoutDescriptorsWaitsAndTakesTheConnectionLater) {
   Listen();
   auto connection = Connect();
@@ -213,7 +267,7 @@ TEST_F(DescriptorChannel, FileAtThePathIsLeftAlone) {
 
 TEST_F(DescriptorChannel, MissingListenerAndLongPathAreUnavailable) {
   EXPECT_EQ(DescriptorConnection::Connect(*reactor, path, {}).status().code(), Code::kUnavailable);
-  path = "/" + std::string(120, 'x');
+  path = std::string(121, 'x');
   const Status status = DescriptorListener::Listen(*reactor, path, {}, {}).status();
   EXPECT_EQ(status.code(), Code::kUnavailable);
   EXPECT_THAT(status.message(), HasSubstr("107"));

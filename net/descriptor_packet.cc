@@ -6,6 +6,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "net/descriptor_packet_internal.h"
@@ -21,8 +23,8 @@ struct Packet {
   std::uint32_t kind;
   std::int64_t session;
   std::int64_t hash;
-  std::uint64_t bytes;
-  std::uint64_t reserved;
+  std::uint64_t bytes;  // of a lane: its set
+  std::uint64_t pid;    // of a lane; else 0
 };
 static_assert(sizeof(Packet) == 40);
 
@@ -30,6 +32,14 @@ union ControlBuffer {
   std::array<char, CMSG_SPACE(sizeof(int) * kMaxDescriptors)> bytes;
   cmsghdr alignment;
 };
+
+// Empty: a lane's process may be at its other end.
+std::string LaneComplaint(int fd) {
+  int type = 0;
+  socklen_t size = sizeof(type);
+  if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0) return "a lane that is no socket";
+  return type == SOCK_STREAM ? "" : "a lane with a socket of another type";
+}
 
 // Takes every descriptor out of the message, so that none leaks.
 std::vector<UniqueFd> TakeDescriptors(msghdr& header) {
@@ -68,15 +78,36 @@ ReceivedPacket Invalid(std::string complaint) {
   return out;
 }
 
+ReceivedPacket Lane(const Packet& packet, UniqueFd fd) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  if (packet.session < 0 || packet.hash < 0 || packet.hash > kMost || packet.bytes == 0 ||
+      packet.pid == 0 || packet.pid > static_cast<std::uint64_t>(kMost)) {
+    return Invalid("bad session, lane, set or process");
+  }
+  if (std::string complaint = LaneComplaint(fd.get()); !complaint.empty()) {
+    return Invalid(std::move(complaint));
+  }
+  ReceivedPacket out;
+  out.event = PacketEvent::kMessage;
+  out.message = {.kind = DescriptorMessage::Kind::kLane,
+                 .session = SessionId(packet.session),
+                 .lane = static_cast<std::int32_t>(packet.hash),
+                 .lane_set = packet.bytes,
+                 .pid = static_cast<std::int64_t>(packet.pid)};
+  out.fd = std::move(fd);
+  return out;
+}
+
 }  // namespace
 
 Status SendPacket(int socket, const DescriptorMessage& message, int fd) {
+  const bool lane = message.kind == DescriptorMessage::Kind::kLane;
   Packet packet{.magic = kMagic,
                 .kind = static_cast<std::uint32_t>(message.kind),
                 .session = message.session.value,
-                .hash = message.hash.value,
-                .bytes = message.bytes,
-                .reserved = 0};
+                .hash = lane ? message.lane : message.hash.value,
+                .bytes = lane ? message.lane_set : message.bytes,
+                .pid = lane ? static_cast<std::uint64_t>(message.pid) : 0};
   iovec part{.iov_base = &packet, .iov_len = sizeof(packet)};
   ControlBuffer control{};
   msghdr header{};
@@ -94,7 +125,8 @@ Status SendPacket(int socket, const DescriptorMessage& message, int fd) {
     sent = sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
   } while (sent < 0 && errno == EINTR);
   if (sent == sizeof(packet)) return Status::Ok();
-  return Unavailable(std::string("cannot pass memory to the worker: ") + std::strerror(errno));
+  return Unavailable(std::string("cannot pass a descriptor to the worker: ") +
+                     std::strerror(errno));
 }
 
 ReceivedPacket ReceivePacket(int socket) {
@@ -121,15 +153,18 @@ ReceivedPacket ReceivePacket(int socket) {
     return out;
   }
   if (received != sizeof(packet) || (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
-      packet.magic != kMagic || packet.reserved != 0) {
+      packet.magic != kMagic) {
     return Invalid("a packet of another kind");
   }
   if (fds.size() != 1) return Invalid(std::to_string(fds.size()) + " descriptors, not one");
   const auto kind = static_cast<DescriptorMessage::Kind>(packet.kind);
+  if (kind == DescriptorMessage::Kind::kLane) return Lane(packet, std::move(fds[0]));
   if (kind != DescriptorMessage::Kind::kArena && kind != DescriptorMessage::Kind::kBlob) {
     return Invalid("memory of unknown kind " + std::to_string(packet.kind));
   }
-  if (packet.session < 0 || packet.hash < -1) return Invalid("bad session or hash");
+  if (packet.session < 0 || packet.hash < -1 || packet.pid != 0) {
+    return Invalid("bad session or hash");
+  }
   if (std::string complaint = MemoryComplaint(fds[0].get(), packet.bytes); !complaint.empty()) {
     return Invalid(std::move(complaint));
   }

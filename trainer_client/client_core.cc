@@ -26,7 +26,7 @@ Status ClientCore::Connect() {
   events.on_invalid = [this](const std::string&, const Status& error) {
     last_error_ = error;
     // Of another protocol: asking again would not help.
-    if (error.code() == Code::kUnsupported && on_open_) std::exchange(on_open_, nullptr)(error);
+    if (error.code() == Code::kOtherRelease && on_open_) std::exchange(on_open_, nullptr)(error);
     LogWarning("bad message of the coordinator error=\"" + error.ToString() + "\"");
   };
   HR_TRY(socket_, reactor_->ConnectDealer(setup_.endpoint, std::move(events)));
@@ -63,6 +63,7 @@ void ClientCore::Shutdown() {
   if (socket_ && job_.valid()) Send(wire::CloseJob{job_});
   sessions_.clear();
   for (auto& [id, opening] : std::exchange(opening_, {})) opening.done(Closed());
+  for (auto& [request, done] : std::exchange(queries_, {})) done(Closed());
   if (timer_ != 0) reactor_->CancelTimer(timer_);
   socket_.reset();
   former_.reset();
@@ -111,16 +112,32 @@ void ClientCore::OpenSession(SessionId session, Plan plan, OnSplit done) {
   if (job_.valid()) SendOpenSession(session, opening);
 }
 
-void ClientCore::AddSession(std::shared_ptr<SessionCore> session) {
+void ClientCore::AddSession(std::shared_ptr<SessionCore> session,
+                            std::optional<wire::WorkerInfo> only_worker) {
   if (closed_) {
     session->Shutdown();
     return;
   }
   session->SetJob(job_);
   session->Start();
-  session->SetLeases(leased_);
+  if (only_worker) {
+    session->SetLeases({*std::move(only_worker)});
+    leased_alone_.insert(session->id());
+  } else {
+    session->SetLeases(leased_);
+  }
   sessions_.emplace(session->id(), std::move(session));
   SendHeartbeat();
+}
+
+void ClientCore::QueryWorkers(OnWorkers done) {
+  if (closed_) {
+    done(Closed());
+    return;
+  }
+  const std::uint64_t request = ++next_request_;
+  queries_.emplace(request, std::move(done));
+  Send(wire::StatusQuery{.request = request});
 }
 
 void ClientCore::CloseSession(SessionId session) {
@@ -129,6 +146,7 @@ void ClientCore::CloseSession(SessionId session) {
   if (at == sessions_.end()) return;
   at->second->Shutdown();
   sessions_.erase(at);
+  leased_alone_.erase(session);
   if (job_.valid()) Send(wire::CloseSession{job_, session});
 }
 
@@ -162,6 +180,20 @@ void ClientCore::OnMessage(const wire::Body& body) {
     OnSessionOpened(*session);
   } else if (const auto* leases = std::get_if<wire::Leases>(&body)) {
     OnLeases(*leases);
+  } else if (const auto* status = std::get_if<wire::ClusterStatus>(&body)) {
+    OnStatus(*status);
+  }
+}
+
+void ClientCore::OnStatus(const wire::ClusterStatus& status) {
+  const auto query = queries_.find(status.request);
+  if (query == queries_.end()) return;
+  const OnWorkers done = std::move(query->second);
+  queries_.erase(query);
+  if (status.status.ok()) {
+    done(status.workers);
+  } else {
+    done(status.status);
   }
 }
 
@@ -227,7 +259,9 @@ void ClientCore::OnLeases(const wire::Leases& leases) {
     }
   }
   leased_ = std::move(workers);
-  for (const auto& [id, session] : sessions_) session->SetLeases(leased_);
+  for (const auto& [id, session] : sessions_) {
+    if (!leased_alone_.contains(id)) session->SetLeases(leased_);
+  }
   if (!keep && former_) {
     former_.reset();
     settled_ = {};

@@ -4,6 +4,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,7 @@ class ClientCore {
   };
   using OnOpen = std::function<void(Status)>;
   using OnSplit = std::function<void(Result<wire::Split>)>;
+  using OnWorkers = std::function<void(Result<std::vector<wire::WorkerStatus>>)>;
 
   ClientCore(std::shared_ptr<net::Reactor> reactor, Setup setup)
       : reactor_(std::move(reactor)), setup_(std::move(setup)) {}
@@ -44,8 +47,11 @@ class ClientCore {
   void Start(OnOpen done);
   // Asks the coordinator how to split the plan; `done` is called once.
   void OpenSession(SessionId session, Plan plan, OnSplit done);
-  // From now on the session gets the job's leases.
-  void AddSession(std::shared_ptr<SessionCore> session);
+  // From now on the session gets the job's leases; with `only_worker` that worker, leased or not.
+  void AddSession(std::shared_ptr<SessionCore> session,
+                  std::optional<wire::WorkerInfo> only_worker = std::nullopt);
+  // Asks the coordinator for all workers that it knows; `done` is called once.
+  void QueryWorkers(OnWorkers done);
   void CloseSession(SessionId session);
   // Another coordinator, for the same job. `former` is released when it has leased workers; until
   // then the sessions keep those they have.
@@ -72,6 +78,7 @@ class ClientCore {
   void OnJobOpened(const wire::JobOpened& opened);
   void OnSessionOpened(const wire::SessionOpened& opened);
   void OnLeases(const wire::Leases& leases);
+  void OnStatus(const wire::ClusterStatus& status);
   void Beat();
 
   std::shared_ptr<net::Reactor> reactor_;
@@ -84,6 +91,8 @@ class ClientCore {
   std::uint64_t job_request_ = 0;  // that waits for its answer; 0: none
   std::map<SessionId, Opening> opening_;
   std::map<SessionId, std::shared_ptr<SessionCore>> sessions_;
+  std::set<SessionId> leased_alone_;            // those that have a worker of their own choice
+  std::map<std::uint64_t, OnWorkers> queries_;  // by request
   std::uint64_t generation_ = 0;
   std::vector<wire::WorkerInfo> leased_;
   // Until then a restarted coordinator may not know of our workers yet: they stay leased.

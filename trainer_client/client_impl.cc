@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,7 @@ Result<ByteSpan> FindBlob(const std::map<BlobHash, Blob>& blobs, BlobHash hash,
 
 Status CheckPlan(const Plan& plan, const std::map<BlobHash, Blob>& blobs) {
   if (plan.lanes < 1) return InvalidArgument("a plan of no lanes");
+  if (plan.has_python_stage && !plan.python.bundle.valid()) return {};  // its code stays here
   if (plan.has_python_stage) return FindBlob(blobs, plan.python.bundle, "code bundle").status();
   if (plan.fields.empty()) return InvalidArgument("a plan of no fields");
   for (const SourceLeaf& leaf : plan.leaves) {
@@ -208,6 +210,26 @@ void ClientImpl::KeepLocalWorker() {
   if (local_worker_) local_worker_->Keep(runtime_->reactor->clock().Now());
 }
 
+Result<std::vector<wire::WorkerStatus>> ClientImpl::QueryWorkers() {
+  HR_RETURN_IF_ERROR(runtime_->Check());
+  auto workers = Call<Result<std::vector<wire::WorkerStatus>>>(
+      *runtime_, options_.connect_timeout,
+      [core = core_](const auto& reply) { core->QueryWorkers(reply); });
+  if (!workers) return Unavailable("the coordinator at " + endpoint() + " does not answer");
+  return *std::move(workers);
+}
+
+Result<std::vector<WorkerSeen>> ClientImpl::Workers() {
+  HR_TRY(const auto workers, QueryWorkers());
+  std::vector<WorkerSeen> seen;
+  for (const wire::WorkerStatus& worker : workers) {
+    seen.push_back({.id = worker.info.worker.value,
+                    .hostname = worker.info.host.hostname,
+                    .state = worker.state});
+  }
+  return seen;
+}
+
 Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<BlobHash, Blob> blobs,
                                                          const SessionOptions& options) {
   HR_RETURN_IF_ERROR(runtime_->Check());
@@ -215,6 +237,18 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
   HR_RETURN_IF_ERROR(CheckPlan(plan, blobs));
   HR_RETURN_IF_ERROR(KeepService());
   WantLocalWorker();
+  std::optional<wire::WorkerInfo> only_worker;
+  if (options.only_worker >= 0) {
+    HR_TRY(const auto workers, QueryWorkers());
+    const auto found = std::ranges::find_if(workers, [&](const wire::WorkerStatus& worker) {
+      return worker.info.worker.value == options.only_worker;
+    });
+    if (found == workers.end()) {
+      return NotFound("the coordinator at " + endpoint() + " knows no worker " +
+                      std::to_string(options.only_worker));
+    }
+    only_worker = found->info;
+  }
 
   client::SessionCore::Setup setup;
   std::shared_ptr<const ops::Chain> chain;
@@ -255,6 +289,10 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
           ? "the local workers cannot be started again; run with fewer workers or threads, or "
             "without Headrace (HEADRACE=off)"
           : "start one with `headrace worker --coordinator " + options_.coordinator + "`";
+  // The worker that was started beside this process has to register first.
+  if (options_.local_worker && !options_.coordinator.empty()) {
+    setup.reference_patience = options_.connect_timeout;
+  }
   client::LinkContext& context = setup.context;
   context.session = id;
   context.host = host_;
@@ -264,10 +302,12 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
   const char* transport = std::getenv("HEADRACE_TRANSPORT");
   context.allow_arena = transport == nullptr || std::string_view(transport) != "tcp";
   context.arena = arena;
+  context.gives_lanes = options.gives_lanes;
   context.blobs = std::make_unique<client::BlobStore>(std::move(blobs));
   auto shared = std::make_shared<client::SessionShared>(options.in_order);
   auto core = std::make_shared<client::SessionCore>(runtime_->reactor, std::move(setup), shared);
-  runtime_->reactor->Post([client = core_, core] { client->AddSession(core); });
+  runtime_->reactor->Post(
+      [client = core_, core, only_worker] { client->AddSession(core, only_worker); });
   return std::make_unique<Session>(
       std::make_unique<SessionImpl>(runtime_, core_, std::move(core), std::move(shared),
                                     std::move(arena), id, options, std::move(cut)));
@@ -346,22 +386,5 @@ std::string ClientImpl::endpoint() const {
   const std::scoped_lock lock(mutex_);
   return service_ ? service_->endpoint() : "";
 }
-
-Client::Client(std::unique_ptr<ClientImpl> impl) : impl_(std::move(impl)) {}
-// In a forked child nothing is destroyed: threads and locks of the parent are not there.
-Client::~Client() {
-  if (impl_ && impl_->forked()) (void)impl_.release();
-}
-Result<std::shared_ptr<Client>> Client::Open(const ClientOptions& options) {
-  HR_TRY(auto impl, ClientImpl::Open(options));
-  return std::shared_ptr<Client>(new Client(std::move(impl)));
-}
-Result<std::unique_ptr<Session>> Client::OpenSession(Plan plan, std::map<BlobHash, Blob> blobs,
-                                                     const SessionOptions& options) {
-  return impl_->OpenSession(std::move(plan), std::move(blobs), options);
-}
-double Client::ServiceCpuSeconds() const { return impl_->ServiceCpuSeconds(); }
-std::string Client::coordinator_endpoint() const { return impl_->endpoint(); }
-void Client::Close() { impl_->Close(); }
 
 }  // namespace headrace

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "ops/core/chain.h"
 #include "schemas/wire/control.h"
@@ -26,6 +27,7 @@ class ClientImpl {
 
   Result<std::unique_ptr<Session>> OpenSession(Plan plan, std::map<BlobHash, Blob> blobs,
                                                const SessionOptions& options);
+  Result<std::vector<WorkerSeen>> Workers();
   [[nodiscard]] double ServiceCpuSeconds() const;
   [[nodiscard]] std::string endpoint() const;
   void Close();
@@ -36,6 +38,7 @@ class ClientImpl {
   Status Start();
   Status OpenJob();
   Status KeepService();
+  Result<std::vector<wire::WorkerStatus>> QueryWorkers();
   void WantLocalWorker();
   void KeepLocalWorker();
   Result<client::Planner::Options> PlannerOptions(const Plan& plan,

@@ -46,6 +46,8 @@ class DimsTable {
                                     static_cast<std::uint64_t>(channels)
                               : kNoNative;
   }
+  // It has changed: to be asked for again.
+  void Forget(std::int64_t row) { words_.get()[row] = 0; }
 
  private:
   struct FreeWords {

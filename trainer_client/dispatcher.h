@@ -47,6 +47,7 @@ class Dispatcher {
   enum class WorkerState : std::uint8_t {
     kReady,
     kDraining,   // gets nothing new, answers what it has
+    kOnTrial,    // the same: it has still to show what it makes (Trials)
     kSuspected,  // what it has is asked elsewhere; its answers count when they come
     kGone,       // nothing will come, and it writes nowhere any more
   };

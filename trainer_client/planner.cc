@@ -1,12 +1,15 @@
+// Length: one class, whose lanes, records and states change together.
 #include "trainer_client/planner.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 #include <utility>
 
 #include "base/check.h"
 #include "ops/core/chain.h"
+#include "schemas/wire/data.h"
 
 namespace headrace::client {
 namespace {
@@ -40,6 +43,14 @@ Result<TorchGenerator> GeneratorAt(const TorchGenerator& before, ByteSpan after)
   return foreign;
 }
 
+constexpr std::size_t kSizeWords = wire::BatchRequest::kSizeWords;
+
+// A size as requests have it.
+std::array<std::int32_t, kSizeWords> SizeWords(const ops::ImageSpec& spec) {
+  return {static_cast<std::int32_t>(spec.height), static_cast<std::int32_t>(spec.width),
+          spec.channels};
+}
+
 }  // namespace
 
 Planner::Planner(Options options) : options_(std::move(options)) {
@@ -53,6 +64,16 @@ Status Planner::Begin(const IterationOptions& iteration) {
     return InvalidArgument("state of " + std::to_string(of_lanes->size()) +
                            " lanes for a loader with " + std::to_string(lanes_.size()));
   }
+  const bool from_states = torch() && !iteration.lane_states.empty();
+  std::vector<TorchGenerator> begins(from_states ? lanes_.size() : 0);
+  if (from_states && iteration.lane_states.size() != begins.size()) {
+    return InvalidArgument("states of " + std::to_string(iteration.lane_states.size()) +
+                           " lanes for a loader with " + std::to_string(lanes_.size()));
+  }
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    HR_RETURN_IF_ERROR(begins[i].SetTorchState(iteration.lane_states[i]));
+  }
+  tell_states_ = from_states;
   const bool go_on = iteration.continue_lanes && begun_;
   begun_ = true;
   base_seed_ = iteration.base_seed;
@@ -82,7 +103,9 @@ Status Planner::Begin(const IterationOptions& iteration) {
     Lane& lane = lanes_[i];
     if (!go_on) {
       lane = Lane();
-      if (torch()) {
+      if (from_states) {
+        lane.generator = begins[i];
+      } else if (torch()) {
         const std::uint64_t seed =
             iteration.lane_seeds.empty() ? iteration.base_seed + i : iteration.lane_seeds[i];
         lane.generator =
@@ -155,6 +178,12 @@ void Planner::Described(std::int64_t key, std::int64_t height, std::int64_t widt
   sizes_changed_ = true;
 }
 
+void Planner::SizeChanged(std::int64_t key) {
+  const std::int64_t row = Row(key);
+  // One that was asked for meanwhile is on its way.
+  if (row >= 0 && options_.dims && !asked_.contains(key)) options_.dims->Forget(row);
+}
+
 void Planner::DescribeLost(std::span<const std::int64_t> keys) {
   for (const std::int64_t key : keys) {
     if (asked_.erase(key) > 0) Ask(key);
@@ -179,6 +208,7 @@ void Planner::Advance(Lane& lane) {
     record.planned = true;
     record.draws_after = lane.generator.position();
     record.resumable = lane.generator.resumable();
+    if (tell_states_) record.state_after = lane.generator.TorchState();
     ready_.push_back(batch);
   }
 }
@@ -188,6 +218,7 @@ bool Planner::AdvanceBatch(Lane& lane, std::int64_t batch, Record& record) {
   if (!record.start) {
     record.start = lane.generator;
     record.params.assign(record.keys.size() * words, 0);
+    record.sizes.assign(record.keys.size() * kSizeWords, 0);
   }
   for (; record.next < record.keys.size(); ++record.next) {
     const std::int64_t row = Row(record.keys[record.next]);
@@ -202,11 +233,15 @@ bool Planner::AdvanceBatch(Lane& lane, std::int64_t batch, Record& record) {
       if (NeedTrainer(lane, batch, record)) return false;
       continue;
     }
+    const ops::ImageSpec spec = options_.dims->spec(row);
+    std::ranges::copy(SizeWords(spec),
+                      record.sizes.begin() + static_cast<std::ptrdiff_t>(record.next * kSizeWords));
     const Status drawn =
-        options_.draw(options_.dims->spec(row), lane.generator,
+        options_.draw(spec, lane.generator,
                       std::span(record.params).subspan(record.next * words, words), &record.output);
     if (!drawn.ok()) {
       // The framework raises there; the trainer's own code shall say how.
+      std::ranges::fill(std::span(record.sizes).subspan(record.next * kSizeWords, kSizeWords), 0);
       lane.generator = StateBefore(record, static_cast<std::int32_t>(record.next));
       if (NeedTrainer(lane, batch, record)) return false;
     }
@@ -239,8 +274,10 @@ std::optional<PlannedBatch> Planner::Next() {
   planned.lane = record.lane;
   planned.keys = record.keys;
   planned.params = std::move(record.params);
+  planned.sizes = record.sizes;
   planned.seeds = record.seeds;
   planned.output = record.output;
+  planned.lane_state = record.state_after;
   for (const Unmade& unmade : UnmadePositions(batch)) planned.skip.push_back(unmade.position);
   if (record.end >= 0) {
     for (auto i = record.end + 1; i < static_cast<std::int32_t>(record.keys.size()); ++i) {
@@ -308,86 +345,6 @@ Result<std::vector<std::int64_t>> Planner::Replan(std::int64_t batch, ByteSpan s
   lane.waiting.assign(later.begin(), later.end());
   Advance(lane);
   return handed;
-}
-
-std::vector<Planner::Unmade> Planner::UnmadePositions(std::int64_t batch) const {
-  const Record& record = records_.at(batch);
-  std::vector<Unmade> unmade;
-  for (const Resolved& resolved : record.resolved) {
-    unmade.push_back({resolved.position, Code::kUnsupported,
-                      resolved.position == record.end ? "it raised when the trainer made it"
-                                                      : "no worker can read its size"});
-  }
-  if (torch() || !options_.native || options_.keys < 0) return unmade;
-  for (std::size_t i = 0; i < record.keys.size(); ++i) {
-    if (Row(record.keys[i]) < 0) {
-      unmade.push_back(
-          {static_cast<std::int32_t>(i), Code::kNotFound, "the key is outside of the data set"});
-    }
-  }
-  return unmade;
-}
-
-TorchGenerator Planner::StateBefore(const Record& record, std::int32_t position) const {
-  TorchGenerator generator = *record.start;
-  std::vector<std::int32_t> params(static_cast<std::size_t>(options_.param_words));
-  ops::ImageSpec output;
-  for (std::int32_t i = 0; i < position; ++i) {
-    const auto resolved =
-        std::ranges::find(record.resolved, i, [](const Resolved& r) { return r.position; });
-    if (resolved != record.resolved.end()) {
-      generator = resolved->after;
-      continue;
-    }
-    // Drew well before, so draws well now: sizes do not change.
-    const std::int64_t row = Row(record.keys[static_cast<std::size_t>(i)]);
-    (void)options_.draw(options_.dims->spec(row), generator, params, &output);
-  }
-  return generator;
-}
-
-void Planner::DescribeState(std::int64_t batch, MissingSample& sample) const {
-  const Record& record = records_.at(batch);
-  if (torch() && record.start) {
-    sample.torch_state = StateBefore(record, sample.position).TorchState();
-  } else if (!record.seeds.empty()) {
-    sample.seed = record.seeds[static_cast<std::size_t>(sample.position)];
-  }
-}
-
-const std::vector<std::int64_t>& Planner::keys(std::int64_t batch) const {
-  return records_.at(batch).keys;
-}
-
-void Planner::Delivered(std::int64_t batch) {
-  const auto at = records_.find(batch);
-  HR_CHECK(at != records_.end() && at->second.planned);
-  Record& record = at->second;
-  Lane& lane = lanes_[static_cast<std::size_t>(record.lane)];
-  if (batch > lane.delivered) {
-    lane.delivered = batch;
-    lane.delivered_draws = record.draws_after;
-    lane.resumable = record.resumable;
-    lane.delivered_start = std::move(record.start);
-  }
-  records_.erase(at);
-}
-
-Result<std::vector<std::uint64_t>> Planner::LaneDraws() const {
-  std::vector<std::uint64_t> draws;
-  if (options_.rng != RngMode::kTorch) return draws;
-  if (!options_.native) {
-    return Unsupported("lanes that draw in Python have no state that can be resumed by counting");
-  }
-  for (const Lane& lane : lanes_) {
-    if (!lane.resumable) {
-      return Unsupported(
-          "a sample that was made in the trainer changed its lane's generator by "
-          "more than draws; it cannot be resumed by counting");
-    }
-    draws.push_back(lane.delivered_draws);
-  }
-  return draws;
 }
 
 }  // namespace headrace::client

@@ -31,7 +31,11 @@ struct PlannedBatch {
   std::vector<std::int32_t> params;  // RngMode::kTorch
   std::vector<std::uint64_t> seeds;  // RngMode::kSample
   std::vector<std::int32_t> skip;    // positions that the trainer makes, or that are never made
-  ops::ImageSpec output;             // of one sample; height 0 when not known
+  // What params were drawn for, as wire::BatchRequest::sizes has it; empty without params.
+  std::vector<std::int32_t> sizes;
+  ops::ImageSpec output;  // of one sample; height 0 when not known
+  // torch.get_rng_state() after it, where the iteration began with lane_states.
+  Bytes lane_state;
 };
 
 // Runs the lanes' generators ahead of the batches. Batch k belongs to lane k mod lanes, as in the
@@ -59,7 +63,8 @@ class Planner {
 
   explicit Planner(Options options);
 
-  // kInvalidArgument: lane_draws or lane_seeds of another number of lanes.
+  // kInvalidArgument: lane_draws, lane_seeds or lane_states of another number of lanes, or no
+  // state.
   Status Begin(const IterationOptions& iteration);
   void Skip(std::span<const std::int64_t> keys);
   // The batch's number. `lane`: of the caller's choice in plans that are not native; -1: batch k
@@ -69,6 +74,9 @@ class Planner {
   // Keys whose sizes are needed and were not asked for yet.
   [[nodiscard]] std::vector<std::int64_t> TakeUnknown();
   void Described(std::int64_t key, std::int64_t height, std::int64_t width, std::int32_t channels);
+  // The image of this key has another size now. What is planned keeps the old one, which workers
+  // refuse; what is drawn from now on waits for the new one.
+  void SizeChanged(std::int64_t key);
   // The answer will not come: TakeUnknown returns them again, those that are still needed.
   void DescribeLost(std::span<const std::int64_t> keys);
 
@@ -87,7 +95,8 @@ class Planner {
     const char* message;
   };
   [[nodiscard]] std::vector<Unmade> UnmadePositions(std::int64_t batch) const;
-  // Fills in torch_state or seed for a sample of a planned, undelivered batch.
+  // Fills in torch_state and torch_state_after, or seed, for a sample of a planned, undelivered
+  // batch.
   void DescribeState(std::int64_t batch, MissingSample& sample) const;
   [[nodiscard]] const std::vector<std::int64_t>& keys(std::int64_t batch) const;
 
@@ -108,6 +117,7 @@ class Planner {
     bool ghost = false;
     std::vector<std::int64_t> keys;
     std::vector<std::int32_t> params;
+    std::vector<std::int32_t> sizes;  // of what is drawn
     std::vector<std::uint64_t> seeds;
     std::size_t next = 0;   // first position that is not drawn yet
     std::int32_t end = -1;  // the sample there raised: nothing behind it is drawn
@@ -116,6 +126,7 @@ class Planner {
     std::uint64_t draws_after = 0;
     bool resumable = true;
     ops::ImageSpec output;
+    Bytes state_after;  // where tell_states_
   };
   struct Lane {
     ops::TorchGenerator generator;
@@ -149,6 +160,7 @@ class Planner {
   std::deque<SampleNeeded> needed_;
   Occurrences occurrences_;
   bool begun_ = false;
+  bool tell_states_ = false;
   bool sizes_changed_ = false;
 };
 

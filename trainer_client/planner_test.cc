@@ -1,3 +1,4 @@
+// Length: one class, and a model of it that all tests share.
 #include "trainer_client/planner.h"
 
 #include <algorithm>
@@ -272,6 +273,42 @@ TEST(Planner, ReplanAfterARaisingSampleGoesOnFromItsState) {
   EXPECT_FALSE(planner.Next().has_value());
 }
 
+TEST(Planner, WhatIsPlannedKeepsItsSizesWhenAnImageChanges) {
+  Planner planner = SmallPlanner(1, {{10, 30}, {11, 31}, {12, 32}});
+  IterationOptions iteration;
+  iteration.base_seed = 3;
+  ASSERT_TRUE(planner.Begin(iteration).ok());
+  planner.Submit({0, 1, 2});
+  const auto planned = planner.Next();
+  ASSERT_TRUE(planned.has_value());
+  EXPECT_EQ(planned->sizes, (std::vector<std::int32_t>{10, 30, 3, 11, 31, 3, 12, 32, 3}));
+  MissingSample before, after;
+  before.position = after.position = 2;
+  planner.DescribeState(0, before);
+  planner.SizeChanged(1);
+  planner.DescribeState(0, after);
+  EXPECT_EQ(after.torch_state, before.torch_state);
+  EXPECT_EQ(after.torch_state_after, before.torch_state_after);
+  // Where the lane is after the batch.
+  TorchGenerator generator(3);
+  std::vector<std::int32_t> words(kWords);
+  ImageSpec out;
+  for (const ImageSpec& spec : {ImageSpec{10, 30}, ImageSpec{11, 31}, ImageSpec{12, 32}}) {
+    ASSERT_TRUE(FakeDraw(spec, generator, words, &out).ok());
+  }
+  EXPECT_EQ(after.torch_state_after, generator.TorchState());
+  // What is drawn from now on waits for the new size.
+  planner.Submit({1});
+  EXPECT_FALSE(planner.Next().has_value());
+  EXPECT_EQ(planner.TakeUnknown(), (std::vector<std::int64_t>{1}));
+  planner.Described(1, 47, 7, 3);
+  const auto next = planner.Next();
+  ASSERT_TRUE(next.has_value());
+  EXPECT_EQ(next->sizes, (std::vector<std::int32_t>{47, 7, 3}));
+  ASSERT_TRUE(FakeDraw({47, 7}, generator, words, &out).ok());
+  EXPECT_EQ(next->params, words);
+}
+
 TEST(Planner, FailedSampleEndsItsBatchAndTheLaneGoesOn) {
   Planner planner = SmallPlanner(1, {{10, 30}, {-1, -1}, {12, 32}});
   ASSERT_TRUE(planner.Begin({}).ok());
@@ -358,6 +395,48 @@ TEST_P(PlannerRandom, LanesStartFromGivenSeeds) {
   for (std::size_t b = 0; b < batches.size(); ++b) {
     EXPECT_EQ(planned.at(static_cast<std::int64_t>(b)).params, expected[b]) << b;
   }
+}
+
+TEST_P(PlannerRandom, LanesGoOnFromTorchStatesAndTellWhereTheyAre) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  const Data data = MakeData(random, 60, true);
+  const int lanes = GetParam();
+  const Batches batches = MakeBatches(random, 60, 12);
+  Planner whole(TorchOptions(lanes, 60));
+  IterationOptions iteration;
+  for (int i = 0; i < lanes; ++i) {
+    iteration.lane_states.push_back(TorchGenerator(7 + static_cast<std::uint64_t>(i)).TorchState());
+  }
+  ASSERT_TRUE(whole.Begin(iteration).ok());
+  const auto expected = Driver(data, whole, random).RunAll(batches);
+  const auto model = Model(data, batches, lanes, 7);
+  for (const auto& [number, planned] : expected) {
+    EXPECT_EQ(planned.params, model[static_cast<std::size_t>(number)]) << number;
+  }
+
+  // Another planner goes on after the first batch of each lane.
+  iteration.first_batch = lanes;
+  for (int i = 0; i < lanes; ++i) {
+    iteration.lane_states[static_cast<std::size_t>(i)] = expected.at(i).lane_state;
+  }
+  Planner later(TorchOptions(lanes, 60));
+  ASSERT_TRUE(later.Begin(iteration).ok());
+  for (const auto& [number, planned] :
+       Driver(data, later, random).RunAll(batches, static_cast<std::size_t>(lanes))) {
+    EXPECT_EQ(planned.params, expected.at(number).params) << number;
+    EXPECT_EQ(planned.lane_state, expected.at(number).lane_state) << number;
+  }
+}
+
+TEST(Planner, WhatIsNoStateOfALaneIsRefused) {
+  Planner planner(TorchOptions(2, 10));
+  IterationOptions iteration;
+  iteration.lane_states = {TorchGenerator(1).TorchState()};
+  EXPECT_EQ(planner.Begin(iteration).code(), Code::kInvalidArgument);
+  iteration.lane_states.push_back(Bytes(10));
+  EXPECT_EQ(planner.Begin(iteration).code(), Code::kInvalidArgument);
 }
 
 TEST(Planner, LaneOfTheCallersChoice) {

@@ -30,15 +30,21 @@ SessionCore::SessionCore(std::shared_ptr<net::Reactor> reactor, Setup setup,
       options_(setup.options),
       output_(setup.output),
       worker_timeout_(setup.worker_timeout),
+      reference_patience_(setup.reference_patience),
       no_worker_remedy_(std::move(setup.no_worker_remedy)),
       shared_(std::move(shared)),
-      planner_(std::move(setup.planner)),
-      dispatcher_(DispatcherOptions(context_.plan, setup.resend_floor)) {}
+      planner_(setup.planner),
+      dispatcher_(DispatcherOptions(context_.plan, setup.resend_floor)),
+      compares_(context_.gives_lanes && context_.plan.has_python_stage &&
+                context_.plan.python.bundle.valid()),
+      comparisons_({.compare_every = options_.compare_every}),
+      content_(std::make_unique<ContentCheck>(reactor_, context_.plan, *context_.blobs,
+                                              setup.planner.row_map)) {}
 
 SessionCore::~SessionCore() = default;
 
 void SessionCore::Start() {
-  no_worker_since_ = reactor_->clock().Now();
+  no_worker_since_ = started_ = reactor_->clock().Now();
   tick_ = reactor_->AddTimer(WorkerLink::kTick, [this] { Tick(); });
   // A batch that the program drops may be the slot that another one waits for.
   context_.arena->OnFree([weak = weak_from_this(), reactor = reactor_, shared = shared_] {
@@ -59,17 +65,21 @@ void SessionCore::Shutdown() {
   if (deadline_timer_ != 0) reactor_->CancelTimer(deadline_timer_);
   links_.clear();
   leased_.clear();
+  content_.reset();
   shared_->Restart(0, [this](ReadyBatch&& ready) { DropReady(std::move(ready)); });
   shared_->Close(Unavailable("the session is closed"));
 }
 
 Status SessionCore::Begin(const IterationOptions& iteration) {
   if (closed_) return Unavailable("the session is closed");
+  CloseDelivered();
   HR_RETURN_IF_ERROR(planner_.Begin(iteration));
   shared_->Restart(iteration.first_batch,
                    [this](ReadyBatch&& ready) { DropReady(std::move(ready)); });
   ++iteration_;
   timelines_.clear();
+  kept_.clear();
+  for (auto& [worker, consumed] : consumed_) consumed.batches.clear();
   base_seed_ = iteration.base_seed;
   shared_->ChangeStats([](SessionStats& stats) { ++stats.iterations; });
   if (PythonLanes() && iteration.continue_lanes) {
@@ -84,25 +94,56 @@ Status SessionCore::Begin(const IterationOptions& iteration) {
     if (!state.empty()) lane_states_[static_cast<std::int32_t>(lane)] = state;
   }
   begin_states_ = lane_states_;
-  dispatcher_.RemoveBefore(Ticket(0));
-  dispatcher_.ForgetLanes();
-  planned_.clear();
-  for (const auto& [id, link] : links_) {
-    if (link->state() != WorkerLink::State::kGone && dispatcher_.Outstanding(id)) {
-      (void)link->Send(wire::CancelIterations{context_.session, IterationId(iteration_)});
-    }
-  }
+  BeginHistory();
+  CancelOlder();
   Pump();
   return Status::Ok();
 }
 
-void SessionCore::Skip(std::span<const std::int64_t> keys) { planner_.Skip(keys); }
-
-void SessionCore::Submit(std::vector<std::int64_t> keys, std::int32_t lane, SteadyTime now) {
+void SessionCore::End() {
   if (closed_) return;
   CloseDelivered();
-  timelines_[Ticket(planner_.Submit(std::move(keys), lane))].submitted = now;
+  ++iteration_;
+  shared_->Restart(0, [this](ReadyBatch&& ready) { DropReady(std::move(ready)); });
+  timelines_.clear();
+  kept_.clear();
+  replaying_.clear();
+  CancelOlder();
+}
+
+// Batches of iterations before this one.
+void SessionCore::CancelOlder() {
+  dispatcher_.RemoveBefore(Ticket(0));
+  dispatcher_.ForgetLanes();
+  comparisons_.LoseBatchesBefore(Ticket(0));
+  planned_.clear();
+  indices_.clear();
+  for (const auto& [id, link] : links_) {
+    const bool asked =
+        dispatcher_.Outstanding(id) ||
+        std::ranges::any_of(lent_, [&](const auto& lent) { return lent.second.worker == id; });
+    if (link->state() != WorkerLink::State::kGone && asked) {
+      (void)link->Send(wire::CancelIterations{context_.session, IterationId(iteration_)});
+    }
+  }
+}
+
+void SessionCore::Skip(std::span<const std::int64_t> keys) { planner_.Skip(keys); }
+
+void SessionCore::Submit(std::vector<std::int64_t> keys, std::int32_t lane, SteadyTime now,
+                         Bytes index) {
+  if (closed_) return;
+  CloseDelivered();
+  const std::int64_t ticket = Ticket(planner_.Submit(std::move(keys), lane));
+  timelines_[ticket].submitted = now;
+  if (!index.empty()) indices_[ticket] = std::move(index);
   Pump();
+}
+
+void SessionCore::SetLanes(std::vector<LaneProcesses::Lane> lanes) {
+  if (closed_) return;
+  context_.lanes.Replace(std::move(lanes));
+  for (const auto& [id, link] : links_) link->GiveLanes();
 }
 
 Status SessionCore::ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after,
@@ -132,32 +173,15 @@ Result<std::vector<std::uint64_t>> SessionCore::LaneDraws() {
   return planner_.LaneDraws();
 }
 
-void SessionCore::LaneStates(bool end, OnStates done) {
-  if (!PythonLanes()) {
-    done(Unsupported("the plan has no lanes in Python"));
-    return;
-  }
-  asked_states_.push_back({end, std::move(done)});
-  AnswerStates();
-}
-
-void SessionCore::AnswerStates() {
-  const bool old_ones = !planned_.empty() && !Current(planned_.begin()->first);
-  std::erase_if(asked_states_, [&](const Asked& asked) {
-    if (asked.end ? !planned_.empty() : old_ones) return false;
-    std::vector<Bytes> states(static_cast<std::size_t>(context_.plan.lanes));
-    for (const auto& [lane, state] : asked.end ? lane_states_ : begin_states_) {
-      if (static_cast<std::size_t>(lane) < states.size()) {
-        states[static_cast<std::size_t>(lane)] = state;
-      }
-    }
-    asked.done(std::move(states));
-    return true;
-  });
-}
-
 void SessionCore::CloseDelivered() {
-  for (const std::int64_t batch : shared_->TakeDelivered()) planner_.Delivered(batch);
+  for (const std::int64_t batch : shared_->TakeDelivered()) {
+    planner_.Delivered(batch);
+    const auto node = kept_.extract(Ticket(batch));
+    if (node.empty()) continue;
+    Withdrawal& consumed = consumed_[node.mapped().worker];
+    ++consumed.consumed;
+    consumed.batches.push_back(batch);
+  }
 }
 
 void SessionCore::DropReady(ReadyBatch&& ready) {
@@ -207,6 +231,10 @@ void SessionCore::TakePlanned() {
     timeline.served = served_since_;
     timeline.planned = reactor_->clock().Now();
     const PlannedBatch& kept = planned_[ticket] = std::move(*planned);
+    if (Records()) {
+      const auto index = indices_.find(ticket);
+      history_.Add(ticket, kept, index == indices_.end() ? Bytes() : index->second);
+    }
     dispatcher_.Add(ticket, bytes, kept.keys, kept.lane);
   }
 }
@@ -237,7 +265,7 @@ std::optional<Slot> SessionCore::AcquireSlot(std::uint64_t bytes) {
     // Others in flight, or a batch that the trainer may take, free slots in time.
     const bool others =
         std::ranges::any_of(lent_, [](const auto& lent) { return !lent.second.forgotten; });
-    if (others || shared_->HasNext()) return std::nullopt;
+    if (others || checking_ > 0 || shared_->HasNext()) return std::nullopt;
     // Later batches that wait for this one free none; otherwise only the trainer can help.
     if (arena.counts().ready > 0) slot = arena.Acquire(bytes, true);
     if (slot.ok()) return *slot;
@@ -252,8 +280,12 @@ bool SessionCore::Dispatch(const Dispatcher::Send& send) {
   const auto link = links_.find(send.worker);
   const auto planned = planned_.find(send.ticket);
   Status sent = Internal("no link or no plan for a send");
+  std::vector<std::int32_t> witness;
   if (link != links_.end() && planned != planned_.end()) {
-    sent = link->second->Send(MakeRequest(planned->second, send, *slot));
+    wire::BatchRequest request = MakeRequest(planned->second, send, *slot);
+    content_->Ask(send.worker, request);
+    witness = request.witness;
+    sent = link->second->Send(request);
   }
   if (!sent.ok()) {
     LogDebug("batch not sent error=\"" + sent.ToString() + "\"");
@@ -261,7 +293,9 @@ bool SessionCore::Dispatch(const Dispatcher::Send& send) {
     return false;
   }
   lent_.emplace(send.attempt, Lent{*slot, send.worker, send.ticket, link->second->uses_arena(),
-                                   reactor_->clock().Now()});
+                                   reactor_->clock().Now(), false, false, std::move(witness)});
+  NoteAsked(send.worker, send.ticket);
+  SendShadows(send);
   return true;
 }
 
@@ -276,6 +310,7 @@ wire::BatchRequest SessionCore::MakeRequest(const PlannedBatch& planned,
   request.params = planned.params;
   request.seeds = planned.seeds;
   request.skip = planned.skip;
+  request.sizes = planned.sizes;
   request.slot = slot.id;
   request.slot_offset = slot.offset;
   request.slot_bytes = slot.bytes;
@@ -285,6 +320,10 @@ wire::BatchRequest SessionCore::MakeRequest(const PlannedBatch& planned,
     if (const auto state = lane_states_.find(planned.lane); state != lane_states_.end()) {
       request.lane_state = state->second;
     }
+    if (const auto index = indices_.find(send.ticket); index != indices_.end()) {
+      request.index = index->second;
+    }
+    if (links_.at(send.worker)->given_lanes()) request.lane_set = context_.lanes.set();
   }
   return request;
 }
@@ -304,41 +343,6 @@ void SessionCore::ArmTimer() {
         deadline_timer_ = 0;
         Pump();
       });
-}
-
-// Why none of the workers can run the plan; ok while one of them may.
-Status SessionCore::AllRefuse() const {
-  if (leased_.empty()) return Status::Ok();
-  std::string message;
-  for (const auto& [id, worker] : leased_) {
-    const auto refused = refused_.find(id);
-    if (refused == refused_.end()) return Status::Ok();
-    // Said of the plan, whoever tried it.
-    if (refused->second.code() == Code::kInfeasible) return refused->second;
-    message += (message.empty() ? "worker " : "; worker ") + std::to_string(id.value) + " on " +
-               worker.host.hostname + ": " + refused->second.message();
-  }
-  return {refused_.begin()->second.code(), message};
-}
-
-void SessionCore::CheckWorkers() {
-  const SteadyTime now = reactor_->clock().Now();
-  if (dispatcher_.ready_workers() > 0) {
-    no_worker_since_ = now;
-    return;
-  }
-  if (Status refusal = AllRefuse(); !refusal.ok()) {
-    shared_->SetTrouble(std::move(refusal));
-    return;
-  }
-  if (std::ranges::any_of(links_, [](const auto& entry) { return entry.second->loading(); })) {
-    no_worker_since_ = now;
-  }
-  if (now - no_worker_since_ < worker_timeout_) return;
-  std::string message = leased_.empty() ? "no data worker serves this job"
-                                        : "no data worker of this job can be reached";
-  if (!last_refusal_.ok()) message += " (" + last_refusal_.ToString() + ")";
-  shared_->SetTrouble(Unavailable(message + "; " + no_worker_remedy_));
 }
 
 BatchTimeline SessionCore::TakeTimeline(std::int64_t ticket) {
@@ -369,7 +373,9 @@ wire::SessionLoad SessionCore::Load() {
           .miss_samples = stats.miss_samples,
           .hit_cpu_ns = stats.hit_cpu_ns,
           .miss_cpu_ns = stats.miss_cpu_ns,
-          .source_bytes = stats.source_bytes};
+          .source_bytes = stats.source_bytes,
+          .compared = stats.compared,
+          .differed = stats.differed};
 }
 
 }  // namespace headrace::client

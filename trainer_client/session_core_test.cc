@@ -52,9 +52,9 @@ class SessionCoreTest : public testing::Test {
     SessionCore::Setup setup;
     setup.context.session = SessionId(1);
     setup.context.plan.has_python_stage = !native;
+    if (!native) setup.context.plan.python.bundle = BlobHash(1);
     setup.context.host = {.hostname = "here", .boot_id = "here"};
     setup.context.arena = arena_ = *Arena::Make(std::uint64_t{4} << 20);
-    setup.context.blobs = std::make_unique<BlobStore>(std::map<BlobHash, Blob>());
     setup.planner.native = native;
     if (native) {
       setup.context.plan.rng = setup.planner.rng = RngMode::kTorch;

@@ -1,8 +1,11 @@
 #include "trainer_client/session_impl.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <memory>
 #include <string>
+#include <utility>
 
 namespace headrace::client {
 
@@ -49,6 +52,16 @@ Status SessionImpl::Begin(const IterationOptions& options) {
   return Status::Ok();
 }
 
+void SessionImpl::End() {
+  if (!runtime_->Check().ok()) return;
+  (void)CallStatus([core = core_]() -> Status {
+    core->End();
+    return {};
+  });
+  outstanding_ = 0;
+  begun_ = false;
+}
+
 Status SessionImpl::Skip(std::span<const std::int64_t> keys) {
   HR_RETURN_IF_ERROR(runtime_->Check());
   runtime_->reactor->Post(
@@ -56,12 +69,34 @@ Status SessionImpl::Skip(std::span<const std::int64_t> keys) {
   return Status::Ok();
 }
 
-Result<std::int64_t> SessionImpl::Submit(std::span<const std::int64_t> keys, std::int32_t lane) {
+Status SessionImpl::SetLanes(std::span<const LaneProcess> lanes) {
+  if (!options_.gives_lanes) return InvalidArgument("the session was not opened to give lanes");
+  if (lanes.size() != static_cast<std::size_t>(core_->plan().lanes)) {
+    return InvalidArgument(std::to_string(lanes.size()) + " processes for " +
+                           std::to_string(core_->plan().lanes) + " lanes");
+  }
+  std::vector<client::LaneProcesses::Lane> copies;
+  for (const LaneProcess& lane : lanes) {
+    net::UniqueFd control(::fcntl(lane.control, F_DUPFD_CLOEXEC, 0));
+    if (!control.valid()) return InvalidArgument("a lane's control socket can't be copied");
+    copies.push_back({.control = std::move(control), .pid = lane.pid});
+  }
+  // std::function wants copies; what is posted moves through one shared box.
+  auto box = std::make_shared<std::vector<client::LaneProcesses::Lane>>(std::move(copies));
+  return CallStatus([core = core_, box]() -> Status {
+    core->SetLanes(std::move(*box));
+    return {};
+  });
+}
+
+Result<std::int64_t> SessionImpl::Submit(std::span<const std::int64_t> keys, std::int32_t lane,
+                                         ByteSpan index) {
   HR_RETURN_IF_ERROR(runtime_->Check());
   if (!begun_) return InvalidArgument("no iteration was begun");
   if (keys.empty()) return InvalidArgument("a batch of no keys");
+  const Plan& plan = core_->plan();
+  if (!plan.has_python_stage && !index.empty()) return InvalidArgument("an index in a native plan");
   if (lane >= 0) {
-    const Plan& plan = core_->plan();
     if (!plan.has_python_stage) return InvalidArgument("a native plan chooses the lane itself");
     if (lane >= plan.lanes) {
       return InvalidArgument("lane " + std::to_string(lane) + " of " + std::to_string(plan.lanes));
@@ -74,8 +109,9 @@ Result<std::int64_t> SessionImpl::Submit(std::span<const std::int64_t> keys, std
   }
   ++outstanding_;
   runtime_->reactor->Post([core = core_, copy = std::vector(keys.begin(), keys.end()), lane,
+                           index = CopyBytes(index),
                            now = runtime_->reactor->clock().Now()]() mutable {
-    core->Submit(std::move(copy), lane, now);
+    core->Submit(std::move(copy), lane, now, std::move(index));
   });
   return next_batch_++;
 }
@@ -85,6 +121,8 @@ Result<Event> SessionImpl::Next(std::chrono::milliseconds timeout) {
   HR_TRY(client::SessionShared::Taken taken, shared_->Next(timeout, runtime_->reactor->clock()));
   Event event;
   event.sample = std::move(taken.sample);
+  event.suspicion = std::move(taken.suspicion);
+  event.change = std::move(taken.change);
   if (taken.batch) {
     --outstanding_;
     event.batch = std::move(taken.batch->batch);
@@ -94,6 +132,22 @@ Result<Event> SessionImpl::Next(std::chrono::milliseconds timeout) {
     }
   }
   return event;
+}
+
+Result<Withdrawal> SessionImpl::Judge(std::uint64_t suspicion, bool equal) {
+  HR_RETURN_IF_ERROR(runtime_->Check());
+  auto judged = Call<Result<Withdrawal>>(*runtime_, std::nullopt,
+                                         [core = core_, suspicion, equal](const auto& reply) {
+                                           reply(core->Judge(suspicion, equal));
+                                         });
+  return judged ? *std::move(judged) : Result<Withdrawal>(Unavailable("the client is closed"));
+}
+
+std::int64_t SessionImpl::Undecided() {
+  if (!runtime_->Check().ok()) return 0;
+  const auto count = Call<std::int64_t>(
+      *runtime_, std::nullopt, [core = core_](const auto& reply) { reply(core->Undecided()); });
+  return count.value_or(0);
 }
 
 Status SessionImpl::AwaitServed(std::chrono::milliseconds timeout) {
@@ -182,9 +236,12 @@ Session& Session::operator=(Session&& other) noexcept {
   return *this;
 }
 Status Session::Begin(const IterationOptions& options) { return impl_->Begin(options); }
+void Session::End() { impl_->End(); }
 Status Session::Skip(std::span<const std::int64_t> keys) { return impl_->Skip(keys); }
-Result<std::int64_t> Session::Submit(std::span<const std::int64_t> keys, std::int32_t lane) {
-  return impl_->Submit(keys, lane);
+Status Session::SetLanes(std::span<const LaneProcess> lanes) { return impl_->SetLanes(lanes); }
+Result<std::int64_t> Session::Submit(std::span<const std::int64_t> keys, std::int32_t lane,
+                                     ByteSpan index) {
+  return impl_->Submit(keys, lane, index);
 }
 Result<Event> Session::Next(std::chrono::milliseconds timeout) { return impl_->Next(timeout); }
 void Session::EnterNext() { impl_->EnterNext(); }
@@ -192,6 +249,10 @@ void Session::LeaveNext() { impl_->LeaveNext(); }
 void Session::EnterSampler() { impl_->EnterSampler(); }
 void Session::LeaveSampler() { impl_->LeaveSampler(); }
 void Session::AddIdle(std::chrono::nanoseconds idle) { impl_->AddIdle(idle); }
+Result<Withdrawal> Session::Judge(std::uint64_t suspicion, bool equal) {
+  return impl_->Judge(suspicion, equal);
+}
+std::int64_t Session::Undecided() { return impl_->Undecided(); }
 Status Session::AwaitServed(std::chrono::milliseconds timeout) {
   return impl_->AwaitServed(timeout);
 }

@@ -81,9 +81,14 @@ class SessionImpl {
   ~SessionImpl();
 
   Status Begin(const IterationOptions& options);
+  void End();
   Status Skip(std::span<const std::int64_t> keys);
-  Result<std::int64_t> Submit(std::span<const std::int64_t> keys, std::int32_t lane);
+  Status SetLanes(std::span<const LaneProcess> lanes);
+  Result<std::int64_t> Submit(std::span<const std::int64_t> keys, std::int32_t lane,
+                              ByteSpan index);
   Result<Event> Next(std::chrono::milliseconds timeout);
+  Result<Withdrawal> Judge(std::uint64_t suspicion, bool equal);
+  std::int64_t Undecided();
   Status AwaitServed(std::chrono::milliseconds timeout);
   Status ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after,
                        bool failed);

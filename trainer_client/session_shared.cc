@@ -34,6 +34,16 @@ Result<SessionShared::Taken> SessionShared::Next(std::chrono::milliseconds timeo
   Taken taken;
   Status status;
   for (;;) {
+    if (!suspicions_.empty()) {
+      taken.suspicion = std::move(suspicions_.front());
+      suspicions_.pop_front();
+      break;
+    }
+    if (!changes_.empty()) {
+      taken.change = std::move(changes_.front());
+      changes_.pop_front();
+      break;
+    }
     if (!needed_.empty()) {
       taken.sample = std::move(needed_.front());
       needed_.pop_front();

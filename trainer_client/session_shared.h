@@ -60,6 +60,20 @@ class SessionShared {
     const std::scoped_lock lock(mutex_);
     return buffer_.HasNext();
   }
+  void Suspect(Suspicion suspicion) {
+    {
+      const std::scoped_lock lock(mutex_);
+      suspicions_.push_back(std::move(suspicion));
+    }
+    changed_.notify_one();
+  }
+  void Tell(StateChange change) {
+    {
+      const std::scoped_lock lock(mutex_);
+      changes_.push_back(std::move(change));
+    }
+    changed_.notify_one();
+  }
   void Need(SampleNeeded needed) {
     {
       const std::scoped_lock lock(mutex_);
@@ -120,6 +134,8 @@ class SessionShared {
   struct Taken {
     std::optional<ReadyBatch> batch;
     std::optional<SampleNeeded> sample;
+    std::optional<Suspicion> suspicion;
+    std::optional<StateChange> change;
   };
   Result<Taken> Next(std::chrono::milliseconds timeout, Clock& clock);
   // Waits for a worker that serves the session. Errors as of Next.
@@ -148,6 +164,8 @@ class SessionShared {
   bool waiting_ = false;
   ReorderBuffer<ReadyBatch> buffer_;
   std::deque<SampleNeeded> needed_;
+  std::deque<Suspicion> suspicions_;     // of all iterations
+  std::deque<StateChange> changes_;      // of all iterations
   std::vector<std::int64_t> delivered_;  // since TakeDelivered
   bool served_ = false;
   Status trouble_;

@@ -33,6 +33,7 @@ Dispatcher::Answer AnswerKind(const wire::BatchDone& done) {
     case Code::kInvalidArgument:
     case Code::kInfeasible:
     case Code::kUnsupported:
+    case Code::kOtherRelease:
       return Dispatcher::Answer::kFailed;
   }
   return Dispatcher::Answer::kRefused;
@@ -60,7 +61,7 @@ void SessionCore::SetLeases(const std::vector<wire::WorkerInfo>& workers) {
     if (link == links_.end()) {
       if (!ended_.contains(id) && !refused_.contains(id)) AddLink(worker);
     } else if (link->second->state() == WorkerLink::State::kReady) {
-      dispatcher_.SetWorker(id, Dispatcher::WorkerState::kReady);  // was draining
+      dispatcher_.SetWorker(id, ReadyState(id));  // was draining
     }
   }
   for (const auto& [id, link] : links_) {
@@ -88,15 +89,25 @@ WorkerId SessionCore::OwnId(const wire::WorkerInfo& worker,
 }
 
 void SessionCore::AddLink(const wire::WorkerInfo& worker) {
+  if (std::ranges::any_of(withdrawn_, [&](const auto& w) { return SameProcess(w, worker); })) {
+    refused_[worker.worker] = Unsupported("its batches were others than this host's");
+    return;
+  }
   WorkerLink::Events events;
   events.on_state = [this](WorkerId id, WorkerLink::State state) { OnLinkState(id, state); };
   events.on_message = [this](WorkerId id, net::Incoming&& incoming) {
     OnMessage(id, std::move(incoming));
   };
-  events.on_loaded = [this] { shared_->SetServed(); };
+  events.on_loaded = [this, id = worker.worker] {
+    if (Serves(id)) shared_->SetServed();
+  };
   auto link = WorkerLink::Open(*reactor_, context_, worker, std::move(events));
   if (!link.ok()) {
     last_refusal_ = link.status();
+    if (link.status().code() == Code::kUnsupported) {
+      refused_[worker.worker] = link.status();
+      return;
+    }
     LogWarning("worker not reached error=\"" + link.status().ToString() + "\"");
     ended_[worker.worker] = reactor_->clock().Now();
     return;
@@ -105,11 +116,11 @@ void SessionCore::AddLink(const wire::WorkerInfo& worker) {
 }
 
 void SessionCore::OnLinkState(WorkerId worker, WorkerLink::State state) {
+  ToldState(worker, state);
   switch (state) {
     case WorkerLink::State::kReady:
       if (dispatcher_.ready_workers() == 0) served_since_ = reactor_->clock().Now();
-      dispatcher_.SetWorker(worker, leased_.contains(worker) ? Dispatcher::WorkerState::kReady
-                                                             : Dispatcher::WorkerState::kDraining);
+      dispatcher_.SetWorker(worker, ReadyState(worker));
       shared_->SetTrouble(Status::Ok());
       break;
     case WorkerLink::State::kAttaching:
@@ -142,8 +153,11 @@ void SessionCore::RemoveEnded() {
     const WorkerLink& link = *it->second;
     if (!link.refusal().ok() && link.refusal() != last_refusal_) {
       last_refusal_ = link.refusal();
-      LogWarning("worker refused worker=" + std::to_string(it->first.value) + " error=\"" +
-                 last_refusal_.ToString() + "\"");
+      // Where no other worker serves, the trainer is told, in words of its own.
+      const bool told = dispatcher_.ready_workers() == 0;
+      Log(told ? LogLevel::kInfo : LogLevel::kWarning,
+          "worker refused worker=" + std::to_string(it->first.value) + " error=\"" +
+              last_refusal_.ToString() + "\"");
     }
     const WorkerId id = it->first;
     // A drained worker that shares the arena still owes answers to what was cancelled: it may
@@ -165,12 +179,13 @@ void SessionCore::RemoveEnded() {
 // Nothing comes from this worker any more, and it writes nowhere.
 void SessionCore::EndWorker(WorkerId worker) {
   dispatcher_.SetWorker(worker, Dispatcher::WorkerState::kGone);
+  comparisons_.Gone(worker);
   for (auto it = lent_.begin(); it != lent_.end();) {
     if (it->second.worker != worker) {
       ++it;
       continue;
     }
-    context_.arena->Return(it->second.slot.id);
+    LoseLent(it->first, it->second);
     it = lent_.erase(it);
   }
   LoseDescribes(worker);
@@ -190,7 +205,7 @@ void SessionCore::Forgotten(WorkerId worker) {
     }
     (void)dispatcher_.OnAnswer(worker, it->first, Dispatcher::Answer::kNoSession, 0,
                                reactor_->clock().Now());
-    context_.arena->Return(lent.slot.id);
+    LoseLent(it->first, lent);
     it = lent_.erase(it);
   }
 }
@@ -213,6 +228,12 @@ void SessionCore::OnBatchDone(WorkerId worker, wire::BatchDone&& done,
   const SteadyTime arrived = reactor_->clock().Now();
   const Lent lent = at->second;
   lent_.erase(at);
+  // Before the batch is: it may have to be made again.
+  OnStateChange(worker, done.state_change);
+  if (lent.shadow) {
+    OnShadowDone(worker, lent, std::move(done), payload);
+    return;
+  }
   const auto planned = planned_.find(lent.ticket);
   Dispatcher::Answer answer = AnswerKind(done);
   if (answer == Dispatcher::Answer::kMade && planned != planned_.end()) {
@@ -232,10 +253,24 @@ void SessionCore::OnBatchDone(WorkerId worker, wire::BatchDone&& done,
     // No slot can ever hold that: a broken worker, or a batch that the trainer must make itself.
     answer = Dispatcher::Answer::kRefused;
   }
+  if (answer != Dispatcher::Answer::kMade || lent.witness.empty() || planned == planned_.end()) {
+    Settle(worker, lent, arrived, answer, std::move(done));
+  } else {
+    CheckContent(worker, lent, planned->second, arrived, std::move(done));
+  }
+}
+
+void SessionCore::Settle(WorkerId worker, const Lent& lent, SteadyTime arrived,
+                         Dispatcher::Answer answer, wire::BatchDone&& done) {
+  const auto planned = planned_.find(lent.ticket);
   switch (dispatcher_.OnAnswer(worker, done.attempt, answer, done.needed_bytes, arrived)) {
-    case Dispatcher::Verdict::kTake:
+    case Dispatcher::Verdict::kTake: {
+      const std::vector<Comparison> complete = Compare(worker, lent, done);
+      NoteMade(worker, lent, done);
       Deliver(worker, lent, arrived, std::move(done));
+      for (const Comparison& comparison : complete) Compared(comparison);
       break;
+    }
     case Dispatcher::Verdict::kGiveUp:
       context_.arena->Return(lent.slot.id);
       DeliverFailed(lent.ticket, done.status);
@@ -265,12 +300,15 @@ void SessionCore::Deliver(WorkerId worker, const Lent& lent, SteadyTime arrived,
                           wire::BatchDone&& done) {
   auto node = planned_.extract(lent.ticket);
   const PlannedBatch& planned = node.mapped();
+  const bool replayed = Replayed(lent.ticket);
+  if (!replayed) Keep(worker, lent.ticket, planned);
+  indices_.erase(lent.ticket);
   if (PythonLanes()) {
     Bytes& state = lane_states_[planned.lane] = std::move(done.lane_state);
     if (!Current(lent.ticket)) begin_states_[planned.lane] = state;
     AnswerStates();
   }
-  if (!Current(lent.ticket)) {
+  if (replayed || !Current(lent.ticket)) {
     context_.arena->Return(lent.slot.id);
     return;
   }
@@ -283,7 +321,7 @@ void SessionCore::Deliver(WorkerId worker, const Lent& lent, SteadyTime arrived,
   Batch& batch = ready.batch;
   batch.samples = ready.samples;
   batch.batch = planned.batch;
-  if (PythonLanes()) batch.lane_state = lane_states_[planned.lane];
+  batch.lane_state = PythonLanes() ? lane_states_[planned.lane] : planned.lane_state;
   batch.worker = worker.value;
   batch.transport = lent.arena ? Transport::kShm : Transport::kTcp;
   for (const wire::SampleFailure& failure : failures) {
@@ -291,8 +329,12 @@ void SessionCore::Deliver(WorkerId worker, const Lent& lent, SteadyTime arrived,
     missing.position = failure.position;
     missing.code = failure.code;
     missing.message = failure.message;
+    if (failure.size_changed) {
+      planner_.SizeChanged(planned.keys[static_cast<std::size_t>(failure.position)]);
+    }
   }
   AddMissing(planned.batch, batch.missing);
+  if (!batch.missing.empty()) batch.keys = planned.keys;
   if (batch.bytes > 0) {
     context_.arena->MarkReady(lent.slot.id);
     ready.slot = lent.slot.id;
@@ -316,60 +358,6 @@ void SessionCore::Deliver(WorkerId worker, const Lent& lent, SteadyTime arrived,
     stats.rerequested = dispatcher_.rerequested();
   });
   shared_->Put(planned.batch, std::move(ready));
-}
-
-void SessionCore::DeliverFailed(std::int64_t ticket, const Status& why) {
-  auto node = planned_.extract(ticket);
-  AnswerStates();
-  if (node.empty() || !Current(ticket)) return;
-  const PlannedBatch& planned = node.mapped();
-  LogWarning("batch=" + std::to_string(planned.batch) + " is left to the trainer error=\"" +
-             why.ToString() + "\"");
-  ReadyBatch ready;
-  ready.samples = ready.batch.samples = static_cast<std::int64_t>(planned.keys.size());
-  ready.batch.batch = planned.batch;
-  for (std::size_t i = 0; i < planned.keys.size(); ++i) {
-    MissingSample& missing = ready.batch.missing.emplace_back();
-    missing.position = static_cast<std::int32_t>(i);
-    missing.code = why.code();
-    missing.message = why.message();
-  }
-  AddMissing(planned.batch, ready.batch.missing);
-  // All the way up to now somebody was asked for it.
-  ready.timeline = TakeTimeline(ticket);
-  ready.timeline.sent = ready.timeline.ready;
-  shared_->Put(planned.batch, std::move(ready));
-}
-
-// Adds what no worker was asked for, in order of position, with what the trainer needs to make it.
-void SessionCore::AddMissing(std::int64_t batch, std::vector<MissingSample>& missing) const {
-  for (const Planner::Unmade& unmade : planner_.UnmadePositions(batch)) {
-    if (std::ranges::find(missing, unmade.position, &MissingSample::position) != missing.end()) {
-      continue;
-    }
-    MissingSample& sample = missing.emplace_back();
-    sample.position = unmade.position;
-    sample.code = unmade.code;
-    sample.message = unmade.message;
-  }
-  if (missing.empty()) return;
-  std::ranges::sort(missing, {}, &MissingSample::position);
-  const std::vector<std::int64_t>& keys = planner_.keys(batch);
-  for (MissingSample& sample : missing) {
-    sample.key = keys[static_cast<std::size_t>(sample.position)];
-    planner_.DescribeState(batch, sample);
-  }
-}
-
-void SessionCore::AddSuspects(std::vector<WorkerId>& suspects) const {
-  const auto add = [&](WorkerId id) {
-    const auto outside = outside_ids_.find(id);
-    suspects.push_back(outside == outside_ids_.end() ? id : outside->second);
-  };
-  for (const auto& [id, since] : ended_) add(id);
-  for (const auto& [id, link] : links_) {
-    if (link->mute()) add(id);
-  }
 }
 
 void SessionCore::Tick() {

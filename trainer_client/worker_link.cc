@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/log.h"
+#include "base/version.h"
 #include "schemas/wire/host_identity.h"
 
 namespace headrace::client {
@@ -64,17 +65,23 @@ Status WorkerLink::Connect() {
   events.on_invalid = [this](const std::string&, const Status& error) {
     LogWarning("bad message worker=" + std::to_string(worker_.worker.value) + " error=\"" +
                error.ToString() + "\"");
-    if (error.code() == Code::kUnsupported) Refused(error);
+    if (error.code() == Code::kOtherRelease) Refused(error);
   };
   HR_TRY(socket_, reactor_.ConnectDealer(endpoint, std::move(events)));
   heard_ = reactor_.clock().Now();
   if (same_host && context_.allow_arena) ConnectArena();
+  if (context_.plan.has_python_stage && !given_lanes() && !context_.plan.python.bundle.valid()) {
+    return Unsupported("worker " + std::to_string(worker_.worker.value) + " on " +
+                       worker_.host.hostname +
+                       " shares no memory with this process, whose code runs on this host alone");
+  }
   SendAttach();
   return Status::Ok();
 }
 
 void WorkerLink::ConnectArena() {
   if (worker_.arena_path.empty()) return;
+  if (context_.gives_lanes && worker_.version != kVersion) return;  // may not know what a lane is
   auto channel = net::DescriptorConnection::Connect(reactor_, worker_.arena_path,
                                                     [this] { SetState(State::kGone); });
   if (!channel.ok()) {
@@ -91,6 +98,24 @@ void WorkerLink::ConnectArena() {
   }
   channel_ = std::move(channel).value();
   offered_arena_ = true;
+  GiveLanes();
+}
+
+void WorkerLink::GiveLanes() {
+  if (!channel_ || !given_lanes()) return;
+  const LaneProcesses& lanes = context_.lanes;
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+    const Result<net::UniqueFd> socket = lanes.Connect(lane);
+    net::DescriptorMessage message;
+    message.kind = net::DescriptorMessage::Kind::kLane;
+    message.session = context_.session;
+    message.lane = static_cast<std::int32_t>(lane);
+    message.lane_set = lanes.set();
+    message.pid = lanes.pid(lane);
+    const Status sent = socket.ok() ? channel_->Send(message, socket->get()) : socket.status();
+    // A lane whose process has ended is its trainer's to notice.
+    if (!sent.ok()) LogDebug("lane not given error=\"" + sent.ToString() + "\"");
+  }
 }
 
 void WorkerLink::SendAttach() {
@@ -103,6 +128,7 @@ void WorkerLink::SendAttach() {
   attach.plan = context_.plan;
   attach.split = context_.split;
   attach.cache_bytes = context_.cache_bytes;
+  attach.lanes_given = given_lanes();
   attach_sent_ = reactor_.clock().Now();
   if (!asked_) asked_ = attach_sent_;
   (void)socket_->Send({}, attach);  // asked again by Tick
@@ -121,6 +147,12 @@ void WorkerLink::Reattach() {
   blobs_.clear();
   SetState(State::kAttaching);
   AttachLater(kAttachRetry);
+}
+
+void WorkerLink::Withdraw(Status why) {
+  if (state_ == State::kGone || closing_) return;
+  (void)socket_->Send({}, wire::Detach{context_.session});
+  Refused(std::move(why));
 }
 
 void WorkerLink::SetState(State state) {
@@ -175,6 +207,10 @@ void WorkerLink::OnAttached(const wire::Attached& attached) {
   // The descriptor travels beside the message and may come a moment later.
   if (offered_arena_ && !attached.use_arena && ++arena_refusals_ < kMostArenaRefusals) {
     AttachLater(kBlobRetry);
+    return;
+  }
+  if (given_lanes() && !attached.use_arena) {
+    SetState(State::kGone);  // it has lost the lanes with the arena: begin anew
     return;
   }
   uses_arena_ = attached.use_arena;

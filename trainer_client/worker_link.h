@@ -14,6 +14,7 @@
 #include "schemas/wire/message.h"
 #include "trainer_client/arena.h"
 #include "trainer_client/blob_store.h"
+#include "trainer_client/lane_processes.h"
 
 namespace headrace::client {
 
@@ -26,8 +27,12 @@ struct LinkContext {
   wire::Split split;
   std::uint64_t cache_bytes = 0;
   bool allow_arena = true;
+  // Python plans: workers that share the arena get the lanes' processes from here, and no code.
+  bool gives_lanes = false;
+  LaneProcesses lanes;
   std::shared_ptr<Arena> arena;
-  std::unique_ptr<BlobStore> blobs;
+  // Never null.
+  std::unique_ptr<BlobStore> blobs = std::make_unique<BlobStore>(std::map<BlobHash, Blob>());
 };
 
 // Whether two leases mean the same worker process.
@@ -63,6 +68,10 @@ class WorkerLink {
   // True: the worker writes into the arena; its slots may be reused only after its answer or
   // hang-up.
   [[nodiscard]] bool uses_arena() const { return uses_arena_; }
+  // True: the worker makes batches with the trainer's own lane processes.
+  [[nodiscard]] bool given_lanes() const { return offered_arena_ && context_.gives_lanes; }
+  // Passes what context.lanes holds now to the worker. Nothing to do elsewhere.
+  void GiveLanes();
   // Nothing was heard for so long that the coordinator should look after it.
   [[nodiscard]] bool mute() const;
   // Not attached for a while, but the worker lives: it makes ready what it was asked for. Where
@@ -74,6 +83,8 @@ class WorkerLink {
   Status Send(const wire::Body& body) { return socket_->Send({}, body); }
   // The worker does not know the session any more (it was restarted, or dropped it).
   void Reattach();
+  // The session takes no batch from the worker any more, and says so; `why` is its refusal().
+  void Withdraw(Status why);
   // Once in kTick: pings, asks again, notices silence.
   static constexpr Duration kTick = std::chrono::milliseconds(500);
   void Tick();

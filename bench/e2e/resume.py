@@ -18,7 +18,7 @@ PLACES = (0, 1_000, 10_000, 100_000)
 
 
 class Own(datasets.ImageFolder):
-    """A class of the program: it has no native form, so it runs as Python on the workers."""
+    """A class of the program: it has no native form, so it runs as Python in lanes."""
 
 
 def make_loader(cls: type, folder: pathlib.Path) -> headrace.DataLoader:

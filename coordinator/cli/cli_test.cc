@@ -42,6 +42,8 @@ wire::ClusterStatus Example(std::uint64_t samples, double cpu_seconds, std::int6
   job.granted_millicores = 1500;
   job.demand_millicores = 4400;
   job.sessions = {{SessionId(5), samples / 10, samples, 1'000'000'000, 3'000'000'000, 0}};
+  job.sessions[0].compared = 6;
+  job.sessions[0].differed = 1;
   status.jobs = {job};
   wire::WorkerStatus worker;
   worker.info.worker = WorkerId(1);
@@ -62,8 +64,10 @@ wire::ClusterStatus Example(std::uint64_t samples, double cpu_seconds, std::int6
 TEST(Show, TablesAlignAndSayTheTotals) {
   const auto status = Example(1000, 2.5, 1'000'000);
   EXPECT_EQ(JobsTable(status),
-            "JOB  NAME      HOST   PID  STATE    AGE  WORKERS    CORES  BATCHES  SAMPLES  STALL\n"
-            "  3  train.py  node1   77  running   1m        1  1.5/4.4      100     1000    25%\n");
+            "JOB  NAME      HOST   PID  STATE    AGE  WORKERS    CORES  BATCHES  SAMPLES  EQUAL  "
+            "STALL\n"
+            "  3  train.py  node1   77  running   1m        1  1.5/4.4      100     1000    5/6    "
+            "25%\n");
   const std::string workers = WorkersTable(status);
   EXPECT_THAT(workers,
               AllOf(HasSubstr("2.5s"), HasSubstr("300M"), HasSubstr("25%"), HasSubstr("0.2s")));
@@ -252,6 +256,11 @@ TEST(TakeProgram, TheProgramsOwnOptionsAreNeverOurs) {
             std::pair(Words({"--json", "--svg", "g.svg"}), Words({"train.py", "--json"})));
   EXPECT_EQ(cut({"--remote-only", "python", "--remote-only"}),
             std::pair(Words{"--remote-only"}, Words({"python", "--remote-only"})));
+  EXPECT_EQ(cut({"--trust-code", "python", "--trust-code"}),
+            std::pair(Words{"--trust-code"}, Words({"python", "--trust-code"})));
+  Words verify{"--workers", "train.py", "--workers"};
+  EXPECT_EQ(TakeProgram(verify, {"--workers"}), Words({"train.py", "--workers"}));
+  EXPECT_EQ(verify, Words{"--workers"});
   EXPECT_EQ(cut({"--help", "python"}), std::pair(Words{"--help"}, Words{"python"}));
   EXPECT_EQ(cut({"--workers"}), std::pair(Words{"--workers"}, Words{}));
   EXPECT_EQ(cut({}), std::pair(Words{}, Words{}));
@@ -291,6 +300,7 @@ TEST(Inspection, SettingsNameTheDescriptors) {
   EXPECT_EQ(settings, (nlohmann::json{{"what", "explain"},
                                       {"loaders", 2},
                                       {"batches", 8},
+                                      {"workers", false},
                                       {"json", true},
                                       {"svg", "/a b.svg"},
                                       {"answer", "/proc/12/fd/3"},

@@ -106,6 +106,7 @@ std::string InspectionSettings(const Inspection& inspection, std::int64_t pid, i
   return nlohmann::json{{"what", inspection.what},
                         {"loaders", inspection.loaders},
                         {"batches", inspection.batches},
+                        {"workers", inspection.workers},
                         {"json", inspection.json},
                         {"svg", inspection.svg},
                         {"answer", descriptors + std::to_string(answer)},

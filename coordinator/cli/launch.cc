@@ -28,7 +28,7 @@ Result<std::string> FromRoot(const std::string& path) {
   return absolute.string();
 }
 
-void AddLaunchOptions(CLI::App& command, LaunchOptions& options) {
+void AddLaunchOptions(CLI::App& command, LaunchOptions& options, bool worker_count) {
   command
       .add_option("--coordinator", options.coordinator,
                   "Use this coordinator's workers [default: $HEADRACE_COORDINATOR, else workers "
@@ -36,9 +36,23 @@ void AddLaunchOptions(CLI::App& command, LaunchOptions& options) {
       ->type_name("ADDRESS");
   command.add_flag("--remote-only", options.remote_only,
                    "With a coordinator: do not lend it this host's CPUs while the program runs");
-  AddCount(command, "--workers", options.workers,
-           "Worker processes; with a coordinator the most that serve the program, 0 for no limit "
-           "[default: 1; with a coordinator 0]");
+  command.add_flag("--trust-code", options.trust_code,
+                   "Take the program's code to keep nothing from sample to sample, so that it may "
+                   "run on any host; batches of other hosts are compared all the same");
+  AddCount(command, "--compare", options.compare,
+           "Make one of so many batches twice, in the way of the stock loader too, and compare; 0 "
+           "for none but the first [default: 256]");
+  command
+      .add_option("--on-difference", options.on_difference,
+                  "When a batch that the program has taken turns out to be another one than the "
+                  "stock loader's: raise an error, or warn [default: raise]")
+      ->check(CLI::IsMember({"raise", "warn"}))
+      ->type_name("WHAT");
+  if (worker_count) {
+    AddCount(command, "--workers", options.workers,
+             "Worker processes; with a coordinator the most that serve the program, 0 for no "
+             "limit [default: 1; with a coordinator 0]");
+  }
   AddSharedThreads(command, options.threads);
   AddSize(command, "--cache", options.cache,
           "Memory cache, all local workers together, for example 2G [default: 0]");
@@ -47,8 +61,8 @@ void AddLaunchOptions(CLI::App& command, LaunchOptions& options) {
           "[default: 16G]");
   command
       .add_option("--rng", options.rng,
-                  "Random streams: torch (the stock DataLoader's), sample (one for each sample) "
-                  "or auto [default: auto]")
+                  "Random streams: torch (the stock DataLoader's), sample (one for each sample: "
+                  "other samples than stock's) or auto, which is torch [default: auto]")
       ->check(CLI::IsMember({"auto", "torch", "sample"}))
       ->type_name("MODE");
   command
@@ -79,6 +93,9 @@ Status PrepareLaunch(const LaunchOptions& options) {
   SetEnvironment("HEADRACE_CACHE", options.cache);
   SetEnvironment("HEADRACE_MEMORY", options.memory);
   SetEnvironment("HEADRACE_RNG", options.rng);
+  SetEnvironment("HEADRACE_COMPARE", options.compare);
+  SetEnvironment("HEADRACE_ON_DIFFERENCE", options.on_difference);
+  if (options.trust_code) SetEnvironment("HEADRACE_TRUST_CODE", "1");
   if (options.remote_only) SetEnvironment("HEADRACE_LOCAL_WORKER", "off");
   SetEnvironment("HEADRACE_TENANT", options.tenant);
   SetEnvironment("HEADRACE_PRIORITY", options.priority);

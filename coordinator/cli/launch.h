@@ -15,12 +15,16 @@ struct LaunchOptions {
   std::string cache;
   std::string memory;
   bool remote_only = false;
+  bool trust_code = false;
+  std::string compare;
+  std::string on_difference;
   std::string rng;
   std::string tenant;
   std::string priority;
 };
 
-void AddLaunchOptions(CLI::App& command, LaunchOptions& options);
+// `worker_count`: with --workers N.
+void AddLaunchOptions(CLI::App& command, LaunchOptions& options, bool worker_count = true);
 
 // Puts into this process's environment where the program will look for Headrace. kUnavailable: the
 // coordinator does not answer.

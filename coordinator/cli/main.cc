@@ -33,10 +33,12 @@ int main(int argc, char** argv) {
     return word == "run" || word == "explain" || word == "verify";
   };
   if (!arguments.empty() && runs_program(arguments[0])) {
-    std::vector<std::string> behind(arguments.begin() + 1, arguments.end());
-    program = headrace::cli::TakeProgram(behind);
+    std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+    const bool verify = arguments[0] == "verify";
+    program = headrace::cli::TakeProgram(
+        rest, verify ? std::vector<std::string>{"--workers"} : std::vector<std::string>{});
     arguments.erase(arguments.begin() + 1, arguments.end());
-    arguments.insert(arguments.end(), behind.begin(), behind.end());
+    arguments.insert(arguments.end(), rest.begin(), rest.end());
   }
   headrace::cli::AddRun(app, chosen, program);
   headrace::cli::AddExplain(app, chosen, program);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <sstream>
 
@@ -19,7 +20,8 @@ bool OnPath(const std::string& name, const std::string& path) {
 
 }  // namespace
 
-std::vector<std::string> TakeProgram(std::vector<std::string>& arguments) {
+std::vector<std::string> TakeProgram(std::vector<std::string>& arguments,
+                                     const std::vector<std::string>& flags) {
   std::size_t end = 0;  // of our own part
   std::size_t begin = 0;
   for (; end < arguments.size(); begin = end) {
@@ -31,7 +33,9 @@ std::vector<std::string> TakeProgram(std::vector<std::string>& arguments) {
     if (!word.starts_with("-")) break;
     // Every option takes a value, but for these.
     const bool alone = word == "-h" || word == "--help" || word == "--json" ||
-                       word == "--remote-only" || word.find('=') != std::string::npos;
+                       word == "--remote-only" || word == "--trust-code" ||
+                       word.find('=') != std::string::npos ||
+                       std::ranges::find(flags, word) != flags.end();
     end += alone ? 1 : 2;
   }
   if (end > arguments.size()) end = begin = arguments.size();

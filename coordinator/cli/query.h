@@ -16,8 +16,8 @@ namespace headrace::cli {
 inline constexpr std::chrono::milliseconds kQueryTimeout{5000};
 
 // Asks the coordinator once for what it knows, on the caller's thread.
-// kUnavailable: nobody answers in time (message says what to start). kUnsupported: it speaks
-// another protocol (message names both versions).
+// kUnavailable: nobody answers in time (message says what to start). kOtherRelease: it
+// speaks another protocol (message names both versions).
 [[nodiscard]] Result<wire::ClusterStatus> QueryStatus(
     const std::string& address, std::chrono::milliseconds timeout = kQueryTimeout);
 

@@ -44,7 +44,7 @@ class Table {
 };
 
 struct JobTotals {
-  std::uint64_t batches = 0, samples = 0, stall_ns = 0, step_ns = 0;
+  std::uint64_t batches = 0, samples = 0, stall_ns = 0, step_ns = 0, compared = 0, differed = 0;
 };
 JobTotals Totals(const wire::JobStatus& job) {
   JobTotals t;
@@ -53,8 +53,17 @@ JobTotals Totals(const wire::JobStatus& job) {
     t.samples += load.samples;
     t.stall_ns += load.stall_ns;
     t.step_ns += load.step_ns;
+    t.compared += load.compared;
+    t.differed += load.differed;
   }
   return t;
+}
+
+// Of batches that were made twice.
+std::string EqualText(const JobTotals& t) {
+  if (t.compared == 0) return "-";
+  return std::to_string(t.compared - std::min(t.differed, t.compared)) + "/" +
+         std::to_string(t.compared);
 }
 
 std::string StallShare(std::uint64_t stall_ns, std::uint64_t step_ns) {
@@ -110,7 +119,7 @@ std::string AgeText(std::int64_t ms) {
 std::string JobsTable(const wire::ClusterStatus& now, const wire::ClusterStatus* before) {
   if (now.jobs.empty()) return "no jobs\n";
   std::vector<std::string> head = {"JOB",     "NAME",  "HOST",    "PID",     "STATE", "AGE",
-                                   "WORKERS", "CORES", "BATCHES", "SAMPLES", "STALL"};
+                                   "WORKERS", "CORES", "BATCHES", "SAMPLES", "EQUAL", "STALL"};
   if (before) head.emplace_back("SAMPLES/S");
   Table table(std::move(head));
   for (const wire::JobStatus& job : now.jobs) {
@@ -136,6 +145,7 @@ std::string JobsTable(const wire::ClusterStatus& now, const wire::ClusterStatus*
                                     CoresOf(job),
                                     std::to_string(t.batches),
                                     std::to_string(t.samples),
+                                    EqualText(t),
                                     std::move(stall)};
     if (before) row.push_back(std::move(rate));
     table.Add(std::move(row));

@@ -41,7 +41,9 @@ Json Session(const wire::SessionLoad& load) {
           {"miss_samples", load.miss_samples},
           {"hit_cpu_seconds", Seconds(load.hit_cpu_ns)},
           {"miss_cpu_seconds", Seconds(load.miss_cpu_ns)},
-          {"source_bytes", load.source_bytes}};
+          {"source_bytes", load.source_bytes},
+          {"compared", load.compared},
+          {"differed", load.differed}};
 }
 
 }  // namespace

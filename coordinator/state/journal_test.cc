@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,44 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+
+// While it lives, databases that are opened count how often SQLite has their log synced to the
+// disk.
+class CountedSyncs {
+ public:
+  CountedSyncs() {
+    system_ = sqlite3_vfs_find(nullptr);
+    vfs_ = *system_;
+    vfs_.zName = "counted-syncs";
+    vfs_.xOpen = Open;
+    EXPECT_EQ(sqlite3_vfs_register(&vfs_, /*makeDflt=*/1), SQLITE_OK);
+  }
+  CountedSyncs(const CountedSyncs&) = delete;
+  CountedSyncs& operator=(const CountedSyncs&) = delete;
+  ~CountedSyncs() { sqlite3_vfs_unregister(&vfs_); }
+  static std::int64_t count() { return count_; }
+
+ private:
+  static int Open(sqlite3_vfs* /*vfs*/, sqlite3_filename name, sqlite3_file* file, int flags,
+                  int* out_flags) {
+    const int rc = system_->xOpen(system_, name, file, flags, out_flags);
+    if (rc != SQLITE_OK || (flags & SQLITE_OPEN_WAL) == 0) return rc;
+    log_ = *file->pMethods;
+    sync_ = log_.xSync;
+    log_.xSync = [](sqlite3_file* log, int how) {
+      ++count_;
+      return sync_(log, how);
+    };
+    file->pMethods = &log_;
+    return rc;
+  }
+
+  static inline sqlite3_vfs* system_ = nullptr;
+  static inline sqlite3_io_methods log_{};
+  static inline int (*sync_)(sqlite3_file*, int) = nullptr;
+  static inline std::atomic<std::int64_t> count_ = 0;
+  sqlite3_vfs vfs_{};
+};
 
 class JournalTest : public testing::Test {
  protected:
@@ -44,6 +83,22 @@ class JournalTest : public testing::Test {
     EXPECT_EQ(sqlite3_exec(db, statement.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
         << sqlite3_errmsg(db);
     sqlite3_close(db);
+  }
+  // Records as a connection of its own sees them.
+  [[nodiscard]] std::int64_t Count(const std::string& where) const {
+    sqlite3* db = nullptr;
+    std::int64_t count = -1;
+    EXPECT_EQ(sqlite3_open_v2(File().c_str(), &db, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
+    const auto take = [](void* into, int, char** columns, char**) {
+      *static_cast<std::int64_t*>(into) = std::atoll(columns[0]);
+      return 0;
+    };
+    EXPECT_EQ(sqlite3_exec(db, ("SELECT count(*) FROM updates WHERE " + where).c_str(), take,
+                           &count, nullptr),
+              SQLITE_OK)
+        << sqlite3_errmsg(db);
+    sqlite3_close(db);
+    return count;
   }
   void FillWithThreeJobs() {
     auto opened = Journal::Open(directory_, {});
@@ -97,6 +152,38 @@ TEST_F(JournalTest, StopDrains) {
   auto opened = Journal::Open(directory_, {});
   ASSERT_TRUE(opened.ok());
   EXPECT_EQ(opened->state.jobs().size(), 1U);
+}
+
+// What another process finds in the file when an answer may go out.
+TEST_F(JournalTest, WhatIsAcknowledgedIsCommitted) {
+  auto opened = Journal::Open(directory_, {});
+  ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+  for (int id = 1; id <= 5; ++id) {
+    std::promise<std::int64_t> seen;
+    opened->journal->Append({Job(id)}, [&] {
+      seen.set_value(Count("body LIKE '%token-of-" + std::to_string(id) + "\"%'"));
+    });
+    EXPECT_EQ(seen.get_future().get(), 1) << "job " << id;
+  }
+}
+
+// A committed transaction that is not on the disk is lost with the machine's power.
+TEST_F(JournalTest, WhatIsAcknowledgedIsSynced) {
+  const CountedSyncs syncs;
+  auto opened = Journal::Open(directory_, {});
+  ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+  AppendAndWait(*opened->journal, {Job(1)});  // after the snapshot that it begins with
+  for (int id = 2; id <= 6; ++id) {
+    const std::int64_t before = CountedSyncs::count();
+    std::int64_t then = 0;
+    std::promise<void> durable;
+    opened->journal->Append({Job(id)}, [&] {
+      then = CountedSyncs::count();
+      durable.set_value();
+    });
+    durable.get_future().wait();
+    EXPECT_GT(then, before) << "job " << id;
+  }
 }
 
 // 10,000 workers make a snapshot that is larger than what a small cluster's journal grows to.

@@ -14,12 +14,12 @@ namespace headrace::dataworker {
 // Answers a batch with "<pid> <lane> <state>" and puts the bytes 1, 2, 3 into the slot. Keys below
 // 0: -1 crashes, -2 raises, -3 takes 5000 bytes, -4 names a buffer outside of the slot, -5 kills
 // the zygote, -6 waits until the file "go" is in the import path, -7 takes 512 MiB,
-// -8 ends the lane, -9 needs a host that makes pictures by PIL alone,
-// -10 reads the file "sample" of the import path, -11 computes for its second key, in ms.
+// -8 ends the lane,
+// -10 reads the file "sample" of the import path, -11 computes for its second key, in ms,
+// -12 is seen to change what lasts.
 // The file "runs" there gets a line with the key for each batch that ran, "bases" one with the pid
-// for each interpreter that was started, "tried" one for each session, 1 where its code need not be
-// tried. Bundles: "keeps..." is a finding, "base ..." says what comes of their imports, anything
-// else is why it can't be loaded.
+// for each interpreter that was started. Bundles: "base ..." says what comes of their imports,
+// anything else is why it can't be loaded.
 inline constexpr char kFakeStage[] = R"python(
 import contextlib, ctypes, json, mmap, os, signal, socket, sys, threading, time
 sys.path.insert(0, SOURCE)  # replaced, as FOLDER is
@@ -39,9 +39,6 @@ def serve(sock):
         key = r.keys[0]
         with open(FOLDER + "/runs", "a") as runs:
             runs.write("%d\n" % key)
-        if key == -9 and parts[1] != wire.numbers(1):
-            wire.send(sock, wire.REDO, parts[0])
-            return
         if key == -1:
             os.kill(os.getpid(), signal.SIGKILL)
         if key == -5:
@@ -75,7 +72,7 @@ def serve(sock):
         wire.send(sock, wire.DONE, parts[0], wire.numbers(outcome), wire.numbers(needed), body,
                   wire.numbers(at), wire.numbers(size), r.state + b"+", error, b"printed", b"warned",
                   wire.numbers(9), wire.numbers(0 if key == -8 else len(r.keys)),
-                  wire.numbers(1234567))
+                  wire.numbers(1234567), b"x was 0 and is 1" if key == -12 else b"")
 
 def how(status):
     if status & 127 == 0:
@@ -105,9 +102,8 @@ def forks(control, number, fds, run, how):
 def zygote(control, bundle):
     children.clear()
     text = os.pread(bundle, 100, 0).decode()
-    state = text if text.startswith("keeps") else ""
-    problem = "" if state or text.startswith("base ") else text
-    wire.send(control, wire.READY, problem.encode(), state.encode())
+    problem = "" if text.startswith("base ") else text
+    wire.send(control, wire.READY, problem.encode())
     while True:
         kind, parts, fds = wire.receive(control)
         forks(control, parts[0], fds, lambda: serve(socket.socket(fileno=fds[0])),
@@ -122,10 +118,7 @@ def base(control):
                     os.kill(pid, signal.SIGKILL)
         if kind != wire.SESSION:
             continue
-        own = json.loads(parts[1])
-        alone = own["alone"]
-        with open(FOLDER + "/tried", "a") as file:
-            file.write("%d\n" % own["tried"])
+        alone = json.loads(parts[1])["alone"]
         text = os.pread(fds[1], 100, 0)
         run = lambda: zygote(socket.socket(fileno=fds[0]), fds[1])
         if text == b"base dies" and not alone:

@@ -11,11 +11,14 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/version.h"
 
 namespace headrace::dataworker {
 namespace {
 
-constexpr std::size_t kHeadBytes = 8;
+constexpr std::size_t kHeadBytes = 12;
+constexpr std::array<char, 3> kMagic{'H', 'R', 'S'};
+constexpr std::size_t kMostReleaseBytes = 100;
 constexpr std::uint32_t kMostParts = 16;
 constexpr std::uint64_t kMostFrameBytes = std::uint64_t{1} << 30;
 constexpr std::size_t kReadBytes = std::size_t{256} << 10;
@@ -29,20 +32,11 @@ void AppendRaw(Bytes& out, const void* data, std::size_t bytes) {
 
 }  // namespace
 
-Result<std::pair<FrameSocket, net::UniqueFd>> FrameSocket::MakePair() {
-  std::array<int, 2> fds{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) != 0) {
-    return ErrnoStatus(errno, "socketpair");
-  }
-  net::UniqueFd ours(fds[0]), theirs(fds[1]);
-  if (::fcntl(ours.get(), F_SETFL, O_NONBLOCK) != 0) return ErrnoStatus(errno, "fcntl");
-  return std::pair<FrameSocket, net::UniqueFd>(FrameSocket(std::move(ours)), std::move(theirs));
-}
-
-Status FrameSocket::Send(StageMessage kind, std::span<const ByteSpan> parts,
-                         std::span<const int> passed) {
-  HR_CHECK(passed.size() <= kMostPassed);
+Bytes EncodeStageFrame(StageMessage kind, std::span<const ByteSpan> parts) {
   Bytes frame;
+  frame.reserve(256);
+  AppendRaw(frame, kMagic.data(), kMagic.size());
+  AppendRaw(frame, &kStageProtocol, sizeof(kStageProtocol));
   const std::array<std::uint32_t, 2> head{static_cast<std::uint32_t>(kind),
                                           static_cast<std::uint32_t>(parts.size())};
   AppendRaw(frame, head.data(), sizeof(head));
@@ -51,7 +45,36 @@ Status FrameSocket::Send(StageMessage kind, std::span<const ByteSpan> parts,
     AppendRaw(frame, &size, sizeof(size));
   }
   for (const ByteSpan part : parts) AppendRaw(frame, part.data(), part.size());
+  return frame;
+}
 
+Result<std::pair<FrameSocket, net::UniqueFd>> FrameSocket::MakePair() {
+  std::array<int, 2> fds{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) != 0) {
+    return ErrnoStatus(errno, "socketpair");
+  }
+  net::UniqueFd ours(fds[0]), theirs(fds[1]);
+  HR_TRY(FrameSocket socket, Adopt(std::move(ours)));
+  return std::pair<FrameSocket, net::UniqueFd>(std::move(socket), std::move(theirs));
+}
+
+Result<FrameSocket> FrameSocket::Adopt(net::UniqueFd fd) {
+  if (::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0) return ErrnoStatus(errno, "fcntl");
+  FrameSocket socket(std::move(fd));
+  const std::array<ByteSpan, 1> release{AsBytes(kVersion)};
+  HR_RETURN_IF_ERROR(socket.Send(StageMessage::kHello, release));
+  return socket;
+}
+
+std::string FrameSocket::Releases() const {
+  return "this worker is release " + std::string(kVersion) + ", its Python process " +
+         (peer_release_.empty() ? std::string("of an unknown one") : "release " + peer_release_);
+}
+
+Status FrameSocket::Send(StageMessage kind, std::span<const ByteSpan> parts,
+                         std::span<const int> passed) {
+  HR_CHECK(passed.size() <= kMostPassed);
+  Bytes frame = EncodeStageFrame(kind, parts);
   iovec vector{.iov_base = frame.data(), .iov_len = frame.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostPassed * sizeof(int))> control{};
   msghdr message{};
@@ -76,8 +99,14 @@ Status FrameSocket::Send(StageMessage kind, std::span<const ByteSpan> parts,
 
 Result<bool> FrameSocket::TakeFrame(StageFrame* frame) {
   if (filled_ < kHeadBytes) return false;
+  std::array<char, 4> magic{};
+  std::memcpy(magic.data(), incoming_.data(), magic.size());
+  if (!std::equal(kMagic.begin(), kMagic.end(), magic.begin())) {
+    return InvalidArgument("a frame of another kind");
+  }
+  const auto protocol = static_cast<std::uint8_t>(magic[3]);
   std::array<std::uint32_t, 2> head{};
-  std::memcpy(head.data(), incoming_.data(), kHeadBytes);
+  std::memcpy(head.data(), incoming_.data() + magic.size(), sizeof(head));
   if (head[1] > kMostParts) return InvalidArgument("a frame with too many parts");
   const std::size_t sizes_end = kHeadBytes + head[1] * sizeof(std::uint64_t);
   if (filled_ < sizes_end) return false;
@@ -93,6 +122,16 @@ Result<bool> FrameSocket::TakeFrame(StageFrame* frame) {
     total += size;
   }
   if (filled_ < total) return false;
+  const bool hello = head[0] == static_cast<std::uint32_t>(StageMessage::kHello);
+  if (hello && head[1] == 1) {
+    const auto text = ByteSpan(incoming_).subspan(sizes_end, sizes[0]);
+    peer_release_ = AsText(text.first(std::min(text.size(), kMostReleaseBytes)));
+  }
+  if (protocol != kStageProtocol) {
+    return InvalidArgument("a Python process speaks stage protocol " + std::to_string(protocol) +
+                           ", not " + std::to_string(kStageProtocol) + ": " + Releases() +
+                           "; use one release on both sides");
+  }
   frame->kind = static_cast<StageMessage>(head[0]);
   frame->parts.clear();
   std::size_t at = sizes_end;
@@ -132,7 +171,7 @@ Status FrameSocket::Receive(const std::function<void(StageFrame&&)>& on_frame) {
     const Result<bool> whole = TakeFrame(&frame);
     if (!whole.ok()) return whole.status();
     if (!*whole) return end;
-    on_frame(std::move(frame));
+    if (frame.kind != StageMessage::kHello) on_frame(std::move(frame));
   }
 }
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/buffer.h"
@@ -26,29 +28,44 @@ enum class StageMessage : std::uint32_t {
   kEnd = 10,
   kBecame = 11,
   kUnfit = 12,
-  kRedo = 13,
+  kHello = 13,
 };
+
+// What each side says it speaks, in the head of every frame. It changes with any change of a
+// frame's meaning; golden/ freezes the frames of this one.
+inline constexpr std::uint8_t kStageProtocol = 2;
 
 struct StageFrame {
   StageMessage kind{};
   std::vector<Bytes> parts;
 };
 
-// A connected Unix socket that carries frames: u32 kind, u32 number of parts, u64 size of each, the
-// parts. Never blocks. The peer runs user code: everything it says is checked. One thread.
+// A frame's bytes, little endian: "HRS", u8 protocol, u32 kind, u32 number of parts, u64 size of
+// each, the parts.
+[[nodiscard]] Bytes EncodeStageFrame(StageMessage kind, std::span<const ByteSpan> parts);
+
+// A connected Unix socket that carries frames. The first one of each side is kHello [release], of
+// which the head and the text never change, so that who speaks another protocol can be named. Never
+// blocks. The peer runs user code: everything it says is checked. One thread.
 class FrameSocket {
  public:
   // Both ends of a new connection; ours is first, close-on-exec both.
   static Result<std::pair<FrameSocket, net::UniqueFd>> MakePair();
+  // Our end of a connection that somebody else made. kUnavailable: it is none.
+  static Result<FrameSocket> Adopt(net::UniqueFd fd);
 
   [[nodiscard]] int fd() const { return fd_.get(); }
   // Small frames only: what does not fit the socket's buffer at once is kUnavailable, as is a peer
   // that is gone. `passed` (at most kMostPassed) goes along; it stays the caller's.
   Status Send(StageMessage kind, std::span<const ByteSpan> parts, std::span<const int> passed = {});
   static constexpr std::size_t kMostPassed = 2;
-  // Takes in what has come and calls back for each whole frame. kUnavailable: the peer is gone.
-  // kInvalidArgument: it does not keep to the format.
+  // Takes in what has come and calls back for each whole frame but kHello. kUnavailable: the peer
+  // is gone. kInvalidArgument: it does not keep to the format, or speaks another protocol (the
+  // message names both releases).
   Status Receive(const std::function<void(StageFrame&&)>& on_frame);
+
+  // Our release and the peer's, for messages about what was not understood.
+  [[nodiscard]] std::string Releases() const;
 
  private:
   explicit FrameSocket(net::UniqueFd fd) : fd_(std::move(fd)) {}
@@ -56,6 +73,7 @@ class FrameSocket {
   Result<bool> TakeFrame(StageFrame* frame);
 
   net::UniqueFd fd_;
+  std::string peer_release_;
   Bytes incoming_;
   std::size_t filled_ = 0;
 };

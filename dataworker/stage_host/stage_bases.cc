@@ -17,7 +17,6 @@ namespace {
 
 constexpr Duration kReapAgain = std::chrono::milliseconds(5);
 constexpr std::size_t kMostAlone = 64;
-constexpr std::size_t kMostTried = 4096;
 
 // A path that is not UTF-8 does not throw; it is not found then.
 std::string Text(const nlohmann::json& value) {
@@ -30,7 +29,7 @@ bool SameInterpreter(const StageBases::Options& a, const StageBases::Options& b)
   return a.executable == b.executable && a.job == b.job && a.memory_bytes == b.memory_bytes &&
          a.stage.version == b.stage.version && a.stage.sys_path == b.stage.sys_path &&
          a.stage.working_directory == b.stage.working_directory &&
-         a.stage.packages == b.stage.packages;
+         a.stage.packages == b.stage.packages && a.stage.hash_seed == b.stage.hash_seed;
 }
 
 }  // namespace
@@ -51,7 +50,6 @@ void StageBases::Warm(const Options& options) {
 Result<std::uint64_t> StageBases::Begin(const Options& options, const BlobContent& bundle,
                                         net::UniqueFd theirs, Events events) {
   Session session;
-  session.code = options.stage.bundle;
   session.events = std::move(events);
   HR_TRY(session.bundle, MemoryFile("headrace-bundle", *bundle));
   session.theirs = std::move(theirs);
@@ -67,7 +65,7 @@ Result<std::uint64_t> StageBases::Begin(const Options& options, const BlobConten
 
 Status StageBases::Hand(std::uint64_t id, Session& session, std::uint64_t base) {
   Base& of = bases_.at(base);
-  const std::string own = Text({{"alone", of.alone}, {"tried", of.tried.contains(session.code)}});
+  const std::string own = Text({{"alone", of.alone}});
   const std::array<ByteSpan, 2> parts{NumberBytes(id), AsBytes(own)};
   const Status sent = of.control->Send(StageMessage::kSession, parts,
                                        std::array{session.theirs.get(), session.bundle.get()});
@@ -78,14 +76,6 @@ Status StageBases::Hand(std::uint64_t id, Session& session, std::uint64_t base) 
   session.base = base;
   of.retired = of.alone;
   return {};
-}
-
-void StageBases::Tried(std::uint64_t id) {
-  const auto found = sessions_.find(id);
-  if (found == sessions_.end()) return;
-  std::set<BlobHash>& tried = bases_.at(found->second.base).tried;
-  if (tried.size() >= kMostTried) tried.clear();
-  tried.insert(found->second.code);
 }
 
 void StageBases::Kill(std::uint64_t id) {
@@ -136,7 +126,8 @@ Result<std::uint64_t> StageBases::Spawn(const Options& options) {
   const std::string settings = Text({{"version", options.stage.version},
                                      {"sys_path", options.stage.sys_path},
                                      {"working_directory", options.stage.working_directory},
-                                     {"packages", options.stage.packages}});
+                                     {"packages", options.stage.packages},
+                                     {"hash_seed", options.stage.hash_seed}});
   const std::array<ByteSpan, 1> parts{AsBytes(settings)};
   if (Status sent = base.control->Send(StageMessage::kPrepare, parts); !sent.ok()) {
     KillPython(reactor_, base.pid);

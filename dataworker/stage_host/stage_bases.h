@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -58,8 +57,6 @@ class StageBases {
   // inside. kUnsupported: no such interpreter. kResourceExhausted: no memory, no descriptors.
   Result<std::uint64_t> Begin(const Options& options, const BlobContent& bundle,
                               net::UniqueFd theirs, Events events);
-  // It has loaded its bundle: another session of the same interpreter need not try that code again.
-  void Tried(std::uint64_t session);
   // Kills it; on_ended follows.
   void Kill(std::uint64_t session);
   // Kills it; nothing follows.
@@ -76,12 +73,10 @@ class StageBases {
     std::uint64_t became = 0;            // the session whose zygote it is
     std::optional<FrameSocket> control;  // none: it has hung up, or became a zygote
     SteadyTime idle_since{};
-    std::set<BlobHash> tried;     // bundles
     net::TimerId reap_timer = 0;  // 0: none
   };
   struct Session {
     std::uint64_t base = 0;
-    BlobHash code;  // of the bundle
     bool moved = false;
     Events events;
     net::UniqueFd theirs, bundle;  // until it has begun

@@ -148,9 +148,10 @@ TEST_F(StageBasesTest, WhatTheInterpreterDependsOnTellsThemApart) {
   other([](auto& options) { options.stage.working_directory = "/"; });
   other([](auto& options) { options.stage.version = "3.0"; });
   other([](auto& options) { options.stage.packages["torch"] = "2"; });
-  EXPECT_EQ(Started().size(), 8U);
+  other([](auto& options) { options.stage.hash_seed = "7"; });
+  EXPECT_EQ(Started().size(), 9U);
   other([](auto& options) { options.stage.bundle = BlobHash(7); });
-  EXPECT_EQ(Started().size(), 8U);
+  EXPECT_EQ(Started().size(), 9U);
 }
 
 TEST_F(StageBasesTest, AnInterpreterThatMustNotBeForkedIsTheZygoteItself) {
@@ -202,19 +203,6 @@ TEST_F(StageBasesTest, AKilledZygoteIsReportedByTheInterpreterThatLivesOn) {
   EXPECT_EQ(Look(second).lost, "");
   Serve(options_);
   EXPECT_EQ(Started().size(), 1U);
-}
-
-TEST_F(StageBasesTest, CodeThatWasServedIsNotTriedAgain) {
-  options_.stage.bundle = BlobHash(7);
-  Serve(options_);
-  Serve(options_);
-  options_.stage.bundle = BlobHash(8);
-  for (int i = 0; i < 2; ++i) {
-    const int number = Begin(options_, "keeps count");
-    EXPECT_TRUE(Wait(number, [](const Seen& seen) { return seen.ready; }));
-    EXPECT_EQ(Look(number).status.code(), Code::kInfeasible);
-  }
-  EXPECT_EQ(Numbers("tried"), (std::vector<std::int64_t>{0, 1, 0, 0}));
 }
 
 TEST_F(StageBasesTest, AFewIdleInterpretersAreKept) {

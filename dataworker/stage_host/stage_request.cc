@@ -30,12 +30,16 @@ Bytes StageRequestBytes(const wire::BatchRequest& request, std::uint64_t slot_of
         request.base_seed, slot_offset, request.slot_bytes,
         static_cast<std::uint64_t>(request.keys.size()),
         static_cast<std::uint64_t>(request.seeds.size()),
-        static_cast<std::uint64_t>(request.lane_state.size())}) {
+        static_cast<std::uint64_t>(request.lane_state.size()),
+        static_cast<std::uint64_t>(request.index.size()),
+        static_cast<std::uint64_t>(request.iteration.value),
+        static_cast<std::uint64_t>(request.batch.value)}) {
     AppendNumber(bytes, value);
   }
   AppendAll(bytes, request.keys);
   AppendAll(bytes, request.seeds);
   AppendAll(bytes, request.lane_state);
+  AppendAll(bytes, request.index);
   return bytes;
 }
 

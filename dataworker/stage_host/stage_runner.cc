@@ -1,3 +1,4 @@
+// Length: a batch's way from its request to its answer, in the order in which it goes.
 #include "dataworker/stage_host/stage_runner.h"
 
 #include <sys/mman.h>
@@ -20,14 +21,17 @@ namespace {
 constexpr std::int32_t kMostLanes = 1024;
 constexpr Duration kLookAgain = std::chrono::milliseconds(20);
 
+Status CheckLanes(std::int32_t lanes) {
+  if (lanes >= 1 && lanes <= kMostLanes) return {};
+  return InvalidArgument("a Python plan with " + std::to_string(lanes) + " lanes");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<StageRunner>> StageRunner::Start(net::Reactor& reactor, StageBases& bases,
                                                         Options options, const BlobContent& bundle,
                                                         Events events) {
-  if (options.lanes < 1 || options.lanes > kMostLanes) {
-    return InvalidArgument("a Python plan with " + std::to_string(options.lanes) + " lanes");
-  }
+  HR_RETURN_IF_ERROR(CheckLanes(options.lanes));
   std::unique_ptr<StageRunner> runner(
       new StageRunner(reactor, std::move(options), std::move(events)));
   StageRunner* raw = runner.get();
@@ -46,9 +50,27 @@ Result<std::unique_ptr<StageRunner>> StageRunner::Start(net::Reactor& reactor, S
     raw->OnEnded(host, how);
   };
   of_zygote.on_lost = [raw](const std::string& how) { raw->OnLost(how); };
-  HR_TRY(raw->zygote_,
+  HR_TRY(raw->source_,
          Zygote::Start(reactor, bases, raw->options_.zygote, bundle, std::move(of_zygote)));
   return runner;
+}
+
+Result<std::unique_ptr<StageRunner>> StageRunner::StartGiven(net::Reactor& reactor, Options options,
+                                                             Events events) {
+  HR_RETURN_IF_ERROR(CheckLanes(options.lanes));
+  std::unique_ptr<StageRunner> runner(
+      new StageRunner(reactor, std::move(options), std::move(events)));
+  auto lanes = std::make_unique<LaneHosts>(runner->options_.lanes);
+  runner->lanes_ = lanes.get();
+  runner->source_ = std::move(lanes);
+  runner->ready_ = true;
+  return runner;
+}
+
+Status StageRunner::GiveLane(const StageHosts::Lane& lane, net::UniqueFd socket, std::int64_t pid) {
+  HR_RETURN_IF_ERROR(lanes_->Give(lane, std::move(socket), pid));
+  Pump();
+  return {};
 }
 
 StageRunner::~StageRunner() {
@@ -94,7 +116,7 @@ void StageRunner::Submit(wire::BatchRequest request, std::shared_ptr<ArenaMap> a
 StageRunner::Job* StageRunner::Find(const wire::BatchRequest& request) {
   const auto same = [&](const std::unique_ptr<Job>& job) {
     return job && !job->cancelled && job->request.iteration == request.iteration &&
-           job->request.batch == request.batch;
+           job->request.batch == request.batch && job->request.lane_set == request.lane_set;
   };
   for (const auto& job : queue_) {
     if (same(job)) return job.get();
@@ -106,7 +128,7 @@ StageRunner::Job* StageRunner::Find(const wire::BatchRequest& request) {
 }
 
 bool StageRunner::Crossed(const wire::BatchRequest& request) {
-  return std::erase(made_, std::pair(request.iteration, request.batch)) > 0;
+  return std::erase(made_, std::tuple(request.iteration, request.batch, request.lane_set)) > 0;
 }
 
 void StageRunner::Pump() {
@@ -117,7 +139,7 @@ void StageRunner::Pump() {
     for (const auto& job : failed) Answer(*job, failure_);
     return;
   }
-  if (!ready_ || !zygote_->alive()) return;
+  if (!ready_ || !source_->alive()) return;
   std::set<std::int32_t> blocked;  // lanes whose next batch waits: a later one must not overtake
   std::deque<std::unique_ptr<Job>> waiting;
   bool held = !queue_.empty() && !options_.may_read();
@@ -135,7 +157,7 @@ void StageRunner::Pump() {
       continue;
     }
     const Result<Host*> host = HostFor(*job);
-    if (!host.ok() && zygote_->alive()) {
+    if (!host.ok() && source_->alive()) {
       Answer(*job, host.status());
     } else if (!host.ok() || *host == nullptr) {  // without a zygote OnLost answers it
       blocked.insert(lane);
@@ -181,43 +203,41 @@ Result<StageRunner::Host*> StageRunner::HostFor(const Job& job) {
       if (!host.job && !host.hung_up) return &host;
     }
     if (hosts_.size() < static_cast<std::size_t>(std::max(options_.threads, 1))) {
-      return ForkHost(0);
+      return BeginHost({});
     }
     return nullptr;
   }
-  const auto lane = static_cast<std::int32_t>(std::max<std::int64_t>(job.request.lane.value, 0));
+  const StageHosts::Lane lane{
+      .lane = static_cast<std::int32_t>(std::max<std::int64_t>(job.request.lane.value, 0)),
+      .set = lanes_ != nullptr ? job.request.lane_set : 0};
   const auto found = std::find_if(hosts_.begin(), hosts_.end(),
                                   [&](const auto& entry) { return entry.second.lane == lane; });
-  if (found == hosts_.end()) return ForkHost(lane);
+  if (found == hosts_.end()) return BeginHost(lane);
   Host& host = found->second;
   if (host.job || host.hung_up) return nullptr;
-  if (host.begun && !MayMake(host, job.request)) {
+  if (host.begun && BeginsItsLane(job.request)) {
     EndHost(host.id);
-    return ForkHost(lane);
+    return BeginHost(lane);
   }
   return &host;
 }
 
-// Whether a host that has made batches already may make this one too.
-bool StageRunner::MayMake(const Host& host, const wire::BatchRequest& request) const {
-  if (options_.rng == RngMode::kSample) return true;
-  if (options_.zygote.stage.replayed && host.last == std::pair(request.iteration, request.batch)) {
-    return true;  // it has kept the batch
-  }
-  if (request.lane_state.empty()) return false;
-  return !options_.zygote.stage.replayed || request.lane_state == host.state;
+// Whether a host that has made batches already must not make this one.
+bool StageRunner::BeginsItsLane(const wire::BatchRequest& request) const {
+  return source_->begins_anew() && options_.rng != RngMode::kSample && request.lane_state.empty();
 }
 
-Result<StageRunner::Host*> StageRunner::ForkHost(std::int32_t lane) {
+Result<StageRunner::Host*> StageRunner::BeginHost(const StageHosts::Lane& lane) {
   const std::uint64_t id = next_host_++;
-  HR_TRY(FrameSocket socket, zygote_->Fork(id));
-  reactor_.WatchFd(socket.fd(), [this, id] { OnReadable(id); });
-  Host host{.id = id, .lane = lane, .socket = std::move(socket)};
+  HR_TRY(std::optional<StageHosts::Begun> begun, source_->Begin(id, lane));
+  if (!begun) return nullptr;
+  reactor_.WatchFd(begun->socket.fd(), [this, id] { OnReadable(id); });
+  Host host{.id = id, .lane = lane, .pid = begun->pid, .socket = std::move(begun->socket)};
   return &hosts_.emplace(id, std::move(host)).first->second;
 }
 
-// The host reads the end of its socket and exits; whether it does is the zygote's business. A batch
-// of a host that is gone with its zygote is answered.
+// The host reads the end of its socket and exits; whether it does is the business of whoever
+// started it. A batch of a host that is gone with its zygote is answered.
 void StageRunner::EndHost(std::uint64_t id) {
   const auto found = hosts_.find(id);
   if (!found->second.hung_up) reactor_.UnwatchFd(found->second.socket.fd());
@@ -233,7 +253,6 @@ void StageRunner::Begin(Host& host, std::unique_ptr<Job> job) {
   const Status status = Hand(host);
   if (status.ok()) {
     host.begun = true;
-    host.last = {host.job->request.iteration, host.job->request.batch};
     return;
   }
   const std::unique_ptr<Job> failed = std::move(host.job);
@@ -275,9 +294,7 @@ Status StageRunner::Hand(Host& host) {
       StageRequestBytes(job.request, job.own_memory ? 0 : job.request.slot_offset);
   job.request_bytes = request.size();
   HR_TRY(const net::UniqueFd file, MemoryFile("headrace-request", request));
-  const std::uint64_t plain = plain_lanes_.contains(host.lane) ? 1 : 0;
-  const std::array<ByteSpan, 2> parts{std::as_bytes(std::span(&host.id, 1)),
-                                      std::as_bytes(std::span(&plain, 1))};
+  const std::array<ByteSpan, 1> parts{std::as_bytes(std::span(&host.id, 1))};
   return host.socket.Send(StageMessage::kBatch, parts, std::array{file.get()});
 }
 
@@ -286,15 +303,16 @@ void StageRunner::OnReadable(std::uint64_t id) {
   if (found == hosts_.end()) return;
   Host& host = found->second;
   std::vector<StageFrame> frames;
-  const Status status =
+  Status status =
       host.socket.Receive([&](StageFrame&& frame) { frames.push_back(std::move(frame)); });
   for (StageFrame& frame : frames) {
-    if (frame.kind == StageMessage::kDone && frame.parts.size() == 13 && host.job) {
+    if (frame.kind == StageMessage::kDone && frame.parts.size() == 14 && host.job) {
       OnDone(host, std::move(frame));
-    } else if (frame.kind == StageMessage::kRedo && host.job) {
-      OnRedo(id);
-      Pump();
-      return;
+    } else {
+      status = InvalidArgument(
+          "an unexpected frame of kind " + std::to_string(static_cast<std::uint32_t>(frame.kind)) +
+          " with " + std::to_string(frame.parts.size()) + " parts: " + host.socket.Releases());
+      break;
     }
   }
   if (status.ok()) {
@@ -308,20 +326,11 @@ void StageRunner::OnReadable(std::uint64_t id) {
     return;
   }
   // Damaged frames come from a host that lives: it goes with its socket.
-  if (status.code() == Code::kInvalidArgument) OnEnded(id, status.message());
-}
-
-void StageRunner::OnRedo(std::uint64_t id) {
-  Host& host = hosts_.at(id);
-  const std::int32_t lane = host.lane;
-  std::unique_ptr<Job> job = std::move(host.job);
-  EndHost(id);
-  if (job->cancelled) {
-    Answer(*job, Cancelled("the iteration was cancelled"));
-  } else if (!plain_lanes_.insert(lane).second) {
-    Answer(*job, WrongAnswer());
-  } else {
-    queue_.push_front(std::move(job));
+  if (status.code() == Code::kInvalidArgument) {
+    OnEnded(id, status.message());
+  } else if (!source_->begins_anew()) {  // nobody else will say how it ended
+    OnEnded(id, "the process of lane " + std::to_string(host.lane.lane) + " (pid " +
+                    std::to_string(host.pid) + ") has ended");
   }
 }
 
@@ -383,7 +392,7 @@ std::int64_t StageRunner::queued_samples() const {
 
 std::vector<std::int64_t> StageRunner::pids() const {
   std::vector<std::int64_t> pids;
-  if (zygote_->pid() > 0) pids.push_back(zygote_->pid());
+  if (source_->pid() > 0) pids.push_back(source_->pid());
   for (const auto& [id, host] : hosts_) {
     if (host.pid > 0) pids.push_back(host.pid);
   }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,7 +16,9 @@
 #include "base/result.h"
 #include "dataworker/memory_map.h"
 #include "dataworker/stage_host/frame_socket.h"
+#include "dataworker/stage_host/lane_hosts.h"
 #include "dataworker/stage_host/stage_gate.h"
+#include "dataworker/stage_host/stage_hosts.h"
 #include "dataworker/stage_host/zygote.h"
 #include "net/reactor.h"
 #include "schemas/wire/data.h"
@@ -26,19 +29,20 @@ namespace headrace::dataworker {
 //
 //   starting -READY-> serving -zygote or interpreter lost-> failed
 //
+// Hosts are forked here, by a zygote, or are processes that the trainer has started (StartGiven):
+// those make whatever their lane is asked for, each batch once. Of the zygote's:
+//
 // A lane's batches run one after the other in the lane's own host; a request without a lane state
 // begins the lane, and then its host is a fresh one, as the stock loader's workers are. With
 // RngMode::kSample the state is in the seeds: hosts stay, and with one lane any of several may run
-// any batch. Of lanes that are replayed a host makes the batch whose request has the state that its
-// last answer gave, or that batch again; for any other one a fresh host runs the lane from its
-// beginning.
+// any batch.
 class StageRunner {
  public:
   struct Options {
     StageBases::Options zygote;
     RngMode rng = RngMode::kTorch;
     std::int32_t lanes = 1;
-    int threads = 1;  // hosts of RngMode::kSample with one lane; not for lanes that are replayed
+    int threads = 1;  // hosts of RngMode::kSample with one lane
     // Cores that its hosts may keep busy now (StageGate); infinite: as many as there are lanes.
     std::function<double()> cores = [] { return std::numeric_limits<double>::infinity(); };
     // Whether the job's source limit lets a batch begin.
@@ -69,8 +73,16 @@ class StageRunner {
   static Result<std::unique_ptr<StageRunner>> Start(net::Reactor& reactor, StageBases& bases,
                                                     Options options, const BlobContent& bundle,
                                                     Events events);
-  // Kills the hosts; nothing is answered any more.
+  // A runner whose hosts are given to it; ready at once. `zygote` of the options is not used.
+  // kInvalidArgument as Start.
+  static Result<std::unique_ptr<StageRunner>> StartGiven(net::Reactor& reactor, Options options,
+                                                         Events events);
+  // Lets go of the hosts, which ends the zygote's; nothing is answered any more.
   ~StageRunner();
+
+  // A lane's process, at the other end of `socket`. Errors of LaneHosts::Give. REQUIRES:
+  // StartGiven.
+  Status GiveLane(const StageHosts::Lane& lane, net::UniqueFd socket, std::int64_t pid);
 
   // `arena`: where the slot is; nullptr: the batch goes into memory of its own. A batch that is
   // queued or running already is not made a second time.
@@ -100,14 +112,12 @@ class StageRunner {
   };
   struct Host {
     std::uint64_t id = 0;
-    std::int32_t lane = 0;
+    StageHosts::Lane lane;
     std::int64_t pid = 0;               // 0: not told yet
     std::uint64_t cpu_ns_then = 0;      // of the process, when its batch began
     std::uint64_t read_bytes_then = 0;  // when its last batch ended: it may read between two
     FrameSocket socket;
     bool begun = false;
-    std::pair<IterationId, BatchId> last;  // that it was given; lanes that are replayed only
-    Bytes state;                           // that its last answer gave
     bool hung_up = false;             // its end and the cause are about to be told by the zygote
     std::shared_ptr<ArenaMap> arena;  // the last one that it was given
     std::shared_ptr<ArenaMap> spare;  // memory of its own, for batches without an arena
@@ -117,9 +127,9 @@ class StageRunner {
   StageRunner(net::Reactor& reactor, Options options, Events events)
       : reactor_(reactor), options_(std::move(options)), events_(std::move(events)) {}
   [[nodiscard]] bool AnyHost() const {
-    return options_.rng == RngMode::kSample && options_.lanes == 1;
+    return options_.rng == RngMode::kSample && options_.lanes == 1 && lanes_ == nullptr;
   }
-  [[nodiscard]] bool MayMake(const Host& host, const wire::BatchRequest& request) const;
+  [[nodiscard]] bool BeginsItsLane(const wire::BatchRequest& request) const;
   void Pump();
   [[nodiscard]] std::vector<StageGate::Running> RunningNow() const;
   [[nodiscard]] StageGate::Running RunningOf(const Host& host) const;
@@ -127,17 +137,15 @@ class StageRunner {
   [[nodiscard]] static std::uint64_t TakeReadBytes(Host& host);
   // Looks again soon for as long as batches are held back.
   void HoldBack(bool held);
-  // The host for the job, forked if need be; nullptr: none is free now. kUnavailable: no more
+  // The host for the job, begun if need be; nullptr: none is free now. kUnavailable: no more
   // hosts.
   Result<Host*> HostFor(const Job& job);
-  Result<Host*> ForkHost(std::int32_t lane);
+  Result<Host*> BeginHost(const StageHosts::Lane& lane);
   void Begin(Host& host, std::unique_ptr<Job> job);
   Status Hand(Host& host);
   Status GiveMemory(Host& host);
   void OnReadable(std::uint64_t host);
   void OnDone(Host& host, StageFrame frame);
-  // The host met a picture that only PIL makes, and can't go back: a fresh one begins the lane.
-  void OnRedo(std::uint64_t host);
   void OnEnded(std::uint64_t host, const std::string& how);
   void OnLost(const std::string& how);
   void EndHost(std::uint64_t host);
@@ -151,16 +159,15 @@ class StageRunner {
   net::Reactor& reactor_;
   const Options options_;
   const Events events_;
-  std::unique_ptr<Zygote> zygote_;
+  std::unique_ptr<StageHosts> source_;
+  LaneHosts* lanes_ = nullptr;  // the same, where hosts are given
   bool ready_ = false;
   Status failure_;
   std::deque<std::unique_ptr<Job>> queue_;
   // The last batches that were made. The first repeat behind the answer crossed it on its way, most
   // likely: it is not run. One that comes after that is, for the answer was lost.
-  std::deque<std::pair<IterationId, BatchId>> made_;
+  std::deque<std::tuple<IterationId, BatchId, std::uint64_t>> made_;  // the last: lane set
   std::map<std::uint64_t, Host> hosts_;
-  std::set<std::int32_t>
-      plain_lanes_;  // that a host has asked to be begun anew with PIL's pictures
   std::uint64_t next_host_ = 1;
   StageGate gate_;
   net::TimerId held_timer_ = 0;  // 0: nothing is held back

@@ -40,7 +40,6 @@ void StageRunner::OnDone(Host& host, StageFrame frame) {
     Answer(*job, WrongAnswer());
     return;
   }
-  if (outcome[0] != kTooSmall) host.state = frame.parts[6];
   if (job->cancelled) {
     Answer(*job, Cancelled("the iteration was cancelled"));
     return;
@@ -73,6 +72,7 @@ void StageRunner::OnDone(Host& host, StageFrame frame) {
   answer.lane_state = std::move(frame.parts[6]);
   answer.output = OutputText(frame.parts[8]);
   answer.error_output = OutputText(frame.parts[9]);
+  answer.state_change = OutputText(frame.parts[13]);
   if (answer.pickle.size() + answer.python_error.size() + answer.lane_state.size() >
       kMostPickleBytes) {
     Answer(*job, Unsupported("a batch pickles to " + std::to_string(answer.pickle.size()) +
@@ -123,7 +123,7 @@ void StageRunner::Answer(const Job& job, Status status, std::uint64_t needed_byt
 
 void StageRunner::Tell(const Job& job, Made made) {
   if (made.answer.status.ok()) {
-    made_.emplace_back(job.request.iteration, job.request.batch);
+    made_.emplace_back(job.request.iteration, job.request.batch, job.request.lane_set);
     if (made_.size() > kMadeKept) made_.pop_front();
   }
   events_.on_done(std::move(made));

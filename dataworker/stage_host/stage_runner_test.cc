@@ -38,12 +38,10 @@ class StageRunnerTest : public ::testing::Test {
     reactor_->Stop();
   }
 
-  Status Start(RngMode rng, std::int32_t lanes, const std::string& problem = "base forks",
-               bool replayed = false) {
+  Status Start(RngMode rng, std::int32_t lanes, const std::string& problem = "base forks") {
     StageRunner::Options options;
     options.zygote.executable = "/usr/bin/python3";
     options.zygote.stage.sys_path = {directory_.path()};
-    options.zygote.stage.replayed = replayed;
     options.rng = rng;
     options.lanes = lanes;
     options.threads = 2;
@@ -129,20 +127,6 @@ class StageRunnerTest : public ::testing::Test {
   std::uint64_t read_ = 0;
 };
 
-TEST_F(StageRunnerTest, ALaneThatCannotGoBackBeginsAnewWithPlainPictures) {
-  ASSERT_TRUE(Start(RngMode::kTorch, 2, "base forks", true).ok());
-  const auto first = Ask(Request(1, 0, ""));
-  const auto redone = Ask(Request(-9, 0, "+"));
-  ASSERT_TRUE(redone.answer.status.ok()) << redone.answer.status.ToString();
-  EXPECT_NE(Pid(redone), Pid(first));
-  EXPECT_EQ(Text(redone.answer.lane_state), "++");
-  EXPECT_EQ(FakeStageNumbers(directory_, "runs"), (std::vector<std::int64_t>{1, -9, -9}));
-  // Hosts of this lane are plain from now on; those of others are not.
-  EXPECT_EQ(Pid(Ask(Request(-9, 0, "++"))), Pid(redone));
-  EXPECT_TRUE(Ask(Request(-9, 0, "")).answer.status.ok());
-  EXPECT_EQ(FakeStageNumbers(directory_, "runs"), (std::vector<std::int64_t>{1, -9, -9, -9, -9}));
-}
-
 TEST_F(StageRunnerTest, ALaneStaysInItsHostUntilItBeginsAnew) {
   ASSERT_TRUE(Start(RngMode::kTorch, 2).ok());
   const auto first = Ask(Request(1, 0, ""));
@@ -172,32 +156,13 @@ TEST_F(StageRunnerTest, WhatUserCodeReadsFromFilesIsTheBatchs) {
   for (int batch = 0; batch < 2; ++batch) {
     EXPECT_EQ(Ask(Request(-10, 0, "s")).answer.cost.source_bytes, 100'000U);
   }
-  // A place of lanes is long at an epoch's end, and is not read from a source.
+  // What the request says of its lane is not read from a source.
   EXPECT_EQ(Ask(Request(1, 0, std::string(1 << 20, 's'))).answer.cost.source_bytes, 0U);
   EXPECT_EQ(OnReactorThread(*reactor_, [this] { return read_; }), 200'000U);
 }
 
-TEST_F(StageRunnerTest, AnIteratorsHostMakesItsNextBatchOrItsLastOneAgain) {
-  ASSERT_TRUE(Start(RngMode::kTorch, 1, "base forks", true).ok());
-  const wire::BatchRequest begins = Request(1, 0, "");
-  const auto first = Ask(begins);
-  const auto next = Ask(Request(2, 0, "+"));
-  EXPECT_EQ(Pid(next), Pid(first));
-  const wire::BatchRequest larger = Request(-3, 0, "++");
-  EXPECT_EQ(Ask(larger).answer.status.code(), Code::kResourceExhausted);
-  wire::BatchRequest again = larger;
-  again.attempt = 1;
-  again.slot_bytes = 8192;
-  EXPECT_EQ(Pid(Ask(again)), Pid(first));
-  // It was elsewhere meanwhile.
-  const auto moved = Ask(Request(5, 0, "+++++"));
-  EXPECT_NE(Pid(moved), Pid(first));
-  // The same state, but another batch: an epoch that was begun anew.
-  EXPECT_NE(Pid(Ask(Request(6, 0, "+++++"))), Pid(moved));
-}
-
 TEST_F(StageRunnerTest, TheEndOfALaneIsAnAnswer) {
-  ASSERT_TRUE(Start(RngMode::kTorch, 1, "base forks", true).ok());
+  ASSERT_TRUE(Start(RngMode::kTorch, 1).ok());
   const auto made = Ask(Request(1, 0, ""));
   EXPECT_EQ(made.answer.samples, 1);
   EXPECT_FALSE(made.answer.lane_ended);
@@ -235,6 +200,8 @@ TEST_F(StageRunnerTest, OutcomesBecomeAnswers) {
   const auto small = Ask(Request(-3, 0, "s"));
   EXPECT_EQ(small.answer.status.code(), Code::kResourceExhausted);
   EXPECT_EQ(small.answer.needed_bytes, 5000U);
+  EXPECT_EQ(raised.answer.state_change, "");
+  EXPECT_EQ(Ask(Request(-12, 0, "s")).answer.state_change, "x was 0 and is 1");
   // What runs user code is not trusted with offsets.
   EXPECT_EQ(Ask(Request(-4, 0, "s")).answer.status.code(), Code::kUnavailable);
 }
@@ -344,13 +311,6 @@ TEST_F(StageRunnerTest, CodeThatCannotBeLoadedIsUnsupportedWithTheReason) {
   EXPECT_EQ(status.code(), Code::kUnsupported);
   EXPECT_THAT(status.message(), HasSubstr("No module named 'them'"));
   EXPECT_EQ(Ask(Request(1, 0, "")).answer.status.code(), Code::kUnsupported);
-}
-
-TEST_F(StageRunnerTest, CodeThatKeepsStateIsInfeasibleWithTheFinding) {
-  const Status status = Start(RngMode::kTorch, 1, "keeps count of its samples");
-  EXPECT_EQ(status.code(), Code::kInfeasible);
-  EXPECT_EQ(status.message(), "keeps count of its samples");
-  EXPECT_EQ(Ask(Request(1, 0, "")).answer.status.code(), Code::kInfeasible);
 }
 
 TEST_F(StageRunnerTest, ALostZygoteIsToldWithItsCauseAndFailsWhatWaits) {

@@ -33,7 +33,7 @@ Zygote::~Zygote() {
   if (session_ != 0) bases_.End(session_);  // hosts die with it (PR_SET_PDEATHSIG)
 }
 
-Result<FrameSocket> Zygote::Fork(std::uint64_t host) {
+Result<std::optional<StageHosts::Begun>> Zygote::Begin(std::uint64_t host, const Lane& /*lane*/) {
   HR_TRY(auto pair, FrameSocket::MakePair());
   const std::array<ByteSpan, 1> parts{std::as_bytes(std::span(&host, 1))};
   const Status sent = control_.Send(StageMessage::kFork, parts, std::array{pair.second.get()});
@@ -41,7 +41,7 @@ Result<FrameSocket> Zygote::Fork(std::uint64_t host) {
     OnHangup();
     return sent;
   }
-  return std::move(pair.first);
+  return std::optional(Begun{.socket = std::move(pair.first)});
 }
 
 void Zygote::OnReadable() {
@@ -72,16 +72,12 @@ void Zygote::OnFrame(const StageFrame& frame) {
     }
     return value;
   };
-  if (frame.kind == StageMessage::kReady && frame.parts.size() == 2) {
+  if (frame.kind == StageMessage::kReady && frame.parts.size() == 1) {
     const std::string problem(AsText(frame.parts[0]));
-    const std::string state(AsText(frame.parts[1]));
     Status status;
     if (!problem.empty()) {
       status = Unsupported("the pipeline can't be loaded on this worker: " + problem);
-    } else if (!state.empty()) {
-      status = {Code::kInfeasible, state};
     }
-    if (status.ok() && session_ != 0) bases_.Tried(session_);
     events_.on_ready(status);
   } else if (frame.kind == StageMessage::kForked && frame.parts.size() == 2) {
     events_.on_forked(number(0), static_cast<std::int64_t>(number(1)));

@@ -3,19 +3,21 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
 #include "dataworker/source/core/source.h"
 #include "dataworker/stage_host/frame_socket.h"
 #include "dataworker/stage_host/stage_bases.h"
+#include "dataworker/stage_host/stage_hosts.h"
 #include "net/reactor.h"
 
 namespace headrace::dataworker {
 
 // The Python process of a session that hosts are forked from. Ends, and its hosts with it, when
 // this object goes or the worker dies. Reactor thread.
-class Zygote {
+class Zygote final : public StageHosts {
  public:
   struct Events {
     // Once: ok, or why the code can't run here (kUnsupported).
@@ -30,14 +32,17 @@ class Zygote {
   static Result<std::unique_ptr<Zygote>> Start(net::Reactor& reactor, StageBases& bases,
                                                const StageBases::Options& options,
                                                const BlobContent& bundle, Events events);
-  ~Zygote();
+  ~Zygote() override;
+  Zygote(const Zygote&) = delete;
+  Zygote& operator=(const Zygote&) = delete;
 
-  // Forks a host that serves on the other end of the socket that is returned. kUnavailable: the
-  // zygote has ended, and on_lost is about to say so.
-  Result<FrameSocket> Fork(std::uint64_t host);
+  // Forks a host, whatever the lane. kUnavailable: the zygote has ended, and on_lost is about to
+  // say so.
+  Result<std::optional<Begun>> Begin(std::uint64_t host, const Lane& lane) override;
   // False once its end is noticed; on_lost follows when it is known how it came.
-  [[nodiscard]] bool alive() const { return watching_; }
-  [[nodiscard]] std::int64_t pid() const { return pid_; }  // 0: not begun, or ended
+  [[nodiscard]] bool alive() const override { return watching_; }
+  [[nodiscard]] std::int64_t pid() const override { return pid_; }  // 0: not begun, or ended
+  [[nodiscard]] bool begins_anew() const override { return true; }
 
  private:
   Zygote(net::Reactor& reactor, StageBases& bases, FrameSocket control, Events events);

@@ -37,10 +37,10 @@ thread_sanitized() {
   build_preset tsan --target "${THREADED[@]}" && run_ctest tsan -R "^($names)\$"
 }
 
-run_pytest() {
+run_pytest() { # [arguments of pytest]
   # Most tests wait for processes to start: as many files at a time as there are cores.
   HEADRACE_TEST_PILLOW_OLD=$PWD/build/pillow-old PATH="$PWD/.venv/bin:$PATH" "$PYTHON" -m pytest \
-    -n "$JOBS" --dist loadfile
+    -n "$JOBS" --dist loadfile "$@"
 }
 
 short_demo() {
@@ -63,12 +63,21 @@ cmd_test() {
     "") STEPS=$((SETUP_STEPS + 5)) ;;
     --quick) STEPS=$((SETUP_STEPS + 2)) ;;
     --threads) STEPS=$((SETUP_STEPS + 1)) ;;
-    *) die "test knows only --quick and --threads" ;;
+    --full) STEPS=$((SETUP_STEPS + 1)) ;;
+    *) die "test knows only --quick, --threads and --full" ;;
   esac
   setup_and_build test
   if [ "${1:-}" = --threads ]; then
     heading "C++ tests with the thread sanitizer (about 6 min)"
     check tsan thread_sanitized
+    summary
+    return
+  fi
+  if [ "${1:-}" = --full ]; then
+    heading "Python tests, and programs of process settings and state (about an hour)"
+    need_old_pillow
+    need_frameworks
+    check pytest run_pytest
     summary
     return
   fi
@@ -78,10 +87,10 @@ cmd_test() {
     heading "C++ tests with the address and undefined-behaviour sanitizers (about 8 min)"
     check asan-ubsan address_sanitized
   fi
-  heading "Python and architecture tests (about 8 min)"
+  heading "Python and architecture tests (about 11 min)"
   need_old_pillow
   need_frameworks
-  check pytest run_pytest
+  check pytest run_pytest -m "not full"
   if [ -z "${1:-}" ]; then
     need_photos
     heading "short demo"

@@ -109,6 +109,9 @@ struct SessionLoad {
   std::uint64_t hit_cpu_ns = 0;
   std::uint64_t miss_cpu_ns = 0;
   std::uint64_t source_bytes = 0;
+  // Batches of workers elsewhere that were made on the trainer's host, too; with other values.
+  std::uint64_t compared = 0;
+  std::uint64_t differed = 0;
   friend bool operator==(const SessionLoad&, const SessionLoad&) = default;
 };
 struct ConsumerHeartbeat {

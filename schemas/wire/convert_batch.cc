@@ -28,7 +28,8 @@ SampleFailure ReadFailure(Reader& r, const fb::SampleFailure& v) {
   r.Require(v.code() != fb::Code::Ok, "failure without a failure");
   return {.position = r.NotNegative(v.position(), "position"),
           .code = ReadCode(v.code()),
-          .message = r.Text(v.message())};
+          .message = r.Text(v.message()),
+          .size_changed = v.size_changed()};
 }
 
 }  // namespace
@@ -39,9 +40,14 @@ Offset<fb::BatchRequest> Write(Builder& b, const BatchRequest& v) {
   const auto seeds = WriteScalars(b, v.seeds);
   const auto skip = WriteScalars(b, v.skip);
   const auto lane_state = WriteRaw(b, v.lane_state);
+  const auto index = WriteRaw(b, v.index);
+  const auto sizes = WriteScalars(b, v.sizes);
+  const auto witness = WriteScalars(b, v.witness);
+  const auto whole = WriteScalars(b, v.witness_whole);
   return fb::CreateBatchRequest(b, v.session.value, v.iteration.value, v.batch.value, v.attempt,
                                 keys, params, seeds, skip, v.slot.value, v.slot_offset,
-                                v.slot_bytes, v.lane.value, v.base_seed, lane_state);
+                                v.slot_bytes, v.lane.value, v.base_seed, lane_state, index,
+                                v.lane_set, sizes, witness, whole);
 }
 
 BatchRequest Read(Reader& r, const fb::BatchRequest* v) {
@@ -58,14 +64,26 @@ BatchRequest Read(Reader& r, const fb::BatchRequest* v) {
                    .slot_bytes = v->slot_bytes(),
                    .lane = r.ReadId<LaneId>(v->lane(), "lane"),
                    .base_seed = v->base_seed(),
-                   .lane_state = r.Raw(v->lane_state())};
+                   .lane_state = r.Raw(v->lane_state()),
+                   .index = r.Raw(v->index()),
+                   .lane_set = v->lane_set(),
+                   .sizes = r.Scalars(v->sizes()),
+                   .witness = r.Scalars(v->witness()),
+                   .witness_whole = r.Scalars(v->witness_whole())};
   const std::size_t samples = out.keys.size();
   r.Require(out.params.empty() || (samples != 0 && out.params.size() % samples == 0),
             "params that do not divide among the keys");
+  r.Require(out.sizes.empty() || out.sizes.size() == samples * BatchRequest::kSizeWords,
+            "sizes and keys of unequal length");
   r.Require(out.seeds.empty() || out.seeds.size() == samples, "seeds and keys of unequal length");
-  for (const std::int32_t position : out.skip) {
-    r.Require(position >= 0 && static_cast<std::size_t>(position) < samples, "skip");
-  }
+  const auto require_positions = [&](const std::vector<std::int32_t>& positions, const char* what) {
+    for (const std::int32_t position : positions) {
+      r.Require(position >= 0 && static_cast<std::size_t>(position) < samples, what);
+    }
+  };
+  require_positions(out.skip, "skip");
+  require_positions(out.witness, "witness");
+  require_positions(out.witness_whole, "whole witness");
   r.Require(Inside(out.slot_offset, out.slot_bytes, ~std::uint64_t{0}), "slot");
   return out;
 }
@@ -78,7 +96,7 @@ Offset<fb::BatchDone> Write(Builder& b, const BatchDone& v) {
   });
   const auto failures = WriteTables(b, v.failures, [&b](const SampleFailure& failure) {
     return fb::CreateSampleFailure(b, failure.position, static_cast<fb::Code>(failure.code),
-                                   WriteText(b, failure.message));
+                                   WriteText(b, failure.message), failure.size_changed);
   });
   const auto cost = fb::CreateBatchCost(b, v.cost.source_ns, v.cost.compute_ns, v.cost.queue_ns,
                                         v.cost.decoded_hits, v.cost.encoded_hits, v.cost.misses,
@@ -91,10 +109,15 @@ Offset<fb::BatchDone> Write(Builder& b, const BatchDone& v) {
   const auto lane_state = WriteRaw(b, v.lane_state);
   const auto output = WriteText(b, v.output);
   const auto error_output = WriteText(b, v.error_output);
+  const auto witnesses = WriteTables(b, v.witnesses, [&b](const Witness& w) {
+    return fb::CreateWitness(b, w.position, w.file.device, w.file.inode, w.file.mtime_ns,
+                             w.file.ctime_ns, w.file.size, w.file.ends, w.file.whole);
+  });
+  const auto state_change = WriteText(b, v.state_change);
   return fb::CreateBatchDone(b, v.session.value, v.iteration.value, v.batch.value, v.attempt,
                              status, v.needed_bytes, v.used_bytes, fields, failures, cost, pickle,
                              offsets, sizes, python_error, lane_state, output, v.samples,
-                             v.lane_ended, error_output);
+                             v.lane_ended, error_output, witnesses, state_change);
 }
 
 BatchDone Read(Reader& r, const fb::BatchDone* v) {
@@ -145,8 +168,21 @@ BatchDone Read(Reader& r, const fb::BatchDone* v) {
   out.lane_state = r.Raw(v->lane_state());
   out.output = r.Text(v->output());
   out.error_output = r.Text(v->error_output());
+  out.state_change = r.Text(v->state_change());
   out.samples = v->samples();
   r.Require(out.samples >= -1, "samples");
+  if (v->witnesses() != nullptr) {
+    for (const fb::Witness* w : *v->witnesses()) {
+      out.witnesses.push_back({.position = r.NotNegative(w->position(), "position"),
+                               .file = {.device = w->device(),
+                                        .inode = w->inode(),
+                                        .mtime_ns = w->mtime_ns(),
+                                        .ctime_ns = w->ctime_ns(),
+                                        .size = w->size(),
+                                        .ends = w->ends(),
+                                        .whole = w->whole()}});
+    }
+  }
   out.lane_ended = v->lane_ended();
   r.Require(!out.lane_ended || (out.pickle.empty() && out.python_error.empty()),
             "a batch behind the lane's end");

@@ -17,7 +17,7 @@ Bytes TakeBody(Builder& builder) {
 }
 
 Code ReadCode(fb::Code code) {
-  return code <= fb::Code::Unsupported ? static_cast<Code>(code) : Code::kUnknown;
+  return code <= fb::Code::OtherRelease ? static_cast<Code>(code) : Code::kUnknown;
 }
 
 Offset<fb::Status> Write(Builder& b, const Status& v) {

@@ -69,7 +69,7 @@ Offset<fb::SessionLoad> Write(Builder& b, const SessionLoad& v) {
       b, v.session.value, v.batches, v.samples, v.stall_ns, v.step_ns, v.outstanding_bytes,
       v.wait_sampler_ns, v.wait_source_ns, v.wait_compute_ns, v.wait_python_ns, v.wait_queue_ns,
       v.wait_network_ns, v.wait_copy_ns, v.idle_ns, v.idle_known, v.hit_samples, v.miss_samples,
-      v.hit_cpu_ns, v.miss_cpu_ns, v.source_bytes);
+      v.hit_cpu_ns, v.miss_cpu_ns, v.source_bytes, v.compared, v.differed);
 }
 
 SessionLoad Read(Reader& r, const fb::SessionLoad* v) {
@@ -92,7 +92,9 @@ SessionLoad Read(Reader& r, const fb::SessionLoad* v) {
           .miss_samples = v->miss_samples(),
           .hit_cpu_ns = v->hit_cpu_ns(),
           .miss_cpu_ns = v->miss_cpu_ns(),
-          .source_bytes = v->source_bytes()};
+          .source_bytes = v->source_bytes(),
+          .compared = v->compared(),
+          .differed = v->differed()};
 }
 
 Offset<fb::ConsumerHeartbeat> Write(Builder& b, const ConsumerHeartbeat& v) {

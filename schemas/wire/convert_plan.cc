@@ -129,8 +129,9 @@ Offset<fb::PythonStage> Write(Builder& b, const PythonStage& v) {
     const auto name = WriteText(b, package.first);
     return fb::CreateNamedText(b, name, WriteText(b, package.second));
   });
+  const auto hash_seed = WriteText(b, v.hash_seed);
   return fb::CreatePythonStage(b, v.bundle.value, executable, version, sys_path, directory,
-                               packages, v.replayed);
+                               packages, v.replayed, hash_seed);
 }
 
 PythonStage Read(Reader& r, const fb::PythonStage* v) {
@@ -143,6 +144,7 @@ PythonStage Read(Reader& r, const fb::PythonStage* v) {
   out.packages = ReadMap<decltype(out.packages)>(
       r, v->packages(), [&r](const fb::NamedText& package) { return r.Text(package.text()); });
   out.replayed = v->replayed();
+  out.hash_seed = r.Text(v->hash_seed());
   return out;
 }
 

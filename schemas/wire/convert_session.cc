@@ -21,7 +21,7 @@ Offset<fb::Attach> Write(Builder& b, const Attach& v) {
   const auto plan = Write(b, v.plan);
   const auto split = Write(b, v.split);
   return fb::CreateAttach(b, v.request, v.session.value, v.job.value, host, v.use_arena, plan,
-                          split, v.cache_bytes);
+                          split, v.cache_bytes, v.lanes_given);
 }
 
 Attach Read(Reader& r, const fb::Attach* v) {
@@ -32,7 +32,8 @@ Attach Read(Reader& r, const fb::Attach* v) {
              .use_arena = v->use_arena(),
              .plan = Read(r, v->plan()),
              .split = Read(r, v->split()),
-             .cache_bytes = v->cache_bytes()};
+             .cache_bytes = v->cache_bytes(),
+             .lanes_given = v->lanes_given()};
   r.Require(out.split.worker_nodes <= static_cast<std::int64_t>(out.plan.chain.size()),
             "split behind the end of the chain");
   return out;

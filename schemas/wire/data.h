@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/file_witness.h"
 #include "base/graph.h"
 #include "base/ids.h"
 #include "base/result.h"
@@ -22,6 +23,9 @@ struct Attach {
   Plan plan;
   Split split;
   std::uint64_t cache_bytes = 0;
+  // Python plans: the processes that run the code are the trainer's, and come through the arena
+  // socket (DescriptorMessage::Kind::kLane). The worker loads no code.
+  bool lanes_given = false;
   friend bool operator==(const Attach&, const Attach&) = default;
 };
 // May come again for the same Attach, unasked: when what it needed has come and the plan is loaded
@@ -81,6 +85,19 @@ struct BatchRequest {
   std::uint64_t base_seed = 0;  // of the iteration
   // What the lane's last answer gave, read by stage hosts alone; empty: seed the lane afresh.
   Bytes lane_state;
+  // The batch's keys as the program's sampler gave them, pickled, where they are no integers; read
+  // by stage hosts alone. `keys` is then as long, for the count.
+  Bytes index;
+  // The set of lanes' processes that makes the batch: one was given to the worker, or is on its
+  // way. 0: hosts of the worker's own.
+  std::uint64_t lane_set = 0;
+  // Height, width and channels of each key's image that `params` were drawn for: kSizeWords a key,
+  // 0 where none were. A sample whose image has another size is refused. Empty: nobody looks.
+  std::vector<std::int32_t> sizes;
+  static constexpr std::size_t kSizeWords = 3;
+  // Positions whose files the worker is to bear witness of, and those of them that it reads whole.
+  std::vector<std::int32_t> witness;
+  std::vector<std::int32_t> witness_whole;
   friend bool operator==(const BatchRequest&, const BatchRequest&) = default;
 };
 
@@ -95,7 +112,14 @@ struct SampleFailure {
   std::int32_t position = 0;  // in the batch
   Code code = Code::kUnknown;
   std::string message;
+  bool size_changed = false;  // the image has not the size that the request names
   friend bool operator==(const SampleFailure&, const SampleFailure&) = default;
+};
+// What a worker sees under a sample's name.
+struct Witness {
+  std::int32_t position = 0;  // in the batch
+  FileWitness file;
+  friend bool operator==(const Witness&, const Witness&) = default;
 };
 // Thread time, summed over the batch's samples.
 struct BatchCost {
@@ -139,6 +163,9 @@ struct BatchDone {
   std::int32_t samples = -1;  // that are in the batch; -1: one a key
   // Iterable data sets: no batch, and none that the lane is asked for later in this iteration.
   bool lane_ended = false;
+  std::vector<Witness> witnesses;  // those that were asked for and could be read
+  // Python plans: what the code was seen to have changed that outlives the batch; empty: nothing.
+  std::string state_change;
   friend bool operator==(const BatchDone&, const BatchDone&) = default;
 };
 

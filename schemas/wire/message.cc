@@ -137,8 +137,8 @@ Result<Body> Decode(ByteSpan header, ByteSpan body) {
   }
   const auto version = static_cast<std::uint8_t>(header[3]);
   if (version != kWireVersion) {
-    return Unsupported("the peer speaks wire version " + VersionText(version) + ", this is " +
-                       VersionText(kWireVersion) + ": use the same release on both sides");
+    return OtherRelease("the peer speaks wire version " + VersionText(version) + ", this is " +
+                        VersionText(kWireVersion) + ": use the same release on both sides");
   }
   if (header[6] != std::byte{0} || header[7] != std::byte{0}) {
     return InvalidArgument("header with set reserved bytes");

@@ -70,7 +70,7 @@ struct EncodedMessage {
 
 // Checks everything a peer can get wrong before anything is read: magic, version, type, size, the
 // FlatBuffers verifier, identifier, enum ranges, equal lengths of parallel vectors, negative
-// counts. kInvalidArgument: damaged or hostile. kUnsupported: version of another release (message
+// counts. kInvalidArgument: damaged or hostile. kOtherRelease: version of another release (message
 // says both versions). A valid frame of an unknown type is std::monostate.
 [[nodiscard]] Result<Body> Decode(ByteSpan header, ByteSpan body);
 

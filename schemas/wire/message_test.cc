@@ -75,11 +75,11 @@ TEST(Message, CodeOfANewerPeerIsUnknown) {
   EXPECT_EQ(std::get<SessionOpened>(*body).status.code(), Code::kUnknown);
 }
 
-TEST(Message, OtherVersionIsUnsupportedAndNamesBoth) {
+TEST(Message, OtherVersionIsAnotherReleaseAndNamesBoth) {
   EncodedMessage message = Encode(Ping{});
   message.header[3] = std::byte{9};
   const Status status = Decode(message.header, message.body).status();
-  EXPECT_EQ(status.code(), Code::kUnsupported);
+  EXPECT_EQ(status.code(), Code::kOtherRelease);
   EXPECT_THAT(status.message(), HasSubstr("wire version 9, this is 1"));
 }
 

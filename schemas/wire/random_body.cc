@@ -1,3 +1,4 @@
+// Length: one random value for each message of the protocol.
 #include "schemas/wire/random_body_internal.h"
 
 namespace headrace::wire {
@@ -43,7 +44,7 @@ Bytes RandomBody::Raw() {
 
 Status RandomBody::AStatus() {
   if (Coin()) return {};
-  return {Below(8) == 0 ? Code::kUnknown : static_cast<Code>(1 + Below(10)), Text()};
+  return {Below(8) == 0 ? Code::kUnknown : static_cast<Code>(1 + Below(11)), Text()};
 }
 
 HostIdentity RandomBody::Host() {
@@ -111,6 +112,7 @@ Plan RandomBody::MakePlan() {
     plan.python.working_directory = Text();
     for (std::uint64_t i = Below(3); i > 0; --i) plan.python.packages[Text()] = Text();
     plan.python.replayed = Coin();
+    plan.python.hash_seed = Text();
   }
   return plan;
 }
@@ -144,7 +146,9 @@ SessionLoad RandomBody::Load() {
           .miss_samples = Number(),
           .hit_cpu_ns = Number(),
           .miss_cpu_ns = Number(),
-          .source_bytes = Number()};
+          .source_bytes = Number(),
+          .compared = Number(),
+          .differed = Number()};
 }
 
 WorkerInfo RandomBody::Worker() {
@@ -195,7 +199,16 @@ BatchRequest RandomBody::Request() {
   out.slot_bytes = Number() >> 1;
   out.lane = AnId<LaneId>();
   out.base_seed = Number();
+  for (std::size_t i = Coin() ? samples * BatchRequest::kSizeWords : 0; i > 0; --i) {
+    out.sizes.push_back(Count());
+  }
+  for (std::size_t i = 0; i < samples; i += 1 + Below(30)) {
+    out.witness.push_back(static_cast<std::int32_t>(i));
+    if (Coin()) out.witness_whole.push_back(static_cast<std::int32_t>(i));
+  }
   out.lane_state = Raw();
+  out.index = Raw();
+  out.lane_set = Number();
   return out;
 }
 
@@ -216,7 +229,8 @@ BatchDone RandomBody::Done() {
   out.failures = Some([this] {
     return SampleFailure{.position = Count(),
                          .code = Coin() ? Code::kUnknown : Code::kUnsupported,
-                         .message = Text()};
+                         .message = Text(),
+                         .size_changed = Coin()};
   });
   out.cost = {.source_ns = Number(),
               .compute_ns = Number(),
@@ -230,6 +244,16 @@ BatchDone RandomBody::Done() {
               .source_bytes = Number(),
               .python_ns = Number(),
               .wall_ns = Number()};
+  for (std::uint64_t i = Below(4); i > 0; --i) {
+    out.witnesses.push_back({.position = Count(),
+                             .file = {.device = Number(),
+                                      .inode = Number(),
+                                      .mtime_ns = Signed(),
+                                      .ctime_ns = Signed(),
+                                      .size = Number(),
+                                      .ends = Number(),
+                                      .whole = Number()}});
+  }
   out.lane_ended = Coin();
   out.samples = Coin() ? -1 : Count();
   if (!out.lane_ended) {
@@ -243,6 +267,7 @@ BatchDone RandomBody::Done() {
   out.lane_state = Raw();
   out.output = Text();
   out.error_output = Text();
+  out.state_change = Text();
   return out;
 }
 
@@ -338,6 +363,7 @@ Body RandomBody::MakeData(std::size_t index) {
       out.plan = MakePlan();
       out.split = ASplit(static_cast<std::int32_t>(out.plan.chain.size()));
       out.cache_bytes = Number();
+      out.lanes_given = Coin();
       return out;
     }
     case 17:

@@ -3,12 +3,15 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 
+import numpy
 import pytest
+from PIL import Image
 from support.headrace_program import (
     HEADRACE,
     children,
@@ -103,21 +106,30 @@ def test_a_restart_with_a_journal_keeps_the_workers(tmp_path):
 
 
 BUSY = """
-import os, sys, time, torch, headrace
-from torch.utils.data import DataLoader, Dataset
-class Busy(Dataset):
-    def __len__(self): return 8
-    def __getitem__(self, index):
-        until = time.process_time() + 0.05
-        while time.process_time() < until: pass
-        return index
+import sys, torch, headrace
+from torch.utils.data import DataLoader
+from torchvision import datasets, transforms
+chain = transforms.Compose([transforms.Resize((32, 32)), transforms.ToTensor()])
 headrace.install()
-list(DataLoader(Busy(), 1, num_workers=1))
+loader = DataLoader(datasets.ImageFolder(sys.argv[1], chain), 1, num_workers=1)
+assert len(list(loader)) == 16
 """
 
 
-def test_cpu_of_a_worker_that_leaves_is_counted_to_its_end(tmp_path):
-    """Also what it used since its last heartbeat, and what its Python processes used."""
+@pytest.fixture
+def large_photos(tmp_path):
+    """16 pictures whose decoding takes a moment each."""
+    folder = tmp_path / "photos" / "class0"
+    folder.mkdir(parents=True)
+    noise = numpy.random.default_rng(3).integers(0, 256, (2000, 2000, 3), dtype=numpy.uint8)
+    Image.fromarray(noise).save(folder / "0.jpg", quality=90)
+    for number in range(1, 16):
+        shutil.copy(folder / "0.jpg", folder / f"{number}.jpg")
+    return folder.parent
+
+
+def test_cpu_of_a_worker_that_leaves_is_counted_to_its_end(large_photos, tmp_path):
+    """Also what it used since its last heartbeat."""
     address = f"ipc://{tmp_path}/control"
     with coordinator("--listen", address, "--heartbeat-ms", "60000"):
         place = tmp_path / "w"
@@ -126,7 +138,8 @@ def test_cpu_of_a_worker_that_leaves_is_counted_to_its_end(tmp_path):
         try:
             wait_for(lambda: ready_workers(address), "worker")
             environment = clean_environment(HEADRACE_COORDINATOR=address)
-            subprocess.run([sys.executable, "-c", BUSY], env=environment, check=True, timeout=100)
+            words = [sys.executable, "-c", BUSY, str(large_photos)]
+            subprocess.run(words, env=environment, check=True, timeout=100)
         finally:
             worker.terminate()
         _, status, used = os.wait4(worker.pid, 0)
@@ -241,7 +254,7 @@ SHOW = (
 def test_run_becomes_the_program_with_its_settings(tmp_path):
     (tmp_path / "sitecustomize.py").write_text("")
     words = ["run", "--workers", "3", "--cache", "2G", "--report", "r.json", "--rng", "torch"]
-    words += ["--memory", "8G", "--"]
+    words += ["--memory", "8G", "--trust-code", "--compare", "9", "--on-difference", "warn", "--"]
     environment = {"HEADRACE_BOOTSTRAP_DIR": str(tmp_path), "PYTHONPATH": "/elsewhere"}
     process = subprocess.Popen(
         [HEADRACE, *words, sys.executable, "-c", SHOW, "--workers", "9", "--"],
@@ -259,8 +272,10 @@ def test_run_becomes_the_program_with_its_settings(tmp_path):
     assert settings["HEADRACE_WORKERS"] == "3"
     assert settings["HEADRACE_CACHE"] == str(2 << 30)
     assert settings["HEADRACE_MEMORY"] == str(8 << 30)
+    assert settings["HEADRACE_COMPARE"] == "9" and settings["HEADRACE_ON_DIFFERENCE"] == "warn"
     assert settings["HEADRACE_REPORT"] == str(tmp_path / "r.json")
     assert settings["HEADRACE_RNG"] == "torch"
+    assert settings["HEADRACE_TRUST_CODE"] == "1"
     assert "HEADRACE_COORDINATOR" not in settings
 
 

@@ -4,51 +4,27 @@ Only TCP joins the two; the worker's descriptor socket exists in its mount names
 container. The batches must be the stock loader's, bit for bit.
 """
 
-import contextlib
 import json
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
-import time
 
 import numpy
 import pytest
 from PIL import Image
+from support.headrace_program import HEADRACE
+from support.two_hosts import other_host, pool
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "bench" / "e2e" / "loader_program.py"
-HEADRACE = pathlib.Path(sys.executable).with_name("headrace")
-HERE, THERE, PORT = "10.203.77.1", "10.203.77.2", 27961
-
-
-def ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True, capture_output=True, text=True)
 
 
 @pytest.fixture
-def other_host():
-    """Name of a network namespace that is joined to this one by a pair of virtual interfaces."""
-    if os.geteuid() != 0 or shutil.which("ip") is None:
-        pytest.skip("needs root and iproute2 to make a network namespace")
-    name, ours = f"headrace{os.getpid() % 10000}", f"hra{os.getpid() % 10000}"
-    try:
-        ip("netns", "add", name)
-    except subprocess.CalledProcessError as error:
-        pytest.skip(f"this kernel gives us no network namespace: {error.stderr.strip()}")
-    try:
-        try:
-            ip("link", "add", ours, "type", "veth", "peer", "name", "hrb", "netns", name)
-            ip("addr", "add", f"{HERE}/30", "dev", ours)
-            ip("link", "set", ours, "up")
-            ip("-n", name, "addr", "add", f"{THERE}/30", "dev", "hrb")
-            ip("-n", name, "link", "set", "hrb", "up")
-        except subprocess.CalledProcessError as error:
-            pytest.skip(f"two network namespaces cannot be joined here: {error.stderr.strip()}")
+def host():
+    with other_host() as name:
         yield name
-    finally:
-        subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
 
 
 @pytest.fixture
@@ -66,37 +42,12 @@ def photos(tmp_path):
     return tmp_path / "photos"
 
 
-@contextlib.contextmanager
-def running(*command: str):
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    try:
-        yield process
-    finally:
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        process.stderr.close()
-
-
-def wait_for_worker(address: str) -> None:
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        listed = subprocess.run(
-            [HEADRACE, "workers", "--coordinator", address, "--json"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if listed.returncode == 0 and json.loads(listed.stdout):
-            return
-        time.sleep(0.1)
-    pytest.fail(f"no worker joined {address} within 20 s: {listed.stdout} {listed.stderr}")
-
-
 def run_program(photos, *prefix: str, **environment: str) -> list:
+    return run_and_hear(photos, *prefix, **environment)[0]
+
+
+def run_and_hear(photos, *prefix: str, **environment: str) -> tuple[list, str]:
+    """Sums of the batches of each epoch, and what was said to standard error."""
     done = subprocess.run(
         [
             *prefix,
@@ -118,28 +69,44 @@ def run_program(photos, *prefix: str, **environment: str) -> list:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return [epoch["sums"] for epoch in json.loads(done.stdout.splitlines()[-1])["epochs"]]
+    epochs = json.loads(done.stdout.splitlines()[-1])["epochs"]
+    return [epoch["sums"] for epoch in epochs], done.stderr
 
 
-def test_worker_in_another_network_namespace_gives_the_same_bits_over_tcp(
-    other_host, photos, tmp_path
-):
-    address = f"tcp://{HERE}:{PORT}"
-    private = tmp_path / "runtime"
-    private.mkdir(mode=0o700)
-    # The mount covers `private` in the worker's own mount namespace only.
-    worker = (
-        f"mount -t tmpfs none {private} && XDG_RUNTIME_DIR={private} exec {HEADRACE} worker "
-        f"--coordinator {address} --listen tcp://{THERE}:0 --threads 1"
-    )
-    with running(str(HEADRACE), "coordinator", "--listen", address):
-        with running("ip", "netns", "exec", other_host, "unshare", "--mount", "sh", "-c", worker):
-            wait_for_worker(address)
-            report = tmp_path / "report.json"
-            remote = run_program(
-                photos, str(HEADRACE), "run", "--coordinator", address, "--report", str(report)
-            )
+def test_worker_in_another_network_namespace_gives_the_same_bits_over_tcp(host, photos, tmp_path):
+    with pool(host, tmp_path / "runtime") as address:
+        report = tmp_path / "report.json"
+        remote = run_program(
+            photos, str(HEADRACE), "run", "--coordinator", address, "--report", str(report)
+        )
     assert remote == run_program(photos, HEADRACE="off")
     (loader,) = json.loads(report.read_text())["loaders"]
     assert loader["bytes"]["tcp"] > 0
     assert loader["bytes"]["shm"] == 0
+
+
+def other_pictures(photos, copy):
+    """The same names, sizes in pixels and bytes, and times; in half of them other pictures."""
+    shutil.copytree(photos, copy)
+    for file in sorted(copy.rglob("*.jpg"))[24:]:
+        times, size = file.stat(), file.stat().st_size
+        with Image.open(file) as image:
+            other = image.transpose(Image.Transpose.FLIP_TOP_BOTTOM)
+        other.save(file, quality=60)
+        content = file.read_bytes()
+        comment = size - len(content)  # fills it up, after the marker of its start
+        assert 4 <= comment < 1 << 16
+        head = b"\xff\xfe" + (comment - 2).to_bytes(2, "big") + bytes(comment - 4)
+        file.write_bytes(content[:2] + head + content[2:])
+        os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def test_a_worker_with_other_files_under_the_same_paths_is_found_out(host, photos, tmp_path):
+    copy = tmp_path / "copy"
+    other_pictures(photos, copy)
+    with pool(host, tmp_path / "runtime", {photos: copy}) as address:
+        sums, said = run_and_hear(photos, str(HEADRACE), "run", "--coordinator", address)
+    assert sums == run_program(photos, HEADRACE="off")
+    lines = [line for line in said.splitlines() if "has not the trainer's file" in line]
+    assert len(lines) == 1, said
+    assert str(photos) in lines[0] and "give that worker the files" in lines[0]

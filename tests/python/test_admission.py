@@ -1,10 +1,9 @@
 """Differential admission: a node whose bits differ keeps the pipeline in Python, by name."""
 
-import headrace
 import pytest
 import torch
 from headrace import admission, service
-from headrace.capture import python_stage, transforms
+from headrace.capture import transforms
 from headrace.seam import state_of
 from support.compare import check
 from support.pipelines import train_v1
@@ -67,54 +66,13 @@ def test_node_with_other_bits_is_python_and_named(photos, monkeypatch, seam, nam
 
 def test_only_the_blamed_steps_are_pils(photos, monkeypatch, seam):
     """The pictures of the stage stay native where the blamed node has no part in them."""
-    packed = []
-    real = python_stage.pack
-    monkeypatch.setattr(
-        python_stage,
-        "pack",
-        lambda loader, by_pil, *keeps: packed.append(by_pil) or real(loader, by_pil, *keeps),
-    )
     misread(monkeypatch, "RandomHorizontalFlip", {"p": 0.0})
-    report = reasons(datasets.ImageFolder(photos, train_v1()))
-    assert packed and all(steps == ["flip"] for steps in packed)
+    loader = DataLoader(datasets.ImageFolder(photos, train_v1()), 4, num_workers=1)
+    list(loader)
+    assert list(state_of(loader).verdict.by_pil) == ["flip"]
     service.REPORT.as_dict()
+    report = state_of(loader).report
     assert report.counts["native_images"] == report.samples_by_path["python"] > 0
-
-
-def test_library_that_computes_something_else(photos, monkeypatch, seam):
-    """The program changed what a library function does; class and arguments look the same. Its code
-    would find the unchanged library on the workers."""
-    real = v1.functional.normalize
-    monkeypatch.setattr(
-        v1.functional, "normalize", lambda tensor, *args, **named: real(tensor, *args, **named) + 1
-    )
-    report = reasons(datasets.ImageFolder(photos, train_v1()))
-    assert report.path == "local"
-    assert "Normalize(mean=(0.485, 0.456, 0.406)" in report.reasons[0]
-    assert "gives other bits natively, and so does its code on the workers" in report.reasons[0]
-
-
-def test_decoder_that_computes_something_else(photos, monkeypatch, seam):
-    from PIL import Image, ImageChops
-
-    real = Image.Image.convert
-    monkeypatch.setattr(
-        Image.Image, "convert", lambda self, mode: ImageChops.invert(real(self, mode))
-    )
-    report = reasons(datasets.ImageFolder(photos, train_v1()))
-    assert "Image.open(path).convert" in report.reasons[0]
-
-
-def test_other_draws_are_noticed(photos, monkeypatch, seam):
-    monkeypatch.setattr(torch, "rand", lambda *size: torch.full(size, 0.2))
-    report = reasons(datasets.ImageFolder(photos, train_v1()))
-    assert report.path == "local" and "RandomHorizontalFlip" in report.reasons[0]
-
-
-def test_different_pipeline_without_workers_stays_in_the_trainer(photos, monkeypatch, seam):
-    monkeypatch.setattr(v1.functional, "normalize", lambda tensor, *args, **named: tensor)
-    report = reasons(datasets.ImageFolder(photos, train_v1()), num_workers=0)
-    assert report.path == "local" and "gives other bits natively" in report.reasons[0]
 
 
 def test_compares_once_for_equal_loaders(photos, monkeypatch, seam):
@@ -126,12 +84,54 @@ def test_compares_once_for_equal_loaders(photos, monkeypatch, seam):
     assert len(calls) == 1
 
 
-def test_first_samples_that_raise_are_passed_over(own_photos, seam):
+def test_samples_that_raise_both_ways_are_no_difference(own_photos, seam):
     for path in sorted(own_photos.glob("class0/*"))[:3]:
         path.write_bytes(b"no picture")
     loader = DataLoader(datasets.ImageFolder(own_photos, train_v1()), 4, num_workers=1)
     iter(loader)
     assert state_of(loader).report.path == "native"
+
+
+def test_sample_that_raises_but_not_natively():
+    """As with a limit that only the installed library knows: a difference, and no native plan."""
+    raising = admission._Sample(0, None, b"")
+    made = admission.Made([torch.zeros(3), 1], None, b"")
+    fine = admission._Sample(1, admission.fields_of(made), b"")
+    assert not admission._agree([torch.zeros(3), torch.tensor(1)], raising)
+    assert admission._agree("truncated", raising) and admission._agree("truncated", fine)
+    verdict = admission._first_difference(None, None, [fine, raising], [fine.fields, fine.fields])
+    assert verdict.reason == "sample 0 raises, and would not natively"
+
+
+def test_other_numbers_of_draws_are_a_difference(photos, monkeypatch, seam):
+    """The samples themselves are the same; the next one's draws would not be."""
+    chain = v1.Compose([v1.Resize((40, 40)), v1.ToTensor(), v1.RandomErasing(p=0.0)])
+    assert reasons(datasets.ImageFolder(photos, chain)).path == "native"
+    admission._verdicts.clear()
+    drawn = admission._by_service
+
+    def one_more(plan, wanted):
+        made, draws = drawn(plan, wanted)
+        return made, [count + 1 for count in draws]
+
+    monkeypatch.setattr(admission, "_by_service", one_more)
+    report = reasons(datasets.ImageFolder(photos, chain))
+    assert report.path == "python" and "gives other bits natively" in report.reasons[0]
+
+
+def test_keys_are_of_every_kind_and_size(tmp_path):
+    folder = tmp_path / "class0"
+    folder.mkdir()
+    names = [*(f"{i:03}.jpg" for i in range(40)), "930.png", "931.PPM", "932.jpeg"]
+    for i, name in enumerate(names):
+        (folder / name).write_bytes(b"x" * (1000 - i if name != "930.png" else 5))
+    data = datasets.ImageFolder(tmp_path)
+    tried = [data.samples[key][0] for key in admission.keys_to_try(data, len(data))]
+    assert len(tried) == len(set(tried)) <= 10
+    kinds = {path.rpartition(".")[2].lower() for path in tried}
+    assert {"jpg", "png"} <= kinds
+    assert str(folder / "000.jpg") in tried and str(folder / "930.png") in tried
+    assert admission.keys_to_try(torch.utils.data.TensorDataset(torch.zeros(9)), 9) == [0, 2, 4, 6]
 
 
 def test_every_sample_raises(own_photos):
@@ -141,13 +141,19 @@ def test_every_sample_raises(own_photos):
     check(lambda loader: loader(data, 4, num_workers=1))
 
 
-def test_errors_of_the_service_are_the_packages(photos, seam, monkeypatch):
-    """What admission asks of the service fails as everything else does."""
+def test_a_bound_that_no_batch_fits_leaves_the_loader_its_own_workers(photos, seam, monkeypatch):
+    """Where no batch fits into the bound, the loader keeps its own workers, and a line names it."""
     service.close()
     monkeypatch.setenv("HEADRACE_MEMORY", "1M")
     big = v1.Compose([v1.Resize((700, 700)), v1.ToTensor()])
     try:
-        with pytest.raises(headrace.OutOfMemory, match="HEADRACE_MEMORY"):
-            iter(DataLoader(datasets.ImageFolder(photos, big), 4, num_workers=1))
+        report = reasons(datasets.ImageFolder(photos, big), num_workers=1)
+        assert report.path == "local" and "HEADRACE_MEMORY" in report.reasons[0]
     finally:
         service.close()
+
+
+def test_different_pipeline_without_workers_stays_in_the_trainer(photos, monkeypatch, seam):
+    misread(monkeypatch, "Normalize", {"mean": [0.1, 0.2, 0.3]})
+    report = reasons(datasets.ImageFolder(photos, train_v1()), num_workers=0)
+    assert report.path == "local" and "gives other bits natively" in report.reasons[0]

@@ -61,6 +61,64 @@ def test_install_patches_torchdatas_loader_that_is_there_or_comes_later():
     assert done.stdout == "True\nFalse\nTrue\nFalse\n", done.stderr
 
 
+ASIDE = """
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
+data = TensorDataset(torch.arange(6))
+class Streaming(DataLoader):
+    def _get_iterator(self):
+        return _SingleProcessDataLoaderIter(self)
+class Fake:  # it looks like a loader to torch's iterator, and is none
+    def __init__(self): self.__dict__.update(vars(DataLoader(data, 2, num_workers=1)))
+    _dataset_kind, _auto_collation, multiprocessing_context = 0, True, None
+    _index_sampler = property(lambda self: self.batch_sampler)
+    def __iter__(self): return _MultiProcessingDataLoaderIter(self)
+streaming, fake = Streaming(data, 2), Fake()
+for epoch in range(2):
+    assert len(list(streaming)) == len(list(fake)) == 3
+list(DataLoader(data, 2)), list(DataLoader(data, 2, num_workers=1, collate_fn=lambda x: x))
+"""
+PAST = "makes its iterator itself, past DataLoader._get_iterator"
+
+
+def test_loaders_that_go_past_the_seam_are_told_of(tmp_path):
+    target = tmp_path / "report.json"
+    done = run(ASIDE, env={"HEADRACE_REPORT": str(target)})
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stderr.splitlines() if PAST in line] == [
+        f"headrace: DataLoader(Streaming) stays in the trainer: this loader of __main__'s {PAST}",
+        f"headrace: DataLoader(Fake) keeps its own workers: this loader of __main__'s {PAST}",
+    ]
+    told = [one for one in json.loads(target.read_text())["loaders"] if PAST in str(one["reasons"])]
+    assert [(one["name"], one["path"]) for one in told] == [
+        ("Streaming", "local"),
+        ("Fake", "local"),
+    ]
+    assert not run(ASIDE, env={"HEADRACE": "off"}).stderr
+
+
+FOUND_BY_TRYING = """
+import torch
+from torch.utils.data import DataLoader, Dataset
+class Counts(Dataset):
+    def __init__(self): self.made = {"n": 0}
+    def __len__(self): return 8
+    def __getitem__(self, index):
+        getattr(self.made, "".join(("up", "date")))(n=self.made["n"] + 1)
+        return torch.tensor(self.made["n"])
+list(DataLoader(Counts(), 2, num_workers=1))
+"""
+
+
+def test_a_refusal_that_the_loader_acts_on_is_told_once():
+    """In the loader's own line, and not in the client's log."""
+    done = run(FOUND_BY_TRYING)
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("headrace: DataLoader(Counts) ")
+
+
 def test_off():
     done = run(
         f"import torch.utils.data.dataloader as d, sys; print({SEAM}, 'headrace' in sys.modules)",
@@ -144,8 +202,9 @@ def test_report(photos, tmp_path):
         assert loader["bytes"]["shm"] > 0 and loader["bytes"]["tcp"] == 0
         assert loader["stall_seconds"] > 0 and loader["step_seconds"] >= 0
         assert loader["reasons"] == [] and loader["rng"] == "torch"
-    assert arrays["samples"] == 6 and arrays["path"] == "native"
+    assert arrays["samples"] == 6 and arrays["path"] == "local"
     assert stream["path"] == "local" and stream["samples_by_path"]["local"] == 8
+    assert "its tensors may change" in arrays["reasons"][0]
     assert "IterableDataset" in stream["reasons"][0]
 
 
@@ -158,6 +217,44 @@ def test_report_of_a_program_that_fails(photos, tmp_path):
 def test_report_of_a_program_that_exits(photos, tmp_path):
     done, report = report_of(photos, tmp_path, "exit")
     assert done.returncode == 3 and len(report["loaders"]) == 4
+
+
+NESTED = """
+import os, subprocess, sys, torch
+from torch.utils.data import DataLoader, TensorDataset
+def use(): list(DataLoader(TensorDataset(torch.arange(6)), 2))
+before = dict(os.environ)
+if len(sys.argv) == 1:
+    use()
+    subprocess.run([sys.executable, sys.argv[0], "child"], check=True)
+    for _ in range(2):  # a child, and a child of a child
+        if os.fork():
+            os.wait()
+            break
+        use()
+else:
+    use()
+assert os.environ == before, os.environ
+"""
+
+
+def test_programs_that_a_program_starts_write_beside_its_report(tmp_path):
+    """Which they are is not told by its environment."""
+    target, program = tmp_path / "report.json", tmp_path / "program.py"
+    program.write_text(NESTED)
+    path = os.pathsep.join((str(BOOTSTRAP), str(PACKAGE)))
+    done = subprocess.run(
+        [sys.executable, str(program)],
+        env={**os.environ, "PYTHONPATH": path, "HEADRACE_REPORT": str(target)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads(target.read_text())
+    beside = sorted(tmp_path.glob("report.json.*"))
+    assert len(beside) == 3 and len(report["loaders"]) == 1
+    assert target.with_name(f"report.json.{report['pid']}") not in beside
 
 
 def test_report_that_cannot_be_written(photos):

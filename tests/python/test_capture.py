@@ -256,7 +256,14 @@ def test_signature_of_equal_loaders(photos):
 
 @pytest.mark.parametrize(
     ("num_workers", "rng", "expected"),
-    [(1, "auto", "torch"), (0, "auto", "sample"), (1, "sample", "sample"), (2, "torch", "torch")],
+    [
+        (1, "auto", "torch"),
+        (0, "auto", "torch"),
+        (0, "torch", "torch"),
+        (0, "sample", "sample"),
+        (1, "sample", "sample"),
+        (2, "torch", "torch"),
+    ],
 )
 def test_rng_modes(photos, num_workers, rng, expected):
     data = datasets.ImageFolder(photos, train_v1())
@@ -332,7 +339,13 @@ def np_seed(worker):
     return worker
 
 
-def test_python_stage_carries_what_a_worker_needs(tmp_path, monkeypatch):
+@pytest.fixture
+def pool(monkeypatch):
+    """There are other hosts. Nobody is asked."""
+    monkeypatch.setenv("HEADRACE_COORDINATOR", "tcp://127.0.0.1:9")
+
+
+def test_python_stage_carries_what_a_worker_needs(pool):
     found = captured(Numbers(), num_workers=3)
     stage = found.plan.python
     assert found.path == "python" and found.plan.lanes == 3 and found.plan.rng == "torch"
@@ -341,7 +354,7 @@ def test_python_stage_carries_what_a_worker_needs(tmp_path, monkeypatch):
     assert stage.sys_path and all(entry.startswith("/") for entry in stage.sys_path)
 
 
-def test_own_modules_travel_by_value():
+def test_own_modules_travel_by_value(pool):
     """`pipelines` is a file of the program, not an installed package."""
     bundle = bytes(captured(Numbers(), collate_fn=collate_names).plan.python.bundle)
     code = "import pickle, sys; print(type(pickle.load(sys.stdin.buffer)['dataset']).__name__)"
@@ -358,7 +371,7 @@ class Overlaps(Numbers):
         return torchvision.ops.boxes.box_area(boxes)
 
 
-def test_torch_and_something_else_called_ops():
+def test_torch_and_something_else_called_ops(pool):
     """torch.ops is a module of a class of its own."""
     found = captured(Overlaps())
     assert found.path == "python", found.reasons
@@ -366,7 +379,7 @@ def test_torch_and_something_else_called_ops():
     assert data[4].item() == 10
 
 
-def test_installed_modules_that_a_bundle_refers_to_are_named_behind_it():
+def test_installed_modules_that_a_bundle_refers_to_are_named_after_it(pool):
     data = Numbers()
     data.transform = v1.Compose([v1.ToTensor(), v1.Normalize(0.5, 0.5)])
     bundle = bytes(captured(data, collate_fn=collate_names).plan.python.bundle)

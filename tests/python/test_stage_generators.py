@@ -4,10 +4,12 @@ import functools
 import pickle
 import random
 import sys
+import types
 
 import numpy as np
 import pytest
 import torch
+from headrace.stage import generators
 from headrace.stage.generators import set_states, states_of
 from headrace.stage.randomness import get_state, seed_sample, set_state
 from support import stage_peer
@@ -198,3 +200,80 @@ def test_plain_data_is_not_walked():
 
     big = Touchy((i, i) for i in range(100_000))
     assert states_of({"dataset": [big, list(range(100_000))]}) == []
+
+
+class Slotted:
+    __slots__ = ("rng",)
+
+
+def tree(rng):
+    """Something with a place for a generator of every kind."""
+    data = types.SimpleNamespace(
+        own=None,
+        listed=[None] * 3,
+        by_name={"a": None, 2: "text", "deep": {"x": [1, 2]}},
+        many=["text"] * 101,
+        slots=Slotted(),
+        one={"p": random.Random(5)},
+        partial=functools.partial(max, [None], key=None),
+        inner=types.SimpleNamespace(names=["a"], drawer=Drawer([])),
+        cell=(lambda held: lambda: held)([None]),
+    )
+    data.method = data.inner.__init__
+    return {"dataset": data, "collate_fn": jitter}
+
+
+def changes(parts, rng):
+    """One thing that code could do to it between two batches."""
+    data = parts["dataset"]
+    made = rng.choice((random.Random(1), np.random.default_rng(2), torch.Generator(), None, "text"))
+    rng.choice(
+        (
+            lambda: setattr(data, "own", made),
+            lambda: setattr(data, f"new{rng.randrange(3)}", made),
+            lambda: vars(data).pop(f"new{rng.randrange(3)}", None),
+            lambda: data.listed.__setitem__(rng.randrange(3), made),
+            lambda: data.listed.append(made) if len(data.listed) < 9 else data.listed.clear(),
+            lambda: data.listed.extend([None] * max(0, 3 - len(data.listed))),
+            lambda: data.by_name.__setitem__(rng.choice(("a", 2, "b")), made),
+            lambda: data.by_name.__setitem__("a", data.by_name.pop(2, None)),
+            lambda: data.by_name["deep"].__setitem__("x", [made]),
+            lambda: data.many.pop() if len(data.many) > 99 else data.many.extend([made] * 3),
+            lambda: setattr(data.slots, "rng", made),
+            lambda: data.one.update({rng.choice("pqr"): data.one.popitem()[1]}),
+            lambda: setattr(data, "inner", types.SimpleNamespace(drawer=made)),
+            lambda: setattr(data.inner, "drawer", made),
+            lambda: data.cell().__setitem__(0, made),
+            lambda: setattr(data, "partial", functools.partial(max, [made])),
+            lambda: parts.__setitem__("collate_fn", made),
+            lambda: None,
+        )
+    )()
+
+
+def test_whatever_changes_they_are_found_where_they_are():
+    for seed in range(30):
+        rng = random.Random(seed)
+        parts = tree(rng)
+        for step in range(60):
+            while len(parts["dataset"].listed) < 3:
+                parts["dataset"].listed.append(None)
+            changes(parts, rng)
+            fresh = generators._Walk(parts).found
+            found = list(generators._generators(parts))
+            assert [path for path, _ in found] == [path for path, _ in fresh], (seed, step)
+            assert all(a[1] is b[1] for a, b in zip(found, fresh, strict=True)), (seed, step)
+
+
+def test_what_has_not_changed_is_not_walked_again(monkeypatch):
+    parts = tree(random.Random(1))
+    walks = []
+    real = generators._Walk
+    monkeypatch.setattr(generators, "_Walk", lambda held: walks.append(1) or real(held))
+    monkeypatch.setattr(generators, "_walk", None)
+    for _ in range(5):
+        generators.states_of(parts)
+    assert len(walks) == 1
+    parts["dataset"].own = random.Random(1)
+    generators.states_of(parts)
+    assert len(walks) == 2

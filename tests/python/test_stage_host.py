@@ -8,7 +8,6 @@ import pickle
 import random
 import signal
 import socket
-import struct
 import sys
 import warnings
 
@@ -250,7 +249,7 @@ def test_the_trainers_channel_is_held_while_a_host_may_write():
     trainer, worker = socket.socketpair()
     with Stage(dataset=Special()) as stage:
         host = stage.host()
-        head = struct.pack("<II", wire.ARENA, 0)
+        head = wire.encode(wire.ARENA)
         socket.send_fds(host.sock, [head], [host.arena.fd, worker.fileno()])
         host.ask([0])
         worker.close()  # as when the worker dies

@@ -1,5 +1,7 @@
 """torchvision's transforms in stage hosts: native chains give torchvision's own bits and draws."""
 
+# Length: one contract, of transforms that many hazards share.
+
 import contextlib
 import io
 import random
@@ -185,6 +187,45 @@ def test_altered_objects_do_what_they_do_then():
                 assert_same(maker, transform, make, rng.randrange(2**32), (alter, source))
 
 
+@in_own_process
+def test_replaced_methods_functions_and_hooks_are_seen_at_the_next_call():
+    """What every object of a class does is changed, after native chains were made for it."""
+    from torchvision.transforms import functional
+
+    maker = enable()
+    rng = random.Random(SEED)
+    real = functional.normalize
+
+    def of_class():
+        v1.Normalize.forward = lambda self, tensor: tensor + 1
+
+    def of_module():
+        functional.normalize = lambda tensor, *args, **named: real(tensor, *args, **named) - 1
+
+    def of_every_module():
+        return torch.nn.modules.module.register_module_forward_hook(
+            lambda module, inputs, made: made * 2 if type(module) is v1.Normalize else None
+        )
+
+    def undo(forward=v1.Normalize.forward):
+        v1.Normalize.forward, functional.normalize = forward, real
+
+    for change in (of_class, of_module, of_every_module):
+        transform = train_v1()
+        made = maker.made
+        for _ in range(4):
+            for make in sources(rng).values():
+                assert_same(maker, transform, make, rng.randrange(2**32), change)
+        assert maker.made > made  # natively, until then
+        hook = change()
+        for here in (transform, train_v1()):  # chains of before, and none of after
+            for make in sources(rng).values():
+                assert_same(maker, here, make, rng.randrange(2**32), change)
+        undo()
+        if hook is not None:
+            hook.remove()
+
+
 class Wrong:
     """A renderer with chains that differ from the operators."""
 
@@ -329,6 +370,52 @@ def test_images_of_a_class_of_the_programs_own_are_torchvisions():
     for _ in range(4):
         file = photo(rng)
         assert_same(maker, transform, upside, rng.randrange(2**32))
+
+
+@in_own_process
+def test_another_default_dtype_is_torchvisions():
+    maker = enable()
+    file = photo(random.Random(SEED))
+    torch.set_default_dtype(torch.float64)
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        for seed in range(4):
+            assert_same(
+                maker, train_v1(), lambda: Image.open(io.BytesIO(file)).convert("RGB"), seed
+            )
+    assert not said.getvalue()  # nothing was found to differ
+
+
+@in_own_process
+def test_an_image_that_is_not_changed_is_the_very_image():
+    maker = enable()
+    rng = random.Random(SEED)
+    file = photo(rng)
+    kept = set()
+    for api in (v1, v2):
+        chain = api.Compose(
+            [api.RandomGrayscale(0.3), api.RandomInvert(0.3), api.RandomEqualize(0.3)]
+        )
+        later = api.Compose([api.Resize(30), api.RandomSolarize(99, 0.5)])
+        for seed in range(24):
+            for make in (
+                lambda: Image.open(io.BytesIO(file)),
+                lambda: Image.open(io.BytesIO(file)).convert("RGB"),
+                lambda: Image.open(io.BytesIO(file)).convert("L"),
+            ):
+                maker.on = True
+                assert_same(maker, chain, make, seed, f"{api} {seed}")
+                assert_same(maker, later, make, seed, f"{api} {seed}")
+                same = []
+                for maker.on in (True, False):
+                    torch.manual_seed(seed)
+                    image = make()
+                    out = chain(image)
+                    same.append(
+                        (out is image, getattr(out, "filename", 0), getattr(out, "format", 0))
+                    )
+                assert same[0] == same[1], (api, seed, same)
+                kept.add(same[0][0])
+    assert kept == {True, False}
 
 
 @in_own_process

@@ -13,6 +13,7 @@ import cloudpickle
 import torch
 from headrace.stage import wire
 from headrace.stage.modules import tail
+from headrace.stage.pickling import unpickle_batch
 from torch.utils.data import default_collate
 
 SLOT = 1 << 20
@@ -21,8 +22,8 @@ SLOT = 1 << 20
 class Base:
     """An interpreter that zygotes are forked from."""
 
-    def __init__(self, version=None, sys_path=None, before="", packages=()):
-        """`before`: code that it runs first, as its site might."""
+    def __init__(self, version=None, sys_path=None, before="", packages=(), hash_seed=""):
+        """`before`: code that it runs first, as its site might; `hash_seed`: the trainer's."""
         self.control, theirs = socket.socketpair()
         command = f"{before}\nfrom headrace.stage import host\nhost.main()"
         self.process = subprocess.Popen(
@@ -35,12 +36,13 @@ class Base:
             "sys_path": sys_path or sys.path,
             "working_directory": os.getcwd(),
             "packages": {"torch": torch.__version__, **dict(packages)},
+            "hash_seed": hash_seed,
         }
         wire.send(self.control, wire.PREPARE, json.dumps(settings).encode())
 
     def begin(self, number, bundle, sock, **settings):
         """What became of it, behind the ends of other sessions."""
-        own = json.dumps({"alone": False, "tried": False, **settings})
+        own = json.dumps({"alone": False, **settings})
         parts = struct.pack("<Q", number), own.encode()
         send(self.control, wire.SESSION, *parts, fds=[sock.detach(), memory(bundle)])
         while (message := self.receive())[0] == wire.ENDED:
@@ -65,14 +67,13 @@ class Stage:
         version=None,
         base=None,
         modules=(),
-        tried=False,
+        content=b"",
         **bundle,
     ):
+        """`content`: of a bundle, which is otherwise made of `bundle`'s entries."""
         parts = {
             "dataset": None,
-            "iterable": False,
-            "keeps_state": False,
-            "batch_size": 1,
+            "fills": False,
             "environ": {},
             "group": None,
             "collate_fn": default_collate,
@@ -83,21 +84,22 @@ class Stage:
             **bundle,
         }
         self.hosts = []
-        cloudpickle.register_pickle_by_value(user_module)
-        try:
-            content = dump(parts) + tail(modules)
-        finally:
-            cloudpickle.unregister_pickle_by_value(user_module)
+        if not content:
+            cloudpickle.register_pickle_by_value(user_module)
+            try:
+                content = dump(parts) + tail(modules)
+            finally:
+                cloudpickle.unregister_pickle_by_value(user_module)
         self.own_base = None if base else Base(version)
         self.control, theirs = socket.socketpair()
         self.control.settimeout(120)
-        begun = (base or self.own_base).begin(1, content, theirs, tried=tried)
+        begun = (base or self.own_base).begin(1, content, theirs)
         assert begun[:2] in ((wire.FORKED, 1), (wire.BECAME, 1))
         self.forked = begun[0] == wire.FORKED
         self.pid = int.from_bytes(begun[2], "little") if self.forked else None
-        kind, (problem, state), _ = wire.receive(self.control)
+        kind, (problem,), _ = wire.receive(self.control)
         assert kind == wire.READY
-        self.problem, self.state = problem.decode(), state.decode()
+        self.problem = problem.decode()
 
     def __enter__(self):
         return self
@@ -123,27 +125,24 @@ class HostEnd:
     def __init__(self, sock, arena=None):
         self.sock = sock
         self.arena = arena or Arena()
-        head = struct.pack("<II", wire.ARENA, 0)
-        socket.send_fds(sock, [head], [self.arena.fd])
+        socket.send_fds(sock, [wire.encode(wire.ARENA)], [self.arena.fd])
 
     def close(self):
         self.sock.close()
         os.close(self.arena.fd)
 
-    def ask(self, keys, lane=0, base_seed=1, state=b"", seeds=(), offset=4096, size=SLOT, plain=0):
-        request = struct.pack(
-            "<7Q", lane, base_seed, offset, size, len(keys), len(seeds), len(state)
+    def ask(self, keys, lane=0, base_seed=1, state=b"", seeds=(), offset=4096, size=SLOT):
+        request = wire.Request.HEAD.pack(
+            *(lane, base_seed, offset, size, len(keys), len(seeds), len(state)), 0, 1, 1
         )
         request += struct.pack(f"<{len(keys)}q", *keys)
         request += struct.pack(f"<{len(seeds)}Q", *seeds) + state
-        head = struct.pack("<IIQQQQ", wire.BATCH, 2, 8, 8, 5, plain)
+        frame = wire.encode(wire.BATCH, wire.numbers(5))
         fd = memory(request)
-        socket.send_fds(self.sock, [head], [fd])
+        socket.send_fds(self.sock, [frame], [fd])
         os.close(fd)
         kind, parts, _ = wire.receive(self.sock)
-        assert kind in (wire.DONE, wire.REDO) and parts[0] == struct.pack("<Q", 5)
-        if kind == wire.REDO:
-            return None
+        assert kind == wire.DONE and parts[0] == struct.pack("<Q", 5)
         return Answer(self.arena, offset, parts)
 
 
@@ -154,6 +153,7 @@ class Answer:
         self.pickle, self.state, self.error = parts[3], parts[6], parts[7]
         self.output, self.error_output = parts[8], parts[9]
         (self.samples,) = struct.unpack("<Q", parts[11])
+        self.change = parts[13].decode()
         offsets = struct.unpack(f"<{len(parts[4]) // 8}Q", parts[4])
         sizes = struct.unpack(f"<{len(parts[5]) // 8}Q", parts[5])
         self.sizes = sizes
@@ -164,7 +164,7 @@ class Answer:
 
     def value(self):
         assert self.outcome == wire.MADE, pickle.loads(self.error).exc_msg
-        return pickle.loads(self.pickle, buffers=self.buffers)
+        return unpickle_batch(self.pickle, self.buffers)
 
 
 class Arena:
@@ -176,8 +176,7 @@ class Arena:
 
 def send(sock, kind, *parts, fds):
     """Gives the descriptors away."""
-    head = struct.pack(f"<II{len(parts)}Q", kind, len(parts), *map(len, parts))
-    socket.send_fds(sock, [head + b"".join(parts)], fds)
+    socket.send_fds(sock, [wire.encode(kind, *parts)], fds)
     for fd in fds:
         os.close(fd)
 

@@ -147,7 +147,7 @@ TEST_F(LocalPoolTest, AWorkerThatIsDrainedWhileItWaitsForItsNextStartIsNotReplac
 // As a program that ignores SIGCHLD passes on to what it starts: nobody can be reaped then.
 TEST_F(LocalPoolTest, TheEndOfAWorkerIsSeenWhereChildrenAreNotReaped) {
   const auto before = ::signal(SIGCHLD, SIG_IGN);
-  auto pool = Make({"true"});
+  auto pool = Make({"sleep", "0.2"});  // one that ends before it is watched could not be begun
   ASSERT_TRUE(pool->Grow(1).ok());
   ASSERT_TRUE(reactor_.RunOneFd());
   EXPECT_EQ(pool->List().at(0).state, PoolMember::State::kWaiting);

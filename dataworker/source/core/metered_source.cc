@@ -1,5 +1,6 @@
 #include "dataworker/source/core/metered_source.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace headrace::dataworker {
@@ -20,6 +21,14 @@ class MeteredSource final : public Source {
     Result<SourceSample> sample = source_->Read(row, buffer);
     if (sample.ok()) bytes_read += sample->bytes.size();
     return sample;
+  }
+  [[nodiscard]] Result<FileWitness> BearWitness(std::int64_t row, bool whole) const override {
+    Result<FileWitness> witness = source_->BearWitness(row, whole);
+    if (witness.ok()) {
+      const std::uint64_t ends = std::min(2 * FileWitness::kEndBytes, witness->size);
+      bytes_read += whole ? witness->size : ends;
+    }
+    return witness;
   }
   [[nodiscard]] Result<ops::ImageSpec> Describe(std::int64_t row,
                                                 ScratchBuffer& buffer) const override {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/file_witness.h"
 #include "base/graph.h"
 #include "base/result.h"
 #include "ops/core/op.h"
@@ -60,6 +61,11 @@ class Source {
   // changed while it was read), kUnsupported (not a regular file, larger than kMaxEncodedBytes).
   [[nodiscard]] virtual Result<SourceSample> Read(std::int64_t row,
                                                   ScratchBuffer& buffer) const = 0;
+  // What the row's bytes can be told by on another host. kUnsupported: they came with the plan.
+  [[nodiscard]] virtual Result<FileWitness> BearWitness(std::int64_t /*row*/,
+                                                        bool /*whole*/) const {
+    return Unsupported("not a file");
+  }
   // The size of the row's image, from as few bytes as possible.
   [[nodiscard]] virtual Result<ops::ImageSpec> Describe(std::int64_t row,
                                                         ScratchBuffer& buffer) const = 0;

@@ -167,6 +167,13 @@ class LocalDir final : public Source {
     return SourceSample{.bytes = out, .encoded = true, .pixels = {}, .content = IdentityOf(before)};
   }
 
+  [[nodiscard]] Result<FileWitness> BearWitness(std::int64_t row, bool whole) const override {
+    HR_RETURN_IF_ERROR(CheckRow(row));
+    const std::string path = table_.Path(row);
+    HR_TRY(const File file, opener_.Open(path));
+    return ReadWitness(file.fd(), whole, path);
+  }
+
   [[nodiscard]] Result<ops::ImageSpec> Describe(std::int64_t row,
                                                 ScratchBuffer& buffer) const override {
     HR_RETURN_IF_ERROR(CheckRow(row));

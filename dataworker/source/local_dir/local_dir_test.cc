@@ -1,15 +1,37 @@
 // What only files can do: vanish, change, be something else.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dataworker/source/core/source_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
+namespace headrace::dataworker {
+namespace {
+
+// What happens to a file just before its next bytes are read. One thread.
+std::function<void()>& BeforeRead() {
+  static std::function<void()> hook;
+  return hook;
+}
+
+}  // namespace
+}  // namespace headrace::dataworker
+
+// In place of libc's for this program: the moment between two looks at a file is no longer one that
+// only chance can hit.
+extern "C" ssize_t pread(int fd, void* buffer, size_t bytes, off_t offset) {
+  if (const auto hook = std::exchange(headrace::dataworker::BeforeRead(), nullptr)) hook();
+  return ::syscall(SYS_pread64, fd, buffer, bytes, offset);
+}
 
 namespace headrace::dataworker {
 namespace {
@@ -63,6 +85,47 @@ TEST_F(LocalDir, EveryChangeMakesANewIdentity) {
   ASSERT_EQ(::utimensat(AT_FDCWD, (directory_.path() + "/b").c_str(), times, 0), 0);
   ASSERT_EQ(::rename((directory_.path() + "/b").c_str(), (directory_.path() + "/a").c_str()), 0);
   EXPECT_FALSE(longer == *source->Identify(0));
+}
+
+// A write whose time was put back, as copies that keep times and restored backups do.
+TEST_F(LocalDir, AWriteWhoseTimeWasPutBackMakesANewIdentity) {
+  const std::string path = directory_.path() + "/a";
+  directory_.Write("a", "3 4\n");
+  const auto source = Open("a");
+  const ContentIdentity first = *source->Identify(0);
+  struct stat st;
+  ASSERT_EQ(::stat(path.c_str(), &st), 0);
+  const timespec changed = st.st_ctim, times[2] = {st.st_atim, st.st_mtim};
+  // The kernel's clock for files goes in steps of some milliseconds.
+  while (st.st_ctim.tv_sec == changed.tv_sec && st.st_ctim.tv_nsec == changed.tv_nsec) {
+    directory_.Write("a", "9 8\n");
+    ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+    ASSERT_EQ(::stat(path.c_str(), &st), 0);
+  }
+  const ContentIdentity second = *source->Identify(0);
+  ASSERT_EQ(first.inode, second.inode);
+  ASSERT_EQ(first.size, second.size);
+  ASSERT_EQ(first.mtime_ns, second.mtime_ns);
+  EXPECT_FALSE(first == second);
+}
+
+// Bytes of two versions must not get the identity of one.
+TEST_F(LocalDir, AFileThatChangesWhileItIsReadIsRefused) {
+  const std::string path = directory_.path() + "/a";
+  const auto source = Open("a");
+  const timespec long_ago[2] = {{.tv_sec = 1'000'000'000, .tv_nsec = 0},
+                                {.tv_sec = 1'000'000'000, .tv_nsec = 0}};
+  for (const char* now : {"9 8\n", "9 8 longer\n", "9"}) {
+    directory_.Write("a", "3 4\n");
+    ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), long_ago, 0), 0);
+    BeforeRead() = [&] { directory_.Write("a", now); };
+    const Status status = source->Read(0, buffer_).status();
+    EXPECT_EQ(status.code(), Code::kUnavailable) << now;
+    EXPECT_THAT(status.message(), HasSubstr("changed while it was read: " + path));
+    const auto next = source->Read(0, buffer_);
+    ASSERT_TRUE(next.ok()) << next.status().ToString();
+    EXPECT_EQ(AsText(next->bytes), now);
+  }
 }
 
 TEST_F(LocalDir, HeaderBehindTheFirstReadIsFound) {

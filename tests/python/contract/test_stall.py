@@ -10,7 +10,7 @@ from headrace.report import WAIT_CAUSES
 from headrace.seam import state_of
 from PIL import Image
 from support.pipelines import Numbers, train_v1
-from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, TensorDataset
+from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, Subset
 from torchvision import datasets, transforms
 
 
@@ -54,8 +54,9 @@ class Slow(Sampler):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_sampler(seam, workers):
-    data = TensorDataset(torch.arange(40))
+def test_sampler(seam, photos, workers):
+    small = transforms.Compose([transforms.Resize((16, 16)), transforms.ToTensor()])
+    data = Subset(datasets.ImageFolder(photos, small), [index % 27 for index in range(40)])
     waits = second_epoch(DataLoader(data, 4, sampler=Slow(), num_workers=workers))
     assert share(waits, "sampler") >= 0.8, waits
 

@@ -282,7 +282,7 @@ def test_state_of_something_else(photos, state, message):
 
 
 @pytest.mark.parametrize(
-    "kind", ["shuffled", "sample-mode", "in-order", "persistent", "python-stage", "no-workers"]
+    "kind", ["shuffled", "sample-mode", "in-order", "persistent", "no-workers"]
 )
 def test_resume_makes_no_sample_again(photos, kind):
     """Nor any number of them at batch 100,000: what workers make is counted."""

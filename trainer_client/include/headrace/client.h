@@ -49,6 +49,28 @@ struct SessionOptions {
   // Most bytes of the arena, batches that the program keeps included; Next says kResourceExhausted
   // when no batch fits.
   std::uint64_t max_arena_bytes = std::uint64_t{16} << 30;
+  // Python plans: workers on this host make batches with the processes that SetLanes gives them.
+  bool gives_lanes = false;
+  // With gives_lanes and code in the plan, workers elsewhere make batches when they have shown that
+  // theirs are the same (Suspicion). From then on one of so many is made on this host, too; 0:
+  // none.
+  std::uint64_t compare_every = 256;
+  // The one worker that makes this session's batches, as the coordinator numbers it, whatever the
+  // job has leased; -1: those that the job has leased. To look at a worker by itself.
+  std::int64_t only_worker = -1;
+};
+
+// A worker that the coordinator knows.
+struct WorkerSeen {
+  std::int64_t id = 0;
+  std::string hostname;
+  std::string state;  // "ready", "draining", "lost"
+};
+
+// A process of the caller's that makes the batches of one lane (docs/adr/0025-lanes.md).
+struct LaneProcess {
+  int control = -1;  // a stream socket to it, which takes sockets to serve on; copied
+  std::int64_t pid = 0;
 };
 
 // A tensor [B, ...] in a batch; dense row-major, writable, 64-byte aligned.
@@ -66,6 +88,9 @@ struct MissingSample {
   std::string message;
   // RngMode::kTorch: bytes of torch.get_rng_state() just before this sample.
   Bytes torch_state;
+  // And after it, as the later samples were planned. A caller whose own code draws to another
+  // state has to make those as well, and to call ReplanLane. Empty: none were.
+  Bytes torch_state_after;
   std::uint64_t seed = 0;  // RngMode::kSample
 };
 
@@ -83,6 +108,7 @@ struct Batch {
   std::int64_t batch = 0;
   std::vector<BatchField> fields;      // native plans
   std::vector<MissingSample> missing;  // rows of `fields` that the caller must fill
+  std::vector<std::int64_t> keys;      // of all its samples, where some are missing
   std::shared_ptr<void> hold;
   // True when few slots are free: the caller should copy the data out and drop `hold`, so that a
   // program that keeps its tensors never holds up the loader.
@@ -92,7 +118,9 @@ struct Batch {
   Bytes pickle;
   std::vector<std::span<std::byte>> buffers;
   Bytes python_error;
-  Bytes lane_state;  // RngMode::kTorch: its lane's generators behind it, for IterationOptions
+  // RngMode::kTorch: its lane's generators after it, for IterationOptions. Native plans: only where
+  // the iteration began with lane_states; empty: no worker made it.
+  Bytes lane_state;
   std::string output;
   std::string error_output;
   std::int64_t samples = 0;  // in the batch, missing ones included
@@ -114,10 +142,42 @@ struct SampleNeeded {
   Bytes torch_state;  // bytes of torch.get_rng_state() just before this sample
 };
 
-// One of the two.
+// A batch that a worker elsewhere made has other bytes than the one made on this host. They may
+// still be the same values, which the caller knows: it calls Session::Judge. Until then the worker
+// gets no more batches.
+struct Suspicion {
+  std::uint64_t id = 0;
+  std::int64_t batch = 0;  // of the iteration in which it was asked for
+  std::int64_t worker = -1;
+  std::string host;
+  Batch here, there;  // less what AddMissing knows; with `hold`
+};
+
+// What became of a worker that makes other batches: it gets none any more, and what it made and the
+// caller has not taken is made again.
+struct Withdrawal {
+  std::uint64_t consumed = 0;         // batches of it that were taken from the session before
+  std::vector<std::int64_t> batches;  // those of this iteration
+};
+
+// The code of a Python plan was seen to keep something from batch to batch (docs/adr/0029). From
+// now on it runs in the lanes of this host alone. Told twice of a session: when it was seen, and,
+// `judged`, when the lanes have made again what stock lanes would have made before.
+struct StateChange {
+  bool judged = false;
+  std::string what;          // what has changed, as the stage says it
+  std::int64_t worker = -1;  // whose process saw it
+  std::string host;
+  // Judged: batches that were taken before and that the lanes make otherwise, or can't make again.
+  Withdrawal differing;
+};
+
+// One of the four.
 struct Event {
   std::optional<Batch> batch;
   std::optional<SampleNeeded> sample;
+  std::optional<Suspicion> suspicion;
+  std::optional<StateChange> change;
 };
 
 struct IterationOptions {
@@ -130,7 +190,8 @@ struct IterationOptions {
   // Native plans, RngMode::kTorch: seeds that a worker_init_fn gives the lanes' generators. Empty:
   // base_seed + lane.
   std::vector<std::uint64_t> lane_seeds;
-  // Python plans, RngMode::kTorch: what LaneStates gave; an empty entry: the lane has not begun.
+  // RngMode::kTorch. Python plans: what LaneStates gave; an empty entry: the lane has not begun.
+  // Native plans: bytes of torch.get_rng_state() with which each lane begins, in place of a seed.
   std::vector<Bytes> lane_states;
 };
 
@@ -158,6 +219,7 @@ struct SessionStats {
   std::uint64_t decoded_hits = 0, encoded_hits = 0, misses = 0;
   std::uint64_t native_images = 0;  // that Python stages had made natively
   std::uint64_t hedged = 0, rerequested = 0, missing_samples = 0;
+  std::uint64_t compared = 0, differed = 0;  // batches made twice, and of these with other values
   std::map<std::int64_t, std::uint64_t> samples_by_worker;
   std::uint64_t arena_bytes = 0, arena_slots = 0;
   // What workers spent on the batches that were delivered. CPU time by path: of samples from the
@@ -181,20 +243,31 @@ class Session {
   Session& operator=(Session&&) noexcept;
 
   // Starts an iteration (an epoch); what is left of the one before is cancelled and its slots freed
-  // once no worker can still write to them. kInvalidArgument: first_batch is negative, or
-  // lane_draws or lane_seeds is not one number a lane.
+  // once no worker can still write to them. kInvalidArgument: first_batch is negative; lane_draws,
+  // lane_seeds or a native plan's lane_states is not one entry a lane; an entry is no state.
   Status Begin(const IterationOptions& options);
+  // Ends the iteration: what is left of it is cancelled, as at the next Begin.
+  void End();
+  // The processes of the lanes, in the order of the lanes, from the next Begin on; those before
+  // are not asked any more. Before the first Begin of a session that gives lanes.
+  // kInvalidArgument: not one a lane, a descriptor that can't be copied, or a session that gives
+  // none.
+  Status SetLanes(std::span<const LaneProcess> lanes);
   // Resume in RngMode::kSample: keys of the batches before first_batch, in any pieces, so that the
   // occurrence of a key that comes again is counted on. Nothing to do in other modes.
   Status Skip(std::span<const std::int64_t> keys);
   // Gives the next index batch its number. Does not wait. `lane`: that makes it; -1: batches take
-  // turns. kInvalidArgument: no iteration was begun, no keys, no such lane, a lane of one's choice
-  // in a native plan, or outstanding() == max_outstanding.
-  Result<std::int64_t> Submit(std::span<const std::int64_t> keys, std::int32_t lane = -1);
+  // turns. `index`: Python plans whose keys are no integers: the pickled keys; `keys` is then as
+  // long. kInvalidArgument: no iteration was begun, no keys, no such lane, a lane of one's choice
+  // or an index in a native plan, or outstanding() == max_outstanding.
+  Result<std::int64_t> Submit(std::span<const std::int64_t> keys, std::int32_t lane = -1,
+                              ByteSpan index = {});
   // Waits up to `timeout` for the next batch in order (or any, with in_order = false), or for a
-  // sample that the caller must make first. kDeadlineExceeded: nothing yet, call again.
-  // kUnavailable: no worker left and none can be started. kResourceExhausted: no memory for a
-  // batch. (Messages say what to do; the call may be repeated.) kCancelled: Interrupt was called.
+  // sample that the caller must make first, a suspicion that it must judge, or a change of state
+  // that it is told of. kDeadlineExceeded:
+  // nothing yet, call again. kUnavailable: no worker left and none can be started.
+  // kResourceExhausted: no memory for a batch. (Messages say what to do; the call may be repeated.)
+  // kCancelled: Interrupt was called.
   Result<Event> Next(std::chrono::milliseconds timeout);
   // For callers that do more for a batch than to call Next: all from EnterNext to LeaveNext is a
   // wait for data, that between EnterSampler and LeaveSampler for their sampler. Without them the
@@ -205,6 +278,12 @@ class Session {
   void LeaveSampler();
   // So much of the waits until now found the caller's device with nothing to do.
   void AddIdle(std::chrono::nanoseconds idle);
+  // Whether the two batches of a suspicion have equal values. What it says of the worker if they
+  // have not. kInvalidArgument: no such suspicion, or it was judged before.
+  Result<Withdrawal> Judge(std::uint64_t suspicion, bool equal);
+  // Batches that were taken and are being compared, or made again for the state of their lanes:
+  // Next will say what came of it. 0 where the client is closed.
+  std::int64_t Undecided();
   // Waits until a worker has said that the plan runs there. kDeadlineExceeded: none yet, call
   // again. kUnsupported: every worker has said that it does not (message: which, why, what to do).
   // kUnavailable, kCancelled: as Next.
@@ -261,9 +340,12 @@ class Client {
   // `blobs`: content of every BlobHash in the plan; kept alive by the session. `torch_exp` goes
   // into plan.constants like any blob. kUnsupported: the plan has no native form (message says
   // which node). kInvalidArgument: a plan or a blob that does not hold together. kUnavailable: no
-  // answer within connect_timeout, or closed. kResourceExhausted: no address space for the arena.
+  // answer within connect_timeout, or closed. kNotFound: no such worker. kResourceExhausted: no
+  // address space for the arena.
   Result<std::unique_ptr<Session>> OpenSession(Plan plan, std::map<BlobHash, Blob> blobs,
                                                const SessionOptions& options);
+  // The workers that the coordinator knows. kUnavailable: it does not answer.
+  Result<std::vector<WorkerSeen>> Workers();
   // CPU seconds of this job's private coordinator and workers, ended ones included (embedded only).
   [[nodiscard]] double ServiceCpuSeconds() const;
   // Where the coordinator is, private or not.

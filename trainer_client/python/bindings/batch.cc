@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <span>
@@ -26,6 +27,11 @@ struct BatchObject {
   nb::list fields;  // DLPack capsules
   nb::list buffers;
   nb::list missing;
+};
+
+struct SuspicionObject {
+  Suspicion suspicion;
+  nb::object here, there;  // Batch
 };
 
 int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
@@ -55,11 +61,21 @@ nb::object BatchFrom(Batch&& batch) {
   return nb::cast(std::move(object));
 }
 
+nb::object SuspicionFrom(Suspicion&& suspicion) {
+  SuspicionObject object;
+  object.here = BatchFrom(std::move(suspicion.here));
+  object.there = BatchFrom(std::move(suspicion.there));
+  object.suspicion = std::move(suspicion);
+  return nb::cast(std::move(object));
+}
+
 }  // namespace
 
 nb::object EventObject(Event event) {
   if (event.batch) return BatchFrom(std::move(*event.batch));
   if (event.sample) return nb::cast(std::move(*event.sample));
+  if (event.suspicion) return SuspicionFrom(std::move(*event.suspicion));
+  if (event.change) return nb::cast(std::move(*event.change));
   return nb::none();
 }
 
@@ -80,6 +96,8 @@ void AddBatches(nb::module_& module) {
       .def_ro("message", &MissingSample::message)
       .def_prop_ro("torch_state",
                    [](const MissingSample& self) { return BytesObject(self.torch_state); })
+      .def_prop_ro("torch_state_after",
+                   [](const MissingSample& self) { return BytesObject(self.torch_state_after); })
       .def_ro("seed", &MissingSample::seed);
 
   nb::class_<SampleNeeded>(module, "SampleNeeded", nb::is_final())
@@ -89,10 +107,27 @@ void AddBatches(nb::module_& module) {
       .def_prop_ro("torch_state",
                    [](const SampleNeeded& self) { return BytesObject(self.torch_state); });
 
+  nb::class_<SuspicionObject>(module, "Suspicion", nb::is_final())
+      .def_prop_ro("id", [](const SuspicionObject& self) { return self.suspicion.id; })
+      .def_prop_ro("batch", [](const SuspicionObject& self) { return self.suspicion.batch; })
+      .def_prop_ro("worker", [](const SuspicionObject& self) { return self.suspicion.worker; })
+      .def_prop_ro("host", [](const SuspicionObject& self) { return self.suspicion.host; })
+      .def_ro("here", &SuspicionObject::here)
+      .def_ro("there", &SuspicionObject::there);
+
+  nb::class_<StateChange>(module, "StateChange", nb::is_final())
+      .def_ro("judged", &StateChange::judged)
+      .def_prop_ro("what", [](const StateChange& self) { return PrintedText(self.what); })
+      .def_ro("worker", &StateChange::worker)
+      .def_ro("host", &StateChange::host)
+      .def_prop_ro("consumed", [](const StateChange& self) { return self.differing.consumed; })
+      .def_prop_ro("batches", [](const StateChange& self) { return self.differing.batches; });
+
   nb::class_<BatchObject>(module, "Batch", nb::is_final())
       .def_prop_ro("batch", [](const BatchObject& self) { return self.batch.batch; })
       .def_ro("fields", &BatchObject::fields)
       .def_ro("missing", &BatchObject::missing)
+      .def_prop_ro("keys", [](const BatchObject& self) { return self.batch.keys; })
       .def_prop_ro("copy_advised", [](const BatchObject& self) { return self.batch.copy_advised; })
       .def_prop_ro("pickle", [](const BatchObject& self) { return BytesObject(self.batch.pickle); })
       .def_ro("buffers", &BatchObject::buffers)

@@ -6,10 +6,10 @@
 
 namespace headrace::python {
 
-// PickleBuffer, MissingSample, SampleNeeded, Batch.
+// PickleBuffer, MissingSample, SampleNeeded, Batch, Suspicion, StateChange.
 void AddBatches(nanobind::module_& module);
 
-// The Python form of an event: a Batch or a SampleNeeded.
+// The Python form of an event: a Batch, a SampleNeeded, a Suspicion or a StateChange.
 [[nodiscard]] nanobind::object EventObject(Event event);
 
 }  // namespace headrace::python

@@ -8,7 +8,7 @@ namespace nb = nanobind;
 namespace headrace::python {
 namespace {
 
-constexpr int kCodes = 11;
+constexpr int kCodes = 12;
 // Never released: errors may be raised until the interpreter ends.
 std::array<PyObject*, kCodes> classes{};
 PyObject* base_class = nullptr;
@@ -44,6 +44,7 @@ void AddErrors(nb::module_& module) {
   add(Code::kInfeasible, "InfeasibleError", PyExc_ValueError);
   add(Code::kInternal, "InternalError", PyExc_RuntimeError);
   add(Code::kUnsupported, "UnsupportedError", PyExc_NotImplementedError);
+  add(Code::kOtherRelease, "OtherReleaseError", nullptr);
 }
 
 void Raise(const Status& status) {

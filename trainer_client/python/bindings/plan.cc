@@ -200,11 +200,13 @@ class Parser {
     Reader reader(source, "python");
     result_.plan.has_python_stage = true;
     PythonStage& stage = result_.plan.python;
-    stage.bundle = AddBlob(reader.Get("bundle"));
+    const nb::object bundle = reader.Get("bundle");
+    if (!bundle.is_none()) stage.bundle = AddBlob(bundle);
     reader.Read("executable", stage.executable);
     reader.Read("version", stage.version);
     reader.Read("sys_path", stage.sys_path);
     reader.Read("working_directory", stage.working_directory);
+    reader.Read("hash_seed", stage.hash_seed);
     reader.Read("replayed", stage.replayed);
     if (const nb::object packages = reader.Get("packages"); !packages.is_none()) {
       for (auto [name, version] : nb::cast<nb::dict>(packages)) {

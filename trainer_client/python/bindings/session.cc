@@ -1,6 +1,7 @@
 #include "trainer_client/python/bindings/session.h"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -22,6 +23,7 @@
 #include "trainer_client/python/bindings/errors.h"
 #include "trainer_client/python/bindings/integers.h"
 #include "trainer_client/python/bindings/plan.h"
+#include "trainer_client/python/bindings/stats.h"
 
 namespace nb = nanobind;
 
@@ -97,8 +99,25 @@ class SessionObject {
     Check(status);
   }
 
-  std::int64_t Submit(nb::handle keys, std::optional<std::int64_t> rows, std::int32_t lane) {
-    if (!rows) return Check(get().Submit(Integers(keys), lane));
+  void SetLanes(const std::vector<std::pair<int, std::int64_t>>& lanes) {
+    std::vector<LaneProcess> processes;
+    for (const auto& [control, pid] : lanes) processes.push_back({.control = control, .pid = pid});
+    Session& session = get();
+    Status status;
+    {
+      nb::gil_scoped_release unlocked;
+      status = session.SetLanes(processes);
+    }
+    Check(status);
+  }
+
+  std::int64_t Submit(nb::handle keys, std::optional<std::int64_t> rows, std::int32_t lane,
+                      nb::handle index) {
+    if (!rows) {
+      if (index.is_none()) return Check(get().Submit(Integers(keys), lane));
+      const BorrowedBuffer pickled(index);
+      return Check(get().Submit(Integers(keys), lane, pickled.bytes()));
+    }
     std::vector<std::int64_t> values;
     try {
       values = Integers(keys);
@@ -164,7 +183,22 @@ class SessionObject {
     const BorrowedBuffer buffer(state);
     Check(get().ReplanLane(batch, buffer.bytes()));
   }
-  nb::dict Stats();
+  // (batches of the worker that were taken, those of this iteration)
+  std::pair<std::uint64_t, std::vector<std::int64_t>> Judge(std::uint64_t suspicion, bool equal) {
+    Session& session = get();
+    Result<Withdrawal> withdrawal = [&] {
+      nb::gil_scoped_release unlocked;
+      return session.Judge(suspicion, equal);
+    }();
+    Withdrawal known = Check(std::move(withdrawal));
+    return {known.consumed, std::move(known.batches)};
+  }
+  std::int64_t Undecided() {
+    Session& session = get();
+    nb::gil_scoped_release unlocked;
+    return session.Undecided();
+  }
+  nb::dict Stats() { return StatsOf(get().Stats()); }
   // Nothing on a closed session: an iterator leaves next() behind its end, too.
   template <void (Session::*kCall)()>
   void Mark() {
@@ -179,50 +213,6 @@ class SessionObject {
   std::unique_ptr<Session> session_;
   std::int64_t max_outstanding_;
 };
-
-nb::dict SessionObject::Stats() {
-  const SessionStats stats = get().Stats();
-  nb::dict dict;
-  dict["batches"] = stats.batches;
-  dict["samples"] = stats.samples;
-  dict["iterations"] = stats.iterations;
-  dict["stall_ns"] = stats.stall_ns;
-  dict["step_ns"] = stats.step_ns;
-  dict["shm_bytes"] = stats.shm_bytes;
-  dict["tcp_bytes"] = stats.tcp_bytes;
-  dict["decoded_hits"] = stats.decoded_hits;
-  dict["encoded_hits"] = stats.encoded_hits;
-  dict["misses"] = stats.misses;
-  dict["native_images"] = stats.native_images;
-  dict["hedged"] = stats.hedged;
-  dict["rerequested"] = stats.rerequested;
-  dict["missing_samples"] = stats.missing_samples;
-  nb::dict by_worker;
-  for (const auto& [worker, samples] : stats.samples_by_worker)
-    by_worker[nb::cast(worker)] = samples;
-  dict["samples_by_worker"] = by_worker;
-  dict["arena_bytes"] = stats.arena_bytes;
-  dict["arena_slots"] = stats.arena_slots;
-  dict["wait_sampler_ns"] = stats.wait.sampler_ns;
-  dict["wait_source_ns"] = stats.wait.source_ns;
-  dict["wait_compute_ns"] = stats.wait.compute_ns;
-  dict["wait_python_ns"] = stats.wait.python_ns;
-  dict["wait_queue_ns"] = stats.wait.queue_ns;
-  dict["wait_network_ns"] = stats.wait.network_ns;
-  dict["wait_copy_ns"] = stats.wait.copy_ns;
-  dict["idle_ns"] = stats.idle_ns;
-  dict["idle_known"] = stats.idle_known;
-  dict["hit_samples"] = stats.hit_samples;
-  dict["miss_samples"] = stats.miss_samples;
-  dict["hit_cpu_ns"] = stats.hit_cpu_ns;
-  dict["miss_cpu_ns"] = stats.miss_cpu_ns;
-  dict["source_bytes"] = stats.source_bytes;
-  dict["source_ns"] = stats.source_ns;
-  dict["compute_ns"] = stats.compute_ns;
-  dict["python_ns"] = stats.python_ns;
-  dict["queue_ns"] = stats.queue_ns;
-  return dict;
-}
 
 // The Python class Client.
 class ClientObject {
@@ -270,6 +260,12 @@ void AddSessions(nb::module_& module) {
            nb::arg("lane_draws") = std::vector<std::uint64_t>(),
            nb::arg("lane_seeds") = std::vector<std::uint64_t>(),
            nb::arg("lane_states") = nb::make_tuple())
+      .def("end",
+           [](SessionObject& self) {
+             Session& session = self.get();
+             nb::gil_scoped_release unlocked;
+             session.End();
+           })
       .def(
           "skip",
           [](SessionObject& self, nb::handle keys) { Check(self.get().Skip(Integers(keys))); },
@@ -277,9 +273,13 @@ void AddSessions(nb::module_& module) {
       .def(
           "submit",
           [](SessionObject& self, nb::handle keys, std::optional<std::int64_t> rows,
-             std::int32_t lane) { return self.Submit(keys, rows, lane); },
-          nb::arg("keys"), nb::arg("rows") = nb::none(), nb::arg("lane") = -1)
+             std::int32_t lane, nb::handle index) { return self.Submit(keys, rows, lane, index); },
+          nb::arg("keys"), nb::arg("rows") = nb::none(), nb::arg("lane") = -1,
+          nb::arg("index") = nb::none())
+      .def("set_lanes", &SessionObject::SetLanes, nb::arg("lanes"))
       .def("next", &SessionObject::Next, nb::arg("timeout"))
+      .def("undecided", &SessionObject::Undecided)
+      .def("judge", &SessionObject::Judge, nb::arg("suspicion"), nb::kw_only(), nb::arg("equal"))
       .def("await_served", &SessionObject::AwaitServed, nb::arg("timeout"))
       .def("resolve_sample", &SessionObject::Resolve, nb::arg("batch"), nb::arg("position"),
            nb::arg("state_after"), nb::arg("failed") = false)
@@ -331,17 +331,36 @@ void AddSessions(nb::module_& module) {
       .def(
           "open_session",
           [](ClientObject& self, nb::dict plan, std::int64_t max_outstanding, bool in_order,
-             std::uint64_t slot_bytes_hint, std::uint64_t max_arena_bytes) {
+             std::uint64_t slot_bytes_hint, std::uint64_t max_arena_bytes, bool gives_lanes,
+             std::uint64_t compare_every, std::int64_t only_worker) {
             SessionOptions options;
             options.max_outstanding = max_outstanding;
             options.in_order = in_order;
             options.slot_bytes_hint = slot_bytes_hint;
             options.max_arena_bytes = max_arena_bytes;
+            options.gives_lanes = gives_lanes;
+            options.compare_every = compare_every;
+            options.only_worker = only_worker;
             return self.Open(plan, options);
           },
           nb::arg("plan"), nb::kw_only(), nb::arg("max_outstanding"), nb::arg("in_order") = true,
           nb::arg("slot_bytes_hint") = SessionOptions().slot_bytes_hint,
-          nb::arg("max_arena_bytes") = SessionOptions().max_arena_bytes)
+          nb::arg("max_arena_bytes") = SessionOptions().max_arena_bytes,
+          nb::arg("gives_lanes") = false, nb::arg("compare_every") = SessionOptions().compare_every,
+          nb::arg("only_worker") = -1)
+      .def("workers",
+           [](ClientObject& self) {
+             nb::list found;
+             const auto workers = [&] {
+               const nb::gil_scoped_release unlocked;
+               return self.get().Workers();
+             }();
+             if (!workers.ok()) Raise(workers.status());
+             for (const WorkerSeen& worker : *workers) {
+               found.append(nb::make_tuple(worker.id, worker.hostname, worker.state));
+             }
+             return found;
+           })
       .def("service_cpu_seconds", [](ClientObject& self) { return self.get().ServiceCpuSeconds(); })
       .def_prop_ro("coordinator_endpoint",
                    [](ClientObject& self) { return self.get().coordinator_endpoint(); })

@@ -3,17 +3,20 @@
     headrace run python train.py         nothing in train.py changes
     import headrace; headrace.install()  the same from inside a program
     headrace.DataLoader(...)             torch's DataLoader, with rng= and a resumable state
+    @headrace.pure                       declares that a function or class keeps nothing
 
 Importing this package imports neither torch nor the native client; both come with the first use.
 """
 
 from typing import TYPE_CHECKING, Any
 
+from .declared import pure
 from .errors import (
     CoordinatorUnavailable,
     HeadraceError,
     OptionError,
     OutOfMemory,
+    SamplesDiffer,
     StateError,
     VersionMismatch,
     WorkersUnavailable,
@@ -29,6 +32,7 @@ __all__ = [
     "CoordinatorUnavailable",
     "DataLoader",
     "HeadraceError",
+    "SamplesDiffer",
     "OptionError",
     "OutOfMemory",
     "StateError",
@@ -36,6 +40,7 @@ __all__ = [
     "WorkersUnavailable",
     "__version__",
     "install",
+    "pure",
     "uninstall",
 ]
 

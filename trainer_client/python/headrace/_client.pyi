@@ -17,6 +17,7 @@ class ResourceExhaustedError(HeadraceError, MemoryError): ...
 class InfeasibleError(HeadraceError, ValueError): ...
 class InternalError(HeadraceError, RuntimeError): ...
 class UnsupportedError(HeadraceError, NotImplementedError): ...
+class OtherReleaseError(HeadraceError): ...
 
 __version__: str
 
@@ -72,6 +73,8 @@ class MissingSample:
     @property
     def torch_state(self) -> bytes: ...  # torch.get_rng_state() before the sample; rng "torch" only
     @property
+    def torch_state_after(self) -> bytes: ...  # and after it, as it was planned; empty: it was not
+    @property
     def seed(self) -> int: ...  # rng "sample" only
 
 @final
@@ -85,6 +88,8 @@ class Batch:
     def fields(self) -> list[Any]: ...
     @property
     def missing(self) -> list[MissingSample]: ...  # by position
+    @property
+    def keys(self) -> list[int]: ...  # of all samples, where some are missing
     # True: copy the data out and drop the tensors, few slots are left.
     @property
     def copy_advised(self) -> bool: ...
@@ -125,6 +130,36 @@ class SampleNeeded:
     def torch_state(self) -> bytes: ...
 
 @final
+class StateChange:
+    @property
+    def judged(self) -> bool: ...
+    @property
+    def what(self) -> str: ...
+    @property
+    def worker(self) -> int: ...
+    @property
+    def host(self) -> str: ...
+    @property
+    def consumed(self) -> int: ...
+    @property
+    def batches(self) -> list[int]: ...
+
+@final
+class Suspicion:
+    @property
+    def id(self) -> int: ...
+    @property
+    def batch(self) -> int: ...
+    @property
+    def worker(self) -> int: ...
+    @property
+    def host(self) -> str: ...
+    @property
+    def here(self) -> Batch: ...
+    @property
+    def there(self) -> Batch: ...
+
+@final
 class Session:
     def begin(
         self,
@@ -142,11 +177,16 @@ class Session:
         """Number of the batch. ValueError when outstanding == max_outstanding.
 
         With `rows`: -1, and nothing is submitted, unless each key is an integer in [0, rows)."""
-    def next(self, timeout: float) -> Batch | SampleNeeded | None:
+    def next(self, timeout: float) -> Batch | SampleNeeded | Suspicion | StateChange | None:
         """None: nothing yet after `timeout` seconds. Releases the GIL; Ctrl-C works."""
     def resolve_sample(
         self, batch: int, position: int, state_after: Buffer, failed: bool = False
     ) -> None: ...
+    def judge(self, suspicion: int, *, equal: bool) -> tuple[int, list[int]]:
+        """Whether the two batches have equal values. How many batches of that worker were taken, and
+        which of this iteration."""
+    def undecided(self) -> int:
+        """Batches that were taken, of which next() will say what a comparison or replay has found."""
     def replan_lane(self, batch: int, state_after: Buffer) -> None: ...
     def lane_draws(self) -> list[int]:
         """UnsupportedError when a lane's state did not come from draws alone."""
@@ -224,6 +264,8 @@ class Client:
          "python": None | {"bundle": Blob, "executable": str, "version": str, "sys_path": [str],
                            "working_directory": str, "packages": {str: str}}}
         Keys may be left out where the C++ struct has a default; an unknown key is a ValueError."""
+    def workers(self) -> list[tuple[int, str, str]]:
+        """Those that the coordinator knows: number, host name, state ("ready", "draining", "lost")."""
     def service_cpu_seconds(self) -> float: ...
     @property
     def coordinator_endpoint(self) -> str: ...

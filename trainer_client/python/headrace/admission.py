@@ -1,34 +1,38 @@
 """Differential admission: before a pipeline is offloaded, a few samples are made both ways.
 
-The real service makes them from the plan; the dataset's own code makes them here from the same
-random state. If a bit differs, growing prefixes of the chain find the first node that is to blame.
-That node is Python then: the transforms run as the user's code on the workers, with native pictures
-behind PIL's interface (stage/images.py) wherever the node has no part in them. If that code gives
-other samples there too, the program has changed a library in its own process, and the loader stays
-in the trainer. Leaves no trace in the program's random numbers.
+The real service makes them from the plan; the dataset's own code makes them in a reference, a fork of
+this process (reference.py), each key from a random state of its own. If a bit differs, if one of the two
+raises where the other does not, or if other numbers of draws are taken, growing prefixes of the chain
+find the first node that is to blame. That node is Python then: the transforms run as the user's code on
+the workers, with native pictures behind PIL's interface (stage/images.py) wherever the node has no part
+in them. Draws nothing and changes nothing in the program.
+
+Which samples: spread over the dataset, and of image folders one of each kind of file, and the largest and
+the smallest among some.
 """
 
-import pickle
+import os
 import time
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import torch
 
-from . import binding, samples, service
+from . import binding, service
 from .capture import Captured
 from .capture.capture import python_capture
 from .capture.plan import Field, Node, Plan
-from .capture.transforms import leaves_of
-from .errors import KeepsState, Unsupported, WorkersUnavailable
+from .errors import Unsupported, WorkersUnavailable
+from .reference import Ask, Made, Reference, ReferenceLost, Start
 from .report import LoaderReport
+from .samples import file_of
 from .session import SessionHandle
 
-_SAMPLES = 3
-_TRIES = 8  # of keys, where the dataset itself raises
-_SEED = 0x48656164  # any; both ways start from it
+_SPREAD = 4  # keys over the whole dataset
+_MOST_KINDS = 4  # of files, by the ends of their names
+_LOOKED_AT = 32  # files whose names and sizes are looked at for more keys
+_SEED = 0x48656164  # any; both ways start from it, and from the next one for the next key
 _PATIENCE = 60.0  # seconds for the service to make a few samples
 
 _REMEDY = "nothing in the program: a library here computes something else; please report it"
@@ -48,8 +52,15 @@ _BY_PIL = {
 @dataclass
 class _Sample:
     key: int
-    fields: list[torch.Tensor]
+    fields: list[torch.Tensor] | None  # None: its own code raises
     state_after: bytes
+
+
+_Native = list[torch.Tensor] | str  # a sample that workers made, or why they did not
+
+
+class _OtherFile(str):
+    """Why a sample was not made: its file is another one there."""
 
 
 @dataclass
@@ -58,91 +69,109 @@ class _Verdict:
 
     reason: str = ""
     op: str = ""  # of the node to blame
-    local: bool = False
+    local: bool = False  # nothing is known of its samples
+    lasts: bool = True  # False: other workers may serve the next epoch
 
 
 # Of plans that were compared in this process, by signature.
 _verdicts: dict[str, _Verdict] = {}
 
 
-def admit(loader: Any, captured: Captured) -> Captured:
-    """`captured`, or what to do instead of it."""
+def admit(loader: Any, captured: Captured, reference: Reference | None = None) -> Captured:
+    """`captured`, or what to do instead of it. `reference`: of this loader's dataset as it is now; none:
+    one is made, and ended again."""
     if captured.path != "native":
         return captured
-    if captured.signature not in _verdicts:
-        _verdicts[captured.signature] = _compare(loader, captured)
-    verdict = _verdicts[captured.signature]
+    verdict = _verdicts.get(captured.signature)
+    if verdict is None:
+        with closing(Reference(loader.dataset)) as own:
+            verdict = _compare(loader, captured, reference or own)
+        if verdict.lasts:
+            _verdicts[captured.signature] = verdict
     if not verdict.reason:
         return captured
     if verdict.local:
         return Captured("local", captured.name, reasons=[verdict.reason], remedy=_REMEDY)
-    return _as_python(loader, captured, verdict)
-
-
-def _as_python(loader: Any, captured: Captured, verdict: _Verdict) -> Captured:
     by_pil = _BY_PIL.get(verdict.op, (verdict.op,) if verdict.op else ())
     return python_capture(loader, verdict.reason, captured.plan.rng, by_pil, _REMEDY)
 
 
-def _compare(loader: Any, captured: Captured) -> _Verdict:
-    by_hand = _by_hand(loader.dataset, captured.rows.count)
-    if not by_hand:
-        return _Verdict()  # every sample tried raises by itself, and will at its place
-    # One lane, and torch's generator also where the loader has a seed for each sample: the same
-    # kernels and draws, from a state that is known here.
-    plan = replace(captured.plan, lanes=1)
-    if plan.rng == "sample":
-        plan.rng = "torch"
+def withdraw(captured: Captured, reason: str) -> None:
+    """Plans equal to this one make other samples: they run as Python from their next iter() on."""
+    _verdicts[captured.signature] = _Verdict(reason)
+
+
+def is_withdrawn(captured: Captured) -> bool:
+    verdict = _verdicts.get(captured.signature)
+    return verdict is not None and bool(verdict.reason)
+
+
+def _compare(loader: Any, captured: Captured, reference: Reference) -> _Verdict:
+    keys = keys_to_try(loader.dataset, captured.rows.count)
+    plan = _comparable(captured.plan, len(keys))
     try:
-        made = _by_service(plan, by_hand)
+        by_hand = _by_hand(reference, keys)
+        made, draws = _by_service(plan, by_hand)
+        refusals = [sample for sample in made if isinstance(sample, str)]
+        if all(isinstance(sample, _OtherFile) for sample in made):
+            return _Verdict(made[0], local=True, lasts=False)
+        if len(refusals) == len(made) and any(sample.fields is not None for sample in by_hand):
+            return _Verdict(f"no worker could make samples of it: {refusals[0]}")
+        if all(map(_agree, made, by_hand)) and _drawn_alike(reference, draws, by_hand, made):
+            return _Verdict()
+        return _first_difference(reference, plan, by_hand, made)
+    except ReferenceLost as lost:
+        return _Verdict(f"its samples can't be compared: {lost}", local=True)
     except Unsupported as error:
         return _Verdict(str(error))
-    refusals = [batch for batch in made if isinstance(batch, str)]
-    if len(refusals) == len(made):
-        return _Verdict(f"no worker could make samples of it: {refusals[0]}")
-    if all(map(_agree, made, by_hand)):
-        return _Verdict()
-    verdict = _first_difference(loader.dataset, plan, [sample.key for sample in by_hand])
-    stage = _as_python(loader, captured, verdict)
-    if stage.path == "python":
-        verdict.local = not _stage_agrees(stage.plan, by_hand)
-        if verdict.local:
-            verdict.reason += ", and so does its code on the workers"
-    return verdict
 
 
-def _stage_agrees(plan: Plan, by_hand: list[_Sample]) -> bool:
+def _comparable(plan: Plan, count: int) -> Plan:
+    """A lane for each sample, and torch's generator also where the loader has a seed for each: the
+    same kernels and draws, from states that are known here."""
+    return replace(plan, lanes=count, rng="torch" if plan.rng == "sample" else plan.rng)
+
+
+def keys_to_try(dataset: Any, count: int) -> list[int]:
+    """Which samples are made both ways. REQUIRES: the dataset has a native form."""
+    keys = [i * count // _SPREAD for i in range(_SPREAD)]
+    looked_at = dict.fromkeys(i * count // _LOOKED_AT for i in range(_LOOKED_AT))
+    files = [(key, path) for key in looked_at if (path := file_of(dataset, key))]
+    kinds = {os.path.splitext(path)[1].lower(): key for key, path in reversed(files)}
+    keys += list(kinds.values())[-_MOST_KINDS:]
+    sizes = [(size, key) for key, path in files if (size := _size_of(path)) is not None]
+    if sizes:
+        keys += [min(sizes)[1], max(sizes)[1]]
+    return list(dict.fromkeys(keys))
+
+
+def _size_of(path: str) -> int | None:
     try:
-        made = _by_service(replace(plan, lanes=1, rng="torch"), by_hand)
-    except (Unsupported, KeepsState):
-        return True  # the loader itself will say it
-    return all(
-        not isinstance(batch, str) and _agree(batch, s)
-        for batch, s in zip(made, by_hand, strict=True)
-    )
+        return os.stat(path).st_size
+    except OSError:
+        return None
 
 
-def _by_hand(dataset: Any, count: int) -> list[_Sample]:
-    """Samples as the stock loader's first worker makes them: in order, from one generator."""
-    made: list[_Sample] = []
-    with samples.own_random_state():
-        torch.default_generator.manual_seed(_SEED)
-        for key in dict.fromkeys(i * count // _TRIES for i in range(_TRIES)):
-            before = torch.get_rng_state()
-            try:
-                fields = [torch.as_tensor(item) for item in dataset[key]]
-            except Exception:
-                torch.set_rng_state(before)
-                continue
-            made.append(_Sample(key, fields, samples.state_bytes()))
-            if len(made) == _SAMPLES:
-                break
-    return made
+def _by_hand(reference: Reference, keys: list[int], length: int | None = None) -> list[_Sample]:
+    """Samples as the stock loader's workers make them, or what comes out of so many nodes."""
+    asks = [Ask(key, Start(lane_seed=_SEED + i), length=length) for i, key in enumerate(keys)]
+    made = reference.make(asks, _PATIENCE)
+    return [
+        _Sample(key, fields_of(one, length is None), one.state_after)
+        for key, one in zip(keys, made, strict=True)
+    ]
 
 
-def _by_service(plan: Plan, wanted: list[_Sample]) -> list[list[torch.Tensor] | str]:
-    """The same samples from the workers, or why there is none."""
-    made: list[list[torch.Tensor] | str] = []
+def fields_of(made: Made, whole: bool = True) -> list[torch.Tensor] | None:
+    """None: it raised."""
+    if made.error is not None:
+        return None
+    return [torch.as_tensor(item) for item in (made.value if whole else [made.value])]
+
+
+def _by_service(plan: Plan, wanted: list[_Sample]) -> tuple[list[_Native], list[int]]:
+    """The same samples from the workers, and how much each drew, as far as that is known."""
+    made: dict[int, _Native] = {}
     with closing(SessionHandle(plan, LoaderReport("", 0), len(wanted), True)) as handle:
         service.call(handle.raw.begin, base_seed=_SEED)
         for sample in wanted:  # one batch each: their sizes may differ
@@ -151,93 +180,95 @@ def _by_service(plan: Plan, wanted: list[_Sample]) -> list[list[torch.Tensor] | 
         while len(made) < len(wanted):
             event = service.call(handle.raw.next, 0.1)
             if isinstance(event, binding.SampleNeeded):
-                state_after = wanted[event.batch].state_after
-                service.call(handle.raw.resolve_sample, event.batch, event.position, state_after)
+                sample = wanted[event.batch]
+                service.call(
+                    handle.raw.resolve_sample,
+                    event.batch,
+                    event.position,
+                    sample.state_after,
+                    sample.fields is None,
+                )
             elif event is not None:
-                made.append(_read(event))
+                made[event.batch] = _read(event)
             elif time.monotonic() > deadline:
                 raise WorkersUnavailable(
                     f"no worker answered for {_PATIENCE:.0f} s: `headrace workers` shows which "
                     "there are"
                 )
-    return made
+        try:
+            draws = handle.raw.lane_draws()
+        except binding.HeadraceError:
+            draws = []  # a lane whose samples the workers refused has moved in its own way
+    return [made[i] for i in range(len(wanted))], draws
 
 
-def _read(batch: Any) -> list[torch.Tensor] | str:
+def _drawn_alike(
+    reference: Reference, draws: list[int], by_hand: list[_Sample], made: list[_Native]
+) -> bool:
+    """Whether the generators stand where the samples' own code leaves them."""
+    starts = [Start(lane_seed=_SEED + i, position=drawn) for i, drawn in enumerate(draws)]
+    states = reference.make([Ask(None, start, length=0) for start in starts], _PATIENCE)
+    return all(
+        isinstance(ours, str) or theirs.fields is None or state.state_after == theirs.state_after
+        for state, theirs, ours in zip(states, by_hand, made, strict=False)
+    )
+
+
+def _read(batch: Any) -> _Native:
     if batch.missing:
-        return batch.missing[0].message
-    if batch.python_error:
-        return "its code raises on the workers"
-    if batch.pickle:
-        buffers = [bytearray(buffer) for buffer in batch.buffers]
-        return [field[0] for field in pickle.loads(batch.pickle, buffers=buffers)]
+        said = batch.missing[0]
+        return _OtherFile(said.message) if said.code == "Unavailable" else said.message
     return [torch.from_dlpack(field)[0].clone() for field in batch.fields]
 
 
-def _agree(mine: list[torch.Tensor] | str, theirs: _Sample) -> bool:
+def _agree(mine: _Native, theirs: _Sample) -> bool:
     if isinstance(mine, str):
-        return True  # the trainer will make it
-    return len(mine) == len(theirs.fields) and all(map(_same_bits, mine, theirs.fields))
+        return True  # its own code will make it, or raise
+    return theirs.fields is not None and (
+        len(mine) == len(theirs.fields) and all(map(same_bits, mine, theirs.fields))
+    )
 
 
-def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
+def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     raw_a, raw_b = (t.contiguous().reshape(-1).view(torch.uint8) for t in (a, b))
     return torch.equal(raw_a, raw_b)
 
 
-def _first_difference(dataset: Any, plan: Plan, keys: list[int]) -> _Verdict:
+def _first_difference(
+    reference: Reference, plan: Plan, by_hand: list[_Sample], made: list[_Native]
+) -> _Verdict:
     """Blames the first node whose output differs."""
+    for sample, ours in zip(by_hand, made, strict=True):
+        if sample.fields is None and not isinstance(ours, str):
+            return _Verdict(f"sample {sample.key} raises, and would not natively")
     if not plan.chain:
         return _Verdict("its samples differ")
-    blamed = first_different_node(dataset, plan, keys, len(plan.chain) - 1) or plan.chain[-1]
-    return _Verdict(f"{blamed.label} gives other bits natively", blamed.op)
+    keys = [sample.key for sample in by_hand if sample.fields is not None]
+    node = _first_different_node(reference, plan, keys, len(plan.chain) - 1) or plan.chain[-1]
+    return _Verdict(f"{node.label} gives other bits natively", node.op)
 
 
-def first_different_node(dataset: Any, plan: Plan, keys: list[int], most: int) -> Node | None:
-    """The node, among the first `most`, behind which samples of these keys begin to differ from what
-    the dataset's own code makes. `plan`: of one lane. None: they do not differ up to there."""
+def first_different_node(dataset: Any, plan: Plan, keys: list[int]) -> Node | None:
+    """The node after which samples of these keys begin to differ from what the dataset's own code
+    makes; None: they do not differ."""
+    with closing(Reference(dataset)) as reference:
+        keys = list(dict.fromkeys(keys))
+        return _first_different_node(reference, _comparable(plan, len(keys)), keys, len(plan.chain))
+
+
+def _first_different_node(
+    reference: Reference, plan: Plan, keys: list[int], most: int
+) -> Node | None:
     for length in range(1, most + 1):
         prefix = replace(plan, chain=plan.chain[:length], fields=[Field("chain")])
-        prefix.rng = "torch" if prefix.is_random else "none"
-        by_hand = _prefix_by_hand(dataset, keys, length)
+        prefix.lanes, prefix.rng = len(keys), "torch" if prefix.is_random else "none"
+        by_hand = _by_hand(reference, keys, length)
         try:
-            made = _by_service(prefix, by_hand)
+            made, _ = _by_service(prefix, by_hand)
         except Unsupported:
-            continue  # an operator that has no native form without those behind it
+            continue  # an operator that has no native form without those after it
         if not all(map(_agree, made, by_hand)):
             return plan.chain[length - 1]
     return None
-
-
-def _prefix_by_hand(dataset: Any, keys: list[int], length: int) -> list[_Sample]:
-    """What comes out of the first nodes of the chain: the source, and transforms behind it."""
-    made: list[_Sample] = []
-    with samples.own_random_state():
-        torch.default_generator.manual_seed(_SEED)
-        for key in keys:
-            leaf, index = _leaf(dataset, key)
-            transform, leaf.transform = leaf.transform, None
-            try:
-                value = leaf[index][0]
-            finally:
-                leaf.transform = transform
-            for step in leaves_of(transform)[: length - 1]:
-                value = step(value)
-            made.append(_Sample(key, [_as_tensor(value)], samples.state_bytes()))
-    return made
-
-
-def _leaf(dataset: Any, key: int) -> tuple[Any, int]:
-    """The dataset inside of Subset and ConcatDataset that makes this key."""
-    if isinstance(dataset, torch.utils.data.Subset):
-        return _leaf(dataset.dataset, dataset.indices[key])
-    if isinstance(dataset, torch.utils.data.ConcatDataset):
-        part = int(np.searchsorted(dataset.cumulative_sizes, key, side="right"))
-        return _leaf(dataset.datasets[part], key - ([0, *dataset.cumulative_sizes][part]))
-    return dataset, key
-
-
-def _as_tensor(value: Any) -> torch.Tensor:
-    return value if isinstance(value, torch.Tensor) else torch.from_numpy(np.array(value))

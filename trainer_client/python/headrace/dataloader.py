@@ -29,8 +29,8 @@ _resumables: "weakref.WeakKeyDictionary[Any, _Resumable]" = weakref.WeakKeyDicti
 class DataLoader(_TorchLoader):
     """torch.utils.data.DataLoader with the same arguments and semantics, and
 
-    rng: "torch" (the stock loader's random numbers for num_workers lanes), "sample" (a seed for
-        each sample, whatever num_workers is) or "auto" (torch where its draws can be planned).
+    rng: "torch" (the stock loader's random numbers), "sample" (a seed for each sample, whatever
+        num_workers is) or "auto" (torch).
 
     state_dict() is what the program has received so far. It may be taken at any time, is JSON, and
     may be loaded before or behind iter(); the next batch is then the one that would have come.

@@ -21,8 +21,12 @@ class Unsupported(WorkersUnavailable):
     """No worker can run this plan. The message says which, why and what to do."""
 
 
-class KeepsState(HeadraceError):
-    """The pipeline's code was found to keep state from sample to sample. The message says how."""
+class SamplesDiffer(HeadraceError):
+    """A worker made other samples than the dataset's own code does. The message says which."""
+
+
+class BatchesDiffer(HeadraceError):
+    """A worker elsewhere made other batches than this host, and some were used. The message says which."""
 
 
 class VersionMismatch(HeadraceError):

@@ -26,6 +26,7 @@ class Inspection:
     what: str  # "explain" or "verify"
     loaders: int  # the program stops at the first iter() of this one, from 1
     batches: int  # of each loader, for verify
+    workers: bool  # verify each worker by itself
     json: bool
     svg: str  # path; empty: no picture
     answer: str  # paths of the command line's descriptors

@@ -2,13 +2,14 @@
 
 import math
 import os
-import secrets
 import weakref
 from typing import Any
 
-from torch.utils.data.dataloader import _BaseDataLoaderIter, _DatasetKind
+from torch.utils.data import _utils
+from torch.utils.data.dataloader import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter
 
-from . import binding, service, torch_frame
+from . import binding, samples, service, torch_frame
+from .live_samples import LiveSamples
 from .position import (
     Lanes,
     Placed,
@@ -16,11 +17,9 @@ from .position import (
     looks_at_nothing_else,
     position_of,
 )
-from .report import say
 from .served import Served
-from .stage.epoch import told_epoch
-from .state import encode_lanes, seed_behind
-from .turns import Turns
+from .state import seed_behind
+from .worker_processes import WithWorkers
 
 
 class ServedIter(Served, Placed, _BaseDataLoaderIter):
@@ -29,11 +28,12 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
     def __init__(self, loader: Any, state: Any, captured: Any) -> None:
         self._serve(loader, state, captured, _window(loader))
         self._pull_freely = batches_to_pull_freely(loader)
-        self._replayed = captured.plan.python is not None and captured.plan.python.replayed
         self._position = position_of(loader, draws=True)
         torch_frame.init(self, loader)
         if not self._lazy:
-            super()._reset(loader, first_iter=True)  # the stock iterator starts samplers twice
+            _BaseDataLoaderIter._reset(
+                self, loader, first_iter=True
+            )  # the stock iterator starts samplers twice
         kind = "SingleProcess" if self._lazy else "MultiProcessing"
         self._profile_name = f"enumerate(DataLoader)#_{kind}DataLoaderIter.__next__"
         self._begin(continue_lanes=False)
@@ -42,7 +42,7 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
         """persistent_workers: the next epoch of the same workers."""
         self._check_process()
         self._position = position_of(loader, draws=False)
-        super()._reset(loader, first_iter)
+        _BaseDataLoaderIter._reset(self, loader, first_iter)
         # Lanes go on. Seeds of samples would come again, with the same augmentations.
         sample = self._captured.plan.rng == "sample"
         self._base_seed = seed_behind(self._drawn) if sample else self._drawn
@@ -50,20 +50,15 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
 
     def _start_again(self, loader: Any) -> None:
         self._position = position_of(loader, draws=True)
-        super()._reset(loader)
+        _BaseDataLoaderIter._reset(self, loader)
         self._base_seed = self._drawn
         self._begin(continue_lanes=False)
 
     def _begin(self, continue_lanes: bool) -> None:
-        opened = self._take_handle()
+        self._take_handle()
         position = self._position
         position.start.rng = self._captured.plan.rng
         self._primed = self._done = False
-        self._behind: dict[int, bytes] = {}  # lane -> its generators, as far as was received
-        self._turns: Turns | None = None
-        if self._dataset_kind == _DatasetKind.Iterable:
-            self._turns = Turns(self._num_workers, self._window, self._session_key[2])
-            self._epoch = [secrets.randbits(62), told_epoch(self._dataset)]
         position.lanes = _Lanes(self)
         # Lanes whose generators are not known run the epoch again up to the place.
         again = position.batches > position.lanes_from and not self._can_skip(position)
@@ -75,22 +70,27 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
             lane_draws=() if again else position.lane_draws or (),
             lane_states=position.lane_states,
         )
+        self._now = None
+        if self._lazy:
+            live = self._state.learned.live_of(self._dataset, self._captured)
+            self._now = LiveSamples(live, self._base_seed)
         for _ in range(passed):
             index = self._next_index()
             if self._captured.plan.rng == "sample":  # counts how often a key comes
-                service.call(self._handle.raw.skip, self._keys(index)[0])
+                keys = self._keys(index)[0]
+                service.call(self._handle.raw.skip, keys)
+                if self._now is not None:
+                    self._now.skip(keys)
         self._pulled = passed
         if position.start.taken and self._pull_freely < math.inf:
             self._pull_freely = 0
         if not self._lazy:
             self._prime()
-        if opened:
-            self._await_served()
 
     def _can_skip(self, position: Any) -> bool:
         if self._captured.plan.rng != "torch":
             return True
-        return self._captured.path == "native" and position.lane_draws is not None
+        return position.lane_draws is not None
 
     def _prime(self) -> None:
         self._primed = True
@@ -106,11 +106,31 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
             index = self._next_index()
         except StopIteration:
             return
-        if self._turns is None:
-            self._submit(index)
-        elif (lane := self._turns.next()) is not None:
-            number = service.call(self._handle.raw.submit, self._epoch, lane=lane)
-            self._turns.submitted(number, lane)
+        self._submit(index)
+
+    def _submit(self, index: Any) -> int:
+        number = super()._submit(index)
+        if self._now is not None:
+            self._now.asked(number, self._keys(index)[0])
+        return number
+
+    def _assemble(self, batch: Any) -> Any:
+        changed = self._now.if_changed(batch.batch) if self._now is not None else None
+        return super()._assemble(batch) if changed is None else self._made_anew(batch, *changed)
+
+    def _made_anew(self, batch: Any, keys: list[int], seeds: list[int]) -> Any:
+        """By the data set's own code, from the seeds that the workers had: it has changed since."""
+        self._state.report.changed += 1
+        gaps = {gap.position: gap for gap in batch.missing}
+        rows = []
+        for position, (key, seed) in enumerate(zip(keys, seeds, strict=True)):
+            seed = gaps[position].seed if seed < 0 else seed
+            made = self._make(batch.batch, position, key, b"", seed)
+            if made.error is not None:
+                samples.raise_made(made.error, self._dataset, made.key)
+            rows.append(made.value)
+        self._odd.pop(batch.batch, None)
+        return self._collate(batch.batch, rows)
 
     def _next_data(self) -> Any:
         self._check_process()
@@ -119,12 +139,10 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
         entered = self._enter_next()
         try:
             batch = self._receive()
-            self._note_lane(batch)
             while self._replay > 0:
                 self._replay -= 1
                 self._drop(batch)
                 batch = self._receive()
-                self._note_lane(batch)
             self._position.batches += 1
             return self._deliver(batch)
         finally:
@@ -133,71 +151,44 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
     def _receive(self) -> Any:
         """The next batch. Like the stock iterator, asks for another one before anything else."""
         one_by_one = self._lazy and self._window == 1
-        while True:
-            if not self._done and (not self._primed or one_by_one):
-                self._prime()
-            if self._lazy and not self._done and self._handle.raw.outstanding == 0:
-                self._submit_next(wanted=True)
-            if self._done or self._handle.raw.outstanding == 0:
-                self._finish()
-                raise StopIteration
-            batch = self._wait()
-            if self._turns is not None:
-                self._turns.delivered(batch.batch, batch.lane_ended)
-            if not one_by_one:
-                self._submit_next()
-            if not batch.lane_ended:
-                return batch
-            self._show(batch)
+        if not self._done and (not self._primed or one_by_one):
+            self._prime()
+        if self._lazy and not self._done and self._handle.raw.outstanding == 0:
+            self._submit_next(wanted=True)
+        if self._done or self._handle.raw.outstanding == 0:
+            self._finish()
+            raise StopIteration
+        batch = self._wait()
+        if not one_by_one:
+            self._submit_next()
+        return batch
 
     def _drop(self, batch: Any) -> None:
         """A batch that the program received before it was resumed."""
-        if self._captured.path == "native":
-            try:
-                self._make_missing(batch)
-            except Exception:
-                self._made.clear()
+        try:
+            self._make_missing(batch)
+        except Exception:
+            self._made.clear()
 
     # The end.
 
     def _finish(self) -> None:
-        if self._turns is not None and (idle := self._turns.idle_lanes()):
-            say(self._state.report, self._captured.name, idle)
         self._done = self._position.finished = True
-        if not self._persistent_workers:
-            self._position.freeze()
-            self._give_handle()
+        try:
+            self._comparison.finish()
+        finally:
+            if not self._persistent_workers:
+                self._reference.close()
+                self._position.freeze()
+                self._give_handle()
 
     def lane_draws(self) -> list[int] | None:
-        if self._captured.path != "native" or self._captured.plan.rng != "torch":
+        if self._captured.plan.rng != "torch":
             return None
         try:
             return self._handle.raw.lane_draws() if self._handle is not None else None
         except binding.HeadraceError:
             return None  # not known, or the service has ended
-
-    def _note_lane(self, batch: Any) -> None:
-        if self._captured.path == "python" and self._captured.plan.rng == "torch":
-            if self._position.tracks and not self._replayed:
-                self._behind[batch.batch % self._num_workers] = batch.lane_state
-
-    def lane_states(self, end: bool) -> list[str] | None:
-        if self._captured.path != "python" or self._captured.plan.rng != "torch":
-            return None
-        if self._handle is None or (end and not self._persistent_workers):
-            return None
-        if self._replayed:  # known where their epoch began
-            if not self._persistent_workers:
-                return None
-            return encode_lanes(service.call(self._handle.raw.lane_states, end=end))
-        lanes = range(self._num_workers)
-        if end or not all(lane in self._behind for lane in lanes):
-            states = service.call(self._handle.raw.lane_states, end=end)
-        if not end:
-            states = [self._behind[i] if i in self._behind else states[i] for i in lanes]
-            if not all(self._behind.values()):
-                return None  # of a batch that no worker could make
-        return encode_lanes(states)
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None and os is not None:
@@ -209,6 +200,46 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
         self._position.freeze()
         handle, self._handle = self._handle, None
         handle.close()
+
+
+class ServedWorkersIter(WithWorkers, ServedIter, _MultiProcessingDataLoaderIter):
+    """As ServedIter, with num_workers > 0."""
+
+    def __init__(self, loader: Any, state: Any, captured: Any) -> None:
+        self._may_have_workers(loader)
+        self._prefetch_factor, self._in_order = loader.prefetch_factor, loader.in_order
+        self._worker_init_fn = loader.worker_init_fn
+        self._shutdown = False
+        super().__init__(loader, state, captured)
+
+    def _next_data(self) -> Any:
+        if self._shutdown:
+            raise StopIteration
+        return super()._next_data()
+
+    def _finish(self) -> None:
+        super()._finish()
+        if not self._persistent_workers:
+            self._end_workers()
+
+    def _has_ended(self) -> bool:
+        return self._shutdown or (self._done and not self._persistent_workers)
+
+    def _shutdown_workers(self) -> None:
+        if _utils is None or _utils.python_exit_status in (True, None):
+            return  # the interpreter ends, and torch's own code does nothing either
+        if self._pid != os.getpid():
+            return
+        self._shutdown = True
+        if self._handle is not None:
+            self._reference.close()
+            self._abandon()
+        self._end_workers()
+
+    def __del__(self) -> None:
+        super().__del__()
+        if os is not None:
+            self._end_workers()
 
 
 def _window(loader: Any) -> int:
@@ -225,12 +256,7 @@ class _Lanes(Lanes):
 
     def __init__(self, iterator: ServedIter) -> None:
         self._iterator = weakref.ref(iterator)
-        self.replayed = iterator._replayed
 
     def draws(self) -> list[int] | None:
         iterator = self._iterator()
         return iterator.lane_draws() if iterator is not None else None
-
-    def states(self, end: bool) -> list[str] | None:
-        iterator = self._iterator()
-        return iterator.lane_states(end) if iterator is not None else None

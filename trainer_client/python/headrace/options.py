@@ -14,6 +14,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 RNG_MODES = ("auto", "torch", "sample")
+ON_DIFFERENCE = ("raise", "warn")
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,10 @@ class Options:
     rank: int = -1  # in the group
     report: str = ""
     rng: str = "auto"
+    # One batch of so many is compared: of native plans, samples with the dataset's own, of code
+    # elsewhere, with the same batch made on this host; 0: none.
+    compare: int = 256
+    on_difference: str = "raise"  # in next(), or "warn"
 
 
 def is_off(environ: Mapping[str, str] = os.environ) -> bool:
@@ -55,6 +60,11 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
     rng = environ.get("HEADRACE_RNG", "") or "auto"
     if rng not in RNG_MODES:
         raise OptionError(f"HEADRACE_RNG={rng!r}: write one of {', '.join(RNG_MODES)}")
+    on_difference = environ.get("HEADRACE_ON_DIFFERENCE", "") or Options.on_difference
+    if on_difference not in ON_DIFFERENCE:
+        raise OptionError(
+            f"HEADRACE_ON_DIFFERENCE={on_difference!r}: write one of {', '.join(ON_DIFFERENCE)}"
+        )
     group, rank = _group(environ)
     return Options(
         coordinator=coordinator,
@@ -69,6 +79,8 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
         rank=rank,
         report=environ.get("HEADRACE_REPORT", ""),
         rng=rng,
+        compare=_count(environ, "HEADRACE_COMPARE", Options.compare),
+        on_difference=on_difference,
     )
 
 

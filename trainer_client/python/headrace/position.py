@@ -70,21 +70,19 @@ def position_of(loader: Any, draws: bool) -> "Position":
 class Lanes:
     """What an iterator knows of its lanes' generators. This one: nothing."""
 
-    replayed = False  # its states are always those at the epoch's beginning
-
     def draws(self) -> list[int] | None:
         """Outputs used by each lane so far, where that is all there is to its state."""
         return None
 
     def states(self, end: bool) -> list[str] | None:
-        """Their states behind what was received, or, `end`, where the epoch ended; None: not known,
-        or just seeded."""
+        """Their states where the epoch began or, `end`, where it ended; None: not known, or just
+        seeded."""
         return None
 
 
 class _Known(Lanes):
     def __init__(self, lanes: Lanes, states: list[str] | None) -> None:
-        self._draws, self._states, self.replayed = lanes.draws(), states, lanes.replayed
+        self._draws, self._states = lanes.draws(), states
 
     def draws(self) -> list[int] | None:
         return self._draws
@@ -191,8 +189,7 @@ class Position:
         if not self.finished:
             self.start.mid_epoch, self.start.batches = True, self.batches
             self.start.lane_draws, self.start.lane_states = lane_draws, lane_states
-            behind = lane_states is not None and not self.lanes.replayed
-            self.start.lanes_from = self.batches if behind else self.lanes_from
+            self.start.lanes_from = self.lanes_from
             return replace(self.start)
         between = LoaderPlace(num_workers=self.start.num_workers)
         if persistent and self.start.base_seed is not None:

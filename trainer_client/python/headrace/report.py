@@ -1,5 +1,8 @@
 """What each loader did, for `headrace run --report FILE`."""
 
+import _socket
+import contextlib
+import hashlib
 import json
 import os
 import sys
@@ -10,11 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import options
+from .stage.output import tell
 
 # What stall_seconds is divided into; docs/reference/stall.md.
 WAIT_CAUSES = ("sampler", "source", "compute", "python", "queue", "network", "copy")
 _COUNTS = (
-    "hedged", "rerequested", "missing_samples", "native_images", "arena_bytes", "arena_slots",
+    "hedged", "rerequested", "missing_samples", "native_images", "compared", "differed",
+    "arena_bytes", "arena_slots",
 )  # fmt: skip
 
 
@@ -51,7 +56,17 @@ class LoaderReport:
     )
     worker_samples: dict[str, int] = field(default_factory=lambda: {"hit": 0, "miss": 0})
     source_bytes: int = 0
+    # num_workers=0: batches that were made before the program asked for them, those of them that were
+    # not the ones that it then wanted, and how often the data set had been changed.
+    made_ahead: int = 0
+    mispredicted: int = 0
+    changed: int = 0
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTS, 0))
+    # Of native plans: samples that were made again by the dataset's own code while the program went
+    # on, and those of them that were others.
+    compared_samples: int = 0
+    different_samples: int = 0
+    other_files: int = 0  # samples made in the trainer, for a worker has other files than it
     reasons: list[str] = field(default_factory=list)
 
     def add_reason(self, reason: str) -> bool:
@@ -114,10 +129,11 @@ def say(report: LoaderReport, name: str, text: str) -> None:
 def _print(line: str) -> None:
     """On a line of its own, also where a progress bar of tqdm's has not ended its one."""
     tqdm = sys.modules.get("tqdm.std")
-    if tqdm is not None and getattr(tqdm.tqdm, "_instances", None):
+    if tqdm is None or not getattr(tqdm.tqdm, "_instances", None):
+        tell(line)
+        return
+    with contextlib.suppress(Exception):  # as tell() does
         tqdm.tqdm.write(line, file=sys.stderr)
-    else:
-        print(line, file=sys.stderr)
 
 
 def rank() -> str:
@@ -140,14 +156,15 @@ class Report:
         self._coordinator = ""
         self._cpu_seconds = 0.0
         self._rank = "0"
+        self._owner = 0  # the process that writes the report itself
+        self._claim_fd = -1
 
     def add(self, name: str, num_workers: int) -> LoaderReport:
         entry = LoaderReport(name, num_workers)
         with self._lock:
             if not self._loaders:
                 self._rank = rank()
-                if options.from_environment().report:
-                    os.environ.setdefault("HEADRACE_REPORT_PID", str(os.getpid()))
+                self._claim()
             self._loaders.append(entry)
         return entry
 
@@ -192,7 +209,7 @@ class Report:
             os.chmod(file.name, 0o644)
             os.replace(file.name, target)
         except OSError as error:
-            print(f"headrace: no report: {error}", file=sys.stderr)
+            tell(f"headrace: no report: {error}")
 
     def _path(self) -> str:
         """Ranks beyond the first, and programs started by the program, write beside the report."""
@@ -203,8 +220,29 @@ class Report:
             return "" if os.path.exists(target) else target
         if self._rank != "0":
             return f"{target}.rank{self._rank}"
-        owner = os.environ.get("HEADRACE_REPORT_PID", "")
-        return target if owner == str(os.getpid()) else f"{target}.{os.getpid()}"
+        return target if self._owner == os.getpid() else f"{target}.{os.getpid()}"
+
+    def _claim(self) -> None:
+        """The first process with loaders writes the report itself; those that it starts meanwhile find
+        its claim. An abstract socket is one that the kernel lets go with the process, however it ends,
+        and the program's environment says nothing of us."""
+        target = options.from_environment().report
+        if not target:
+            return
+        name = f"{os.getuid()} {os.path.abspath(target)}".encode()
+        claim = _socket.socket(_socket.AF_UNIX)
+        try:
+            claim.bind(b"\0headrace report " + hashlib.sha256(name).hexdigest().encode())
+        except OSError:
+            claim.close()
+            return
+        self._claim_fd, self._owner = claim.detach(), os.getpid()
+        os.register_at_fork(after_in_child=self._let_go)
+
+    def _let_go(self) -> None:
+        held, self._claim_fd = self._claim_fd, -1
+        if held >= 0:
+            os.close(held)
 
 
 REPORT = Report()

@@ -80,10 +80,18 @@ def raise_made(error: Any, dataset: Any, key: Any) -> None:
             error.reraise()
         raise error
     except Exception as raised:
-        path = file_of(dataset, key)
-        if path and path not in str(raised) and hasattr(raised, "add_note"):  # Python 3.11
-            raised.add_note(f"headrace: sample {key} is {path}: replace or remove that file")
+        add_note(raised, dataset, [key])
         raise
+
+
+def add_note(error: Exception, dataset: Any, keys: list[Any]) -> None:
+    """Which file it is about, where it does not say so. `keys`: of samples that no worker could
+    make; one of them raised `error`."""
+    if len(keys) != 1 or not hasattr(error, "add_note"):  # Python 3.11
+        return
+    path = file_of(dataset, keys[0])
+    if path and path not in str(error):
+        error.add_note(f"headrace: sample {keys[0]} is {path}: replace or remove that file")
 
 
 def file_of(dataset: Any, key: Any) -> str:

@@ -9,18 +9,21 @@ from typing import Any
 import torch.utils.data
 
 from . import inspection, options, service
-from .admission import admit
+from .admission import admit, is_withdrawn
 from .capture import Captured, capture
-from .capture.capture import describe, python_capture
+from .capture.capture import describe
 from .capture.plan import Local
-from .errors import CoordinatorUnavailable, KeepsState
+from .errors import CoordinatorUnavailable, OutOfMemory, Unsupported
 from .hook import STATEFUL
-from .iterator import ServedIter
+from .iterator import ServedIter, ServedWorkersIter
+from .lane_iterator import LaneIter
+from .lazy import lazy_iterator
+from .learned import Learned
 from .local import local_iterator
+from .reference import Reference
 from .report import REPORT, LoaderReport, say
-from .served import KeysNotIntegers, await_served, session_key
+from .served import await_served, session_key
 from .session import SessionHandle
-from .stage.dry_run import BY_ITS_PAST
 
 
 class LoaderState:
@@ -31,15 +34,30 @@ class LoaderState:
         self.captured: Captured | None = None
         self.verdict: Captured | None = None  # after admission
         self.idle: tuple[Any, Any] | None = None  # (key, session) to go on with
+        self.learned = Learned()  # with num_workers=0
+        self.reference: Reference | None = None  # of the iter() that is under way
+        # A plan, and workers whose samples were compared.
+        self._met: tuple[str, set[int]] = ("", set())
 
     def open_session(self, captured: Captured, key: Any) -> SessionHandle:
-        return SessionHandle(captured.plan, self.report, window=key[1], in_order=key[2])
+        lanes = captured.path == "python"
+        return SessionHandle(captured.plan, self.report, key[1], key[2], gives_lanes=lanes)
+
+    def take_reference(self, loader: Any) -> Reference:
+        taken, self.reference = self.reference, None
+        return taken or Reference(loader.dataset, loader.num_workers)
+
+    def workers_met(self, signature: str) -> set[int]:
+        """Those whose samples of this plan were compared, to be added to."""
+        if self._met[0] != signature:
+            self._met = (signature, set())
+        return self._met[1]
 
     def take_session(self, key: Any) -> Any:
         """The session of an iteration that has ended, if its plan still holds."""
         idle, self.idle = self.idle, None
-        if idle is None:
-            return None
+        if idle is None or not idle[1].is_mine():
+            return None  # there is none, or this process was forked from the one that has it
         if idle[0] == key:
             return idle[1]
         idle[1].close()
@@ -51,7 +69,10 @@ class LoaderState:
         self.idle = (key, session)
 
 
-_OWN_STATE_REMEDY = "let a sample depend on its index and on random generators alone"
+_OFFER = (
+    "num_workers=0: draws the program's own random numbers, as ever; where the program draws on the "
+    "CPU between batches too, `--rng sample` would be faster, with other numbers"
+)
 
 _states: "weakref.WeakKeyDictionary[Any, LoaderState]" = weakref.WeakKeyDictionary()
 _states_lock = threading.Lock()
@@ -74,32 +95,55 @@ def make_iterator(loader: Any, stock: Any, rng: str = "") -> Any:
     if inspection.wanted():
         inspection.reached(loader)
     state = state_of(loader)
+    state.reference = Reference(loader.dataset, loader.num_workers)
+    try:
+        return _make_iterator(loader, stock, state, rng)
+    finally:
+        state.take_reference(loader).close()  # unless the iterator has taken it
+
+
+def _make_iterator(loader: Any, stock: Any, state: LoaderState, rng: str) -> Any:
     captured = decide(loader, state, rng or options.from_environment().rng)
     _explain(loader, state, captured)
     if captured.path == "local":
         return local_iterator(loader, stock, state)
-    generators = torch.get_rng_state(), loader.generator and loader.generator.get_state()
-    try:
-        return _class_for(loader)(loader, state, captured)
-    except KeysNotIntegers as error:
-        torch.set_rng_state(generators[0])
-        if loader.generator is not None:
-            loader.generator.set_state(generators[1])
-        state.verdict = Captured("local", captured.name, reasons=[str(error)])
-        _explain(loader, state, state.verdict)
-        return local_iterator(loader, stock, state)
+    if loader.num_workers == 0 and captured.plan.rng != "sample":
+        if captured.plan.rng == "torch" and (rng or options.from_environment().rng) == "auto":
+            say(state.report, captured.name, _OFFER)
+        return lazy_iterator(loader, state, captured, _native_again(loader, state, rng))
+    return _class_for(loader, captured.path)(loader, state, captured)
 
 
-def _class_for(loader: Any) -> Any:
+def _native_again(loader: Any, state: LoaderState, rng: str) -> Any:
+    """For lazy_iterator: keeps no loader alive."""
+    kept = weakref.ref(loader)
+
+    def capture_again() -> Captured | None:
+        loader = kept()
+        if loader is None:
+            return None
+        captured = decide(loader, state, rng or options.from_environment().rng)
+        _explain(loader, state, captured)
+        return captured if captured.path == "native" and captured.plan.rng != "sample" else None
+
+    return capture_again
+
+
+def _class_for(loader: Any, path: str = "") -> Any:
     """The iterator class. Raises Local."""
     torchdata = sys.modules.get(STATEFUL)
     if torchdata is None or not isinstance(loader, torchdata.StatefulDataLoader):
-        return ServedIter
+        served = ServedWorkersIter if loader.num_workers > 0 else ServedIter
+        return LaneIter if path == "python" else served
     try:
         from . import stateful
     except ImportError as error:
         raise Local(f"this torchdata is not known: {error}") from None
     stateful.check_servable(loader)
+    if path == "python":
+        from .stateful_lanes import StatefulLaneIter
+
+        return StatefulLaneIter
     return stateful.StatefulIter
 
 
@@ -117,11 +161,16 @@ def decide(loader: Any, state: LoaderState, rng: str) -> Captured:
     unchanged = before is not None and before.signature == captured.signature
     if captured.path == "local":
         state.verdict = captured
-    elif not unchanged or state.verdict is None:
+    elif not unchanged or state.verdict is None or _is_withdrawn(state, captured):
         state.verdict = _admit(loader, state, captured)
     if state.verdict.path == captured.path == "native":
         state.verdict = replace(state.verdict, seeding=captured.seeding)
     return state.verdict
+
+
+def _is_withdrawn(state: LoaderState, captured: Captured) -> bool:
+    """A comparison found its samples to differ while it was native."""
+    return state.verdict.path == "native" and is_withdrawn(captured)
 
 
 def _admit(loader: Any, state: LoaderState, captured: Captured) -> Captured:
@@ -131,25 +180,24 @@ def _admit(loader: Any, state: LoaderState, captured: Captured) -> Captured:
         if options.from_environment().coordinator:
             raise
         return Captured("local", captured.name, reasons=[str(error)])
-    admitted = admit(loader, captured)
-    if admitted.path == "python":
-        return _try_code(loader, state, admitted)
-    return admitted
+    try:
+        admitted = admit(loader, captured, state.reference)
+        if admitted.path == "python":
+            return _try_code(loader, state, admitted)
+        return admitted
+    except OutOfMemory as error:  # a limit of this process leaves no room for any batch
+        return Captured("local", captured.name, reasons=[str(error)])
 
 
 def _try_code(loader: Any, state: LoaderState, captured: Captured) -> Captured:
-    """Opens the loader's session, whose workers try the code before they serve it."""
+    """Opens the loader's session: there must be a worker that takes its plan."""
     key = session_key(loader, captured, loader.prefetch_factor * loader.num_workers)
     session = state.open_session(captured, key)
     try:
-        await_served(session, loader.timeout)
-    except KeepsState as error:
+        await_served(session)
+    except Unsupported as error:
         session.close()
-        reason = f"its code {error}"
-        if BY_ITS_PAST in reason:
-            rng = captured.plan.rng
-            return python_capture(loader, "", rng, captured.by_pil, _OWN_STATE_REMEDY, reason)
-        return Captured("local", captured.name, reasons=[reason], remedy=_OWN_STATE_REMEDY)
+        return Captured("local", captured.name, reasons=[str(error)])
     state.give_session(key, session)
     return captured
 
@@ -158,17 +206,13 @@ def _explain(loader: Any, state: LoaderState, captured: Captured) -> None:
     """One line on stderr for each new reason."""
     for reason in captured.reasons:
         if captured.path == "python":
-            say(state.report, captured.name, f"runs as Python on the workers: {reason}")
+            say(state.report, captured.name, f"runs as Python in its own workers: {reason}")
         elif loader.num_workers == 0:
             say(state.report, captured.name, f"stays in the trainer: {reason}")
         else:
             say(state.report, captured.name, f"keeps its own workers: {reason}")
-    if captured.plan is not None and captured.plan.rng == "sample" and loader.num_workers == 0:
-        say(
-            state.report,
-            captured.name,
-            "num_workers=0: each sample has a random seed of its own (rng=sample)",
-        )
+    if captured.stays and captured.path == "python":
+        say(state.report, captured.name, f"its code stays on this host: {captured.stays}")
 
 
 def note(loader: Any, text: str) -> None:

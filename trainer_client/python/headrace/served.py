@@ -6,14 +6,21 @@ import os
 import pickle
 import sys
 import time
+from functools import partial
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from torch._utils import ExceptionWrapper
 from torch.utils.data import _utils
+from torch.utils.data.dataloader import _DatasetKind
 from torch.utils.dlpack import from_dlpack
 
 from . import binding, samples, service
+from .comparison import comparison_of
 from .errors import HeadraceError, WorkersUnavailable
+from .missing import Failed, make_missing
+from .reference import Ask, ReferenceLost, Start
+from .stage.pickling import unpickle_batch
 
 # Longest wait without a look at signals, seconds.
 _SLICE = 0.1
@@ -36,17 +43,17 @@ class Served:
         self._window = window
         self._session_key = session_key(loader, captured, window)
         state.report.path, state.report.rng = captured.path, captured.plan.rng
+        self._reference = state.take_reference(loader)
+        self._comparison = comparison_of(loader, captured, self._reference, state)
 
     # The session.
 
-    def _take_handle(self) -> bool:
-        """True if it is a new one."""
+    def _take_handle(self) -> None:
+        """That of the iteration before, or a new one."""
         if self._handle is None:
             self._handle = self._state.take_session(self._session_key)
-        if self._handle is not None:
-            return False
-        self._handle = self._state.open_session(self._captured, self._session_key)
-        return True
+        if self._handle is None:
+            self._handle = self._state.open_session(self._captured, self._session_key)
 
     def _give_handle(self) -> None:
         """The iteration has ended: the next one of this loader may go on with the session."""
@@ -66,10 +73,7 @@ class Served:
             seeds = [self._captured.seeding(self._base_seed, lane) % 2**64 for lane in lanes]
             named["lane_seeds"] = seeds
         service.call(self._handle.raw.begin, base_seed=seed, **named)
-
-    def _await_served(self) -> None:
-        if self._captured.path == "python":
-            await_served(self._handle, self._timeout)
+        self._comparison.begin(self._handle.raw, self._base_seed, named.get("first_batch", 0))
 
     # What the time in next() goes to (docs/reference/stall.md).
 
@@ -99,7 +103,7 @@ class Served:
     def _submit(self, index: Any) -> int:
         """The batch's number. `index`: what the sampler yielded."""
         number = -1
-        if type(index) is list and self._captured.path == "native":
+        if type(index) is list and bool not in map(type, index):  # True is no row number
             keys = index
             number = service.call(self._handle.raw.submit, index, self._count)
         if number < 0:  # not simply row numbers
@@ -108,14 +112,28 @@ class Served:
             if odd:
                 self._odd[number] = list(index) if self._auto_collation else [index]
         self._lengths[number] = len(keys)
+        self._comparison.submitted(number, keys, number in self._odd)
+        return number
+
+    def _submit_to(self, lane: int, index: Any) -> int:
+        """As _submit, of a lane's process, which is given what the sampler yielded."""
+        keys = index if self._auto_collation else [index]
+        if type(keys) is list and all(type(key) is int for key in keys) and keys:
+            number = service.call(self._handle.raw.submit, keys, lane=lane)
+        else:
+            keys = [0] * (len(keys) if hasattr(keys, "__len__") else 1) or [0]
+            pickled = bytes(ForkingPickler.dumps(index))
+            number = service.call(self._handle.raw.submit, keys, lane=lane, index=pickled)
+        if self._dataset_kind != _DatasetKind.Iterable:  # which may end within a batch
+            self._lengths[number] = len(keys)
         return number
 
     def _keys(self, index: Any) -> tuple[list[int], bool]:
         """The batch's keys for the service, and whether some are not what the sampler yielded."""
-        if self._captured.path == "python":
-            return _integers(index if self._auto_collation else [index]), False
         count = self._count
         try:
+            if bool in map(type, index):
+                raise TypeError
             keys = list(map(operator.index, index))
             if not keys or (min(keys) >= 0 and max(keys) < count):
                 return keys, False
@@ -126,6 +144,13 @@ class Served:
 
     def _wait(self) -> Any:
         deadline = time.monotonic() + self._timeout if self._timeout > 0 else None
+        batch = self._wait_until(deadline)
+        if batch is None:
+            raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
+        return batch
+
+    def _wait_until(self, deadline: float | None) -> Any:
+        """The next batch; None: there is none yet. `deadline`: on time.monotonic(), or None."""
         wait = _SLICE
         while True:
             if deadline is not None:
@@ -133,10 +158,33 @@ class Served:
             event = service.call(self._handle.raw.next, wait)
             if type(event) is binding.Batch:
                 return event
-            if event is not None:
+            if type(event) is binding.Suspicion:
+                self._judge(event)
+            elif type(event) is binding.StateChange:
+                self._learn(event)
+            elif event is not None:
                 self._make_needed(event)
             elif deadline is not None and time.monotonic() >= deadline:
-                raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
+                return None
+            else:
+                self._check_lanes()
+
+    def _judge(self, suspicion: Any) -> None:
+        from .suspicion import judge
+
+        judge(self._handle.raw, suspicion, self._state.report, self._captured.name)
+
+    def _learn(self, change: Any) -> None:
+        from .state_seen import learn
+
+        learn(change, self._captured, self._state.report)
+
+    def _check_lanes(self, wait: float = 0.0) -> None:
+        """Raises where processes of the program's have ended that should not; has waited up to `wait`
+        seconds for the end of each."""
+
+    def _lost(self, batch: Any) -> None:
+        """Raises why nobody makes this batch, where something better is known than the batch says."""
 
     # What a delivered batch becomes.
 
@@ -144,7 +192,7 @@ class Served:
         """The batch as the program sees it."""
         try:
             data = self._assemble(batch)
-            if self._pin_memory:
+            if self._pin_memory and not isinstance(data, ExceptionWrapper):
                 data = _utils.pin_memory.pin_memory(data, self._pin_memory_device)
         finally:
             samples_in_it = self._lengths.pop(batch.batch, batch.samples)
@@ -157,6 +205,7 @@ class Served:
         if self._captured.path == "python":
             return self._unpickle(batch)
         fields = [from_dlpack(field) for field in batch.fields]
+        self._comparison.delivered(batch, fields)
         if batch.copy_advised:
             fields = [field.clone() for field in fields]
         if not batch.missing:
@@ -177,15 +226,17 @@ class Served:
                 stream.flush()
 
     def _unpickle(self, batch: Any) -> Any:
+        """The batch, or the ExceptionWrapper of what was raised in its place."""
         self._show(batch)
         if batch.python_error:
-            pickle.loads(batch.python_error).reraise()
-        if batch.missing:  # its stage host died, or no worker could send it
+            return pickle.loads(batch.python_error)
+        if batch.missing:  # no process could make it
+            self._lost(batch)
             raise WorkersUnavailable(f"batch {batch.batch}: {batch.missing[0].message}")
         buffers = batch.buffers
         if batch.copy_advised:
             buffers = [bytearray(buffer) for buffer in buffers]
-        return pickle.loads(batch.pickle, buffers=buffers)
+        return unpickle_batch(batch.pickle, buffers)
 
     def _collate(self, batch: int, rows: list[Any]) -> Any:
         """What a worker of the stock loader does with samples of any kind."""
@@ -210,19 +261,21 @@ class Served:
 
     def _make_missing(self, batch: Any) -> dict[int, Any]:
         """The missing samples by position. Raises the first one's error."""
-        made: dict[int, Any] = {}
-        for missing in batch.missing:
-            sample = self._made.pop((batch.batch, missing.position), None) or self._make(
-                batch.batch, missing.position, missing.key, missing.torch_state, missing.seed
+        number = batch.batch
+        self._state.report.other_files += sum(gap.code == "Unavailable" for gap in batch.missing)
+        try:
+            return make_missing(
+                batch,
+                make=partial(self._make, number),
+                made_before=lambda position: self._made.pop((number, position), None),
+                replan=lambda state: service.call(self._handle.raw.replan_lane, number, state),
             )
-            if sample.error is not None:
-                self._odd.pop(batch.batch, None)
-                if missing.torch_state and not sample.resolved:
-                    service.call(self._handle.raw.replan_lane, batch.batch, sample.state_after)
-                samples.raise_made(sample.error, self._dataset, sample.key)
-            made[missing.position] = sample.value
-        self._odd.pop(batch.batch, None)
-        return made
+        except Failed as failed:
+            sample = failed.made
+        finally:
+            self._odd.pop(number, None)
+        samples.raise_made(sample.error, self._dataset, sample.key)
+        raise AssertionError("raise_made raises")
 
     def _make_needed(self, needed: Any) -> None:
         sample = self._make(
@@ -242,7 +295,14 @@ class Served:
         odd = self._odd.get(batch)
         key = odd[position] if odd is not None else key
         use_seed = seed if self._captured.plan.rng == "sample" else None
-        return samples.make(self._dataset, key, self._where(batch), torch_state, use_seed)
+        if self._lazy:  # as the stock loader: in this process
+            return samples.make(self._dataset, key, "", torch_state, use_seed)
+        ask = Ask(key, Start(torch_state, use_seed), self._where(batch))
+        try:
+            (made,) = self._reference.make([ask], math.inf)
+        except ReferenceLost as lost:
+            raise RuntimeError(f"DataLoader worker exited unexpectedly: {lost}") from None
+        return samples.Made(key, made.value, made.error, made.state_after)
 
     def _where(self, batch: int) -> str:
         if self._lazy:
@@ -258,21 +318,12 @@ class Served:
 
 
 def _index_or_none(key: Any) -> int | None:
+    if type(key) is bool:
+        return None  # to a tensor it is a mask
     try:
         return operator.index(key)
     except TypeError:
         return None
-
-
-class KeysNotIntegers(TypeError):
-    """The sampler yields keys that cannot be sent to a Python stage."""
-
-
-def _integers(keys: Any) -> list[int]:
-    try:
-        return list(map(operator.index, keys))
-    except TypeError:
-        raise KeysNotIntegers("the sampler yields keys that are not integers") from None
 
 
 def session_key(loader: Any, captured: Any, window: int) -> tuple[str, int, bool]:
@@ -282,7 +333,6 @@ def session_key(loader: Any, captured: Any, window: int) -> tuple[str, int, bool
     return captured.signature, window, in_order
 
 
-def await_served(handle: Any, timeout: float) -> None:
-    """Code that no worker can load is an error here, not a batch that never comes. `timeout`: the
-    loader's, seconds; 0: none."""
-    service.call(handle.raw.await_served, timeout or math.inf)
+def await_served(handle: Any) -> None:
+    """Code that no worker takes is an error here, not a batch that never comes."""
+    service.call(handle.raw.await_served, math.inf)

@@ -1,6 +1,8 @@
 """The process's one connection to the service, and its end."""
 
+import _thread
 import atexit
+import contextlib
 import os
 import sys
 import threading
@@ -10,7 +12,6 @@ from . import binding, options
 from .errors import (
     CoordinatorUnavailable,
     HeadraceError,
-    KeepsState,
     OutOfMemory,
     Unsupported,
     VersionMismatch,
@@ -37,6 +38,19 @@ def client() -> Any:
         return _client
 
 
+def begin() -> None:
+    """Starts the private service meanwhile: client() then waits for it, and says what went wrong.
+    Nothing with a coordinator. Its thread has ended when client() returns."""
+    if _client is None and not options.from_environment().coordinator:
+        with contextlib.suppress(RuntimeError):  # no thread to be had
+            _thread.start_new_thread(_connect_quietly, ())  # unseen by threading's hooks
+
+
+def _connect_quietly() -> None:
+    with contextlib.suppress(Exception):
+        client()
+
+
 def _connect(settings: options.Options) -> Any:
     return binding.Client(
         coordinator=settings.coordinator,
@@ -57,7 +71,7 @@ def translate(error: Exception, connecting: options.Options | None = None) -> He
     """The error class of the package for one of the native client."""
     message = str(error)
     code = getattr(error, "code", "")
-    if "wire version" in message and code in ("Unsupported", "InvalidArgument"):
+    if code == "OtherRelease":
         return VersionMismatch(message)
     if connecting is not None:
         where = f"coordinator {connecting.coordinator}" if connecting.coordinator else "service"
@@ -68,8 +82,6 @@ def translate(error: Exception, connecting: options.Options | None = None) -> He
         return WorkersUnavailable(message)
     if code == "Unsupported":
         return Unsupported(message)
-    if code == "Infeasible":
-        return KeepsState(message)
     return HeadraceError(message)
 
 

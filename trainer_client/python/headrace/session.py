@@ -3,6 +3,9 @@
 import os
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from . import binding, device, options, service
@@ -10,19 +13,40 @@ from .capture.plan import Plan
 from .report import REPORT, LoaderReport
 
 _open: "weakref.WeakSet[SessionHandle]" = weakref.WeakSet()
+_only_worker: ContextVar[int] = ContextVar("headrace_only_worker", default=-1)
 _inheritance = threading.local()  # .descriptors: of the fork that this thread is about to make
+
+
+@contextmanager
+def by_worker(worker: int) -> Iterator[None]:
+    """Sessions that are opened inside have this worker alone, whatever the job has leased."""
+    token = _only_worker.set(worker)
+    try:
+        yield
+    finally:
+        _only_worker.reset(token)
 
 
 class SessionHandle:
     """One loader's session. One thread at a time; of no use in a forked child."""
 
-    def __init__(self, plan: Plan, report: LoaderReport, window: int, in_order: bool) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        report: LoaderReport,
+        window: int,
+        in_order: bool,
+        gives_lanes: bool = False,
+    ) -> None:
         self.raw = service.call(
             service.client().open_session,
             plan.to_dict(),
             max_outstanding=window,
             in_order=in_order,
             max_arena_bytes=options.from_environment().memory_bytes,
+            gives_lanes=gives_lanes,
+            compare_every=options.from_environment().compare,
+            only_worker=_only_worker.get(),
         )
         self._pid = os.getpid()
         self._report = report
@@ -32,6 +56,10 @@ class SessionHandle:
             report.add_reason(reason)
         REPORT.watch(weakref.ref(self))
         _open.add(self)
+
+    def is_mine(self) -> bool:
+        """False in a process that was forked from the one that opened it."""
+        return os.getpid() == self._pid
 
     def enter_next(self) -> None:
         """The program asks for a batch."""
@@ -67,8 +95,8 @@ class SessionHandle:
 
     def close(self) -> None:
         """Frees leases and memory at once. Idempotent."""
-        if self.raw is None or os.getpid() != self._pid:
-            return
+        if os is None or self.raw is None or os.getpid() != self._pid:
+            return  # closed, another process's, or the interpreter ends
         self.flush_report()
         self.raw.close()
         self.raw = None
@@ -98,6 +126,11 @@ def _before_fork() -> None:
 def _after_fork_in_parent() -> None:
     for descriptor in _inheritance.__dict__.pop("descriptors", ()):
         os.close(descriptor)
+
+
+def release_inherited() -> None:
+    """In a child that reads no batch of the program's: their memory need not wait for its end."""
+    _after_fork_in_parent()
 
 
 # Not for subprocess, which runs another program: no memory is inherited. In the child the

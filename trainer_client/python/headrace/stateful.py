@@ -22,6 +22,7 @@ from torchdata.stateful_dataloader.stateful_dataloader import (
 
 from .capture.plan import Local
 from .served import Served
+from .worker_processes import WithWorkers
 
 
 def check_servable(loader: Any) -> None:
@@ -37,14 +38,15 @@ def check_servable(loader: Any) -> None:
         raise Local("StatefulDataLoader keeps the state of its dataset, which has state_dict()")
 
 
-class StatefulIter(Served, _StatefulMultiProcessingDataLoaderIter):
+class StatefulIter(WithWorkers, Served, _StatefulMultiProcessingDataLoaderIter):
     """As ServedIter. Worker i of torchdata's code is lane i."""
 
     def __init__(self, loader: Any, state: Any, captured: Any) -> None:
         self._serve(loader, state, captured, loader.prefetch_factor * loader.num_workers)
+        self._may_have_workers(loader)
         self._answers: collections.deque[Any] = collections.deque()
         self._indices: dict[int, tuple[int, int]] = {}  # batch -> (torchdata's number, lane)
-        self._lanes: list[_Lane] = []
+        self._lanes: list[WorkerState] = []
         self._begun = self._continue_lanes = self._ready = False
         super().__init__(_Shown(loader, _Context(self)), loader.next_iter_state)
         self._profile_name = "enumerate(DataLoader)#_StatefulMultiProcessingDataLoaderIter.__next__"
@@ -58,6 +60,17 @@ class StatefulIter(Served, _StatefulMultiProcessingDataLoaderIter):
     @_pin_memory.setter
     def _pin_memory(self, pins: bool) -> None:
         self._pins = pins
+
+    @property
+    def _workers(self) -> list[Any]:
+        return super()._workers if self._ready else self._started
+
+    @_workers.setter
+    def _workers(self, started: list[Any]) -> None:
+        self._started = started  # by torchdata's own code, which starts a WorkerState
+
+    def _has_ended(self) -> bool:
+        return self._shutdown
 
     def _reset(self, loader: Any, first_iter: bool = False, prime_prefetch: bool = True) -> None:
         self._check_process()
@@ -75,7 +88,7 @@ class StatefulIter(Served, _StatefulMultiProcessingDataLoaderIter):
 
     # What torchdata's code asks of its queues.
 
-    def put(self, lane: "_Lane", message: Any) -> None:
+    def put(self, lane: "WorkerState", message: Any) -> None:
         if isinstance(message, (worker._AckStartup, _utils.worker._ResumeIteration)):
             self._answers.append((message, lane.started(self, message)))
             return
@@ -88,11 +101,9 @@ class StatefulIter(Served, _StatefulMultiProcessingDataLoaderIter):
     def _begin(self, lane: int) -> None:
         """`lane`: of the first batch. A loaded state goes on with the lane behind its last one."""
         self._begun = True
-        opened = self._take_handle()
+        self._take_handle()
         self._indices.clear()
         self._begin_lanes(continue_lanes=self._continue_lanes, first_batch=lane)
-        if opened:
-            self._await_served()
 
     def _get_data(self) -> Any:
         if self._answers:
@@ -112,8 +123,14 @@ class StatefulIter(Served, _StatefulMultiProcessingDataLoaderIter):
         if signals is not None and getattr(self, "_worker_pids_set", False):
             signals._remove_worker_pids(id(self))
             self._worker_pids_set = False
+        if os is None or os.getpid() != getattr(self, "_pid", -1):
+            return
+        self._shutdown = True
+        if getattr(self, "_ready", False):
+            self._workers_status = [False] * self._num_workers  # so that next() ends the epoch
+        self._end_workers()
         handle = getattr(self, "_handle", None)
-        if handle is None or os is None or os.getpid() != self._pid:
+        if handle is None:
             return
         if self._rcvd_idx >= self._send_idx and handle.raw.outstanding == 0:
             self._give_handle()
@@ -125,7 +142,7 @@ class StatefulIter(Served, _StatefulMultiProcessingDataLoaderIter):
         self._shutdown_workers()
 
 
-class _Lane:
+class WorkerState:
     """In the place of a worker process. Makes nothing; answers for its state."""
 
     pid = -1  # torch watches those of its workers for their end
@@ -139,7 +156,7 @@ class _Lane:
     def start(self) -> None:
         pass
 
-    def started(self, iterator: StatefulIter, message: Any) -> Any:
+    def started(self, iterator: Any, message: Any) -> Any:
         """As the worker loop answers when it has started, or begins another epoch."""
         self.snapshots.clear()
         state, loaded = self._state(iterator), self._loaded
@@ -149,11 +166,11 @@ class _Lane:
             state = self._known.generate_delta(state)
         return worker._AckStartup(self.id, state, is_delta=loaded is not None)
 
-    def state_behind(self, iterator: StatefulIter, index: int) -> Any:
+    def state_behind(self, iterator: Any, index: int) -> Any:
         wanted = self.snapshots.pop(index)
         return self._known.generate_delta(self._state(iterator)) if wanted else None
 
-    def _state(self, iterator: StatefulIter) -> Any:
+    def _state(self, iterator: Any) -> Any:
         return worker._make_state_dict(self.id, iterator._dataset_kind, None, iterator._dataset)
 
 
@@ -192,9 +209,9 @@ class _Context:
     def Queue(self) -> _Queue:
         return _Queue(self._iterator)
 
-    def Process(self, target: Any, args: tuple[Any, ...]) -> _Lane:
+    def Process(self, target: Any, args: tuple[Any, ...]) -> WorkerState:
         given = inspect.signature(target).bind(*args).arguments
-        lane = _Lane(given["worker_id"], given["worker_state"])
+        lane = WorkerState(given["worker_id"], given["worker_state"])
         given["index_queue"].lane = lane
         self._iterator()._lanes.append(lane)
         return lane

@@ -8,14 +8,16 @@ import torch
 from torch.utils.data import IterDataPipe, MapDataPipe
 from torch.utils.data.dataloader import _DatasetKind
 
-from .. import binding
-from . import collate, hooks, python_stage, replay
+from .. import binding, options
+from ..stage import fork_hooks
+from . import collate, hooks, kept
 from .collate import name_of
-from .datasets import Rows, rows_of
+from .datasets import Rows, only_tensors, rows_of
 from .fingerprint import Fingerprint
+from .intact import OF_ARRAYS, OF_IMAGES, Changed, check_intact
 from .known_hooks import Seeding, stock_seed
 from .libraries import libraries
-from .plan import Local, NotNative, Plan
+from .plan import Local, NotNative, Plan, PythonStage
 from .torch_exp import add_torch_exp
 from .transforms import nodes_of
 
@@ -34,6 +36,8 @@ class Captured:
     remedy: str = ""  # what would change the first reason
     seeding: Seeding = stock_seed  # of native lanes
     by_pil: tuple[str, ...] = ()  # of a Python stage: as the bundle's entry in stage/host.py
+    stays: str = ""  # why its code goes to no other host, and what would change that
+    code: kept.Code = ()  # of a Python stage
 
 
 def capture(loader: Any, rng: str, before: Captured | None = None) -> Captured:
@@ -44,7 +48,7 @@ def capture(loader: Any, rng: str, before: Captured | None = None) -> Captured:
         _check_servable(loader)
         try:
             return _native(loader, rng, name, before)
-        except NotNative as reason:
+        except (Changed, NotNative) as reason:
             return python_capture(loader, str(reason), rng, remedy=reason.remedy)
     except Local as reason:
         return Captured("local", name, reasons=[str(reason)], remedy=reason.remedy)
@@ -56,11 +60,9 @@ def python_capture(
     rng: str,
     by_pil: tuple[str, ...] = (),
     remedy: str = "",
-    found: str = "",
 ) -> Captured:
     """The pipeline as code, or local with the reason. `why`: what has no native form, and `remedy`
-    what would change it; `by_pil`: as Captured's; `found`: how the code keeps state, where a try
-    has shown it."""
+    what would change it; `by_pil`: as Captured's."""
     iterable = loader._dataset_kind == _DatasetKind.Iterable
     name = describe(loader.dataset)
     try:
@@ -69,19 +71,21 @@ def python_capture(
                 f"{why}, and with num_workers=0 it may use the program's own state",
                 "num_workers=1 or more: then its code runs in other processes anyway",
             )
-        if found:
-            replay.check_replayable(loader, found, remedy)
-        elif not iterable:
-            found, to_change = replay.kept_state(loader)
-            remedy = to_change or remedy
-        rng = "sample" if rng == "sample" and not iterable and not found else "torch"
-        plan = Plan(name=name, rng=rng, lanes=loader.num_workers, libraries=libraries())
-        plan.python = python_stage.pack(loader, list(by_pil), bool(found))
     except Local as reason:
         return Captured("local", name, reasons=[str(reason)], remedy=reason.remedy)
-    if found:
-        why = f"{found}: each lane stays with one worker"
-    return Captured("python", name, plan, [why], plan.signature(), remedy=remedy, by_pil=by_pil)
+    rng = "sample" if rng == "sample" and not iterable else "torch"
+    plan = Plan(name=name, rng=rng, lanes=loader.num_workers, libraries=libraries())
+    plan.python = PythonStage(replayed=iterable)  # only such lanes may end by themselves
+    stays = ""
+    if options.from_environment().coordinator:
+        from .elsewhere import code_for_others  # which takes a third of the package's import
+
+        stage, reason, change = code_for_others(loader, by_pil)
+        plan.python = stage or plan.python
+        stays = f"{reason} ({change})" if stage is None else ""
+    captured = Captured("python", name, plan, [why], plan.signature(), remedy=remedy, by_pil=by_pil)
+    captured.stays, captured.code = stays, kept.code_of(loader)
+    return captured
 
 
 def describe(dataset: Any) -> str:
@@ -102,6 +106,8 @@ def _check_servable(loader: Any) -> None:
             "DataPipes rewrite their graph in each worker",
             "a map-style dataset, with __getitem__ and __len__",
         )
+    if hook := fork_hooks.around_forks():
+        raise Local(hook, "register it with after_in_child alone")
 
 
 def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Captured:
@@ -111,6 +117,8 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Captur
             "a map-style dataset, with __getitem__ and __len__",
         )
     collate.check_native(loader)
+    if loader.num_workers > 0 and (hook := fork_hooks.in_children()):
+        raise NotNative(hook, "leave it out, or set in worker_init_fn what it sets")
     seeding = hooks.seeding_of(loader.worker_init_fn if loader.num_workers > 0 else None)
     if torch.get_default_dtype() != torch.float32:
         raise NotNative(
@@ -122,11 +130,18 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Captur
             f"torch's default device is {torch.get_default_device()}",
             "leave the default device at cpu, and move model and batches",
         )
+    if loader.num_workers == 0 and only_tensors(loader.dataset):
+        raise Local(
+            "with num_workers=0 its tensors may change before any batch, and nobody copies rows "
+            "of them faster than the program itself",
+            "nothing: a row of a tensor is cheap to read",
+        )
     rows, seen, row_map = _rows(loader.dataset, before)
     plan = Plan(name, rows.leaves, row_map, fields=rows.fields, libraries=libraries())
     if rows.source is not None:
         plan.chain = [rows.source, *_transforms(rows)]
-    plan.rng = _rng_mode(plan.is_random, loader.num_workers, rng)
+    check_intact(OF_ARRAYS if rows.source is None else OF_IMAGES)
+    plan.rng = _rng_mode(plan.is_random, rng)
     plan.lanes = max(1, loader.num_workers)
     try:
         add_torch_exp(plan)
@@ -164,14 +179,7 @@ def _transforms(rows: Rows) -> list[Any]:
     return chains[0]
 
 
-def _rng_mode(is_random: bool, num_workers: int, rng: str) -> str:
+def _rng_mode(is_random: bool, rng: str) -> str:
     if not is_random:
         return "none"
-    if num_workers > 0:
-        return "sample" if rng == "sample" else "torch"
-    if rng == "torch":
-        raise Local(
-            "with num_workers=0 transforms draw from the program's own random numbers",
-            "num_workers=1 or more, or rng auto or sample: a seed for each sample",
-        )
-    return "sample"
+    return "sample" if rng == "sample" else "torch"

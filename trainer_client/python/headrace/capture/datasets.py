@@ -63,6 +63,15 @@ def rows_of(dataset: Any, seen: Fingerprint) -> Rows:
     )
 
 
+def only_tensors(dataset: Any) -> bool:
+    """Are its samples rows of tensors, with nothing to compute?"""
+    if type(dataset) is Subset:
+        return only_tensors(dataset.dataset)
+    if type(dataset) is ConcatDataset:
+        return all(map(only_tensors, dataset.datasets))
+    return type(dataset) is TensorDataset
+
+
 def _check_unaltered(dataset: Any) -> None:
     getitem = type(dataset).__getitem__
     if not getattr(getitem, "__module__", "").startswith("torchvision.datasets."):
@@ -194,6 +203,11 @@ def _tensors(dataset: TensorDataset, seen: Fingerprint) -> Rows:
     for i, tensor in enumerate(tensors):
         if type(tensor) is not torch.Tensor or tensor.layout != torch.strided:
             raise NotNative(f"TensorDataset.tensors[{i}] is not a plain dense tensor")
+        if tensor.is_shared():
+            raise NotNative(
+                f"TensorDataset.tensors[{i}] lies in shared memory, where workers see it change",
+                "nothing: its own workers see it",
+            )
         if tensor.device.type != "cpu":
             raise Local(
                 f"TensorDataset.tensors[{i}] is on {tensor.device}",

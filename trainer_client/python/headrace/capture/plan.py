@@ -81,15 +81,23 @@ class Libraries:
     cpu_capability: str = ""
 
 
+_OURS = {"ours": True}  # no part of what the client takes
+
+
 @dataclass
 class PythonStage:
-    bundle: Any  # Blob
-    executable: str
-    version: str
-    sys_path: list[str]
-    working_directory: str
-    packages: dict[str, str]
-    replayed: bool = False  # lanes keep what cannot travel
+    """Without a bundle the code stays on the trainer's host."""
+
+    bundle: Any = None  # Blob
+    executable: str = ""
+    version: str = ""
+    sys_path: list[str] = field(default_factory=list)
+    working_directory: str = ""
+    packages: dict[str, str] = field(default_factory=dict)
+    hash_seed: str = ""  # PYTHONHASHSEED that it must have been started with; empty: any
+    replayed: bool = False  # lanes of an iterable data set, which end by themselves
+    # Filling in is proved to be no state. For lanes that are watched; the client does not know it.
+    fills: bool = field(default=False, metadata=_OURS)
 
 
 @dataclass
@@ -120,7 +128,8 @@ class Plan:
 
 def _plain(value: Any, blob: Any = lambda content: content) -> Any:
     if is_dataclass(value):
-        plain = {f.name: _plain(getattr(value, f.name), blob) for f in fields(value)}
+        theirs = [f.name for f in fields(value) if "ours" not in f.metadata]
+        plain = {name: _plain(getattr(value, name), blob) for name in theirs}
         return {name: item for name, item in plain.items() if item is not None}
     if isinstance(value, dict):
         return {name: _plain(item, blob) for name, item in value.items()}

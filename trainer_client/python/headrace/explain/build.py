@@ -1,6 +1,5 @@
 """The graph of a loader: what is captured, admitted, and split by a session that is really opened."""
 
-import operator
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -10,13 +9,13 @@ from typing import Any
 from torch.utils.data import BatchSampler
 from torch.utils.data.dataloader import _DatasetKind
 
-from .. import samples, seam
+from .. import seam
 from ..capture import Captured, Local, NotNative, collate, hooks, transforms
 from ..capture.collate import name_of
 from ..capture.datasets import rows_of
 from ..capture.fingerprint import Fingerprint
 from ..capture.plan import NATIVE, PURE, PYTHON, RANDOM, STATEFUL, Node
-from ..capture.purity import class_of
+from ..capture.proof import prove_call, prove_parts
 from ..errors import WorkersUnavailable
 from ..position import sampler_of
 from ..report import LoaderReport
@@ -37,7 +36,10 @@ def purity_of(part: Any, kind: str) -> tuple[str, str]:
     """Class of Python code and the evidence: a dataset, a transform, a collate_fn or a hook."""
     if kind == "hook":
         return RANDOM, ""  # it is called once a lane, before anything is made
-    return class_of(part, kind)
+    proof = prove_parts(part) if kind == "dataset" else prove_call(part, kind)
+    if not proof.proved:
+        return STATEFUL, proof.reason
+    return (RANDOM, f"{proof.draws} draws random numbers") if proof.draws else (PURE, "")
 
 
 @dataclass
@@ -51,13 +53,6 @@ class _Split:
 
 def graph_of(loader: Any) -> Graph:
     captured, problem = _decide(loader)
-    if captured.path == "python" and not _keys_are_integers(loader):
-        captured = Captured(
-            "local",
-            captured.name,
-            reasons=["the sampler yields keys that are not integers"],
-            remedy="let the sampler yield integers, and look names up in the dataset",
-        )
     split = _open(captured) if captured.path == "native" else _Split()
     rng = captured.plan.rng if captured.plan is not None else ""
     graph = Graph(captured.name, loader.num_workers, captured.path, rng, _rng_reason(loader, rng))
@@ -88,32 +83,15 @@ def _open(captured: Captured) -> _Split:
         return _Split(raw.worker_nodes, raw.cache_node, list(raw.split_reasons))
 
 
-def _keys_are_integers(loader: Any) -> bool:
-    with samples.own_random_state():
-        try:
-            index = next(iter(loader._index_sampler))
-        except Exception:
-            return True  # the program will see it
-    try:
-        for key in index if loader._auto_collation else [index]:
-            operator.index(key)
-    except TypeError:
-        return loader._dataset_kind == _DatasetKind.Iterable
-    return True
-
-
 def _rng_reason(loader: Any, rng: str) -> str:
     if rng == "":
         return "the stock loader's own random numbers"
     if rng == "none":
         return "nothing in it draws random numbers"
+    if rng == "torch" and loader.num_workers == 0:
+        return "num_workers=0: the program's own stream, as it is when each batch is asked for"
     if rng == "torch":
         return f"num_workers={loader.num_workers}: the streams of the stock loader's workers"
-    if loader.num_workers == 0:
-        return (
-            "num_workers=0: workers cannot draw from the program's own generator, so each sample "
-            "has a seed of its own"
-        )
     return "as asked for: each sample has a seed of its own, whatever num_workers is"
 
 

@@ -9,7 +9,7 @@ seeds that the workers get, and collated as the loader does it.
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
@@ -22,12 +22,12 @@ from .compare import Difference, difference
 from .graph import document
 from .loaders import live_loaders, rng_of, stock_of, with_indices
 
-_STOCK, _BY_HAND = "stock", "dataset[key] under the same seeds"
+STOCK, BY_HAND = "stock", "dataset[key] under the same seeds"
 
 
 @dataclass
 class Verification:
-    """What became of one loader."""
+    """What became of one loader, or of one worker's batches of it."""
 
     name: str
     num_workers: int
@@ -43,14 +43,18 @@ class Verification:
     sample: int | None = None
     what: str = ""
     node: str = ""
+    # With --workers.
+    worker: int | None = None
+    host: str = ""
+    other_files: int = 0  # samples that it was not let make: its files are others
 
     @property
     def ok(self) -> bool:
-        return self.equal == self.batches
+        return self.equal == self.batches and not self.other_files
 
 
 @dataclass
-class _Outcome:
+class Outcome:
     """What next() gave: a batch, or an error."""
 
     value: Any = None
@@ -58,7 +62,12 @@ class _Outcome:
 
 
 def verify(loader: Any, wanted: Inspection) -> tuple[int, str]:
-    found = [_verify(one, wanted.batches) for one in live_loaders(loader)]
+    if wanted.workers:
+        from .workers import verify_workers
+
+        found = [row for one in live_loaders(loader) for row in verify_workers(one, wanted.batches)]
+    else:
+        found = [_verify(one, wanted.batches) for one in live_loaders(loader)]
     code = 0 if all(one.ok for one in found) else 1
     if wanted.json:
         return code, document(loaders=[{**asdict(one), "ok": one.ok} for one in found])
@@ -77,40 +86,36 @@ def _verify(loader: Any, batches: int) -> Verification:
     with samples.own_random_state():
         twin = with_indices(loader, indices)
         served = seam.make_iterator(twin, stock_of(loader), rng_of(loader))
-        state = seam.state_of(twin)
-        if state.report.path == "local":  # its keys cannot be sent
-            result.path, result.rng, result.reason = "local", "", state.verdict.reasons[0]
-            return result
         base_seed = served._base_seed
-        mine = _outcomes(served, len(indices))
+        mine = outcomes(served, len(indices))
     if rng == "sample":
-        theirs = _by_hand(loader, captured, indices, base_seed)
+        theirs = by_hand(loader, captured, indices, base_seed)
     else:
         with samples.own_random_state():
-            theirs = _outcomes(stock_of(loader)(with_indices(loader, indices)), len(indices))
-    result.compared_with = _BY_HAND if rng == "sample" else _STOCK
-    _compare(result, theirs, mine)
+            theirs = outcomes(stock_of(loader)(with_indices(loader, indices)), len(indices))
+    result.compared_with = BY_HAND if rng == "sample" else STOCK
+    compare(result, theirs, mine)
     if not result.ok and captured.path == "native":
         result.node = _first_node(loader, captured, indices[result.batch or 0])
     return result
 
 
-def _outcomes(iterator: Any, most: int) -> list[_Outcome]:
-    made: list[_Outcome] = []
+def outcomes(iterator: Any, most: int) -> list[Outcome]:
+    made: list[Outcome] = []
     while len(made) < most:
         try:
-            made.append(_Outcome(next(iterator)))
+            made.append(Outcome(next(iterator)))
         except StopIteration:
             break
         except Exception as error:
-            made.append(_Outcome(error=error))
+            made.append(Outcome(error=error))
     return made
 
 
-def _by_hand(loader: Any, captured: Captured, indices: Any, base_seed: int) -> list[_Outcome]:
+def by_hand(loader: Any, captured: Captured, indices: Any, base_seed: int) -> list[Outcome]:
     """What the seeds of rng "sample" say that the batches are."""
     count, before = captured.rows.count, Counter()
-    made: list[_Outcome] = []
+    made: list[Outcome] = []
     for number, index in enumerate(indices):
         rows, error = [], None
         lane = number % max(1, loader.num_workers)
@@ -126,17 +131,17 @@ def _by_hand(loader: Any, captured: Captured, indices: Any, base_seed: int) -> l
     return made
 
 
-def _collated(collate: Callable[[], Any], error: Any) -> _Outcome:
+def _collated(collate: Callable[[], Any], error: Any) -> Outcome:
     """`error`: as samples.Made has it."""
     try:
         if isinstance(error, ExceptionWrapper):
             error.reraise()
-        return _Outcome(error=error) if error is not None else _Outcome(collate())
+        return Outcome(error=error) if error is not None else Outcome(collate())
     except Exception as raised:
-        return _Outcome(error=raised)
+        return Outcome(error=raised)
 
 
-def _compare(result: Verification, theirs: list[_Outcome], mine: list[_Outcome]) -> None:
+def compare(result: Verification, theirs: list[Outcome], mine: list[Outcome]) -> None:
     result.batches = max(len(theirs), len(mine))
     for number in range(result.batches):
         if number >= len(theirs) or number >= len(mine):
@@ -150,14 +155,14 @@ def _compare(result: Verification, theirs: list[_Outcome], mine: list[_Outcome])
             result.sample, result.what = found.sample, found.what
 
 
-def _difference(theirs: _Outcome, mine: _Outcome) -> Difference | None:
+def _difference(theirs: Outcome, mine: Outcome) -> Difference | None:
     if theirs.error is None and mine.error is None:
         return difference(theirs.value, mine.value)
     texts = [_said(outcome) for outcome in (theirs, mine)]
     return None if texts[0] == texts[1] else Difference("", f"{texts[0]} and {texts[1]}")
 
 
-def _said(outcome: _Outcome) -> str:
+def _said(outcome: Outcome) -> str:
     """An error without its traceback, which names files and lines."""
     if outcome.error is None:
         return "a batch"
@@ -168,20 +173,22 @@ def _said(outcome: _Outcome) -> str:
 def _first_node(loader: Any, captured: Captured, index: list[Any]) -> str:
     """The first node whose output differs for these keys. The draws of the search are its own, so a
     difference that only other draws show has no name here."""
-    plan = replace(captured.plan, lanes=1)
-    if plan.rng == "sample":
-        plan.rng = "torch"
     keys = [key + captured.rows.count if key < 0 else key for key in index]
     with suppress(Exception):  # a sample that raises has no prefix
-        node = admission.first_different_node(loader.dataset, plan, keys, len(plan.chain))
+        node = admission.first_different_node(loader.dataset, captured.plan, keys)
         return node.label if node is not None else ""
     return ""
 
 
 def _line(result: Verification) -> str:
     head = f"DataLoader({result.name}), num_workers={result.num_workers}: "
-    if result.path == "local":
-        return f"{head}stays in the trainer, nothing to compare: {result.reason}"
+    if result.worker is not None:
+        head = f"worker {result.worker} on {result.host}: {head}"
+    if not result.compared_with:
+        stays = (
+            "stays in the trainer, nothing to compare" if result.path == "local" else "not compared"
+        )
+        return f"{head}{stays}: {result.reason}"
     how = f"({result.path}, rng {result.rng})"
     if result.ok:
         text = f"{head}{result.equal} of {result.batches} batches equal {how}"
@@ -193,11 +200,13 @@ def _line(result: Verification) -> str:
             f"{head}{result.equal} of {result.batches} batches equal {how}; "
             f"batch {result.batch} differs at {where}: {result.what}{node}"
         )
-    if result.compared_with == _BY_HAND:
+    if result.compared_with == BY_HAND:
         text += (
             "; with a seed for each sample other numbers are drawn than by the stock loader, so they "
             "are compared with what the dataset's code makes from the same seeds"
         )
+    if result.other_files:
+        text += f"; {result.other_files} samples were made in the trainer, for its files are others"
     if result.reason:
         text += f"; not native: {result.reason}"
     return text

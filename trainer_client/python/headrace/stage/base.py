@@ -18,7 +18,7 @@ import struct
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from . import wire
 from .forks import Forks
@@ -39,11 +39,14 @@ class Base(Forks):
         self.seen = set(
             sys.modules
         )  # when that was last looked at; at first, what an interpreter has
+        if len(sys.argv) > 2:
+            with os.fdopen(int(sys.argv[2]), "rb") as told:
+                told.seek(0)
+                self.settle(told.read())
 
     def handle(self, kind: int, parts: list[bytes], fds: list[int]) -> None:
         if kind == wire.PREPARE:
-            self.settings = json.loads(parts[0])
-            self.prepare()
+            self.settle(parts[0])
         elif kind == wire.SESSION:
             (number,) = struct.unpack("<Q", parts[0])
             self.begin(number, json.loads(parts[1]), fds)
@@ -52,6 +55,13 @@ class Base(Forks):
             for pid, child in self.children.items():
                 if child == number:
                     os.kill(pid, signal.SIGKILL)
+
+    def settle(self, settings: bytes) -> None:
+        self.settings = json.loads(settings)
+        seed = self.settings.get("hash_seed", "")
+        if seed and os.environ.get("PYTHONHASHSEED", "") != seed:
+            begin_again(seed, settings, self.control)
+        self.prepare()
 
     def prepare(self) -> None:
         try:
@@ -104,6 +114,16 @@ class Base(Forks):
                 f"its Python process was killed by signal: {signal.strsignal(os.WTERMSIG(status))}"
             )
         return f"its Python process has ended with exit code {os.WEXITSTATUS(status)}"
+
+
+def begin_again(seed: str, settings: bytes, control: socket.socket) -> NoReturn:
+    """This process from the beginning of its interpreter, which hashes text by `seed` then: one that
+    runs can't be told to. Its last argument is a memory file with the settings, which came already."""
+    told = os.memfd_create("headrace settings", 0)
+    os.write(told, settings)
+    control.set_inheritable(True)
+    environment = {**os.environ, "PYTHONHASHSEED": seed}
+    os.execve(sys.executable, [*sys.orig_argv, str(told)], environment)
 
 
 def left_threads() -> bool:

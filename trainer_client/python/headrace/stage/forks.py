@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from . import wire
-from .wire import numbers, receive, send
+from .wire import numbers, receive_any, send
 
 PR_SET_PDEATHSIG = 1
 
@@ -32,6 +32,7 @@ class Forks(ABC):
 
     def run(self) -> None:
         """Until the other side hangs up: EOFError or ConnectionError."""
+        wire.greet(self.control)
         self.wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self.wake[1], warn_on_full_buffer=False)
@@ -43,8 +44,10 @@ class Forks(ABC):
                 if fd == self.wake[0]:
                     os.read(fd, 4096)
                     self.reap()
-                else:
-                    self.handle(*receive(self.control))
+                    continue
+                frame = receive_any(self.control)
+                if frame[0] != wire.HELLO:
+                    self.handle(*frame)
 
     @abstractmethod
     def handle(self, kind: int, parts: list[bytes], fds: list[int]) -> None: ...

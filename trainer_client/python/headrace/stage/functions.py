@@ -16,6 +16,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
+from .output import tell
+
 CHECKS = 2  # results of each kind that are made both ways
 
 # Modules that name entries, by the library that must be loaded.
@@ -93,10 +95,9 @@ class Replaced:
     def _blame(self) -> None:
         self._on = False
         entry = self._entry
-        print(
+        tell(
             f"headrace: {entry.name} gives other bits natively than {entry.library} does:"
-            f" {entry.library} does it",
-            file=sys.stderr,
+            f" {entry.library} does it"
         )
 
 
@@ -107,8 +108,9 @@ class _Count:
 _count = _Count()
 
 
-def enable() -> None:
-    """Once in a process, behind the imports of user code."""
+def enable(by_value: bool = True) -> None:
+    """Once in a process, after the imports of user code. `by_value`: there may be functions that came
+    with globals of their own, which only a look at every object finds."""
     places: dict[int, Replaced] = {}
     for library, module in _ENTRIES.items():
         if library not in sys.modules:
@@ -124,15 +126,15 @@ def enable() -> None:
             setattr(entry.owner, entry.name, replaced)
             places[id(replaced.real)] = replaced
     if places:
-        _replace_names(places)
+        _replace_names(places, by_value)
 
 
-def _replace_names(places: dict[int, Replaced]) -> None:
+def _replace_names(places: dict[int, Replaced], by_value: bool) -> None:
     """What modules, and functions that came by value, hold by `from LIBRARY import NAME`."""
     reals = [replaced.real for replaced in places.values()]
     # Modules from before a gc.freeze() are not among the referrers.
-    modules = [getattr(module, "__dict__", None) for module in list(sys.modules.values())]
-    for names in (*gc.get_referrers(*reals), *modules):
+    modules = [getattr(module, "__dict__", None) for module in sys.modules.copy().values()]
+    for names in (*(gc.get_referrers(*reals) if by_value else ()), *modules):
         if type(names) is dict and "__builtins__" in names:
             for name, value in list(names.items()):
                 if id(value) in places:

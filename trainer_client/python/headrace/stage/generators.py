@@ -15,7 +15,7 @@ import random
 import sys
 import types
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 # What a pipeline is made of; a list of file names holds no generators.
@@ -31,14 +31,18 @@ def states_of(parts: dict[str, Any]) -> list[tuple[str, Any, list[Path]]]:
     found: dict[int, tuple[Any, list[Path]]] = {}
     for path, generator in _generators(parts):
         found.setdefault(id(generator), (generator, []))[1].append(path)
-    return [(*_describe(generator), places) for generator, places in found.values()]
+    return [(*describe(generator), places) for generator, places in found.values()]
+
+
+def found_in(parts: dict[str, Any]) -> list[Any]:
+    return [generator for _, generator in _generators(parts)]
 
 
 def set_states(parts: dict[str, Any], states: list[tuple[str, Any, list[Path]]]) -> None:
     """Raises ValueError where the pipeline is another one."""
     for kind, state, places in states:
         here = [_follow(parts, path) for path in places]
-        known = {id(g): g for g in here if _is_generator(g) and _describe(g)[0] == kind}
+        known = {id(g): g for g in here if is_generator(g) and describe(g)[0] == kind}
         generators = list(known.values()) or [_make(kind)]
         for generator in generators:
             _set(generator, state)
@@ -72,17 +76,111 @@ def _once(parts: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
 
 def _generators(parts: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
     """Each with every path to it. Nearest first."""
-    seen: set[int] = set()
-    queue: deque[tuple[Path, Any]] = deque([((), parts)])
-    while queue and len(seen) < MOST_OBJECTS:
-        path, value = queue.popleft()
-        if _is_generator(value):
-            yield path, value
-            continue
-        if isinstance(value, _LEAVES) or id(value) in seen:
-            continue
-        seen.add(id(value))
-        queue.extend(((*path, step), item) for step, item in _children(value))
+    global _walk
+    if _walk is None or _walk.parts is not parts or not _walk.holds():
+        _walk = _Walk(parts)
+    return iter(_walk.found)
+
+
+class _Walk:
+    """What a pipeline holds, as it was when it was walked. Looks at each object again in much less time
+    than a walk takes: where none holds anything else, the generators are where they were."""
+
+    def __init__(self, parts: dict[str, Any]) -> None:
+        self.parts = parts
+        self.found: list[tuple[Path, Any]] = []
+        # Objects, what looks into their kind, and what it saw there: see _sight.
+        self._seen: list[tuple[Any, Callable[[Any], Any], Any]] = []
+        known: set[int] = set()
+        queue: deque[tuple[Path, Any]] = deque([((), parts)])
+        while queue and len(known) < MOST_OBJECTS:
+            path, value = queue.popleft()
+            if is_generator(value):
+                self.found.append((path, value))
+                continue
+            if isinstance(value, _LEAVES) or id(value) in known:
+                continue
+            known.add(id(value))
+            look = _look_into(value)
+            self._seen.append((value, look, _sight(look(value))))
+            queue.extend(((*path, step), item) for step, item in _children(value))
+
+    def holds(self) -> bool:
+        try:
+            return all(_same(look(value), *sight) for value, look, sight in self._seen)
+        except Exception:  # names that have no == without an error
+            return False
+
+
+# Names in an object, and what it holds under them.
+_Look = tuple[list[Any], list[Any]]
+
+
+def _sight(look: _Look) -> tuple[list[Any], list[type], list[tuple[int, Any]]]:
+    """A look to be remembered: kept is what may hold something itself; of all else the kind will do.
+    An object that is kept has an address that no other one gets."""
+    names, items = look
+    kept = [(i, item) for i, item in enumerate(items) if not isinstance(item, _LEAVES)]
+    return list(names), list(map(type, items)), kept
+
+
+def _same(look: _Look, names: list[Any], kinds: list[type], kept: list[tuple[int, Any]]) -> bool:
+    here, items = look
+    return (
+        list(map(type, items)) == kinds
+        and here == names
+        and all(items[i] is item for i, item in kept)
+    )
+
+
+def _look_into(value: Any) -> Callable[[Any], _Look]:
+    """What _children() of that kind of object looks at, with less work."""
+    if isinstance(value, dict):
+        return _in_dict
+    if isinstance(value, list | tuple):
+        return _in_list
+    if isinstance(value, types.MethodType | functools.partial):
+        return _in_children
+    if isinstance(value, _FUNCTION):
+        return _in_function
+    return _in_class if isinstance(value, type) else _in_object
+
+
+def _in_dict(value: Any) -> _Look:
+    return (list(value), list(value.values())) if len(value) <= LARGEST_CONTAINER else ([], [])
+
+
+def _in_list(value: Any) -> _Look:
+    return [], list(value) if len(value) <= LARGEST_CONTAINER else []
+
+
+def _in_children(value: Any) -> _Look:
+    return [], [item for _, item in _children(value)]
+
+
+def _in_class(value: Any) -> _Look:
+    space = vars(value)
+    return list(space), list(space.values())
+
+
+def _in_function(value: Any) -> _Look:
+    names, items = [], []
+    for step, item in _of_function(value):
+        names.append(step)
+        items.append(item)
+    return names, items
+
+
+def _in_object(value: Any) -> _Look:
+    space = getattr(value, "__dict__", {})
+    names, items = list(space), list(space.values())
+    items.append(type(value))
+    for name in _slots(type(value)):
+        items.append(getattr(value, name, None))
+    return names, items
+
+
+_walk: _Walk | None = None  # the last one; a host has one pipeline
 
 
 def _children(value: Any) -> Iterator[tuple[tuple[str, Any], Any]]:
@@ -103,7 +201,7 @@ def _children(value: Any) -> Iterator[tuple[tuple[str, Any], Any]]:
         yield from _of_function(value)
     elif isinstance(value, type):
         for name, item in list(vars(value).items()):
-            if isinstance(item, _FUNCTION) or _is_generator(item):
+            if isinstance(item, _FUNCTION) or is_generator(item):
                 yield ("attribute", name), item
     else:
         for name, item in list(getattr(value, "__dict__", {}).items()):
@@ -131,7 +229,7 @@ def _of_function(function: Any) -> Iterator[tuple[tuple[str, Any], Any]]:
             continue  # not filled yet
     for name in function.__code__.co_names if _came_by_value(function) else ():
         item = function.__globals__.get(name)
-        if isinstance(item, _FUNCTION) or _is_generator(item):
+        if isinstance(item, _FUNCTION) or is_generator(item):
             yield ("global", name), item
 
 
@@ -182,7 +280,7 @@ def _numpy_random() -> Any:
     return sys.modules.get("numpy.random")
 
 
-def _is_generator(value: Any) -> bool:
+def is_generator(value: Any) -> bool:
     kind = type(value)
     if kind is random.Random:
         return True
@@ -196,7 +294,7 @@ def _is_generator(value: Any) -> bool:
     return False
 
 
-def _describe(generator: Any) -> tuple[str, Any]:
+def describe(generator: Any) -> tuple[str, Any]:
     if isinstance(generator, random.Random):
         return "random", generator.getstate()
     if type(generator).__module__ == "torch._C":

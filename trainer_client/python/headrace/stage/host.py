@@ -1,5 +1,7 @@
 """The subprocess of a data worker that runs pipelines which have no native form.
 
+Length: what a host hears and says is told beside what does it.
+
     python -m headrace.stage.host FD
 
 FD is one end of a socket pair; the worker holds the other. Nothing but the standard library, torch
@@ -9,15 +11,14 @@ One *base* a program imports what takes long, torch above all, and stays (base.p
 session is forked from it and unpickles the bundle. It forks a *host* for each lane (virtual DataLoader
 worker), as the stock loader forks its workers: each begins with a copy of the dataset as it was in the
 trainer. A host makes the batches of its lane one after the other; the state of its random generators
-comes with each request and goes back with the answer, so any worker can go on with the lane. Lanes that
-keep what cannot travel are run again elsewhere, see replay.py.
+comes with each request and goes back with the answer, so any worker can go on with the lane. What the code
+keeps beside it can't travel: such code is not sent here (docs/adr/0028-elsewhere.md).
 
 The bundle is a cloudpickle (protocol 5) of a dict:
 
-    dataset          map-style or iterable
-    iterable         bool: which of the two
-    keeps_state      bool: samples may depend on those that were made before
-    batch_size       int of the loader, or None; for an iterable dataset
+    process          first: unpickling it makes this process as the trainer's (process_state.py)
+    dataset          map-style
+    fills            bool: filling in what is missing is proved to be no state (watch.py)
     collate_fn       of the loader
     worker_init_fn   of the loader, or None
     auto_collation   bool: False for batch_size=None, where a batch is one key
@@ -25,10 +26,8 @@ The bundle is a cloudpickle (protocol 5) of a dict:
     num_workers      int: of the loader; 0 means that get_worker_info() is None
     by_pil           steps of pictures that stay PIL's (images.py); if there are any, what
                      torchvision's transforms do is torchvision's (transforms.py)
-    dry_run          keys to try the code with before it is served; empty: it is served untried.
-                     So it is when a session of the same bundle was tried here and kept no state
-    dry_run_seconds  the most that may take
     environ, group   the trainer's ranks (ranks.py)
+    process_at_end   last: as process, with what is known when all else is pickled
 
 and behind it are the names of the installed modules that it refers to (modules.py).
 
@@ -44,19 +43,17 @@ endian. Descriptors ride on a message's first byte.
                        UNFIT    [u64 id]             not begun; for a fresh interpreter
                        ENDED    [u64 id, text]       a zygote has ended, and how
     worker -> zygote   FORK   [u64 id]   + socket       a host that serves on that socket
-    zygote -> worker   READY  [text, text]              why it can't serve; how its code was found
-                                                        to keep state; empty: it can, it does not
+    zygote -> worker   READY  [text]                    why it can't serve; empty: it can
                        FORKED [u64 id, u64 pid]
                        ENDED  [u64 id, text]            a host has ended, and how
     worker -> host     ARENA             + memory       where the buffers of the next batches go
                                          + channel      held open: while it is, the trainer does
                                                         not use the memory for anything else
-                       BATCH  [u64 request, u64 plain]  1: pictures are PIL's
-                                             + request  a memory file: see Request
-    host -> worker     REDO   [u64 request]             for a fresh host, with pictures of PIL's
-                       DONE   [u64 request, u64 outcome, u64 needed, pickle, u64 offsets, u64 sizes,
+                       BATCH  [u64 request]  + request  a memory file: see Request
+    host -> worker     DONE   [u64 request, u64 outcome, u64 needed, pickle, u64 offsets, u64 sizes,
                                state, error, output, error output, u64 images made natively,
-                               u64 samples, u64 CPU time of this process, ns]
+                               u64 samples, u64 CPU time of this process, ns,
+                               what the code was seen to keep, text: watch.py]
 """
 
 import ctypes
@@ -74,14 +71,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from . import functions, wire
-from .dry_run import dry_run
 from .forks import Forks, die_with_parent
-from .output import Output, muted
+from .output import Output
 from .pickling import Arena, Slot, collating, keeps_nothing, pickle_batch, pickle_error
 from .randomness import get_state, seed_lane, seed_sample, set_state
 from .ranks import take_place
-from .replay import KeyedLane, Lane
-from .stream import Stream
+from .redo import Redo
+from .watch import Watch
 from .wire import Request, numbers, receive, send
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
@@ -92,13 +88,6 @@ NOTHING: Made = (b"", [], [])
 UNTOLD = b"", b"", numbers(0)
 
 
-class Redo(BaseException):
-    """A batch must be made again from what was before it, by PIL alone (images.py).
-
-    Not an Exception: user code that skips what it can't read must not see it.
-    """
-
-
 class Host:
     """Makes the batches of one lane."""
 
@@ -106,9 +95,9 @@ class Host:
         self.bundle = bundle
         self.arena: Arena | None = None
         self.fetcher: Any = None  # None: the lane has not begun
-        self.lane: Lane | None = None  # the same, of lanes that are replayed
         self.begin_error: bytes = b""
         self.into_slot = bundle.auto_collation and keeps_nothing(bundle.collate_fn)
+        self.watch: Watch | None = None  # of a lane that is not replayed
         # What may own random generators.
         self.roots = {"dataset": bundle.dataset, "collate_fn": bundle.collate_fn}
         self.images: Any = sys.modules.get(f"{__package__}.images")  # where there is PIL
@@ -134,28 +123,22 @@ class Host:
                 bundle.worker_init_fn(lane)
         except Exception:
             self.begin_error = pickle_error(ExceptionWrapper(where=_where(lane)))
-        if bundle.iterable or bundle.keeps_state:
-            self.fetcher = self.lane = (Stream if bundle.iterable else KeyedLane)(bundle)
-            return
+        self.watch = Watch(self.roots, bundle.fills)
         self.fetcher = fetch._MapDatasetFetcher(
             bundle.dataset, bundle.auto_collation, bundle.collate_fn, bundle.drop_last
         )
 
-    def make(self, request: Request, plain: bool = False) -> tuple[bytes, ...]:
-        """The parts of wire.DONE, without the request's number, the output and the images. Redo:
-        for a fresh host. `plain`: pictures are PIL's."""
-        if plain:
-            self.images = None
+    def make(self, request: Request) -> tuple[bytes, ...]:
+        """The parts of wire.DONE, without the request's number, the output and the images."""
         slot = self.slot(request)
         outcome, made, samples = wire.RAISED, NOTHING, 0
         if self.fetcher is None:
-            self.start(request)
+            self.begin(request.lane, request.base_seed)
         error = self.begin_error
+        if self.watch is not None:
+            self.watch.before()
         try:
-            if not error and self.lane is not None:
-                with collating(None):
-                    outcome, made, samples = self.deliver_next(request, slot)
-            elif not error:
+            if not error:
                 outcome, made, slot = self.deliver_keys(request)
                 samples = len(request.keys)
         except Exception:
@@ -170,33 +153,13 @@ class Host:
             body,
             numbers(*offsets),
             numbers(*sizes),
-            get_state(self.roots) if self.lane is None else self.lane.place,
+            get_state(self.roots),
             error,
             numbers(samples),
         )
 
-    def start(self, request: Request) -> None:
-        """Before the first batch. A lane that was elsewhere comes to its place without a word."""
-        silent = (self.bundle.iterable or self.bundle.keeps_state) and request.state
-        with muted() if silent else nullcontext():
-            self.begin(request.lane, request.base_seed)
-            if self.lane is not None and not self.begin_error:
-                with self.deferring():
-                    self.lane.go_to(request.state)
-
     def deferring(self) -> AbstractContextManager[None]:
         return nullcontext() if self.images is None else self.images.deferring()
-
-    def deliver_next(self, request: Request, slot: Slot) -> tuple[int, Made, int]:
-        assert self.lane is not None
-        with self.deferring():
-            taken = self.lane.take(request)
-            if taken.outcome == wire.RAISED:
-                raise taken.value
-            if taken.outcome == wire.LANE_ENDED:
-                return wire.LANE_ENDED, NOTHING, 0
-            # Which may be the first to look at a picture.
-            return *self.place(taken.value, slot), taken.samples
 
     def deliver_keys(self, request: Request) -> tuple[int, Made, Slot]:
         if request.state:
@@ -244,25 +207,25 @@ class Host:
         return *output.take(), numbers(images)
 
     def serve(self, sock: socket.socket, output: Output) -> None:
+        wire.greet(sock)
         while True:
             kind, parts, fds = receive(sock)
+            if kind not in (wire.ARENA, wire.BATCH):
+                raise wire.unexpected(kind)
             if kind == wire.ARENA:
                 self.arena = Arena(*fds)
             elif kind == wire.BATCH:
                 cpu = time.process_time_ns()
-                try:
-                    answer = self.make(Request.read(fds[0]), parts[1] == numbers(1))
-                except Redo:  # what the lane keeps has gone on
-                    send(sock, wire.REDO, parts[0])
-                    return
-                *before, samples = answer
+                *before, samples = self.make(Request.read(fds[0]))
                 told = UNTOLD
                 if before[0] != numbers(wire.TOO_SMALL):
                     told = self.told(output)
-                elif self.lane is None:
+                else:
                     self.told(output)  # for it is made, and says all, once more
                 cpu = time.process_time_ns() - cpu
-                send(sock, wire.DONE, parts[0], *before, *told, samples, numbers(cpu))
+                change = self.watch.after() if self.watch is not None else ""
+                told = *told, samples, numbers(cpu), change.encode()
+                send(sock, wire.DONE, parts[0], *before, *told)
 
 
 def _where(lane: int) -> str:
@@ -344,15 +307,13 @@ class Zygote(Forks):
         self.outputs: dict[int, Output] = {}  # by pid
 
     def serve(self, settings: dict[str, Any], bundle_fd: int) -> None:
-        problem = state = ""
+        problem = ""
         try:
             self.bundle = load(settings, bundle_fd)
-            if not settings["tried"]:
-                state = dry_run(self.bundle, Host)
         except Exception as error:
             kind = "" if isinstance(error, OtherPython) else f"{type(error).__name__}: "
             problem = f"{kind}{error}; {remedy(error)}"
-        send(self.control, wire.READY, problem.encode(), state.encode())
+        send(self.control, wire.READY, problem.encode())
         self.run()
 
     def handle(self, kind: int, parts: list[bytes], fds: list[int]) -> None:

@@ -26,7 +26,9 @@ from typing import Any
 import PIL
 from PIL import Image, ImageFile, JpegImagePlugin
 
-from .host import Redo
+from ..capture.intact import OF_CHAIN, first_change
+from .output import tell
+from .redo import Redo
 from .render import FILTERS, FLIPS, ImageMaker, Source, Step, corners_of, two_sides
 
 _OLDEST_PIL = (10, 1)  # before it, an image's size and mode were attributes of another kind
@@ -112,14 +114,14 @@ class DeferredImage(Image.Image):
         return self._with(Step("crop", corners), (right - left, bottom - top))
 
     def resize(
-        self, size: Any, resample: Any = None, box: Any = None, *args: Any, **named: Any
+        self, size: Any, resample: Any = None, box: Any = None, reducing_gap: Any = None
     ) -> Any:
         wanted = two_sides(size)
         kind = Image.Resampling.BICUBIC if resample is None else resample
         known = isinstance(kind, int) and kind in range(len(FILTERS))
-        plain = known and box is None and not args and not named
+        plain = known and box is None and reducing_gap is None
         if wanted is None or not plain or not _maker().takes("resize"):
-            return super().resize(size, resample, box, *args, **named)
+            return super().resize(size, resample, box, reducing_gap)
         if wanted == self.size:
             return self.copy()
         return self._with(Step("resize", (wanted, int(kind))), wanted)
@@ -291,17 +293,19 @@ def _untouched(opened: Any) -> bool:
     )
 
 
-def enable(kept: list[str]) -> None:
-    """Once in a process, behind the imports of user code. `kept`: of decode, crop, resize, flip and
-    to_tensor, what stays PIL's; with anything in it, transforms are all torchvision's. Does nothing
-    where this PIL, or this installation, can't do it."""
+def enable(kept: list[str]) -> bool:
+    """Once in a process, after the imports of user code. `kept`: of decode, crop, resize, flip and
+    to_tensor, what stays PIL's; with anything in it, transforms are all torchvision's. False: this PIL,
+    this installation or what the program did to PIL does not allow it, and nothing was changed."""
     global _current
-    if _current is not None or "decode" in kept or _version(PIL.__version__) < _OLDEST_PIL:
-        return
+    if _current is not None:
+        return True
+    if "decode" in kept or _version(PIL.__version__) < _OLDEST_PIL or _is_changed():
+        return False
     try:
         from .. import _images
     except ImportError:
-        return  # a worker without the native part still runs everything
+        return False  # without the native part everything still runs
     import torch
 
     torchvision = sys.modules.get("torchvision")
@@ -319,6 +323,14 @@ def enable(kept: list[str]) -> None:
         from . import transforms
 
         transforms.enable(_current)
+    return True
+
+
+def _is_changed() -> bool:
+    """Whether the program has put something of its own in the place of what pictures stand for; says so."""
+    if change := first_change(OF_CHAIN):
+        tell(f"headrace: {change}: pictures are PIL's")
+    return bool(change)
 
 
 def take_count() -> int:

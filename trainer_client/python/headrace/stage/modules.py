@@ -15,6 +15,7 @@ import sysconfig
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from types import ModuleType
+from typing import Any
 
 MARK = b"headrace modules"
 _TAIL = struct.Struct(f"<I{len(MARK)}s")
@@ -40,20 +41,48 @@ def names_in(bundle_fd: int) -> list[str]:
 def own_modules() -> Iterator[ModuleType]:
     """Modules of the program itself: files that no interpreter or package installation owns."""
     prefixes = _installed()
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if name == "__main__" or not isinstance(module, ModuleType) or not file:
+    for name, module in sys.modules.copy().items():
+        if name == "__main__" or not isinstance(module, ModuleType):
             continue
-        if module.__name__ == name and not _real(file).startswith(prefixes):
+        here = namespace(module)
+        file = here.get("__file__")
+        if isinstance(file, str) and here.get("__name__") == name:
+            if not _real(file).startswith(prefixes):
+                yield module
+
+
+def made_modules() -> Iterator[ModuleType]:
+    """Modules that the program has made while it ran: no other process can import them."""
+    for name, module in sys.modules.copy().items():
+        here = namespace(module)
+        if type(module) is not ModuleType or name == "__main__" or "__file__" in here:
+            continue
+        if name.startswith(("cython_runtime", "_cython_")):  # of any library that Cython compiled
+            continue
+        of = namespace(sys.modules.get(name.partition(".")[0]))  # an import of that makes it, too
+        if here.get("__name__") == name and here.get("__spec__") is of.get("__spec__") is None:
             yield module
+
+
+def namespace(module: Any) -> dict[str, Any]:
+    """Of a module, and nobody asked: one that is imported when it is first used stays so, and one whose
+    __getattr__ raises or warns does neither. Empty for what is no module."""
+    if not isinstance(module, ModuleType):
+        return {}
+    return ModuleType.__getattribute__(module, "__dict__")
+
+
+def is_installed(path: str) -> bool:
+    """Whether a file belongs to an interpreter or an installed package."""
+    return _real(path).startswith(_installed())
 
 
 def any_own(among: Iterable[str]) -> bool:
     """Whether one of these modules was imported from a file that is not installed."""
     prefixes = _installed()
     for name in among:
-        spec = getattr(sys.modules.get(name), "__spec__", None)
-        if spec is not None and spec.has_location and not _real(spec.origin).startswith(prefixes):
+        spec = namespace(sys.modules.get(name)).get("__spec__")
+        if getattr(spec, "has_location", False) and not _real(spec.origin).startswith(prefixes):
             return True
     return False
 
@@ -74,6 +103,7 @@ def import_installed(names: list[str]) -> None:
                 importlib.import_module(parent)
 
 
+@functools.cache
 def _installed() -> tuple[str, ...]:
     import torch
 

@@ -4,7 +4,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 # Bytes, of each stream.
 _MOST_OF_A_BATCH = 1 << 20  # no more is shown
@@ -51,21 +51,40 @@ def _taken(file: int) -> bytes:
     return text
 
 
+def tell(line: str) -> None:
+    """One line on stderr, where there is one: programs close it, or put objects of theirs there. No line
+    of ours is worth an error in them."""
+    with suppress(Exception):
+        sys.stderr.write(f"{line}\n")
+
+
 @contextmanager
 def muted() -> Iterator[None]:
     """Nothing that is printed inside is seen."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    kept = os.dup(1), os.dup(2)
+    _flush()
+    kept = {fd: os.dup(fd) for fd in (1, 2) if _is_open(fd)}
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
+    for fd in kept:
+        os.dup2(nowhere, fd)
     try:
         yield
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        for fd, copy in enumerate(kept, start=1):
+        _flush()
+        for fd, copy in kept.items():
             os.dup2(copy, fd)
             os.close(copy)
         os.close(nowhere)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):  # the program has closed it
+            stream.flush()
+
+
+def _is_open(fd: int) -> bool:
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True

@@ -1,8 +1,10 @@
 """How a batch made on a worker reaches the trainer: a pickle whose tensors and arrays lie in a slot.
 
-rebuild_tensor, by_name and exception_by_name are what such a pickle refers to; the trainer calls them.
+The rebuild_ functions, by_name and exception_by_name are what such a pickle refers to; the trainer calls
+them.
 """
 
+import copyreg
 import importlib
 import io
 import mmap
@@ -11,11 +13,14 @@ import pickle
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 # Buffers below this stay inside the pickle.
 SMALLEST_BUFFER = 512
 ALIGNMENT = 64
+# Bytes of a pickle that travel beside the slot; a larger one lies in it.
+LARGEST_PICKLE = 1 << 20
 
 
 def rebuild_tensor(buffer: Any, dtype: str, shape: tuple[int, ...]) -> Any:
@@ -25,7 +30,42 @@ def rebuild_tensor(buffer: Any, dtype: str, shape: tuple[int, ...]) -> Any:
     kind = getattr(torch, dtype)
     if 0 in shape:
         return torch.empty(shape, dtype=kind)
-    return torch.frombuffer(buffer, dtype=kind).view(shape)
+    whole = torch.frombuffer(buffer, dtype=kind)
+    # No view of it: that could not be detached in place, as a stock batch can.
+    return torch.empty(0, dtype=kind).set_(whole.untyped_storage(), 0, shape)
+
+
+def rebuild_empty(dtype: str, shape: tuple[int, ...], stride: tuple[int, ...]) -> Any:
+    """A tensor without elements."""
+    import torch
+
+    return rebuild_view(torch.UntypedStorage(0), dtype, 0, shape, stride)
+
+
+def rebuild_storage(buffer: Any) -> Any:
+    """A storage that is the memory of `buffer`."""
+    import torch
+
+    if not len(memoryview(buffer)):
+        return torch.UntypedStorage(0)
+    return torch.frombuffer(buffer, dtype=torch.uint8).untyped_storage()
+
+
+def rebuild_typed(storage: Any, dtype: str) -> Any:
+    """A TypedStorage over a storage."""
+    import torch
+
+    kind = getattr(torch, dtype)
+    return torch.storage.TypedStorage(wrap_storage=storage, dtype=kind, _internal=True)
+
+
+def rebuild_view(
+    storage: Any, dtype: str, offset: int, shape: tuple[int, ...], stride: tuple[int, ...]
+) -> Any:
+    """A tensor over a part of a storage."""
+    import torch
+
+    return torch.empty(0, dtype=getattr(torch, dtype)).set_(storage, offset, shape, stride)
 
 
 def by_name(module: str, qualname: str) -> Any:
@@ -48,14 +88,18 @@ class Arena:
     """The memory that batches are written to: the trainer's arena, or memory of the worker."""
 
     def __init__(self, fd: int, channel: int = -1) -> None:
-        self._channel = channel
+        """`channel`: the trainer does not use the memory for anything else while that is open."""
+        self._descriptors = [fd] if channel < 0 else [fd, channel]
         self._map = mmap.mmap(fd, os.fstat(fd).st_size)
-        os.close(fd)
         self.memory = memoryview(self._map)
 
+    def descriptors(self) -> list[int]:
+        """What another Arena of the same memory is made from, in another process."""
+        return self._descriptors
+
     def __del__(self) -> None:
-        if self._channel >= 0:
-            os.close(self._channel)
+        for descriptor in self._descriptors:
+            os.close(descriptor)
 
 
 class Slot:
@@ -136,17 +180,53 @@ def keeps_nothing(collate_fn: Any) -> bool:
     )
 
 
-class BatchPickler(pickle.Pickler):
-    """Tensors and arrays out of band; classes that came by value are named, not copied back."""
+class _Shared(Exception):
+    """A storage belongs to more than one tensor: all of it has to travel."""
 
-    def __init__(self, file: Any, buffer_callback: Callable[[pickle.PickleBuffer], Any]) -> None:
+
+class BatchPickler(pickle.Pickler):
+    """Tensors and arrays out of band; classes that came by value are named, not copied back.
+
+    Tensors that share a storage share it on the other side, as they do with the stock loader. A
+    tensor that has its storage for itself travels alone.
+    """
+
+    def __init__(
+        self,
+        file: Any,
+        buffer_callback: Callable[[pickle.PickleBuffer], Any],
+        whole: set[int] | None = None,
+        shares: bool = False,
+    ) -> None:
+        """`whole`: addresses of storages of more than one tensor. Raises _Shared, with the address
+        added, where there is one more. `shares`: memory that the program shares between its processes
+        is the same memory on the other side, as with the stock loader."""
         super().__init__(file, protocol=5, buffer_callback=buffer_callback)
+        self.dispatch_table = _reducers()
+        self._shares = shares
+        self._whole: set[int] = set() if whole is None else whole
+        self._alone: set[int] = set()  # storages of tensors that travelled alone
+        self._storages: dict[int, Any] = {}  # one object each, so that pickle knows it again
 
     def reducer_override(self, obj: Any) -> Any:
         import torch
 
-        if type(obj) is torch.Tensor:
-            return _reduce_tensor(obj)
+        if type(obj) in self.dispatch_table:
+            return NotImplemented
+        if type(obj) is torch.Tensor or type(obj) is torch.nn.Parameter:
+            return self._tensor(obj)
+        if type(obj).__name__ == "ndarray" and not obj.dtype.isnative:
+            return obj.__reduce_ex__(4)  # which the other side makes native, as stock's pickles do
+        if isinstance(obj, torch.UntypedStorage) and obj.device.type == "cpu":
+            if self._shares and obj.is_shared():
+                from torch.multiprocessing.reductions import reduce_storage
+
+                return reduce_storage(obj)
+            return rebuild_storage, (pickle.PickleBuffer(_bytes_of(obj)),)
+        if isinstance(obj, torch.storage.TypedStorage):
+            storage = obj._untyped_storage  # public names of it warn
+            if storage.device.type == "cpu":
+                return rebuild_typed, (self._storage(storage), str(obj.dtype)[6:])
         if isinstance(obj, type | _FUNCTION) and not _is_importable(obj):
             if "<locals>" in obj.__qualname__:
                 raise pickle.PicklingError(f"Can't pickle local object {obj.__qualname__!r}")
@@ -155,30 +235,81 @@ class BatchPickler(pickle.Pickler):
             return find, (obj.__module__, obj.__qualname__)
         return NotImplemented
 
+    def _tensor(self, tensor: Any) -> Any:
+        if _is_special(tensor):
+            if tensor.device.type not in ("cpu", "meta"):
+                return NotImplemented
+            from torch.multiprocessing import reductions
+
+            # What a stock worker's queue does, and forgets, with the storages by this pickler.
+            return reductions.reduce_tensor(tensor)
+        dtype, shape = str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape)
+        if tensor.numel() == 0:
+            return rebuild_empty, (dtype, shape, tensor.stride())
+        storage = tensor.untyped_storage()
+        address = storage.data_ptr()
+        if address in self._alone:
+            self._whole.add(address)
+            raise _Shared
+        apart = self._shares and storage.is_shared()
+        if apart or address in self._whole or not tensor.is_contiguous():
+            place = tensor.storage_offset(), shape, tensor.stride()
+            return rebuild_view, (self._storage(storage), dtype, *place)
+        self._alone.add(address)
+        flat = tensor.detach().view(-1).view(_uint8()).numpy()
+        return rebuild_tensor, (pickle.PickleBuffer(flat), dtype, shape)
+
+    def _storage(self, storage: Any) -> Any:
+        address = storage.data_ptr()
+        if address in self._alone and address:
+            self._whole.add(address)
+            raise _Shared
+        if address:
+            self._whole.add(address)
+        return self._storages.setdefault(address, storage) if address else storage
+
 
 _FUNCTION = type(lambda: None)
 
 
-def _reduce_tensor(tensor: Any) -> Any:
+def _reducers() -> dict[type, Callable[[Any], Any]]:
+    """What a queue of multiprocessing's, in which the stock loader's batches go, reduces in ways of its
+    own: the program may have registered some. Tensors have theirs here, in the place of torch's."""
+    registered = {**copyreg.dispatch_table, **ForkingPickler._extra_reducers}
+    return {
+        kind: reduce
+        for kind, reduce in registered.items()
+        if getattr(reduce, "__module__", "") != "torch.multiprocessing.reductions"
+    }
+
+
+def _uint8() -> Any:
     import torch
 
-    if (
-        tensor.device.type != "cpu"
+    return torch.uint8
+
+
+def _bytes_of(storage: Any) -> Any:
+    import torch
+
+    return torch.empty(0, dtype=torch.uint8).set_(storage).numpy()
+
+
+def _is_special(tensor: Any) -> bool:
+    """It has more to it than its elements."""
+    import torch
+
+    return bool(
+        type(tensor) is not torch.Tensor
+        or tensor.device.type != "cpu"
+        or tensor.is_nested
         or tensor.layout != torch.strided
         or tensor.requires_grad
         or tensor.is_quantized
         or tensor.is_conj()
         or tensor.is_neg()
-        or not tensor.is_contiguous()
         or tensor.__dict__
-    ):
-        return NotImplemented  # torch's own way, inside the pickle
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    shape = tuple(tensor.shape)
-    if tensor.numel() == 0:
-        return rebuild_tensor, (None, dtype, shape)
-    flat = tensor.detach().view(-1).view(torch.uint8).numpy()
-    return rebuild_tensor, (pickle.PickleBuffer(flat), dtype, shape)
+    )
 
 
 def _is_importable(obj: Any) -> bool:
@@ -188,31 +319,60 @@ def _is_importable(obj: Any) -> bool:
     return found is obj
 
 
-def pickle_batch(value: Any, slot: Slot) -> tuple[bytes, list[int], list[int]]:
-    """The pickle, and where in the slot its buffers lie. MemoryError when the slot is too small."""
+def pickle_batch(
+    value: Any, slot: Slot, shares: bool = False
+) -> tuple[bytes, list[int], list[int]]:
+    """The pickle, and where in the slot its buffers lie. A pickle that is large by itself is the last
+    of the buffers, and empty here (unpickle_batch). MemoryError when the slot is too small. `shares`:
+    this process is one of the trainer's, on its host (BatchPickler)."""
+    whole: set[int] = set()
+    taken = slot.needed
+    while True:
+        slot.needed = taken
+        try:
+            return _pickled(value, slot, whole, shares)
+        except _Shared:
+            continue  # with one more storage known to be shared
+
+
+def _pickled(
+    value: Any, slot: Slot, whole: set[int], shares: bool
+) -> tuple[bytes, list[int], list[int]]:
     offsets: list[int] = []
     sizes: list[int] = []
     fits = True
 
-    def place(buffer: pickle.PickleBuffer) -> bool:
+    def put(raw: memoryview) -> None:
         nonlocal fits
-        raw = buffer.raw()
-        size = raw.nbytes
-        if size < SMALLEST_BUFFER:
-            return True  # stays in the pickle
         begin = slot.place(raw)
-        if begin is None:
-            fits = False
-            begin = 0
-        offsets.append(begin)
-        sizes.append(size)
+        fits = fits and begin is not None
+        offsets.append(begin or 0)
+        sizes.append(raw.nbytes)
+
+    def place(buffer: pickle.PickleBuffer) -> bool:
+        raw = buffer.raw()
+        if raw.nbytes < SMALLEST_BUFFER:
+            return True  # stays in the pickle
+        put(raw)
         return False
 
     with io.BytesIO() as file:
-        BatchPickler(file, place).dump(value)
-        if not fits:
-            raise MemoryError
-        return file.getvalue(), offsets, sizes
+        BatchPickler(file, place, whole, shares).dump(value)
+        body = file.getvalue()
+    if len(body) > LARGEST_PICKLE:
+        put(memoryview(body))
+        body = b""
+    if not fits:
+        raise MemoryError
+    return body, offsets, sizes
+
+
+def unpickle_batch(pickled: bytes, buffers: list[Any]) -> Any:
+    """What pickle_batch was given. `buffers`: the memory where it put them."""
+    if not pickled:
+        *buffers, last = buffers
+        pickled = bytes(last)
+    return pickle.loads(pickled, buffers=buffers)
 
 
 def pickle_error(wrapper: Any) -> bytes:

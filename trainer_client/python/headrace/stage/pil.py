@@ -3,9 +3,10 @@
 import functools
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
-from PIL import ExifTags, ImageOps, JpegImagePlugin
+from PIL import ExifTags, Image, ImageOps, JpegImagePlugin
 
 from .images import LOAD, DeferredImage, LoadedImage, PixelAccess, defer, whole_file
 from .render import PLAIN, Source
@@ -20,12 +21,19 @@ def _of_opened(name: str) -> Callable[..., Any]:
             fits = (args, named) in ((("RGB",), {}), ((), {"mode": "RGB"}))
         else:
             fits = self.mode == "RGB"
+        if fits and name == "resize" and _is_thumbnail(sys._getframe(1)):
+            # It puts the result into this image, and counts on resize() having loaded it.
+            self.load()
         deferred = defer(self) if fits else None
         if deferred is None:
             return real(self, *args, **named)
         return getattr(deferred, name)(*args, **named)
 
     return method
+
+
+def _is_thumbnail(caller: FrameType) -> bool:
+    return caller.f_code.co_name == "thumbnail" and caller.f_globals is vars(Image)
 
 
 def _wrap_load() -> None:
@@ -81,7 +89,7 @@ def _wrap_to_tensor(functional: Any) -> None:
 
 
 def replace_names() -> None:
-    """Once in a process, behind the imports of user code."""
+    """Once in a process, after the imports of user code."""
     for name in PLAIN:
         setattr(JpegImagePlugin.JpegImageFile, name, _of_opened(name))
     _wrap_load()

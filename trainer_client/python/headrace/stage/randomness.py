@@ -65,11 +65,16 @@ class _Reader(pickle.Unpickler):
 _OF_ARRAYS = ("_frombuffer", "_reconstruct", "dtype", "ndarray")
 
 
+def read_state(state: bytes) -> Any:
+    """What get_state pickled. Empty: None."""
+    return _Reader(io.BytesIO(state)).load() if state else None
+
+
 def set_state(state: bytes, roots: dict[str, Any]) -> None:
     import torch
 
     # A state of an older release has three parts.
-    of_torch, of_random, of_numpy, *of_others = _Reader(io.BytesIO(state)).load()
+    of_torch, of_random, of_numpy, *of_others = read_state(state)
     torch.set_rng_state(torch.frombuffer(bytearray(of_torch), dtype=torch.uint8))
     random.setstate(of_random)
     if of_numpy is not None and (numpy := _numpy()) is not None:

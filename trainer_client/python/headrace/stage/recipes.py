@@ -5,7 +5,8 @@
     Own        anything else: the object itself is called
 
 Recognised by exact type, as a plan's transforms are (capture/transforms.py). An object that is altered
-afterwards is noticed, and from then on does whatever it does.
+afterwards is noticed, and from then on does whatever it does; so is one whose class or functions the
+program replaces, or hooks (capture/intact.py).
 """
 
 import copy
@@ -17,6 +18,7 @@ import torch
 from torch.nn import Sequential
 
 from .. import binding
+from ..capture.intact import ChainWatch
 from ..capture.libraries import libraries
 from ..capture.plan import Node, Plan
 from ..capture.torch_exp import add_torch_exp
@@ -39,6 +41,15 @@ _CHEAP = frozenset(
 _ANY_ORDER = frozenset(
     ("auto_augment", "rand_augment", "random_grayscale", "random_resized_crop", "trivial_augment_wide")
 )  # fmt: skip
+# Give the very image back unless they draw that they change it, whatever is in it.
+_MAY_KEEP = frozenset(
+    f"{api}.Random{name}"
+    for api in ("v1", "v2")
+    for name in (
+        "AdjustSharpness", "Autocontrast", "Equalize", "Grayscale", "HorizontalFlip", "Invert",
+        "Posterize", "Solarize", "VerticalFlip",
+    )
+)  # fmt: skip
 # Where a chain begins: in a file, or in pixels of a mode of PIL's.
 FILE, RGB, L = "file", "RGB", "L"
 _BEGINNINGS = {
@@ -57,6 +68,8 @@ class Run:
         self.makes_tensor = any(node.op in TO_TENSOR for node in nodes)
         self.checked = 0  # images that were made both ways
         self.trusted = True  # none of them differed
+        # By what it draws, an image may come out as the object that it was.
+        self.may_keep = all(kind_of(leaf) in _MAY_KEEP for leaf in leaves)
         self.like: Any = None  # what came out by Python, for its type and strides
         self._renderer = renderer
         self._chains: dict[str, Any] = {}
@@ -122,10 +135,12 @@ class Recipe:
         self._noted: list[tuple[Any, dict[str, Any]]] = []
         self._tensors: list[tuple[torch.Tensor, int]] = []  # and how often they had been written
         self.parts = self._parts([transform])
+        self._watch = ChainWatch(thing for thing, _ in self._noted)
 
     def holds(self) -> bool:
-        """Nobody has altered the objects since, not even to alter them back."""
-        self._altered = self._altered or not self._as_noted()
+        """Nobody has altered the objects since, or what their calls go through, not even to alter
+        it back."""
+        self._altered = self._altered or not (self._as_noted() and self._watch.same())
         return not self._altered
 
     def _as_noted(self) -> bool:

@@ -5,7 +5,6 @@ The half of images.py that user code does not see.
 
 import io
 import operator
-import sys
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,7 +12,8 @@ from typing import Any, NamedTuple
 import PIL
 from PIL import Image
 
-from .host import Redo
+from .output import tell
+from .redo import Redo
 
 CHECKS = 2  # images of each sequence of steps that are made both ways
 FILTERS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # by PIL's numbers
@@ -171,7 +171,6 @@ class ImageMaker:
                 op = nodes[-1][0]
                 break
         self.kept.add(op)
-        print(
-            f"headrace: {op} gives other bits natively than PIL {PIL.__version__} does: PIL does it",
-            file=sys.stderr,
+        tell(
+            f"headrace: {op} gives other bits natively than PIL {PIL.__version__} does: PIL does it"
         )

@@ -24,6 +24,7 @@ import torch
 from PIL import Image
 
 from .images import DeferredImage, deferred_of
+from .output import tell
 from .recipes import FILE, RGB, Choice, L, Part, Recipe, Run
 from .render import CHECKS, ImageMaker, Source
 
@@ -56,8 +57,8 @@ class Performer:
 
     def call(self, transform: Any, image: Any) -> Any:
         """What `transform` makes of the image; NotImplemented: it must say so itself."""
-        if not self._maker.on or not _is_pils(image):
-            return NotImplemented
+        if not self._maker.on or not _is_pils(image) or torch.get_default_dtype() != torch.float32:
+            return NotImplemented  # the operators make float32, and draw it
         recipe = self._recipe(transform)
         if recipe is None or not recipe.is_native or not recipe.holds():
             return NotImplemented
@@ -82,8 +83,21 @@ class Performer:
         return value
 
     def _run(self, run: Run, value: Any) -> Any:
+        if run.may_keep and run.trusted and _is_image(value) and self._keeps(run, value):
+            return value
         made = self._native(run, value) if run.trusted else None
         return _by_hand(run, _shown(value)) if made is None else made
+
+    def _keeps(self, run: Run, value: Any) -> bool:
+        """Whether torchvision gives this object back, by what it draws now: it shows on any image. If
+        it does not, nothing is drawn yet."""
+        any_image = Image.new("RGB" if _channels(value) == 3 else "L", (1, 1))
+        with self._drawing, self._off():
+            state = torch.get_rng_state()
+            kept = _by_hand(run, any_image) is any_image
+            if not kept:
+                torch.set_rng_state(state)
+        return kept
 
     def _native(self, run: Run, value: Any) -> Any:
         """None: there is no native form of it."""
@@ -144,9 +158,8 @@ class Performer:
             return made
         run.trusted = False
         names = ", ".join(node.op for node in run.nodes)
-        print(
-            f"headrace: {names} give other bits natively than torchvision does: torchvision does them",
-            file=sys.stderr,
+        tell(
+            f"headrace: {names} give other bits natively than torchvision does: torchvision does them"
         )
         return made
 
@@ -162,6 +175,15 @@ class Performer:
 def _is_pils(value: Any) -> bool:
     """An image, and not of a class of the program's own, whose methods may do anything."""
     return isinstance(value, Image.Image) and type(value).__module__.startswith("PIL.")
+
+
+def _is_image(value: Any) -> bool:
+    """Between two parts, it may be a tensor too."""
+    return isinstance(value, Pixels) or (_is_pils(value) and value.mode in ("RGB", "L"))
+
+
+def _channels(value: Any) -> int:
+    return value.array.shape[2] if isinstance(value, Pixels) else len(value.getbands())
 
 
 def _shown(value: Any) -> Any:
@@ -191,7 +213,7 @@ def _like(run: Run, array: np.ndarray) -> Any:
 
 
 def enable(maker: ImageMaker) -> None:
-    """Once in a process, behind the imports of user code."""
+    """Once in a process, after the imports of user code."""
     performer = Performer(maker)
     for cls, name in _entrances():
         setattr(cls, name, _entered(getattr(cls, name), performer))

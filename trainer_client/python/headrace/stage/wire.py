@@ -1,24 +1,63 @@
 """Messages between a data worker and its Python subprocesses (see host.py)."""
 
+import functools
 import os
+import pickle
 import socket
 import struct
+from typing import Any
+
+# As kStageProtocol: what this side speaks.
+PROTOCOL = 2
+_HEAD = struct.Struct("<3sBII")
+_MAGIC = b"HRS"
 
 SESSION, FORK, READY, FORKED, ENDED, ARENA, BATCH, DONE, PREPARE, END, BECAME, UNFIT = range(1, 13)
-REDO = 13
+HELLO = 13
 # Outcomes of a batch.
 MADE, RAISED, TOO_SMALL, LANE_ENDED = range(4)
 
 
+class OtherRelease(Exception):
+    """The data worker speaks another protocol. Says which, and both releases."""
+
+
+def encode(kind: int, *parts: bytes) -> bytes:
+    head = _HEAD.pack(_MAGIC, PROTOCOL, kind, len(parts))
+    return head + struct.pack(f"<{len(parts)}Q", *map(len, parts)) + b"".join(parts)
+
+
 def send(sock: socket.socket, kind: int, *parts: bytes) -> None:
-    head = struct.pack(f"<II{len(parts)}Q", kind, len(parts), *map(len, parts))
-    sock.sendall(head + b"".join(parts))
+    sock.sendall(encode(kind, *parts))
+
+
+def greet(sock: socket.socket) -> None:
+    """Once on each connection, first: so that the other side can name this release."""
+    send(sock, HELLO, _release().encode())
 
 
 def receive(sock: socket.socket) -> tuple[int, list[bytes], list[int]]:
-    """Kind, parts, descriptors. EOFError when the other side is gone."""
-    head, fds = _receive_exactly(sock, 8)
-    kind, count = struct.unpack("<II", head)
+    """Kind, parts, descriptors, of the first frame that is no HELLO. EOFError when the other side is
+    gone; OtherRelease. For who has nothing else to wait for."""
+    while True:
+        kind, parts, fds = receive_any(sock)
+        if kind != HELLO:
+            return kind, parts, fds
+
+
+def unexpected(kind: int) -> OtherRelease:
+    """Of a frame that nobody sends here."""
+    return OtherRelease(f"an unexpected frame of kind {kind}: this process is release {_release()}")
+
+
+def receive_any(sock: socket.socket) -> tuple[int, list[bytes], list[int]]:
+    """As receive(), of the next frame, whatever it is."""
+    head, fds = _receive_exactly(sock, _HEAD.size)
+    magic, protocol, kind, count = _HEAD.unpack(head)
+    if magic != _MAGIC:
+        raise OtherRelease(
+            f"a frame without its mark: use the data worker of release {_release()}, as this process"
+        )
     sizes, more = _receive_exactly(sock, 8 * count)
     fds += more
     parts = []
@@ -26,7 +65,23 @@ def receive(sock: socket.socket) -> tuple[int, list[bytes], list[int]]:
         part, more = _receive_exactly(sock, size)
         parts.append(part)
         fds += more
+    if protocol != PROTOCOL:
+        theirs = parts[0].decode(errors="replace") if kind == HELLO and parts else "unknown"
+        raise OtherRelease(
+            f"the data worker (release {theirs}) speaks stage protocol {protocol}, this process "
+            f"(release {_release()}) {PROTOCOL}: use one release on both sides"
+        )
     return kind, parts, fds
+
+
+@functools.cache
+def _release() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("headrace")
+    except PackageNotFoundError:
+        return "unknown"  # run from its source
 
 
 def _receive_exactly(sock: socket.socket, size: int) -> tuple[bytes, list[int]]:
@@ -47,24 +102,41 @@ def numbers(*values: int) -> bytes:
 class Request:
     """One batch, as the worker wrote it into a memory file.
 
-    u64: lane, base_seed, slot_offset, slot_bytes, number of keys, of seeds, bytes of state; then the
-    keys (i64), the seeds (u64: RngMode sample, one a key) and the state (pickled; empty: the lane
-    begins). Of lanes that are replayed the state is a place (replay.py); of an iterable data set the
-    keys are the epoch (stream.py).
+    u64: lane, base_seed, slot_offset, slot_bytes, number of keys, of seeds, bytes of state, bytes of
+    index, iteration, batch; then the keys (i64), the seeds (u64: RngMode sample, one a key), the state
+    (pickled; empty: the lane begins) and the index (pickled: what the sampler gave, where that is no
+    list of int; else empty).
     """
 
-    HEAD = struct.Struct("<7Q")
+    HEAD = struct.Struct("<10Q")
 
     def __init__(self, data: bytes) -> None:
         head = self.HEAD.unpack_from(data)
         self.lane, self.base_seed, self.slot_offset, self.slot_bytes = head[:4]
-        keys, seeds, state = head[4:]
+        keys, seeds, state, index, *self.name = head[4:]
         at = self.HEAD.size
         self.keys = list(struct.unpack_from(f"<{keys}q", data, at))
         at += 8 * keys
         self.seeds = list(struct.unpack_from(f"<{seeds}Q", data, at))
         at += 8 * seeds
         self.state = data[at : at + state]
+        self.index = data[at + state : at + state + index]
+
+    def packed(self, with_state: bool) -> bytes:
+        """As it came, with or without its state."""
+        state = self.state if with_state else b""
+        head = self.HEAD.pack(
+            *(self.lane, self.base_seed, self.slot_offset, self.slot_bytes),
+            *(len(self.keys), len(self.seeds), len(state), len(self.index), *self.name),
+        )
+        keys = struct.pack(f"<{len(self.keys)}q", *self.keys)
+        return head + keys + numbers(*self.seeds) + state + self.index
+
+    def asked(self, auto_collation: bool) -> Any:
+        """What a fetcher of torch's is asked for."""
+        if self.index:
+            return pickle.loads(self.index)
+        return self.keys if auto_collation else self.keys[0]
 
     @classmethod
     def read(cls, fd: int) -> "Request":

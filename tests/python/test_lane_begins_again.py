@@ -1,0 +1,109 @@
+"""A lane whose code was seen to keep state begins again: as it was before its first batch."""
+
+import multiprocessing
+import os
+import pickle
+import queue
+import socket
+
+import pytest
+from headrace.stage import wire
+from headrace.stage.lane import LanePort, LaneSettings, lane_main
+from headrace.stage.wire import Request, numbers
+
+
+def loop(index_queue, data_queue, done_event, dataset, collate_fn):
+    """A worker loop whose data set counts its batches."""
+    while not done_event.is_set():
+        try:
+            item = index_queue.get(1)
+        except queue.Empty:
+            continue
+        if item is not None:
+            dataset.append(item[1])
+            data_queue.put((item[0], [len(dataset)]))
+
+
+class Lane:
+    """Its process, and the data workers that ask it."""
+
+    def __init__(self, watched):
+        self.control, theirs = socket.socketpair()
+        settings = LaneSettings(
+            auto_collation=True,
+            iterable=False,
+            batch_size=1,
+            persistent=False,
+            by_pil=(),
+            tells_state=False,
+            watched=watched,
+            trainer=os.getpid(),
+        )
+        arguments = {"dataset": [], "collate_fn": list}
+        self.process = multiprocessing.get_context("fork").Process(
+            target=lane_main, args=(loop, arguments, LanePort(theirs, settings))
+        )
+        self.process.start()
+        theirs.close()
+        self.workers = []
+
+    def connect(self, life):
+        ours, theirs = socket.socketpair()
+        ours.settimeout(60)
+        socket.send_fds(self.control, [numbers(life)], [theirs.fileno()])
+        theirs.close()
+        self.workers.append(ours)
+        return ours
+
+    def close(self):
+        self.control.shutdown(socket.SHUT_RDWR)  # its process has inherited our side
+        for each in (self.control, *self.workers):
+            each.close()
+        self.process.join(60)
+        assert self.process.exitcode == 0
+        self.process.close()
+
+
+def ask(worker, number):
+    """(how many batches the process has made, what it was seen to keep)"""
+    fd = os.memfd_create("request")
+    os.write(fd, Request.HEAD.pack(0, 1, 0, 4096, 1, 0, 0, 0, 1, number) + numbers(number))
+    frame = wire.encode(wire.BATCH, wire.numbers(9), wire.numbers(0))
+    socket.send_fds(worker, [frame], [fd])
+    os.close(fd)
+    kind, answer, _ = wire.receive(worker)
+    assert kind == wire.DONE and len(answer) == 14
+    return pickle.loads(answer[3]), answer[13].decode()
+
+
+@pytest.fixture
+def lane():
+    lane = Lane(watched=False)
+    yield lane
+    lane.close()
+
+
+def test_it_is_as_before_its_first_batch_and_serves_old_connections_no_more(lane):
+    first = lane.connect(0)
+    assert ask(first, 0) == ([1], "dataset had 0 items and has 1")
+    assert ask(first, 1) == ([2], ""), "it is told once"
+    again = lane.connect(1)
+    assert ask(again, 0)[0] == [1]
+    assert ask(again, 1)[0] == [2]
+    with pytest.raises(EOFError):
+        wire.receive(first)
+    other = lane.connect(1)  # another data worker
+    assert ask(other, 2)[0] == [3]
+
+
+def test_it_may_begin_again_more_than_once(lane):
+    for life in range(3):
+        worker = lane.connect(life)
+        assert ask(worker, 0)[0] == [1]
+        assert ask(worker, 1)[0] == [2]
+
+
+def test_a_lane_that_may_not_move_is_not_watched():
+    lane = Lane(watched=None)
+    assert ask(lane.connect(0), 0) == ([1], "")
+    lane.close()

@@ -1,0 +1,112 @@
+"""A lane whose batches are made here and elsewhere in turn: the process of this host goes on from the
+state that it is asked to go on from."""
+
+import os
+import queue
+import random
+import socket
+
+import pytest
+from headrace.stage import wire
+from headrace.stage.lane import LanePort, LaneSettings
+from headrace.stage.pickling import Slot, pickle_batch
+from headrace.stage.randomness import get_state
+from headrace.stage.wire import Request, numbers
+
+
+class Lane:
+    """The port of a lane that draws one number a batch, and the data worker that asks it."""
+
+    def __init__(self):
+        control, theirs = socket.socketpair()
+        settings = LaneSettings(
+            auto_collation=True,
+            iterable=False,
+            batch_size=1,
+            persistent=False,
+            by_pil=(),
+            tells_state=True,
+            trainer=os.getpid(),
+            watched=None,
+        )
+        self.port = LanePort(theirs, settings)
+        self.port.open({"dataset": None, "collate_fn": list}, None)
+        self.worker, served = socket.socketpair()
+        socket.send_fds(control, [numbers(0)], [served.fileno()])
+        served.close()
+        self.sockets = [control, theirs, self.worker]
+        self.made = 0
+
+    def close(self):
+        for each in (*self.sockets, *(worker.sock for worker in self.port._requests.workers)):
+            each.close()
+        os.close(self.port._requests._trainer)
+
+    def batch(self, number, state=b""):
+        """(what is answered, the state after it)"""
+        head = Request.HEAD.pack(0, 1, 0, 4096, 1, 0, len(state), 0, 1, number)
+        fd = os.memfd_create("request")
+        os.write(fd, head + numbers(5) + state)
+        frame = wire.encode(wire.BATCH, wire.numbers(9), wire.numbers(0))
+        socket.send_fds(self.worker, [frame], [fd])
+        os.close(fd)
+        try:
+            item = self.port.get(0)
+        except queue.Empty:  # it was answered without the loop
+            item = None
+        if item is not None:
+            self.made += 1
+            self.port.put((item[0], random.random()))
+        kind, answer, _ = wire.receive(self.worker)
+        assert kind == wire.DONE
+        return answer[3], answer[6]
+
+
+def pickle_of(value):
+    return pickle_batch(value, Slot(None, 0, 4096))[0]
+
+
+@pytest.fixture
+def lane():
+    before = random.getstate()
+    random.seed(4)
+    lane = Lane()
+    yield lane
+    lane.close()
+    random.setstate(before)
+
+
+def test_it_goes_on_from_the_state_that_came_from_elsewhere(lane):
+    first, after = lane.batch(0)
+    random.setstate(random.Random(77).getstate())
+    elsewhere = get_state(lane.port._roots)
+    other, _ = lane.batch(2, elsewhere)
+    random.seed(77)
+    assert pickle_of(random.random()) == other
+    again, _ = lane.batch(1, after)
+    random.seed(4)
+    assert [pickle_of(random.random()) for _ in range(2)] == [first, again]
+
+
+def test_a_batch_that_is_asked_again_from_the_same_state_is_not_made_again(lane):
+    first = lane.batch(0)
+    assert lane.batch(0) == first
+    assert lane.made == 1
+
+
+def test_a_batch_that_is_asked_again_from_another_state_is_made_again(lane):
+    _, after = lane.batch(0)
+    random.seed(77)
+    wrong, _ = lane.batch(1, get_state(lane.port._roots))
+    right, _ = lane.batch(1, after)
+    assert (wrong != right, lane.made) == (True, 3)
+    random.seed(4)
+    random.random()
+    assert pickle_of(random.random()) == right
+
+
+def test_its_first_batch_is_made_again_from_its_beginning(lane):
+    first = lane.batch(0)
+    lane.batch(1, first[1])
+    assert lane.batch(0) == first
+    assert lane.made == 3

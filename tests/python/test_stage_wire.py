@@ -1,0 +1,60 @@
+"""The frames between a data worker and its Python processes, as Python makes and reads them.
+
+The worker's half is frame_socket_test.cc: both are held to the same frozen bytes.
+"""
+
+import socket
+from pathlib import Path
+
+import pytest
+from headrace.stage import wire
+
+_GOLDEN = Path(__file__).parents[2] / "dataworker/stage_host/golden_frames.txt"
+
+
+def golden_frames():
+    for line in _GOLDEN.read_text().splitlines():
+        if not line.startswith("#"):
+            name, kind, frame, *parts = line.split()
+            content = [b"" if part == "-" else bytes.fromhex(part) for part in parts]
+            yield pytest.param(int(kind), content, bytes.fromhex(frame), id=name)
+
+
+@pytest.fixture
+def pair():
+    ours, theirs = socket.socketpair()
+    ours.settimeout(60)
+    yield ours, theirs
+    ours.close()
+    theirs.close()
+
+
+@pytest.mark.parametrize(("kind", "parts", "frame"), list(golden_frames()))
+def test_frames_are_those_that_were_frozen(kind, parts, frame, pair):
+    assert wire.encode(kind, *parts) == frame
+    ours, theirs = pair
+    theirs.sendall(frame)
+    assert wire.receive_any(ours) == (kind, parts, [])
+
+
+def test_another_protocol_is_refused_and_both_releases_named(pair):
+    ours, theirs = pair
+    hello = bytearray(wire.encode(wire.HELLO, b"9.9.9"))
+    hello[3] += 1
+    theirs.sendall(hello)
+    with pytest.raises(wire.OtherRelease, match=r"9\.9\.9.*protocol 3.*release .*2"):
+        wire.receive(ours)
+
+
+def test_what_is_no_frame_is_refused(pair):
+    ours, theirs = pair
+    theirs.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    with pytest.raises(wire.OtherRelease, match="without its mark"):
+        wire.receive(ours)
+
+
+def test_a_greeting_is_passed_over(pair):
+    ours, theirs = pair
+    wire.greet(theirs)
+    wire.send(theirs, wire.ARENA)
+    assert wire.receive(ours)[0] == wire.ARENA

@@ -1,0 +1,57 @@
+"""A worker that is on another host, as far as it and everybody else can see: it has another name and
+another boot, shares no memory, and may have other content under the same paths."""
+
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from .headrace_program import HEADRACE, clean_environment
+
+HOST = "elsewhere"
+_UNSHARE = ["unshare", "--mount", "--uts"]
+
+
+def _own_root() -> list[str]:
+    return [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+
+
+def needs_namespaces() -> None:
+    """Skips where this user may make none."""
+    if shutil.which("unshare") is None:
+        pytest.skip("needs unshare, of util-linux")
+    tried = subprocess.run([*_UNSHARE, *_own_root(), "true"], capture_output=True, text=True)
+    if tried.returncode != 0:
+        pytest.skip(f"this user may make no namespaces: {tried.stderr.strip()}")
+
+
+@contextmanager
+def worker_elsewhere(
+    address: str, folder: Path, content: dict[Path, Path] | None = None
+) -> Iterator[subprocess.Popen]:
+    """`content`: what it has in the place of these files. `folder`: empty, for its own use."""
+    boot = folder / "boot_id"
+    boot.write_text("8a1b2c3d-0000-4000-8000-000000000001\n")
+    mounts = {Path("/proc/sys/kernel/random/boot_id"): boot, **(content or {})}
+    steps = [f"hostname {HOST}"]
+    steps += [
+        f"mount --bind {shlex.quote(str(b))} {shlex.quote(str(a))}" for a, b in mounts.items()
+    ]
+    steps.append(
+        f"exec {shlex.quote(HEADRACE)} worker --coordinator {address} "
+        "--listen tcp://127.0.0.1:0 --threads 1"
+    )
+    process = subprocess.Popen(
+        [*_UNSHARE, *_own_root(), "sh", "-c", " && ".join(steps)],
+        env=clean_environment(HEADRACE_LOG="error", XDG_RUNTIME_DIR=str(folder)),
+    )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(20)

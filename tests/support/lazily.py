@@ -1,0 +1,52 @@
+"""A program with num_workers=0 without and with Headrace: its batches, and its generators."""
+
+import hashlib
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import headrace
+import numpy as np
+import torch
+from torch.utils.data import DataLoader
+from torchvision import datasets
+
+from support.compare import assert_same, seed_everything
+
+
+def generators() -> str:
+    """Of the program, all three, in one word."""
+    python, numpy = repr(random.getstate()), repr(np.random.get_state(legacy=False))
+    state = torch.get_rng_state().numpy().tobytes() + python.encode() + numpy.encode()
+    return hashlib.sha256(state).hexdigest()[:16]
+
+
+def both_ways(program: Callable[[], list[Any]]) -> tuple[list[Any], Any]:
+    """Runs it without and with Headrace. Returns what it told, and the report of its last loader."""
+    headrace.uninstall()
+    seed_everything()
+    expected = program()
+    reports = len(headrace.report.REPORT._loaders)
+    headrace.install()
+    try:
+        seed_everything()
+        told = program()
+    finally:
+        headrace.uninstall()
+    assert_same(told, expected)
+    made = headrace.report.REPORT._loaders[reports:]
+    return expected, made[-1] if made else None
+
+
+def epoch(loader: DataLoader, between: Callable[[int], Any] = lambda number: None) -> list[Any]:
+    """What a program sees that calls between(number) after each batch."""
+    told: list[Any] = []
+    for number, batch in enumerate(loader):
+        told += [[part.clone() for part in batch], generators()]
+        between(number)
+    return [*told, generators()]
+
+
+def folder(place: Path, transform: Any) -> datasets.ImageFolder:
+    return datasets.ImageFolder(place, transform)

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "trainer_client/include/headrace/client.h"
+
+namespace headrace::python {
+
+// The numbers by name; those of `wait` begin with "wait_".
+nanobind::dict StatsOf(const SessionStats& stats);
+
+}  // namespace headrace::python

@@ -1,0 +1,36 @@
+"""Whether the program's own code may run on other hosts, too.
+
+Only on evidence: its text is proved to keep no state from sample to sample, or declared to. It was not
+seen to keep some (kept.py). What of this process it could read is shipped with it (process_state.py), and
+it pickles. What it makes there is compared with what this host makes, too (headrace/suspicion.py). Why so:
+docs/adr/0028-elsewhere.md.
+"""
+
+from typing import Any
+
+from torch.utils.data.dataloader import _DatasetKind
+
+from ..stage import fork_hooks
+from . import kept
+from .plan import Local, PythonStage
+from .proof import Code, prove
+from .python_stage import pack
+
+
+def code_for_others(loader: Any, by_pil: tuple[str, ...]) -> tuple[PythonStage | None, str, str]:
+    """The code to ship, or None, why it stays on this host and what would change that. `by_pil`: as
+    Captured's. Runs the reduce functions of what it pickles, and no other code of the program."""
+    if loader._dataset_kind == _DatasetKind.Iterable:
+        needs = "a map-style dataset, with __getitem__ and __len__"
+        return None, "an IterableDataset is iterated by one process a lane", needs
+    if hook := fork_hooks.in_children():
+        return None, hook, "register it where the program's own workers need it alone"
+    if seen := kept.why(kept.code_of(loader)):
+        return None, seen, kept.REMEDY
+    proof = prove(loader)
+    if not proof.proved:
+        return None, proof.reason, proof.remedy
+    try:
+        return pack(loader, list(by_pil), fills=proof.code is Code.CLEAN), "", ""
+    except Local as stays:
+        return None, str(stays), stays.remedy

@@ -1,0 +1,248 @@
+"""A data set as it is now, against the plan that was made of it: for num_workers=0.
+
+The stock loader then reads the live objects at each batch. So before a batch that the service made is
+handed out, everything that the data set's own code would look at for these very samples is compared
+with what the plan says: transforms with all that they hold, the entries and array rows of the batch,
+the files behind them, and the libraries' functions that all of this stands for.
+"""
+
+import operator
+import os
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import ConcatDataset, Subset
+from torch.utils.data._utils.collate import default_collate_fn_map
+
+from . import Captured
+from .plan import Array, Leaf
+from .unchanged import Definitions, Unchanged
+
+# A file that was written so shortly before it was looked at may be written again and look the same.
+_TICK = 50_000_000  # ns
+
+_LIBRARIES = ("torchvision.transforms", "torchvision.datasets", "PIL")
+_MODULES = (
+    "math", "numpy", "torch", "torch.nn.functional", "torch.nn.modules.module",
+    "torch.utils.data._utils.collate",
+)  # fmt: skip
+_LOOKED_AT = ("transform", "target_transform", "loader", "__getitem__", "__getitems__")
+
+Stamps = list[tuple[int, ...]] | None
+
+
+class Live:
+    """Of one capture, made right after it. Runs no code of the program. One thread."""
+
+    def __init__(self, dataset: Any, captured: Captured) -> None:
+        self._objects = Unchanged()
+        self._expected = captured.rows.rows
+        leaves = iter(captured.rows.leaves)
+        self._root = _part(dataset, leaves, 0, self._objects)
+        self._directory = os.getcwd()
+        self._process = _settings()
+        hooks = vars(torch.nn.modules.module)
+        for name in [name for name in hooks if name.startswith("_global_")]:
+            self._objects.watch(hooks[name])
+        self._objects.watch(default_collate_fn_map)
+        owners = [
+            m for name, m in sys.modules.copy().items() if m is not None and _is_watched(name)
+        ]
+        classes = [cls for cls in self._objects.classes if cls.__module__ != "builtins"]
+        self._definitions = Definitions([*owners, torch.Tensor, *classes])
+
+    def objects_same(self) -> bool:
+        """Transforms, loader functions, and which data sets hold which."""
+        return self._objects.same() and self._root.same()
+
+    def process_same(self) -> bool:
+        """The libraries, and settings of the process that samples depend on."""
+        return _settings() == self._process and self._definitions.same()
+
+    def rows_same(self, keys: Sequence[int]) -> bool:
+        """The data set's entries for these keys, each in [0, count), are the plan's."""
+        try:
+            rows = self._root.rows(keys)
+        except Exception:  # what it raises is the stock way's to raise
+            return False
+        expected = keys if self._expected is None else self._expected[keys].tolist()
+        return rows is not None and rows == expected
+
+    def stamps(self, keys: Sequence[int]) -> Stamps:
+        """Of the files behind these keys: equal as long as they are what they were. None: that can't
+        be said of one of them."""
+        if os.getcwd() != self._directory:
+            return None
+        try:
+            found = [os.stat(path) for path in self._root.paths(keys)]
+        except OSError:
+            return None
+        newest = time.time_ns() - _TICK
+        if any(file.st_ctime_ns >= newest for file in found):
+            return None
+        return [(f.st_dev, f.st_ino, f.st_size, f.st_mtime_ns, f.st_ctime_ns) for f in found]
+
+
+def _is_watched(name: str) -> bool:
+    return name in _MODULES or name.startswith(_LIBRARIES)
+
+
+def _settings() -> tuple[Any, ...]:
+    vision = sys.modules.get("torchvision")
+    return (
+        torch.get_default_dtype(),
+        torch.get_default_device().type,
+        torch._C._len_torch_dispatch_stack() + torch._C._len_torch_function_stack(),
+        vision.get_image_backend() if vision is not None else None,
+        _openers(),
+    )
+
+
+def _openers() -> list[str]:
+    """Of image formats, by others than PIL, which adds its own when it first needs them."""
+    image = sys.modules.get("PIL.Image")
+    entries = list(image.OPEN.items()) if image is not None else []
+    return [name for name, entry in entries if not entry[0].__module__.startswith("PIL.")]
+
+
+def _part(dataset: Any, leaves: Any, offset: int, objects: Unchanged) -> Any:
+    """`offset`: rows of the leaves before it."""
+    if type(dataset) is Subset:
+        return _Subset(dataset, _part(dataset.dataset, leaves, offset, objects))
+    if type(dataset) is ConcatDataset:
+        return _Concat(dataset, leaves, offset, objects)
+    leaf = next(leaves)
+    objects.watch_attributes(dataset, _LOOKED_AT)
+    for cls in type(dataset).__mro__:
+        objects.classes[cls] = None
+    return (_Folder if leaf.kind == "files" else _Images)(dataset, leaf, offset)
+
+
+class _Subset:
+    def __init__(self, dataset: Subset, inner: Any) -> None:
+        self._dataset, self._held, self._inner = dataset, dataset.dataset, inner
+        self.count, self.leaf_rows = len(dataset.indices), inner.leaf_rows
+
+    def same(self) -> bool:
+        return (
+            type(self._dataset) is Subset
+            and self._dataset.dataset is self._held
+            and self._inner.same()
+        )
+
+    def _keys(self, keys: Sequence[int]) -> list[int]:
+        indices, count = self._dataset.indices, self._inner.count
+        found = [operator.index(indices[key]) for key in keys]
+        return [key + count if key < 0 else key for key in found]
+
+    def rows(self, keys: Sequence[int]) -> list[int] | None:
+        return self._inner.rows(self._keys(keys))
+
+    def paths(self, keys: Sequence[int]) -> list[str]:
+        return self._inner.paths(self._keys(keys))
+
+
+class _Concat:
+    def __init__(
+        self, dataset: ConcatDataset, leaves: Any, offset: int, objects: Unchanged
+    ) -> None:
+        self._dataset, self._held = dataset, list(dataset.datasets)
+        self._ends = list(dataset.cumulative_sizes)
+        self._parts: list[Any] = []
+        self.count, self.leaf_rows = self._ends[-1], 0
+        for part in self._held:
+            self._parts.append(_part(part, leaves, offset + self.leaf_rows, objects))
+            self.leaf_rows += self._parts[-1].leaf_rows
+
+    def same(self) -> bool:
+        now = self._dataset
+        return (
+            type(now) is ConcatDataset
+            and len(now.datasets) == len(self._held)
+            and all(map(operator.is_, now.datasets, self._held))
+            and list(now.cumulative_sizes) == self._ends
+            and all(part.same() for part in self._parts)
+        )
+
+    def _place(self, key: int) -> tuple[Any, int]:
+        for part, end in zip(self._parts, self._ends, strict=True):
+            if key < end:
+                return part, key - end + part.count
+        raise IndexError(key)
+
+    def rows(self, keys: Sequence[int]) -> list[int] | None:
+        found: list[int] = []
+        for part, key in map(self._place, keys):
+            row = part.rows([key])
+            if row is None:
+                return None
+            found += row
+        return found
+
+    def paths(self, keys: Sequence[int]) -> list[str]:
+        return [path for part, key in map(self._place, keys) for path in part.paths([key])]
+
+
+class _Leaf:
+    def __init__(self, dataset: Any, leaf: Leaf, offset: int) -> None:
+        self._dataset, self._type, self._offset = dataset, type(dataset), offset
+        self.count = self.leaf_rows = leaf.rows
+
+    def same(self) -> bool:
+        return type(self._dataset) is self._type
+
+
+class _Folder(_Leaf):
+    def __init__(self, dataset: Any, leaf: Leaf, offset: int) -> None:
+        super().__init__(dataset, leaf, offset)
+        self._kept = list(dataset.samples)
+        if set(map(type, self._kept)) != {tuple}:
+            self._kept = list(map(tuple, self._kept))
+
+    def rows(self, keys: Sequence[int]) -> list[int] | None:
+        samples, kept = self._dataset.samples, self._kept
+        if any(tuple(samples[key]) != kept[key] for key in keys):
+            return None
+        return [self._offset + key for key in keys]
+
+    def paths(self, keys: Sequence[int]) -> list[str]:
+        return [self._kept[key][0] for key in keys]
+
+
+class _Images(_Leaf):
+    """Images in an array, and a label each: CIFAR and MNIST."""
+
+    def __init__(self, dataset: Any, leaf: Leaf, offset: int) -> None:
+        super().__init__(dataset, leaf, offset)
+        self._data, self._labels = (_content(array, leaf.rows) for array in leaf.arrays)
+
+    def rows(self, keys: Sequence[int]) -> list[int] | None:
+        data, labels = self._dataset.data, self._dataset.targets
+        at = np.asarray(keys)
+        images = np.asarray(data)
+        if images.dtype != self._data.dtype or images.shape[1:] != self._data.shape[1:]:
+            return None
+        if type(labels) is list:
+            found = [labels[key] for key in keys]
+            if set(map(type, found)) - {int}:
+                return None
+        else:
+            found = [int(label) for label in np.asarray(labels)[at]]
+        if found != self._labels[at].tolist():
+            return None
+        if not np.array_equal(images[at], self._data[at]):
+            return None
+        return [self._offset + key for key in keys]
+
+    def paths(self, keys: Sequence[int]) -> list[str]:
+        return []
+
+
+def _content(array: Array, rows: int) -> np.ndarray:
+    """What the workers were given."""
+    flat = np.frombuffer(memoryview(array.blob), dtype=array.dtype)
+    return flat.reshape(rows, *array.row_shape)

@@ -1,0 +1,375 @@
+"""Expressions, one function for each kind. A kind that is not here is not understood."""
+
+import ast
+import types
+from typing import Any
+
+from . import attributes, calls, items
+from .frames import Frame
+from .operators import _cls, binary, compare
+from .proof import Code, Doubt
+from .values import (
+    BOOL,
+    NONE,
+    NOTHING,
+    STR,
+    Abstract,
+    Bound,
+    Lasting,
+    Made,
+    Method,
+    Scalar,
+    constant,
+    constant_of,
+    is_scalar,
+    one,
+)
+
+BOTH = frozenset((True, False))
+
+
+def value(it: Any, frame: Frame, node: ast.expr) -> frozenset:
+    it.step()
+    kind = _KINDS.get(type(node))
+    if kind is None:
+        raise Doubt(
+            Code.UNKNOWN_CONSTRUCT, f"has an expression of kind {type(node).__name__}, "
+            "which is not followed",
+        )  # fmt: skip
+    return kind(it, frame, node)
+
+
+def as_load(node: ast.expr) -> ast.expr:
+    """The target of an assignment, as what it is now."""
+    known = _loads.get(id(node))
+    if known is None or known[0] is not node:
+        kind = type(node)
+        same = {name: getattr(node, name) for name in node._fields} | {"ctx": ast.Load()}
+        known = _loads[id(node)] = (node, ast.copy_location(kind(**same), node))
+    return known[1]
+
+
+_loads: dict[int, Any] = {}
+
+
+# Conditions.
+
+
+def condition(it: Any, frame: Frame, node: ast.expr) -> frozenset:
+    """What the condition may be: {True}, {False} or both. It is one of them where it only asks for
+    what lasts, since no code that is proved changes that."""
+    return truth(it, frame, value(it, frame, node))
+
+
+def truth(it: Any, frame: Frame, found: frozenset) -> frozenset:
+    result: set[bool] = set()
+    for part in it.looked_at(frame, found):
+        result |= _truth(it, frame, part)
+    return frozenset(result)
+
+
+def _truth(it: Any, frame: Frame, part: Any) -> frozenset:
+    if type(part) is Lasting:
+        if all(map(_has_plain_truth, part.objects[:24])) and len(part.objects) <= 24:
+            return frozenset(bool(o) for o in part.objects)
+        if part.cls in (types.FunctionType, type, types.MethodType, types.ModuleType):
+            return frozenset((True,))
+    if type(part) in (Method, Bound):
+        return frozenset((True,))
+    cls = getattr(part, "cls", None)
+    if cls is not None and type(part) in (Lasting, Made):
+        for name in ("__bool__", "__len__"):
+            found = calls.special(it, frame, part, name)
+            if found is not None:
+                return BOTH
+        if type(part) is Made and part.closure is None and part.cls not in _BY_LENGTH:
+            return frozenset((True,)) if not issubclass(cls, _BY_LENGTH) else BOTH
+    return BOTH
+
+
+_BY_LENGTH = (list, tuple, dict, set, frozenset)
+
+
+def _has_plain_truth(thing: Any) -> bool:
+    kind = type(thing)
+    return kind in (bool, int, float, str, bytes, type(None), list, tuple, dict, set, frozenset)
+
+
+def _bool_op(it: Any, frame: Frame, node: ast.BoolOp) -> frozenset:
+    ends = isinstance(node.op, ast.Or)  # the truth by which it is decided
+    result = NOTHING
+    facts = None
+    for position, part in enumerate(node.values):
+        found = value(it, frame, part)
+        facts = frame.facts if facts is None else facts & frame.facts
+        frame.facts = facts  # the others may not be asked
+        if position == len(node.values) - 1:
+            return result | found
+        truths = truth(it, frame, found)
+        if ends in truths:
+            result |= _with_truth(found, ends)
+        if (not ends) not in truths:
+            return result
+    return result
+
+
+def _with_truth(found: frozenset, wanted: bool) -> frozenset:
+    """The parts that may have it."""
+    return frozenset(
+        part
+        for part in found
+        if not (
+            type(part) is Lasting
+            and len(part.objects) == 1
+            and type(part.objects[0]) in (bool, int, float, str, bytes, type(None))
+            and bool(part.objects[0]) is not wanted
+        )
+    )
+
+
+def _unary(it: Any, frame: Frame, node: ast.UnaryOp) -> frozenset:
+    found = value(it, frame, node.operand)
+    if isinstance(node.op, ast.Not):
+        truths = truth(it, frame, found)
+        return constant(not next(iter(truths))) if len(truths) == 1 else BOOL
+    if (known := constant_of(found)) and type(known[0]) in (int, float):
+        if isinstance(node.op, ast.USub):
+            return constant(-known[0])
+    name = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}[type(node.op)]
+    return frozenset().union(*[_one_operand(it, frame, part, name) for part in found])
+
+
+def _one_operand(it: Any, frame: Frame, part: Any, name: str) -> frozenset:
+    found = calls.special(it, frame, part, name)
+    if found is not None:
+        return found
+    calls.known_operand(it, part)
+    return one(Scalar(part.cls)) if is_scalar(part) else one(Abstract(_cls(part)))
+
+
+def _binary(it: Any, frame: Frame, node: ast.BinOp) -> frozenset:
+    return binary(it, frame, node.op, value(it, frame, node.left), value(it, frame, node.right))
+
+
+def _compare(it: Any, frame: Frame, node: ast.Compare) -> frozenset:
+    left = value(it, frame, node.left)
+    result = None
+    for op, right_node in zip(node.ops, node.comparators, strict=True):
+        facts = frame.facts
+        right = value(it, frame, right_node)
+        if result is not None:
+            frame.facts &= facts
+        result = compare(it, frame, op, left, right)
+        left = right
+    return result if len(node.ops) == 1 else BOOL | result
+
+
+# Names, attributes and items.
+
+
+def _constant(it: Any, frame: Frame, node: ast.Constant) -> frozenset:
+    return constant(node.value)
+
+
+def _name(it: Any, frame: Frame, node: ast.Name) -> frozenset:
+    return it.looked_at(frame, frame.find(node.id))
+
+
+def _attribute(it: Any, frame: Frame, node: ast.Attribute) -> frozenset:
+    owner = value(it, frame, node.value)
+    return it.looked_at(frame, attributes.get(it, frame, owner, node.attr))
+
+
+def _subscript(it: Any, frame: Frame, node: ast.Subscript) -> frozenset:
+    filled = it.fills.read(it, frame, node)
+    if filled is not None:
+        return filled
+    owner = value(it, frame, node.value)
+    key = value(it, frame, node.slice)
+    return it.looked_at(frame, items.take(it, frame, owner, key, node))
+
+
+def _slice(it: Any, frame: Frame, node: ast.Slice) -> frozenset:
+    for part in (node.lower, node.upper, node.step):
+        if part is not None:
+            for end in value(it, frame, part):
+                calls.special(it, frame, end, "__index__")
+    return one(Scalar(slice))
+
+
+# What is made.
+
+
+def _sequence(it: Any, frame: Frame, node: Any) -> frozenset:
+    cls = {ast.List: list, ast.Tuple: tuple, ast.Set: set}[type(node)]
+    made = it.make(frame, node, cls)
+    elements = []
+    for element in node.elts:
+        if isinstance(element, ast.Starred):
+            found = items.iterate(it, frame, value(it, frame, element.value))
+            elements = None
+        else:
+            found = value(it, frame, element)
+            if elements is not None:
+                elements.append(found)
+        if cls is set:
+            calls.hash_all(it, frame, found)
+        it.grow(made, found)
+    if cls is tuple:
+        it.set_elements(made, elements)
+    return one(made)
+
+
+def _dict(it: Any, frame: Frame, node: ast.Dict) -> frozenset:
+    made = it.make(frame, node, dict)
+    for key, item in zip(node.keys, node.values, strict=True):
+        found = value(it, frame, item)
+        if key is None:
+            it.grow(made, items.entries(it, frame, found))
+            it.grow_keys(made, items.iterate(it, frame, found))
+            continue
+        named = value(it, frame, key)
+        calls.hash_all(it, frame, named)
+        items.put(it, made, named, found)
+    return one(made)
+
+
+def _text(it: Any, frame: Frame, node: ast.JoinedStr) -> frozenset:
+    text: str | None = ""
+    for part in node.values:
+        found = value(it, frame, part)
+        known = constant_of(found)
+        plain = known and type(known[0]) in (str, int)
+        text = text + str(known[0]) if text is not None and plain else None
+    return constant(text) if text is not None else STR
+
+
+def _formatted(it: Any, frame: Frame, node: ast.FormattedValue) -> frozenset:
+    found = value(it, frame, node.value)
+    if node.format_spec is not None:
+        value(it, frame, node.format_spec)
+    known = constant_of(found)
+    plain = known and type(known[0]) in (str, int) and node.format_spec is None
+    if plain and node.conversion == -1:
+        return constant(str(known[0]))
+    calls.format_all(it, frame, found)
+    return STR
+
+
+def _comprehension(it: Any, frame: Frame, node: Any) -> frozenset:
+    cls = {ast.ListComp: list, ast.SetComp: set, ast.DictComp: dict}.get(
+        type(node), types.GeneratorType
+    )
+    made = it.make(frame, node, cls)
+    names = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+    scope: dict[str, frozenset] = {}
+    guards = len(frame.guards)
+    for number, generator in enumerate(node.generators):
+        if generator.is_async:
+            raise Doubt(Code.UNKNOWN_CONSTRUCT, "has an asynchronous comprehension")
+        over = value(it, frame, generator.iter)
+        if number == 0:
+            scope = dict.fromkeys(names, NOTHING)
+            frame.comprehensions.append(scope)
+        from .statements import assign
+
+        assign(it, frame, generator.target, items.iterate(it, frame, over))
+        for test in generator.ifs:
+            condition(it, frame, test)
+            frame.guards += items.guard_of(test, None)
+    facts = frame.facts
+    # Twice: what an assignment expression binds is seen by the next round.
+    for _ in range(2):
+        if cls is dict:
+            named = value(it, frame, node.key)
+            calls.hash_all(it, frame, named)
+            it.grow_keys(made, named)
+            it.grow(made, value(it, frame, node.value))
+        else:
+            it.grow(made, value(it, frame, node.elt))
+        if not it.assigns_inside(node):
+            break
+        it.version += 1
+        for generator in node.generators:
+            for test in generator.ifs:
+                condition(it, frame, test)
+    frame.facts &= facts
+    del frame.guards[guards:]
+    frame.comprehensions.pop()
+    return one(made)
+
+
+def closure(it: Any, frame: Frame, node: Any) -> Made:
+    """A function that the read code makes."""
+    made = it.make(frame, node, types.FunctionType)
+    snapshot: dict[str, frozenset] = {}
+    for scope in [*frame.comprehensions]:
+        snapshot.update(scope)
+    given = node.args
+    defaults = [value(it, frame, d) for d in given.defaults]
+    named = {
+        a.arg: value(it, frame, d)
+        for a, d in zip(given.kwonlyargs, given.kw_defaults, strict=True)
+        if d is not None
+    }
+    made.closure = (node, frame, {**frame.snapshot, **snapshot}, defaults, named)
+    return made
+
+
+def _lambda(it: Any, frame: Frame, node: ast.Lambda) -> frozenset:
+    return one(closure(it, frame, node))
+
+
+def _if_expression(it: Any, frame: Frame, node: ast.IfExp) -> frozenset:
+    truths = condition(it, frame, node.test)
+    result = NOTHING
+    guards = items.guard_of(node.test, None)
+    facts = frame.facts
+    if True in truths:
+        frame.guards += guards
+        result |= value(it, frame, node.body)
+        del frame.guards[len(frame.guards) - len(guards) :]
+    if False in truths:
+        result |= value(it, frame, node.orelse)
+    frame.facts &= facts
+    return result
+
+
+def _walrus(it: Any, frame: Frame, node: ast.NamedExpr) -> frozenset:
+    found = value(it, frame, node.value)
+    # It may stand where it is not always asked: what the name was counts as well.
+    before = frame.find(node.target.id)
+    if frame.bind(node.target.id, found | before):
+        it.version += 1
+    return found
+
+
+def _call(it: Any, frame: Frame, node: ast.Call) -> frozenset:
+    return it.looked_at(frame, calls.call(it, frame, node))
+
+
+def _yield(it: Any, frame: Frame, node: ast.Yield) -> frozenset:
+    if node.value is not None:
+        frame.yields |= value(it, frame, node.value)
+    return NONE
+
+
+def _yield_from(it: Any, frame: Frame, node: ast.YieldFrom) -> frozenset:
+    frame.yields |= items.iterate(it, frame, value(it, frame, node.value))
+    return NONE
+
+
+def _starred(it: Any, frame: Frame, node: ast.Starred) -> frozenset:
+    return items.iterate(it, frame, value(it, frame, node.value))
+
+
+_KINDS = {
+    ast.Constant: _constant, ast.Name: _name, ast.Attribute: _attribute,
+    ast.Subscript: _subscript, ast.Slice: _slice, ast.List: _sequence, ast.Tuple: _sequence,
+    ast.Set: _sequence, ast.Dict: _dict, ast.JoinedStr: _text, ast.FormattedValue: _formatted,
+    ast.ListComp: _comprehension, ast.SetComp: _comprehension, ast.DictComp: _comprehension,
+    ast.GeneratorExp: _comprehension, ast.Lambda: _lambda, ast.IfExp: _if_expression,
+    ast.NamedExpr: _walrus, ast.Call: _call, ast.Yield: _yield, ast.YieldFrom: _yield_from,
+    ast.BoolOp: _bool_op, ast.UnaryOp: _unary, ast.BinOp: _binary, ast.Compare: _compare,
+    ast.Starred: _starred,
+}  # fmt: skip

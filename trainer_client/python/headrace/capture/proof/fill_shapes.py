@@ -1,0 +1,188 @@
+"""How code that fills in what is missing is written."""
+
+import ast
+from typing import Any
+
+
+def _missing(test: ast.expr) -> ast.Attribute | None:
+    """The attribute that the condition finds to be missing."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = test.operand
+        if isinstance(inner, ast.Call) and _called(inner) == "hasattr" and len(inner.args) == 2:
+            return _named(inner.args[0], inner.args[1])
+        return inner if isinstance(inner, ast.Attribute) else None
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Is):
+        right = test.comparators[0]
+        if isinstance(right, ast.Constant) and right.value is None:
+            left = test.left
+            if isinstance(left, ast.Call) and _called(left) == "getattr" and len(left.args) == 3:
+                return _named(left.args[0], left.args[1])
+            return left if isinstance(left, ast.Attribute) else None
+    return None
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.id if isinstance(node.func, ast.Name) else ""
+
+
+def _named(owner: ast.expr, name: ast.expr) -> ast.Attribute | None:
+    if isinstance(name, ast.Constant) and isinstance(name.value, str):
+        return ast.Attribute(owner, name.value, ast.Load())
+    return None
+
+
+def _is_quiet(frame: Any, test: ast.expr) -> bool:
+    return all(
+        not isinstance(n, ast.Call) or _called(n) in ("hasattr", "getattr") for n in ast.walk(test)
+    )
+
+
+def _is_chain(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def _key_names(key: ast.expr) -> set[str] | None:
+    if isinstance(key, ast.Name):
+        return {key.id}
+    if isinstance(key, ast.Tuple) and all(isinstance(e, ast.Name | ast.Constant) for e in key.elts):
+        return {e.id for e in key.elts if isinstance(e, ast.Name)}
+    return None
+
+
+def _stored_at(statement: ast.stmt) -> ast.Subscript | None:
+    if isinstance(statement, ast.Assign):
+        found = [t for t in statement.targets if isinstance(t, ast.Subscript)]
+        others = [t for t in statement.targets if not isinstance(t, ast.Subscript | ast.Name)]
+        return found[0] if len(found) == 1 and not others else None
+    return None
+
+
+def _names_bound(body: list[ast.stmt]) -> set[str]:
+    return {
+        n.id for s in body for n in ast.walk(s)
+        if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
+    }  # fmt: skip
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    kinds = ast.Return | ast.Yield | ast.YieldFrom | ast.Break | ast.Continue | ast.Global
+    return any(isinstance(n, kinds) for s in body for n in ast.walk(s))
+
+
+def _sets_nothing_else(body: list[ast.stmt]) -> bool:
+    return not _leaves(body)
+
+
+def _in(test: ast.expr, kind: type) -> tuple[ast.expr, ast.expr] | None:
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], kind):
+        return test.comparators[0], test.left
+    return None
+
+
+def _shape(body: list[ast.stmt], at: int) -> Any:
+    """(cache, key, branch, statements taken, whether the function returns, name bound)"""
+    node = body[at]
+    if isinstance(node, ast.If) and not node.orelse:
+        if (found := _in(node.test, ast.NotIn)) is not None:
+            return *found, node.body, 1, False, ""
+        if (found := _in(node.test, ast.In)) is not None:
+            return _early(body, at, node.body, *found)
+    if isinstance(node, ast.If) and (found := _in(node.test, ast.NotIn)) is not None:
+        last = node.orelse
+        if len(last) == 1 and isinstance(last[0], ast.Assign) and _reads(last[0].value, *found):
+            name = last[0].targets[0]
+            if isinstance(name, ast.Name):
+                return *found, node.body, 1, False, name.id
+    if isinstance(node, ast.If) and (found := _in(node.test, ast.In)) is not None:
+        first = node.body
+        if len(first) == 1 and isinstance(first[0], ast.Assign) and _reads(first[0].value, *found):
+            name = first[0].targets[0]
+            if isinstance(name, ast.Name) and node.orelse:
+                return *found, node.orelse, 1, False, name.id
+    if isinstance(node, ast.Assign) and at + 1 < len(body):
+        return _by_get(body, at)
+    if isinstance(node, ast.Try):
+        return _by_error(node)
+    return None
+
+
+def _early(body: list[ast.stmt], at: int, inner: list[ast.stmt], cache: Any, key: Any) -> Any:
+    """if key in cache: return cache[key]; ...; cache[key] = x; return x"""
+    if len(inner) != 1 or not isinstance(inner[0], ast.Return):
+        return None
+    rest = body[at + 1 :]
+    if not _reads(inner[0].value, cache, key) or len(rest) < 2:
+        return None
+    store, end = _stored_at(rest[-2]), rest[-1]
+    if store is None or not isinstance(end, ast.Return) or end.value is None:
+        return None
+    same = ast.dump(end.value) == ast.dump(rest[-2].value) and isinstance(end.value, ast.Name)
+    if same or _reads(end.value, cache, key):
+        return cache, key, rest[:-1], len(rest) + 1, True, ""
+    return None
+
+
+def _reads(node: Any, cache: ast.expr, key: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Subscript)
+        and ast.dump(node.value) == ast.dump(cache)
+        and ast.dump(node.slice) == ast.dump(key)
+    )
+
+
+def _by_get(body: list[ast.stmt], at: int) -> Any:
+    """x = cache.get(key); if x is None: x = ...; cache[key] = x"""
+    node, test = body[at], body[at + 1]
+    call = node.value
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    if call.func.attr != "get" or call.keywords or len(node.targets) != 1:
+        return None
+    none = len(call.args) == 1 or (
+        len(call.args) == 2
+        and isinstance(call.args[1], ast.Constant)
+        and call.args[1].value is None
+    )
+    name = node.targets[0]
+    if not none or not isinstance(name, ast.Name):
+        return None
+    if not isinstance(test, ast.If) or test.orelse or not isinstance(test.test, ast.Compare):
+        return None
+    asked, ops, other = test.test.left, test.test.ops, test.test.comparators
+    if not isinstance(asked, ast.Name) or asked.id != name.id or not isinstance(ops[0], ast.Is):
+        return None
+    if not isinstance(other[0], ast.Constant) or other[0].value is not None:
+        return None
+    store = next((s for s in test.body if _stored_at(s) is not None), None)
+    if store is None or not isinstance(store.value, ast.Name | ast.Call):
+        return None
+    stored_name = isinstance(store.value, ast.Name) and store.value.id == name.id
+    if not stored_name and not any(
+        isinstance(t, ast.Name) and t.id == name.id for t in store.targets
+    ):
+        return None
+    return call.func.value, call.args[0], test.body, 2, False, name.id
+
+
+def _by_error(node: ast.Try) -> Any:
+    """try: return cache[key] / x = cache[key]; except KeyError: ...; cache[key] = x"""
+    if len(node.body) != 1 or len(node.handlers) != 1 or node.orelse or node.finalbody:
+        return None
+    handler, first = node.handlers[0], node.body[0]
+    if not isinstance(handler.type, ast.Name) or handler.type.id != "KeyError" or handler.name:
+        return None
+    if isinstance(first, ast.Assign) and isinstance(first.value, ast.Subscript):
+        read, name = first.value, first.targets[0]
+        last = _stored_at(handler.body[-1])
+        if not isinstance(name, ast.Name) or last is None:
+            return None
+        stored = handler.body[-1]
+        same = isinstance(stored.value, ast.Name) and stored.value.id == name.id
+        if not same and not any(
+            isinstance(t, ast.Name) and t.id == name.id for t in stored.targets
+        ):
+            return None
+        return read.value, read.slice, handler.body, 1, False, name.id
+    return None

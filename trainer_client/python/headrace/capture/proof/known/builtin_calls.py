@@ -1,0 +1,479 @@
+"""Functions of Python whose results are followed into what they are given.
+
+Length: one short function for each builtin.
+"""
+
+import functools
+import types
+from typing import Any
+
+from ..proof import Code, Doubt
+from ..values import (
+    ANY_SCALAR,
+    BOOL,
+    INT,
+    NONE,
+    NOTHING,
+    STR,
+    Abstract,
+    Lasting,
+    Made,
+    constant,
+    constant_of,
+    describe,
+    is_scalar,
+    live,
+    one,
+)
+from .entry import check_mode
+
+
+def _container(cls: type) -> Any:
+    def make(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+        from .. import items, methods
+
+        made = it.make(frame, ("call", cls, frame.line), cls)
+        mapping = issubclass(cls, dict)
+        methods._put_all(it, frame, made, mapping, given)
+        if mapping and len(given.args) == 1:
+            for part in given.args[0]:
+                if type(part) is Made and items.is_container(part):
+                    for key, value in list(part.fields.items()):
+                        it.grow(made, value, at=key)
+        if cls in (set, frozenset):
+            from ..calls import hash_all
+
+            hash_all(it, frame, made.items)
+        return one(made)
+
+    return make
+
+
+def _through(cls: type, pairs: bool = False) -> Any:
+    """zip, enumerate, reversed, iter: what goes through the arguments."""
+
+    def make(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+        from .. import items
+
+        made = it.make(frame, ("through", cls, frame.line), types.GeneratorType)
+        each = [items.iterate(it, frame, value) for value in given.args]
+        if given.rest:
+            each = []
+            rest = items.iterate(it, frame, given.rest)
+        if not pairs:
+            it.grow(made, frozenset().union(*each))
+            return one(made)
+        pair = it.make(frame, ("pair", cls, frame.line), tuple)
+        elements = [INT, each[0]] if cls is enumerate and each else each
+        for value in elements:
+            it.grow(pair, value)
+        if given.rest:
+            it.grow(pair, rest)
+        it.set_elements(pair, elements if not given.rest else None)
+        it.grow(made, one(pair))
+        return one(made)
+
+    return make
+
+
+def _iter(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    from .. import calls, items
+
+    if len(given.args) != 1:
+        raise Doubt(Code.UNKNOWN_CONSTRUCT, "calls iter with a function")
+    result = NOTHING
+    for part in given.args[0]:
+        if items.base_of(getattr(part, "cls", None)) is None:
+            found = calls.special(it, frame, part, "__iter__")
+            if found is not None:
+                result |= found
+                continue
+        made = it.make(frame, ("iter", frame.line), types.GeneratorType)
+        it.grow(made, items.iterate(it, frame, one(part)))
+        result |= one(made)
+    return result
+
+
+def _next(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    from .. import calls
+
+    result = given.at(1)
+    for part in given.at(0):
+        found = calls.special(it, frame, part, "__next__")
+        if found is not None:
+            result |= found
+        elif type(part) is Made and part.cls is types.GeneratorType and not part.lasting:
+            result |= part.items
+        elif type(part) is Abstract and not part.lasting:
+            result |= frozenset((Abstract(), *ANY_SCALAR))
+        else:
+            it.writes(part, "moves on in")
+    return result
+
+
+def _map(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    from .. import calls, items
+
+    made = it.make(frame, ("map", frame.line), types.GeneratorType)
+    each = [items.iterate(it, frame, value) for value in given.args[1:]]
+    if given.rest:
+        each = []
+    given_all = calls.Arguments(each, rest=items.iterate(it, frame, given.rest))
+    it.grow(made, calls.apply(it, frame, given.at(0), given_all))
+    return one(made)
+
+
+def _filter(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    from .. import calls, expressions, items
+
+    made = it.make(frame, ("filter", frame.line), types.GeneratorType)
+    each = items.iterate(it, frame, given.at(1))
+    test = given.at(0)
+    if constant_of(test) != (None,):
+        expressions.truth(it, frame, calls.apply(it, frame, test, calls.Arguments([each])))
+    else:
+        expressions.truth(it, frame, each)
+    it.grow(made, each)
+    return one(made)
+
+
+def _reduce(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    from .. import calls, items
+
+    each = items.iterate(it, frame, given.at(1)) | given.at(2)
+    for _ in range(3):
+        each |= calls.apply(it, frame, given.at(0), calls.Arguments([each, each]))
+    return each
+
+
+def _sorted(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    from .. import items, methods
+
+    made = it.make(frame, ("sorted", frame.line), list)
+    each = items.iterate(it, frame, given.at(0))
+    methods._sort(it, frame, each, given)
+    it.grow(made, each)
+    return one(made)
+
+
+def _extreme(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    from .. import items, methods
+
+    each = given.named.get("default", NOTHING)
+    each |= items.iterate(it, frame, given.args[0]) if len(given.args) == 1 else NOTHING
+    if len(given.args) != 1:
+        each |= frozenset().union(*given.args, given.rest)
+        if given.rest:
+            each |= items.iterate(it, frame, given.rest)
+    methods._sort(it, frame, each, given)
+    return each
+
+
+def _sum(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    import ast
+
+    from .. import items, operators
+
+    each = items.iterate(it, frame, given.at(0))
+    start = given.at(1, "start") or constant(0)
+    total = start
+    for _ in range(2):
+        total |= operators.binary(it, frame, ast.Add(), total, each)
+    return total
+
+
+def _truths(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    from .. import expressions, items
+
+    each = items.iterate(it, frame, given.at(0))
+    expressions.truth(it, frame, each)
+    return BOOL
+
+
+def _bool(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    from .. import expressions
+
+    truths = expressions.truth(it, frame, given.at(0))
+    return constant(next(iter(truths))) if len(truths) == 1 else BOOL
+
+
+def _len(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    from .. import calls, items
+
+    for part in it.looked_at(frame, given.at(0)):
+        if items.base_of(getattr(part, "cls", None)) is None:
+            if calls.special(it, frame, part, "__len__") is None and type(part) is Lasting:
+                if part.cls not in it.known.value_classes and not is_scalar(part):
+                    if calls.library_children(it, part) is None:
+                        calls.call_method(it, frame, part, "__len__", calls.Arguments())
+        else:
+            calls.special(it, frame, part, "__len__")
+    return INT
+
+
+def _text(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    from .. import calls
+
+    known = constant_of(given.at(0))
+    if thing is str and known and type(known[0]) in (str, int) and len(given.args) == 1:
+        return constant(str(known[0]))
+    calls.format_all(it, frame, given.all())
+    return STR
+
+
+def _print(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    import sys
+
+    from .. import calls
+
+    calls.format_all(it, frame, given.all() - given.named.get("file", NOTHING))
+    for part in given.named.get("file", NOTHING):
+        where = getattr(part, "objects", [None])[0]
+        if not (where is None or where is sys.stdout or where is sys.stderr):
+            raise Doubt(Code.OUTSIDE_EFFECT, "prints to a file")
+    return NONE
+
+
+def _number(kind: type) -> Any:
+    dunders = {int: ("__int__", "__index__", "__trunc__"), float: ("__float__", "__index__"),
+               complex: ("__complex__", "__float__"), abs: ("__abs__",),
+               round: ("__round__",)}[kind]  # fmt: skip
+
+    def make(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+        from .. import calls
+
+        result = NOTHING
+        for part in given.at(0):
+            for name in dunders:
+                found = calls.special(it, frame, part, name)
+                result |= found or NOTHING
+        if kind in (int, float, complex):
+            from ..values import Scalar
+
+            return one(Scalar(kind))
+        kept = frozenset(p for p in given.at(0) if type(p) is Abstract)
+        return result | ANY_SCALAR | frozenset(Abstract(p.cls) for p in kept)
+
+    return make
+
+
+def _isinstance(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    from .. import calls
+
+    calls.check_instance(it, frame, given.at(1))
+    classes: list[Any] = []
+    for part in given.at(1):
+        if type(part) is Lasting and len(given.at(1)) == 1:
+            classes = list(part.objects)
+        elif type(part) is Made and part.elements is not None:
+            for element in part.elements:
+                classes += [o for p in element for o in getattr(p, "objects", [None])]
+    flat: list[Any] = []
+    for cls in classes:
+        flat += cls if isinstance(cls, tuple) else [cls]
+    if not flat or not all(isinstance(cls, type) for cls in flat):
+        return BOOL
+    truths = set()
+    for part in given.at(0):
+        cls = getattr(part, "cls", None)
+        if cls is None or type(part) is Abstract and not isinstance(cls, type):
+            return BOOL
+        if type(part) is Made and part.closure is not None:
+            cls = types.FunctionType
+        if type(part) is Abstract or cls is types.GeneratorType:
+            return BOOL  # an object of a class that derives from it
+        try:
+            truths.add(issubclass(cls, tuple(flat)))
+        except TypeError:
+            return BOOL
+    return constant(truths.pop()) if len(truths) == 1 else BOOL
+
+
+def _type(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    if len(given.args) != 1:
+        raise Doubt(Code.UNKNOWN_CONSTRUCT, "makes a class")
+    result = NOTHING
+    for part in given.args[0]:
+        cls = getattr(part, "cls", None)
+        if cls is None or type(part) is Abstract:
+            raise Doubt(Code.UNKNOWN_CONSTRUCT, "takes the type of what is not followed")
+        result |= one(live(cls, cls.__qualname__))
+    return result
+
+
+def _getattr(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    from .. import attributes
+
+    name = constant_of(given.at(1))
+    if not name or type(name[0]) is not str:
+        names = [getattr(p, "objects", [None]) for p in given.at(1)]
+        flat = [n for some in names for n in some]
+        if not flat or not all(type(n) is str for n in flat):
+            raise Doubt(Code.UNKNOWN_CONSTRUCT, "takes an attribute by a name that it computes")
+        found = [attributes.get(it, frame, given.at(0), n) for n in flat]
+        return frozenset().union(*found) | given.at(2)
+    return attributes.get(it, frame, given.at(0), name[0]) | given.at(2)
+
+
+def _hasattr(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    from .. import attributes
+
+    name = constant_of(given.at(1))
+    if not name:
+        raise Doubt(Code.UNKNOWN_CONSTRUCT, "asks for an attribute by a name that it computes")
+    found = NOTHING
+    for part in given.at(0):
+        if type(part) is Abstract or is_scalar(part):
+            return BOOL
+        found |= attributes.get(it, frame, one(part), name[0])
+    if not found:
+        return constant(False)
+    return BOOL
+
+
+def _setattr(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    from .. import attributes
+
+    name = constant_of(given.at(1))
+    if not name:
+        for part in given.at(0):
+            it.writes_if_lasting(part, f"sets attributes of {describe(part)}")
+        raise Doubt(Code.UNKNOWN_CONSTRUCT, "sets an attribute by a name that it computes")
+    attributes.store(it, frame, given.at(0), name[0], given.at(2))
+    return NONE
+
+
+def _open(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    import io
+
+    check_mode(given.at(1, "mode"), "open")
+    if given.named.get("opener") or given.more:
+        raise Doubt(Code.UNKNOWN_CALL, "calls open with an opener")
+    return one(Abstract(io.TextIOWrapper))
+
+
+def _partial(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    made = it.make(frame, ("partial", frame.line), functools.partial)
+    if given.rest or given.more or made.fields:
+        if given.rest or given.more:
+            raise Doubt(Code.UNKNOWN_CONSTRUCT, "makes a partial of arguments that are not counted")
+    args, named = list(given.args[1:]), dict(given.named)
+    if made.fields:
+        before = made.fields
+        args = [a | b for a, b in zip(args, before["args"], strict=False)]
+        named = {n: v | before["named"].get(n, NOTHING) for n, v in named.items()}
+        made.fields["func"] |= given.at(0)
+    else:
+        made.fields["func"] = given.at(0)
+    made.fields["args"], made.fields["named"] = args, named  # type: ignore[assignment]
+    for value in [given.at(0), *args, *named.values()]:
+        made.items |= value
+    return one(made)
+
+
+def _copy(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    """copy.copy: its content is the same. copy.deepcopy: as far as it is plain."""
+    from .. import calls, items
+    from ..plain import plain
+
+    deep = getattr(thing, "__name__", "") == "deepcopy"
+    result = NOTHING
+    for part in given.at(0):
+        if is_scalar(part) or deep and not plain(it, one(part)) and _is_plain_data(it, part):
+            result |= one(part) if is_scalar(part) else one(Abstract(_cls(it, part)))
+        elif items.is_container(part) and not deep:
+            result |= calls.call_method(it, frame, part, "copy", calls.Arguments())
+        elif type(part) is Abstract:
+            result |= one(Abstract(part.cls, part.lasting and not deep))
+        elif type(part) is Lasting and part.cls in it.known.value_classes:
+            result |= one(Abstract(part.cls, False))
+        else:
+            raise Doubt(Code.UNKNOWN_CALL, f"copies {describe(part)}")
+    return result
+
+
+def _cls(it: Any, part: Any) -> Any:
+    return part.cls if part.cls in it.known.value_classes else None
+
+
+def _is_plain_data(it: Any, part: Any) -> bool:
+    from .. import items
+
+    return items.is_container(part) or getattr(part, "cls", None) in it.known.value_classes
+
+
+def _choice(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    """random.choice, choices, sample: entries of the first argument."""
+    from .. import items
+
+    it.draws()
+    each = items.iterate(it, frame, given.at(0))
+    if getattr(thing, "__name__", "") == "choice":
+        return each
+    made = it.make(frame, ("choice", frame.line), list)
+    it.grow(made, each)
+    return one(made)
+
+
+def _chain(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    from .. import items
+
+    made = it.make(frame, ("chain", frame.line), types.GeneratorType)
+    each = NOTHING
+    for value in [*given.args, given.rest]:
+        found = items.iterate(it, frame, value)
+        each |= items.iterate(it, frame, found) if "from_iterable" in repr(thing) else found
+    it.grow(made, each)
+    return one(made)
+
+
+def _tuples(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    """itertools.product and the like: tuples of entries."""
+    from .. import items
+
+    made = it.make(frame, ("tuples", frame.line), types.GeneratorType)
+    inner = it.make(frame, ("tuple", frame.line), tuple)
+    it.set_elements(inner, None)
+    for value in [*given.args, given.rest]:
+        it.grow(inner, frozenset(p for p in value if not items.is_container(p)) and NOTHING)
+        containers = frozenset(p for p in value if not is_scalar(p))
+        it.grow(inner, items.iterate(it, frame, containers) | ANY_SCALAR)
+    it.grow(made, one(inner))
+    return one(made)
+
+
+def _identity(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    return given.at(len(given.args) - 1) if given.args else NOTHING
+
+
+def _callable(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    truths = set()
+    for part in given.at(0):
+        objects = getattr(part, "objects", None)
+        if objects is not None and len(objects) <= 24:
+            truths |= {callable(o) for o in objects}
+        else:
+            return BOOL
+    return constant(truths.pop()) if len(truths) == 1 else BOOL
+
+
+def _slice(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    from ..values import Scalar
+
+    return one(Scalar(slice))
+
+
+def _hash(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    from .. import calls
+
+    for part in given.at(0):
+        if not is_scalar(part) and not calls.items.is_container(part):
+            if calls.special(it, frame, part, "__hash__") is None:
+                raise Doubt(Code.READS_OUTSIDE, f"asks for the hash of {describe(part)}")
+    calls.hash_all(it, frame, given.at(0))
+    return INT
+
+
+def _exit(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    frame.env = None
+    return NOTHING

@@ -1,0 +1,108 @@
+"""`headrace verify --workers`: the first batches of a loader by each worker of the pool alone.
+
+Compared with the stock iterator's, all from the same random state and the same batches of keys. Native
+batches are asked for as the served loader asks. The program's code is asked of the worker as of one that
+is elsewhere: from the bundle, in a process of the worker's own.
+"""
+
+import math
+import pickle
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import islice
+from typing import Any
+
+from .. import binding, samples, seam, service
+from ..capture import Captured
+from ..errors import HeadraceError
+from ..report import LoaderReport
+from ..session import SessionHandle, by_worker
+from ..stage.pickling import unpickle_batch
+from .loaders import rng_of, stock_of, with_indices
+from .verify import BY_HAND, STOCK, Outcome, Verification, by_hand, compare, outcomes
+
+
+def verify_workers(loader: Any, batches: int) -> Iterator[Verification]:
+    """One row for each worker that is ready; one alone where nothing leaves the trainer."""
+    captured = seam.decide(loader, seam.state_of(loader), rng_of(loader))
+    if captured.path == "local" or (
+        captured.path == "python" and captured.plan.python.bundle is None
+    ):
+        yield _row(loader, captured, reason=captured.stays or captured.reasons[0])
+        return
+    with samples.own_random_state():
+        indices = list(islice(iter(loader._index_sampler), batches))
+    with samples.own_random_state():
+        stock = stock_of(loader)(with_indices(loader, indices))
+        base_seed = stock._base_seed
+        theirs = outcomes(stock, len(indices))
+    for worker, host, state in service.call(service.client().workers):
+        if state != "ready":
+            continue
+        row = _row(loader, captured, worker, host)
+        try:
+            with by_worker(worker):
+                if captured.path == "native":
+                    mine, expected = _native(loader, captured, indices, theirs, row)
+                else:
+                    mine, expected = _code(loader, captured, indices, base_seed), theirs
+        except HeadraceError as error:
+            row.reason, row.batches = f"it can't make them: {error}", len(theirs)
+            yield row
+            continue
+        row.compared_with = BY_HAND if captured.plan.rng == "sample" else STOCK
+        compare(row, expected, mine)
+        yield row
+
+
+def _row(
+    loader: Any, captured: Captured, worker: int | None = None, host: str = "", reason: str = ""
+) -> Verification:
+    rng = captured.plan.rng if captured.plan is not None else ""
+    path = captured.path
+    return Verification(
+        captured.name, loader.num_workers, path, rng, reason=reason, worker=worker, host=host
+    )
+
+
+def _native(
+    loader: Any, captured: Captured, indices: list[Any], theirs: list[Outcome], row: Verification
+) -> tuple[list[Outcome], list[Outcome]]:
+    with samples.own_random_state():
+        twin = with_indices(loader, indices)
+        served = seam.make_iterator(twin, stock_of(loader), rng_of(loader))
+        mine = outcomes(served, len(indices))
+    row.other_files = seam.state_of(twin).report.other_files
+    if captured.plan.rng == "sample":
+        theirs = by_hand(loader, captured, indices, served._base_seed)
+    return mine, theirs
+
+
+def _code(loader: Any, captured: Captured, indices: list[Any], base_seed: int) -> list[Outcome]:
+    window = loader.prefetch_factor * loader.num_workers
+    keys = iter([index if loader._auto_collation else [index] for index in indices])
+    made: list[Outcome] = []
+    with closing(SessionHandle(captured.plan, LoaderReport("", 0), window, True)) as handle:
+        raw = handle.raw
+        service.call(raw.begin, base_seed=base_seed & 0xFFFFFFFFFFFFFFFF)
+        service.call(raw.await_served, math.inf)
+        for batch in islice(keys, window):
+            service.call(raw.submit, batch)
+        while len(made) < len(indices):
+            event = service.call(raw.next, 0.1)
+            if isinstance(event, binding.Batch):
+                made.append(_read(event))
+                for batch in islice(keys, 1):
+                    service.call(raw.submit, batch)
+    return made
+
+
+def _read(batch: Any) -> Outcome:
+    if batch.missing:
+        return Outcome(error=HeadraceError(batch.missing[0].message))
+    try:
+        if batch.python_error:
+            pickle.loads(batch.python_error).reraise()
+        return Outcome(unpickle_batch(batch.pickle, [bytearray(part) for part in batch.buffers]))
+    except Exception as error:
+        return Outcome(error=error)
