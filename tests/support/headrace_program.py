@@ -16,6 +16,9 @@ HEADRACE = os.environ.get("HEADRACE_BINARY") or str(
     pathlib.Path(sys.executable).with_name("headrace")
 )
 
+# A heartbeat of no use: what jobs need is not learned within a test, and each is given all workers.
+UNMEASURED_MS = 60_000
+
 
 def clean_environment(**more: str) -> dict[str, str]:
     """Without settings of whoever runs the tests. Programs start no worker beside them: tests of

@@ -227,11 +227,11 @@ def test_a_lane_whose_process_dies_is_an_error_as_with_the_stock_loader():
         def __getitem__(self, index):
             if index == 7:
                 os.kill(os.getpid(), signal.SIGKILL)
-            return super().__getitem__(index)
+            return index  # tensors that wait in torch's queue are lost with their process
 
     def error_of():
         with pytest.raises(RuntimeError) as raised:
-            list(DataLoader(Dies(), num_workers=2))
+            list(DataLoader(Dies(), num_workers=2, collate_fn=list))
         return re.sub(r"[0-9]+", "N", str(raised.value))
 
     # Torch says the one where its handler of SIGCHLD sees the death, the other where its loop does.

@@ -15,6 +15,7 @@ from headrace import service
 from support.compare import assert_same
 from support.headrace_program import (
     HEADRACE,
+    UNMEASURED_MS,
     clean_environment,
     coordinator,
     free_address,
@@ -29,16 +30,29 @@ from torch.utils.data import DataLoader
 from torchvision import datasets
 
 
-@pytest.fixture
-def cluster(monkeypatch):
-    """The address of a coordinator of this test's own; its workers are the test's to start."""
+@contextlib.contextmanager
+def cluster_of(monkeypatch, heartbeat_ms):
     address = free_address()
     service.close()
     monkeypatch.setenv("HEADRACE_COORDINATOR", address)
-    with coordinator("--listen", address, "--heartbeat-ms", "100"):
+    with coordinator("--listen", address, "--heartbeat-ms", str(heartbeat_ms)):
         wait_for_answer(address)
         yield address
         service.close()
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """The address of a coordinator of this test's own; its workers are the test's to start."""
+    with cluster_of(monkeypatch, 100) as address:
+        yield address
+
+
+@pytest.fixture
+def unmeasured(monkeypatch):
+    """As cluster. It gives a job all workers, for it never learns how few would do."""
+    with cluster_of(monkeypatch, UNMEASURED_MS) as address:
+        yield address
 
 
 def worker(address):
@@ -66,27 +80,27 @@ def _seed(worker_id):
 
 
 @pytest.mark.parametrize("kind", ["native", "python"])
-def test_one_worker_becomes_three_and_one_again(photos, cluster, kind):
+def test_one_worker_becomes_three_and_one_again(photos, unmeasured, kind):
     """In the middle of an epoch: the same batches, once, in order, with the same bits."""
     init = None if kind == "native" else _seed
     expected = list(epoch(photos, init))
     assert len(expected) > 8
     headrace.install()
     try:
-        with worker(cluster) as first, contextlib.ExitStack() as later:
-            wait_for(lambda: len(ready_workers(cluster)) == 1, "worker")
+        with worker(unmeasured) as first, contextlib.ExitStack() as later:
+            wait_for(lambda: len(ready_workers(unmeasured)) == 1, "worker")
             iterator = epoch(photos, init)
             seen = [[tensor.clone() for tensor in next(iterator)] for _ in range(3)]
             for _ in range(2):
-                later.enter_context(worker(cluster))
-            wait_for(lambda: len(jobs(cluster)[0]["workers"]) == 3, "leases of three workers")
+                later.enter_context(worker(unmeasured))
+            wait_for(lambda: len(jobs(unmeasured)[0]["workers"]) == 3, "leases of three workers")
             seen += [[tensor.clone() for tensor in next(iterator)] for _ in range(2)]
             first.send_signal(signal.SIGTERM)
             assert first.wait(30) == 0
-            left = wait_for(lambda: exactly(2, ready_workers(cluster)), "two workers")
+            left = wait_for(lambda: exactly(2, ready_workers(unmeasured)), "two workers")
             seen += [[tensor.clone() for tensor in next(iterator)] for _ in range(1)]
             os.kill(left[0]["pid"], signal.SIGTERM)
-            wait_for(lambda: len(ready_workers(cluster)) == 1, "one worker")
+            wait_for(lambda: len(ready_workers(unmeasured)) == 1, "one worker")
             seen += [[tensor.clone() for tensor in batch] for batch in iterator]
     finally:
         headrace.uninstall()

@@ -11,6 +11,7 @@ import pytest
 import torch
 from headrace.report import REPORT
 from headrace.seam import state_of
+from headrace.stage.lane import LanePort
 from support.compare import (
     assert_same,
     batches,
@@ -130,6 +131,32 @@ def test_in_any_order_a_lane_ends_once(persistent):
     headrace.install()
     try:
         assert list(run()) == expected
+    finally:
+        headrace.uninstall()
+
+
+def test_a_process_that_ends_with_its_lane_is_no_loss(monkeypatch):
+    """Torch's code tells it to end when it has said so once; it may have been asked for more."""
+    answer = LanePort._answer
+
+    def ends_unasked(self, asked, made):
+        if made.ended and self._iteration in told:
+            os._exit(0)
+        if made.ended:
+            told.add(self._iteration)
+        answer(self, asked, made)
+
+    told = set()  # each lane's process has its own
+
+    def run():
+        loader = DataLoader(LateInLane1(), num_workers=2, in_order=False)
+        return [batch.tolist() for _ in range(2) for batch in loader]
+
+    expected = run()
+    monkeypatch.setattr(LanePort, "_answer", ends_unasked)
+    headrace.install()
+    try:
+        assert run() == expected
     finally:
         headrace.uninstall()
 

@@ -53,6 +53,7 @@ class ServedLanes(Lanes, Served):
         self._loader = weakref.ref(loader)
         self._answers: collections.deque[Any] = collections.deque()
         self._tasks: dict[int, tuple[int, int]] = {}  # batch of the session -> (task, lane)
+        self._over: set[int] = set()  # lanes that have said that they end
         self._begun = self._continue_lanes = False
         self._found: Any = None  # what verdicts raise that came with the end
 
@@ -61,6 +62,7 @@ class ServedLanes(Lanes, Served):
         self._begun = True
         self._take_handle()
         self._tasks.clear()
+        self._over.clear()
         if not self._continue_lanes:
             self._give_lanes(self._handle.raw)
         self._begin_lanes(continue_lanes=self._continue_lanes, **self._beginning())
@@ -93,9 +95,10 @@ class ServedLanes(Lanes, Served):
             task, lane = self._tasks.pop(batch.batch, (None, -1))
             if task is None or task not in self._task_info:  # type: ignore[attr-defined]
                 continue  # of a lane that has ended, or of the iteration before
+            if lane in self._over and (batch.lane_ended or batch.missing):
+                continue  # a stock worker says so once, whatever else it was asked for
             if batch.lane_ended:
-                if not self._workers_status[lane]:  # type: ignore[attr-defined]
-                    continue  # a stock worker says so once, whatever else it was asked for
+                self._over.add(lane)
                 return True, (task, _utils.worker._IterableDatasetStopIteration(lane))
             return True, (task, self._answer_of(task, lane, self._deliver(batch)))
 
