@@ -65,8 +65,8 @@ class Lying(Noisy):
 
 class LyingLater(Noisy):
     """Declared to keep nothing. Where there is a file `begin`, it counts where no picture shows it,
-    and from the sample `first` on where one does. The sample `late` is made after the first one
-    elsewhere."""
+    and from the sample `first` on where one does. On this host the sample `late` is made after a
+    batch elsewhere."""
 
     late = first = -1
 
@@ -77,14 +77,14 @@ class LyingLater(Noisy):
     def __getitem__(self, index):
         if not self.path.with_name("begin").exists():
             return *super().__getitem__(index), 0
-        moved = self.path.with_name("moved")
-        if os.uname().nodename == HOST:
-            moved.touch()
-        if index == self.late:
-            wait_for(moved.exists, "sample made elsewhere")
+        moved, here = self.path.with_name("moved"), os.uname().nodename != HOST
+        if index == self.late and here:
+            wait_for(moved.exists, "batch made elsewhere")
         if index == self.first:
             setattr(self, "ma" + "de", True)
         self.calls.prec += 1
+        if self.calls.prec == 3 and not here:
+            moved.touch()
         return *super().__getitem__(index), self.calls.prec
 
 
@@ -328,7 +328,7 @@ def test_state_that_was_declared_away_is_seen_and_the_code_stays(hosts, rows, ca
 
 
 def test_lanes_that_have_moved_are_made_again_from_their_beginning(hosts, rows, capfd):
-    """Both lanes have counted before it is seen, one of them elsewhere."""
+    """One of the two has counted elsewhere before it is seen."""
     headrace.pure(LyingLater)
     data = LyingLater(rows)
     expected = epoch(loader_of(data))
@@ -343,6 +343,8 @@ def test_lanes_that_have_moved_are_made_again_from_their_beginning(hosts, rows, 
     hosts("elsewhere")
     with installed():
         loader = loader_of(data)
+        for _ in range(2):
+            assert_same(epoch(loader), expected)  # a session that lasts begins with the second one
         until(loader, expected, by_two)
         begin.touch()
         for _ in range(2):
