@@ -131,7 +131,7 @@ Status BatchWork::MakeSample(std::int32_t position, SampleCost& cost, ThreadCont
   return {};
 }
 
-// Behind the making of the sample: a file that is replaced meanwhile is told as the new one, which
+// After the sample is made: a file that is replaced meanwhile is told as the new one, which
 // the trainer sees too.
 Status BatchWork::BearWitness(const Sample& sample) {
   const wire::BatchRequest& request = setup_.request;

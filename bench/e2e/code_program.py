@@ -1,4 +1,4 @@
-"""Ten small programs whose data sets are code of their own, as people write them.
+"""Eleven small programs whose data sets are code of their own, as people write them.
 
 Prints JSON: seconds from iter() to the first batch and of each epoch, a digest of all batches,
 and with --memory what it and all processes below it have in memory (PSS) in the second epoch. It does
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 from PIL import Image
+from processes import processes_below
 from torch.utils.data import DataLoader, Dataset, IterableDataset, default_collate, get_worker_info
 from torchvision import transforms
 
@@ -77,7 +78,7 @@ class Table(Rows):
     """200 MB that the trainer and its workers share."""
 
     def __init__(self) -> None:
-        self.table = np.arange(50_000_000, dtype=np.float32).reshape(2048, -1)
+        self.table = np.arange(2048 * 24_000, dtype=np.float32).reshape(2048, -1)
 
     def __getitem__(self, index: int) -> Any:
         return self.table[index, :4096] * np.float32(2)
@@ -132,22 +133,12 @@ PROGRAMS: dict[str, dict[str, Any]] = {
 
 def memory_kb() -> int:
     """PSS of this process and all below it."""
-    parents = {}
-    for entry in pathlib.Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                stat = (entry / "stat").read_text()
-            except OSError:
-                continue  # gone meanwhile
-            parents[int(entry.name)] = int(stat.rsplit(")", 1)[1].split()[1])
-    total, queue = 0, [os.getpid()]
-    while queue:
-        pid = queue.pop()
-        queue += [child for child, parent in parents.items() if parent == pid]
+    total = 0
+    for pid in (os.getpid(), *processes_below(os.getpid())):
         try:
             text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
         except OSError:
-            continue
+            continue  # gone meanwhile
         total += int(re.search(r"^Pss:\s+(\d+)", text, re.M)[1])
     return total
 

@@ -8,8 +8,9 @@ import socket
 
 import pytest
 from headrace.stage import wire
-from headrace.stage.lane import LanePort, LaneSettings, lane_main
+from headrace.stage.lane import LanePort, lane_main
 from headrace.stage.wire import Request, numbers
+from support.lane_settings import settings
 
 
 def loop(index_queue, data_queue, done_event, dataset, collate_fn):
@@ -29,19 +30,9 @@ class Lane:
 
     def __init__(self, watched):
         self.control, theirs = socket.socketpair()
-        settings = LaneSettings(
-            auto_collation=True,
-            iterable=False,
-            batch_size=1,
-            persistent=False,
-            by_pil=(),
-            tells_state=False,
-            watched=watched,
-            trainer=os.getpid(),
-        )
         arguments = {"dataset": [], "collate_fn": list}
         self.process = multiprocessing.get_context("fork").Process(
-            target=lane_main, args=(loop, arguments, LanePort(theirs, settings))
+            target=lane_main, args=(loop, arguments, LanePort(theirs, settings(watched=watched)))
         )
         self.process.start()
         theirs.close()

@@ -8,10 +8,11 @@ import socket
 
 import pytest
 from headrace.stage import wire
-from headrace.stage.lane import LanePort, LaneSettings
+from headrace.stage.lane import LanePort
 from headrace.stage.pickling import Slot, pickle_batch
 from headrace.stage.randomness import get_state
 from headrace.stage.wire import Request, numbers
+from support.lane_settings import settings
 
 
 class Lane:
@@ -19,17 +20,7 @@ class Lane:
 
     def __init__(self):
         control, theirs = socket.socketpair()
-        settings = LaneSettings(
-            auto_collation=True,
-            iterable=False,
-            batch_size=1,
-            persistent=False,
-            by_pil=(),
-            tells_state=True,
-            trainer=os.getpid(),
-            watched=None,
-        )
-        self.port = LanePort(theirs, settings)
+        self.port = LanePort(theirs, settings(tells_state=True))
         self.port.open({"dataset": None, "collate_fn": list}, None)
         self.worker, served = socket.socketpair()
         socket.send_fds(control, [numbers(0)], [served.fileno()])

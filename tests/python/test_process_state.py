@@ -209,7 +209,7 @@ CHANGES = {
         lambda: vision().tv_tensors.set_return_type("TVTensor"),
         lambda: vision().tv_tensors._torch_function_helpers._TORCHFUNCTION_SUBCLASS,
     ),
-    # Behind the others, which warn.
+    # After the others, which warn.
     "warnings": (
         lambda: warnings.filterwarnings("ignore", "quiet.*", Mine),
         lambda: [(f[0], f[1].pattern, f[2].__name__) for f in warnings.filters if f[1]][:1],

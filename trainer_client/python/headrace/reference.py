@@ -199,7 +199,7 @@ class Reference:
         return ReferenceLost(self._lost)
 
     def close(self) -> None:
-        """Idempotent. Nothing is left behind. Does nothing in a child of the program."""
+        """Idempotent. No process stays. Does nothing in a child of the program."""
         if os.getpid() != self._owner:
             return
         with self._lock:

@@ -8,7 +8,7 @@ ends.
 
 So it does where the lane's code was seen to keep state, and other hosts had made some of the lane's
 batches (docs/adr/0029-state-seen.md). There the fork begins another life of the lane, is asked for all
-batches anew, and leaves a fork of its own behind, as it is a lane like any other.
+batches anew, and has a sleeping fork of its own, as every lane that may move.
 """
 
 import os
