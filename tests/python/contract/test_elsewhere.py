@@ -160,7 +160,7 @@ def until(loader, expected, done):
     a worker on trial would show nothing, so they wait for it."""
 
     def wait_for_comparison():
-        soon = time.monotonic() + 2
+        soon = time.monotonic() + 5
         while report_of(loader).counts["compared"] == before and time.monotonic() < soon:
             time.sleep(0.005)
 

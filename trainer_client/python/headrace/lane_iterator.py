@@ -95,9 +95,11 @@ class ServedLanes(Lanes, Served):
             task, lane = self._tasks.pop(batch.batch, (None, -1))
             if task is None or task not in self._task_info:  # type: ignore[attr-defined]
                 continue  # of a lane that has ended, or of the iteration before
-            if lane in self._over and (batch.lane_ended or batch.missing):
-                continue  # a stock worker says so once, whatever else it was asked for
+            if lane in self._over and batch.missing:
+                continue  # its process was told to end, and was asked for more before
             if batch.lane_ended:
+                if not self._workers_status[lane]:  # type: ignore[attr-defined]
+                    continue  # a stock worker says so once, whatever else it was asked for
                 self._over.add(lane)
                 return True, (task, _utils.worker._IterableDatasetStopIteration(lane))
             return True, (task, self._answer_of(task, lane, self._deliver(batch)))
