@@ -82,7 +82,7 @@ class Listener final : public DescriptorListener {
   [[nodiscard]] Result<UniqueFd> Hold(std::uint64_t connection) const override {
     const auto found = connections_.find(connection);
     if (found == connections_.end()) return NotFound("the connection is closed");
-    UniqueFd copy(fcntl(found->second.get(), F_DUPFD_CLOEXEC, 3));
+    UniqueFd copy(fcntl(found->second.get(), F_DUPFD_CLOEXEC, 0));
     if (!copy.valid()) return ErrnoStatus(errno, "one more handle on a connection");
     return copy;
   }

@@ -5,8 +5,6 @@ Both are about the network. So these are of the interpreter's own class below it
 """
 
 import _socket
-import fcntl
-import os
 from multiprocessing import reduction
 from typing import Any
 
@@ -24,12 +22,7 @@ def pair() -> tuple[Socket, Socket]:
 
 
 def taken(descriptor: int) -> Socket:
-    """The socket of this descriptor, which belongs to it from now on. Where the program has closed its
-    standard streams, the descriptor may be one of theirs, which a forked process closes."""
-    if descriptor <= 2:
-        moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
-        os.close(descriptor)
-        descriptor = moved
+    """The socket of this descriptor, which belongs to it from now on."""
     sock = Socket(fileno=descriptor)
     sock.settimeout(None)
     return sock
