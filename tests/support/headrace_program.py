@@ -23,7 +23,8 @@ UNMEASURED_MS = 60_000
 def clean_environment(**more: str) -> dict[str, str]:
     """Without settings of whoever runs the tests. Programs start no worker beside them: tests of
     a coordinator count its workers."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE")}
+    theirs = ("HEADRACE", "PYTHONUNBUFFERED")  # without the second, what can't be written stays
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
     return kept | {"HEADRACE_LOCAL_WORKER": "off"} | more
 
 

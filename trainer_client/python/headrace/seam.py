@@ -24,6 +24,7 @@ from .reference import Reference
 from .report import REPORT, LoaderReport, say
 from .served import await_served, session_key
 from .session import SessionHandle
+from .standard_streams import keep_numbers
 
 
 class LoaderState:
@@ -92,6 +93,7 @@ def make_iterator(loader: Any, stock: Any, rng: str = "") -> Any:
     `rng`: the loader's own choice, if it has one."""
     if torch.utils.data.get_worker_info() is not None:
         return stock(loader)
+    keep_numbers()
     if inspection.wanted():
         inspection.reached(loader)
     state = state_of(loader)

@@ -18,6 +18,7 @@ from .errors import (
     WorkersUnavailable,
 )
 from .report import REPORT
+from .standard_streams import keep_numbers
 
 _lock = threading.Lock()
 _client: Any = None
@@ -41,6 +42,7 @@ def client() -> Any:
 def begin() -> None:
     """Starts the private service meanwhile: client() then waits for it, and says what went wrong.
     Nothing with a coordinator. Its thread has ended when client() returns."""
+    keep_numbers()
     if _client is None and not options.from_environment().coordinator:
         with contextlib.suppress(RuntimeError):  # no thread to be had
             _thread.start_new_thread(_connect_quietly, ())  # unseen by threading's hooks

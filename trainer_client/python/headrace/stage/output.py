@@ -53,9 +53,14 @@ def _taken(file: int) -> bytes:
 
 def tell(line: str) -> None:
     """One line on stderr, where there is one: programs close it, or put objects of theirs there. No line
-    of ours is worth an error in them."""
+    of ours is worth an error in them, now or when they flush what could not be written."""
     with suppress(Exception):
-        sys.stderr.write(f"{line}\n")
+        stream = sys.stderr
+        if type(stream) is not io.TextIOWrapper:
+            stream.write(f"{line}\n")
+            return
+        stream.flush()
+        os.write(stream.fileno(), f"{line}\n".encode(stream.encoding, "backslashreplace"))
 
 
 @contextmanager
