@@ -1,23 +1,15 @@
 """Contract: with num_workers=0 each batch is what the stock loader would make at that very next(),
-whatever the program does in between, and every generator is where the stock loader leaves it.
+whatever the program does in between, and every generator is where the stock loader leaves it."""
 
-Length: one promise, and one short program for each thing that could break it.
-"""
-
-import hashlib
-import os
 import random
-import threading
 from collections.abc import Callable
 from typing import Any
 
-import headrace
 import numpy as np
 import pytest
 import torch
 from headrace.seam import state_of
 from PIL import Image, UnidentifiedImageError
-from support.compare import assert_same, seed_everything
 from support.lazily import both_ways, epoch, folder, generators
 from support.photos import write_jpegs
 from support.pipelines import MEAN, STD, evaluate_v1, train_tensors, train_v1, train_v2
@@ -341,69 +333,6 @@ def test_pictures_that_only_pil_reads_are_made_in_their_batch(tmp_path):
     both_ways(lambda: epoch(DataLoader(folder(place, train_v1()), 3, shuffle=True)))
 
 
-def test_iterations_of_one_loader_inside_of_each_other(photos):
-    def program() -> list[Any]:
-        loader = DataLoader(folder(photos, train_v1()), 5, shuffle=True)
-        told: list[Any] = []
-        for batch in loader:
-            inner = iter(loader)
-            told += [batch[0].clone(), generators(), next(inner)[0].clone(), generators()]
-        return told
-
-    both_ways(program)
-
-
-def test_loaders_in_threads_leave_the_main_threads_numbers_alone(photos):
-    """Of transforms that draw nothing: the order of draws of several threads is as it happens."""
-
-    def program() -> list[Any]:
-        found: dict[int, list[Any]] = {}
-
-        def load(number: int) -> None:
-            loader = DataLoader(folder(photos, evaluate_v1()), 3)
-            found[number] = [[part.clone() for part in batch] for batch in loader]
-
-        DataLoader(folder(photos, evaluate_v1()), 3)
-        threads = [threading.Thread(target=load, args=(number,)) for number in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return [found[number] for number in range(3)]
-
-    both_ways(program)
-
-
-def test_in_a_forked_child_an_iteration_goes_on(photos, capfd):
-    def program() -> list[Any]:
-        loader = DataLoader(folder(photos, train_v1()), 3, shuffle=True)
-        told = [epoch(loader)]
-        iterator = iter(loader)
-        next(iterator)
-        read, write = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                digest = hashlib.sha256()
-                for batch in iterator:
-                    digest.update(batch[0].numpy().tobytes())
-                # Python seeds its own generator anew in a child.
-                digest.update(torch.get_rng_state().numpy().tobytes())
-                os.write(write, digest.hexdigest().encode())
-            finally:
-                os._exit(0)
-        os.close(write)
-        with open(read) as pipe:
-            told.append(pipe.read())
-        assert os.waitpid(child, 0)[1] == 0
-        assert len(told[-1]) == 64
-        told.append([part.clone() for batch in iterator for part in batch])
-        return [*told, generators()]
-
-    both_ways(program)
-    assert "goes on in the trainer" not in capfd.readouterr().err  # nothing went wrong there
-
-
 def test_what_rng_sample_would_gain_is_offered_once_and_not_taken(photos, capfd):
     def program() -> list[Any]:
         loader = DataLoader(folder(photos, train_v1()), 9)
@@ -438,94 +367,3 @@ def test_a_loaders_state_does_not_outlive_it(photos, seam):
     loader = DataLoader(folder(photos, train_v1()), 4)
     next(iter(loader))
     assert state_of(loader).idle is None
-
-
-class Interrupted:
-    """A session whose user presses Ctrl-C while a batch is waited for."""
-
-    def __init__(self, raw: Any) -> None:
-        self._raw, self._left = raw, 1
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._raw, name)
-
-    def next(self, timeout: float) -> Any:
-        if self._left:
-            self._left -= 1
-            raise KeyboardInterrupt
-        return self._raw.next(timeout)
-
-
-@pytest.mark.parametrize("transform", [evaluate_v1, train_v1])
-def test_after_ctrl_c_the_next_batch_is_that_of_the_next_keys(photos, transform):
-    def program(interrupt: bool) -> list[Any]:
-        seed_everything()
-        iterator = iter(DataLoader(folder(photos, transform()), 4))
-        told = [next(iterator), next(iterator)]
-        if interrupt:
-            handle = iterator._dataset_fetcher.handle
-            handle.raw, kept = Interrupted(handle.raw), handle.raw
-            with pytest.raises(KeyboardInterrupt):
-                next(iterator)
-            handle.raw = kept
-        else:
-            next(iterator._sampler_iter)  # as the stock loader, which has taken its keys
-        return [*told, *iterator]
-
-    headrace.uninstall()
-    expected = program(interrupt=False)
-    headrace.install()
-    try:
-        assert_same(program(interrupt=True), expected)
-    finally:
-        headrace.uninstall()
-
-
-def test_a_service_that_ends_leaves_the_epoch_to_the_trainer(photos, capfd):
-    def program() -> list[Any]:
-        loader = DataLoader(folder(photos, train_v1()), 3, shuffle=True)
-        return epoch(loader, lambda number: headrace.service.close() if number == 2 else None)
-
-    _, report = both_ways(program)
-    assert report.samples_by_path == {"native": 9, "python": 0, "local": 18}
-    assert "goes on in the trainer" in capfd.readouterr().err
-
-
-class Overtaken:
-    """A session for which another thread of the program draws while a batch is waited for."""
-
-    def __init__(self, raw: Any) -> None:
-        self._raw = raw
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._raw, name)
-
-    def next(self, timeout: float) -> Any:
-        event = self._raw.next(timeout)
-        if event is not None:
-            torch.rand(3)
-        return event
-
-
-def test_what_another_thread_draws_meanwhile_is_not_taken_back(photos):
-    def program(overtaken: bool) -> list[Any]:
-        seed_everything()
-        iterator = iter(DataLoader(folder(photos, train_v1()), 4))
-        told = [next(iterator), next(iterator)]
-        if overtaken:
-            handle = iterator._dataset_fetcher.handle
-            handle.raw, kept = Overtaken(handle.raw), handle.raw
-            told.append(next(iterator))
-            handle.raw = kept
-        else:
-            torch.rand(3)
-            told.append(next(iterator))
-        return [*told, *iterator, generators()]
-
-    headrace.uninstall()
-    expected = program(overtaken=False)
-    headrace.install()
-    try:
-        assert_same(program(overtaken=True), expected)
-    finally:
-        headrace.uninstall()
