@@ -84,10 +84,10 @@ def test_python_stage(seam, data):
 
 @pytest.fixture
 def large_photos(tmp_path):
-    """A sample takes far longer to decode than to be read and brought."""
+    """A sample takes far longer to decode than to be read and brought, also where others use the CPU."""
     (tmp_path / "class").mkdir()
     for i in range(16):
-        noise = np.random.default_rng(i).integers(0, 256, (1400, 1400, 3), dtype=np.uint8)
+        noise = np.random.default_rng(i).integers(0, 256, (2400, 2400, 3), dtype=np.uint8)
         Image.fromarray(noise).save(tmp_path / "class" / f"{i}.jpg", quality=90)
     return tmp_path
 
