@@ -14,7 +14,7 @@
 
 namespace headrace::ops {
 
-// Content of the plan's constants by name ("torch_exp"); the memory outlives the chain.
+// Content of the plan's constants by name ("torch_exp"). Compile() alone reads them.
 using Constants = std::map<std::string, ByteSpan>;
 
 // A plan's operator chain with its arguments checked: the light half, which draws. Immutable after

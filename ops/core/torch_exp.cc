@@ -5,8 +5,10 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <mutex>
 #include <numeric>
 #include <string>
+#include <vector>
 
 namespace headrace::ops {
 namespace {
@@ -24,6 +26,10 @@ struct WireRange {
   float low, high;
   std::uint32_t rounding;
 };
+
+WireRange WireOf(const ExpRange& range) {
+  return {range.low, range.high, static_cast<std::uint32_t>(range.rounding)};
+}
 
 constexpr std::size_t kBuckets = std::size_t{1} << 17;
 
@@ -123,7 +129,7 @@ Result<Bytes> BuildTorchExpTable(std::span<const ExpRange> ranges, const ExpFunc
                   static_cast<std::uint32_t>(found.size())};
   Append(bytes, std::span(&head, 1));
   for (const ExpRange& range : ranges) {
-    const WireRange wire{range.low, range.high, static_cast<std::uint32_t>(range.rounding)};
+    const WireRange wire = WireOf(range);
     Append(bytes, std::span(&wire, 1));
   }
   for (const Exception& e : found) Append(bytes, std::span(&e.input, 1));
@@ -132,6 +138,45 @@ Result<Bytes> BuildTorchExpTable(std::span<const ExpRange> ranges, const ExpFunc
 }
 
 Result<std::shared_ptr<const TorchExpTable>> TorchExpTable::Parse(ByteSpan constant) {
+  static std::mutex mutex;
+  static std::vector<std::weak_ptr<const TorchExpTable>> known;
+  const std::lock_guard lock(mutex);
+  std::erase_if(known, [](const auto& table) { return table.expired(); });
+  for (const auto& weak : known) {
+    std::shared_ptr<const TorchExpTable> table = weak.lock();
+    if (table != nullptr && table->IsOf(constant)) return table;
+  }
+  HR_TRY(std::shared_ptr<const TorchExpTable> table, Read(constant));
+  known.push_back(table);
+  return table;
+}
+
+bool TorchExpTable::IsOf(ByteSpan constant) const {
+  const Head head{kMagic, kVersion, static_cast<std::uint32_t>(ranges_.size()),
+                  static_cast<std::uint32_t>(exceptions_.size())};
+  const std::size_t values = exceptions_.size() * sizeof(float);
+  if (constant.size() != sizeof(head) + ranges_.size() * sizeof(WireRange) + 2 * values) {
+    return false;
+  }
+  const std::byte* at = constant.data();
+  const auto is_next = [&](const auto& value) {
+    const bool same = std::memcmp(at, &value, sizeof(value)) == 0;
+    at += sizeof(value);
+    return same;
+  };
+  if (!is_next(head)) return false;
+  for (const ExpRange& range : ranges_) {
+    if (!is_next(WireOf(range))) return false;
+  }
+  return std::ranges::all_of(exceptions_, [&](const Exception& exception) {
+    const bool same = std::memcmp(at, &exception.input, sizeof(float)) == 0 &&
+                      std::memcmp(at + values, &exception.output, sizeof(float)) == 0;
+    at += sizeof(float);
+    return same;
+  });
+}
+
+Result<std::shared_ptr<const TorchExpTable>> TorchExpTable::Read(ByteSpan constant) {
   Head head{};
   if (constant.size() < sizeof(head)) return DataLoss("torch_exp: no header");
   std::memcpy(&head, constant.data(), sizeof(head));

@@ -46,6 +46,7 @@ Result<Bytes> BuildTorchExpTable(std::span<const ExpRange> ranges, const ExpFunc
 // A parsed constant. Immutable.
 class TorchExpTable {
  public:
+  // Equal constants of a process give one table, for as long as somebody holds it. Thread-safe.
   // kDataLoss: not a table.
   static Result<std::shared_ptr<const TorchExpTable>> Parse(ByteSpan constant);
 
@@ -59,6 +60,8 @@ class TorchExpTable {
   };
 
  private:
+  static Result<std::shared_ptr<const TorchExpTable>> Read(ByteSpan constant);
+  [[nodiscard]] bool IsOf(ByteSpan constant) const;  // bit by bit
   void MakeIndex();
   [[nodiscard]] std::size_t Bucket(float x) const;
 

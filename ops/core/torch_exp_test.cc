@@ -56,6 +56,25 @@ TEST(TorchExp, ErrorsOfTheCallbackAndBadRangesComeBack) {
   EXPECT_EQ(BuildTorchExpTable(std::span(&wide, 1), fail).status().code(), Code::kInvalidArgument);
 }
 
+Bytes TableWith(float output) {
+  return *BuildTorchExpTable(std::span(&kSmall, 1),
+                             [&](std::span<const float> in, std::span<float> out) {
+                               for (std::size_t i = 0; i < in.size(); ++i) {
+                                 out[i] = in[i] == kSmall.low ? output : ExpFloat(in[i]);
+                               }
+                               return Status::Ok();
+                             });
+}
+
+TEST(TorchExp, EqualConstantsAreOneTable) {
+  const auto zero = *TorchExpTable::Parse(TableWith(0.F));
+  EXPECT_EQ(zero->size(), 1U);
+  EXPECT_EQ(*TorchExpTable::Parse(TableWith(0.F)), zero);
+  const auto negative = *TorchExpTable::Parse(TableWith(-0.F));
+  EXPECT_NE(negative, zero);
+  EXPECT_TRUE(std::signbit((*negative)(kSmall.low)));
+}
+
 TEST(TorchExp, DamagedTableIsDataLoss) {
   const Bytes bytes = *BuildTorchExpTable({}, nullptr);
   EXPECT_TRUE(TorchExpTable::Parse(bytes).ok());

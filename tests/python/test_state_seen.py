@@ -48,7 +48,7 @@ def test_it_is_said_and_remembered(captured, capfd):
     assert kept.why(captured.code) == "dataset.made was 0 and is 1 after a batch, so it keeps state"
     said = capfd.readouterr().err
     assert "its code stays on this host: dataset.made was 0 and is 1" in said
-    assert kept.REMEDY in said
+    assert kept.remedy() in said
 
 
 def test_batches_that_were_used_and_come_out_otherwise_are_an_error(captured, monkeypatch):

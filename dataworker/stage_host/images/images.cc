@@ -113,9 +113,8 @@ class Renderer {
         workshop_(std::make_shared<Workshop>()) {}
 
   std::unique_ptr<Chain> Compile(const std::vector<NodeIn>& nodes, const nb::bytes& torch_exp) {
-    const ByteSpan table = FileIn(torch_exp);
     Result<NativeChain> chain =
-        NativeChain::Make(ToNodes(nodes), libraries_, Bytes(table.begin(), table.end()), workshop_);
+        NativeChain::Make(ToNodes(nodes), libraries_, FileIn(torch_exp), workshop_);
     if (!chain.ok() || !HasArray(chain->dtype())) return nullptr;
     return std::make_unique<Chain>(std::move(chain).value());
   }

@@ -9,11 +9,10 @@
 namespace headrace::images {
 
 Result<NativeChain> NativeChain::Make(std::vector<Node> nodes, const ClientLibraries& libraries,
-                                      Bytes torch_exp, std::shared_ptr<Workshop> workshop) {
+                                      ByteSpan torch_exp, std::shared_ptr<Workshop> workshop) {
   NativeChain made;
-  made.torch_exp_ = std::make_unique<const Bytes>(std::move(torch_exp));
   ops::Constants constants;
-  if (!made.torch_exp_->empty()) constants["torch_exp"] = *made.torch_exp_;
+  if (!torch_exp.empty()) constants["torch_exp"] = torch_exp;
   HR_TRY(auto chain, ops::Chain::Compile(std::move(nodes), libraries, std::move(constants)));
   made.chain_ = std::make_shared<const ops::Chain>(std::move(chain));
   HR_TRY(auto runner, ops::ChainRunner::Make(made.chain_));

@@ -23,10 +23,10 @@ struct Made {
 // to one image and to torch's generator. Thread-safe.
 class NativeChain {
  public:
-  // `torch_exp`: the constant of that name; empty where nothing needs it. kUnsupported,
+  // `torch_exp`: the constant of that name, read here alone; empty where nothing needs it. kUnsupported,
   // kInvalidArgument: as Chain::Compile.
   static Result<NativeChain> Make(std::vector<Node> nodes, const ClientLibraries& libraries,
-                                  Bytes torch_exp, std::shared_ptr<Workshop> workshop);
+                                  ByteSpan torch_exp, std::shared_ptr<Workshop> workshop);
 
   [[nodiscard]] bool is_random() const { return chain_->is_random(); }
   // Of the elements that come out.
@@ -44,7 +44,6 @@ class NativeChain {
   Result<Made> Make(const ops::ImageSpec& source, MutableByteSpan state, const Run& run) const;
 
   DType dtype_ = DType::kU8;
-  std::unique_ptr<const Bytes> torch_exp_;  // the chain refers to it
   std::shared_ptr<const ops::Chain> chain_;
   std::shared_ptr<const ops::ChainRunner> runner_;
   std::shared_ptr<Workshop> workshop_;

@@ -15,9 +15,10 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.utils.data.dataloader import _DatasetKind
 
 from .capture.intact import OF_CHAIN, first_change
-from .stage import sockets
+from .stage import functions, sockets
 from .stage.lane import LanePort, LaneSettings, lane_main
 
 
@@ -111,8 +112,6 @@ class Lanes:
     _persistent_workers: bool
 
     def lane_settings(self) -> LaneSettings:
-        from torch.utils.data.dataloader import _DatasetKind
-
         loader: Any = self._loader()  # type: ignore[attr-defined]
         return LaneSettings(
             auto_collation=self._auto_collation,
@@ -157,16 +156,18 @@ class Lanes:
 
 def preload_natives() -> None:
     """So that lanes find it loaded. What PIL loads at the first open() it loads now."""
+    functions.prepare()
     image = sys.modules.get("PIL.Image")
     if image is None:
         return
     try:
         image.preinit()
-        first_change(OF_CHAIN)  # which remembers what it has looked at
+        from . import _images  # noqa: F401
         from .stage import images, pil  # noqa: F401
 
         if "torchvision.transforms.functional" in sys.modules:
             from .stage import transforms  # noqa: F401
+        first_change(OF_CHAIN)  # which remembers what it has looked at
     except ImportError:
         pass  # without the native part, or with a PIL that is not known: PIL does it
 

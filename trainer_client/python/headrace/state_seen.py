@@ -18,7 +18,7 @@ def learn(change: Any, captured: Any, report: LoaderReport) -> None:
     lanes of this host make otherwise, unless HEADRACE_ON_DIFFERENCE=warn."""
     stays = kept.remember(captured.code, change.what)
     if not change.judged:
-        say(report, captured.name, f"its code stays on this host: {stays} ({kept.REMEDY})")
+        say(report, captured.name, f"its code stays on this host: {stays} ({kept.remedy()})")
         return
     if not change.consumed:
         return

@@ -26,7 +26,7 @@ def code_for_others(loader: Any, by_pil: tuple[str, ...]) -> tuple[PythonStage |
     if hook := fork_hooks.in_children():
         return None, hook, "register it where the program's own workers need it alone"
     if seen := kept.why(kept.code_of(loader)):
-        return None, seen, kept.REMEDY
+        return None, seen, kept.remedy()
     proof = prove(loader)
     if not proof.proved:
         return None, proof.reason, proof.remedy

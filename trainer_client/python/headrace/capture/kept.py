@@ -6,15 +6,10 @@ known by the classes of the data sets that lie in one another, and by collate_fn
 
 from typing import Any
 
-from .proof.proof import REMEDIES
-from .proof.proof import Code as Why
-
 Code = tuple[Any, ...]
 _DEEPEST = 16
 
 _seen: dict[Code, str] = {}
-
-REMEDY = REMEDIES[Why.WRITES_STATE]
 
 
 def code_of(loader: Any) -> Code:
@@ -34,6 +29,13 @@ def remember(code: Code, what: str) -> str:
 def why(code: Code) -> str:
     """Empty: nothing was seen."""
     return _seen.get(code, "")
+
+
+def remedy() -> str:
+    """What would let it go."""
+    from .proof.proof import REMEDIES, Code  # a third of the package's import
+
+    return REMEDIES[Code.WRITES_STATE]
 
 
 def _of(function: Any) -> Any:

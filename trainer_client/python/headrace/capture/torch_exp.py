@@ -15,23 +15,44 @@ import torch
 from .. import binding
 from .plan import Plan
 
-_known: dict[str, Any] = {}
+_known: dict[str, bytes] = {}
+_blobs: dict[str, Any] = {}
 
 
 def add_torch_exp(plan: Plan) -> None:
     """Measures what the plan's chain needs (about 0.3 s for each range, once per torch build)."""
-    ranges = binding.exp_ranges(plan.to_dict()) if plan.is_random else []
+    ranges = _ranges(plan)
+    key = _key(ranges, plan)
+    if ranges and key not in _blobs:
+        _blobs[key] = binding.Blob(_table(key, ranges))
     if ranges:
-        plan.constants["torch_exp"] = _table(sorted(set(ranges)), plan)
+        plan.constants["torch_exp"] = _blobs[key]
 
 
-def _table(ranges: list[tuple[float, float, bool]], plan: Plan) -> Any:
+def torch_exp(plan: Plan) -> bytes:
+    """The constant's content, measured as above; empty where the plan needs none."""
+    ranges = _ranges(plan)
+    key = _key(ranges, plan)
+    if ranges and key not in _known:
+        _known[key] = _table(key, ranges)
+    return _known[key] if ranges else b""
+
+
+# Low, high, and whether it is drawn by a fused product.
+_Range = tuple[float, float, bool]
+
+
+def _ranges(plan: Plan) -> list[_Range]:
+    return sorted(set(binding.exp_ranges(plan.to_dict()))) if plan.is_random else []
+
+
+def _key(ranges: list[_Range], plan: Plan) -> str:
     spans = "-".join(f"{low:.9g}_{high:.9g}_{fused:d}" for low, high, fused in ranges)
-    key = f"exp-{plan.libraries.torch}-{plan.libraries.cpu_capability}-{spans}"
-    if key not in _known:
-        content = _read(key) or _write(key, bytes(binding.build_torch_exp(_exp, ranges)))
-        _known[key] = binding.Blob(content)
-    return _known[key]
+    return f"exp-{plan.libraries.torch}-{plan.libraries.cpu_capability}-{spans}"
+
+
+def _table(key: str, ranges: list[_Range]) -> bytes:
+    return _read(key) or _write(key, bytes(binding.build_torch_exp(_exp, ranges)))
 
 
 def _exp(values: Any) -> Any:

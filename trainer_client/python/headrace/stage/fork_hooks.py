@@ -41,7 +41,8 @@ def _list_with(marker: Any) -> list[Any] | None:
 
 _AROUND = [_list_with(_before), _list_with(_in_parent)]
 _IN_CHILD = _list_with(_in_child)
-_LIBRARIES = tuple(
+# Where installed modules are, as their paths are written.
+LIBRARIES = tuple(
     os.path.join(sysconfig.get_paths()[name], "") for name in ("stdlib", "purelib", "platlib")
 )
 _OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
@@ -78,4 +79,4 @@ def _is_librarys(hook: Any) -> bool:
     if file is None:
         module = sys.modules.get(getattr(hook, "__module__", None) or type(owner).__module__)
         file = getattr(module, "__file__", None) or ""
-    return file.startswith((_OURS, *_LIBRARIES)) or file.startswith("<frozen ")
+    return file.startswith((_OURS, *LIBRARIES)) or file.startswith("<frozen ")

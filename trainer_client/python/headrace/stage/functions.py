@@ -13,9 +13,11 @@ import gc
 import importlib
 import sys
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple
 
+from .fork_hooks import LIBRARIES
+from .modules import namespace
 from .output import tell
 
 CHECKS = 2  # results of each kind that are made both ways
@@ -70,6 +72,10 @@ class Replaced:
         _count.made += 1
         return made.value
 
+    def put(self) -> None:
+        """In the library function's place."""
+        setattr(self._entry.owner, self._entry.name, self)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["real"], name)
 
@@ -111,7 +117,32 @@ _count = _Count()
 def enable(by_value: bool = True) -> None:
     """Once in a process, after the imports of user code. `by_value`: there may be functions that came
     with globals of their own, which only a look at every object finds."""
-    places: dict[int, Replaced] = {}
+    entries = _entries()
+    if not entries:
+        return
+    for space, name, real in list(_referrers(entries) if by_value else _held_names(entries)):
+        if space.get(name) is real:
+            space[name] = entries[id(real)]
+    for replaced in entries.values():
+        replaced.put()
+
+
+def prepare() -> None:
+    """In a process that forks lanes. What they need is looked for here: looking writes a count into
+    every object that is looked at, and so would give each lane memory of its own."""
+    global _prepared
+    _prepared, entries = None, _entries()
+    _prepared = list(_held_names(entries)) if entries else []
+
+
+# A module's namespace, a name in it, and the library's function that it stands for.
+_Place = tuple[dict[str, Any], str, Any]
+_prepared: list[_Place] | None = None
+
+
+def _entries() -> dict[int, Replaced]:
+    """By id() of the library's function."""
+    found: dict[int, Replaced] = {}
     for library, module in _ENTRIES.items():
         if library not in sys.modules:
             continue
@@ -120,25 +151,36 @@ def enable(by_value: bool = True) -> None:
         except Exception:
             continue  # without the native part, or with another cv2, everything still runs
         for entry in entries:
-            if type(getattr(entry.owner, entry.name, None)) is not entry.own:
-                continue
-            replaced = Replaced(entry)
-            setattr(entry.owner, entry.name, replaced)
-            places[id(replaced.real)] = replaced
-    if places:
-        _replace_names(places, by_value)
+            if type(getattr(entry.owner, entry.name, None)) is entry.own:
+                replaced = Replaced(entry)
+                found[id(replaced.real)] = replaced
+    return found
 
 
-def _replace_names(places: dict[int, Replaced], by_value: bool) -> None:
-    """What modules, and functions that came by value, hold by `from LIBRARY import NAME`."""
-    reals = [replaced.real for replaced in places.values()]
+def _held_names(entries: dict[int, Replaced]) -> Iterable[_Place]:
+    """What modules hold by `from LIBRARY import NAME`; the program's own also by `as OTHER`."""
+    if _prepared is not None:
+        yield from _prepared
+        return
+    known = {replaced.__name__ for replaced in entries.values()}
+    for module in sys.modules.copy().values():
+        space = namespace(module)
+        file = space.get("__file__")
+        own = not isinstance(file, str) or not file.startswith(LIBRARIES)
+        for name in list(space) if own else filter(space.__contains__, known):
+            if id(space.get(name)) in entries:
+                yield space, name, space[name]
+
+
+def _referrers(entries: dict[int, Replaced]) -> Iterable[_Place]:
+    reals = [replaced.real for replaced in entries.values()]
     # Modules from before a gc.freeze() are not among the referrers.
-    modules = [getattr(module, "__dict__", None) for module in sys.modules.copy().values()]
-    for names in (*(gc.get_referrers(*reals) if by_value else ()), *modules):
-        if type(names) is dict and "__builtins__" in names:
-            for name, value in list(names.items()):
-                if id(value) in places:
-                    names[name] = places[id(value)]
+    modules = map(namespace, sys.modules.copy().values())
+    for space in (*gc.get_referrers(*reals), *modules):
+        if type(space) is dict and "__builtins__" in space:
+            for name, value in list(space.items()):
+                if id(value) in entries:
+                    yield space, name, value
 
 
 def take_count() -> int:

@@ -21,7 +21,7 @@ from .. import binding
 from ..capture.intact import ChainWatch
 from ..capture.libraries import libraries
 from ..capture.plan import Node, Plan
-from ..capture.torch_exp import add_torch_exp
+from ..capture.torch_exp import torch_exp
 from ..capture.transforms import CONTAINERS, TO_TENSOR, check_unaltered, kind_of, node_of
 
 CHOICES = frozenset(
@@ -85,12 +85,10 @@ class Run:
             return None
         plan = Plan(chain=nodes, libraries=libraries())
         try:
-            add_torch_exp(plan)
+            table = torch_exp(plan)
         except (binding.UnsupportedError, ValueError):
             return None
-        table = plan.constants.get("torch_exp")
-        plain = [(node.op, node.args) for node in nodes]
-        return self._renderer.compile(plain, b"" if table is None else bytes(table))
+        return self._renderer.compile([(node.op, node.args) for node in nodes], table)
 
 
 def _order_is_drawn(nodes: list[Node]) -> bool:
