@@ -147,6 +147,7 @@ void Worker::Leave(Duration patience) {
   if (coordinator_) coordinator_->Leave();
   leave_until_ = reactor_.clock().Now() + patience;
   leave_timer_ = reactor_.AddTimer(kLeaveCheck, [this] { EndWhenIdle(); });
+  EndWhenIdle();
 }
 
 void Worker::EndWhenIdle() {

@@ -117,8 +117,12 @@ Status Coordinate(const Options& options) {
   };
   HR_TRY(std::unique_ptr<coordinator::Coordinator> made,
          coordinator::Coordinator::Make(*reactor, std::move(wanted)));
-  reactor->WatchFd(signals.fd(), [&] { reactor->Stop(); });
-  if (parent) reactor->WatchFd(parent->get(), [&] { reactor->Stop(); });
+  const auto end = [&] {
+    made->Stop();  // with open sockets: workers say goodbye, and would wait to be heard
+    reactor->Stop();
+  };
+  reactor->WatchFd(signals.fd(), end);
+  if (parent) reactor->WatchFd(parent->get(), end);
   if (directory) {
     HR_RETURN_IF_ERROR(directory->WriteReady(made->endpoint()));
   }

@@ -16,7 +16,6 @@ again costs some hundred microseconds and the first one some milliseconds.
 import builtins
 import functools
 import io
-import itertools
 import operator
 import re
 import sys
@@ -26,6 +25,7 @@ from collections.abc import Iterable, Iterator
 from enum import EnumMeta
 from typing import Any
 
+from ..stage.module_table import ModuleTable
 from .genuine import BUILTIN, OURS, is_genuine
 from .primitives import WATCHED, first_altered_primitive
 
@@ -169,28 +169,17 @@ def _modules_of(group: str) -> list[types.ModuleType]:
     return [module for module in found if module is not None]
 
 
-_below: dict[str, tuple[int, str, list[str]]] = {}
+_below: dict[str, tuple[ModuleTable, list[str]]] = {}
 
 
 def _names_below(prefix: str) -> list[str]:
-    """Of modules. Looking at a name writes a count into it, and a fork then has a copy of its own: so
-    those that were there before are not looked at again. New ones are at the end of the table."""
-    size, last, names = _below.get(prefix, (0, "", []))
-    new = _new_modules(size, last)
-    if new is None:
-        names, new = [], list(sys.modules.copy())
-    names = names + [name for name in new if f"{name}.".startswith(prefix)]
-    _below[prefix] = len(sys.modules), next(reversed(sys.modules)), names
+    """Of modules."""
+    table, names = _below.setdefault(prefix, (ModuleTable(), []))
+    kept, new = table.news()
+    if not kept:
+        names.clear()
+    names += [name for name in new if f"{name}.".startswith(prefix)]
     return names
-
-
-def _new_modules(size: int, last: str) -> list[str] | None:
-    """Since the table had that size, and that one as its last. None: some have gone, too."""
-    try:
-        new = list(itertools.takewhile(lambda name: name != last, reversed(sys.modules)))
-    except RuntimeError:  # another thread imports
-        return None
-    return new[::-1] if size and size + len(new) == len(sys.modules) else None
 
 
 def _kernel_alteration() -> str:

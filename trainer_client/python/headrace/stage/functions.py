@@ -13,10 +13,10 @@ import gc
 import importlib
 import sys
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
-from .fork_hooks import LIBRARIES
+from .held_names import HeldNames, Place
 from .modules import namespace
 from .output import tell
 
@@ -120,7 +120,8 @@ def enable(by_value: bool = True) -> None:
     entries = _entries()
     if not entries:
         return
-    for space, name, real in list(_referrers(entries) if by_value else _held_names(entries)):
+    places = _referrers(entries) if by_value else _prepared
+    for space, name, real in HeldNames().look(_names(entries)) if places is None else places:
         if space.get(name) is real:
             space[name] = entries[id(real)]
     for replaced in entries.values():
@@ -131,13 +132,16 @@ def prepare() -> None:
     """In a process that forks lanes. What they need is looked for here: looking writes a count into
     every object that is looked at, and so would give each lane memory of its own."""
     global _prepared
-    _prepared, entries = None, _entries()
-    _prepared = list(_held_names(entries)) if entries else []
+    entries = _entries()
+    _prepared = _held.look(_names(entries)) if entries else []
 
 
-# A module's namespace, a name in it, and the library's function that it stands for.
-_Place = tuple[dict[str, Any], str, Any]
-_prepared: list[_Place] | None = None
+_held = HeldNames()
+_prepared: list[Place] | None = None
+
+
+def _names(entries: dict[int, Replaced]) -> dict[int, str]:
+    return {key: replaced.__name__ for key, replaced in entries.items()}
 
 
 def _entries() -> dict[int, Replaced]:
@@ -157,30 +161,17 @@ def _entries() -> dict[int, Replaced]:
     return found
 
 
-def _held_names(entries: dict[int, Replaced]) -> Iterable[_Place]:
-    """What modules hold by `from LIBRARY import NAME`; the program's own also by `as OTHER`."""
-    if _prepared is not None:
-        yield from _prepared
-        return
-    known = {replaced.__name__ for replaced in entries.values()}
-    for module in sys.modules.copy().values():
-        space = namespace(module)
-        file = space.get("__file__")
-        own = not isinstance(file, str) or not file.startswith(LIBRARIES)
-        for name in list(space) if own else filter(space.__contains__, known):
-            if id(space.get(name)) in entries:
-                yield space, name, space[name]
-
-
-def _referrers(entries: dict[int, Replaced]) -> Iterable[_Place]:
+def _referrers(entries: dict[int, Replaced]) -> list[Place]:
     reals = [replaced.real for replaced in entries.values()]
     # Modules from before a gc.freeze() are not among the referrers.
     modules = map(namespace, sys.modules.copy().values())
-    for space in (*gc.get_referrers(*reals), *modules):
-        if type(space) is dict and "__builtins__" in space:
-            for name, value in list(space.items()):
-                if id(value) in entries:
-                    yield space, name, value
+    return [
+        (space, name, value)
+        for space in (*gc.get_referrers(*reals), *modules)
+        if type(space) is dict and "__builtins__" in space
+        for name, value in list(space.items())
+        if id(value) in entries
+    ]
 
 
 def take_count() -> int:
