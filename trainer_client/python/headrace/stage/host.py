@@ -56,7 +56,6 @@ endian. Descriptors ride on a message's first byte.
                                what the code was seen to keep, text: watch.py]
 """
 
-import ctypes
 import gc
 import mmap
 import os
@@ -70,7 +69,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from types import SimpleNamespace
 from typing import Any
 
-from . import functions, wire
+from . import functions, memory, wire
 from .forks import Forks, die_with_parent
 from .output import Output
 from .pickling import Arena, Slot, collating, keeps_nothing, pickle_batch, pickle_error
@@ -79,8 +78,6 @@ from .ranks import take_place
 from .redo import Redo
 from .watch import Watch
 from .wire import Request, numbers, receive, send
-
-M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 
 # A batch as pickle_batch returns it.
 Made = tuple[bytes, list[int], list[int]]
@@ -232,15 +229,6 @@ def _where(lane: int) -> str:
     return f"in DataLoader worker process {lane}"
 
 
-def keep_memory() -> None:
-    """Large buffers stay with malloc from batch to batch. glibc would map and unmap each batch anew,
-    thousands of page faults that cost more than copying it does."""
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "mallopt"):
-        libc.mallopt(M_MMAP_MAX, 0)
-        libc.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
-
-
 class OtherPython(Exception):
     """This worker's Python is not the trainer's."""
 
@@ -326,7 +314,7 @@ class Zygote(Forks):
             self.outputs[pid] = output
 
     def become_host(self, sock: socket.socket, output: Output) -> None:
-        keep_memory()
+        memory.keep(memory.ALL)
         output.catch()
         assert self.bundle is not None
         Host(self.bundle).serve(sock, output)

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from . import fork_hooks, functions, sockets, wire
+from . import fork_hooks, functions, memory, sockets, wire
 from .checkpoint import Checkpoint, Handed, Received
 from .lane_requests import Again, Asked, Requests
 from .output import muted
@@ -249,6 +249,7 @@ class LanePort:
         self._natives = True
         self._images = native_images(self._settings.by_pil) if self.may_defer else None
         functions.enable(by_value=False)
+        memory.keep(memory.LANE_KEEPS)
         if self._settings.watched is not None:
             self._watch = Watch(self._roots, self._settings.watched)
 
