@@ -181,10 +181,7 @@ Result<Withdrawal> SessionCore::Judge(std::uint64_t suspicion, bool equal) {
 }
 
 Withdrawal SessionCore::Settle(WorkerId tried, bool equal) {
-  shared_->ChangeStats([&](SessionStats& stats) {
-    ++stats.compared;
-    if (!equal) ++stats.differed;
-  });
+  shared_->AddComparison(equal);
   const bool known = comparisons_.trials().standing(tried) != Trials::Standing::kUnknown;
   (void)comparisons_.Judge(tried, equal);
   if (equal) {

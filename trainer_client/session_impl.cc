@@ -214,6 +214,10 @@ void SessionImpl::AddIdle(Duration idle) {
   if (!forked()) shared_->AddIdle(idle);
 }
 
+void SessionImpl::AddComparison(bool equal) {
+  if (!forked()) shared_->AddComparison(equal);
+}
+
 void SessionImpl::Interrupt() {
   if (!forked()) shared_->Interrupt();
 }
@@ -249,6 +253,7 @@ void Session::LeaveNext() { impl_->LeaveNext(); }
 void Session::EnterSampler() { impl_->EnterSampler(); }
 void Session::LeaveSampler() { impl_->LeaveSampler(); }
 void Session::AddIdle(std::chrono::nanoseconds idle) { impl_->AddIdle(idle); }
+void Session::AddComparison(bool equal) { impl_->AddComparison(equal); }
 Result<Withdrawal> Session::Judge(std::uint64_t suspicion, bool equal) {
   return impl_->Judge(suspicion, equal);
 }

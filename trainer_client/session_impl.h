@@ -103,6 +103,7 @@ class SessionImpl {
   void EnterSampler();
   void LeaveSampler();
   void AddIdle(Duration idle);
+  void AddComparison(bool equal);
   void Interrupt();
   int BeforeFork();
   // True in a child of the process that opened the session.

@@ -143,6 +143,13 @@ void SessionShared::AddIdle(Duration idle) {
   meter_.AddIdle(idle);
 }
 
+void SessionShared::AddComparison(bool equal) {
+  ChangeStats([&](SessionStats& stats) {
+    ++stats.compared;
+    if (!equal) ++stats.differed;
+  });
+}
+
 SessionStats SessionShared::Stats(const Clock& clock) const {
   const std::scoped_lock lock(mutex_);
   return StatsWith(meter_.wait(clock.Now()));

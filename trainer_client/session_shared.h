@@ -146,6 +146,7 @@ class SessionShared {
   void EnterSampler(const Clock& clock);
   void LeaveSampler(const Clock& clock);
   void AddIdle(Duration idle);
+  void AddComparison(bool equal);
   void Interrupt();
   // No reactor any more: Next fails from now on.
   void Close(Status why);

@@ -27,12 +27,13 @@ class Variant:
     name: str
     headrace: list[str] | None
     cpus: str | None = None  # for taskset; None: not pinned
+    environment: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 def run(variant: Variant, program_args: list[str], program: pathlib.Path = PROGRAM) -> dict:
     """Runs the program once; returns its JSON, with Headrace's report under "report"."""
     command = [sys.executable, str(program), *program_args]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", **variant.environment}
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.json"
         if variant.headrace is None:

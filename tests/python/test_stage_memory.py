@@ -15,29 +15,33 @@ def resident():
     pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize()
 
-if sys.argv[2] != "as it is":
-    memory.keep(int(sys.argv[2]))
+buffers = memory.Buffers()
+for batch in sys.argv[2:]:
+    buffers.see(int(batch))
 before = resident()
 np.ones(int(sys.argv[1]), np.uint8)
 print(resident() - before)
 """
 
 
-def kept_of_a_buffer(most, **environment):
-    """Bytes that stay with a process after it has let go of a buffer of SIZE."""
-    command = [sys.executable, "-c", PROGRAM, str(SIZE), str(most)]
+def kept_of_a_buffer(*batches, **environment):
+    """Bytes that stay with a process that has made batches of these sizes, after it has let go of a
+    buffer of SIZE."""
+    command = [sys.executable, "-c", PROGRAM, str(SIZE), *map(str, batches)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return int(done.stdout)
 
 
-def test_a_buffer_of_a_batch_stays():
-    assert kept_of_a_buffer("as it is") < SIZE / 2
-    assert kept_of_a_buffer(128 << 20) > SIZE / 2
+def test_buffers_of_large_batches_stay():
+    assert kept_of_a_buffer() < SIZE / 2
+    assert kept_of_a_buffer(SIZE) > SIZE / 2
+    assert kept_of_a_buffer(1 << 20, SIZE, 1 << 20) > SIZE / 2
 
 
-def test_no_more_stays_than_was_said():
-    assert kept_of_a_buffer(32 << 20) < SIZE / 2
+def test_no_more_stays_than_batches_need():
+    assert kept_of_a_buffer(1 << 20) < SIZE / 2
+    assert kept_of_a_buffer(9 << 20) < SIZE / 2
 
 
 def test_what_the_user_told_malloc_stands():
-    assert kept_of_a_buffer(128 << 20, MALLOC_TRIM_THRESHOLD_="131072") < SIZE / 2
+    assert kept_of_a_buffer(SIZE, MALLOC_TRIM_THRESHOLD_="131072") < SIZE / 2

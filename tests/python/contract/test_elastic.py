@@ -12,6 +12,7 @@ import headrace
 import pytest
 import torch
 from headrace import service
+from headrace.seam import state_of
 from support.compare import assert_same
 from support.headrace_program import (
     HEADRACE,
@@ -146,6 +147,23 @@ def test_jobs_share_a_worker(photos, cluster, tmp_path):
         served = [each.communicate(timeout=120)[0] for each in started]
     assert served == stock
     assert all(each.returncode == 0 for each in started)
+
+
+def test_jobs_count_what_was_compared_of_native_plans(photos, cluster, monkeypatch, seam):
+    monkeypatch.setenv("HEADRACE_COMPARE", "1")
+    loader = DataLoader(datasets.ImageFolder(photos, train_v1()), 4, num_workers=1)
+    with worker(cluster):
+        wait_for(lambda: ready_workers(cluster), "worker")
+        list(loader)
+        assert state_of(loader).report.path == "native"
+
+        def told():
+            loads = [load for job in jobs(cluster) for load in job["sessions"]]
+            seen = [load["compared"] for load in loads if load["differed"] == 0]
+            page = command("jobs", "--coordinator", cluster).stdout
+            return [count for count in seen if count >= 4 and f" {count}/{count} " in page]
+
+        wait_for(told, "heartbeat that tells of comparisons")
 
 
 def test_a_job_that_is_not_admitted_says_why(photos, tmp_path, monkeypatch):

@@ -278,6 +278,9 @@ class Session {
   void LeaveSampler();
   // So much of the waits until now found the caller's device with nothing to do.
   void AddIdle(std::chrono::nanoseconds idle);
+  // The caller has compared samples of a delivered batch with what its own code makes: counted as
+  // `compared`, and as `differed` if they are not equal.
+  void AddComparison(bool equal);
   // Whether the two batches of a suspicion have equal values. What it says of the worker if they
   // have not. kInvalidArgument: no such suspicion, or it was judged before.
   Result<Withdrawal> Judge(std::uint64_t suspicion, bool equal);

@@ -204,6 +204,9 @@ class SessionObject {
   void Mark() {
     if (session_) ((*session_).*kCall)();
   }
+  void AddComparison(bool equal) {
+    if (session_) session_->AddComparison(equal);
+  }
   void AddIdle(std::int64_t ns) {
     if (session_) session_->AddIdle(std::chrono::nanoseconds(std::max<std::int64_t>(ns, 0)));
   }
@@ -297,6 +300,7 @@ void AddSessions(nb::module_& module) {
       .def("enter_sampler", &SessionObject::Mark<&Session::EnterSampler>)
       .def("leave_sampler", &SessionObject::Mark<&Session::LeaveSampler>)
       .def("add_idle", &SessionObject::AddIdle, nb::arg("ns"))
+      .def("add_comparison", &SessionObject::AddComparison, nb::arg("equal"))
       .def("interrupt", [](SessionObject& self) { self.get().Interrupt(); })
       .def("before_fork", [](SessionObject& self) { return self.get().BeforeFork(); })
       .def("close", &SessionObject::Close);

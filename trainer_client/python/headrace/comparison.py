@@ -222,8 +222,10 @@ class Comparison:
             what = _difference(row, theirs)
             if what:
                 self._report.different_samples += 1
+                self._raw.add_comparison(equal=False)
                 self._found(key, waiting, what)
                 return
+        self._raw.add_comparison(equal=True)
 
     def _found(self, key: int, waiting: _Waiting, what: str) -> None:
         reason = (

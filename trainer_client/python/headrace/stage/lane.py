@@ -112,6 +112,7 @@ class LanePort:
         self._began = b""  # the state before all batches; only where states are told
         self._images: Any = None
         self._natives = False
+        self._buffers = memory.Buffers()
         self._deferring = ExitStack()
         self._past: list[bytes] = []  # requests, where another process may have to make them again
         self._replay: Iterator[Asked] = iter(())
@@ -249,7 +250,6 @@ class LanePort:
         self._natives = True
         self._images = native_images(self._settings.by_pil) if self.may_defer else None
         functions.enable(by_value=False)
-        memory.keep(memory.LANE_KEEPS)
         if self._settings.watched is not None:
             self._watch = Watch(self._roots, self._settings.watched)
 
@@ -293,6 +293,7 @@ class LanePort:
         else:
             try:
                 pickled = pickle_batch(made.value, asked.slot, shares=True)
+                self._buffers.see(sum(pickled[2]))
             except MemoryError:
                 outcome = wire.TOO_SMALL
             except Exception:

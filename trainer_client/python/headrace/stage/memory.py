@@ -15,9 +15,23 @@ _SET_BY_USERS = (
 )  # fmt: skip
 
 ALL = 2**31 - 1
-# Of a lane, which is one of many on its host: enough for the buffers of a batch, 64 pictures of 224 x 224,
-# to be reused. A stock worker has as much while it collates.
-LANE_KEEPS = 128 << 20
+# Of a lane, which is one of many on its host. A stock worker has as much while it collates.
+_MOST = 128 << 20
+_SMALL = 8 << 20  # smaller batches' buffers glibc keeps by itself
+_BUFFERS = 4  # of its size, while a batch is mixed
+
+
+class Buffers:
+    """Those of a lane's batches. One thread."""
+
+    def __init__(self) -> None:
+        self._largest = _SMALL
+
+    def see(self, batch: int) -> None:
+        """A batch of so many bytes was made."""
+        if batch > self._largest:
+            self._largest = batch
+            keep(min(_BUFFERS * batch, _MOST))
 
 
 def keep(most: int) -> None:
