@@ -122,7 +122,8 @@ def enable(by_value: bool = True) -> None:
         return
     places = _referrers(entries) if by_value else _prepared
     for space, name, real in HeldNames().look(_names(entries)) if places is None else places:
-        if space.get(name) is real:
+        # Whoever prepared it may have been another process, before the program changed things here.
+        if space.get(name) is real and id(real) in entries:
             space[name] = entries[id(real)]
     for replaced in entries.values():
         replaced.put()
