@@ -63,7 +63,9 @@ def test_names_in_modules_of_the_program_and_of_libraries(module):
     module("later", again=library_function)
     sys.modules["own"].late = library_function
     assert found(held) - {here} == known | {("later", "again"), ("own", "late")}
-    assert ("own", "other") in {(space["__name__"], name) for space, name, _ in held.look({id(len): "len"})}
+    assert ("own", "other") in {
+        (space["__name__"], name) for space, name, _ in held.look({id(len): "len"})
+    }
 
 
 @pytest.mark.skipif(importlib.util.find_spec("cv2") is None, reason="./dev test installs OpenCV")

@@ -23,8 +23,8 @@ struct Made {
 // to one image and to torch's generator. Thread-safe.
 class NativeChain {
  public:
-  // `torch_exp`: the constant of that name, read here alone; empty where nothing needs it. kUnsupported,
-  // kInvalidArgument: as Chain::Compile.
+  // `torch_exp`: the constant of that name, read here alone; empty where nothing needs it.
+  // kUnsupported, kInvalidArgument: as Chain::Compile.
   static Result<NativeChain> Make(std::vector<Node> nodes, const ClientLibraries& libraries,
                                   ByteSpan torch_exp, std::shared_ptr<Workshop> workshop);
 
