@@ -12,6 +12,7 @@ import functools
 import gc
 import importlib
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
@@ -133,10 +134,16 @@ def prepare() -> None:
     """In a process that forks lanes. What they need is looked for here: looking writes a count into
     every object that is looked at, and so would give each lane memory of its own."""
     global _prepared
-    entries = _entries()
-    _prepared = _held.look(_names(entries)) if entries else []
+    if not _preparing.acquire(blocking=False):
+        return  # another thread begins a loader, or did in the process that this was forked from
+    try:
+        entries = _entries()
+        _prepared = _held.look(_names(entries)) if entries else []
+    finally:
+        _preparing.release()
 
 
+_preparing = threading.Lock()
 _held = HeldNames()
 _prepared: list[Place] | None = None
 

@@ -46,4 +46,5 @@ class HeldNames:
 
 
 def _places(space: dict[str, Any], names: Any, functions: dict[int, str]) -> list[Place]:
-    return [(space, name, space[name]) for name in names if id(space[name]) in functions]
+    held = ((name, space.get(name)) for name in names)  # another thread may take one away
+    return [(space, name, value) for name, value in held if id(value) in functions]
