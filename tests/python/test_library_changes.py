@@ -2,6 +2,8 @@
 where native code would make others there is no native plan."""
 
 import functools
+import os
+import signal
 from unittest.mock import MagicMock
 
 import pytest
@@ -236,3 +238,13 @@ def test_v2_is_intact_as_well(photos):
     data = datasets.ImageFolder(photos, train_v2())
     _, report = compared(lambda cls: cls(data, 4, num_workers=1), epochs=1)
     assert report.path == "native"
+
+
+def test_a_fork_while_another_thread_looks():
+    """As when two threads begin loaders: the lock is nobody's in the lane."""
+    with alterations._lock:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)  # its default is the end of the process
+            os._exit(1 if alterations.first_alteration((alterations.BATCHES,)) else 0)
+    assert os.waitpid(child, 0)[1] == 0

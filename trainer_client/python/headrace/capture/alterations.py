@@ -17,6 +17,7 @@ import builtins
 import functools
 import io
 import operator
+import os
 import re
 import sys
 import threading
@@ -180,6 +181,18 @@ def _names_below(prefix: str) -> list[str]:
         names.clear()
     names += [name for name in new if f"{name}.".startswith(prefix)]
     return names
+
+
+def _after_fork_in_child() -> None:
+    """Another thread may have been looking: nobody lets go of its lock here, nor ends what it began."""
+    global _lock
+    if _lock.locked():
+        _lock = threading.Lock()
+        _seen.clear()
+        _below.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def _kernel_alteration() -> str:
