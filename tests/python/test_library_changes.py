@@ -4,6 +4,8 @@ where native code would make others there is no native plan."""
 import functools
 import os
 import signal
+import sys
+from types import ModuleType
 from unittest.mock import MagicMock
 
 import pytest
@@ -248,3 +250,18 @@ def test_a_fork_while_another_thread_looks():
             signal.alarm(20)  # its default is the end of the process
             os._exit(1 if alterations.first_alteration((alterations.BATCHES,)) else 0)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_module_that_comes_as_two_go_is_looked_at(monkeypatch):
+    """As many as before, and the last one is the last one again."""
+    name = "torchvision.transforms.of_the_program"
+    first, last = ModuleType("first"), ModuleType("last")
+    monkeypatch.setitem(sys.modules, "first", first)
+    monkeypatch.setitem(sys.modules, "last", last)
+    assert not alterations.first_alteration((alterations.TRANSFORMS,))
+    del sys.modules["first"], sys.modules["last"]
+    other = ModuleType(name)
+    other.flip = lambda image: image
+    monkeypatch.setitem(sys.modules, name, other)
+    monkeypatch.setitem(sys.modules, "last", last)
+    assert alterations.first_alteration((alterations.TRANSFORMS,)) == f"{name}.flip"

@@ -171,21 +171,24 @@ def _modules_of(group: str) -> list[types.ModuleType]:
 
 
 _below: dict[str, tuple[ModuleTable, list[str]]] = {}
+_is_fork = False
 
 
 def _names_below(prefix: str) -> list[str]:
-    """Of modules."""
-    table, names = _below.setdefault(prefix, (ModuleTable(), []))
+    """Of modules. A fork goes on from what the process before it found, and looks at new ones alone."""
+    table, names = _below.get(prefix, (ModuleTable(), []))
     kept, new = table.news()
-    if not kept:
-        names.clear()
-    names += [name for name in new if f"{name}.".startswith(prefix)]
+    if not (kept and _is_fork):
+        names, new = [], list(sys.modules)
+    names = names + [name for name in new if f"{name}.".startswith(prefix)]
+    _below[prefix] = table, names
     return names
 
 
 def _after_fork_in_child() -> None:
     """Another thread may have been looking: nobody lets go of its lock here, nor ends what it began."""
-    global _lock
+    global _is_fork, _lock
+    _is_fork = True
     if _lock.locked():
         _lock = threading.Lock()
         _seen.clear()

@@ -6,7 +6,8 @@ import sys
 
 class ModuleTable:
     """Looking at a name writes a count into it, and a fork then has a copy of its own: so only new ones
-    are looked at. One thread at a time."""
+    are looked at. It does not notice a module that comes while two go and the last one comes again: what
+    decides about bits looks at all of them first, and asks here in forks alone. One thread at a time."""
 
     def __init__(self) -> None:
         self._size, self._last = 0, ""
