@@ -78,6 +78,13 @@ Status StageBases::Hand(std::uint64_t id, Session& session, std::uint64_t base) 
   return {};
 }
 
+void StageBases::MarkBegun(std::uint64_t id) {
+  const auto found = sessions_.find(id);
+  if (found == sessions_.end()) return;
+  found->second.theirs.reset();
+  found->second.bundle.reset();
+}
+
 void StageBases::Kill(std::uint64_t id) {
   const auto found = sessions_.find(id);
   if (found == sessions_.end()) return;
@@ -189,8 +196,7 @@ void StageBases::OnFrame(std::uint64_t id, const StageFrame& frame) {
   } else if (frame.kind == StageMessage::kForked && frame.parts.size() == 2) {
     const auto pid = StageNumbers(frame.parts[1]);
     if (!ours || pid.size() != 1) return;
-    found->second.theirs.reset();
-    found->second.bundle.reset();
+    MarkBegun(session);
     found->second.events.on_started(static_cast<std::int64_t>(pid[0]));
   } else if (frame.kind == StageMessage::kEnded && frame.parts.size() == 2) {
     if (ours) OnEnded(session, std::string(AsText(frame.parts[1])));
@@ -212,10 +218,8 @@ void StageBases::OnBecame(std::uint64_t id, std::uint64_t session) {
     return;
   }
   base.became = session;
-  Session& begun = sessions_.at(session);
-  begun.theirs.reset();
-  begun.bundle.reset();
-  begun.events.on_started(base.pid);
+  MarkBegun(session);
+  sessions_.at(session).events.on_started(base.pid);
 }
 
 void StageBases::OnEnded(std::uint64_t id, const std::string& how) {

@@ -57,6 +57,9 @@ class StageBases {
   // inside. kUnsupported: no such interpreter. kResourceExhausted: no memory, no descriptors.
   Result<std::uint64_t> Begin(const Options& options, const BlobContent& bundle,
                               net::UniqueFd theirs, Events events);
+  // It has loaded its bundle: it does not begin in another interpreter any more. FORKED, which the
+  // interpreter sends, may come later than what its zygote sends, or never.
+  void MarkBegun(std::uint64_t session);
   // Kills it; on_ended follows.
   void Kill(std::uint64_t session);
   // Kills it; nothing follows.

@@ -194,6 +194,13 @@ TEST_F(StageBasesTest, AKilledInterpreterTakesItsSessionsAlongAndIsReplaced) {
   EXPECT_EQ(Started().size(), 2U);
 }
 
+TEST_F(StageBasesTest, ASessionThatServesIsLostWithItsInterpreterAlthoughThatNeverSaidSo) {
+  const int session = Serve(options_, "base is slow to tell");
+  ::kill(static_cast<pid_t>(Started().at(0)), SIGKILL);
+  EXPECT_EQ(Lost(session), "its Python process was killed by signal: Killed");
+  EXPECT_EQ(Started().size(), 1U);
+}
+
 TEST_F(StageBasesTest, AKilledZygoteIsReportedByTheInterpreterThatLivesOn) {
   const int first = Serve(options_);
   const int second = Serve(options_);

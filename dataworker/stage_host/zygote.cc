@@ -73,6 +73,8 @@ void Zygote::OnFrame(const StageFrame& frame) {
     return value;
   };
   if (frame.kind == StageMessage::kReady && frame.parts.size() == 1) {
+    if (std::exchange(ready_, true)) return;  // of one that died and was begun once more
+    bases_.MarkBegun(session_);
     const std::string problem(AsText(frame.parts[0]));
     Status status;
     if (!problem.empty()) {

@@ -58,6 +58,7 @@ class Zygote final : public StageHosts {
   std::uint64_t session_ = 0;  // as `bases` calls it; 0: ended
   std::int64_t pid_ = 0;
   bool watching_ = false;
+  bool ready_ = false;  // has said so
 };
 
 }  // namespace headrace::dataworker

@@ -16,7 +16,11 @@ check() {
 run_ctest() { # PRESET [ctest arguments]
   local preset=$1
   shift
-  ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$JOBS" "$@"
+  ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$JOBS" "$@" && return
+  # Said once more at the end: the summary shows the last lines alone.
+  grep -h -A 8 -E ': Failure$|ERROR: .*Sanitizer|runtime error:|WARNING: ThreadSanitizer' \
+    "build/$preset/Testing/Temporary/LastTest.log" | tail -n 40
+  return 1
 }
 
 # The programs of one process each: those that start the service as processes run in the release build.
