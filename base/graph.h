@@ -147,7 +147,7 @@ struct Plan {
   std::int32_t lanes = 1;  // virtual DataLoader workers; at least 1
   ClientLibraries libraries;
   std::map<std::string, BlobHash>
-      constants;  // "torch_exp": exception table, see ops/core/torch_exp.h
+      constants;  // "torch_exp": exception table, see ops/torch/torch_exp.h
   bool has_python_stage = false;
   PythonStage python;
   friend bool operator==(const Plan&, const Plan&) = default;

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/result.h"
-#include "coordinator/planner.h"
+#include "coordinator/cluster_planner.h"
 #include "coordinator/split/splitter.h"
 #include "coordinator/state/state.h"
 #include "coordinator/state/update.h"

@@ -22,7 +22,7 @@ def measure(root: str, entries: int) -> dict:
     import headrace
     import torch
     from headrace.capture import capture
-    from headrace.seam import state_of
+    from headrace.loader.seam import state_of
     from torch.utils.data import DataLoader
     from torchvision import datasets, transforms
 

@@ -7,8 +7,8 @@ import time
 import harness
 import headrace
 import torch
-from headrace.report import REPORT
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
+from headrace.service.report import REPORT
 from torch.utils.data import Subset
 from torchvision import datasets, transforms
 

@@ -14,7 +14,8 @@ import time
 import harness
 import headrace
 import torch
-from headrace import device, served, service, session
+from headrace.serve import served
+from headrace.service import device, service, session
 from torch.utils.data import DataLoader, TensorDataset
 
 WINDOW = 40

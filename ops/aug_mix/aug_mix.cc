@@ -5,8 +5,8 @@
 
 #include "base/check.h"
 #include "ops/core/op_registry.h"
-#include "ops/image/augment.h"
-#include "ops/image/work.h"
+#include "ops/vision/augment/augment.h"
+#include "ops/vision/work.h"
 
 namespace headrace::ops {
 namespace {

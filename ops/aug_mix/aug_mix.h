@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "ops/core/augment.h"
+#include "ops/vision/augment/augment_space.h"
 
 namespace headrace::ops {
 

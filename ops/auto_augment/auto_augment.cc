@@ -1,7 +1,7 @@
 #include "ops/auto_augment/auto_augment.h"
 
 #include "ops/core/op_registry.h"
-#include "ops/image/augment.h"
+#include "ops/vision/augment/augment.h"
 
 namespace headrace::ops {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/core/augment.h"
+#include "ops/vision/augment/augment_space.h"
 
 namespace headrace::ops {
 

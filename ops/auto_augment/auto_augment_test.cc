@@ -4,8 +4,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "ops/core/augment.h"
 #include "ops/run/test_util.h"
+#include "ops/vision/augment/augment_space.h"
 
 namespace headrace::ops {
 namespace {

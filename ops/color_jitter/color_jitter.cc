@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "ops/core/op_registry.h"
-#include "ops/image/enhance.h"
-#include "ops/image/tensor_ops.h"
+#include "ops/vision/pil/enhance.h"
+#include "ops/vision/tensor/tensor_ops.h"
 
 namespace headrace::ops {
 namespace {

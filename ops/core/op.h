@@ -13,8 +13,8 @@
 #include "base/buffer.h"
 #include "base/graph.h"
 #include "base/result.h"
-#include "ops/core/torch_exp.h"
-#include "ops/core/torch_generator.h"
+#include "ops/torch/torch_exp.h"
+#include "ops/torch/torch_generator.h"
 
 // An operator has two halves.
 //
@@ -25,7 +25,7 @@
 // Both are immutable after construction and thread-safe.
 namespace headrace::ops {
 
-class FoldedPass;  // ops/core/fold.h
+class FoldedPass;  // ops/vision/fold/fold.h
 
 enum class Layout : std::uint8_t { kHwc = 0, kChw = 1, kRow = 2 /* not an image */ };
 

@@ -1,9 +1,9 @@
 #include "ops/decode/decode.h"
 
 #include "ops/core/op_registry.h"
-#include "ops/image/image_header.h"
-#include "ops/image/jpeg_decoder.h"
-#include "ops/image/png_decoder.h"
+#include "ops/vision/image_header.h"
+#include "ops/vision/jpeg/jpeg_decoder.h"
+#include "ops/vision/png/png_decoder.h"
 
 namespace headrace::ops {
 namespace {

@@ -1,7 +1,7 @@
 #include "ops/flip/flip.h"
 
-#include "ops/core/fold.h"
 #include "ops/core/op_registry.h"
+#include "ops/vision/fold/fold.h"
 
 namespace headrace::ops {
 namespace {

@@ -1,7 +1,7 @@
 #include "ops/rand_augment/rand_augment.h"
 
 #include "ops/core/op_registry.h"
-#include "ops/image/augment.h"
+#include "ops/vision/augment/augment.h"
 
 namespace headrace::ops {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "ops/core/affine_schema.h"
+#include "ops/vision/geometry/affine_schema.h"
 
 namespace headrace::ops {
 

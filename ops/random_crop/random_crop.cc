@@ -1,8 +1,8 @@
 #include "ops/random_crop/random_crop.h"
 
-#include "ops/core/border.h"
-#include "ops/core/fold.h"
 #include "ops/core/op_registry.h"
+#include "ops/vision/fold/fold.h"
+#include "ops/vision/geometry/border.h"
 
 namespace headrace::ops {
 namespace {

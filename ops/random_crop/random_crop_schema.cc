@@ -1,7 +1,7 @@
-#include "ops/core/border.h"
 #include "ops/core/op_registry.h"
 #include "ops/core/schema_util.h"
 #include "ops/random_crop/random_crop.h"
+#include "ops/vision/geometry/border.h"
 
 namespace headrace::ops {
 namespace {

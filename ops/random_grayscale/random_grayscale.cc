@@ -1,8 +1,8 @@
 #include "ops/random_grayscale/random_grayscale.h"
 
-#include "ops/core/luma.h"
 #include "ops/core/op_registry.h"
-#include "ops/image/tensor_ops.h"
+#include "ops/vision/pil/luma.h"
+#include "ops/vision/tensor/tensor_ops.h"
 
 namespace headrace::ops {
 namespace {

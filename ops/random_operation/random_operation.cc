@@ -1,10 +1,10 @@
 #include "ops/random_operation/random_operation.h"
 
 #include "ops/core/op_registry.h"
-#include "ops/image/image_ops.h"
-#include "ops/image/sharpness.h"
-#include "ops/image/tensor_ops.h"
-#include "ops/image/work.h"
+#include "ops/vision/pil/image_ops.h"
+#include "ops/vision/pil/sharpness.h"
+#include "ops/vision/tensor/tensor_ops.h"
+#include "ops/vision/work.h"
 
 namespace headrace::ops {
 namespace {

@@ -1,8 +1,8 @@
 #include "ops/random_resized_crop/random_resized_crop.h"
 
-#include "ops/core/fold.h"
 #include "ops/core/op_registry.h"
-#include "ops/image/crop_resize.h"
+#include "ops/vision/fold/fold.h"
+#include "ops/vision/resample/crop_resize.h"
 
 namespace headrace::ops {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "ops/core/op.h"
-#include "ops/core/resizing.h"
 #include "ops/core/schema_util.h"
+#include "ops/vision/geometry/resizing.h"
 
 namespace headrace::ops {
 

@@ -1,7 +1,7 @@
 #include "ops/random_rotation/random_rotation.h"
 
 #include "ops/core/op_registry.h"
-#include "ops/image/affine_kernel.h"
+#include "ops/vision/geometry/affine_kernel.h"
 
 namespace headrace::ops {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "ops/core/affine_schema.h"
+#include "ops/vision/geometry/affine_schema.h"
 
 namespace headrace::ops {
 

@@ -1,7 +1,7 @@
 #include "ops/random_vertical_flip/random_vertical_flip.h"
 
-#include "ops/core/fold.h"
 #include "ops/core/op_registry.h"
+#include "ops/vision/fold/fold.h"
 
 namespace headrace::ops {
 namespace {

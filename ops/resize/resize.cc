@@ -1,7 +1,7 @@
 #include "ops/resize/resize.h"
 
 #include "ops/core/op_registry.h"
-#include "ops/image/crop_resize.h"
+#include "ops/vision/resample/crop_resize.h"
 
 namespace headrace::ops {
 namespace {

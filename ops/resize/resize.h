@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ops/core/op.h"
-#include "ops/core/resizing.h"
+#include "ops/vision/geometry/resizing.h"
 
 namespace headrace::ops {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ops/core/chain.h"
-#include "ops/core/runner.h"
+#include "ops/run/runner.h"
 
 namespace headrace::ops {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "ops/core/element.h"
-#include "ops/image/pointwise.h"
+#include "ops/vision/tensor/pointwise.h"
 
 namespace headrace::ops {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <span>
 
-#include "ops/core/fold.h"
 #include "ops/core/op.h"
+#include "ops/vision/fold/fold.h"
 
 namespace headrace::ops {
 

@@ -6,8 +6,8 @@
 
 #include "base/result.h"
 #include "ops/core/chain.h"
-#include "ops/core/fold.h"
 #include "ops/core/op.h"
+#include "ops/vision/fold/fold.h"
 
 namespace headrace::ops {
 

@@ -1,16 +1,16 @@
-#include "ops/core/runner.h"
+#include "ops/run/runner.h"
 
 #include <cstring>
 #include <utility>
 
 #include "base/check.h"
 #include "ops/core/element.h"
-#include "ops/core/fold.h"
 #include "ops/core/op_registry.h"
-#include "ops/image/image_header.h"
 #include "ops/run/payload.h"
 #include "ops/run/render.h"
 #include "ops/run/run_plan.h"
+#include "ops/vision/fold/fold.h"
+#include "ops/vision/image_header.h"
 
 namespace headrace::ops {
 namespace {

@@ -1,4 +1,4 @@
-#include "ops/core/runner.h"
+#include "ops/run/runner.h"
 
 #include <png.h>
 

@@ -8,8 +8,8 @@
 
 #include "base/check.h"
 #include "gtest/gtest.h"
-#include "ops/core/runner.h"
 #include "ops/core/test_util.h"
+#include "ops/run/runner.h"
 
 // Runs small chains on pixels written out in a test.
 namespace headrace::ops::testing {

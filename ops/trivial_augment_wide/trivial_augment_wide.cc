@@ -1,7 +1,7 @@
 #include "ops/trivial_augment_wide/trivial_augment_wide.h"
 
 #include "ops/core/op_registry.h"
-#include "ops/image/augment.h"
+#include "ops/vision/augment/augment.h"
 
 namespace headrace::ops {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "ops/core/augment.h"
+#include "ops/vision/augment/augment_space.h"
 
 namespace headrace::ops {
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from headrace.capture import hooks, known_hooks
-from headrace.capture.plan import NotNative
+from headrace.native.plan import NotNative
 from lightning.fabric.utilities.seed import pl_worker_init_function
 from lightning_fabric.utilities import seed as of_pytorch_lightning
 from timm.data.loader import _worker_init

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "ops/image/image_header.h"
-#include "ops/image/jpeg_decoder.h"
-#include "ops/image/jpeg_test_util.h"
-#include "ops/image/png_decoder.h"
+#include "ops/vision/image_header.h"
+#include "ops/vision/jpeg/jpeg_decoder.h"
+#include "ops/vision/jpeg/jpeg_test_util.h"
+#include "ops/vision/png/png_decoder.h"
 
 namespace headrace::ops {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "coordinator/simulate/trace/trace.h"
+#include "simulate/trace/trace.h"
 
 // A trace and the file beside it, in one input: a byte 0xff stands between. What is read has
 // numbers that can be simulated, and comes back from what WriteTrace makes of it.

@@ -1,6 +1,4 @@
 // The private coordinator and its workers: start and end.
-#include "trainer_client/embedded.h"
-
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/integration/service.h"
+#include "trainer_client/service/embedded_coordinator.h"
 
 namespace headrace::testing_support {
 namespace {

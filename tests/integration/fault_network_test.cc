@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "dataworker/stage_host/fake_stage.h"
+#include "dataworker/stage/fake_stage.h"
 #include "gtest/gtest.h"
 #include "tests/integration/world.h"
 

@@ -189,7 +189,7 @@ def test_picture_is_well_formed(explained):
 
 ODD = """
 import sys
-from headrace.capture import transforms
+from headrace.native import transforms
 from torch.utils.data import DataLoader, IterableDataset
 from torchvision import datasets, transforms as t
 

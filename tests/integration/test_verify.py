@@ -94,8 +94,8 @@ def test_equal_batches(photos, tmp_path):
 DIFFERENT = """
 import os, sys
 import torch
-from headrace import seam
-from headrace.capture import transforms
+from headrace.loader import seam
+from headrace.native import transforms
 from torch.utils.data import DataLoader, Dataset
 from torchvision import datasets, transforms as t
 

@@ -57,11 +57,11 @@ World::World(const Options& options) : options_(options) {
   runtime_ = std::make_shared<client::Runtime>();
   runtime_->reactor = client_site_.net;
   runtime_->pid = ::getpid();
-  client::ClientCore::Setup setup;
+  client::JobLink::Setup setup;
   setup.endpoint = endpoint;
   setup.host = wire::ReadHostIdentity();
   setup.token = "the client of a bad network";
-  client_ = std::make_shared<client::ClientCore>(client_site_.net, std::move(setup));
+  client_ = std::make_shared<client::JobLink>(client_site_.net, std::move(setup));
   const auto opened =
       Await<Status>(*client_site_.net, [this](const auto& reply) { client_->Start(reply); });
   HR_CHECK(opened.ok());
@@ -87,7 +87,7 @@ std::unique_ptr<Session> World::Open(const Plan& plan, const std::map<BlobHash, 
   HR_CHECK(split.ok());
   arena_ = *client::Arena::Make(std::uint64_t{64} << 20);
   SessionOptions options;
-  client::SessionCore::Setup setup;
+  client::SessionPump::Setup setup;
   setup.options = options;
   setup.resend_floor = options_.resend_floor;
   setup.planner.rng = plan.rng;
@@ -102,10 +102,10 @@ std::unique_ptr<Session> World::Open(const Plan& plan, const std::map<BlobHash, 
   context.allow_arena = options_.arena;
   context.arena = arena_;
   context.blobs = std::make_unique<client::BlobStore>(blobs);
-  auto shared = std::make_shared<client::SessionShared>(true);
-  auto core = std::make_shared<client::SessionCore>(client_site_.net, std::move(setup), shared);
+  auto shared = std::make_shared<client::BatchMailbox>(true);
+  auto core = std::make_shared<client::SessionPump>(client_site_.net, std::move(setup), shared);
   client_site_.net->Post([client = client_, core] { client->AddSession(core); });
-  return std::make_unique<Session>(std::make_unique<SessionImpl>(
+  return std::make_unique<Session>(std::make_unique<TrainerSession>(
       runtime_, client_, std::move(core), std::move(shared), arena_, id, options, wire::Split()));
 }
 

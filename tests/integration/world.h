@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "coordinator/coordinator.h"
-#include "dataworker/worker.h"
+#include "dataworker/worker/worker.h"
 #include "net/fault_reactor.h"
 #include "tests/integration/service.h"
-#include "trainer_client/session_impl.h"
+#include "trainer_client/session/trainer_session.h"
 
 namespace headrace::testing_support {
 
@@ -54,7 +54,7 @@ class World {
   std::unique_ptr<coordinator::Coordinator> coordinator_;
   std::vector<std::unique_ptr<dataworker::Worker>> workers_;
   std::shared_ptr<client::Runtime> runtime_;
-  std::shared_ptr<client::ClientCore> client_;
+  std::shared_ptr<client::JobLink> client_;
   std::shared_ptr<client::Arena> arena_;
   std::int64_t sessions_ = 0;
 };

@@ -9,7 +9,7 @@ from pathlib import Path
 import headrace
 import numpy as np
 import pytest
-from headrace import report, service
+from headrace.service import report, service
 from support.photos import write_jpegs, write_mnist
 
 

@@ -2,9 +2,10 @@
 
 import pytest
 import torch
-from headrace import admission, service
-from headrace.capture import transforms
-from headrace.seam import state_of
+from headrace.admission import admission
+from headrace.loader.seam import state_of
+from headrace.native import transforms
+from headrace.service import service
 from support.compare import check
 from support.pipelines import train_v1
 from torch.utils.data import DataLoader

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from headrace import _client, options
+from headrace import _client
+from headrace.service import options
 
 ROWS, BATCH = 96, 8
 
@@ -216,7 +217,8 @@ def test_ctrl_c_ends_the_wait(client: Any, values: np.ndarray) -> None:
 
 EXIT = """
 import numpy as np, torch
-from headrace import _client, options
+from headrace import _client
+from headrace.service import options
 values = np.ones((8, 4), dtype=np.float32)
 array = {"blob": _client.Blob(values), "dtype": "float32", "row_shape": [4]}
 client = _client.Client(binary=options.find_binary())

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import headrace
-from headrace import binding
+from headrace.native import binding
 
 BOOTSTRAP = Path(headrace.__file__).parent / "bootstrap"
 PACKAGE = Path(headrace.__file__).parents[1]

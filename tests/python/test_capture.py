@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import torch
 import torchvision
-from headrace import binding
 from headrace.capture import Local, NotNative, capture
 from headrace.capture.hooks import seeds_only
-from headrace.capture.transforms import nodes_of
-from headrace.stage.modules import names_in
+from headrace.native import binding
+from headrace.native.transforms import nodes_of
+from headrace.process.modules import names_in
 from support.pipelines import (
     EVERY,
     MEAN,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
-from headrace.explain.compare import difference
+from headrace.admission.difference import difference
 
 Point = namedtuple("Point", ["x", "y"])
 

@@ -5,10 +5,10 @@ import os
 import headrace
 import pytest
 import torch
-from headrace import admission, comparison, reference_process
-from headrace.options import from_environment
-from headrace.reference import Reference, Start
-from headrace.seam import state_of
+from headrace.admission import admission, comparison, reference_process
+from headrace.admission.reference import Reference, Start
+from headrace.loader.seam import state_of
+from headrace.service.options import from_environment
 from support.compare import check
 from support.pipelines import evaluate_v1, train_v1
 from torch.utils.data import DataLoader, TensorDataset

@@ -5,9 +5,9 @@ import weakref
 
 import pytest
 import torch
-from headrace import device, service, session
-from headrace.device import Cuda, IdleMeter
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
+from headrace.service import device, service, session
+from headrace.service.device import Cuda, IdleMeter
 from support.pipelines import Numbers
 from torch.utils.data import DataLoader
 

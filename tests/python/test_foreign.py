@@ -11,7 +11,7 @@ import pytest
 import torch
 import torchvision
 from headrace.capture import Local, python_stage
-from headrace.stage.modules import made_modules
+from headrace.process.modules import made_modules
 from PIL import Image, ImageFile
 from support.other_interpreter import Elsewhere
 from support.own_process import in_own_process

@@ -1,6 +1,6 @@
 """The deciders of num_workers=0: when a batch is made ahead, and by whom."""
 
-from headrace.foresight import Foresight, Pace, Recapture
+from headrace.serve.foresight import Foresight, Pace, Recapture
 
 
 def test_after_three_failures_in_a_row_nothing_is_foreseen_for_a_while():

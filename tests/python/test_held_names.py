@@ -6,9 +6,9 @@ import sys
 from types import ModuleType
 
 import pytest
-from headrace.stage.fork_hooks import LIBRARIES
+from headrace.process.fork_hooks import LIBRARIES
+from headrace.process.module_table import ModuleTable
 from headrace.stage.held_names import HeldNames
-from headrace.stage.module_table import ModuleTable
 from support.own_process import in_own_process
 
 

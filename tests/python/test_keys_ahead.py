@@ -5,7 +5,7 @@ import random
 
 import pytest
 import torch
-from headrace.keys_ahead import KeysAhead
+from headrace.serve.keys_ahead import KeysAhead
 from torch.utils.data import (
     BatchSampler,
     DataLoader,

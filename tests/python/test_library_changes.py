@@ -10,8 +10,8 @@ from unittest.mock import MagicMock
 
 import pytest
 import torch
-from headrace.capture import alterations, intact
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
+from headrace.native import alterations, intact
 from PIL import Image, ImageFile, ImageOps
 from support.compare import assert_same, errors, served, stock
 from support.photos import write_jpegs

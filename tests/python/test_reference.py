@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 import torch.multiprocessing
-from headrace import reference_process
-from headrace.reference import Ask, Reference, ReferenceLost, Start
+from headrace.admission import reference_process
+from headrace.admission.reference import Ask, Reference, ReferenceLost, Start
 from torch.utils.data import Dataset
 
 WAIT = 60.0
@@ -156,7 +156,7 @@ def test_fork_that_inherits_a_held_lock_is_made_again(monkeypatch):
     forked = Reference._fork
     monkeypatch.setattr(Reference, "_fork", lambda self: forks.append(1) or forked(self))
     monkeypatch.setattr(reference_process, "_settle", settle)
-    monkeypatch.setattr("headrace.reference._PATIENCE_TO_BEGIN", (0.1, WAIT))
+    monkeypatch.setattr("headrace.admission.reference._PATIENCE_TO_BEGIN", (0.1, WAIT))
     reference = Reference(Draws())
     assert reference.make([Ask(1)], WAIT)[0].value[0] == 1
     assert len(forks) == 2

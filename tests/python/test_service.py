@@ -11,7 +11,9 @@ from pathlib import Path
 import headrace
 import pytest
 import torch
-from headrace import binding, errors, options, service
+from headrace import errors
+from headrace.native import binding
+from headrace.service import options, service
 from support.compare import assert_same, check
 from support.headrace_program import free_address
 from support.pipelines import train_v1
@@ -162,7 +164,7 @@ def test_install_is_idempotent():
 
 def test_cache_gives_the_same_bits(photos, seam, no_service, monkeypatch):
     monkeypatch.setenv("HEADRACE_CACHE", "64M")
-    from headrace.seam import state_of
+    from headrace.loader.seam import state_of
 
     data = datasets.ImageFolder(photos, train_v1())
     torch.manual_seed(1)

@@ -11,8 +11,8 @@ import numpy as np
 import PIL
 import pytest
 import torchvision
+from headrace.process.modules import MARK, names_in, tail
 from headrace.stage import wire
-from headrace.stage.modules import MARK, names_in, tail
 from support import stage_peer
 from torch.utils.data import Dataset
 

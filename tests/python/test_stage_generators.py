@@ -9,8 +9,8 @@ import types
 import numpy as np
 import pytest
 import torch
-from headrace.stage import generators
-from headrace.stage.generators import set_states, states_of
+from headrace.process import generators
+from headrace.process.generators import set_states, states_of
 from headrace.stage.randomness import get_state, seed_sample, set_state
 from support import stage_peer
 from support.stateless import OwnGenerators

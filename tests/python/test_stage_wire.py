@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from headrace.stage import wire
 
-_GOLDEN = Path(__file__).parents[2] / "dataworker/stage_host/golden_frames.txt"
+_GOLDEN = Path(__file__).parents[2] / "dataworker/stage/golden_frames.txt"
 
 
 def golden_frames():

@@ -4,8 +4,8 @@ import os
 import sys
 
 import headrace
-from headrace.stage.output import tell
-from headrace.standard_streams import keep_numbers
+from headrace.process.output import tell
+from headrace.process.standard_streams import keep_numbers
 from support.own_process import in_own_process
 from torch.utils.data import DataLoader
 

@@ -3,10 +3,11 @@
 from types import SimpleNamespace
 
 import pytest
-from headrace import binding, state_seen
 from headrace.capture import kept
 from headrace.errors import BatchesDiffer
-from headrace.report import LoaderReport
+from headrace.native import binding
+from headrace.serve import state_seen
+from headrace.service.report import LoaderReport
 from torch.utils.data import DataLoader, Subset
 
 

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from headrace.admission.suspicion import differs, judge
 from headrace.errors import BatchesDiffer
-from headrace.report import LoaderReport
+from headrace.service.report import LoaderReport
 from headrace.stage.randomness import get_state
-from headrace.suspicion import differs, judge
 from torch._utils import ExceptionWrapper
 
 

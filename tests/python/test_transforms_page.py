@@ -4,7 +4,7 @@ import inspect
 import os
 from pathlib import Path
 
-from headrace.capture import transforms as table
+from headrace.native import transforms as table
 from headrace.stage import recipes
 from torchvision import transforms as v1
 from torchvision.transforms import v2

@@ -9,7 +9,7 @@ from typing import Any
 import headrace
 import numpy as np
 import torch
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
 from torch.utils.data import DataLoader
 
 SEED = 1234

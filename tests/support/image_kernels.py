@@ -1,6 +1,6 @@
 """The C++ image kernels for tests, through ctypes, and Pillow as their oracle.
 
-The library is build/release/ops/image/libheadrace_image_testing.so, or what
+The library is build/release/ops/vision/libheadrace_image_testing.so, or what
 HEADRACE_TEST_IMAGE_LIBRARY names. HEADRACE_TEST_PILLOW_OLD names a directory with a Pillow 12 or older
 (pip install --target). HEADRACE_TEST_EXAMPLES sets how many cases each property tries.
 """
@@ -37,7 +37,7 @@ def library() -> ctypes.CDLL:
     if not path:
         root = pathlib.Path(__file__).resolve().parents[2]
         # The release build only: a sanitizer's library ends an interpreter that it was not loaded first in.
-        path = str(root / "build/release/ops/image/libheadrace_image_testing.so")
+        path = str(root / "build/release/ops/vision/libheadrace_image_testing.so")
         if not os.path.exists(path):
             raise RuntimeError("build headrace_image_testing first (./dev build)")
     lib = ctypes.CDLL(path)

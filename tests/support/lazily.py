@@ -27,7 +27,7 @@ def both_ways(program: Callable[[], list[Any]]) -> tuple[list[Any], Any]:
     headrace.uninstall()
     seed_everything()
     expected = program()
-    reports = len(headrace.report.REPORT._loaders)
+    reports = len(headrace.service.report.REPORT._loaders)
     headrace.install()
     try:
         seed_everything()
@@ -35,7 +35,7 @@ def both_ways(program: Callable[[], list[Any]]) -> tuple[list[Any], Any]:
     finally:
         headrace.uninstall()
     assert_same(told, expected)
-    made = headrace.report.REPORT._loaders[reports:]
+    made = headrace.service.report.REPORT._loaders[reports:]
     return expected, made[-1] if made else None
 
 

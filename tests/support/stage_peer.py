@@ -11,8 +11,8 @@ import sys
 
 import cloudpickle
 import torch
+from headrace.process.modules import tail
 from headrace.stage import wire
-from headrace.stage.modules import tail
 from headrace.stage.pickling import unpickle_batch
 from torch.utils.data import default_collate
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from headrace.capture.transforms import nodes_of
+from headrace.native.transforms import nodes_of
 from hypothesis import strategies as st
 from PIL import Image
 from torchvision import transforms as v1

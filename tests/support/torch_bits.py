@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from headrace.capture import augment
+from headrace.native import augment
 
 needs_vectors = pytest.mark.skipif(
     torch.backends.cpu.get_cpu_capability() == "DEFAULT",

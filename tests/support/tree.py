@@ -6,7 +6,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_OURS = ("build", "__pycache__")
-CODE_FOLDERS = ("base", "schemas", "net", "ops", "dataworker", "coordinator", "trainer_client")
+CODE_FOLDERS = (
+    "base",
+    "schemas",
+    "net",
+    "ops",
+    "dataworker",
+    "trainer_client",
+    "coordinator",
+    "simulate",
+    "cli",
+)
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
 
 

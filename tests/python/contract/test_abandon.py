@@ -9,7 +9,7 @@ import time
 import headrace
 import pytest
 import torch
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
 from support.compare import assert_same, check
 from support.headrace_program import wait_for
 from support.pipelines import train_v1
@@ -185,7 +185,7 @@ def test_what_a_child_inherits_stays_as_it_was(photos):
     """The parent drops the batch and goes on through whole epochs; the child still reads it. What
     only a child reads is given back when it ends."""
     source = PROGRAM + (
-        "from headrace.seam import state_of\n"
+        "from headrace.loader.seam import state_of\n"
         "batch = next(iter(loader))[0]\n"
         "seen = batch.clone()\n"
         "asks, tells = os.pipe(), os.pipe()\n"
@@ -210,7 +210,7 @@ def test_what_a_child_inherits_stays_as_it_was(photos):
 def test_forking_all_along_needs_no_more_memory(photos):
     """Children that end give back what they inherited, and leave no descriptor."""
     source = PROGRAM + (
-        "from headrace import service\n"
+        "from headrace.service import service\n"
         "open_now = lambda: len(os.listdir('/proc/self/fd'))\n"
         "count = 0\n"
         "for epoch in range(4):\n"
@@ -231,7 +231,7 @@ def test_forking_all_along_needs_no_more_memory(photos):
 def test_exit_in_the_middle_leaves_no_process(photos):
     source = PROGRAM + (
         "it = iter(loader); next(it)\n"
-        "from headrace import service\n"
+        "from headrace.service import service\n"
         "pid = os.getpid()\n"
         "print([int(p) for p in Path(f'/proc/{pid}/task/{pid}/children').read_text().split()])\n"
     )

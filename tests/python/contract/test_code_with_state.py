@@ -10,7 +10,7 @@ import headrace
 import numpy as np
 import pytest
 import torch
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
 from PIL import Image
 from support.compare import assert_same, check, seed_everything
 from support.photos import without_tables

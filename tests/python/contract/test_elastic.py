@@ -11,8 +11,8 @@ import textwrap
 import headrace
 import pytest
 import torch
-from headrace import service
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
+from headrace.service import service
 from support.compare import assert_same
 from support.headrace_program import (
     HEADRACE,

@@ -12,9 +12,9 @@ import headrace
 import numpy as np
 import pytest
 import torch
-from headrace import service
-from headrace.report import REPORT
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
+from headrace.service import service
+from headrace.service.report import REPORT
 from support.compare import assert_same
 from support.elsewhere import HOST, needs_namespaces, worker_elsewhere
 from support.headrace_program import (
@@ -250,8 +250,8 @@ def test_code_with_state_stays_on_this_host_and_says_so(hosts, rows, capfd):
 HASHES = """
 import sys, time
 import headrace, torch
-from headrace.report import REPORT
-from headrace.seam import state_of
+from headrace.service.report import REPORT
+from headrace.loader.seam import state_of
 from torch.utils.data import DataLoader, Dataset
 
 class Buckets(Dataset):

@@ -14,8 +14,8 @@ from typing import Any
 import headrace
 import pytest
 import torch
-from headrace import service
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
+from headrace.service import service
 from support.compare import assert_same, seed_everything, trace
 from support.pipelines import Numbers, evaluate_v1, train_tensors, train_v1, train_v2
 from torch.utils.data import DataLoader, DistributedSampler, Subset

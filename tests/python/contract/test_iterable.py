@@ -9,8 +9,8 @@ from pathlib import Path
 import headrace
 import pytest
 import torch
-from headrace.report import REPORT
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
+from headrace.service.report import REPORT
 from headrace.stage.lane import LanePort
 from support.compare import (
     assert_same,

@@ -8,7 +8,7 @@ import headrace
 import numpy as np
 import pytest
 import torch
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
 from support.compare import check, seed_everything
 from torch.utils.data import DataLoader, Dataset, get_worker_info
 from torch.utils.data._utils.collate import default_collate

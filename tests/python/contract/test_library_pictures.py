@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 import torch
-from headrace.report import REPORT
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
+from headrace.service.report import REPORT
 from support.compare import check
 from support.photos import without_tables
 from torch.utils.data import DataLoader, Dataset

@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 import torch
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
 from support.compare import check
 from support.pipelines import Numbers
 from torch.utils.data import ConcatDataset, DataLoader, Dataset, Subset, TensorDataset

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
 from PIL import Image, UnidentifiedImageError
 from support.lazily import both_ways, epoch, folder, generators
 from support.photos import write_jpegs

@@ -7,8 +7,8 @@ import time
 import headrace
 import pytest
 import torch
-from headrace.report import REPORT
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
+from headrace.service.report import REPORT
 from support.compare import assert_same
 from support.pipelines import evaluate_v1, train_v1
 from torchvision import datasets

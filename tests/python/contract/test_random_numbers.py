@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
 from support.compare import check
 from support.pipelines import Numbers, seed_other_generators, seed_torch, train_v1
 from torch.utils.data import DataLoader, RandomSampler, SubsetRandomSampler, WeightedRandomSampler

@@ -11,7 +11,7 @@ import random
 import headrace
 import pytest
 import torch
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
 from support.compare import assert_same
 from support.pipelines import Numbers, train_v1
 from torch.utils.data import DistributedSampler, IterableDataset, RandomSampler, TensorDataset

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
 from PIL import Image
 from support.compare import assert_same, served, stock
 from support.pipelines import train_v1

@@ -5,9 +5,9 @@ import re
 import pytest
 import torch
 import tqdm
-from headrace import service
-from headrace.report import LoaderReport, say
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
+from headrace.service import service
+from headrace.service.report import LoaderReport, say
 from PIL import Image
 from support.photos import write_jpegs
 from support.pipelines import Numbers, train_v1

@@ -6,8 +6,8 @@ import sys
 import headrace
 import pytest
 import torch
-from headrace import service
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
+from headrace.service import service
 from support.compare import assert_same, seed_everything
 from torch.utils.data import DataLoader, Dataset
 

@@ -3,8 +3,8 @@
 import random
 
 import pytest
-from headrace.report import REPORT
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
+from headrace.service.report import REPORT
 from PIL import Image, ImageOps
 from support.compare import batches, check, errors
 from support.photos import without_tables

@@ -5,9 +5,9 @@ import time
 import numpy as np
 import pytest
 import torch
-from headrace import service
-from headrace.report import WAIT_CAUSES
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
+from headrace.service import service
+from headrace.service.report import WAIT_CAUSES
 from PIL import Image
 from support.pipelines import Numbers, train_v1
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, Subset

@@ -7,8 +7,8 @@ import json
 import headrace
 import pytest
 import torch
-from headrace.report import REPORT
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
+from headrace.service.report import REPORT
 from support.compare import assert_same, seed_everything
 from support.pipelines import Numbers, chain_with, evaluate_v1, train_v1
 from torch.utils.data import (

@@ -10,7 +10,7 @@ import sys
 import headrace
 import pytest
 import torch
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
 from support.compare import assert_same, check, seed_everything
 from support.pipelines import Failing, Numbers, train_v1
 from torch.utils.data import DistributedSampler, IterableDataset
@@ -213,7 +213,7 @@ def test_what_stays_with_its_own_workers(photos, make, reason, capfd):
 
 
 def test_torchdata_of_another_shape(photos, seam, monkeypatch, capfd):
-    monkeypatch.delitem(sys.modules, "headrace.stateful", raising=False)
+    monkeypatch.delitem(sys.modules, "headrace.serve.stateful", raising=False)
     monkeypatch.delattr(headrace, "stateful", raising=False)
     module = sys.modules["torchdata.stateful_dataloader.stateful_dataloader"]
     monkeypatch.delattr(module, "_StatefulMultiProcessingDataLoaderIter")

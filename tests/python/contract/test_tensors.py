@@ -8,7 +8,7 @@ import re
 import headrace
 import pytest
 import torch
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
 from torch.utils.data import DataLoader, Dataset
 
 pytestmark = pytest.mark.filterwarnings(

@@ -8,7 +8,7 @@ import time
 import headrace
 import pytest
 import torch
-from headrace import service
+from headrace.service import service
 from support.compare import assert_same
 from support.pipelines import train_v1
 from support.processes import descendants

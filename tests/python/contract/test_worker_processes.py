@@ -8,7 +8,7 @@ import time
 import headrace
 import pytest
 import torch
-from headrace.seam import state_of
+from headrace.loader.seam import state_of
 from support.processes import children
 from torch.utils.data import DataLoader, TensorDataset
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter

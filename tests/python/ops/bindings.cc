@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ops/core/chain.h"
-#include "ops/core/runner.h"
+#include "ops/run/runner.h"
 
 // The operators as Python sees them in the property tests: one chain, one sample at a time.
 namespace nb = nanobind;

@@ -4,8 +4,9 @@ gamma-distributed numbers, which no other transform does."""
 import numpy as np
 import pytest
 import torch
-from headrace.capture import NotNative, augment
-from headrace.capture.transforms import nodes_of
+from headrace.capture import NotNative
+from headrace.native import augment
+from headrace.native.transforms import nodes_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.image_strategies import APIS, apis, fills, images, seeds

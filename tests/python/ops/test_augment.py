@@ -4,8 +4,8 @@ magnitudes from torch."""
 import pytest
 import torch
 from headrace.capture import NotNative
-from headrace.capture.augment import _translate_exceptions
-from headrace.capture.transforms import nodes_of
+from headrace.native.augment import _translate_exceptions
+from headrace.native.transforms import nodes_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.image_strategies import APIS, apis, fills, images, seeds

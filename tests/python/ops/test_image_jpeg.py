@@ -1,4 +1,4 @@
-"""ops/image/jpeg_decoder and image_header against Pillow, bit for bit.
+"""ops/vision/jpeg_decoder and image_header against Pillow, bit for bit.
 
 The rule: whatever the kernels decode is what Pillow decodes, and what Pillow refuses they refuse.
 They may refuse more (the caller then asks Pillow), but not ordinary files.

@@ -1,4 +1,4 @@
-"""ops/image/png_decoder against Pillow, bit for bit. The rule is that of test_image_jpeg.py."""
+"""ops/vision/png_decoder against Pillow, bit for bit. The rule is that of test_image_jpeg.py."""
 
 import io
 import struct

@@ -1,4 +1,4 @@
-"""ops/image/pointwise against torchvision's arithmetic, bit for bit."""
+"""ops/vision/pointwise against torchvision's arithmetic, bit for bit."""
 
 import hypothesis
 import numpy as np

@@ -1,4 +1,4 @@
-"""ops/image/resample against Pillow's Image.resize, bit for bit."""
+"""ops/vision/resample against Pillow's Image.resize, bit for bit."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""ops/image/resample against torchvision's resize of tensors, bit for bit.
+"""ops/vision/resample against torchvision's resize of tensors, bit for bit.
 
 torch's weights depend on the sizes alone, so many sizes are tried.
 """

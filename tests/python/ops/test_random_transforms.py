@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 from headrace.capture import NotNative
-from headrace.capture.transforms import nodes_of
+from headrace.native.transforms import nodes_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.image_strategies import (

@@ -3,7 +3,7 @@ do on tensors is refused with its reason."""
 
 import pytest
 import torch
-from headrace.capture import augment
+from headrace.native import augment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.image_strategies import APIS, apis, images, seeds

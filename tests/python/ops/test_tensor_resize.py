@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from headrace.capture import resizing
-from headrace.capture.transforms import nodes_of
+from headrace.native import resizing
+from headrace.native.transforms import nodes_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.operators import (

@@ -231,13 +231,13 @@ struct SessionStats {
   std::uint64_t source_ns = 0, compute_ns = 0, python_ns = 0, queue_ns = 0;
 };
 
-class SessionImpl;
+class TrainerSession;
 // Thread rule: one thread at a time (the trainer's); Interrupt from any thread or signal handler's
 // follow-up. After fork() in the child, and once the client is closed, every call that can fail
 // returns kUnavailable and nothing hangs.
 class Session {
  public:
-  explicit Session(std::unique_ptr<SessionImpl> impl);
+  explicit Session(std::unique_ptr<TrainerSession> impl);
   ~Session();  // cancels what is outstanding; frees leases and memory at once
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
@@ -328,7 +328,7 @@ class Session {
   [[nodiscard]] int BeforeFork();
 
  private:
-  std::unique_ptr<SessionImpl> impl_;
+  std::unique_ptr<TrainerSession> impl_;
 };
 
 class ClientImpl;

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/core/torch_exp.h"
+#include "ops/torch/torch_exp.h"
 #include "schemas/wire/message.h"
 #include "trainer_client/python/bindings/errors.h"
 #include "trainer_client/python/bindings/integers.h"

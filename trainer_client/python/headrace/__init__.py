@@ -21,10 +21,10 @@ from .errors import (
     VersionMismatch,
     WorkersUnavailable,
 )
-from .hook import install, uninstall
+from .loader.hook import install, uninstall
 
 if TYPE_CHECKING:
-    from .dataloader import DataLoader
+    from .loader.dataloader import DataLoader
 
 __version__ = "0.1.0"
 
@@ -47,7 +47,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "DataLoader":
-        from .dataloader import DataLoader
+        from .loader.dataloader import DataLoader
 
         return DataLoader
     raise AttributeError(f"module 'headrace' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The native operators for stage hosts (dataworker/stage_host/images)."""
+"""The native operators for stage hosts (dataworker/stage/images)."""
 
 import numpy as np
 

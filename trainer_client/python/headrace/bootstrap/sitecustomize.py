@@ -21,7 +21,7 @@ def _headrace():
     import importlib.util
 
     try:
-        return importlib.import_module("headrace.hook")
+        return importlib.import_module("headrace.loader.hook")
     except ModuleNotFoundError as error:
         if error.name != "headrace":
             raise
@@ -32,7 +32,7 @@ def _headrace():
     package = importlib.util.module_from_spec(spec)
     sys.modules["headrace"] = package
     spec.loader.exec_module(package)
-    return importlib.import_module("headrace.hook")
+    return importlib.import_module("headrace.loader.hook")
 
 
 class _SeamFinder:

@@ -13,7 +13,7 @@
 Everything native is matched by exact type: a subclass may change anything.
 """
 
+from ..native.plan import Local, NotNative, Plan
 from .capture import Captured, capture
-from .plan import Local, NotNative, Plan
 
 __all__ = ["Captured", "Local", "NotNative", "Plan", "capture"]

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
-from ..stage.modules import namespace
-from .collate import name_of
+from ..native.collate import name_of
+from ..process.modules import namespace
 from .pickler import Pickler, Refused, names_in_code, refusal
 
 _DEEPEST = 12

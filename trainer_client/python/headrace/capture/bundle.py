@@ -13,14 +13,14 @@ from typing import Any
 
 import cloudpickle
 
+from ..native.plan import Local
+from ..process.modules import made_modules, own_modules, tail
 from ..stage import process_state
-from ..stage.modules import made_modules, own_modules, tail
 from ..stage.settings import BY_PACKAGE, FILTERS, LEVELS
 from . import text_hashes
 from .blame import blame
 from .foreign import attributes, check
 from .pickler import Late, Pickler, names_in_code
-from .plan import Local
 from .process_state import collect, hash_seed
 
 _REMEDY = "make it where it is first used, in __getitem__: each process then has its own"

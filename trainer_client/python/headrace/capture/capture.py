@@ -8,18 +8,19 @@ import torch
 from torch.utils.data import IterDataPipe, MapDataPipe
 from torch.utils.data.dataloader import _DatasetKind
 
-from .. import binding, options
-from ..stage import fork_hooks
-from . import collate, hooks, kept
-from .collate import name_of
+from ..native import binding, collate
+from ..native.collate import name_of
+from ..native.intact import OF_ARRAYS, OF_IMAGES, Changed, check_intact
+from ..native.libraries import libraries
+from ..native.plan import Local, NotNative, Plan, PythonStage
+from ..native.torch_exp import add_torch_exp
+from ..native.transforms import nodes_of
+from ..process import fork_hooks
+from ..service import options
+from . import hooks, kept
 from .datasets import Rows, only_tensors, rows_of
 from .fingerprint import Fingerprint
-from .intact import OF_ARRAYS, OF_IMAGES, Changed, check_intact
 from .known_hooks import Seeding, stock_seed
-from .libraries import libraries
-from .plan import Local, NotNative, Plan, PythonStage
-from .torch_exp import add_torch_exp
-from .transforms import nodes_of
 
 
 @dataclass

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch.utils.data import ConcatDataset, Subset, TensorDataset
 
-from .. import binding
-from .collate import name_of
+from ..native import binding
+from ..native.collate import name_of
+from ..native.plan import DTYPES, Array, Field, Leaf, Local, Node, NotNative
 from .fingerprint import Fingerprint
-from .plan import DTYPES, Array, Field, Leaf, Local, Node, NotNative
 
 # Serving arrays means copying them to the workers once.
 MAX_ARRAY_BYTES = 1 << 30

@@ -2,7 +2,7 @@
 
 Only on evidence: its text is proved to keep no state from sample to sample, or declared to. It was not
 seen to keep some (kept.py). What of this process it could read is shipped with it (process_state.py), and
-it pickles. What it makes there is compared with what this host makes, too (headrace/suspicion.py). Why so:
+it pickles. What it makes there is compared with what this host makes, too (headrace/admission/suspicion.py). Why so:
 docs/adr/0028-elsewhere.md.
 """
 
@@ -10,9 +10,9 @@ from typing import Any
 
 from torch.utils.data.dataloader import _DatasetKind
 
-from ..stage import fork_hooks
+from ..native.plan import Local, PythonStage
+from ..process import fork_hooks
 from . import kept
-from .plan import Local, PythonStage
 from .proof import Code, prove
 from .python_stage import pack
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import binding
+from ..native import binding
 
 
 class Fingerprint:

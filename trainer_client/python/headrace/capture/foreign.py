@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from ..stage.modules import is_installed, namespace
+from ..native.plan import Local
+from ..process.modules import is_installed, namespace
 from ..stage.process_state import Attributes
 from .pickler import Pickler, names_in_code
-from .plan import Local
 
 _REMEDY = "call what is the program's own by a name of its own, from the program's own code"
 _LARGEST = 1000  # entries of a registry that are looked at

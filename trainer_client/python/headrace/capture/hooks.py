@@ -15,10 +15,10 @@ from typing import Any
 import numpy
 import torch
 
+from ..native.collate import name_of
+from ..native.plan import NotNative
 from . import known_hooks
-from .collate import name_of
 from .known_hooks import Seeding, stock_seed
-from .plan import NotNative
 
 # The only attributes that may be read from these modules.
 _ALLOWED = {

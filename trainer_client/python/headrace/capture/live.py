@@ -18,8 +18,8 @@ import torch
 from torch.utils.data import ConcatDataset, Subset
 from torch.utils.data._utils.collate import default_collate_fn_map
 
+from ..native.plan import Array, Leaf
 from . import Captured
-from .plan import Array, Leaf
 from .unchanged import Definitions, Unchanged
 
 # A file that was written so shortly before it was looked at may be written again and look the same.

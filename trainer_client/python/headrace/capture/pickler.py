@@ -18,8 +18,8 @@ import cloudpickle
 import numpy as np
 import torch
 
+from ..process.modules import namespace
 from ..stage import rebuild
-from ..stage.modules import namespace
 
 _STREAMS = ("stdin", "stdout", "stderr", "__stdin__", "__stdout__", "__stderr__")
 _SKELETON = cloudpickle.cloudpickle._make_skeleton_class

@@ -9,10 +9,10 @@ import functools
 import os
 import sys
 
+from ..native.plan import Local
 from ..stage import process_state
 from ..stage.process_state import State
 from ..stage.settings import OURS, WORKERS_OWN
-from .plan import Local
 
 _DEVICE_REMEDY = "leave the default device at cpu, and move model and batches"
 _MODE_REMEDY = "open the mode inside of the loop, not around the loader"

@@ -10,10 +10,10 @@ import os
 import sys
 from typing import Any
 
-from .. import binding
+from ..native import binding
+from ..native.plan import Local, PythonStage
 from ..stage.ranks import ranks
 from . import bundle
-from .plan import Local, PythonStage
 from .process_state import hash_seed
 
 MAX_BUNDLE_BYTES = 1 << 30

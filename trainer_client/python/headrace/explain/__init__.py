@@ -11,7 +11,7 @@ loaders.py  which loaders a program has
 
 from typing import Any
 
-from ..inspection import Inspection
+from ..loader.inspection import Inspection
 
 
 def look(loader: Any, wanted: Inspection) -> tuple[int, str]:

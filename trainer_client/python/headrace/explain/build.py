@@ -9,17 +9,18 @@ from typing import Any
 from torch.utils.data import BatchSampler
 from torch.utils.data.dataloader import _DatasetKind
 
-from .. import seam
-from ..capture import Captured, Local, NotNative, collate, hooks, transforms
-from ..capture.collate import name_of
+from ..capture import Captured, Local, NotNative, hooks
 from ..capture.datasets import rows_of
 from ..capture.fingerprint import Fingerprint
-from ..capture.plan import NATIVE, PURE, PYTHON, RANDOM, STATEFUL, Node
 from ..capture.proof import prove_call, prove_parts
 from ..errors import WorkersUnavailable
-from ..position import sampler_of
-from ..report import LoaderReport
-from ..session import SessionHandle
+from ..loader import seam
+from ..native import collate, transforms
+from ..native.collate import name_of
+from ..native.plan import NATIVE, PURE, PYTHON, RANDOM, STATEFUL, Node
+from ..serve.position import sampler_of
+from ..service.report import LoaderReport
+from ..service.session import SessionHandle
 from .graph import TRAINER, Graph, GraphNode
 from .loaders import rng_of
 

@@ -5,7 +5,7 @@ import sys
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from ..report import rank
+from ..service.report import rank
 
 SCHEMA = 1
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import torch.utils.data
 
-from .. import hook, options
+from ..loader import hook
+from ..service import options
 
 _TorchLoader = torch.utils.data.DataLoader
 

@@ -15,10 +15,12 @@ from typing import Any
 
 from torch._utils import ExceptionWrapper
 
-from .. import admission, binding, samples, seam
+from ..admission import admission, samples
+from ..admission.difference import Difference, difference
 from ..capture import Captured
-from ..inspection import Inspection
-from .compare import Difference, difference
+from ..loader import seam
+from ..loader.inspection import Inspection
+from ..native import binding
 from .graph import document
 from .loaders import live_loaders, rng_of, stock_of, with_indices
 

@@ -12,11 +12,14 @@ from contextlib import closing
 from itertools import islice
 from typing import Any
 
-from .. import binding, samples, seam, service
+from ..admission import samples
 from ..capture import Captured
 from ..errors import HeadraceError
-from ..report import LoaderReport
-from ..session import SessionHandle, by_worker
+from ..loader import seam
+from ..native import binding
+from ..service import service
+from ..service.report import LoaderReport
+from ..service.session import SessionHandle, by_worker
 from ..stage.pickling import unpickle_batch
 from .loaders import rng_of, stock_of, with_indices
 from .verify import BY_HAND, STOCK, Outcome, Verification, by_hand, compare, outcomes

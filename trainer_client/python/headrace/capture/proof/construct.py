@@ -9,15 +9,7 @@ from typing import Any
 from ...declared import is_declared
 from . import attributes, calls, items
 from .proof import Code, Doubt
-from .values import (
-    FRESH,
-    NOTHING,
-    Made,
-    is_plain_enum,
-    live,
-    one,
-    values_of,
-)
+from .values import FRESH, NOTHING, Made, is_plain_enum, live, one, values_of
 
 _METAS = (type, abc.ABCMeta)
 

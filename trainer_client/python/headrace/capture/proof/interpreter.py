@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...stage import generators
+from ...process import generators
 from . import calls
 from .fills import Fills
 from .frames import Frame

@@ -4,9 +4,7 @@ import logging
 from typing import Any
 
 from ..proof import Code
-from ..values import (
-    BOOL,
-)
+from ..values import BOOL
 from .builtin_calls import (
     _bool,
     _callable,

@@ -1,0 +1,207 @@
+#include "coordinator/coordinator.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/process_stats.h"
+#include "base/version.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/private_directory.h"
+#include "cli/signals.h"
+#include "cli/tenants.h"
+#include "net/reactor.h"
+
+namespace headrace::cli {
+namespace {
+
+struct Options {
+  std::string listen = "tcp://0.0.0.0:7070";
+  std::string state_dir;
+  std::string policy = "utilization";
+  std::string tenants;     // path
+  double source_rate = 0;  // bytes/s; 0: no limit
+  std::int32_t workers = 0;
+  std::int32_t most_workers = 0;
+  std::int32_t threads = 0;       // of all local workers together; 0: usable CPUs
+  std::uint64_t cache_bytes = 0;  // of all local workers together
+  std::uint64_t stage_memory = 0;
+  std::vector<std::string> allowed_roots;
+  std::int64_t heartbeat_ms = 1000;
+  bool embedded = false;
+  std::string directory;
+  std::int64_t parent_pid = 0;
+};
+
+// Threads of all local workers together, divided; rounded up, so that no CPU stays without one.
+std::int32_t ThreadsOfWorker(const Options& options) {
+  const std::int32_t threads = options.threads > 0 ? options.threads : UsableCpus();
+  const std::int32_t workers = std::max({options.workers, options.most_workers, 1});
+  return (threads + workers - 1) / workers;
+}
+
+// Splits what all local workers share.
+std::vector<std::string> WorkerCommand(const Options& options, const std::string& binary,
+                                       const std::string& endpoint) {
+  const std::int32_t workers = std::max({options.workers, options.most_workers, 1});
+  const std::uint64_t cache_bytes = options.cache_bytes / static_cast<std::uint64_t>(workers);
+  std::vector<std::string> command = {binary, "worker"};
+  const auto add = [&](const char* name, std::string value) {
+    command.emplace_back(name);
+    command.push_back(std::move(value));
+  };
+  add("--coordinator", endpoint);
+  add("--threads", std::to_string(ThreadsOfWorker(options)));
+  add("--cache", std::to_string(cache_bytes));
+  if (options.stage_memory > 0) add("--stage-memory", std::to_string(options.stage_memory));
+  for (const std::string& root : options.allowed_roots) add("--allow-root", root);
+  // Private workers end with the trainer, not with its coordinator: an iteration goes on without
+  // one.
+  const std::int64_t parent =
+      options.embedded && options.parent_pid > 0 ? options.parent_pid : ::getpid();
+  add("--parent-pid", std::to_string(parent));
+  if (!options.directory.empty()) add("--directory", options.directory);
+  return command;
+}
+
+Status Coordinate(const Options& options) {
+  HR_TRY(const StopSignals signals, StopSignals::Block());
+  HR_TRY(const std::string binary, OwnPath());
+  // A terminal's Ctrl-C is for the trainer, which ends us by ending.
+  if (options.embedded) ::setpgid(0, 0);
+  std::optional<net::UniqueFd> parent;
+  if (options.parent_pid > 0) {
+    HR_TRY(parent, WatchProcess(options.parent_pid));
+  }
+  std::optional<PrivateDirectory> directory;
+  if (options.embedded) {
+    HR_TRY(directory, PrivateDirectory::Take(options.directory));
+  }
+
+  HR_TRY(std::unique_ptr<net::Reactor> reactor, net::Reactor::Make("hr-coordinator"));
+  Status failure;
+  coordinator::CoordinatorOptions wanted;
+  wanted.listen = options.embedded ? "ipc://" + options.directory + "/control" : options.listen;
+  wanted.state_dir = options.state_dir;
+  wanted.policy = options.policy;
+  if (!options.tenants.empty()) {
+    HR_TRY(wanted.tenants, ReadTenants(options.tenants));
+  }
+  if (options.source_rate > 0) wanted.source_rate = options.source_rate;
+  wanted.pool = options.workers > 0 || options.most_workers > 0 ? "local" : "static";
+  wanted.workers = options.workers;
+  wanted.most_workers = options.most_workers;
+  wanted.worker_cores = ThreadsOfWorker(options);
+  wanted.worker_command = [&](const std::string& endpoint) {
+    return WorkerCommand(options, binary, endpoint);
+  };
+  wanted.heartbeat = std::chrono::milliseconds(options.heartbeat_ms);
+  if (options.embedded) {
+    wanted.may_be_followed = false;
+    wanted.lease_all = true;
+    wanted.worker_beats = 3;
+    wanted.stop_grace = std::chrono::milliseconds(300);
+  }
+  wanted.on_failure = [&](const Status& error) {
+    failure = error;
+    reactor->Stop();
+  };
+  HR_TRY(std::unique_ptr<coordinator::Coordinator> made,
+         coordinator::Coordinator::Make(*reactor, std::move(wanted)));
+  const auto end = [&] {
+    made->Stop();  // with open sockets: workers say goodbye, and would wait to be heard
+    reactor->Stop();
+  };
+  reactor->WatchFd(signals.fd(), end);
+  if (parent) reactor->WatchFd(parent->get(), end);
+  if (directory) {
+    HR_RETURN_IF_ERROR(directory->WriteReady(made->endpoint()));
+  }
+  LogInfo("coordinator " + std::string(kVersion) + " listens at " + made->endpoint());
+  const Status ran = reactor->Run();
+  made->Stop();
+  LogInfo("coordinator ends");
+  return failure.ok() ? ran : failure;
+}
+
+std::string PolicyHelp() {
+  coordinator::PolicyRegistry policies;
+  RegisterPolicies(policies);
+  std::string help = "How cores, cache and bandwidth are divided:";
+  for (const std::string& name : policies.Names()) {
+    help += "\n  " + name + ": " + std::string(policies.Find(name)->summary());
+  }
+  return help;
+}
+
+int Main(const Options& options) {
+  InitLog("coordinator", options.embedded ? LogLevel::kError : LogLevel::kInfo);
+  if (options.embedded && options.directory.empty()) {
+    return Fail(InvalidArgument("--embedded needs --dir, the private directory of its sockets"));
+  }
+  if (!options.embedded) {
+    if (Status s = CheckAddress(options.listen); !s.ok()) return Fail(s);
+  }
+  const Status status = Coordinate(options);
+  return status.ok() ? 0 : Fail(status);
+}
+
+}  // namespace
+
+void AddCoordinator(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("coordinator", "Serve jobs: give them workers, and keep the books");
+  command->add_option("--listen", options->listen, "Where clients and workers reach it")
+      ->type_name("ADDRESS")
+      ->capture_default_str();
+  command
+      ->add_option("--state-dir", options->state_dir,
+                   "Keep a journal there, so that a restart goes on where this one ended")
+      ->type_name("DIR");
+  command->add_option("--policy", options->policy, PolicyHelp())
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--tenants", options->tenants, "Weights and quotas of tenants, a JSON file")
+      ->type_name("FILE");
+  command
+      ->add_option("--source-bytes-per-second", options->source_rate,
+                   "Bandwidth of the sources of all jobs together [default: no limit]")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("SIZE");
+  AddCount(*command, "--workers", options->workers, "Local workers to start and keep alive");
+  AddCount(*command, "--max-workers", options->most_workers,
+           "Start up to so many while jobs ask for them; those not needed for a minute end");
+  AddSharedThreads(*command, options->threads);
+  AddSize(*command, "--cache", options->cache_bytes,
+          "Memory cache of all local workers together, for example 2G [default: 0]");
+  AddLimits(*command, options->stage_memory, options->allowed_roots);
+  command->add_option("--heartbeat-ms", options->heartbeat_ms, "How often everybody reports")
+      ->check(CLI::Range(10, 60'000))
+      ->type_name("MS")
+      ->capture_default_str();
+  command->add_flag("--embedded", options->embedded,
+                    "Serve one program on this host, over sockets in --dir");
+  command
+      ->add_option("--dir", options->directory,
+                   "Private directory of the sockets; with --embedded removed at the end")
+      ->type_name("DIR");
+  AddParentPid(*command, options->parent_pid);
+  command->footer(
+      "Examples:\n"
+      "  headrace coordinator                                  any host may send workers and jobs\n"
+      "  headrace coordinator --workers 4 --cache 8G           with workers of its own\n"
+      "  headrace coordinator --state-dir /var/lib/headrace    remembers jobs across restarts");
+  command->callback([&chosen, options] { chosen = [options] { return Main(*options); }; });
+}
+
+}  // namespace headrace::cli

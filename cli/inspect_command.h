@@ -1,0 +1,28 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/inspection.h"
+#include "cli/launch.h"
+
+namespace headrace::cli {
+
+// `headrace explain` and `headrace verify`.
+struct InspectCommand {
+  LaunchOptions launch;
+  Inspection inspection;
+  std::vector<std::string> program;
+};
+
+// What both have. The returned subcommand takes their own options.
+CLI::App* AddInspectCommand(CLI::App& app, Action& chosen,
+                            const std::shared_ptr<InspectCommand>& options, const char* help);
+
+[[nodiscard]] std::shared_ptr<InspectCommand> MakeInspectCommand(const char* what,
+                                                                 std::vector<std::string> program);
+
+}  // namespace headrace::cli

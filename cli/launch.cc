@@ -1,0 +1,106 @@
+#include "cli/launch.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "cli/bootstrap.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/query.h"
+
+namespace headrace::cli {
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+void SetEnvironment(const char* name, const std::string& value) {
+  if (!value.empty()) ::setenv(name, value.c_str(), 1);
+}
+
+Result<std::string> FromRoot(const std::string& path) {
+  if (path.empty()) return path;
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(path, error);
+  if (error) return ErrnoStatus(error.value(), path);
+  return absolute.string();
+}
+
+void AddLaunchOptions(CLI::App& command, LaunchOptions& options, bool worker_count) {
+  command
+      .add_option("--coordinator", options.coordinator,
+                  "Use this coordinator's workers [default: $HEADRACE_COORDINATOR, else workers "
+                  "on this host that end with the program]")
+      ->type_name("ADDRESS");
+  command.add_flag("--remote-only", options.remote_only,
+                   "With a coordinator: do not lend it this host's CPUs while the program runs");
+  command.add_flag("--trust-code", options.trust_code,
+                   "Take the program's code to keep nothing from sample to sample, so that it may "
+                   "run on any host; batches of other hosts are compared all the same");
+  AddCount(command, "--compare", options.compare,
+           "Make one of so many batches twice, in the way of the stock loader too, and compare; 0 "
+           "for none but the first [default: 256]");
+  command
+      .add_option("--on-difference", options.on_difference,
+                  "When a batch that the program has taken turns out to be another one than the "
+                  "stock loader's: raise an error, or warn [default: raise]")
+      ->check(CLI::IsMember({"raise", "warn"}))
+      ->type_name("WHAT");
+  if (worker_count) {
+    AddCount(command, "--workers", options.workers,
+             "Worker processes; with a coordinator the most that serve the program, 0 for no "
+             "limit [default: 1; with a coordinator 0]");
+  }
+  AddSharedThreads(command, options.threads);
+  AddSize(command, "--cache", options.cache,
+          "Memory cache, all local workers together, for example 2G [default: 0]");
+  AddSize(command, "--memory", options.memory,
+          "Most memory for the batches of one DataLoader, those the program keeps included "
+          "[default: 16G]");
+  command
+      .add_option("--rng", options.rng,
+                  "Random streams: torch (the stock DataLoader's), sample (one for each sample: "
+                  "other samples than stock's) or auto, which is torch [default: auto]")
+      ->check(CLI::IsMember({"auto", "torch", "sample"}))
+      ->type_name("MODE");
+  command
+      .add_option("--tenant", options.tenant,
+                  "Whose quota and weight count at the coordinator [default: default]")
+      ->type_name("NAME");
+  command
+      .add_option("--priority", options.priority,
+                  "A higher one is served first by the coordinator [default: 0]")
+      ->check(CLI::TypeValidator<std::int32_t>())
+      ->type_name("N");
+}
+
+Status PrepareLaunch(const LaunchOptions& options) {
+  const std::string address =
+      options.coordinator.empty() ? Environment("HEADRACE_COORDINATOR") : options.coordinator;
+  if (!address.empty()) {
+    HR_RETURN_IF_ERROR(CheckAddress(address));
+    HR_RETURN_IF_ERROR(QueryStatus(address).status());
+    SetEnvironment("HEADRACE_COORDINATOR", address);
+  }
+  HR_TRY(const std::string binary, OwnPath());
+  HR_TRY(const std::string bootstrap, FindBootstrap(binary, Environment("HEADRACE_BOOTSTRAP_DIR")));
+  SetEnvironment("PYTHONPATH", PrependPath(bootstrap, Environment("PYTHONPATH")));
+  SetEnvironment("HEADRACE_BINARY", binary);
+  SetEnvironment("HEADRACE_WORKERS", options.workers);
+  SetEnvironment("HEADRACE_THREADS", options.threads);
+  SetEnvironment("HEADRACE_CACHE", options.cache);
+  SetEnvironment("HEADRACE_MEMORY", options.memory);
+  SetEnvironment("HEADRACE_RNG", options.rng);
+  SetEnvironment("HEADRACE_COMPARE", options.compare);
+  SetEnvironment("HEADRACE_ON_DIFFERENCE", options.on_difference);
+  if (options.trust_code) SetEnvironment("HEADRACE_TRUST_CODE", "1");
+  if (options.remote_only) SetEnvironment("HEADRACE_LOCAL_WORKER", "off");
+  SetEnvironment("HEADRACE_TENANT", options.tenant);
+  SetEnvironment("HEADRACE_PRIORITY", options.priority);
+  SetEnvironment("HEADRACE", "on");
+  return Status::Ok();
+}
+
+}  // namespace headrace::cli

@@ -1,0 +1,27 @@
+#include "cli/options.h"
+
+namespace headrace::cli {
+
+void AddCoordinatorAddress(CLI::App& command, std::string& address) {
+  command.add_option("--coordinator", address, "Its address [default: $HEADRACE_COORDINATOR]")
+      ->type_name("ADDRESS");
+}
+
+void AddParentPid(CLI::App& command, std::int64_t& pid) {
+  command.add_option("--parent-pid", pid, "End when this process ends")->type_name("PID");
+}
+
+void AddLimits(CLI::App& command, std::uint64_t& stage_memory,
+               std::vector<std::string>& allowed_roots) {
+  AddSize(command, "--stage-memory", stage_memory,
+          "Most data memory of each Python process that runs a program's own transforms, "
+          "for example 4G; Python and torch take about 0.5G of it [default: no limit]");
+  command
+      .add_option("--allow-root", allowed_roots,
+                  "Read files below this directory only, links followed; may be repeated. It does "
+                  "not bind a program's own Python code [default: anywhere]")
+      ->allow_extra_args(false)
+      ->type_name("DIR");
+}
+
+}  // namespace headrace::cli

@@ -1,0 +1,57 @@
+#include "cli/private_directory.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+#include "net/unique_fd.h"
+
+namespace headrace::cli {
+namespace {
+
+// sun_path holds 107 characters; the longest socket name of a worker or coordinator takes this
+// much.
+constexpr std::size_t kLongestPath = 107 - 32;
+
+}  // namespace
+
+Result<PrivateDirectory> PrivateDirectory::Take(std::string path) {
+  if (path.size() > kLongestPath) {
+    return InvalidArgument("directory " + path + " has " + std::to_string(path.size()) +
+                           " characters; Unix sockets in it allow " + std::to_string(kLongestPath) +
+                           ": set TMPDIR to a shorter one");
+  }
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return ErrnoStatus(errno, path);
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) return ErrnoStatus(errno, path);
+  if (!S_ISDIR(info.st_mode) || info.st_uid != ::getuid() || (info.st_mode & 0077) != 0) {
+    return InvalidArgument(path + " must be a directory of this user, with mode 0700");
+  }
+  return PrivateDirectory(std::move(path));
+}
+
+PrivateDirectory::~PrivateDirectory() {
+  if (path_.empty()) return;
+  std::error_code ignored;  // nobody is left who could do anything about it
+  std::filesystem::remove_all(path_, ignored);
+}
+
+Status PrivateDirectory::WriteReady(const std::string& endpoint) const {
+  const std::string ready = path_ + "/ready";
+  const std::string draft = ready + ".draft";
+  const net::UniqueFd fd(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!fd.valid()) return ErrnoStatus(errno, draft);
+  const std::string text = endpoint + "\n";
+  if (::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return ErrnoStatus(errno, draft);
+  }
+  if (::rename(draft.c_str(), ready.c_str()) != 0) return ErrnoStatus(errno, ready);
+  return Status::Ok();
+}
+
+}  // namespace headrace::cli

@@ -1,0 +1,207 @@
+#include "cli/show.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "cli/text.h"
+
+namespace headrace::cli {
+namespace {
+
+// Columns as wide as their widest cell; numbers to the right.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
+  void Add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  [[nodiscard]] std::string Text() const {
+    std::vector<std::size_t> widths(rows_[0].size(), 0);
+    for (const auto& row : rows_) {
+      for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+    }
+    std::string text;
+    for (const auto& row : rows_) {
+      std::string line;
+      for (std::size_t c = 0; c < row.size(); ++c) {
+        const std::string space(widths[c] - row[c].size(), ' ');
+        line += (c > 0 ? "  " : "") + (IsNumber(c) ? space + row[c] : row[c] + space);
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      text += line + "\n";
+    }
+    return text;
+  }
+
+ private:
+  // A column is one of numbers if its first value starts with a digit.
+  [[nodiscard]] bool IsNumber(std::size_t column) const {
+    if (rows_.size() < 2 || rows_[1][column].empty()) return false;
+    const char first = rows_[1][column][0];
+    return (first >= '0' && first <= '9') || rows_[1][column] == "-";
+  }
+  std::vector<std::vector<std::string>> rows_;
+};
+
+struct JobTotals {
+  std::uint64_t batches = 0, samples = 0, stall_ns = 0, step_ns = 0, compared = 0, differed = 0;
+};
+JobTotals Totals(const wire::JobStatus& job) {
+  JobTotals t;
+  for (const wire::SessionLoad& load : job.sessions) {
+    t.batches += load.batches;
+    t.samples += load.samples;
+    t.stall_ns += load.stall_ns;
+    t.step_ns += load.step_ns;
+    t.compared += load.compared;
+    t.differed += load.differed;
+  }
+  return t;
+}
+
+// Of batches that were made twice.
+std::string EqualText(const JobTotals& t) {
+  if (t.compared == 0) return "-";
+  return std::to_string(t.compared - std::min(t.differed, t.compared)) + "/" +
+         std::to_string(t.compared);
+}
+
+std::string StallShare(std::uint64_t stall_ns, std::uint64_t step_ns) {
+  const double all = static_cast<double>(stall_ns) + static_cast<double>(step_ns);
+  if (all <= 0) return "-";
+  return Format("%.0f%%", 100 * static_cast<double>(stall_ns) / all);
+}
+
+// Growth of a counter; a smaller value than before means that it started anew.
+std::uint64_t Growth(std::uint64_t now, std::uint64_t before) {
+  return now >= before ? now - before : now;
+}
+
+double SecondsBetween(const wire::ClusterStatus& now, const wire::ClusterStatus& before) {
+  return std::max(static_cast<double>(now.wall_ms - before.wall_ms) / 1000, 0.001);
+}
+
+// "1.5/4.4": granted, and asked for.
+std::string CoresOf(const wire::JobStatus& job) {
+  return Format("%.1f", job.granted_millicores / 1000.0) + "/" +
+         Format("%.1f", job.demand_millicores / 1000.0);
+}
+
+std::string Ids(const std::vector<WorkerId>& ids) {
+  if (ids.size() > 6) return std::to_string(ids.size()) + " workers";
+  std::string text;
+  for (const WorkerId id : ids) {
+    if (!text.empty()) text += ',';
+    text += std::to_string(id.value);
+  }
+  return text.empty() ? "-" : text;
+}
+
+}  // namespace
+
+std::string BytesText(std::uint64_t bytes) {
+  constexpr std::array<char, 5> kUnits{'K', 'M', 'G', 'T', 'P'};
+  if (bytes < 1024) return std::to_string(bytes);
+  double value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); value /= 1024) ++unit;
+  return Format(value < 10 ? "%.1f" : "%.0f", value) + kUnits[unit];
+}
+
+std::string AgeText(std::int64_t ms) {
+  const std::int64_t s = std::max<std::int64_t>(ms, 0) / 1000;
+  if (s < 60) return std::to_string(s) + "s";
+  if (s < 3600) return std::to_string(s / 60) + "m";
+  if (s < 86400) return std::to_string(s / 3600) + "h" + std::to_string(s % 3600 / 60) + "m";
+  return std::to_string(s / 86400) + "d" + std::to_string(s % 86400 / 3600) + "h";
+}
+
+std::string JobsTable(const wire::ClusterStatus& now, const wire::ClusterStatus* before) {
+  if (now.jobs.empty()) return "no jobs\n";
+  std::vector<std::string> head = {"JOB",     "NAME",  "HOST",    "PID",     "STATE", "AGE",
+                                   "WORKERS", "CORES", "BATCHES", "SAMPLES", "EQUAL", "STALL"};
+  if (before) head.emplace_back("SAMPLES/S");
+  Table table(std::move(head));
+  for (const wire::JobStatus& job : now.jobs) {
+    JobTotals t = Totals(job);
+    std::string stall = StallShare(t.stall_ns, t.step_ns);
+    std::string rate;
+    if (before) {
+      JobTotals old;
+      for (const wire::JobStatus& each : before->jobs) {
+        if (each.job == job.job) old = Totals(each);
+      }
+      stall = StallShare(Growth(t.stall_ns, old.stall_ns), Growth(t.step_ns, old.step_ns));
+      rate = Format("%.0f", static_cast<double>(Growth(t.samples, old.samples)) /
+                                SecondsBetween(now, *before));
+    }
+    std::vector<std::string> row = {std::to_string(job.job.value),
+                                    Plain(job.name),
+                                    Plain(job.hostname),
+                                    std::to_string(job.pid),
+                                    Plain(job.state),
+                                    AgeText(now.wall_ms - job.opened_ms),
+                                    Ids(job.workers),
+                                    CoresOf(job),
+                                    std::to_string(t.batches),
+                                    std::to_string(t.samples),
+                                    EqualText(t),
+                                    std::move(stall)};
+    if (before) row.push_back(std::move(rate));
+    table.Add(std::move(row));
+  }
+  return table.Text();
+}
+
+std::string WorkersTable(const wire::ClusterStatus& now, const wire::ClusterStatus* before) {
+  if (now.workers.empty()) return "no workers\n";
+  std::vector<std::string> head = {"WORKER", "HOST",  "PID",  "STATE",   "CORES",  "JOBS", "CPU",
+                                   "MEMORY", "CACHE", "HITS", "SAMPLES", "QUEUED", "SEEN"};
+  if (before) head.insert(head.end(), {"CPU%", "SAMPLES/S"});
+  Table table(std::move(head));
+  for (const wire::WorkerStatus& worker : now.workers) {
+    const wire::WorkerHeartbeat& last = worker.last;
+    const auto reads = static_cast<double>(last.cache_hits + last.cache_misses);
+    std::vector<std::string> row = {
+        std::to_string(worker.info.worker.value),
+        Plain(worker.info.host.hostname),
+        std::to_string(worker.info.host.pid),
+        Plain(worker.state),
+        std::to_string(worker.info.cores),
+        std::to_string(last.jobs.size()),
+        Format("%.1fs", last.cpu_seconds),
+        BytesText(last.resident_bytes),
+        BytesText(last.cache_bytes),
+        reads > 0 ? Format("%.0f%%", 100 * static_cast<double>(last.cache_hits) / reads) : "-",
+        std::to_string(last.samples),
+        std::to_string(last.queued_samples),
+        Format("%.1fs", static_cast<double>(worker.silent_ms) / 1000)};
+    if (before) {
+      wire::WorkerHeartbeat old;
+      for (const wire::WorkerStatus& each : before->workers) {
+        if (each.info.worker == worker.info.worker) old = each.last;
+      }
+      const double seconds = SecondsBetween(now, *before);
+      row.push_back(
+          Format("%.0f%%", 100 * std::max(last.cpu_seconds - old.cpu_seconds, 0.0) / seconds));
+      row.push_back(
+          Format("%.0f", static_cast<double>(Growth(last.samples, old.samples)) / seconds));
+    }
+    table.Add(std::move(row));
+  }
+  return table.Text();
+}
+
+std::string TopPage(const std::string& address, const wire::ClusterStatus& now,
+                    const wire::ClusterStatus* before) {
+  double cpu = now.cpu_seconds + now.ended_cpu_seconds;
+  for (const wire::WorkerStatus& worker : now.workers) cpu += worker.last.cpu_seconds;
+  const std::string lines = AdviceLines(now);
+  return "headrace " + Plain(now.version) + "  " + address + "  " +
+         std::to_string(now.jobs.size()) + " jobs  " + std::to_string(now.workers.size()) +
+         " workers  " + Format("%.1f", cpu) + " CPU s (coordinator " +
+         Format("%.2f", now.cpu_seconds) + ")\n\n" + JobsTable(now, before) + "\n" +
+         WorkersTable(now, before) + (lines.empty() ? "" : "\n" + lines);
+}
+
+}  // namespace headrace::cli

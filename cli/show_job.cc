@@ -1,0 +1,82 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "cli/show.h"
+#include "cli/text.h"
+
+namespace headrace::cli {
+namespace {
+
+std::string Who(const wire::JobStatus& job) {
+  if (job.rank >= 0) return "rank " + std::to_string(job.rank);
+  return "job " + std::to_string(job.job.value);
+}
+
+std::string Line(const std::string& name, const std::string& value) {
+  return name + std::string(name.size() < 10 ? 10 - name.size() : 1, ' ') + value + "\n";
+}
+
+std::string RankText(const wire::JobStatus& job) {
+  std::string text = Line("cores", Format("%.2f", job.granted_millicores / 1000.0) + " granted, " +
+                                       Format("%.2f", job.demand_millicores / 1000.0) +
+                                       " asked for, on " + std::to_string(job.workers.size()) +
+                                       (job.workers.size() == 1 ? " worker" : " workers"));
+  if (job.cache_bytes > 0) text += Line("cache", BytesText(job.cache_bytes) + " granted");
+  if (job.source_bytes_per_second > 0) {
+    text += Line("source", "at most " + BytesText(job.source_bytes_per_second) + "/s");
+  }
+  if (job.ready_rate > 0) {
+    text += Line("speed", Format("%.0f", job.rate) + " samples/s; its trainer would take " +
+                              Format("%.0f", job.ready_rate) + " with data always ready");
+  }
+  if (!job.advice.empty()) text += Line("waiting", Who(job) + " " + Plain(job.advice));
+  return text;
+}
+
+}  // namespace
+
+std::string AdviceLines(const wire::ClusterStatus& now) {
+  std::string text;
+  for (const wire::JobStatus& job : now.jobs) {
+    if (job.advice.empty()) continue;
+    if (job.rank >= 0) text += "job " + std::to_string(job.job.value) + ", ";
+    text += Who(job) + " " + Plain(job.advice) + "\n";
+  }
+  return text;
+}
+
+Result<std::string> JobPage(const wire::ClusterStatus& now, JobId id) {
+  const auto found = std::find_if(now.jobs.begin(), now.jobs.end(),
+                                  [id](const wire::JobStatus& each) { return each.job == id; });
+  if (found == now.jobs.end()) {
+    return NotFound("no job " + std::to_string(id.value) + "; `headrace jobs` lists them");
+  }
+  const wire::JobStatus& job = *found;
+  std::string text =
+      Line("job", std::to_string(id.value) + "  " + Plain(job.name) + ", pid " +
+                      std::to_string(job.pid) + " on " + Plain(job.hostname)) +
+      Line("state", Plain(job.state) + ", since " + AgeText(now.wall_ms - job.opened_ms));
+  text += Line("tenant", (job.tenant.empty() ? "default" : Plain(job.tenant)) + ", priority " +
+                             std::to_string(job.priority));
+  std::vector<const wire::JobStatus*> ranks;
+  for (const wire::JobStatus& each : now.jobs) {
+    // Lost ones may be of an earlier run that had the same name.
+    const bool rank = !job.group.empty() && each.group == job.group && each.tenant == job.tenant &&
+                      each.state != "lost";
+    if (each.job == id || rank) ranks.push_back(&each);
+  }
+  std::sort(ranks.begin(), ranks.end(), [](const auto* a, const auto* b) {
+    return std::pair(a->rank, a->job) < std::pair(b->rank, b->job);
+  });
+  for (const wire::JobStatus* rank : ranks) {
+    if (ranks.size() > 1) {
+      text += '\n';
+      text += Who(*rank) + ", job " + std::to_string(rank->job.value) + "\n";
+    }
+    text += RankText(*rank);
+  }
+  return text;
+}
+
+}  // namespace headrace::cli

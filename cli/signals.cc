@@ -1,0 +1,32 @@
+#include "cli/signals.h"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+namespace headrace::cli {
+
+Result<StopSignals> StopSignals::Block() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, signal);
+  if (::sigprocmask(SIG_BLOCK, &set, nullptr) != 0) return ErrnoStatus(errno, "sigprocmask");
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // a file over `ulimit -f` is an error of the write that names it
+  net::UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd.valid()) return ErrnoStatus(errno, "signalfd");
+  return StopSignals(std::move(fd));
+}
+
+Result<net::UniqueFd> WatchProcess(std::int64_t pid) {
+  net::UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
+  if (fd.valid()) return fd;
+  if (errno == ESRCH) return NotFound("process " + std::to_string(pid) + " has ended");
+  return ErrnoStatus(errno, "pidfd_open " + std::to_string(pid));
+}
+
+}  // namespace headrace::cli

@@ -1,0 +1,60 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "dataworker/worker/worker_main.h"
+
+namespace headrace::cli {
+namespace {
+
+int Work(const dataworker::WorkerOptions& given) {
+  dataworker::WorkerOptions options = given;
+  const Result<std::string> address = CoordinatorAddress(options.coordinator);
+  if (!address.ok()) return Fail(address.status());
+  options.coordinator = *address;
+  if (!options.listen.empty()) {
+    if (Status s = CheckAddress(options.listen); !s.ok()) return Fail(s);
+  }
+  return dataworker::WorkerMain(options);
+}
+
+}  // namespace
+
+void AddWorker(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<dataworker::WorkerOptions>();
+  CLI::App* command = app.add_subcommand("worker", "Lend this host's CPUs to a coordinator's jobs");
+  AddCoordinatorAddress(*command, options->coordinator);
+  command
+      ->add_option("--listen", options->listen,
+                   "Where trainers reach this worker: tcp://0.0.0.0:0 (any free port; the default "
+                   "for a tcp coordinator) or ipc://PATH")
+      ->type_name("ADDRESS");
+  command
+      ->add_option("--advertise", options->advertise,
+                   "Host name or address that trainers use for it [default: this host's name]")
+      ->type_name("HOST");
+  command
+      ->add_option("--directory", options->directory,
+                   "Private directory of its Unix sockets [default: $XDG_RUNTIME_DIR/headrace or "
+                   "/tmp/headrace-UID]")
+      ->type_name("DIR");
+  AddCount(*command, "--threads", options->threads, "Compute threads [default: usable CPUs]");
+  AddSize(*command, "--cache", options->cache_bytes, "Memory cache, for example 2G [default: 0]");
+  AddSize(*command, "--source-bytes-per-second", options->source_bytes_per_second,
+          "Most bytes a second that are read at sources, for example 200M [default: no limit]");
+  AddLimits(*command, options->stage_memory, options->allowed_roots);
+  AddParentPid(*command, options->parent_pid);
+  command->add_flag("--local", options->local,
+                    "Serve programs of this host and user alone; wait while another such worker "
+                    "does, and end where the host has a worker of the coordinator");
+  command->footer(
+      "Examples:\n"
+      "  headrace worker --coordinator tcp://head:7070\n"
+      "  headrace worker --coordinator tcp://head:7070 --threads 16 --cache 64G\n"
+      "  headrace worker --coordinator tcp://head:7070 --allow-root /data --stage-memory 4G");
+  command->callback([&chosen, options] { chosen = [options] { return Work(*options); }; });
+}
+
+}  // namespace headrace::cli

@@ -1,0 +1,345 @@
+#include "coordinator/cluster_planner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.h"
+#include "coordinator/placement/placement.h"
+#include "coordinator/policy/core/divide.h"
+
+namespace headrace::coordinator {
+namespace {
+
+// What a cached sample takes against the bytes that it was read from, until it is measured: decoded
+// pixels against JPEG (Seneca's constant).
+constexpr double kInflation = 5;
+constexpr double kSampleBytesGuess = 600e3;
+// Over what entries take now: a data set's samples are not all of one size.
+constexpr double kCacheSlack = 1.05;
+
+// Workers and consumers on one host compare equal here.
+std::string HostKey(const wire::HostIdentity& host) { return host.boot_id + "/" + host.hostname; }
+// Whom a local worker serves.
+std::string UserKey(const wire::HostIdentity& host) {
+  return HostKey(host) + "/" + std::to_string(host.uid);
+}
+
+// Of an equal part of the source, for a job that needs none of it by what is measured: its cache
+// may shrink, its code may read something else, and it must be able to show it.
+constexpr double kLeastOfSource = 0.1;
+
+// A limit that hardly changes stays: nobody needs to be told.
+constexpr double kWobble = 0.02;
+std::uint64_t Steady(double wanted, std::uint64_t held) {
+  const auto old = static_cast<double>(held);
+  return std::abs(wanted - old) <= kWobble * old ? held : static_cast<std::uint64_t>(wanted);
+}
+
+// The ranks of one program.
+struct Group {
+  std::vector<const Job*> ranks;
+  std::vector<double> needs;  // cores, by rank
+  double known_cores = 0;     // see ClusterPlan::demand_cores
+  bool known = true;          // something is measured of each rank
+};
+
+class ClusterPlanner {
+ public:
+  ClusterPlanner(const PlanRules& rules, const State& state) : rules_(rules), state_(state) {}
+
+  ClusterPlan Run() {
+    CollectWorkers();
+    CollectTenants();
+    CollectJobs();
+    const Allocation allocation = rules_.policy->Decide(snapshot_);
+    return Apply(allocation);
+  }
+
+ private:
+  void CollectWorkers() {
+    snapshot_.supply.source_rate = rules_.source_rate;
+    for (const auto& [id, worker] : state_.workers()) {
+      if (!worker.leasable()) continue;
+      const std::string host = HostKey(worker.info.host);
+      workers_.push_back(
+          {id, worker.info.cores * 1000, host, worker.info.local, worker.info.host.uid});
+      if (worker.info.local) local_cores_[UserKey(worker.info.host)] += worker.info.cores;
+      snapshot_.supply.cores += worker.info.cores;
+      snapshot_.supply.cache_bytes += static_cast<double>(worker.info.cache_bytes);
+      host_cores_[host] += worker.info.cores;
+      for (const wire::JobUsage& usage : worker.last.usage) {
+        auto& sum = cached_[usage.job];
+        sum.first += static_cast<double>(usage.cache_bytes);
+        sum.second += static_cast<double>(usage.cache_entries);
+        if (usage.cache_entries > 0) holders_[usage.job].push_back(id);
+      }
+    }
+  }
+
+  void CollectTenants() {
+    snapshot_.tenants.push_back({"default"});
+    for (const Tenant& tenant : rules_.tenants) {
+      if (tenant.name == "default") {
+        snapshot_.tenants[0] = tenant;
+      } else {
+        snapshot_.tenants.push_back(tenant);
+      }
+    }
+  }
+  [[nodiscard]] std::int32_t TenantOf(const std::string& name) const {
+    for (std::size_t t = 1; t < snapshot_.tenants.size(); ++t) {
+      if (snapshot_.tenants[t].name == name) return static_cast<std::int32_t>(t);
+    }
+    return 0;
+  }
+
+  void CollectJobs() {
+    // Two tenants may name their programs alike; a job without a group is one of its own.
+    std::map<std::tuple<std::int32_t, std::string_view, JobId>, std::size_t> by_group;
+    for (const auto& [id, job] : state_.jobs()) {
+      if (job.phase != Job::Phase::kRunning) continue;
+      const std::string& group = job.spec.group;
+      const auto [at, is_new] = by_group.try_emplace(
+          {TenantOf(job.spec.tenant), group, group.empty() ? id : JobId()}, groups_.size());
+      if (is_new) groups_.emplace_back();
+      groups_[at->second].ranks.push_back(&job);
+      ++ranks_;
+    }
+    for (Group& group : groups_) snapshot_.jobs.push_back(View(group));
+  }
+
+  // What a job asks for before anything is measured, as terms whose samples take a core-second.
+  [[nodiscard]] Demand Start(const Job& job) const {
+    const auto own = host_cores_.find(HostKey(job.spec.host));
+    const double cores = std::max(kStartCores, own == host_cores_.end() ? 0 : own->second);
+    return {{cores, JobMeter::kHitGuess, 1, 0}, cores, false};
+  }
+
+  JobView View(Group& group) {
+    const Job& first = *group.ranks.front();
+    JobView view;
+    view.job = first.spec.job;
+    view.tenant = TenantOf(first.spec.tenant);
+    view.priority = first.spec.priority;
+    view.gpus = static_cast<std::int32_t>(group.ranks.size());
+    view.arrival_s = static_cast<double>(first.spec.opened_ms) * 1e-3;
+    view.most_cores = 0;
+    double hits = 0;
+    view.running = false;
+    for (const Job* job : group.ranks) {
+      view.running = view.running || !job->leases.empty();
+      const Demand demand = job->meter.demand().known ? job->meter.demand() : Start(*job);
+      const double rate = demand.terms.ready_rate;
+      view.terms.ready_rate += rate;
+      view.terms.hit_cost += rate * demand.terms.hit_cost;
+      view.terms.miss_cost += rate * demand.terms.miss_cost;
+      view.terms.miss_bytes += rate * demand.terms.miss_bytes;
+      hits += rate * job->meter.hit();
+      // Nobody can use more than there is. What is reported may be without bound: by a loop that
+      // only counts its batches, or by a client that is wrong.
+      const double cores = std::min(demand.cores, snapshot_.supply.cores);
+      view.most_cores += cores;
+      group.needs.push_back(cores);
+      group.known_cores += demand.known ? demand.cores : 1;
+      group.known = group.known && demand.known;
+    }
+    if (view.terms.ready_rate > 0) {
+      view.terms.hit_cost /= view.terms.ready_rate;
+      view.terms.miss_cost /= view.terms.ready_rate;
+      view.terms.miss_bytes /= view.terms.ready_rate;
+      view.effective_hit = hits / view.terms.ready_rate;
+    }
+    // What the demand says at this share of hits; more of them need less.
+    const double need = CoresFor(view.terms, view.terms.ready_rate, view.effective_hit);
+    view.most_cores =
+        (1 + kHeadroom) * std::min(std::max(view.most_cores, need), snapshot_.supply.cores);
+    view.dataset = DatasetOf(group, view.terms);
+    return view;
+  }
+
+  // The group's data set, the largest of its sessions'; -1: it wants no cache.
+  std::int32_t DatasetOf(const Group& group, const Terms& terms) {
+    const Session* largest = nullptr;
+    double bytes = 0, entries = 0;
+    for (const Job* job : group.ranks) {
+      if (job->spec.cache_bytes == 0) continue;
+      for (const auto& [id, session] : job->sessions) {
+        if (session.dataset != 0 && (!largest || session.rows > largest->rows)) {
+          largest = &session;
+        }
+      }
+      if (const auto at = cached_.find(job->spec.job); at != cached_.end()) {
+        bytes += at->second.first;
+        entries += at->second.second;
+      }
+    }
+    if (!largest) return -1;
+    const auto [at, is_new] =
+        datasets_.try_emplace(largest->dataset, static_cast<std::int32_t>(datasets_.size()));
+    if (is_new) snapshot_.datasets.emplace_back();
+    Dataset& dataset = snapshot_.datasets[static_cast<std::size_t>(at->second)];
+    const double each = entries > 0            ? bytes / entries
+                        : terms.miss_bytes > 0 ? terms.miss_bytes * kInflation
+                                               : kSampleBytesGuess;
+    dataset.bytes =
+        std::max(dataset.bytes, static_cast<double>(largest->rows) * each * kCacheSlack);
+    dataset.cached_bytes += bytes;
+    return at->second;
+  }
+
+  ClusterPlan Apply(const Allocation& allocation) {
+    ClusterPlan plan;
+    std::vector<PlacementJob> placed;
+    std::vector<double> source;  // by rank, bytes/s
+    std::vector<std::int32_t> dataset;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const Grant& grant = allocation.jobs[g];
+      double need = 0;
+      for (const double each : groups_[g].needs) need += each;
+      const Tenant& tenant = snapshot_.tenants[static_cast<std::size_t>(snapshot_.jobs[g].tenant)];
+      if (grant.admitted) CountDemand(groups_[g], tenant, plan);
+      for (std::size_t r = 0; r < groups_[g].ranks.size(); ++r) {
+        const Job& job = *groups_[g].ranks[r];
+        const double share = need > 0 ? groups_[g].needs[r] / need
+                                      : 1.0 / static_cast<double>(groups_[g].ranks.size());
+        plan.jobs.push_back({job.spec.job, {}, grant.reason});
+        PlacementJob each;
+        each.job = job.spec.job;
+        if (grant.admitted) {
+          // Never nothing: it must be able to show what it needs.
+          each.millicores = std::max(std::int64_t{kLeastMillicores},
+                                     std::int64_t(std::ceil(grant.cores * share * 1000)));
+        }
+        // A quota holds for own cores, too.
+        each.wanted = std::isfinite(tenant.quota.cores)
+                          ? 0
+                          : std::int64_t(std::ceil(groups_[g].needs[r] * (1 + kHeadroom) * 1000));
+        each.uid = job.spec.host.uid;
+        each.most_workers = job.spec.wanted_workers;
+        each.host = HostKey(job.spec.host);
+        each.lanes_stay = job.lanes_stay();
+        for (const WorkerId id : job.leases) {
+          each.held[id].millicores = static_cast<std::int32_t>(HeldOn(job.spec.job, id).millicores);
+        }
+        if (const auto at = holders_.find(job.spec.job); at != holders_.end()) {
+          for (const WorkerId id : at->second) {
+            if (const auto held = each.held.find(id); held != each.held.end()) {
+              held->second.holds_cache = true;
+            }
+          }
+        }
+        placed.push_back(std::move(each));
+        source.push_back(std::max(grant.source_rate * share, LeastOfSource(groups_[g], tenant)));
+        dataset.push_back(snapshot_.jobs[g].dataset);
+      }
+    }
+    std::vector<Leases> leases = Place(placed, workers_);
+    for (std::size_t i = 0; i < placed.size() && rules_.lease_all; ++i) {
+      for (const PlacementWorker& worker : workers_) {
+        if (placed[i].millicores > 0) leases[i].try_emplace(worker.worker, kLeastMillicores);
+      }
+    }
+    for (std::size_t i = 0; i < placed.size(); ++i) {
+      double all = 0;
+      for (const auto& [id, millicores] : leases[i]) all += millicores;
+      for (const auto& [id, millicores] : leases[i]) {
+        wire::JobGrant& grant = plan.jobs[i].grants[id];
+        grant.job = plan.jobs[i].job;
+        grant.millicores = static_cast<std::uint32_t>(millicores);
+        if (std::isfinite(source[i])) {
+          grant.source_bytes_per_second = Steady(std::max(1.0, source[i] * millicores / all),
+                                                 HeldOn(grant.job, id).source_bytes_per_second);
+        }
+      }
+      if (plan.jobs[i].reason.empty() && workers_.empty()) plan.jobs[i].reason = "no worker";
+    }
+    GrantCaches(allocation, dataset, plan);
+    std::sort(plan.jobs.begin(), plan.jobs.end(),
+              [](const JobPlan& a, const JobPlan& b) { return a.job < b.job; });
+    return plan;
+  }
+
+  void CountDemand(const Group& group, const Tenant& tenant, ClusterPlan& plan) {
+    double cores = std::min(group.known_cores, tenant.quota.cores);
+    for (const Job* rank : group.ranks) {
+      const auto local = local_cores_.find(UserKey(rank->spec.host));
+      if (local == local_cores_.end()) continue;
+      const double own = std::min(cores, local->second);
+      cores -= own;
+      local->second -= own;
+    }
+    plan.demand_cores += cores;
+  }
+
+  // What a rank of the group may read, whatever its policy gives: until it is measured nobody knows
+  // that it reads at all.
+  [[nodiscard]] double LeastOfSource(const Group& group, const Tenant& tenant) const {
+    const double equal =
+        std::min(rules_.source_rate, tenant.quota.source_rate) / static_cast<double>(ranks_);
+    return std::isfinite(equal) ? equal * (group.known ? kLeastOfSource : 1) : 0;
+  }
+
+  // A data set's quota, over the workers of its jobs in proportion to their caches; on one worker
+  // its jobs share equally. A worker that has not said what it holds, because the coordinator has
+  // just begun perhaps, is not told to give any of it up.
+  void GrantCaches(const Allocation& allocation, const std::vector<std::int32_t>& dataset,
+                   ClusterPlan& plan) {
+    const std::size_t n = allocation.dataset_bytes.size();
+    std::vector<std::map<WorkerId, int>> users(n);
+    std::vector<double> room(n, 0);
+    for (std::size_t i = 0; i < plan.jobs.size(); ++i) {
+      if (dataset[i] < 0) continue;
+      const auto d = static_cast<std::size_t>(dataset[i]);
+      for (const auto& [id, grant] : plan.jobs[i].grants) {
+        if (users[d][id]++ == 0) room[d] += CacheOf(id);
+      }
+    }
+    for (std::size_t i = 0; i < plan.jobs.size(); ++i) {
+      if (dataset[i] < 0) continue;
+      const auto d = static_cast<std::size_t>(dataset[i]);
+      if (room[d] <= 0) continue;
+      const Job& job = *state_.FindJob(plan.jobs[i].job);
+      for (auto& [id, grant] : plan.jobs[i].grants) {
+        const double own = allocation.dataset_bytes[d] * CacheOf(id) / room[d] / users[d].at(id);
+        const double most = std::min(CacheOf(id), static_cast<double>(job.spec.cache_bytes));
+        const bool heard = state_.FindWorker(id)->last.worker.valid();
+        grant.cache_bytes =
+            Steady(heard ? std::min(own, most) : most, HeldOn(grant.job, id).cache_bytes);
+      }
+    }
+  }
+  [[nodiscard]] wire::JobGrant HeldOn(JobId job, WorkerId worker) const {
+    const auto& grants = state_.FindJob(job)->grants;
+    const auto at = grants.find(worker);
+    return at == grants.end() ? wire::JobGrant{} : at->second;
+  }
+  [[nodiscard]] double CacheOf(WorkerId id) const {
+    return static_cast<double>(state_.FindWorker(id)->info.cache_bytes);
+  }
+
+  const PlanRules& rules_;
+  const State& state_;
+  Snapshot snapshot_;
+  std::vector<PlacementWorker> workers_;
+  std::vector<Group> groups_;  // as snapshot_.jobs
+  std::size_t ranks_ = 0;      // of all of them
+  std::unordered_map<std::string, double> host_cores_;
+  std::unordered_map<std::string, double> local_cores_;  // that nobody's demand was counted for
+  std::unordered_map<std::uint64_t, std::int32_t> datasets_;
+  std::unordered_map<JobId, std::pair<double, double>> cached_;  // bytes and entries
+  std::unordered_map<JobId, std::vector<WorkerId>> holders_;     // of entries
+};
+
+}  // namespace
+
+ClusterPlan MakePlan(const PlanRules& rules, const State& state) {
+  HR_CHECK(rules.policy != nullptr);
+  return ClusterPlanner(rules, state).Run();
+}
+
+}  // namespace headrace::coordinator

@@ -1,0 +1,386 @@
+#include "dataworker/session/batch_work.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "ops/torch/torch_generator.h"
+
+namespace headrace::dataworker {
+namespace {
+
+// What a prefix payload adds to its pixels, at most.
+constexpr std::size_t kPayloadOverhead = 256;
+// A scratch buffer that one huge file made larger than this is given back.
+constexpr std::size_t kKeptFileBytes = std::size_t{32} << 20;
+constexpr std::size_t kMostMessageBytes = 1000;
+
+std::uint64_t Nanos(Duration duration) {
+  return static_cast<std::uint64_t>(std::max<Duration::rep>(duration.count(), 0));
+}
+
+}  // namespace
+
+Status BatchWork::CheckRequest(const CompiledPlan& plan, const wire::BatchRequest& request) {
+  const std::size_t batch = request.keys.size();
+  if (batch == 0) return InvalidArgument("a batch without samples");
+  if (plan.rng() == RngMode::kTorch && request.params.size() != batch * plan.param_words()) {
+    return InvalidArgument("the batch has " + std::to_string(request.params.size()) +
+                           " words of parameters, not " + std::to_string(batch) + " times " +
+                           std::to_string(plan.param_words()));
+  }
+  if (plan.rng() == RngMode::kSample && request.seeds.size() != batch) {
+    return InvalidArgument("the batch has " + std::to_string(request.seeds.size()) + " seeds for " +
+                           std::to_string(batch) + " samples");
+  }
+  if (plan.rng() == RngMode::kNone && plan.param_words() > 0) {
+    return InvalidArgument("the plan draws, but says that it does not");
+  }
+  if (!request.sizes.empty() && request.sizes.size() != batch * wire::BatchRequest::kSizeWords) {
+    return InvalidArgument("the batch has " + std::to_string(request.sizes.size()) +
+                           " words of sizes for " + std::to_string(batch) + " samples");
+  }
+  for (const std::int32_t position : request.skip) {
+    if (position < 0 || static_cast<std::size_t>(position) >= batch) {
+      return InvalidArgument("position " + std::to_string(position) + " is outside of the batch");
+    }
+  }
+  return {};
+}
+
+std::vector<std::int32_t> BatchWork::Positions(const wire::BatchRequest& request) {
+  std::vector<bool> skipped(request.keys.size());
+  for (const std::int32_t position : request.skip) {
+    skipped[static_cast<std::size_t>(position)] = true;
+  }
+  std::vector<std::int32_t> positions;
+  positions.reserve(request.keys.size());
+  for (std::size_t i = 0; i < skipped.size(); ++i) {
+    if (!skipped[i]) positions.push_back(static_cast<std::int32_t>(i));
+  }
+  return positions;
+}
+
+BatchWork::BatchWork(Setup setup, OnDone on_done)
+    : Work(static_cast<std::int64_t>(Positions(setup.request).size()), setup.request.iteration),
+      setup_(std::move(setup)),
+      on_done_(std::move(on_done)),
+      positions_(Positions(setup_.request)) {}
+
+MutableByteSpan BatchWork::Row(std::size_t field, std::int32_t position) const {
+  const std::size_t bytes = setup_.layout.row_bytes[field];
+  return setup_.memory.subspan(
+      setup_.layout.fields[field].offset + bytes * static_cast<std::size_t>(position), bytes);
+}
+
+void BatchWork::Run(std::int64_t unit, ThreadContext& context) {
+  const SteadyTime begin = setup_.clock->Now();
+  const Duration cpu = setup_.clock->ThreadCpu();
+  if (!started_.exchange(true)) queue_ns_ = Nanos(begin - setup_.received);
+  const std::int32_t position = positions_[static_cast<std::size_t>(unit)];
+  SampleCost cost;
+  const Status status = MakeSample(position, cost, context);
+  if (!status.ok()) FailSample(position, status, cost.size_changed);
+  if (context.file.capacity() > kKeptFileBytes) context.file = ScratchBuffer();
+  Count(cost, setup_.clock->Now() - begin, setup_.clock->ThreadCpu() - cpu);
+}
+
+void BatchWork::Count(const SampleCost& cost, Duration total, Duration cpu) {
+  total_ns_ += Nanos(total);
+  source_ns_ += Nanos(cost.source);
+  source_bytes_ += cost.source_bytes;
+  // Only what spares the decoding is a cheaper path.
+  (cost.decoded_hit ? hit_cpu_ns_ : miss_cpu_ns_) += Nanos(cpu);
+  decoded_hits_ += cost.decoded_hit ? 1 : 0;
+  encoded_hits_ += cost.encoded_hit ? 1 : 0;
+  misses_ += cost.miss ? 1 : 0;
+}
+
+Result<SourceSample> BatchWork::Read(const Sample& sample, ThreadContext& context) {
+  const SteadyTime begin = setup_.clock->Now();
+  Result<SourceSample> source = sample.at.source->Read(sample.at.row, context.file);
+  sample.cost.source += setup_.clock->Now() - begin;
+  sample.cost.miss = true;
+  // Arrays came with the plan: nothing is fetched for a sample.
+  if (source.ok() && sample.at.source->cacheable()) {
+    sample.cost.source_bytes += source->bytes.size();
+  }
+  return source;
+}
+
+Status BatchWork::MakeSample(std::int32_t position, SampleCost& cost, ThreadContext& context) {
+  const std::int64_t key = setup_.request.keys[static_cast<std::size_t>(position)];
+  HR_TRY(const CompiledPlan::Location at, setup_.plan->Locate(key));
+  const std::vector<FieldSpec>& fields = setup_.plan->fields();
+  bool made = false;
+  std::size_t made_at = 0;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const MutableByteSpan out = Row(i, position);
+    if (fields[i].kind == FieldSpec::Kind::kArray) {
+      HR_RETURN_IF_ERROR(at.source->CopyColumn(fields[i].index, at.row, out));
+    } else if (made) {  // the same image in a second field
+      std::copy_n(Row(made_at, position).begin(), out.size(), out.begin());
+    } else {
+      const Sample sample{position, at, out, cost};
+      HR_RETURN_IF_ERROR(MakeImage(sample, context));
+      HR_RETURN_IF_ERROR(BearWitness(sample));
+      made = true;
+      made_at = i;
+    }
+  }
+  return {};
+}
+
+// After the sample is made: a file that is replaced meanwhile is told as the new one, which
+// the trainer sees too.
+Status BatchWork::BearWitness(const Sample& sample) {
+  const wire::BatchRequest& request = setup_.request;
+  const auto asked = [&](const std::vector<std::int32_t>& positions) {
+    return std::ranges::find(positions, sample.position) != positions.end();
+  };
+  if (!sample.at.source->cacheable() || !asked(request.witness)) return {};
+  const SteadyTime begin = setup_.clock->Now();
+  HR_TRY(const FileWitness file,
+         sample.at.source->BearWitness(sample.at.row, asked(request.witness_whole)));
+  sample.cost.source += setup_.clock->Now() - begin;
+  const std::lock_guard lock(mutex_);
+  witnesses_.push_back({sample.position, file});
+  return {};
+}
+
+Status BatchWork::MakeImage(const Sample& sample, ThreadContext& context) {
+  const CacheForm form = setup_.plan->cache_form();
+  if (setup_.cache == nullptr || form == CacheForm::kNone || !sample.at.source->cacheable()) {
+    return MakeUncached(sample, context);
+  }
+  const SteadyTime begin = setup_.clock->Now();
+  HR_TRY(const ContentIdentity content, sample.at.source->Identify(sample.at.row));
+  const CacheKey key{content, form == CacheForm::kPrefix ? setup_.plan->chain().prefix_hash() : 0};
+  const CachePin pin = setup_.cache->cache().Find(setup_.cache->job(), key);
+  sample.cost.source += setup_.clock->Now() - begin;
+  if (pin) {
+    if (form == CacheForm::kPrefix) {
+      sample.cost.decoded_hit = true;
+      return FromPayload(sample, pin.bytes(), context);
+    }
+    sample.cost.encoded_hit = true;
+    return FromEncoded(sample, pin.bytes(), context);
+  }
+  HR_TRY(const SourceSample source, Read(sample, context));
+  if (form == CacheForm::kPrefix) return MakeAndKeepPrefix(sample, source, context);
+  const CacheKey read_key{source.content, 0};
+  if (auto claim =
+          setup_.cache->cache().TryClaim(setup_.cache->job(), read_key, source.bytes.size())) {
+    claim.Commit(source.bytes);
+  }
+  return FromEncoded(sample, source.bytes, context);
+}
+
+Status BatchWork::MakeUncached(const Sample& sample, ThreadContext& context) {
+  HR_TRY(const SourceSample source, Read(sample, context));
+  return source.encoded ? FromEncoded(sample, source.bytes, context)
+                        : FromPixels(sample, source, context);
+}
+
+// A sample that will be kept is made whole behind the pure prefix, for every crop to come; of one
+// that will not be kept, or that another thread is making, only what its own crop needs is made.
+Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& source,
+                                    ThreadContext& context) {
+  if (!source.encoded) return FromPixels(sample, source, context);
+  const auto no_more = [&](std::size_t) { return source.bytes; };
+  HR_TRY(const ops::ImageSpec spec, ops::ChainRunner::ReadHeader(source.bytes, no_more));
+  HR_TRY(const CompiledPlan::Shapes shapes, setup_.plan->ShapesOf(spec));
+  // The content that was read, which may be newer than the one that was looked up.
+  const CacheKey key{source.content, setup_.plan->chain().prefix_hash()};
+  auto claim = setup_.cache->cache().TryClaim(setup_.cache->job(), key,
+                                              shapes.prefix.bytes() + kPayloadOverhead);
+  if (!claim) return FromEncoded(sample, source.bytes, context);
+  HR_RETURN_IF_ERROR(setup_.plan->runner().RunPrefix(source.bytes, context.ops, &context.payload));
+  claim.Commit(context.payload);
+  const Status status = FromPayload(sample, context.payload, context);
+  if (context.payload.capacity() > kKeptFileBytes) Bytes().swap(context.payload);
+  return status;
+}
+
+Result<ops::Params> BatchWork::ParamsFor(const Sample& sample, const ops::ImageSpec& spec,
+                                         std::vector<std::int32_t>& drawn) {
+  const std::size_t words = setup_.plan->param_words();
+  const auto position = static_cast<std::size_t>(sample.position);
+  if (setup_.plan->rng() != RngMode::kSample || words == 0) {
+    HR_RETURN_IF_ERROR(CheckSize(sample, spec));
+    if (words == 0) return ops::Params();
+    return ops::Params(setup_.request.params).subspan(position * words, words);
+  }
+  drawn.resize(words);
+  ops::TorchGenerator generator(setup_.request.seeds[position]);
+  ops::ImageSpec out;
+  HR_RETURN_IF_ERROR(setup_.plan->chain().Draw(spec, generator, drawn, &out));
+  return ops::Params(drawn);
+}
+
+Status BatchWork::CheckSize(const Sample& sample, const ops::ImageSpec& spec) const {
+  if (setup_.request.sizes.empty()) return {};
+  constexpr std::size_t kWords = wire::BatchRequest::kSizeWords;
+  const auto planned = std::span(setup_.request.sizes)
+                           .subspan(static_cast<std::size_t>(sample.position) * kWords, kWords);
+  if (planned[0] == spec.height && planned[1] == spec.width && planned[2] == spec.channels) {
+    return {};
+  }
+  const auto text = [](std::int64_t height, std::int64_t width, std::int64_t channels) {
+    return std::to_string(width) + " x " + std::to_string(height) + " pixels of " +
+           std::to_string(channels) + " channels";
+  };
+  sample.cost.size_changed = true;
+  return Unavailable("the image has " + text(spec.height, spec.width, spec.channels) +
+                     " now, and was planned with " + text(planned[0], planned[1], planned[2]));
+}
+
+Status BatchWork::CheckShape(const ops::ImageSpec& spec) {
+  HR_TRY(const CompiledPlan::Shapes shapes, setup_.plan->ShapesOf(spec));
+  if (shapes.out == setup_.layout.chain_out) return {};
+  Status error = Unsupported("the samples of the batch have different shapes");
+  FailBatch(error);
+  return error;
+}
+
+Status BatchWork::FromEncoded(const Sample& sample, ByteSpan encoded, ThreadContext& context) {
+  std::vector<std::int32_t> drawn;
+  ops::ImageSpec spec;
+  // The header is read only by who needs it: a runner checks its output's size itself.
+  const bool shape = !setup_.plan->fixed_output() || setup_.plan->rng() == RngMode::kSample;
+  if (shape || !setup_.request.sizes.empty()) {
+    const auto no_more = [&](std::size_t) { return encoded; };
+    HR_TRY(spec, ops::ChainRunner::ReadHeader(encoded, no_more));
+  }
+  HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
+  if (shape) HR_RETURN_IF_ERROR(CheckShape(spec));
+  return setup_.plan->runner().Run(encoded, params, context.ops, sample.out);
+}
+
+Status BatchWork::FromPayload(const Sample& sample, ByteSpan payload, ThreadContext& context) {
+  std::vector<std::int32_t> drawn;
+  HR_TRY(const ops::ImageSpec spec, ops::ChainRunner::PayloadSource(payload));
+  HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
+  HR_RETURN_IF_ERROR(CheckShape(spec));
+  return setup_.plan->runner().RunFromPrefix(payload, params, context.ops, sample.out);
+}
+
+Status BatchWork::FromPixels(const Sample& sample, const SourceSample& source,
+                             ThreadContext& context) {
+  std::vector<std::int32_t> drawn;
+  HR_TRY(const ops::Params params, ParamsFor(sample, source.pixels, drawn));
+  HR_RETURN_IF_ERROR(CheckShape(source.pixels));
+  return setup_.plan->runner().RunPixels(source.bytes, source.pixels, params, context.ops,
+                                         sample.out);
+}
+
+void BatchWork::FailSample(std::int32_t position, const Status& status, bool size_changed) {
+  const std::lock_guard lock(mutex_);
+  failures_.push_back(
+      {position, status.code(), status.message().substr(0, kMostMessageBytes), size_changed});
+}
+
+void BatchWork::FailBatch(const Status& status) {
+  Cancel();
+  const std::lock_guard lock(mutex_);
+  if (batch_error_.ok()) batch_error_ = status;
+}
+
+void BatchWork::Finish() { on_done_(std::static_pointer_cast<BatchWork>(shared_from_this())); }
+
+wire::BatchDone BatchWork::TakeAnswer() {
+  wire::BatchDone done;
+  done.session = setup_.request.session;
+  done.iteration = setup_.request.iteration;
+  done.batch = setup_.request.batch;
+  done.attempt = setup_.request.attempt;
+  done.needed_bytes = setup_.layout.bytes;
+  const std::lock_guard lock(mutex_);
+  done.status = batch_error_;
+  if (done.status.ok() && cancelled()) done.status = Cancelled("the iteration was cancelled");
+  if (done.status.ok()) {
+    done.used_bytes = setup_.layout.bytes;
+    done.fields = setup_.layout.fields;
+    done.failures = std::move(failures_);
+    done.witnesses = std::move(witnesses_);
+    std::sort(done.failures.begin(), done.failures.end(),
+              [](const auto& a, const auto& b) { return a.position < b.position; });
+  }
+  done.cost = {.source_ns = source_ns_,
+               .compute_ns = total_ns_ - std::min<std::uint64_t>(source_ns_, total_ns_),
+               .queue_ns = queue_ns_,
+               .decoded_hits = decoded_hits_,
+               .encoded_hits = encoded_hits_,
+               .misses = misses_,
+               .hit_cpu_ns = hit_cpu_ns_,
+               .miss_cpu_ns = miss_cpu_ns_,
+               .source_bytes = source_bytes_,
+               .wall_ns = Nanos(setup_.clock->Now() - setup_.received)};
+  return done;
+}
+
+ShapeWork::ShapeWork(std::shared_ptr<const CompiledPlan> plan, wire::BatchRequest request,
+                     OnDone on_done)
+    : Work(1, request.iteration),
+      plan_(std::move(plan)),
+      request_(std::move(request)),
+      on_done_(std::move(on_done)) {}
+
+Result<ops::ImageSpec> ShapeWork::ShapeOf(std::int64_t key, ThreadContext& context) const {
+  HR_TRY(const CompiledPlan::Location at, plan_->Locate(key));
+  HR_TRY(const ops::ImageSpec spec, at.source->Describe(at.row, context.file));
+  HR_TRY(const CompiledPlan::Shapes shapes, plan_->ShapesOf(spec));
+  return shapes.out;
+}
+
+void ShapeWork::Run(std::int64_t /*unit*/, ThreadContext& context) {
+  for (const std::int32_t position : BatchWork::Positions(request_)) {
+    const Result<ops::ImageSpec> shape =
+        ShapeOf(request_.keys[static_cast<std::size_t>(position)], context);
+    if (shape.ok()) {
+      shape_ = *shape;
+      return;
+    }
+    const Status status = shape.status();
+    failures_.push_back({position, status.code(), status.message().substr(0, kMostMessageBytes)});
+  }
+}
+
+void ShapeWork::Finish() { on_done_(std::static_pointer_cast<ShapeWork>(shared_from_this())); }
+
+namespace {
+constexpr std::size_t kKeysAUnit = 16;
+}
+
+DescribeWork::DescribeWork(std::shared_ptr<const CompiledPlan> plan, wire::Describe request,
+                           OnDone on_done)
+    : Work(static_cast<std::int64_t>((request.keys.size() + kKeysAUnit - 1) / kKeysAUnit)),
+      plan_(std::move(plan)),
+      keys_(std::move(request.keys)),
+      on_done_(std::move(on_done)) {
+  answer_.request = request.request;
+  answer_.session = request.session;
+  answer_.heights.assign(keys_.size(), -1);
+  answer_.widths.assign(keys_.size(), -1);
+  answer_.channels.assign(keys_.size(), -1);
+}
+
+void DescribeWork::Run(std::int64_t unit, ThreadContext& context) {
+  const std::size_t begin = static_cast<std::size_t>(unit) * kKeysAUnit;
+  for (std::size_t i = begin; i < std::min(begin + kKeysAUnit, keys_.size()); ++i) {
+    const auto at = plan_->Locate(keys_[i]);
+    if (!at.ok()) continue;
+    const auto spec = at->source->Describe(at->row, context.file);
+    if (!spec.ok()) continue;
+    answer_.heights[i] = static_cast<std::int32_t>(spec->height);
+    answer_.widths[i] = static_cast<std::int32_t>(spec->width);
+    answer_.channels[i] = spec->channels;
+  }
+}
+
+void DescribeWork::Finish() {
+  if (cancelled()) answer_.status = Cancelled("the session has ended");
+  on_done_(std::static_pointer_cast<DescribeWork>(shared_from_this()));
+}
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,161 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "dataworker/cache/cache.h"
+#include "dataworker/session/compiled_plan.h"
+#include "dataworker/share/work_queue.h"
+#include "schemas/wire/data.h"
+
+namespace headrace::dataworker {
+
+// One batch of a native plan: each unit is a sample, made straight at its place in the batch.
+// Writes only inside `memory`, and only while it has units that run.
+class BatchWork final : public Work {
+ public:
+  struct Setup {
+    std::shared_ptr<const CompiledPlan> plan;
+    wire::BatchRequest request;               // checked: see CheckRequest
+    std::shared_ptr<const CacheLease> cache;  // nullptr: this session has none
+    BatchLayout layout;
+    MutableByteSpan memory;            // layout.bytes of them
+    std::shared_ptr<const void> hold;  // keeps `memory`
+    bool sends_memory = false;         // the answer takes it along; otherwise it is the trainer's
+    Clock* clock = nullptr;
+    SteadyTime received;
+  };
+  using OnDone = std::function<void(std::shared_ptr<BatchWork>)>;
+
+  // Whether the request fits the plan: lengths, positions, lane. Everything a peer can get wrong,
+  // except the slot.
+  [[nodiscard]] static Status CheckRequest(const CompiledPlan& plan,
+                                           const wire::BatchRequest& request);
+  // Positions that have to be made, in order.
+  [[nodiscard]] static std::vector<std::int32_t> Positions(const wire::BatchRequest& request);
+
+  // REQUIRES: CheckRequest is ok, Positions is not empty.
+  BatchWork(Setup setup, OnDone on_done);
+
+  [[nodiscard]] const wire::BatchRequest& request() const { return setup_.request; }
+  [[nodiscard]] const Setup& setup() const { return setup_; }
+  // The answer. After the work has finished only.
+  [[nodiscard]] wire::BatchDone TakeAnswer();
+
+ protected:
+  void Run(std::int64_t unit, ThreadContext& context) override;
+  void Finish() override;
+
+ private:
+  // What one sample cost beside its time, noted by the code that makes it.
+  struct SampleCost {
+    Duration source{};  // reading it, or looking for it
+    std::uint64_t source_bytes = 0;
+    bool decoded_hit = false, encoded_hit = false, miss = false;
+    bool size_changed = false;  // it has not the size that its parameters were drawn for
+  };
+  struct Sample {
+    std::int32_t position = 0;
+    CompiledPlan::Location at;
+    MutableByteSpan out;  // of the chain field
+    SampleCost& cost;
+  };
+  [[nodiscard]] MutableByteSpan Row(std::size_t field, std::int32_t position) const;
+  Status MakeSample(std::int32_t position, SampleCost& cost, ThreadContext& context);
+  Status MakeImage(const Sample& sample, ThreadContext& context);
+  Status MakeUncached(const Sample& sample, ThreadContext& context);
+  // Reads the sample from its source, whatever the caches have.
+  Result<SourceSample> Read(const Sample& sample, ThreadContext& context);
+  void Count(const SampleCost& cost, Duration total, Duration cpu);
+  Status MakeAndKeepPrefix(const Sample& sample, const SourceSample& source,
+                           ThreadContext& context);
+  Status FromEncoded(const Sample& sample, ByteSpan encoded, ThreadContext& context);
+  Status FromPayload(const Sample& sample, ByteSpan payload, ThreadContext& context);
+  Status FromPixels(const Sample& sample, const SourceSample& source, ThreadContext& context);
+  // The sample's parameters: of the request, or drawn into `drawn` for a source image of `spec`.
+  // kUnavailable: the request's were drawn for an image of another size.
+  Result<ops::Params> ParamsFor(const Sample& sample, const ops::ImageSpec& spec,
+                                std::vector<std::int32_t>& drawn);
+  [[nodiscard]] Status CheckSize(const Sample& sample, const ops::ImageSpec& spec) const;
+  // A sample whose shape is not the batch's ends the batch.
+  [[nodiscard]] Status CheckShape(const ops::ImageSpec& spec);
+  // Notes what the sample's file is, where the trainer asks for it.
+  Status BearWitness(const Sample& sample);
+  void FailSample(std::int32_t position, const Status& status, bool size_changed);
+  void FailBatch(const Status& status);
+
+  Setup setup_;
+  const OnDone on_done_;
+  const std::vector<std::int32_t> positions_;
+  std::atomic<bool> started_ = false;
+  std::atomic<std::uint64_t> queue_ns_ = 0;
+  std::atomic<std::uint64_t> source_ns_ = 0;
+  std::atomic<std::uint64_t> total_ns_ = 0;
+  std::atomic<std::uint64_t> hit_cpu_ns_ = 0;
+  std::atomic<std::uint64_t> miss_cpu_ns_ = 0;
+  std::atomic<std::uint64_t> source_bytes_ = 0;
+  std::atomic<std::uint32_t> decoded_hits_ = 0;
+  std::atomic<std::uint32_t> encoded_hits_ = 0;
+  std::atomic<std::uint32_t> misses_ = 0;
+
+  std::mutex mutex_;
+  // Guarded by mutex_:
+  Status batch_error_;
+  std::vector<wire::SampleFailure> failures_;
+  std::vector<wire::Witness> witnesses_;
+};
+
+// Finds out what the samples of a batch look like when the plan alone does not say it: the shape of
+// the first sample that can be described. One unit.
+class ShapeWork final : public Work {
+ public:
+  using OnDone = std::function<void(std::shared_ptr<ShapeWork>)>;
+  ShapeWork(std::shared_ptr<const CompiledPlan> plan, wire::BatchRequest request, OnDone on_done);
+  [[nodiscard]] const wire::BatchRequest& request() const { return request_; }
+  // After the work has finished only.
+  [[nodiscard]] const std::optional<ops::ImageSpec>& shape() const { return shape_; }
+  // Why there is none: one failure for each position.
+  [[nodiscard]] std::vector<wire::SampleFailure> TakeFailures() { return std::move(failures_); }
+  [[nodiscard]] wire::BatchRequest TakeRequest() { return std::move(request_); }
+
+ protected:
+  void Run(std::int64_t unit, ThreadContext& context) override;
+  void Finish() override;
+
+ private:
+  Result<ops::ImageSpec> ShapeOf(std::int64_t key, ThreadContext& context) const;
+
+  const std::shared_ptr<const CompiledPlan> plan_;
+  wire::BatchRequest request_;
+  const OnDone on_done_;
+  std::optional<ops::ImageSpec> shape_;
+  std::vector<wire::SampleFailure> failures_;
+};
+
+// Image sizes of a list of keys, some keys a unit.
+class DescribeWork final : public Work {
+ public:
+  using OnDone = std::function<void(std::shared_ptr<DescribeWork>)>;
+  // REQUIRES: there are keys.
+  DescribeWork(std::shared_ptr<const CompiledPlan> plan, wire::Describe request, OnDone on_done);
+  // After the work has finished only.
+  [[nodiscard]] wire::Described TakeAnswer() { return std::move(answer_); }
+
+ protected:
+  void Run(std::int64_t unit, ThreadContext& context) override;
+  void Finish() override;
+
+ private:
+  const std::shared_ptr<const CompiledPlan> plan_;
+  const std::vector<std::int64_t> keys_;
+  const OnDone on_done_;
+  wire::Described answer_;  // each unit writes its own elements
+};
+
+}  // namespace headrace::dataworker

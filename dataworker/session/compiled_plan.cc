@@ -1,0 +1,223 @@
+#include "dataworker/session/compiled_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "dataworker/source/core/metered_source.h"
+
+namespace headrace::dataworker {
+namespace {
+
+constexpr std::uint64_t kFieldAlignment = 64;
+constexpr std::uint64_t kMaxBatchBytes = std::uint64_t{1} << 40;
+
+bool UsesChain(const Plan& plan) {
+  return std::any_of(plan.fields.begin(), plan.fields.end(),
+                     [](const FieldSpec& field) { return field.kind == FieldSpec::Kind::kChain; });
+}
+
+std::vector<std::int64_t> RowShape(const ops::ImageSpec& spec) {
+  if (spec.layout == ops::Layout::kChw) return {spec.channels, spec.height, spec.width};
+  return {spec.height, spec.width, spec.channels};
+}
+
+}  // namespace
+
+std::vector<BlobHash> CompiledPlan::BlobsOf(const Plan& plan) {
+  std::vector<BlobHash> hashes;
+  const auto add = [&](BlobHash hash) {
+    if (hash.valid() && std::find(hashes.begin(), hashes.end(), hash) == hashes.end()) {
+      hashes.push_back(hash);
+    }
+  };
+  for (const SourceLeaf& leaf : plan.leaves) {
+    add(leaf.table);
+    for (const SourceLeaf::Array& array : leaf.arrays) add(array.blob);
+  }
+  add(plan.row_map);
+  for (const auto& [name, hash] : plan.constants) add(hash);
+  if (plan.has_python_stage) add(plan.python.bundle);
+  return hashes;
+}
+
+Result<std::shared_ptr<const CompiledPlan>> CompiledPlan::Compile(
+    const Plan& plan, const wire::Split& split, const BlobLookup& blob,
+    std::vector<std::string> allowed_roots) {
+  std::shared_ptr<CompiledPlan> made(new CompiledPlan());
+  if (plan.fields.empty()) return InvalidArgument("a plan without fields");
+  made->fields_ = plan.fields;
+  made->rng_ = plan.rng;
+  HR_RETURN_IF_ERROR(made->OpenSources(plan, blob, std::move(allowed_roots)));
+  HR_RETURN_IF_ERROR(made->OpenRowMap(plan, blob));
+  HR_RETURN_IF_ERROR(made->CheckColumns());
+  if (UsesChain(plan)) {
+    HR_RETURN_IF_ERROR(made->CompileChain(plan, split, blob));
+    made->FindFixedOutput();
+  }
+  return std::shared_ptr<const CompiledPlan>(std::move(made));
+}
+
+Status CompiledPlan::OpenSources(const Plan& plan, const BlobLookup& blob,
+                                 std::vector<std::string> allowed_roots) {
+  if (plan.leaves.empty()) return InvalidArgument("a plan without sources");
+  const SourceRegistry::Environment environment{blob, MeteredHeaders(&ops::ChainRunner::ReadHeader),
+                                                std::move(allowed_roots)};
+  std::int64_t end = 0;
+  for (const SourceLeaf& leaf : plan.leaves) {
+    HR_TRY(auto source, BuiltinSources().Make(leaf, environment));
+    if (__builtin_add_overflow(end, source->rows(), &end)) return InvalidArgument("too many rows");
+    sources_.push_back(Metered(std::move(source)));
+    ends_.push_back(end);
+  }
+  return {};
+}
+
+Status CompiledPlan::OpenRowMap(const Plan& plan, const BlobLookup& blob) {
+  if (!plan.row_map.valid()) return {};
+  row_map_ = blob(plan.row_map);
+  if (!row_map_) return NotFound("the row map of the plan is missing");
+  if (row_map_->size() % sizeof(std::int64_t) != 0) {
+    return InvalidArgument("the row map has " + std::to_string(row_map_->size()) +
+                           " bytes, not a multiple of 8");
+  }
+  return {};
+}
+
+Status CompiledPlan::CheckColumns() const {
+  for (const FieldSpec& field : fields_) {
+    if (field.kind == FieldSpec::Kind::kChain) continue;
+    const Source::Column* first = sources_[0]->column(field.index);
+    for (const auto& source : sources_) {
+      const Source::Column* column = source->column(field.index);
+      if (column == nullptr) {
+        return InvalidArgument("a source has no column " + std::to_string(field.index));
+      }
+      if (column->dtype != first->dtype || column->row_shape != first->row_shape) {
+        return Unsupported("column " + std::to_string(field.index) +
+                           " differs between the sources of the plan");
+      }
+    }
+  }
+  return {};
+}
+
+Status CompiledPlan::CompileChain(const Plan& plan, const wire::Split& split,
+                                  const BlobLookup& blob) {
+  std::vector<Node> nodes = plan.chain;
+  if (split.worker_nodes < 0 || static_cast<std::size_t>(split.worker_nodes) > nodes.size()) {
+    return InvalidArgument("the split is outside of the chain");
+  }
+  if (split.worker_nodes > 0) nodes.resize(static_cast<std::size_t>(split.worker_nodes));
+  ops::Constants constants;
+  for (const auto& [name, hash] : plan.constants) {
+    BlobContent content = blob(hash);
+    if (!content) return NotFound("constant " + name + " of the plan is missing");
+    constants[name] = *content;
+    constants_.push_back(std::move(content));
+  }
+  HR_TRY(ops::Chain chain,
+         ops::Chain::Compile(std::move(nodes), plan.libraries, std::move(constants)));
+  HR_TRY(runner_, ops::ChainRunner::Make(std::make_shared<const ops::Chain>(std::move(chain))));
+  const bool any_cacheable = std::any_of(sources_.begin(), sources_.end(),
+                                         [](const auto& source) { return source->cacheable(); });
+  const bool all_in_memory = std::all_of(sources_.begin(), sources_.end(), [](const auto& source) {
+    return source->rereads_from_memory();
+  });
+  if (!any_cacheable) {
+    cache_form_ = CacheForm::kNone;
+  } else if (split.cache_node > 0) {
+    cache_form_ = CacheForm::kPrefix;
+  } else {
+    cache_form_ = all_in_memory ? CacheForm::kNone : CacheForm::kEncoded;
+  }
+  return {};
+}
+
+// A chain whose output is the same for sizes of every proportion fixes it by an operator (a crop, a
+// resize to height and width). Each sample is still checked against the layout when it runs.
+void CompiledPlan::FindFixedOutput() {
+  constexpr std::array<std::pair<std::int64_t, std::int64_t>, 7> kSizes{
+      {{375, 500}, {500, 375}, {64, 64}, {47, 33}, {1000, 3000}, {3000, 1000}, {701, 709}}};
+  std::vector<ops::ImageSpec> inputs;
+  ScratchBuffer unused;
+  for (const auto& source : sources_) {
+    if (source->cacheable() || source->rows() == 0) continue;
+    if (const auto spec = source->Describe(0, unused); spec.ok()) inputs.push_back(*spec);
+  }
+  if (inputs.size() < sources_.size()) {
+    for (const auto& [height, width] : kSizes) {
+      inputs.push_back({.height = height, .width = width});
+    }
+  }
+  for (const ops::ImageSpec& input : inputs) {
+    const Result<Shapes> shapes = ShapesOf(input);
+    if (!shapes.ok()) continue;  // this size is refused by an operator
+    if (fixed_output_ && !(*fixed_output_ == shapes->out)) {
+      fixed_output_.reset();
+      return;
+    }
+    fixed_output_ = shapes->out;
+  }
+}
+
+Result<CompiledPlan::Location> CompiledPlan::Locate(std::int64_t key) const {
+  std::int64_t row = key;
+  if (row_map_) {
+    const auto keys = static_cast<std::int64_t>(row_map_->size() / sizeof(std::int64_t));
+    if (key < 0 || key >= keys) {
+      return InvalidArgument("sample " + std::to_string(key) + " of " + std::to_string(keys));
+    }
+    std::memcpy(&row, row_map_->data() + static_cast<std::size_t>(key) * sizeof(row), sizeof(row));
+  }
+  if (row < 0 || row >= ends_.back()) {
+    return InvalidArgument("sample " + std::to_string(key) + " is row " + std::to_string(row) +
+                           " of " + std::to_string(ends_.back()));
+  }
+  const auto at =
+      static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), row) - ends_.begin());
+  return Location{sources_[at].get(), at == 0 ? row : row - ends_[at - 1]};
+}
+
+Result<CompiledPlan::Shapes> CompiledPlan::ShapesOf(const ops::ImageSpec& in) const {
+  std::vector<ops::ImageSpec> after(chain().nodes().size());
+  HR_RETURN_IF_ERROR(chain().Shapes(in, after));
+  return Shapes{.prefix = after[static_cast<std::size_t>(chain().pure_prefix()) - 1],
+                .out = after.back()};
+}
+
+Result<BatchLayout> CompiledPlan::Layout(std::size_t batch, const ops::ImageSpec& out) const {
+  BatchLayout layout;
+  layout.chain_out = out;
+  for (const FieldSpec& field : fields_) {
+    wire::FieldLayout placed;
+    std::vector<std::int64_t> row_shape;
+    std::size_t row_bytes = 0;
+    if (field.kind == FieldSpec::Kind::kChain) {
+      placed.dtype = out.dtype;
+      row_shape = RowShape(out);
+      row_bytes = out.bytes();
+    } else {
+      const Source::Column& column = *sources_[0]->column(field.index);
+      placed.dtype = column.dtype;
+      row_shape = column.row_shape;
+      row_bytes = column.row_bytes;
+    }
+    placed.shape = {static_cast<std::int64_t>(batch)};
+    placed.shape.insert(placed.shape.end(), row_shape.begin(), row_shape.end());
+    placed.offset = (layout.bytes + kFieldAlignment - 1) / kFieldAlignment * kFieldAlignment;
+    std::uint64_t bytes = 0;
+    if (__builtin_mul_overflow(row_bytes, batch, &bytes) || bytes > kMaxBatchBytes) {
+      return Unsupported("a batch of " + std::to_string(batch) + " samples of " +
+                         std::to_string(row_bytes) + " bytes is too large");
+    }
+    layout.bytes = placed.offset + bytes;
+    layout.row_bytes.push_back(row_bytes);
+    layout.fields.push_back(std::move(placed));
+  }
+  return layout;
+}
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/graph.h"
+#include "base/result.h"
+#include "dataworker/source/core/source.h"
+#include "ops/core/chain.h"
+#include "ops/run/runner.h"
+#include "schemas/wire/control.h"
+#include "schemas/wire/data.h"
+
+namespace headrace::dataworker {
+
+// Where the fields of a batch lie in its slot.
+struct BatchLayout {
+  ops::ImageSpec chain_out;  // of each sample; meaningful when the plan has a chain field
+  std::vector<wire::FieldLayout> fields;
+  std::vector<std::size_t> row_bytes;  // one a field
+  std::uint64_t bytes = 0;
+};
+
+// What the cache keeps of a file.
+//   kPrefix   pixels behind the pure prefix: a hit saves the decode (about 1 ns of CPU a byte
+//   kept). kEncoded  the file's bytes: a hit saves the read. Worth its memory only where the kernel
+//   does
+//             not keep the file anyway (Source::rereads_from_memory).
+enum class CacheForm { kNone, kPrefix, kEncoded };
+
+// A plan made ready to run: sources opened, chain compiled, columns checked. Immutable;
+// thread-safe; shared by the session and every batch that still runs.
+class CompiledPlan {
+ public:
+  // Content of blobs comes from `blob`; files are read below `allowed_roots` (real paths), or
+  // anywhere when there are none. kNotFound: a blob is missing. kUnsupported: no native form here.
+  // kInvalidArgument, kDataLoss: the plan contradicts itself or its blobs.
+  static Result<std::shared_ptr<const CompiledPlan>> Compile(
+      const Plan& plan, const wire::Split& split, const BlobLookup& blob,
+      std::vector<std::string> allowed_roots = {});
+
+  struct Location {
+    const Source* source = nullptr;
+    std::int64_t row = 0;
+  };
+  // kInvalidArgument: the key is outside of the data set.
+  [[nodiscard]] Result<Location> Locate(std::int64_t key) const;
+
+  [[nodiscard]] const std::vector<FieldSpec>& fields() const { return fields_; }
+  [[nodiscard]] RngMode rng() const { return rng_; }
+  [[nodiscard]] bool has_chain() const { return runner_.has_value(); }
+  // REQUIRES: has_chain().
+  [[nodiscard]] const ops::Chain& chain() const { return runner_->chain(); }
+  [[nodiscard]] const ops::ChainRunner& runner() const { return *runner_; }
+  [[nodiscard]] std::size_t param_words() const {
+    return has_chain() ? static_cast<std::size_t>(chain().param_words()) : 0;
+  }
+  [[nodiscard]] CacheForm cache_form() const { return cache_form_; }
+
+  // What the chain makes of every sample, when that does not depend on the sample.
+  [[nodiscard]] const std::optional<ops::ImageSpec>& fixed_output() const { return fixed_output_; }
+  // What it makes of a source image, and what its pure prefix does.
+  struct Shapes {
+    ops::ImageSpec prefix;
+    ops::ImageSpec out;
+  };
+  [[nodiscard]] Result<Shapes> ShapesOf(const ops::ImageSpec& in) const;
+
+  // `out` is ignored without a chain field. kUnsupported: larger than anything that fits memory.
+  [[nodiscard]] Result<BatchLayout> Layout(std::size_t batch, const ops::ImageSpec& out) const;
+
+  // Every blob that a plan names.
+  [[nodiscard]] static std::vector<BlobHash> BlobsOf(const Plan& plan);
+
+ private:
+  CompiledPlan() = default;
+  Status OpenSources(const Plan& plan, const BlobLookup& blob,
+                     std::vector<std::string> allowed_roots);
+  Status OpenRowMap(const Plan& plan, const BlobLookup& blob);
+  Status CompileChain(const Plan& plan, const wire::Split& split, const BlobLookup& blob);
+  [[nodiscard]] Status CheckColumns() const;
+  void FindFixedOutput();
+
+  std::vector<FieldSpec> fields_;
+  RngMode rng_ = RngMode::kNone;
+  std::vector<std::unique_ptr<Source>> sources_;
+  std::vector<std::int64_t> ends_;  // row numbers behind each source
+  BlobContent row_map_;
+  std::vector<BlobContent> constants_;  // the chain refers to their memory
+  std::optional<ops::ChainRunner> runner_;
+  CacheForm cache_form_ = CacheForm::kNone;
+  std::optional<ops::ImageSpec> fixed_output_;
+};
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,117 @@
+#include "dataworker/share/job_ledger.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace headrace::dataworker {
+
+void JobLedger::EndGrant(JobId job) {
+  queue_.Drain(job);
+  if (!ended_.insert(job).second) return;
+  std::uint64_t bytes = 0;
+  for (const JobCacheStats& stats : cache_.JobStats()) {
+    if (stats.job == job) bytes = stats.bytes;
+  }
+  cache_.SetQuota(job, bytes);
+}
+
+void JobLedger::OnDirective(const wire::WorkerDirective& directive, std::optional<SteadyTime> asked,
+                            std::span<const Attached> sessions) {
+  if (directive.grants.empty() && !directive.jobs.empty()) {
+    for (const std::set<JobId>& jobs : {granted_, ended_}) {
+      for (const JobId job : jobs) {
+        queue_.SetLimits(job, JobLimits());
+        cache_.SetQuota(job, std::nullopt);
+      }
+    }
+    granted_.clear();
+    ended_.clear();
+    has_grants_ = false;
+    return;
+  }
+  has_grants_ = has_grants_ || !directive.grants.empty();
+  std::set<JobId> former;
+  former.swap(granted_);
+  for (const wire::JobGrant& grant : directive.grants) {
+    if (!grant.job.valid()) continue;
+    granted_.insert(grant.job);
+    ended_.erase(grant.job);
+    queue_.SetLimits(grant.job, {.millicores = grant.millicores,
+                                 .source_bytes_per_second = grant.source_bytes_per_second});
+    cache_.SetQuota(grant.job, grant.cache_bytes);
+  }
+  for (const JobId job : former) {
+    if (!granted_.contains(job)) EndGrant(job);
+  }
+  if (!has_grants_ || !asked) return;
+  std::set<JobId> unnamed, waiting;
+  for (const Attached& session : sessions) {
+    if (granted_.contains(session.job)) continue;
+    // The coordinator may not have known of it yet.
+    (session.since < *asked ? unnamed : waiting).insert(session.job);
+  }
+  for (const JobId job : unnamed) {
+    if (!waiting.contains(job)) EndGrant(job);
+  }
+}
+
+double JobLedger::StageCores(JobId job, std::span<const Attached> sessions) {
+  std::set<JobId> active{job};
+  double shares = 0;
+  for (const Attached& session : sessions) {
+    if (session.stage_batches == 0) continue;
+    active.insert(session.job);
+    shares += session.job == job ? 1 : 0;
+  }
+  for (const JobWork& work : queue_.Usage()) {
+    if (work.busy) active.insert(work.job);
+  }
+  if (active.size() == 1) return std::numeric_limits<double>::infinity();
+  double weights = 0;
+  for (const JobId other : active) weights += queue_.Millicores(other);
+  return threads_ * queue_.Millicores(job) / weights / std::max(shares, 1.0);
+}
+
+std::vector<wire::JobUsage> JobLedger::Usage(std::span<const Attached> sessions) {
+  std::map<JobId, wire::JobUsage> usage;
+  for (const Attached& session : sessions) {
+    usage[session.job].queued_samples += static_cast<std::uint64_t>(session.stage_samples);
+  }
+  for (const JobCacheStats& stats : cache_.JobStats()) {
+    wire::JobUsage& job = usage[stats.job];
+    job.cache_bytes = stats.bytes;
+    job.cache_entries = stats.entries;
+    job.cache_hits = stats.hits;
+    job.cache_misses = stats.misses;
+  }
+  for (const JobWork& work : queue_.Usage()) {
+    const auto job = usage.find(work.job);
+    if (job == usage.end()) {
+      if (!granted_.contains(work.job)) queue_.ForgetJob(work.job);
+      continue;
+    }
+    job->second.cpu_ns = work.cpu_ns;
+    job->second.source_bytes = work.source_bytes;
+    job->second.limited_ns = work.limited_ns;
+    job->second.queued_samples +=
+        static_cast<std::uint64_t>(std::max<std::int64_t>(work.queued, 0));
+  }
+  std::erase_if(made_, [&](const auto& entry) { return !usage.contains(entry.first); });
+  std::erase_if(ended_, [&](JobId job) {
+    if (usage.contains(job)) return false;
+    cache_.SetQuota(job, std::nullopt);
+    return true;
+  });
+  std::vector<wire::JobUsage> list;
+  for (auto& [id, job] : usage) {
+    job.job = id;
+    if (const auto made = made_.find(id); made != made_.end()) {
+      job.samples = made->second.samples;
+      job.cpu_ns += made->second.stage_cpu_ns;
+    }
+    if (list.size() < wire::kMaxJobsOfWorker) list.push_back(job);
+  }
+  return list;
+}
+
+}  // namespace headrace::dataworker

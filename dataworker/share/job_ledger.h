@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "dataworker/cache/cache.h"
+#include "dataworker/share/work_queue.h"
+#include "schemas/wire/control.h"
+
+namespace headrace::dataworker {
+
+// What each job may use of this worker, by the coordinator's word, and what it has used. Says it to
+// those who hold to it: the work queue (threads, sources), the cache, the gates of stage processes.
+// Reactor thread.
+class JobLedger {
+ public:
+  // `threads`: the cores that are shared. Both outlive it.
+  JobLedger(WorkQueue& queue, SampleCache& cache, int threads)
+      : queue_(queue), cache_(cache), threads_(threads) {}
+
+  // A session that is attached here.
+  struct Attached {
+    JobId job;
+    SteadyTime since{};
+    std::size_t stage_batches = 0;   // that it has in its stage
+    std::int64_t stage_samples = 0;  // of those that have not begun
+  };
+
+  // The coordinator's word: a whole set, in place of the former one.
+  //
+  //   grants                    a job has what its grant says
+  //   no grant any more         its lease here has ended, or it never had one and a directive that
+  //                             was asked for behind its Attach does not name it: WorkQueue::Drain,
+  //                             and its entries stay as they are. What it asks is still answered
+  //   jobs, but no grant at all the coordinator is older: WorkQueue's defaults, quotas of Attach
+  //
+  // `asked`: when the heartbeat went out that it answers; nothing: it came unasked. A coordinator
+  // that is silent changes nothing.
+  void OnDirective(const wire::WorkerDirective& directive, std::optional<SteadyTime> asked,
+                   std::span<const Attached> sessions);
+
+  void AddSamples(JobId job, std::uint64_t samples) { made_[job].samples += samples; }
+  // CPU time of stage processes, for the account; the share is charged by WorkQueue::Charge.
+  void AddStageCpu(JobId job, std::uint64_t ns) { made_[job].stage_cpu_ns += ns; }
+
+  // Cores that the stage processes of one session of the job may keep busy together: the job's part
+  // by weight among those that have work now, so that what others leave is used. Infinite when
+  // nobody else has work.
+  [[nodiscard]] double StageCores(JobId job, std::span<const Attached> sessions);
+
+  // Jobs with sessions or entries in the cache, by id. Others are forgotten.
+  [[nodiscard]] std::vector<wire::JobUsage> Usage(std::span<const Attached> sessions);
+
+ private:
+  struct Made {
+    std::uint64_t samples = 0;
+    std::uint64_t stage_cpu_ns = 0;
+  };
+  void EndGrant(JobId job);
+
+  WorkQueue& queue_;
+  SampleCache& cache_;
+  const int threads_;
+  bool has_grants_ = false;  // the coordinator is one that gives them
+  std::set<JobId> granted_;
+  std::set<JobId> ended_;  // whose cache quota is held where it was
+  std::map<JobId, Made> made_;
+};
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,60 @@
+#include "dataworker/stage/images/native_chain.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "ops/torch/torch_generator.h"
+
+namespace headrace::images {
+
+Result<NativeChain> NativeChain::Make(std::vector<Node> nodes, const ClientLibraries& libraries,
+                                      ByteSpan torch_exp, std::shared_ptr<Workshop> workshop) {
+  NativeChain made;
+  ops::Constants constants;
+  if (!torch_exp.empty()) constants["torch_exp"] = torch_exp;
+  HR_TRY(auto chain, ops::Chain::Compile(std::move(nodes), libraries, std::move(constants)));
+  made.chain_ = std::make_shared<const ops::Chain>(std::move(chain));
+  HR_TRY(auto runner, ops::ChainRunner::Make(made.chain_));
+  made.runner_ = std::make_shared<const ops::ChainRunner>(std::move(runner));
+  made.workshop_ = std::move(workshop);
+  ops::ImageSpec kind;
+  for (int i = 0; i < static_cast<int>(made.chain_->nodes().size()); ++i) {
+    kind = made.chain_->schema(i).OutputKind(kind);
+  }
+  made.dtype_ = kind.dtype;
+  return made;
+}
+
+template <typename Run>
+Result<Made> NativeChain::Make(const ops::ImageSpec& source, MutableByteSpan state,
+                               const Run& run) const {
+  std::vector<std::int32_t> params(static_cast<std::size_t>(chain_->param_words()));
+  ops::TorchGenerator generator;
+  if (is_random()) HR_RETURN_IF_ERROR(generator.SetTorchState(state));
+  Made made;
+  HR_RETURN_IF_ERROR(chain_->Draw(source, generator, params, &made.spec));
+  made.memory = std::make_unique_for_overwrite<std::byte[]>(made.spec.bytes());
+  HR_RETURN_IF_ERROR(workshop_->With([&](ops::OpContext& context) {
+    return run(params, context, MutableByteSpan(made.memory.get(), made.spec.bytes()));
+  }));
+  if (is_random()) std::ranges::copy(generator.TorchState(), state.begin());
+  return made;
+}
+
+Result<Made> NativeChain::RunFile(ByteSpan file, MutableByteSpan state) const {
+  const auto no_more = [](std::size_t) { return ByteSpan(); };
+  HR_TRY(const ops::ImageSpec source, ops::ChainRunner::ReadHeader(file, no_more));
+  return Make(source, state, [&](ops::Params params, ops::OpContext& context, MutableByteSpan out) {
+    return runner_->Run(file, params, context, out);
+  });
+}
+
+Result<Made> NativeChain::RunPixels(ByteSpan pixels, const ops::ImageSpec& spec,
+                                    MutableByteSpan state) const {
+  return Make(spec, state, [&](ops::Params params, ops::OpContext& context, MutableByteSpan out) {
+    return runner_->RunPixels(pixels, spec, params, context, out);
+  });
+}
+
+}  // namespace headrace::images

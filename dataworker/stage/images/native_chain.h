@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "base/buffer.h"
+#include "base/result.h"
+#include "dataworker/stage/images/tools.h"
+#include "ops/run/runner.h"
+
+namespace headrace::images {
+
+using Workshop = Tools<ops::OpContext>;
+
+// A finished sample in memory of its own.
+struct Made {
+  ops::ImageSpec spec;
+  std::unique_ptr<std::byte[]> memory;
+};
+
+// A compiled chain with the draws in front of it: what a sequence of torchvision's transforms does
+// to one image and to torch's generator. Thread-safe.
+class NativeChain {
+ public:
+  // `torch_exp`: the constant of that name, read here alone; empty where nothing needs it.
+  // kUnsupported, kInvalidArgument: as Chain::Compile.
+  static Result<NativeChain> Make(std::vector<Node> nodes, const ClientLibraries& libraries,
+                                  ByteSpan torch_exp, std::shared_ptr<Workshop> workshop);
+
+  [[nodiscard]] bool is_random() const { return chain_->is_random(); }
+  // Of the elements that come out.
+  [[nodiscard]] DType dtype() const { return dtype_; }
+
+  // `state`: the bytes of torch.get_rng_state(), which the draws move on; not looked at where
+  // nothing is random. Unchanged after an error. Errors of ChainRunner::ReadHeader, Chain::Draw and
+  // ChainRunner::Run.
+  Result<Made> RunFile(ByteSpan file, MutableByteSpan state) const;
+  // The same from pixels, u8 HWC of `spec`. REQUIRES: pixels.size() == spec.bytes().
+  Result<Made> RunPixels(ByteSpan pixels, const ops::ImageSpec& spec, MutableByteSpan state) const;
+
+ private:
+  template <typename Run>
+  Result<Made> Make(const ops::ImageSpec& source, MutableByteSpan state, const Run& run) const;
+
+  DType dtype_ = DType::kU8;
+  std::shared_ptr<const ops::Chain> chain_;
+  std::shared_ptr<const ops::ChainRunner> runner_;
+  std::shared_ptr<Workshop> workshop_;
+};
+
+}  // namespace headrace::images

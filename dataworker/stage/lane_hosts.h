@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "base/result.h"
+#include "dataworker/stage/stage_hosts.h"
+#include "net/unique_fd.h"
+
+namespace headrace::dataworker {
+
+// The processes of a session's lanes that its trainer has started (docs/adr/0025-lanes.md), one a
+// lane in each set. A later set takes the place of the one before. Reactor thread.
+class LaneHosts final : public StageHosts {
+ public:
+  explicit LaneHosts(std::int32_t lanes) : lanes_(lanes) {}
+
+  // `socket`: at its other end the lane's process serves; it counts in the place of one that was
+  // given before. kInvalidArgument: no such lane, or a set that another one has replaced.
+  Status Give(const Lane& lane, net::UniqueFd socket, std::int64_t pid);
+
+  Result<std::optional<Begun>> Begin(std::uint64_t host, const Lane& lane) override;
+  [[nodiscard]] bool alive() const override { return true; }
+  [[nodiscard]] std::int64_t pid() const override { return 0; }
+  [[nodiscard]] bool begins_anew() const override { return false; }
+
+ private:
+  const std::int32_t lanes_;
+  std::uint64_t newest_ = 0;             // set
+  std::map<std::int32_t, Begun> given_;  // of the newest set, by lane, and not begun
+  std::set<std::int32_t> begun_;         // of the newest set
+};
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,70 @@
+#include "dataworker/stage/lane_hosts.h"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <utility>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace headrace::dataworker {
+namespace {
+
+using ::testing::HasSubstr;
+
+class LaneHostsTest : public ::testing::Test {
+ protected:
+  Status Give(std::int32_t lane, std::uint64_t set, std::int64_t pid = 7) {
+    std::array<int, 2> fds{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()), 0);
+    theirs_ = net::UniqueFd(fds[1]);
+    return hosts_.Give({.lane = lane, .set = set}, net::UniqueFd(fds[0]), pid);
+  }
+  Result<std::optional<StageHosts::Begun>> Begin(std::int32_t lane, std::uint64_t set) {
+    return hosts_.Begin(1, {.lane = lane, .set = set});
+  }
+
+  LaneHosts hosts_{2};
+  net::UniqueFd theirs_;
+};
+
+TEST_F(LaneHostsTest, ALaneThatIsOnItsWayIsWaitedFor) {
+  EXPECT_FALSE(Begin(0, 1).value().has_value());
+  ASSERT_TRUE(Give(0, 1, 42).ok());
+  const auto begun = Begin(0, 1);
+  ASSERT_TRUE(begun.ok() && begun->has_value());
+  EXPECT_EQ((*begun)->pid, 42);
+}
+
+TEST_F(LaneHostsTest, ALaneWhoseProcessHasEndedHasNoOther) {
+  ASSERT_TRUE(Give(0, 1).ok());
+  ASSERT_TRUE(Begin(0, 1).ok());
+  const auto again = Begin(0, 1);
+  EXPECT_EQ(again.status().code(), Code::kUnavailable);
+  EXPECT_THAT(again.status().message(), HasSubstr("has ended"));
+}
+
+TEST_F(LaneHostsTest, ALaneThatIsGivenAgainBeginsAgain) {
+  ASSERT_TRUE(Give(0, 1).ok());
+  ASSERT_TRUE(Begin(0, 1).ok());
+  ASSERT_TRUE(Give(0, 1).ok());
+  EXPECT_TRUE(Begin(0, 1).value().has_value());
+}
+
+TEST_F(LaneHostsTest, ALaterSetTakesThePlaceOfTheOneBefore) {
+  ASSERT_TRUE(Give(0, 1).ok());
+  ASSERT_TRUE(Give(1, 2).ok());
+  EXPECT_THAT(Begin(0, 1).status().message(), HasSubstr("replaced"));
+  EXPECT_FALSE(Begin(0, 2).value().has_value());
+  EXPECT_TRUE(Begin(1, 2).value().has_value());
+  EXPECT_THAT(Give(0, 1).message(), HasSubstr("replaced"));
+}
+
+TEST_F(LaneHostsTest, LanesThatASessionDoesNotHaveAreRefused) {
+  EXPECT_EQ(Give(2, 1).code(), Code::kInvalidArgument);
+  EXPECT_EQ(Give(-1, 1).code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace headrace::dataworker

@@ -1,0 +1,188 @@
+"""Library functions in Python stages that have a native form with the same contract.
+
+A stage host puts a Replaced in the place of each such function. It calls the native form first; what
+that one does not take (unusual arguments, other files, damage) goes to the library's own function,
+with its results, errors and warnings. The first results of every kind are made both ways and compared:
+a difference is the end of the native form in this host, and one line says so.
+
+The next function is one more entry in a module that _ENTRIES names. Why so: docs/adr/0016-native-functions.md.
+"""
+
+import functools
+import gc
+import importlib
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple
+
+from ..process.modules import namespace
+from ..process.output import tell
+from .held_names import HeldNames, Place
+
+CHECKS = 2  # results of each kind that are made both ways
+
+# Modules that name entries, by the library that must be loaded.
+_ENTRIES = {"cv2": ".opencv", "torchvision.io.image": ".vision_io"}
+
+
+class Made(NamedTuple):
+    """What a native form has made."""
+
+    kind: Hashable  # all that the library's choice of code may depend on
+    value: Any
+
+
+class Entry(NamedTuple):
+    """A function of a library, and its native form."""
+
+    owner: Any  # the module, or whatever else the function is an attribute of
+    name: str
+    own: type  # of the library's function; what the program has put in its place is of another
+    library: str  # as people say it: "OpenCV 5.0.0"
+    # Takes what the function takes. None, or an exception: the library has to do it.
+    native: Callable[..., Made | None]
+    # An array whose type, layout and bits are those of a result.
+    view: Callable[[Any], Any] = lambda value: value
+
+
+class Replaced:
+    """Stands where the library's function stood. Not a function, which would become a method where a
+    class holds it; not thread-safe, as far as counts go."""
+
+    def __init__(self, entry: Entry) -> None:
+        self.real = getattr(entry.owner, entry.name)
+        self._entry = entry
+        self._on = True
+        self._checked: Counter[Hashable] = Counter()
+        functools.update_wrapper(self, self.real, updated=())
+        self.__name__ = entry.name
+        self.__module__ = getattr(entry.owner, "__name__", "")
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        made = self._native(args, named) if self._on else None
+        if made is None:
+            return self.real(*args, **named)
+        if self._checked[made.kind] < CHECKS:
+            value = self.real(*args, **named)
+            if not self._same(made.value, value):
+                self._blame()
+                return value
+            self._checked[made.kind] += 1
+        _count.made += 1
+        return made.value
+
+    def put(self) -> None:
+        """In the library function's place."""
+        setattr(self._entry.owner, self._entry.name, self)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["real"], name)
+
+    def __repr__(self) -> str:
+        return repr(self.real)
+
+    def __reduce__(self) -> str:
+        return self.__name__  # by its name, as the function
+
+    def _native(self, args: tuple[Any, ...], named: dict[str, Any]) -> Made | None:
+        try:
+            return self._entry.native(*args, **named)
+        except Exception:
+            return None  # the library meets it too, in its own way
+
+    def _same(self, mine: Any, theirs: Any) -> bool:
+        if type(mine) is not type(theirs):
+            return False
+        a, b = self._entry.view(mine), self._entry.view(theirs)
+        alike = (a.dtype, a.shape, a.strides) == (b.dtype, b.shape, b.strides)
+        return alike and a.tobytes() == b.tobytes()
+
+    def _blame(self) -> None:
+        self._on = False
+        entry = self._entry
+        tell(
+            f"headrace: {entry.name} gives other bits natively than {entry.library} does:"
+            f" {entry.library} does it"
+        )
+
+
+class _Count:
+    made = 0  # by native forms, since somebody asked
+
+
+_count = _Count()
+
+
+def enable(by_value: bool = True) -> None:
+    """Once in a process, after the imports of user code. `by_value`: there may be functions that came
+    with globals of their own, which only a look at every object finds."""
+    entries = _entries()
+    if not entries:
+        return
+    places = _referrers(entries) if by_value else _prepared
+    for space, name, real in HeldNames().look(_names(entries)) if places is None else places:
+        # Whoever prepared it may have been another process, before the program changed things here.
+        if space.get(name) is real and id(real) in entries:
+            space[name] = entries[id(real)]
+    for replaced in entries.values():
+        replaced.put()
+
+
+def prepare() -> None:
+    """In a process that forks lanes. What they need is looked for here: looking writes a count into
+    every object that is looked at, and so would give each lane memory of its own."""
+    global _prepared
+    if not _preparing.acquire(blocking=False):
+        return  # another thread begins a loader, or did in the process that this was forked from
+    try:
+        entries = _entries()
+        _prepared = _held.look(_names(entries)) if entries else []
+    finally:
+        _preparing.release()
+
+
+_preparing = threading.Lock()
+_held = HeldNames()
+_prepared: list[Place] | None = None
+
+
+def _names(entries: dict[int, Replaced]) -> dict[int, str]:
+    return {key: replaced.__name__ for key, replaced in entries.items()}
+
+
+def _entries() -> dict[int, Replaced]:
+    """By id() of the library's function."""
+    found: dict[int, Replaced] = {}
+    for library, module in _ENTRIES.items():
+        if library not in sys.modules:
+            continue
+        try:
+            entries = list(importlib.import_module(module, __package__).entries())
+        except Exception:
+            continue  # without the native part, or with another cv2, everything still runs
+        for entry in entries:
+            if type(getattr(entry.owner, entry.name, None)) is entry.own:
+                replaced = Replaced(entry)
+                found[id(replaced.real)] = replaced
+    return found
+
+
+def _referrers(entries: dict[int, Replaced]) -> list[Place]:
+    reals = [replaced.real for replaced in entries.values()]
+    # Modules from before a gc.freeze() are not among the referrers.
+    modules = map(namespace, sys.modules.copy().values())
+    return [
+        (space, name, value)
+        for space in (*gc.get_referrers(*reals), *modules)
+        if type(space) is dict and "__builtins__" in space
+        for name, value in list(space.items())
+        if id(value) in entries
+    ]
+
+
+def take_count() -> int:
+    """Results that native forms have made since the last call."""
+    count, _count.made = _count.made, 0
+    return count

@@ -1,0 +1,351 @@
+"""The process of a lane that is a worker of the trainer's own loader, on the trainer's own host.
+
+It comes about as the stock loader's worker does (headrace/serve/lanes.py): forked, spawned or by a fork
+server, at the same moment, and what it runs is torch's own worker loop. Only the loop's two queues and
+its event are ours, a LanePort: it takes requests from data workers of this host, and writes the batches
+where they say. So whatever a stock worker inherits, keeps and promises is there because this is one.
+Why so: docs/adr/0025-lanes.md.
+"""
+
+import queue
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from ..process import fork_hooks, sockets
+from ..process.output import muted
+from . import functions, memory, wire
+from .checkpoint import Checkpoint, Handed, Received
+from .lane_requests import Again, Asked, Requests
+from .pickling import collating, keeps_nothing, pickle_batch, pickle_error
+from .randomness import get_state, seed_sample, set_state
+from .redo import Redo
+from .watch import Watch
+from .wire import Request, numbers
+
+_NOTHING: tuple[bytes, list[int], list[int]] = (b"", [], [])
+
+
+@dataclass
+class LaneSettings:
+    """What a lane is told beside the arguments of its worker loop."""
+
+    auto_collation: bool
+    iterable: bool
+    batch_size: int  # of the loader, or 1: samples in a full batch of an iterable data set
+    persistent: bool
+    by_pil: tuple[str, ...]  # steps of pictures that stay PIL's (images.py)
+    # Answers carry the states of the random generators: the lane may move, or they are saved.
+    tells_state: bool
+    # Its code may run on other hosts, too: it is watched for state (watch.py), and may begin again.
+    # None: it may not; True: filling in is proved to be no state.
+    watched: bool | None
+    trainer: int  # pid
+
+
+def lane_main(loop: Callable[..., Any], arguments: dict[str, Any], port: "LanePort") -> None:
+    """What the process runs. `loop`: torch's, with these arguments."""
+    defers = "PIL.Image" in sys.modules and not (
+        fork_hooks.around_forks() or fork_hooks.in_children()
+    )
+    point, handed = None, None
+    while defers or port.may_begin_again:
+        point = Checkpoint.make()
+        if point.handed is None:
+            break  # the lane; the fork sleeps
+        handed = point.handed
+        if not handed.anew and not port.may_begin_again:
+            point = None  # pictures are PIL's, and it does not go back
+            break
+    port.may_defer = defers
+    try:
+        loop(**port.open(arguments, handed))
+    except Redo:
+        assert point is not None
+        point.hand_over(port.leave())
+    except Again as again:
+        assert point is not None
+        point.hand_over(Handed.anew(again.workers, port.life))
+
+
+@dataclass
+class Made:
+    """A batch, kept until the next one is asked for: this one may be asked for again."""
+
+    name: list[int]
+    before: bytes  # the state of the generators that it was asked to be made from
+    value: Any = None
+    samples: Any = None  # what it was stacked from, where that was into a slot
+    error: bytes = b""
+    ended: bool = False
+    count: int = 0
+    state: bytes = b""
+    change: str = ""  # what the code was seen to keep
+
+
+class LanePort:
+    """In the place of a worker's index queue, result queue and event. Made in the trainer, used in the
+    lane's process alone, by one thread."""
+
+    may_defer = False  # there is a process that may go on in the place of this one
+
+    def __init__(self, control: sockets.Socket, settings: LaneSettings) -> None:
+        self._control, self._settings = control, settings
+
+    def open(self, arguments: dict[str, Any], handed: Received | None) -> dict[str, Any]:
+        """Once, first. The worker loop's arguments, as it is to have them. `handed`: by the process
+        in whose place this one goes on."""
+        life = 0 if handed is None else handed.life
+        self._requests = Requests(self._control, self._settings.trainer, life)
+        self._collate = arguments["collate_fn"]
+        self._watch: Watch | None = None
+        self._into_slot = self._settings.auto_collation and keeps_nothing(self._collate)
+        self._roots = {"dataset": arguments["dataset"], "collate_fn": self._collate}
+        self._now: Asked | None = None
+        self._last: Made | None = None
+        self._samples: Any = None  # of the batch that is being made
+        self._next: Any = None  # what get() gives after the loop has begun an iteration
+        self._iteration: int | None = None
+        self._over = False  # the data set's iterator has ended in this iteration
+        self._told = b""
+        self._began = b""  # the state before all batches; only where states are told
+        self._images: Any = None
+        self._natives = False
+        self._buffers = memory.Buffers()
+        self._deferring = ExitStack()
+        self._past: list[bytes] = []  # requests, where another process may have to make them again
+        self._replay: Iterator[Asked] = iter(())
+        self._unseen = ExitStack()  # open while batches are made again
+        self._silent = False
+        if handed is not None and handed.anew:
+            self._replay = handed.resume(self._requests)
+        elif handed is not None:
+            self._natives = self._silent = True  # pictures are PIL's from now on
+            self._unseen.enter_context(muted())
+            self._replay = handed.resume(self._requests)
+        return {
+            **arguments,
+            "collate_fn": self._stack,
+            "index_queue": self,
+            "data_queue": self,
+            "done_event": self,
+        }
+
+    def leave(self) -> Handed:
+        """What another process needs to go on in the place of this one."""
+        assert self._now is not None
+        return Handed(self._past, self._now, self._requests)
+
+    @property
+    def may_begin_again(self) -> bool:
+        return self._settings.watched is not None
+
+    @property
+    def life(self) -> int:
+        return self._requests.life
+
+    # What the worker loop does with its queues and its event.
+
+    def get(self, timeout: float | None = None) -> Any:
+        """The next (number, index); None when the lane is to end. Raises queue.Empty."""
+        item, self._next = self._next, None
+        while item is None:
+            asked = next(self._replay, None)
+            if asked is None:
+                asked = self._requests.next(timeout)
+            elif asked.worker is not None:  # the one that could not be made before
+                self._silent = False
+                self._unseen.close()
+            if asked is None:
+                if self._requests.ended:
+                    return None
+                raise queue.Empty
+            item = self._take(asked)
+        return item
+
+    def put(self, item: tuple[Any, Any]) -> None:
+        """(number, batch); of no interest: the loop's word that it begins another iteration."""
+        asked = self._now
+        if asked is None or item[0] != asked.request.name[1]:
+            return
+        made = self._made(asked, item[1])
+        if self._watch is not None:
+            made.change = self._watch.after()
+        self._answer(asked, made)  # which may be the first to look at a picture
+        self._now, self._last = None, made
+        self._deferring.close()
+
+    def is_set(self) -> bool:
+        return self._requests.ended
+
+    def cancel_join_thread(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    # Requests.
+
+    def _take(self, asked: Asked) -> Any:
+        """What the loop is to do, or None: it is answered."""
+        request, last = asked.request, self._last
+        if last is not None and (last.name, last.before) == (request.name, request.state):
+            # The slot was too small, or the answer went lost: user code does not run again.
+            if last.samples is not None:
+                with collating(asked.slot):
+                    last.value = self._collate(last.samples)
+            self._answer(asked, last)
+            return None
+        self._last = None
+        again = self._iteration is not None and self._iteration != request.name[0]
+        if self._iteration is None and request.state and self._settings.iterable:
+            again = True  # a saved place: __iter__, too, is to draw from where it says
+        self._iteration = request.name[0]
+        self._over = self._over and not again
+        if self._over:
+            self._last = Made(request.name, request.state, ended=True)
+            self._answer(asked, self._last)
+            return None
+        self._begin_natives()
+        self._now = asked
+        if self._watch is not None:
+            self._watch.before()
+        if self._images is not None:
+            self._deferring.enter_context(self._images.deferring())
+        item = request.name[1], self._index(request)
+        if again and self._settings.persistent:
+            from torch.utils.data._utils.worker import _ResumeIteration
+
+            self._next = item
+            return _ResumeIteration()
+        return item
+
+    def _index(self, request: Request) -> Any:
+        """What the loop's fetcher is asked for."""
+        state = request.state
+        if self._settings.tells_state:
+            # Asked for once more from its beginning: another process made what came after it.
+            state = state or self._began
+            self._began = self._began or get_state(self._roots)
+        moved = bool(state) and state != self._told
+        if moved:
+            set_state(state, self._roots)
+        if self._images is not None:
+            self._past.append(request.packed(with_state=moved))
+        index = request.asked(self._settings.auto_collation)
+        if not request.seeds:
+            return index
+        if self._settings.auto_collation and not getattr(
+            self._roots["dataset"], "__getitems__", None
+        ):
+            return SeededKeys(index, request.seeds, self._roots)
+        seed_sample(request.seeds[0], self._roots)  # made in one call: there is one seed for all
+        return index
+
+    def _begin_natives(self) -> None:
+        """After worker_init_fn, before the first sample."""
+        if self._natives:
+            return
+        self._natives = True
+        self._images = native_images(self._settings.by_pil) if self.may_defer else None
+        functions.enable(by_value=False)
+        if self._settings.watched is not None:
+            self._watch = Watch(self._roots, self._settings.watched)
+
+    # Answers.
+
+    def _stack(self, samples: Any) -> Any:
+        """collate_fn. The loader's own default_collate stacks into the slot."""
+        if not self._into_slot or self._now is None or self._silent:
+            with collating(None):
+                return self._collate(samples)
+        self._samples = samples
+        with collating(self._now.slot):
+            return self._collate(samples)
+
+    def _made(self, asked: Asked, data: Any) -> Made:
+        from torch._utils import ExceptionWrapper
+        from torch.utils.data._utils.worker import _IterableDatasetStopIteration
+
+        made = Made(asked.request.name, asked.request.state, count=len(asked.request.keys))
+        samples, self._samples = self._samples, None
+        if isinstance(data, _IterableDatasetStopIteration):
+            made.ended, made.count, self._over = True, 0, True
+        elif isinstance(data, ExceptionWrapper):
+            made.error = pickle_error(data)
+        else:
+            made.value, made.samples = data, samples
+            if self._settings.iterable:
+                made.count = self._settings.batch_size if samples is None else len(samples)
+        if self._settings.tells_state:
+            made.state = self._told = get_state(self._roots)
+        return made
+
+    def _answer(self, asked: Asked, made: Made) -> None:
+        if self._silent:
+            return
+        outcome, pickled = wire.MADE, _NOTHING
+        if made.ended:
+            outcome = wire.LANE_ENDED
+        elif made.error:
+            outcome = wire.RAISED
+        else:
+            try:
+                pickled = pickle_batch(made.value, asked.slot, shares=True)
+                self._buffers.see(sum(pickled[2]))
+            except MemoryError:
+                outcome = wire.TOO_SMALL
+            except Exception:
+                made.error, outcome = self._raised(), wire.RAISED
+        body, offsets, sizes = pickled
+        images = functions.take_count() + (self._images.take_count() if self._images else 0)
+        self._requests.answer(
+            asked,
+            numbers(outcome),
+            numbers(asked.slot.needed),
+            body,
+            numbers(*offsets),
+            numbers(*sizes),
+            made.state,
+            made.error,
+            b"",  # what user code prints goes where a stock worker prints it
+            b"",
+            numbers(images),
+            numbers(made.count),
+            numbers(asked.cpu_used()),
+            made.change.encode(),
+        )
+
+    def _raised(self) -> bytes:
+        """The exception that is being handled, as the worker loop would send it."""
+        from torch._utils import ExceptionWrapper
+        from torch.utils.data import get_worker_info
+
+        info = get_worker_info()
+        return pickle_error(ExceptionWrapper(where=f"in DataLoader worker process {info.id}"))
+
+
+class SeededKeys(list[Any]):
+    """Keys that seed the generators for a sample when it is asked for."""
+
+    def __init__(self, keys: list[Any], seeds: list[int], roots: dict[str, Any]) -> None:
+        super().__init__(keys)
+        self._seeds, self._roots = seeds, roots
+
+    def __iter__(self) -> Iterator[Any]:
+        for key, seed in zip(super().__iter__(), self._seeds, strict=True):
+            seed_sample(seed, self._roots)
+            yield key
+
+
+def native_images(by_pil: tuple[str, ...]) -> Any:
+    """The module of deferred images, switched on, where this process has PIL as it is installed."""
+    if "PIL.Image" not in sys.modules:
+        return None
+    try:
+        from . import images
+    except ImportError:
+        return None
+    return images if images.enable(list(by_pil)) else None

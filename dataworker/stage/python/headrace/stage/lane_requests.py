@@ -1,0 +1,145 @@
+"""How a lane's process hears from data workers, and answers them (lane.py; host.py has the messages)."""
+
+import os
+import select
+import socket
+import struct
+import time
+from contextlib import suppress
+
+from ..process import sockets
+from ..process.output import tell
+from . import wire
+from .pickling import Arena, Slot
+from .wire import Request
+
+_LIFE = struct.Struct("<Q")
+
+
+class Worker:
+    """A connection to a data worker."""
+
+    def __init__(self, sock: sockets.Socket, arena: Arena | None = None) -> None:
+        self.sock, self.arena = sock, arena
+
+
+class Asked:
+    """A request for a batch. Without a worker: one that another process has answered."""
+
+    def __init__(self, worker: Worker | None, number: bytes, request: Request) -> None:
+        self.worker, self.number, self.request = worker, number, request
+        arena = None if worker is None else worker.arena
+        self.slot = Slot(arena, request.slot_offset, request.slot_bytes)
+        self._cpu = time.process_time_ns()
+
+    def cpu_used(self) -> int:
+        """Of this process since the request came, ns."""
+        return time.process_time_ns() - self._cpu
+
+
+class Again(BaseException):
+    """The lane begins again, as it was before its first batch, and serves on these connections.
+
+    Not an Exception: it passes through torch's worker loop."""
+
+    def __init__(self, workers: list[Worker]) -> None:
+        super().__init__()
+        self.workers = workers
+
+
+class Requests:
+    """Requests of all data workers that the trainer has given this lane. One thread.
+
+    The trainer holds the other end of `control`: it sends sockets to serve on, each with the number of
+    the lane's life, and shuts it down when the lane is to end. A later life begins as the lane did
+    before its first batch: next() raises Again, and what is left of the life before is served no more. A worker that hangs up is let go of with its memory, which
+    the trainer waits for.
+    """
+
+    def __init__(self, control: sockets.Socket, trainer: int, life: int = 0) -> None:
+        self.ended = False
+        self.life = life
+        self.control = control
+        self._workers: dict[int, Worker] = {}
+        self._poll = select.poll()
+        self._poll.register(control, select.POLLIN)
+        self._trainer = -1
+        with suppress(OSError):  # it has ended, and the control socket says so
+            self._trainer = os.pidfd_open(trainer)
+            self._poll.register(self._trainer, select.POLLIN)
+
+    @property
+    def workers(self) -> list[Worker]:
+        return list(self._workers.values())
+
+    def next(self, timeout: float | None) -> Asked | None:
+        """None: nothing came in `timeout` seconds, or the lane is to end."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self.ended:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
+            ready = self._poll.poll(left)
+            if not ready:
+                return None
+            for fd, _ in ready:
+                if fd == self.control.fileno():
+                    self._on_control()
+                elif fd == self._trainer:
+                    self.ended = True
+                elif (worker := self._workers.get(fd)) is not None:
+                    if (asked := self._on_worker(worker)) is not None:
+                        return asked
+        return None
+
+    def answer(self, asked: Asked, *parts: bytes) -> None:
+        assert asked.worker is not None
+        try:
+            wire.send(asked.worker.sock, wire.DONE, asked.number, *parts)
+        except OSError:
+            self._drop(asked.worker)  # whoever takes its place asks again
+
+    def serve(self, worker: Worker) -> None:
+        self._workers[worker.sock.fileno()] = worker
+        self._poll.register(worker.sock, select.POLLIN)
+        with suppress(OSError):  # it has gone, as the next look will say
+            wire.greet(worker.sock)
+
+    def _on_control(self) -> None:
+        try:
+            data, fds, _, _ = socket.recv_fds(self.control, _LIFE.size, 1, socket.MSG_CMSG_CLOEXEC)
+        except OSError:
+            data, fds = b"", []
+        self.ended = not data
+        workers = [Worker(sockets.taken(fd)) for fd in fds]
+        if not self.ended:
+            (life,) = _LIFE.unpack(data)
+            if life > self.life:
+                for worker in self.workers:
+                    self._drop(worker)
+                self.life = life
+                raise Again(workers)
+        for worker in workers:
+            self.serve(worker)
+
+    def _on_worker(self, worker: Worker) -> Asked | None:
+        try:
+            kind, parts, fds = wire.receive_any(worker.sock)
+            if kind == wire.HELLO:
+                return None
+            if kind not in (wire.ARENA, wire.BATCH):
+                raise wire.unexpected(kind)
+        except (EOFError, OSError, wire.OtherRelease) as error:
+            if isinstance(error, wire.OtherRelease):
+                tell(f"headrace: {error}")
+            self._drop(worker)
+            return None
+        if kind == wire.ARENA:
+            worker.arena = Arena(*fds)
+            return None
+        return Asked(worker, parts[0], Request.read(fds[0]))
+
+    def _drop(self, worker: Worker) -> None:
+        if self._workers.pop(worker.sock.fileno(), None) is None:
+            return
+        self._poll.unregister(worker.sock)
+        worker.sock.close()
+        worker.arena = None

@@ -1,0 +1,236 @@
+"""What a torchvision transform does, as parts that a stage host can run natively.
+
+    Run        transforms with a native form, one after the other: one chain of operators
+    Choice     RandomApply, RandomChoice or RandomOrder: torchvision's own code decides, over parts
+    Own        anything else: the object itself is called
+
+Recognised by exact type, as a plan's transforms are (capture/transforms.py). An object that is altered
+afterwards is noticed, and from then on does whatever it does; so is one whose class or functions the
+program replaces, or hooks (capture/intact.py).
+"""
+
+import copy
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch.nn import Sequential
+
+from ..native import binding
+from ..native.intact import ChainWatch
+from ..native.libraries import libraries
+from ..native.plan import Node, Plan
+from ..native.torch_exp import torch_exp
+from ..native.transforms import CONTAINERS, TO_TENSOR, check_unaltered, kind_of, node_of
+
+CHOICES = frozenset(
+    f"{api}.{name}"
+    for api in ("v1", "v2")
+    for name in ("RandomApply", "RandomChoice", "RandomOrder")
+)
+# Deferred images note these by themselves, and PIL is quick at them.
+_CHEAP = frozenset(
+    (
+        "center_crop", "identity", "random_horizontal_flip", "random_resized_crop",
+        "random_vertical_flip", "resize",
+    )
+)  # fmt: skip
+# Of tensors, with or without channels last in memory by what they draw. Code that looks at the tensor,
+# or adds its values up, could tell.
+_ANY_ORDER = frozenset(
+    ("auto_augment", "rand_augment", "random_grayscale", "random_resized_crop", "trivial_augment_wide")
+)  # fmt: skip
+# Give the very image back unless they draw that they change it, whatever is in it.
+_MAY_KEEP = frozenset(
+    f"{api}.Random{name}"
+    for api in ("v1", "v2")
+    for name in (
+        "AdjustSharpness", "Autocontrast", "Equalize", "Grayscale", "HorizontalFlip", "Invert",
+        "Posterize", "Solarize", "VerticalFlip",
+    )
+)  # fmt: skip
+# Where a chain begins: in a file, or in pixels of a mode of PIL's.
+FILE, RGB, L = "file", "RGB", "L"
+_BEGINNINGS = {
+    FILE: Node("decode", {"mode": "RGB"}),
+    RGB: Node("from_array", {"mode": "RGB"}),
+    L: Node("from_array", {"mode": "L"}),
+}
+
+
+class Run:
+    """Holds what a process has learned about it, too. Not thread-safe in that."""
+
+    def __init__(self, leaves: list[Any], nodes: list[Node], renderer: Any) -> None:
+        self.leaves = leaves
+        self.nodes = nodes
+        self.makes_tensor = any(node.op in TO_TENSOR for node in nodes)
+        self.checked = 0  # images that were made both ways
+        self.trusted = True  # none of them differed
+        # By what it draws, an image may come out as the object that it was.
+        self.may_keep = all(kind_of(leaf) in _MAY_KEEP for leaf in leaves)
+        self.like: Any = None  # what came out by Python, for its type and strides
+        self._renderer = renderer
+        self._chains: dict[str, Any] = {}
+
+    def chain(self, beginning: str) -> Any:
+        """headrace._images.Chain from that beginning; None: there is none."""
+        if beginning not in self._chains:
+            self._chains[beginning] = self._compiled([_BEGINNINGS[beginning], *self.nodes])
+        return self._chains[beginning]
+
+    def _compiled(self, nodes: list[Node]) -> Any:
+        if _order_is_drawn(nodes):
+            return None
+        plan = Plan(chain=nodes, libraries=libraries())
+        try:
+            table = torch_exp(plan)
+        except (binding.UnsupportedError, ValueError):
+            return None
+        return self._renderer.compile([(node.op, node.args) for node in nodes], table)
+
+
+def _order_is_drawn(nodes: list[Node]) -> bool:
+    """Whether the order of a tensor in memory depends on random numbers."""
+    tensor = False
+    for node in nodes:
+        tensor = tensor or node.op in TO_TENSOR
+        equalize = node.args.get("operation") == "equalize"
+        if tensor and (node.op in _ANY_ORDER or equalize):
+            return True
+    return False
+
+
+class Choice:
+    def __init__(self, transform: Any, branches: list[Callable[[Any], Any]]) -> None:
+        # The class's own code draws and decides, over what stands for the object.
+        self._stand_in = SimpleNamespace(**{**vars(transform), "transforms": branches})
+        self._decide = getattr(type(transform), "forward", None) or type(transform).__call__
+
+    def __call__(self, value: Any) -> Any:
+        return self._decide(self._stand_in, value)
+
+
+class Own:
+    def __init__(self, transform: Any) -> None:
+        self.transform = transform
+
+
+Part = Run | Choice | Own
+
+
+class Recipe:
+    """Of one transform, as it is now."""
+
+    def __init__(self, transform: Any, renderer: Any, perform: Callable[[Any, Any], Any]) -> None:
+        """`perform`: what a list of parts makes of a value, for the branches of a Choice."""
+        self.transform = transform  # held, because it is known by its id
+        self.is_native = False  # there is a Run in it
+        self._altered = False
+        self._renderer = renderer
+        self._perform = perform
+        self._noted: list[tuple[Any, dict[str, Any]]] = []
+        self._tensors: list[tuple[torch.Tensor, int]] = []  # and how often they had been written
+        self.parts = self._parts([transform])
+        self._watch = ChainWatch(thing for thing, _ in self._noted)
+
+    def holds(self) -> bool:
+        """Nobody has altered the objects since, or what their calls go through, not even to alter
+        it back."""
+        self._altered = self._altered or not (self._as_noted() and self._watch.same())
+        return not self._altered
+
+    def _as_noted(self) -> bool:
+        try:
+            return all(vars(thing) == then for thing, then in self._noted) and all(
+                tensor._version == then for tensor, then in self._tensors
+            )
+        except Exception:  # things that can't be compared
+            return False
+
+    def _parts(self, transforms: list[Any]) -> list[Part]:
+        parts: list[Part] = []
+        leaves: list[Any] = []
+        nodes: list[Node] = []
+        for leaf in [leaf for transform in transforms for leaf in self._opened(transform)]:
+            node = self._node(leaf)
+            if node is not None:
+                leaves.append(leaf)
+                nodes.append(node)
+                continue
+            parts += self._runs(leaves, nodes)
+            leaves, nodes = [], []
+            parts.append(self._choice(leaf) or Own(leaf))
+        return parts + self._runs(leaves, nodes)
+
+    def _opened(self, transform: Any) -> Iterator[Any]:
+        kind = _kind(transform)
+        if kind not in CONTAINERS and type(transform) is not Sequential:
+            yield transform
+            return
+        self._note(transform, _one_level)
+        for part in transform.transforms if kind else transform:
+            yield from self._opened(part)
+
+    def _node(self, leaf: Any) -> Node | None:
+        try:
+            node = node_of(leaf)
+            self._note(leaf, self._all_levels)
+        except Exception:  # NotNative; what it holds can't be copied
+            return None
+        return node
+
+    def _choice(self, leaf: Any) -> Choice | None:
+        kind = _kind(leaf)
+        if kind not in CHOICES:
+            return None
+        self._note(leaf, _one_level)
+        inner = list(leaf.transforms)
+        lists = [inner] if kind.endswith("RandomApply") else [[one] for one in inner]
+        branches = [self._parts(transforms) for transforms in lists]
+        return Choice(
+            leaf, [lambda value, parts=parts: self._perform(parts, value) for parts in branches]
+        )
+
+    def _note(self, thing: Any, copied: Callable[[Any], Any]) -> None:
+        self._noted.append((thing, copied(vars(thing))))
+
+    def _all_levels(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """A copy down to the tensors, which have no one answer to ==: they stay the same objects."""
+        tensors = [value for value in attributes.values() if isinstance(value, torch.Tensor)]
+        self._tensors += [(tensor, tensor._version) for tensor in tensors]
+        return copy.deepcopy(attributes, {id(tensor): tensor for tensor in tensors})
+
+    def _runs(self, leaves: list[Any], nodes: list[Node]) -> list[Part]:
+        """The longest that have a chain, where they are worth one."""
+        parts: list[Part] = []
+        while leaves:
+            for count in range(len(leaves), 0, -1):
+                run = Run(leaves[:count], nodes[:count], self._renderer)
+                if run.chain(RGB) is not None:
+                    break
+            if run.chain(RGB) is None or all(node.op in _CHEAP for node in run.nodes):
+                parts += map(Own, leaves[:count])
+            else:
+                parts.append(run)
+                self.is_native = True
+            leaves, nodes = leaves[count:], nodes[count:]
+        return parts
+
+
+def _kind(transform: Any) -> str | None:
+    """As kind_of; None also for an object that is not as its class made it."""
+    try:
+        check_unaltered(transform)
+    except Exception:  # NotNative; it has no attributes
+        return None
+    return kind_of(transform)
+
+
+def _one_level(attributes: dict[str, Any]) -> dict[str, Any]:
+    """A copy with lists and dicts of its own, of what they hold."""
+    return {
+        name: copy.copy(value) if isinstance(value, list | dict) else value
+        for name, value in attributes.items()
+    }

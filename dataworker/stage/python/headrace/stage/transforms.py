@@ -1,0 +1,239 @@
+"""torchvision's transforms in Python stages: what has a native form runs as one, from file to tensor.
+
+In a stage host, a torchvision Compose that user code calls on a picture runs as chains of native
+operators wherever it consists of transforms with a native form, with the draws that they make from
+torch's generator. What stands between them (RandomApply and its like, transforms of other makers)
+runs as it is, on a PIL image that is made for it.
+
+The bits are torchvision's: the first pictures of each chain are made both ways, values and generator
+compared. A chain that differs is torchvision's from then on in this host, and one line says so. A
+picture that the native operators refuse is torchvision's alone.
+
+Why so: docs/adr/0014-native-chains-in-stages.md.
+"""
+
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from PIL import Image
+
+from ..process.output import tell
+from .images import DeferredImage, deferred_of
+from .recipes import FILE, RGB, Choice, L, Part, Recipe, Run
+from .render import CHECKS, ImageMaker, Source
+
+# More transforms than that are not kept: they are made anew for each sample.
+_MOST_RECIPES = 64
+_NOTHING_DRAWN = np.empty(0, np.uint8)
+
+
+class Pixels(NamedTuple):
+    """An image between two parts."""
+
+    array: np.ndarray  # uint8 [H, W, 3], or [H, W, 1] of mode L
+    info: dict[str, Any]  # of the PIL image that it comes from
+
+    def image(self) -> Image.Image:
+        height, width, channels = self.array.shape
+        image = Image.frombytes("RGB" if channels == 3 else "L", (width, height), self.array)
+        image.info = dict(self.info)
+        return image
+
+
+class Performer:
+    """Not thread-safe, as far as counts go."""
+
+    def __init__(self, maker: ImageMaker) -> None:
+        self._maker = maker
+        self._drawing = threading.RLock()  # between a look at torch's generator and moving it on
+        self._recipes: dict[int, Recipe] = {}
+        self._compiled = 0
+
+    def call(self, transform: Any, image: Any) -> Any:
+        """What `transform` makes of the image; NotImplemented: it must say so itself."""
+        if not self._maker.on or not _is_pils(image) or torch.get_default_dtype() != torch.float32:
+            return NotImplemented  # the operators make float32, and draw it
+        recipe = self._recipe(transform)
+        if recipe is None or not recipe.is_native or not recipe.holds():
+            return NotImplemented
+        return _shown(self.perform(recipe.parts, image))
+
+    def _recipe(self, transform: Any) -> Recipe | None:
+        recipe = self._recipes.get(id(transform))
+        if recipe is None and self._compiled < _MOST_RECIPES:
+            self._compiled += 1
+            recipe = Recipe(transform, self._maker.renderer, self.perform)
+            self._recipes[id(transform)] = recipe
+        return recipe
+
+    def perform(self, parts: list[Part], value: Any) -> Any:
+        for part in parts:
+            if isinstance(part, Run):
+                value = self._run(part, value)
+            elif isinstance(part, Choice):
+                value = part(value)
+            else:
+                value = part.transform(_shown(value))
+        return value
+
+    def _run(self, run: Run, value: Any) -> Any:
+        if run.may_keep and run.trusted and _is_image(value) and self._keeps(run, value):
+            return value
+        made = self._native(run, value) if run.trusted else None
+        return _by_hand(run, _shown(value)) if made is None else made
+
+    def _keeps(self, run: Run, value: Any) -> bool:
+        """Whether torchvision gives this object back, by what it draws now: it shows on any image. If
+        it does not, nothing is drawn yet."""
+        any_image = Image.new("RGB" if _channels(value) == 3 else "L", (1, 1))
+        with self._drawing, self._off():
+            state = torch.get_rng_state()
+            kept = _by_hand(run, any_image) is any_image
+            if not kept:
+                torch.set_rng_state(state)
+        return kept
+
+    def _native(self, run: Run, value: Any) -> Any:
+        """None: there is no native form of it."""
+        if _is_pils(value):
+            value = deferred_of(value) or value
+        beginning, pixels, source = self._beginning(value)
+        chain = run.chain(beginning) if beginning else None
+        if chain is None:
+            return None
+        with self._drawing if chain.is_random else nullcontext():
+            return self._made(run, chain, value, pixels, source)
+
+    def _made(self, run: Run, chain: Any, value: Any, pixels: Any, source: Source | None) -> Any:
+        state = torch.get_rng_state() if chain.is_random else None
+        words = _NOTHING_DRAWN if state is None else state.numpy()
+        array = (
+            chain.run_pixels(pixels, words)
+            if source is None
+            else chain.run_file(source.file, words)
+        )
+        if array is None:
+            return None
+        checked = run.checked < CHECKS
+        made = self._compare(run, value, source, array, state) if checked else None
+        if run.trusted and (source is not None or not isinstance(value, DeferredImage | Pixels)):
+            self._maker.made += 1
+        if checked:
+            return made
+        if state is not None:
+            torch.set_rng_state(state)
+        if source is not None:
+            source.uses += 1
+        return _like(run, array) if run.makes_tensor else Pixels(array, value.info)
+
+    def _beginning(self, value: Any) -> tuple[str, Any, Source | None]:
+        """Where a chain begins: its name, the pixels, or a file that nobody has decoded."""
+        if isinstance(value, DeferredImage) and value.is_whole_file():
+            return FILE, None, value.source
+        if isinstance(value, Pixels):
+            array = value.array
+        elif _is_pils(value) and value.mode in ("RGB", "L"):
+            array = np.asarray(value)
+        else:
+            return "", None, None
+        return (RGB if array.ndim == 3 and array.shape[2] == 3 else L), array, None
+
+    def _compare(self, run: Run, value: Any, source: Source | None, array: Any, state: Any) -> Any:
+        """What Python makes of it, which is the same."""
+        image = self._maker.by_pil(source) if source is not None else _shown(value)
+        with self._off():
+            made = _by_hand(run, image)
+        same = state is None or bytes(torch.get_rng_state().numpy()) == bytes(state.numpy())
+        if same and _bits(made) == array.tobytes():
+            run.checked += 1
+            run.like = made
+            if run.makes_tensor and _like(run, array).stride() != made.stride():
+                run.trusted = False  # a part of a larger one, as its strides tell
+            return made
+        run.trusted = False
+        names = ", ".join(node.op for node in run.nodes)
+        tell(
+            f"headrace: {names} give other bits natively than torchvision does: torchvision does them"
+        )
+        return made
+
+    @contextmanager
+    def _off(self) -> Iterator[None]:
+        self._maker.on = False
+        try:
+            yield
+        finally:
+            self._maker.on = True
+
+
+def _is_pils(value: Any) -> bool:
+    """An image, and not of a class of the program's own, whose methods may do anything."""
+    return isinstance(value, Image.Image) and type(value).__module__.startswith("PIL.")
+
+
+def _is_image(value: Any) -> bool:
+    """Between two parts, it may be a tensor too."""
+    return isinstance(value, Pixels) or (_is_pils(value) and value.mode in ("RGB", "L"))
+
+
+def _channels(value: Any) -> int:
+    return value.array.shape[2] if isinstance(value, Pixels) else len(value.getbands())
+
+
+def _shown(value: Any) -> Any:
+    """As user code may see it."""
+    return value.image() if isinstance(value, Pixels) else value
+
+
+def _by_hand(run: Run, value: Any) -> Any:
+    for leaf in run.leaves:
+        value = leaf(value)
+    return value
+
+
+def _bits(value: Any) -> bytes:
+    if isinstance(value, torch.Tensor):
+        return bytes(value.detach().contiguous().view(torch.uint8).numpy())
+    return value.tobytes() if isinstance(value, Image.Image) else b""
+
+
+def _like(run: Run, array: np.ndarray) -> Any:
+    """The tensor, of the type and in the order of memory that Python gives it."""
+    like, made = run.like, torch.from_numpy(array)
+    if like.stride(0) == 1 and not made.stride(0) == 1:  # channels last
+        channels, height, width = made.shape
+        made = torch.empty(height, width, channels, dtype=made.dtype).permute(2, 0, 1).copy_(made)
+    return made if type(like) is torch.Tensor else made.as_subclass(type(like))
+
+
+def enable(maker: ImageMaker) -> None:
+    """Once in a process, after the imports of user code."""
+    performer = Performer(maker)
+    for cls, name in _entrances():
+        setattr(cls, name, _entered(getattr(cls, name), performer))
+
+
+def _entrances() -> Iterator[tuple[type, str]]:
+    """Of the transforms that this process knows: where user code calls them."""
+    if "torchvision.transforms" in sys.modules:
+        yield sys.modules["torchvision.transforms"].Compose, "__call__"
+    if "torchvision.transforms.v2" in sys.modules:
+        yield sys.modules["torchvision.transforms.v2"].Compose, "forward"
+
+
+def _entered(real: Callable[..., Any], performer: Performer) -> Callable[..., Any]:
+    @functools.wraps(real)
+    def call(self: Any, *inputs: Any, **named: Any) -> Any:
+        if len(inputs) == 1 and not named:
+            made = performer.call(self, inputs[0])
+            if made is not NotImplemented:
+                return made
+        return real(self, *inputs, **named)
+
+    return call

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "dataworker/source/core/source.h"
+#include "dataworker/stage/frame_socket.h"
+#include "dataworker/stage/stage_bases.h"
+#include "dataworker/stage/stage_hosts.h"
+#include "net/reactor.h"
+
+namespace headrace::dataworker {
+
+// The Python process of a session that hosts are forked from. Ends, and its hosts with it, when
+// this object goes or the worker dies. Reactor thread.
+class Zygote final : public StageHosts {
+ public:
+  struct Events {
+    // Once: ok, or why the code can't run here (kUnsupported).
+    std::function<void(const Status&)> on_ready;
+    std::function<void(std::uint64_t host, std::int64_t pid)> on_forked;
+    // A host has ended; `how` is a sentence as torch says it of its workers.
+    std::function<void(std::uint64_t host, const std::string& how)> on_ended;
+    // The zygote itself has ended, and so have its hosts: how, as a sentence. Once, and last.
+    std::function<void(const std::string& how)> on_lost;
+  };
+  // Errors of StageBases::Begin. `bases` outlives it.
+  static Result<std::unique_ptr<Zygote>> Start(net::Reactor& reactor, StageBases& bases,
+                                               const StageBases::Options& options,
+                                               const BlobContent& bundle, Events events);
+  ~Zygote() override;
+  Zygote(const Zygote&) = delete;
+  Zygote& operator=(const Zygote&) = delete;
+
+  // Forks a host, whatever the lane. kUnavailable: the zygote has ended, and on_lost is about to
+  // say so.
+  Result<std::optional<Begun>> Begin(std::uint64_t host, const Lane& lane) override;
+  // False once its end is noticed; on_lost follows when it is known how it came.
+  [[nodiscard]] bool alive() const override { return watching_; }
+  [[nodiscard]] std::int64_t pid() const override { return pid_; }  // 0: not begun, or ended
+  [[nodiscard]] bool begins_anew() const override { return true; }
+
+ private:
+  Zygote(net::Reactor& reactor, StageBases& bases, FrameSocket control, Events events);
+  void OnReadable();
+  void OnFrame(const StageFrame& frame);
+  void OnHangup();
+  void OnEnded(const std::string& how);
+
+  net::Reactor& reactor_;
+  StageBases& bases_;
+  FrameSocket control_;
+  const Events events_;
+  std::uint64_t session_ = 0;  // as `bases` calls it; 0: ended
+  std::int64_t pid_ = 0;
+  bool watching_ = false;
+  bool ready_ = false;  // has said so
+};
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,303 @@
+#include "dataworker/worker/data_service.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "base/log.h"
+
+namespace headrace::dataworker {
+namespace {
+
+constexpr std::uint64_t kMostPayloadBytes = std::uint64_t{2} << 30;
+constexpr std::uint64_t kKeptPayloadBytes = std::uint64_t{256} << 20;
+constexpr std::size_t kMostSessions = 4096;
+constexpr std::size_t kMostEarlyArenas = 64;
+constexpr std::size_t kMostEarlyLanes = 1024;
+// A peer that does not read for so long has lost its answers; it asks again if it lives.
+constexpr Duration kSendFor = std::chrono::seconds(30);
+constexpr Duration kSendAgainAfter = std::chrono::milliseconds(5);
+
+std::string SessionText(SessionId session) { return "session " + std::to_string(session.value); }
+
+}  // namespace
+
+DataService::DataService(const Parts& parts)
+    : reactor_(parts.reactor),
+      payloads_(kMostPayloadBytes, kKeptPayloadBytes),
+      bases_(parts.reactor),
+      ledger_(parts.queue, parts.cache, parts.executor.concurrency()),
+      environment_{
+          .reactor = parts.reactor,
+          .executor = parts.executor,
+          .queue = parts.queue,
+          .cache = parts.cache,
+          .blobs = blobs_,
+          .payloads = payloads_,
+          .losses = losses_,
+          .bases = bases_,
+          .ledger = ledger_,
+          .host = parts.host,
+          .limits = parts.limits,
+          .send =
+              [this](const std::string& peer, wire::Body body,
+                     std::vector<net::PayloadFrame> payload) {
+                Send(peer, std::move(body), std::move(payload));
+              },
+          .stage_cores = [this](JobId job) { return ledger_.StageCores(job, Attached()); }} {}
+
+DataService::~DataService() { CloseSessions(); }
+
+void DataService::CloseSessions() {
+  for (const auto& [id, session] : sessions_) session->Close();
+}
+
+Status DataService::Listen(const std::string& endpoint, const std::string& arena_path) {
+  net::SocketEvents events;
+  events.on_message = [this](net::Incoming&& incoming) { OnMessage(std::move(incoming)); };
+  events.on_invalid = [](const std::string& /*peer*/, const Status& error) {
+    LogDebug("bad message error=\"" + error.ToString() + "\"");
+  };
+  HR_TRY(socket_, reactor_.BindRouter(endpoint, std::move(events)));
+  HR_TRY(descriptors_,
+         net::DescriptorListener::Listen(
+             reactor_, arena_path,
+             [this](std::uint64_t connection, const net::DescriptorMessage& message,
+                    net::UniqueFd fd) { OnDescriptor(connection, message, std::move(fd)); },
+             [this](std::uint64_t connection) { OnHangup(connection); }));
+  return {};
+}
+
+bool DataService::idle() const {
+  return unsent_.empty() && std::all_of(sessions_.begin(), sessions_.end(), [](const auto& entry) {
+           return entry.second->outstanding() == 0;
+         });
+}
+
+std::vector<JobId> DataService::jobs() const {
+  std::vector<JobId> jobs;
+  for (const auto& [id, session] : sessions_) jobs.push_back(session->job());
+  std::sort(jobs.begin(), jobs.end());
+  jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
+  return jobs;
+}
+
+std::vector<std::int64_t> DataService::pids() const {
+  std::vector<std::int64_t> pids = bases_.pids();
+  for (const auto& [id, session] : sessions_) {
+    const std::vector<std::int64_t> of_session = session->pids();
+    pids.insert(pids.end(), of_session.begin(), of_session.end());
+  }
+  return pids;
+}
+
+Session* DataService::Find(const std::string& peer, SessionId session) {
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end() || found->second->peer() != peer) return nullptr;
+  found->second->Heard();
+  return found->second.get();
+}
+
+void DataService::End(SessionId id) {
+  early_arenas_.erase(id);
+  const auto found = sessions_.find(id);
+  if (found == sessions_.end()) return;
+  found->second->Close();
+  sessions_.erase(found);
+  if (sessions_.empty()) payloads_.Trim();
+}
+
+std::vector<JobLedger::Attached> DataService::Attached() const {
+  std::vector<JobLedger::Attached> attached;
+  attached.reserve(sessions_.size());
+  for (const auto& [id, session] : sessions_) {
+    attached.push_back({.job = session->job(),
+                        .since = session->attached(),
+                        .stage_batches = session->stage_batches(),
+                        .stage_samples = session->stage_samples()});
+  }
+  return attached;
+}
+
+std::vector<wire::JobUsage> DataService::Usage() {
+  for (const auto& [id, session] : sessions_) session->CountStageCpu();
+  return ledger_.Usage(Attached());
+}
+
+void DataService::OnDirective(const wire::WorkerDirective& directive,
+                              std::optional<SteadyTime> asked) {
+  if (asked) EndAbandoned(directive.jobs, *asked);
+  ledger_.OnDirective(directive, asked, Attached());
+}
+
+void DataService::EndAbandoned(const std::vector<JobId>& jobs, SteadyTime asked) {
+  std::vector<SessionId> abandoned;
+  for (const auto& [id, session] : sessions_) {
+    const bool leased = std::find(jobs.begin(), jobs.end(), session->job()) != jobs.end();
+    if (session->Abandoned(leased, asked)) abandoned.push_back(id);
+  }
+  for (const SessionId id : abandoned) {
+    LogWarning(SessionText(id) + " ended: its trainer is silent and its job has no lease here");
+    End(id);
+  }
+}
+
+void DataService::OnMessage(net::Incoming&& incoming) {
+  const std::string& peer = incoming.peer;
+  if (auto* request = std::get_if<wire::BatchRequest>(&incoming.body)) {
+    OnBatchRequest(peer, std::move(*request));
+  } else if (auto* describe = std::get_if<wire::Describe>(&incoming.body)) {
+    OnDescribe(peer, std::move(*describe));
+  } else if (const auto* attach = std::get_if<wire::Attach>(&incoming.body)) {
+    OnAttach(peer, *attach);
+  } else if (const auto* part = std::get_if<wire::BlobPart>(&incoming.body)) {
+    if (Session* session = Find(peer, part->session)) session->OnBlobPart(*part, incoming.payload);
+  } else if (const auto* cancel = std::get_if<wire::CancelIterations>(&incoming.body)) {
+    if (Session* session = Find(peer, cancel->session)) session->OnCancel(cancel->before);
+  } else if (const auto* detach = std::get_if<wire::Detach>(&incoming.body)) {
+    if (Find(peer, detach->session) != nullptr) End(detach->session);
+  } else if (const auto* ping = std::get_if<wire::Ping>(&incoming.body)) {
+    for (const auto& [id, session] : sessions_) {
+      if (session->peer() == peer) session->Heard();
+    }
+    Send(peer, wire::Pong{ping->sequence}, {});
+  }
+}
+
+void DataService::OnAttach(const std::string& peer, const wire::Attach& attach) {
+  auto existing = sessions_.find(attach.session);
+  if (existing != sessions_.end() && !existing->second->SamePlan(attach)) {
+    End(attach.session);
+    existing = sessions_.end();
+  }
+  if (existing == sessions_.end()) {
+    wire::Attached refusal;
+    refusal.request = attach.request;
+    refusal.session = attach.session;
+    if (draining_) refusal.status = Unavailable("this worker is leaving");
+    if (sessions_.size() >= kMostSessions) {
+      refusal.status = ResourceExhausted("too many sessions are attached here");
+    }
+    if (!refusal.status.ok()) {
+      Send(peer, std::move(refusal), {});
+      return;
+    }
+    existing =
+        sessions_.emplace(attach.session, std::make_shared<Session>(environment_, peer, attach))
+            .first;
+  }
+  if (const auto early = early_arenas_.find(attach.session); early != early_arenas_.end()) {
+    existing->second->SetArena(early->second.connection, std::move(early->second.arena));
+    for (Session::GivenLane& given : early->second.lanes) {
+      existing->second->OnLane(std::move(given));
+    }
+    early_arenas_.erase(early);
+  }
+  existing->second->Attach(peer, attach);
+}
+
+void DataService::OnBatchRequest(const std::string& peer, wire::BatchRequest request) {
+  if (Session* session = Find(peer, request.session)) {
+    session->OnBatchRequest(std::move(request));
+    return;
+  }
+  wire::BatchDone answer;
+  answer.session = request.session;
+  answer.iteration = request.iteration;
+  answer.batch = request.batch;
+  answer.attempt = request.attempt;
+  answer.status = NotFound(SessionText(request.session) + " is not attached");
+  Send(peer, std::move(answer), {});
+}
+
+void DataService::OnDescribe(const std::string& peer, wire::Describe request) {
+  if (Session* session = Find(peer, request.session)) {
+    session->OnDescribe(std::move(request));
+    return;
+  }
+  wire::Described answer;
+  answer.request = request.request;
+  answer.session = request.session;
+  answer.status = NotFound(SessionText(request.session) + " is not attached");
+  Send(peer, std::move(answer), {});
+}
+
+void DataService::OnDescriptor(std::uint64_t connection, const net::DescriptorMessage& message,
+                               net::UniqueFd fd) {
+  const auto session = sessions_.find(message.session);
+  if (message.kind == net::DescriptorMessage::Kind::kBlob) {
+    if (session != sessions_.end()) {
+      session->second->OnBlobDescriptor(message.hash, fd, message.bytes);
+    }
+    return;
+  }
+  if (message.kind == net::DescriptorMessage::Kind::kLane) {
+    Session::GivenLane given{.lane = {.lane = message.lane, .set = message.lane_set},
+                             .socket = std::move(fd),
+                             .pid = message.pid};
+    if (session != sessions_.end()) {
+      session->second->OnLane(std::move(given));
+    } else if (const auto early = early_arenas_.find(message.session);
+               early != early_arenas_.end() && early->second.lanes.size() < kMostEarlyLanes) {
+      early->second.lanes.push_back(std::move(given));
+    }
+    return;
+  }
+  Result<net::UniqueFd> channel = descriptors_->Hold(connection);
+  Result<std::shared_ptr<ArenaMap>> arena =
+      channel.ok() ? ArenaMap::Map(std::move(fd), message.bytes, std::move(channel).value())
+                   : channel.status();
+  if (!arena.ok()) {
+    LogWarning("arena refused session=" + std::to_string(message.session.value) + " error=\"" +
+               arena.status().ToString() + "\"");
+    return;
+  }
+  if (session != sessions_.end()) {
+    session->second->SetArena(connection, std::move(arena).value());
+  } else if (early_arenas_.size() < kMostEarlyArenas) {
+    early_arenas_[message.session] = {connection, std::move(arena).value(), {}};
+  }
+}
+
+void DataService::OnHangup(std::uint64_t connection) {
+  std::erase_if(early_arenas_,
+                [&](const auto& entry) { return entry.second.connection == connection; });
+  std::vector<SessionId> ended;
+  for (const auto& [id, session] : sessions_) {
+    if (session->HasArenaOf(connection)) ended.push_back(id);
+  }
+  for (const SessionId id : ended) End(id);
+}
+
+void DataService::Send(const std::string& peer, wire::Body body,
+                       std::vector<net::PayloadFrame> payload) {
+  const Status status = socket_->Send(peer, body, payload);
+  if (status.ok() || status.code() == Code::kNotFound) return;  // nobody is left to hear it
+  if (status.code() != Code::kUnavailable) {
+    LogWarning("answer dropped error=\"" + status.ToString() + "\"");
+    return;
+  }
+  unsent_.push_back({peer, std::move(body), std::move(payload), reactor_.clock().Now()});
+  if (send_timer_ == 0) send_timer_ = reactor_.AddTimer(kSendAgainAfter, [this] { SendAgain(); });
+}
+
+void DataService::SendAgain() {
+  const SteadyTime now = reactor_.clock().Now();
+  std::deque<Unsent> unsent;
+  unsent.swap(unsent_);
+  std::set<std::string> blocked;  // keeps the order of what one peer gets
+  for (Unsent& item : unsent) {
+    if (now - item.since > kSendFor) continue;
+    if (blocked.contains(item.peer) ||
+        socket_->Send(item.peer, item.body, item.payload).code() == Code::kUnavailable) {
+      blocked.insert(item.peer);
+      unsent_.push_back(std::move(item));
+    }
+  }
+  if (unsent_.empty()) {
+    reactor_.CancelTimer(send_timer_);
+    send_timer_ = 0;
+  }
+}
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "dataworker/session/session.h"
+#include "net/descriptor_channel.h"
+#include "net/reactor.h"
+#include "schemas/wire/message.h"
+
+namespace headrace::dataworker {
+
+// The worker's side of the data plane: who is attached, which message belongs to whom. A session
+// belongs to the peer that attached it; requests of anybody else are answered as if there were
+// none. Reactor thread. Owned by Worker.
+class DataService {
+ public:
+  struct Parts {
+    net::Reactor& reactor;
+    Executor& executor;
+    WorkQueue& queue;
+    SampleCache& cache;
+    wire::HostIdentity host;  // of this process
+    Limits limits;
+  };
+  explicit DataService(const Parts& parts);
+  // As CloseSessions, then hangs up on the trainers. REQUIRES: no thread runs work of a session.
+  ~DataService();
+
+  // kUnavailable: the address or the path is in use.
+  Status Listen(const std::string& endpoint, const std::string& arena_path);
+  [[nodiscard]] const std::string& endpoint() const { return socket_->endpoint(); }
+
+  // The coordinator's word, see CoordinatorLink::Events: what jobs may use from now on. Ends the
+  // sessions of dead trainers on other hosts: see Session::Abandoned.
+  void OnDirective(const wire::WorkerDirective& directive, std::optional<SteadyTime> asked);
+  // Cancels the work of all sessions; what runs may still write into slots.
+  void CloseSessions();
+  // From now on new sessions are refused.
+  void Drain() { draining_ = true; }
+  // Nothing is queued, running or waiting to be sent.
+  [[nodiscard]] bool idle() const;
+  [[nodiscard]] std::size_t sessions() const { return sessions_.size(); }
+  [[nodiscard]] std::vector<JobId> jobs() const;
+  // Subprocesses of all sessions, and what they are forked from.
+  [[nodiscard]] std::vector<std::int64_t> pids() const;
+  // What each job has used here.
+  [[nodiscard]] std::vector<wire::JobUsage> Usage();
+  [[nodiscard]] std::uint64_t samples_made() const { return environment_.samples_made; }
+
+ private:
+  struct Unsent {
+    std::string peer;
+    wire::Body body;
+    std::vector<net::PayloadFrame> payload;
+    SteadyTime since;
+  };
+  struct EarlyArena {
+    std::uint64_t connection = 0;
+    std::shared_ptr<ArenaMap> arena;
+    std::vector<Session::GivenLane> lanes;
+  };
+
+  void OnMessage(net::Incoming&& incoming);
+  void OnAttach(const std::string& peer, const wire::Attach& attach);
+  void OnDescriptor(std::uint64_t connection, const net::DescriptorMessage& message,
+                    net::UniqueFd fd);
+  void OnHangup(std::uint64_t connection);
+  void OnBatchRequest(const std::string& peer, wire::BatchRequest request);
+  void OnDescribe(const std::string& peer, wire::Describe request);
+  [[nodiscard]] Session* Find(const std::string& peer, SessionId session);
+  void End(SessionId session);
+  void EndAbandoned(const std::vector<JobId>& leases, SteadyTime asked);
+  [[nodiscard]] std::vector<JobLedger::Attached> Attached() const;
+
+  void Send(const std::string& peer, wire::Body body, std::vector<net::PayloadFrame> payload);
+  void SendAgain();
+
+  net::Reactor& reactor_;
+  BlobTable blobs_;
+  PayloadPool payloads_;
+  StageLosses losses_;
+  StageBases bases_;
+  JobLedger ledger_;
+  SessionEnvironment environment_;
+  std::map<SessionId, std::shared_ptr<Session>> sessions_;
+  std::map<SessionId, EarlyArena> early_arenas_;  // of sessions whose Attach is still on its way
+  std::deque<Unsent> unsent_;
+  net::TimerId send_timer_ = 0;  // 0: none
+  bool draining_ = false;
+  std::unique_ptr<net::Socket> socket_;
+  std::unique_ptr<net::DescriptorListener> descriptors_;
+};
+
+}  // namespace headrace::dataworker

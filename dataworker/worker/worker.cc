@@ -1,0 +1,167 @@
+#include "dataworker/worker/worker.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/log.h"
+#include "base/process_stats.h"
+#include "base/version.h"
+#include "dataworker/cache/memory/memory_cache.h"
+#include "dataworker/exec/tbb_executor.h"
+#include "dataworker/worker/private_directory.h"
+#include "dataworker/worker/process_stats.h"
+#include "schemas/wire/host_identity.h"
+
+namespace headrace::dataworker {
+namespace {
+
+constexpr Duration kLeaveCheck = std::chrono::milliseconds(20);
+constexpr Duration kDrainPatience = std::chrono::seconds(30);
+
+Result<std::vector<std::string>> RealPaths(const std::vector<std::string>& directories) {
+  std::vector<std::string> real;
+  for (const std::string& directory : directories) {
+    const std::unique_ptr<char, decltype(&std::free)> path(::realpath(directory.c_str(), nullptr),
+                                                           &std::free);
+    if (!path) return ErrnoStatus(errno, "--allow-root " + directory);
+    real.emplace_back(path.get());
+  }
+  return real;
+}
+
+// The address that trainers use, from the one that was bound.
+std::string Advertised(const std::string& bound, const std::string& host) {
+  constexpr std::string_view kTcp = "tcp://";
+  if (!bound.starts_with(kTcp)) return bound;
+  const std::string address = bound.substr(kTcp.size(), bound.rfind(':') - kTcp.size());
+  if (address != "0.0.0.0" && address != "[::]" && address != "*") return bound;
+  return std::string(kTcp) + host + bound.substr(bound.rfind(':'));
+}
+
+}  // namespace
+
+Worker::Worker(net::Reactor& reactor, std::function<void(Status)> on_end)
+    : reactor_(reactor), on_end_(std::move(on_end)) {}
+
+Result<std::unique_ptr<Worker>> Worker::Start(net::Reactor& reactor, WorkerOptions options,
+                                              std::function<void(Status)> on_end) {
+  std::unique_ptr<Worker> worker(new Worker(reactor, std::move(on_end)));
+  HR_RETURN_IF_ERROR(worker->Open(options));
+  return worker;
+}
+
+Status Worker::Open(const WorkerOptions& options) {
+  HR_TRY(const std::string directory, PrivateDirectory(options.directory));
+  const std::string base = directory + "/w" + std::to_string(::getpid());
+  std::string listen = options.listen;
+  if (listen.empty()) {
+    listen = options.local || options.coordinator.starts_with("ipc://") ? "ipc://" + base + ".data"
+                                                                        : "tcp://0.0.0.0:*";
+  }
+  info_.host = wire::ReadHostIdentity();
+  const int threads = options.threads > 0 ? options.threads : UsableCpus();
+  executor_ = MakeTbbExecutor(threads);
+  cache_ = MakeMemoryCache(options.cache_bytes);
+  queue_ = std::make_unique<WorkQueue>(WorkQueue::Parts{
+      *executor_, reactor_.clock(), [this, weak = std::weak_ptr(alive_)](Duration delay) {
+        reactor_.Post([this, weak, delay] {
+          if (weak.expired()) return;
+          reactor_.AddOnce(delay, [this, weak] {
+            if (!weak.expired()) queue_->Wake();
+          });
+        });
+      }});
+  queue_->SetSourceLimit(options.source_bytes_per_second);
+  HR_TRY(std::vector<std::string> roots, RealPaths(options.allowed_roots));
+  service_ = std::make_unique<DataService>(
+      DataService::Parts{reactor_, *executor_, *queue_, *cache_, info_.host,
+                         Limits{options.stage_memory, std::move(roots)}});
+  arena_path_ = base + ".arena";
+  HR_RETURN_IF_ERROR(service_->Listen(listen, arena_path_));
+
+  const std::string& host = options.advertise.empty() ? info_.host.hostname : options.advertise;
+  info_.endpoints = {Advertised(service_->endpoint(), host)};
+  info_.arena_path = arena_path_;
+  info_.cores = threads;
+  info_.cache_bytes = options.cache_bytes;
+  info_.version = kVersion;
+  info_.local = options.local;
+  if (options.coordinator.empty()) return {};
+  HR_TRY(coordinator_,
+         CoordinatorLink::Open(
+             reactor_, options.coordinator, info_,
+             {.load = [this] { return Load(); },
+              .on_registered = [](WorkerId) {},
+              .on_drain = [this] { Leave(kDrainPatience); },
+              .on_directive =
+                  [this](const wire::WorkerDirective& directive, std::optional<SteadyTime> asked) {
+                    service_->OnDirective(directive, asked);
+                  },
+              .on_refused =
+                  [this, address = options.coordinator](const Status& status) {
+                    End(status.WithContext("refused by the coordinator at " + address));
+                  }}));
+  return {};
+}
+
+Worker::~Worker() {
+  if (leave_timer_ != 0) reactor_.CancelTimer(leave_timer_);
+  coordinator_.reset();
+  // Nothing new is queued and what runs ends soon. The channels close last: at a hang-up trainers
+  // take their slots back, and no thread may write there any more.
+  if (service_) service_->CloseSessions();
+  if (executor_) executor_->Stop();
+  service_.reset();
+  // ZeroMQ leaves it behind.
+  constexpr std::string_view kIpc = "ipc://";
+  for (const std::string& endpoint : info_.endpoints) {
+    if (endpoint.starts_with(kIpc)) ::unlink(endpoint.substr(kIpc.size()).c_str());
+  }
+}
+
+wire::WorkerHeartbeat Worker::Load() {
+  const CacheStats cache = cache_->Stats();
+  wire::WorkerHeartbeat beat;
+  beat.cpu_seconds = CpuSeconds(service_->pids());
+  beat.resident_bytes = ResidentBytes();
+  beat.cache_bytes = cache.bytes;
+  beat.cache_hits = cache.hits;
+  beat.cache_misses = cache.misses;
+  beat.samples = service_->samples_made();
+  beat.queued_samples = static_cast<std::uint64_t>(std::max<std::int64_t>(queue_->queued(), 0));
+  beat.jobs = service_->jobs();
+  beat.usage = service_->Usage();
+  return beat;
+}
+
+void Worker::Leave(Duration patience) {
+  if (leaving_) return;
+  leaving_ = true;
+  service_->Drain();
+  if (coordinator_) coordinator_->Leave();
+  leave_until_ = reactor_.clock().Now() + patience;
+  leave_timer_ = reactor_.AddTimer(kLeaveCheck, [this] { EndWhenIdle(); });
+  EndWhenIdle();
+}
+
+void Worker::EndWhenIdle() {
+  const bool late = reactor_.clock().Now() >= leave_until_;
+  if (!late && (service_->sessions() > 0 || !service_->idle())) return;
+  End({});
+}
+
+void Worker::End(Status status) {
+  if (leave_timer_ != 0) reactor_.CancelTimer(leave_timer_);
+  leave_timer_ = 0;
+  if (coordinator_ && leaving_) coordinator_->Gone();
+  // Posted: the caller may be a callback of something that goes with this object.
+  if (on_end_) reactor_.Post([end = std::exchange(on_end_, nullptr), status] { end(status); });
+}
+
+}  // namespace headrace::dataworker

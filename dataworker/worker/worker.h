@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "dataworker/cache/cache.h"
+#include "dataworker/exec/executor.h"
+#include "dataworker/share/work_queue.h"
+#include "dataworker/worker/coordinator_link.h"
+#include "dataworker/worker/data_service.h"
+#include "dataworker/worker/worker_main.h"
+#include "net/reactor.h"
+
+namespace headrace::dataworker {
+
+// A data worker: owns its parts and their order of life, nothing else. Runs on a reactor of its
+// caller; that thread only. Everything ends with the object.
+class Worker {
+ public:
+  // on_end: no reason is left to run on; empty status for a drain or a finished Leave.
+  static Result<std::unique_ptr<Worker>> Start(net::Reactor& reactor, WorkerOptions options,
+                                               std::function<void(Status)> on_end);
+  ~Worker();
+
+  // Takes no new sessions, answers what was asked, tells the coordinator, then calls on_end; at the
+  // latest after `patience`.
+  void Leave(Duration patience);
+
+  [[nodiscard]] const wire::WorkerInfo& info() const { return info_; }
+  // As the coordinator calls it; invalid until it has answered the registration.
+  [[nodiscard]] WorkerId id() const { return coordinator_ ? coordinator_->worker() : WorkerId(); }
+  [[nodiscard]] std::uint64_t directives() const {
+    return coordinator_ ? coordinator_->directives() : 0;
+  }
+  [[nodiscard]] CacheStats cache_stats() const { return cache_->Stats(); }
+
+ private:
+  Worker(net::Reactor& reactor, std::function<void(Status)> on_end);
+  Status Open(const WorkerOptions& options);
+  [[nodiscard]] wire::WorkerHeartbeat Load();
+  void End(Status status);
+  void EndWhenIdle();
+
+  net::Reactor& reactor_;
+  std::function<void(Status)> on_end_;
+  wire::WorkerInfo info_;
+  std::string arena_path_;
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<SampleCache> cache_;
+  std::unique_ptr<WorkQueue> queue_;
+  std::unique_ptr<DataService> service_;
+  std::unique_ptr<CoordinatorLink> coordinator_;  // none in tests without a coordinator
+  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
+  net::TimerId leave_timer_ = 0;  // 0: none
+  SteadyTime leave_until_{};
+  bool leaving_ = false;
+};
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,107 @@
+#include "dataworker/worker/worker_main.h"
+
+#include <malloc.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/log.h"
+#include "dataworker/worker/local_turn.h"
+#include "dataworker/worker/private_directory.h"
+#include "dataworker/worker/worker.h"
+#include "net/unique_fd.h"
+
+namespace headrace::dataworker {
+namespace {
+
+constexpr Duration kTermPatience = std::chrono::seconds(10);
+
+int Complain(const Status& status) {
+  std::fprintf(stderr, "headrace worker: %s\n", status.message().c_str());
+  return 1;
+}
+
+// SIGTERM and SIGINT as a descriptor; threads made later inherit the mask.
+Result<net::UniqueFd> TerminationSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  if (::sigprocmask(SIG_BLOCK, &set, nullptr) != 0) return ErrnoStatus(errno, "sigprocmask");
+  net::UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd.valid()) return ErrnoStatus(errno, "signalfd");
+  return fd;
+}
+
+// Readable when the process has ended.
+Result<net::UniqueFd> ProcessEnd(std::int64_t pid) {
+  net::UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!fd.valid()) return ErrnoStatus(errno, "watch parent process " + std::to_string(pid));
+  return fd;
+}
+
+}  // namespace
+
+int WorkerMain(const WorkerOptions& options) {
+  InitLog("worker", LogLevel::kWarning);
+  // Memory of samples comes from buffers that are kept; what malloc still gets comes and goes with
+  // messages, and a few heaps are enough for it.
+  ::mallopt(M_ARENA_MAX, 2);
+  ::signal(SIGXFSZ, SIG_IGN);  // memory over `ulimit -f` is an error of its reservation
+  Result<net::UniqueFd> signals = TerminationSignals();
+  if (!signals.ok()) return Complain(signals.status());
+  net::UniqueFd parent;
+  if (options.parent_pid > 0) {
+    Result<net::UniqueFd> watched = ProcessEnd(options.parent_pid);
+    if (!watched.ok()) return Complain(watched.status());
+    parent = std::move(watched).value();
+  }
+  std::optional<net::UniqueFd> turn;
+  if (options.local) {
+    const Result<std::string> directory = PrivateDirectory(options.directory);
+    if (!directory.ok()) return Complain(directory.status());
+    auto awaited = AwaitLocalTurn(*directory, options.coordinator, signals->get(),
+                                  parent.valid() ? parent.get() : -1);
+    if (!awaited.ok()) return Complain(awaited.status());
+    if (!(turn = std::move(awaited).value())) return 0;
+  }
+  Result<std::unique_ptr<net::Reactor>> reactor = net::Reactor::Make("hr-worker");
+  if (!reactor.ok()) return Complain(reactor.status());
+
+  Status end;
+  Result<std::unique_ptr<Worker>> worker = Worker::Start(**reactor, options, [&](Status status) {
+    end = std::move(status);
+    (*reactor)->Stop();
+  });
+  if (!worker.ok()) return Complain(worker.status());
+  (*reactor)->WatchFd(signals->get(), [&] {
+    signalfd_siginfo info;
+    while (::read(signals->get(), &info, sizeof(info)) == sizeof(info)) {
+      (*worker)->Leave(kTermPatience);
+    }
+  });
+  if (parent.valid()) {
+    (*reactor)->WatchFd(parent.get(), [&] {
+      // At once where the trainer is gone, and nobody is left who could want an orderly end.
+      if (!options.local) ::_exit(0);
+      (*reactor)->UnwatchFd(parent.get());
+      (*worker)->Leave(kTermPatience);
+    });
+  }
+  const Status ran = (*reactor)->Run();
+  (*worker).reset();
+  if (!ran.ok()) return Complain(ran);
+  // Infeasible: the host has another worker, so that a local one is not needed.
+  const bool fine = end.ok() || (options.local && end.code() == Code::kInfeasible);
+  return fine ? 0 : Complain(end);
+}
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,248 @@
+// A whole worker against a scripted client: what it makes.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "dataworker/worker/worker_test_base.h"
+#include "gmock/gmock.h"
+
+namespace headrace::dataworker {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST_F(WorkerTest, ArenaAndNetworkGiveTheBitsOfTheChain) {
+  TestWorker local;
+  TestClient client(local);
+  const TestArena arena(kArenaBytes);
+  EXPECT_TRUE(client.Attach(attach_, blobs_, &arena).status.ok());
+  wire::BatchRequest request = Request(AllKeys());
+  client.Send(request);
+  ExpectBatch(request, client.Next<wire::BatchDone>(), arena.memory().subspan(4096));
+
+  TestWorker remote("tcp://127.0.0.1:*");
+  TestClient far(remote);
+  far.Attach(attach_, blobs_);
+  request = Request(AllKeys());
+  far.Send(request);
+  Bytes payload;
+  const wire::BatchDone done = far.Next<wire::BatchDone>(&payload);
+  EXPECT_EQ(payload.size(), done.used_bytes);
+  ExpectBatch(request, done, payload);
+}
+
+TEST_F(WorkerTest, NothingOutsideOfTheSlotIsWritten) {
+  TestWorker worker;
+  TestClient client(worker);
+  const TestArena arena(kArenaBytes);
+  std::fill(arena.memory().begin(), arena.memory().end(), std::byte{0x5a});
+  client.Attach(attach_, blobs_, &arena);
+  wire::BatchRequest request = Request({3, 4});
+  client.Send(request);
+  const wire::BatchDone done = client.Next<wire::BatchDone>();
+  ExpectBatch(request, done, arena.memory().subspan(4096));
+  const auto clean = [](ByteSpan part) {
+    return std::all_of(part.begin(), part.end(), [](std::byte b) { return b == std::byte{0x5a}; });
+  };
+  EXPECT_TRUE(clean(arena.memory().first(4096)));
+  EXPECT_TRUE(clean(arena.memory().subspan(4096 + done.used_bytes)));
+}
+
+TEST_F(WorkerTest, HostileSlotsAndRequestsAreRefused) {
+  TestWorker worker;
+  TestClient client(worker);
+  const TestArena arena(kArenaBytes);
+  client.Attach(attach_, blobs_, &arena);
+  const auto code_of = [&](wire::BatchRequest request) {
+    client.Send(request);
+    return client.Next<wire::BatchDone>().status.code();
+  };
+  for (const auto& [offset, bytes] :
+       std::vector<std::pair<std::uint64_t, std::uint64_t>>{{kArenaBytes - 64, 1 << 20},
+                                                            {kArenaBytes + 64, 1 << 20},
+                                                            {64, std::uint64_t{1} << 62},
+                                                            {7, 1 << 20}}) {
+    wire::BatchRequest request = Request({0, 1});
+    request.slot_offset = offset;
+    request.slot_bytes = bytes;
+    EXPECT_EQ(code_of(request), Code::kInvalidArgument) << offset << " " << bytes;
+  }
+  wire::BatchRequest request = Request({0, 1});
+  request.seeds.clear();
+  EXPECT_EQ(code_of(request), Code::kInvalidArgument);
+  EXPECT_EQ(code_of(Request({})), Code::kInvalidArgument);
+  request = Request({0, 1});
+  request.session = SessionId(78);
+  EXPECT_EQ(code_of(request), Code::kNotFound);
+  EXPECT_EQ(code_of(Request({0, 1})), Code::kOk);
+}
+
+TEST_F(WorkerTest, ASmallSlotIsAnsweredWithTheSizeThatIsNeeded) {
+  TestWorker worker;
+  TestClient client(worker);
+  const TestArena arena(kArenaBytes);
+  client.Attach(attach_, blobs_, &arena);
+  wire::BatchRequest request = Request({0, 1, 2});
+  request.slot_bytes = 1000;
+  client.Send(request);
+  const wire::BatchDone refused = client.Next<wire::BatchDone>();
+  EXPECT_EQ(refused.status.code(), Code::kResourceExhausted);
+  EXPECT_EQ(refused.needed_bytes, 3 * kPixelBytes + 24);
+  request.slot_bytes = refused.needed_bytes;
+  ++request.attempt;
+  client.Send(request);
+  ExpectBatch(request, client.Next<wire::BatchDone>(), arena.memory().subspan(4096));
+}
+
+TEST_F(WorkerTest, BadSamplesFailAloneAndSkippedOnesAreLeft) {
+  std::filesystem::remove(directory_.path() + "/2.png");
+  directory_.Write("3.png", "not an image");
+  TestWorker worker;
+  TestClient client(worker);
+  const TestArena arena(kArenaBytes);
+  client.Attach(attach_, blobs_, &arena);
+  wire::BatchRequest request = Request({1, 2, 3, 99, 5, 6});
+  request.skip = {4};
+  client.Send(request);
+  const wire::BatchDone done = client.Next<wire::BatchDone>();
+  ASSERT_EQ(done.failures.size(), 3U);
+  EXPECT_EQ(done.failures[0].position, 1);
+  EXPECT_EQ(done.failures[0].code, Code::kNotFound);
+  EXPECT_THAT(done.failures[0].message, HasSubstr("/2.png"));
+  EXPECT_EQ(done.failures[1].position, 2);
+  EXPECT_EQ(done.failures[1].code, Code::kUnsupported);
+  EXPECT_EQ(done.failures[2].position, 3);
+  EXPECT_EQ(done.failures[2].code, Code::kInvalidArgument);
+  ExpectBatch(request, done, arena.memory().subspan(4096), {1, 2, 3, 4});
+}
+
+TEST_F(WorkerTest, DescribeReadsSizesAndSaysWhichHaveNone) {
+  std::filesystem::remove(directory_.path() + "/2.png");
+  TestWorker worker;
+  TestClient client(worker);
+  client.Attach(attach_, blobs_);
+  wire::Describe describe{.request = 9, .session = attach_.session, .keys = AllKeys()};
+  client.Send(describe);
+  const wire::Described described = client.Next<wire::Described>();
+  EXPECT_EQ(described.request, 9U);
+  ASSERT_EQ(described.heights.size(), AllKeys().size());
+  for (std::size_t i = 0; i < described.heights.size(); ++i) {
+    const auto key = static_cast<std::int32_t>(AllKeys()[i]);
+    EXPECT_EQ(described.heights[i], key == 2 ? -1 : 30 + key);
+    EXPECT_EQ(described.widths[i], key == 2 ? -1 : 50 - key);
+  }
+}
+
+TEST_F(WorkerTest, LaterEpochsComeFromTheCacheWithTheSameBits) {
+  TestWorker worker("", std::uint64_t{4} << 20);
+  TestClient client(worker);
+  const TestArena arena(kArenaBytes);
+  attach_.cache_bytes = std::uint64_t{4} << 20;
+  client.Attach(attach_, blobs_, &arena);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    wire::BatchRequest request = Request(AllKeys());
+    client.Send(request);
+    const wire::BatchDone done = client.Next<wire::BatchDone>();
+    ExpectBatch(request, done, arena.memory().subspan(4096));
+    EXPECT_EQ(done.cost.decoded_hits, epoch == 0 ? 0U : static_cast<unsigned>(kFiles));
+    EXPECT_EQ(done.cost.misses, epoch == 0 ? static_cast<unsigned>(kFiles) : 0U);
+  }
+  EXPECT_EQ(worker.cache().entries, static_cast<std::uint64_t>(kFiles));
+  // A file that changes is never served as it was.
+  directory_.Write("4.png", TinyPng::Make(40, 40, 4711));
+  wire::BatchRequest request = Request(AllKeys());
+  client.Send(request);
+  ExpectBatch(request, client.Next<wire::BatchDone>(), arena.memory().subspan(4096));
+}
+
+TEST_F(WorkerTest, CostIsToldByPathOfTheSample) {
+  TestWorker worker("", std::uint64_t{4} << 20, /*threads=*/1);
+  TestClient client(worker);
+  const TestArena arena(kArenaBytes);
+  attach_.cache_bytes = std::uint64_t{4} << 20;
+  client.Attach(attach_, blobs_, &arena);
+  const auto cost_of = [&](std::vector<std::int64_t> keys) {
+    client.Send(Request(std::move(keys)));
+    const wire::BatchDone done = client.Next<wire::BatchDone>();
+    EXPECT_TRUE(done.status.ok()) << done.status.ToString();
+    EXPECT_EQ(done.cost.python_ns, 0U);
+    // One thread makes one sample after the other.
+    EXPECT_GE(done.cost.wall_ns, done.cost.queue_ns + done.cost.source_ns + done.cost.compute_ns);
+    return done.cost;
+  };
+  const auto bytes_of = [&](std::int64_t key) {
+    return std::filesystem::file_size(directory_.path() + "/" + std::to_string(key) + ".png");
+  };
+  const wire::BatchCost missed = cost_of({1, 2, 3});
+  EXPECT_EQ(missed.misses, 3U);
+  EXPECT_EQ(missed.hit_cpu_ns, 0U);
+  EXPECT_GT(missed.miss_cpu_ns, 0U);
+  EXPECT_EQ(missed.source_bytes, bytes_of(1) + bytes_of(2) + bytes_of(3));
+  const wire::BatchCost hit = cost_of({3, 1, 2});
+  EXPECT_EQ(hit.decoded_hits, 3U);
+  EXPECT_GT(hit.hit_cpu_ns, 0U);
+  EXPECT_EQ(hit.miss_cpu_ns, 0U);
+  EXPECT_EQ(hit.source_bytes, 0U);
+  const wire::BatchCost mixed = cost_of({1, 5});
+  EXPECT_GT(mixed.hit_cpu_ns, 0U);
+  EXPECT_GT(mixed.miss_cpu_ns, 0U);
+  EXPECT_EQ(mixed.source_bytes, bytes_of(5));
+}
+
+TEST_F(WorkerTest, BatchesOfDifferentShapesAreLeftToTheTrainer) {
+  attach_.plan.chain = {attach_.plan.chain[0], attach_.plan.chain[3]};
+  attach_.plan.rng = RngMode::kNone;
+  attach_.split.worker_nodes = 2;
+  TestWorker worker;
+  TestClient client(worker);
+  const TestArena arena(kArenaBytes);
+  client.Attach(attach_, blobs_, &arena);
+  client.Send(Request({1, 2}));
+  EXPECT_EQ(client.Next<wire::BatchDone>().status.code(), Code::kUnsupported);
+  client.Send(Request({2, 2}));
+  const wire::BatchDone same = client.Next<wire::BatchDone>();
+  ASSERT_TRUE(same.status.ok()) << same.status.ToString();
+  EXPECT_EQ(same.fields[0].shape, (std::vector<std::int64_t>{2, 3, 32, 48}));
+  client.Send(Request({98, 99}));
+  const wire::BatchDone none = client.Next<wire::BatchDone>();
+  EXPECT_TRUE(none.status.ok());
+  EXPECT_TRUE(none.fields.empty());
+  EXPECT_EQ(none.failures.size(), 2U);
+}
+
+TEST_F(WorkerTest, ArraysOfImagesAndNumbersMakeABatch) {
+  Bytes images(10 * 8 * 8 * 3);
+  for (std::size_t i = 0; i < images.size(); ++i) images[i] = static_cast<std::byte>(MixBits(i));
+  Bytes numbers(10 * 4);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::byte>(i);
+  attach_.plan.leaves = {
+      {.kind = SourceLeaf::Kind::kArrays,
+       .rows = 10,
+       .table = {},
+       .arrays = {{AddBlob(images), DType::kU8, {8, 8, 3}}, {AddBlob(numbers), DType::kU8, {4}}}}};
+  const std::vector<std::int64_t> map{9, 0, 5};
+  const ByteSpan map_bytes = std::as_bytes(std::span(map));
+  attach_.plan.row_map = AddBlob(CopyBytes(map_bytes));
+  attach_.plan.chain = {MakeNode("from_array", {{"mode", std::string("RGB")}}),
+                        MakeNode("pil_to_tensor", {})};
+  attach_.plan.rng = RngMode::kNone;
+  attach_.split.worker_nodes = 2;
+  TestWorker worker;
+  TestClient client(worker);
+  client.Attach(attach_, blobs_);
+  client.Send(Request({2, 0, 1}));
+  Bytes payload;
+  const wire::BatchDone done = client.Next<wire::BatchDone>(&payload);
+  ASSERT_TRUE(done.status.ok()) << done.status.ToString();
+  EXPECT_EQ(done.fields[0].shape, (std::vector<std::int64_t>{3, 3, 8, 8}));
+  const std::vector<std::size_t> rows{5, 9, 0};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t c = 0; c < 3; ++c) {
+      EXPECT_EQ(payload[i * 192 + c * 64 + 13], images[rows[i] * 192 + 13 * 3 + c]);
+    }
+    EXPECT_EQ(payload[done.fields[1].offset + i * 4], numbers[rows[i] * 4]);
+  }
+}
+
+}  // namespace
+}  // namespace headrace::dataworker

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "ops/core/op.h"
+#include "ops/vision/geometry/affine_matrix.h"
+#include "ops/vision/geometry/interpolation.h"
+
+namespace headrace::ops {
+
+// Pillow's Image.transform(image.size, AFFINE, matrix, interpolation, fillcolor=fill) of a u8 HWC
+// image with 1 or 3 channels, into packed pixels at `out`, apart from the image.
+// REQUIRES: interpolation is nearest, bilinear or bicubic.
+void TransformAffine(const Image& in, const AffineMatrix& matrix, Interpolation interpolation,
+                     const std::array<std::uint8_t, 3>& fill, std::uint8_t* out);
+
+}  // namespace headrace::ops

@@ -1,0 +1,76 @@
+#include "ops/vision/geometry/affine_args.h"
+
+#include <string>
+
+#include "ops/core/schema_util.h"
+
+namespace headrace::ops {
+namespace {
+
+Status ReadMode(const OpArgs& args, AffineArgs* made) {
+  HR_TRY(made->interpolation, ReadInterpolation(args));
+  const Interpolation mode = made->interpolation;
+  if (made->tensor) {
+    // For tensors nearest-exact is another mode than nearest.
+    const bool known = mode == Interpolation::kBilinear || args.Text("interpolation") == "nearest";
+    if (known) return Status::Ok();
+    return Unsupported("tensors are transformed by nearest or bilinear only");
+  }
+  if (mode == Interpolation::kNearest || mode == Interpolation::kBilinear ||
+      mode == Interpolation::kBicubic) {
+    return Status::Ok();
+  }
+  return Unsupported("PIL transforms by nearest, bilinear or bicubic only");
+}
+
+Result<MatrixProducts> ReadProducts(const OpArgs& args) {
+  const std::int64_t value = args.Int("tensor_grids");
+  for (const auto known :
+       {MatrixProducts::kUnknown, MatrixProducts::kFusedWhereLarge, MatrixProducts::kNeverFused}) {
+    if (value == static_cast<std::int64_t>(known)) return known;
+  }
+  return InvalidArgument("argument tensor_grids is not 0, 1 or 2");
+}
+
+}  // namespace
+
+std::vector<ArgSpec> AffineArgSpecs(MatrixProducts unsaid) {
+  return {
+      {"tensor_grids", ArgType::kInt, static_cast<std::int64_t>(unsaid),
+       "how torch multiplies matrices, of tensors; 0: with bits that are not known, tensors are "
+       "not native; 1: by fused operations where the product is large; 2: without any"},
+      {"interpolation", ArgType::kText, std::string("nearest"),
+       "nearest or bilinear; of PIL images also nearest-exact and bicubic"},
+      {"fill", ArgType::kNumbers, std::nullopt,
+       "value outside of the image, or one for each channel; without it 0, and of tensors edges "
+       "that fade"}};
+}
+
+Result<AffineArgs> ReadAffineArgs(const OpArgs& args, const ImageSpec& input, bool tensor) {
+  AffineArgs made;
+  made.tensor = tensor;
+  HR_TRY(made.products, ReadProducts(args));
+  if (tensor && made.products == MatrixProducts::kUnknown) {
+    return Unsupported("torch multiplies matrices with bits that are not known here");
+  }
+  HR_RETURN_IF_ERROR(ReadMode(args, &made));
+  if (!args.Has("fill")) return made;
+  ImageSpec pixels = input;
+  pixels.layout = Layout::kHwc;  // fractions are allowed
+  HR_TRY(const ChannelValues fill, ReadFill(args, "fill", pixels));
+  for (std::size_t c = 0; c < made.fill.size(); ++c) {
+    made.fill[c] = static_cast<std::uint8_t>(fill[c]);
+  }
+  if (!tensor) return made;
+  std::vector<double> values = args.Numbers("fill");  // as many as there are channels, or one
+  values.resize(made.fill.size(), values.front());
+  made.tensor_fill.emplace();
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    if (!(values[c] >= 0 && values[c] <= 255))
+      return Unsupported("fill is not a value of the image");
+    (*made.tensor_fill)[c] = static_cast<float>(values[c]);
+  }
+  return made;
+}
+
+}  // namespace headrace::ops

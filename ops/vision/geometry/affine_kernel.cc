@@ -1,0 +1,28 @@
+#include "ops/vision/geometry/affine_kernel.h"
+
+#include "ops/vision/geometry/affine.h"
+#include "ops/vision/tensor/grid_sample.h"
+#include "ops/vision/work.h"
+
+namespace headrace::ops {
+
+Status AffineKernel::Run(const Image& in, Params params, OpContext& context, ScratchBuffer& memory,
+                         Image* out) const {
+  HR_TRY(const AffineSchema::Motion motion, AffineSchema::Read(params, in.spec));
+  const AffineArgs& affine = pixels_.affine;
+  Work work(in, memory, context.scratch(0));
+  if (affine.tensor) (void)work.Writable();  // packed
+  work.Replace([&](std::uint8_t* pixels) {
+    if (motion.turns) return TensorTurn(work.image(), *motion.turns, pixels);
+    if (affine.tensor) {
+      return TensorAffine(work.image(), motion.matrix, affine, pixels_.api, pixels);
+    }
+    TransformAffine(in, motion.matrix, affine.interpolation, affine.fill, pixels);
+  });
+  out->data = work.image().data;
+  out->pixel_stride = work.image().pixel_stride;
+  out->row_stride = work.image().row_stride;
+  return Status::Ok();
+}
+
+}  // namespace headrace::ops

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "ops/vision/geometry/affine_schema.h"
+
+namespace headrace::ops {
+
+// The kernel half of an AffineSchema.
+class AffineKernel final : public Kernel {
+ public:
+  // The schema outlives the kernel.
+  explicit AffineKernel(const AffineSchema& schema) : pixels_(schema.pixels()) {}
+  Status Run(const Image& in, Params params, OpContext& context, ScratchBuffer& memory,
+             Image* out) const override;
+
+ private:
+  const AffineSchema::Pixels& pixels_;
+};
+
+}  // namespace headrace::ops

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "ops/core/op_registry.h"
+#include "ops/vision/geometry/interpolation.h"
+
+namespace headrace::ops {
+
+// Whose arithmetic a resize has.
+enum class ResizeArithmetic : std::uint8_t {
+  kPillow,       // of PIL images
+  kTorchBytes,   // torch's interpolate of uint8
+  kTorchFloats,  // torch's interpolate of float32, then rounded to uint8
+};
+
+// How an operator resizes.
+struct Resizing {
+  ResizeArithmetic arithmetic = ResizeArithmetic::kPillow;
+  Interpolation interpolation = Interpolation::kBilinear;
+  bool antialias = true;
+
+  // kUnsupported: torch resizes to that size by other rules (its passes take the image's rows for
+  // columns, or fail).
+  [[nodiscard]] Status CheckOutput(const ImageSpec& out) const;
+};
+
+// Arguments "interpolation", "antialias", "api" and "tensors".
+[[nodiscard]] std::vector<ArgSpec> ResizingArgs();
+
+// kUnsupported: what has no native form for the operator's input, a PIL image or a tensor of uint8.
+Result<Resizing> ReadResizing(const OpArgs& args, const CompileContext& context);
+
+}  // namespace headrace::ops

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+#include "ops/core/op.h"
+#include "ops/vision/geometry/affine_args.h"
+
+// Each operation is rounded to float32 as torch's is. Source: torchvision's _gen_affine_grid,
+// ATen's GridSamplerKernel.cpp.
+namespace headrace::ops {
+
+// theta's column of one coordinate, divided by half the side of its axis.
+struct GridAxis {
+  float by_x, by_y, shift;
+  float half;   // scales from -1..1 to pixels
+  float count;  // pixels
+};
+
+// A packed image, and where its pixels are taken from.
+struct GridJob {
+  const Image& in;
+  GridAxis across, down;
+  bool bilinear;
+  const std::optional<std::array<float, 3>>& fill;
+  int api;
+  MatrixProducts products;
+
+  // Whether the product that makes the grid is added up by fused operations. Small ones, inner side
+  // 3, 2 columns, torch makes itself and never so; the others are the library's.
+  [[nodiscard]] bool fused() const {
+    const bool large = in.spec.height * in.spec.width * 6 >= 400;
+    return large && products == MatrixProducts::kFusedWhereLarge;
+  }
+};
+
+#if defined(__x86_64__)
+// REQUIRES: the image has less than 2^31 bytes.
+void SampleGridAvx2(const GridJob& job, std::uint8_t* out);  // with FMA
+#endif
+
+}  // namespace headrace::ops

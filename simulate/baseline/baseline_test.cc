@@ -1,0 +1,181 @@
+#include "simulate/baseline/baseline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "coordinator/policy/core/policy_test_util.h"
+
+namespace headrace::simulate {
+namespace {
+
+using coordinator::AddJobView;
+using coordinator::Allocation;
+using coordinator::JobView;
+using coordinator::kUnlimited;
+using coordinator::Snapshot;
+using testing::ElementsAre;
+
+// `gpus` GPUs with 3 cores each; jobs that need so many cores for 1000 samples/s.
+struct Setting {
+  Cluster cluster;
+  Snapshot snapshot;
+  explicit Setting(int gpus) {
+    cluster.gpus = gpus;
+    snapshot = coordinator::Cluster(cluster.cores());
+    snapshot.supply.gpus = gpus;
+    snapshot.jobs.reserve(64);
+  }
+  JobView& Add(double needed_cores, int gpus = 1) {
+    return AddJobView(snapshot, 1000, needed_cores / 1000, gpus);
+  }
+  std::vector<double> Cores(Baseline& baseline, std::vector<double> rates = {},
+                            std::vector<double> held = {}) {
+    rates.resize(snapshot.jobs.size());
+    held.resize(snapshot.jobs.size());
+    std::vector<std::size_t> all;
+    for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) all.push_back(i);
+    std::vector<double> cores(all.size(), 0);
+    baseline.Divide({snapshot, cluster, rates, held}, all, cores);
+    return cores;
+  }
+};
+
+TEST(Baseline, AllAreFoundByTheirName) {
+  for (const std::string& name : BaselineNames()) {
+    ASSERT_NE(MakeBaseline(name), nullptr) << name;
+    EXPECT_EQ(MakeBaseline(name)->name(), name);
+    EXPECT_FALSE(MakeBaseline(name)->summary().empty());
+  }
+  EXPECT_EQ(MakeBaseline("nobody"), nullptr);
+}
+
+TEST(Fixed, CoresComeWithGpus) {
+  Setting s(8);
+  s.Add(100);
+  s.Add(0.5, 4);
+  EXPECT_THAT(s.Cores(*MakeFixed()), ElementsAre(3, 12));
+}
+
+// 24 cores. The first asks for 20 and gets them; the second asks for 10, falls back to its 3, which
+// are free; the third asks for 12 of 4 GPUs: of one free core and the first's excess of 17.
+TEST(Synergy, FallsBackToTheOwnShareAndTakesBackWhatIsAboveIt) {
+  Setting s(8);
+  s.Add(20);
+  s.Add(10);
+  s.Add(12, 4);
+  EXPECT_THAT(s.Cores(*MakeSynergy()), ElementsAre(3, 3, 12));
+}
+
+TEST(Synergy, WhatAJobDoesNotNeedServesOthers) {
+  Setting s(8);
+  s.Add(1, 7);
+  s.Add(22);
+  EXPECT_THAT(s.Cores(*MakeSynergy()), ElementsAre(1, 22));
+}
+
+TEST(Synergy, AJobGetsNoMoreThanItsHosts) {
+  Setting s(64);
+  s.Add(100);
+  EXPECT_THAT(s.Cores(*MakeSynergy()), ElementsAre(24));
+}
+
+TEST(Tfdata, WorkersAreRoundedUpAndTheFirstComesFirst) {
+  Setting s(4);  // 12 cores
+  s.Add(0.2);
+  s.Add(8.5);
+  s.Add(5);
+  EXPECT_THAT(s.Cores(*MakeTfdata()), ElementsAre(1, 9, 2));
+}
+
+TEST(Tfdata, ACoreEachIsSharedWhereThereAreFewer) {
+  Setting s(2);
+  s.cluster.cpu_per_gpu = 0.5;
+  s.snapshot.supply.cores = 1;
+  s.Add(5);
+  s.Add(5);
+  EXPECT_THAT(s.Cores(*MakeTfdata()), ElementsAre(0.5, 0.5));
+}
+
+// One job that needs 5 cores at full speed: the sixth brings nothing, and of those the fifth is
+// missed. It rests at 5.
+TEST(Cachew, ClimbsToTheKneeAndRests) {
+  Setting s(8);
+  s.Add(5);
+  auto cachew = MakeCachew();
+  std::vector<double> cores = s.Cores(*cachew);
+  int reports = 0;
+  for (; !cachew->settled() && reports < 50; ++reports) {
+    const double rate = std::min(1000.0, cores[0] * 200);
+    cores = s.Cores(*cachew, {rate}, cores);
+  }
+  EXPECT_THAT(cores, ElementsAre(5));
+  EXPECT_LT(reports, 12);
+}
+
+// The gain of one more worker falls under 7% at the 15th.
+TEST(Cachew, StopsShortWhereMuchIsNeeded) {
+  Setting s(64);
+  s.Add(100);
+  auto cachew = MakeCachew();
+  std::vector<double> cores = s.Cores(*cachew);
+  for (int i = 0; !cachew->settled() && i < 50; ++i) {
+    cores = s.Cores(*cachew, {cores[0] * 10}, cores);
+  }
+  EXPECT_TRUE(cachew->settled());
+  EXPECT_NEAR(cores[0], 15, 1);
+}
+
+TEST(Cachew, ClimbsAgainWhenBatchesBecomeSlow) {
+  Setting s(8);
+  s.Add(5);
+  auto cachew = MakeCachew();
+  std::vector<double> cores = s.Cores(*cachew);
+  for (int i = 0; !cachew->settled() && i < 50; ++i) {
+    cores = s.Cores(*cachew, {std::min(1000.0, cores[0] * 200)}, cores);
+  }
+  for (int i = 0; i < 60; ++i) cores = s.Cores(*cachew, {std::min(1000.0, cores[0] * 120)}, cores);
+  EXPECT_NEAR(cores[0], 1000.0 / 120, 1);
+}
+
+TEST(BaselineScheduler, TheSourceIsSharedMaxMin) {
+  Setting s(8);
+  s.snapshot.supply.source_rate = 100;
+  s.Add(1).terms.miss_bytes = 0.01;  // asks for 10 bytes/s
+  s.Add(1).terms.miss_bytes = 1;     // 1000
+  s.Add(1).terms.miss_bytes = 0.08;  // 80
+  BaselineScheduler scheduler(MakeFixed(), GpuOrder::kFifo);
+  const std::vector<double> none(3, 0);
+  const Allocation a = scheduler.Decide({s.snapshot, s.cluster, none, none});
+  EXPECT_DOUBLE_EQ(a.jobs[0].source_rate, 10);
+  EXPECT_DOUBLE_EQ(a.jobs[1].source_rate, 45);
+  EXPECT_DOUBLE_EQ(a.jobs[2].source_rate, 45);
+}
+
+TEST(BaselineScheduler, OrdersOfGpus) {
+  Setting s(1);
+  const auto add = [&](double arrival, double samples, double received) {
+    JobView& job = s.Add(1);
+    job.running = false;
+    job.arrival_s = arrival;
+    job.remaining_samples = samples;
+    job.received = received;
+  };
+  add(0, 500, 7);
+  add(1, 100, 8);
+  add(2, 300, 0);
+  const std::vector<double> none(3, 0);
+  const auto first = [&](GpuOrder order) {
+    BaselineScheduler scheduler(MakeFixed(), order);
+    const Allocation a = scheduler.Decide({s.snapshot, s.cluster, none, none});
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (a.jobs[i].admitted) return i;
+    }
+    return std::size_t{3};
+  };
+  EXPECT_EQ(first(GpuOrder::kFifo), 0U);
+  EXPECT_EQ(first(GpuOrder::kSjf), 1U);
+  EXPECT_EQ(first(GpuOrder::kMaxMin), 2U);
+}
+
+}  // namespace
+}  // namespace headrace::simulate

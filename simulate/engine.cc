@@ -1,0 +1,376 @@
+#include "simulate/engine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "simulate/decider.h"
+#include "simulate/divide_cache.h"
+#include "simulate/running_job.h"
+
+namespace headrace::simulate {
+namespace {
+
+using coordinator::kUnlimited;
+
+// Samples of a drift within an epoch (CacheModel::Drifts).
+constexpr double kStepsPerEpoch = 20;
+// A hit share that has moved by less is the same.
+constexpr double kLeastDrift = 1e-3;
+// Periods that a job is observed for: after what it was granted has changed, and after what is
+// measured has (all that its controller remembers).
+constexpr int kPeriodsOfGrant = 3;
+constexpr int kPeriodsOfChange = coordinator::Controller::Options{}.shrink_periods + 3;
+// Events that are nearer than this are one: clocks of weeks have no finer steps to spare.
+constexpr double kInstant = 1e-6;
+
+class Engine {
+ public:
+  Engine(const Trace& trace, const Cluster& cluster, CacheMode mode, const EngineOptions& options,
+         Scheduler& scheduler)
+      : trace_(trace),
+        cluster_(cluster),
+        mode_(mode),
+        options_(options),
+        scheduler_(scheduler),
+        cache_(trace.datasets, cluster.cache_bytes),
+        random_(options.seed),
+        decider_(trace, cluster, mode, scheduler) {
+    for (const Job& job : trace.jobs) {
+      const auto d = static_cast<std::size_t>(job.dataset);
+      jobs_.emplace_back(job, jobs_.size(), cluster, job.dataset < 0 ? 0 : cache_.bytes(d));
+    }
+  }
+
+  Result<Outcome> Run() {
+    now_ = outcome_.first_arrival_s = trace_.jobs.empty() ? 0 : trace_.jobs[0].arrival_s;
+    while (next_arrival_ < jobs_.size() || !active_.empty()) {
+      TakeArrivals();
+      TakeCompletions();
+      UpdateHits();
+      if (dirty_) HR_RETURN_IF_ERROR(Reallocate());
+      const double next = NextEvent();
+      if (next == kUnlimited) {
+        if (next_arrival_ == jobs_.size() && active_.empty()) break;
+        return Infeasible(std::to_string(active_.size()) + " jobs never go on, from " +
+                          std::to_string(now_) + " s on; the first is " +
+                          jobs_[active_[0]].job().id);
+      }
+      Advance(next - now_);
+      now_ = next;
+      if (now_ >= next_tick_) Tick();
+      if (now_ >= next_round_) {
+        next_round_ = kUnlimited;
+        round_ = dirty_ = true;
+      }
+    }
+    for (const RunningJob& each : jobs_) outcome_.useful_gpu_s += each.outcome.useful_gpu_s;
+    return std::move(outcome_);
+  }
+
+ private:
+  bool waits(std::size_t i) const { return jobs_[i].stage == Stage::kWaiting; }
+
+  void TakeArrivals() {
+    for (; next_arrival_ < jobs_.size() && trace_.jobs[next_arrival_].arrival_s <= now_;
+         ++next_arrival_) {
+      if (trace_.jobs[next_arrival_].gpus > cluster_.gpus) {
+        outcome_.refused.push_back(next_arrival_);
+        continue;
+      }
+      active_.push_back(next_arrival_);
+      ++waiting_;
+      if (scheduler_.preempts()) {
+        PlanRound();
+      } else if (FreeGpus() >= trace_.jobs[next_arrival_].gpus) {
+        Change();
+      }
+    }
+  }
+
+  void TakeCompletions() {
+    bool any = false;
+    for (const std::size_t i : running_) {
+      RunningJob& job = jobs_[i];
+      if (job.done()) {
+        job.Finish(now_);
+        held_gpus_ -= job.job().gpus;
+        outcome_.jobs.push_back(job.outcome);
+        outcome_.end_s = now_;
+        any = true;
+      } else if (job.StepRamp()) {
+        job.SetRate();
+        Watch(job, kPeriodsOfChange);
+        changed_rates_ = true;
+        ticks_ = 0;
+        if (!scheduler_.has_controllers() || job.pinned()) Change();
+      }
+    }
+    if (!any) return;
+    const auto done = [&](std::size_t i) { return jobs_[i].stage == Stage::kDone; };
+    std::erase_if(running_, done);
+    std::erase_if(active_, done);
+    Change();
+    if (scheduler_.preempts()) PlanRound();
+  }
+
+  // Something happened outside of the control loop.
+  void Change() {
+    dirty_ = true;
+    ticks_ = 0;
+  }
+  void Watch(RunningJob& job, int periods) const {
+    if (scheduler_.has_controllers() && !job.pinned()) {
+      job.periods_left = std::max(job.periods_left, periods);
+    }
+  }
+  void PlanRound() {
+    if (waiting_ == 0 || next_round_ != kUnlimited) return;
+    next_round_ = (std::floor(now_ / options_.round_s) + 1) * options_.round_s;
+    // A round is not waited for while nothing runs.
+    if (running_.empty()) next_round_ = now_;
+    if (next_round_ == now_) {
+      next_round_ = kUnlimited;
+      round_ = true;
+      Change();
+    }
+  }
+  [[nodiscard]] double FreeGpus() const { return cluster_.gpus - held_gpus_; }
+
+  // Hit shares as they are now, of jobs whose data is cached.
+  void UpdateHits() {
+    if (cache_.capacity() <= 0) return;
+    for (const std::size_t i : running_) {
+      RunningJob& job = jobs_[i];
+      if (job.job().dataset < 0) continue;
+      const double hit = HitOf(mode_, job.reading.cached_share);
+      if (std::abs(hit - job.hit) <= kLeastDrift) continue;
+      job.hit = hit;
+      Watch(job, kPeriodsOfChange);
+      Change();
+    }
+  }
+
+  double NextEvent() {
+    double next = kUnlimited;
+    if (next_arrival_ < jobs_.size()) next = trace_.jobs[next_arrival_].arrival_s;
+    double epoch = kUnlimited;
+    readers_.clear();
+    for (const std::size_t i : running_) {
+      RunningJob& job = jobs_[i];
+      next = std::min(next, now_ + job.NextEvent());
+      if (job.job().dataset < 0 || cache_.capacity() <= 0) continue;
+      job.reading.rate = job.rate * job.job().sample_bytes;
+      job.reading.hit = job.hit;
+      readers_.push_back(&job.reading);
+      next = std::min(next, now_ + cache_.NextEpoch(job.reading));
+      if (job.reading.rate > 0) {
+        epoch = std::min(epoch, cache_.bytes(job.reading.dataset) / job.reading.rate);
+      }
+    }
+    if (epoch < kUnlimited && cache_.Drifts(readers_)) {
+      next = std::min(next, now_ + std::max(options_.period_s, epoch / kStepsPerEpoch));
+    }
+    PlanTick();
+    return std::max(now_ + kInstant, std::min({next, next_tick_, next_round_}));
+  }
+
+  // With noise no two periods are the same, so all of them are simulated.
+  [[nodiscard]] bool Observes(const RunningJob& job) const {
+    return job.periods_left > 0 ||
+           (options_.noise > 0 && scheduler_.has_controllers() && !job.pinned());
+  }
+
+  void PlanTick() {
+    const bool wanted =
+        ticks_ < options_.most_periods &&
+        (!scheduler_.settled() ||
+         std::any_of(running_.begin(), running_.end(), [&](auto i) { return Observes(jobs_[i]); }));
+    if (!wanted) {
+      next_tick_ = kUnlimited;
+    } else if (next_tick_ == kUnlimited) {
+      next_tick_ = now_ + options_.period_s;
+    }
+  }
+
+  void Tick() {
+    next_tick_ = kUnlimited;
+    ++ticks_;
+    if (!scheduler_.settled()) dirty_ = true;
+    for (const std::size_t i : running_) {
+      RunningJob& job = jobs_[i];
+      if (!Observes(job)) continue;
+      job.periods_left = std::max(0, job.periods_left - 1);
+      if (!job.Observe(options_.period_s, options_.noise, random_)) continue;
+      Watch(job, kPeriodsOfGrant);
+      dirty_ = true;
+    }
+  }
+
+  void Advance(double dt) {
+    if (changed_rates_) Record();
+    if (dt <= 0) return;
+    outcome_.held_gpu_s += held_gpus_ * dt;
+    for (const std::size_t i : running_) {
+      RunningJob& job = jobs_[i];
+      const double bytes = job.rate * job.job().sample_bytes * dt;
+      if (job.job().dataset >= 0) {
+        outcome_.hit_bytes += bytes * job.hit;
+        outcome_.remote_bytes += bytes * (1 - job.hit);
+      }
+      outcome_.core_s += job.busy_cores() * dt;
+      job.Advance(dt);
+    }
+    if (!readers_.empty()) cache_.Advance(dt, readers_);
+  }
+
+  void Record() {
+    changed_rates_ = false;
+    TimelinePoint point;
+    point.time_s = now_;
+    point.gpus = held_gpus_;
+    point.cached_bytes = cache_.total_cached();
+    point.waiting = waiting_;
+    for (const std::size_t i : running_) {
+      const RunningJob& job = jobs_[i];
+      point.useful_gpus += job.useful_gpus();
+      point.cores += job.busy_cores();
+      point.granted_cores += job.cores;
+      point.source_rate += coordinator::SourceRateFor(job.terms(), job.rate, job.hit);
+    }
+    if (!outcome_.timeline.empty() && outcome_.timeline.back().time_s == now_) {
+      outcome_.timeline.back() = point;
+    } else {
+      outcome_.timeline.push_back(point);
+    }
+    if (options_.record_cache) RecordCache();
+  }
+
+  void RecordCache() {
+    std::vector<CachePoint>& points = outcome_.cache;
+    while (!points.empty() && points.back().time_s == now_) points.pop_back();
+    for (const std::size_t i : running_) {
+      const RunningJob& job = jobs_[i];
+      if (job.job().dataset < 0) continue;
+      const std::size_t d = job.reading.dataset;
+      points.push_back({now_, i, cache_.quota(d), cache_.cached(d), job.hit,
+                        1 - job.useful_gpus() / job.job().gpus});
+    }
+  }
+
+  // Jobs that the scheduler may decide on: all, but without those that wait where it cannot admit
+  // any of them (its own rule: running jobs keep their GPUs; or no round is due).
+  std::vector<std::size_t> Candidates() const {
+    bool any = round_;
+    if (!scheduler_.preempts()) {
+      const double free = FreeGpus();
+      any = std::any_of(active_.begin(), active_.end(),
+                        [&](std::size_t i) { return waits(i) && trace_.jobs[i].gpus <= free; });
+    }
+    return any ? active_ : running_;
+  }
+
+  Status Reallocate() {
+    dirty_ = false;
+    const auto candidates = Candidates();
+    HR_TRY(const Decision decision, decider_.Decide(jobs_, candidates, cache_));
+    outcome_.decisions += decision.passes;
+    Apply(candidates, decision);
+    round_ = false;
+    if (scheduler_.preempts()) PlanRound();
+    return Status::Ok();
+  }
+
+  void Apply(const std::vector<std::size_t>& candidates, const Decision& decision) {
+    running_.clear();
+    held_gpus_ = 0;
+    changed_rates_ = true;
+    for (std::size_t k = 0; k < candidates.size(); ++k) {
+      RunningJob& job = jobs_[candidates[k]];
+      const coordinator::Grant& grant = decision.allocation.jobs[k];
+      const bool ran = job.stage == Stage::kRunning;
+      if (!grant.admitted) {
+        if (ran) {
+          ++job.outcome.preemptions;
+          ++waiting_;
+        }
+        job.stage = Stage::kWaiting;
+        job.rate = job.cores = job.source_rate = 0;
+        continue;
+      }
+      running_.push_back(candidates[k]);
+      held_gpus_ += job.job().gpus;
+      if (!ran) Admit(job);
+      if (std::abs(grant.cores - job.cores) > 1e-9 * job.cores) Watch(job, kPeriodsOfGrant);
+      job.cores = job.pinned() ? job.pinned_cores() : grant.cores;
+      job.source_rate = grant.source_rate;
+      job.SetRate();
+    }
+    if (mode_ == CacheMode::kJoint) {
+      if (cache_.capacity() > 0) {
+        cache_.SetQuotas(decision.datasets, decision.allocation.dataset_bytes);
+      }
+    } else if (cache_.capacity() > 0) {
+      DivideTheCache();
+    }
+  }
+
+  void Admit(RunningJob& job) {
+    job.stage = Stage::kRunning;
+    --waiting_;
+    if (job.outcome.run_s == 0) job.outcome.start_s = now_;
+    if (job.job().dataset >= 0 && cache_.capacity() > 0) {
+      // After a pause: what is unread is a fresh sample of the data set.
+      const double unread = job.reading.unread;
+      job.reading = cache_.Begin(job.reading.dataset);
+      if (unread > 0) job.reading.unread = unread;
+      job.hit = HitOf(mode_, job.reading.cached_share);
+    }
+    Watch(job, kPeriodsOfChange);
+  }
+
+  void DivideTheCache() {
+    std::vector<CacheUser> users;
+    for (const std::size_t i : running_) {
+      const RunningJob& job = jobs_[i];
+      if (job.job().dataset < 0) continue;
+      const std::size_t d = job.reading.dataset;
+      users.push_back({d, cache_.bytes(d), job.job().gpus, job.terms(), job.cores, job.rate});
+    }
+    const CacheQuotas quotas = DivideCache(mode_, cluster_, users);
+    cache_.SetQuotas(quotas.datasets, quotas.bytes);
+  }
+
+  const Trace& trace_;
+  const Cluster& cluster_;
+  const CacheMode mode_;
+  const EngineOptions& options_;
+  Scheduler& scheduler_;
+  CacheModel cache_;
+  Random random_;
+  Decider decider_;
+  std::vector<RunningJob> jobs_;      // as Trace::jobs
+  std::vector<std::size_t> active_;   // arrived and not done, in order of arrival
+  std::vector<std::size_t> running_;  // of those, in the same order
+  std::vector<Reading*> readers_;     // of the step that is under way
+  Outcome outcome_;
+  double now_ = 0;
+  double next_tick_ = kUnlimited;
+  double next_round_ = kUnlimited;
+  double held_gpus_ = 0;
+  std::size_t next_arrival_ = 0;
+  int waiting_ = 0;
+  int ticks_ = 0;       // control periods since something happened outside of them
+  bool dirty_ = false;  // the scheduler is to be asked
+  bool round_ = false;  // it may take GPUs away
+  bool changed_rates_ = false;
+};
+
+}  // namespace
+
+Result<Outcome> Simulate(const Trace& trace, const Cluster& cluster, CacheMode cache,
+                         const EngineOptions& options, Scheduler& scheduler) {
+  return Engine(trace, cluster, cache, options, scheduler).Run();
+}
+
+}  // namespace headrace::simulate

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+
+#include "coordinator/scaling/controller.h"
+#include "simulate/cache_model.h"
+#include "simulate/cluster.h"
+#include "simulate/job.h"
+#include "simulate/outcome.h"
+#include "simulate/random.h"
+
+// One job on its way through the engine.
+namespace headrace::simulate {
+
+enum class Stage : std::uint8_t { kWaiting, kRunning, kDone };
+
+// Thread-compatible.
+class RunningJob {
+ public:
+  // `position` in the trace. `dataset_bytes`: of its data set; 0 without one. `job` outlives it.
+  RunningJob(const Job& job, std::size_t position, const Cluster& cluster, double dataset_bytes);
+
+  [[nodiscard]] const Job& job() const { return *job_; }
+  [[nodiscard]] bool pinned() const { return !job_->separable; }
+  // Cores of its own host that a job holds whose input cannot leave it; 0 for others.
+  [[nodiscard]] double pinned_cores() const { return pinned_cores_; }
+  // What is true now, with the pinned cores folded in: such a job is one that needs no cores.
+  [[nodiscard]] const coordinator::Terms& terms() const { return terms_; }
+  // GPUs that do not wait for data.
+  [[nodiscard]] double useful_gpus() const { return job_->gpus * rate / full_rate_; }
+  // Cores that compute.
+  [[nodiscard]] double busy_cores() const;
+
+  // Samples/s from what is granted.
+  void SetRate() { rate = coordinator::Throughput(terms_, cores, hit, source_rate); }
+  // Seconds until it is done, or its ramp steps; at the present rate.
+  [[nodiscard]] double NextEvent() const;
+  // `dt` seconds at the present rate.
+  void Advance(double dt);
+  // Takes the steps of the ramp that are due. True: there was one.
+  bool StepRamp();
+  [[nodiscard]] bool done() const { return remaining <= 0; }
+  void Finish(double now);
+
+  // One control period, measured with errors (EngineOptions::noise). True: the demand moved.
+  bool Observe(double period_s, double noise, Random& random);
+  // What the scheduler is told: the controller's demand once something was measured, until then
+  // (and without controllers) what a profile says.
+  [[nodiscard]] coordinator::Terms Told(bool by_controller) const;
+
+  Stage stage = Stage::kWaiting;
+  double remaining = 0;  // samples
+  double cores = 0;
+  double source_rate = 0;
+  double hit = 0;
+  double rate = 0;       // samples/s
+  Reading reading;       // where it has a data set
+  int periods_left = 0;  // to observe before it counts as settled
+  JobOutcome outcome;
+
+ private:
+  void SetTerms(double factor);
+
+  const Job* job_;
+  double fair_cores_;
+  double pinned_cores_ = 0;
+  double fair_rate_ = 0;
+  double full_rate_ = 0;  // of the trainer alone
+  coordinator::Terms terms_;
+  std::size_t next_ramp_ = 0;
+  coordinator::Controller controller_;
+};
+
+}  // namespace headrace::simulate

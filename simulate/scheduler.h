@@ -1,0 +1,47 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "coordinator/policy/core/policy.h"
+#include "simulate/cluster.h"
+
+namespace headrace::simulate {
+
+// What is known when resources are divided.
+struct View {
+  const coordinator::Snapshot& snapshot;
+  const Cluster& cluster;
+  // As Snapshot::jobs: samples/s in the last period, and cores granted. 0: it does not run.
+  std::span<const double> rates;
+  std::span<const double> cores;
+};
+
+// Divides the cluster: one of the coordinator's policies, or a baseline from a paper. One thread.
+class Scheduler {
+ public:
+  virtual ~Scheduler() = default;
+  // As coordinator::Policy::Decide says, except that a job may be given cores that it cannot use.
+  [[nodiscard]] virtual coordinator::Allocation Decide(const View& view) = 0;
+  [[nodiscard]] virtual bool preempts() const { return false; }
+  // True: demands come from a Controller for each job; else from what was measured alone.
+  [[nodiscard]] virtual bool has_controllers() const { return false; }
+  // False: it wants to be asked again after the next period.
+  [[nodiscard]] virtual bool settled() const { return true; }
+};
+
+// One of the coordinator's own. `policy` outlives it.
+class PolicyScheduler final : public Scheduler {
+ public:
+  explicit PolicyScheduler(const coordinator::Policy& policy) : policy_(policy) {}
+  [[nodiscard]] coordinator::Allocation Decide(const View& view) override {
+    return policy_.Decide(view.snapshot);
+  }
+  [[nodiscard]] bool preempts() const override { return policy_.preempts(); }
+  [[nodiscard]] bool has_controllers() const override { return true; }
+
+ private:
+  const coordinator::Policy& policy_;
+};
+
+}  // namespace headrace::simulate

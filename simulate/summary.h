@@ -1,0 +1,63 @@
+#pragma once
+
+#include <string>
+
+#include "simulate/cluster.h"
+#include "simulate/job.h"
+#include "simulate/outcome.h"
+
+// The figures of a simulation, and how they are shown.
+namespace headrace::simulate {
+
+struct Summary {
+  std::size_t jobs_done = 0;
+  std::size_t jobs_refused = 0;  // ask for more GPUs than there are
+  // Job completion time: from arrival to the end. Percentiles are interpolated.
+  double avg_jct_s = 0;
+  double median_jct_s = 0;
+  double p99_jct_s = 0;
+  double avg_wait_s = 0;  // from arrival to the first GPU
+  double makespan_s = 0;  // from the first arrival to the last end
+  // GPU-seconds that did not wait for data, over all GPUs for the makespan, and over those that
+  // jobs held.
+  double gpu_util = 0;
+  double gpu_util_held = 0;
+  double cpu_util = 0;  // cores that computed, over all cores for the makespan
+  // Of the jobs' mean rates over their rates with a share proportional to their GPUs.
+  double fairness_min = 0;
+  double fairness_jain = 0;
+  double cache_hit = 0;  // bytes from the cache over bytes read; 0 where nothing is read
+  double remote_bytes = 0;
+  std::int64_t preemptions = 0;
+  std::int64_t decisions = 0;
+};
+[[nodiscard]] Summary Summarise(const Trace& trace, const Cluster& cluster, const Outcome& outcome);
+
+// What was simulated, for the reports.
+struct Setting {
+  std::string trace;
+  std::string format;
+  std::string policy;
+  std::string order;
+  std::string cache;
+  Cluster cluster;
+  double profile_cores = 3;
+  bool all_separable = false;
+  double noise = 0;
+  std::uint64_t seed = 1;
+};
+// One line for each figure.
+[[nodiscard]] std::string SummaryTable(const Setting& setting, const Summary& summary);
+// One object, its first keys are avg_jct_s, median_jct_s, p99_jct_s, makespan_s, gpu_util,
+// fairness_min, fairness_jain, cache_hit, remote_bytes.
+[[nodiscard]] std::string SummaryJson(const Setting& setting, const Summary& summary);
+// A row for each job, in order of completion; one for each change of rates; and one for each job
+// that reads data at each of these changes.
+[[nodiscard]] std::string JobsCsv(const Trace& trace, const Outcome& outcome);
+[[nodiscard]] std::string TimelineCsv(const Outcome& outcome);
+[[nodiscard]] std::string CacheCsv(const Trace& trace, const Outcome& outcome);
+
+// The shortest text that reads back as the same number.
+[[nodiscard]] std::string NumberText(double value);
+
+}  // namespace headrace::simulate

@@ -1,0 +1,390 @@
+#include "trainer_client/client/client_impl.h"
+
+#include <sched.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "schemas/wire/host_identity.h"
+
+namespace headrace {
+namespace {
+
+using client::Call;
+using std::chrono::milliseconds;
+
+constexpr std::size_t kKeptDims = 4;
+constexpr Duration kKeepInterval = std::chrono::seconds(1);
+
+std::uint64_t RandomBits() {
+  std::uint64_t bits = 0;
+  (void)!::getrandom(&bits, sizeof(bits), 0);  // never short for 8 bytes
+  return bits;
+}
+
+std::string MakeToken() {
+  std::string token;
+  for (int word = 0; word < 2; ++word) {
+    for (std::uint64_t bits = RandomBits(), i = 0; i < 16; ++i, bits >>= 4) {
+      token += "0123456789abcdef"[bits & 15];
+    }
+  }
+  return token;
+}
+
+Result<ByteSpan> FindBlob(const std::map<BlobHash, Blob>& blobs, BlobHash hash,
+                          std::string_view what) {
+  const auto at = blobs.find(hash);
+  if (at == blobs.end()) {
+    std::string message = "not among the blobs: the plan's ";
+    return InvalidArgument(message.append(what));
+  }
+  return at->second.data;
+}
+
+Status CheckPlan(const Plan& plan, const std::map<BlobHash, Blob>& blobs) {
+  if (plan.lanes < 1) return InvalidArgument("a plan of no lanes");
+  if (plan.has_python_stage && !plan.python.bundle.valid()) return {};  // its code stays here
+  if (plan.has_python_stage) return FindBlob(blobs, plan.python.bundle, "code bundle").status();
+  if (plan.fields.empty()) return InvalidArgument("a plan of no fields");
+  for (const SourceLeaf& leaf : plan.leaves) {
+    if (leaf.rows < 0) return InvalidArgument("a source of " + std::to_string(leaf.rows) + " rows");
+    if (leaf.kind == SourceLeaf::Kind::kFiles) {
+      HR_RETURN_IF_ERROR(FindBlob(blobs, leaf.table, "file table").status());
+    }
+    for (const SourceLeaf::Array& array : leaf.arrays) {
+      HR_TRY(const ByteSpan data, FindBlob(blobs, array.blob, "array"));
+      std::uint64_t bytes = DTypeBytes(array.dtype);
+      for (const std::int64_t side : array.row_shape) {
+        if (side < 0) return InvalidArgument("an array with a negative side");
+        bytes *= static_cast<std::uint64_t>(side);
+      }
+      if (bytes * static_cast<std::uint64_t>(leaf.rows) != data.size()) {
+        return InvalidArgument("an array of " + std::to_string(data.size()) + " bytes for " +
+                               std::to_string(leaf.rows) + " rows of " + std::to_string(bytes));
+      }
+    }
+  }
+  return Status::Ok();
+}
+
+// Size of the images in an array source; height 0: none.
+ops::ImageSpec ArrayImage(const SourceLeaf& leaf) {
+  ops::ImageSpec spec;
+  if (leaf.arrays.empty() || leaf.arrays[0].row_shape.size() < 2) return spec;
+  const std::vector<std::int64_t>& shape = leaf.arrays[0].row_shape;
+  spec.height = shape[0];
+  spec.width = shape[1];
+  spec.channels = shape.size() > 2 ? static_cast<std::int32_t>(shape[2]) : 1;
+  return spec;
+}
+
+// What the chain makes of an image, as far as that does not depend on its size.
+ops::ImageSpec GuessOutput(const Plan& plan, const ops::Chain& chain) {
+  ops::ImageSpec input{256, 256};
+  if (!plan.leaves.empty() && plan.leaves[0].kind == SourceLeaf::Kind::kArrays) {
+    input = ArrayImage(plan.leaves[0]);
+  }
+  std::vector<ops::ImageSpec> after(chain.nodes().size());
+  return chain.Shapes(input, after).ok() && !after.empty() ? after.back() : ops::ImageSpec{};
+}
+
+}  // namespace
+
+bool ClientImpl::forked() const { return runtime_ && runtime_->pid != ::getpid(); }
+
+Result<std::unique_ptr<ClientImpl>> ClientImpl::Open(const ClientOptions& options) {
+  std::unique_ptr<ClientImpl> impl(new ClientImpl(options));
+  HR_RETURN_IF_ERROR(impl->Start());
+  return impl;
+}
+
+Status ClientImpl::Start() {
+  client::JobLink::Setup setup;
+  setup.endpoint = options_.coordinator;
+  if (options_.coordinator.empty()) {
+    HR_TRY(service_, client::EmbeddedService::Acquire(options_));
+    setup.endpoint = service_->endpoint();
+  }
+  host_ = wire::ReadHostIdentity();
+  setup.job_name = options_.job_name;
+  setup.workers = options_.workers;
+  setup.cache_bytes = options_.cache_bytes;
+  setup.tenant = options_.tenant;
+  setup.priority = options_.priority;
+  setup.group = options_.group;
+  setup.rank = options_.rank;
+  setup.host = host_;
+  setup.token = MakeToken();
+  runtime_ = std::make_shared<client::Runtime>();
+  runtime_->pid = ::getpid();
+  HR_TRY(runtime_->reactor, net::Reactor::Make("headrace"));
+  HR_RETURN_IF_ERROR(runtime_->reactor->Start());
+  // A batch thread takes its turn at once where a core is free, but never the core from the trainer
+  // that just woke it: next() would pay for our work.
+  runtime_->reactor->Post([] {
+    const sched_param normal{};
+    (void)::sched_setscheduler(0, SCHED_BATCH, &normal);
+  });
+  core_ = std::make_shared<client::JobLink>(runtime_->reactor, std::move(setup));
+  HR_RETURN_IF_ERROR(OpenJob());
+  WantLocalWorker();
+  if (options_.local_worker && !options_.coordinator.empty()) {
+    runtime_->reactor->Post(
+        [this] { runtime_->reactor->AddTimer(kKeepInterval, [this] { KeepLocalWorker(); }); });
+  }
+  return {};
+}
+
+Status ClientImpl::OpenJob() {
+  const auto opened = Call<Status>(*runtime_, options_.connect_timeout,
+                                   [core = core_](const auto& reply) { core->Start(reply); });
+  if (opened) {
+    return opened->ok() ? Status::Ok() : opened->WithContext("coordinator at " + endpoint());
+  }
+  const auto why = Call<Status>(*runtime_, milliseconds(1000),
+                                [core = core_](const auto& reply) { reply(core->last_error()); });
+  std::string message = "no coordinator answers at " + endpoint() + " within " +
+                        std::to_string(options_.connect_timeout.count()) + " ms";
+  if (why && !why->ok()) message += " (" + why->ToString() + ")";
+  return Unavailable(message +
+                     "; start one with `headrace coordinator`, correct the address, or leave it "
+                     "out to use local workers");
+}
+
+ClientImpl::~ClientImpl() { Close(); }
+
+void ClientImpl::Close() {
+  if (!runtime_ || forked() || runtime_->stopped) return;
+  (void)Call<bool>(*runtime_, milliseconds(1000), [core = core_](const auto& reply) {
+    core->Shutdown();
+    reply(true);
+  });
+  runtime_->reactor->Stop();
+  runtime_->stopped = true;
+  const std::scoped_lock lock(mutex_);
+  if (service_) ended_cpu_seconds_ = service_->CpuSeconds();
+  service_.reset();
+  local_worker_.reset();
+}
+
+// A private coordinator that died is replaced when the next session needs it.
+Status ClientImpl::KeepService() {
+  std::string endpoint;
+  std::shared_ptr<client::EmbeddedService> former;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!service_ || service_->running()) return Status::Ok();
+    HR_TRY(auto next, client::EmbeddedService::Acquire(options_));
+    former = std::exchange(service_, std::move(next));
+    endpoint = service_->endpoint();
+  }
+  runtime_->reactor->Post([core = core_, endpoint, former = std::move(former)]() mutable {
+    core->Reconnect(endpoint, std::move(former));
+  });
+  return Status::Ok();
+}
+
+// Without it the job still has the coordinator's other workers.
+void ClientImpl::WantLocalWorker() {
+  if (options_.coordinator.empty() || !options_.local_worker) return;
+  const std::scoped_lock lock(mutex_);
+  auto worker = client::LocalWorker::Acquire(options_);
+  if (!worker.ok()) {
+    LogWarning("no worker on this host: " + worker.status().message());
+    return;
+  }
+  local_worker_ = std::move(worker).value();
+}
+
+void ClientImpl::KeepLocalWorker() {
+  const std::scoped_lock lock(mutex_);
+  if (local_worker_) local_worker_->Keep(runtime_->reactor->clock().Now());
+}
+
+Result<std::vector<wire::WorkerStatus>> ClientImpl::QueryWorkers() {
+  HR_RETURN_IF_ERROR(runtime_->Check());
+  auto workers = Call<Result<std::vector<wire::WorkerStatus>>>(
+      *runtime_, options_.connect_timeout,
+      [core = core_](const auto& reply) { core->QueryWorkers(reply); });
+  if (!workers) return Unavailable("the coordinator at " + endpoint() + " does not answer");
+  return *std::move(workers);
+}
+
+Result<std::vector<WorkerSeen>> ClientImpl::Workers() {
+  HR_TRY(const auto workers, QueryWorkers());
+  std::vector<WorkerSeen> seen;
+  for (const wire::WorkerStatus& worker : workers) {
+    seen.push_back({.id = worker.info.worker.value,
+                    .hostname = worker.info.host.hostname,
+                    .state = worker.state});
+  }
+  return seen;
+}
+
+Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<BlobHash, Blob> blobs,
+                                                         const SessionOptions& options) {
+  HR_RETURN_IF_ERROR(runtime_->Check());
+  if (options.max_outstanding < 1) return InvalidArgument("max_outstanding is less than 1");
+  HR_RETURN_IF_ERROR(CheckPlan(plan, blobs));
+  HR_RETURN_IF_ERROR(KeepService());
+  WantLocalWorker();
+  std::optional<wire::WorkerInfo> only_worker;
+  if (options.only_worker >= 0) {
+    HR_TRY(const auto workers, QueryWorkers());
+    const auto found = std::ranges::find_if(workers, [&](const wire::WorkerStatus& worker) {
+      return worker.info.worker.value == options.only_worker;
+    });
+    if (found == workers.end()) {
+      return NotFound("the coordinator at " + endpoint() + " knows no worker " +
+                      std::to_string(options.only_worker));
+    }
+    only_worker = found->info;
+  }
+
+  client::SessionPump::Setup setup;
+  std::shared_ptr<const ops::Chain> chain;
+  if (!plan.has_python_stage && !plan.chain.empty()) {
+    ops::Constants constants;
+    for (const auto& [name, hash] : plan.constants) {
+      HR_TRY(constants[name], FindBlob(blobs, hash, "constant " + name));
+    }
+    HR_TRY(ops::Chain compiled, ops::Chain::Compile(plan.chain, plan.libraries, constants));
+    chain = std::make_shared<const ops::Chain>(std::move(compiled));
+    setup.output = GuessOutput(plan, *chain);
+  }
+  HR_TRY(setup.planner, PlannerOptions(plan, blobs, chain));
+
+  const SessionId id(static_cast<std::int64_t>(RandomBits() >> 1));
+  using Split = Result<wire::Split>;
+  auto split = Call<Split>(
+      *runtime_, options_.connect_timeout,
+      [core = core_, id, plan](const auto& reply) { core->OpenSession(id, plan, reply); });
+  if (!split) {
+    runtime_->reactor->Post([core = core_, id] { core->CloseSession(id); });
+    return Unavailable("the coordinator at " + endpoint() + " does not answer");
+  }
+  if (!split->ok()) return split->status();
+  wire::Split cut = std::move(*split).value();
+  if (!plan.has_python_stage && cut.worker_nodes != static_cast<std::int32_t>(plan.chain.size())) {
+    runtime_->reactor->Post([core = core_, id] { core->CloseSession(id); });
+    std::string why = "a part of the plan stays in the trainer";
+    for (const std::string& reason : cut.reasons) why.append("; ").append(reason);
+    return Unsupported(why);
+  }
+
+  HR_TRY(auto arena, client::Arena::Make(options.max_arena_bytes));
+  setup.options = options;
+  setup.worker_timeout = options_.connect_timeout;
+  setup.no_worker_remedy =
+      options_.coordinator.empty()
+          ? "the local workers cannot be started again; run with fewer workers or threads, or "
+            "without Headrace (HEADRACE=off)"
+          : "start one with `headrace worker --coordinator " + options_.coordinator + "`";
+  // The worker that was started beside this process has to register first.
+  if (options_.local_worker && !options_.coordinator.empty()) {
+    setup.reference_patience = options_.connect_timeout;
+  }
+  client::LinkContext& context = setup.context;
+  context.session = id;
+  context.host = host_;
+  context.plan = std::move(plan);
+  context.split = cut;
+  context.cache_bytes = options_.cache_bytes;
+  const char* transport = std::getenv("HEADRACE_TRANSPORT");
+  context.allow_arena = transport == nullptr || std::string_view(transport) != "tcp";
+  context.arena = arena;
+  context.gives_lanes = options.gives_lanes;
+  context.blobs = std::make_unique<client::BlobStore>(std::move(blobs));
+  auto shared = std::make_shared<client::BatchMailbox>(options.in_order);
+  auto core = std::make_shared<client::SessionPump>(runtime_->reactor, std::move(setup), shared);
+  runtime_->reactor->Post(
+      [client = core_, core, only_worker] { client->AddSession(core, only_worker); });
+  return std::make_unique<Session>(
+      std::make_unique<TrainerSession>(runtime_, core_, std::move(core), std::move(shared),
+                                       std::move(arena), id, options, std::move(cut)));
+}
+
+Result<client::DrawPlanner::Options> ClientImpl::PlannerOptions(
+    const Plan& plan, const std::map<BlobHash, Blob>& blobs,
+    std::shared_ptr<const ops::Chain> chain) {
+  client::DrawPlanner::Options options;
+  options.rng = plan.rng;
+  options.lanes = plan.lanes;
+  options.native = !plan.has_python_stage;
+  if (plan.has_python_stage) return options;
+  std::int64_t rows = 0;
+  for (const SourceLeaf& leaf : plan.leaves) rows += leaf.rows;
+  options.keys = rows;
+  if (plan.row_map.valid()) {
+    HR_TRY(const ByteSpan map, FindBlob(blobs, plan.row_map, "row map"));
+    if (map.size() % sizeof(std::int64_t) != 0 ||
+        reinterpret_cast<std::uintptr_t>(map.data()) % alignof(std::int64_t) != 0) {
+      return InvalidArgument("the row map is no array of int64");
+    }
+    options.row_map = {reinterpret_cast<const std::int64_t*>(map.data()),
+                       map.size() / sizeof(std::int64_t)};
+    options.keys = static_cast<std::int64_t>(options.row_map.size());
+  }
+  if (plan.rng != RngMode::kTorch) return options;
+  if (!chain) return InvalidArgument("a plan that draws without an operator");
+  options.param_words = chain->param_words();
+  options.draw = [chain](const ops::ImageSpec& in, ops::TorchGenerator& rng,
+                         ops::MutableParams params,
+                         ops::ImageSpec* out) { return chain->Draw(in, rng, params, out); };
+  options.dims = Dims(plan, rows);
+  return options;
+}
+
+std::shared_ptr<client::SizeTable> ClientImpl::Dims(const Plan& plan, std::int64_t rows) {
+  std::string identity;
+  for (const SourceLeaf& leaf : plan.leaves) {
+    identity.append(std::to_string(leaf.rows)).append(":").append(std::to_string(leaf.table.value));
+    for (const SourceLeaf::Array& array : leaf.arrays) {
+      identity.append(",").append(std::to_string(array.blob.value));
+    }
+    identity += ";";
+  }
+  const std::scoped_lock lock(mutex_);
+  const auto at = std::ranges::find(dims_, identity, [](const auto& entry) { return entry.first; });
+  if (at != dims_.end()) {
+    dims_.splice(dims_.begin(), dims_, at);
+    return dims_.front().second;
+  }
+  auto table = std::make_shared<client::SizeTable>(rows);
+  std::int64_t row = 0;
+  for (const SourceLeaf& leaf : plan.leaves) {
+    if (leaf.kind == SourceLeaf::Kind::kArrays) {
+      const ops::ImageSpec spec = ArrayImage(leaf);
+      for (std::int64_t i = 0; i < leaf.rows; ++i) {
+        table->Set(row + i, spec.height, spec.width, spec.channels);
+      }
+    }
+    row += leaf.rows;
+  }
+  dims_.emplace_front(std::move(identity), table);
+  if (dims_.size() > kKeptDims) dims_.pop_back();
+  return table;
+}
+
+double ClientImpl::ServiceCpuSeconds() const {
+  if (forked()) return 0;
+  const std::scoped_lock lock(mutex_);
+  return service_ ? service_->CpuSeconds() : ended_cpu_seconds_;
+}
+
+std::string ClientImpl::endpoint() const {
+  if (!options_.coordinator.empty()) return options_.coordinator;
+  const std::scoped_lock lock(mutex_);
+  return service_ ? service_->endpoint() : "";
+}
+
+}  // namespace headrace

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ops/core/chain.h"
+#include "schemas/wire/control.h"
+#include "trainer_client/client/job_link.h"
+#include "trainer_client/draws/size_table.h"
+#include "trainer_client/include/headrace/client.h"
+#include "trainer_client/service/embedded_coordinator.h"
+#include "trainer_client/service/local_worker.h"
+#include "trainer_client/session/trainer_session.h"
+
+namespace headrace {
+
+// The trainer's side of a client; see client.h. Thread-safe.
+class ClientImpl {
+ public:
+  static Result<std::unique_ptr<ClientImpl>> Open(const ClientOptions& options);
+  ~ClientImpl();
+
+  Result<std::unique_ptr<Session>> OpenSession(Plan plan, std::map<BlobHash, Blob> blobs,
+                                               const SessionOptions& options);
+  Result<std::vector<WorkerSeen>> Workers();
+  [[nodiscard]] double ServiceCpuSeconds() const;
+  [[nodiscard]] std::string endpoint() const;
+  void Close();
+  [[nodiscard]] bool forked() const;
+
+ private:
+  explicit ClientImpl(const ClientOptions& options) : options_(options) {}
+  Status Start();
+  Status OpenJob();
+  Status KeepService();
+  Result<std::vector<wire::WorkerStatus>> QueryWorkers();
+  void WantLocalWorker();
+  void KeepLocalWorker();
+  Result<client::DrawPlanner::Options> PlannerOptions(const Plan& plan,
+                                                      const std::map<BlobHash, Blob>& blobs,
+                                                      std::shared_ptr<const ops::Chain> chain);
+  std::shared_ptr<client::SizeTable> Dims(const Plan& plan, std::int64_t rows);
+
+  ClientOptions options_;
+  wire::HostIdentity host_;
+  std::shared_ptr<client::Runtime> runtime_;
+  std::shared_ptr<client::JobLink> core_;
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<client::EmbeddedService> service_;
+  std::shared_ptr<client::LocalWorker> local_worker_;  // none: not wanted, or it cannot be started
+  // Sizes that were read for one session serve the next one of the same rows.
+  std::list<std::pair<std::string, std::shared_ptr<client::SizeTable>>> dims_;
+  double ended_cpu_seconds_ = 0;
+};
+
+}  // namespace headrace

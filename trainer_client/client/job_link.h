@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "net/reactor.h"
+#include "schemas/wire/message.h"
+#include "trainer_client/session/session_pump.h"
+
+namespace headrace::client {
+
+// The reactor side of a client: its job at the coordinator, heartbeats, leases for its sessions.
+//
+//   opening -JobOpened-> open -Leases kNotFound (the coordinator restarted)-> opening
+//
+// Without a coordinator the sessions go on with the workers that they have.
+// Reactor thread, except the constructor.
+class JobLink {
+ public:
+  struct Setup {
+    std::string endpoint;
+    std::string job_name;
+    std::int32_t workers = 0;
+    std::uint64_t cache_bytes = 0;
+    std::string tenant;
+    std::int32_t priority = 0;
+    std::string group;
+    std::int32_t rank = -1;
+    wire::HostIdentity host;
+    std::string token;
+  };
+  using OnOpen = std::function<void(Status)>;
+  using OnSplit = std::function<void(Result<wire::Split>)>;
+  using OnWorkers = std::function<void(Result<std::vector<wire::WorkerStatus>>)>;
+
+  JobLink(std::shared_ptr<net::Reactor> reactor, Setup setup)
+      : reactor_(std::move(reactor)), setup_(std::move(setup)) {}
+
+  // Opens the job; `done` is called once, at the first answer.
+  void Start(OnOpen done);
+  // Asks the coordinator how to split the plan; `done` is called once.
+  void OpenSession(SessionId session, Plan plan, OnSplit done);
+  // From now on the session gets the job's leases; with `only_worker` that worker, leased or not.
+  void AddSession(std::shared_ptr<SessionPump> session,
+                  std::optional<wire::WorkerInfo> only_worker = std::nullopt);
+  // Asks the coordinator for all workers that it knows; `done` is called once.
+  void QueryWorkers(OnWorkers done);
+  void CloseSession(SessionId session);
+  // Another coordinator, for the same job. `former` is released when it has leased workers; until
+  // then the sessions keep those they have.
+  void Reconnect(const std::string& endpoint, std::shared_ptr<void> former);
+  void Shutdown();
+
+  [[nodiscard]] JobId job() const { return job_; }
+  // Why the coordinator did not answer, as far as known.
+  [[nodiscard]] const Status& last_error() const { return last_error_; }
+
+ private:
+  struct Opening {
+    std::uint64_t request;
+    Plan plan;
+    OnSplit done;
+  };
+
+  Status Connect();
+  void Send(const wire::Body& body);
+  void SendOpenJob();
+  void SendOpenSession(SessionId session, const Opening& opening);
+  void SendHeartbeat();
+  void OnMessage(const wire::Body& body);
+  void OnJobOpened(const wire::JobOpened& opened);
+  void OnSessionOpened(const wire::SessionOpened& opened);
+  void OnLeases(const wire::Leases& leases);
+  void OnStatus(const wire::ClusterStatus& status);
+  void Beat();
+
+  std::shared_ptr<net::Reactor> reactor_;
+  Setup setup_;
+  std::unique_ptr<net::Socket> socket_;
+  OnOpen on_open_;
+  JobId job_;
+  ConsumerId consumer_;
+  std::uint64_t next_request_ = 0;
+  std::uint64_t job_request_ = 0;  // that waits for its answer; 0: none
+  std::map<SessionId, Opening> opening_;
+  std::map<SessionId, std::shared_ptr<SessionPump>> sessions_;
+  std::set<SessionId> leased_alone_;            // those that have a worker of their own choice
+  std::map<std::uint64_t, OnWorkers> queries_;  // by request
+  std::uint64_t generation_ = 0;
+  std::vector<wire::WorkerInfo> leased_;
+  // Until then a restarted coordinator may not know of our workers yet: they stay leased.
+  SteadyTime settled_{};
+  std::shared_ptr<void> former_;
+  Status last_error_;
+  net::TimerId timer_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace headrace::client

@@ -1,0 +1,350 @@
+// Length: one class, whose lanes, records and states change together.
+#include "trainer_client/draws/draw_planner.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "ops/core/chain.h"
+#include "schemas/wire/data.h"
+
+namespace headrace::client {
+namespace {
+
+using ops::TorchGenerator;
+
+// A generator that has the state `after`. When that state is reached from `before` by draws alone,
+// as for any transform that draws from torch, it stays countable and so resumable.
+Result<TorchGenerator> GeneratorAt(const TorchGenerator& before, ByteSpan after) {
+  TorchGenerator foreign = before;
+  HR_RETURN_IF_ERROR(foreign.SetTorchState(after));
+  // Position in the block of 624 outputs, as torch's state stores it.
+  constexpr std::uint64_t kBlock = 624;
+  constexpr std::size_t kNextOffset = 16;
+  constexpr int kMostBlocks = 64;
+  const auto position = [](ByteSpan state) {
+    std::uint64_t next = 0;
+    std::memcpy(&next, state.data() + kNextOffset, sizeof(next));
+    return next % kBlock;
+  };
+  const Bytes start = before.TorchState();
+  if (std::ranges::equal(start, after)) return before;
+  TorchGenerator candidate = before;
+  candidate.Discard((position(after) + kBlock - position(start)) % kBlock);
+  for (int block = 0; block < kMostBlocks; ++block) {
+    if (candidate.draws() != before.draws() && std::ranges::equal(candidate.TorchState(), after)) {
+      return candidate;
+    }
+    candidate.Discard(kBlock);
+  }
+  return foreign;
+}
+
+constexpr std::size_t kSizeWords = wire::BatchRequest::kSizeWords;
+
+// A size as requests have it.
+std::array<std::int32_t, kSizeWords> SizeWords(const ops::ImageSpec& spec) {
+  return {static_cast<std::int32_t>(spec.height), static_cast<std::int32_t>(spec.width),
+          spec.channels};
+}
+
+}  // namespace
+
+DrawPlanner::DrawPlanner(Options options) : options_(std::move(options)) {
+  HR_CHECK(options_.lanes >= 1);
+  lanes_.resize(static_cast<std::size_t>(options_.lanes));
+}
+
+Status DrawPlanner::Begin(const IterationOptions& iteration) {
+  for (const auto* of_lanes : {&iteration.lane_draws, &iteration.lane_seeds}) {
+    if (of_lanes->empty() || of_lanes->size() == lanes_.size()) continue;
+    return InvalidArgument("state of " + std::to_string(of_lanes->size()) +
+                           " lanes for a loader with " + std::to_string(lanes_.size()));
+  }
+  const bool from_states = torch() && !iteration.lane_states.empty();
+  std::vector<TorchGenerator> begins(from_states ? lanes_.size() : 0);
+  if (from_states && iteration.lane_states.size() != begins.size()) {
+    return InvalidArgument("states of " + std::to_string(iteration.lane_states.size()) +
+                           " lanes for a loader with " + std::to_string(lanes_.size()));
+  }
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    HR_RETURN_IF_ERROR(begins[i].SetTorchState(iteration.lane_states[i]));
+  }
+  tell_states_ = from_states;
+  const bool go_on = iteration.continue_lanes && begun_;
+  begun_ = true;
+  base_seed_ = iteration.base_seed;
+  next_batch_ = iteration.first_batch;
+  occurrences_.Clear();
+  ready_.clear();
+  needed_.clear();
+  if (go_on) {
+    // What was submitted is drawn to the end, as stock workers finish what they were sent.
+    std::unordered_map<std::int64_t, Record> ghosts;
+    for (Lane& lane : lanes_) {
+      lane.wait = Wait::kNothing;
+      for (std::int64_t& batch : lane.waiting) {
+        auto node = records_.extract(batch);
+        node.key() = batch = --ghosts_;
+        node.mapped().ghost = true;
+        ghosts.insert(std::move(node));
+      }
+    }
+    records_ = std::move(ghosts);
+  } else {
+    records_.clear();
+    for (std::int64_t key : unknown_) asked_.erase(key);
+    unknown_.clear();
+  }
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    Lane& lane = lanes_[i];
+    if (!go_on) {
+      lane = Lane();
+      if (from_states) {
+        lane.generator = begins[i];
+      } else if (torch()) {
+        const std::uint64_t seed =
+            iteration.lane_seeds.empty() ? iteration.base_seed + i : iteration.lane_seeds[i];
+        lane.generator =
+            TorchGenerator::At(seed, iteration.lane_draws.empty() ? 0 : iteration.lane_draws[i]);
+      }
+    }
+    lane.delivered = -1;
+    lane.delivered_start.reset();
+    lane.delivered_draws = lane.generator.position();
+    lane.resumable = lane.generator.resumable();
+    Advance(lane);
+  }
+  return Status::Ok();
+}
+
+void DrawPlanner::Skip(std::span<const std::int64_t> keys) {
+  if (options_.rng != RngMode::kSample) return;
+  for (const std::int64_t key : keys) (void)occurrences_.Count(key);
+}
+
+std::int64_t DrawPlanner::Submit(std::vector<std::int64_t> keys, std::int32_t lane_index) {
+  const std::int64_t batch = next_batch_++;
+  Record& record = records_[batch];
+  record.lane = lane_index >= 0 ? lane_index : static_cast<std::int32_t>(batch % options_.lanes);
+  record.keys = std::move(keys);
+  if (!torch()) {
+    if (options_.rng == RngMode::kSample) {
+      record.seeds.reserve(record.keys.size());
+      for (const std::int64_t key : record.keys) {
+        record.seeds.push_back(ops::Chain::SampleSeed(base_seed_, key, occurrences_.Count(key)));
+      }
+    }
+    record.planned = true;
+    ready_.push_back(batch);
+    return batch;
+  }
+  // Ask for all sizes of the batch at once, also where its lane waits for another batch.
+  for (const std::int64_t key : record.keys) Ask(key);
+  Lane& lane = lanes_[static_cast<std::size_t>(record.lane)];
+  lane.waiting.push_back(batch);
+  if (lane.wait == Wait::kNothing) Advance(lane);
+  return batch;
+}
+
+std::int64_t DrawPlanner::Row(std::int64_t key) const {
+  if (key < 0 || (options_.keys >= 0 && key >= options_.keys)) return -1;
+  const std::int64_t row =
+      options_.row_map.empty() ? key : options_.row_map[static_cast<std::size_t>(key)];
+  if (options_.dims && (row < 0 || row >= options_.dims->rows())) return -1;
+  return row;
+}
+
+bool DrawPlanner::Known(std::int64_t key) const {
+  const std::int64_t row = Row(key);
+  return row < 0 || !options_.dims || options_.dims->state(row) != SizeTable::State::kUnknown;
+}
+
+void DrawPlanner::Ask(std::int64_t key) {
+  if (!Known(key) && asked_.insert(key).second) unknown_.push_back(key);
+}
+
+std::vector<std::int64_t> DrawPlanner::TakeUnknown() { return std::exchange(unknown_, {}); }
+
+void DrawPlanner::Described(std::int64_t key, std::int64_t height, std::int64_t width,
+                            std::int32_t channels) {
+  asked_.erase(key);
+  const std::int64_t row = Row(key);
+  if (row < 0 || !options_.dims) return;
+  options_.dims->Set(row, height, width, channels);
+  sizes_changed_ = true;
+}
+
+void DrawPlanner::SizeChanged(std::int64_t key) {
+  const std::int64_t row = Row(key);
+  // One that was asked for meanwhile is on its way.
+  if (row >= 0 && options_.dims && !asked_.contains(key)) options_.dims->Forget(row);
+}
+
+void DrawPlanner::DescribeLost(std::span<const std::int64_t> keys) {
+  for (const std::int64_t key : keys) {
+    if (asked_.erase(key) > 0) Ask(key);
+  }
+}
+
+void DrawPlanner::Advance(Lane& lane) {
+  lane.wait = Wait::kNothing;
+  while (!lane.waiting.empty()) {
+    const std::int64_t batch = lane.waiting.front();
+    const auto at = records_.find(batch);
+    HR_CHECK(at != records_.end());
+    Record& record = at->second;
+    if (!AdvanceBatch(lane, batch, record)) return;
+    lane.waiting.pop_front();
+    if (record.ghost) {
+      lane.delivered_draws = lane.generator.position();
+      lane.resumable = lane.generator.resumable();
+      records_.erase(at);
+      continue;
+    }
+    record.planned = true;
+    record.draws_after = lane.generator.position();
+    record.resumable = lane.generator.resumable();
+    if (tell_states_) record.state_after = lane.generator.TorchState();
+    ready_.push_back(batch);
+  }
+}
+
+bool DrawPlanner::AdvanceBatch(Lane& lane, std::int64_t batch, Record& record) {
+  const auto words = static_cast<std::size_t>(options_.param_words);
+  if (!record.start) {
+    record.start = lane.generator;
+    record.params.assign(record.keys.size() * words, 0);
+    record.sizes.assign(record.keys.size() * kSizeWords, 0);
+  }
+  for (; record.next < record.keys.size(); ++record.next) {
+    const std::int64_t row = Row(record.keys[record.next]);
+    const SizeTable::State state =
+        row < 0 ? SizeTable::State::kNoNativeForm : options_.dims->state(row);
+    if (state == SizeTable::State::kUnknown) {
+      Ask(record.keys[record.next]);
+      lane.wait = Wait::kSize;
+      return false;
+    }
+    if (state == SizeTable::State::kNoNativeForm) {
+      if (NeedTrainer(lane, batch, record)) return false;
+      continue;
+    }
+    const ops::ImageSpec spec = options_.dims->spec(row);
+    std::ranges::copy(SizeWords(spec),
+                      record.sizes.begin() + static_cast<std::ptrdiff_t>(record.next * kSizeWords));
+    const Status drawn =
+        options_.draw(spec, lane.generator,
+                      std::span(record.params).subspan(record.next * words, words), &record.output);
+    if (!drawn.ok()) {
+      // The framework raises there; the trainer's own code shall say how.
+      std::ranges::fill(std::span(record.sizes).subspan(record.next * kSizeWords, kSizeWords), 0);
+      lane.generator = StateBefore(record, static_cast<std::int32_t>(record.next));
+      if (NeedTrainer(lane, batch, record)) return false;
+    }
+  }
+  return true;
+}
+
+bool DrawPlanner::NeedTrainer(Lane& lane, std::int64_t batch, Record& record) {
+  // Nobody is there any more to make a sample of the iteration before; its draws are lost.
+  if (record.ghost) return false;
+  lane.wait = Wait::kTrainer;
+  needed_.push_back({batch, static_cast<std::int32_t>(record.next), record.keys[record.next],
+                     lane.generator.TorchState()});
+  return true;
+}
+
+std::optional<PlannedBatch> DrawPlanner::Next() {
+  if (std::exchange(sizes_changed_, false)) {
+    for (Lane& lane : lanes_) {
+      if (lane.wait == Wait::kSize) Advance(lane);
+    }
+  }
+  if (ready_.empty()) return std::nullopt;
+  const std::int64_t batch = ready_.front();
+  ready_.pop_front();
+  Record& record = records_.at(batch);
+  record.handed = true;
+  PlannedBatch planned;
+  planned.batch = batch;
+  planned.lane = record.lane;
+  planned.keys = record.keys;
+  planned.params = std::move(record.params);
+  planned.sizes = record.sizes;
+  planned.seeds = record.seeds;
+  planned.output = record.output;
+  planned.lane_state = record.state_after;
+  for (const Unmade& unmade : UnmadePositions(batch)) planned.skip.push_back(unmade.position);
+  if (record.end >= 0) {
+    for (auto i = record.end + 1; i < static_cast<std::int32_t>(record.keys.size()); ++i) {
+      planned.skip.push_back(i);
+    }
+  }
+  return planned;
+}
+
+std::optional<SampleNeeded> DrawPlanner::TakeNeeded() {
+  if (needed_.empty()) return std::nullopt;
+  SampleNeeded needed = std::move(needed_.front());
+  needed_.pop_front();
+  return needed;
+}
+
+Status DrawPlanner::Resolve(std::int64_t batch, std::int32_t position, ByteSpan state_after,
+                            bool failed) {
+  const auto at = records_.find(batch);
+  if (at == records_.end() || at->second.ghost || at->second.planned ||
+      static_cast<std::int64_t>(at->second.next) != position ||
+      lanes_[static_cast<std::size_t>(at->second.lane)].wait != Wait::kTrainer) {
+    return InvalidArgument("sample " + std::to_string(position) + " of batch " +
+                           std::to_string(batch) + " was not asked for");
+  }
+  Record& record = at->second;
+  Lane& lane = lanes_[static_cast<std::size_t>(record.lane)];
+  HR_TRY(lane.generator, GeneratorAt(lane.generator, state_after));
+  record.resolved.push_back({position, lane.generator});
+  record.next = failed ? record.keys.size() : record.next + 1;
+  if (failed) record.end = position;
+  Advance(lane);
+  return Status::Ok();
+}
+
+Result<std::vector<std::int64_t>> DrawPlanner::Replan(std::int64_t batch, ByteSpan state_after) {
+  if (!torch() || batch < 0) return std::vector<std::int64_t>();
+  const auto lane_index = static_cast<std::int32_t>(batch % options_.lanes);
+  Lane& lane = lanes_[static_cast<std::size_t>(lane_index)];
+  const TorchGenerator& before =
+      lane.delivered == batch && lane.delivered_start ? *lane.delivered_start : lane.generator;
+  HR_TRY(lane.generator, GeneratorAt(before, state_after));
+  if (lane.delivered == batch) {
+    lane.delivered_draws = lane.generator.position();
+    lane.resumable = lane.generator.resumable();
+  }
+  std::vector<std::int64_t> later, handed;
+  for (auto& [number, record] : records_) {
+    if (record.ghost || record.lane != lane_index || number <= batch) continue;
+    later.push_back(number);
+    if (record.handed) handed.push_back(number);
+    record.planned = record.handed = false;
+    record.next = 0;
+    record.end = -1;
+    record.resolved.clear();
+    record.start.reset();
+  }
+  std::ranges::sort(later);
+  std::ranges::sort(handed);
+  const auto void_now = [&](std::int64_t number) {
+    return std::ranges::binary_search(later, number);
+  };
+  std::erase_if(ready_, void_now);
+  std::erase_if(needed_, [&](const SampleNeeded& needed) { return void_now(needed.batch); });
+  lane.waiting.assign(later.begin(), later.end());
+  Advance(lane);
+  return handed;
+}
+
+}  // namespace headrace::client

@@ -1,0 +1,167 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/graph.h"
+#include "base/result.h"
+#include "ops/torch/torch_generator.h"
+#include "trainer_client/draws/occurrences.h"
+#include "trainer_client/draws/size_table.h"
+#include "trainer_client/include/headrace/client.h"
+
+namespace headrace::client {
+
+// Chain::Draw of the plan's chain.
+using DrawFunction = std::function<Status(const ops::ImageSpec& in, ops::TorchGenerator& rng,
+                                          ops::MutableParams params, ops::ImageSpec* out)>;
+
+// A batch whose random numbers are drawn: any worker may make it.
+struct PlannedBatch {
+  std::int64_t batch = 0;
+  std::int32_t lane = 0;
+  std::vector<std::int64_t> keys;
+  std::vector<std::int32_t> params;  // RngMode::kTorch
+  std::vector<std::uint64_t> seeds;  // RngMode::kSample
+  std::vector<std::int32_t> skip;    // positions that the trainer makes, or that are never made
+  // What params were drawn for, as wire::BatchRequest::sizes has it; empty without params.
+  std::vector<std::int32_t> sizes;
+  ops::ImageSpec output;  // of one sample; height 0 when not known
+  // torch.get_rng_state() after it, where the iteration began with lane_states.
+  Bytes lane_state;
+};
+
+// Runs the lanes' generators ahead of the batches. Batch k belongs to lane k mod lanes, as in the
+// stock DataLoader with that many workers; in a lane samples draw one after the other, and how much
+// they draw depends on their image's size. So a lane waits where a size is not known yet, and where
+// only the trainer can tell (SampleNeeded).
+// A batch is kept from Submit until Delivered. Pure: no clock, no I/O. Reactor thread.
+class DrawPlanner {
+ public:
+  // The analyzer takes the members of one that is moved out of a Result for unset.
+  struct Options {  // NOLINT(clang-analyzer-core.uninitialized.Assign)
+    RngMode rng = RngMode::kNone;
+    std::int32_t lanes = 1;
+    // Python plans draw on the workers: batches pass as they are.
+    bool native = true;
+    std::int32_t param_words = 0;
+    DrawFunction draw;
+    // Rows with sizes; null when there is nothing to look up (not kTorch, or no image).
+    std::shared_ptr<SizeTable> dims;
+    // Keys outside [0, keys) are the trainer's to make (and to raise on). -1: any key is valid.
+    std::int64_t keys = -1;
+    // key -> row; empty: the same. The memory outlives the planner.
+    std::span<const std::int64_t> row_map;
+  };
+
+  explicit DrawPlanner(Options options);
+
+  // kInvalidArgument: lane_draws, lane_seeds or lane_states of another number of lanes, or no
+  // state.
+  Status Begin(const IterationOptions& iteration);
+  void Skip(std::span<const std::int64_t> keys);
+  // The batch's number. `lane`: of the caller's choice in plans that are not native; -1: batch k
+  // goes to lane k mod lanes.
+  std::int64_t Submit(std::vector<std::int64_t> keys, std::int32_t lane = -1);
+
+  // Keys whose sizes are needed and were not asked for yet.
+  [[nodiscard]] std::vector<std::int64_t> TakeUnknown();
+  void Described(std::int64_t key, std::int64_t height, std::int64_t width, std::int32_t channels);
+  // The image of this key has another size now. What is planned keeps the old one, which workers
+  // refuse; what is drawn from now on waits for the new one.
+  void SizeChanged(std::int64_t key);
+  // The answer will not come: TakeUnknown returns them again, those that are still needed.
+  void DescribeLost(std::span<const std::int64_t> keys);
+
+  // The next batch that is ready, or nothing. A batch comes again after ReplanLane.
+  [[nodiscard]] std::optional<PlannedBatch> Next();
+  [[nodiscard]] std::optional<SampleNeeded> TakeNeeded();
+  // kInvalidArgument: not the sample that was asked for, or not a state.
+  Status Resolve(std::int64_t batch, std::int32_t position, ByteSpan state_after, bool failed);
+  // The batches whose plan is void. `batch` is delivered already.
+  Result<std::vector<std::int64_t>> Replan(std::int64_t batch, ByteSpan state_after);
+
+  // Positions of a planned batch that the trainer makes or has made, with why.
+  struct Unmade {
+    std::int32_t position;
+    Code code;
+    const char* message;
+  };
+  [[nodiscard]] std::vector<Unmade> UnmadePositions(std::int64_t batch) const;
+  // Fills in torch_state and torch_state_after, or seed, for a sample of a planned, undelivered
+  // batch.
+  void DescribeState(std::int64_t batch, MissingSample& sample) const;
+  [[nodiscard]] const std::vector<std::int64_t>& keys(std::int64_t batch) const;
+
+  void Delivered(std::int64_t batch);
+  [[nodiscard]] Result<std::vector<std::uint64_t>> LaneDraws() const;
+
+ private:
+  enum class Wait : std::uint8_t { kNothing, kSize, kTrainer };
+  struct Resolved {
+    std::int32_t position;
+    ops::TorchGenerator after;
+  };
+  struct Record {
+    std::int32_t lane = 0;
+    bool planned = false;
+    bool handed = false;  // returned by Next
+    // Left over from the iteration before: drawn, because persistent lanes go on, but never made.
+    bool ghost = false;
+    std::vector<std::int64_t> keys;
+    std::vector<std::int32_t> params;
+    std::vector<std::int32_t> sizes;  // of what is drawn
+    std::vector<std::uint64_t> seeds;
+    std::size_t next = 0;   // first position that is not drawn yet
+    std::int32_t end = -1;  // the sample there raised: nothing behind it is drawn
+    std::vector<Resolved> resolved;
+    std::optional<ops::TorchGenerator> start;
+    std::uint64_t draws_after = 0;
+    bool resumable = true;
+    ops::ImageSpec output;
+    Bytes state_after;  // where tell_states_
+  };
+  struct Lane {
+    ops::TorchGenerator generator;
+    std::deque<std::int64_t> waiting;  // submitted, not planned; the first may be half drawn
+    Wait wait = Wait::kNothing;
+    // Of the last delivered batch.
+    std::int64_t delivered = -1;
+    std::uint64_t delivered_draws = 0;
+    bool resumable = true;
+    std::optional<ops::TorchGenerator> delivered_start;
+  };
+
+  [[nodiscard]] bool torch() const { return options_.native && options_.rng == RngMode::kTorch; }
+  [[nodiscard]] std::int64_t Row(std::int64_t key) const;
+  [[nodiscard]] bool Known(std::int64_t key) const;
+  void Advance(Lane& lane);
+  bool AdvanceBatch(Lane& lane, std::int64_t batch, Record& record);
+  bool NeedTrainer(Lane& lane, std::int64_t batch, Record& record);
+  void Ask(std::int64_t key);
+  [[nodiscard]] ops::TorchGenerator StateBefore(const Record& record, std::int32_t position) const;
+
+  Options options_;
+  std::vector<Lane> lanes_;
+  std::unordered_map<std::int64_t, Record> records_;
+  std::int64_t next_batch_ = 0;
+  std::int64_t ghosts_ = 0;
+  std::uint64_t base_seed_ = 0;
+  std::vector<std::int64_t> unknown_;       // to be asked for
+  std::unordered_set<std::int64_t> asked_;  // in unknown_, or asked for
+  std::deque<std::int64_t> ready_;
+  std::deque<SampleNeeded> needed_;
+  Occurrences occurrences_;
+  bool begun_ = false;
+  bool tell_states_ = false;
+  bool sizes_changed_ = false;
+};
+
+}  // namespace headrace::client

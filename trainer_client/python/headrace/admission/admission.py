@@ -1,0 +1,275 @@
+"""Differential admission: before a pipeline is offloaded, a few samples are made both ways.
+
+The real service makes them from the plan; the dataset's own code makes them in a reference, a fork of
+this process (reference.py), each key from a random state of its own. If a bit differs, if one of the two
+raises where the other does not, or if other numbers of draws are taken, growing prefixes of the chain
+find the first node that is to blame. That node is Python then: the transforms run as the user's code on
+the workers, with native pictures behind PIL's interface (stage/images.py) wherever the node has no part
+in them. Draws nothing and changes nothing in the program.
+
+Which samples: spread over the dataset, and of image folders one of each kind of file, and the largest and
+the smallest among some.
+"""
+
+import os
+import time
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from ..capture import Captured
+from ..capture.capture import python_capture
+from ..errors import Unsupported, WorkersUnavailable
+from ..native import binding
+from ..native.plan import Field, Node, Plan
+from ..service import service
+from ..service.report import LoaderReport
+from ..service.session import SessionHandle
+from .reference import Ask, Made, Reference, ReferenceLost, Start
+from .samples import file_of
+
+_SPREAD = 4  # keys over the whole dataset
+_MOST_KINDS = 4  # of files, by the ends of their names
+_LOOKED_AT = 32  # files whose names and sizes are looked at for more keys
+_SEED = 0x48656164  # any; both ways start from it, and from the next one for the next key
+_PATIENCE = 60.0  # seconds for the service to make a few samples
+
+_REMEDY = "nothing in the program: a library here computes something else; please report it"
+# What of a stage's pictures stays PIL's when an operator is to blame; the operator itself, for others.
+_BY_PIL = {
+    "decode": ("decode",),
+    "resize": ("resize",),
+    "random_resized_crop": ("crop", "resize"),
+    "center_crop": ("crop",),
+    "random_crop": ("crop",),
+    "random_horizontal_flip": ("flip",),
+    "random_vertical_flip": ("flip",),
+    "to_tensor": ("to_tensor",),
+}
+
+
+@dataclass
+class _Sample:
+    key: int
+    fields: list[torch.Tensor] | None  # None: its own code raises
+    state_after: bytes
+
+
+_Native = list[torch.Tensor] | str  # a sample that workers made, or why they did not
+
+
+class _OtherFile(str):
+    """Why a sample was not made: its file is another one there."""
+
+
+@dataclass
+class _Verdict:
+    """What a comparison found; without a reason all is well."""
+
+    reason: str = ""
+    op: str = ""  # of the node to blame
+    local: bool = False  # nothing is known of its samples
+    lasts: bool = True  # False: other workers may serve the next epoch
+
+
+# Of plans that were compared in this process, by signature.
+_verdicts: dict[str, _Verdict] = {}
+
+
+def admit(loader: Any, captured: Captured, reference: Reference | None = None) -> Captured:
+    """`captured`, or what to do instead of it. `reference`: of this loader's dataset as it is now; none:
+    one is made, and ended again."""
+    if captured.path != "native":
+        return captured
+    verdict = _verdicts.get(captured.signature)
+    if verdict is None:
+        with closing(Reference(loader.dataset)) as own:
+            verdict = _compare(loader, captured, reference or own)
+        if verdict.lasts:
+            _verdicts[captured.signature] = verdict
+    if not verdict.reason:
+        return captured
+    if verdict.local:
+        return Captured("local", captured.name, reasons=[verdict.reason], remedy=_REMEDY)
+    by_pil = _BY_PIL.get(verdict.op, (verdict.op,) if verdict.op else ())
+    return python_capture(loader, verdict.reason, captured.plan.rng, by_pil, _REMEDY)
+
+
+def withdraw(captured: Captured, reason: str) -> None:
+    """Plans equal to this one make other samples: they run as Python from their next iter() on."""
+    _verdicts[captured.signature] = _Verdict(reason)
+
+
+def is_withdrawn(captured: Captured) -> bool:
+    verdict = _verdicts.get(captured.signature)
+    return verdict is not None and bool(verdict.reason)
+
+
+def _compare(loader: Any, captured: Captured, reference: Reference) -> _Verdict:
+    keys = keys_to_try(loader.dataset, captured.rows.count)
+    plan = _comparable(captured.plan, len(keys))
+    try:
+        by_hand = _by_hand(reference, keys)
+        made, draws = _by_service(plan, by_hand)
+        refusals = [sample for sample in made if isinstance(sample, str)]
+        if all(isinstance(sample, _OtherFile) for sample in made):
+            return _Verdict(made[0], local=True, lasts=False)
+        if len(refusals) == len(made) and any(sample.fields is not None for sample in by_hand):
+            return _Verdict(f"no worker could make samples of it: {refusals[0]}")
+        if all(map(_agree, made, by_hand)) and _drawn_alike(reference, draws, by_hand, made):
+            return _Verdict()
+        return _first_difference(reference, plan, by_hand, made)
+    except ReferenceLost as lost:
+        return _Verdict(f"its samples can't be compared: {lost}", local=True)
+    except Unsupported as error:
+        return _Verdict(str(error))
+
+
+def _comparable(plan: Plan, count: int) -> Plan:
+    """A lane for each sample, and torch's generator also where the loader has a seed for each: the
+    same kernels and draws, from states that are known here."""
+    return replace(plan, lanes=count, rng="torch" if plan.rng == "sample" else plan.rng)
+
+
+def keys_to_try(dataset: Any, count: int) -> list[int]:
+    """Which samples are made both ways. REQUIRES: the dataset has a native form."""
+    keys = [i * count // _SPREAD for i in range(_SPREAD)]
+    looked_at = dict.fromkeys(i * count // _LOOKED_AT for i in range(_LOOKED_AT))
+    files = [(key, path) for key in looked_at if (path := file_of(dataset, key))]
+    kinds = {os.path.splitext(path)[1].lower(): key for key, path in reversed(files)}
+    keys += list(kinds.values())[-_MOST_KINDS:]
+    sizes = [(size, key) for key, path in files if (size := _size_of(path)) is not None]
+    if sizes:
+        keys += [min(sizes)[1], max(sizes)[1]]
+    return list(dict.fromkeys(keys))
+
+
+def _size_of(path: str) -> int | None:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return None
+
+
+def _by_hand(reference: Reference, keys: list[int], length: int | None = None) -> list[_Sample]:
+    """Samples as the stock loader's workers make them, or what comes out of so many nodes."""
+    asks = [Ask(key, Start(lane_seed=_SEED + i), length=length) for i, key in enumerate(keys)]
+    made = reference.make(asks, _PATIENCE)
+    return [
+        _Sample(key, fields_of(one, length is None), one.state_after)
+        for key, one in zip(keys, made, strict=True)
+    ]
+
+
+def fields_of(made: Made, whole: bool = True) -> list[torch.Tensor] | None:
+    """None: it raised."""
+    if made.error is not None:
+        return None
+    return [torch.as_tensor(item) for item in (made.value if whole else [made.value])]
+
+
+def _by_service(plan: Plan, wanted: list[_Sample]) -> tuple[list[_Native], list[int]]:
+    """The same samples from the workers, and how much each drew, as far as that is known."""
+    made: dict[int, _Native] = {}
+    with closing(SessionHandle(plan, LoaderReport("", 0), len(wanted), True)) as handle:
+        service.call(handle.raw.begin, base_seed=_SEED)
+        for sample in wanted:  # one batch each: their sizes may differ
+            service.call(handle.raw.submit, [sample.key])
+        deadline = time.monotonic() + _PATIENCE
+        while len(made) < len(wanted):
+            event = service.call(handle.raw.next, 0.1)
+            if isinstance(event, binding.SampleNeeded):
+                sample = wanted[event.batch]
+                service.call(
+                    handle.raw.resolve_sample,
+                    event.batch,
+                    event.position,
+                    sample.state_after,
+                    sample.fields is None,
+                )
+            elif event is not None:
+                made[event.batch] = _read(event)
+            elif time.monotonic() > deadline:
+                raise WorkersUnavailable(
+                    f"no worker answered for {_PATIENCE:.0f} s: `headrace workers` shows which "
+                    "there are"
+                )
+        try:
+            draws = handle.raw.lane_draws()
+        except binding.HeadraceError:
+            draws = []  # a lane whose samples the workers refused has moved in its own way
+    return [made[i] for i in range(len(wanted))], draws
+
+
+def _drawn_alike(
+    reference: Reference, draws: list[int], by_hand: list[_Sample], made: list[_Native]
+) -> bool:
+    """Whether the generators stand where the samples' own code leaves them."""
+    starts = [Start(lane_seed=_SEED + i, position=drawn) for i, drawn in enumerate(draws)]
+    states = reference.make([Ask(None, start, length=0) for start in starts], _PATIENCE)
+    return all(
+        isinstance(ours, str) or theirs.fields is None or state.state_after == theirs.state_after
+        for state, theirs, ours in zip(states, by_hand, made, strict=False)
+    )
+
+
+def _read(batch: Any) -> _Native:
+    if batch.missing:
+        said = batch.missing[0]
+        return _OtherFile(said.message) if said.code == "Unavailable" else said.message
+    return [torch.from_dlpack(field)[0].clone() for field in batch.fields]
+
+
+def _agree(mine: _Native, theirs: _Sample) -> bool:
+    if isinstance(mine, str):
+        return True  # its own code will make it, or raise
+    return theirs.fields is not None and (
+        len(mine) == len(theirs.fields) and all(map(same_bits, mine, theirs.fields))
+    )
+
+
+def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    raw_a, raw_b = (t.contiguous().reshape(-1).view(torch.uint8) for t in (a, b))
+    return torch.equal(raw_a, raw_b)
+
+
+def _first_difference(
+    reference: Reference, plan: Plan, by_hand: list[_Sample], made: list[_Native]
+) -> _Verdict:
+    """Blames the first node whose output differs."""
+    for sample, ours in zip(by_hand, made, strict=True):
+        if sample.fields is None and not isinstance(ours, str):
+            return _Verdict(f"sample {sample.key} raises, and would not natively")
+    if not plan.chain:
+        return _Verdict("its samples differ")
+    keys = [sample.key for sample in by_hand if sample.fields is not None]
+    node = _first_different_node(reference, plan, keys, len(plan.chain) - 1) or plan.chain[-1]
+    return _Verdict(f"{node.label} gives other bits natively", node.op)
+
+
+def first_different_node(dataset: Any, plan: Plan, keys: list[int]) -> Node | None:
+    """The node after which samples of these keys begin to differ from what the dataset's own code
+    makes; None: they do not differ."""
+    with closing(Reference(dataset)) as reference:
+        keys = list(dict.fromkeys(keys))
+        return _first_different_node(reference, _comparable(plan, len(keys)), keys, len(plan.chain))
+
+
+def _first_different_node(
+    reference: Reference, plan: Plan, keys: list[int], most: int
+) -> Node | None:
+    for length in range(1, most + 1):
+        prefix = replace(plan, chain=plan.chain[:length], fields=[Field("chain")])
+        prefix.lanes, prefix.rng = len(keys), "torch" if prefix.is_random else "none"
+        by_hand = _by_hand(reference, keys, length)
+        try:
+            made, _ = _by_service(prefix, by_hand)
+        except Unsupported:
+            continue  # an operator that has no native form without those after it
+        if not all(map(_agree, made, by_hand)):
+            return plan.chain[length - 1]
+    return None

@@ -1,0 +1,1 @@
+"""Where loaders are taken over: the seam, and headrace.DataLoader."""

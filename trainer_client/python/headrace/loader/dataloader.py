@@ -1,0 +1,96 @@
+"""headrace.DataLoader: torch's, always served, with a choice of random numbers and a state."""
+
+import weakref
+from typing import Any
+
+import torch.utils.data
+
+from ..errors import OptionError
+from ..serve import state
+from ..serve.position import Position, sampler_of
+from ..serve.remainder import fit
+from ..serve.state import LoaderPlace
+from ..service import options
+from . import hook, seam
+
+_TorchLoader = torch.utils.data.DataLoader
+
+
+class _Resumable:
+    """What belongs to a loader but must not be copied or pickled with it."""
+
+    def __init__(self) -> None:
+        self.pending: LoaderPlace | None = None
+        self.iterator: Any = None  # weak reference to the newest
+        self.position: Position | None = None  # of the newest, also when it is gone
+
+
+_resumables: "weakref.WeakKeyDictionary[Any, _Resumable]" = weakref.WeakKeyDictionary()
+
+
+class DataLoader(_TorchLoader):
+    """torch.utils.data.DataLoader with the same arguments and semantics, and
+
+    rng: "torch" (the stock loader's random numbers), "sample" (a seed for each sample, whatever
+        num_workers is) or "auto" (torch).
+
+    state_dict() is what the program has received so far. It may be taken at any time, is JSON, and
+    may be loaded before or behind iter(); the next batch is then the one that would have come.
+    """
+
+    def __init__(self, *args: Any, rng: str = "auto", **kwargs: Any) -> None:
+        if rng not in options.RNG_MODES:
+            raise OptionError(f"rng={rng!r}: write one of {', '.join(options.RNG_MODES)}")
+        self.rng = rng
+        super().__init__(*args, **kwargs)
+
+    def _get_iterator(self) -> Any:
+        stock = hook.stock_of(_TorchLoader)
+        if options.is_off():
+            return stock(self)
+        rng = "" if self.rng == "auto" else self.rng
+        iterator = seam.make_iterator(self, stock, rng)
+        self._resumable().iterator = weakref.ref(iterator)
+        return iterator
+
+    def __iter__(self) -> Any:
+        if self._resumable().pending is not None:
+            self._iterator = None  # a loaded state starts from lanes of its own
+        return super().__iter__()
+
+    def state_dict(self) -> dict[str, Any]:
+        mine = self._resumable()
+        if mine.pending is not None:
+            return mine.pending.as_dict()
+        if mine.position is not None:
+            place = mine.position.place(self.persistent_workers)
+        else:
+            place = LoaderPlace(num_workers=self.num_workers)
+        if not place.mid_epoch:
+            sampler = getattr(sampler_of(self), "generator", None)
+            place.generator = state.encode(self.generator)
+            if sampler is not self.generator:
+                place.sampler_generator = state.encode(sampler)
+        return place.as_dict()
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        place, note = fit(state.parse(state_dict), self)
+        if note:
+            seam.note(self, note)
+        mine = self._resumable()
+        mine.pending = place
+        iterator = mine.iterator() if mine.iterator is not None else None
+        if iterator is not None and hasattr(iterator, "rewind"):
+            iterator.rewind(self)
+
+    def _resumable(self) -> _Resumable:
+        mine = _resumables.get(self)
+        if mine is None:
+            mine = _resumables[self] = _Resumable()
+        return mine
+
+    def _headrace_take_place(self) -> LoaderPlace | None:
+        """The loaded place, for the iterator that starts from it."""
+        mine = self._resumable()
+        place, mine.pending = mine.pending, None
+        return place

@@ -1,0 +1,152 @@
+"""The seam: DataLoader._get_iterator, the one place that every loader's iterator comes from.
+
+Frameworks rebuild loaders from their attributes, so a subclass would silently turn into a plain
+DataLoader; the method that makes the iterator stays. torchdata's StatefulDataLoader overrides it,
+so that one is replaced, too.
+"""
+
+import gc
+import sys
+from types import ModuleType
+from typing import Any
+
+from ..service import options
+from . import aside, inspection
+
+_STOCK = "__headrace_stock__"
+# Of the standard library, as they were when torch was imported; none: they are needed no more.
+_standard: dict[str, ModuleType] = {}
+_said: set[str] = set()
+STATEFUL = "torchdata.stateful_dataloader.stateful_dataloader"
+
+
+def install() -> None:
+    """Serves every torch DataLoader of this process from now on. Idempotent; imports torch."""
+    import torch.utils.data.dataloader
+
+    patch(torch.utils.data.dataloader)
+    if STATEFUL in sys.modules:
+        patch(sys.modules[STATEFUL])
+    elif not options.is_off() and _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+
+
+def uninstall() -> None:
+    """Undoes install(). Iterators that exist go on."""
+    import torch.utils.data.dataloader
+
+    _unpatch(torch.utils.data.dataloader.DataLoader)
+    aside.unwatch()
+    if STATEFUL in sys.modules:
+        _unpatch(sys.modules[STATEFUL].StatefulDataLoader)
+    if _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
+
+
+def _unpatch(loader: Any) -> None:
+    stock = getattr(loader._get_iterator, _STOCK, None)
+    if stock is not None:
+        loader._get_iterator = stock
+
+
+def patch(module: ModuleType) -> None:
+    """install() for one module: torch.utils.data.dataloader, or STATEFUL."""
+    loader = module.StatefulDataLoader if module.__name__ == STATEFUL else module.DataLoader
+    if options.is_off() or hasattr(loader._get_iterator, _STOCK):
+        return
+    options.from_environment()  # a bad setting is reported before the program does any work
+    from ..process import fork_hooks, output  # noqa: F401 - the first must come early
+
+    stock = loader._get_iterator
+
+    def _get_iterator(self: Any) -> Any:
+        try:
+            if _standard and self.num_workers > 0 and module.get_worker_info() is None:
+                _begin()
+            seam = _seam()
+        except Exception as error:  # something else is in the place of what we import
+            line = f"headrace: not used in this program: {type(error).__name__}: {error}"
+            if line not in _said:
+                _said.add(line)
+                output.tell(line)
+            return stock(self)
+        with aside.in_the_seam():
+            return seam.make_iterator(self, stock)
+
+    known = sys.modules.copy().items()
+    _standard.update((name, one) for name, one in known if _is_standard(name))
+    inspection.watch()
+    if module.__name__ != STATEFUL:
+        aside.watch(module)
+    setattr(_get_iterator, _STOCK, stock)
+    loader._get_iterator = _get_iterator
+
+
+def _begin() -> None:
+    """The service starts while the rest of the package is imported."""
+    from ..service import service
+
+    service.begin()
+
+
+def _seam() -> ModuleType:
+    """headrace.loader.seam, which imports most of the package the first time. What the program has since taken
+    out of sys.modules, or replaced there, is there meanwhile: our imports must not bring it back. Raises
+    what an import raises."""
+    if not _standard:
+        from . import seam
+
+        return seam
+    ours = {name: one for name, one in list(_standard.items()) if sys.modules.get(name) is not one}
+    now = sys.modules.copy().items()
+    halted = [name for name, one in now if one is None and _is_standard(name)]
+    theirs = {name: one for name, one in now if name in ours or name in halted}
+    for name in theirs:
+        del sys.modules[name]
+    sys.modules.update(ours)
+    # Collecting all that torch has made would take longer than the import.
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        from . import seam
+    finally:
+        if collects:
+            gc.enable()
+        for name in ours:
+            sys.modules.pop(name, None)
+        sys.modules.update(theirs)
+        _standard.clear()
+    return seam
+
+
+def _is_standard(name: str) -> bool:
+    return name.partition(".")[0] in sys.stdlib_module_names
+
+
+def stock_of(loader: Any) -> Any:
+    """torch's own DataLoader._get_iterator."""
+    return getattr(loader._get_iterator, _STOCK, loader._get_iterator)
+
+
+class _StatefulFinder:
+    """A meta path finder that waits for torchdata's loader and then goes away."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name != STATEFUL:
+            return None
+        sys.meta_path.remove(self)
+        found = (f.find_spec(name, path, target) for f in sys.meta_path if hasattr(f, "find_spec"))
+        spec = next((spec for spec in found if spec is not None), None)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            execute(module)
+            patch(module)
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+_finder = _StatefulFinder()

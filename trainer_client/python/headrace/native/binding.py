@@ -1,0 +1,14 @@
+"""The native client, loaded when it is first needed."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    pass
+
+
+def __getattr__(name: str) -> Any:
+    from .. import _client
+
+    value = getattr(_client, name)
+    globals()[name] = value
+    return value

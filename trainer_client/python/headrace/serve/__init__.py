@@ -1,0 +1,1 @@
+"""The iterators of served loaders."""

@@ -1,0 +1,184 @@
+"""Lanes of Python stages: the workers of the stock loader, which hand their batches to data workers.
+
+torch's own code makes the worker processes, at the place and in the way in which it always does (forked,
+spawned or by a fork server), and keeps them: signals, their end, persistent workers. It is given a
+context whose queues lead to a session (stage/lane.py is the other half). The mixin Lanes is what a
+loader's iterator needs for it. Why so: docs/adr/0025-lanes.md.
+"""
+
+import inspect
+import os
+import socket
+import sys
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils.data.dataloader import _DatasetKind
+
+from ..native.intact import OF_CHAIN, first_change
+from ..process import sockets
+from ..stage import functions
+from ..stage.lane import LanePort, LaneSettings, lane_main
+
+
+class LaneContext:
+    """In the place of multiprocessing, for an iterator that is a Lanes."""
+
+    def __init__(self, iterator: "Lanes", context: Any) -> None:
+        """`context`: the loader's own, or torch's."""
+        self._iterator = weakref.ref(iterator)
+        self._context = context
+        preload_natives()
+
+    def Event(self) -> "_Ended":
+        return _Ended()
+
+    def Queue(self) -> "_Queue":
+        return _Queue(self._iterator)
+
+    def Process(self, target: Any, args: tuple[Any, ...]) -> Any:
+        iterator: Any = self._iterator()
+        given = inspect.signature(target).bind(*args).arguments
+        control, theirs = sockets.pair()
+        queue = given["index_queue"]
+        queue.lane, queue.control = given["worker_id"], control
+        port = LanePort(theirs, iterator.lane_settings())
+        loop, arguments = iterator.lane_loop(target, given)
+        process = self._context.Process(target=lane_main, args=(loop, arguments, port))
+        iterator.lane_started(_Lane(control, theirs, process))
+        return process
+
+
+class _Lane:
+    def __init__(self, control: sockets.Socket, theirs: sockets.Socket, process: Any) -> None:
+        self.control, self.theirs, self.process = control, theirs, process
+
+    def descriptor(self) -> tuple[int, int]:
+        """What a session is given of it. The process has started."""
+        self.theirs.close()
+        return self.control.fileno(), self.process.pid
+
+    def end(self) -> None:
+        """Its process sees the end, whoever else has inherited our side of the socket."""
+        try:
+            self.control.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # it has ended
+        self.control.close()
+
+
+class _Ended:
+    """In the place of the event that tells workers to end. torch's code asks for it; to the workers
+    their control sockets say so."""
+
+    _is_set = False
+
+    def set(self) -> None:
+        self._is_set = True
+
+    def is_set(self) -> bool:
+        return self._is_set
+
+
+class _Queue:
+    """In the place of the queue to a worker, or of the one that all answer to."""
+
+    lane = -1
+    control: sockets.Socket | None = None
+
+    def __init__(self, iterator: Callable[[], Any]) -> None:
+        self._iterator = iterator
+
+    def put(self, message: Any) -> None:
+        iterator = self._iterator()
+        if iterator is not None:
+            iterator.lane_asked(self.lane, message)
+
+    def cancel_join_thread(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class Lanes:
+    """Mixed in front of an iterator of torch's with worker processes. One thread."""
+
+    _lanes: list[_Lane]
+    _captured: Any
+    _dataset_kind: Any
+    _auto_collation: bool
+    _persistent_workers: bool
+
+    def lane_settings(self) -> LaneSettings:
+        loader: Any = self._loader()  # type: ignore[attr-defined]
+        return LaneSettings(
+            auto_collation=self._auto_collation,
+            iterable=self._dataset_kind == _DatasetKind.Iterable,
+            batch_size=(loader.batch_size or 1) if loader is not None else 1,
+            persistent=self._persistent_workers,
+            by_pil=tuple(self._captured.by_pil),
+            tells_state=self._tells_state(),
+            trainer=os.getpid(),
+            watched=self._watched(),
+        )
+
+    def _tells_state(self) -> bool:
+        """Whether somebody needs the states of the lanes' generators: lanes may move where there is
+        code for other hosts."""
+        return self._captured.plan.python.bundle is not None
+
+    def _watched(self) -> bool | None:
+        stage = self._captured.plan.python
+        return None if stage.bundle is None else stage.fills
+
+    def lane_loop(self, target: Any, arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """What the process runs, with which arguments."""
+        given = dict(arguments)
+        for ours in ("index_queue", "data_queue", "done_event"):
+            given.pop(ours)
+        return target, given
+
+    def lane_started(self, lane: _Lane) -> None:
+        self._lanes.append(lane)
+
+    def lane_asked(self, lane: int, message: Any) -> None:
+        """What torch's code put into the queue of this lane."""
+        raise NotImplementedError
+
+    def _give_lanes(self, session: Any) -> None:
+        session.set_lanes([lane.descriptor() for lane in self._lanes])
+
+    def _end_lane(self, lane: int) -> None:
+        self._lanes[lane].end()
+
+
+def preload_natives() -> None:
+    """So that lanes find it loaded. What PIL loads at the first open() it loads now."""
+    functions.prepare()
+    image = sys.modules.get("PIL.Image")
+    if image is None:
+        return
+    try:
+        image.preinit()
+        from .. import _images  # noqa: F401
+        from ..stage import images, pil  # noqa: F401
+
+        if "torchvision.transforms.functional" in sys.modules:
+            from ..stage import transforms  # noqa: F401
+        first_change(OF_CHAIN)  # which remembers what it has looked at
+    except ImportError:
+        pass  # without the native part, or with a PIL that is not known: PIL does it
+
+
+def died(processes: list[Any]) -> RuntimeError:
+    """As torch's own iterator says it."""
+    pids = ", ".join(str(process.pid) for process in processes)
+    return RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly")
+
+
+def own_context(loader: Any) -> Any:
+    context = loader.multiprocessing_context
+    return torch.multiprocessing if context is None else context

@@ -1,0 +1,340 @@
+"""What the iterators of served loaders have in common: one session, and what its batches become."""
+
+import math
+import operator
+import os
+import pickle
+import sys
+import time
+from functools import partial
+from multiprocessing.reduction import ForkingPickler
+from typing import Any
+
+from torch._utils import ExceptionWrapper
+from torch.utils.data import _utils
+from torch.utils.data.dataloader import _DatasetKind
+from torch.utils.dlpack import from_dlpack
+
+from ..admission import samples
+from ..admission.comparison import comparison_of
+from ..admission.reference import Ask, ReferenceLost, Start
+from ..errors import HeadraceError, WorkersUnavailable
+from ..native import binding
+from ..service import service
+from ..stage.pickling import unpickle_batch
+from .missing import Failed, make_missing
+
+# Longest wait without a look at signals, seconds.
+_SLICE = 0.1
+# A key that no dataset has: its sample is made here, where the dataset itself answers.
+_NO_KEY = -1
+
+
+class Served:
+    """Mixed in front of an iterator of torch's, whose attributes it reads. Yields nothing itself.
+    One thread; of no use after fork."""
+
+    def _serve(self, loader: Any, state: Any, captured: Any, window: int) -> None:
+        """Before the iterator's own __init__. `window`: most batches asked for and not received."""
+        self._handle: Any = None
+        self._pid = os.getpid()
+        self._state = state
+        self._captured = captured
+        self._count = captured.rows.count if captured.rows is not None else 0
+        self._lazy = loader.num_workers == 0
+        self._window = window
+        self._session_key = session_key(loader, captured, window)
+        state.report.path, state.report.rng = captured.path, captured.plan.rng
+        self._reference = state.take_reference(loader)
+        self._comparison = comparison_of(loader, captured, self._reference, state)
+
+    # The session.
+
+    def _take_handle(self) -> None:
+        """That of the iteration before, or a new one."""
+        if self._handle is None:
+            self._handle = self._state.take_session(self._session_key)
+        if self._handle is None:
+            self._handle = self._state.open_session(self._captured, self._session_key)
+
+    def _give_handle(self) -> None:
+        """The iteration has ended: the next one of this loader may go on with the session."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            self._state.give_session(self._session_key, handle)
+
+    def _begin_lanes(self, **named: Any) -> None:
+        """`named`: as Session.begin, less the base seed."""
+        self._made: dict[tuple[int, int], samples.Made] = {}
+        self._odd: dict[int, Any] = {}
+        self._lengths: dict[int, int] = {}
+        self._state.report.epochs += 1
+        seed = self._base_seed & 0xFFFFFFFFFFFFFFFF
+        if self._captured.path == "native" and self._captured.plan.rng == "torch":
+            lanes = range(self._captured.plan.lanes)
+            seeds = [self._captured.seeding(self._base_seed, lane) % 2**64 for lane in lanes]
+            named["lane_seeds"] = seeds
+        service.call(self._handle.raw.begin, base_seed=seed, **named)
+        self._comparison.begin(self._handle.raw, self._base_seed, named.get("first_batch", 0))
+
+    # What the time in next() goes to (docs/reference/stall.md).
+
+    def _enter_next(self) -> Any:
+        """Returns what _leave_next wants."""
+        handle = self._handle
+        if handle is not None:
+            handle.enter_next()
+        return handle
+
+    def _leave_next(self, handle: Any) -> None:
+        if handle is not None:
+            handle.leave_next()
+
+    def _next_index(self) -> Any:
+        raw = self._handle.raw if self._handle is not None else None
+        if raw is None:
+            return super()._next_index()  # type: ignore[misc]
+        raw.enter_sampler()
+        try:
+            return super()._next_index()  # type: ignore[misc]
+        finally:
+            raw.leave_sampler()
+
+    # What is asked for.
+
+    def _submit(self, index: Any) -> int:
+        """The batch's number. `index`: what the sampler yielded."""
+        number = -1
+        if type(index) is list and bool not in map(type, index):  # True is no row number
+            keys = index
+            number = service.call(self._handle.raw.submit, index, self._count)
+        if number < 0:  # not simply row numbers
+            keys, odd = self._keys(index)
+            number = service.call(self._handle.raw.submit, keys)
+            if odd:
+                self._odd[number] = list(index) if self._auto_collation else [index]
+        self._lengths[number] = len(keys)
+        self._comparison.submitted(number, keys, number in self._odd)
+        return number
+
+    def _submit_to(self, lane: int, index: Any) -> int:
+        """As _submit, of a lane's process, which is given what the sampler yielded."""
+        keys = index if self._auto_collation else [index]
+        if type(keys) is list and all(type(key) is int for key in keys) and keys:
+            number = service.call(self._handle.raw.submit, keys, lane=lane)
+        else:
+            keys = [0] * (len(keys) if hasattr(keys, "__len__") else 1) or [0]
+            pickled = bytes(ForkingPickler.dumps(index))
+            number = service.call(self._handle.raw.submit, keys, lane=lane, index=pickled)
+        if self._dataset_kind != _DatasetKind.Iterable:  # which may end within a batch
+            self._lengths[number] = len(keys)
+        return number
+
+    def _keys(self, index: Any) -> tuple[list[int], bool]:
+        """The batch's keys for the service, and whether some are not what the sampler yielded."""
+        count = self._count
+        try:
+            if bool in map(type, index):
+                raise TypeError
+            keys = list(map(operator.index, index))
+            if not keys or (min(keys) >= 0 and max(keys) < count):
+                return keys, False
+        except TypeError:
+            keys = [_index_or_none(key) for key in index]
+        placed = [_NO_KEY if key is None else key + count if key < 0 else key for key in keys]
+        return [key if 0 <= key < count else _NO_KEY for key in placed], True
+
+    def _wait(self) -> Any:
+        deadline = time.monotonic() + self._timeout if self._timeout > 0 else None
+        batch = self._wait_until(deadline)
+        if batch is None:
+            raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
+        return batch
+
+    def _wait_until(self, deadline: float | None) -> Any:
+        """The next batch; None: there is none yet. `deadline`: on time.monotonic(), or None."""
+        wait = _SLICE
+        while True:
+            if deadline is not None:
+                wait = min(_SLICE, max(0.0, deadline - time.monotonic()))
+            event = service.call(self._handle.raw.next, wait)
+            if type(event) is binding.Batch:
+                return event
+            if type(event) is binding.Suspicion:
+                self._judge(event)
+            elif type(event) is binding.StateChange:
+                self._learn(event)
+            elif event is not None:
+                self._make_needed(event)
+            elif deadline is not None and time.monotonic() >= deadline:
+                return None
+            else:
+                self._check_lanes()
+
+    def _judge(self, suspicion: Any) -> None:
+        from ..admission.suspicion import judge
+
+        judge(self._handle.raw, suspicion, self._state.report, self._captured.name)
+
+    def _learn(self, change: Any) -> None:
+        from .state_seen import learn
+
+        learn(change, self._captured, self._state.report)
+
+    def _check_lanes(self, wait: float = 0.0) -> None:
+        """Raises where processes of the program's have ended that should not; has waited up to `wait`
+        seconds for the end of each."""
+
+    def _lost(self, batch: Any) -> None:
+        """Raises why nobody makes this batch, where something better is known than the batch says."""
+
+    # What a delivered batch becomes.
+
+    def _deliver(self, batch: Any) -> Any:
+        """The batch as the program sees it."""
+        try:
+            data = self._assemble(batch)
+            if self._pin_memory and not isinstance(data, ExceptionWrapper):
+                data = _utils.pin_memory.pin_memory(data, self._pin_memory_device)
+        finally:
+            samples_in_it = self._lengths.pop(batch.batch, batch.samples)
+            self._state.report.delivered(self._captured.path, samples_in_it)
+            if batch.missing:
+                self._state.report.made_here(self._captured.path, len(batch.missing))
+        return data
+
+    def _assemble(self, batch: Any) -> Any:
+        if self._captured.path == "python":
+            return self._unpickle(batch)
+        fields = [from_dlpack(field) for field in batch.fields]
+        self._comparison.delivered(batch, fields)
+        if batch.copy_advised:
+            fields = [field.clone() for field in fields]
+        if not batch.missing:
+            return fields
+        made = self._make_missing(batch)
+        if fields and samples.fill(fields, made):
+            return fields
+        labels = self._captured.plan.fields[0].kind == "chain"
+        count = fields[0].shape[0] if fields else len(made)
+        return self._collate(batch.batch, samples.rows(fields, made, count, labels))
+
+    def _show(self, batch: Any) -> None:
+        """What user code printed, marked with the worker as `headrace workers` names it."""
+        for text, stream in ((batch.output, sys.stdout), (batch.error_output, sys.stderr)):
+            if text:
+                mark = f"[headrace worker {batch.worker}] "
+                stream.writelines(mark + line for line in text.splitlines(keepends=True))
+                stream.flush()
+
+    def _unpickle(self, batch: Any) -> Any:
+        """The batch, or the ExceptionWrapper of what was raised in its place."""
+        self._show(batch)
+        if batch.python_error:
+            return pickle.loads(batch.python_error)
+        if batch.missing:  # no process could make it
+            self._lost(batch)
+            raise WorkersUnavailable(f"batch {batch.batch}: {batch.missing[0].message}")
+        buffers = batch.buffers
+        if batch.copy_advised:
+            buffers = [bytearray(buffer) for buffer in buffers]
+        return unpickle_batch(batch.pickle, buffers)
+
+    def _collate(self, batch: int, rows: list[Any]) -> Any:
+        """What a worker of the stock loader does with samples of any kind."""
+        if self._lazy:
+            return self._collate_fn(rows)
+        lane = batch % self._num_workers
+        _utils.worker._worker_info = _utils.worker.WorkerInfo(
+            id=lane,
+            num_workers=self._num_workers,
+            seed=self._base_seed + lane,
+            dataset=self._dataset,
+        )
+        try:
+            return self._collate_fn(rows)
+        except Exception:
+            wrapped = ExceptionWrapper(where=self._where(batch))
+        finally:
+            _utils.worker._worker_info = None
+        wrapped.reraise()
+
+    # Samples that only the dataset's own code can make.
+
+    def _make_missing(self, batch: Any) -> dict[int, Any]:
+        """The missing samples by position. Raises the first one's error."""
+        number = batch.batch
+        self._state.report.other_files += sum(gap.code == "Unavailable" for gap in batch.missing)
+        try:
+            return make_missing(
+                batch,
+                make=partial(self._make, number),
+                made_before=lambda position: self._made.pop((number, position), None),
+                replan=lambda state: service.call(self._handle.raw.replan_lane, number, state),
+            )
+        except Failed as failed:
+            sample = failed.made
+        finally:
+            self._odd.pop(number, None)
+        samples.raise_made(sample.error, self._dataset, sample.key)
+        raise AssertionError("raise_made raises")
+
+    def _make_needed(self, needed: Any) -> None:
+        sample = self._make(
+            needed.batch, needed.position, needed.key, needed.torch_state, seed=None
+        )
+        sample.resolved = True
+        self._made[needed.batch, needed.position] = sample
+        service.call(
+            self._handle.raw.resolve_sample,
+            needed.batch,
+            needed.position,
+            sample.state_after,
+            sample.error is not None,
+        )
+
+    def _make(self, batch: int, position: int, key: int, torch_state: bytes, seed: Any) -> Any:
+        odd = self._odd.get(batch)
+        key = odd[position] if odd is not None else key
+        use_seed = seed if self._captured.plan.rng == "sample" else None
+        if self._lazy:  # as the stock loader: in this process
+            return samples.make(self._dataset, key, "", torch_state, use_seed)
+        ask = Ask(key, Start(torch_state, use_seed), self._where(batch))
+        try:
+            (made,) = self._reference.make([ask], math.inf)
+        except ReferenceLost as lost:
+            raise RuntimeError(f"DataLoader worker exited unexpectedly: {lost}") from None
+        return samples.Made(key, made.value, made.error, made.state_after)
+
+    def _where(self, batch: int) -> str:
+        if self._lazy:
+            return ""
+        return f"in DataLoader worker process {batch % self._num_workers}"
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise HeadraceError(
+                f"this iterator belongs to process {self._pid}: "
+                "call iter() on the DataLoader again in the child process"
+            )
+
+
+def _index_or_none(key: Any) -> int | None:
+    if type(key) is bool:
+        return None  # to a tensor it is a mask
+    try:
+        return operator.index(key)
+    except TypeError:
+        return None
+
+
+def session_key(loader: Any, captured: Any, window: int) -> tuple[str, int, bool]:
+    """Iterations with the same key may use the same session."""
+    # One worker process gives its batches in order, whatever is asked for.
+    in_order = getattr(loader, "in_order", True) or loader.num_workers < 2
+    return captured.signature, window, in_order
+
+
+def await_served(handle: Any) -> None:
+    """Code that no worker takes is an error here, not a batch that never comes."""
+    service.call(handle.raw.await_served, math.inf)

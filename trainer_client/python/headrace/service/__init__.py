@@ -1,0 +1,1 @@
+"""The program's connection to the service: options, sessions, what is reported."""

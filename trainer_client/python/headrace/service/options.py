@@ -1,0 +1,159 @@
+"""The settings of a process, from the HEADRACE_* environment that `headrace run` sets."""
+
+import os
+import re
+import shutil
+import socket
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..errors import OptionError
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+
+RNG_MODES = ("auto", "torch", "sample")
+ON_DIFFERENCE = ("raise", "warn")
+
+
+@dataclass(frozen=True)
+class Options:
+    coordinator: str = ""  # empty: a private one with local workers
+    workers: int = 1  # local workers, or workers wanted of the coordinator (0: all)
+    threads: int = 0  # compute threads of the local workers together; 0: usable CPUs
+    cache_bytes: int = 0  # of the local workers together
+    local_worker: bool = True  # with a coordinator: a worker on this host, too
+    memory_bytes: int = 16 << 30  # bound of one loader's memory for batches
+    tenant: str = ""  # whose weight and quota count; empty: the default one
+    priority: int = 0  # a higher one is served first
+    group: str = ""  # ranks of one program have the same; empty: alone
+    rank: int = -1  # in the group
+    report: str = ""
+    rng: str = "auto"
+    # One batch of so many is compared: of native plans, samples with the dataset's own, of code
+    # elsewhere, with the same batch made on this host; 0: none.
+    compare: int = 256
+    on_difference: str = "raise"  # in next(), or "warn"
+
+
+def is_off(environ: Mapping[str, str] = os.environ) -> bool:
+    """HEADRACE=off: the program runs as if Headrace were not there."""
+    return environ.get("HEADRACE", "").strip().lower() in ("off", "0", "no", "false")
+
+
+def parse_size(text: str) -> int:
+    """'2G', '512 MiB', '1000' -> bytes (units of 1024)."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(text)
+    return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
+    coordinator = environ.get("HEADRACE_COORDINATOR", "")
+    if coordinator and not coordinator.startswith(("tcp://", "ipc://")):
+        raise OptionError(
+            f"HEADRACE_COORDINATOR={coordinator!r} is not an address: "
+            "write tcp://HOST:PORT or ipc:///PATH"
+        )
+    rng = environ.get("HEADRACE_RNG", "") or "auto"
+    if rng not in RNG_MODES:
+        raise OptionError(f"HEADRACE_RNG={rng!r}: write one of {', '.join(RNG_MODES)}")
+    on_difference = environ.get("HEADRACE_ON_DIFFERENCE", "") or Options.on_difference
+    if on_difference not in ON_DIFFERENCE:
+        raise OptionError(
+            f"HEADRACE_ON_DIFFERENCE={on_difference!r}: write one of {', '.join(ON_DIFFERENCE)}"
+        )
+    group, rank = _group(environ)
+    return Options(
+        coordinator=coordinator,
+        workers=_count(environ, "HEADRACE_WORKERS", 0 if coordinator else 1),
+        threads=_count(environ, "HEADRACE_THREADS", 0),
+        cache_bytes=_size(environ, "HEADRACE_CACHE", 0),
+        memory_bytes=_size(environ, "HEADRACE_MEMORY", Options.memory_bytes),
+        local_worker=_switch(environ, "HEADRACE_LOCAL_WORKER", True),
+        tenant=environ.get("HEADRACE_TENANT", ""),
+        priority=_integer(environ, "HEADRACE_PRIORITY", 0),
+        group=group,
+        rank=rank,
+        report=environ.get("HEADRACE_REPORT", ""),
+        rng=rng,
+        compare=_count(environ, "HEADRACE_COMPARE", Options.compare),
+        on_difference=on_difference,
+    )
+
+
+def _group(environ: Mapping[str, str]) -> tuple[str, int]:
+    """What the ranks of one program have in common, and which of them this is.
+
+    The address at which torch.distributed's ranks meet is theirs alone while they run. Where it is
+    loopback, this is so on their own host only: launchers of one host take 127.0.0.1:29500.
+    """
+    world, rank = environ.get("WORLD_SIZE", ""), environ.get("RANK", "")
+    if not (world.isdecimal() and rank.isdecimal() and int(world) > 1):
+        return "", -1
+    address = environ.get("MASTER_ADDR", "")
+    meeting = [environ.get("TORCHELASTIC_RUN_ID", ""), address, environ.get("MASTER_PORT", "")]
+    if address in ("", "localhost", "::1") or address.startswith("127."):
+        meeting.append(_this_host())
+    return "/".join(meeting), int(rank)
+
+
+def _switch(environ: Mapping[str, str], name: str, default: bool) -> bool:
+    text = environ.get(name, "").strip().lower()
+    if not text:
+        return default
+    if text not in ("on", "off"):
+        raise OptionError(f"{name}={text!r}: write on or off")
+    return text == "on"
+
+
+def _this_host() -> str:
+    """Another text on each host and in each container with a name of its own."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            boot = file.read().strip()
+    except OSError:
+        boot = ""
+    return f"{socket.gethostname()}/{boot}"
+
+
+def _integer(environ: Mapping[str, str], name: str, default: int) -> int:
+    text = environ.get(name, "")
+    if not text:
+        return default
+    try:
+        return int(text)
+    except ValueError:
+        raise OptionError(f"{name}={text!r} is not a whole number") from None
+
+
+def _count(environ: Mapping[str, str], name: str, default: int) -> int:
+    text = environ.get(name, "")
+    if not text:
+        return default
+    if not text.isdecimal():
+        raise OptionError(f"{name}={text!r} is not a count: write a number, 0 or more")
+    return int(text)
+
+
+def _size(environ: Mapping[str, str], name: str, default: int) -> int:
+    text = environ.get(name, "")
+    if not text:
+        return default
+    try:
+        return parse_size(text)
+    except ValueError:
+        raise OptionError(f"{name}={text!r} is not a size: write 2G, 512M ...") from None
+
+
+def find_binary(environ: Mapping[str, str] = os.environ) -> str:
+    """Path of the `headrace` program: set, beside the interpreter, or on PATH. Empty: none."""
+    configured = environ.get("HEADRACE_BINARY", "")
+    if configured:
+        return configured
+    beside = os.path.join(os.path.dirname(sys.executable), "headrace")
+    if os.access(beside, os.X_OK):
+        return beside
+    return shutil.which("headrace") or ""

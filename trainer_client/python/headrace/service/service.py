@@ -1,0 +1,120 @@
+"""The process's one connection to the service, and its end."""
+
+import _thread
+import atexit
+import contextlib
+import os
+import sys
+import threading
+from typing import Any
+
+from ..errors import (
+    CoordinatorUnavailable,
+    HeadraceError,
+    OutOfMemory,
+    Unsupported,
+    VersionMismatch,
+    WorkersUnavailable,
+)
+from ..native import binding
+from ..process.standard_streams import keep_numbers
+from . import options
+from .report import REPORT
+
+_lock = threading.Lock()
+_client: Any = None
+_abandoned: list[Any] = []  # of the parent process; a forked child must not run their destructors
+
+
+def client() -> Any:
+    """The connection; the first call makes it, which starts the private service if there is no
+    coordinator. Raises CoordinatorUnavailable."""
+    global _client
+    with _lock:
+        if _client is None:
+            settings = options.from_environment()
+            try:
+                _client = _connect(settings)
+            except binding.HeadraceError as error:
+                raise translate(error, connecting=settings) from None
+        return _client
+
+
+def begin() -> None:
+    """Starts the private service meanwhile: client() then waits for it, and says what went wrong.
+    Nothing with a coordinator. Its thread has ended when client() returns."""
+    keep_numbers()
+    if _client is None and not options.from_environment().coordinator:
+        with contextlib.suppress(RuntimeError):  # no thread to be had
+            _thread.start_new_thread(_connect_quietly, ())  # unseen by threading's hooks
+
+
+def _connect_quietly() -> None:
+    with contextlib.suppress(Exception):
+        client()
+
+
+def _connect(settings: options.Options) -> Any:
+    return binding.Client(
+        coordinator=settings.coordinator,
+        binary=options.find_binary(),
+        workers=settings.workers,
+        threads=settings.threads,
+        cache_bytes=settings.cache_bytes,
+        job_name=os.path.basename(sys.argv[0]) or "python",
+        local_worker=settings.local_worker,
+        tenant=settings.tenant,
+        priority=settings.priority,
+        group=settings.group,
+        rank=settings.rank,
+    )
+
+
+def translate(error: Exception, connecting: options.Options | None = None) -> HeadraceError:
+    """The error class of the package for one of the native client."""
+    message = str(error)
+    code = getattr(error, "code", "")
+    if code == "OtherRelease":
+        return VersionMismatch(message)
+    if connecting is not None:
+        where = f"coordinator {connecting.coordinator}" if connecting.coordinator else "service"
+        return CoordinatorUnavailable(f"{where}: {message}")
+    if code == "ResourceExhausted":
+        return OutOfMemory(message)
+    if code == "Unavailable":
+        return WorkersUnavailable(message)
+    if code == "Unsupported":
+        return Unsupported(message)
+    return HeadraceError(message)
+
+
+def call(function: Any, *args: Any, **named: Any) -> Any:
+    """`function` of the native client, with the error classes of the package."""
+    try:
+        return function(*args, **named)
+    except binding.HeadraceError as error:
+        raise translate(error) from None
+
+
+def close() -> None:
+    """Writes the report and ends the connection, and with it the private service. Idempotent."""
+    global _client
+    with _lock:
+        ended, _client = _client, None
+    if ended is not None:
+        REPORT.service_ended(ended.coordinator_endpoint, ended.service_cpu_seconds())
+    REPORT.write()
+    if ended is not None:
+        ended.close()
+
+
+def _after_fork_in_child() -> None:
+    global _client, _lock
+    _lock = threading.Lock()
+    if _client is not None:
+        _abandoned.append(_client)
+        _client = None
+
+
+atexit.register(close)
+os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,99 @@
+#include "trainer_client/service/local_worker.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/log.h"
+
+namespace headrace::client {
+namespace {
+
+// For it to answer what other programs had asked; it ends by itself after that.
+constexpr std::chrono::milliseconds kPatience{2000};
+constexpr Duration kFirstPause = std::chrono::seconds(1);
+constexpr Duration kLongestPause = std::chrono::seconds(60);
+
+struct Shared {
+  std::mutex mutex;
+  std::int64_t pid = 0;                                       // whose they are
+  std::map<std::string, std::weak_ptr<LocalWorker>> workers;  // by coordinator
+};
+// Never destroyed: clients may end after static objects do.
+Shared& TheShared() {
+  static Shared* const shared = new Shared;
+  return *shared;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<LocalWorker>> LocalWorker::Acquire(const ClientOptions& options) {
+  Shared& shared = TheShared();
+  const std::scoped_lock lock(shared.mutex);
+  if (shared.pid != ::getpid()) shared.workers.clear();
+  shared.pid = ::getpid();
+  std::weak_ptr<LocalWorker>& known = shared.workers[options.coordinator];
+  auto worker = known.lock();
+  if (!worker) {
+    worker = std::make_shared<LocalWorker>(std::vector<std::string>{
+        options.binary.empty() ? "headrace" : options.binary, "worker", "--local", "--coordinator",
+        options.coordinator, "--parent-pid", std::to_string(::getpid()), "--threads",
+        std::to_string(options.threads), "--cache", std::to_string(options.cache_bytes)});
+  }
+  HR_RETURN_IF_ERROR(worker->Want(Clock::Real().Now()));
+  known = worker;
+  return worker;
+}
+
+LocalWorker::LocalWorker(std::vector<std::string> command)
+    : owner_pid_(::getpid()), command_(std::move(command)) {}
+
+LocalWorker::~LocalWorker() {
+  if (owner_pid_ == ::getpid() && child_.Terminate(kPatience)) child_.Kill();
+}
+
+std::int64_t LocalWorker::pid() const {
+  const std::scoped_lock lock(mutex_);
+  return child_.running() ? child_.pid() : 0;
+}
+
+Status LocalWorker::Want(SteadyTime now) {
+  const std::scoped_lock lock(mutex_);
+  return child_.running() ? Status::Ok() : Start(now);
+}
+
+Status LocalWorker::Start(SteadyTime now) {
+  child_.Kill();  // what is left of one that died
+  HR_TRY(child_, ChildProcess::Spawn(command_, "/dev/null"));
+  started_ = now;
+  return Status::Ok();
+}
+
+void LocalWorker::Keep(SteadyTime now) {
+  const std::scoped_lock lock(mutex_);
+  if (child_.running()) return;
+  if (child_.pid() != 0) {
+    const std::string failure = child_.Failure();
+    child_.Kill();
+    if (failure.empty()) {
+      pause_ = {};
+      return;
+    }
+    pause_ = now - started_ >= kLongestPause
+                 ? kFirstPause
+                 : std::clamp<Duration>(2 * pause_, kFirstPause, kLongestPause);
+    restart_ = now + pause_;
+    LogWarning("the worker on this host " + failure + "; it starts again in " +
+               std::to_string(std::chrono::duration_cast<std::chrono::seconds>(pause_).count()) +
+               " s");
+  }
+  if (pause_ == Duration{} || now < restart_) return;
+  if (Status started = Start(now); !started.ok()) {
+    LogWarning("no worker on this host: " + started.message());
+    restart_ = now + kLongestPause;
+  }
+}
+
+}  // namespace headrace::client

@@ -1,0 +1,180 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "trainer_client/include/headrace/client.h"
+#include "trainer_client/session/arena.h"
+#include "trainer_client/session/reorder_buffer.h"
+#include "trainer_client/stall/stall_meter.h"
+#include "trainer_client/stall/wait_attribution.h"
+
+namespace headrace::client {
+
+// A batch that is made and waits for its turn.
+struct ReadyBatch {
+  Batch batch;
+  std::int64_t samples = 0;
+  SlotId slot;  // invalid: it takes no memory
+  BatchTimeline timeline;
+};
+
+// Where a session's reactor side and the trainer's thread meet. Thread-safe.
+class BatchMailbox {
+ public:
+  explicit BatchMailbox(bool in_order) : buffer_(in_order) {}
+
+  // --- Reactor.
+  // Batches that are dropped go to `dropped`.
+  template <typename Dropped>
+  void Restart(std::int64_t first_batch, Dropped dropped) {
+    const std::scoped_lock lock(mutex_);
+    buffer_.Restart(first_batch, dropped);
+    needed_.clear();
+    delivered_.clear();
+    meter_.Restart();
+  }
+  void Put(std::int64_t batch, ReadyBatch ready) {
+    bool wake = false;
+    {
+      const std::scoped_lock lock(mutex_);
+      buffer_.Put(batch, std::move(ready));
+      served_ = true;
+      wake = waiting_ && buffer_.HasNext();
+    }
+    if (wake) changed_.notify_one();
+  }
+  std::optional<ReadyBatch> Withdraw(std::int64_t batch) {
+    const std::scoped_lock lock(mutex_);
+    return buffer_.Withdraw(batch);
+  }
+  [[nodiscard]] bool HasNext() const {
+    const std::scoped_lock lock(mutex_);
+    return buffer_.HasNext();
+  }
+  void Suspect(Suspicion suspicion) {
+    {
+      const std::scoped_lock lock(mutex_);
+      suspicions_.push_back(std::move(suspicion));
+    }
+    changed_.notify_one();
+  }
+  void Tell(StateChange change) {
+    {
+      const std::scoped_lock lock(mutex_);
+      changes_.push_back(std::move(change));
+    }
+    changed_.notify_one();
+  }
+  void Need(SampleNeeded needed) {
+    {
+      const std::scoped_lock lock(mutex_);
+      needed_.push_back(std::move(needed));
+    }
+    changed_.notify_one();
+  }
+  // Withdraws what was asked of the trainer for the batches for which `void_now` is true.
+  template <typename Predicate>
+  void WithdrawNeeded(Predicate void_now) {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(needed_, [&](const SampleNeeded& needed) { return void_now(needed.batch); });
+  }
+  // A slot got free: what was said about missing memory may be wrong now. Any thread.
+  void ClearMemoryTrouble() {
+    const std::scoped_lock lock(mutex_);
+    if (trouble_.code() == Code::kResourceExhausted) trouble_ = Status::Ok();
+  }
+  // That the memory is missing, unless `mended`, which is asked when nobody can clear it: who frees
+  // a slot and then calls Next is not told of what was before. Returns whether it is said.
+  template <typename Mended>
+  bool SetMemoryTrouble(Status trouble, Mended mended) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (mended()) return false;
+      trouble_ = std::move(trouble);
+    }
+    changed_.notify_one();
+    return true;
+  }
+  // What Next says, once, when it has nothing; ok takes it back.
+  void SetTrouble(Status trouble) {
+    {
+      const std::scoped_lock lock(mutex_);
+      trouble_ = std::move(trouble);
+    }
+    changed_.notify_one();
+  }
+  // A worker has the plan, and it runs there.
+  void SetServed() {
+    {
+      const std::scoped_lock lock(mutex_);
+      served_ = true;
+    }
+    changed_.notify_one();
+  }
+  [[nodiscard]] std::vector<std::int64_t> TakeDelivered() {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(delivered_, {});
+  }
+  template <typename Change>
+  void ChangeStats(Change change) {
+    const std::scoped_lock lock(mutex_);
+    change(stats_);
+  }
+
+  // --- The trainer.
+  struct Taken {
+    std::optional<ReadyBatch> batch;
+    std::optional<SampleNeeded> sample;
+    std::optional<Suspicion> suspicion;
+    std::optional<StateChange> change;
+  };
+  Result<Taken> Next(std::chrono::milliseconds timeout, Clock& clock);
+  // Waits for a worker that serves the session. Errors as of Next.
+  Status AwaitServed(std::chrono::milliseconds timeout, Clock& clock);
+  // As of Session in client.h.
+  void EnterNext(const Clock& clock);
+  void LeaveNext(const Clock& clock);
+  void EnterSampler(const Clock& clock);
+  void LeaveSampler(const Clock& clock);
+  void AddIdle(Duration idle);
+  void AddComparison(bool equal);
+  void Interrupt();
+  // No reactor any more: Next fails from now on.
+  void Close(Status why);
+
+  // --- Any thread. With the times of the meter.
+  [[nodiscard]] SessionStats Stats(const Clock& clock) const;
+  // The same, with waits that never fall from call to call, for the coordinator.
+  [[nodiscard]] SessionStats GrowingStats(const Clock& clock);
+
+ private:
+  // REQUIRES: the mutex is held.
+  [[nodiscard]] SessionStats StatsWith(const WaitByCause& wait) const;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool waiting_ = false;
+  ReorderBuffer<ReadyBatch> buffer_;
+  std::deque<SampleNeeded> needed_;
+  std::deque<Suspicion> suspicions_;     // of all iterations
+  std::deque<StateChange> changes_;      // of all iterations
+  std::vector<std::int64_t> delivered_;  // since TakeDelivered
+  bool served_ = false;
+  Status trouble_;
+  Status closed_;
+  bool interrupted_ = false;
+  StallMeter meter_;
+  GrowingWaits growing_;
+  SessionStats stats_;
+};
+
+}  // namespace headrace::client

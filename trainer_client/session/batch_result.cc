@@ -1,0 +1,161 @@
+#include "trainer_client/session/batch_result.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace headrace::client {
+namespace {
+
+constexpr std::uint64_t kAlignment = 64;
+
+std::uint64_t Align(std::uint64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// Bytes of one row of a field.
+std::uint64_t RowBytes(const Plan& plan, const FieldSpec& field, const ops::ImageSpec& output) {
+  if (field.kind == FieldSpec::Kind::kChain) return output.bytes();
+  if (plan.leaves.empty() || plan.leaves[0].kind == SourceLeaf::Kind::kFiles) return 8;  // label
+  const auto index = static_cast<std::size_t>(field.index);
+  if (index >= plan.leaves[0].arrays.size()) return 0;
+  const SourceLeaf::Array& array = plan.leaves[0].arrays[index];
+  std::uint64_t bytes = DTypeBytes(array.dtype);
+  for (const std::int64_t side : array.row_shape) bytes *= static_cast<std::uint64_t>(side);
+  return bytes;
+}
+
+Status CheckField(const wire::FieldLayout& field, std::size_t samples, std::uint64_t used_bytes) {
+  const std::uint64_t element = DTypeBytes(field.dtype);
+  if (element == 0) return DataLoss("a field of an unknown element type");
+  if (field.shape.empty() || field.shape[0] != static_cast<std::int64_t>(samples)) {
+    return DataLoss("a field without one row for each sample");
+  }
+  std::uint64_t bytes = element;
+  for (const std::int64_t side : field.shape) {
+    if (side < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(side), &bytes)) {
+      return DataLoss("a field of impossible shape");
+    }
+  }
+  if (field.offset % kAlignment != 0 || field.offset > used_bytes ||
+      bytes > used_bytes - field.offset) {
+    return DataLoss("a field outside of its slot");
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+std::uint64_t BatchBytes(const Plan& plan, std::size_t samples, const ops::ImageSpec& output) {
+  std::uint64_t bytes = 0;
+  for (const FieldSpec& field : plan.fields) {
+    bytes += Align(samples * RowBytes(plan, field, output));
+  }
+  return bytes;
+}
+
+Status CheckAnswer(const Plan& plan, std::size_t samples, std::uint64_t slot_bytes,
+                   const wire::BatchDone& done) {
+  if (done.used_bytes > slot_bytes) return DataLoss("more bytes than the slot has");
+  if (done.buffer_offsets.size() != done.buffer_sizes.size()) {
+    return DataLoss("buffers without sizes");
+  }
+  for (std::size_t i = 0; i < done.buffer_sizes.size(); ++i) {
+    if (done.buffer_offsets[i] > done.used_bytes ||
+        done.buffer_sizes[i] > done.used_bytes - done.buffer_offsets[i]) {
+      return DataLoss("a buffer outside of its slot");
+    }
+  }
+  for (const wire::SampleFailure& failure : done.failures) {
+    if (failure.position < 0 || static_cast<std::size_t>(failure.position) >= samples) {
+      return DataLoss("a failure of a sample that is not in the batch");
+    }
+  }
+  if (done.lane_ended && !(plan.has_python_stage && plan.python.replayed)) {
+    return DataLoss("the end of a lane that has none");
+  }
+  if (plan.has_python_stage) return Status::Ok();
+  // A batch of failures alone need have no fields: nothing told the worker their shape.
+  if (done.fields.empty() && done.failures.size() == samples) return Status::Ok();
+  if (done.fields.size() != plan.fields.size()) {
+    return DataLoss(std::to_string(done.fields.size()) + " fields instead of " +
+                    std::to_string(plan.fields.size()));
+  }
+  for (const wire::FieldLayout& field : done.fields) {
+    HR_RETURN_IF_ERROR(CheckField(field, samples, done.used_bytes));
+  }
+  return Status::Ok();
+}
+
+Status CopyPayload(const std::vector<ByteSpan>& payload, std::uint64_t used_bytes,
+                   MutableByteSpan slot) {
+  std::uint64_t total = 0;
+  for (const ByteSpan frame : payload) total += frame.size();
+  if (total != used_bytes || total > slot.size()) {
+    return DataLoss(std::to_string(total) + " payload bytes instead of " +
+                    std::to_string(used_bytes));
+  }
+  std::byte* to = slot.data();
+  for (const ByteSpan frame : payload) {
+    if (!frame.empty()) std::memcpy(to, frame.data(), frame.size());
+    to += frame.size();
+  }
+  return Status::Ok();
+}
+
+Batch MakeBatch(wire::BatchDone&& done, MutableByteSpan slot) {
+  Batch batch;
+  batch.fields.reserve(done.fields.size());
+  for (wire::FieldLayout& field : done.fields) {
+    std::uint64_t bytes = DTypeBytes(field.dtype);
+    for (const std::int64_t side : field.shape) bytes *= static_cast<std::uint64_t>(side);
+    batch.fields.push_back(
+        {field.dtype, std::move(field.shape), slot.subspan(field.offset, bytes)});
+  }
+  for (std::size_t i = 0; i < done.buffer_sizes.size(); ++i) {
+    batch.buffers.push_back(slot.subspan(done.buffer_offsets[i], done.buffer_sizes[i]));
+  }
+  batch.pickle = std::move(done.pickle);
+  batch.python_error = std::move(done.python_error);
+  batch.output = std::move(done.output);
+  batch.error_output = std::move(done.error_output);
+  batch.lane_ended = done.lane_ended;
+  batch.bytes = done.used_bytes;
+  return batch;
+}
+
+BatchTimeline::Worker WorkerTimes(const wire::BatchCost& cost) {
+  static constexpr std::uint64_t kMost = std::uint64_t{1}
+                                         << 58;  // nine years: sums do not overflow
+  const auto duration = [](std::uint64_t ns) {
+    return Duration(static_cast<Duration::rep>(std::min(ns, kMost)));
+  };
+  BatchTimeline::Worker times;
+  times.queue = duration(cost.queue_ns);
+  times.wall = duration(cost.wall_ns);
+  times.source = duration(cost.source_ns);
+  times.python = duration(cost.python_ns);
+  times.compute = duration(cost.compute_ns - std::min(cost.python_ns, cost.compute_ns));
+  return times;
+}
+
+void AddCost(const wire::BatchCost& cost, std::int64_t tried, SessionStats& stats) {
+  const auto samples = static_cast<std::uint64_t>(std::max<std::int64_t>(tried, 0));
+  const std::uint64_t hits = std::min<std::uint64_t>(cost.decoded_hits, samples);
+  stats.decoded_hits += cost.decoded_hits;
+  stats.encoded_hits += cost.encoded_hits;
+  stats.misses += cost.misses;
+  stats.native_images += cost.native_images;
+  stats.hit_samples += hits;
+  stats.miss_samples += samples - hits;
+  stats.hit_cpu_ns += cost.hit_cpu_ns;
+  stats.miss_cpu_ns += cost.miss_cpu_ns;
+  stats.source_bytes += cost.source_bytes;
+  stats.source_ns += cost.source_ns;
+  stats.compute_ns += cost.compute_ns - std::min(cost.python_ns, cost.compute_ns);
+  stats.python_ns += cost.python_ns;
+  stats.queue_ns += cost.queue_ns;
+}
+
+}  // namespace headrace::client

@@ -1,0 +1,145 @@
+#include "trainer_client/session/content_check.h"
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/file_witness.h"
+#include "base/hash.h"
+#include "base/log.h"
+
+namespace headrace::client {
+namespace {
+
+// A program opens many sessions, and hears once of each worker.
+bool FirstTime(const std::string& where) {
+  static std::mutex mutex;
+  static std::set<std::string> said;
+  const std::scoped_lock lock(mutex);
+  return said.insert(where).second;
+}
+
+constexpr const char* kRemedy =
+    "; the trainer makes such samples itself: give that worker the files that the trainer has";
+
+}  // namespace
+
+ContentCheck::ContentCheck(std::shared_ptr<net::Reactor> reactor, const Plan& plan,
+                           const BlobStore& blobs, std::span<const std::int64_t> row_map)
+    : reactor_(std::move(reactor)), row_map_(row_map) {
+  if (plan.has_python_stage) return;
+  for (const SourceLeaf& leaf : plan.leaves) {
+    const Blob* blob = leaf.kind == SourceLeaf::Kind::kFiles ? blobs.Find(leaf.table) : nullptr;
+    if (blob != nullptr) {
+      Result<wire::FileTableView> files = wire::FileTableView::Open(blob->data);
+      if (files.ok()) tables_.push_back({rows_, std::min(leaf.rows, files->size()), *files});
+    }
+    rows_ += leaf.rows;
+  }
+}
+
+ContentCheck::~ContentCheck() {
+  *alive_ = false;
+  if (reader_) reader_->Stop();
+}
+
+std::int64_t ContentCheck::RowOf(std::int64_t key) const {
+  if (key < 0) return -1;
+  if (row_map_.empty()) return key < rows_ ? key : -1;
+  return static_cast<std::size_t>(key) < row_map_.size() ? row_map_[static_cast<std::size_t>(key)]
+                                                         : -1;
+}
+
+std::string ContentCheck::PathOf(std::int64_t row) const {
+  for (const Table& table : tables_) {
+    if (row >= table.first_row && row < table.first_row + table.rows) {
+      return table.files.Path(row - table.first_row);
+    }
+  }
+  return {};
+}
+
+void ContentCheck::Ask(WorkerId worker, wire::BatchRequest& request) {
+  if (tables_.empty()) return;
+  std::vector<bool>& vouched = vouched_[worker];
+  vouched.resize(static_cast<std::size_t>(rows_));
+  for (std::size_t i = 0; i < request.keys.size(); ++i) {
+    const std::int64_t row = RowOf(request.keys[i]);
+    if (row < 0 || row >= rows_) continue;
+    const bool again = MixBits(++asked_) % kAgainOneIn == 0;
+    if (vouched[static_cast<std::size_t>(row)] && !again) continue;
+    const auto position = static_cast<std::int32_t>(i);
+    if (std::ranges::find(request.skip, position) != request.skip.end()) continue;
+    request.witness.push_back(position);
+    if (MixBits(static_cast<std::uint64_t>(row)) % kWholeOneIn == 0) {
+      request.witness_whole.push_back(position);
+    }
+  }
+}
+
+void ContentCheck::Check(Question question, OnChecked done) {
+  auto items = std::make_shared<std::vector<Item>>();
+  for (const std::int32_t position : question.positions) {
+    if (std::ranges::find(question.failures, position, &wire::SampleFailure::position) !=
+        question.failures.end()) {
+      continue;  // the trainer makes it anyway
+    }
+    const std::int64_t row = RowOf(question.keys[static_cast<std::size_t>(position)]);
+    std::string path = PathOf(row);
+    if (path.empty()) continue;  // an array: its bytes came from here
+    Item& item = items->emplace_back(Item{position, row, std::move(path), {}, {}});
+    const auto told = std::ranges::find(question.witnesses, position, &wire::Witness::position);
+    if (told != question.witnesses.end()) item.theirs = told->file;
+  }
+  if (!reader_) {
+    Result<std::unique_ptr<net::Reactor>> made = net::Reactor::Make("hr-content");
+    if (made.ok() && (*made)->Start().ok()) reader_ = std::move(made).value();
+  }
+  auto compare = [items, same_host = question.same_host] {
+    for (Item& item : *items) {
+      if (!item.theirs) {
+        item.difference = "that worker does not tell what the file is";
+        continue;
+      }
+      const Result<FileWitness> ours = ReadWitness(item.path, item.theirs->whole != 0);
+      item.difference =
+          ours.ok() ? Difference(*ours, *item.theirs, same_host) : ours.status().message();
+    }
+  };
+  auto finish = [this, alive = alive_, items, question = std::move(question),
+                 done = std::move(done)] {
+    if (*alive) Finish(question, *items, done);
+  };
+  if (!reader_) {  // no thread to be had: here, then
+    compare();
+    reactor_->Post(std::move(finish));
+    return;
+  }
+  reader_->Post(
+      [reactor = reactor_, compare = std::move(compare), finish = std::move(finish)]() mutable {
+        compare();
+        reactor->Post(std::move(finish));
+      });
+}
+
+void ContentCheck::Finish(const Question& question, const std::vector<Item>& items,
+                          const OnChecked& done) {
+  std::vector<wire::SampleFailure> differ;
+  for (const Item& item : items) {
+    std::vector<bool>& vouched = vouched_[question.worker];
+    vouched.resize(static_cast<std::size_t>(rows_));
+    vouched[static_cast<std::size_t>(item.row)] = item.difference.empty();
+    if (item.difference.empty()) continue;
+    const std::string text =
+        question.where + " has not the trainer's file " + item.path + ": " + item.difference;
+    if (unfit_.insert(question.worker).second && FirstTime(question.where)) {
+      LogWarning(text + kRemedy);
+    }
+    differ.push_back({.position = item.position, .code = Code::kUnavailable, .message = text});
+  }
+  done(std::move(differ));
+}
+
+}  // namespace headrace::client

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/graph.h"
+#include "net/reactor.h"
+#include "schemas/wire/message.h"
+#include "trainer_client/session/blob_store.h"
+
+namespace headrace::client {
+
+// Whether workers see the files that the trainer sees: docs/adr/0026-content.md. A worker bears
+// witness of each file with the first sample that it makes of it, of some again later, and of some
+// as a whole. What it says is compared with the trainer's own file, on a thread of its own, before
+// the sample counts. Reactor thread; Check's answer comes there too.
+class ContentCheck {
+ public:
+  // Of vouched files, so many are looked at once more, and so many of all are read whole.
+  static constexpr std::uint64_t kAgainOneIn = 256;
+  static constexpr std::uint64_t kWholeOneIn = 16;
+
+  // `blobs` and the memory of `row_map` (key -> row; empty: the same) outlive this. Plans without
+  // files of their own have nothing to compare.
+  ContentCheck(std::shared_ptr<net::Reactor> reactor, const Plan& plan, const BlobStore& blobs,
+               std::span<const std::int64_t> row_map);
+  ~ContentCheck();
+  ContentCheck(const ContentCheck&) = delete;
+  ContentCheck& operator=(const ContentCheck&) = delete;
+
+  // Fills in what this worker has to bear witness of in this request.
+  void Ask(WorkerId worker, wire::BatchRequest& request);
+
+  struct Question {
+    WorkerId worker;
+    std::string where;       // what to call the worker
+    bool same_host = false;  // device, inode and times mean the same there
+    std::vector<std::int64_t> keys;
+    std::vector<std::int32_t> positions;  // that were asked for
+    std::vector<wire::SampleFailure> failures;
+    std::vector<wire::Witness> witnesses;
+  };
+  // The samples that were made of other bytes than the trainer's, or of who knows which.
+  using OnChecked = std::function<void(std::vector<wire::SampleFailure>)>;
+  // `done` is called later, unless this ends before.
+  void Check(Question question, OnChecked done);
+  // Some file of this worker was another.
+  [[nodiscard]] bool unfit(WorkerId worker) const { return unfit_.contains(worker); }
+
+ private:
+  struct Item {
+    std::int32_t position;
+    std::int64_t row;
+    std::string path;
+    std::optional<FileWitness> theirs;
+    std::string difference;  // found out
+  };
+  struct Table {
+    std::int64_t first_row;
+    std::int64_t rows;
+    wire::FileTableView files;
+  };
+  [[nodiscard]] std::int64_t RowOf(std::int64_t key) const;
+  // Empty: not a file.
+  [[nodiscard]] std::string PathOf(std::int64_t row) const;
+  void Finish(const Question& question, const std::vector<Item>& items, const OnChecked& done);
+
+  std::shared_ptr<net::Reactor> reactor_;
+  std::unique_ptr<net::Reactor> reader_;  // made with the first question
+  std::span<const std::int64_t> row_map_;
+  std::int64_t rows_ = 0;
+  std::vector<Table> tables_;
+  std::map<WorkerId, std::vector<bool>> vouched_;  // by row
+  std::set<WorkerId> unfit_;
+  std::uint64_t asked_ = 0;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // reactor thread
+};
+
+}  // namespace headrace::client

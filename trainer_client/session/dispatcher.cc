@@ -1,0 +1,311 @@
+#include "trainer_client/session/dispatcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/hash.h"
+
+namespace headrace::client {
+namespace {
+
+constexpr std::int64_t kRemoved = INT64_MIN;  // the ticket of an attempt at a removed batch
+constexpr std::size_t kLatencies = 64;
+constexpr std::size_t kLeastLatencies = 4;
+// Before anything was measured: the first batches wait for cold files and start-up.
+constexpr Duration kColdHedge = std::chrono::seconds(2);
+
+}  // namespace
+
+std::vector<std::uint32_t> Dispatcher::SetWorker(WorkerId worker, WorkerState state) {
+  std::vector<std::uint32_t> ended;
+  const auto at = workers_.find(worker);
+  if (at == workers_.end() && state == WorkerState::kGone) return ended;
+  Worker& entry = workers_[worker];
+  entry.state = state;
+  if (state == WorkerState::kSuspected || state == WorkerState::kGone) {
+    for (auto it = attempts_.begin(); it != attempts_.end();) {
+      Attempt& attempt = it->second;
+      if (attempt.worker != worker) {
+        ++it;
+        continue;
+      }
+      if (attempt.live) {
+        EndLive(attempt);
+        Requeue(attempt.ticket);
+      }
+      if (state == WorkerState::kGone) {
+        ended.push_back(it->first);
+        it = attempts_.erase(it);
+      } else {
+        ++it;
+      }
+    }
+  }
+  if (state == WorkerState::kGone) workers_.erase(worker);
+  ready_ = static_cast<std::size_t>(std::ranges::count_if(
+      workers_, [](const auto& w) { return w.second.state == WorkerState::kReady; }));
+  return ended;
+}
+
+void Dispatcher::Add(std::int64_t ticket, std::uint64_t bytes, std::span<const std::int64_t> keys,
+                     std::int32_t lane) {
+  Batch& batch = batches_[ticket];
+  batch.bytes = bytes;
+  batch.keys = keys;
+  batch.lane = lane;
+  queue_.insert(ticket);
+}
+
+void Dispatcher::Done(std::int64_t ticket) {
+  const auto at = batches_.find(ticket);
+  if (at == batches_.end()) return;
+  if (options_.lanes_in_order) {
+    const auto lane = lane_ticket_.find(at->second.lane);
+    if (lane != lane_ticket_.end() && lane->second == ticket) lane_ticket_.erase(lane);
+  }
+  queue_.erase(ticket);
+  batches_.erase(at);
+}
+
+void Dispatcher::Remove(std::int64_t ticket) {
+  Done(ticket);
+  // The ticket may be added again with other content: answers to the old one must not count for it.
+  for (auto& [id, attempt] : attempts_) {
+    if (attempt.ticket == ticket) attempt.ticket = kRemoved;
+  }
+}
+
+void Dispatcher::RemoveBefore(std::int64_t ticket) {
+  while (!batches_.empty() && batches_.begin()->first < ticket) Done(batches_.begin()->first);
+}
+
+void Dispatcher::EndLive(Attempt& attempt) {
+  attempt.live = false;
+  outstanding_bytes_ -= attempt.bytes;
+  if (const auto worker = workers_.find(attempt.worker); worker != workers_.end()) {
+    worker->second.bytes -= attempt.bytes;
+    --worker->second.attempts;
+  }
+  if (const auto batch = batches_.find(attempt.ticket); batch != batches_.end()) {
+    --batch->second.live;
+  }
+}
+
+void Dispatcher::Requeue(std::int64_t ticket) {
+  const auto batch = batches_.find(ticket);
+  if (batch != batches_.end() && batch->second.live == 0) queue_.insert(ticket);
+}
+
+bool Dispatcher::LaneFree(std::int64_t ticket, const Batch& batch) const {
+  if (!options_.lanes_in_order) return true;
+  const auto lane = lane_ticket_.find(batch.lane);
+  return lane == lane_ticket_.end() || lane->second == ticket;
+}
+
+WorkerId Dispatcher::Choose(const Batch& batch, WorkerId avoid) const {
+  std::vector<WorkerId> best;
+  std::uint64_t least = UINT64_MAX;
+  for (const auto& [id, worker] : workers_) {
+    if (worker.state != WorkerState::kReady || id == avoid || worker.bytes > least) continue;
+    if (worker.bytes < least) best.clear();
+    least = worker.bytes;
+    best.push_back(id);
+  }
+  if (best.empty()) return {};
+  if (best.size() == 1) return best.front();
+  std::vector<std::int64_t> votes(best.size());
+  for (const std::int64_t key : batch.keys) {
+    std::size_t preferred = 0;
+    std::uint64_t highest = 0;
+    for (std::size_t i = 0; i < best.size(); ++i) {
+      const std::uint64_t score = MixBits(static_cast<std::uint64_t>(key) ^
+                                          MixBits(static_cast<std::uint64_t>(best[i].value)));
+      if (score >= highest) {
+        highest = score;
+        preferred = i;
+      }
+    }
+    ++votes[preferred];
+  }
+  return best[static_cast<std::size_t>(std::ranges::max_element(votes) - votes.begin())];
+}
+
+// The worker where the batch's lane stays; invalid: there is none that is ready and did not refuse.
+WorkerId Dispatcher::Home(const Batch& batch) const {
+  const auto home = lane_home_.find(batch.lane);
+  if (home == lane_home_.end()) return {};
+  if (batch.refusals > 0 && batch.last_worker == home->second) return {};
+  const auto worker = workers_.find(home->second);
+  const bool ready = worker != workers_.end() && worker->second.state == WorkerState::kReady;
+  return ready ? home->second : WorkerId();
+}
+
+// Whom to ask again for a batch whose answer is overdue.
+WorkerId Dispatcher::ChooseAgain(const Batch& batch) const {
+  if (!options_.resend_elsewhere) {
+    return workers_.contains(batch.last_worker) ? batch.last_worker : WorkerId();
+  }
+  const WorkerId worker = Choose(batch, batch.last_worker);
+  return worker.valid() ? worker : Choose(batch, WorkerId());
+}
+
+Dispatcher::Send Dispatcher::Start(std::int64_t ticket, Batch& batch, WorkerId worker,
+                                   SteadyTime now, bool hedge) {
+  const std::uint32_t id = next_attempt_++;
+  attempts_.emplace(id, Attempt{ticket, worker, now, batch.bytes, true, hedge, batch.last_sent,
+                                batch.last_worker});
+  workers_.at(worker).bytes += batch.bytes;
+  ++workers_.at(worker).attempts;
+  outstanding_bytes_ += batch.bytes;
+  if (hedge) {
+    ++hedged_;
+  } else if (batch.sends > 0) {
+    ++rerequested_;
+  }
+  ++batch.live;
+  ++batch.sends;
+  batch.last_sent = now;
+  batch.last_worker = worker;
+  if (options_.lanes_in_order) lane_ticket_[batch.lane] = ticket;
+  if (options_.lanes_stay) lane_home_[batch.lane] = worker;
+  return {ticket, worker, id, batch.bytes, hedge};
+}
+
+std::vector<Dispatcher::Send> Dispatcher::Poll(SteadyTime now) {
+  std::vector<Send> sends;
+  if (ready_ == 0) return sends;
+  for (auto it = queue_.begin(); it != queue_.end();) {
+    Batch& batch = batches_.at(*it);
+    if (!LaneFree(*it, batch)) {
+      ++it;
+      continue;
+    }
+    // Somewhere else than where it was refused, when there is somewhere else.
+    WorkerId worker = Home(batch);
+    if (!worker.valid()) {
+      worker = Choose(batch, batch.refusals > 0 ? batch.last_worker : WorkerId());
+    }
+    if (!worker.valid()) worker = Choose(batch, WorkerId());
+    sends.push_back(Start(*it, batch, worker, now, false));
+    it = queue_.erase(it);
+  }
+  if (batches_.empty()) return sends;
+  auto& [ticket, head] = *batches_.begin();
+  if (options_.hedge && ready_ > 1 && head.live == 1 && now - head.last_sent >= HedgeAfter()) {
+    const WorkerId worker = Choose(head, head.last_worker);
+    if (worker.valid()) sends.push_back(Start(ticket, head, worker, now, true));
+  }
+  const Duration resend = ResendAfter();
+  for (auto& [id, batch] : batches_) {
+    if (batch.live == 0 || now - batch.last_sent < resend) continue;
+    const WorkerId worker = ChooseAgain(batch);
+    if (worker.valid()) sends.push_back(Start(id, batch, worker, now, false));
+  }
+  return sends;
+}
+
+void Dispatcher::Unsent(std::uint32_t attempt) {
+  const auto at = attempts_.find(attempt);
+  if (at == attempts_.end()) return;
+  if (at->second.live) EndLive(at->second);
+  const Attempt unsent = at->second;
+  attempts_.erase(at);
+  const auto found = batches_.find(unsent.ticket);
+  if (found == batches_.end()) return;
+  Batch& batch = found->second;
+  --batch.sends;
+  if (unsent.hedge) {
+    --hedged_;
+  } else if (batch.sends > 0) {
+    --rerequested_;
+  }
+  batch.last_sent = unsent.last_sent;
+  batch.last_worker = unsent.last_worker;
+  Requeue(unsent.ticket);
+}
+
+Dispatcher::Verdict Dispatcher::OnAnswer(WorkerId worker, std::uint32_t attempt_id, Answer answer,
+                                         std::uint64_t needed_bytes, SteadyTime now) {
+  const auto at = attempts_.find(attempt_id);
+  if (at == attempts_.end() || at->second.worker != worker) return Verdict::kUnknown;
+  if (at->second.live) EndLive(at->second);
+  const Attempt attempt = at->second;
+  attempts_.erase(at);
+  const auto found = batches_.find(attempt.ticket);
+  if (found == batches_.end()) return Verdict::kDrop;
+  Batch& batch = found->second;
+  switch (answer) {
+    case Answer::kMade: {
+      Measure(now - attempt.sent);
+      Done(attempt.ticket);
+      return Verdict::kTake;
+    }
+    case Answer::kFailed:
+      Done(attempt.ticket);
+      return Verdict::kGiveUp;
+    case Answer::kTooSmall:
+      if (needed_bytes <= attempt.bytes) {  // asks for less than it had: a broken worker
+        ++batch.refusals;
+      } else {
+        batch.bytes = std::max(batch.bytes, needed_bytes);
+        if (batch.sends > 0) --batch.sends;  // no fault: does not count as asked again
+      }
+      break;
+    case Answer::kRefused:
+      ++batch.refusals;
+      break;
+    case Answer::kNoSession:
+    case Answer::kCancelled:
+      break;
+  }
+  if (batch.refusals >= options_.most_refusals) {
+    Done(attempt.ticket);
+    return Verdict::kGiveUp;
+  }
+  Requeue(attempt.ticket);
+  return Verdict::kRetry;
+}
+
+bool Dispatcher::Outstanding(WorkerId worker) const {
+  const auto at = workers_.find(worker);
+  return at != workers_.end() && at->second.attempts > 0;
+}
+
+void Dispatcher::Measure(Duration latency) {
+  if (latencies_.size() < kLatencies) {
+    latencies_.push_back(latency);
+  } else {
+    latencies_[latency_at_++ % kLatencies] = latency;
+  }
+  std::vector<Duration> sorted = latencies_;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  median_ = *middle;
+}
+
+Duration Dispatcher::HedgeAfter() const {
+  if (latencies_.size() < kLeastLatencies) return kColdHedge;
+  return std::max(options_.hedge_floor, options_.hedge_medians * median_);
+}
+
+Duration Dispatcher::ResendAfter() const {
+  if (latencies_.empty()) return options_.resend_floor;
+  return std::max(options_.resend_floor, options_.resend_medians * median_);
+}
+
+std::optional<SteadyTime> Dispatcher::NextDeadline() const {
+  if (batches_.empty() || ready_ == 0) return std::nullopt;
+  std::optional<SteadyTime> deadline;
+  const Batch& head = batches_.begin()->second;
+  if (options_.hedge && head.live == 1 && ready_ > 1) deadline = head.last_sent + HedgeAfter();
+  const Duration resend = ResendAfter();
+  for (const auto& [ticket, batch] : batches_) {
+    if (batch.live == 0) continue;
+    const SteadyTime at = batch.last_sent + resend;
+    if (!deadline || at < *deadline) deadline = at;
+  }
+  return deadline;
+}
+
+}  // namespace headrace::client

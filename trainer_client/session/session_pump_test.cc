@@ -1,0 +1,235 @@
+// A session against a worker that is played by hand.
+#include "trainer_client/session/session_pump.h"
+
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "net/test_util.h"
+
+namespace headrace::client {
+namespace {
+
+using net::testing::RunOn;
+using std::chrono::seconds;
+
+// The worker is on another host, so that batches come as messages, and they are empty.
+class SessionPumpTest : public testing::Test {
+ protected:
+  SessionPumpTest() : SessionPumpTest(seconds(10), 0) {}
+  // It attaches the session behind so many signs of life.
+  SessionPumpTest(Duration worker_timeout, std::uint64_t pongs_before_attached, bool native = false,
+                  bool leased = true)
+      : pongs_before_attached_(pongs_before_attached), reactor_(*net::Reactor::Make("test")) {
+    net::SocketEvents events;
+    events.on_message = [this](net::Incoming&& incoming) {
+      if (std::holds_alternative<wire::Ping>(incoming.body)) {
+        if (dead_) return;
+        EXPECT_TRUE(worker_->Send(incoming.peer, wire::Pong{++pongs_}).ok());
+      } else if (const auto* attach = std::get_if<wire::Attach>(&incoming.body)) {
+        if (pongs_ < pongs_before_attached_) return;
+        ++attached_;
+        wire::Attached answer;
+        answer.request = attach->request;
+        answer.session = attach->session;
+        EXPECT_TRUE(worker_->Send(incoming.peer, answer).ok());
+      } else if (const auto* request = std::get_if<wire::BatchRequest>(&incoming.body)) {
+        OnRequest(incoming.peer, *request);
+      } else if (const auto* describe = std::get_if<wire::Describe>(&incoming.body)) {
+        const std::vector<std::int32_t> sides(describe->keys.size(), 4);
+        EXPECT_TRUE(worker_
+                        ->Send(incoming.peer, wire::Described{.request = describe->request,
+                                                              .session = describe->session,
+                                                              .heights = sides,
+                                                              .widths = sides,
+                                                              .channels = sides})
+                        .ok());
+      }
+    };
+    worker_ = *reactor_->BindRouter("inproc://worker", std::move(events));
+    SessionPump::Setup setup;
+    setup.context.session = SessionId(1);
+    setup.context.plan.has_python_stage = !native;
+    if (!native) setup.context.plan.python.bundle = BlobHash(1);
+    setup.context.host = {.hostname = "here", .boot_id = "here"};
+    setup.context.arena = arena_ = *Arena::Make(std::uint64_t{4} << 20);
+    setup.planner.native = native;
+    if (native) {
+      setup.context.plan.rng = setup.planner.rng = RngMode::kTorch;
+      setup.planner.dims = std::make_shared<SizeTable>(100);
+      setup.planner.draw = [](const auto&...) { return Status::Ok(); };
+    }
+    setup.worker_timeout = worker_timeout;
+    core_ = std::make_shared<SessionPump>(reactor_, std::move(setup), shared_);
+    EXPECT_TRUE(reactor_->Start().ok());
+    RunOn(*reactor_, [&] {
+      core_->Start();
+      if (leased) core_->SetLeases({TheWorker()});
+      EXPECT_TRUE(core_->Begin({}).ok());
+    });
+  }
+  ~SessionPumpTest() override {
+    RunOn(*reactor_, [this] { core_->Shutdown(); });
+    reactor_->Stop();
+  }
+  static wire::WorkerInfo TheWorker() {
+    wire::WorkerInfo worker;
+    worker.worker = WorkerId(1);
+    worker.host = {.hostname = "elsewhere", .boot_id = "elsewhere"};
+    worker.endpoints = {"inproc://worker"};
+    return worker;
+  }
+  void Answer(const std::string& peer, const wire::BatchRequest& request, Status status) {
+    wire::BatchDone done;
+    done.session = request.session;
+    done.iteration = request.iteration;
+    done.batch = request.batch;
+    done.attempt = request.attempt;
+    done.status = std::move(status);
+    done.cost = cost_;
+    EXPECT_TRUE(worker_->Send(peer, done).ok());
+  }
+  // Until it was attached a second time it swallows what it is asked; the third request tells it
+  // that it has lost the session.
+  void OnRequest(const std::string& peer, const wire::BatchRequest& request) {
+    if (attached_ > 1) {
+      Answer(peer, request, Status::Ok());
+    } else if (++swallowed_ == 3) {
+      Answer(peer, request, NotFound("session 1 is not attached"));
+    }
+  }
+
+  const std::uint64_t pongs_before_attached_;
+  std::uint64_t pongs_ = 0;
+  bool dead_ = false;
+  std::shared_ptr<net::Reactor> reactor_;
+  std::unique_ptr<net::Socket> worker_;
+  std::shared_ptr<Arena> arena_;
+  std::shared_ptr<BatchMailbox> shared_ = std::make_shared<BatchMailbox>(true);
+  std::shared_ptr<SessionPump> core_;
+  int attached_ = 0, swallowed_ = 0;
+  wire::BatchCost cost_;
+};
+
+TEST_F(SessionPumpTest, SlotsOfASessionThatTheWorkerForgotAreFree) {
+  RunOn(*reactor_, [this] {
+    for (std::int64_t key = 0; key < 3; ++key) core_->Submit({key}, -1, reactor_->clock().Now());
+  });
+  for (std::int64_t batch = 0; batch < 3; ++batch) {
+    const auto taken = shared_->Next(seconds(20), reactor_->clock());
+    ASSERT_TRUE(taken.ok() && taken->batch) << taken.status().ToString();
+    EXPECT_EQ(taken->batch->batch.batch, batch);
+  }
+  RunOn(*reactor_, [this] {
+    const Arena::Counts counts = arena_->counts();
+    EXPECT_EQ(counts.lent + counts.quarantined, 0) << "a slot is lent to nobody";
+    EXPECT_EQ(attached_, 2);
+  });
+}
+
+TEST_F(SessionPumpTest, WaitsAndCostsReachTheCoordinator) {
+  cost_ = {.compute_ns = 8'000,
+           .queue_ns = 100,
+           .decoded_hits = 1,
+           .hit_cpu_ns = 70,
+           .miss_cpu_ns = 900,
+           .source_bytes = 4096,
+           .python_ns = 5'000,
+           .wall_ns = std::uint64_t(-1)};  // what a peer says is bounded
+  shared_->EnterNext(reactor_->clock());
+  EXPECT_FALSE(shared_->Next(std::chrono::milliseconds(0), reactor_->clock()).ok());
+  RunOn(*reactor_, [this] {
+    swallowed_ = 2;
+    core_->Submit({4, 5, 6}, -1, reactor_->clock().Now());
+  });
+  const auto taken = shared_->Next(seconds(20), reactor_->clock());
+  ASSERT_TRUE(taken.ok() && taken->batch) << taken.status().ToString();
+  shared_->AddIdle(std::chrono::hours(1));
+  shared_->LeaveNext(reactor_->clock());
+  wire::SessionLoad load;
+  RunOn(*reactor_, [&] { load = core_->Load(); });
+  EXPECT_GT(load.stall_ns, 0U);
+  EXPECT_EQ(load.stall_ns, load.wait_sampler_ns + load.wait_source_ns + load.wait_compute_ns +
+                               load.wait_python_ns + load.wait_queue_ns + load.wait_network_ns +
+                               load.wait_copy_ns);
+  EXPECT_GT(load.wait_python_ns, 0U);
+  EXPECT_GT(load.wait_queue_ns, 0U) << "it was asked twice";
+  EXPECT_EQ(load.wait_network_ns, 0U) << "the worker says that it was at work all the time";
+  EXPECT_TRUE(load.idle_known);
+  EXPECT_EQ(load.idle_ns, load.stall_ns) << "no more than all of it";
+  EXPECT_EQ(load.hit_samples, 1U);
+  EXPECT_EQ(load.miss_samples, 2U);
+  EXPECT_EQ(load.hit_cpu_ns, 70U);
+  EXPECT_EQ(load.miss_cpu_ns, 900U);
+  EXPECT_EQ(load.source_bytes, 4096U);
+  const SessionStats stats = shared_->Stats(reactor_->clock());
+  EXPECT_EQ(stats.compute_ns, 3'000U);
+  EXPECT_EQ(stats.python_ns, 5'000U);
+}
+
+// Batches whose draws depend on the sizes of images.
+class SizesTest : public SessionPumpTest {
+ protected:
+  SizesTest() : SessionPumpTest(seconds(10), 0, /*native=*/true, /*leased=*/false) {}
+};
+
+TEST_F(SizesTest, AWaitForAWorkerIsToldFromOneForSizes) {
+  cost_ = {.compute_ns = std::uint64_t(-1), .wall_ns = std::uint64_t(-1)};  // nothing but work
+  attached_ = 1;  // the worker answers as soon as it is attached
+  shared_->EnterNext(reactor_->clock());
+  EXPECT_FALSE(shared_->Next(std::chrono::milliseconds(0), reactor_->clock()).ok());
+  const SteadyTime asked = reactor_->clock().Now();
+  RunOn(*reactor_, [this] { core_->Submit({1}, -1, reactor_->clock().Now()); });
+  const SteadyTime submitted = reactor_->clock().Now();
+  while (reactor_->clock().Now() < submitted + std::chrono::milliseconds(20)) {
+  }  // more than all the rest takes
+  wire::SessionLoad load;
+  SteadyTime leased;
+  RunOn(*reactor_, [&] {
+    load = core_->Load();
+    leased = reactor_->clock().Now();
+    core_->SetLeases({TheWorker()});
+  });
+  EXPECT_GE(Duration(load.wait_queue_ns), submitted - asked) << "told while it waits";
+  auto taken = shared_->Next(seconds(20), reactor_->clock());
+  EXPECT_TRUE(taken.ok() && taken->batch) << taken.status().ToString();
+  const WaitTimes first = shared_->Stats(reactor_->clock()).wait;
+  EXPECT_GE(Duration(first.queue_ns), leased - submitted);
+  EXPECT_GT(first.source_ns, 0U) << "sizes were asked for";
+
+  // They are known now, and a worker is there: the batch is on its way before it is waited for.
+  RunOn(*reactor_, [this] { core_->Submit({1}, -1, reactor_->clock().Now()); });
+  taken = shared_->Next(seconds(20), reactor_->clock());
+  EXPECT_TRUE(taken.ok() && taken->batch) << taken.status().ToString();
+  EXPECT_EQ(shared_->Stats(reactor_->clock()).wait.source_ns, first.source_ns);
+}
+
+// Its code takes twice as long to import as an unreachable worker is waited for.
+class SlowWorkerTest : public SessionPumpTest {
+ protected:
+  SlowWorkerTest() : SessionPumpTest(seconds(2), 4) {}
+};
+
+TEST_F(SlowWorkerTest, AWorkerThatIsStillLoadingIsWaitedFor) {
+  RunOn(*reactor_, [this] {
+    swallowed_ = 2;  // the next request is answered
+    core_->Submit({0}, -1, reactor_->clock().Now());
+  });
+  const auto taken = shared_->Next(seconds(20), reactor_->clock());
+  ASSERT_TRUE(taken.ok() && taken->batch) << taken.status().ToString();
+  RunOn(*reactor_, [this] { EXPECT_GE(pongs_, pongs_before_attached_); });
+}
+
+TEST_F(SlowWorkerTest, ADeadOneIsNot) {
+  RunOn(*reactor_, [this] {
+    dead_ = true;
+    core_->Submit({0}, -1, reactor_->clock().Now());
+  });
+  const auto taken = shared_->Next(seconds(20), reactor_->clock());
+  EXPECT_EQ(taken.status().code(), Code::kUnavailable);
+}
+
+}  // namespace
+}  // namespace headrace::client

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "net/descriptor_channel.h"
+#include "net/reactor.h"
+#include "schemas/wire/message.h"
+#include "trainer_client/session/arena.h"
+#include "trainer_client/session/blob_store.h"
+#include "trainer_client/session/lane_processes.h"
+
+namespace headrace::client {
+
+// What all links of a session have in common.
+struct LinkContext {
+  SessionId session;
+  JobId job;  // changes when the coordinator restarted
+  wire::HostIdentity host;
+  Plan plan;
+  wire::Split split;
+  std::uint64_t cache_bytes = 0;
+  bool allow_arena = true;
+  // Python plans: workers that share the arena get the lanes' processes from here, and no code.
+  bool gives_lanes = false;
+  LaneProcesses lanes;
+  std::shared_ptr<Arena> arena;
+  // Never null.
+  std::unique_ptr<BlobStore> blobs = std::make_unique<BlobStore>(std::map<BlobHash, Blob>());
+};
+
+// Whether two leases mean the same worker process.
+[[nodiscard]] bool SameProcess(const wire::WorkerInfo& a, const wire::WorkerInfo& b);
+
+// One session's connection to one worker: data socket, descriptor channel, attachment, signs of
+// life.
+//
+//   attaching -Attached ok-> ready -mute-> suspected -any message-> ready
+//       |                      |               |
+//       +----------------------+---------------+--hang-up, or refused for good--> gone
+//
+// A worker that refuses the session but has its arena is suspected until it hangs up: it may write.
+// Without a descriptor channel (another host) a dead worker is noticed by its silence alone.
+// Reactor thread.
+class WorkerLink {
+ public:
+  enum class State : std::uint8_t { kAttaching, kReady, kSuspected, kGone };
+  struct Events {
+    // After each change; the link may not be destroyed inside.
+    std::function<void(WorkerId, State)> on_state;
+    std::function<void(WorkerId, net::Incoming&&)> on_message;  // BatchDone, Described
+    std::function<void()> on_loaded;  // the worker said that the plan runs there
+  };
+
+  // kUnavailable: no endpoint of the worker can be reached from here.
+  static Result<std::unique_ptr<WorkerLink>> Open(net::Reactor& reactor, LinkContext& context,
+                                                  wire::WorkerInfo worker, Events events);
+  ~WorkerLink();
+
+  [[nodiscard]] State state() const { return state_; }
+  [[nodiscard]] const wire::WorkerInfo& worker() const { return worker_; }
+  // True: the worker writes into the arena; its slots may be reused only after its answer or
+  // hang-up.
+  [[nodiscard]] bool uses_arena() const { return uses_arena_; }
+  // True: the worker makes batches with the trainer's own lane processes.
+  [[nodiscard]] bool given_lanes() const { return offered_arena_ && context_.gives_lanes; }
+  // Passes what context.lanes holds now to the worker. Nothing to do elsewhere.
+  void GiveLanes();
+  // Nothing was heard for so long that the coordinator should look after it.
+  [[nodiscard]] bool mute() const;
+  // Not attached for a while, but the worker lives: it makes ready what it was asked for. Where
+  // that is Python code, its imports take what they take.
+  [[nodiscard]] bool loading() const;
+  // Why the worker refused the session for good; ok otherwise.
+  [[nodiscard]] const Status& refusal() const { return refusal_; }
+
+  Status Send(const wire::Body& body) { return socket_->Send({}, body); }
+  // The worker does not know the session any more (it was restarted, or dropped it).
+  void Reattach();
+  // The session takes no batch from the worker any more, and says so; `why` is its refusal().
+  void Withdraw(Status why);
+  // Once in kTick: pings, asks again, notices silence.
+  static constexpr Duration kTick = std::chrono::milliseconds(500);
+  void Tick();
+
+ private:
+  WorkerLink(net::Reactor& reactor, LinkContext& context, wire::WorkerInfo worker, Events events)
+      : reactor_(reactor),
+        context_(context),
+        worker_(std::move(worker)),
+        events_(std::move(events)) {}
+  Status Connect();
+  void ConnectArena();
+  void SendAttach();
+  void OnMessage(net::Incoming&& incoming);
+  void OnAttached(const wire::Attached& attached);
+  void OnOutcome(const Status& status);
+  void SendBlobs();
+  Status SendBlob(BlobHash hash, const Blob& blob);
+  void SetState(State state);
+  void Refused(Status why);
+  void AttachLater(Duration delay);
+
+  struct Sending {
+    BlobHash hash;
+    std::uint64_t offset = 0;
+  };
+
+  net::Reactor& reactor_;
+  LinkContext& context_;
+  wire::WorkerInfo worker_;
+  Events events_;
+  State state_ = State::kAttaching;
+  Status refusal_;
+  std::unique_ptr<net::Socket> socket_;
+  std::unique_ptr<net::DescriptorConnection> channel_;
+  bool closing_ = false;  // refused; only the hang-up is waited for
+  bool offered_arena_ = false;
+  bool uses_arena_ = false;
+  int arena_refusals_ = 0;
+  std::uint64_t request_ = 0;
+  std::uint64_t pings_ = 0;
+  SteadyTime attach_sent_{}, heard_{}, pinged_{};
+  std::optional<SteadyTime> asked_;  // the first attach that was not answered yet
+  std::deque<Sending> blobs_;
+  net::TimerId blob_timer_ = 0, attach_timer_ = 0;  // 0: none
+};
+
+}  // namespace headrace::client
