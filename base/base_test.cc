@@ -1,4 +1,3 @@
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,7 +7,6 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/ids.h"
-#include "base/process_stats.h"
 #include "base/result.h"
 #include "gtest/gtest.h"
 
@@ -61,22 +59,6 @@ TEST(FakeClock, MovesOnlyWhenTold) {
 TEST(StrongId, DefaultIsInvalidAndOrderIsByValue) {
   EXPECT_FALSE(JobId().valid());
   EXPECT_LT(JobId(1), JobId(2));
-}
-
-TEST(ProcessStats, ANameWithParenthesesAndSpacesHidesNoTimes) {
-  char name[16] = {};
-  ASSERT_EQ(::prctl(PR_GET_NAME, name), 0);
-  ASSERT_EQ(::prctl(PR_SET_NAME, ") R 9 (9 9 )"), 0);
-  while (OwnCpuSeconds() < 0.05) {
-  }
-  const double least = OwnCpuSeconds() + EndedChildrenCpuSeconds();
-  const double seen = ProcessCpuSeconds(::getpid());
-  const double most = OwnCpuSeconds() + EndedChildrenCpuSeconds();
-  EXPECT_EQ(::prctl(PR_SET_NAME, name), 0);
-  const double four_ticks = 4.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));  // each rounds down
-  EXPECT_GE(seen, least - four_ticks);
-  EXPECT_LE(seen, most);
-  EXPECT_EQ(ProcessCpuSeconds(-1), 0);
 }
 
 TEST(Hash, BlobHashIsNeverNegative) {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "base/process_stats.h"
+#include "base/process/stats.h"
 #include "base/version.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -28,8 +28,10 @@ struct Options {
   std::string listen = "tcp://0.0.0.0:7070";
   std::string state_dir;
   std::string policy = "utilization";
-  std::string tenants;     // path
-  double source_rate = 0;  // bytes/s; 0: no limit
+  std::string tenants;                     // path
+  double source_rate = 0;                  // bytes/s; 0: no limit
+  std::string pool;                        // empty: by the number of workers
+  std::vector<std::string> pool_settings;  // "NAME=VALUE"
   std::int32_t workers = 0;
   std::int32_t most_workers = 0;
   std::int32_t threads = 0;       // of all local workers together; 0: usable CPUs
@@ -73,6 +75,18 @@ std::vector<std::string> WorkerCommand(const Options& options, const std::string
   return command;
 }
 
+Result<coordinator::GivenSettings> Settings(const std::vector<std::string>& words) {
+  coordinator::GivenSettings settings;
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos) {
+      return InvalidArgument("--pool-set wants NAME=VALUE, not " + word);
+    }
+    settings.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+  }
+  return settings;
+}
+
 Status Coordinate(const Options& options) {
   HR_TRY(const StopSignals signals, StopSignals::Block());
   HR_TRY(const std::string binary, OwnPath());
@@ -97,7 +111,11 @@ Status Coordinate(const Options& options) {
     HR_TRY(wanted.tenants, ReadTenants(options.tenants));
   }
   if (options.source_rate > 0) wanted.source_rate = options.source_rate;
-  wanted.pool = options.workers > 0 || options.most_workers > 0 ? "local" : "static";
+  wanted.pool = options.pool;
+  if (wanted.pool.empty()) {
+    wanted.pool = options.workers > 0 || options.most_workers > 0 ? "local" : "static";
+  }
+  HR_TRY(wanted.pool_settings, Settings(options.pool_settings));
   wanted.workers = options.workers;
   wanted.most_workers = options.most_workers;
   wanted.worker_cores = ThreadsOfWorker(options);
@@ -109,7 +127,7 @@ Status Coordinate(const Options& options) {
     wanted.may_be_followed = false;
     wanted.lease_all = true;
     wanted.worker_beats = 3;
-    wanted.stop_grace = std::chrono::milliseconds(300);
+    if (wanted.pool == "local") wanted.pool_settings.emplace_back("stop-grace-ms", "300");
   }
   wanted.on_failure = [&](const Status& error) {
     failure = error;
@@ -139,6 +157,19 @@ std::string PolicyHelp() {
   std::string help = "How cores, cache and bandwidth are divided:";
   for (const std::string& name : policies.Names()) {
     help += "\n  " + name + ": " + std::string(policies.Find(name)->summary());
+  }
+  return help;
+}
+
+std::string PoolHelp() {
+  coordinator::PoolRegistry pools;
+  RegisterPools(pools);
+  std::string help = "Where workers come from [default: local with --workers, else static]:";
+  for (const coordinator::PoolDescriptor* pool : pools.All()) {
+    help += "\n  " + pool->name + ": " + pool->summary;
+    for (const coordinator::PoolSetting& setting : pool->settings) {
+      help += "\n    " + setting.name + ": " + setting.help + " [default: " + setting.value + "]";
+    }
   }
   return help;
 }
@@ -178,6 +209,11 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
                    "Bandwidth of the sources of all jobs together [default: no limit]")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("SIZE");
+  command->add_option("--pool", options->pool, PoolHelp())->type_name("NAME");
+  command
+      ->add_option("--pool-set", options->pool_settings, "Set something of the pool (repeatable)")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
   AddCount(*command, "--workers", options->workers, "Local workers to start and keep alive");
   AddCount(*command, "--max-workers", options->most_workers,
            "Start up to so many while jobs ask for them; those not needed for a minute end");

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,36 +14,23 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/process/spawn.h"
+#include "base/unique_fd.h"
 #include "cli/commands.h"
 #include "cli/signals.h"
-#include "net/unique_fd.h"
 
 namespace headrace::cli {
 namespace {
 
 struct Pipe {
-  net::UniqueFd read;
-  net::UniqueFd write;
+  UniqueFd read;
+  UniqueFd write;
 };
 
 Result<Pipe> MakePipe() {
   std::array<int, 2> fds{};
   if (::pipe2(fds.data(), O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
-  return Pipe{net::UniqueFd(fds[0]), net::UniqueFd(fds[1])};
-}
-
-Result<pid_t> Start(const std::vector<std::string>& program) {
-  std::vector<char*> argv;
-  for (const std::string& word : program) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
-  pid_t pid = 0;
-  const int error = ::posix_spawnp(&pid, argv[0], &files, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&files);
-  if (error != 0) return ErrnoStatus(error, "run " + program[0]);
-  return pid;
+  return Pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
 }
 
 // What has come so far; false: interrupted or at its end.
@@ -143,7 +129,8 @@ int Inspect(const Inspection& inspection, const std::vector<std::string>& progra
   const std::string settings =
       InspectionSettings(inspection, ::getpid(), answer->write.get(), turn->read.get());
   ::setenv("HEADRACE_INSPECT", settings.c_str(), 1);
-  const Result<pid_t> child = Start(program);
+  const Result<pid_t> child =
+      Spawn({.command = program, .output_to_errors = true, .reset_signals = false});
   if (!child.ok()) {
     Fail(child.status());
     return 127;  // as a shell says it
@@ -152,7 +139,7 @@ int Inspect(const Inspection& inspection, const std::vector<std::string>& progra
   ::signal(SIGINT, SIG_IGN);
   ::signal(SIGQUIT, SIG_IGN);
   Result<std::optional<Answer>> found = std::optional<Answer>();
-  if (Result<net::UniqueFd> ended = WatchProcess(*child); ended.ok()) {
+  if (Result<UniqueFd> ended = WatchProcess(*child); ended.ok()) {
     found = Await(answer->read.get(), ended->get());
   }
   turn->write.reset();

@@ -1,7 +1,6 @@
 #include "cli/private_directory.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,7 +8,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "net/unique_fd.h"
+#include "base/process/private_directory.h"
+#include "base/unique_fd.h"
 
 namespace headrace::cli {
 namespace {
@@ -26,12 +26,7 @@ Result<PrivateDirectory> PrivateDirectory::Take(std::string path) {
                            " characters; Unix sockets in it allow " + std::to_string(kLongestPath) +
                            ": set TMPDIR to a shorter one");
   }
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return ErrnoStatus(errno, path);
-  struct stat info {};
-  if (::lstat(path.c_str(), &info) != 0) return ErrnoStatus(errno, path);
-  if (!S_ISDIR(info.st_mode) || info.st_uid != ::getuid() || (info.st_mode & 0077) != 0) {
-    return InvalidArgument(path + " must be a directory of this user, with mode 0700");
-  }
+  HR_RETURN_IF_ERROR(MakePrivateDirectory(path));
   return PrivateDirectory(std::move(path));
 }
 
@@ -44,7 +39,7 @@ PrivateDirectory::~PrivateDirectory() {
 Status PrivateDirectory::WriteReady(const std::string& endpoint) const {
   const std::string ready = path_ + "/ready";
   const std::string draft = ready + ".draft";
-  const net::UniqueFd fd(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  const UniqueFd fd(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!fd.valid()) return ErrnoStatus(errno, draft);
   const std::string text = endpoint + "\n";
   if (::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {

@@ -2,11 +2,12 @@
 
 #include <signal.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <string>
+
+#include "base/process/spawn.h"
 
 namespace headrace::cli {
 
@@ -23,7 +24,7 @@ Result<StopSignals> StopSignals::Block() {
 }
 
 Result<net::UniqueFd> WatchProcess(std::int64_t pid) {
-  net::UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
+  UniqueFd fd = OpenPidfd(static_cast<pid_t>(pid));
   if (fd.valid()) return fd;
   if (errno == ESRCH) return NotFound("process " + std::to_string(pid) + " has ended");
   return ErrnoStatus(errno, "pidfd_open " + std::to_string(pid));

@@ -14,7 +14,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "base/process_stats.h"
+#include "base/process/stats.h"
 #include "base/version.h"
 #include "coordinator/drain_choice.h"
 #include "coordinator/policy/core/policy.h"
@@ -141,17 +141,20 @@ class CoordinatorImpl final : public Coordinator {
     PoolRegistry registry;
     RegisterPools(registry);
     PoolOptions pool;
-    pool.stop_grace = options_.stop_grace;
     pool.most_members = std::max(pool.most_members, options_.most_workers);
     if (options_.worker_command) {
       pool.worker_command = options_.worker_command(LocalEndpoint(socket_->endpoint()));
     }
-    PoolEvents events{[this](WorkerId worker, double cpu_seconds) {
-      Dispatch(WorkerEnded{worker, cpu_seconds});
-    }};
+    PoolEvents events{
+        .on_ended =
+            [this](WorkerId worker, double cpu_seconds) {
+              Dispatch(WorkerEnded{worker, cpu_seconds});
+            },
+        .on_failed = [this](std::int32_t, const Status& why) { Say(growth_.Failed(why, Now())); }};
     HR_TRY(pool_, options_.make_pool
                       ? options_.make_pool(reactor_, std::move(pool), std::move(events))
-                      : registry.Make(options_.pool, reactor_, std::move(pool), std::move(events)));
+                      : registry.Make(options_.pool, options_.pool_settings, reactor_,
+                                      std::move(pool), std::move(events)));
     for (const auto& [id, worker] : state_.workers()) pool_->Registered(worker.info);
     return pool_->Grow(options_.workers);
   }
@@ -197,6 +200,13 @@ class CoordinatorImpl final : public Coordinator {
     if (decision.demand_cores) ResizePool(*decision.demand_cores, now.steady);
   }
 
+  [[nodiscard]] SteadyTime Now() const { return reactor_.clock().Now(); }
+
+  // What PoolGrowth has to say; nothing where it was said before.
+  static void Say(const std::string& complaint) {
+    if (!complaint.empty()) LogWarning(complaint);
+  }
+
   // Starts or drains workers of an elastic pool.
   void ResizePool(double demand_cores, SteadyTime now) {
     if (options_.most_workers <= options_.workers) return;
@@ -214,9 +224,8 @@ class CoordinatorImpl final : public Coordinator {
     }
     const std::int32_t change = sizer_.Observe(view, now);
     if (change > 0 && growth_.MayTry(now)) {
-      const Status grown = pool_->Grow(change);
-      const std::string news = growth_.Tried(grown, now);
-      if (!news.empty()) grown.ok() ? LogInfo(news) : LogWarning(news);
+      const Status taken_on = pool_->Grow(change);
+      if (!taken_on.ok()) Say(growth_.Failed(taken_on, now));
     }
     for (std::int32_t i = 0; i > change; --i) {
       const WorkerId id = LeastUsed(state_, members);
@@ -225,10 +234,18 @@ class CoordinatorImpl final : public Coordinator {
     }
   }
 
+  [[nodiscard]] bool IsMember(WorkerId worker) const {
+    return std::ranges::any_of(pool_->List(),
+                               [&](const auto& each) { return each.worker == worker; });
+  }
+
   // The pool and the address book follow the state.
   void Tell(const Update& update) {
     if (const auto* added = std::get_if<AddWorker>(&update)) {
       pool_->Registered(added->info);
+      if (IsMember(added->info.worker)) {
+        if (const std::string news = growth_.Came(); !news.empty()) LogInfo(news);
+      }
       LogInfo("worker " + std::to_string(added->info.worker.value) + " on " +
               added->info.host.hostname + " is ready");
     } else if (const auto* removed = std::get_if<RemoveWorker>(&update)) {

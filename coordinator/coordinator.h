@@ -26,13 +26,13 @@ struct CoordinatorOptions {
   double source_rate = kUnlimited;  // bytes/s, of all sources together
   bool lease_all = false;           // see PlanRules
   std::string pool = "static";
+  GivenSettings pool_settings;    // as its folder describes them
   PoolFactory make_pool;          // if set, makes the pool; its name is not looked at
   std::int32_t workers = 0;       // that the pool starts at once, and keeps
   std::int32_t most_workers = 0;  // that it may have; no more than `workers`: it stays as it is
   double worker_cores = 1;        // of one of them
   // Command line of a worker, given the coordinator's endpoint as seen from its own host.
   std::function<std::vector<std::string>(const std::string& endpoint)> worker_command;
-  std::chrono::milliseconds stop_grace{2000};
   Duration heartbeat = std::chrono::seconds(1);
   std::int32_t worker_beats = 5;  // missed by a worker before it is lost
   std::int32_t job_beats = 10;    // missed by a job's client before it is lost

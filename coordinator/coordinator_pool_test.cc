@@ -76,6 +76,7 @@ class RouterReactor final : public FakeReactor {
 // What the coordinator asked of its pool, and what the pool answers.
 struct PoolLog {
   Status answer;                  // to Grow
+  Status later;                   // on_failed says so when the test lets a second pass
   std::vector<SteadyTime> asked;  // to grow, when
   std::vector<WorkerId> drained;
 };
@@ -83,13 +84,20 @@ struct PoolLog {
 // Members are what Grow was granted, in the order in which their workers register.
 class ScriptedPool final : public Pool {
  public:
-  ScriptedPool(const Clock& clock, PoolLog& log) : clock_(clock), log_(log) {}
+  ScriptedPool(net::Reactor& reactor, PoolEvents events, PoolLog& log)
+      : reactor_(reactor), events_(std::move(events)), log_(log) {}
 
   [[nodiscard]] std::string_view name() const override { return "scripted"; }
   Status Grow(std::int32_t count) override {
     if (count == 0) return Status::Ok();
-    log_.asked.push_back(clock_.Now());
+    log_.asked.push_back(reactor_.clock().Now());
     if (log_.answer.ok()) members_.resize(members_.size() + static_cast<std::size_t>(count));
+    if (log_.answer.ok() && !log_.later.ok()) {
+      reactor_.AddOnce(seconds(1), [this, count, why = log_.later] {
+        members_.resize(members_.size() - static_cast<std::size_t>(count));
+        events_.on_failed(count, why);
+      });
+    }
     return log_.answer;
   }
   Status Drain(WorkerId worker) override {
@@ -117,7 +125,8 @@ class ScriptedPool final : public Pool {
   void Stop() override {}
 
  private:
-  const Clock& clock_;
+  net::Reactor& reactor_;
+  const PoolEvents events_;
   PoolLog& log_;
   std::vector<PoolMember> members_;
 };
@@ -128,8 +137,9 @@ class CoordinatorPoolTest : public testing::Test {
     CoordinatorOptions options;
     options.worker_beats = options.job_beats = 1'000'000;  // nobody here is lost by its silence
     options.most_workers = 8;
-    options.make_pool = [this](net::Reactor& reactor, const PoolOptions&, const PoolEvents&) {
-      return Result<std::unique_ptr<Pool>>(std::make_unique<ScriptedPool>(reactor.clock(), pool_));
+    options.make_pool = [this](net::Reactor& reactor, const PoolOptions&, PoolEvents events) {
+      return Result<std::unique_ptr<Pool>>(
+          std::make_unique<ScriptedPool>(reactor, std::move(events), pool_));
     };
     auto made = Coordinator::Make(reactor_, options);
     ASSERT_TRUE(made.ok()) << made.status().ToString();
@@ -195,6 +205,21 @@ TEST_F(CoordinatorPoolTest, APoolThatCannotGrowIsAskedLessAndLessAndComplainedAb
   }
 }
 
+// As a batch system does: it takes the request on, and says later that it has no room.
+TEST_F(CoordinatorPoolTest, MembersThatWillNotComeAreAskedForLessAndLessToo) {
+  pool_.later = ResourceExhausted("no node is free");
+  const std::string said = LogOf([&] {
+    OpenJob("train");
+    reactor_.Advance(seconds(600));
+  });
+  EXPECT_EQ(Count(said, "no node is free"), 1U) << said;
+  EXPECT_GT(pool_.asked.size(), 10U);
+  EXPECT_LT(pool_.asked.size(), 20U);
+  pool_.later = Status::Ok();
+  reactor_.Advance(seconds(61));
+  EXPECT_EQ(Count(LogOf([&] { Register("node"); }), "it grows again"), 1U);
+}
+
 TEST_F(CoordinatorPoolTest, AnotherCauseIsSaidAndASuccessForgetsCauseAndPauses) {
   const auto minutes_go_by = [&] { reactor_.Advance(seconds(120)); };
   pool_.answer = Unavailable("no node is free");
@@ -203,6 +228,7 @@ TEST_F(CoordinatorPoolTest, AnotherCauseIsSaidAndASuccessForgetsCauseAndPauses) 
   EXPECT_EQ(Count(LogOf(minutes_go_by), "the quota is used up"), 1U);
   pool_.answer = Status::Ok();
   EXPECT_THAT(LogOf(minutes_go_by), IsEmpty());
+  Register("node");
   const std::size_t asked = pool_.asked.size();
   minutes_go_by();
   EXPECT_THAT(pool_.asked, SizeIs(asked)) << "it has what the job wants";

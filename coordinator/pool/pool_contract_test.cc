@@ -26,8 +26,14 @@ class PoolContract : public testing::TestWithParam<std::string> {
     PoolOptions options;
     options.worker_command = {"sleep", "1000"};
     options.most_members = 3;
-    auto made = Registry().Make(GetParam(), reactor_, options,
-                                PoolEvents{[this](WorkerId id, double) { ended_.push_back(id); }});
+    PoolEvents events{.on_ended = [this](WorkerId id, double) { ended_.push_back(id); },
+                      .on_failed =
+                          [this](std::int32_t count, const Status& why) {
+                            EXPECT_GT(count, 0);
+                            EXPECT_FALSE(why.ok());
+                            failed_ += count;
+                          }};
+    auto made = Registry().Make(GetParam(), {}, reactor_, options, std::move(events));
     EXPECT_TRUE(made.ok()) << made.status().ToString();
     pool_ = std::move(made).value();
   }
@@ -45,6 +51,7 @@ class PoolContract : public testing::TestWithParam<std::string> {
 
   FakeReactor reactor_;
   std::vector<WorkerId> ended_;
+  std::int32_t failed_ = 0;
   std::unique_ptr<Pool> pool_;
   std::int64_t next_ = 1;
 };
@@ -78,6 +85,32 @@ TEST_P(PoolContract, GrowsOrSaysThatItNeverCan) {
   EXPECT_TRUE(pool_->Grow(0).ok());
 }
 
+TEST_P(PoolContract, WhatGrowTookOnIsListedOrHasFailed) {
+  const bool taken_on = pool_->Grow(2).ok();
+  EXPECT_EQ(pool_->List().size() + static_cast<std::size_t>(failed_), taken_on ? 2U : 0U);
+}
+
+TEST_P(PoolContract, SettingsThatItDoesNotHaveAreRefused) {
+  const auto refused = [&](const GivenSettings& given) {
+    return Registry().Make(GetParam(), given, reactor_, {}, {}).status();
+  };
+  EXPECT_EQ(refused({{"no-such-setting", "1"}}).code(), Code::kInvalidArgument);
+  EXPECT_THAT(refused({{"no-such-setting", "1"}}).message(),
+              testing::HasSubstr("no setting no-such-setting"));
+  for (const PoolDescriptor* pool : Registry().All()) {
+    if (pool->name != GetParam()) continue;
+    EXPECT_FALSE(pool->summary.empty());
+    for (const PoolSetting& setting : pool->settings) {
+      EXPECT_FALSE(setting.help.empty()) << setting.name;
+      if (setting.kind != PoolSetting::Kind::kCount) continue;
+      for (const char* value : {"-1", "many", "", "1.5", "99999999999999999999"}) {
+        EXPECT_EQ(refused({{setting.name, value}}).code(), Code::kInvalidArgument)
+            << setting.name << "=" << value;
+      }
+    }
+  }
+}
+
 TEST_P(PoolContract, DrainMarksOnlyMembersAndMayBeRepeated) {
   const WorkerId id = Member();
   EXPECT_EQ(pool_->Drain(WorkerId(77)).code(), Code::kNotFound);
@@ -106,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(Registry, PoolContract, testing::ValuesIn(Registry().Na
 
 TEST(PoolRegistry, AnUnknownNameListsTheKnownOnes) {
   FakeReactor reactor;
-  const auto made = Registry().Make("cloud", reactor, {}, {});
+  const auto made = Registry().Make("cloud", {}, reactor, {}, {});
   EXPECT_EQ(made.status().code(), Code::kNotFound);
   EXPECT_THAT(made.status().message(), testing::HasSubstr("local, static"));
 }

@@ -5,16 +5,17 @@
 
 namespace headrace::coordinator {
 
-std::string PoolGrowth::Tried(const Status& status, SteadyTime now) {
-  if (status.ok()) {
-    const bool failed = failures_ > 0;
-    *this = PoolGrowth();
-    return failed ? "pool: it grows again" : "";
-  }
+std::string PoolGrowth::Came() {
+  const bool failed = failures_ > 0;
+  *this = PoolGrowth();
+  return failed ? "pool: it grows again" : "";
+}
+
+std::string PoolGrowth::Failed(const Status& why, SteadyTime now) {
   constexpr int kMostDoublings = 10;
   next_ = now + std::min(kFirstPause * (1 << std::min(failures_, kMostDoublings)), kLongestPause);
   ++failures_;
-  std::string cause = status.ToString();
+  std::string cause = why.ToString();
   if (cause == said_) return "";
   said_ = std::move(cause);
   return "pool: " + said_ + "; it is tried again, at last every " +

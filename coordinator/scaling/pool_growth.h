@@ -11,16 +11,20 @@ namespace headrace::coordinator {
 // every second anew that the jobs want workers; what can't be started now can't in a second
 // either, most likely. Thread-compatible; a value.
 //
-//   failed     asked again after kFirstPause, doubling up to kLongestPause; each cause is said once
-//   succeeded  said if a failure was; from then on as at first
+//   failed  asked again after kFirstPause, doubling up to kLongestPause; each cause is said once
+//   came    said if a failure was; from then on as at first
+//
+// That a pool took members on means nothing yet: an engine says seconds later that it has no room.
 class PoolGrowth {
  public:
   static constexpr Duration kFirstPause = std::chrono::seconds(1);
   static constexpr Duration kLongestPause = std::chrono::seconds(60);
 
   [[nodiscard]] bool MayTry(SteadyTime now) const { return now >= next_; }
-  // What Pool::Grow answered. The line to log; empty: nothing that was not said.
-  [[nodiscard]] std::string Tried(const Status& status, SteadyTime now);
+  // Pool::Grow or PoolEvents::on_failed said `why`. The line to log; empty: it was said before.
+  [[nodiscard]] std::string Failed(const Status& why, SteadyTime now);
+  // A member has registered. The line to log; empty: none.
+  [[nodiscard]] std::string Came();
 
  private:
   int failures_ = 0;  // in a row

@@ -21,11 +21,14 @@ class PoolGrowthTest : public testing::Test {
     for (const SteadyTime end = clock_.Now() + time; clock_.Now() < end;) {
       if (growth_.MayTry(clock_.Now())) {
         tries_.push_back((clock_.Now() - begin_) / seconds(1));
-        const std::string line = growth_.Tried(answer, clock_.Now());
-        if (!line.empty()) said_.push_back(line);
+        if (!answer.ok()) Hear(growth_.Failed(answer, clock_.Now()));
       }
       clock_.Advance(milliseconds(500));
     }
+  }
+
+  void Hear(const std::string& line) {
+    if (!line.empty()) said_.push_back(line);
   }
 
   FakeClock clock_;
@@ -47,10 +50,26 @@ TEST_F(PoolGrowthTest, AnotherCauseIsSaidToo) {
   EXPECT_THAT(said_, ElementsAre(HasSubstr("no such file"), HasSubstr("no more processes")));
 }
 
-TEST_F(PoolGrowthTest, SuccessIsSaidAndForgivesEverything) {
+// The engine takes each request on and says a second later that it has no node.
+TEST_F(PoolGrowthTest, WhatIsTakenOnAndFailsLaterIsTriedLessAndLessToo) {
+  for (const SteadyTime end = clock_.Now() + seconds(100); clock_.Now() < end;) {
+    if (growth_.MayTry(clock_.Now())) {
+      tries_.push_back((clock_.Now() - begin_) / seconds(1));
+      clock_.Advance(seconds(1));
+      Hear(growth_.Failed(ResourceExhausted("no node is free"), clock_.Now()));
+    }
+    clock_.Advance(milliseconds(500));
+  }
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("no node is free")));
+  EXPECT_THAT(tries_, ElementsAre(0, 2, 5, 10, 19, 36, 69));
+}
+
+TEST_F(PoolGrowthTest, AMemberThatComesIsSaidAndForgivesEverything) {
   Run(seconds(20), NotFound("no such file"));
   said_.clear();
   Run(seconds(60), Status());
+  EXPECT_THAT(said_, IsEmpty()) << "taken on is not there";
+  Hear(growth_.Came());
   EXPECT_THAT(said_, ElementsAre(HasSubstr("grows again")));
   tries_.clear();
   said_.clear();
@@ -62,6 +81,7 @@ TEST_F(PoolGrowthTest, SuccessIsSaidAndForgivesEverything) {
 
 TEST_F(PoolGrowthTest, WhatGrowsIsNotSlowedOrSpokenOf) {
   Run(seconds(5), Status());
+  Hear(growth_.Came());
   EXPECT_THAT(said_, IsEmpty());
   EXPECT_EQ(tries_.size(), 10U);
 }

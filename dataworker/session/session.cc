@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/process_stats.h"
+#include "base/process/stats.h"
 #include "net/payload.h"
 #include "schemas/wire/host_identity.h"
 

@@ -13,10 +13,10 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "base/process/stats.h"
 #include "dataworker/exec/executor.h"
 #include "dataworker/share/debt_bucket.h"
 #include "dataworker/share/fair_share.h"
-#include "dataworker/worker/process_stats.h"
 
 namespace headrace::dataworker {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <thread>
 
-#include "base/process_stats.h"
+#include "base/process/stats.h"
 #include "dataworker/exec/tbb_executor.h"
 #include "dataworker/share/fair_share.h"
 #include "dataworker/share/work_queue.h"

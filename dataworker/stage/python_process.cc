@@ -1,9 +1,7 @@
 #include "dataworker/stage/python_process.h"
 
 #include <signal.h>
-#include <spawn.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,7 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "net/unique_fd.h"
+#include "base/process/spawn.h"
+#include "base/unique_fd.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -37,50 +36,28 @@ std::vector<std::string> Environment(const PythonStage& stage) {
   return variables;
 }
 
-std::vector<char*> Pointers(std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 }  // namespace
 
 Result<std::int64_t> SpawnPython(const std::string& executable, const PythonStage& stage,
                                  std::uint64_t memory_bytes, int child_fd) {
-  std::vector<std::string> words{executable, "-m", "headrace.stage.host", std::to_string(kChildFd)};
-  std::vector<std::string> variables = Environment(stage);
-  std::vector<char*> argv = Pointers(words);
-  std::vector<char*> envp = Pointers(variables);
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_init(&files);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  posix_spawn_file_actions_adddup2(&files, child_fd, kChildFd);
-  pid_t pid = 0;
-  const int error = ::posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(), envp.data());
-  posix_spawn_file_actions_destroy(&files);
-  posix_spawnattr_destroy(&attributes);
-  if (error != 0) {
-    return Status(Code::kUnsupported,
-                  "start Python stage: " + executable + ": " + std::strerror(error));
+  const Result<pid_t> pid = Spawn({
+      .command = {executable, "-m", "headrace.stage.host", std::to_string(kChildFd)},
+      .environment = Environment(stage),
+      .descriptors = {{child_fd, kChildFd}},
+  });
+  if (!pid.ok()) {
+    return Status(Code::kUnsupported, "Python stage: " + pid.status().message());
   }
   if (memory_bytes > 0) {
     const rlimit limit{memory_bytes, memory_bytes};
-    if (::prlimit(pid, RLIMIT_DATA, &limit, nullptr) != 0) {
+    if (::prlimit(*pid, RLIMIT_DATA, &limit, nullptr) != 0) {
       const Status status = ErrnoStatus(errno, "limit the memory of a Python stage");
-      ::kill(pid, SIGKILL);
-      ::waitpid(pid, nullptr, 0);
+      ::kill(*pid, SIGKILL);
+      ::waitpid(*pid, nullptr, 0);
       return status;
     }
   }
-  return pid;
+  return *pid;
 }
 
 std::string ReapPython(std::int64_t pid) {
@@ -99,8 +76,7 @@ std::string ReapPython(std::int64_t pid) {
 
 void KillPython(net::Reactor& reactor, std::int64_t pid) {
   ::kill(static_cast<pid_t>(pid), SIGKILL);
-  const auto fd = std::make_shared<net::UniqueFd>(
-      static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
+  const auto fd = std::make_shared<UniqueFd>(OpenPidfd(static_cast<pid_t>(pid)));
   if (!fd->valid()) return;
   reactor.WatchFd(fd->get(), [&reactor, fd, pid] {
     if (ReapPython(pid).empty()) return;

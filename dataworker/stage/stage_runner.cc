@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/process/stats.h"
 #include "dataworker/stage/stage_request.h"
-#include "dataworker/worker/process_stats.h"
 
 namespace headrace::dataworker {
 namespace {

@@ -10,12 +10,11 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/process_stats.h"
+#include "base/process/stats.h"
 #include "base/version.h"
 #include "dataworker/cache/memory/memory_cache.h"
 #include "dataworker/exec/tbb_executor.h"
 #include "dataworker/worker/private_directory.h"
-#include "dataworker/worker/process_stats.h"
 #include "schemas/wire/host_identity.h"
 
 namespace headrace::dataworker {

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/process/spawn.h"
 #include "dataworker/worker/local_turn.h"
 #include "dataworker/worker/private_directory.h"
 #include "dataworker/worker/worker.h"
@@ -43,7 +43,7 @@ Result<net::UniqueFd> TerminationSignals() {
 
 // Readable when the process has ended.
 Result<net::UniqueFd> ProcessEnd(std::int64_t pid) {
-  net::UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  UniqueFd fd = OpenPidfd(static_cast<pid_t>(pid));
   if (!fd.valid()) return ErrnoStatus(errno, "watch parent process " + std::to_string(pid));
   return fd;
 }

@@ -64,10 +64,10 @@ summary() { # ends ./dev test: exit code 1 if any part failed
 
 cmd_test() {
   case ${1:-} in
-    "") STEPS=$((SETUP_STEPS + 5)) ;;
-    --quick) STEPS=$((SETUP_STEPS + 2)) ;;
+    "") STEPS=$((SETUP_STEPS + 6)) ;;
+    --quick) STEPS=$((SETUP_STEPS + 3)) ;;
     --threads) STEPS=$((SETUP_STEPS + 1)) ;;
-    --full) STEPS=$((SETUP_STEPS + 1)) ;;
+    --full) STEPS=$((SETUP_STEPS + 2)) ;;
     *) die "test knows only --quick, --threads and --full" ;;
   esac
   setup_and_build test
@@ -77,6 +77,7 @@ cmd_test() {
     summary
     return
   fi
+  build_the_rest
   if [ "${1:-}" = --full ]; then
     heading "Python tests, and programs of process settings and state (about an hour)"
     need_old_pillow

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/inotify.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/process/spawn.h"
 #include "net/unique_fd.h"
 
 namespace headrace::testing_support {
@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int OpenPidfd(int pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
+int OpenPidfd(int pid) { return headrace::OpenPidfd(pid).release(); }
 
 bool WaitReadable(int fd, int timeout_ms) {
   pollfd poll{fd, POLLIN, 0};

@@ -1,6 +1,7 @@
 #include "trainer_client/service/embedded_coordinator.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
@@ -16,7 +17,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/process_stats.h"
+#include "base/process/stats.h"
+#include "trainer_client/service/start_program.h"
 
 namespace headrace::client {
 namespace {
@@ -102,12 +104,12 @@ Status EmbeddedService::Spawn(const ClientOptions& options) {
                                             "--cache",
                                             std::to_string(options.cache_bytes)};
   // Its last lines are shown when it does not start.
-  HR_TRY(child_, ChildProcess::Spawn(command, directory_ + "/log"));
+  HR_TRY(child_, StartProgram(command, directory_ + "/log"));
   return {};
 }
 
 Status EmbeddedService::WaitReady(std::chrono::milliseconds timeout) {
-  const net::UniqueFd notify(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  const UniqueFd notify(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (notify.valid()) {
     ::inotify_add_watch(notify.get(), directory_.c_str(), IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE);
   }
@@ -157,7 +159,8 @@ EmbeddedService::~EmbeddedService() {
 }
 
 void EmbeddedService::Stop() {
-  (void)child_.Terminate(kStopTimeout);
+  child_.Signal(SIGTERM);
+  (void)child_.AwaitEnd(kStopTimeout);
   child_.Kill();  // and the workers that a killed coordinator left behind
   if (!directory_.empty()) {
     std::error_code ignored;

@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
+#include "base/process/child_process.h"
 #include "base/result.h"
 #include "trainer_client/include/headrace/client.h"
-#include "trainer_client/service/child_process.h"
 
 namespace headrace::client {
 

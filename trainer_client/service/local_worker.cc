@@ -1,5 +1,6 @@
 #include "trainer_client/service/local_worker.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "trainer_client/service/start_program.h"
 
 namespace headrace::client {
 namespace {
@@ -51,7 +53,9 @@ LocalWorker::LocalWorker(std::vector<std::string> command)
     : owner_pid_(::getpid()), command_(std::move(command)) {}
 
 LocalWorker::~LocalWorker() {
-  if (owner_pid_ == ::getpid() && child_.Terminate(kPatience)) child_.Kill();
+  if (owner_pid_ != ::getpid()) return;
+  child_.Signal(SIGTERM);
+  if (child_.AwaitEnd(kPatience)) child_.Kill();
 }
 
 std::int64_t LocalWorker::pid() const {
@@ -66,7 +70,7 @@ Status LocalWorker::Want(SteadyTime now) {
 
 Status LocalWorker::Start(SteadyTime now) {
   child_.Kill();  // what is left of one that died
-  HR_TRY(child_, ChildProcess::Spawn(command_, "/dev/null"));
+  HR_TRY(child_, StartProgram(command_, "/dev/null"));
   started_ = now;
   return Status::Ok();
 }
@@ -75,9 +79,9 @@ void LocalWorker::Keep(SteadyTime now) {
   const std::scoped_lock lock(mutex_);
   if (child_.running()) return;
   if (child_.pid() != 0) {
-    const std::string failure = child_.Failure();
+    const std::optional<ChildProcess::Ended> ended = child_.Look();
     child_.Kill();
-    if (failure.empty()) {
+    if (!ended || !ended->failed) {
       pause_ = {};
       return;
     }
@@ -85,7 +89,7 @@ void LocalWorker::Keep(SteadyTime now) {
                  ? kFirstPause
                  : std::clamp<Duration>(2 * pause_, kFirstPause, kLongestPause);
     restart_ = now + pause_;
-    LogWarning("the worker on this host " + failure + "; it starts again in " +
+    LogWarning("the worker on this host " + ended->how + "; it starts again in " +
                std::to_string(std::chrono::duration_cast<std::chrono::seconds>(pause_).count()) +
                " s");
   }

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/process/child_process.h"
 #include "base/result.h"
 #include "trainer_client/include/headrace/client.h"
-#include "trainer_client/service/child_process.h"
 
 namespace headrace::client {
 

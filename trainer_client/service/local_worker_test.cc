@@ -1,7 +1,7 @@
 #include "trainer_client/service/local_worker.h"
 
+#include <poll.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/process/spawn.h"
 #include "gtest/gtest.h"
-#include "net/unique_fd.h"
 
 namespace headrace::client {
 namespace {
@@ -34,8 +34,9 @@ class Kept {
   void Kill() { ::kill(static_cast<pid_t>(worker_.pid()), SIGKILL); }
   void AwaitEnd() {
     if (const std::int64_t pid = worker_.pid(); pid != 0) {  // not reaped: Keep does that
-      const net::UniqueFd end(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-      ASSERT_TRUE(WaitReadable(end.get(), seconds(10)));
+      const UniqueFd end = OpenPidfd(static_cast<pid_t>(pid));
+      pollfd fd{end.get(), POLLIN, 0};
+      ASSERT_EQ(::poll(&fd, 1, 10'000), 1);
     }
     ASSERT_EQ(worker_.pid(), 0);
   }

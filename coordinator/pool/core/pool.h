@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "coordinator/pool/core/pool_settings.h"
 #include "net/reactor.h"
 #include "schemas/wire/control.h"
 
@@ -41,12 +42,15 @@ struct PoolOptions {
   // The command line of one worker, program first; the pool adds nothing. Unused by `static`.
   std::vector<std::string> worker_command;
   std::int32_t most_members = 1024;
-  std::chrono::milliseconds stop_grace{2000};  // between asking members to end and ending them
+  PoolSettings settings;  // of this kind of pool; the registry has checked them
 };
 
 struct PoolEvents {
   // A member's process has ended; cpu_seconds: what it used in all, 0 if unknown.
   std::function<void(WorkerId worker, double cpu_seconds)> on_ended;
+  // `count` members that Grow took on will not come, and are not listed any more; why: what the
+  // engine said. An engine may take seconds to say so.
+  std::function<void(std::int32_t count, const Status& why)> on_failed;
 };
 
 // Reactor thread only. Callbacks never run inside a call into the pool.
@@ -55,9 +59,11 @@ class Pool {
   virtual ~Pool() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
 
-  // Starts `count` more members. kInfeasible: this pool cannot start any. kResourceExhausted: more
-  // than most_members. kNotFound, kUnavailable: the engine failed (message says how). A member that
-  // ends unasked is started again after a pause that doubles each time.
+  // Takes on `count` more members: they are listed as kStarting from now on, and end there when they
+  // register or on_failed says that they never will. Errors say what is known at once, and nothing
+  // was taken on then. kInfeasible: this pool cannot start any. kResourceExhausted: more than
+  // most_members. kNotFound, kUnavailable: the engine failed (message says how). A member that ends
+  // unasked is started again after a pause that doubles each time.
   virtual Status Grow(std::int32_t count) = 0;
   // The member may end when it likes and is not replaced. kNotFound: not a member.
   virtual Status Drain(WorkerId worker) = 0;
@@ -80,17 +86,32 @@ class Pool {
 using PoolFactory =
     std::function<Result<std::unique_ptr<Pool>>(net::Reactor&, PoolOptions, PoolEvents)>;
 
+// What a pool's folder says of it.
+struct PoolDescriptor {
+  std::string name;
+  std::string summary;  // a phrase, for --help
+  std::vector<PoolSetting> settings;
+  PoolFactory make;
+};
+
 // The pools of this build by name. Thread-compatible; immutable once filled.
 class PoolRegistry {
  public:
-  void Register(std::string name, PoolFactory factory);
-  // kNotFound: no pool of that name (message lists them).
-  [[nodiscard]] Result<std::unique_ptr<Pool>> Make(std::string_view name, net::Reactor& reactor,
-                                                   PoolOptions options, PoolEvents events) const;
+  // REQUIRES: no other of that name.
+  void Register(PoolDescriptor descriptor);
+  // `given`: settings as the user wrote them; the others have their defaults. kNotFound: no pool of
+  // that name (message lists them). kInvalidArgument: a setting that it does not have, or a value
+  // of another kind (message names both).
+  [[nodiscard]] Result<std::unique_ptr<Pool>> Make(std::string_view name,
+                                                   const GivenSettings& given,
+                                                   net::Reactor& reactor, PoolOptions options,
+                                                   PoolEvents events) const;
+  // In the order of their names.
+  [[nodiscard]] std::vector<const PoolDescriptor*> All() const;
   [[nodiscard]] std::vector<std::string> Names() const;
 
  private:
-  std::map<std::string, PoolFactory, std::less<>> factories_;
+  std::map<std::string, PoolDescriptor, std::less<>> pools_;
 };
 
 }  // namespace headrace::coordinator

@@ -1,4 +1,3 @@
-#include <poll.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -9,8 +8,8 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/process/child_process.h"
 #include "coordinator/pool/core/pool.h"
-#include "coordinator/pool/local/child_process.h"
 
 namespace headrace {
 namespace coordinator {
@@ -18,6 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr char kStopGrace[] = "stop-grace-ms";
 constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLongestPause{10'000};
 constexpr auto kHealthyAfter = std::chrono::seconds(30);  // a run this long starts the pauses anew
@@ -91,8 +91,7 @@ class LocalPool final : public Pool {
     for (const auto& [key, member] : members_) {
       if (member.shown.worker != worker) continue;
       if (!member.child) return false;
-      pollfd fd{member.child->pidfd(), POLLIN, 0};
-      return ::poll(&fd, 1, 0) == 0;
+      return member.child->running();
     }
     return std::nullopt;
   }
@@ -106,15 +105,17 @@ class LocalPool final : public Pool {
       reactor_.UnwatchFd(member.child->pidfd());
       member.child->Signal(SIGTERM);
     }
-    const SteadyTime deadline = reactor_.clock().Now() + options_.stop_grace;
+    const SteadyTime deadline =
+        reactor_.clock().Now() + milliseconds(options_.settings.Count(kStopGrace));
     for (auto& [key, member] : members_) {
       if (!member.child) continue;
       const auto left = std::chrono::duration_cast<milliseconds>(deadline - reactor_.clock().Now());
-      pollfd fd{member.child->pidfd(), POLLIN, 0};
-      ::poll(&fd, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
-      member.child->Reap();
+      (void)member.child->AwaitEnd(left);
     }
-    members_.clear();  // kills what is left
+    for (auto& [key, member] : members_) {
+      if (member.child) member.child->Kill();
+    }
+    members_.clear();
   }
 
  private:
@@ -134,7 +135,8 @@ class LocalPool final : public Pool {
   }
 
   Status Start(std::int64_t key, Member& member) {
-    HR_TRY(ChildProcess child, ChildProcess::Start(options_.worker_command));
+    HR_TRY(ChildProcess child,
+           ChildProcess::Start({.command = options_.worker_command, .empty_input = true}));
     member.child.emplace(std::move(child));
     member.started = reactor_.clock().Now();
     member.shown.state = PoolMember::State::kStarting;
@@ -213,7 +215,13 @@ Result<std::unique_ptr<Pool>> MakeLocalPool(net::Reactor& reactor, PoolOptions o
 }  // namespace coordinator
 
 void RegisterPoolLocal(coordinator::PoolRegistry& registry) {
-  registry.Register("local", coordinator::MakeLocalPool);
+  registry.Register({.name = "local",
+                     .summary = "worker processes on the coordinator's host",
+                     .settings = {{.name = coordinator::kStopGrace,
+                                   .kind = coordinator::PoolSetting::Kind::kCount,
+                                   .value = "2000",
+                                   .help = "how long workers may take to end"}},
+                     .make = coordinator::MakeLocalPool});
 }
 
 }  // namespace headrace

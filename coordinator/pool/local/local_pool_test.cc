@@ -21,11 +21,13 @@ class LocalPoolTest : public testing::Test {
     RegisterPools(registry);
     PoolOptions options;
     options.worker_command = std::move(command);
-    auto made = registry.Make("local", reactor_, options,
-                              PoolEvents{[this](WorkerId worker, double cpu_seconds) {
-                                ended_.push_back(worker);
-                                cpu_seconds_ += cpu_seconds;
-                              }});
+    PoolEvents events{.on_ended =
+                          [this](WorkerId worker, double cpu_seconds) {
+                            ended_.push_back(worker);
+                            cpu_seconds_ += cpu_seconds;
+                          },
+                      .on_failed = {}};
+    auto made = registry.Make("local", {}, reactor_, options, std::move(events));
     EXPECT_TRUE(made.ok()) << made.status().ToString();
     return std::move(made).value();
   }
@@ -120,8 +122,7 @@ TEST_F(LocalPoolTest, StopEndsAWorkerThatIgnoresBeingAsked) {
   RegisterPools(registry);
   PoolOptions options;
   options.worker_command = {"sh", "-c", "trap '' TERM; exec sleep 1000"};
-  options.stop_grace = milliseconds(50);
-  auto pool = registry.Make("local", reactor_, options, {});
+  auto pool = registry.Make("local", {{"stop-grace-ms", "50"}}, reactor_, options, {});
   ASSERT_TRUE(pool.ok());
   ASSERT_TRUE((*pool)->Grow(1).ok());
   const auto pid = static_cast<pid_t>((*pool)->List().at(0).pid);

@@ -68,7 +68,10 @@ Result<std::unique_ptr<Pool>> MakeStaticPool(net::Reactor&, PoolOptions, PoolEve
 }  // namespace coordinator
 
 void RegisterPoolStatic(coordinator::PoolRegistry& registry) {
-  registry.Register("static", coordinator::MakeStaticPool);
+  registry.Register({.name = "static",
+                     .summary = "workers that somebody else starts and that register themselves",
+                     .settings = {},
+                     .make = coordinator::MakeStaticPool});
 }
 
 }  // namespace headrace

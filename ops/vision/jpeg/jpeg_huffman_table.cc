@@ -1,6 +1,7 @@
 #include "ops/vision/jpeg/jpeg_huffman_table.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 
 namespace headrace::ops {
@@ -35,13 +36,12 @@ Symbol Interpret(int symbol, int length, std::uint32_t peeked, bool is_ac) {
   return out;
 }
 
-// The symbol behind `used` of the `known` bits of `peeked`, if they hold all of it.
-Symbol Behind(const JpegHuffmanTable& table, std::uint32_t peeked, int known, int used) {
+// The first symbol of `known` bits, if they hold all of it and of its value.
+Symbol FirstOf(const JpegHuffmanTable& table, std::uint32_t bits, int known) {
   constexpr int kPeek = JpegHuffmanTable::kPeek;
-  const std::uint32_t rest = peeked & ((1U << (known - used)) - 1);
-  const int shift = kPeek - (known - used);
-  const Symbol symbol = table.symbols[shift >= 0 ? rest << shift : rest >> -shift];
-  return symbol.value_follows || symbol.length > known - used ? Symbol{} : symbol;
+  const int shift = kPeek - known;
+  const Symbol symbol = table.symbols[shift >= 0 ? bits << shift : bits >> -shift];
+  return symbol.value_follows || symbol.length > known ? Symbol{} : symbol;
 }
 
 }  // namespace
@@ -69,40 +69,82 @@ void JpegHuffmanTable::Build(const JHUFF_TBL& source, bool is_ac) {
 void JpegHuffmanTable::NeedPairs() {
   if (has_pairs_) return;
   has_pairs_ = true;
-  for (std::uint32_t peeked = 0; peeked < pairs.size(); ++peeked) {
-    Pair& pair = pairs[peeked] = {};
-    const Symbol first = symbols[peeked];
-    if (first.length == 0 || first.ends_block || first.value_follows) continue;
-    pair.length = first.length;
-    pair.first_step = pair.step = static_cast<std::uint8_t>(first.run + 1);
-    pair.first_value = pair.value = first.value;
-    const Symbol second = Behind(*this, peeked, kPeek, first.length);
-    if (second.length == 0) continue;
-    pair.length = static_cast<std::uint8_t>(first.length + second.length);
-    pair.ends_block = second.ends_block;
-    if (second.ends_block) continue;
-    pair.step = static_cast<std::uint8_t>(first.run + 1 + second.run + 1);
-    pair.value = second.value;
+  std::size_t at = 0;
+  // What begins with the same symbols lies together.
+  const auto fill = [&](int bits_left, const Pair& pair) {
+    const std::size_t same = std::size_t{1} << bits_left;
+    std::fill_n(&pairs[at], same, pair);
+    at += same;
+  };
+  while (at < pairs.size()) {
+    const Symbol first = symbols[at];
+    if (first.length == 0 || first.ends_block || first.value_follows) {
+      fill(0, {});
+      continue;
+    }
+    const int left = kPeek - first.length;
+    const std::size_t end = at + (std::size_t{1} << left);
+    Pair alone;
+    alone.length = first.length;
+    alone.first_step = alone.step = static_cast<std::uint8_t>(first.run + 1);
+    alone.first_value = alone.value = first.value;
+    while (at < end) {
+      const auto rest = static_cast<std::uint32_t>(at) & ((1U << left) - 1);
+      const Symbol second = FirstOf(*this, rest, left);
+      if (second.length == 0) {
+        fill(0, alone);
+        continue;
+      }
+      Pair both = alone;
+      both.length = static_cast<std::uint8_t>(first.length + second.length);
+      both.ends_block = second.ends_block;
+      if (!second.ends_block) {
+        both.step = static_cast<std::uint8_t>(first.run + 1 + second.run + 1);
+        both.value = second.value;
+      }
+      fill(left - second.length, both);
+    }
   }
 }
 
+// What `known` bits hold is their first symbol, and then what the bits that are left hold, of which
+// there is a shorter table already. All entries with the same first symbol lie together, in the
+// order of the shorter table, so they are that table plus what the symbol adds.
 void JpegHuffmanTable::NeedSkips() {
   if (has_skips_) return;
   has_skips_ = true;
-  for (std::uint32_t peeked = 0; peeked < skips.size(); ++peeked) {
-    int used = 0, step = 0;
-    Symbol symbol;
-    while (!symbol.ends_block) {
-      symbol = Behind(*this, peeked, kSkipPeek, used);
-      if (symbol.length == 0) break;
-      used += symbol.length;
-      if (!symbol.ends_block) step += symbol.run + 1;
+  // A Skip as a number: two of them add up as their symbols do, for lengths stay below 128.
+  const auto word = [](const Skip& skip) { return std::bit_cast<std::uint16_t>(skip); };
+  // The table of `known` bits begins at 1 << known.
+  std::array<std::uint16_t, std::size_t{2} << kSkipPeek> tables;
+  tables[1] = 0;
+  for (int known = 1; known <= kSkipPeek; ++known) {
+    const std::size_t size = std::size_t{1} << known;
+    std::uint16_t* const table = &tables[size];
+    for (std::size_t bits = 0; bits < size;) {
+      const Symbol symbol = FirstOf(*this, static_cast<std::uint32_t>(bits), known);
+      if (symbol.length == 0) {
+        table[bits++] = 0;
+        continue;
+      }
+      const std::size_t same = std::size_t{1} << (known - symbol.length);
+      Skip first;
+      first.length = symbol.length & 0x7F;
+      first.ends_block = symbol.ends_block;
+      if (symbol.ends_block) {
+        std::fill_n(table + bits, same, word(first));
+      } else {
+        first.step = static_cast<std::uint8_t>(symbol.run + 1);
+        std::transform(&tables[same], &tables[same] + same, table + bits,
+                       [add = word(first)](std::uint16_t rest) {
+                         return static_cast<std::uint16_t>(rest + add);
+                       });
+      }
+      bits += same;
     }
-    Skip& skip = skips[peeked];
-    skip.length = static_cast<std::uint8_t>(used & 0x7F);
-    skip.ends_block = symbol.ends_block;
-    skip.step = static_cast<std::uint8_t>(step);
   }
+  std::transform(&tables[skips.size()], &tables[skips.size()] + skips.size(), skips.begin(),
+                 [](std::uint16_t skip) { return std::bit_cast<Skip>(skip); });
 }
 
 JpegHuffmanTable::LongCode JpegHuffmanTable::FindLong(std::uint32_t bits) const {

@@ -3,7 +3,17 @@
 #include <cstdint>
 #include <span>
 
-namespace headrace::dataworker {
+// What the system says of processes. All thread-safe.
+namespace headrace {
+
+// User and system time of this process, of all its threads, in seconds.
+[[nodiscard]] double OwnCpuSeconds();
+// The same of its children that have ended and been waited for, theirs included.
+[[nodiscard]] double EndedChildrenCpuSeconds();
+// User and system time of a process and its ended children, in seconds; 0 when it is gone.
+[[nodiscard]] double ProcessCpuSeconds(std::int64_t pid);
+// Processors that this process may use; at least 1.
+[[nodiscard]] int UsableCpus();
 
 // User and system time of this process, its ended children, and the given live ones with theirs.
 [[nodiscard]] double CpuSeconds(std::span<const std::int64_t> live_children);
@@ -23,4 +33,4 @@ struct ThreadUsage {
 // Resident memory of this process without memory that it shares with trainers (arenas, blobs).
 [[nodiscard]] std::uint64_t ResidentBytes();
 
-}  // namespace headrace::dataworker
+}  // namespace headrace

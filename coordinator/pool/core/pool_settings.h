@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace headrace::coordinator {
+
+// What a user may set of one kind of pool.
+struct PoolSetting {
+  enum class Kind : std::uint8_t { kText, kCount };  // kCount: a whole number, 0 or more
+  std::string name;  // "stop-grace-ms": words with dashes, the unit last
+  Kind kind = Kind::kText;
+  std::string value;  // the default
+  std::string help;   // a phrase
+};
+
+// {name, value} as the user wrote them.
+using GivenSettings = std::vector<std::pair<std::string, std::string>>;
+
+// The settings of one pool, each with its value. A value; thread-compatible.
+class PoolSettings {
+ public:
+  PoolSettings() = default;
+  // What is given more than once counts as it was given last. kInvalidArgument: no such setting, or
+  // a value that is not of its kind.
+  static Result<PoolSettings> Make(const std::vector<PoolSetting>& known,
+                                   const GivenSettings& given);
+
+  // REQUIRES: the pool has such a setting, of this kind.
+  [[nodiscard]] std::int64_t Count(std::string_view name) const;
+  [[nodiscard]] const std::string& Text(std::string_view name) const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> values_;
+};
+
+}  // namespace headrace::coordinator
