@@ -27,7 +27,8 @@ from ..native.plan import Field, Node, Plan
 from ..service import service
 from ..service.report import LoaderReport
 from ..service.session import SessionHandle
-from .reference import Ask, Made, Reference, ReferenceLost, Start
+from .asks import Ask, Made, Start
+from .reference import Reference, ReferenceLost
 from .samples import file_of
 
 _SPREAD = 4  # keys over the whole dataset

@@ -22,7 +22,7 @@ from ..service.report import LoaderReport
 from ..service.session import SessionHandle, by_worker
 from ..stage.pickling import unpickle_batch
 from .loaders import rng_of, stock_of, with_indices
-from .verify import BY_HAND, STOCK, Outcome, Verification, by_hand, compare, outcomes
+from .outcomes import BY_HAND, STOCK, Outcome, Verification, by_hand, compare, outcomes
 
 
 def verify_workers(loader: Any, batches: int) -> Iterator[Verification]:

@@ -12,12 +12,12 @@ from typing import Any
 
 from ..service import options
 from . import aside, inspection
+from .names import STATEFUL
 
 _STOCK = "__headrace_stock__"
 # Of the standard library, as they were when torch was imported; none: they are needed no more.
 _standard: dict[str, ModuleType] = {}
 _said: set[str] = set()
-STATEFUL = "torchdata.stateful_dataloader.stateful_dataloader"
 
 
 def install() -> None:

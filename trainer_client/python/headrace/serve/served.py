@@ -16,8 +16,9 @@ from torch.utils.data.dataloader import _DatasetKind
 from torch.utils.dlpack import from_dlpack
 
 from ..admission import samples
+from ..admission.asks import Ask, Start
 from ..admission.comparison import comparison_of
-from ..admission.reference import Ask, ReferenceLost, Start
+from ..admission.reference import ReferenceLost
 from ..errors import HeadraceError, WorkersUnavailable
 from ..native import binding
 from ..service import service

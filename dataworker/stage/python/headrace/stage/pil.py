@@ -1,4 +1,4 @@
-"""Where PIL's names, and one of torchvision's, lead to deferred images (images.py)."""
+"""Where PIL's names, and one of torchvision's, lead to deferred images (deferred.py)."""
 
 import functools
 import sys
@@ -8,7 +8,7 @@ from typing import Any
 
 from PIL import ExifTags, Image, ImageOps, JpegImagePlugin
 
-from .images import LOAD, DeferredImage, LoadedImage, PixelAccess, defer, whole_file
+from .deferred import LOAD, DeferredImage, LoadedImage, PixelAccess, defer, whole_file
 from .render import PLAIN, Source
 
 

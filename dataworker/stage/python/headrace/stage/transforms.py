@@ -24,7 +24,7 @@ import torch
 from PIL import Image
 
 from ..process.output import tell
-from .images import DeferredImage, deferred_of
+from .deferred import DeferredImage, deferred_of
 from .recipes import FILE, RGB, Choice, L, Part, Recipe, Run
 from .render import CHECKS, ImageMaker, Source
 
