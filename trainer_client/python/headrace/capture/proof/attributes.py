@@ -9,7 +9,9 @@ from typing import Any
 
 import torch
 
-from . import calls
+from . import items
+from .lookup import MISSING, is_data, lookup
+from .plain import check_array
 from .proof import Code, Doubt
 from .values import (
     ANY_SCALAR,
@@ -29,7 +31,6 @@ from .values import (
     values_of,
 )
 
-_MISSING = object()
 _NAMES = ("__name__", "__qualname__", "__module__", "__doc__")
 _METAS = (type, abc.ABCMeta, enum.EnumMeta)
 _FOUND_BY_OBJECT = (object.__getattribute__,)
@@ -37,15 +38,6 @@ _C_METHODS = (
     types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType,
     types.BuiltinFunctionType,
 )  # fmt: skip
-
-
-def lookup(cls: type, name: str) -> Any:
-    """What the class, or the first base that has it, holds under the name."""
-    for base in cls.__mro__:
-        found = base.__dict__.get(name, _MISSING)
-        if found is not _MISSING:
-            return found
-    return _MISSING
 
 
 def get(it: Any, frame: Any, owner: frozenset, name: str, quietly: bool = False) -> frozenset:
@@ -102,18 +94,18 @@ def _of_made(it: Any, frame: Any, part: Made, name: str) -> frozenset:
         raise Doubt(Code.UNKNOWN_CONSTRUCT, f"uses __dict__ of {describe(part)}")
     _check_lookup(cls)
     found = lookup(cls, name)
-    if found is not _MISSING and _is_data(found):
+    if found is not MISSING and is_data(found):
         if type(found) is types.MemberDescriptorType:
             return part.fields.get(name, NOTHING)
         return _by_class(it, frame, part, cls, name, found)
     own = part.fields.get(name)
-    if own is not None and found is _MISSING:
+    if own is not None and found is MISSING:
         return own
-    if found is not _MISSING:
+    if found is not MISSING:
         return (own or NOTHING) | _by_class(it, frame, part, cls, name, found)
     missing = lookup(cls, "__getattr__")
     if isinstance(missing, types.FunctionType) and missing is not torch.nn.Module.__getattr__:
-        return calls.run(it, frame, missing, [one(part), constant(name)])
+        return it.rules.run(it, frame, missing, [one(part), constant(name)])
     return own or NOTHING
 
 
@@ -121,16 +113,6 @@ def _check_lookup(cls: type) -> None:
     found = lookup(cls, "__getattribute__")
     if found not in _FOUND_BY_OBJECT and type(found) is not types.WrapperDescriptorType:
         raise Doubt(Code.UNKNOWN_CONSTRUCT, f"{cls.__qualname__} has a __getattribute__ of its own")
-
-
-def _is_data(found: Any) -> bool:
-    return isinstance(
-        found, property | types.MemberDescriptorType | types.GetSetDescriptorType
-    ) or (
-        not isinstance(found, types.FunctionType | type)
-        and hasattr(type(found), "__get__")
-        and (hasattr(type(found), "__set__") or hasattr(type(found), "__delete__"))
-    )
 
 
 def _of_live(it: Any, frame: Any, part: Lasting, name: str) -> frozenset:
@@ -142,7 +124,7 @@ def _of_live(it: Any, frame: Any, part: Lasting, name: str) -> frozenset:
     if isinstance(first, type):
         return _of_class(it, frame, part, first, name)
     if part.cls in it.known.value_classes:
-        it.check_array(part)
+        check_array(it, part)
         return _of_abstract(it, Abstract(part.cls, True, part.path), name)
     if isinstance(first, types.FunctionType | types.BuiltinFunctionType | functools.partial):
         return _of_function(part, first, name)
@@ -161,13 +143,13 @@ def _of_constant(it: Any, part: Lasting, name: str) -> frozenset:
         if isinstance(found, types.FunctionType):
             return one(Bound(found, part))
         if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
-            return calls.run(it, frame=None, function=found.fget, args=[one(part)])
+            return it.rules.run(it, frame=None, function=found.fget, args=[one(part)])
     return one(Method(part, name)) if hasattr(type(first), name) else NOTHING
 
 
 def _of_module(part: Lasting, module: Any, name: str) -> frozenset:
-    found = vars(module).get(name, _MISSING)
-    if found is _MISSING:
+    found = vars(module).get(name, MISSING)
+    if found is MISSING:
         if "__getattr__" in vars(module) or type(module) is not types.ModuleType:
             raise Doubt(Code.UNKNOWN_CONSTRUCT, f"uses {module.__name__}.{name}, not loaded so far")
         return NOTHING
@@ -184,10 +166,10 @@ def _of_class(it: Any, frame: Any, part: Lasting, cls: type, name: str) -> froze
     ):
         own = [m for m in ("__getattr__", "__getattribute__")
                if isinstance(lookup(meta, m), types.FunctionType)]  # fmt: skip
-        if own or (of_meta is not _MISSING and _is_data(of_meta)):
+        if own or (of_meta is not MISSING and is_data(of_meta)):
             raise Doubt(Code.UNKNOWN_CONSTRUCT, f"{cls.__qualname__} has a metaclass of its own")
     found = lookup(cls, name)
-    if found is _MISSING:
+    if found is MISSING:
         if isinstance(of_meta, types.FunctionType):
             return one(Bound(of_meta, part))
         if name in ("__dict__", "__subclasses__", "__mro__", "__bases__"):
@@ -226,11 +208,11 @@ def _held(it: Any, frame: Any, part: Any, found: Any, path: str) -> frozenset:
     if isinstance(found, functools.partialmethod | functools.singledispatchmethod):
         raise Doubt(Code.UNKNOWN_CONSTRUCT, f"{path} is a {type(found).__name__}")
     getter = lookup(type(found), "__get__")
-    if getter is _MISSING or isinstance(found, type):
+    if getter is MISSING or isinstance(found, type):
         return values_of([found], None, path)
     if isinstance(getter, types.FunctionType):
         mine = one(part) if not isinstance(getattr(part, "cls", None), type) else one(part)
-        return calls.run(it, frame, getter, [one(live(found, path)), mine, ANY_SCALAR])
+        return it.rules.run(it, frame, getter, [one(live(found, path)), mine, ANY_SCALAR])
     if isinstance(found, types.BuiltinFunctionType) or type(found).__module__ in (
         "torch",
         "torch._C",
@@ -271,7 +253,7 @@ def _of_instance(it: Any, frame: Any, part: Lasting, name: str) -> frozenset:
     it.check_copies(cls)
     found = lookup(cls, name)
     filled = it.fills.attribute(it, frame, part, name)
-    if found is not _MISSING and _is_data(found):
+    if found is not MISSING and is_data(found):
         if type(found) is types.MemberDescriptorType:
             things = [getattr(o, name) for o in part.objects if hasattr(o, name)]
             return values_of(things, (part.key, name), path) | filled
@@ -283,13 +265,13 @@ def _of_instance(it: Any, frame: Any, part: Lasting, name: str) -> frozenset:
     result = values_of(held, (part.key, name), path, it.budget) | filled
     if len(held) >= len(part.objects):
         return result
-    if found is not _MISSING:
+    if found is not MISSING:
         return result | _by_class(it, frame, part, cls, name, found)
     missing = lookup(cls, "__getattr__")
-    if missing is not _MISSING and missing is not torch.nn.Module.__getattr__:
+    if missing is not MISSING and missing is not torch.nn.Module.__getattr__:
         if not isinstance(missing, types.FunctionType):
             raise Doubt(Code.UNKNOWN_CONSTRUCT, f"takes {path} by an unknown __getattr__")
-        return result | calls.run(it, frame, missing, [one(part), constant(name)])
+        return result | it.rules.run(it, frame, missing, [one(part), constant(name)])
     return result
 
 
@@ -310,7 +292,7 @@ def _by_class(it: Any, frame: Any, part: Any, cls: type, name: str, found: Any) 
         return _bound(found.__func__, live(cls, cls.__qualname__))
     if isinstance(found, property):
         if isinstance(found.fget, types.FunctionType):
-            return calls.run(it, frame, found.fget, [one(part)])
+            return it.rules.run(it, frame, found.fget, [one(part)])
         raise Doubt(Code.UNKNOWN_CALL, f"{path} is a property that is not followed")
     if isinstance(found, functools.cached_property):
         return it.fills.cached_property(it, frame, part, name, found)
@@ -334,7 +316,7 @@ def store(it: Any, frame: Any, owner: frozenset, name: str, value: frozenset) ->
             setter = lookup(cls, "__setattr__")
             if isinstance(setter, types.FunctionType) and setter is not torch.nn.Module.__setattr__:
                 if not _is_frozen_dataclass(cls, setter):
-                    calls.run(it, frame, setter, [one(part), constant(name), value])
+                    it.rules.run(it, frame, setter, [one(part), constant(name), value])
                     continue
             if (
                 type(part) is Made
@@ -345,9 +327,7 @@ def store(it: Any, frame: Any, owner: frozenset, name: str, value: frozenset) ->
         if type(part) is Abstract and not part.lasting:
             if it.known.attribute_kind(part.cls, name) is None and part.cls is not None:
                 raise Doubt(Code.UNKNOWN_CALL, f"sets .{name} of {describe(part)}")
-            from .items import check_content
-
-            check_content(it, part, value)
+            items.check_content(it, part, value)
             continue
         it.writes_if_lasting(part, f"sets {describe(part)}.{name}")
         if type(part) is Made:
@@ -362,18 +342,18 @@ def _is_frozen_dataclass(cls: type, setter: Any) -> bool:
 
 def _set_by_class(it: Any, frame: Any, part: Made, cls: type, name: str, value: frozenset) -> bool:
     found = lookup(cls, name)
-    if found is _MISSING or type(found) is types.MemberDescriptorType:
+    if found is MISSING or type(found) is types.MemberDescriptorType:
         return False
     if isinstance(found, property):
         if isinstance(found.fset, types.FunctionType):
-            calls.run(it, frame, found.fset, [one(part), value])
+            it.rules.run(it, frame, found.fset, [one(part), value])
             return True
         raise Doubt(Code.UNKNOWN_CALL, f"sets {describe(part)}.{name}, a property")
     setter = lookup(type(found), "__set__")
-    if isinstance(found, types.FunctionType | type) or setter is _MISSING:
+    if isinstance(found, types.FunctionType | type) or setter is MISSING:
         return False
     if isinstance(setter, types.FunctionType):
-        calls.run(it, frame, setter, [one(live(found, name)), one(part), value])
+        it.rules.run(it, frame, setter, [one(live(found, name)), one(part), value])
         return True
     raise Doubt(Code.UNKNOWN_CONSTRUCT, f"sets {describe(part)}.{name}, a descriptor")
 
@@ -383,6 +363,6 @@ def delete(it: Any, frame: Any, owner: frozenset, name: str) -> None:
         cls = getattr(part, "cls", None)
         if cls is not None and isinstance(lookup(cls, "__delattr__"), types.FunctionType):
             raise Doubt(Code.UNKNOWN_CONSTRUCT, f"deletes {describe(part)}.{name}")
-        if type(part) is not Made or _is_data(lookup(cls, name)):
+        if type(part) is not Made or is_data(lookup(cls, name)):
             raise Doubt(Code.WRITES_STATE, f"deletes {describe(part)}.{name}")
         it.writes_if_lasting(part)

@@ -4,10 +4,12 @@ import ast
 import types
 from typing import Any
 
-from . import attributes, calls, items
+from . import attributes, contents, items
+from .contents import format_all, hash_all
 from .frames import Frame
 from .operators import _cls, binary, compare
 from .proof import Code, Doubt
+from .specials import known_operand, special
 from .values import (
     BOOL,
     NONE,
@@ -79,7 +81,7 @@ def _truth(it: Any, frame: Frame, part: Any) -> frozenset:
     cls = getattr(part, "cls", None)
     if cls is not None and type(part) in (Lasting, Made):
         for name in ("__bool__", "__len__"):
-            found = calls.special(it, frame, part, name)
+            found = special(it, frame, part, name)
             if found is not None:
                 return BOTH
         if type(part) is Made and part.closure is None and part.cls not in _BY_LENGTH:
@@ -140,10 +142,10 @@ def _unary(it: Any, frame: Frame, node: ast.UnaryOp) -> frozenset:
 
 
 def _one_operand(it: Any, frame: Frame, part: Any, name: str) -> frozenset:
-    found = calls.special(it, frame, part, name)
+    found = special(it, frame, part, name)
     if found is not None:
         return found
-    calls.known_operand(it, part)
+    known_operand(it, part)
     return one(Scalar(part.cls)) if is_scalar(part) else one(Abstract(_cls(part)))
 
 
@@ -193,7 +195,7 @@ def _slice(it: Any, frame: Frame, node: ast.Slice) -> frozenset:
     for part in (node.lower, node.upper, node.step):
         if part is not None:
             for end in value(it, frame, part):
-                calls.special(it, frame, end, "__index__")
+                special(it, frame, end, "__index__")
     return one(Scalar(slice))
 
 
@@ -206,14 +208,14 @@ def _sequence(it: Any, frame: Frame, node: Any) -> frozenset:
     elements = []
     for element in node.elts:
         if isinstance(element, ast.Starred):
-            found = items.iterate(it, frame, value(it, frame, element.value))
+            found = contents.iterate(it, frame, value(it, frame, element.value))
             elements = None
         else:
             found = value(it, frame, element)
             if elements is not None:
                 elements.append(found)
         if cls is set:
-            calls.hash_all(it, frame, found)
+            hash_all(it, frame, found)
         it.grow(made, found)
     if cls is tuple:
         it.set_elements(made, elements)
@@ -225,11 +227,11 @@ def _dict(it: Any, frame: Frame, node: ast.Dict) -> frozenset:
     for key, item in zip(node.keys, node.values, strict=True):
         found = value(it, frame, item)
         if key is None:
-            it.grow(made, items.entries(it, frame, found))
-            it.grow_keys(made, items.iterate(it, frame, found))
+            it.grow(made, contents.entries(it, frame, found))
+            it.grow_keys(made, contents.iterate(it, frame, found))
             continue
         named = value(it, frame, key)
-        calls.hash_all(it, frame, named)
+        hash_all(it, frame, named)
         items.put(it, made, named, found)
     return one(made)
 
@@ -252,7 +254,7 @@ def _formatted(it: Any, frame: Frame, node: ast.FormattedValue) -> frozenset:
     plain = known and type(known[0]) in (str, int) and node.format_spec is None
     if plain and node.conversion == -1:
         return constant(str(known[0]))
-    calls.format_all(it, frame, found)
+    format_all(it, frame, found)
     return STR
 
 
@@ -271,9 +273,7 @@ def _comprehension(it: Any, frame: Frame, node: Any) -> frozenset:
         if number == 0:
             scope = dict.fromkeys(names, NOTHING)
             frame.comprehensions.append(scope)
-        from .statements import assign
-
-        assign(it, frame, generator.target, items.iterate(it, frame, over))
+        it.rules.assign(it, frame, generator.target, contents.iterate(it, frame, over))
         for test in generator.ifs:
             condition(it, frame, test)
             frame.guards += items.guard_of(test, None)
@@ -282,7 +282,7 @@ def _comprehension(it: Any, frame: Frame, node: Any) -> frozenset:
     for _ in range(2):
         if cls is dict:
             named = value(it, frame, node.key)
-            calls.hash_all(it, frame, named)
+            hash_all(it, frame, named)
             it.grow_keys(made, named)
             it.grow(made, value(it, frame, node.value))
         else:
@@ -345,7 +345,7 @@ def _walrus(it: Any, frame: Frame, node: ast.NamedExpr) -> frozenset:
 
 
 def _call(it: Any, frame: Frame, node: ast.Call) -> frozenset:
-    return it.looked_at(frame, calls.call(it, frame, node))
+    return it.looked_at(frame, it.rules.call(it, frame, node))
 
 
 def _yield(it: Any, frame: Frame, node: ast.Yield) -> frozenset:
@@ -355,12 +355,12 @@ def _yield(it: Any, frame: Frame, node: ast.Yield) -> frozenset:
 
 
 def _yield_from(it: Any, frame: Frame, node: ast.YieldFrom) -> frozenset:
-    frame.yields |= items.iterate(it, frame, value(it, frame, node.value))
+    frame.yields |= contents.iterate(it, frame, value(it, frame, node.value))
     return NONE
 
 
 def _starred(it: Any, frame: Frame, node: ast.Starred) -> frozenset:
-    return items.iterate(it, frame, value(it, frame, node.value))
+    return contents.iterate(it, frame, value(it, frame, node.value))
 
 
 _KINDS = {

@@ -25,7 +25,7 @@ tell whether it is the first. Anything else is a write, and state.
 import ast
 from typing import Any
 
-from . import calls, expressions
+from . import expressions
 from .fill_shapes import (
     _is_chain,
     _is_quiet,
@@ -37,6 +37,7 @@ from .fill_shapes import (
     _shape,
     _stored_at,
 )
+from .frames import parameters
 from .proof import Code, Doubt
 from .values import (
     NOTHING,
@@ -160,8 +161,6 @@ class Fills:
 
     def _one_filler(self, frame: Any, what: Any) -> None:
         """What is filled in may depend on the method's object, so that must be the same one."""
-        from .frames import parameters
-
         me = next((n for n in parameters(frame.node)[:1] if _is_me(frame, n)), None)
         mine = next(iter(frame.find(me))).objects[0] if me else None
         if self._by.setdefault(what, mine) is not mine:
@@ -170,14 +169,14 @@ class Fills:
     def cached_property(self, it: Any, frame: Any, part: Any, name: str, found: Any) -> frozenset:
         """functools.cached_property, which computes from the object alone."""
         if type(part) is not Lasting:
-            return calls.run(it, frame, found.func, [one(part)])
+            return it.rules.run(it, frame, found.func, [one(part)])
         for thing in part.objects:
             if name in vars(thing):
                 return values_of([vars(thing)[name]], None, f"{describe(part)}.{name}")
         filling = it.filling
         it.filling = it.filling or id(found)
         try:
-            return make_lasting(calls.run(it, frame, found.func, [one(part)]))
+            return make_lasting(it.rules.run(it, frame, found.func, [one(part)]))
         finally:
             it.filling = filling
 
@@ -195,7 +194,7 @@ class Fills:
         it.filling = it.filling or id(cache)
         try:
             called = values_of([cache.__wrapped__], None, cache.__wrapped__.__qualname__)
-            return make_lasting(calls.apply(it, frame, called, given))
+            return make_lasting(it.rules.apply(it, frame, called, given))
         finally:
             it.filling = filling
 
@@ -298,8 +297,6 @@ class Fills:
         bound: Any,
     ) -> frozenset:
         """Reads the statements before the store, and gives what is stored."""
-        from .statements import run_statement
-
         stored = None
         for statement in branch:
             target = _stored_at(statement)
@@ -320,7 +317,7 @@ class Fills:
                 raise Doubt(
                     Code.WRITES_STATE, "does more than to fill a cache where an entry is missing"
                 )
-            run_statement(it, frame, statement)
+            it.rules.run_statement(it, frame, statement)
             if frame.env is None:
                 return NOTHING
         if stored is None:
@@ -360,14 +357,12 @@ def fill(it: Any, frame: Any, body: list[ast.stmt], at: int) -> int:
 
 
 def _run_hidden(it: Any, frame: Any, body: list[ast.stmt], bound: set[str]) -> None:
-    from .statements import run_statement
-
     for statement in body:
         if frame.env is None:
             return
         if _names_bound([statement]) & bound:
             raise Doubt(Code.WRITES_STATE, "sets a name where something is missing")
-        run_statement(it, frame, statement)
+        it.rules.run_statement(it, frame, statement)
 
 
 def _forbid(frame: Any, branch: list[ast.stmt]) -> None:
@@ -398,8 +393,6 @@ def _kind(value: frozenset, depth: int = 4) -> frozenset:
 
 def _is_me(frame: Any, name: str) -> bool:
     """A name that stands for one live object in every sample."""
-    from .frames import parameters
-
     names = parameters(frame.node)
     if not names or names[0] != name:
         return False

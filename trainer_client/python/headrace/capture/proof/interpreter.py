@@ -7,12 +7,9 @@ import numpy as np
 import torch
 
 from ...process import generators
-from . import calls
-from .fills import Fills
 from .frames import Frame
-from .known import KNOWN
-from .plain import plain
 from .proof import Code, Doubt
+from .rules import Rules
 from .values import (
     LASTING,
     MOST_ITEMS,
@@ -23,7 +20,6 @@ from .values import (
     describe,
     is_scalar,
     lasts,
-    live,
     one,
 )
 
@@ -46,8 +42,17 @@ class Budget:
 
 
 class Interpreter:
-    def __init__(self, parts: dict[str, Any], fills: Fills, declared: dict[str, None]) -> None:
-        self.known = KNOWN
+    def __init__(
+        self,
+        rules: Rules,
+        known: Any,
+        parts: dict[str, Any],
+        fills: Any,
+        declared: dict[str, None],
+    ) -> None:
+        """`known`: of libraries (known/tables.py); `fills`: what is filled in so far (fills.py)."""
+        self.rules = rules
+        self.known = known
         self.fills = fills
         self.budget = Budget()
         self.steps = 0
@@ -206,25 +211,6 @@ class Interpreter:
                 "keep the generator as an attribute of the data set",
             )
 
-    def check_array(self, part: Any) -> None:
-        """The objects in an array of objects, or in a table, are plain data."""
-        if type(part) is not Lasting:
-            return
-        for thing in part.objects:
-            held: list[Any] = []
-            if isinstance(thing, np.ndarray) and thing.dtype.hasobject:
-                held = [thing.ravel().tolist()]
-            elif part.cls.__module__.startswith("pandas") and hasattr(thing, "to_numpy"):
-                columns = (
-                    [thing[c] for c in thing.columns] if hasattr(thing, "columns") else [thing]
-                )
-                held = [c.tolist() for c in columns if str(c.dtype) == "object"]
-            if held and (id(thing), "array") not in self.content:
-                self.content[id(thing), "array"] = NOTHING
-                self.kept.append(held)
-                if plain(self, one(live(held, describe(part)))):
-                    raise Doubt(Code.UNKNOWN_CALL, f"uses {describe(part)}, which holds functions")
-
     def check_copies(self, cls: type) -> None:
         """The copies of an object elsewhere have the attributes that it has here."""
         if cls in self._copied:
@@ -248,7 +234,7 @@ class Interpreter:
         key = (part, name, others)
         if key not in self._inside:
             self._inside.append(key)
-            calls.special(self, self.outermost, part, name, [others])
+            self.rules.special(self, self.outermost, part, name, [others])
 
 
 _NO_ELEMENTS = one(Scalar(NotImplementedType := type(NotImplemented)))

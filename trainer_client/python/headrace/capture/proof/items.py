@@ -5,18 +5,20 @@ Length: what is in a container and what is put there are one subject.
 
 import ast
 import collections
-import types
+import enum
 from typing import Any
 
 import numpy as np
 
-from . import calls
+from . import contents
+from .arguments import Arguments
+from .contents import hash_all
+from .plain import check_array, plain, plain_content
 from .proof import Code, Doubt
+from .specials import known_operands, special, special_function
 from .values import (
     ANY_SCALAR,
-    CONTAINERS,
     FRESH,
-    INT,
     MAPPINGS,
     NOTHING,
     STR,
@@ -26,28 +28,15 @@ from .values import (
     Method,
     Scalar,
     Vector,
+    base_of,
     constant_of,
     describe,
     holds_lasting,
+    is_container,
     is_scalar,
     one,
     values_of,
 )
-
-_ITERATORS = (
-    types.GeneratorType, zip, map, filter, enumerate, reversed,
-)  # fmt: skip
-
-
-def base_of(cls: Any) -> Any:
-    """The container of Python that a class is, or derives from."""
-    if cls is None:
-        return None
-    return next((base for base in cls.__mro__ if base in CONTAINERS), None)
-
-
-def is_container(part: Any) -> bool:
-    return type(part) in (Lasting, Made) and base_of(part.cls) is not None
 
 
 def changes_in_place(part: Any) -> bool:
@@ -56,112 +45,6 @@ def changes_in_place(part: Any) -> bool:
         return True
     base = base_of(getattr(part, "cls", None))
     return base not in (tuple, frozenset) and type(part) is Lasting
-
-
-# What is in it.
-
-
-def iterate(it: Any, frame: Any, value: frozenset, quietly: bool = False) -> frozenset:
-    """Each of what `for x in value` binds. quietly: of a pattern, which asks only sequences."""
-    return frozenset().union(*[_iterate(it, frame, part, quietly) for part in value])
-
-
-def _iterate(it: Any, frame: Any, part: Any, quietly: bool) -> frozenset:
-    kind = type(part)
-    if kind is Scalar:
-        return STR if part.cls is str else INT if part.cls in (bytes, range) else ANY_SCALAR
-    if kind is Abstract:
-        return _of_abstract(it, part)
-    if kind is Made:
-        if part.closure is not None:
-            return NOTHING
-        base = base_of(part.cls)
-        if base is None and part.cls not in _ITERATORS:
-            return _of_own(it, frame, part, quietly)
-        if calls.special_function(part, "__iter__") is not None:
-            return _of_own(it, frame, part, quietly)
-        if part.lasting and part.cls in _ITERATORS:
-            it.writes(part, "moves on in an iterator")
-        return part.keys if base is not None and issubclass(base, MAPPINGS) else part.items
-    if kind is Lasting:
-        it.looked_at(frame, one(part))
-        if is_scalar(part):
-            return _iterate(it, frame, Scalar(part.cls), quietly)
-        base = base_of(part.cls)
-        if base is not None and calls.special_function(part, "__iter__") is None:
-            return _of_live(it, part, issubclass(base, MAPPINGS))
-        if part.cls in it.known.arrays:
-            it.check_array(part)
-            return one(Abstract(part.cls, True, part.path))
-        return _of_own(it, frame, part, quietly)
-    return NOTHING  # a method, which nobody can go through
-
-
-def _of_abstract(it: Any, part: Abstract) -> frozenset:
-    if part.cls is not None and part.lasting and issubclass(part.cls, collections.abc.Iterator):
-        it.writes(part, "moves on in an iterator")
-    return frozenset((Abstract(part.cls if part.cls in it.known.arrays else None, part.lasting,
-                               part.path), Scalar()))  # fmt: skip
-
-
-def _of_live(it: Any, part: Lasting, keys: bool) -> frozenset:
-    known = it.content.get((part.key, keys))
-    if known is None:
-        things: list[Any] = []
-        for container in part.objects:
-            it.budget.spend(len(container))
-            things += container.keys() if keys else container
-        known = values_of(things, (part.key, "items", keys), f"{part.path}[...]")
-        it.content[part.key, keys] = known
-    return known
-
-
-def _of_own(it: Any, frame: Any, part: Any, quietly: bool) -> frozenset:
-    """By its __iter__ and __next__, or by __getitem__."""
-    found = calls.special(it, frame, part, "__iter__")
-    if found is not None:
-        result = NOTHING
-        for iterator in found:
-            moved = calls.special(it, frame, iterator, "__next__")
-            result |= _iterate(it, frame, iterator, quietly) if moved is None else moved
-        return result
-    found = calls.special(it, frame, part, "__getitem__", [INT])
-    if found is not None:
-        calls.special(it, frame, part, "__len__")
-        return found
-    children = calls.library_children(it, part)
-    if children is not None:
-        return children
-    if quietly:
-        return NOTHING
-    what = f"goes through {describe(part)}, whose class {part.cls.__qualname__} is not known"
-    raise Doubt(Code.UNKNOWN_CALL, what)
-
-
-def entries(it: Any, frame: Any, value: frozenset) -> frozenset:
-    """The values of mappings."""
-    result = NOTHING
-    for part in it.looked_at(frame, value):
-        base = base_of(getattr(part, "cls", None))
-        if type(part) is Made and base is not None:
-            result |= part.items
-        elif type(part) is Lasting and base is not None and issubclass(base, MAPPINGS):
-            known = it.content.get((part.key, "values"))
-            if known is None:
-                things = []
-                for container in part.objects:
-                    it.budget.spend(len(container))
-                    things += container.values()
-                known = values_of(things, (part.key, "values"), f"{part.path}[...]")
-                it.content[part.key, "values"] = known
-            result |= known
-        elif type(part) is Abstract:
-            result |= frozenset((Abstract(None, part.lasting, part.path), Scalar()))
-        elif type(part) is Scalar or is_scalar(part):
-            result |= ANY_SCALAR
-        elif base is None:
-            raise Doubt(Code.UNKNOWN_CONSTRUCT, f"takes the entries of {describe(part)}")
-    return result
 
 
 def take(it: Any, frame: Any, owner: frozenset, key: frozenset, node: Any) -> frozenset:
@@ -173,9 +56,9 @@ def _take(it: Any, frame: Any, part: Any, key: frozenset, node: Any) -> frozense
     kind = type(part)
     it.looked_at(frame, one(part))
     if kind is Scalar or is_scalar(part):
-        calls.known_operands(it, key)
+        known_operands(it, key)
         return STR if part.cls is str else ANY_SCALAR
-    found = calls.special(it, frame, part, "__getitem__", [key])
+    found = special(it, frame, part, "__getitem__", [key])
     if found is not None:
         return found
     if kind is Abstract:
@@ -184,13 +67,13 @@ def _take(it: Any, frame: Any, part: Any, key: frozenset, node: Any) -> frozense
     if base is None:
         return _take_other(it, frame, part, key, node)
     if issubclass(base, MAPPINGS):
-        calls.hash_all(it, frame, key)
+        hash_all(it, frame, key)
         if kind is Lasting and base is collections.defaultdict:
             check_default(it, frame, part, node)
-        missing = calls.special(it, frame, part, "__missing__", [key]) or NOTHING
+        missing = special(it, frame, part, "__missing__", [key]) or NOTHING
         return _entry(it, frame, part, key) | missing
     for k in key:
-        calls.special(it, frame, k, "__index__")
+        special(it, frame, k, "__index__")
     sliced = all(getattr(k, "cls", None) is slice for k in key) and key
     if kind is Made:
         if part.elements is not None and (known := constant_of(key)):
@@ -205,7 +88,7 @@ def _take(it: Any, frame: Any, part: Any, key: frozenset, node: Any) -> frozense
     if known and type(known[0]) is int and len(part.objects) <= 24:
         things = [o[known[0]] for o in part.objects if -len(o) <= known[0] < len(o)]
         return values_of(things, (part.key, known[0]), f"{part.path}[{known[0]}]")
-    each = _of_live(it, part, False)
+    each = contents.of_live(it, part, False)
     if sliced:
         return _copy_of(it, frame, node, base, each)
     if any(getattr(k, "cls", None) in (slice, None) for k in key):
@@ -234,11 +117,11 @@ def _entry(it: Any, frame: Any, part: Any, key: frozenset) -> frozenset:
         it.budget.spend(len(part.objects))
         things = [o[known[0]] for o in part.objects if known[0] in o]
         return values_of(things, (part.key, "entry", known[0]), f"{part.path}[{known[0]!r}]")
-    return entries(it, frame, one(part))
+    return contents.entries(it, frame, one(part))
 
 
 def _take_abstract(it: Any, part: Abstract, key: frozenset, node: Any) -> frozenset:
-    calls.known_operands(it, key)
+    known_operands(it, key)
     if part.cls in it.known.arrays:
         if part.lasting and _copies(key, getattr(node, "slice", None)):
             return frozenset((Abstract(part.cls), Scalar()))
@@ -265,19 +148,19 @@ def _is_vector(part: Any) -> bool:
 def _take_other(it: Any, frame: Any, part: Any, key: frozenset, node: Any) -> frozenset:
     if type(part) is Lasting and isinstance(part.objects[0], type):
         cls = part.objects[0]
-        if isinstance(cls, calls.ENUM_META):
+        if isinstance(cls, enum.EnumMeta):
             return one(part) if not len(cls) else values_of(list(cls), cls, cls.__name__)
-        if calls.special_function(part, "__class_getitem__", of_class=True) is not None:
+        if special_function(part, "__class_getitem__", of_class=True) is not None:
             raise Doubt(Code.UNKNOWN_CONSTRUCT, f"takes {cls.__qualname__}[...]")
         if cls.__module__ in ("builtins", "collections", "typing"):
             return one(part)
     if type(part) is Lasting and part.cls in it.known.arrays:
-        it.check_array(part)
-        calls.known_operands(it, key)
+        check_array(it, part)
+        known_operands(it, key)
         if _copies(key, getattr(node, "slice", None)):
             return frozenset((Abstract(part.cls), Scalar()))
         return frozenset((Abstract(part.cls, True, part.path), Scalar()))
-    return calls.call_method(it, frame, part, "__getitem__", calls.Arguments([key]))
+    return it.rules.call_method(it, frame, part, "__getitem__", Arguments([key]))
 
 
 def check_default(it: Any, frame: Any, part: Lasting, node: Any) -> None:
@@ -314,14 +197,14 @@ def contains(it: Any, frame: Any, left: frozenset, right: frozenset) -> bool | N
     """left in right, where it is sure."""
     known = constant_of(left)
     for part in it.looked_at(frame, right):
-        found = calls.special(it, frame, part, "__contains__", [left])
+        found = special(it, frame, part, "__contains__", [left])
         if found is None and type(part) in (Lasting, Made) and not is_scalar(part):
             if base_of(part.cls) is None:
                 if part.cls not in it.known.arrays:
-                    _iterate(it, frame, part, False)
+                    contents.each_of(it, frame, part, False)
             else:
-                calls.plain_content(it, frame, left | one(part))
-    calls.plain_content(it, frame, left)
+                plain_content(it, frame, left | one(part))
+    plain_content(it, frame, left)
     if known and len(right) == 1:
         (part,) = right
         if type(part) is Lasting and len(part.objects) == 1:
@@ -346,17 +229,17 @@ def put(it: Any, made: Made, key: frozenset, value: frozenset) -> None:
 def store(it: Any, frame: Any, owner: frozenset, key: frozenset, value: frozenset) -> None:
     """owner[key] = value"""
     for part in owner:
-        found = calls.special(it, frame, part, "__setitem__", [key, value])
+        found = special(it, frame, part, "__setitem__", [key, value])
         if found is not None:
             continue
         it.writes_if_lasting(part)
         if type(part) is Made and base_of(part.cls) is not None:
             if issubclass(base_of(part.cls), MAPPINGS):
-                calls.hash_all(it, frame, key)
+                hash_all(it, frame, key)
                 put(it, part, key, value)
             else:
                 sliced = any(getattr(k, "cls", None) is slice for k in key)
-                it.grow(part, iterate(it, frame, value) if sliced else value)
+                it.grow(part, contents.iterate(it, frame, value) if sliced else value)
                 it.set_elements(part, None)
         elif type(part) is Abstract:
             check_content(it, part, value)
@@ -367,9 +250,9 @@ def store(it: Any, frame: Any, owner: frozenset, key: frozenset, value: frozense
 def check_content(it: Any, part: Any, value: frozenset) -> None:
     """Into an object whose content is not followed only goes what is not followed either."""
     if type(part) is Abstract and part.cls in it.known.arrays:
-        calls.plain(it, value)
+        plain(it, value)
         return
-    calls.plain(it, value)
+    plain(it, value)
     if holds_lasting(value) or any(type(p) is Method or _is_made_code(p) for p in value):
         raise Doubt(Code.UNKNOWN_CONSTRUCT, "keeps what lasts in an object that is not followed")
 
@@ -380,7 +263,7 @@ def _is_made_code(part: Any) -> bool:
 
 def delete(it: Any, frame: Any, owner: frozenset, key: frozenset) -> None:
     for part in owner:
-        if calls.special(it, frame, part, "__delitem__", [key]) is None:
+        if special(it, frame, part, "__delitem__", [key]) is None:
             it.writes_if_lasting(part)
             if type(part) not in (Made, Abstract) and not is_scalar(part):
                 raise Doubt(Code.UNKNOWN_CALL, f"deletes an item of {describe(part)}")
@@ -392,15 +275,15 @@ def combined(it: Any, frame: Any, name: str, x: Any, y: Any) -> frozenset:
     array = [p for p in (x, y) if getattr(p, "cls", None) in it.known.arrays or
              type(p) is Abstract and p.cls is None]  # fmt: skip
     if array:
-        calls.plain_content(it, frame, frozenset((x, y)))
+        plain_content(it, frame, frozenset((x, y)))
         return FRESH
     cls = base if base in (list, tuple, dict, set, frozenset) else list
     made = it.make(frame, (name, "combined", frame.line), cls)
     for part in (x, y):
         if is_container(part):
             if issubclass(base_of(part.cls), MAPPINGS):
-                it.grow(made, entries(it, frame, one(part)))
-                it.grow_keys(made, iterate(it, frame, one(part)))
+                it.grow(made, contents.entries(it, frame, one(part)))
+                it.grow_keys(made, contents.iterate(it, frame, one(part)))
             else:
-                it.grow(made, iterate(it, frame, one(part)))
+                it.grow(made, contents.iterate(it, frame, one(part)))
     return one(made)

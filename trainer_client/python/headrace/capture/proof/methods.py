@@ -7,9 +7,13 @@ known/: which read, which change their object, which reach out of the process.
 import types
 from typing import Any
 
-from . import calls, items, known
+from . import attributes, contents, items
+from .arguments import Arguments
+from .contents import format_all, hash_all
+from .known import classes
 from .plain import plain
 from .proof import Code, Doubt
+from .specials import special
 from .values import (
     ANY_SCALAR,
     BOOL,
@@ -21,9 +25,14 @@ from .values import (
     Lasting,
     Made,
     Scalar,
+    base_of,
+    constant_of,
     describe,
+    is_container,
     is_scalar,
+    maps,
     one,
+    values_of,
 )
 
 _GROW = {"append", "add", "appendleft", "insert"}
@@ -46,7 +55,7 @@ def call(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset:
     if name in ("__setattr__", "__delattr__", "__getattribute__", "__reduce__", "__reduce_ex__",
                 "__dir__", "__init_subclass__", "__subclasshook__"):  # fmt: skip
         return _of_object(it, frame, part, name, given)
-    base = items.base_of(getattr(part, "cls", None))
+    base = base_of(getattr(part, "cls", None))
     if base is not None and type(part) in (Lasting, Made):
         return _of_container(it, frame, part, base, name, given)
     if type(part) is Made and part.cls in (types.GeneratorType, zip, map, filter, enumerate):
@@ -56,13 +65,10 @@ def call(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset:
             return part.items if name == "__next__" else one(part)
     if name in ("__init__", "__exit__", "__enter__") and type(part) is Made:
         return NONE
-    return known.call_method(it, frame, part, name, given)
+    return classes.call_method(it, frame, part, name, given)
 
 
 def _of_object(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset:
-    from . import attributes
-    from .values import constant_of
-
     known_name = constant_of(given.at(0))
     if name == "__setattr__" and known_name:
         # As object does it: past a __setattr__ of the class.
@@ -77,15 +83,15 @@ def _of_object(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozens
 
 def _of_scalar(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset:
     code = plain(it, given.all())
-    if code and name not in known.SCALAR_METHODS:
+    if code and name not in classes.SCALAR_METHODS:
         raise Doubt(Code.UNKNOWN_CALL, f"gives a function to .{name}")
     if name == "format":
-        calls.format_all(it, frame, given.all())
+        format_all(it, frame, given.all())
     if name == "join":
-        items.iterate(it, frame, given.at(0))
+        contents.iterate(it, frame, given.at(0))
     if part.cls is None:
-        if name not in known.SCALAR_METHODS:
-            if known.KNOWN.attribute_kind(None, name) is not None:
+        if name not in classes.SCALAR_METHODS:
+            if it.known.attribute_kind(None, name) is not None:
                 return NOTHING  # no value that can't be changed has such a method
             raise Doubt(Code.UNKNOWN_CALL, f"calls .{name} of what is not known")
         return ANY_SCALAR
@@ -121,7 +127,7 @@ def _of_container(it: Any, frame: Any, part: Any, base: type, name: str, given: 
         it.writes_if_lasting(part)
         value = given.at(1 if name == "insert" else 0)
         if base in (set, frozenset):
-            calls.hash_all(it, frame, value)
+            hash_all(it, frame, value)
         it.grow(part, value)
         it.set_elements(part, None)
         return NONE
@@ -132,7 +138,7 @@ def _of_container(it: Any, frame: Any, part: Any, base: type, name: str, given: 
     if name in _DROP:
         it.writes_if_lasting(part)
         if name == "sort":
-            _sort(it, frame, items.iterate(it, frame, one(part)), given)
+            _sort(it, frame, contents.iterate(it, frame, one(part)), given)
             return NONE
         found = _contents(it, frame, part, mapping)
         return found | given.at(1) if name.startswith("pop") else NONE
@@ -148,25 +154,23 @@ def _of_container(it: Any, frame: Any, part: Any, base: type, name: str, given: 
             frame, (name, frame.line), base if base in (list, dict, set, tuple) else list
         )
         if mapping:
-            it.grow(made, items.entries(it, frame, one(part)))
-            it.grow_keys(made, items.iterate(it, frame, one(part)))
+            it.grow(made, contents.entries(it, frame, one(part)))
+            it.grow_keys(made, contents.iterate(it, frame, one(part)))
             if type(part) is Made:
                 for key, value in list(part.fields.items()):
                     it.grow(made, value, at=key)
             elif len(part.objects) <= 24:
                 _copy_entries(it, made, part)
         else:
-            it.grow(made, items.iterate(it, frame, one(part)))
+            it.grow(made, contents.iterate(it, frame, one(part)))
             for value in given.args:
                 if name != "__mul__":
-                    it.grow(made, items.iterate(it, frame, value))
+                    it.grow(made, contents.iterate(it, frame, value))
         return one(made)
     raise Doubt(Code.UNKNOWN_CALL, f"calls .{name} of {describe(part)}")
 
 
 def _copy_entries(it: Any, made: Made, part: Lasting) -> None:
-    from .values import values_of
-
     for thing in part.objects:
         if len(thing) <= 64:
             for key, value in thing.items():
@@ -177,22 +181,22 @@ def _copy_entries(it: Any, made: Made, part: Lasting) -> None:
 
 def _contents(it: Any, frame: Any, part: Any, mapping: bool) -> frozenset:
     if mapping:
-        return items.entries(it, frame, one(part))
-    return items.iterate(it, frame, one(part))
+        return contents.entries(it, frame, one(part))
+    return contents.iterate(it, frame, one(part))
 
 
 def _put_all(it: Any, frame: Any, part: Any, mapping: bool, given: Any) -> None:
     for value in given.args + ([given.rest] if given.rest else []):
         if not mapping:
-            it.grow(part, items.iterate(it, frame, value))
+            it.grow(part, contents.iterate(it, frame, value))
             continue
         for other in value:
-            if items.is_container(other) and calls._maps(other):
-                it.grow(part, items.entries(it, frame, one(other)))
-                it.grow_keys(part, items.iterate(it, frame, one(other)))
+            if is_container(other) and maps(other):
+                it.grow(part, contents.entries(it, frame, one(other)))
+                it.grow_keys(part, contents.iterate(it, frame, one(other)))
             else:
-                pairs = items.iterate(it, frame, one(other))
-                inner = items.iterate(it, frame, pairs)
+                pairs = contents.iterate(it, frame, one(other))
+                inner = contents.iterate(it, frame, pairs)
                 it.grow(part, inner)
                 it.grow_keys(part, inner)
     for value in given.named.values():
@@ -206,24 +210,24 @@ def _put_all(it: Any, frame: Any, part: Any, mapping: bool, given: Any) -> None:
 def _sort(it: Any, frame: Any, each: frozenset, given: Any) -> None:
     key = given.named.get("key", NOTHING)
     if key:
-        each = calls.apply(it, frame, key, calls.Arguments([each]))
+        each = it.rules.apply(it, frame, key, Arguments([each]))
     compare_all(it, frame, each)
 
 
 def compare_all(it: Any, frame: Any, each: frozenset) -> None:
     """The entries are compared with each other."""
     for part in each:
-        if items.is_container(part):
+        if is_container(part):
             plain(it, one(part))
         else:
             for name in ("__lt__", "__gt__", "__eq__"):
-                calls.special(it, frame, part, name, [each])
+                special(it, frame, part, name, [each])
 
 
 def _of_mapping(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset | None:
-    keys, values = items.iterate(it, frame, one(part)), items.entries(it, frame, one(part))
+    keys, values = contents.iterate(it, frame, one(part)), contents.entries(it, frame, one(part))
     if name in ("get", "__missing__"):
-        calls.hash_all(it, frame, given.at(0))
+        hash_all(it, frame, given.at(0))
         found = items._entry(it, frame, part, given.at(0))
         return found | (given.at(1) or NONE)
     if name == "setdefault":

@@ -3,8 +3,10 @@
 import ast
 from typing import Any
 
-from . import calls, items
+from . import contents, items
+from .contents import format_all
 from .frames import Frame
+from .specials import known_operand, special
 from .values import (
     ANY_SCALAR,
     BOOL,
@@ -18,6 +20,7 @@ from .values import (
     Scalar,
     constant,
     constant_of,
+    is_container,
     is_scalar,
     one,
 )
@@ -43,7 +46,7 @@ def binary(it: Any, frame: Frame, op: ast.operator, left: frozenset, right: froz
     if a and b and type(a[0]) is str and type(b[0]) is str and isinstance(op, ast.Add):
         return constant(a[0] + b[0])
     if isinstance(op, ast.Mod) and all(getattr(p, "cls", None) is str for p in left):
-        calls.format_all(it, frame, right)
+        format_all(it, frame, right)
         return STR
     name = _NAMES[type(op)]
     result = NOTHING
@@ -58,14 +61,14 @@ def _two(it: Any, frame: Frame, name: str, x: Any, y: Any) -> frozenset:
         return one(Scalar(_numeric(name, x.cls, y.cls)))
     result, own = NOTHING, False
     for part, other, method in ((x, y, f"__{name}__"), (y, x, f"__r{name}__")):
-        found = calls.special(it, frame, part, method, [one(other)])
+        found = special(it, frame, part, method, [one(other)])
         if found is not None:
             result, own = result | found, True
     if own:
         return result | ANY_SCALAR
-    calls.known_operand(it, x)
-    calls.known_operand(it, y)
-    if items.is_container(x) or items.is_container(y):
+    known_operand(it, x)
+    known_operand(it, y)
+    if is_container(x) or is_container(y):
         return items.combined(it, frame, name, x, y)
     cls = next((c for c in (_cls(x), _cls(y)) if c in it.known.arrays), None)
     return one(Abstract(cls))
@@ -101,19 +104,19 @@ def in_place(
         if is_scalar(part):
             result |= binary(it, frame, op, one(part), more)
             continue
-        found = calls.special(it, frame, part, f"__i{name}__", [more])
+        found = special(it, frame, part, f"__i{name}__", [more])
         if found is not None:
             result |= found
         elif type(part) is Made and part.cls in (list, set, dict):
             if part.lasting:
                 it.writes(part)
-            each = items.iterate(it, frame, more) if part.cls is not dict else more
+            each = contents.iterate(it, frame, more) if part.cls is not dict else more
             it.grow(part, each)
             result |= one(part)
         elif items.changes_in_place(part):
             for other in more:
-                if calls.special(it, frame, other, f"__r{name}__", [one(part)]) is None:
-                    calls.known_operand(it, other)
+                if special(it, frame, other, f"__r{name}__", [one(part)]) is None:
+                    known_operand(it, other)
             it.writes_if_lasting(part)
             items.check_content(it, part, more)
             result |= one(part)
@@ -148,15 +151,15 @@ def compare(it: Any, frame: Frame, op: ast.cmpop, left: frozenset, right: frozen
             if is_scalar(x) and is_scalar(y):
                 result |= BOOL
                 continue
-            found = calls.special(it, frame, x, name, [one(y)])
-            mirrored = calls.special(it, frame, y, _MIRRORED.get(name, name), [one(x)])
+            found = special(it, frame, x, name, [one(y)])
+            mirrored = special(it, frame, y, _MIRRORED.get(name, name), [one(x)])
             if name == "__ne__" and found is None:
-                found = calls.special(it, frame, x, "__eq__", [one(y)])
+                found = special(it, frame, x, "__eq__", [one(y)])
             if found is not None or mirrored is not None:
                 result |= (found or NOTHING) | (mirrored or NOTHING) | BOOL
                 continue
-            calls.known_operand(it, x, deep=True)
-            calls.known_operand(it, y, deep=True)
+            known_operand(it, x, deep=True)
+            known_operand(it, y, deep=True)
             arrays = it.known.arrays
             array = next((c for c in (_cls(x), _cls(y)) if c in arrays or c is None), int)
             result |= BOOL if array is int else one(Abstract(array)) | BOOL

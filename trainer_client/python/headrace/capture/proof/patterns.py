@@ -3,9 +3,10 @@
 import ast
 from typing import Any
 
-from . import attributes, calls, expressions, items, operators, statements
+from . import attributes, contents, expressions, operators
 from .frames import Frame, join
 from .proof import Code, Doubt
+from .specials import check_instance
 from .values import Lasting, Scalar, constant_of, one
 
 
@@ -18,7 +19,7 @@ def _match(it: Any, frame: Frame, node: ast.Match) -> None:
         before = join(before, frame.env)  # names are bound where a pattern fails half-way too
         if case.guard is not None and True not in expressions.condition(it, frame, case.guard):
             continue
-        statements.run_block(it, frame, case.body)
+        it.rules.run_block(it, frame, case.body)
         after = join(after, frame.env)
     frame.env = join(after, before)
 
@@ -29,13 +30,13 @@ def _pattern(it: Any, frame: Frame, node: Any, subject: frozenset) -> None:
         known = expressions.value(it, frame, node.value)
         operators.compare(it, frame, ast.Eq(), subject, known)
     elif isinstance(node, ast.MatchSequence):
-        each = items.iterate(it, frame, subject, quietly=True)
+        each = contents.iterate(it, frame, subject, quietly=True)
         for inner in node.patterns:
             _pattern(it, frame, inner, each)
     elif isinstance(node, ast.MatchMapping):
         for key in node.keys:
             expressions.value(it, frame, key)
-        each = items.entries(it, frame, subject)
+        each = contents.entries(it, frame, subject)
         for inner in node.patterns:
             _pattern(it, frame, inner, each)
         if node.rest:
@@ -45,7 +46,7 @@ def _pattern(it: Any, frame: Frame, node: Any, subject: frozenset) -> None:
             frame.bind(node.rest, one(made))
     elif isinstance(node, ast.MatchClass):
         cls = expressions.value(it, frame, node.cls)
-        calls.check_instance(it, frame, cls)
+        check_instance(it, frame, cls)
         names = [*node.kwd_attrs]
         if node.patterns:
             known = constant_of(attributes.get(it, frame, cls, "__match_args__"))

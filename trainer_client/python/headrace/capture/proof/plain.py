@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from . import attributes
+from .lookup import MISSING, lookup
 from .proof import Code, Doubt
 from .values import (
     _IMMUTABLE,
     CONTAINERS,
+    NOTHING,
     Abstract,
     Bound,
     Lasting,
@@ -67,7 +68,7 @@ def plain(it: Any, value: frozenset, own: Any = False) -> list[Any]:
                 continue
             if part.cls not in CONTAINERS and not _is_iterator(part.cls):
                 _check_class(it, part, part.cls, own, asked)
-                if attributes.lookup(part.cls, "__call__") is not attributes._MISSING:
+                if lookup(part.cls, "__call__") is not MISSING:
                     code.append(part)
             todo += [p for v in part.fields.values() if isinstance(v, frozenset) for p in v]
             todo += [*part.items, *part.keys]
@@ -130,7 +131,7 @@ def _live(it: Any, root: Any, part: Lasting, code: list[Any], seen: set[int],
                 todo += vars(thing).values() if hasattr(thing, "__dict__") else ()
                 continue
             _check_class(it, holder, kind, own, asked)
-            if attributes.lookup(kind, "__call__") is not attributes._MISSING:
+            if lookup(kind, "__call__") is not MISSING:
                 mine.append(holder)
             todo += getattr(thing, "__dict__", {}).values()
     it.plain_things[id(root), own] = mine
@@ -177,3 +178,21 @@ def _is_record(cls: type) -> bool:
 def plain_content(it: Any, frame: Any, value: frozenset) -> None:
     """Nothing of the program's own is asked when its entries are compared. Raises Doubt."""
     plain(it, value, own="compared")
+
+
+def check_array(it: Any, part: Any) -> None:
+    """The objects in an array of objects, or in a table, are plain data."""
+    if type(part) is not Lasting:
+        return
+    for thing in part.objects:
+        held: list[Any] = []
+        if isinstance(thing, np.ndarray) and thing.dtype.hasobject:
+            held = [thing.ravel().tolist()]
+        elif part.cls.__module__.startswith("pandas") and hasattr(thing, "to_numpy"):
+            columns = [thing[c] for c in thing.columns] if hasattr(thing, "columns") else [thing]
+            held = [c.tolist() for c in columns if str(c.dtype) == "object"]
+        if held and (id(thing), "array") not in it.content:
+            it.content[id(thing), "array"] = NOTHING
+            it.kept.append(held)
+            if plain(it, one(live(held, describe(part)))):
+                raise Doubt(Code.UNKNOWN_CALL, f"uses {describe(part)}, which holds functions")

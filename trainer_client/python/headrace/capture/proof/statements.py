@@ -4,10 +4,12 @@ import ast
 import sys
 from typing import Any
 
-from . import attributes, calls, expressions, fills, items, operators
+from . import attributes, contents, expressions, fills, items, operators
+from .arguments import Arguments
 from .frames import FACTS, Frame, join
 from .patterns import _match
 from .proof import Code, Doubt
+from .specials import enter, leave
 from .values import FRESH, NOTHING, Lasting, Made, one, values_of
 
 _MOST_ROUNDS = 25
@@ -112,7 +114,7 @@ def _unpack(it: Any, frame: Frame, target: Any, value: frozenset) -> None:
     for part in value:
         known = None if starred else _elements(part, count)
         if known is None:
-            each = items.iterate(it, frame, one(part))
+            each = contents.iterate(it, frame, one(part))
             known = [each] * count
         parts = [a | b for a, b in zip(parts, known, strict=True)]
     for one_target, part in zip(target.elts, parts, strict=True):
@@ -202,7 +204,7 @@ def _for(it: Any, frame: Frame, node: ast.For) -> None:
     over = expressions.value(it, frame, node.iter)
 
     def start() -> None:
-        assign(it, frame, node.target, items.iterate(it, frame, over))
+        assign(it, frame, node.target, contents.iterate(it, frame, over))
 
     each = _one_by_one(over)
     if each is not None:
@@ -273,7 +275,7 @@ def _raise(it: Any, frame: Frame, node: ast.Raise) -> None:
         raised = expressions.value(it, frame, node.exc)
         for part in raised:
             if type(part) is Lasting and isinstance(part.objects[0], type):
-                calls.apply(it, frame, one(part), calls.Arguments())
+                it.rules.apply(it, frame, one(part), Arguments())
     frame.env = None
 
 
@@ -315,7 +317,7 @@ def _with(it: Any, frame: Frame, node: ast.With) -> None:
     managers = []
     for item in node.items:
         manager = expressions.value(it, frame, item.context_expr)
-        entered = calls.enter(it, frame, manager)
+        entered = enter(it, frame, manager)
         if item.optional_vars is not None:
             assign(it, frame, item.optional_vars, entered)
         managers.append(manager)
@@ -326,7 +328,7 @@ def _with(it: Any, frame: Frame, node: ast.With) -> None:
     after = frame.env
     for manager in reversed(managers):
         frame.env = join(after, reached)
-        if calls.leave(it, frame, manager):  # it may have swallowed an exception
+        if leave(it, frame, manager):  # it may have swallowed an exception
             after = frame.env
     frame.env = after
 
@@ -336,7 +338,7 @@ def _function(it: Any, frame: Frame, node: ast.FunctionDef) -> None:
     value = one(made)
     for decorator in reversed(node.decorator_list):
         applied = expressions.value(it, frame, decorator)
-        value = calls.apply(it, frame, applied, calls.Arguments([value]))
+        value = it.rules.apply(it, frame, applied, Arguments([value]))
     if frame.bind(node.name, value):
         it.version += 1
 

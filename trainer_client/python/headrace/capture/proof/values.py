@@ -230,6 +230,22 @@ def is_scalar(part: Any) -> bool:
     )
 
 
+def base_of(cls: Any) -> Any:
+    """The container of Python that a class is, or derives from."""
+    if cls is None:
+        return None
+    return next((base for base in cls.__mro__ if base in CONTAINERS), None)
+
+
+def is_container(part: Any) -> bool:
+    return type(part) in (Lasting, Made) and base_of(part.cls) is not None
+
+
+def maps(part: Any) -> bool:
+    """Of a container: whether it is a mapping."""
+    return issubclass(base_of(part.cls), MAPPINGS)
+
+
 def lasts(part: Any) -> bool:
     """Whether to change the part is state."""
     kind = type(part)

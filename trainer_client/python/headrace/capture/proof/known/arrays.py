@@ -6,7 +6,7 @@ import numpy as np
 
 from ..proof import Code, Doubt
 from ..values import Vector
-from .entry import ALIAS, FRESH, SCALAR, Entry
+from .entry import ALIAS, FRESH, SCALAR, Entry, apply, check_mode
 
 _ARRAY = np.ndarray
 
@@ -48,15 +48,11 @@ _DRAWS = (
 def _choice(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     """Of an array's entries: with a size a new array, and else one of them."""
     it.draws()
-    from .entry import apply
-
     sized = len(given.args) > 1 or "size" in given.named
     return apply(it, frame, "choice", given, FRESH, Vector if sized else None)
 
 
 def _file(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .entry import apply, check_mode
-
     name, word = ("np.memmap", "mode") if thing is np.memmap else ("np.load", "mmap_mode")
     mode = given.at(2 if thing is np.memmap else 1, word)
     if not mode and thing is np.memmap:

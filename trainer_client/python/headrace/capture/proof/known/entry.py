@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from .. import contents
+from ..plain import plain
 from ..proof import Code, Doubt
 from ..values import (
     ANY_SCALAR,
@@ -61,9 +63,6 @@ def apply(
     it: Any, frame: Any, name: str, given: Any, result: str, cls: Any = None,
     writes: tuple[int, ...] = (), most: int | None = None, thing: Any = None,
 ) -> frozenset:  # fmt: skip
-    from .. import calls
-    from ..plain import plain
-
     everything = given.all()
     code = plain(it, everything, own=result == SCALAR)
     if "copy" in given.named and result == FRESH:
@@ -81,7 +80,7 @@ def apply(
         result = ALIAS
     _check_positions(it, given, most, thing)
     if code:
-        everything = everything | calls.call_any(it, frame, code, everything)
+        everything = everything | contents.call_any(it, frame, code, everything)
     if result == SCALAR:
         return ANY_SCALAR
     lasting = result == ALIAS and holds_lasting(everything)

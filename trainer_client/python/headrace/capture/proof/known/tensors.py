@@ -5,7 +5,8 @@ from typing import Any
 import torch
 
 from ..proof import Code
-from .entry import ALIAS, FRESH, SCALAR, Entry
+from ..values import NONE, constant
+from .entry import ALIAS, FRESH, SCALAR, Entry, apply
 
 _T = torch.Tensor
 
@@ -54,8 +55,6 @@ _FUNCTIONAL = (
 
 
 def _generator(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .entry import apply
-
     return apply(it, frame, "torch.Generator", given, FRESH, torch.Generator)
 
 
@@ -97,8 +96,6 @@ ENTRIES = {
 
 
 def _none(it: Any, given: Any) -> frozenset:
-    from ..values import NONE, constant
-
     for part in given.at(0):
         it.writes_if_lasting(part)
         it.set_field(part, "training", constant(True))

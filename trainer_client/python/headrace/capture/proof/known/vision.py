@@ -9,8 +9,10 @@ from typing import Any
 
 import torch
 
-from ..values import Lasting, describe, one
-from .entry import ALIAS, FRESH, Entry
+from ..contents import call_any
+from ..plain import plain
+from ..values import Lasting, describe, live, one
+from .entry import ALIAS, FRESH, Entry, apply
 
 # These call what they are given: torchvision's own code is read instead.
 _READ = {
@@ -120,18 +122,12 @@ def _writes(cls: type) -> bool:
 
 
 def _call(it: Any, frame: Any, part: Any, given: Any) -> frozenset:
-    from ..calls import call_any
-    from ..plain import plain
-    from .entry import apply
-
     if any(_draws(thing) for thing in part.objects):
         it.draws()
     code = []
     for thing in part.objects:
         held = [v for v in vars(thing).values()]
         for value in held:
-            from ..values import live
-
             code += plain(it, one(live(value, describe(part))), own=True)
     if code:
         call_any(it, frame, code, given.all())

@@ -1,0 +1,25 @@
+"""What a call is given."""
+
+from typing import Any
+
+from .values import NOTHING
+
+
+class Arguments:
+    """rest: of positions that are not counted; more: of names that are not known."""
+
+    def __init__(self, args: Any = (), named: Any = None, rest: Any = NOTHING, more: Any = NOTHING):
+        self.args: list[frozenset] = list(args)
+        self.named: dict[str, frozenset] = dict(named or {})
+        self.rest, self.more = rest, more
+
+    def all(self) -> frozenset:
+        return frozenset().union(*self.args, *self.named.values(), self.rest, self.more)
+
+    def at(self, position: int, name: str = "") -> frozenset:
+        if position < len(self.args):
+            return self.args[position]
+        return self.named.get(name, NOTHING) | self.rest | self.more
+
+    def behind(self, first: frozenset) -> "Arguments":
+        return Arguments([first, *self.args], self.named, self.rest, self.more)
