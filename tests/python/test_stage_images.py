@@ -3,6 +3,7 @@
 import io
 import pickle
 import random
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -25,10 +26,7 @@ def enable(*kept):
 
 
 def deferred_class(name):
-    """Imports what looks at PIL, so not at the top."""
-    from headrace.stage import deferred
-
-    return getattr(deferred, name)
+    return getattr(sys.modules["headrace.stage.deferred"], name)
 
 
 def photo(rng, sides=(1, 300), **options):
