@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from ..capture import Captured
+from ..capture import Captured, NativePlan, StaysLocal
 from ..capture.capture import python_capture
 from ..errors import Unsupported, WorkersUnavailable
 from ..native import binding
@@ -82,7 +82,7 @@ _verdicts: dict[str, _Verdict] = {}
 def admit(loader: Any, captured: Captured, reference: Reference | None = None) -> Captured:
     """`captured`, or what to do instead of it. `reference`: of this loader's dataset as it is now; none:
     one is made, and ended again."""
-    if captured.path != "native":
+    if not isinstance(captured, NativePlan):
         return captured
     verdict = _verdicts.get(captured.signature)
     if verdict is None:
@@ -93,22 +93,22 @@ def admit(loader: Any, captured: Captured, reference: Reference | None = None) -
     if not verdict.reason:
         return captured
     if verdict.local:
-        return Captured("local", captured.name, reasons=[verdict.reason], remedy=_REMEDY)
+        return StaysLocal(captured.name, verdict.reason, _REMEDY)
     by_pil = _BY_PIL.get(verdict.op, (verdict.op,) if verdict.op else ())
     return python_capture(loader, verdict.reason, captured.plan.rng, by_pil, _REMEDY)
 
 
-def withdraw(captured: Captured, reason: str) -> None:
+def withdraw(captured: NativePlan, reason: str) -> None:
     """Plans equal to this one make other samples: they run as Python from their next iter() on."""
     _verdicts[captured.signature] = _Verdict(reason)
 
 
-def is_withdrawn(captured: Captured) -> bool:
+def is_withdrawn(captured: NativePlan) -> bool:
     verdict = _verdicts.get(captured.signature)
     return verdict is not None and bool(verdict.reason)
 
 
-def _compare(loader: Any, captured: Captured, reference: Reference) -> _Verdict:
+def _compare(loader: Any, captured: NativePlan, reference: Reference) -> _Verdict:
     keys = keys_to_try(loader.dataset, captured.rows.count)
     plan = _comparable(captured.plan, len(keys))
     try:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..capture import Captured
+from ..capture import Captured, NativePlan
 from ..errors import SamplesDiffer
 from ..native import binding
 from ..service import options
@@ -58,7 +58,7 @@ def comparison_of(
     loader: Any, captured: Captured, reference: Reference, state: Any
 ) -> "Comparison | Plain":
     """`state`: the seam's LoaderState."""
-    if captured.path != "native" or options.from_environment().compare == 0:
+    if not isinstance(captured, NativePlan) or options.from_environment().compare == 0:
         return Plain()
     if not state.compares:
         return Plain()
@@ -68,7 +68,7 @@ def comparison_of(
 class Comparison:
     """Of one iterator; its thread. Forks the reference when an epoch begins in which it may compare."""
 
-    def __init__(self, loader: Any, captured: Captured, reference: Reference, state: Any) -> None:
+    def __init__(self, loader: Any, captured: NativePlan, reference: Reference, state: Any) -> None:
         settings = options.from_environment()
         self._every = settings.compare
         self._raises = settings.on_difference == "raise"

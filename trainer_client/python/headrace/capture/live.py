@@ -19,7 +19,7 @@ from torch.utils.data import ConcatDataset, Subset
 from torch.utils.data._utils.collate import default_collate_fn_map
 
 from ..native.plan import Array, Leaf
-from . import Captured
+from .captured import NativePlan
 from .unchanged import Definitions, Unchanged
 
 # A file that was written so shortly before it was looked at may be written again and look the same.
@@ -38,7 +38,7 @@ Stamps = list[tuple[int, ...]] | None
 class Live:
     """Of one capture, made right after it. Runs no code of the program. One thread."""
 
-    def __init__(self, dataset: Any, captured: Captured) -> None:
+    def __init__(self, dataset: Any, captured: NativePlan) -> None:
         self._objects = Unchanged()
         self._expected = captured.rows.rows
         leaves = iter(captured.rows.leaves)

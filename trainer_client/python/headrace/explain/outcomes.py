@@ -9,7 +9,7 @@ from torch._utils import ExceptionWrapper
 
 from ..admission import samples
 from ..admission.difference import Difference, difference
-from ..capture import Captured
+from ..capture import Captured, NativePlan, StaysLocal
 from ..native import binding
 
 STOCK, BY_HAND = "stock", "dataset[key] under the same seeds"
@@ -51,6 +51,13 @@ class Outcome:
     error: Exception | None = None
 
 
+def result_of(loader: Any, captured: Captured) -> Verification:
+    """With nothing compared so far."""
+    rng = "" if isinstance(captured, StaysLocal) else captured.plan.rng
+    why = "" if isinstance(captured, NativePlan) else captured.reason
+    return Verification(captured.name, loader.num_workers, captured.path, rng, reason=why)
+
+
 def outcomes(iterator: Any, most: int) -> list[Outcome]:
     made: list[Outcome] = []
     while len(made) < most:
@@ -63,7 +70,7 @@ def outcomes(iterator: Any, most: int) -> list[Outcome]:
     return made
 
 
-def by_hand(loader: Any, captured: Captured, indices: Any, base_seed: int) -> list[Outcome]:
+def by_hand(loader: Any, captured: NativePlan, indices: Any, base_seed: int) -> list[Outcome]:
     """What the seeds of rng "sample" say that the batches are."""
     count, before = captured.rows.count, Counter()
     made: list[Outcome] = []

@@ -12,12 +12,12 @@ from itertools import islice
 from typing import Any
 
 from ..admission import admission, samples
-from ..capture import Captured
+from ..capture import NativePlan, StaysLocal
 from ..loader import seam
 from ..loader.inspection import Inspection
 from .graph import document
 from .loaders import live_loaders, rng_of, stock_of, with_indices
-from .outcomes import BY_HAND, STOCK, Verification, by_hand, compare, outcomes
+from .outcomes import BY_HAND, STOCK, Verification, by_hand, compare, outcomes, result_of
 from .workers import verify_workers
 
 
@@ -34,10 +34,8 @@ def verify(loader: Any, wanted: Inspection) -> tuple[int, str]:
 
 def _verify(loader: Any, batches: int) -> Verification:
     captured = seam.decide(loader, seam.state_of(loader), rng_of(loader))
-    rng = captured.plan.rng if captured.plan is not None else ""
-    result = Verification(captured.name, loader.num_workers, captured.path, rng)
-    result.reason = captured.reasons[0] if captured.reasons else ""
-    if captured.path == "local":
+    result = result_of(loader, captured)
+    if isinstance(captured, StaysLocal):
         return result
     with samples.own_random_state():
         indices = list(islice(iter(loader._index_sampler), batches))
@@ -46,19 +44,19 @@ def _verify(loader: Any, batches: int) -> Verification:
         served = seam.make_iterator(twin, stock_of(loader), rng_of(loader))
         base_seed = served._base_seed
         mine = outcomes(served, len(indices))
-    if rng == "sample":
+    if result.rng == "sample":
         theirs = by_hand(loader, captured, indices, base_seed)
     else:
         with samples.own_random_state():
             theirs = outcomes(stock_of(loader)(with_indices(loader, indices)), len(indices))
-    result.compared_with = BY_HAND if rng == "sample" else STOCK
+    result.compared_with = BY_HAND if result.rng == "sample" else STOCK
     compare(result, theirs, mine)
-    if not result.ok and captured.path == "native":
+    if not result.ok and isinstance(captured, NativePlan):
         result.node = _first_node(loader, captured, indices[result.batch or 0])
     return result
 
 
-def _first_node(loader: Any, captured: Captured, index: list[Any]) -> str:
+def _first_node(loader: Any, captured: NativePlan, index: list[Any]) -> str:
     """The first node whose output differs for these keys. The draws of the search are its own, so a
     difference that only other draws show has no name here."""
     keys = [key + captured.rows.count if key < 0 else key for key in index]

@@ -10,7 +10,7 @@ import torch.utils.data
 
 from ..admission.admission import admit, is_withdrawn
 from ..admission.reference import Reference
-from ..capture import Captured, capture
+from ..capture import Captured, NativePlan, Served, StagePlan, StaysLocal, capture
 from ..capture.capture import describe
 from ..errors import CoordinatorUnavailable, OutOfMemory, Unsupported
 from ..native.plan import Local
@@ -64,42 +64,45 @@ def make_iterator(loader: Any, stock: Any, rng: str = "") -> Any:
 def _make_iterator(loader: Any, stock: Any, state: LoaderState, rng: str) -> Any:
     captured = decide(loader, state, rng or options.from_environment().rng)
     _explain(loader, state, captured)
-    if captured.path == "local":
+    if isinstance(captured, StaysLocal):
         return local_iterator(loader, stock, state)
-    if loader.num_workers == 0 and captured.plan.rng != "sample":
+    in_turn = loader.num_workers == 0 and captured.plan.rng != "sample"
+    if in_turn and isinstance(captured, NativePlan):
         if captured.plan.rng == "torch" and (rng or options.from_environment().rng) == "auto":
             say(state.report, captured.name, _OFFER)
         return lazy_iterator(loader, state, captured, _native_again(loader, state, rng))
-    return _class_for(loader, captured.path)(loader, state, captured)
+    return _class_for(loader, isinstance(captured, StagePlan))(loader, state, captured)
 
 
 def _native_again(loader: Any, state: LoaderState, rng: str) -> Any:
     """For lazy_iterator: keeps no loader alive."""
     kept = weakref.ref(loader)
 
-    def capture_again() -> Captured | None:
+    def capture_again() -> NativePlan | None:
         loader = kept()
         if loader is None:
             return None
         captured = decide(loader, state, rng or options.from_environment().rng)
         _explain(loader, state, captured)
-        return captured if captured.path == "native" and captured.plan.rng != "sample" else None
+        if isinstance(captured, NativePlan) and captured.plan.rng != "sample":
+            return captured
+        return None
 
     return capture_again
 
 
-def _class_for(loader: Any, path: str = "") -> Any:
+def _class_for(loader: Any, in_lanes: bool = False) -> Any:
     """The iterator class. Raises Local."""
     torchdata = sys.modules.get(STATEFUL)
     if torchdata is None or not isinstance(loader, torchdata.StatefulDataLoader):
         served = ServedWorkersIter if loader.num_workers > 0 else ServedIter
-        return LaneIter if path == "python" else served
+        return LaneIter if in_lanes else served
     try:
         from ..serve import stateful
     except ImportError as error:
         raise Local(f"this torchdata is not known: {error}") from None
     stateful.check_servable(loader)
-    if path == "python":
+    if in_lanes:
         from ..serve.stateful_lanes import StatefulLaneIter
 
         return StatefulLaneIter
@@ -113,42 +116,46 @@ def decide(loader: Any, state: LoaderState, rng: str) -> Captured:
         _class_for(loader)
         captured = capture(loader, rng, before)
     except Local as reason:
-        captured = Captured(
-            "local", describe(loader.dataset), reasons=[str(reason)], remedy=reason.remedy
-        )
+        captured = StaysLocal(describe(loader.dataset), str(reason), reason.remedy)
     state.captured = captured
-    unchanged = before is not None and before.signature == captured.signature
-    if captured.path == "local":
-        state.verdict = captured
-    elif not unchanged or state.verdict is None or _is_withdrawn(state, captured):
-        state.verdict = _admit(loader, state, captured)
-    if state.verdict.path == captured.path == "native":
-        state.verdict = replace(state.verdict, seeding=captured.seeding)
-    return state.verdict
+    verdict = state.verdict
+    if isinstance(captured, StaysLocal):
+        verdict = captured
+    elif verdict is None or not _is_same(before, captured) or _is_withdrawn(verdict, captured):
+        verdict = _admit(loader, state, captured)
+    if isinstance(verdict, NativePlan) and isinstance(captured, NativePlan):
+        verdict = replace(verdict, seeding=captured.seeding)
+    state.verdict = verdict
+    return verdict
 
 
-def _is_withdrawn(state: LoaderState, captured: Captured) -> bool:
+def _is_same(before: Captured | None, captured: Served) -> bool:
+    return isinstance(before, Served) and before.signature == captured.signature
+
+
+def _is_withdrawn(verdict: Captured, captured: Served) -> bool:
     """A comparison found its samples to differ while it was native."""
-    return state.verdict.path == "native" and is_withdrawn(captured)
+    native = isinstance(verdict, NativePlan) and isinstance(captured, NativePlan)
+    return native and is_withdrawn(captured)
 
 
-def _admit(loader: Any, state: LoaderState, captured: Captured) -> Captured:
+def _admit(loader: Any, state: LoaderState, captured: Served) -> Captured:
     try:
         service.client()
     except CoordinatorUnavailable as error:
         if options.from_environment().coordinator:
             raise
-        return Captured("local", captured.name, reasons=[str(error)])
+        return StaysLocal(captured.name, str(error))
     try:
         admitted = admit(loader, captured, state.reference)
-        if admitted.path == "python":
+        if isinstance(admitted, StagePlan):
             return _try_code(loader, state, admitted)
         return admitted
     except OutOfMemory as error:  # a limit of this process leaves no room for any batch
-        return Captured("local", captured.name, reasons=[str(error)])
+        return StaysLocal(captured.name, str(error))
 
 
-def _try_code(loader: Any, state: LoaderState, captured: Captured) -> Captured:
+def _try_code(loader: Any, state: LoaderState, captured: StagePlan) -> Captured:
     """Opens the loader's session: there must be a worker that takes its plan."""
     key = session_key(loader, captured, loader.prefetch_factor * loader.num_workers)
     session = state.open_session(captured, key)
@@ -156,21 +163,20 @@ def _try_code(loader: Any, state: LoaderState, captured: Captured) -> Captured:
         await_served(session)
     except Unsupported as error:
         session.close()
-        return Captured("local", captured.name, reasons=[str(error)])
+        return StaysLocal(captured.name, str(error))
     state.give_session(key, session)
     return captured
 
 
 def _explain(loader: Any, state: LoaderState, captured: Captured) -> None:
     """One line on stderr for each new reason."""
-    for reason in captured.reasons:
-        if captured.path == "python":
-            say(state.report, captured.name, f"runs as Python in its own workers: {reason}")
-        elif loader.num_workers == 0:
-            say(state.report, captured.name, f"stays in the trainer: {reason}")
-        else:
-            say(state.report, captured.name, f"keeps its own workers: {reason}")
-    if captured.stays and captured.path == "python":
+    if isinstance(captured, NativePlan):
+        return
+    what = "stays in the trainer" if loader.num_workers == 0 else "keeps its own workers"
+    if isinstance(captured, StagePlan):
+        what = "runs as Python in its own workers"
+    say(state.report, captured.name, f"{what}: {captured.reason}")
+    if isinstance(captured, StagePlan) and captured.stays:
         say(state.report, captured.name, f"its code stays on this host: {captured.stays}")
 
 

@@ -9,6 +9,7 @@ from torch.utils.data import _utils
 from torch.utils.data.dataloader import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter
 
 from ..admission import samples
+from ..capture import NativePlan
 from ..native import binding
 from ..service import service
 from . import torch_frame
@@ -22,7 +23,7 @@ from .worker_processes import WithWorkers
 class ServedIter(Served, Placed, _BaseDataLoaderIter):
     """Yields what the stock iterator would, made elsewhere. One thread; of no use after fork."""
 
-    def __init__(self, loader: Any, state: Any, captured: Any) -> None:
+    def __init__(self, loader: Any, state: Any, captured: NativePlan) -> None:
         self._serve(loader, state, captured, _window(loader))
         self._pull_freely = batches_to_pull_freely(loader)
         self._position = position_of(loader, draws=True)
@@ -202,7 +203,7 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
 class ServedWorkersIter(WithWorkers, ServedIter, _MultiProcessingDataLoaderIter):
     """As ServedIter, with num_workers > 0."""
 
-    def __init__(self, loader: Any, state: Any, captured: Any) -> None:
+    def __init__(self, loader: Any, state: Any, captured: NativePlan) -> None:
         self._may_have_workers(loader)
         self._prefetch_factor, self._in_order = loader.prefetch_factor, loader.in_order
         self._worker_init_fn = loader.worker_init_fn

@@ -10,6 +10,7 @@ from typing import Any
 from torch.utils.data import _utils
 from torch.utils.data.dataloader import _DatasetKind, _MultiProcessingDataLoaderIter
 
+from ..capture import StagePlan
 from ..service import service
 from ..service.report import say
 from . import position
@@ -47,7 +48,7 @@ class ServedLanes(Lanes, Served):
     """What LaneIter and torchdata's iterator have in common: what comes of a session's batches. The
     number of a task is torch's own."""
 
-    def _open_lanes(self, loader: Any, state: Any, captured: Any) -> None:
+    def _open_lanes(self, loader: Any, state: Any, captured: StagePlan) -> None:
         """Before the iterator's own __init__."""
         self._serve(loader, state, captured, loader.prefetch_factor * loader.num_workers)
         self._lanes = []
@@ -142,7 +143,7 @@ class ServedLanes(Lanes, Served):
         """The iteration ends: what was used and is still compared is waited for. Code that goes to no
         other host is not."""
         handle = self._handle
-        if handle is None or handle.raw is None or self._captured.plan.python.bundle is None:
+        if handle is None or handle.raw is None or self._captured.stage.bundle is None:
             return
         from .state_seen import settle
 
@@ -175,7 +176,7 @@ class ServedLanes(Lanes, Served):
 class LaneIter(Placed, ServedLanes, _MultiProcessingDataLoaderIter):
     """Yields what the stock iterator would. One thread; of no use after fork."""
 
-    def __init__(self, loader: Any, state: Any, captured: Any) -> None:
+    def __init__(self, loader: Any, state: Any, captured: StagePlan) -> None:
         self._open_lanes(loader, state, captured)
         self._pins_now = False
         self._place(loader, draws=True)

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch.utils.data.dataloader import _DatasetKind
 
+from ..capture import StagePlan
 from ..native.intact import OF_CHAIN, first_change
 from ..process import sockets
 from ..stage import functions
@@ -107,7 +108,7 @@ class Lanes:
     """Mixed in front of an iterator of torch's with worker processes. One thread."""
 
     _lanes: list[_Lane]
-    _captured: Any
+    _captured: StagePlan
     _dataset_kind: Any
     _auto_collation: bool
     _persistent_workers: bool
@@ -119,7 +120,7 @@ class Lanes:
             iterable=self._dataset_kind == _DatasetKind.Iterable,
             batch_size=(loader.batch_size or 1) if loader is not None else 1,
             persistent=self._persistent_workers,
-            by_pil=tuple(self._captured.by_pil),
+            by_pil=self._captured.by_pil,
             tells_state=self._tells_state(),
             trainer=os.getpid(),
             watched=self._watched(),
@@ -128,10 +129,10 @@ class Lanes:
     def _tells_state(self) -> bool:
         """Whether somebody needs the states of the lanes' generators: lanes may move where there is
         code for other hosts."""
-        return self._captured.plan.python.bundle is not None
+        return self._captured.stage.bundle is not None
 
     def _watched(self) -> bool | None:
-        stage = self._captured.plan.python
+        stage = self._captured.stage
         return None if stage.bundle is None else stage.fills
 
     def lane_loop(self, target: Any, arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

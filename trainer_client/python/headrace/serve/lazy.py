@@ -16,6 +16,7 @@ from torch.utils.data.dataloader import _SingleProcessDataLoaderIter
 from torch.utils.dlpack import from_dlpack
 
 from ..admission import samples
+from ..capture import NativePlan
 from ..capture.live import Live, Stamps
 from ..errors import HeadraceError
 from ..native import binding
@@ -44,7 +45,7 @@ class Ahead:
     anew, None where it has no native form any more. One thread; in a forked child it is the stock
     fetcher."""
 
-    def __init__(self, stock: Any, state: Any, captured: Any, capture: Any) -> None:
+    def __init__(self, stock: Any, state: Any, captured: NativePlan, capture: Any) -> None:
         self._stock = stock
         self._state = state
         self._capture = capture
@@ -60,7 +61,7 @@ class Ahead:
         except HeadraceError as error:
             self._end(f"stays in the trainer: {error}")
 
-    def _begin_with(self, captured: Any) -> None:
+    def _begin_with(self, captured: NativePlan) -> None:
         self._captured = captured
         self._random = captured.plan.is_random
         self._stuck_at = -1  # number of a batch that waits for the trainer to make a sample
@@ -317,7 +318,7 @@ class _Foreseen(_SingleProcessDataLoaderIter):
 class LazyIter(local._Local, _Foreseen):
     """Yields what the stock iterator would. One thread at a time."""
 
-    def _init(self, loader: Any, state: Any, captured: Any, capture: Any) -> None:
+    def _init(self, loader: Any, state: Any, captured: NativePlan, capture: Any) -> None:
         self._captured_first, self._capture = captured, capture
         self._sampler_begun = False
         local._start(self, loader, state)
@@ -372,7 +373,7 @@ class LazyIter(local._Local, _Foreseen):
             ahead.close()
 
 
-def lazy_iterator(loader: Any, state: Any, captured: Any, capture: Any) -> Any:
+def lazy_iterator(loader: Any, state: Any, captured: NativePlan, capture: Any) -> Any:
     """`captured`: native, with the stock loader's random numbers; `capture()` -> Captured | None:
     the same of the loader as it then is."""
     iterator = LazyIter.__new__(LazyIter)

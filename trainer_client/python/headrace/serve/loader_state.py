@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..admission.reference import Reference
-from ..capture import Captured
+from ..capture import Captured, Served, StagePlan
 from ..service.report import REPORT, LoaderReport
 from ..service.session import SessionHandle
 from .learned import Learned
@@ -23,8 +23,8 @@ class LoaderState:
         # A plan, and workers whose samples were compared.
         self._met: tuple[str, set[int]] = ("", set())
 
-    def open_session(self, captured: Captured, key: Any) -> SessionHandle:
-        lanes = captured.path == "python"
+    def open_session(self, captured: Served, key: Any) -> SessionHandle:
+        lanes = isinstance(captured, StagePlan)
         return SessionHandle(captured.plan, self.report, key[1], key[2], gives_lanes=lanes)
 
     def take_reference(self, loader: Any) -> Reference:

@@ -19,6 +19,8 @@ from ..admission import samples
 from ..admission.asks import Ask, Start
 from ..admission.comparison import comparison_of
 from ..admission.reference import ReferenceLost
+from ..capture import NativePlan, StagePlan
+from ..capture import Served as ServedPlan
 from ..errors import HeadraceError, WorkersUnavailable
 from ..native import binding
 from ..service import service
@@ -35,13 +37,13 @@ class Served:
     """Mixed in front of an iterator of torch's, whose attributes it reads. Yields nothing itself.
     One thread; of no use after fork."""
 
-    def _serve(self, loader: Any, state: Any, captured: Any, window: int) -> None:
+    def _serve(self, loader: Any, state: Any, captured: ServedPlan, window: int) -> None:
         """Before the iterator's own __init__. `window`: most batches asked for and not received."""
         self._handle: Any = None
         self._pid = os.getpid()
         self._state = state
         self._captured = captured
-        self._count = captured.rows.count if captured.rows is not None else 0
+        self._count = captured.rows.count if isinstance(captured, NativePlan) else 0
         self._lazy = loader.num_workers == 0
         self._window = window
         self._session_key = session_key(loader, captured, window)
@@ -71,9 +73,10 @@ class Served:
         self._lengths: dict[int, int] = {}
         self._state.report.epochs += 1
         seed = self._base_seed & 0xFFFFFFFFFFFFFFFF
-        if self._captured.path == "native" and self._captured.plan.rng == "torch":
-            lanes = range(self._captured.plan.lanes)
-            seeds = [self._captured.seeding(self._base_seed, lane) % 2**64 for lane in lanes]
+        captured = self._captured
+        if isinstance(captured, NativePlan) and captured.plan.rng == "torch":
+            lanes = range(captured.plan.lanes)
+            seeds = [captured.seeding(self._base_seed, lane) % 2**64 for lane in lanes]
             named["lane_seeds"] = seeds
         service.call(self._handle.raw.begin, base_seed=seed, **named)
         self._comparison.begin(self._handle.raw, self._base_seed, named.get("first_batch", 0))
@@ -180,6 +183,7 @@ class Served:
     def _learn(self, change: Any) -> None:
         from .state_seen import learn
 
+        assert isinstance(self._captured, StagePlan)  # nobody watches operators
         learn(change, self._captured, self._state.report)
 
     def _check_lanes(self, wait: float = 0.0) -> None:
@@ -205,7 +209,7 @@ class Served:
         return data
 
     def _assemble(self, batch: Any) -> Any:
-        if self._captured.path == "python":
+        if isinstance(self._captured, StagePlan):
             return self._unpickle(batch)
         fields = [from_dlpack(field) for field in batch.fields]
         self._comparison.delivered(batch, fields)
@@ -329,7 +333,7 @@ def _index_or_none(key: Any) -> int | None:
         return None
 
 
-def session_key(loader: Any, captured: Any, window: int) -> tuple[str, int, bool]:
+def session_key(loader: Any, captured: ServedPlan, window: int) -> tuple[str, int, bool]:
     """Iterations with the same key may use the same session."""
     # One worker process gives its batches in order, whatever is asked for.
     in_order = getattr(loader, "in_order", True) or loader.num_workers < 2

@@ -10,6 +10,7 @@ from torchdata.stateful_dataloader.stateful_dataloader import (
     _StatefulMultiProcessingDataLoaderIter,
 )
 
+from ..capture import StagePlan
 from .lane_iterator import ServedLanes, Shown
 from .lanes import LaneContext, own_context
 from .stateful import WorkerState
@@ -18,7 +19,7 @@ from .stateful import WorkerState
 class StatefulLaneIter(ServedLanes, _StatefulMultiProcessingDataLoaderIter):
     """As LaneIter."""
 
-    def __init__(self, loader: Any, state: Any, captured: Any) -> None:
+    def __init__(self, loader: Any, state: Any, captured: StagePlan) -> None:
         self._open_lanes(loader, state, captured)
         self._pins_now = False
         self._states: list[WorkerState] = []

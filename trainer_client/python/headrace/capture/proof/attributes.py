@@ -10,6 +10,8 @@ from typing import Any
 import torch
 
 from . import items
+from .frames import Frame
+from .interpreter import Interpreter
 from .lookup import MISSING, is_data, lookup
 from .plain import check_array
 from .proof import Code, Doubt
@@ -23,6 +25,7 @@ from .values import (
     Made,
     Method,
     Scalar,
+    Value,
     constant,
     describe,
     is_scalar,
@@ -40,13 +43,13 @@ _C_METHODS = (
 )  # fmt: skip
 
 
-def get(it: Any, frame: Any, owner: frozenset, name: str, quietly: bool = False) -> frozenset:
+def get(it: Interpreter, frame: Frame, owner: Value, name: str, quietly: bool = False) -> Value:
     """owner.name"""
     it.step()
     return frozenset().union(*[_get(it, frame, part, name, quietly) for part in owner])
 
 
-def _get(it: Any, frame: Any, part: Any, name: str, quietly: bool) -> frozenset:
+def _get(it: Interpreter, frame: Frame, part: Any, name: str, quietly: bool) -> Value:
     kind = type(part)
     if name == "__class__" and getattr(part, "cls", None) is not None and kind in (Made, Lasting):
         return one(live(part.cls, part.cls.__name__))
@@ -67,7 +70,7 @@ def _get(it: Any, frame: Any, part: Any, name: str, quietly: bool) -> frozenset:
     raise Doubt(Code.UNKNOWN_CONSTRUCT, f"takes .{name} of a method")
 
 
-def _of_abstract(it: Any, part: Abstract, name: str) -> frozenset:
+def _of_abstract(it: Interpreter, part: Abstract, name: str) -> Value:
     kind = it.known.attribute_kind(part.cls, name)
     if kind == "method":
         return one(Method(part, name))
@@ -82,7 +85,7 @@ def _of_abstract(it: Any, part: Abstract, name: str) -> frozenset:
     raise Doubt(Code.UNKNOWN_CALL, f"uses .{name}{of}, which is not known")
 
 
-def _of_made(it: Any, frame: Any, part: Made, name: str) -> frozenset:
+def _of_made(it: Interpreter, frame: Frame, part: Made, name: str) -> Value:
     if part.closure is not None:
         if name in part.fields:
             return part.fields[name]
@@ -115,7 +118,7 @@ def _check_lookup(cls: type) -> None:
         raise Doubt(Code.UNKNOWN_CONSTRUCT, f"{cls.__qualname__} has a __getattribute__ of its own")
 
 
-def _of_live(it: Any, frame: Any, part: Lasting, name: str) -> frozenset:
+def _of_live(it: Interpreter, frame: Frame, part: Lasting, name: str) -> Value:
     first = part.objects[0]
     if is_scalar(part):
         return _of_constant(it, part, name)
@@ -133,7 +136,7 @@ def _of_live(it: Any, frame: Any, part: Lasting, name: str) -> frozenset:
     return _of_instance(it, frame, part, name)
 
 
-def _of_constant(it: Any, part: Lasting, name: str) -> frozenset:
+def _of_constant(it: Interpreter, part: Lasting, name: str) -> Value:
     first = part.objects[0]
     if isinstance(first, enum.Enum):
         if name in ("name", "value", "_name_", "_value_"):
@@ -147,7 +150,7 @@ def _of_constant(it: Any, part: Lasting, name: str) -> frozenset:
     return one(Method(part, name)) if hasattr(type(first), name) else NOTHING
 
 
-def _of_module(part: Lasting, module: Any, name: str) -> frozenset:
+def _of_module(part: Lasting, module: Any, name: str) -> Value:
     found = vars(module).get(name, MISSING)
     if found is MISSING:
         if "__getattr__" in vars(module) or type(module) is not types.ModuleType:
@@ -156,7 +159,7 @@ def _of_module(part: Lasting, module: Any, name: str) -> frozenset:
     return values_of([found], None, f"{module.__name__}.{name}")
 
 
-def _of_class(it: Any, frame: Any, part: Lasting, cls: type, name: str) -> frozenset:
+def _of_class(it: Interpreter, frame: Frame, part: Lasting, cls: type, name: str) -> Value:
     if name in _NAMES:
         return constant(getattr(cls, name)) if name != "__doc__" else STR
     meta = type(cls)
@@ -189,7 +192,7 @@ def _of_class(it: Any, frame: Any, part: Lasting, cls: type, name: str) -> froze
     return _held(it, frame, part, found, path)
 
 
-def _bound(function: Any, part: Any) -> frozenset:
+def _bound(function: Any, part: Any) -> Value:
     if isinstance(function, types.FunctionType):
         return one(Bound(function, part))
     raise Doubt(Code.UNKNOWN_CALL, f"calls {getattr(function, '__qualname__', 'a method')}")
@@ -198,7 +201,7 @@ def _bound(function: Any, part: Any) -> frozenset:
 _TUPLE_GETTER = type(collections.namedtuple("_Pair", "first").first)
 
 
-def _held(it: Any, frame: Any, part: Any, found: Any, path: str) -> frozenset:
+def _held(it: Interpreter, frame: Frame, part: Any, found: Any, path: str) -> Value:
     """A value that a class holds, unless it is a descriptor."""
     if type(found) is _TUPLE_GETTER:
         place = found.__reduce__()[1][0]
@@ -223,7 +226,7 @@ def _held(it: Any, frame: Any, part: Any, found: Any, path: str) -> frozenset:
     raise Doubt(Code.UNKNOWN_CONSTRUCT, f"{path} is a descriptor that is not followed")
 
 
-def _of_function(part: Lasting, first: Any, name: str) -> frozenset:
+def _of_function(part: Lasting, first: Any, name: str) -> Value:
     if name in _NAMES:
         return STR
     if isinstance(first, functools.partial) and name in ("func", "args", "keywords"):
@@ -237,7 +240,7 @@ def _of_function(part: Lasting, first: Any, name: str) -> frozenset:
     return one(Method(part, name)) if hasattr(type(first), name) else NOTHING
 
 
-def _of_method(part: Lasting, first: Any, name: str) -> frozenset:
+def _of_method(part: Lasting, first: Any, name: str) -> Value:
     if name == "__self__":
         return values_of([first.__self__], None, f"{part.path}.__self__")
     if name == "__func__":
@@ -245,7 +248,7 @@ def _of_method(part: Lasting, first: Any, name: str) -> frozenset:
     return STR if name in _NAMES else NOTHING
 
 
-def _of_instance(it: Any, frame: Any, part: Lasting, name: str) -> frozenset:
+def _of_instance(it: Interpreter, frame: Frame, part: Lasting, name: str) -> Value:
     cls, path = part.cls, f"{part.path}.{name}"
     if name in ("__dict__", "__slots__"):
         raise Doubt(Code.UNKNOWN_CONSTRUCT, f"uses {name} of {describe(part)}")
@@ -282,7 +285,7 @@ def _dict(thing: Any) -> dict[str, Any]:
         return {}
 
 
-def _by_class(it: Any, frame: Any, part: Any, cls: type, name: str, found: Any) -> frozenset:
+def _by_class(it: Interpreter, frame: Frame, part: Any, cls: type, name: str, found: Any) -> Value:
     path = f"{describe(part)}.{name}"
     if isinstance(found, types.FunctionType):
         return one(Bound(found, part))
@@ -306,7 +309,7 @@ def _by_class(it: Any, frame: Any, part: Any, cls: type, name: str, found: Any) 
 # What is set.
 
 
-def store(it: Any, frame: Any, owner: frozenset, name: str, value: frozenset) -> None:
+def store(it: Interpreter, frame: Frame, owner: Value, name: str, value: Value) -> None:
     """owner.name = value"""
     for part in owner:
         cls = getattr(part, "cls", None)
@@ -340,7 +343,9 @@ def _is_frozen_dataclass(cls: type, setter: Any) -> bool:
     return "__dataclass_fields__" in vars(cls) and setter.__code__.co_filename == "<string>"
 
 
-def _set_by_class(it: Any, frame: Any, part: Made, cls: type, name: str, value: frozenset) -> bool:
+def _set_by_class(
+    it: Interpreter, frame: Frame, part: Made, cls: type, name: str, value: Value
+) -> bool:
     found = lookup(cls, name)
     if found is MISSING or type(found) is types.MemberDescriptorType:
         return False
@@ -358,7 +363,7 @@ def _set_by_class(it: Any, frame: Any, part: Made, cls: type, name: str, value: 
     raise Doubt(Code.UNKNOWN_CONSTRUCT, f"sets {describe(part)}.{name}, a descriptor")
 
 
-def delete(it: Any, frame: Any, owner: frozenset, name: str) -> None:
+def delete(it: Interpreter, frame: Frame, owner: Value, name: str) -> None:
     for part in owner:
         cls = getattr(part, "cls", None)
         if cls is not None and isinstance(lookup(cls, "__delattr__"), types.FunctionType):

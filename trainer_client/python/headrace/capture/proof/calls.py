@@ -15,6 +15,7 @@ from ...declared import is_declared
 from . import construct, contents, expressions, methods
 from .arguments import Arguments
 from .frames import FACTS, Frame, parameters
+from .interpreter import Interpreter
 from .lookup import full_name, lookup
 from .proof import Code, Doubt
 from .source import trees_of
@@ -28,6 +29,7 @@ from .values import (
     Lasting,
     Made,
     Method,
+    Value,
     describe,
     is_scalar,
     live,
@@ -42,7 +44,7 @@ _DECORATED = "context_decorator.<locals>.decorate_context"
 _C_CALLABLES = (types.MethodDescriptorType, types.WrapperDescriptorType)
 
 
-def call(it: Any, frame: Frame, node: ast.Call) -> frozenset:
+def call(it: Interpreter, frame: Frame, node: ast.Call) -> Value:
     function = node.func
     if isinstance(function, ast.Attribute) and _is_super(function.value):
         return _super(it, frame, node, function.attr)
@@ -52,7 +54,7 @@ def call(it: Any, frame: Frame, node: ast.Call) -> frozenset:
     return apply(it, frame, callee, arguments(it, frame, node))
 
 
-def arguments(it: Any, frame: Frame, node: ast.Call) -> Arguments:
+def arguments(it: Interpreter, frame: Frame, node: ast.Call) -> Arguments:
     given = Arguments()
     for argument in node.args:
         if isinstance(argument, ast.Starred):
@@ -77,7 +79,7 @@ def arguments(it: Any, frame: Frame, node: ast.Call) -> Arguments:
     return given
 
 
-def _elements(found: frozenset) -> list[frozenset] | None:
+def _elements(found: Value) -> list[Value] | None:
     if len(found) != 1:
         return None
     (part,) = found
@@ -89,7 +91,7 @@ def _elements(found: frozenset) -> list[frozenset] | None:
     return None
 
 
-def _spread(it: Any, frame: Frame, given: Arguments, found: frozenset) -> None:
+def _spread(it: Interpreter, frame: Frame, given: Arguments, found: Value) -> None:
     for part in found:
         names = None
         if type(part) is Made and part.cls is dict and "other entries" not in part.fields:
@@ -110,7 +112,7 @@ def _is_super(node: ast.expr) -> bool:
     return named and node.func.id == "super"
 
 
-def _super(it: Any, frame: Frame, node: ast.Call, name: str) -> frozenset:
+def _super(it: Interpreter, frame: Frame, node: ast.Call, name: str) -> Value:
     given = arguments(it, frame, node)
     home = frame
     while home.function is None and home.outer is not None:
@@ -145,7 +147,7 @@ def _super(it: Any, frame: Frame, node: ast.Call, name: str) -> frozenset:
     return result
 
 
-def apply(it: Any, frame: Frame, callee: frozenset, given: Arguments) -> frozenset:
+def apply(it: Interpreter, frame: Frame, callee: Value, given: Arguments) -> Value:
     it.step()
     result = NOTHING
     for part in callee:
@@ -166,7 +168,7 @@ def apply(it: Any, frame: Frame, callee: frozenset, given: Arguments) -> frozens
     return result
 
 
-def _made(it: Any, frame: Frame, part: Made, given: Arguments) -> frozenset:
+def _made(it: Interpreter, frame: Frame, part: Made, given: Arguments) -> Value:
     if part.closure is not None:
         node, outer, snapshot, defaults, named = part.closure
         new = it.frame(frame, node, getattr(node, "name", "<lambda>"), outer.file, id(node))
@@ -181,7 +183,7 @@ def _made(it: Any, frame: Frame, part: Made, given: Arguments) -> frozenset:
     return _instance(it, frame, part, given)
 
 
-def _live(it: Any, frame: Frame, part: Lasting, thing: Any, given: Arguments) -> frozenset:
+def _live(it: Interpreter, frame: Frame, part: Lasting, thing: Any, given: Arguments) -> Value:
     known = it.known.of(thing)
     if known is not None:
         return known(it, frame, thing, given)
@@ -217,7 +219,7 @@ def _live(it: Any, frame: Frame, part: Lasting, thing: Any, given: Arguments) ->
     return _instance(it, frame, live(thing, part.path), given)
 
 
-def _instance(it: Any, frame: Frame, part: Any, given: Arguments) -> frozenset:
+def _instance(it: Interpreter, frame: Frame, part: Any, given: Arguments) -> Value:
     cls = part.cls
     if is_scalar(part) or cls in CONTAINERS:
         return NOTHING
@@ -253,11 +255,11 @@ def _check_hooks(part: Any) -> None:
 # Functions of Python.
 
 
-def run(it: Any, frame: Frame | None, function: Any, args: list[frozenset]) -> frozenset:
+def run(it: Interpreter, frame: Frame | None, function: Any, args: list[Value]) -> Value:
     return follow(it, frame or it.outermost, function, Arguments(args))
 
 
-def follow(it: Any, frame: Frame, function: Any, given: Arguments) -> frozenset:
+def follow(it: Interpreter, frame: Frame, function: Any, given: Arguments) -> Value:
     if is_declared(function) or _declared_class(function, given):
         return it.believe(function)
     known = it.known.of(function)
@@ -310,8 +312,8 @@ def _declared_class(function: Any, given: Arguments) -> bool:
 
 
 def _run(
-    it: Any, frame: Frame, new: Frame, given: Arguments, defaults: Any, named: Any, of: Any
-) -> frozenset:
+    it: Interpreter, frame: Frame, new: Frame, given: Arguments, defaults: Any, named: Any, of: Any
+) -> Value:
     bound = _bind(it, new, given, defaults, named)
     facts = frozenset(f for f in frame.facts if len(f) == 2)
     key = (of, tuple(bound.items()), facts, it.filling, new.context)
@@ -381,9 +383,11 @@ def _run(
     return result
 
 
-def _bind(it: Any, new: Frame, given: Arguments, defaults: Any, named: Any) -> dict[str, frozenset]:
+def _bind(
+    it: Interpreter, new: Frame, given: Arguments, defaults: Any, named: Any
+) -> dict[str, Value]:
     tree = new.node.args
-    bound: dict[str, frozenset] = {}
+    bound: dict[str, Value] = {}
     positional = [a.arg for a in [*tree.posonlyargs, *tree.args]]
     args = list(given.args)
     optional = dict(zip(positional[len(positional) - len(defaults) :], defaults, strict=True))

@@ -9,6 +9,8 @@ from typing import Any
 from ...declared import is_declared
 from . import attributes, methods
 from .arguments import Arguments
+from .frames import Frame
+from .interpreter import Interpreter
 from .lookup import is_data, lookup
 from .proof import Code, Doubt
 from .values import (
@@ -17,6 +19,7 @@ from .values import (
     MAPPINGS,
     NOTHING,
     Made,
+    Value,
     base_of,
     is_plain_enum,
     live,
@@ -27,7 +30,7 @@ from .values import (
 _METAS = (type, abc.ABCMeta)
 
 
-def construct(it: Any, frame: Any, cls: type, given: Any) -> frozenset:
+def construct(it: Interpreter, frame: Frame, cls: type, given: Arguments) -> Value:
     if is_declared(cls):
         return it.believe(cls)
     if isinstance(cls, enum.EnumMeta):
@@ -58,7 +61,7 @@ def construct(it: Any, frame: Any, cls: type, given: Any) -> frozenset:
     return one(made)
 
 
-def _check_bases(it: Any, cls: type) -> None:
+def _check_bases(it: Interpreter, cls: type) -> None:
     for base in cls.__mro__:
         if base in (object, *CONTAINERS) or base.__flags__ & (1 << 9):
             continue
@@ -70,7 +73,7 @@ def _check_bases(it: Any, cls: type) -> None:
         raise Doubt(Code.UNKNOWN_CALL, f"makes a {full}, which is not known")
 
 
-def _start(it: Any, frame: Any, made: Made, cls: type, given: Any) -> None:
+def _start(it: Interpreter, frame: Frame, made: Made, cls: type, given: Arguments) -> None:
     start = lookup(cls, "__init__")
     if isinstance(start, types.FunctionType):
         it.rules.function(it, frame, start, given.behind(one(made)))
@@ -89,7 +92,7 @@ def _is_named_tuple(cls: type, new: types.FunctionType) -> bool:
     )
 
 
-def _named_tuple(it: Any, made: Made, cls: type, given: Any) -> frozenset:
+def _named_tuple(it: Interpreter, made: Made, cls: type, given: Arguments) -> Value:
     defaults = getattr(cls, "_field_defaults", {})
     elements = []
     for position, name in enumerate(cls._fields):
@@ -105,7 +108,7 @@ def _named_tuple(it: Any, made: Made, cls: type, given: Any) -> frozenset:
 # Functions that the standard library, or attrs, writes.
 
 
-def generated(it: Any, frame: Any, function: Any, given: Any) -> frozenset | None:
+def generated(it: Interpreter, frame: Frame, function: Any, given: Arguments) -> Value | None:
     """What an __init__ does that dataclass or attrs wrote; None: it is another function."""
     file = function.__code__.co_filename
     if function.__name__ not in ("__init__", "__attrs_init__") or not file.startswith("<"):
@@ -127,7 +130,7 @@ def generated(it: Any, frame: Any, function: Any, given: Any) -> frozenset | Non
     return result
 
 
-def _of_dataclass(it: Any, frame: Any, part: Any, cls: type, given: Any) -> None:
+def _of_dataclass(it: Interpreter, frame: Frame, part: Any, cls: type, given: Arguments) -> None:
     later, position = [], 1
     for field in cls.__dataclass_fields__.values():
         kind = getattr(field, "_field_type", None)
@@ -152,7 +155,7 @@ def _of_dataclass(it: Any, frame: Any, part: Any, cls: type, given: Any) -> None
         it.rules.run(it, frame, after, [one(part), *later])
 
 
-def _of_attrs(it: Any, frame: Any, part: Any, cls: type, given: Any) -> None:
+def _of_attrs(it: Interpreter, frame: Frame, part: Any, cls: type, given: Arguments) -> None:
     import attr
 
     position = 1
@@ -182,7 +185,7 @@ def _of_attrs(it: Any, frame: Any, part: Any, cls: type, given: Any) -> None:
             it.rules.run(it, frame, after, [one(part)])
 
 
-def _set(it: Any, frame: Any, part: Any, name: str, value: frozenset) -> None:
+def _set(it: Interpreter, frame: Frame, part: Any, name: str, value: Value) -> None:
     found = lookup(getattr(part, "cls", object), name)
     if type(part) is Made and not part.lasting and not is_data(found):
         it.set_field(part, name, value)  # a frozen class too is written to while it is made

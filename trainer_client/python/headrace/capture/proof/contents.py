@@ -8,6 +8,7 @@ import torch
 
 from .arguments import Arguments
 from .frames import Frame
+from .interpreter import Interpreter
 from .plain import check_array
 from .proof import Code, Doubt
 from .specials import special, special_function
@@ -22,6 +23,7 @@ from .values import (
     Lasting,
     Made,
     Scalar,
+    Value,
     base_of,
     describe,
     is_container,
@@ -36,12 +38,12 @@ _ITERATORS = (
 )  # fmt: skip
 
 
-def iterate(it: Any, frame: Any, value: frozenset, quietly: bool = False) -> frozenset:
+def iterate(it: Interpreter, frame: Frame, value: Value, quietly: bool = False) -> Value:
     """Each of what `for x in value` binds. quietly: of a pattern, which asks only sequences."""
     return frozenset().union(*[each_of(it, frame, part, quietly) for part in value])
 
 
-def each_of(it: Any, frame: Any, part: Any, quietly: bool) -> frozenset:
+def each_of(it: Interpreter, frame: Frame, part: Any, quietly: bool) -> Value:
     kind = type(part)
     if kind is Scalar:
         return STR if part.cls is str else INT if part.cls in (bytes, range) else ANY_SCALAR
@@ -72,14 +74,14 @@ def each_of(it: Any, frame: Any, part: Any, quietly: bool) -> frozenset:
     return NOTHING  # a method, which nobody can go through
 
 
-def _of_abstract(it: Any, part: Abstract) -> frozenset:
+def _of_abstract(it: Interpreter, part: Abstract) -> Value:
     if part.cls is not None and part.lasting and issubclass(part.cls, collections.abc.Iterator):
         it.writes(part, "moves on in an iterator")
     return frozenset((Abstract(part.cls if part.cls in it.known.arrays else None, part.lasting,
                                part.path), Scalar()))  # fmt: skip
 
 
-def of_live(it: Any, part: Lasting, keys: bool) -> frozenset:
+def of_live(it: Interpreter, part: Lasting, keys: bool) -> Value:
     known = it.content.get((part.key, keys))
     if known is None:
         things: list[Any] = []
@@ -91,7 +93,7 @@ def of_live(it: Any, part: Lasting, keys: bool) -> frozenset:
     return known
 
 
-def _of_own(it: Any, frame: Any, part: Any, quietly: bool) -> frozenset:
+def _of_own(it: Interpreter, frame: Frame, part: Any, quietly: bool) -> Value:
     """By its __iter__ and __next__, or by __getitem__."""
     found = special(it, frame, part, "__iter__")
     if found is not None:
@@ -113,7 +115,7 @@ def _of_own(it: Any, frame: Any, part: Any, quietly: bool) -> frozenset:
     raise Doubt(Code.UNKNOWN_CALL, what)
 
 
-def entries(it: Any, frame: Any, value: frozenset) -> frozenset:
+def entries(it: Interpreter, frame: Frame, value: Value) -> Value:
     """The values of mappings."""
     result = NOTHING
     for part in it.looked_at(frame, value):
@@ -139,7 +141,7 @@ def entries(it: Any, frame: Any, value: frozenset) -> frozenset:
     return result
 
 
-def library_children(it: Any, part: Any) -> frozenset | None:
+def library_children(it: Interpreter, part: Any) -> Value | None:
     """What iterating an object of torch gives that holds modules."""
     if type(part) is Lasting and issubclass(part.cls, torch.nn.Sequential | torch.nn.ModuleList):
         things = [m for o in part.objects for m in o._modules.values()]
@@ -147,7 +149,7 @@ def library_children(it: Any, part: Any) -> frozenset | None:
     return None
 
 
-def hash_all(it: Any, frame: Frame, value: frozenset) -> None:
+def hash_all(it: Interpreter, frame: Frame, value: Value) -> None:
     """The keys are asked for their hash, and compared."""
     for part in value:
         if type(part) in (Lasting, Made) and not is_scalar(part):
@@ -158,7 +160,7 @@ def hash_all(it: Any, frame: Frame, value: frozenset) -> None:
                 special(it, frame, part, "__eq__", [value])
 
 
-def format_all(it: Any, frame: Frame, value: frozenset) -> None:
+def format_all(it: Interpreter, frame: Frame, value: Value) -> None:
     for part in value:
         if type(part) not in (Lasting, Made) or is_scalar(part):
             continue
@@ -172,7 +174,7 @@ def format_all(it: Any, frame: Frame, value: frozenset) -> None:
             special(it, frame, part, name, [STR] if name == "__format__" else [])
 
 
-def call_any(it: Any, frame: Frame, code: list[Any], given: frozenset) -> frozenset:
+def call_any(it: Interpreter, frame: Frame, code: list[Any], given: Value) -> Value:
     """Functions that a library is given: called with anything that it has."""
     result = NOTHING
     inner = given

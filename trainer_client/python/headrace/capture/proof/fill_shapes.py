@@ -3,6 +3,8 @@
 import ast
 from typing import Any
 
+from .frames import Frame
+
 
 def _missing(test: ast.expr) -> ast.Attribute | None:
     """The attribute that the condition finds to be missing."""
@@ -31,7 +33,7 @@ def _named(owner: ast.expr, name: ast.expr) -> ast.Attribute | None:
     return None
 
 
-def _is_quiet(frame: Any, test: ast.expr) -> bool:
+def _is_quiet(frame: Frame, test: ast.expr) -> bool:
     return all(
         not isinstance(n, ast.Call) or _called(n) in ("hasattr", "getattr") for n in ast.walk(test)
     )

@@ -26,6 +26,7 @@ import ast
 from typing import Any
 
 from . import expressions
+from .arguments import Arguments
 from .fill_shapes import (
     _is_chain,
     _is_quiet,
@@ -37,7 +38,8 @@ from .fill_shapes import (
     _shape,
     _stored_at,
 )
-from .frames import parameters
+from .frames import Frame, parameters
+from .interpreter import Interpreter
 from .proof import Code, Doubt
 from .values import (
     NOTHING,
@@ -45,6 +47,7 @@ from .values import (
     Lasting,
     Made,
     Method,
+    Value,
     describe,
     is_scalar,
     lasts,
@@ -60,9 +63,9 @@ class Fills:
     """What one proof found to be filled in. Kept while the code is read again."""
 
     def __init__(self) -> None:
-        self.once: dict[tuple[int, str], frozenset] = {}  # (object, attribute): what it may be
+        self.once: dict[tuple[int, str], Value] = {}  # (object, attribute): what it may be
         self.sites: dict[tuple[int, str], int] = {}  # the branch that fills it
-        self.by_key: dict[int, frozenset] = {}  # dict: its values
+        self.by_key: dict[int, Value] = {}  # dict: its values
         self.kept: list[Any] = []  # keeps the ids of objects theirs
         self._by: dict[Any, Any] = {}  # what is filled in: the object whose method does it
         self._stored: set[tuple[int, str]] | None = None  # in the branch that is read now
@@ -71,7 +74,7 @@ class Fills:
 
     # Once for all.
 
-    def attribute(self, it: Any, frame: Any, part: Lasting, name: str) -> frozenset:
+    def attribute(self, it: Interpreter, frame: Frame, part: Lasting, name: str) -> Value:
         """What was filled in there. Raises Doubt where it may not be there yet."""
         if len(part.objects) != 1:
             if any((id(o), name) in self.once for o in part.objects):
@@ -89,7 +92,7 @@ class Fills:
             )
         return found
 
-    def stores(self, it: Any, frame: Any, part: Lasting, name: str, value: frozenset) -> bool:
+    def stores(self, it: Interpreter, frame: Frame, part: Lasting, name: str, value: Value) -> bool:
         """Whether a store to what lasts is one of a branch that fills in."""
         if self._stored is None or len(part.objects) != 1 or is_scalar(part):
             return False
@@ -106,14 +109,14 @@ class Fills:
         frame.facts = frame.facts | {key}
         return True
 
-    def _more(self, it: Any, before: frozenset | None, kept: frozenset) -> frozenset:
+    def _more(self, it: Interpreter, before: Value | None, kept: Value) -> Value:
         """With what is filled in now; the code is read again where that is of another kind."""
         if before is None or _kind(kept) - _kind(before):
             it.overlays += 1
             return (before or NOTHING) | kept
         return before if _kind(before) - _kind(kept) else kept
 
-    def _once(self, it: Any, frame: Any, node: ast.If) -> bool:
+    def _once(self, it: Interpreter, frame: Frame, node: ast.If) -> bool:
         target = _missing(node.test)
         if target is None or node.orelse or self._stored is not None:
             return False
@@ -159,14 +162,16 @@ class Fills:
         frame.facts = frame.facts | {f for f in facts if f in stored}
         return True
 
-    def _one_filler(self, frame: Any, what: Any) -> None:
+    def _one_filler(self, frame: Frame, what: Any) -> None:
         """What is filled in may depend on the method's object, so that must be the same one."""
         me = next((n for n in parameters(frame.node)[:1] if _is_me(frame, n)), None)
         mine = next(iter(frame.find(me))).objects[0] if me else None
         if self._by.setdefault(what, mine) is not mine:
             raise Doubt(Code.WRITES_STATE, "fills in what several objects share")
 
-    def cached_property(self, it: Any, frame: Any, part: Any, name: str, found: Any) -> frozenset:
+    def cached_property(
+        self, it: Interpreter, frame: Frame, part: Any, name: str, found: Any
+    ) -> Value:
         """functools.cached_property, which computes from the object alone."""
         if type(part) is not Lasting:
             return it.rules.run(it, frame, found.func, [one(part)])
@@ -180,7 +185,7 @@ class Fills:
         finally:
             it.filling = filling
 
-    def cached_call(self, it: Any, frame: Any, cache: Any, given: Any) -> frozenset:
+    def cached_call(self, it: Interpreter, frame: Frame, cache: Any, given: Arguments) -> Value:
         """functools.lru_cache: of whole numbers, texts and what lasts, which are equal where they
         are the same."""
         for part in given.all():
@@ -200,7 +205,7 @@ class Fills:
 
     # By key.
 
-    def read(self, it: Any, frame: Any, node: ast.Subscript) -> frozenset | None:
+    def read(self, it: Interpreter, frame: Frame, node: ast.Subscript) -> Value | None:
         """cache[key], where it was filled in under that key."""
         if not isinstance(node.ctx, ast.Load) or not self.by_key:
             return None
@@ -211,11 +216,11 @@ class Fills:
             frame.find(name)  # of a value that is filled in, it must be one that it may depend on
         return self.by_key[fact[0]] | self._entries(fact[0])
 
-    def _entries(self, of: int) -> frozenset:
+    def _entries(self, of: int) -> Value:
         thing = next(o for o in self.kept if id(o) == of)
         return values_of(list(thing.values()), ("filled", of), "a cache")
 
-    def _cache(self, it: Any, frame: Any, node: ast.expr, key: ast.expr) -> Any:
+    def _cache(self, it: Interpreter, frame: Frame, node: ast.expr, key: ast.expr) -> Any:
         """The live dict, where node[key] is something that may be filled in."""
         names = _key_names(key)
         if names is None or not _is_chain(node) or self._stored is not None or it.filling:
@@ -237,7 +242,7 @@ class Fills:
             return None
         return part.objects[0]
 
-    def _by_key(self, it: Any, frame: Any, body: list[ast.stmt], at: int) -> int:
+    def _by_key(self, it: Interpreter, frame: Frame, body: list[ast.stmt], at: int) -> int:
         shape = _shape(body, at)
         if shape is None:
             return 0
@@ -281,7 +286,7 @@ class Fills:
             frame.facts = frame.facts | {(id(cache), text, frozenset(names))}
         return taken
 
-    def _claim(self, it: Any, cache: Any) -> None:
+    def _claim(self, it: Interpreter, cache: Any) -> None:
         if id(cache) not in self.by_key:
             self.by_key[id(cache)] = NOTHING
             self.kept.append(cache)
@@ -289,13 +294,13 @@ class Fills:
 
     def _run_branch(
         self,
-        it: Any,
-        frame: Any,
+        it: Interpreter,
+        frame: Frame,
         branch: list[ast.stmt],
         cache: ast.expr,
         key: ast.expr,
         bound: Any,
-    ) -> frozenset:
+    ) -> Value:
         """Reads the statements before the store, and gives what is stored."""
         stored = None
         for statement in branch:
@@ -325,7 +330,7 @@ class Fills:
         return stored
 
 
-def fill(it: Any, frame: Any, body: list[ast.stmt], at: int) -> int:
+def fill(it: Interpreter, frame: Frame, body: list[ast.stmt], at: int) -> int:
     """How many statements from there on were read as ones that fill in; 0: none. Where they do not
     only fill in, everything is as before, and they are read as any others."""
     node = body[at]
@@ -356,7 +361,7 @@ def fill(it: Any, frame: Any, body: list[ast.stmt], at: int) -> int:
         frame.line = before[5]
 
 
-def _run_hidden(it: Any, frame: Any, body: list[ast.stmt], bound: set[str]) -> None:
+def _run_hidden(it: Interpreter, frame: Frame, body: list[ast.stmt], bound: set[str]) -> None:
     for statement in body:
         if frame.env is None:
             return
@@ -365,7 +370,7 @@ def _run_hidden(it: Any, frame: Any, body: list[ast.stmt], bound: set[str]) -> N
         it.rules.run_statement(it, frame, statement)
 
 
-def _forbid(frame: Any, branch: list[ast.stmt]) -> None:
+def _forbid(frame: Frame, branch: list[ast.stmt]) -> None:
     """Names that only the first sample binds."""
     bound = _names_bound(branch)
     if bound & frame.scope.captured:
@@ -373,7 +378,7 @@ def _forbid(frame: Any, branch: list[ast.stmt]) -> None:
     frame.poisoned |= bound - set(frame.env)
 
 
-def _kind(value: frozenset, depth: int = 4) -> frozenset:
+def _kind(value: Value, depth: int = 4) -> Value:
     """Parts by what they are like, since each reading makes its own."""
     kinds: set[Any] = set()
     for part in value:
@@ -391,7 +396,7 @@ def _kind(value: frozenset, depth: int = 4) -> frozenset:
     return frozenset(kinds)
 
 
-def _is_me(frame: Any, name: str) -> bool:
+def _is_me(frame: Frame, name: str) -> bool:
     """A name that stands for one live object in every sample."""
     names = parameters(frame.node)
     if not names or names[0] != name:

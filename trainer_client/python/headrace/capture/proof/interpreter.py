@@ -17,6 +17,7 @@ from .values import (
     Lasting,
     Made,
     Scalar,
+    Value,
     describe,
     is_scalar,
     lasts,
@@ -66,9 +67,9 @@ class Interpreter:
         self.drawn = ""  # where random numbers are drawn first
         self.active: set[Any] = set()
         self.recursed: set[Any] = set()
-        self.summaries: dict[Any, frozenset] = {}
+        self.summaries: dict[Any, Value] = {}
         self.memo: dict[Any, Any] = {}
-        self.content: dict[Any, frozenset] = {}
+        self.content: dict[Any, Value] = {}
         self.plain_things: dict[int, list[Any]] = {}
         self.kept: list[Any] = []
         self._sites: dict[Any, Made] = {}
@@ -112,7 +113,7 @@ class Interpreter:
             made = self._sites[key] = Made(cls)
         return made
 
-    def grow(self, part: Any, value: frozenset, at: Any = None) -> None:
+    def grow(self, part: Any, value: Value, at: Any = None) -> None:
         """The value may be among the entries of a container; `at`: of a dict, under that key."""
         if type(part) is not Made or not value:
             return
@@ -122,12 +123,12 @@ class Interpreter:
         if issubclass(part.cls, dict):
             self.set_field(part, at or "other entries", value)
 
-    def grow_keys(self, part: Any, value: frozenset) -> None:
+    def grow_keys(self, part: Any, value: Value) -> None:
         if type(part) is Made and value - part.keys:
             part.keys |= value
             self.version += 1
 
-    def set_elements(self, part: Any, elements: list[frozenset] | None) -> None:
+    def set_elements(self, part: Any, elements: list[Value] | None) -> None:
         if type(part) is not Made:
             return
         before = part.elements
@@ -142,13 +143,13 @@ class Interpreter:
             part.elements = [a | b for a, b in zip(before, elements, strict=True)]
             self.version += part.elements != before
 
-    def set_field(self, part: Made, name: Any, value: frozenset) -> None:
+    def set_field(self, part: Made, name: Any, value: Value) -> None:
         before = part.fields.get(name, NOTHING)
         if value - before or name not in part.fields:
             part.fields[name] = before | value
             self.version += 1
 
-    def widen(self, value: frozenset) -> frozenset:
+    def widen(self, value: Value) -> Value:
         """Constants of one class that a loop counts through are any of that class."""
         constants = [p for p in value if type(p) is Lasting and is_scalar(p)]
         if len(constants) < 3:
@@ -170,7 +171,7 @@ class Interpreter:
         if lasts(part):
             self.writes(part, how)
 
-    def looked_at(self, frame: Any, value: frozenset) -> frozenset:
+    def looked_at(self, frame: Frame, value: Value) -> Value:
         """A cache that is filled by key is looked at in no other way."""
         if self.fills.by_key and not self.fills._guarding:
             for part in value:
@@ -224,12 +225,12 @@ class Interpreter:
                     raise Doubt(Code.UNKNOWN_CONSTRUCT, text)
         self._copied.add(cls)
 
-    def believe(self, what: Any) -> frozenset:
+    def believe(self, what: Any) -> Value:
         self._declared[getattr(what, "__qualname__", repr(what))] = None
         self.draws()
         return LASTING
 
-    def follow_later(self, part: Any, name: str, others: frozenset) -> None:
+    def follow_later(self, part: Any, name: str, others: Value) -> None:
         """A library may ask for this special method, of the part and any of the others."""
         key = (part, name, others)
         if key not in self._inside:

@@ -13,6 +13,8 @@ import numpy as np
 from . import contents
 from .arguments import Arguments
 from .contents import hash_all
+from .frames import Frame
+from .interpreter import Interpreter
 from .plain import check_array, plain, plain_content
 from .proof import Code, Doubt
 from .specials import known_operands, special, special_function
@@ -27,6 +29,7 @@ from .values import (
     Made,
     Method,
     Scalar,
+    Value,
     Vector,
     base_of,
     constant_of,
@@ -47,12 +50,12 @@ def changes_in_place(part: Any) -> bool:
     return base not in (tuple, frozenset) and type(part) is Lasting
 
 
-def take(it: Any, frame: Any, owner: frozenset, key: frozenset, node: Any) -> frozenset:
+def take(it: Interpreter, frame: Frame, owner: Value, key: Value, node: Any) -> Value:
     """owner[key]"""
     return frozenset().union(*[_take(it, frame, part, key, node) for part in owner])
 
 
-def _take(it: Any, frame: Any, part: Any, key: frozenset, node: Any) -> frozenset:
+def _take(it: Interpreter, frame: Frame, part: Any, key: Value, node: Any) -> Value:
     kind = type(part)
     it.looked_at(frame, one(part))
     if kind is Scalar or is_scalar(part):
@@ -96,13 +99,13 @@ def _take(it: Any, frame: Any, part: Any, key: frozenset, node: Any) -> frozense
     return each
 
 
-def _copy_of(it: Any, frame: Any, node: Any, cls: type, each: frozenset) -> frozenset:
+def _copy_of(it: Interpreter, frame: Frame, node: Any, cls: type, each: Value) -> Value:
     made = it.make(frame, (id(node), "copy"), cls if cls in (list, tuple) else list)
     it.grow(made, each)
     return one(made)
 
 
-def _entry(it: Any, frame: Any, part: Any, key: frozenset) -> frozenset:
+def _entry(it: Interpreter, frame: Frame, part: Any, key: Value) -> Value:
     known = constant_of(key)
     if type(part) is Made:
         if known and ("key", known[0]) in part.fields:
@@ -120,7 +123,7 @@ def _entry(it: Any, frame: Any, part: Any, key: frozenset) -> frozenset:
     return contents.entries(it, frame, one(part))
 
 
-def _take_abstract(it: Any, part: Abstract, key: frozenset, node: Any) -> frozenset:
+def _take_abstract(it: Interpreter, part: Abstract, key: Value, node: Any) -> Value:
     known_operands(it, key)
     if part.cls in it.known.arrays:
         if part.lasting and _copies(key, getattr(node, "slice", None)):
@@ -130,7 +133,7 @@ def _take_abstract(it: Any, part: Abstract, key: frozenset, node: Any) -> frozen
     return frozenset((Abstract(None, part.lasting, part.path), Scalar()))
 
 
-def _copies(key: frozenset, node: Any) -> bool:
+def _copies(key: Value, node: Any) -> bool:
     """Whether indexing an array by this makes a copy: a list, or an array, of indices is in it."""
     if isinstance(node, ast.Tuple) and any(
         isinstance(n, ast.List | ast.ListComp) for n in node.elts
@@ -145,7 +148,7 @@ def _is_vector(part: Any) -> bool:
     return getattr(part, "cls", None) in (Vector, list)
 
 
-def _take_other(it: Any, frame: Any, part: Any, key: frozenset, node: Any) -> frozenset:
+def _take_other(it: Interpreter, frame: Frame, part: Any, key: Value, node: Any) -> Value:
     if type(part) is Lasting and isinstance(part.objects[0], type):
         cls = part.objects[0]
         if isinstance(cls, enum.EnumMeta):
@@ -163,7 +166,7 @@ def _take_other(it: Any, frame: Any, part: Any, key: frozenset, node: Any) -> fr
     return it.rules.call_method(it, frame, part, "__getitem__", Arguments([key]))
 
 
-def check_default(it: Any, frame: Any, part: Lasting, node: Any) -> None:
+def check_default(it: Interpreter, frame: Frame, part: Lasting, node: Any) -> None:
     """A defaultdict makes the entry that it is asked for, unless somebody looked before."""
     asked = getattr(node, "slice", None)
     if asked is not None:
@@ -193,7 +196,7 @@ def guard_of(test: ast.expr, body: list[ast.stmt] | None) -> list[tuple[str, str
     return found
 
 
-def contains(it: Any, frame: Any, left: frozenset, right: frozenset) -> bool | None:
+def contains(it: Interpreter, frame: Frame, left: Value, right: Value) -> bool | None:
     """left in right, where it is sure."""
     known = constant_of(left)
     for part in it.looked_at(frame, right):
@@ -219,14 +222,14 @@ def contains(it: Any, frame: Any, left: frozenset, right: frozenset) -> bool | N
 # What is put into it.
 
 
-def put(it: Any, made: Made, key: frozenset, value: frozenset) -> None:
+def put(it: Interpreter, made: Made, key: Value, value: Value) -> None:
     """made[key] = value, of a dict."""
     known = constant_of(key)
     it.grow(made, value, at=("key", known[0]) if known else "other entries")
     it.grow_keys(made, key)
 
 
-def store(it: Any, frame: Any, owner: frozenset, key: frozenset, value: frozenset) -> None:
+def store(it: Interpreter, frame: Frame, owner: Value, key: Value, value: Value) -> None:
     """owner[key] = value"""
     for part in owner:
         found = special(it, frame, part, "__setitem__", [key, value])
@@ -247,7 +250,7 @@ def store(it: Any, frame: Any, owner: frozenset, key: frozenset, value: frozense
             raise Doubt(Code.UNKNOWN_CALL, f"sets an item of {describe(part)}")
 
 
-def check_content(it: Any, part: Any, value: frozenset) -> None:
+def check_content(it: Interpreter, part: Any, value: Value) -> None:
     """Into an object whose content is not followed only goes what is not followed either."""
     if type(part) is Abstract and part.cls in it.known.arrays:
         plain(it, value)
@@ -261,7 +264,7 @@ def _is_made_code(part: Any) -> bool:
     return type(part) is Made and part.closure is not None
 
 
-def delete(it: Any, frame: Any, owner: frozenset, key: frozenset) -> None:
+def delete(it: Interpreter, frame: Frame, owner: Value, key: Value) -> None:
     for part in owner:
         if special(it, frame, part, "__delitem__", [key]) is None:
             it.writes_if_lasting(part)
@@ -269,7 +272,7 @@ def delete(it: Any, frame: Any, owner: frozenset, key: frozenset) -> None:
                 raise Doubt(Code.UNKNOWN_CALL, f"deletes an item of {describe(part)}")
 
 
-def combined(it: Any, frame: Any, name: str, x: Any, y: Any) -> frozenset:
+def combined(it: Interpreter, frame: Frame, name: str, x: Any, y: Any) -> Value:
     """Of `x + y`, `x * n`, `x | y`, where one is a container: a new one with both's entries."""
     base = base_of(getattr(x, "cls", None)) or base_of(getattr(y, "cls", None)) or list
     array = [p for p in (x, y) if getattr(p, "cls", None) in it.known.arrays or

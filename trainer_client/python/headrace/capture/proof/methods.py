@@ -10,6 +10,8 @@ from typing import Any
 from . import attributes, contents, items
 from .arguments import Arguments
 from .contents import format_all, hash_all
+from .frames import Frame
+from .interpreter import Interpreter
 from .known import classes
 from .plain import plain
 from .proof import Code, Doubt
@@ -25,6 +27,7 @@ from .values import (
     Lasting,
     Made,
     Scalar,
+    Value,
     base_of,
     constant_of,
     describe,
@@ -48,7 +51,7 @@ _COPY = {"copy", "union", "intersection", "difference", "symmetric_difference", 
          "__and__", "__sub__", "__mul__", "elements", "most_common"}  # fmt: skip
 
 
-def call(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset:
+def call(it: Interpreter, frame: Frame, part: Any, name: str, given: Arguments) -> Value:
     """part.name(...), where Python's own method lookup is done."""
     if type(part) is Scalar or is_scalar(part):
         return _of_scalar(it, frame, part, name, given)
@@ -68,7 +71,7 @@ def call(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset:
     return classes.call_method(it, frame, part, name, given)
 
 
-def _of_object(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset:
+def _of_object(it: Interpreter, frame: Frame, part: Any, name: str, given: Arguments) -> Value:
     known_name = constant_of(given.at(0))
     if name == "__setattr__" and known_name:
         # As object does it: past a __setattr__ of the class.
@@ -81,7 +84,7 @@ def _of_object(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozens
     raise Doubt(Code.UNKNOWN_CONSTRUCT, f"uses {name} of {describe(part)}")
 
 
-def _of_scalar(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset:
+def _of_scalar(it: Interpreter, frame: Frame, part: Any, name: str, given: Arguments) -> Value:
     code = plain(it, given.all())
     if code and name not in classes.SCALAR_METHODS:
         raise Doubt(Code.UNKNOWN_CALL, f"gives a function to .{name}")
@@ -109,7 +112,9 @@ def _of_scalar(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozens
     return ANY_SCALAR
 
 
-def _of_container(it: Any, frame: Any, part: Any, base: type, name: str, given: Any) -> frozenset:
+def _of_container(
+    it: Interpreter, frame: Frame, part: Any, base: type, name: str, given: Arguments
+) -> Value:
     mapping = issubclass(base, MAPPINGS)
     it.looked_at(frame, one(part))
     if name in ("__getitem__", "__setitem__", "__iter__", "__init__"):
@@ -170,7 +175,7 @@ def _of_container(it: Any, frame: Any, part: Any, base: type, name: str, given: 
     raise Doubt(Code.UNKNOWN_CALL, f"calls .{name} of {describe(part)}")
 
 
-def _copy_entries(it: Any, made: Made, part: Lasting) -> None:
+def _copy_entries(it: Interpreter, made: Made, part: Lasting) -> None:
     for thing in part.objects:
         if len(thing) <= 64:
             for key, value in thing.items():
@@ -179,13 +184,13 @@ def _copy_entries(it: Any, made: Made, part: Lasting) -> None:
                     it.grow(made, found, at=("key", key))
 
 
-def _contents(it: Any, frame: Any, part: Any, mapping: bool) -> frozenset:
+def _contents(it: Interpreter, frame: Frame, part: Any, mapping: bool) -> Value:
     if mapping:
         return contents.entries(it, frame, one(part))
     return contents.iterate(it, frame, one(part))
 
 
-def _put_all(it: Any, frame: Any, part: Any, mapping: bool, given: Any) -> None:
+def _put_all(it: Interpreter, frame: Frame, part: Any, mapping: bool, given: Arguments) -> None:
     for value in given.args + ([given.rest] if given.rest else []):
         if not mapping:
             it.grow(part, contents.iterate(it, frame, value))
@@ -207,14 +212,14 @@ def _put_all(it: Any, frame: Any, part: Any, mapping: bool, given: Any) -> None:
         it.grow(part, given.more)
 
 
-def _sort(it: Any, frame: Any, each: frozenset, given: Any) -> None:
+def _sort(it: Interpreter, frame: Frame, each: Value, given: Arguments) -> None:
     key = given.named.get("key", NOTHING)
     if key:
         each = it.rules.apply(it, frame, key, Arguments([each]))
     compare_all(it, frame, each)
 
 
-def compare_all(it: Any, frame: Any, each: frozenset) -> None:
+def compare_all(it: Interpreter, frame: Frame, each: Value) -> None:
     """The entries are compared with each other."""
     for part in each:
         if is_container(part):
@@ -224,7 +229,9 @@ def compare_all(it: Any, frame: Any, each: frozenset) -> None:
                 special(it, frame, part, name, [each])
 
 
-def _of_mapping(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset | None:
+def _of_mapping(
+    it: Interpreter, frame: Frame, part: Any, name: str, given: Arguments
+) -> Value | None:
     keys, values = contents.iterate(it, frame, one(part)), contents.entries(it, frame, one(part))
     if name in ("get", "__missing__"):
         hash_all(it, frame, given.at(0))

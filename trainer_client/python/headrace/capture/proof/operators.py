@@ -6,6 +6,7 @@ from typing import Any
 from . import contents, items
 from .contents import format_all
 from .frames import Frame
+from .interpreter import Interpreter
 from .specials import known_operand, special
 from .values import (
     ANY_SCALAR,
@@ -18,6 +19,7 @@ from .values import (
     Made,
     Method,
     Scalar,
+    Value,
     constant,
     constant_of,
     is_container,
@@ -41,7 +43,7 @@ _COMPARISONS = {
 _MIRRORED = {"__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__": "__le__"}
 
 
-def binary(it: Any, frame: Frame, op: ast.operator, left: frozenset, right: frozenset) -> frozenset:
+def binary(it: Interpreter, frame: Frame, op: ast.operator, left: Value, right: Value) -> Value:
     a, b = constant_of(left), constant_of(right)
     if a and b and type(a[0]) is str and type(b[0]) is str and isinstance(op, ast.Add):
         return constant(a[0] + b[0])
@@ -56,7 +58,7 @@ def binary(it: Any, frame: Frame, op: ast.operator, left: frozenset, right: froz
     return result
 
 
-def _two(it: Any, frame: Frame, name: str, x: Any, y: Any) -> frozenset:
+def _two(it: Interpreter, frame: Frame, name: str, x: Any, y: Any) -> Value:
     if is_scalar(x) and is_scalar(y) and _plain(x) and _plain(y):
         return one(Scalar(_numeric(name, x.cls, y.cls)))
     result, own = NOTHING, False
@@ -95,8 +97,8 @@ def _cls(part: Any) -> Any:
 
 
 def in_place(
-    it: Any, frame: Frame, op: ast.operator, old: frozenset, more: frozenset
-) -> frozenset | None:
+    it: Interpreter, frame: Frame, op: ast.operator, old: Value, more: Value
+) -> Value | None:
     """What `x op= more` binds x to. Changes the parts that can be changed where they are."""
     name = _NAMES[type(op)]
     result = NOTHING
@@ -125,7 +127,7 @@ def in_place(
     return result
 
 
-def compare(it: Any, frame: Frame, op: ast.cmpop, left: frozenset, right: frozenset) -> frozenset:
+def compare(it: Interpreter, frame: Frame, op: ast.cmpop, left: Value, right: Value) -> Value:
     if isinstance(op, ast.Is | ast.IsNot):
         return _identity(left, right, isinstance(op, ast.IsNot))
     if isinstance(op, ast.In | ast.NotIn):
@@ -166,7 +168,7 @@ def compare(it: Any, frame: Frame, op: ast.cmpop, left: frozenset, right: frozen
     return result
 
 
-def _identity(left: frozenset, right: frozenset, negated: bool) -> frozenset:
+def _identity(left: Value, right: Value, negated: bool) -> Value:
     if len(right) == 1:
         (other,) = right
         if type(other) is Lasting and len(other.objects) == 1:

@@ -5,12 +5,13 @@ from typing import Any
 
 from . import attributes, contents, expressions, operators
 from .frames import Frame, join
+from .interpreter import Interpreter
 from .proof import Code, Doubt
 from .specials import check_instance
-from .values import Lasting, Scalar, constant_of, one
+from .values import Lasting, Scalar, Value, constant_of, one
 
 
-def _match(it: Any, frame: Frame, node: ast.Match) -> None:
+def _match(it: Interpreter, frame: Frame, node: ast.Match) -> None:
     subject = expressions.value(it, frame, node.subject)
     before, after = frame.env, None
     for case in node.cases:
@@ -24,7 +25,7 @@ def _match(it: Any, frame: Frame, node: ast.Match) -> None:
     frame.env = join(after, before)
 
 
-def _pattern(it: Any, frame: Frame, node: Any, subject: frozenset) -> None:
+def _pattern(it: Interpreter, frame: Frame, node: Any, subject: Value) -> None:
     it.step()
     if isinstance(node, ast.MatchValue):
         known = expressions.value(it, frame, node.value)
@@ -82,7 +83,7 @@ def _pattern(it: Any, frame: Frame, node: Any, subject: frozenset) -> None:
 _SELF_MATCHED = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 
 
-def _match_args(cls: frozenset) -> tuple[str, ...] | None:
+def _match_args(cls: Value) -> tuple[str, ...] | None:
     for part in cls:
         if type(part) is Lasting:
             found = getattr(part.objects[0], "__match_args__", None)

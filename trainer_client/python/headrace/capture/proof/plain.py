@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .frames import Frame
+from .interpreter import Interpreter
 from .lookup import MISSING, lookup
 from .proof import Code, Doubt
 from .values import (
@@ -21,6 +23,7 @@ from .values import (
     Made,
     Method,
     Scalar,
+    Value,
     describe,
     is_immutable,
     is_scalar,
@@ -41,7 +44,7 @@ _FUNCTIONS = (
 )  # fmt: skip
 
 
-def plain(it: Any, value: frozenset, own: Any = False) -> list[Any]:
+def plain(it: Interpreter, value: Value, own: Any = False) -> list[Any]:
     """The parts in it that can be called and are not known. Raises Doubt where it is not plain.
     own: it may hold objects of the program's classes, since they do not come back from there;
     "compared": nothing is done with them but to compare them."""
@@ -85,7 +88,7 @@ def _is_iterator(cls: type) -> bool:
     return cls in (types.GeneratorType, zip, map, filter, enumerate, reversed)
 
 
-def _live(it: Any, root: Any, part: Lasting, code: list[Any], seen: set[int],
+def _live(it: Interpreter, root: Any, part: Lasting, code: list[Any], seen: set[int],
           own: Any, asked: list[Any]) -> None:  # fmt: skip
     if (id(root), own) in it.plain_things:
         code += it.plain_things[id(root), own]
@@ -139,7 +142,7 @@ def _live(it: Any, root: Any, part: Lasting, code: list[Any], seen: set[int],
     code += mine
 
 
-def _check_class(it: Any, part: Any, cls: type, own: Any, asked: list[Any]) -> None:
+def _check_class(it: Interpreter, part: Any, cls: type, own: Any, asked: list[Any]) -> None:
     """An object of the program's own that a library only hands on, or prints."""
     if not own and not _is_record(cls):
         text = f"gives {describe(part)}, of class {cls.__qualname__}, to a library"
@@ -175,12 +178,12 @@ def _is_record(cls: type) -> bool:
     return functions <= set(made)
 
 
-def plain_content(it: Any, frame: Any, value: frozenset) -> None:
+def plain_content(it: Interpreter, frame: Frame, value: Value) -> None:
     """Nothing of the program's own is asked when its entries are compared. Raises Doubt."""
     plain(it, value, own="compared")
 
 
-def check_array(it: Any, part: Any) -> None:
+def check_array(it: Interpreter, part: Any) -> None:
     """The objects in an array of objects, or in a table, are plain data."""
     if type(part) is not Lasting:
         return

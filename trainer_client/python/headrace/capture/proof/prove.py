@@ -16,7 +16,7 @@ from .proof import Code, Doubt, Proof
 from .rules import Rules
 from .source import files_read, forget_edited
 from .specials import special
-from .values import INT, live, one
+from .values import INT, Value, live, one
 
 RULES = Rules(
     apply=calls.apply,
@@ -124,7 +124,7 @@ def _follow(
         calls.apply(it, frame, collate, Arguments([samples]))
 
 
-def _item(it: Interpreter, me: Any, name: str, key: frozenset) -> frozenset:
+def _item(it: Interpreter, me: Any, name: str, key: Value) -> Value:
     found = special(it, it.outermost, me, name, [key])
     if found is not None:
         return found

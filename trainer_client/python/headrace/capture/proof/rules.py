@@ -8,10 +8,14 @@ reading (Interpreter.rules) and which prove.py fills.
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .arguments import Arguments
 from .frames import Frame
+from .values import Value
+
+if TYPE_CHECKING:
+    from .interpreter import Interpreter
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +23,13 @@ class Rules:
     """The first argument of each is the Interpreter, the second the frame that is read."""
 
     # What is called, and what it is given.
-    apply: Callable[[Any, Frame, frozenset, Arguments], frozenset]
+    apply: Callable[["Interpreter", Frame, Value, Arguments], Value]
     # A function of Python. No frame: the outermost one.
-    run: Callable[[Any, Frame | None, Any, list[frozenset]], frozenset]
-    function: Callable[[Any, Frame, Any, Arguments], frozenset]
-    call: Callable[[Any, Frame, ast.Call], frozenset]
-    call_method: Callable[[Any, Frame, Any, str, Arguments], frozenset]
-    special: Callable[[Any, Frame, Any, str, list[frozenset]], frozenset | None]
-    run_block: Callable[[Any, Frame, list[ast.stmt]], None]
-    run_statement: Callable[[Any, Frame, ast.stmt], None]
-    assign: Callable[[Any, Frame, ast.expr, frozenset], None]
+    run: Callable[["Interpreter", Frame | None, Any, list[Value]], Value]
+    function: Callable[["Interpreter", Frame, Any, Arguments], Value]
+    call: Callable[["Interpreter", Frame, ast.Call], Value]
+    call_method: Callable[["Interpreter", Frame, Any, str, Arguments], Value]
+    special: Callable[["Interpreter", Frame, Any, str, list[Value]], Value | None]
+    run_block: Callable[["Interpreter", Frame, list[ast.stmt]], None]
+    run_statement: Callable[["Interpreter", Frame, ast.stmt], None]
+    assign: Callable[["Interpreter", Frame, ast.expr, Value], None]

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...declared import is_declared
 from .frames import Frame
+from .interpreter import Interpreter
 from .lookup import MISSING, full_name, lookup
 from .plain import check_array, plain_content
 from .proof import Code, Doubt
@@ -17,6 +18,7 @@ from .values import (
     Abstract,
     Lasting,
     Made,
+    Value,
     describe,
     is_container,
     is_scalar,
@@ -38,8 +40,8 @@ def special_function(part: Any, name: str, of_class: bool = False) -> Any:
 
 
 def special(
-    it: Any, frame: Frame, part: Any, name: str, args: list[frozenset] | None = None
-) -> frozenset | None:
+    it: Interpreter, frame: Frame, part: Any, name: str, args: list[Value] | None = None
+) -> Value | None:
     """What the class's own method gives; None: it has none, and Python does what it always does."""
     if type(part) not in (Lasting, Made) or is_scalar(part):
         return None
@@ -82,7 +84,7 @@ def _is_plain_slot(cls: type, found: Any) -> bool:
     )  # fmt: skip
 
 
-def known_operand(it: Any, part: Any, deep: bool = False) -> None:
+def known_operand(it: Interpreter, part: Any, deep: bool = False) -> None:
     """An operand that no code of the program's own is asked for. Raises Doubt."""
     if is_container(part):
         if deep:
@@ -92,12 +94,12 @@ def known_operand(it: Any, part: Any, deep: bool = False) -> None:
         plain_content(it, it.outermost, one(part))
 
 
-def known_operands(it: Any, value: frozenset) -> None:
+def known_operands(it: Interpreter, value: Value) -> None:
     for part in value:
         known_operand(it, part, deep=True)
 
 
-def enter(it: Any, frame: Frame, managers: frozenset) -> frozenset:
+def enter(it: Interpreter, frame: Frame, managers: Value) -> Value:
     result = NOTHING
     for part in managers:
         if is_scalar(part):
@@ -119,7 +121,7 @@ def enter(it: Any, frame: Frame, managers: frozenset) -> frozenset:
     return result
 
 
-def leave(it: Any, frame: Frame, managers: frozenset) -> bool:
+def leave(it: Interpreter, frame: Frame, managers: Value) -> bool:
     """Whether it may swallow an exception."""
     swallows = False
     for part in managers:
@@ -133,7 +135,7 @@ def leave(it: Any, frame: Frame, managers: frozenset) -> bool:
     return swallows
 
 
-def check_instance(it: Any, frame: Frame, classes: frozenset) -> None:
+def check_instance(it: Interpreter, frame: Frame, classes: Value) -> None:
     """isinstance asks a metaclass, if it has an answer of its own."""
     for part in classes:
         for thing in getattr(part, "objects", ()):
@@ -151,5 +153,5 @@ def check_instance(it: Any, frame: Frame, classes: frozenset) -> None:
             check_instance(it, frame, part.items)
 
 
-def _of_packages(it: Any, function: Any) -> bool:
+def _of_packages(it: Interpreter, function: Any) -> bool:
     return (getattr(function, "__module__", "") or "").partition(".")[0] in it.known.packages

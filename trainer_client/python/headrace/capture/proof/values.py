@@ -29,6 +29,8 @@ from .proof import Code, Doubt
 MOST_ITEMS = 3_000_000  # of containers, looked at in one proof
 _FEW = 24  # objects that are told apart
 
+Value = frozenset[Any]  # of parts
+
 _NONE = type(None)
 _IMMUTABLE = {
     int, float, complex, bool, str, bytes, _NONE, range, slice, type(Ellipsis),
@@ -95,8 +97,8 @@ class Made:
     def __init__(self, cls: type, path: str = "") -> None:
         self.cls, self.path = cls, path
         self.fields: dict[Any, Any] = {}
-        self.items: frozenset = NOTHING
-        self.keys: frozenset = NOTHING
+        self.items: Value = NOTHING
+        self.keys: Value = NOTHING
         self.elements: list[Any] | None = None
         self.closure: Any = None
         self.lasting = False
@@ -134,10 +136,10 @@ class Vector(np.ndarray):
     """Stands for an array that is known to have an axis: indexing by it makes a copy."""
 
 
-NOTHING: frozenset = frozenset()
+NOTHING: Value = frozenset()
 
 
-def one(part: Any) -> frozenset:
+def one(part: Any) -> Value:
     return frozenset((part,))
 
 
@@ -169,7 +171,7 @@ def is_plain_enum(cls: type) -> bool:
     )
 
 
-def constant(value: Any) -> frozenset:
+def constant(value: Any) -> Value:
     """Of a value that can't be changed."""
     kind = type(value)
     if kind in _PLAIN_CONSTANTS:
@@ -180,7 +182,7 @@ def constant(value: Any) -> frozenset:
 NONE = constant(None)
 
 
-def constant_of(value: frozenset) -> Any:
+def constant_of(value: Value) -> Any:
     """(the value,) where it is one known constant."""
     if len(value) == 1:
         (part,) = value
@@ -189,7 +191,7 @@ def constant_of(value: frozenset) -> Any:
     return None
 
 
-def values_of(objects: Iterable[Any], key: Any, path: str, budget: Any = None) -> frozenset:
+def values_of(objects: Iterable[Any], key: Any, path: str, budget: Any = None) -> Value:
     """Of live objects. `key` tells which, where they are too many to be told apart."""
     objects = objects if isinstance(objects, list | tuple) else list(objects)
     if budget is not None:
@@ -260,7 +262,7 @@ def lasts(part: Any) -> bool:
     return False
 
 
-def holds_lasting(value: frozenset, seen: set[int] | None = None) -> bool:
+def holds_lasting(value: Value, seen: set[int] | None = None) -> bool:
     """Whether something that lasts, and can be changed, is reached through the value."""
     seen = set() if seen is None else seen
     for part in value:
@@ -296,7 +298,7 @@ def _is_frozen(part: Lasting) -> bool:
     )
 
 
-def make_lasting(value: frozenset) -> frozenset:
+def make_lasting(value: Value) -> Value:
     """The value after it was put where it stays."""
     result = set()
     for part in value:

@@ -4,8 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import Arguments
+from ..frames import Frame
+from ..interpreter import Interpreter
 from ..proof import Code, Doubt
-from ..values import Vector
+from ..values import Value, Vector
 from .entry import ALIAS, FRESH, SCALAR, Entry, apply, check_mode
 
 _ARRAY = np.ndarray
@@ -45,14 +48,14 @@ _DRAWS = (
 )
 
 
-def _choice(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _choice(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     """Of an array's entries: with a size a new array, and else one of them."""
     it.draws()
     sized = len(given.args) > 1 or "size" in given.named
     return apply(it, frame, "choice", given, FRESH, Vector if sized else None)
 
 
-def _file(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _file(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     name, word = ("np.memmap", "mode") if thing is np.memmap else ("np.load", "mmap_mode")
     mode = given.at(2 if thing is np.memmap else 1, word)
     if not mode and thing is np.memmap:

@@ -10,6 +10,8 @@ from typing import Any
 from .. import attributes, contents, expressions, methods, operators
 from ..arguments import Arguments
 from ..contents import format_all, hash_all, library_children
+from ..frames import Frame
+from ..interpreter import Interpreter
 from ..plain import plain
 from ..proof import Code, Doubt
 from ..specials import check_instance, special
@@ -24,6 +26,7 @@ from ..values import (
     Lasting,
     Made,
     Scalar,
+    Value,
     base_of,
     constant,
     constant_of,
@@ -37,7 +40,7 @@ from .entry import check_mode
 
 
 def _container(cls: type) -> Any:
-    def make(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    def make(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
         made = it.make(frame, ("call", cls, frame.line), cls)
         mapping = issubclass(cls, dict)
         methods._put_all(it, frame, made, mapping, given)
@@ -56,7 +59,7 @@ def _container(cls: type) -> Any:
 def _through(cls: type, pairs: bool = False) -> Any:
     """zip, enumerate, reversed, iter: what goes through the arguments."""
 
-    def make(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    def make(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
         made = it.make(frame, ("through", cls, frame.line), types.GeneratorType)
         each = [contents.iterate(it, frame, value) for value in given.args]
         if given.rest:
@@ -78,7 +81,7 @@ def _through(cls: type, pairs: bool = False) -> Any:
     return make
 
 
-def _iter(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _iter(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     if len(given.args) != 1:
         raise Doubt(Code.UNKNOWN_CONSTRUCT, "calls iter with a function")
     result = NOTHING
@@ -94,7 +97,7 @@ def _iter(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return result
 
 
-def _next(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _next(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     result = given.at(1)
     for part in given.at(0):
         found = special(it, frame, part, "__next__")
@@ -109,7 +112,7 @@ def _next(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return result
 
 
-def _map(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _map(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     made = it.make(frame, ("map", frame.line), types.GeneratorType)
     each = [contents.iterate(it, frame, value) for value in given.args[1:]]
     if given.rest:
@@ -119,7 +122,7 @@ def _map(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return one(made)
 
 
-def _filter(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _filter(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     made = it.make(frame, ("filter", frame.line), types.GeneratorType)
     each = contents.iterate(it, frame, given.at(1))
     test = given.at(0)
@@ -131,14 +134,14 @@ def _filter(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return one(made)
 
 
-def _reduce(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _reduce(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     each = contents.iterate(it, frame, given.at(1)) | given.at(2)
     for _ in range(3):
         each |= it.rules.apply(it, frame, given.at(0), Arguments([each, each]))
     return each
 
 
-def _sorted(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _sorted(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     made = it.make(frame, ("sorted", frame.line), list)
     each = contents.iterate(it, frame, given.at(0))
     methods._sort(it, frame, each, given)
@@ -146,7 +149,7 @@ def _sorted(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return one(made)
 
 
-def _extreme(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _extreme(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     each = given.named.get("default", NOTHING)
     each |= contents.iterate(it, frame, given.args[0]) if len(given.args) == 1 else NOTHING
     if len(given.args) != 1:
@@ -157,7 +160,7 @@ def _extreme(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return each
 
 
-def _sum(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _sum(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     import ast
 
     each = contents.iterate(it, frame, given.at(0))
@@ -168,18 +171,18 @@ def _sum(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return total
 
 
-def _truths(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _truths(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     each = contents.iterate(it, frame, given.at(0))
     expressions.truth(it, frame, each)
     return BOOL
 
 
-def _bool(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _bool(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     truths = expressions.truth(it, frame, given.at(0))
     return constant(next(iter(truths))) if len(truths) == 1 else BOOL
 
 
-def _len(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _len(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     for part in it.looked_at(frame, given.at(0)):
         if base_of(getattr(part, "cls", None)) is None:
             if special(it, frame, part, "__len__") is None and type(part) is Lasting:
@@ -191,7 +194,7 @@ def _len(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return INT
 
 
-def _text(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _text(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     known = constant_of(given.at(0))
     if thing is str and known and type(known[0]) in (str, int) and len(given.args) == 1:
         return constant(str(known[0]))
@@ -199,7 +202,7 @@ def _text(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return STR
 
 
-def _print(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _print(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     import sys
 
     format_all(it, frame, given.all() - given.named.get("file", NOTHING))
@@ -215,7 +218,7 @@ def _number(kind: type) -> Any:
                complex: ("__complex__", "__float__"), abs: ("__abs__",),
                round: ("__round__",)}[kind]  # fmt: skip
 
-    def make(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    def make(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
         result = NOTHING
         for part in given.at(0):
             for name in dunders:
@@ -229,7 +232,7 @@ def _number(kind: type) -> Any:
     return make
 
 
-def _isinstance(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _isinstance(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     check_instance(it, frame, given.at(1))
     classes: list[Any] = []
     for part in given.at(1):
@@ -259,7 +262,7 @@ def _isinstance(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return constant(truths.pop()) if len(truths) == 1 else BOOL
 
 
-def _type(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _type(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     if len(given.args) != 1:
         raise Doubt(Code.UNKNOWN_CONSTRUCT, "makes a class")
     result = NOTHING
@@ -271,7 +274,7 @@ def _type(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return result
 
 
-def _getattr(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _getattr(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     name = constant_of(given.at(1))
     if not name or type(name[0]) is not str:
         names = [getattr(p, "objects", [None]) for p in given.at(1)]
@@ -283,7 +286,7 @@ def _getattr(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return attributes.get(it, frame, given.at(0), name[0]) | given.at(2)
 
 
-def _hasattr(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _hasattr(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     name = constant_of(given.at(1))
     if not name:
         raise Doubt(Code.UNKNOWN_CONSTRUCT, "asks for an attribute by a name that it computes")
@@ -297,7 +300,7 @@ def _hasattr(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return BOOL
 
 
-def _setattr(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _setattr(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     name = constant_of(given.at(1))
     if not name:
         for part in given.at(0):
@@ -307,7 +310,7 @@ def _setattr(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return NONE
 
 
-def _open(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _open(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     import io
 
     check_mode(given.at(1, "mode"), "open")
@@ -316,7 +319,7 @@ def _open(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return one(Abstract(io.TextIOWrapper))
 
 
-def _partial(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _partial(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     made = it.make(frame, ("partial", frame.line), functools.partial)
     if given.rest or given.more or made.fields:
         if given.rest or given.more:
@@ -335,7 +338,7 @@ def _partial(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return one(made)
 
 
-def _copy(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _copy(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     """copy.copy: its content is the same. copy.deepcopy: as far as it is plain."""
     deep = getattr(thing, "__name__", "") == "deepcopy"
     result = NOTHING
@@ -353,15 +356,15 @@ def _copy(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return result
 
 
-def _cls(it: Any, part: Any) -> Any:
+def _cls(it: Interpreter, part: Any) -> Any:
     return part.cls if part.cls in it.known.value_classes else None
 
 
-def _is_plain_data(it: Any, part: Any) -> bool:
+def _is_plain_data(it: Interpreter, part: Any) -> bool:
     return is_container(part) or getattr(part, "cls", None) in it.known.value_classes
 
 
-def _choice(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _choice(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     """random.choice, choices, sample: entries of the first argument."""
     it.draws()
     each = contents.iterate(it, frame, given.at(0))
@@ -372,7 +375,7 @@ def _choice(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return one(made)
 
 
-def _chain(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _chain(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     made = it.make(frame, ("chain", frame.line), types.GeneratorType)
     each = NOTHING
     for value in [*given.args, given.rest]:
@@ -382,7 +385,7 @@ def _chain(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return one(made)
 
 
-def _tuples(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _tuples(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     """itertools.product and the like: tuples of entries."""
     made = it.make(frame, ("tuples", frame.line), types.GeneratorType)
     inner = it.make(frame, ("tuple", frame.line), tuple)
@@ -395,11 +398,11 @@ def _tuples(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return one(made)
 
 
-def _identity(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _identity(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     return given.at(len(given.args) - 1) if given.args else NOTHING
 
 
-def _callable(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _callable(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     truths = set()
     for part in given.at(0):
         objects = getattr(part, "objects", None)
@@ -410,11 +413,11 @@ def _callable(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return constant(truths.pop()) if len(truths) == 1 else BOOL
 
 
-def _slice(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _slice(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     return one(Scalar(slice))
 
 
-def _hash(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _hash(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     for part in given.at(0):
         if not is_scalar(part) and not is_container(part):
             if special(it, frame, part, "__hash__") is None:
@@ -423,6 +426,6 @@ def _hash(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return INT
 
 
-def _exit(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _exit(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     frame.env = None
     return NOTHING

@@ -12,13 +12,17 @@ import numpy as np
 import torch
 
 from .. import contents, items
+from ..arguments import Arguments
 from ..contents import format_all
+from ..frames import Frame
+from ..interpreter import Interpreter
 from ..proof import Code, Doubt
 from ..values import (
     ANY_SCALAR,
     NONE,
     Abstract,
     Lasting,
+    Value,
     Vector,
     describe,
     holds_lasting,
@@ -205,7 +209,7 @@ def attribute_kind(cls: Any, name: str) -> str | None:
     return "method" if name in known.methods or in_place else None
 
 
-def call_method(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset:
+def call_method(it: Interpreter, frame: Frame, part: Any, name: str, given: Arguments) -> Value:
     """part.name(...), of a class that is no container. Raises Doubt where it is not known."""
     cls = getattr(part, "cls", None)
     known = CLASSES.get(cls)
@@ -270,7 +274,7 @@ def _result(cls: Any, name: str) -> Any:
                                                  "median", "mode", "kthvalue") else None  # fmt: skip
 
 
-def _draw(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset:
+def _draw(it: Interpreter, frame: Frame, part: Any, name: str, given: Arguments) -> Value:
     if name not in _GENERATOR.draws:
         raise Doubt(Code.UNKNOWN_CALL, f"calls .{name} of {describe(part)}, a random generator")
     it.draws()

@@ -3,6 +3,9 @@
 from typing import Any
 
 from .. import contents
+from ..arguments import Arguments
+from ..frames import Frame
+from ..interpreter import Interpreter
 from ..plain import plain
 from ..proof import Code, Doubt
 from ..values import (
@@ -10,6 +13,7 @@ from ..values import (
     NOTHING,
     Abstract,
     Lasting,
+    Value,
     constant_of,
     holds_lasting,
     is_scalar,
@@ -38,7 +42,7 @@ class Entry:
         kept = {k: v for k, v in vars(self).items() if k not in ("result", "cls", "writes", "name")}
         return Entry(self.result, self.cls, self.writes, **kept, name=name)
 
-    def __call__(self, it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    def __call__(self, it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
         name = self.name or getattr(thing, "__qualname__", repr(thing))
         if self.refuse is not None:
             raise Doubt(self.refuse[0], f"calls {name}, {self.refuse[1]}")
@@ -53,16 +57,16 @@ class Entry:
         return apply(it, frame, name, given, self.result, self.cls, self.writes, self.most, thing)
 
 
-def check_mode(mode: frozenset, name: str) -> None:
+def check_mode(mode: Value, name: str) -> None:
     known = constant_of(mode)
     if mode and (not known or known[0] not in ("r", "rb", "rt", "c", None)):
         raise Doubt(Code.OUTSIDE_EFFECT, f"calls {name} in a mode that may write")
 
 
 def apply(
-    it: Any, frame: Any, name: str, given: Any, result: str, cls: Any = None,
+    it: Interpreter, frame: Frame, name: str, given: Arguments, result: str, cls: Any = None,
     writes: tuple[int, ...] = (), most: int | None = None, thing: Any = None,
-) -> frozenset:  # fmt: skip
+) -> Value:  # fmt: skip
     everything = given.all()
     code = plain(it, everything, own=result == SCALAR)
     if "copy" in given.named and result == FRESH:
@@ -89,7 +93,7 @@ def apply(
     return frozenset((found, *ANY_SCALAR)) if cls is None else one(found)
 
 
-def _write(it: Any, value: frozenset) -> None:
+def _write(it: Interpreter, value: Value) -> None:
     for part in value:
         if type(part) is Lasting and is_scalar(part):
             continue
@@ -98,7 +102,7 @@ def _write(it: Any, value: frozenset) -> None:
             it.writes(part, "changes what is in")
 
 
-def _check_positions(it: Any, given: Any, most: int | None, thing: Any) -> None:
+def _check_positions(it: Interpreter, given: Arguments, most: int | None, thing: Any) -> None:
     """Arguments by position that are written to: an `out`, an `inplace` that is true."""
     if most is not None:
         for value in given.args[most:]:
@@ -121,5 +125,5 @@ def _check_positions(it: Any, given: Any, most: int | None, thing: Any) -> None:
         _write(it, given.rest)
 
 
-def keyword_of(given: Any, name: str) -> frozenset:
+def keyword_of(given: Arguments, name: str) -> Value:
     return given.named.get(name, NOTHING)

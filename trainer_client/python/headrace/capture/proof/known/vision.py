@@ -9,9 +9,12 @@ from typing import Any
 
 import torch
 
+from ..arguments import Arguments
 from ..contents import call_any
+from ..frames import Frame
+from ..interpreter import Interpreter
 from ..plain import plain
-from ..values import Lasting, describe, live, one
+from ..values import Lasting, Value, describe, live, one
 from .entry import ALIAS, FRESH, Entry, apply
 
 # These call what they are given: torchvision's own code is read instead.
@@ -121,7 +124,7 @@ def _writes(cls: type) -> bool:
     return cls.__name__ not in _LAYERS
 
 
-def _call(it: Any, frame: Any, part: Any, given: Any) -> frozenset:
+def _call(it: Interpreter, frame: Frame, part: Any, given: Arguments) -> Value:
     if any(_draws(thing) for thing in part.objects):
         it.draws()
     code = []
