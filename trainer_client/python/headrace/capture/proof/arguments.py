@@ -1,6 +1,6 @@
 """What a call is given."""
 
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from .values import NOTHING, Value
 
@@ -8,7 +8,13 @@ from .values import NOTHING, Value
 class Arguments:
     """rest: of positions that are not counted; more: of names that are not known."""
 
-    def __init__(self, args: Any = (), named: Any = None, rest: Any = NOTHING, more: Any = NOTHING):
+    def __init__(
+        self,
+        args: Iterable[Value] = (),
+        named: Mapping[str, Value] | None = None,
+        rest: Value = NOTHING,
+        more: Value = NOTHING,
+    ) -> None:
         self.args: list[Value] = list(args)
         self.named: dict[str, Value] = dict(named or {})
         self.rest, self.more = rest, more

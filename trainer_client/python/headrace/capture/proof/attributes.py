@@ -88,7 +88,8 @@ def _of_abstract(it: Interpreter, part: Abstract, name: str) -> Value:
 def _of_made(it: Interpreter, frame: Frame, part: Made, name: str) -> Value:
     if part.closure is not None:
         if name in part.fields:
-            return part.fields[name]
+            held: Value = part.fields[name]
+            return held
         if name in _NAMES:
             return STR
         raise Doubt(Code.UNKNOWN_CONSTRUCT, f"takes .{name} of a function")
@@ -99,9 +100,10 @@ def _of_made(it: Interpreter, frame: Frame, part: Made, name: str) -> Value:
     found = lookup(cls, name)
     if found is not MISSING and is_data(found):
         if type(found) is types.MemberDescriptorType:
-            return part.fields.get(name, NOTHING)
+            slot: Value = part.fields.get(name, NOTHING)
+            return slot
         return _by_class(it, frame, part, cls, name, found)
-    own = part.fields.get(name)
+    own: Value | None = part.fields.get(name)
     if own is not None and found is MISSING:
         return own
     if found is not MISSING:
@@ -146,7 +148,7 @@ def _of_constant(it: Interpreter, part: Lasting, name: str) -> Value:
         if isinstance(found, types.FunctionType):
             return one(Bound(found, part))
         if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
-            return it.rules.run(it, frame=None, function=found.fget, args=[one(part)])
+            return it.rules.run(it, None, found.fget, [one(part)])
     return one(Method(part, name)) if hasattr(type(first), name) else NOTHING
 
 
@@ -198,7 +200,7 @@ def _bound(function: Any, part: Any) -> Value:
     raise Doubt(Code.UNKNOWN_CALL, f"calls {getattr(function, '__qualname__', 'a method')}")
 
 
-_TUPLE_GETTER = type(collections.namedtuple("_Pair", "first").first)
+_TUPLE_GETTER = type(vars(collections.namedtuple("_Pair", "first"))["first"])
 
 
 def _held(it: Interpreter, frame: Frame, part: Any, found: Any, path: str) -> Value:
@@ -280,7 +282,8 @@ def _of_instance(it: Interpreter, frame: Frame, part: Lasting, name: str) -> Val
 
 def _dict(thing: Any) -> dict[str, Any]:
     try:
-        return object.__getattribute__(thing, "__dict__")
+        held: dict[str, Any] = object.__getattribute__(thing, "__dict__")
+        return held
     except AttributeError:
         return {}
 
@@ -368,6 +371,6 @@ def delete(it: Interpreter, frame: Frame, owner: Value, name: str) -> None:
         cls = getattr(part, "cls", None)
         if cls is not None and isinstance(lookup(cls, "__delattr__"), types.FunctionType):
             raise Doubt(Code.UNKNOWN_CONSTRUCT, f"deletes {describe(part)}.{name}")
-        if type(part) is not Made or is_data(lookup(cls, name)):
+        if type(part) is not Made or is_data(lookup(part.cls, name)):
             raise Doubt(Code.WRITES_STATE, f"deletes {describe(part)}.{name}")
         it.writes_if_lasting(part)

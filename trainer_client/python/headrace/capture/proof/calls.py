@@ -108,8 +108,9 @@ def _spread(it: Interpreter, frame: Frame, given: Arguments, found: Value) -> No
 
 
 def _is_super(node: ast.expr) -> bool:
-    named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    return named and node.func.id == "super"
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return False
+    return node.func.id == "super"
 
 
 def _super(it: Interpreter, frame: Frame, node: ast.Call, name: str) -> Value:
@@ -136,7 +137,7 @@ def _super(it: Interpreter, frame: Frame, node: ast.Call, name: str) -> Value:
             result |= apply(it, frame, one(Bound(found, part)), given)
         elif isinstance(found, classmethod) and isinstance(found.__func__, types.FunctionType):
             result |= apply(it, frame, one(Bound(found.__func__, live(cls, "cls"))), given)
-        elif isinstance(found, types.FunctionType | staticmethod):
+        elif isinstance(found, staticmethod):
             result |= apply(it, frame, one(live(found.__func__, name)), given)
         elif name == "__init__" and found is object.__init__:
             result |= NONE
@@ -269,10 +270,11 @@ def follow(it: Interpreter, frame: Frame, function: Any, given: Arguments) -> Va
         return apply(it, frame, values_of([function], None, full_name(function)), given)
     if function.__code__ is _MANAGED:
         made = it.make(frame, ("manager", frame.line), contextlib._GeneratorContextManager)
-        it.grow(made, contents.iterate(it, frame, follow(it, frame, function.__wrapped__, given)))
+        wrapped = vars(function)["__wrapped__"]
+        it.grow(made, contents.iterate(it, frame, follow(it, frame, wrapped, given)))
         return one(made)
     if function.__qualname__ == _DECORATED and function.__module__.startswith("torch"):
-        return apply(it, frame, values_of([function.__wrapped__], None, "wrapped"), given)
+        return apply(it, frame, values_of([vars(function)["__wrapped__"]], None, "wrapped"), given)
     generated = construct.generated(it, frame, function, given)
     if generated is not None:
         return generated
@@ -316,7 +318,7 @@ def _run(
 ) -> Value:
     bound = _bind(it, new, given, defaults, named)
     facts = frozenset(f for f in frame.facts if len(f) == 2)
-    key = (of, tuple(bound.items()), facts, it.filling, new.context)
+    key: tuple[Any, ...] = (of, tuple(bound.items()), facts, it.filling, new.context)
     plain_key = not it.filling and not any(
         type(p) in (Made, Method, Bound) for v in bound.values() for p in v
     )

@@ -29,6 +29,10 @@ from .values import (
 
 _METAS = (type, abc.ABCMeta)
 
+_FIELD_CLASSVAR, _FIELD_INITVAR = (
+    vars(dataclasses)[name] for name in ("_FIELD_CLASSVAR", "_FIELD_INITVAR")
+)
+
 
 def construct(it: Interpreter, frame: Frame, cls: type, given: Arguments) -> Value:
     if is_declared(cls):
@@ -92,7 +96,7 @@ def _is_named_tuple(cls: type, new: types.FunctionType) -> bool:
     )
 
 
-def _named_tuple(it: Interpreter, made: Made, cls: type, given: Arguments) -> Value:
+def _named_tuple(it: Interpreter, made: Made, cls: Any, given: Arguments) -> Value:
     defaults = getattr(cls, "_field_defaults", {})
     elements = []
     for position, name in enumerate(cls._fields):
@@ -130,11 +134,11 @@ def generated(it: Interpreter, frame: Frame, function: Any, given: Arguments) ->
     return result
 
 
-def _of_dataclass(it: Interpreter, frame: Frame, part: Any, cls: type, given: Arguments) -> None:
+def _of_dataclass(it: Interpreter, frame: Frame, part: Any, cls: Any, given: Arguments) -> None:
     later, position = [], 1
     for field in cls.__dataclass_fields__.values():
         kind = getattr(field, "_field_type", None)
-        if kind is dataclasses._FIELD_CLASSVAR:
+        if kind is _FIELD_CLASSVAR:
             continue
         value = NOTHING
         if field.init:
@@ -146,7 +150,7 @@ def _of_dataclass(it: Interpreter, frame: Frame, part: Any, cls: type, given: Ar
         elif field.default_factory is not dataclasses.MISSING:
             factory = values_of([field.default_factory], None, field.name)
             value |= it.rules.apply(it, frame, factory, Arguments())
-        if kind is dataclasses._FIELD_INITVAR:
+        if kind is _FIELD_INITVAR:
             later.append(value)
         else:
             _set(it, frame, part, field.name, value)
@@ -155,8 +159,10 @@ def _of_dataclass(it: Interpreter, frame: Frame, part: Any, cls: type, given: Ar
         it.rules.run(it, frame, after, [one(part), *later])
 
 
-def _of_attrs(it: Interpreter, frame: Frame, part: Any, cls: type, given: Arguments) -> None:
+def _of_attrs(it: Interpreter, frame: Frame, part: Any, cls: Any, given: Arguments) -> None:
     import attr
+
+    factory_class: Any = attr.Factory
 
     position = 1
     for field in cls.__attrs_attrs__:
@@ -165,7 +171,7 @@ def _of_attrs(it: Interpreter, frame: Frame, part: Any, cls: type, given: Argume
             name = field.alias or field.name.lstrip("_")
             value = given.at(len(given.args) if field.kw_only else position, name)
             position += not field.kw_only
-        if isinstance(field.default, attr.Factory):
+        if isinstance(field.default, factory_class):
             if field.default.takes_self:
                 raise Doubt(Code.UNKNOWN_CONSTRUCT, f"makes {cls.__qualname__}.{field.name}")
             factory = values_of([field.default.factory], None, field.name)

@@ -59,7 +59,8 @@ def each_of(it: Interpreter, frame: Frame, part: Any, quietly: bool) -> Value:
             return _of_own(it, frame, part, quietly)
         if part.lasting and part.cls in _ITERATORS:
             it.writes(part, "moves on in an iterator")
-        return part.keys if base is not None and issubclass(base, MAPPINGS) else part.items
+        inner: Value = part.keys if base is not None and issubclass(base, MAPPINGS) else part.items
+        return inner
     if kind is Lasting:
         it.looked_at(frame, one(part))
         if is_scalar(part):

@@ -2,6 +2,7 @@
 
 import ast
 import types
+from collections.abc import Callable
 from typing import Any
 
 from . import attributes, contents, items
@@ -157,7 +158,7 @@ def _binary(it: Interpreter, frame: Frame, node: ast.BinOp) -> Value:
 
 def _compare(it: Interpreter, frame: Frame, node: ast.Compare) -> Value:
     left = value(it, frame, node.left)
-    result = None
+    result: Value | None = None
     for op, right_node in zip(node.ops, node.comparators, strict=True):
         facts = frame.facts
         right = value(it, frame, right_node)
@@ -165,6 +166,7 @@ def _compare(it: Interpreter, frame: Frame, node: ast.Compare) -> Value:
             frame.facts &= facts
         result = compare(it, frame, op, left, right)
         left = right
+    assert result is not None
     return result if len(node.ops) == 1 else BOOL | result
 
 
@@ -207,7 +209,7 @@ def _slice(it: Interpreter, frame: Frame, node: ast.Slice) -> Value:
 def _sequence(it: Interpreter, frame: Frame, node: Any) -> Value:
     cls = {ast.List: list, ast.Tuple: tuple, ast.Set: set}[type(node)]
     made = it.make(frame, node, cls)
-    elements = []
+    elements: list[Value] | None = []
     for element in node.elts:
         if isinstance(element, ast.Starred):
             found = contents.iterate(it, frame, value(it, frame, element.value))
@@ -365,7 +367,7 @@ def _starred(it: Interpreter, frame: Frame, node: ast.Starred) -> Value:
     return contents.iterate(it, frame, value(it, frame, node.value))
 
 
-_KINDS = {
+_KINDS: dict[type[ast.expr], Callable[[Interpreter, Frame, Any], Value]] = {
     ast.Constant: _constant, ast.Name: _name, ast.Attribute: _attribute,
     ast.Subscript: _subscript, ast.Slice: _slice, ast.List: _sequence, ast.Tuple: _sequence,
     ast.Set: _sequence, ast.Dict: _dict, ast.JoinedStr: _text, ast.FormattedValue: _formatted,

@@ -138,18 +138,20 @@ class Fills:
             return False
         if it.trying:
             raise Doubt(Code.WRITES_STATE, f"fills in {describe(part)}.{target.attr} inside try")
+        assert frame.env is not None
         before = dict(frame.env)
         bound = set(before)
         frame.hidden = {n for n in bound if n != "\0facts" and not _is_me(frame, n)} | (
             frame.scope.captured - {n for n in frame.scope.captured if _is_me(frame, n)}
         )
-        it.filling, self._stored = id(node), set()
+        stored: set[tuple[int, str]] = set()
+        it.filling, self._stored = id(node), stored
         try:
             _run_hidden(it, frame, node.body, bound)
         finally:
             frame.hidden = set()
             it.filling = 0
-            stored, self._stored = self._stored, None
+            self._stored = None
         facts = frame.facts
         if key not in stored or key not in facts or frame.env is None:
             raise Doubt(
@@ -252,6 +254,7 @@ class Fills:
             return 0
         names = _key_names(key)
         text = ast.dump(ast.Subscript(cache_node, key, ast.Load()))
+        assert names is not None and frame.env is not None
         bound = set(frame.env)
         if names & {n.id for s in branch for n in ast.walk(s)
                     if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}:  # fmt: skip
@@ -306,6 +309,7 @@ class Fills:
         for statement in branch:
             target = _stored_at(statement)
             if target is not None and ast.dump(target.value) == ast.dump(cache):
+                assert isinstance(statement, ast.Assign)
                 if stored is not None or ast.dump(target.slice) != ast.dump(key):
                     raise Doubt(Code.WRITES_STATE, "fills a cache in a way that is not followed")
                 frame.line = statement.lineno
@@ -344,6 +348,7 @@ def fill(it: Interpreter, frame: Frame, body: list[ast.stmt], at: int) -> int:
     if not isinstance(node, ast.If) and _shape(body, at) is None:
         return 0
     kept = (dict(fills.once), dict(fills.sites), dict(fills.by_key), dict(fills._by))
+    assert frame.env is not None
     before = (dict(frame.env), frame.returns, frame.return_facts, set(frame.poisoned), it.overlays,
               frame.line, dict(frame.cells))  # fmt: skip
     frame.line = node.lineno
@@ -375,7 +380,7 @@ def _forbid(frame: Frame, branch: list[ast.stmt]) -> None:
     bound = _names_bound(branch)
     if bound & frame.scope.captured:
         raise Doubt(Code.WRITES_STATE, "sets a name where something is missing")
-    frame.poisoned |= bound - set(frame.env)
+    frame.poisoned |= bound - set(frame.env or ())
 
 
 def _kind(value: Value, depth: int = 4) -> Value:
@@ -417,4 +422,5 @@ def _is_exact(part: Any) -> bool:
 def _is_by_identity(part: Any) -> bool:
     if type(part) is not Lasting or len(part.objects) != 1 or is_scalar(part):
         return False
-    return part.cls.__eq__ is object.__eq__ and part.cls.__hash__ is object.__hash__
+    cls: Any = part.cls
+    return cls.__eq__ is object.__eq__ and cls.__hash__ is object.__hash__

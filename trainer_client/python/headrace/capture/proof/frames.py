@@ -102,7 +102,7 @@ class Frame:
     def __init__(self, node: Any, name: str, file: str, context: int) -> None:
         self.node, self.name, self.file, self.context = node, name, file, context
         self.scope = scope_of(node) if node is not None else Scope()
-        self.env: dict[str, Any] | None = {FACTS: frozenset()}
+        self.env: dict[str, Value] | None = {FACTS: frozenset()}
         self.cells: dict[str, Value] = {}
         self.comprehensions: list[dict[str, Value]] = []
         self.hidden: set[str] = set()  # names that a filled value must not depend on
@@ -118,6 +118,7 @@ class Frame:
         self.loops: list[Any] = []
         self.guards: list[tuple[str, str]] = []  # (key, dict) of `if key in dict`
         self.line = 0
+        self.chain: list[tuple[int, int]] = []  # (context, function) of the calls to here
 
     # Names.
 
@@ -146,6 +147,7 @@ class Frame:
                 return self.outer.find(name)
             function = self.function
             if function is not None and name in function.__code__.co_freevars:
+                assert function.__closure__ is not None
                 cell = function.__closure__[function.__code__.co_freevars.index(name)]
                 try:
                     return values_of([cell.cell_contents], None, name)

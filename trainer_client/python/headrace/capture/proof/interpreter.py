@@ -1,7 +1,7 @@
 """One reading of a loader's code: what all its frames share."""
 
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -23,6 +23,10 @@ from .values import (
     lasts,
     one,
 )
+
+if TYPE_CHECKING:
+    from .fills import Fills
+    from .known.tables import Known
 
 MOST_STEPS = 60_000  # expressions and statements that one reading follows
 _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState, torch.Generator)
@@ -46,9 +50,9 @@ class Interpreter:
     def __init__(
         self,
         rules: Rules,
-        known: Any,
+        known: "Known",
         parts: dict[str, Any],
-        fills: Any,
+        fills: "Fills",
         declared: dict[str, None],
     ) -> None:
         """`known`: of libraries (known/tables.py); `fills`: what is filled in so far (fills.py)."""
@@ -70,7 +74,7 @@ class Interpreter:
         self.summaries: dict[Any, Value] = {}
         self.memo: dict[Any, Any] = {}
         self.content: dict[Any, Value] = {}
-        self.plain_things: dict[int, list[Any]] = {}
+        self.plain_things: dict[tuple[int, Any], list[Any]] = {}
         self.kept: list[Any] = []
         self._sites: dict[Any, Made] = {}
         self._contexts: dict[Any, int] = {}
@@ -90,18 +94,15 @@ class Interpreter:
     def frame(self, caller: Frame, node: Any, name: str, file: str, of: int) -> Frame:
         """Of a call. The call at the same place of the same frame is the same one, and so are the
         calls by which a function comes to call itself."""
-        key = (caller.context, caller.line, of)
-        for context, function in reversed(self._chain(caller)):
+        key: tuple[Any, ...] = (caller.context, caller.line, of)
+        for context, function in reversed(caller.chain):
             if function == of:
                 key = ("again", context, of)
                 break
         context = self._contexts.setdefault(key, len(self._contexts) + 1)
         new = Frame(node, name, file, context)
-        new.chain = [*self._chain(caller), (context, of)]  # type: ignore[attr-defined]
+        new.chain = [*caller.chain, (context, of)]
         return new
-
-    def _chain(self, frame: Frame) -> list[tuple[int, int]]:
-        return getattr(frame, "chain", [])
 
     def make(self, frame: Frame, site: Any, cls: type) -> Made:
         where = id(site) if not isinstance(site, str | tuple) else site
@@ -171,7 +172,7 @@ class Interpreter:
         if lasts(part):
             self.writes(part, how)
 
-    def looked_at(self, frame: Frame, value: Value) -> Value:
+    def looked_at(self, frame: Frame | None, value: Value) -> Value:
         """A cache that is filled by key is looked at in no other way."""
         if self.fills.by_key and not self.fills._guarding:
             for part in value:

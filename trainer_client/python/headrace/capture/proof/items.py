@@ -79,14 +79,16 @@ def _take(it: Interpreter, frame: Frame, part: Any, key: Value, node: Any) -> Va
         special(it, frame, k, "__index__")
     sliced = all(getattr(k, "cls", None) is slice for k in key) and key
     if kind is Made:
+        items: Value = part.items
         if part.elements is not None and (known := constant_of(key)):
             if type(known[0]) is int and -len(part.elements) <= known[0] < len(part.elements):
-                return part.elements[known[0]]
+                element: Value = part.elements[known[0]]
+                return element
         if sliced:
-            return _copy_of(it, frame, node, part.cls, part.items)
+            return _copy_of(it, frame, node, part.cls, items)
         if any(getattr(k, "cls", None) in (slice, None) for k in key):
-            return part.items | _copy_of(it, frame, node, part.cls, part.items)
-        return part.items
+            return items | _copy_of(it, frame, node, part.cls, items)
+        return items
     known = constant_of(key)
     if known and type(known[0]) is int and len(part.objects) <= 24:
         things = [o[known[0]] for o in part.objects if -len(o) <= known[0] < len(o)]
@@ -109,7 +111,7 @@ def _entry(it: Interpreter, frame: Frame, part: Any, key: Value) -> Value:
     known = constant_of(key)
     if type(part) is Made:
         if known and ("key", known[0]) in part.fields:
-            named = part.fields["key", known[0]]
+            named: Value = part.fields["key", known[0]]
             return named | part.fields.get("other entries", NOTHING)
         return part.items
     if known and len(part.objects) <= 24:

@@ -87,17 +87,18 @@ def _prove(follow: Callable[[Interpreter], None], parts: dict[str, Any]) -> Proo
     except Doubt as doubt:
         return Proof(False, doubt.code, f"{doubt.where or 'the loader'} {doubt.text}", doubt.remedy)
     except RecursionError:
-        doubt = Doubt(Code.UNKNOWN_CONSTRUCT, "calls too deep to be followed")
-        return Proof(False, doubt.code, f"the loader {doubt.text}", doubt.remedy)
+        return _not_understood("calls too deep to be followed")
     except Exception as error:  # objects may do anything when they are looked at
-        doubt = Doubt(
-            Code.UNKNOWN_CONSTRUCT, f"is not understood ({type(error).__name__}: {error})"
-        )
-        return Proof(False, doubt.code, f"the loader {doubt.text}", doubt.remedy)
+        return _not_understood(f"is not understood ({type(error).__name__}: {error})")
     finally:
         sys.setrecursionlimit(before)
     code = Code.DECLARED if declared else Code.CLEAN
     return Proof(True, code, declared=tuple(declared), draws=it.drawn)
+
+
+def _not_understood(text: str) -> Proof:
+    doubt = Doubt(Code.UNKNOWN_CONSTRUCT, text)
+    return Proof(False, doubt.code, f"the loader {doubt.text}", doubt.remedy)
 
 
 def _follow(

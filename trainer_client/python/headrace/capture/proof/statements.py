@@ -11,7 +11,7 @@ from .interpreter import Interpreter
 from .patterns import _match
 from .proof import Code, Doubt
 from .specials import enter, leave
-from .values import FRESH, NOTHING, Lasting, Made, Value, one, values_of
+from .values import FRESH, NONE, NOTHING, Lasting, Made, Value, one, values_of
 
 _MOST_ROUNDS = 25
 _SHORT = 16  # what is gone through one by one
@@ -59,7 +59,7 @@ def _return(it: Interpreter, frame: Frame, node: ast.Return) -> None:
     if node.value is not None:
         frame.returns |= expressions.value(it, frame, node.value)
     else:
-        frame.returns |= expressions.NONE
+        frame.returns |= NONE
     facts = frame.facts
     frame.return_facts = facts if frame.return_facts is None else frame.return_facts & facts
     frame.env = None

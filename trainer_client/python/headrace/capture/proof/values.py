@@ -199,7 +199,7 @@ def values_of(objects: Iterable[Any], key: Any, path: str, budget: Any = None) -
     if len(objects) <= _FEW:
         return frozenset(live(thing, path) for thing in objects)
     kinds = set(map(type, objects))
-    parts = []
+    parts: list[Any] = []
     for kind in kinds:
         if kind in _IMMUTABLE or issubclass(kind, np.generic):
             parts.append(Scalar(kind))
@@ -253,10 +253,8 @@ def lasts(part: Any) -> bool:
     kind = type(part)
     if kind is Lasting:
         return not is_scalar(part)
-    if kind is Abstract:
-        return part.lasting
-    if kind is Made:
-        return part.lasting
+    if kind in (Abstract, Made):
+        return bool(part.lasting)
     if kind in (Method, Bound):
         return lasts(part.owner)
     return False

@@ -95,8 +95,8 @@ ENTRIES = {
 }  # fmt: skip
 
 
-def ufunc(thing: Any) -> Any:
+def ufunc(thing: Any) -> Entry | None:
     """np.add and the like: what is given beyond the inputs is written to."""
-    if isinstance(thing, np.ufunc) and getattr(np, thing.__name__, None) is thing:
-        return Entry(FRESH, _ARRAY, most=thing.nin, name=f"np.{thing.__name__}")
-    return None
+    if not isinstance(thing, np.ufunc) or getattr(np, thing.__name__, None) is not thing:
+        return None
+    return Entry(FRESH, _ARRAY, most=thing.nin, name=f"np.{thing.__name__}")

@@ -213,7 +213,7 @@ def _print(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value
     return NONE
 
 
-def _number(kind: type) -> Any:
+def _number(kind: Any) -> Any:
     dunders = {int: ("__int__", "__index__", "__trunc__"), float: ("__float__", "__index__"),
                complex: ("__complex__", "__float__"), abs: ("__abs__",),
                round: ("__round__",)}[kind]  # fmt: skip
@@ -332,7 +332,7 @@ def _partial(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Val
         made.fields["func"] |= given.at(0)
     else:
         made.fields["func"] = given.at(0)
-    made.fields["args"], made.fields["named"] = args, named  # type: ignore[assignment]
+    made.fields["args"], made.fields["named"] = args, named
     for value in [given.at(0), *args, *named.values()]:
         made.items |= value
     return one(made)

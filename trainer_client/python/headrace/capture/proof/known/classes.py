@@ -211,7 +211,7 @@ def attribute_kind(cls: Any, name: str) -> str | None:
 
 def call_method(it: Interpreter, frame: Frame, part: Any, name: str, given: Arguments) -> Value:
     """part.name(...), of a class that is no container. Raises Doubt where it is not known."""
-    cls = getattr(part, "cls", None)
+    cls: Any = getattr(part, "cls", None)
     known = CLASSES.get(cls)
     if known is _GENERATOR:
         return _draw(it, frame, part, name, given)
@@ -303,4 +303,5 @@ def _draw(it: Interpreter, frame: Frame, part: Any, name: str, given: Arguments)
 
 
 def is_manager(part: Any) -> bool:
-    return CLASSES.get(getattr(part, "cls", None)) in (_FILE, _PICTURE, _KEPT_FILE)
+    cls: Any = getattr(part, "cls", None)
+    return any(CLASSES.get(cls) is one_ for one_ in (_FILE, _PICTURE, _KEPT_FILE))

@@ -1,5 +1,6 @@
 """What a known function does."""
 
+from collections.abc import Callable
 from typing import Any
 
 from .. import contents
@@ -20,6 +21,9 @@ from ..values import (
     one,
 )
 
+# The interpreter, the frame, what is called and what it is given.
+Special = Callable[[Interpreter, Frame, Any, Arguments], Value]
+
 FRESH, ALIAS, SCALAR = "fresh", "alias", "scalar"
 
 
@@ -32,7 +36,7 @@ class Entry:
     def __init__(
         self, result: str = FRESH, cls: Any = None, writes: tuple[int, ...] = (), *,
         draws: bool = False, most: int | None = None, seeded: bool = False,
-        refuse: Any = None, mode: int | None = None, special: Any = None, name: str = "",
+        refuse: Any = None, mode: int | None = None, special: Special | None = None, name: str = "",
     ) -> None:  # fmt: skip
         self.result, self.cls, self.writes, self.draws = result, cls, writes, draws
         self.most, self.seeded, self.refuse, self.mode = most, seeded, refuse, mode

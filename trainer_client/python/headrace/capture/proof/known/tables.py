@@ -4,6 +4,7 @@ import sys
 from typing import Any
 
 from . import arrays, classes, pictures, python, tensors, vision
+from .entry import Entry, Special
 
 _TABLES = (python, arrays, tensors, pictures, vision)
 
@@ -16,7 +17,7 @@ class Known:
             *sys.stdlib_module_names,
         } - {"__main__"}  # fmt: skip
         self.arrays = classes.ARRAYS
-        self._by_id: dict[int, Any] = {}
+        self._by_id: dict[int, Entry] = {}
         self._loaded: set[str] = set()
         self._held: list[Any] = []
 
@@ -45,7 +46,7 @@ class Known:
                             self._held.append(found)
         classes.load()
 
-    def of(self, thing: Any) -> Any:
+    def of(self, thing: Any) -> Entry | None:
         """What is known of a function or class; None: nothing."""
         self._load_once()
         found = self._by_id.get(id(thing))
@@ -57,7 +58,7 @@ class Known:
             self._count = count
             self._load()
 
-    def instance(self, part: Any) -> Any:
+    def instance(self, part: Any) -> Special | None:
         """What is known of calling an object of the part's class; None: nothing."""
         return vision.instance(part)
 

@@ -15,7 +15,7 @@ from ..frames import Frame
 from ..interpreter import Interpreter
 from ..plain import plain
 from ..values import Lasting, Value, describe, live, one
-from .entry import ALIAS, FRESH, Entry, apply
+from .entry import ALIAS, FRESH, Entry, Special, apply
 
 # These call what they are given: torchvision's own code is read instead.
 _READ = {
@@ -94,7 +94,7 @@ def _load() -> None:
                     _classes.setdefault(found, found.__name__)
 
 
-def instance(part: Any) -> Any:
+def instance(part: Any) -> Special | None:
     """A handler for a call of the part; None: its class is not known."""
     if type(part) is not Lasting:
         return None
