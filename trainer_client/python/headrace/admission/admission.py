@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from torch.utils.dlpack import from_dlpack
 
 from ..capture import Captured, NativePlan, StaysLocal
 from ..capture.capture import python_capture
@@ -116,7 +117,7 @@ def _compare(loader: Any, captured: NativePlan, reference: Reference) -> _Verdic
         made, draws = _by_service(plan, by_hand)
         refusals = [sample for sample in made if isinstance(sample, str)]
         if all(isinstance(sample, _OtherFile) for sample in made):
-            return _Verdict(made[0], local=True, lasts=False)
+            return _Verdict(refusals[0], local=True, lasts=False)
         if len(refusals) == len(made) and any(sample.fields is not None for sample in by_hand):
             return _Verdict(f"no worker could make samples of it: {refusals[0]}")
         if all(map(_agree, made, by_hand)) and _drawn_alike(reference, draws, by_hand, made):
@@ -220,7 +221,7 @@ def _read(batch: Any) -> _Native:
     if batch.missing:
         said = batch.missing[0]
         return _OtherFile(said.message) if said.code == "Unavailable" else said.message
-    return [torch.from_dlpack(field)[0].clone() for field in batch.fields]
+    return [from_dlpack(field)[0].clone() for field in batch.fields]
 
 
 def _agree(mine: _Native, theirs: _Sample) -> bool:

@@ -13,7 +13,7 @@ count of draws, so the samples compared are the batch's first ones; with rng "sa
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -32,6 +32,15 @@ _SAMPLES = 4  # of a batch
 _MOST_WAITING = 4  # batches whose reference is being made
 _PATIENCE = 30.0  # seconds at the end of an epoch
 _SEEDS = 2**64
+
+
+class Kept(Protocol):
+    """What is kept of a loader (serve/loader_state.py), as far as a comparison needs it."""
+
+    report: LoaderReport
+    compares: bool
+
+    def workers_met(self, signature: str) -> set[int]: ...
 
 
 class Plain:
@@ -55,9 +64,8 @@ class _Waiting:
 
 
 def comparison_of(
-    loader: Any, captured: Captured, reference: Reference, state: Any
+    loader: Any, captured: Captured, reference: Reference, state: Kept
 ) -> "Comparison | Plain":
-    """`state`: the seam's LoaderState."""
     if not isinstance(captured, NativePlan) or options.from_environment().compare == 0:
         return Plain()
     if not state.compares:
@@ -68,7 +76,9 @@ def comparison_of(
 class Comparison:
     """Of one iterator; its thread. Forks the reference when an epoch begins in which it may compare."""
 
-    def __init__(self, loader: Any, captured: NativePlan, reference: Reference, state: Any) -> None:
+    def __init__(
+        self, loader: Any, captured: NativePlan, reference: Reference, state: Kept
+    ) -> None:
         settings = options.from_environment()
         self._every = settings.compare
         self._raises = settings.on_difference == "raise"
@@ -167,13 +177,14 @@ class Comparison:
     def _ask(self, batch: Any, keys: Any, seeds: Any, fields: list[torch.Tensor]) -> None:
         places = self._places(len(keys), batch.batch)
         lane = batch.batch % self._lanes
-        asks = []
+        asks: list[Ask] = []
         for place in places:
             start = GO_ON
             if self._rng == "sample":
                 start = Start(seed=seeds[place])
             elif self._rng == "torch" and not asks:
                 seed = self._captured.seeding(self._base_seed, lane) % _SEEDS
+                assert self._draws is not None  # or the batch is not wanted
                 start = Start(lane_seed=seed, position=self._draws[lane])
             asks.append(Ask(keys[place], start))
         missing = {sample.position for sample in batch.missing}

@@ -46,7 +46,7 @@ class Reference:
         self._num_workers = num_workers
         self._lock = threading.RLock()
         self._popen: Any = None
-        self._connection: Connection | None = None
+        self._connection: Any = None  # a Connection, once it has begun
         self._end: Any = None
         self._next = 0
         self._waiting: deque[tuple[int, int]] = deque()  # (ticket, how many answers)
@@ -96,7 +96,8 @@ class Reference:
         """A fork inherits the locks that other threads held in that moment, torch's generator's
         above all, and may wait for one for ever. The next one will be luckier."""
         try:
-            return self._connection.poll(patience) and self._connection.recv_bytes() == b"begun"
+            begins = self._connection.poll(patience)
+            return bool(begins and self._connection.recv_bytes() == b"begun")
         except (OSError, EOFError):
             return False
 

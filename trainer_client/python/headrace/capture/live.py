@@ -123,7 +123,7 @@ def _part(dataset: Any, leaves: Any, offset: int, objects: Unchanged) -> Any:
 
 
 class _Subset:
-    def __init__(self, dataset: Subset, inner: Any) -> None:
+    def __init__(self, dataset: "Subset[Any]", inner: Any) -> None:
         self._dataset, self._held, self._inner = dataset, dataset.dataset, inner
         self.count, self.leaf_rows = len(dataset.indices), inner.leaf_rows
 
@@ -140,15 +140,17 @@ class _Subset:
         return [key + count if key < 0 else key for key in found]
 
     def rows(self, keys: Sequence[int]) -> list[int] | None:
-        return self._inner.rows(self._keys(keys))
+        rows: list[int] | None = self._inner.rows(self._keys(keys))
+        return rows
 
     def paths(self, keys: Sequence[int]) -> list[str]:
-        return self._inner.paths(self._keys(keys))
+        paths: list[str] = self._inner.paths(self._keys(keys))
+        return paths
 
 
 class _Concat:
     def __init__(
-        self, dataset: ConcatDataset, leaves: Any, offset: int, objects: Unchanged
+        self, dataset: "ConcatDataset[Any]", leaves: Any, offset: int, objects: Unchanged
     ) -> None:
         self._dataset, self._held = dataset, list(dataset.datasets)
         self._ends = list(dataset.cumulative_sizes)

@@ -75,6 +75,7 @@ def _decide(loader: Any) -> tuple[Captured, str]:
     try:
         return seam.decide(loader, state, rng_of(loader)), ""
     except WorkersUnavailable as error:
+        assert state.captured is not None  # it is what no worker can run
         return state.captured, f"no worker can run it: {error}"
 
 
@@ -144,14 +145,14 @@ class _Native:
         if self.loader.worker_init_fn is not None:
             label = name_of(self.loader.worker_init_fn)
             behind.append(GraphNode("hook", label, PURE, NATIVE, note=_SEEDS_ONLY))
-        for node in behind:
-            graph.add(node)
+        for step in behind:
+            graph.add(step)
             if whole:
-                last = node
+                last = step
             else:
-                node.runs = TRAINER
-                node.reason = "it comes behind what stays in the trainer"
-                node.remedy = "what helps there"
+                step.runs = TRAINER
+                step.reason = "it comes behind what stays in the trainer"
+                step.remedy = "what helps there"
         graph.cut = last.id
 
 

@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from torch._utils import ExceptionWrapper
 
 from ..admission import samples
 from ..admission.difference import Difference, difference
-from ..capture import Captured, NativePlan, StaysLocal
+from ..capture import Captured, NativePlan, Served, StaysLocal
 from ..native import binding
 
 STOCK, BY_HAND = "stock", "dataset[key] under the same seeds"
@@ -70,9 +71,11 @@ def outcomes(iterator: Any, most: int) -> list[Outcome]:
     return made
 
 
-def by_hand(loader: Any, captured: NativePlan, indices: Any, base_seed: int) -> list[Outcome]:
+def by_hand(loader: Any, captured: Served, indices: Any, base_seed: int) -> list[Outcome]:
     """What the seeds of rng "sample" say that the batches are."""
-    count, before = captured.rows.count, Counter()
+    native = captured if isinstance(captured, NativePlan) else None
+    count = len(loader.dataset) if native is None else native.rows.count
+    before: Counter[int] = Counter()
     made: list[Outcome] = []
     for number, index in enumerate(indices):
         rows, error = [], None
@@ -85,7 +88,7 @@ def by_hand(loader: Any, captured: NativePlan, indices: Any, base_seed: int) -> 
             sample = samples.make(loader.dataset, key, where, b"", seed)
             error = error or sample.error
             rows.append(sample.value)
-        made.append(_collated(lambda rows=rows: loader.collate_fn(rows), error))
+        made.append(_collated(partial(loader.collate_fn, rows), error))
     return made
 
 

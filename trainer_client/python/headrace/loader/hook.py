@@ -139,13 +139,14 @@ class _StatefulFinder:
         spec = next((spec for spec in found if spec is not None), None)
         if spec is None or spec.loader is None:
             return spec
-        execute = spec.loader.exec_module
+        loader: Any = spec.loader
+        execute = loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
             execute(module)
             patch(module)
 
-        spec.loader.exec_module = exec_module
+        loader.exec_module = exec_module
         return spec
 
 

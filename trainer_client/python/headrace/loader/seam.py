@@ -135,8 +135,9 @@ def _is_same(before: Captured | None, captured: Served) -> bool:
 
 def _is_withdrawn(verdict: Captured, captured: Served) -> bool:
     """A comparison found its samples to differ while it was native."""
-    native = isinstance(verdict, NativePlan) and isinstance(captured, NativePlan)
-    return native and is_withdrawn(captured)
+    if not isinstance(verdict, NativePlan) or not isinstance(captured, NativePlan):
+        return False
+    return is_withdrawn(captured)
 
 
 def _admit(loader: Any, state: LoaderState, captured: Served) -> Captured:

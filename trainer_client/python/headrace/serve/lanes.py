@@ -108,19 +108,21 @@ class Lanes:
     """Mixed in front of an iterator of torch's with worker processes. One thread."""
 
     _lanes: list[_Lane]
-    _captured: StagePlan
-    _dataset_kind: Any
+    _code: StagePlan
+    _loader: Any  # a weak reference
+    # Of torch's iterator.
+    _dataset_kind: int
     _auto_collation: bool
     _persistent_workers: bool
 
     def lane_settings(self) -> LaneSettings:
-        loader: Any = self._loader()  # type: ignore[attr-defined]
+        loader: Any = self._loader()
         return LaneSettings(
             auto_collation=self._auto_collation,
             iterable=self._dataset_kind == _DatasetKind.Iterable,
             batch_size=(loader.batch_size or 1) if loader is not None else 1,
             persistent=self._persistent_workers,
-            by_pil=self._captured.by_pil,
+            by_pil=self._code.by_pil,
             tells_state=self._tells_state(),
             trainer=os.getpid(),
             watched=self._watched(),
@@ -129,10 +131,10 @@ class Lanes:
     def _tells_state(self) -> bool:
         """Whether somebody needs the states of the lanes' generators: lanes may move where there is
         code for other hosts."""
-        return self._captured.stage.bundle is not None
+        return self._code.stage.bundle is not None
 
     def _watched(self) -> bool | None:
-        stage = self._captured.stage
+        stage = self._code.stage
         return None if stage.bundle is None else stage.fills
 
     def lane_loop(self, target: Any, arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

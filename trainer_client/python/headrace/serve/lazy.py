@@ -8,6 +8,7 @@ make now, and otherwise has the stock fetcher make it (docs/adr/0027-num-workers
 import os
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,7 @@ from ..service.report import say
 from . import stays as local
 from .foresight import Recapture
 from .keys_ahead import KeysAhead
+from .loader_state import LoaderState
 
 _SLICE = 0.1  # longest wait without a look at signals, seconds
 _INTEGERS = (int, np.int64, np.int32)  # whose values are all that data sets look at
@@ -45,7 +47,13 @@ class Ahead:
     anew, None where it has no native form any more. One thread; in a forked child it is the stock
     fetcher."""
 
-    def __init__(self, stock: Any, state: Any, captured: NativePlan, capture: Any) -> None:
+    def __init__(
+        self,
+        stock: Any,
+        state: LoaderState,
+        captured: NativePlan,
+        capture: Callable[[], NativePlan | None],
+    ) -> None:
         self._stock = stock
         self._state = state
         self._capture = capture
@@ -110,10 +118,11 @@ class Ahead:
         """`index` for the service; None: the stock way."""
         if self._live is None and not self._captured_anew():
             return None
-        if not self._live.process_same():
+        live = self._known()
+        if not live.process_same():
             self._end("")
             return None
-        if not self._live.objects_same():
+        if not live.objects_same():
             self._changed()
             return None
         count = self._captured.rows.count
@@ -122,10 +131,15 @@ class Ahead:
         if not all(type(k) in _INTEGERS and 0 <= k < count for k in index):
             return None
         keys = list(map(int, index))
-        if not self._live.rows_same(keys):
+        if not live.rows_same(keys):
             self._changed()
             return None
         return keys
+
+    def _known(self) -> Live:
+        """REQUIRES: the data set is known as it was captured."""
+        assert self._live is not None
+        return self._live
 
     # Made by the service.
 
@@ -169,7 +183,7 @@ class Ahead:
         first = self._asked[0]
         if first.keys != keys or self._expected != now or first.stamps is None:
             return False
-        return first.stamps == self._live.stamps(keys)
+        return first.stamps == self._known().stamps(keys)
 
     def _begin(self, state: bytes) -> None:
         """What was asked for is withdrawn."""
@@ -208,7 +222,8 @@ class Ahead:
             keys = self.keys_ahead.peek(len(self._asked))
             if keys is None:
                 return
-            stamps = self._live.stamps(keys) if self._live.rows_same(keys) else None
+            live = self._known()
+            stamps = live.stamps(keys) if live.rows_same(keys) else None
             if stamps is None:
                 return
             self._ask(keys, stamps)
@@ -299,6 +314,9 @@ class Ahead:
 class _Foreseen(_SingleProcessDataLoaderIter):
     """Tells its fetcher when the sampler begins, and its session how long it takes."""
 
+    _sampler_begun: bool
+    _first_sampler_iter: Any
+
     def _next_index(self) -> Any:
         ahead = self._dataset_fetcher
         if not self._sampler_begun:
@@ -307,10 +325,10 @@ class _Foreseen(_SingleProcessDataLoaderIter):
                 ahead.keys_ahead = KeysAhead.of(self._index_sampler, self._dataset)
         handle = ahead.handle
         if handle is None:
-            return super()._next_index()
+            return super()._next_index()  # type: ignore[no-untyped-call]  # torch's
         handle.raw.enter_sampler()
         try:
-            return super()._next_index()
+            return super()._next_index()  # type: ignore[no-untyped-call]  # torch's
         finally:
             handle.raw.leave_sampler()
 
@@ -318,7 +336,13 @@ class _Foreseen(_SingleProcessDataLoaderIter):
 class LazyIter(local._Local, _Foreseen):
     """Yields what the stock iterator would. One thread at a time."""
 
-    def _init(self, loader: Any, state: Any, captured: NativePlan, capture: Any) -> None:
+    def _init(
+        self,
+        loader: Any,
+        state: LoaderState,
+        captured: NativePlan,
+        capture: Callable[[], NativePlan | None],
+    ) -> None:
         self._captured_first, self._capture = captured, capture
         self._sampler_begun = False
         local._start(self, loader, state)
@@ -373,7 +397,9 @@ class LazyIter(local._Local, _Foreseen):
             ahead.close()
 
 
-def lazy_iterator(loader: Any, state: Any, captured: NativePlan, capture: Any) -> Any:
+def lazy_iterator(
+    loader: Any, state: LoaderState, captured: NativePlan, capture: Callable[[], NativePlan | None]
+) -> Any:
     """`captured`: native, with the stock loader's random numbers; `capture()` -> Captured | None:
     the same of the loader as it then is."""
     iterator = LazyIter.__new__(LazyIter)

@@ -25,6 +25,7 @@ from ..errors import HeadraceError, WorkersUnavailable
 from ..native import binding
 from ..service import service
 from ..stage.pickling import unpickle_batch
+from .loader_state import LoaderState
 from .missing import Failed, make_missing
 
 # Longest wait without a look at signals, seconds.
@@ -37,7 +38,18 @@ class Served:
     """Mixed in front of an iterator of torch's, whose attributes it reads. Yields nothing itself.
     One thread; of no use after fork."""
 
-    def _serve(self, loader: Any, state: Any, captured: ServedPlan, window: int) -> None:
+    # Of torch's iterator.
+    _auto_collation: bool
+    _base_seed: Any
+    _collate_fn: Any
+    _dataset: Any
+    _dataset_kind: int
+    _num_workers: int
+    _pin_memory: Any
+    _pin_memory_device: Any
+    _timeout: float
+
+    def _serve(self, loader: Any, state: LoaderState, captured: ServedPlan, window: int) -> None:
         """Before the iterator's own __init__. `window`: most batches asked for and not received."""
         self._handle: Any = None
         self._pid = os.getpid()
@@ -97,10 +109,10 @@ class Served:
     def _next_index(self) -> Any:
         raw = self._handle.raw if self._handle is not None else None
         if raw is None:
-            return super()._next_index()  # type: ignore[misc]
+            return super()._next_index()  # type: ignore[misc]  # torch's
         raw.enter_sampler()
         try:
-            return super()._next_index()  # type: ignore[misc]
+            return super()._next_index()  # type: ignore[misc]  # torch's
         finally:
             raw.leave_sampler()
 
@@ -108,7 +120,7 @@ class Served:
 
     def _submit(self, index: Any) -> int:
         """The batch's number. `index`: what the sampler yielded."""
-        number = -1
+        number: int = -1
         if type(index) is list and bool not in map(type, index):  # True is no row number
             keys = index
             number = service.call(self._handle.raw.submit, index, self._count)
@@ -123,6 +135,7 @@ class Served:
 
     def _submit_to(self, lane: int, index: Any) -> int:
         """As _submit, of a lane's process, which is given what the sampler yielded."""
+        number: int
         keys = index if self._auto_collation else [index]
         if type(keys) is list and all(type(key) is int for key in keys) and keys:
             number = service.call(self._handle.raw.submit, keys, lane=lane)
@@ -143,9 +156,10 @@ class Served:
             keys = list(map(operator.index, index))
             if not keys or (min(keys) >= 0 and max(keys) < count):
                 return keys, False
+            known: list[int | None] = [*keys]
         except TypeError:
-            keys = [_index_or_none(key) for key in index]
-        placed = [_NO_KEY if key is None else key + count if key < 0 else key for key in keys]
+            known = [_index_or_none(key) for key in index]
+        placed = [_NO_KEY if key is None else key + count if key < 0 else key for key in known]
         return [key if 0 <= key < count else _NO_KEY for key in placed], True
 
     def _wait(self) -> Any:

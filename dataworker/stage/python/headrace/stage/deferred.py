@@ -44,7 +44,7 @@ class DeferredImage(Image.Image):
             return  # Image.__init__ of an older PIL
         for name in ("_source", "_steps", "_pixels"):
             del self.__dict__[name]
-        self.__class__ = Image.Image  # type: ignore[assignment]
+        self.__class__ = Image.Image  # type: ignore[assignment]  # it becomes a plain one
         self.im = core
 
     def load(self) -> Any:
@@ -187,7 +187,7 @@ class LoadedImage(JpegImagePlugin.JpegImageFile):
 
     def _leave(self) -> None:
         del self._source, self._undecoded
-        self.__class__ = JpegImagePlugin.JpegImageFile  # type: ignore[assignment]
+        self.__class__ = JpegImagePlugin.JpegImageFile  # type: ignore[assignment]  # as above
 
 
 class PixelAccess:
@@ -245,9 +245,10 @@ def whole_file(opened: Any) -> bytes | None:
         or not _untouched(opened)
     ):
         return None
+    stream: Any = opened.fp
     try:
-        opened.fp.seek(0)
-        file = opened.fp.read()
+        stream.seek(0)
+        file = stream.read()
     except Exception:
         return None  # PIL will meet it too, in its own way
     # Without its end it is truncated: PIL raises here and now, where the program expects it.

@@ -150,7 +150,7 @@ class Host:
             elif kind == wire.BATCH:
                 cpu = time.process_time_ns()
                 *before, samples = self.make(Request.read(fds[0]))
-                told = UNTOLD
+                told: tuple[bytes, ...] = UNTOLD
                 if before[0] != numbers(wire.TOO_SMALL):
                     told = self.told(output)
                 else:

@@ -53,7 +53,8 @@ def _wrap_load() -> None:
         self.__class__ = LoadedImage
         return PixelAccess(self)
 
-    JpegImagePlugin.JpegImageFile.load = load
+    opened: Any = JpegImagePlugin.JpegImageFile
+    opened.load = load
 
 
 def _wrap_exif_transpose() -> None:

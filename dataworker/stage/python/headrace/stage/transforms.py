@@ -42,7 +42,7 @@ class Pixels(NamedTuple):
     def image(self) -> Image.Image:
         height, width, channels = self.array.shape
         image = Image.frombytes("RGB" if channels == 3 else "L", (width, height), self.array)
-        image.info = dict(self.info)
+        image.info = dict[Any, Any](self.info)
         return image
 
 

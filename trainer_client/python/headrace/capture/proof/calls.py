@@ -329,7 +329,8 @@ def _run(
         known = it.memo.get(key)
         if known is not None and known[0] == it.overlays:
             frame.facts = frame.facts | known[2]
-            return known[1]
+            before: Value = known[1]
+            return before
     if key in it.active:
         it.recursed.add(key)
         return it.summaries.get(key, NOTHING)

@@ -125,7 +125,9 @@ def _early(body: list[ast.stmt], at: int, inner: list[ast.stmt], cache: Any, key
     store, end = _stored_at(rest[-2]), rest[-1]
     if store is None or not isinstance(end, ast.Return) or end.value is None:
         return None
-    same = ast.dump(end.value) == ast.dump(_assign(rest[-2]).value) and isinstance(end.value, ast.Name)
+    same = ast.dump(end.value) == ast.dump(_assign(rest[-2]).value) and isinstance(
+        end.value, ast.Name
+    )
     if same or _reads(end.value, cache, key):
         return cache, key, rest[:-1], len(rest) + 1, True, ""
     return None

@@ -248,6 +248,7 @@ class Fills:
         shape = _shape(body, at)
         if shape is None:
             return 0
+        taken: int
         cache_node, key, branch, taken, result, name = shape
         cache = self._cache(it, frame, cache_node, key)
         if cache is None:

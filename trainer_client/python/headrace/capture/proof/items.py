@@ -112,7 +112,8 @@ def _entry(it: Interpreter, frame: Frame, part: Any, key: Value) -> Value:
     if type(part) is Made:
         if known and ("key", known[0]) in part.fields:
             named: Value = part.fields["key", known[0]]
-            return named | part.fields.get("other entries", NOTHING)
+            others: Value = part.fields.get("other entries", NOTHING)
+            return named | others
         return part.items
     if known and len(part.objects) <= 24:
         things = [o[known[0]] for o in part.objects if known[0] in o]

@@ -148,9 +148,9 @@ def _of_container(
         found = _contents(it, frame, part, mapping)
         return found | given.at(1) if name.startswith("pop") else NONE
     if mapping:
-        made = _of_mapping(it, frame, part, name, given)
-        if made is not None:
-            return made
+        given_back = _of_mapping(it, frame, part, name, given)
+        if given_back is not None:
+            return given_back
     if name in _ASK:
         items.contains(it, frame, given.at(0), one(part))
         return BOOL if name not in ("index", "count") else INT

@@ -97,6 +97,9 @@ ENTRIES = {
 
 def ufunc(thing: Any) -> Entry | None:
     """np.add and the like: what is given beyond the inputs is written to."""
-    if not isinstance(thing, np.ufunc) or getattr(np, thing.__name__, None) is not thing:
+    if not isinstance(thing, np.ufunc):
         return None
-    return Entry(FRESH, _ARRAY, most=thing.nin, name=f"np.{thing.__name__}")
+    name, inputs = thing.__name__, thing.nin
+    if getattr(np, name, None) is not thing:
+        return None
+    return Entry(FRESH, _ARRAY, most=inputs, name=f"np.{name}")
