@@ -7,10 +7,11 @@ and cloudpickle is needed here.
 
 One *base* a program imports what takes long, torch above all, and stays (base.py). One *zygote* a
 session is forked from it and unpickles the bundle (zygote.py). It forks a *host* for each lane
-(lane_host.py; virtual DataLoader worker), as the stock loader forks its workers: each begins with a copy of the dataset as it was in the
-trainer. A host makes the batches of its lane one after the other; the state of its random generators
-comes with each request and goes back with the answer, so any worker can go on with the lane. What the code
-keeps beside it can't travel: such code is not sent here (docs/adr/0028-elsewhere.md).
+(lane_host.py; virtual DataLoader worker), as the stock loader forks its workers: each begins with a
+copy of the dataset as it was in the trainer. A host makes the batches of its lane one after the other;
+the state of its random generators comes with each request and goes back with the answer, so any worker
+can go on with the lane. What the code keeps beside it can't travel: such code is not sent here
+(docs/adr/0028-elsewhere.md).
 
 The bundle is a cloudpickle (protocol 5) of a dict:
 
