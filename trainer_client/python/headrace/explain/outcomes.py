@@ -73,16 +73,13 @@ def outcomes(iterator: Any, most: int) -> list[Outcome]:
 
 def by_hand(loader: Any, captured: Served, indices: Any, base_seed: int) -> list[Outcome]:
     """What the seeds of rng "sample" say that the batches are."""
-    native = captured if isinstance(captured, NativePlan) else None
-    count = len(loader.dataset) if native is None else native.rows.count
     before: Counter[int] = Counter()
     made: list[Outcome] = []
     for number, index in enumerate(indices):
         rows, error = [], None
         lane = number % max(1, loader.num_workers)
         where = f"in DataLoader worker process {lane}" if loader.num_workers > 0 else ""
-        for key in index:
-            row = key + count if key < 0 else key
+        for key, row in zip(index, _rows(captured, index), strict=True):
             seed = binding.sample_seed(base_seed & 0xFFFFFFFFFFFFFFFF, row, before[row])
             before[row] += 1
             sample = samples.make(loader.dataset, key, where, b"", seed)
@@ -90,6 +87,14 @@ def by_hand(loader: Any, captured: Served, indices: Any, base_seed: int) -> list
             rows.append(sample.value)
         made.append(_collated(partial(loader.collate_fn, rows), error))
     return made
+
+
+def _rows(captured: Served, index: list[Any]) -> list[int]:
+    """By which the service seeds the samples of these keys."""
+    if isinstance(captured, NativePlan):
+        return [key + captured.rows.count if key < 0 else key for key in index]
+    plain = all(type(key) is int for key in index)
+    return index if plain else [0] * len(index)  # as Served._submit_to asks
 
 
 def _collated(collate: Callable[[], Any], error: Any) -> Outcome:

@@ -12,16 +12,18 @@ import socket
 import sys
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils.data.dataloader import _DatasetKind
 
-from ..capture import StagePlan
 from ..native.intact import OF_CHAIN, first_change
 from ..process import sockets
 from ..stage import functions
 from ..stage.lane import LanePort, LaneSettings, lane_main
+
+if TYPE_CHECKING:  # spawned processes import this file, and need no more than it does
+    from ..capture import StagePlan
 
 
 class LaneContext:
@@ -108,7 +110,7 @@ class Lanes:
     """Mixed in front of an iterator of torch's with worker processes. One thread."""
 
     _lanes: list[_Lane]
-    _code: StagePlan
+    _code: "StagePlan"
     _loader: Any  # a weak reference
     # Of torch's iterator.
     _dataset_kind: int

@@ -30,6 +30,7 @@ from .loader_state import LoaderState
 
 _SLICE = 0.1  # longest wait without a look at signals, seconds
 _INTEGERS = (int, np.int64, np.int32)  # whose values are all that data sets look at
+Anew = Callable[[], NativePlan | None]  # the loader as it is now
 _DEPTH = 2  # batches ahead: one that is ready, and one that is being made
 
 
@@ -47,13 +48,7 @@ class Ahead:
     anew, None where it has no native form any more. One thread; in a forked child it is the stock
     fetcher."""
 
-    def __init__(
-        self,
-        stock: Any,
-        state: LoaderState,
-        captured: NativePlan,
-        capture: Callable[[], NativePlan | None],
-    ) -> None:
+    def __init__(self, stock: Any, state: LoaderState, captured: NativePlan, capture: Anew) -> None:
         self._stock = stock
         self._state = state
         self._capture = capture
@@ -336,13 +331,7 @@ class _Foreseen(_SingleProcessDataLoaderIter):
 class LazyIter(local._Local, _Foreseen):
     """Yields what the stock iterator would. One thread at a time."""
 
-    def _init(
-        self,
-        loader: Any,
-        state: LoaderState,
-        captured: NativePlan,
-        capture: Callable[[], NativePlan | None],
-    ) -> None:
+    def _init(self, loader: Any, state: LoaderState, captured: NativePlan, capture: Anew) -> None:
         self._captured_first, self._capture = captured, capture
         self._sampler_begun = False
         local._start(self, loader, state)
@@ -397,9 +386,7 @@ class LazyIter(local._Local, _Foreseen):
             ahead.close()
 
 
-def lazy_iterator(
-    loader: Any, state: LoaderState, captured: NativePlan, capture: Callable[[], NativePlan | None]
-) -> Any:
+def lazy_iterator(loader: Any, state: LoaderState, captured: NativePlan, capture: Anew) -> Any:
     """`captured`: native, with the stock loader's random numbers; `capture()` -> Captured | None:
     the same of the loader as it then is."""
     iterator = LazyIter.__new__(LazyIter)
