@@ -24,6 +24,14 @@ cmd_format() {
   return $status
 }
 
+check_types() { # of the package as it is installed, which has two folders of source
+  local whole=build/types/headrace
+  rm -rf build/types
+  mkdir -p $whole
+  ln -s "$PWD"/trainer_client/python/headrace/* "$PWD"/dataworker/stage/python/headrace/stage $whole
+  MYPYPATH=build/types "$PYTHON" -m mypy --cache-dir build/mypy
+}
+
 cmd_lint() {
   local base=main
   case ${1:-} in
@@ -31,7 +39,7 @@ cmd_lint() {
     --all) base='' ;;
     *) die "lint knows only --all" ;;
   esac
-  STEPS=$((SETUP_STEPS + 4))
+  STEPS=$((SETUP_STEPS + 5))
   setup_and_build lint
   if [ -n "$base" ] && ! git rev-parse -q --verify "$base" >/dev/null; then base=''; fi
 
@@ -43,6 +51,8 @@ cmd_lint() {
   check clang-tidy "$PYTHON" deploy/dev/tidy.py --build build/release --jobs "$JOBS" ${base:+--since "$base"}
   heading "ruff"
   check ruff "$PYTHON" -m ruff check .
+  heading "mypy"
+  check mypy check_types
   echo
   printf '%s\n' "${RESULTS[@]}"
   [ "$FAILURES" -eq 0 ] || die "lint failed: $FAILURES of ${#RESULTS[@]} parts"

@@ -162,6 +162,30 @@ def test_a_seed_for_each_sample(tmp_path):
     assert "4 of 4 batches equal (native, rng sample); with a seed for each sample" in done.stdout
 
 
+SEEDS_OF_CODE = """
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+class Drawn(Dataset):
+    def __getitem__(self, key):
+        return torch.rand(2), str(key)
+
+def loader(keys):
+    return DataLoader(Drawn(), sampler=keys, batch_size=2, num_workers=2)
+
+numbers, names = loader([0, 1, 1, 5, 0, 1, -1, 2]), loader(["a", "bb", "a", "c"])
+iter(numbers)
+"""
+
+
+def test_a_seed_for_each_sample_of_code():
+    """Of numbers as they are given, and of keys that are none."""
+    done = inspected("verify", "--rng", "sample", program=SEEDS_OF_CODE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for line, batches in zip(done.stdout.splitlines(), (4, 2), strict=True):
+        assert f"{batches} of {batches} batches equal (python, rng sample)" in line
+
+
 def test_a_program_without_a_loader():
     done = inspected("verify", program="print('nothing')")
     assert done.returncode == 1 and done.stdout == ""

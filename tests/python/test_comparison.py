@@ -6,7 +6,8 @@ import headrace
 import pytest
 import torch
 from headrace.admission import admission, comparison, reference_process
-from headrace.admission.reference import Reference, Start
+from headrace.admission.asks import Start
+from headrace.admission.reference import Reference
 from headrace.loader.seam import state_of
 from headrace.service.options import from_environment
 from support.compare import check

@@ -12,7 +12,8 @@ import pytest
 import torch
 import torch.multiprocessing
 from headrace.admission import reference_process
-from headrace.admission.reference import Ask, Reference, ReferenceLost, Start
+from headrace.admission.asks import Ask, Start
+from headrace.admission.reference import Reference, ReferenceLost
 from torch.utils.data import Dataset
 
 WAIT = 60.0

@@ -281,7 +281,7 @@ def test_a_chain_that_differs_is_torchvisions_from_then_on():
 
 @in_own_process
 def test_damaged_file_ends_the_batch():
-    from headrace.stage.host import Redo
+    from headrace.stage.redo import Redo
 
     enable()
     file = without_tables(photo(random.Random(SEED)))

@@ -7,7 +7,7 @@ import copy
 import json
 import sys
 
-import headrace
+import headrace.serve
 import pytest
 import torch
 from headrace.loader.seam import state_of
@@ -214,7 +214,7 @@ def test_what_stays_with_its_own_workers(photos, make, reason, capfd):
 
 def test_torchdata_of_another_shape(photos, seam, monkeypatch, capfd):
     monkeypatch.delitem(sys.modules, "headrace.serve.stateful", raising=False)
-    monkeypatch.delattr(headrace, "stateful", raising=False)
+    monkeypatch.delattr(headrace.serve, "stateful", raising=False)
     module = sys.modules["torchdata.stateful_dataloader.stateful_dataloader"]
     monkeypatch.delattr(module, "_StatefulMultiProcessingDataLoaderIter")
     loader = loader_of("shuffled", photos)

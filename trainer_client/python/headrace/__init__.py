@@ -21,12 +21,12 @@ from .errors import (
     VersionMismatch,
     WorkersUnavailable,
 )
+from .loader import inspection
 from .loader.hook import install, uninstall
+from .version import __version__
 
 if TYPE_CHECKING:
     from .loader.dataloader import DataLoader
-
-__version__ = "0.1.0"
 
 __all__ = [
     "CoordinatorUnavailable",
@@ -43,6 +43,15 @@ __all__ = [
     "pure",
     "uninstall",
 ]
+
+
+def _look(loader: Any, wanted: inspection.Inspection) -> tuple[int, str]:
+    from . import explain
+
+    return explain.look(loader, wanted)
+
+
+inspection.look_with(_look)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,9 @@
 """The C++ client (trainer_client/) for Python. Private: the public surface is the package itself."""
 
-from collections.abc import Buffer, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, final
+
+from typing_extensions import Buffer
 
 # Wire values of headrace::Code -> the class raised for it.
 class HeadraceError(Exception):

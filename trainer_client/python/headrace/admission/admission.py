@@ -18,8 +18,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from torch.utils.dlpack import from_dlpack
 
-from ..capture import Captured
+from ..capture import Captured, NativePlan, StaysLocal
 from ..capture.capture import python_capture
 from ..errors import Unsupported, WorkersUnavailable
 from ..native import binding
@@ -27,7 +28,8 @@ from ..native.plan import Field, Node, Plan
 from ..service import service
 from ..service.report import LoaderReport
 from ..service.session import SessionHandle
-from .reference import Ask, Made, Reference, ReferenceLost, Start
+from .asks import Ask, Made, Start
+from .reference import Reference, ReferenceLost
 from .samples import file_of
 
 _SPREAD = 4  # keys over the whole dataset
@@ -81,7 +83,7 @@ _verdicts: dict[str, _Verdict] = {}
 def admit(loader: Any, captured: Captured, reference: Reference | None = None) -> Captured:
     """`captured`, or what to do instead of it. `reference`: of this loader's dataset as it is now; none:
     one is made, and ended again."""
-    if captured.path != "native":
+    if not isinstance(captured, NativePlan):
         return captured
     verdict = _verdicts.get(captured.signature)
     if verdict is None:
@@ -92,22 +94,22 @@ def admit(loader: Any, captured: Captured, reference: Reference | None = None) -
     if not verdict.reason:
         return captured
     if verdict.local:
-        return Captured("local", captured.name, reasons=[verdict.reason], remedy=_REMEDY)
+        return StaysLocal(captured.name, verdict.reason, _REMEDY)
     by_pil = _BY_PIL.get(verdict.op, (verdict.op,) if verdict.op else ())
     return python_capture(loader, verdict.reason, captured.plan.rng, by_pil, _REMEDY)
 
 
-def withdraw(captured: Captured, reason: str) -> None:
+def withdraw(captured: NativePlan, reason: str) -> None:
     """Plans equal to this one make other samples: they run as Python from their next iter() on."""
     _verdicts[captured.signature] = _Verdict(reason)
 
 
-def is_withdrawn(captured: Captured) -> bool:
+def is_withdrawn(captured: NativePlan) -> bool:
     verdict = _verdicts.get(captured.signature)
     return verdict is not None and bool(verdict.reason)
 
 
-def _compare(loader: Any, captured: Captured, reference: Reference) -> _Verdict:
+def _compare(loader: Any, captured: NativePlan, reference: Reference) -> _Verdict:
     keys = keys_to_try(loader.dataset, captured.rows.count)
     plan = _comparable(captured.plan, len(keys))
     try:
@@ -115,7 +117,7 @@ def _compare(loader: Any, captured: Captured, reference: Reference) -> _Verdict:
         made, draws = _by_service(plan, by_hand)
         refusals = [sample for sample in made if isinstance(sample, str)]
         if all(isinstance(sample, _OtherFile) for sample in made):
-            return _Verdict(made[0], local=True, lasts=False)
+            return _Verdict(refusals[0], local=True, lasts=False)
         if len(refusals) == len(made) and any(sample.fields is not None for sample in by_hand):
             return _Verdict(f"no worker could make samples of it: {refusals[0]}")
         if all(map(_agree, made, by_hand)) and _drawn_alike(reference, draws, by_hand, made):
@@ -219,7 +221,7 @@ def _read(batch: Any) -> _Native:
     if batch.missing:
         said = batch.missing[0]
         return _OtherFile(said.message) if said.code == "Unavailable" else said.message
-    return [torch.from_dlpack(field)[0].clone() for field in batch.fields]
+    return [from_dlpack(field)[0].clone() for field in batch.fields]
 
 
 def _agree(mine: _Native, theirs: _Sample) -> bool:

@@ -13,25 +13,34 @@ count of draws, so the samples compared are the batch's first ones; with rng "sa
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 
-from ..capture import Captured
+from ..capture import Captured, NativePlan
 from ..errors import SamplesDiffer
-from ..loader import inspection
 from ..native import binding
 from ..service import options
 from ..service.report import LoaderReport, say
 from . import admission
 from .admission import fields_of, same_bits
-from .reference import GO_ON, Ask, Reference, ReferenceLost, Start
+from .asks import GO_ON, Ask, Start
+from .reference import Reference, ReferenceLost
 
 _SAMPLES = 4  # of a batch
 _MOST_WAITING = 4  # batches whose reference is being made
 _PATIENCE = 30.0  # seconds at the end of an epoch
 _SEEDS = 2**64
+
+
+class Kept(Protocol):
+    """What is kept of a loader (serve/loader_state.py), as far as a comparison needs it."""
+
+    report: LoaderReport
+    compares: bool
+
+    def workers_met(self, signature: str) -> set[int]: ...
 
 
 class Plain:
@@ -55,12 +64,11 @@ class _Waiting:
 
 
 def comparison_of(
-    loader: Any, captured: Captured, reference: Reference, state: Any
+    loader: Any, captured: Captured, reference: Reference, state: Kept
 ) -> "Comparison | Plain":
-    """`state`: the seam's LoaderState."""
-    if captured.path != "native" or options.from_environment().compare == 0:
+    if not isinstance(captured, NativePlan) or options.from_environment().compare == 0:
         return Plain()
-    if inspection.wanted():  # `headrace verify` compares all by itself
+    if not state.compares:
         return Plain()
     return Comparison(loader, captured, reference, state)
 
@@ -68,7 +76,9 @@ def comparison_of(
 class Comparison:
     """Of one iterator; its thread. Forks the reference when an epoch begins in which it may compare."""
 
-    def __init__(self, loader: Any, captured: Captured, reference: Reference, state: Any) -> None:
+    def __init__(
+        self, loader: Any, captured: NativePlan, reference: Reference, state: Kept
+    ) -> None:
         settings = options.from_environment()
         self._every = settings.compare
         self._raises = settings.on_difference == "raise"
@@ -167,13 +177,14 @@ class Comparison:
     def _ask(self, batch: Any, keys: Any, seeds: Any, fields: list[torch.Tensor]) -> None:
         places = self._places(len(keys), batch.batch)
         lane = batch.batch % self._lanes
-        asks = []
+        asks: list[Ask] = []
         for place in places:
             start = GO_ON
             if self._rng == "sample":
                 start = Start(seed=seeds[place])
             elif self._rng == "torch" and not asks:
                 seed = self._captured.seeding(self._base_seed, lane) % _SEEDS
+                assert self._draws is not None  # or the batch is not wanted
                 start = Start(lane_seed=seed, position=self._draws[lane])
             asks.append(Ask(keys[place], start))
         missing = {sample.position for sample in batch.missing}

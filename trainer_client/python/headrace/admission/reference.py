@@ -15,7 +15,6 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.popen_fork import Popen
 from typing import Any
@@ -25,6 +24,7 @@ import torch.multiprocessing
 from ..errors import HeadraceError
 from ..process import sockets
 from . import reference_process
+from .asks import Ask, Made
 
 _SLICE = 0.1  # seconds between two looks at the deadline
 _PATIENCE = 5.0  # seconds for a process that was told to end
@@ -33,39 +33,6 @@ _PATIENCE_TO_BEGIN = (2.0, 4.0, 8.0, 16.0)  # seconds
 
 class ReferenceLost(HeadraceError):
     """The process has ended, or did not answer in time."""
-
-
-@dataclass(frozen=True)
-class Start:
-    """Where the generators stand before a sample. Of the fields the first one that is set counts;
-    none: where they stood after the sample before."""
-
-    state: bytes = b""  # torch's, as torch.get_rng_state()
-    seed: int | None = None  # of torch, random and numpy, as rng="sample" seeds them
-    lane_seed: int | None = None  # of torch's alone ...
-    position: int = 0  # ... which has come so far since, as Session.lane_draws tells
-
-
-GO_ON = Start()
-
-
-@dataclass(frozen=True)
-class Ask:
-    key: Any
-    start: Start = GO_ON
-    where: str = ""  # as stock workers say it: "in DataLoader worker process 3"
-    # Of a chain of so many nodes, the source included, what comes out; None: the whole sample;
-    # 0: nothing, the state alone is wanted.
-    length: int | None = None
-
-
-@dataclass
-class Made:
-    """A sample, or what was raised instead, and torch's generator after it."""
-
-    value: Any
-    error: Any  # an ExceptionWrapper, or None
-    state_after: bytes
 
 
 class Reference:
@@ -79,7 +46,7 @@ class Reference:
         self._num_workers = num_workers
         self._lock = threading.RLock()
         self._popen: Any = None
-        self._connection: Connection | None = None
+        self._connection: Any = None  # a Connection, once it has begun
         self._end: Any = None
         self._next = 0
         self._waiting: deque[tuple[int, int]] = deque()  # (ticket, how many answers)
@@ -129,7 +96,8 @@ class Reference:
         """A fork inherits the locks that other threads held in that moment, torch's generator's
         above all, and may wait for one for ever. The next one will be luckier."""
         try:
-            return self._connection.poll(patience) and self._connection.recv_bytes() == b"begun"
+            begins = self._connection.poll(patience)
+            return bool(begins and self._connection.recv_bytes() == b"begun")
         except (OSError, EOFError):
             return False
 

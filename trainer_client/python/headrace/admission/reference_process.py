@@ -21,6 +21,7 @@ from torch.utils.data._utils import worker
 from ..native.transforms import leaves_of
 from ..process import sockets
 from ..service import session
+from .asks import Ask, Made, Start
 
 _LOOK = 5.0  # seconds between two looks at whether the trainer lives
 _CHUNK = 1 << 16
@@ -73,7 +74,7 @@ def _serve(trainer: Connection, dataset: Any, num_workers: int, trainer_pid: int
             trainer.send_bytes(_packed(*_make(dataset, ask)))
 
 
-def _begin(start: Any, lanes: dict[int, "_Lane"]) -> None:
+def _begin(start: Start, lanes: dict[int, "_Lane"]) -> None:
     if start.state:
         torch.set_rng_state(torch.frombuffer(bytearray(start.state), dtype=torch.uint8))
     elif start.seed is not None:
@@ -129,7 +130,7 @@ def _discard(generator: torch.Generator, count: int) -> None:
         count -= some
 
 
-def _make(dataset: Any, ask: Any) -> tuple[Any, Any]:
+def _make(dataset: Any, ask: Ask) -> tuple[Any, Any]:
     try:
         if ask.length is None:
             return dataset[ask.key], None
@@ -139,8 +140,6 @@ def _make(dataset: Any, ask: Any) -> tuple[Any, Any]:
 
 
 def _packed(value: Any, error: Any) -> bytes:
-    from .reference import Made
-
     state = torch.get_rng_state().numpy().tobytes()
     try:
         return pickle.dumps(Made(value, error, state), protocol=5)

@@ -69,8 +69,8 @@ def _outcome(batch: Any) -> str:
 def _error(batch: Any) -> str:
     """Type and message, less where it was raised."""
     wrapper = pickle.load(io.BytesIO(batch.python_error))
-    last = wrapper.exc_msg.rstrip().rpartition("\n")[2]
-    return last or wrapper.exc_type.__name__
+    last: str = wrapper.exc_msg.rstrip().rpartition("\n")[2]
+    return last or str(wrapper.exc_type.__name__)
 
 
 def _place(found: Difference) -> str:

@@ -8,6 +8,10 @@ unless one of them is really imported.
 import os
 import sys
 
+MYPY = False  # to type checkers it is true
+if MYPY:
+    from typing import Any
+
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _MODULES = {
     "torch.utils.data.dataloader",
@@ -15,7 +19,7 @@ _MODULES = {
 }
 
 
-def _headrace():
+def _headrace() -> "Any":
     """The package, also where the program's interpreter has it nowhere on its path."""
     import importlib
     import importlib.util
@@ -29,6 +33,7 @@ def _headrace():
     spec = importlib.util.spec_from_file_location(
         "headrace", os.path.join(root, "__init__.py"), submodule_search_locations=[root]
     )
+    assert spec is not None and spec.loader is not None
     package = importlib.util.module_from_spec(spec)
     sys.modules["headrace"] = package
     spec.loader.exec_module(package)
@@ -38,7 +43,7 @@ def _headrace():
 class _SeamFinder:
     """A meta path finder that waits for these modules."""
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: str, path: "Any" = None, target: "Any" = None) -> "Any":
         if name not in _MODULES:
             return None
         _MODULES.remove(name)
@@ -51,7 +56,7 @@ class _SeamFinder:
             return None
         execute = spec.loader.exec_module
 
-        def exec_module(module):
+        def exec_module(module: "Any") -> None:
             execute(module)
             try:
                 hook = _headrace()
@@ -64,12 +69,12 @@ class _SeamFinder:
         return spec
 
 
-def _chain():
+def _chain() -> None:
     """Runs the sitecustomize that this one hides, if there is one."""
     from _frozen_importlib import module_from_spec
     from _frozen_importlib_external import PathFinder
 
-    def elsewhere(entry):
+    def elsewhere(entry: str) -> bool:
         return os.path.abspath(entry or os.getcwd()) != _HERE
 
     spec = PathFinder.find_spec("sitecustomize", [p for p in sys.path if elsewhere(p)])

@@ -7,13 +7,25 @@
     libraries.py     the versions that decide about bits
     python_stage.py  the pipeline as code, when it has no native form
     fingerprint.py   is what was captured still true?
-    capture.py       puts these together: Captured
+    capture.py       puts these together
+    captured.py      what comes of it: NativePlan, StagePlan or StaysLocal
     admission.py     runs both ways and compares, before anything is offloaded
 
 Everything native is matched by exact type: a subclass may change anything.
 """
 
 from ..native.plan import Local, NotNative, Plan
-from .capture import Captured, capture
+from .capture import capture
+from .captured import Captured, NativePlan, Served, StagePlan, StaysLocal
 
-__all__ = ["Captured", "Local", "NotNative", "Plan", "capture"]
+__all__ = [
+    "Captured",
+    "Local",
+    "NativePlan",
+    "NotNative",
+    "Plan",
+    "Served",
+    "StagePlan",
+    "StaysLocal",
+    "capture",
+]

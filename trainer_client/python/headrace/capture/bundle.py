@@ -71,7 +71,8 @@ def _dump(parts: dict[str, Any], state: process_state.State, pickler: Pickler) -
     file = pickler.file
     named = pickler.named.difference(["__main__"], pickler.own)
     file.write(tail(name for name in list(sys.modules) if name in named))
-    return file.getvalue()
+    content: bytes = file.getvalue()
+    return content
 
 
 def _of_packages(state: process_state.State, pickler: Pickler) -> process_state.State:

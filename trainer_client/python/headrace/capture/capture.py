@@ -1,7 +1,6 @@
 """Puts the parts of a capture together."""
 
 import os
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -18,27 +17,9 @@ from ..native.transforms import nodes_of
 from ..process import fork_hooks
 from ..service import options
 from . import hooks, kept
+from .captured import Captured, NativePlan, StagePlan, StaysLocal
 from .datasets import Rows, only_tensors, rows_of
 from .fingerprint import Fingerprint
-from .known_hooks import Seeding, stock_seed
-
-
-@dataclass
-class Captured:
-    """What can be done with a loader, and why not more."""
-
-    path: str  # "native", "python" or "local"
-    name: str  # for people: "ImageFolder(/data/train)"
-    plan: Plan | None = None
-    reasons: list[str] = field(default_factory=list)
-    signature: str = ""
-    rows: Rows | None = None
-    seen: Fingerprint = field(default_factory=Fingerprint)
-    remedy: str = ""  # what would change the first reason
-    seeding: Seeding = stock_seed  # of native lanes
-    by_pil: tuple[str, ...] = ()  # of a Python stage: as the bundle's entry in stage/host.py
-    stays: str = ""  # why its code goes to no other host, and what would change that
-    code: kept.Code = ()  # of a Python stage
 
 
 def capture(loader: Any, rng: str, before: Captured | None = None) -> Captured:
@@ -52,7 +33,7 @@ def capture(loader: Any, rng: str, before: Captured | None = None) -> Captured:
         except (Changed, NotNative) as reason:
             return python_capture(loader, str(reason), rng, remedy=reason.remedy)
     except Local as reason:
-        return Captured("local", name, reasons=[str(reason)], remedy=reason.remedy)
+        return StaysLocal(name, str(reason), reason.remedy)
 
 
 def python_capture(
@@ -61,32 +42,30 @@ def python_capture(
     rng: str,
     by_pil: tuple[str, ...] = (),
     remedy: str = "",
-) -> Captured:
+) -> StagePlan | StaysLocal:
     """The pipeline as code, or local with the reason. `why`: what has no native form, and `remedy`
-    what would change it; `by_pil`: as Captured's."""
+    what would change it; `by_pil`: as StagePlan's."""
     iterable = loader._dataset_kind == _DatasetKind.Iterable
     name = describe(loader.dataset)
-    try:
-        if loader.num_workers == 0:
-            raise Local(
-                f"{why}, and with num_workers=0 it may use the program's own state",
-                "num_workers=1 or more: then its code runs in other processes anyway",
-            )
-    except Local as reason:
-        return Captured("local", name, reasons=[str(reason)], remedy=reason.remedy)
+    if loader.num_workers == 0:
+        return StaysLocal(
+            name,
+            f"{why}, and with num_workers=0 it may use the program's own state",
+            "num_workers=1 or more: then its code runs in other processes anyway",
+        )
     rng = "sample" if rng == "sample" and not iterable else "torch"
     plan = Plan(name=name, rng=rng, lanes=loader.num_workers, libraries=libraries())
-    plan.python = PythonStage(replayed=iterable)  # only such lanes may end by themselves
+    stage = PythonStage(replayed=iterable)  # only such lanes may end by themselves
     stays = ""
     if options.from_environment().coordinator:
         from .elsewhere import code_for_others  # which takes a third of the package's import
 
-        stage, reason, change = code_for_others(loader, by_pil)
-        plan.python = stage or plan.python
-        stays = f"{reason} ({change})" if stage is None else ""
-    captured = Captured("python", name, plan, [why], plan.signature(), remedy=remedy, by_pil=by_pil)
-    captured.stays, captured.code = stays, kept.code_of(loader)
-    return captured
+        packed, reason, change = code_for_others(loader, by_pil)
+        stage = packed or stage
+        stays = f"{reason} ({change})" if packed is None else ""
+    plan.python = stage
+    code = kept.code_of(loader)
+    return StagePlan(name, plan, stage, plan.signature(), why, remedy, by_pil, stays, code)
 
 
 def describe(dataset: Any) -> str:
@@ -111,7 +90,7 @@ def _check_servable(loader: Any) -> None:
         raise Local(hook, "register it with after_in_child alone")
 
 
-def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Captured:
+def _native(loader: Any, rng: str, name: str, before: Captured | None) -> NativePlan:
     if loader._dataset_kind == _DatasetKind.Iterable:
         raise NotNative(
             "an IterableDataset makes its own order",
@@ -151,11 +130,11 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Captur
         raise NotNative(str(error)) from None
     except ValueError as error:  # the framework refuses these arguments too, when it is called
         raise NotNative(str(error)) from None
-    return Captured("native", name, plan, [], plan.signature(), rows, seen, seeding=seeding)
+    return NativePlan(name, plan, plan.signature(), rows, seen, seeding)
 
 
 def _rows(dataset: Any, before: Captured | None) -> tuple[Rows, Fingerprint, Any]:
-    if before is not None and before.rows is not None and before.seen.same():
+    if isinstance(before, NativePlan) and before.seen.same():
         return before.rows, before.seen, before.plan.row_map
     seen = Fingerprint()
     rows = rows_of(dataset, seen)

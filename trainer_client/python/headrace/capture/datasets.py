@@ -1,5 +1,6 @@
 """torchvision's and torch's datasets as leaves, row numbers and fields."""
 
+import functools
 import operator
 import os
 import sys
@@ -216,10 +217,14 @@ def _tensors(dataset: TensorDataset, seen: Fingerprint) -> Rows:
         if tensor.requires_grad or tensor.dtype not in DTYPES or tensor.numel() == 0:
             raise NotNative(f"TensorDataset.tensors[{i}] has no native form")
         arrays.append(_tensor(tensor))
-        seen.add_bytes(lambda i=i: _bytes_of(dataset.tensors[i]))
+        seen.add_bytes(functools.partial(_bytes_at, dataset, i))
     count = len(tensors[0])
     leaf = Leaf("arrays", count, arrays=arrays)
     return Rows([leaf], count, [Field("array", i) for i in range(len(arrays))], None, [dataset])
+
+
+def _bytes_at(dataset: Any, i: int) -> np.ndarray:
+    return _bytes_of(dataset.tensors[i])
 
 
 def _bytes_of(tensor: torch.Tensor) -> np.ndarray:
@@ -237,7 +242,7 @@ def _tensor(tensor: torch.Tensor) -> Array:
     return Array(_snapshot(raw), DTYPES[tensor.dtype], list(tensor.shape[1:]))
 
 
-def _subset(dataset: Subset, seen: Fingerprint) -> Rows:
+def _subset(dataset: "Subset[Any]", seen: Fingerprint) -> Rows:
     inner = rows_of(dataset.dataset, seen)
     seen.add_identity(dataset, "dataset")
     indices = _indices(dataset, seen)
@@ -248,7 +253,7 @@ def _subset(dataset: Subset, seen: Fingerprint) -> Rows:
     return Rows(inner.leaves, len(rows), inner.fields, inner.source, inner.datasets, rows)
 
 
-def _indices(dataset: Subset, seen: Fingerprint) -> np.ndarray:
+def _indices(dataset: "Subset[Any]", seen: Fingerprint) -> np.ndarray:
     kept = seen.add_list(dataset, "indices")
     try:
         array = np.asarray(kept)
@@ -261,7 +266,7 @@ def _indices(dataset: Subset, seen: Fingerprint) -> np.ndarray:
     return array.astype(np.int64)
 
 
-def _concat(dataset: ConcatDataset, seen: Fingerprint) -> Rows:
+def _concat(dataset: "ConcatDataset[Any]", seen: Fingerprint) -> Rows:
     parts = [rows_of(part, seen) for part in dataset.datasets]
     seen.add_value(lambda: tuple(id(part) for part in dataset.datasets))
     first = parts[0]

@@ -19,7 +19,7 @@ from .python_stage import pack
 
 def code_for_others(loader: Any, by_pil: tuple[str, ...]) -> tuple[PythonStage | None, str, str]:
     """The code to ship, or None, why it stays on this host and what would change that. `by_pil`: as
-    Captured's. Runs the reduce functions of what it pickles, and no other code of the program."""
+    StagePlan's. Runs the reduce functions of what it pickles, and no other code of the program."""
     if loader._dataset_kind == _DatasetKind.Iterable:
         needs = "a map-style dataset, with __getitem__ and __len__"
         return None, "an IterableDataset is iterated by one process a lane", needs

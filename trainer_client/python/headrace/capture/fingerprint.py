@@ -45,7 +45,7 @@ class Fingerprint:
         return before
 
 
-def _same_entries(now: Any, kept: list) -> bool:
+def _same_entries(now: Any, kept: list[Any]) -> bool:
     try:
         return now is not None and len(now) == len(kept) and list(now) == kept
     except (TypeError, ValueError):

@@ -211,7 +211,7 @@ def _modules_in(function: FunctionType, names: set[str]) -> Iterator[ModuleType]
         if not here or id(module) in seen or not _is_library(here.get("__name__", "")):
             continue
         seen.add(id(module))
-        yield module  # type: ignore[misc]
+        yield module  # type: ignore[misc]  # it has a namespace
         queue += [here[name] for name in names & here.keys()]
 
 

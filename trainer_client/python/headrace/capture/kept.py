@@ -13,7 +13,7 @@ _seen: dict[Code, str] = {}
 
 
 def code_of(loader: Any) -> Code:
-    parts = []
+    parts: list[Any] = []
     dataset = loader.dataset
     while dataset is not None and len(parts) < _DEEPEST:
         parts.append(type(dataset))

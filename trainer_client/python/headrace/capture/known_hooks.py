@@ -21,7 +21,8 @@ def stock_seed(base_seed: int, lane: int) -> int:
 
 def seeding_of(worker_init_fn: Any) -> Seeding | None:
     """None: not known."""
-    function, named = worker_init_fn, {}
+    function: Any = worker_init_fn
+    named: dict[str, Any] = {}
     while isinstance(function, functools.partial):
         if function.args:
             return None

@@ -19,7 +19,7 @@ from torch.utils.data import ConcatDataset, Subset
 from torch.utils.data._utils.collate import default_collate_fn_map
 
 from ..native.plan import Array, Leaf
-from . import Captured
+from .captured import NativePlan
 from .unchanged import Definitions, Unchanged
 
 # A file that was written so shortly before it was looked at may be written again and look the same.
@@ -38,7 +38,7 @@ Stamps = list[tuple[int, ...]] | None
 class Live:
     """Of one capture, made right after it. Runs no code of the program. One thread."""
 
-    def __init__(self, dataset: Any, captured: Captured) -> None:
+    def __init__(self, dataset: Any, captured: NativePlan) -> None:
         self._objects = Unchanged()
         self._expected = captured.rows.rows
         leaves = iter(captured.rows.leaves)
@@ -123,7 +123,7 @@ def _part(dataset: Any, leaves: Any, offset: int, objects: Unchanged) -> Any:
 
 
 class _Subset:
-    def __init__(self, dataset: Subset, inner: Any) -> None:
+    def __init__(self, dataset: "Subset[Any]", inner: Any) -> None:
         self._dataset, self._held, self._inner = dataset, dataset.dataset, inner
         self.count, self.leaf_rows = len(dataset.indices), inner.leaf_rows
 
@@ -140,15 +140,17 @@ class _Subset:
         return [key + count if key < 0 else key for key in found]
 
     def rows(self, keys: Sequence[int]) -> list[int] | None:
-        return self._inner.rows(self._keys(keys))
+        rows: list[int] | None = self._inner.rows(self._keys(keys))
+        return rows
 
     def paths(self, keys: Sequence[int]) -> list[str]:
-        return self._inner.paths(self._keys(keys))
+        paths: list[str] = self._inner.paths(self._keys(keys))
+        return paths
 
 
 class _Concat:
     def __init__(
-        self, dataset: ConcatDataset, leaves: Any, offset: int, objects: Unchanged
+        self, dataset: "ConcatDataset[Any]", leaves: Any, offset: int, objects: Unchanged
     ) -> None:
         self._dataset, self._held = dataset, list(dataset.datasets)
         self._ends = list(dataset.cumulative_sizes)

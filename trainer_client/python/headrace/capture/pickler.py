@@ -36,7 +36,7 @@ class Late:
         self.call = call  # what the unpickler calls, and its arguments
 
 
-class Pickler(cloudpickle.Pickler):
+class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types
     def __init__(
         self,
         file: Any,

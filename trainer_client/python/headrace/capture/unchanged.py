@@ -47,10 +47,10 @@ class Unchanged:
     """What it was told to watch, as it was then. One thread."""
 
     def __init__(self) -> None:
-        self._named: list[tuple[dict, dict[str, Any]]] = []
+        self._named: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self._attributes: list[tuple[Any, _Entries]] = []
         self._entries: list[tuple[Any, _Entries]] = []
-        self._tensors: list[tuple[torch.Tensor, tuple]] = []
+        self._tensors: list[tuple[torch.Tensor, tuple[Any, ...]]] = []
         self._arrays: list[tuple[np.ndarray, np.ndarray]] = []
         self._types: list[tuple[Any, type]] = []
         self._seen: dict[int, Any] = {}  # kept, so that no number comes again
@@ -97,11 +97,11 @@ class Unchanged:
         )
 
 
-def _same_named(now: dict, then: dict) -> bool:
+def _same_named(now: Any, then: Any) -> bool:
     return all(_same(now.get(name, _MISSING), value) for name, value in then.items())
 
 
-def _version(tensor: torch.Tensor) -> tuple:
+def _version(tensor: torch.Tensor) -> tuple[Any, ...]:
     inference = tensor.is_inference()  # counts no versions
     return 0 if inference else tensor._version, tensor.data_ptr(), tensor.shape, tensor.stride()
 

@@ -5,7 +5,8 @@ build.py    the graph of a loader: what is captured, admitted, and split by the 
 text.py     the graph for a terminal
 svg.py      the graph as a picture
 verify.py   the first batches both ways, bit by bit
-compare.py  where two batches differ
+workers.py  the same by each worker of the pool alone
+outcomes.py what next() gave both ways, and where it differs
 loaders.py  which loaders a program has
 """
 

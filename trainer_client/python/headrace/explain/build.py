@@ -9,7 +9,7 @@ from typing import Any
 from torch.utils.data import BatchSampler
 from torch.utils.data.dataloader import _DatasetKind
 
-from ..capture import Captured, Local, NotNative, hooks
+from ..capture import Captured, Local, NativePlan, NotNative, StagePlan, StaysLocal, hooks
 from ..capture.datasets import rows_of
 from ..capture.fingerprint import Fingerprint
 from ..capture.proof import prove_call, prove_parts
@@ -54,15 +54,15 @@ class _Split:
 
 def graph_of(loader: Any) -> Graph:
     captured, problem = _decide(loader)
-    split = _open(captured) if captured.path == "native" else _Split()
-    rng = captured.plan.rng if captured.plan is not None else ""
+    split = _open(captured) if isinstance(captured, NativePlan) else _Split()
+    rng = "" if isinstance(captured, StaysLocal) else captured.plan.rng
     graph = Graph(captured.name, loader.num_workers, captured.path, rng, _rng_reason(loader, rng))
-    for i, reason in enumerate(captured.reasons):
-        graph.reasons.append({"reason": reason, "remedy": "" if i else captured.remedy})
+    if not isinstance(captured, NativePlan):
+        graph.reasons.append({"reason": captured.reason, "remedy": captured.remedy})
     if problem:
         graph.reasons.append({"reason": problem, "remedy": ""})
     _add_sampler(graph, loader)
-    if captured.path == "native":
+    if isinstance(captured, NativePlan):
         _Native(graph, loader, captured, split).build()
     else:
         _Python(graph, loader, captured).build()
@@ -75,10 +75,11 @@ def _decide(loader: Any) -> tuple[Captured, str]:
     try:
         return seam.decide(loader, state, rng_of(loader)), ""
     except WorkersUnavailable as error:
+        assert state.captured is not None  # it is what no worker can run
         return state.captured, f"no worker can run it: {error}"
 
 
-def _open(captured: Captured) -> _Split:
+def _open(captured: NativePlan) -> _Split:
     with closing(SessionHandle(captured.plan, LoaderReport("", 0), 1, True)) as handle:
         raw = handle.raw
         return _Split(raw.worker_nodes, raw.cache_node, list(raw.split_reasons))
@@ -117,7 +118,7 @@ def _add_sampler(graph: Graph, loader: Any) -> None:
 class _Native:
     """A plan of known operators."""
 
-    def __init__(self, graph: Graph, loader: Any, captured: Captured, split: _Split) -> None:
+    def __init__(self, graph: Graph, loader: Any, captured: NativePlan, split: _Split) -> None:
         self.graph, self.loader, self.captured, self.split = graph, loader, captured, split
 
     def build(self) -> None:
@@ -144,24 +145,25 @@ class _Native:
         if self.loader.worker_init_fn is not None:
             label = name_of(self.loader.worker_init_fn)
             behind.append(GraphNode("hook", label, PURE, NATIVE, note=_SEEDS_ONLY))
-        for node in behind:
-            graph.add(node)
+        for step in behind:
+            graph.add(step)
             if whole:
-                last = node
+                last = step
             else:
-                node.runs = TRAINER
-                node.reason = "it comes behind what stays in the trainer"
-                node.remedy = "what helps there"
+                step.runs = TRAINER
+                step.reason = "it comes behind what stays in the trainer"
+                step.remedy = "what helps there"
         graph.cut = last.id
 
 
 class _Python:
     """The program's own code, on the workers or in the trainer."""
 
-    def __init__(self, graph: Graph, loader: Any, captured: Captured) -> None:
+    def __init__(self, graph: Graph, loader: Any, captured: StagePlan | StaysLocal) -> None:
         self.graph, self.loader, self.captured = graph, loader, captured
-        self.why = captured.reasons[0]  # of the whole
-        self.local = captured.path == "local"
+        self.why = captured.reason  # of the whole
+        self.local = isinstance(captured, StaysLocal)
+        self.has_chains = isinstance(captured, StagePlan) and not captured.by_pil
 
     def build(self) -> None:
         loader, graph = self.loader, self.graph
@@ -213,7 +215,7 @@ class _Python:
         native = _native_node(step)
         if native is not None:
             node.purity, node.evidence = native.purity, ""
-            if not self.local and not self.captured.by_pil:
+            if self.has_chains:
                 node.form, node.reason, node.remedy, node.note = NATIVE, "", "", _CHAINS
         if repr(step) in self.why:
             node.reason, node.remedy = self.why, self.captured.remedy

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ..service.report import rank
+from ..version import __version__
 
 SCHEMA = 1
 
@@ -62,8 +63,6 @@ def _node(node: GraphNode) -> dict[str, Any]:
 
 def document(**content: Any) -> str:
     """JSON of one answer, with what it is about."""
-    from .. import __version__
-
     head = {"headrace": __version__, "schema": SCHEMA, "program": sys.argv, "rank": rank()}
     return json.dumps({**head, **content}, indent=1) + "\n"
 

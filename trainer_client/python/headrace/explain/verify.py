@@ -6,67 +6,23 @@ stock loader's are drawn by design; there the samples are made by the dataset's 
 seeds that the workers get, and collated as the loader does it.
 """
 
-from collections import Counter
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
-from torch._utils import ExceptionWrapper
-
 from ..admission import admission, samples
-from ..admission.difference import Difference, difference
-from ..capture import Captured
+from ..capture import NativePlan, StaysLocal
 from ..loader import seam
 from ..loader.inspection import Inspection
-from ..native import binding
 from .graph import document
 from .loaders import live_loaders, rng_of, stock_of, with_indices
-
-STOCK, BY_HAND = "stock", "dataset[key] under the same seeds"
-
-
-@dataclass
-class Verification:
-    """What became of one loader, or of one worker's batches of it."""
-
-    name: str
-    num_workers: int
-    path: str  # "native", "python" or "local"
-    rng: str
-    batches: int = 0  # made both ways
-    equal: int = 0  # of them
-    compared_with: str = ""  # "stock" or "dataset[key] under the same seeds"; empty: with nothing
-    reason: str = ""  # why it is not native
-    # Of the first batch that differs.
-    batch: int | None = None
-    field: str = ""
-    sample: int | None = None
-    what: str = ""
-    node: str = ""
-    # With --workers.
-    worker: int | None = None
-    host: str = ""
-    other_files: int = 0  # samples that it was not let make: its files are others
-
-    @property
-    def ok(self) -> bool:
-        return self.equal == self.batches and not self.other_files
-
-
-@dataclass
-class Outcome:
-    """What next() gave: a batch, or an error."""
-
-    value: Any = None
-    error: Exception | None = None
+from .outcomes import BY_HAND, STOCK, Verification, by_hand, compare, outcomes, result_of
+from .workers import verify_workers
 
 
 def verify(loader: Any, wanted: Inspection) -> tuple[int, str]:
     if wanted.workers:
-        from .workers import verify_workers
-
         found = [row for one in live_loaders(loader) for row in verify_workers(one, wanted.batches)]
     else:
         found = [_verify(one, wanted.batches) for one in live_loaders(loader)]
@@ -78,10 +34,8 @@ def verify(loader: Any, wanted: Inspection) -> tuple[int, str]:
 
 def _verify(loader: Any, batches: int) -> Verification:
     captured = seam.decide(loader, seam.state_of(loader), rng_of(loader))
-    rng = captured.plan.rng if captured.plan is not None else ""
-    result = Verification(captured.name, loader.num_workers, captured.path, rng)
-    result.reason = captured.reasons[0] if captured.reasons else ""
-    if captured.path == "local":
+    result = result_of(loader, captured)
+    if isinstance(captured, StaysLocal):
         return result
     with samples.own_random_state():
         indices = list(islice(iter(loader._index_sampler), batches))
@@ -90,89 +44,19 @@ def _verify(loader: Any, batches: int) -> Verification:
         served = seam.make_iterator(twin, stock_of(loader), rng_of(loader))
         base_seed = served._base_seed
         mine = outcomes(served, len(indices))
-    if rng == "sample":
+    if result.rng == "sample":
         theirs = by_hand(loader, captured, indices, base_seed)
     else:
         with samples.own_random_state():
             theirs = outcomes(stock_of(loader)(with_indices(loader, indices)), len(indices))
-    result.compared_with = BY_HAND if rng == "sample" else STOCK
+    result.compared_with = BY_HAND if result.rng == "sample" else STOCK
     compare(result, theirs, mine)
-    if not result.ok and captured.path == "native":
+    if not result.ok and isinstance(captured, NativePlan):
         result.node = _first_node(loader, captured, indices[result.batch or 0])
     return result
 
 
-def outcomes(iterator: Any, most: int) -> list[Outcome]:
-    made: list[Outcome] = []
-    while len(made) < most:
-        try:
-            made.append(Outcome(next(iterator)))
-        except StopIteration:
-            break
-        except Exception as error:
-            made.append(Outcome(error=error))
-    return made
-
-
-def by_hand(loader: Any, captured: Captured, indices: Any, base_seed: int) -> list[Outcome]:
-    """What the seeds of rng "sample" say that the batches are."""
-    count, before = captured.rows.count, Counter()
-    made: list[Outcome] = []
-    for number, index in enumerate(indices):
-        rows, error = [], None
-        lane = number % max(1, loader.num_workers)
-        where = f"in DataLoader worker process {lane}" if loader.num_workers > 0 else ""
-        for key in index:
-            row = key + count if key < 0 else key
-            seed = binding.sample_seed(base_seed & 0xFFFFFFFFFFFFFFFF, row, before[row])
-            before[row] += 1
-            sample = samples.make(loader.dataset, key, where, b"", seed)
-            error = error or sample.error
-            rows.append(sample.value)
-        made.append(_collated(lambda rows=rows: loader.collate_fn(rows), error))
-    return made
-
-
-def _collated(collate: Callable[[], Any], error: Any) -> Outcome:
-    """`error`: as samples.Made has it."""
-    try:
-        if isinstance(error, ExceptionWrapper):
-            error.reraise()
-        return Outcome(error=error) if error is not None else Outcome(collate())
-    except Exception as raised:
-        return Outcome(error=raised)
-
-
-def compare(result: Verification, theirs: list[Outcome], mine: list[Outcome]) -> None:
-    result.batches = max(len(theirs), len(mine))
-    for number in range(result.batches):
-        if number >= len(theirs) or number >= len(mine):
-            found: Difference | None = Difference("", f"{len(theirs)} and {len(mine)} batches")
-        else:
-            found = _difference(theirs[number], mine[number])
-        if found is None:
-            result.equal += 1
-        elif result.batch is None:
-            result.batch, result.field = number, found.field
-            result.sample, result.what = found.sample, found.what
-
-
-def _difference(theirs: Outcome, mine: Outcome) -> Difference | None:
-    if theirs.error is None and mine.error is None:
-        return difference(theirs.value, mine.value)
-    texts = [_said(outcome) for outcome in (theirs, mine)]
-    return None if texts[0] == texts[1] else Difference("", f"{texts[0]} and {texts[1]}")
-
-
-def _said(outcome: Outcome) -> str:
-    """An error without its traceback, which names files and lines."""
-    if outcome.error is None:
-        return "a batch"
-    lines = [line for line in str(outcome.error).splitlines() if not line.startswith(" ")]
-    return f"{type(outcome.error).__name__}: {' '.join(lines)}"
-
-
-def _first_node(loader: Any, captured: Captured, index: list[Any]) -> str:
+def _first_node(loader: Any, captured: NativePlan, index: list[Any]) -> str:
     """The first node whose output differs for these keys. The draws of the search are its own, so a
     difference that only other draws show has no name here."""
     keys = [key + captured.rows.count if key < 0 else key for key in index]

@@ -9,11 +9,12 @@ import math
 import pickle
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from ..admission import samples
-from ..capture import Captured
+from ..capture import Captured, NativePlan, StagePlan, StaysLocal
 from ..errors import HeadraceError
 from ..loader import seam
 from ..native import binding
@@ -22,16 +23,17 @@ from ..service.report import LoaderReport
 from ..service.session import SessionHandle, by_worker
 from ..stage.pickling import unpickle_batch
 from .loaders import rng_of, stock_of, with_indices
-from .verify import BY_HAND, STOCK, Outcome, Verification, by_hand, compare, outcomes
+from .outcomes import BY_HAND, STOCK, Outcome, Verification, by_hand, compare, outcomes, result_of
 
 
 def verify_workers(loader: Any, batches: int) -> Iterator[Verification]:
     """One row for each worker that is ready; one alone where nothing leaves the trainer."""
     captured = seam.decide(loader, seam.state_of(loader), rng_of(loader))
-    if captured.path == "local" or (
-        captured.path == "python" and captured.plan.python.bundle is None
-    ):
-        yield _row(loader, captured, reason=captured.stays or captured.reasons[0])
+    if isinstance(captured, StaysLocal):
+        yield _row(loader, captured, reason=captured.reason)
+        return
+    if isinstance(captured, StagePlan) and captured.stage.bundle is None:
+        yield _row(loader, captured, reason=captured.stays or captured.reason)
         return
     with samples.own_random_state():
         indices = list(islice(iter(loader._index_sampler), batches))
@@ -45,7 +47,7 @@ def verify_workers(loader: Any, batches: int) -> Iterator[Verification]:
         row = _row(loader, captured, worker, host)
         try:
             with by_worker(worker):
-                if captured.path == "native":
+                if isinstance(captured, NativePlan):
                     mine, expected = _native(loader, captured, indices, theirs, row)
                 else:
                     mine, expected = _code(loader, captured, indices, base_seed), theirs
@@ -61,15 +63,11 @@ def verify_workers(loader: Any, batches: int) -> Iterator[Verification]:
 def _row(
     loader: Any, captured: Captured, worker: int | None = None, host: str = "", reason: str = ""
 ) -> Verification:
-    rng = captured.plan.rng if captured.plan is not None else ""
-    path = captured.path
-    return Verification(
-        captured.name, loader.num_workers, path, rng, reason=reason, worker=worker, host=host
-    )
+    return replace(result_of(loader, captured), reason=reason, worker=worker, host=host)
 
 
 def _native(
-    loader: Any, captured: Captured, indices: list[Any], theirs: list[Outcome], row: Verification
+    loader: Any, captured: NativePlan, indices: list[Any], theirs: list[Outcome], row: Verification
 ) -> tuple[list[Outcome], list[Outcome]]:
     with samples.own_random_state():
         twin = with_indices(loader, indices)
@@ -81,7 +79,7 @@ def _native(
     return mine, theirs
 
 
-def _code(loader: Any, captured: Captured, indices: list[Any], base_seed: int) -> list[Outcome]:
+def _code(loader: Any, captured: StagePlan, indices: list[Any], base_seed: int) -> list[Outcome]:
     window = loader.prefetch_factor * loader.num_workers
     keys = iter([index if loader._auto_collation else [index] for index in indices])
     made: list[Outcome] = []

@@ -33,7 +33,7 @@ def watch(module: ModuleType) -> None:
     """From now on, of the iterators of torch.utils.data.dataloader. Idempotent."""
     global _watching
     _watching = True
-    base = module._BaseDataLoaderIter  # type: ignore[attr-defined]
+    base = module._BaseDataLoaderIter
     if "__new__" not in vars(base):
         # Not __init__, which warns, and names the place that called it.
         base.__new__ = _new

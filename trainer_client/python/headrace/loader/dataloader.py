@@ -28,7 +28,7 @@ class _Resumable:
 _resumables: "weakref.WeakKeyDictionary[Any, _Resumable]" = weakref.WeakKeyDictionary()
 
 
-class DataLoader(_TorchLoader):
+class DataLoader(_TorchLoader[Any]):
     """torch.utils.data.DataLoader with the same arguments and semantics, and
 
     rng: "torch" (the stock loader's random numbers), "sample" (a seed for each sample, whatever

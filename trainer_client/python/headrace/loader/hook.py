@@ -12,12 +12,12 @@ from typing import Any
 
 from ..service import options
 from . import aside, inspection
+from .names import STATEFUL
 
 _STOCK = "__headrace_stock__"
 # Of the standard library, as they were when torch was imported; none: they are needed no more.
 _standard: dict[str, ModuleType] = {}
 _said: set[str] = set()
-STATEFUL = "torchdata.stateful_dataloader.stateful_dataloader"
 
 
 def install() -> None:
@@ -139,13 +139,14 @@ class _StatefulFinder:
         spec = next((spec for spec in found if spec is not None), None)
         if spec is None or spec.loader is None:
             return spec
-        execute = spec.loader.exec_module
+        loader: Any = spec.loader
+        execute = loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
             execute(module)
             patch(module)
 
-        spec.loader.exec_module = exec_module
+        loader.exec_module = exec_module
         return spec
 
 

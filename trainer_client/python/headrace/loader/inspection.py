@@ -14,8 +14,11 @@ import sys
 import threading
 import traceback
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
+
+from ..errors import HeadraceError
 
 _VARIABLE = "HEADRACE_INSPECT"
 _INTERRUPTED = 130
@@ -33,10 +36,20 @@ class Inspection:
     turn: str
 
 
+Look = Callable[[Any, Inspection], tuple[int, str]]
+
+_look_at: Look | None = None
 _reached: "weakref.WeakSet[Any]" = weakref.WeakSet()
 _count = 0
 _lock = threading.Lock()
 _looking: int | None = None  # the thread that looks at the loaders, and may iterate them
+
+
+def look_with(look: Look) -> None:
+    """Of the package's root: what looks at the loaders, from the one that is being iterated, and says
+    the exit code and what to print."""
+    global _look_at
+    _look_at = look
 
 
 def wanted() -> bool:
@@ -98,11 +111,9 @@ def _open(path: str, flags: int) -> int:
 
 
 def _look(loader: Any, settings: Inspection) -> tuple[int, str]:
-    from .. import explain
-    from ..errors import HeadraceError
-
+    assert _look_at is not None
     try:
-        return explain.look(loader, settings)
+        return _look_at(loader, settings)
     except HeadraceError as error:
         print(f"headrace: {error}", file=sys.stderr)
     except Exception:

@@ -10,7 +10,7 @@ import torch.utils.data
 
 from ..admission.admission import admit, is_withdrawn
 from ..admission.reference import Reference
-from ..capture import Captured, capture
+from ..capture import Captured, NativePlan, Served, StagePlan, StaysLocal, capture
 from ..capture.capture import describe
 from ..errors import CoordinatorUnavailable, OutOfMemory, Unsupported
 from ..native.plan import Local
@@ -18,58 +18,13 @@ from ..process.standard_streams import keep_numbers
 from ..serve.iterator import ServedIter, ServedWorkersIter
 from ..serve.lane_iterator import LaneIter
 from ..serve.lazy import lazy_iterator
-from ..serve.learned import Learned
+from ..serve.loader_state import LoaderState
 from ..serve.served import await_served, session_key
 from ..serve.stays import local_iterator
 from ..service import options, service
-from ..service.report import REPORT, LoaderReport, say
-from ..service.session import SessionHandle
+from ..service.report import say
 from . import inspection
-from .hook import STATEFUL
-
-
-class LoaderState:
-    """What is kept of a DataLoader from iter() to iter()."""
-
-    def __init__(self, name: str, num_workers: int) -> None:
-        self.report: LoaderReport = REPORT.add(name, num_workers)
-        self.captured: Captured | None = None
-        self.verdict: Captured | None = None  # after admission
-        self.idle: tuple[Any, Any] | None = None  # (key, session) to go on with
-        self.learned = Learned()  # with num_workers=0
-        self.reference: Reference | None = None  # of the iter() that is under way
-        # A plan, and workers whose samples were compared.
-        self._met: tuple[str, set[int]] = ("", set())
-
-    def open_session(self, captured: Captured, key: Any) -> SessionHandle:
-        lanes = captured.path == "python"
-        return SessionHandle(captured.plan, self.report, key[1], key[2], gives_lanes=lanes)
-
-    def take_reference(self, loader: Any) -> Reference:
-        taken, self.reference = self.reference, None
-        return taken or Reference(loader.dataset, loader.num_workers)
-
-    def workers_met(self, signature: str) -> set[int]:
-        """Those whose samples of this plan were compared, to be added to."""
-        if self._met[0] != signature:
-            self._met = (signature, set())
-        return self._met[1]
-
-    def take_session(self, key: Any) -> Any:
-        """The session of an iteration that has ended, if its plan still holds."""
-        idle, self.idle = self.idle, None
-        if idle is None or not idle[1].is_mine():
-            return None  # there is none, or this process was forked from the one that has it
-        if idle[0] == key:
-            return idle[1]
-        idle[1].close()
-        return None
-
-    def give_session(self, key: Any, session: Any) -> None:
-        if self.idle is not None:
-            self.idle[1].close()
-        self.idle = (key, session)
-
+from .names import STATEFUL
 
 _OFFER = (
     "num_workers=0: draws the program's own random numbers, as ever; where the program draws on the "
@@ -98,6 +53,7 @@ def make_iterator(loader: Any, stock: Any, rng: str = "") -> Any:
     if inspection.wanted():
         inspection.reached(loader)
     state = state_of(loader)
+    state.compares = not inspection.wanted()
     state.reference = Reference(loader.dataset, loader.num_workers)
     try:
         return _make_iterator(loader, stock, state, rng)
@@ -108,42 +64,45 @@ def make_iterator(loader: Any, stock: Any, rng: str = "") -> Any:
 def _make_iterator(loader: Any, stock: Any, state: LoaderState, rng: str) -> Any:
     captured = decide(loader, state, rng or options.from_environment().rng)
     _explain(loader, state, captured)
-    if captured.path == "local":
+    if isinstance(captured, StaysLocal):
         return local_iterator(loader, stock, state)
-    if loader.num_workers == 0 and captured.plan.rng != "sample":
+    in_turn = loader.num_workers == 0 and captured.plan.rng != "sample"
+    if in_turn and isinstance(captured, NativePlan):
         if captured.plan.rng == "torch" and (rng or options.from_environment().rng) == "auto":
             say(state.report, captured.name, _OFFER)
         return lazy_iterator(loader, state, captured, _native_again(loader, state, rng))
-    return _class_for(loader, captured.path)(loader, state, captured)
+    return _class_for(loader, isinstance(captured, StagePlan))(loader, state, captured)
 
 
 def _native_again(loader: Any, state: LoaderState, rng: str) -> Any:
     """For lazy_iterator: keeps no loader alive."""
     kept = weakref.ref(loader)
 
-    def capture_again() -> Captured | None:
+    def capture_again() -> NativePlan | None:
         loader = kept()
         if loader is None:
             return None
         captured = decide(loader, state, rng or options.from_environment().rng)
         _explain(loader, state, captured)
-        return captured if captured.path == "native" and captured.plan.rng != "sample" else None
+        if isinstance(captured, NativePlan) and captured.plan.rng != "sample":
+            return captured
+        return None
 
     return capture_again
 
 
-def _class_for(loader: Any, path: str = "") -> Any:
+def _class_for(loader: Any, in_lanes: bool = False) -> Any:
     """The iterator class. Raises Local."""
     torchdata = sys.modules.get(STATEFUL)
     if torchdata is None or not isinstance(loader, torchdata.StatefulDataLoader):
         served = ServedWorkersIter if loader.num_workers > 0 else ServedIter
-        return LaneIter if path == "python" else served
+        return LaneIter if in_lanes else served
     try:
         from ..serve import stateful
     except ImportError as error:
         raise Local(f"this torchdata is not known: {error}") from None
     stateful.check_servable(loader)
-    if path == "python":
+    if in_lanes:
         from ..serve.stateful_lanes import StatefulLaneIter
 
         return StatefulLaneIter
@@ -157,42 +116,47 @@ def decide(loader: Any, state: LoaderState, rng: str) -> Captured:
         _class_for(loader)
         captured = capture(loader, rng, before)
     except Local as reason:
-        captured = Captured(
-            "local", describe(loader.dataset), reasons=[str(reason)], remedy=reason.remedy
-        )
+        captured = StaysLocal(describe(loader.dataset), str(reason), reason.remedy)
     state.captured = captured
-    unchanged = before is not None and before.signature == captured.signature
-    if captured.path == "local":
-        state.verdict = captured
-    elif not unchanged or state.verdict is None or _is_withdrawn(state, captured):
-        state.verdict = _admit(loader, state, captured)
-    if state.verdict.path == captured.path == "native":
-        state.verdict = replace(state.verdict, seeding=captured.seeding)
-    return state.verdict
+    verdict = state.verdict
+    if isinstance(captured, StaysLocal):
+        verdict = captured
+    elif verdict is None or not _is_same(before, captured) or _is_withdrawn(verdict, captured):
+        verdict = _admit(loader, state, captured)
+    if isinstance(verdict, NativePlan) and isinstance(captured, NativePlan):
+        verdict = replace(verdict, seeding=captured.seeding)
+    state.verdict = verdict
+    return verdict
 
 
-def _is_withdrawn(state: LoaderState, captured: Captured) -> bool:
+def _is_same(before: Captured | None, captured: Served) -> bool:
+    return isinstance(before, Served) and before.signature == captured.signature
+
+
+def _is_withdrawn(verdict: Captured, captured: Served) -> bool:
     """A comparison found its samples to differ while it was native."""
-    return state.verdict.path == "native" and is_withdrawn(captured)
+    if not isinstance(verdict, NativePlan) or not isinstance(captured, NativePlan):
+        return False
+    return is_withdrawn(captured)
 
 
-def _admit(loader: Any, state: LoaderState, captured: Captured) -> Captured:
+def _admit(loader: Any, state: LoaderState, captured: Served) -> Captured:
     try:
         service.client()
     except CoordinatorUnavailable as error:
         if options.from_environment().coordinator:
             raise
-        return Captured("local", captured.name, reasons=[str(error)])
+        return StaysLocal(captured.name, str(error))
     try:
         admitted = admit(loader, captured, state.reference)
-        if admitted.path == "python":
+        if isinstance(admitted, StagePlan):
             return _try_code(loader, state, admitted)
         return admitted
     except OutOfMemory as error:  # a limit of this process leaves no room for any batch
-        return Captured("local", captured.name, reasons=[str(error)])
+        return StaysLocal(captured.name, str(error))
 
 
-def _try_code(loader: Any, state: LoaderState, captured: Captured) -> Captured:
+def _try_code(loader: Any, state: LoaderState, captured: StagePlan) -> Captured:
     """Opens the loader's session: there must be a worker that takes its plan."""
     key = session_key(loader, captured, loader.prefetch_factor * loader.num_workers)
     session = state.open_session(captured, key)
@@ -200,21 +164,20 @@ def _try_code(loader: Any, state: LoaderState, captured: Captured) -> Captured:
         await_served(session)
     except Unsupported as error:
         session.close()
-        return Captured("local", captured.name, reasons=[str(error)])
+        return StaysLocal(captured.name, str(error))
     state.give_session(key, session)
     return captured
 
 
 def _explain(loader: Any, state: LoaderState, captured: Captured) -> None:
     """One line on stderr for each new reason."""
-    for reason in captured.reasons:
-        if captured.path == "python":
-            say(state.report, captured.name, f"runs as Python in its own workers: {reason}")
-        elif loader.num_workers == 0:
-            say(state.report, captured.name, f"stays in the trainer: {reason}")
-        else:
-            say(state.report, captured.name, f"keeps its own workers: {reason}")
-    if captured.stays and captured.path == "python":
+    if isinstance(captured, NativePlan):
+        return
+    what = "stays in the trainer" if loader.num_workers == 0 else "keeps its own workers"
+    if isinstance(captured, StagePlan):
+        what = "runs as Python in its own workers"
+    say(state.report, captured.name, f"{what}: {captured.reason}")
+    if isinstance(captured, StagePlan) and captured.stays:
         say(state.report, captured.name, f"its code stays on this host: {captured.stays}")
 
 

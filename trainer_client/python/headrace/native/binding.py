@@ -1,9 +1,6 @@
 """The native client, loaded when it is first needed."""
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    pass
+from typing import Any
 
 
 def __getattr__(name: str) -> Any:

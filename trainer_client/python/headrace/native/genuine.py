@@ -52,7 +52,7 @@ def _is_standard(file: str) -> bool:
 def folder_of(package: str) -> str:
     """Where a package's files are, with a slash at the end; of the standard library, its own."""
     module = sys.modules.get(package)
-    file = getattr(module, "__file__", None)
+    file: str | None = getattr(module, "__file__", None)
     if not file:
         return ""
     if os.path.basename(file).startswith("__init__."):

@@ -115,7 +115,8 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """What the client takes: nested dicts with Blob objects in place."""
-        return _plain(self)
+        plain: dict[str, Any] = _plain(self)
+        return plain
 
     def signature(self) -> str:
         """Equal for plans that make the same batches."""

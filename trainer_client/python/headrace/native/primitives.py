@@ -55,6 +55,7 @@ def _altered_method(torch: Any) -> str:
     """Of tensors: one that torch defines, in C++ or in Python, and that is another one's now. What
     programs add is no part of a transform."""
     base = torch._C.TensorBase
+    value: Any
     for name, value in vars(torch.Tensor).items():
         if name in _SHOWN or not hasattr(base, name):
             continue
@@ -62,7 +63,7 @@ def _altered_method(torch: Any) -> str:
             own = is_genuine(value, "torch")
         else:  # torch binds operators (`__neg__`) to methods of other names
             own = isinstance(value, (*BUILTIN, *_PLAIN)) and (
-                name.startswith("__") or value.__name__ == name
+                name.startswith("__") or getattr(value, "__name__", "") == name
             )
         if not own:
             return f"torch.Tensor.{name}"

@@ -74,7 +74,7 @@ def _known(api: int, interpolation: str, antialias: bool) -> bool:
 
 
 def checksums(api: int, interpolation: str, antialias: bool) -> tuple[int, ...] | None:
-    functional = sys.modules.get(_MODULES[api])
+    functional: Any = sys.modules.get(_MODULES[api])
     try:
         mode = functional.InterpolationMode(interpolation)
         return tuple(

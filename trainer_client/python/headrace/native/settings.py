@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .alterations import BATCHES, PICTURES, TRANSFORMS, is_genuine
+from .alterations import BATCHES, PICTURES, TRANSFORMS
+from .genuine import is_genuine
 
 # Of PIL as it comes: pictures of twice as many pixels raise.
 _PIL_PIXELS = 1024 * 1024 * 1024 // 4 // 3

@@ -301,7 +301,7 @@ _TRANSFORMED: dict[str, Callable[..., Node]] = {
     "RandomRotation": _random_rotation,
     "RandomAffine": _random_affine,
 }
-_RESIZING: dict[str, Callable[[Any, str], Node]] = {
+_RESIZING: dict[str, Callable[..., Node]] = {
     "Resize": _resize,
     "RandomResizedCrop": _random_resized_crop,
 }

@@ -11,7 +11,7 @@ _PASSES_ON = (lambda self, image: self.transform(image)).__code__
 
 def held_by(transform: Any) -> Any:
     """The transform that a call of `transform` is a call of, or None."""
-    cls = type(transform)
+    cls: Any = type(transform)
     call = getattr(cls, "__call__", None)  # noqa: B004
     if type(call) is not types.FunctionType or cls.__getattribute__ is not object.__getattribute__:
         return None

@@ -35,7 +35,8 @@ def names_in(bundle_fd: int) -> list[str]:
     size, mark = _TAIL.unpack(os.pread(bundle_fd, _TAIL.size, end))
     if mark != MARK or size > min(end, _MOST_BYTES):
         return []
-    return json.loads(os.pread(bundle_fd, size, end - size))
+    names: list[str] = json.loads(os.pread(bundle_fd, size, end - size))
+    return names
 
 
 def own_modules() -> Iterator[ModuleType]:
@@ -69,7 +70,8 @@ def namespace(module: Any) -> dict[str, Any]:
     __getattr__ raises or warns does neither. Empty for what is no module."""
     if not isinstance(module, ModuleType):
         return {}
-    return ModuleType.__getattribute__(module, "__dict__")
+    held: dict[str, Any] = ModuleType.__getattribute__(module, "__dict__")
+    return held
 
 
 def is_installed(path: str) -> bool:
@@ -81,7 +83,7 @@ def any_own(among: Iterable[str]) -> bool:
     """Whether one of these modules was imported from a file that is not installed."""
     prefixes = _installed()
     for name in among:
-        spec = namespace(sys.modules.get(name)).get("__spec__")
+        spec: Any = namespace(sys.modules.get(name)).get("__spec__")
         if getattr(spec, "has_location", False) and not _real(spec.origin).startswith(prefixes):
             return True
     return False

@@ -9,10 +9,12 @@ from torch.utils.data import _utils
 from torch.utils.data.dataloader import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter
 
 from ..admission import samples
+from ..capture import NativePlan
 from ..native import binding
 from ..service import service
 from . import torch_frame
 from .live_samples import LiveSamples
+from .loader_state import LoaderState
 from .position import Lanes, Placed, batches_to_pull_freely, looks_at_nothing_else, position_of
 from .served import Served
 from .state import seed_behind
@@ -22,7 +24,7 @@ from .worker_processes import WithWorkers
 class ServedIter(Served, Placed, _BaseDataLoaderIter):
     """Yields what the stock iterator would, made elsewhere. One thread; of no use after fork."""
 
-    def __init__(self, loader: Any, state: Any, captured: Any) -> None:
+    def __init__(self, loader: Any, state: LoaderState, captured: NativePlan) -> None:
         self._serve(loader, state, captured, _window(loader))
         self._pull_freely = batches_to_pull_freely(loader)
         self._position = position_of(loader, draws=True)
@@ -69,6 +71,7 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
         )
         self._now = None
         if self._lazy:
+            assert isinstance(self._captured, NativePlan)  # no code runs in the trainer
             live = self._state.learned.live_of(self._dataset, self._captured)
             self._now = LiveSamples(live, self._base_seed)
         for _ in range(passed):
@@ -199,10 +202,12 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
         handle.close()
 
 
-class ServedWorkersIter(WithWorkers, ServedIter, _MultiProcessingDataLoaderIter):
+class ServedWorkersIter(  # type: ignore[override]  # nobody sets _workers
+    WithWorkers, ServedIter, _MultiProcessingDataLoaderIter
+):
     """As ServedIter, with num_workers > 0."""
 
-    def __init__(self, loader: Any, state: Any, captured: Any) -> None:
+    def __init__(self, loader: Any, state: LoaderState, captured: NativePlan) -> None:
         self._may_have_workers(loader)
         self._prefetch_factor, self._in_order = loader.prefetch_factor, loader.in_order
         self._worker_init_fn = loader.worker_init_fn
@@ -242,7 +247,7 @@ class ServedWorkersIter(WithWorkers, ServedIter, _MultiProcessingDataLoaderIter)
 def _window(loader: Any) -> int:
     """Most batches asked for and not yet received."""
     if loader.num_workers > 0:
-        return loader.prefetch_factor * loader.num_workers
+        return int(loader.prefetch_factor * loader.num_workers)
     # The stock loader asks the sampler when the batch is wanted. One batch ahead makes no
     # difference to samplers that are known to look at nothing else.
     return 2 if looks_at_nothing_else(loader) else 1

@@ -10,10 +10,12 @@ from typing import Any
 from torch.utils.data import _utils
 from torch.utils.data.dataloader import _DatasetKind, _MultiProcessingDataLoaderIter
 
+from ..capture import StagePlan
 from ..service import service
 from ..service.report import say
 from . import position
 from .lanes import LaneContext, Lanes, died, own_context
+from .loader_state import LoaderState
 from .position import Placed, position_of
 from .served import Served
 from .state import encode_lanes, seed_behind
@@ -47,10 +49,17 @@ class ServedLanes(Lanes, Served):
     """What LaneIter and torchdata's iterator have in common: what comes of a session's batches. The
     number of a task is torch's own."""
 
-    def _open_lanes(self, loader: Any, state: Any, captured: Any) -> None:
+    # Of torch's iterator.
+    _task_info: dict[int, Any]
+    _workers_status: list[bool]
+    _workers: list[Any]
+    _mark_worker_as_unavailable: Any
+    _loader: Any  # a weak reference
+
+    def _open_lanes(self, loader: Any, state: LoaderState, captured: StagePlan) -> None:
         """Before the iterator's own __init__."""
         self._serve(loader, state, captured, loader.prefetch_factor * loader.num_workers)
-        self._lanes = []
+        self._code, self._lanes = captured, []
         self._loader = weakref.ref(loader)
         self._answers: collections.deque[Any] = collections.deque()
         self._tasks: dict[int, tuple[int, int]] = {}  # batch of the session -> (task, lane)
@@ -94,12 +103,12 @@ class ServedLanes(Lanes, Served):
             if batch is None:
                 return False, None
             task, lane = self._tasks.pop(batch.batch, (None, -1))
-            if task is None or task not in self._task_info:  # type: ignore[attr-defined]
+            if task is None or task not in self._task_info:
                 continue  # of a lane that has ended, or of the iteration before
             if lane in self._over and batch.missing:
                 continue  # its process was told to end, and was asked for more before
             if batch.lane_ended:
-                if not self._workers_status[lane]:  # type: ignore[attr-defined]
+                if not self._workers_status[lane]:
                     continue  # a stock worker says so once, whatever else it was asked for
                 self._over.add(lane)
                 return True, (task, _utils.worker._IterableDatasetStopIteration(lane))
@@ -126,15 +135,14 @@ class ServedLanes(Lanes, Served):
 
     def _check_lanes(self, wait: float = 0.0) -> None:
         """Raises what torch raises where a worker process has ended before its time."""
-        status = self._workers_status  # type: ignore[attr-defined]
-        workers = self._workers  # type: ignore[attr-defined]
+        status, workers = self._workers_status, self._workers
         failed = []
         for lane, process in enumerate(workers):
             if status[lane] and wait:
                 process.join(wait)
             if status[lane] and not process.is_alive():
                 failed.append(process)
-                self._mark_worker_as_unavailable(lane)  # type: ignore[attr-defined]
+                self._mark_worker_as_unavailable(lane)
         if failed:
             raise died(failed)
 
@@ -142,11 +150,11 @@ class ServedLanes(Lanes, Served):
         """The iteration ends: what was used and is still compared is waited for. Code that goes to no
         other host is not."""
         handle = self._handle
-        if handle is None or handle.raw is None or self._captured.plan.python.bundle is None:
+        if handle is None or handle.raw is None or self._code.stage.bundle is None:
             return
         from .state_seen import settle
 
-        found = settle(handle.raw, self._captured, self._state.report)
+        found = settle(handle.raw, self._code, self._state.report)
         self._found = self._found or found
 
     def _raise_found(self) -> None:
@@ -166,7 +174,7 @@ class ServedLanes(Lanes, Served):
         self._settle()
         if handle is not None and handle.raw is not None:
             service.call(handle.raw.end)
-        super()._shutdown_workers()  # type: ignore[misc]
+        super()._shutdown_workers()  # type: ignore[misc]  # torch's
         for lane in self._lanes:
             lane.end()
         self._give_handle()
@@ -175,7 +183,7 @@ class ServedLanes(Lanes, Served):
 class LaneIter(Placed, ServedLanes, _MultiProcessingDataLoaderIter):
     """Yields what the stock iterator would. One thread; of no use after fork."""
 
-    def __init__(self, loader: Any, state: Any, captured: Any) -> None:
+    def __init__(self, loader: Any, state: LoaderState, captured: StagePlan) -> None:
         self._open_lanes(loader, state, captured)
         self._pins_now = False
         self._place(loader, draws=True)
@@ -241,13 +249,13 @@ class LaneIter(Placed, ServedLanes, _MultiProcessingDataLoaderIter):
 
     def _start_again(self, loader: Any) -> None:
         self._shutdown_workers()
-        self.__init__(loader, self._state, self._captured)
+        LaneIter.__init__(self, loader, self._state, self._code)
 
     def _skip(self) -> None:
         """Passes the batches that were received before. Their errors were, too."""
         for _ in range(self._position.batches):
             with contextlib.suppress(Exception):
-                super()._next_data()
+                super()._next_data()  # type: ignore[no-untyped-call]  # torch's
 
     def _next_data(self) -> Any:
         self._check_process()
@@ -255,7 +263,7 @@ class LaneIter(Placed, ServedLanes, _MultiProcessingDataLoaderIter):
             self._follow_rewind()
         entered = self._enter_next()
         try:
-            data = super()._next_data()
+            data = super()._next_data()  # type: ignore[no-untyped-call]  # torch's
         except StopIteration:
             self._position.finished = True
             self._say_idle_lanes()

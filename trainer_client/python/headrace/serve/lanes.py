@@ -12,7 +12,7 @@ import socket
 import sys
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils.data.dataloader import _DatasetKind
@@ -21,6 +21,9 @@ from ..native.intact import OF_CHAIN, first_change
 from ..process import sockets
 from ..stage import functions
 from ..stage.lane import LanePort, LaneSettings, lane_main
+
+if TYPE_CHECKING:  # spawned processes import this file, and need no more than it does
+    from ..capture import StagePlan
 
 
 class LaneContext:
@@ -107,19 +110,21 @@ class Lanes:
     """Mixed in front of an iterator of torch's with worker processes. One thread."""
 
     _lanes: list[_Lane]
-    _captured: Any
-    _dataset_kind: Any
+    _code: "StagePlan"
+    _loader: Any  # a weak reference
+    # Of torch's iterator.
+    _dataset_kind: int
     _auto_collation: bool
     _persistent_workers: bool
 
     def lane_settings(self) -> LaneSettings:
-        loader: Any = self._loader()  # type: ignore[attr-defined]
+        loader: Any = self._loader()
         return LaneSettings(
             auto_collation=self._auto_collation,
             iterable=self._dataset_kind == _DatasetKind.Iterable,
             batch_size=(loader.batch_size or 1) if loader is not None else 1,
             persistent=self._persistent_workers,
-            by_pil=tuple(self._captured.by_pil),
+            by_pil=self._code.by_pil,
             tells_state=self._tells_state(),
             trainer=os.getpid(),
             watched=self._watched(),
@@ -128,10 +133,10 @@ class Lanes:
     def _tells_state(self) -> bool:
         """Whether somebody needs the states of the lanes' generators: lanes may move where there is
         code for other hosts."""
-        return self._captured.plan.python.bundle is not None
+        return self._code.stage.bundle is not None
 
     def _watched(self) -> bool | None:
-        stage = self._captured.plan.python
+        stage = self._code.stage
         return None if stage.bundle is None else stage.fills
 
     def lane_loop(self, target: Any, arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

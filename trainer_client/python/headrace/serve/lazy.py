@@ -8,6 +8,7 @@ make now, and otherwise has the stock fetcher make it (docs/adr/0027-num-workers
 import os
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from torch.utils.data.dataloader import _SingleProcessDataLoaderIter
 from torch.utils.dlpack import from_dlpack
 
 from ..admission import samples
+from ..capture import NativePlan
 from ..capture.live import Live, Stamps
 from ..errors import HeadraceError
 from ..native import binding
@@ -24,9 +26,11 @@ from ..service.report import say
 from . import stays as local
 from .foresight import Recapture
 from .keys_ahead import KeysAhead
+from .loader_state import LoaderState
 
 _SLICE = 0.1  # longest wait without a look at signals, seconds
 _INTEGERS = (int, np.int64, np.int32)  # whose values are all that data sets look at
+Anew = Callable[[], NativePlan | None]  # the loader as it is now
 _DEPTH = 2  # batches ahead: one that is ready, and one that is being made
 
 
@@ -44,7 +48,7 @@ class Ahead:
     anew, None where it has no native form any more. One thread; in a forked child it is the stock
     fetcher."""
 
-    def __init__(self, stock: Any, state: Any, captured: Any, capture: Any) -> None:
+    def __init__(self, stock: Any, state: LoaderState, captured: NativePlan, capture: Anew) -> None:
         self._stock = stock
         self._state = state
         self._capture = capture
@@ -60,7 +64,7 @@ class Ahead:
         except HeadraceError as error:
             self._end(f"stays in the trainer: {error}")
 
-    def _begin_with(self, captured: Any) -> None:
+    def _begin_with(self, captured: NativePlan) -> None:
         self._captured = captured
         self._random = captured.plan.is_random
         self._stuck_at = -1  # number of a batch that waits for the trainer to make a sample
@@ -109,10 +113,11 @@ class Ahead:
         """`index` for the service; None: the stock way."""
         if self._live is None and not self._captured_anew():
             return None
-        if not self._live.process_same():
+        live = self._known()
+        if not live.process_same():
             self._end("")
             return None
-        if not self._live.objects_same():
+        if not live.objects_same():
             self._changed()
             return None
         count = self._captured.rows.count
@@ -121,10 +126,15 @@ class Ahead:
         if not all(type(k) in _INTEGERS and 0 <= k < count for k in index):
             return None
         keys = list(map(int, index))
-        if not self._live.rows_same(keys):
+        if not live.rows_same(keys):
             self._changed()
             return None
         return keys
+
+    def _known(self) -> Live:
+        """REQUIRES: the data set is known as it was captured."""
+        assert self._live is not None
+        return self._live
 
     # Made by the service.
 
@@ -168,7 +178,7 @@ class Ahead:
         first = self._asked[0]
         if first.keys != keys or self._expected != now or first.stamps is None:
             return False
-        return first.stamps == self._live.stamps(keys)
+        return first.stamps == self._known().stamps(keys)
 
     def _begin(self, state: bytes) -> None:
         """What was asked for is withdrawn."""
@@ -207,7 +217,8 @@ class Ahead:
             keys = self.keys_ahead.peek(len(self._asked))
             if keys is None:
                 return
-            stamps = self._live.stamps(keys) if self._live.rows_same(keys) else None
+            live = self._known()
+            stamps = live.stamps(keys) if live.rows_same(keys) else None
             if stamps is None:
                 return
             self._ask(keys, stamps)
@@ -298,6 +309,9 @@ class Ahead:
 class _Foreseen(_SingleProcessDataLoaderIter):
     """Tells its fetcher when the sampler begins, and its session how long it takes."""
 
+    _sampler_begun: bool
+    _first_sampler_iter: Any
+
     def _next_index(self) -> Any:
         ahead = self._dataset_fetcher
         if not self._sampler_begun:
@@ -306,10 +320,10 @@ class _Foreseen(_SingleProcessDataLoaderIter):
                 ahead.keys_ahead = KeysAhead.of(self._index_sampler, self._dataset)
         handle = ahead.handle
         if handle is None:
-            return super()._next_index()
+            return super()._next_index()  # type: ignore[no-untyped-call]  # torch's
         handle.raw.enter_sampler()
         try:
-            return super()._next_index()
+            return super()._next_index()  # type: ignore[no-untyped-call]  # torch's
         finally:
             handle.raw.leave_sampler()
 
@@ -317,7 +331,7 @@ class _Foreseen(_SingleProcessDataLoaderIter):
 class LazyIter(local._Local, _Foreseen):
     """Yields what the stock iterator would. One thread at a time."""
 
-    def _init(self, loader: Any, state: Any, captured: Any, capture: Any) -> None:
+    def _init(self, loader: Any, state: LoaderState, captured: NativePlan, capture: Anew) -> None:
         self._captured_first, self._capture = captured, capture
         self._sampler_begun = False
         local._start(self, loader, state)
@@ -372,7 +386,7 @@ class LazyIter(local._Local, _Foreseen):
             ahead.close()
 
 
-def lazy_iterator(loader: Any, state: Any, captured: Any, capture: Any) -> Any:
+def lazy_iterator(loader: Any, state: LoaderState, captured: NativePlan, capture: Anew) -> Any:
     """`captured`: native, with the stock loader's random numbers; `capture()` -> Captured | None:
     the same of the loader as it then is."""
     iterator = LazyIter.__new__(LazyIter)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..capture import NativePlan
 from ..capture.live import Live
 from .foresight import Foresight, Pace
 
@@ -13,7 +14,7 @@ class Learned:
         self.foresight, self.pace = Foresight(), Pace()
         self._live: tuple[Any, Live] | None = None
 
-    def live_of(self, dataset: Any, captured: Any) -> Live:
+    def live_of(self, dataset: Any, captured: NativePlan) -> Live:
         """The data set as it was captured. One that was made for the same rows still tells, so that
         a library that the program has changed since is noticed."""
         kept = self._live

@@ -37,7 +37,8 @@ class LiveSamples:
         self._asked[batch] = list(keys), seeds, stamps
 
     def _seed(self, key: int) -> int:
-        return binding.sample_seed(self._base_seed, key, self._uses[key])
+        seed: int = binding.sample_seed(self._base_seed, key, self._uses[key])
+        return seed
 
     def if_changed(self, batch: int) -> tuple[list[int], list[int]] | None:
         """None: the batch is what the data set would give now. Else its keys, and the seeds of its

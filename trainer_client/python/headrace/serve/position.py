@@ -132,7 +132,7 @@ class Position:
         when it first began, so the program's random numbers do not move again."""
         if self.base_seed is not None:
             torch.set_rng_state(self._kept)
-            if not self.start.drew_base_seed:
+            if not self.start.drew_base_seed and self._resume is not None:
                 state.set_state(self._generator, self._resume.generator)
         self.start.base_seed = drawn if self.base_seed is None else self.base_seed
         return self.start.base_seed
@@ -142,25 +142,25 @@ class Position:
         """The sampler's first next() is made inside."""
         self.sampler_started = True
         resume, sampler = self._resume, self._sampler
-        again = resume is not None and resume.mid_epoch
+        again = resume if resume is not None and resume.mid_epoch else None
         kept = torch.get_rng_state()
         own = getattr(sampler, "generator", None)
         if resume is not None and own is not self._generator:
             state.set_state(own, resume.sampler_generator)
-        if again and resume.global_rng is not None:
-            torch.set_rng_state(state.decode(resume.global_rng))
-        seeded = again and resume.sampler_seed is not None and own is None
-        if seeded:
+        if again is not None and again.global_rng is not None:
+            torch.set_rng_state(state.decode(again.global_rng))
+        seed = again.sampler_seed if again is not None and own is None else None
+        if seed is not None:
             sampler.generator = torch.Generator()
-            sampler.generator.manual_seed(resume.sampler_seed)
+            sampler.generator.manual_seed(seed)
         if self.tracks:
-            self._note_sampler(own, resume if again else None)
+            self._note_sampler(own, again)
         try:
             yield
         finally:
-            if seeded:
+            if seed is not None:
                 sampler.generator = None
-            if again:
+            if again is not None:
                 torch.set_rng_state(kept)
 
     def _note_sampler(self, own: torch.Generator | None, again: LoaderPlace | None) -> None:
@@ -231,7 +231,7 @@ class Placed:
         raise NotImplementedError
 
     @property
-    def _base_seed(self) -> int:
+    def _base_seed(self) -> Any:  # to torch it is any number
         return self._drawn
 
     @_base_seed.setter
@@ -240,9 +240,9 @@ class Placed:
 
     def _next_index(self) -> Any:
         if self._position.sampler_started:
-            return super()._next_index()  # type: ignore[misc]
+            return super()._next_index()  # type: ignore[misc]  # torch's
         with self._position.sampler_starting():
             rest = self._position.rest()
             if rest is not None:
                 self._sampler_iter = rest
-            return super()._next_index()  # type: ignore[misc]
+            return super()._next_index()  # type: ignore[misc]  # torch's

@@ -5,7 +5,7 @@ have taken together is a prefix of it, and the rest is shared out anew.
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -51,6 +51,7 @@ def fit(place: LoaderPlace, loader: Any) -> tuple[LoaderPlace, str]:
     if place.base_seed is not None and place.rng != "sample":
         place.base_seed = seed_behind(place.base_seed)
     if reshaped:
+        assert place.batch_size is not None  # seen above
         place.taken += place.batches * place.batch_size * (place.replicas or 1)
         place.batches, place.batch_size, place.replicas = 0, batch_size, replicas
     place.lanes_from = place.batches
@@ -62,7 +63,7 @@ def fit(place: LoaderPlace, loader: Any) -> tuple[LoaderPlace, str]:
 def rest_of(sampler: Any, batch_sampler: Any, taken: int) -> Iterator[Any]:
     """What the index sampler would yield behind the first `taken` keys of all ranks together."""
     if type(sampler) is DistributedSampler:
-        keys = _share(sampler, taken)
+        keys: Iterable[Any] = _share(sampler, taken)
     else:
         keys = itertools.islice(iter(sampler), taken, None)
     if batch_sampler is None:
@@ -70,9 +71,11 @@ def rest_of(sampler: Any, batch_sampler: Any, taken: int) -> Iterator[Any]:
     return iter(BatchSampler(keys, batch_sampler.batch_size, batch_sampler.drop_last))
 
 
-def _share(sampler: DistributedSampler, taken: int) -> list[int]:
+def _share(sampler: "DistributedSampler[Any]", taken: int) -> list[int]:
     """This rank's keys, as many as every rank's."""
-    whole = DistributedSampler(sampler.dataset, 1, 0, sampler.shuffle, sampler.seed)
+    whole: DistributedSampler[Any] = DistributedSampler(
+        sampler.dataset, 1, 0, sampler.shuffle, sampler.seed
+    )
     whole.set_epoch(sampler.epoch)
     rest = list(whole)[taken:]
     ranks = sampler.num_replicas

@@ -16,12 +16,16 @@ from torch.utils.data.dataloader import _DatasetKind
 from torch.utils.dlpack import from_dlpack
 
 from ..admission import samples
+from ..admission.asks import Ask, Start
 from ..admission.comparison import comparison_of
-from ..admission.reference import Ask, ReferenceLost, Start
+from ..admission.reference import ReferenceLost
+from ..capture import NativePlan, StagePlan
+from ..capture import Served as ServedPlan
 from ..errors import HeadraceError, WorkersUnavailable
 from ..native import binding
 from ..service import service
 from ..stage.pickling import unpickle_batch
+from .loader_state import LoaderState
 from .missing import Failed, make_missing
 
 # Longest wait without a look at signals, seconds.
@@ -34,13 +38,24 @@ class Served:
     """Mixed in front of an iterator of torch's, whose attributes it reads. Yields nothing itself.
     One thread; of no use after fork."""
 
-    def _serve(self, loader: Any, state: Any, captured: Any, window: int) -> None:
+    # Of torch's iterator.
+    _auto_collation: bool
+    _base_seed: Any
+    _collate_fn: Any
+    _dataset: Any
+    _dataset_kind: int
+    _num_workers: int
+    _pin_memory: Any
+    _pin_memory_device: Any
+    _timeout: float
+
+    def _serve(self, loader: Any, state: LoaderState, captured: ServedPlan, window: int) -> None:
         """Before the iterator's own __init__. `window`: most batches asked for and not received."""
         self._handle: Any = None
         self._pid = os.getpid()
         self._state = state
         self._captured = captured
-        self._count = captured.rows.count if captured.rows is not None else 0
+        self._count = captured.rows.count if isinstance(captured, NativePlan) else 0
         self._lazy = loader.num_workers == 0
         self._window = window
         self._session_key = session_key(loader, captured, window)
@@ -70,9 +85,10 @@ class Served:
         self._lengths: dict[int, int] = {}
         self._state.report.epochs += 1
         seed = self._base_seed & 0xFFFFFFFFFFFFFFFF
-        if self._captured.path == "native" and self._captured.plan.rng == "torch":
-            lanes = range(self._captured.plan.lanes)
-            seeds = [self._captured.seeding(self._base_seed, lane) % 2**64 for lane in lanes]
+        captured = self._captured
+        if isinstance(captured, NativePlan) and captured.plan.rng == "torch":
+            lanes = range(captured.plan.lanes)
+            seeds = [captured.seeding(self._base_seed, lane) % 2**64 for lane in lanes]
             named["lane_seeds"] = seeds
         service.call(self._handle.raw.begin, base_seed=seed, **named)
         self._comparison.begin(self._handle.raw, self._base_seed, named.get("first_batch", 0))
@@ -93,10 +109,10 @@ class Served:
     def _next_index(self) -> Any:
         raw = self._handle.raw if self._handle is not None else None
         if raw is None:
-            return super()._next_index()  # type: ignore[misc]
+            return super()._next_index()  # type: ignore[misc]  # torch's
         raw.enter_sampler()
         try:
-            return super()._next_index()  # type: ignore[misc]
+            return super()._next_index()  # type: ignore[misc]  # torch's
         finally:
             raw.leave_sampler()
 
@@ -104,7 +120,7 @@ class Served:
 
     def _submit(self, index: Any) -> int:
         """The batch's number. `index`: what the sampler yielded."""
-        number = -1
+        number: int = -1
         if type(index) is list and bool not in map(type, index):  # True is no row number
             keys = index
             number = service.call(self._handle.raw.submit, index, self._count)
@@ -119,6 +135,7 @@ class Served:
 
     def _submit_to(self, lane: int, index: Any) -> int:
         """As _submit, of a lane's process, which is given what the sampler yielded."""
+        number: int
         keys = index if self._auto_collation else [index]
         if type(keys) is list and all(type(key) is int for key in keys) and keys:
             number = service.call(self._handle.raw.submit, keys, lane=lane)
@@ -139,9 +156,10 @@ class Served:
             keys = list(map(operator.index, index))
             if not keys or (min(keys) >= 0 and max(keys) < count):
                 return keys, False
+            known: list[int | None] = [*keys]
         except TypeError:
-            keys = [_index_or_none(key) for key in index]
-        placed = [_NO_KEY if key is None else key + count if key < 0 else key for key in keys]
+            known = [_index_or_none(key) for key in index]
+        placed = [_NO_KEY if key is None else key + count if key < 0 else key for key in known]
         return [key if 0 <= key < count else _NO_KEY for key in placed], True
 
     def _wait(self) -> Any:
@@ -179,6 +197,7 @@ class Served:
     def _learn(self, change: Any) -> None:
         from .state_seen import learn
 
+        assert isinstance(self._captured, StagePlan)  # nobody watches operators
         learn(change, self._captured, self._state.report)
 
     def _check_lanes(self, wait: float = 0.0) -> None:
@@ -204,7 +223,7 @@ class Served:
         return data
 
     def _assemble(self, batch: Any) -> Any:
-        if self._captured.path == "python":
+        if isinstance(self._captured, StagePlan):
             return self._unpickle(batch)
         fields = [from_dlpack(field) for field in batch.fields]
         self._comparison.delivered(batch, fields)
@@ -328,7 +347,7 @@ def _index_or_none(key: Any) -> int | None:
         return None
 
 
-def session_key(loader: Any, captured: Any, window: int) -> tuple[str, int, bool]:
+def session_key(loader: Any, captured: ServedPlan, window: int) -> tuple[str, int, bool]:
     """Iterations with the same key may use the same session."""
     # One worker process gives its batches in order, whatever is asked for.
     in_order = getattr(loader, "in_order", True) or loader.num_workers < 2

@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 from ..admission.suspicion import judge, named
-from ..capture import kept
+from ..capture import StagePlan, kept
 from ..errors import BatchesDiffer
 from ..native import binding
 from ..service import options, service
@@ -14,7 +14,7 @@ from ..service.report import LoaderReport, say
 PATIENCE = 10.0
 
 
-def learn(change: Any, captured: Any, report: LoaderReport) -> None:
+def learn(change: Any, captured: StagePlan, report: LoaderReport) -> None:
     """Says it, and remembers it. Raises BatchesDiffer where the program has used batches that the
     lanes of this host make otherwise, unless HEADRACE_ON_DIFFERENCE=warn."""
     stays = kept.remember(captured.code, change.what)
@@ -35,7 +35,7 @@ def learn(change: Any, captured: Any, report: LoaderReport) -> None:
         )
 
 
-def settle(session: Any, captured: Any, report: LoaderReport) -> BatchesDiffer | None:
+def settle(session: Any, captured: StagePlan, report: LoaderReport) -> BatchesDiffer | None:
     """Before an iteration ends: what is still to be said of batches that were used. Drops batches that
     nobody takes any more. Returns what a verdict raises."""
     error = None

@@ -20,7 +20,9 @@ from torchdata.stateful_dataloader.stateful_dataloader import (
     _StatefulMultiProcessingDataLoaderIter,
 )
 
+from ..capture import NativePlan
 from ..native.plan import Local
+from .loader_state import LoaderState
 from .served import Served
 from .worker_processes import WithWorkers
 
@@ -38,10 +40,14 @@ def check_servable(loader: Any) -> None:
         raise Local("StatefulDataLoader keeps the state of its dataset, which has state_dict()")
 
 
-class StatefulIter(WithWorkers, Served, _StatefulMultiProcessingDataLoaderIter):
+class StatefulIter(
+    WithWorkers,
+    Served,
+    _StatefulMultiProcessingDataLoaderIter,  # type: ignore[misc]  # torchdata has no types
+):
     """As ServedIter. Worker i of torchdata's code is lane i."""
 
-    def __init__(self, loader: Any, state: Any, captured: Any) -> None:
+    def __init__(self, loader: Any, state: LoaderState, captured: NativePlan) -> None:
         self._serve(loader, state, captured, loader.prefetch_factor * loader.num_workers)
         self._may_have_workers(loader)
         self._answers: collections.deque[Any] = collections.deque()
@@ -213,7 +219,8 @@ class _Context:
         given = inspect.signature(target).bind(*args).arguments
         lane = WorkerState(given["worker_id"], given["worker_state"])
         given["index_queue"].lane = lane
-        self._iterator()._lanes.append(lane)
+        iterator: Any = self._iterator()
+        iterator._lanes.append(lane)
         return lane
 
 

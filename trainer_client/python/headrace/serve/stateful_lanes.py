@@ -10,15 +10,20 @@ from torchdata.stateful_dataloader.stateful_dataloader import (
     _StatefulMultiProcessingDataLoaderIter,
 )
 
+from ..capture import StagePlan
 from .lane_iterator import ServedLanes, Shown
 from .lanes import LaneContext, own_context
+from .loader_state import LoaderState
 from .stateful import WorkerState
 
 
-class StatefulLaneIter(ServedLanes, _StatefulMultiProcessingDataLoaderIter):
+class StatefulLaneIter(
+    ServedLanes,
+    _StatefulMultiProcessingDataLoaderIter,  # type: ignore[misc]  # torchdata has no types
+):
     """As LaneIter."""
 
-    def __init__(self, loader: Any, state: Any, captured: Any) -> None:
+    def __init__(self, loader: Any, state: LoaderState, captured: StagePlan) -> None:
         self._open_lanes(loader, state, captured)
         self._pins_now = False
         self._states: list[WorkerState] = []

@@ -11,14 +11,15 @@ from torch.utils.data.dataloader import (
     _SingleProcessDataLoaderIter,
 )
 
+from .loader_state import LoaderState
 from .position import Placed, position_of
 
 
 def batch_length(data: Any) -> int:
     """Samples in a batch: the first dimension of the first tensor found; 1 if there is none."""
     if type(data) is list and data and type(data[0]) is torch.Tensor:  # what most batches are
-        shape = data[0].shape
-        return shape[0] if shape else 1
+        sides = data[0].shape
+        return sides[0] if sides else 1
     shape = getattr(data, "shape", None)
     if shape is not None:
         return int(shape[0]) if len(shape) else 1
@@ -33,7 +34,13 @@ def batch_length(data: Any) -> int:
 class _Local(Placed):
     """Mixed in front of a stock iterator: counts, and can start in the middle of an epoch."""
 
-    _state: Any
+    # Of torch's iterator.
+    _auto_collation: bool
+    _num_workers: int
+    _dataset_kind: int
+
+    _state: LoaderState
+    _left: float  # when next() returned last; 0: it has not
 
     def _next_data(self) -> Any:
         if self._rewound is not None:
@@ -41,7 +48,7 @@ class _Local(Placed):
         started = time.perf_counter()
         step = started - self._left if self._left else 0.0
         try:
-            data = super()._next_data()  # type: ignore[misc]
+            data = super()._next_data()  # type: ignore[misc]  # torch's
         except StopIteration:
             self._position.finished = True
             raise
@@ -57,7 +64,7 @@ class _Local(Placed):
             self._position = position_of(loader, draws=False)
             self._state.report.epochs += 1
             self._base_seed = self._drawn
-        super()._reset(loader, first_iter)  # type: ignore[misc]
+        super()._reset(loader, first_iter)  # type: ignore[misc]  # torch's
 
     def _start_again(self, loader: Any) -> None:
         if isinstance(self, LocalMulti):
@@ -72,7 +79,7 @@ class _Local(Placed):
                 self._next_index()
                 continue
             with contextlib.suppress(Exception):
-                super()._next_data()  # type: ignore[misc]
+                super()._next_data()  # type: ignore[misc]  # torch's
 
 
 class LocalSingle(_Local, _SingleProcessDataLoaderIter):
@@ -81,7 +88,7 @@ class LocalSingle(_Local, _SingleProcessDataLoaderIter):
     def _next_index(self) -> Any:
         index = super()._next_index()
         # The sampler has begun, so its place needs no look any more.
-        self._next_index = self._sampler_iter.__next__  # type: ignore[method-assign]
+        self._next_index = self._sampler_iter.__next__  # type: ignore[method-assign]  # faster
         return index
 
     def _next_data(self) -> Any:
@@ -112,7 +119,7 @@ class LocalMulti(_Local, _MultiProcessingDataLoaderIter):
     pass
 
 
-def local_iterator(loader: Any, stock: Any, state: Any) -> Any:
+def local_iterator(loader: Any, stock: Any, state: LoaderState) -> Any:
     """torch's own iterator for this loader."""
     state.report.path, state.report.rng = "local", ""
     if stock.__module__ != "torch.utils.data.dataloader":
@@ -125,7 +132,7 @@ def local_iterator(loader: Any, stock: Any, state: Any) -> Any:
     return iterator
 
 
-def _start(iterator: Any, loader: Any, state: Any) -> None:
+def _start(iterator: Any, loader: Any, state: LoaderState) -> None:
     iterator._state = state
     iterator._left = 0.0
     iterator.__dict__.pop("_next_index", None)

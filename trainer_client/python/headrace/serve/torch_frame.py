@@ -11,7 +11,7 @@ from typing import Any
 from torch.utils.data import dataloader
 
 
-def _call_of(cls: type) -> types.FunctionType:
+def _call_of(cls: Any) -> types.FunctionType:
     """Calls _BaseDataLoaderIter.__init__ from where `cls.__init__` does."""
     stock: Any = cls.__init__
     call = lambda self, loader, base: base(self, loader)  # noqa: E731

@@ -16,6 +16,8 @@ from torch.utils.data import _utils
 from ..service import session
 from .lanes import died, own_context
 
+_signals: Any = _utils.signal_handling  # whose functions are in C
+
 
 class WorkerProcesses:
     """They run when it is made. One thread, of the process that made them."""
@@ -33,8 +35,8 @@ class WorkerProcesses:
             self.end()
             raise
         pids = tuple(process.pid for process in self.processes)
-        _utils.signal_handling._set_worker_pids(id(self), pids)
-        _utils.signal_handling._set_SIGCHLD_handler()
+        _signals._set_worker_pids(id(self), pids)
+        _signals._set_SIGCHLD_handler()
 
     def _start(self, context: Any) -> None:
         ours, theirs = socket.socketpair()
@@ -64,7 +66,7 @@ class WorkerProcesses:
             for process in self.processes:
                 process.join(_utils.MP_STATUS_CHECK_INTERVAL)
         finally:
-            _utils.signal_handling._remove_worker_pids(id(self))
+            _signals._remove_worker_pids(id(self))
             for process in self.processes:
                 if process.is_alive():
                     process.terminate()
@@ -74,7 +76,7 @@ class WorkerProcesses:
 def wait_for_end(end: socket.socket, trainer: int) -> None:
     """What such a process does. `trainer`: pid."""
     session.release_inherited()
-    _utils.signal_handling._set_worker_signal_handlers()
+    _signals._set_worker_signal_handlers()
     poll = select.poll()
     poll.register(end, select.POLLIN)
     try:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..process.output import tell
+from ..version import __version__
 from . import options
 
 # What stall_seconds is divided into; docs/reference/stall.md.
@@ -179,8 +180,6 @@ class Report:
         self._cpu_seconds += cpu_seconds
 
     def as_dict(self) -> dict[str, Any]:
-        from .. import __version__
-
         for kept in self._live:
             iterator = kept()
             if iterator is not None:

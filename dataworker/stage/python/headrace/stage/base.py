@@ -23,8 +23,8 @@ from typing import Any, NoReturn
 from ..process.modules import any_own, import_installed, names_in
 from . import wire
 from .forks import Forks
-from .host import Zygote, prepare
 from .wire import numbers, send
+from .zygote import Zygote, prepare
 
 # Threads that come through a fork: their library's fork handlers see to it. jemalloc (pyarrow has its
 # own) holds all its locks during one.

@@ -14,11 +14,11 @@ batches anew, and has a sleeping fork of its own, as every lane that may move.
 import os
 import pickle
 import signal
-import socket
 import struct
 from collections.abc import Iterator
 
 from ..process import sockets
+from . import wire
 from .forks import die_with_parent
 from .lane_requests import Asked, Requests, Worker
 from .pickling import Arena
@@ -49,7 +49,7 @@ class Handed:
         for worker in self._workers:
             arena = worker.arena
             fds = [worker.sock.fileno(), *(arena.descriptors() if arena is not None else ())]
-            socket.send_fds(sock, [b"W"], fds)
+            wire.send_fds(sock, b"W", fds)
 
     @classmethod
     def receive(cls, sock: sockets.Socket) -> "Received | None":
@@ -60,7 +60,7 @@ class Handed:
         past, number, of, life, count = pickle.loads(_exactly(sock, _SIZE.unpack(head)[0]))
         workers = []
         for _ in range(count):
-            _, fds, _, _ = socket.recv_fds(sock, 1, 3, socket.MSG_CMSG_CLOEXEC)
+            _, fds = wire.receive_fds(sock, 1, 3)
             arena = Arena(*fds[1:]) if len(fds) > 1 else None
             workers.append(Worker(sockets.taken(fds[0]), arena))
         return Received(past, number, of, life, workers)

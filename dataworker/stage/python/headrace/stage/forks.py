@@ -1,4 +1,4 @@
-"""What the two processes that fork others have in common (base.py, host.py)."""
+"""What the two processes that fork others have in common (base.py, zygote.py)."""
 
 import ctypes
 import os

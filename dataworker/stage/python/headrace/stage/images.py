@@ -13,284 +13,25 @@ The bits are PIL's:
   - a truncated file is PIL's at once, and raises where it does without us; one that turns out to be
     damaged in another way ends the batch by Redo, and the host makes it again with PIL alone.
 
-Why so, and what user code could notice: docs/adr/0010-deferred-images.md. What torchvision's transforms
-do to such an image: transforms.py.
+The images themselves: deferred.py. Why so, and what user code could notice:
+docs/adr/0010-deferred-images.md. What torchvision's transforms do to such an image: transforms.py.
 """
 
-import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import PIL
-from PIL import Image, ImageFile, JpegImagePlugin
 
 from ..native.intact import OF_CHAIN, first_change
 from ..process.output import tell
-from .redo import Redo
-from .render import FILTERS, FLIPS, ImageMaker, Source, Step, corners_of, two_sides
+from . import pil
+from .deferred import made_by
+from .render import ImageMaker
 
 _OLDEST_PIL = (10, 1)  # before it, an image's size and mode were attributes of another kind
 
-_END_OF_IMAGE = b"\xff\xd9"
-LOAD: Callable[..., Any] = ImageFile.ImageFile.load  # whatever takes its place
-
 _current: ImageMaker | None = None
-
-
-def _maker() -> ImageMaker:
-    assert _current is not None
-    return _current
-
-
-class DeferredImage(Image.Image):
-    """An RGB image whose pixels nobody has wanted yet. Becomes a plain Image when somebody does."""
-
-    _source: Source
-    _steps: tuple[Step, ...]
-    _pixels: Any  # uint8 [H, W, 3] once NumPy has seen them
-
-    @property
-    def im(self) -> Any:
-        self._become_plain()
-        return self.im
-
-    @im.setter
-    def im(self, core: Any) -> None:
-        if core is None:
-            return  # Image.__init__ of an older PIL
-        for name in ("_source", "_steps", "_pixels"):
-            del self.__dict__[name]
-        self.__class__ = Image.Image  # type: ignore[assignment]
-        self.im = core
-
-    def load(self) -> Any:
-        self._become_plain()
-        return self.load()
-
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
-        if self._pixels is None:
-            self._pixels = _maker().pixels(self._source, self._steps)
-        if self._pixels is None:
-            self._become_plain()
-            return self.__array_interface__
-        # As PIL's: a view that can't be written through.
-        data = memoryview(self._pixels).cast("B").toreadonly()
-        return {"version": 3, "shape": self._pixels.shape, "typestr": "|u1", "data": data}
-
-    def is_whole_file(self) -> bool:
-        """Nobody has decoded it, or asked for anything but all of it."""
-        return self._pixels is None and not self._steps and self._source.uses == 0
-
-    @property
-    def source(self) -> Source:
-        return self._source
-
-    def tensor(self, by_hand: Callable[..., Any]) -> Any:
-        """As by_hand, which is F.to_tensor, or None: it must do it."""
-        if self._pixels is not None:
-            return None
-        return _maker().tensor(self._source, self._steps, by_hand)
-
-    def copy(self) -> Image.Image:
-        return _deferred(self, self._source, self._steps, self.size)
-
-    __copy__ = copy
-
-    def convert(self, mode: Any = None, *args: Any, **named: Any) -> Image.Image:
-        if mode in (None, "RGB") and not args and not named:
-            return self.copy()
-        return super().convert(mode, *args, **named)
-
-    def crop(self, box: Any = None) -> Image.Image:
-        if box is None or tuple(box) == (0, 0, *self.size):
-            return self.copy()
-        corners = corners_of(box)
-        if corners is None or not _maker().takes("crop"):
-            return super().crop(box)
-        left, top, right, bottom = corners
-        return self._with(Step("crop", corners), (right - left, bottom - top))
-
-    def resize(
-        self, size: Any, resample: Any = None, box: Any = None, reducing_gap: Any = None
-    ) -> Any:
-        wanted = two_sides(size)
-        kind = Image.Resampling.BICUBIC if resample is None else resample
-        known = isinstance(kind, int) and kind in range(len(FILTERS))
-        plain = known and box is None and reducing_gap is None
-        if wanted is None or not plain or not _maker().takes("resize"):
-            return super().resize(size, resample, box, reducing_gap)
-        if wanted == self.size:
-            return self.copy()
-        return self._with(Step("resize", (wanted, int(kind))), wanted)
-
-    def transpose(self, method: Any) -> Image.Image:
-        known = isinstance(method, int) and method in range(len(FLIPS))
-        if not known or not _maker().takes("flip"):
-            return super().transpose(method)
-        return self._with(Step("flip", int(method)), self.size)
-
-    def __eq__(self, other: object) -> bool:
-        self._become_plain()
-        if isinstance(other, DeferredImage):
-            other._become_plain()
-        return self == other
-
-    __hash__ = None  # type: ignore[assignment]  # as PIL's
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        self._become_plain()
-        return self.__reduce_ex__(protocol)
-
-    def _with(self, step: Step, size: tuple[int, int]) -> "DeferredImage":
-        return _deferred(self, self._source, (*self._steps, step), size)
-
-    def _become_plain(self) -> None:
-        if self._pixels is not None:
-            height, width, _ = self._pixels.shape
-            made = Image.frombytes("RGB", (width, height), self._pixels)
-        else:
-            made = _maker().image(self._source, self._steps)
-        self.im = made.im
-
-
-class LoadedImage(JpegImagePlugin.JpegImageFile):
-    """An opened file after load(), which nobody has looked at. Becomes what PIL opened when somebody
-    does, with its pixels by PIL; what convert() and the like return is deferred."""
-
-    _source: Source
-    _undecoded: list[Any]
-
-    @property
-    def im(self) -> Any:
-        self._become_opened()
-        return self.im
-
-    @im.setter
-    def im(self, core: Any) -> None:
-        self._leave()
-        self.im = core
-
-    def load(self) -> Any:
-        self._become_opened()
-        return LOAD(self)
-
-    def close(self) -> None:
-        self._leave()
-        self.close()
-
-    def __eq__(self, other: object) -> bool:
-        self._become_opened()
-        if isinstance(other, LoadedImage):
-            other._become_opened()
-        return self == other
-
-    __hash__ = None  # type: ignore[assignment]  # as PIL's
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        self._become_opened()
-        return self.__reduce_ex__(protocol)
-
-    def _become_opened(self) -> None:
-        self.tile, self.fp = self._undecoded, io.BytesIO(self._source.file)
-        self._leave()
-        try:
-            LOAD(self)
-        except Exception:
-            if _maker().on:
-                raise Redo from None
-            raise
-
-    def _leave(self) -> None:
-        del self._source, self._undecoded
-        self.__class__ = JpegImagePlugin.JpegImageFile  # type: ignore[assignment]
-
-
-class PixelAccess:
-    """What load() returns, of an image whose pixels nobody has wanted yet."""
-
-    def __init__(self, image: LoadedImage) -> None:
-        self._image = image
-
-    def __getitem__(self, at: Any) -> Any:
-        return self._image.load()[at]
-
-    def __setitem__(self, at: Any, value: Any) -> None:
-        self._image.load()[at] = value
-
-
-# What people see of them: plain images. They are before they are ever pickled.
-for _ours, _theirs in (
-    (DeferredImage, Image.Image),
-    (LoadedImage, JpegImagePlugin.JpegImageFile),
-):
-    for _name in ("__module__", "__name__", "__qualname__"):
-        setattr(_ours, _name, getattr(_theirs, _name))
-
-
-def _deferred(
-    like: Image.Image, source: Source, steps: tuple[Step, ...], size: tuple[int, int]
-) -> DeferredImage:
-    image = DeferredImage()
-    image._source, image._steps, image._pixels = source, steps, None
-    image._mode, image._size = "RGB", size
-    copy_info = getattr(like, "_copy_info", like.info.copy)  # PIL 13 copies lists in it too
-    image.info = copy_info()
-    return image
-
-
-def defer(opened: Any) -> DeferredImage | None:
-    """The pixels of a file that PIL has opened and not yet decoded, as RGB."""
-    if type(opened) is LoadedImage and _maker().takes("decode"):
-        return _deferred(opened, opened._source, (), opened.size)
-    file = whole_file(opened)
-    if file is None:
-        return None
-    # Later use of it decodes it by PIL, also when the program has closed the file by then.
-    if opened._exclusive_fp:
-        opened.fp.close()
-    opened.fp = io.BytesIO(file)
-    return _deferred(opened, Source(file), (), opened.size)
-
-
-def whole_file(opened: Any) -> bytes | None:
-    """Of an image that PIL has opened and not yet decoded, where it can be deferred."""
-    if (
-        type(opened) is not JpegImagePlugin.JpegImageFile
-        or not _maker().takes("decode")
-        or not _untouched(opened)
-    ):
-        return None
-    try:
-        opened.fp.seek(0)
-        file = opened.fp.read()
-    except Exception:
-        return None  # PIL will meet it too, in its own way
-    # Without its end it is truncated: PIL raises here and now, where the program expects it.
-    return file if type(file) is bytes and file.endswith(_END_OF_IMAGE) else None
-
-
-def deferred_of(image: Any) -> DeferredImage | None:
-    """An RGB image that nobody has decoded."""
-    if type(image) is DeferredImage:
-        return image
-    return defer(image) if image.mode == "RGB" else None
-
-
-def _untouched(opened: Any) -> bool:
-    """Not decoded, closed, or told by draft() to decode less."""
-    tile = opened.tile
-    return (
-        len(tile) == 1
-        and tile[0][0] == "jpeg"
-        and tuple(tile[0][1]) == (0, 0, *opened.size)
-        and tile[0][2] == 0
-        and opened.decoderconfig == ()
-        and opened.mode in ("RGB", "L")
-        and opened.fp is not None
-    )
 
 
 def enable(kept: list[str]) -> bool:
@@ -316,8 +57,7 @@ def enable(kept: list[str]) -> bool:
         torch.backends.cpu.get_cpu_capability(),
     )
     _current = ImageMaker(renderer, frozenset(kept))
-    from . import pil
-
+    made_by(_current)
     pil.replace_names()
     if "torchvision.transforms.functional" in sys.modules and not kept:
         from . import transforms

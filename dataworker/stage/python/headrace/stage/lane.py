@@ -323,7 +323,7 @@ class LanePort:
         from torch._utils import ExceptionWrapper
         from torch.utils.data import get_worker_info
 
-        info = get_worker_info()
+        info: Any = get_worker_info()
         return pickle_error(ExceptionWrapper(where=f"in DataLoader worker process {info.id}"))
 
 

@@ -2,7 +2,6 @@
 
 import os
 import select
-import socket
 import struct
 import time
 from contextlib import suppress
@@ -105,7 +104,7 @@ class Requests:
 
     def _on_control(self) -> None:
         try:
-            data, fds, _, _ = socket.recv_fds(self.control, _LIFE.size, 1, socket.MSG_CMSG_CLOEXEC)
+            data, fds = wire.receive_fds(self.control, _LIFE.size, 1)
         except OSError:
             data, fds = b"", []
         self.ended = not data

@@ -32,7 +32,8 @@ def rebuild_tensor(buffer: Any, dtype: str, shape: tuple[int, ...]) -> Any:
         return torch.empty(shape, dtype=kind)
     whole = torch.frombuffer(buffer, dtype=kind)
     # No view of it: that could not be detached in place, as a stock batch can.
-    return torch.empty(0, dtype=kind).set_(whole.untyped_storage(), 0, shape)
+    made: Any = torch.empty(0, dtype=kind)
+    return made.set_(whole.untyped_storage(), 0, shape)
 
 
 def rebuild_empty(dtype: str, shape: tuple[int, ...], stride: tuple[int, ...]) -> Any:
@@ -159,15 +160,16 @@ def collating(slot: Slot | None) -> Iterator[None]:
         lent = slot.lend(size) if slot is not None else None
         return torch.UntypedStorage(size) if lent is None else lent
 
-    original = torch.UntypedStorage.__dict__.get("_new_shared")
-    torch.UntypedStorage._new_shared = classmethod(new_shared)
+    storages: Any = torch.UntypedStorage
+    original = storages.__dict__.get("_new_shared")
+    storages._new_shared = classmethod(new_shared)
     try:
         yield
     finally:
         if original is None:
-            del torch.UntypedStorage._new_shared
+            del storages._new_shared
         else:
-            torch.UntypedStorage._new_shared = original
+            storages._new_shared = original
 
 
 def keeps_nothing(collate_fn: Any) -> bool:
@@ -275,7 +277,8 @@ _FUNCTION = type(lambda: None)
 def _reducers() -> dict[type, Callable[[Any], Any]]:
     """What a queue of multiprocessing's, in which the stock loader's batches go, reduces in ways of its
     own: the program may have registered some. Tensors have theirs here, in the place of torch's."""
-    registered = {**copyreg.dispatch_table, **ForkingPickler._extra_reducers}
+    of_queues: Any = ForkingPickler
+    registered = {**copyreg.dispatch_table, **of_queues._extra_reducers}
     return {
         kind: reduce
         for kind, reduce in registered.items()

@@ -1,4 +1,4 @@
-"""Where PIL's names, and one of torchvision's, lead to deferred images (images.py)."""
+"""Where PIL's names, and one of torchvision's, lead to deferred images (deferred.py)."""
 
 import functools
 import sys
@@ -8,7 +8,7 @@ from typing import Any
 
 from PIL import ExifTags, Image, ImageOps, JpegImagePlugin
 
-from .images import LOAD, DeferredImage, LoadedImage, PixelAccess, defer, whole_file
+from .deferred import LOAD, DeferredImage, LoadedImage, PixelAccess, defer, whole_file
 from .render import PLAIN, Source
 
 
@@ -53,7 +53,8 @@ def _wrap_load() -> None:
         self.__class__ = LoadedImage
         return PixelAccess(self)
 
-    JpegImagePlugin.JpegImageFile.load = load
+    opened: Any = JpegImagePlugin.JpegImageFile
+    opened.load = load
 
 
 def _wrap_exif_transpose() -> None:

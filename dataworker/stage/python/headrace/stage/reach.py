@@ -59,7 +59,7 @@ _SKIPPED = {
     "__qualname__", "__firstlineno__", "__static_attributes__", "__parameters__",
 }  # fmt: skip
 _WHOLE = {"globals", "locals", "eval", "exec", "vars", "__dict__", "__import__", "import_module"}
-_POSITIONED = (type(iter([])), type(iter(())), type(iter(range(0))))
+_POSITIONED: tuple[type, ...] = (type(iter([])), type(iter(())), type(iter(range(0))))
 _MISSING = object()
 _QUIET = -1
 
@@ -82,7 +82,7 @@ class Picture:
             other.parents,
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # has none
 
     def places(self) -> dict[tuple[Step, ...], Token]:
         """By path. For people and for differences: it costs more than the picture."""

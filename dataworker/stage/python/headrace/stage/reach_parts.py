@@ -35,7 +35,7 @@ def travelling(parts: dict[str, Any]) -> Iterator[Any]:
     if (torch := sys.modules.get("torch")) is not None:
         yield torch.default_generator
     if (python := sys.modules.get("random")) is not None:
-        yield python._inst  # type: ignore[attr-defined]
+        yield python._inst
 
 
 def plain(value: Any) -> Token:
@@ -82,7 +82,7 @@ def ends_of(value: Any) -> Iterator[tuple[Step, Any]]:
 
 def attributes(value: Any) -> Iterator[tuple[Step, Any]]:
     """Of an object, as they are stored."""
-    kind = type(value)
+    kind: Any = type(value)
     try:
         stored = object.__getattribute__(value, "__dict__")
     except AttributeError:

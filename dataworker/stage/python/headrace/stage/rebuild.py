@@ -36,7 +36,7 @@ def skeleton_class(
         if _is_own(kind):
             maker = next(base for base in kind.__mro__ if not _is_own(base))
             orig = {} if plain is bases else {"__orig_bases__": bases}
-            made = maker.__new__(kind, name, plain, {**body, **orig})
+            made: Any = maker.__new__(kind, name, plain, {**body, **orig})
             return cloudpickle._lookup_class_or_track(number, made)
         return cloudpickle._make_skeleton_class(kind, name, bases, body, number, extra)
 

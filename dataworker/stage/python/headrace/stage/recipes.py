@@ -10,6 +10,7 @@ program replaces, or hooks (capture/intact.py).
 """
 
 import copy
+import functools
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -189,9 +190,7 @@ class Recipe:
         inner = list(leaf.transforms)
         lists = [inner] if kind.endswith("RandomApply") else [[one] for one in inner]
         branches = [self._parts(transforms) for transforms in lists]
-        return Choice(
-            leaf, [lambda value, parts=parts: self._perform(parts, value) for parts in branches]
-        )
+        return Choice(leaf, [functools.partial(self._perform, parts) for parts in branches])
 
     def _note(self, thing: Any, copied: Callable[[Any], Any]) -> None:
         self._noted.append((thing, copied(vars(thing))))

@@ -83,7 +83,8 @@ class Source:
     def by_pil(self) -> Image.Image:
         """All of it, decoded by PIL. Raises what PIL raises."""
         opened = Image.open(io.BytesIO(self.file))
-        return PLAIN["convert"](opened, "RGB")
+        whole: Image.Image = PLAIN["convert"](opened, "RGB")
+        return whole
 
     def whole(self, maker: "ImageMaker") -> Image.Image:
         """All of it, decoded once: a second crop of one picture does not decode it again."""

@@ -135,7 +135,7 @@ def _pattern(text: Any) -> Any:
     return (text.pattern, text.flags) if isinstance(text, re.Pattern) else text
 
 
-def _category(kind: type) -> Any:
+def _category(kind: Any) -> Any:
     """By its name where a worker has it by that name: it need not import a library for a filter."""
     name = kind.__module__, kind.__qualname__
     own = name[0] == "__main__" or any_own([name[0]]) or _named(name) is not kind
@@ -153,12 +153,13 @@ def _set_filters(wanted: list[tuple[Any, ...]]) -> None:
     def compiled(text: Any) -> Any:
         return re.compile(*text) if isinstance(text, tuple) else text
 
-    warnings.filters[:] = [
+    filters: Any = warnings.filters
+    filters[:] = [
         (action, compiled(text), known, compiled(module), line)
         for action, text, category, module, line in wanted
         if (known := _named(category)) is not None
     ]
-    warnings._filters_mutated()  # type: ignore[attr-defined]
+    warnings._filters_mutated()  # type: ignore[attr-defined]  # private
 
 
 def _levels() -> tuple[int, list[tuple[str, int, bool, bool]]]:
@@ -184,10 +185,10 @@ def _set_levels(wanted: Any) -> None:
 def _types() -> Any:
     import mimetypes
 
-    if mimetypes._db is None:  # type: ignore[attr-defined]
+    if mimetypes._db is None:  # type: ignore[attr-defined]  # private
         return None
     kept = ("encodings_map", "suffix_map", "types_map", "types_map_inv")
-    return {name: getattr(mimetypes._db, name) for name in kept}  # type: ignore[attr-defined]
+    return {name: getattr(mimetypes._db, name) for name in kept}  # type: ignore[attr-defined]  # private
 
 
 def _set_types(wanted: Any) -> None:
@@ -195,7 +196,7 @@ def _set_types(wanted: Any) -> None:
 
     mimetypes.init()
     if wanted is not None:
-        vars(mimetypes._db).update(wanted)  # type: ignore[attr-defined]
+        vars(mimetypes._db).update(wanted)  # type: ignore[attr-defined]  # private
         mimetypes.encodings_map, mimetypes.suffix_map = (
             wanted["encodings_map"],
             wanted["suffix_map"],

@@ -24,7 +24,7 @@ import torch
 from PIL import Image
 
 from ..process.output import tell
-from .images import DeferredImage, deferred_of
+from .deferred import DeferredImage, deferred_of
 from .recipes import FILE, RGB, Choice, L, Part, Recipe, Run
 from .render import CHECKS, ImageMaker, Source
 
@@ -42,7 +42,7 @@ class Pixels(NamedTuple):
     def image(self) -> Image.Image:
         height, width, channels = self.array.shape
         image = Image.frombytes("RGB" if channels == 3 else "L", (width, height), self.array)
-        image.info = dict(self.info)
+        image.info = dict[Any, Any](self.info)
         return image
 
 

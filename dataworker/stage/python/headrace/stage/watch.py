@@ -14,7 +14,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .reach import RANDOM, Kind, Opaque, Picture, Step, Token, picture, spelled
+from .reach import RANDOM, Kind, Opaque, Picture, picture, spelled
+from .reach_parts import Step, Token
 
 FIRST = 3
 EVERY = 256

@@ -1,5 +1,6 @@
 """Messages between a data worker and its Python subprocesses (see host.py)."""
 
+import _socket
 import functools
 import os
 import pickle
@@ -27,16 +28,16 @@ def encode(kind: int, *parts: bytes) -> bytes:
     return head + struct.pack(f"<{len(parts)}Q", *map(len, parts)) + b"".join(parts)
 
 
-def send(sock: socket.socket, kind: int, *parts: bytes) -> None:
+def send(sock: _socket.socket, kind: int, *parts: bytes) -> None:
     sock.sendall(encode(kind, *parts))
 
 
-def greet(sock: socket.socket) -> None:
+def greet(sock: _socket.socket) -> None:
     """Once on each connection, first: so that the other side can name this release."""
     send(sock, HELLO, _release().encode())
 
 
-def receive(sock: socket.socket) -> tuple[int, list[bytes], list[int]]:
+def receive(sock: _socket.socket) -> tuple[int, list[bytes], list[int]]:
     """Kind, parts, descriptors, of the first frame that is no HELLO. EOFError when the other side is
     gone; OtherRelease. For who has nothing else to wait for."""
     while True:
@@ -50,7 +51,7 @@ def unexpected(kind: int) -> OtherRelease:
     return OtherRelease(f"an unexpected frame of kind {kind}: this process is release {_release()}")
 
 
-def receive_any(sock: socket.socket) -> tuple[int, list[bytes], list[int]]:
+def receive_any(sock: _socket.socket) -> tuple[int, list[bytes], list[int]]:
     """As receive(), of the next frame, whatever it is."""
     head, fds = _receive_exactly(sock, _HEAD.size)
     magic, protocol, kind, count = _HEAD.unpack(head)
@@ -84,10 +85,21 @@ def _release() -> str:
         return "unknown"  # run from its source
 
 
-def _receive_exactly(sock: socket.socket, size: int) -> tuple[bytes, list[int]]:
+def receive_fds(sock: _socket.socket, size: int, most: int) -> tuple[bytes, list[int]]:
+    """Some bytes, empty at the end, and the descriptors that ride on them."""
+    flags = socket.MSG_CMSG_CLOEXEC
+    data, fds, _, _ = socket.recv_fds(sock, size, most, flags)  # type: ignore[arg-type]  # any socket
+    return data, fds
+
+
+def send_fds(sock: _socket.socket, data: bytes, fds: list[int]) -> None:
+    socket.send_fds(sock, [data], fds)  # type: ignore[arg-type]  # any socket will do
+
+
+def _receive_exactly(sock: _socket.socket, size: int) -> tuple[bytes, list[int]]:
     data, fds = bytearray(), []
     while len(data) < size:
-        piece, new_fds, _, _ = socket.recv_fds(sock, size - len(data), 4, socket.MSG_CMSG_CLOEXEC)
+        piece, new_fds = receive_fds(sock, size - len(data), 4)
         fds += new_fds
         if not piece:
             raise EOFError

@@ -3,10 +3,14 @@
     proof.py         what a proof says; Doubt, which ends one
     prove.py         prove(loader)
     interpreter.py   what one reading of the code shares: steps, what is made, what is state
+    rules.py         how the modules below call each other, without a circle
     values.py        what an expression may stand for
     frames.py        a function while it is read
+    arguments.py     what a call is given
     source.py        a function's syntax tree
-    statements.py, expressions.py, attributes.py, items.py, calls.py, methods.py, construct.py
+    lookup.py        what a class holds under a name
+    statements.py, expressions.py, attributes.py, items.py, contents.py, calls.py, methods.py,
+    construct.py, specials.py
                      what each construct of Python does
     plain.py         what a library may be given
     fills.py         caches that no sample can see

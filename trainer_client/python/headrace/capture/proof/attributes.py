@@ -9,7 +9,11 @@ from typing import Any
 
 import torch
 
-from . import calls
+from . import items
+from .frames import Frame
+from .interpreter import Interpreter
+from .lookup import MISSING, is_data, lookup
+from .plain import check_array
 from .proof import Code, Doubt
 from .values import (
     ANY_SCALAR,
@@ -21,6 +25,7 @@ from .values import (
     Made,
     Method,
     Scalar,
+    Value,
     constant,
     describe,
     is_scalar,
@@ -29,7 +34,6 @@ from .values import (
     values_of,
 )
 
-_MISSING = object()
 _NAMES = ("__name__", "__qualname__", "__module__", "__doc__")
 _METAS = (type, abc.ABCMeta, enum.EnumMeta)
 _FOUND_BY_OBJECT = (object.__getattribute__,)
@@ -39,22 +43,13 @@ _C_METHODS = (
 )  # fmt: skip
 
 
-def lookup(cls: type, name: str) -> Any:
-    """What the class, or the first base that has it, holds under the name."""
-    for base in cls.__mro__:
-        found = base.__dict__.get(name, _MISSING)
-        if found is not _MISSING:
-            return found
-    return _MISSING
-
-
-def get(it: Any, frame: Any, owner: frozenset, name: str, quietly: bool = False) -> frozenset:
+def get(it: Interpreter, frame: Frame, owner: Value, name: str, quietly: bool = False) -> Value:
     """owner.name"""
     it.step()
     return frozenset().union(*[_get(it, frame, part, name, quietly) for part in owner])
 
 
-def _get(it: Any, frame: Any, part: Any, name: str, quietly: bool) -> frozenset:
+def _get(it: Interpreter, frame: Frame, part: Any, name: str, quietly: bool) -> Value:
     kind = type(part)
     if name == "__class__" and getattr(part, "cls", None) is not None and kind in (Made, Lasting):
         return one(live(part.cls, part.cls.__name__))
@@ -75,7 +70,7 @@ def _get(it: Any, frame: Any, part: Any, name: str, quietly: bool) -> frozenset:
     raise Doubt(Code.UNKNOWN_CONSTRUCT, f"takes .{name} of a method")
 
 
-def _of_abstract(it: Any, part: Abstract, name: str) -> frozenset:
+def _of_abstract(it: Interpreter, part: Abstract, name: str) -> Value:
     kind = it.known.attribute_kind(part.cls, name)
     if kind == "method":
         return one(Method(part, name))
@@ -90,10 +85,11 @@ def _of_abstract(it: Any, part: Abstract, name: str) -> frozenset:
     raise Doubt(Code.UNKNOWN_CALL, f"uses .{name}{of}, which is not known")
 
 
-def _of_made(it: Any, frame: Any, part: Made, name: str) -> frozenset:
+def _of_made(it: Interpreter, frame: Frame, part: Made, name: str) -> Value:
     if part.closure is not None:
         if name in part.fields:
-            return part.fields[name]
+            held: Value = part.fields[name]
+            return held
         if name in _NAMES:
             return STR
         raise Doubt(Code.UNKNOWN_CONSTRUCT, f"takes .{name} of a function")
@@ -102,18 +98,19 @@ def _of_made(it: Any, frame: Any, part: Made, name: str) -> frozenset:
         raise Doubt(Code.UNKNOWN_CONSTRUCT, f"uses __dict__ of {describe(part)}")
     _check_lookup(cls)
     found = lookup(cls, name)
-    if found is not _MISSING and _is_data(found):
+    if found is not MISSING and is_data(found):
         if type(found) is types.MemberDescriptorType:
-            return part.fields.get(name, NOTHING)
+            slot: Value = part.fields.get(name, NOTHING)
+            return slot
         return _by_class(it, frame, part, cls, name, found)
-    own = part.fields.get(name)
-    if own is not None and found is _MISSING:
+    own: Value | None = part.fields.get(name)
+    if own is not None and found is MISSING:
         return own
-    if found is not _MISSING:
+    if found is not MISSING:
         return (own or NOTHING) | _by_class(it, frame, part, cls, name, found)
     missing = lookup(cls, "__getattr__")
     if isinstance(missing, types.FunctionType) and missing is not torch.nn.Module.__getattr__:
-        return calls.run(it, frame, missing, [one(part), constant(name)])
+        return it.rules.run(it, frame, missing, [one(part), constant(name)])
     return own or NOTHING
 
 
@@ -123,17 +120,7 @@ def _check_lookup(cls: type) -> None:
         raise Doubt(Code.UNKNOWN_CONSTRUCT, f"{cls.__qualname__} has a __getattribute__ of its own")
 
 
-def _is_data(found: Any) -> bool:
-    return isinstance(
-        found, property | types.MemberDescriptorType | types.GetSetDescriptorType
-    ) or (
-        not isinstance(found, types.FunctionType | type)
-        and hasattr(type(found), "__get__")
-        and (hasattr(type(found), "__set__") or hasattr(type(found), "__delete__"))
-    )
-
-
-def _of_live(it: Any, frame: Any, part: Lasting, name: str) -> frozenset:
+def _of_live(it: Interpreter, frame: Frame, part: Lasting, name: str) -> Value:
     first = part.objects[0]
     if is_scalar(part):
         return _of_constant(it, part, name)
@@ -142,7 +129,7 @@ def _of_live(it: Any, frame: Any, part: Lasting, name: str) -> frozenset:
     if isinstance(first, type):
         return _of_class(it, frame, part, first, name)
     if part.cls in it.known.value_classes:
-        it.check_array(part)
+        check_array(it, part)
         return _of_abstract(it, Abstract(part.cls, True, part.path), name)
     if isinstance(first, types.FunctionType | types.BuiltinFunctionType | functools.partial):
         return _of_function(part, first, name)
@@ -151,7 +138,7 @@ def _of_live(it: Any, frame: Any, part: Lasting, name: str) -> frozenset:
     return _of_instance(it, frame, part, name)
 
 
-def _of_constant(it: Any, part: Lasting, name: str) -> frozenset:
+def _of_constant(it: Interpreter, part: Lasting, name: str) -> Value:
     first = part.objects[0]
     if isinstance(first, enum.Enum):
         if name in ("name", "value", "_name_", "_value_"):
@@ -161,20 +148,20 @@ def _of_constant(it: Any, part: Lasting, name: str) -> frozenset:
         if isinstance(found, types.FunctionType):
             return one(Bound(found, part))
         if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
-            return calls.run(it, frame=None, function=found.fget, args=[one(part)])
+            return it.rules.run(it, None, found.fget, [one(part)])
     return one(Method(part, name)) if hasattr(type(first), name) else NOTHING
 
 
-def _of_module(part: Lasting, module: Any, name: str) -> frozenset:
-    found = vars(module).get(name, _MISSING)
-    if found is _MISSING:
+def _of_module(part: Lasting, module: Any, name: str) -> Value:
+    found = vars(module).get(name, MISSING)
+    if found is MISSING:
         if "__getattr__" in vars(module) or type(module) is not types.ModuleType:
             raise Doubt(Code.UNKNOWN_CONSTRUCT, f"uses {module.__name__}.{name}, not loaded so far")
         return NOTHING
     return values_of([found], None, f"{module.__name__}.{name}")
 
 
-def _of_class(it: Any, frame: Any, part: Lasting, cls: type, name: str) -> frozenset:
+def _of_class(it: Interpreter, frame: Frame, part: Lasting, cls: type, name: str) -> Value:
     if name in _NAMES:
         return constant(getattr(cls, name)) if name != "__doc__" else STR
     meta = type(cls)
@@ -184,10 +171,10 @@ def _of_class(it: Any, frame: Any, part: Lasting, cls: type, name: str) -> froze
     ):
         own = [m for m in ("__getattr__", "__getattribute__")
                if isinstance(lookup(meta, m), types.FunctionType)]  # fmt: skip
-        if own or (of_meta is not _MISSING and _is_data(of_meta)):
+        if own or (of_meta is not MISSING and is_data(of_meta)):
             raise Doubt(Code.UNKNOWN_CONSTRUCT, f"{cls.__qualname__} has a metaclass of its own")
     found = lookup(cls, name)
-    if found is _MISSING:
+    if found is MISSING:
         if isinstance(of_meta, types.FunctionType):
             return one(Bound(of_meta, part))
         if name in ("__dict__", "__subclasses__", "__mro__", "__bases__"):
@@ -207,16 +194,16 @@ def _of_class(it: Any, frame: Any, part: Lasting, cls: type, name: str) -> froze
     return _held(it, frame, part, found, path)
 
 
-def _bound(function: Any, part: Any) -> frozenset:
+def _bound(function: Any, part: Any) -> Value:
     if isinstance(function, types.FunctionType):
         return one(Bound(function, part))
     raise Doubt(Code.UNKNOWN_CALL, f"calls {getattr(function, '__qualname__', 'a method')}")
 
 
-_TUPLE_GETTER = type(collections.namedtuple("_Pair", "first").first)
+_TUPLE_GETTER = type(vars(collections.namedtuple("_Pair", "first"))["first"])
 
 
-def _held(it: Any, frame: Any, part: Any, found: Any, path: str) -> frozenset:
+def _held(it: Interpreter, frame: Frame, part: Any, found: Any, path: str) -> Value:
     """A value that a class holds, unless it is a descriptor."""
     if type(found) is _TUPLE_GETTER:
         place = found.__reduce__()[1][0]
@@ -226,11 +213,11 @@ def _held(it: Any, frame: Any, part: Any, found: Any, path: str) -> frozenset:
     if isinstance(found, functools.partialmethod | functools.singledispatchmethod):
         raise Doubt(Code.UNKNOWN_CONSTRUCT, f"{path} is a {type(found).__name__}")
     getter = lookup(type(found), "__get__")
-    if getter is _MISSING or isinstance(found, type):
+    if getter is MISSING or isinstance(found, type):
         return values_of([found], None, path)
     if isinstance(getter, types.FunctionType):
         mine = one(part) if not isinstance(getattr(part, "cls", None), type) else one(part)
-        return calls.run(it, frame, getter, [one(live(found, path)), mine, ANY_SCALAR])
+        return it.rules.run(it, frame, getter, [one(live(found, path)), mine, ANY_SCALAR])
     if isinstance(found, types.BuiltinFunctionType) or type(found).__module__ in (
         "torch",
         "torch._C",
@@ -241,7 +228,7 @@ def _held(it: Any, frame: Any, part: Any, found: Any, path: str) -> frozenset:
     raise Doubt(Code.UNKNOWN_CONSTRUCT, f"{path} is a descriptor that is not followed")
 
 
-def _of_function(part: Lasting, first: Any, name: str) -> frozenset:
+def _of_function(part: Lasting, first: Any, name: str) -> Value:
     if name in _NAMES:
         return STR
     if isinstance(first, functools.partial) and name in ("func", "args", "keywords"):
@@ -255,7 +242,7 @@ def _of_function(part: Lasting, first: Any, name: str) -> frozenset:
     return one(Method(part, name)) if hasattr(type(first), name) else NOTHING
 
 
-def _of_method(part: Lasting, first: Any, name: str) -> frozenset:
+def _of_method(part: Lasting, first: Any, name: str) -> Value:
     if name == "__self__":
         return values_of([first.__self__], None, f"{part.path}.__self__")
     if name == "__func__":
@@ -263,7 +250,7 @@ def _of_method(part: Lasting, first: Any, name: str) -> frozenset:
     return STR if name in _NAMES else NOTHING
 
 
-def _of_instance(it: Any, frame: Any, part: Lasting, name: str) -> frozenset:
+def _of_instance(it: Interpreter, frame: Frame, part: Lasting, name: str) -> Value:
     cls, path = part.cls, f"{part.path}.{name}"
     if name in ("__dict__", "__slots__"):
         raise Doubt(Code.UNKNOWN_CONSTRUCT, f"uses {name} of {describe(part)}")
@@ -271,7 +258,7 @@ def _of_instance(it: Any, frame: Any, part: Lasting, name: str) -> frozenset:
     it.check_copies(cls)
     found = lookup(cls, name)
     filled = it.fills.attribute(it, frame, part, name)
-    if found is not _MISSING and _is_data(found):
+    if found is not MISSING and is_data(found):
         if type(found) is types.MemberDescriptorType:
             things = [getattr(o, name) for o in part.objects if hasattr(o, name)]
             return values_of(things, (part.key, name), path) | filled
@@ -283,24 +270,25 @@ def _of_instance(it: Any, frame: Any, part: Lasting, name: str) -> frozenset:
     result = values_of(held, (part.key, name), path, it.budget) | filled
     if len(held) >= len(part.objects):
         return result
-    if found is not _MISSING:
+    if found is not MISSING:
         return result | _by_class(it, frame, part, cls, name, found)
     missing = lookup(cls, "__getattr__")
-    if missing is not _MISSING and missing is not torch.nn.Module.__getattr__:
+    if missing is not MISSING and missing is not torch.nn.Module.__getattr__:
         if not isinstance(missing, types.FunctionType):
             raise Doubt(Code.UNKNOWN_CONSTRUCT, f"takes {path} by an unknown __getattr__")
-        return result | calls.run(it, frame, missing, [one(part), constant(name)])
+        return result | it.rules.run(it, frame, missing, [one(part), constant(name)])
     return result
 
 
 def _dict(thing: Any) -> dict[str, Any]:
     try:
-        return object.__getattribute__(thing, "__dict__")
+        held: dict[str, Any] = object.__getattribute__(thing, "__dict__")
+        return held
     except AttributeError:
         return {}
 
 
-def _by_class(it: Any, frame: Any, part: Any, cls: type, name: str, found: Any) -> frozenset:
+def _by_class(it: Interpreter, frame: Frame, part: Any, cls: type, name: str, found: Any) -> Value:
     path = f"{describe(part)}.{name}"
     if isinstance(found, types.FunctionType):
         return one(Bound(found, part))
@@ -310,7 +298,7 @@ def _by_class(it: Any, frame: Any, part: Any, cls: type, name: str, found: Any) 
         return _bound(found.__func__, live(cls, cls.__qualname__))
     if isinstance(found, property):
         if isinstance(found.fget, types.FunctionType):
-            return calls.run(it, frame, found.fget, [one(part)])
+            return it.rules.run(it, frame, found.fget, [one(part)])
         raise Doubt(Code.UNKNOWN_CALL, f"{path} is a property that is not followed")
     if isinstance(found, functools.cached_property):
         return it.fills.cached_property(it, frame, part, name, found)
@@ -324,7 +312,7 @@ def _by_class(it: Any, frame: Any, part: Any, cls: type, name: str, found: Any) 
 # What is set.
 
 
-def store(it: Any, frame: Any, owner: frozenset, name: str, value: frozenset) -> None:
+def store(it: Interpreter, frame: Frame, owner: Value, name: str, value: Value) -> None:
     """owner.name = value"""
     for part in owner:
         cls = getattr(part, "cls", None)
@@ -334,7 +322,7 @@ def store(it: Any, frame: Any, owner: frozenset, name: str, value: frozenset) ->
             setter = lookup(cls, "__setattr__")
             if isinstance(setter, types.FunctionType) and setter is not torch.nn.Module.__setattr__:
                 if not _is_frozen_dataclass(cls, setter):
-                    calls.run(it, frame, setter, [one(part), constant(name), value])
+                    it.rules.run(it, frame, setter, [one(part), constant(name), value])
                     continue
             if (
                 type(part) is Made
@@ -345,9 +333,7 @@ def store(it: Any, frame: Any, owner: frozenset, name: str, value: frozenset) ->
         if type(part) is Abstract and not part.lasting:
             if it.known.attribute_kind(part.cls, name) is None and part.cls is not None:
                 raise Doubt(Code.UNKNOWN_CALL, f"sets .{name} of {describe(part)}")
-            from .items import check_content
-
-            check_content(it, part, value)
+            items.check_content(it, part, value)
             continue
         it.writes_if_lasting(part, f"sets {describe(part)}.{name}")
         if type(part) is Made:
@@ -360,29 +346,31 @@ def _is_frozen_dataclass(cls: type, setter: Any) -> bool:
     return "__dataclass_fields__" in vars(cls) and setter.__code__.co_filename == "<string>"
 
 
-def _set_by_class(it: Any, frame: Any, part: Made, cls: type, name: str, value: frozenset) -> bool:
+def _set_by_class(
+    it: Interpreter, frame: Frame, part: Made, cls: type, name: str, value: Value
+) -> bool:
     found = lookup(cls, name)
-    if found is _MISSING or type(found) is types.MemberDescriptorType:
+    if found is MISSING or type(found) is types.MemberDescriptorType:
         return False
     if isinstance(found, property):
         if isinstance(found.fset, types.FunctionType):
-            calls.run(it, frame, found.fset, [one(part), value])
+            it.rules.run(it, frame, found.fset, [one(part), value])
             return True
         raise Doubt(Code.UNKNOWN_CALL, f"sets {describe(part)}.{name}, a property")
     setter = lookup(type(found), "__set__")
-    if isinstance(found, types.FunctionType | type) or setter is _MISSING:
+    if isinstance(found, types.FunctionType | type) or setter is MISSING:
         return False
     if isinstance(setter, types.FunctionType):
-        calls.run(it, frame, setter, [one(live(found, name)), one(part), value])
+        it.rules.run(it, frame, setter, [one(live(found, name)), one(part), value])
         return True
     raise Doubt(Code.UNKNOWN_CONSTRUCT, f"sets {describe(part)}.{name}, a descriptor")
 
 
-def delete(it: Any, frame: Any, owner: frozenset, name: str) -> None:
+def delete(it: Interpreter, frame: Frame, owner: Value, name: str) -> None:
     for part in owner:
         cls = getattr(part, "cls", None)
         if cls is not None and isinstance(lookup(cls, "__delattr__"), types.FunctionType):
             raise Doubt(Code.UNKNOWN_CONSTRUCT, f"deletes {describe(part)}.{name}")
-        if type(part) is not Made or _is_data(lookup(cls, name)):
+        if type(part) is not Made or is_data(lookup(part.cls, name)):
             raise Doubt(Code.WRITES_STATE, f"deletes {describe(part)}.{name}")
         it.writes_if_lasting(part)

@@ -5,7 +5,6 @@ Length: a call is followed from its arguments to its frame.
 
 import ast
 import contextlib
-import enum
 import functools
 import types
 from typing import Any
@@ -13,26 +12,16 @@ from typing import Any
 import torch
 
 from ...declared import is_declared
-from . import attributes, construct, expressions, items, methods
+from . import construct, contents, expressions, methods
+from .arguments import Arguments
 from .frames import FACTS, Frame, parameters
-from .plain import plain, plain_content
+from .interpreter import Interpreter
+from .lookup import full_name, lookup
 from .proof import Code, Doubt
 from .source import trees_of
-from .specials import (
-    _maps,
-    check_instance,
-    enter,
-    format_all,
-    hash_all,
-    known_operand,
-    known_operands,
-    leave,
-    special,
-    special_function,
-)
+from .statements import run_block
 from .values import (
-    ANY_SCALAR,
-    FRESH,
+    CONTAINERS,
     NONE,
     NOTHING,
     STR,
@@ -40,6 +29,7 @@ from .values import (
     Lasting,
     Made,
     Method,
+    Value,
     describe,
     is_scalar,
     live,
@@ -47,7 +37,6 @@ from .values import (
     values_of,
 )
 
-ENUM_META = enum.EnumMeta
 _DEEPEST = 60
 _MOST_ROUNDS = 12
 _MANAGED = contextlib.contextmanager(lambda: iter(())).__code__
@@ -55,27 +44,7 @@ _DECORATED = "context_decorator.<locals>.decorate_context"
 _C_CALLABLES = (types.MethodDescriptorType, types.WrapperDescriptorType)
 
 
-class Arguments:
-    """rest: of positions that are not counted; more: of names that are not known."""
-
-    def __init__(self, args: Any = (), named: Any = None, rest: Any = NOTHING, more: Any = NOTHING):
-        self.args: list[frozenset] = list(args)
-        self.named: dict[str, frozenset] = dict(named or {})
-        self.rest, self.more = rest, more
-
-    def all(self) -> frozenset:
-        return frozenset().union(*self.args, *self.named.values(), self.rest, self.more)
-
-    def at(self, position: int, name: str = "") -> frozenset:
-        if position < len(self.args):
-            return self.args[position]
-        return self.named.get(name, NOTHING) | self.rest | self.more
-
-    def behind(self, first: frozenset) -> "Arguments":
-        return Arguments([first, *self.args], self.named, self.rest, self.more)
-
-
-def call(it: Any, frame: Frame, node: ast.Call) -> frozenset:
+def call(it: Interpreter, frame: Frame, node: ast.Call) -> Value:
     function = node.func
     if isinstance(function, ast.Attribute) and _is_super(function.value):
         return _super(it, frame, node, function.attr)
@@ -85,7 +54,7 @@ def call(it: Any, frame: Frame, node: ast.Call) -> frozenset:
     return apply(it, frame, callee, arguments(it, frame, node))
 
 
-def arguments(it: Any, frame: Frame, node: ast.Call) -> Arguments:
+def arguments(it: Interpreter, frame: Frame, node: ast.Call) -> Arguments:
     given = Arguments()
     for argument in node.args:
         if isinstance(argument, ast.Starred):
@@ -94,7 +63,7 @@ def arguments(it: Any, frame: Frame, node: ast.Call) -> Arguments:
             if known is not None and not given.rest:
                 given.args += known
             else:
-                given.rest |= items.iterate(it, frame, found)
+                given.rest |= contents.iterate(it, frame, found)
         else:
             found = expressions.value(it, frame, argument)
             if given.rest:
@@ -110,7 +79,7 @@ def arguments(it: Any, frame: Frame, node: ast.Call) -> Arguments:
     return given
 
 
-def _elements(found: frozenset) -> list[frozenset] | None:
+def _elements(found: Value) -> list[Value] | None:
     if len(found) != 1:
         return None
     (part,) = found
@@ -122,7 +91,7 @@ def _elements(found: frozenset) -> list[frozenset] | None:
     return None
 
 
-def _spread(it: Any, frame: Frame, given: Arguments, found: frozenset) -> None:
+def _spread(it: Interpreter, frame: Frame, given: Arguments, found: Value) -> None:
     for part in found:
         names = None
         if type(part) is Made and part.cls is dict and "other entries" not in part.fields:
@@ -132,18 +101,19 @@ def _spread(it: Any, frame: Frame, given: Arguments, found: frozenset) -> None:
                 n: values_of([v], None, f"{part.path}[{n!r}]") for n, v in part.objects[0].items()
             }
         if names is None:
-            given.more |= items.entries(it, frame, one(part))
+            given.more |= contents.entries(it, frame, one(part))
         else:
             for name, value in names.items():
                 given.named[name] = given.named.get(name, NOTHING) | value
 
 
 def _is_super(node: ast.expr) -> bool:
-    named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    return named and node.func.id == "super"
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return False
+    return node.func.id == "super"
 
 
-def _super(it: Any, frame: Frame, node: ast.Call, name: str) -> frozenset:
+def _super(it: Interpreter, frame: Frame, node: ast.Call, name: str) -> Value:
     given = arguments(it, frame, node)
     home = frame
     while home.function is None and home.outer is not None:
@@ -167,7 +137,7 @@ def _super(it: Any, frame: Frame, node: ast.Call, name: str) -> frozenset:
             result |= apply(it, frame, one(Bound(found, part)), given)
         elif isinstance(found, classmethod) and isinstance(found.__func__, types.FunctionType):
             result |= apply(it, frame, one(Bound(found.__func__, live(cls, "cls"))), given)
-        elif isinstance(found, types.FunctionType | staticmethod):
+        elif isinstance(found, staticmethod):
             result |= apply(it, frame, one(live(found.__func__, name)), given)
         elif name == "__init__" and found is object.__init__:
             result |= NONE
@@ -178,7 +148,7 @@ def _super(it: Any, frame: Frame, node: ast.Call, name: str) -> frozenset:
     return result
 
 
-def apply(it: Any, frame: Frame, callee: frozenset, given: Arguments) -> frozenset:
+def apply(it: Interpreter, frame: Frame, callee: Value, given: Arguments) -> Value:
     it.step()
     result = NOTHING
     for part in callee:
@@ -186,7 +156,7 @@ def apply(it: Any, frame: Frame, callee: frozenset, given: Arguments) -> frozens
         if kind is Method:
             result |= methods.call(it, frame, part.owner, part.name, given)
         elif kind is Bound:
-            result |= _function(it, frame, part.function, given.behind(one(part.owner)))
+            result |= follow(it, frame, part.function, given.behind(one(part.owner)))
         elif kind is Made:
             result |= _made(it, frame, part, given)
         elif kind is Lasting:
@@ -199,7 +169,7 @@ def apply(it: Any, frame: Frame, callee: frozenset, given: Arguments) -> frozens
     return result
 
 
-def _made(it: Any, frame: Frame, part: Made, given: Arguments) -> frozenset:
+def _made(it: Interpreter, frame: Frame, part: Made, given: Arguments) -> Value:
     if part.closure is not None:
         node, outer, snapshot, defaults, named = part.closure
         new = it.frame(frame, node, getattr(node, "name", "<lambda>"), outer.file, id(node))
@@ -214,13 +184,13 @@ def _made(it: Any, frame: Frame, part: Made, given: Arguments) -> frozenset:
     return _instance(it, frame, part, given)
 
 
-def _live(it: Any, frame: Frame, part: Lasting, thing: Any, given: Arguments) -> frozenset:
+def _live(it: Interpreter, frame: Frame, part: Lasting, thing: Any, given: Arguments) -> Value:
     known = it.known.of(thing)
     if known is not None:
         return known(it, frame, thing, given)
     if isinstance(thing, types.MethodType):
         owner = live(thing.__self__, f"{part.path}.__self__")
-        return _function(it, frame, thing.__func__, given.behind(one(owner)))
+        return follow(it, frame, thing.__func__, given.behind(one(owner)))
     if isinstance(thing, functools._lru_cache_wrapper):
         return it.fills.cached_call(it, frame, thing, given)
     if isinstance(thing, functools.partial):
@@ -229,17 +199,17 @@ def _live(it: Any, frame: Frame, part: Lasting, thing: Any, given: Arguments) ->
         more = Arguments([*args, *given.args], {**named, **given.named}, given.rest, given.more)
         return apply(it, frame, values_of([thing.func], None, part.path), more)
     if isinstance(thing, types.FunctionType):
-        return _function(it, frame, thing, given)
+        return follow(it, frame, thing, given)
     if isinstance(thing, types.BuiltinFunctionType | types.MethodWrapperType):
         owner = thing.__self__
         if owner is None or isinstance(owner, types.ModuleType):
-            raise Doubt(Code.UNKNOWN_CALL, f"calls {_full(thing)}, which is not known")
+            raise Doubt(Code.UNKNOWN_CALL, f"calls {full_name(thing)}, which is not known")
         if isinstance(owner, type):
             return methods.call(it, frame, live(owner, owner.__name__), thing.__name__, given)
         return methods.call(it, frame, live(owner, f"{part.path}"), thing.__name__, given)
     if isinstance(thing, _C_CALLABLES):
         if not given.args:
-            raise Doubt(Code.UNKNOWN_CONSTRUCT, f"calls {_full(thing)} without its object")
+            raise Doubt(Code.UNKNOWN_CONSTRUCT, f"calls {full_name(thing)} without its object")
         rest = Arguments(given.args[1:], given.named, given.rest, given.more)
         result = NOTHING
         for owner in given.args[0]:
@@ -250,31 +220,26 @@ def _live(it: Any, frame: Frame, part: Lasting, thing: Any, given: Arguments) ->
     return _instance(it, frame, live(thing, part.path), given)
 
 
-def _full(thing: Any) -> str:
-    module = getattr(thing, "__module__", None) or ""
-    return f"{module}.{getattr(thing, '__qualname__', repr(thing))}".lstrip(".")
-
-
-def _instance(it: Any, frame: Frame, part: Any, given: Arguments) -> frozenset:
+def _instance(it: Interpreter, frame: Frame, part: Any, given: Arguments) -> Value:
     cls = part.cls
-    if is_scalar(part) or cls in items.CONTAINERS:
+    if is_scalar(part) or cls in CONTAINERS:
         return NOTHING
     known = it.known.instance(part)
     if known is not None:
         return known(it, frame, part, given)
     if issubclass(cls, torch.nn.Module):
         _check_hooks(part)
-        forward = attributes.lookup(cls, "forward")
-        wrapped = attributes.lookup(cls, "__call__")
+        forward = lookup(cls, "forward")
+        wrapped = lookup(cls, "__call__")
         if wrapped is torch.nn.Module.__call__ and isinstance(forward, types.FunctionType):
-            return _function(it, frame, forward, given.behind(one(part)))
-    found = attributes.lookup(cls, "__call__")
+            return follow(it, frame, forward, given.behind(one(part)))
+    found = lookup(cls, "__call__")
     if isinstance(found, types.FunctionType):
         if is_declared(cls):
             return it.believe(cls)
-        return _function(it, frame, found, given.behind(one(part)))
+        return follow(it, frame, found, given.behind(one(part)))
     raise Doubt(
-        Code.UNKNOWN_CALL, f"calls {describe(part)}, of class {_full(cls)}, which is not known"
+        Code.UNKNOWN_CALL, f"calls {describe(part)}, of class {full_name(cls)}, which is not known"
     )
 
 
@@ -291,24 +256,25 @@ def _check_hooks(part: Any) -> None:
 # Functions of Python.
 
 
-def run(it: Any, frame: Frame | None, function: Any, args: list[frozenset]) -> frozenset:
-    return _function(it, frame or it.outermost, function, Arguments(args))
+def run(it: Interpreter, frame: Frame | None, function: Any, args: list[Value]) -> Value:
+    return follow(it, frame or it.outermost, function, Arguments(args))
 
 
-def _function(it: Any, frame: Frame, function: Any, given: Arguments) -> frozenset:
+def follow(it: Interpreter, frame: Frame, function: Any, given: Arguments) -> Value:
     if is_declared(function) or _declared_class(function, given):
         return it.believe(function)
     known = it.known.of(function)
     if known is not None:
         return known(it, frame, function, given)
     if not isinstance(function, types.FunctionType):
-        return apply(it, frame, values_of([function], None, _full(function)), given)
+        return apply(it, frame, values_of([function], None, full_name(function)), given)
     if function.__code__ is _MANAGED:
         made = it.make(frame, ("manager", frame.line), contextlib._GeneratorContextManager)
-        it.grow(made, items.iterate(it, frame, _function(it, frame, function.__wrapped__, given)))
+        wrapped = vars(function)["__wrapped__"]
+        it.grow(made, contents.iterate(it, frame, follow(it, frame, wrapped, given)))
         return one(made)
     if function.__qualname__ == _DECORATED and function.__module__.startswith("torch"):
-        return apply(it, frame, values_of([function.__wrapped__], None, "wrapped"), given)
+        return apply(it, frame, values_of([vars(function)["__wrapped__"]], None, "wrapped"), given)
     generated = construct.generated(it, frame, function, given)
     if generated is not None:
         return generated
@@ -316,7 +282,7 @@ def _function(it: Any, frame: Frame, function: Any, given: Arguments) -> frozens
     if not trees:
         raise Doubt(
             Code.UNKNOWN_CONSTRUCT,
-            f"calls {_full(function)}, whose source can't be read",
+            f"calls {full_name(function)}, whose source can't be read",
             "keep the program's files as they were when it was started, or decorate the function "
             "with headrace.pure if it keeps nothing",
         )
@@ -348,13 +314,11 @@ def _declared_class(function: Any, given: Arguments) -> bool:
 
 
 def _run(
-    it: Any, frame: Frame, new: Frame, given: Arguments, defaults: Any, named: Any, of: Any
-) -> frozenset:
-    from .statements import run_block
-
+    it: Interpreter, frame: Frame, new: Frame, given: Arguments, defaults: Any, named: Any, of: Any
+) -> Value:
     bound = _bind(it, new, given, defaults, named)
     facts = frozenset(f for f in frame.facts if len(f) == 2)
-    key = (of, tuple(bound.items()), facts, it.filling, new.context)
+    key: tuple[Any, ...] = (of, tuple(bound.items()), facts, it.filling, new.context)
     plain_key = not it.filling and not any(
         type(p) in (Made, Method, Bound) for v in bound.values() for p in v
     )
@@ -365,7 +329,8 @@ def _run(
         known = it.memo.get(key)
         if known is not None and known[0] == it.overlays:
             frame.facts = frame.facts | known[2]
-            return known[1]
+            before: Value = known[1]
+            return before
     if key in it.active:
         it.recursed.add(key)
         return it.summaries.get(key, NOTHING)
@@ -421,9 +386,11 @@ def _run(
     return result
 
 
-def _bind(it: Any, new: Frame, given: Arguments, defaults: Any, named: Any) -> dict[str, frozenset]:
+def _bind(
+    it: Interpreter, new: Frame, given: Arguments, defaults: Any, named: Any
+) -> dict[str, Value]:
     tree = new.node.args
-    bound: dict[str, frozenset] = {}
+    bound: dict[str, Value] = {}
     positional = [a.arg for a in [*tree.posonlyargs, *tree.args]]
     args = list(given.args)
     optional = dict(zip(positional[len(positional) - len(defaults) :], defaults, strict=True))
@@ -454,46 +421,3 @@ def _bind(it: Any, new: Frame, given: Arguments, defaults: Any, named: Any) -> d
         it.grow_keys(made, STR)
         bound[tree.kwarg.arg] = one(made)
     return bound
-
-
-def call_method(it: Any, frame: Frame, part: Any, name: str, given: Arguments) -> frozenset:
-    return methods.call(it, frame, part, name, given)
-
-
-def library_children(it: Any, part: Any) -> frozenset | None:
-    """What iterating an object of torch gives that holds modules."""
-    if type(part) is Lasting and issubclass(part.cls, torch.nn.Sequential | torch.nn.ModuleList):
-        things = [m for o in part.objects for m in o._modules.values()]
-        return values_of(things, (part.key, "modules"), f"{part.path}[...]")
-    return None
-
-
-def call_any(it: Any, frame: Frame, code: list[Any], given: frozenset) -> frozenset:
-    """Functions that a library is given: called with anything that it has."""
-    result = NOTHING
-    inner = given
-    for part in given:
-        if items.is_container(part):
-            inner |= items.iterate(it, frame, one(part))
-            if _maps(part):
-                inner |= items.entries(it, frame, one(part))
-    inner = frozenset(p for p in inner if p not in code) | FRESH | ANY_SCALAR
-    for part in code:
-        result |= apply(it, frame, one(part), Arguments(rest=inner))
-    return result
-
-
-__all__ = [
-    "_maps",
-    "check_instance",
-    "enter",
-    "format_all",
-    "hash_all",
-    "known_operand",
-    "known_operands",
-    "leave",
-    "plain",
-    "plain_content",
-    "special",
-    "special_function",
-]

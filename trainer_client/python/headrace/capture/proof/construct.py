@@ -7,47 +7,67 @@ import types
 from typing import Any
 
 from ...declared import is_declared
-from . import attributes, calls, items
+from . import attributes, methods
+from .arguments import Arguments
+from .frames import Frame
+from .interpreter import Interpreter
+from .lookup import is_data, lookup
 from .proof import Code, Doubt
-from .values import FRESH, NOTHING, Made, is_plain_enum, live, one, values_of
+from .values import (
+    CONTAINERS,
+    FRESH,
+    MAPPINGS,
+    NOTHING,
+    Made,
+    Value,
+    base_of,
+    is_plain_enum,
+    live,
+    one,
+    values_of,
+)
 
 _METAS = (type, abc.ABCMeta)
 
+_FIELD_CLASSVAR, _FIELD_INITVAR = (
+    vars(dataclasses)[name] for name in ("_FIELD_CLASSVAR", "_FIELD_INITVAR")
+)
 
-def construct(it: Any, frame: Any, cls: type, given: Any) -> frozenset:
+
+def construct(it: Interpreter, frame: Frame, cls: type, given: Arguments) -> Value:
     if is_declared(cls):
         return it.believe(cls)
     if isinstance(cls, enum.EnumMeta):
         if is_plain_enum(cls):
             return values_of(list(cls), cls, cls.__qualname__)
         raise Doubt(Code.UNKNOWN_CONSTRUCT, f"asks for a member of {cls.__qualname__}")
-    call = attributes.lookup(type(cls), "__call__")
+    call = lookup(type(cls), "__call__")
     if isinstance(call, types.FunctionType):
         raise Doubt(
             Code.UNKNOWN_CONSTRUCT, f"makes a {cls.__qualname__}, by a metaclass of its own"
         )
     _check_bases(it, cls)
     made = it.make(frame, (cls, frame.line), cls)
-    new = attributes.lookup(cls, "__new__")
+    new = lookup(cls, "__new__")
     new = new.__func__ if isinstance(new, staticmethod) else new
     if isinstance(new, types.FunctionType):
         if _is_named_tuple(cls, new):
             return _named_tuple(it, made, cls, given)
-        result = calls.run(it, frame, new, [one(live(cls, cls.__qualname__)), *given.args])
+        result = it.rules.run(it, frame, new, [one(live(cls, cls.__qualname__)), *given.args])
         made_parts = [p for p in result if type(p) is Made and p.cls is cls]
         for part in made_parts:
             _start(it, frame, part, cls, given)
         return result
     _start(it, frame, made, cls, given)
-    ending = attributes.lookup(cls, "__del__")
+    ending = lookup(cls, "__del__")
     if isinstance(ending, types.FunctionType):
-        calls.run(it, frame, ending, [one(made)])
+        it.rules.run(it, frame, ending, [one(made)])
     return one(made)
 
 
-def _check_bases(it: Any, cls: type) -> None:
+def _check_bases(it: Interpreter, cls: type) -> None:
     for base in cls.__mro__:
-        if base in (object, *items.CONTAINERS) or base.__flags__ & (1 << 9):
+        if base in (object, *CONTAINERS) or base.__flags__ & (1 << 9):
             continue
         if issubclass(base, BaseException) or base.__module__ in ("typing", "abc"):
             continue
@@ -57,14 +77,12 @@ def _check_bases(it: Any, cls: type) -> None:
         raise Doubt(Code.UNKNOWN_CALL, f"makes a {full}, which is not known")
 
 
-def _start(it: Any, frame: Any, made: Made, cls: type, given: Any) -> None:
-    start = attributes.lookup(cls, "__init__")
+def _start(it: Interpreter, frame: Frame, made: Made, cls: type, given: Arguments) -> None:
+    start = lookup(cls, "__init__")
     if isinstance(start, types.FunctionType):
-        calls._function(it, frame, start, given.behind(one(made)))
-    elif items.base_of(cls) is not None:
-        from .methods import _put_all
-
-        _put_all(it, frame, made, issubclass(items.base_of(cls), items.MAPPINGS), given)
+        it.rules.function(it, frame, start, given.behind(one(made)))
+    elif base_of(cls) is not None:
+        methods._put_all(it, frame, made, issubclass(base_of(cls), MAPPINGS), given)
     elif issubclass(cls, BaseException):
         args = it.make(frame, ("args", cls, frame.line), tuple)
         it.grow(args, given.all())
@@ -78,7 +96,7 @@ def _is_named_tuple(cls: type, new: types.FunctionType) -> bool:
     )
 
 
-def _named_tuple(it: Any, made: Made, cls: type, given: Any) -> frozenset:
+def _named_tuple(it: Interpreter, made: Made, cls: Any, given: Arguments) -> Value:
     defaults = getattr(cls, "_field_defaults", {})
     elements = []
     for position, name in enumerate(cls._fields):
@@ -94,7 +112,7 @@ def _named_tuple(it: Any, made: Made, cls: type, given: Any) -> frozenset:
 # Functions that the standard library, or attrs, writes.
 
 
-def generated(it: Any, frame: Any, function: Any, given: Any) -> frozenset | None:
+def generated(it: Interpreter, frame: Frame, function: Any, given: Arguments) -> Value | None:
     """What an __init__ does that dataclass or attrs wrote; None: it is another function."""
     file = function.__code__.co_filename
     if function.__name__ not in ("__init__", "__attrs_init__") or not file.startswith("<"):
@@ -116,11 +134,11 @@ def generated(it: Any, frame: Any, function: Any, given: Any) -> frozenset | Non
     return result
 
 
-def _of_dataclass(it: Any, frame: Any, part: Any, cls: type, given: Any) -> None:
+def _of_dataclass(it: Interpreter, frame: Frame, part: Any, cls: Any, given: Arguments) -> None:
     later, position = [], 1
     for field in cls.__dataclass_fields__.values():
         kind = getattr(field, "_field_type", None)
-        if kind is dataclasses._FIELD_CLASSVAR:
+        if kind is _FIELD_CLASSVAR:
             continue
         value = NOTHING
         if field.init:
@@ -131,18 +149,20 @@ def _of_dataclass(it: Any, frame: Any, part: Any, cls: type, given: Any) -> None
             value |= values_of([field.default], None, f"{cls.__qualname__}.{field.name}")
         elif field.default_factory is not dataclasses.MISSING:
             factory = values_of([field.default_factory], None, field.name)
-            value |= calls.apply(it, frame, factory, calls.Arguments())
-        if kind is dataclasses._FIELD_INITVAR:
+            value |= it.rules.apply(it, frame, factory, Arguments())
+        if kind is _FIELD_INITVAR:
             later.append(value)
         else:
             _set(it, frame, part, field.name, value)
-    after = attributes.lookup(cls, "__post_init__")
+    after = lookup(cls, "__post_init__")
     if isinstance(after, types.FunctionType):
-        calls.run(it, frame, after, [one(part), *later])
+        it.rules.run(it, frame, after, [one(part), *later])
 
 
-def _of_attrs(it: Any, frame: Any, part: Any, cls: type, given: Any) -> None:
+def _of_attrs(it: Interpreter, frame: Frame, part: Any, cls: Any, given: Arguments) -> None:
     import attr
+
+    factory_class: Any = attr.Factory
 
     position = 1
     for field in cls.__attrs_attrs__:
@@ -151,29 +171,29 @@ def _of_attrs(it: Any, frame: Any, part: Any, cls: type, given: Any) -> None:
             name = field.alias or field.name.lstrip("_")
             value = given.at(len(given.args) if field.kw_only else position, name)
             position += not field.kw_only
-        if isinstance(field.default, attr.Factory):
+        if isinstance(field.default, factory_class):
             if field.default.takes_self:
                 raise Doubt(Code.UNKNOWN_CONSTRUCT, f"makes {cls.__qualname__}.{field.name}")
             factory = values_of([field.default.factory], None, field.name)
-            value |= calls.apply(it, frame, factory, calls.Arguments())
+            value |= it.rules.apply(it, frame, factory, Arguments())
         elif field.default is not attr.NOTHING:
             value |= values_of([field.default], None, f"{cls.__qualname__}.{field.name}")
         if field.converter is not None:
             converter = values_of([field.converter], None, "a converter")
-            value = calls.apply(it, frame, converter, calls.Arguments([value]))
+            value = it.rules.apply(it, frame, converter, Arguments([value]))
         if field.validator is not None:
             validator = values_of([field.validator], None, "a validator")
-            calls.apply(it, frame, validator, calls.Arguments([one(part), FRESH, value]))
+            it.rules.apply(it, frame, validator, Arguments([one(part), FRESH, value]))
         _set(it, frame, part, field.name, value)
     for name in ("__attrs_pre_init__", "__attrs_post_init__"):
-        after = attributes.lookup(cls, name)
+        after = lookup(cls, name)
         if isinstance(after, types.FunctionType):
-            calls.run(it, frame, after, [one(part)])
+            it.rules.run(it, frame, after, [one(part)])
 
 
-def _set(it: Any, frame: Any, part: Any, name: str, value: frozenset) -> None:
-    found = attributes.lookup(getattr(part, "cls", object), name)
-    if type(part) is Made and not part.lasting and not attributes._is_data(found):
+def _set(it: Interpreter, frame: Frame, part: Any, name: str, value: Value) -> None:
+    found = lookup(getattr(part, "cls", object), name)
+    if type(part) is Made and not part.lasting and not is_data(found):
         it.set_field(part, name, value)  # a frozen class too is written to while it is made
     else:
         attributes.store(it, frame, one(part), name, value)

@@ -2,12 +2,16 @@
 
 import ast
 import types
+from collections.abc import Callable
 from typing import Any
 
-from . import attributes, calls, items
+from . import attributes, contents, items
+from .contents import format_all, hash_all
 from .frames import Frame
+from .interpreter import Interpreter
 from .operators import _cls, binary, compare
 from .proof import Code, Doubt
+from .specials import known_operand, special
 from .values import (
     BOOL,
     NONE,
@@ -19,6 +23,7 @@ from .values import (
     Made,
     Method,
     Scalar,
+    Value,
     constant,
     constant_of,
     is_scalar,
@@ -28,7 +33,7 @@ from .values import (
 BOTH = frozenset((True, False))
 
 
-def value(it: Any, frame: Frame, node: ast.expr) -> frozenset:
+def value(it: Interpreter, frame: Frame, node: ast.expr) -> Value:
     it.step()
     kind = _KINDS.get(type(node))
     if kind is None:
@@ -55,20 +60,20 @@ _loads: dict[int, Any] = {}
 # Conditions.
 
 
-def condition(it: Any, frame: Frame, node: ast.expr) -> frozenset:
+def condition(it: Interpreter, frame: Frame, node: ast.expr) -> Value:
     """What the condition may be: {True}, {False} or both. It is one of them where it only asks for
     what lasts, since no code that is proved changes that."""
     return truth(it, frame, value(it, frame, node))
 
 
-def truth(it: Any, frame: Frame, found: frozenset) -> frozenset:
+def truth(it: Interpreter, frame: Frame, found: Value) -> Value:
     result: set[bool] = set()
     for part in it.looked_at(frame, found):
         result |= _truth(it, frame, part)
     return frozenset(result)
 
 
-def _truth(it: Any, frame: Frame, part: Any) -> frozenset:
+def _truth(it: Interpreter, frame: Frame, part: Any) -> Value:
     if type(part) is Lasting:
         if all(map(_has_plain_truth, part.objects[:24])) and len(part.objects) <= 24:
             return frozenset(bool(o) for o in part.objects)
@@ -79,7 +84,7 @@ def _truth(it: Any, frame: Frame, part: Any) -> frozenset:
     cls = getattr(part, "cls", None)
     if cls is not None and type(part) in (Lasting, Made):
         for name in ("__bool__", "__len__"):
-            found = calls.special(it, frame, part, name)
+            found = special(it, frame, part, name)
             if found is not None:
                 return BOTH
         if type(part) is Made and part.closure is None and part.cls not in _BY_LENGTH:
@@ -95,7 +100,7 @@ def _has_plain_truth(thing: Any) -> bool:
     return kind in (bool, int, float, str, bytes, type(None), list, tuple, dict, set, frozenset)
 
 
-def _bool_op(it: Any, frame: Frame, node: ast.BoolOp) -> frozenset:
+def _bool_op(it: Interpreter, frame: Frame, node: ast.BoolOp) -> Value:
     ends = isinstance(node.op, ast.Or)  # the truth by which it is decided
     result = NOTHING
     facts = None
@@ -113,7 +118,7 @@ def _bool_op(it: Any, frame: Frame, node: ast.BoolOp) -> frozenset:
     return result
 
 
-def _with_truth(found: frozenset, wanted: bool) -> frozenset:
+def _with_truth(found: Value, wanted: bool) -> Value:
     """The parts that may have it."""
     return frozenset(
         part
@@ -127,7 +132,7 @@ def _with_truth(found: frozenset, wanted: bool) -> frozenset:
     )
 
 
-def _unary(it: Any, frame: Frame, node: ast.UnaryOp) -> frozenset:
+def _unary(it: Interpreter, frame: Frame, node: ast.UnaryOp) -> Value:
     found = value(it, frame, node.operand)
     if isinstance(node.op, ast.Not):
         truths = truth(it, frame, found)
@@ -139,21 +144,21 @@ def _unary(it: Any, frame: Frame, node: ast.UnaryOp) -> frozenset:
     return frozenset().union(*[_one_operand(it, frame, part, name) for part in found])
 
 
-def _one_operand(it: Any, frame: Frame, part: Any, name: str) -> frozenset:
-    found = calls.special(it, frame, part, name)
+def _one_operand(it: Interpreter, frame: Frame, part: Any, name: str) -> Value:
+    found = special(it, frame, part, name)
     if found is not None:
         return found
-    calls.known_operand(it, part)
+    known_operand(it, part)
     return one(Scalar(part.cls)) if is_scalar(part) else one(Abstract(_cls(part)))
 
 
-def _binary(it: Any, frame: Frame, node: ast.BinOp) -> frozenset:
+def _binary(it: Interpreter, frame: Frame, node: ast.BinOp) -> Value:
     return binary(it, frame, node.op, value(it, frame, node.left), value(it, frame, node.right))
 
 
-def _compare(it: Any, frame: Frame, node: ast.Compare) -> frozenset:
+def _compare(it: Interpreter, frame: Frame, node: ast.Compare) -> Value:
     left = value(it, frame, node.left)
-    result = None
+    result: Value | None = None
     for op, right_node in zip(node.ops, node.comparators, strict=True):
         facts = frame.facts
         right = value(it, frame, right_node)
@@ -161,26 +166,27 @@ def _compare(it: Any, frame: Frame, node: ast.Compare) -> frozenset:
             frame.facts &= facts
         result = compare(it, frame, op, left, right)
         left = right
+    assert result is not None
     return result if len(node.ops) == 1 else BOOL | result
 
 
 # Names, attributes and items.
 
 
-def _constant(it: Any, frame: Frame, node: ast.Constant) -> frozenset:
+def _constant(it: Interpreter, frame: Frame, node: ast.Constant) -> Value:
     return constant(node.value)
 
 
-def _name(it: Any, frame: Frame, node: ast.Name) -> frozenset:
+def _name(it: Interpreter, frame: Frame, node: ast.Name) -> Value:
     return it.looked_at(frame, frame.find(node.id))
 
 
-def _attribute(it: Any, frame: Frame, node: ast.Attribute) -> frozenset:
+def _attribute(it: Interpreter, frame: Frame, node: ast.Attribute) -> Value:
     owner = value(it, frame, node.value)
     return it.looked_at(frame, attributes.get(it, frame, owner, node.attr))
 
 
-def _subscript(it: Any, frame: Frame, node: ast.Subscript) -> frozenset:
+def _subscript(it: Interpreter, frame: Frame, node: ast.Subscript) -> Value:
     filled = it.fills.read(it, frame, node)
     if filled is not None:
         return filled
@@ -189,52 +195,52 @@ def _subscript(it: Any, frame: Frame, node: ast.Subscript) -> frozenset:
     return it.looked_at(frame, items.take(it, frame, owner, key, node))
 
 
-def _slice(it: Any, frame: Frame, node: ast.Slice) -> frozenset:
+def _slice(it: Interpreter, frame: Frame, node: ast.Slice) -> Value:
     for part in (node.lower, node.upper, node.step):
         if part is not None:
             for end in value(it, frame, part):
-                calls.special(it, frame, end, "__index__")
+                special(it, frame, end, "__index__")
     return one(Scalar(slice))
 
 
 # What is made.
 
 
-def _sequence(it: Any, frame: Frame, node: Any) -> frozenset:
+def _sequence(it: Interpreter, frame: Frame, node: Any) -> Value:
     cls = {ast.List: list, ast.Tuple: tuple, ast.Set: set}[type(node)]
     made = it.make(frame, node, cls)
-    elements = []
+    elements: list[Value] | None = []
     for element in node.elts:
         if isinstance(element, ast.Starred):
-            found = items.iterate(it, frame, value(it, frame, element.value))
+            found = contents.iterate(it, frame, value(it, frame, element.value))
             elements = None
         else:
             found = value(it, frame, element)
             if elements is not None:
                 elements.append(found)
         if cls is set:
-            calls.hash_all(it, frame, found)
+            hash_all(it, frame, found)
         it.grow(made, found)
     if cls is tuple:
         it.set_elements(made, elements)
     return one(made)
 
 
-def _dict(it: Any, frame: Frame, node: ast.Dict) -> frozenset:
+def _dict(it: Interpreter, frame: Frame, node: ast.Dict) -> Value:
     made = it.make(frame, node, dict)
     for key, item in zip(node.keys, node.values, strict=True):
         found = value(it, frame, item)
         if key is None:
-            it.grow(made, items.entries(it, frame, found))
-            it.grow_keys(made, items.iterate(it, frame, found))
+            it.grow(made, contents.entries(it, frame, found))
+            it.grow_keys(made, contents.iterate(it, frame, found))
             continue
         named = value(it, frame, key)
-        calls.hash_all(it, frame, named)
+        hash_all(it, frame, named)
         items.put(it, made, named, found)
     return one(made)
 
 
-def _text(it: Any, frame: Frame, node: ast.JoinedStr) -> frozenset:
+def _text(it: Interpreter, frame: Frame, node: ast.JoinedStr) -> Value:
     text: str | None = ""
     for part in node.values:
         found = value(it, frame, part)
@@ -244,7 +250,7 @@ def _text(it: Any, frame: Frame, node: ast.JoinedStr) -> frozenset:
     return constant(text) if text is not None else STR
 
 
-def _formatted(it: Any, frame: Frame, node: ast.FormattedValue) -> frozenset:
+def _formatted(it: Interpreter, frame: Frame, node: ast.FormattedValue) -> Value:
     found = value(it, frame, node.value)
     if node.format_spec is not None:
         value(it, frame, node.format_spec)
@@ -252,17 +258,17 @@ def _formatted(it: Any, frame: Frame, node: ast.FormattedValue) -> frozenset:
     plain = known and type(known[0]) in (str, int) and node.format_spec is None
     if plain and node.conversion == -1:
         return constant(str(known[0]))
-    calls.format_all(it, frame, found)
+    format_all(it, frame, found)
     return STR
 
 
-def _comprehension(it: Any, frame: Frame, node: Any) -> frozenset:
+def _comprehension(it: Interpreter, frame: Frame, node: Any) -> Value:
     cls = {ast.ListComp: list, ast.SetComp: set, ast.DictComp: dict}.get(
         type(node), types.GeneratorType
     )
     made = it.make(frame, node, cls)
     names = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
-    scope: dict[str, frozenset] = {}
+    scope: dict[str, Value] = {}
     guards = len(frame.guards)
     for number, generator in enumerate(node.generators):
         if generator.is_async:
@@ -271,9 +277,7 @@ def _comprehension(it: Any, frame: Frame, node: Any) -> frozenset:
         if number == 0:
             scope = dict.fromkeys(names, NOTHING)
             frame.comprehensions.append(scope)
-        from .statements import assign
-
-        assign(it, frame, generator.target, items.iterate(it, frame, over))
+        it.rules.assign(it, frame, generator.target, contents.iterate(it, frame, over))
         for test in generator.ifs:
             condition(it, frame, test)
             frame.guards += items.guard_of(test, None)
@@ -282,7 +286,7 @@ def _comprehension(it: Any, frame: Frame, node: Any) -> frozenset:
     for _ in range(2):
         if cls is dict:
             named = value(it, frame, node.key)
-            calls.hash_all(it, frame, named)
+            hash_all(it, frame, named)
             it.grow_keys(made, named)
             it.grow(made, value(it, frame, node.value))
         else:
@@ -299,10 +303,10 @@ def _comprehension(it: Any, frame: Frame, node: Any) -> frozenset:
     return one(made)
 
 
-def closure(it: Any, frame: Frame, node: Any) -> Made:
+def closure(it: Interpreter, frame: Frame, node: Any) -> Made:
     """A function that the read code makes."""
     made = it.make(frame, node, types.FunctionType)
-    snapshot: dict[str, frozenset] = {}
+    snapshot: dict[str, Value] = {}
     for scope in [*frame.comprehensions]:
         snapshot.update(scope)
     given = node.args
@@ -316,11 +320,11 @@ def closure(it: Any, frame: Frame, node: Any) -> Made:
     return made
 
 
-def _lambda(it: Any, frame: Frame, node: ast.Lambda) -> frozenset:
+def _lambda(it: Interpreter, frame: Frame, node: ast.Lambda) -> Value:
     return one(closure(it, frame, node))
 
 
-def _if_expression(it: Any, frame: Frame, node: ast.IfExp) -> frozenset:
+def _if_expression(it: Interpreter, frame: Frame, node: ast.IfExp) -> Value:
     truths = condition(it, frame, node.test)
     result = NOTHING
     guards = items.guard_of(node.test, None)
@@ -335,7 +339,7 @@ def _if_expression(it: Any, frame: Frame, node: ast.IfExp) -> frozenset:
     return result
 
 
-def _walrus(it: Any, frame: Frame, node: ast.NamedExpr) -> frozenset:
+def _walrus(it: Interpreter, frame: Frame, node: ast.NamedExpr) -> Value:
     found = value(it, frame, node.value)
     # It may stand where it is not always asked: what the name was counts as well.
     before = frame.find(node.target.id)
@@ -344,26 +348,26 @@ def _walrus(it: Any, frame: Frame, node: ast.NamedExpr) -> frozenset:
     return found
 
 
-def _call(it: Any, frame: Frame, node: ast.Call) -> frozenset:
-    return it.looked_at(frame, calls.call(it, frame, node))
+def _call(it: Interpreter, frame: Frame, node: ast.Call) -> Value:
+    return it.looked_at(frame, it.rules.call(it, frame, node))
 
 
-def _yield(it: Any, frame: Frame, node: ast.Yield) -> frozenset:
+def _yield(it: Interpreter, frame: Frame, node: ast.Yield) -> Value:
     if node.value is not None:
         frame.yields |= value(it, frame, node.value)
     return NONE
 
 
-def _yield_from(it: Any, frame: Frame, node: ast.YieldFrom) -> frozenset:
-    frame.yields |= items.iterate(it, frame, value(it, frame, node.value))
+def _yield_from(it: Interpreter, frame: Frame, node: ast.YieldFrom) -> Value:
+    frame.yields |= contents.iterate(it, frame, value(it, frame, node.value))
     return NONE
 
 
-def _starred(it: Any, frame: Frame, node: ast.Starred) -> frozenset:
-    return items.iterate(it, frame, value(it, frame, node.value))
+def _starred(it: Interpreter, frame: Frame, node: ast.Starred) -> Value:
+    return contents.iterate(it, frame, value(it, frame, node.value))
 
 
-_KINDS = {
+_KINDS: dict[type[ast.expr], Callable[[Interpreter, Frame, Any], Value]] = {
     ast.Constant: _constant, ast.Name: _name, ast.Attribute: _attribute,
     ast.Subscript: _subscript, ast.Slice: _slice, ast.List: _sequence, ast.Tuple: _sequence,
     ast.Set: _sequence, ast.Dict: _dict, ast.JoinedStr: _text, ast.FormattedValue: _formatted,

@@ -3,6 +3,8 @@
 import ast
 from typing import Any
 
+from .frames import Frame
+
 
 def _missing(test: ast.expr) -> ast.Attribute | None:
     """The attribute that the condition finds to be missing."""
@@ -31,7 +33,7 @@ def _named(owner: ast.expr, name: ast.expr) -> ast.Attribute | None:
     return None
 
 
-def _is_quiet(frame: Any, test: ast.expr) -> bool:
+def _is_quiet(frame: Frame, test: ast.expr) -> bool:
     return all(
         not isinstance(n, ast.Call) or _called(n) in ("hasattr", "getattr") for n in ast.walk(test)
     )
@@ -49,6 +51,11 @@ def _key_names(key: ast.expr) -> set[str] | None:
     if isinstance(key, ast.Tuple) and all(isinstance(e, ast.Name | ast.Constant) for e in key.elts):
         return {e.id for e in key.elts if isinstance(e, ast.Name)}
     return None
+
+
+def _assign(node: ast.stmt) -> ast.Assign:
+    assert isinstance(node, ast.Assign)
+    return node
 
 
 def _stored_at(statement: ast.stmt) -> ast.Subscript | None:
@@ -118,7 +125,9 @@ def _early(body: list[ast.stmt], at: int, inner: list[ast.stmt], cache: Any, key
     store, end = _stored_at(rest[-2]), rest[-1]
     if store is None or not isinstance(end, ast.Return) or end.value is None:
         return None
-    same = ast.dump(end.value) == ast.dump(rest[-2].value) and isinstance(end.value, ast.Name)
+    same = ast.dump(end.value) == ast.dump(_assign(rest[-2]).value) and isinstance(
+        end.value, ast.Name
+    )
     if same or _reads(end.value, cache, key):
         return cache, key, rest[:-1], len(rest) + 1, True, ""
     return None
@@ -134,7 +143,7 @@ def _reads(node: Any, cache: ast.expr, key: ast.expr) -> bool:
 
 def _by_get(body: list[ast.stmt], at: int) -> Any:
     """x = cache.get(key); if x is None: x = ...; cache[key] = x"""
-    node, test = body[at], body[at + 1]
+    node, test = _assign(body[at]), body[at + 1]
     call = node.value
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return None
@@ -155,7 +164,8 @@ def _by_get(body: list[ast.stmt], at: int) -> Any:
         return None
     if not isinstance(other[0], ast.Constant) or other[0].value is not None:
         return None
-    store = next((s for s in test.body if _stored_at(s) is not None), None)
+    stores = (_assign(s) for s in test.body if _stored_at(s) is not None)
+    store = next(stores, None)
     if store is None or not isinstance(store.value, ast.Name | ast.Call):
         return None
     stored_name = isinstance(store.value, ast.Name) and store.value.id == name.id
@@ -178,7 +188,7 @@ def _by_error(node: ast.Try) -> Any:
         last = _stored_at(handler.body[-1])
         if not isinstance(name, ast.Name) or last is None:
             return None
-        stored = handler.body[-1]
+        stored = _assign(handler.body[-1])
         same = isinstance(stored.value, ast.Name) and stored.value.id == name.id
         if not same and not any(
             isinstance(t, ast.Name) and t.id == name.id for t in stored.targets

@@ -25,7 +25,8 @@ tell whether it is the first. Anything else is a write, and state.
 import ast
 from typing import Any
 
-from . import calls, expressions
+from . import expressions
+from .arguments import Arguments
 from .fill_shapes import (
     _is_chain,
     _is_quiet,
@@ -37,6 +38,8 @@ from .fill_shapes import (
     _shape,
     _stored_at,
 )
+from .frames import Frame, parameters
+from .interpreter import Interpreter
 from .proof import Code, Doubt
 from .values import (
     NOTHING,
@@ -44,6 +47,7 @@ from .values import (
     Lasting,
     Made,
     Method,
+    Value,
     describe,
     is_scalar,
     lasts,
@@ -59,9 +63,9 @@ class Fills:
     """What one proof found to be filled in. Kept while the code is read again."""
 
     def __init__(self) -> None:
-        self.once: dict[tuple[int, str], frozenset] = {}  # (object, attribute): what it may be
+        self.once: dict[tuple[int, str], Value] = {}  # (object, attribute): what it may be
         self.sites: dict[tuple[int, str], int] = {}  # the branch that fills it
-        self.by_key: dict[int, frozenset] = {}  # dict: its values
+        self.by_key: dict[int, Value] = {}  # dict: its values
         self.kept: list[Any] = []  # keeps the ids of objects theirs
         self._by: dict[Any, Any] = {}  # what is filled in: the object whose method does it
         self._stored: set[tuple[int, str]] | None = None  # in the branch that is read now
@@ -70,7 +74,7 @@ class Fills:
 
     # Once for all.
 
-    def attribute(self, it: Any, frame: Any, part: Lasting, name: str) -> frozenset:
+    def attribute(self, it: Interpreter, frame: Frame, part: Lasting, name: str) -> Value:
         """What was filled in there. Raises Doubt where it may not be there yet."""
         if len(part.objects) != 1:
             if any((id(o), name) in self.once for o in part.objects):
@@ -88,7 +92,7 @@ class Fills:
             )
         return found
 
-    def stores(self, it: Any, frame: Any, part: Lasting, name: str, value: frozenset) -> bool:
+    def stores(self, it: Interpreter, frame: Frame, part: Lasting, name: str, value: Value) -> bool:
         """Whether a store to what lasts is one of a branch that fills in."""
         if self._stored is None or len(part.objects) != 1 or is_scalar(part):
             return False
@@ -105,14 +109,14 @@ class Fills:
         frame.facts = frame.facts | {key}
         return True
 
-    def _more(self, it: Any, before: frozenset | None, kept: frozenset) -> frozenset:
+    def _more(self, it: Interpreter, before: Value | None, kept: Value) -> Value:
         """With what is filled in now; the code is read again where that is of another kind."""
         if before is None or _kind(kept) - _kind(before):
             it.overlays += 1
             return (before or NOTHING) | kept
         return before if _kind(before) - _kind(kept) else kept
 
-    def _once(self, it: Any, frame: Any, node: ast.If) -> bool:
+    def _once(self, it: Interpreter, frame: Frame, node: ast.If) -> bool:
         target = _missing(node.test)
         if target is None or node.orelse or self._stored is not None:
             return False
@@ -134,18 +138,20 @@ class Fills:
             return False
         if it.trying:
             raise Doubt(Code.WRITES_STATE, f"fills in {describe(part)}.{target.attr} inside try")
+        assert frame.env is not None
         before = dict(frame.env)
         bound = set(before)
         frame.hidden = {n for n in bound if n != "\0facts" and not _is_me(frame, n)} | (
             frame.scope.captured - {n for n in frame.scope.captured if _is_me(frame, n)}
         )
-        it.filling, self._stored = id(node), set()
+        stored: set[tuple[int, str]] = set()
+        it.filling, self._stored = id(node), stored
         try:
             _run_hidden(it, frame, node.body, bound)
         finally:
             frame.hidden = set()
             it.filling = 0
-            stored, self._stored = self._stored, None
+            self._stored = None
         facts = frame.facts
         if key not in stored or key not in facts or frame.env is None:
             raise Doubt(
@@ -158,30 +164,30 @@ class Fills:
         frame.facts = frame.facts | {f for f in facts if f in stored}
         return True
 
-    def _one_filler(self, frame: Any, what: Any) -> None:
+    def _one_filler(self, frame: Frame, what: Any) -> None:
         """What is filled in may depend on the method's object, so that must be the same one."""
-        from .frames import parameters
-
         me = next((n for n in parameters(frame.node)[:1] if _is_me(frame, n)), None)
         mine = next(iter(frame.find(me))).objects[0] if me else None
         if self._by.setdefault(what, mine) is not mine:
             raise Doubt(Code.WRITES_STATE, "fills in what several objects share")
 
-    def cached_property(self, it: Any, frame: Any, part: Any, name: str, found: Any) -> frozenset:
+    def cached_property(
+        self, it: Interpreter, frame: Frame, part: Any, name: str, found: Any
+    ) -> Value:
         """functools.cached_property, which computes from the object alone."""
         if type(part) is not Lasting:
-            return calls.run(it, frame, found.func, [one(part)])
+            return it.rules.run(it, frame, found.func, [one(part)])
         for thing in part.objects:
             if name in vars(thing):
                 return values_of([vars(thing)[name]], None, f"{describe(part)}.{name}")
         filling = it.filling
         it.filling = it.filling or id(found)
         try:
-            return make_lasting(calls.run(it, frame, found.func, [one(part)]))
+            return make_lasting(it.rules.run(it, frame, found.func, [one(part)]))
         finally:
             it.filling = filling
 
-    def cached_call(self, it: Any, frame: Any, cache: Any, given: Any) -> frozenset:
+    def cached_call(self, it: Interpreter, frame: Frame, cache: Any, given: Arguments) -> Value:
         """functools.lru_cache: of whole numbers, texts and what lasts, which are equal where they
         are the same."""
         for part in given.all():
@@ -195,13 +201,13 @@ class Fills:
         it.filling = it.filling or id(cache)
         try:
             called = values_of([cache.__wrapped__], None, cache.__wrapped__.__qualname__)
-            return make_lasting(calls.apply(it, frame, called, given))
+            return make_lasting(it.rules.apply(it, frame, called, given))
         finally:
             it.filling = filling
 
     # By key.
 
-    def read(self, it: Any, frame: Any, node: ast.Subscript) -> frozenset | None:
+    def read(self, it: Interpreter, frame: Frame, node: ast.Subscript) -> Value | None:
         """cache[key], where it was filled in under that key."""
         if not isinstance(node.ctx, ast.Load) or not self.by_key:
             return None
@@ -212,11 +218,11 @@ class Fills:
             frame.find(name)  # of a value that is filled in, it must be one that it may depend on
         return self.by_key[fact[0]] | self._entries(fact[0])
 
-    def _entries(self, of: int) -> frozenset:
+    def _entries(self, of: int) -> Value:
         thing = next(o for o in self.kept if id(o) == of)
         return values_of(list(thing.values()), ("filled", of), "a cache")
 
-    def _cache(self, it: Any, frame: Any, node: ast.expr, key: ast.expr) -> Any:
+    def _cache(self, it: Interpreter, frame: Frame, node: ast.expr, key: ast.expr) -> Any:
         """The live dict, where node[key] is something that may be filled in."""
         names = _key_names(key)
         if names is None or not _is_chain(node) or self._stored is not None or it.filling:
@@ -238,16 +244,18 @@ class Fills:
             return None
         return part.objects[0]
 
-    def _by_key(self, it: Any, frame: Any, body: list[ast.stmt], at: int) -> int:
+    def _by_key(self, it: Interpreter, frame: Frame, body: list[ast.stmt], at: int) -> int:
         shape = _shape(body, at)
         if shape is None:
             return 0
+        taken: int
         cache_node, key, branch, taken, result, name = shape
         cache = self._cache(it, frame, cache_node, key)
         if cache is None:
             return 0
         names = _key_names(key)
         text = ast.dump(ast.Subscript(cache_node, key, ast.Load()))
+        assert names is not None and frame.env is not None
         bound = set(frame.env)
         if names & {n.id for s in branch for n in ast.walk(s)
                     if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}:  # fmt: skip
@@ -282,7 +290,7 @@ class Fills:
             frame.facts = frame.facts | {(id(cache), text, frozenset(names))}
         return taken
 
-    def _claim(self, it: Any, cache: Any) -> None:
+    def _claim(self, it: Interpreter, cache: Any) -> None:
         if id(cache) not in self.by_key:
             self.by_key[id(cache)] = NOTHING
             self.kept.append(cache)
@@ -290,20 +298,19 @@ class Fills:
 
     def _run_branch(
         self,
-        it: Any,
-        frame: Any,
+        it: Interpreter,
+        frame: Frame,
         branch: list[ast.stmt],
         cache: ast.expr,
         key: ast.expr,
         bound: Any,
-    ) -> frozenset:
+    ) -> Value:
         """Reads the statements before the store, and gives what is stored."""
-        from .statements import run_statement
-
         stored = None
         for statement in branch:
             target = _stored_at(statement)
             if target is not None and ast.dump(target.value) == ast.dump(cache):
+                assert isinstance(statement, ast.Assign)
                 if stored is not None or ast.dump(target.slice) != ast.dump(key):
                     raise Doubt(Code.WRITES_STATE, "fills a cache in a way that is not followed")
                 frame.line = statement.lineno
@@ -320,7 +327,7 @@ class Fills:
                 raise Doubt(
                     Code.WRITES_STATE, "does more than to fill a cache where an entry is missing"
                 )
-            run_statement(it, frame, statement)
+            it.rules.run_statement(it, frame, statement)
             if frame.env is None:
                 return NOTHING
         if stored is None:
@@ -328,7 +335,7 @@ class Fills:
         return stored
 
 
-def fill(it: Any, frame: Any, body: list[ast.stmt], at: int) -> int:
+def fill(it: Interpreter, frame: Frame, body: list[ast.stmt], at: int) -> int:
     """How many statements from there on were read as ones that fill in; 0: none. Where they do not
     only fill in, everything is as before, and they are read as any others."""
     node = body[at]
@@ -342,6 +349,7 @@ def fill(it: Any, frame: Any, body: list[ast.stmt], at: int) -> int:
     if not isinstance(node, ast.If) and _shape(body, at) is None:
         return 0
     kept = (dict(fills.once), dict(fills.sites), dict(fills.by_key), dict(fills._by))
+    assert frame.env is not None
     before = (dict(frame.env), frame.returns, frame.return_facts, set(frame.poisoned), it.overlays,
               frame.line, dict(frame.cells))  # fmt: skip
     frame.line = node.lineno
@@ -359,26 +367,24 @@ def fill(it: Any, frame: Any, body: list[ast.stmt], at: int) -> int:
         frame.line = before[5]
 
 
-def _run_hidden(it: Any, frame: Any, body: list[ast.stmt], bound: set[str]) -> None:
-    from .statements import run_statement
-
+def _run_hidden(it: Interpreter, frame: Frame, body: list[ast.stmt], bound: set[str]) -> None:
     for statement in body:
         if frame.env is None:
             return
         if _names_bound([statement]) & bound:
             raise Doubt(Code.WRITES_STATE, "sets a name where something is missing")
-        run_statement(it, frame, statement)
+        it.rules.run_statement(it, frame, statement)
 
 
-def _forbid(frame: Any, branch: list[ast.stmt]) -> None:
+def _forbid(frame: Frame, branch: list[ast.stmt]) -> None:
     """Names that only the first sample binds."""
     bound = _names_bound(branch)
     if bound & frame.scope.captured:
         raise Doubt(Code.WRITES_STATE, "sets a name where something is missing")
-    frame.poisoned |= bound - set(frame.env)
+    frame.poisoned |= bound - set(frame.env or ())
 
 
-def _kind(value: frozenset, depth: int = 4) -> frozenset:
+def _kind(value: Value, depth: int = 4) -> Value:
     """Parts by what they are like, since each reading makes its own."""
     kinds: set[Any] = set()
     for part in value:
@@ -396,10 +402,8 @@ def _kind(value: frozenset, depth: int = 4) -> frozenset:
     return frozenset(kinds)
 
 
-def _is_me(frame: Any, name: str) -> bool:
+def _is_me(frame: Frame, name: str) -> bool:
     """A name that stands for one live object in every sample."""
-    from .frames import parameters
-
     names = parameters(frame.node)
     if not names or names[0] != name:
         return False
@@ -419,4 +423,5 @@ def _is_exact(part: Any) -> bool:
 def _is_by_identity(part: Any) -> bool:
     if type(part) is not Lasting or len(part.objects) != 1 or is_scalar(part):
         return False
-    return part.cls.__eq__ is object.__eq__ and part.cls.__hash__ is object.__hash__
+    cls: Any = part.cls
+    return cls.__eq__ is object.__eq__ and cls.__hash__ is object.__hash__

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .proof import Code, Doubt
-from .values import NOTHING, values_of
+from .values import NOTHING, Value, values_of
 
 FACTS = "\0facts"  # in an environment: what was filled in on every way to here
 
@@ -102,26 +102,27 @@ class Frame:
     def __init__(self, node: Any, name: str, file: str, context: int) -> None:
         self.node, self.name, self.file, self.context = node, name, file, context
         self.scope = scope_of(node) if node is not None else Scope()
-        self.env: dict[str, Any] | None = {FACTS: frozenset()}
-        self.cells: dict[str, frozenset] = {}
-        self.comprehensions: list[dict[str, frozenset]] = []
+        self.env: dict[str, Value] | None = {FACTS: frozenset()}
+        self.cells: dict[str, Value] = {}
+        self.comprehensions: list[dict[str, Value]] = []
         self.hidden: set[str] = set()  # names that a filled value must not depend on
         self.poisoned: set[str] = set()  # names that only the first sample binds
         self.outer: Frame | None = None
-        self.snapshot: dict[str, frozenset] = {}  # of comprehensions around a function
+        self.snapshot: dict[str, Value] = {}  # of comprehensions around a function
         self.function: types.FunctionType | None = None
         self.globals: dict[str, Any] = {}
         self.returns = NOTHING
-        self.return_facts: frozenset | None = None
+        self.return_facts: Value | None = None
         self.yields = NOTHING
         self.tries: list[dict[str, Any]] = []
         self.loops: list[Any] = []
         self.guards: list[tuple[str, str]] = []  # (key, dict) of `if key in dict`
         self.line = 0
+        self.chain: list[tuple[int, int]] = []  # (context, function) of the calls to here
 
     # Names.
 
-    def find(self, name: str) -> frozenset:
+    def find(self, name: str) -> Value:
         for scope in reversed(self.comprehensions):
             if name in scope:
                 return scope[name]
@@ -138,7 +139,7 @@ class Frame:
             return (self.env or {}).get(name, NOTHING)
         return self._of_outside(name)
 
-    def _of_outside(self, name: str) -> frozenset:
+    def _of_outside(self, name: str) -> Value:
         if name in self.snapshot:
             return self.snapshot[name]
         if name not in self.scope.of_module:
@@ -146,6 +147,7 @@ class Frame:
                 return self.outer.find(name)
             function = self.function
             if function is not None and name in function.__code__.co_freevars:
+                assert function.__closure__ is not None
                 cell = function.__closure__[function.__code__.co_freevars.index(name)]
                 try:
                     return values_of([cell.cell_contents], None, name)
@@ -157,7 +159,7 @@ class Frame:
             return values_of([getattr(builtins, name)], None, name)
         return NOTHING
 
-    def bind(self, name: str, value: frozenset) -> bool:
+    def bind(self, name: str, value: Value) -> bool:
         """Whether a captured name may now be more than before."""
         if name in self.scope.of_module:
             raise Doubt(Code.WRITES_STATE, f"sets the global {name}")
@@ -175,7 +177,7 @@ class Frame:
             reached[name] = reached.get(name, NOTHING) | value
         return False
 
-    def _bind_outer(self, name: str, value: frozenset) -> bool:
+    def _bind_outer(self, name: str, value: Value) -> bool:
         frame = self.outer
         while frame is not None:
             if name in frame.scope.captured:
@@ -193,11 +195,11 @@ class Frame:
     # What is filled in.
 
     @property
-    def facts(self) -> frozenset:
+    def facts(self) -> Value:
         return (self.env or {}).get(FACTS, frozenset())
 
     @facts.setter
-    def facts(self, facts: frozenset) -> None:
+    def facts(self, facts: Value) -> None:
         if self.env is not None:
             self.env[FACTS] = facts
 

@@ -1,18 +1,15 @@
 """One reading of a loader's code: what all its frames share."""
 
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from ...process import generators
-from . import calls
-from .fills import Fills
 from .frames import Frame
-from .known import KNOWN
-from .plain import plain
 from .proof import Code, Doubt
+from .rules import Rules
 from .values import (
     LASTING,
     MOST_ITEMS,
@@ -20,12 +17,16 @@ from .values import (
     Lasting,
     Made,
     Scalar,
+    Value,
     describe,
     is_scalar,
     lasts,
-    live,
     one,
 )
+
+if TYPE_CHECKING:
+    from .fills import Fills
+    from .known.tables import Known
 
 MOST_STEPS = 60_000  # expressions and statements that one reading follows
 _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState, torch.Generator)
@@ -46,8 +47,17 @@ class Budget:
 
 
 class Interpreter:
-    def __init__(self, parts: dict[str, Any], fills: Fills, declared: dict[str, None]) -> None:
-        self.known = KNOWN
+    def __init__(
+        self,
+        rules: Rules,
+        known: "Known",
+        parts: dict[str, Any],
+        fills: "Fills",
+        declared: dict[str, None],
+    ) -> None:
+        """`known`: of libraries (known/tables.py); `fills`: what is filled in so far (fills.py)."""
+        self.rules = rules
+        self.known = known
         self.fills = fills
         self.budget = Budget()
         self.steps = 0
@@ -61,10 +71,10 @@ class Interpreter:
         self.drawn = ""  # where random numbers are drawn first
         self.active: set[Any] = set()
         self.recursed: set[Any] = set()
-        self.summaries: dict[Any, frozenset] = {}
+        self.summaries: dict[Any, Value] = {}
         self.memo: dict[Any, Any] = {}
-        self.content: dict[Any, frozenset] = {}
-        self.plain_things: dict[int, list[Any]] = {}
+        self.content: dict[Any, Value] = {}
+        self.plain_things: dict[tuple[int, Any], list[Any]] = {}
         self.kept: list[Any] = []
         self._sites: dict[Any, Made] = {}
         self._contexts: dict[Any, int] = {}
@@ -84,18 +94,15 @@ class Interpreter:
     def frame(self, caller: Frame, node: Any, name: str, file: str, of: int) -> Frame:
         """Of a call. The call at the same place of the same frame is the same one, and so are the
         calls by which a function comes to call itself."""
-        key = (caller.context, caller.line, of)
-        for context, function in reversed(self._chain(caller)):
+        key: tuple[Any, ...] = (caller.context, caller.line, of)
+        for context, function in reversed(caller.chain):
             if function == of:
                 key = ("again", context, of)
                 break
         context = self._contexts.setdefault(key, len(self._contexts) + 1)
         new = Frame(node, name, file, context)
-        new.chain = [*self._chain(caller), (context, of)]  # type: ignore[attr-defined]
+        new.chain = [*caller.chain, (context, of)]
         return new
-
-    def _chain(self, frame: Frame) -> list[tuple[int, int]]:
-        return getattr(frame, "chain", [])
 
     def make(self, frame: Frame, site: Any, cls: type) -> Made:
         where = id(site) if not isinstance(site, str | tuple) else site
@@ -107,7 +114,7 @@ class Interpreter:
             made = self._sites[key] = Made(cls)
         return made
 
-    def grow(self, part: Any, value: frozenset, at: Any = None) -> None:
+    def grow(self, part: Any, value: Value, at: Any = None) -> None:
         """The value may be among the entries of a container; `at`: of a dict, under that key."""
         if type(part) is not Made or not value:
             return
@@ -117,12 +124,12 @@ class Interpreter:
         if issubclass(part.cls, dict):
             self.set_field(part, at or "other entries", value)
 
-    def grow_keys(self, part: Any, value: frozenset) -> None:
+    def grow_keys(self, part: Any, value: Value) -> None:
         if type(part) is Made and value - part.keys:
             part.keys |= value
             self.version += 1
 
-    def set_elements(self, part: Any, elements: list[frozenset] | None) -> None:
+    def set_elements(self, part: Any, elements: list[Value] | None) -> None:
         if type(part) is not Made:
             return
         before = part.elements
@@ -137,13 +144,13 @@ class Interpreter:
             part.elements = [a | b for a, b in zip(before, elements, strict=True)]
             self.version += part.elements != before
 
-    def set_field(self, part: Made, name: Any, value: frozenset) -> None:
+    def set_field(self, part: Made, name: Any, value: Value) -> None:
         before = part.fields.get(name, NOTHING)
         if value - before or name not in part.fields:
             part.fields[name] = before | value
             self.version += 1
 
-    def widen(self, value: frozenset) -> frozenset:
+    def widen(self, value: Value) -> Value:
         """Constants of one class that a loop counts through are any of that class."""
         constants = [p for p in value if type(p) is Lasting and is_scalar(p)]
         if len(constants) < 3:
@@ -165,7 +172,7 @@ class Interpreter:
         if lasts(part):
             self.writes(part, how)
 
-    def looked_at(self, frame: Any, value: frozenset) -> frozenset:
+    def looked_at(self, frame: Frame | None, value: Value) -> Value:
         """A cache that is filled by key is looked at in no other way."""
         if self.fills.by_key and not self.fills._guarding:
             for part in value:
@@ -206,25 +213,6 @@ class Interpreter:
                 "keep the generator as an attribute of the data set",
             )
 
-    def check_array(self, part: Any) -> None:
-        """The objects in an array of objects, or in a table, are plain data."""
-        if type(part) is not Lasting:
-            return
-        for thing in part.objects:
-            held: list[Any] = []
-            if isinstance(thing, np.ndarray) and thing.dtype.hasobject:
-                held = [thing.ravel().tolist()]
-            elif part.cls.__module__.startswith("pandas") and hasattr(thing, "to_numpy"):
-                columns = (
-                    [thing[c] for c in thing.columns] if hasattr(thing, "columns") else [thing]
-                )
-                held = [c.tolist() for c in columns if str(c.dtype) == "object"]
-            if held and (id(thing), "array") not in self.content:
-                self.content[id(thing), "array"] = NOTHING
-                self.kept.append(held)
-                if plain(self, one(live(held, describe(part)))):
-                    raise Doubt(Code.UNKNOWN_CALL, f"uses {describe(part)}, which holds functions")
-
     def check_copies(self, cls: type) -> None:
         """The copies of an object elsewhere have the attributes that it has here."""
         if cls in self._copied:
@@ -238,17 +226,17 @@ class Interpreter:
                     raise Doubt(Code.UNKNOWN_CONSTRUCT, text)
         self._copied.add(cls)
 
-    def believe(self, what: Any) -> frozenset:
+    def believe(self, what: Any) -> Value:
         self._declared[getattr(what, "__qualname__", repr(what))] = None
         self.draws()
         return LASTING
 
-    def follow_later(self, part: Any, name: str, others: frozenset) -> None:
+    def follow_later(self, part: Any, name: str, others: Value) -> None:
         """A library may ask for this special method, of the part and any of the others."""
         key = (part, name, others)
         if key not in self._inside:
             self._inside.append(key)
-            calls.special(self, self.outermost, part, name, [others])
+            self.rules.special(self, self.outermost, part, name, [others])
 
 
 _NO_ELEMENTS = one(Scalar(NotImplementedType := type(NotImplemented)))

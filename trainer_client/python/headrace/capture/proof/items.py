@@ -5,18 +5,22 @@ Length: what is in a container and what is put there are one subject.
 
 import ast
 import collections
-import types
+import enum
 from typing import Any
 
 import numpy as np
 
-from . import calls
+from . import contents
+from .arguments import Arguments
+from .contents import hash_all
+from .frames import Frame
+from .interpreter import Interpreter
+from .plain import check_array, plain, plain_content
 from .proof import Code, Doubt
+from .specials import known_operands, special, special_function
 from .values import (
     ANY_SCALAR,
-    CONTAINERS,
     FRESH,
-    INT,
     MAPPINGS,
     NOTHING,
     STR,
@@ -25,29 +29,17 @@ from .values import (
     Made,
     Method,
     Scalar,
+    Value,
     Vector,
+    base_of,
     constant_of,
     describe,
     holds_lasting,
+    is_container,
     is_scalar,
     one,
     values_of,
 )
-
-_ITERATORS = (
-    types.GeneratorType, zip, map, filter, enumerate, reversed,
-)  # fmt: skip
-
-
-def base_of(cls: Any) -> Any:
-    """The container of Python that a class is, or derives from."""
-    if cls is None:
-        return None
-    return next((base for base in cls.__mro__ if base in CONTAINERS), None)
-
-
-def is_container(part: Any) -> bool:
-    return type(part) in (Lasting, Made) and base_of(part.cls) is not None
 
 
 def changes_in_place(part: Any) -> bool:
@@ -58,124 +50,18 @@ def changes_in_place(part: Any) -> bool:
     return base not in (tuple, frozenset) and type(part) is Lasting
 
 
-# What is in it.
-
-
-def iterate(it: Any, frame: Any, value: frozenset, quietly: bool = False) -> frozenset:
-    """Each of what `for x in value` binds. quietly: of a pattern, which asks only sequences."""
-    return frozenset().union(*[_iterate(it, frame, part, quietly) for part in value])
-
-
-def _iterate(it: Any, frame: Any, part: Any, quietly: bool) -> frozenset:
-    kind = type(part)
-    if kind is Scalar:
-        return STR if part.cls is str else INT if part.cls in (bytes, range) else ANY_SCALAR
-    if kind is Abstract:
-        return _of_abstract(it, part)
-    if kind is Made:
-        if part.closure is not None:
-            return NOTHING
-        base = base_of(part.cls)
-        if base is None and part.cls not in _ITERATORS:
-            return _of_own(it, frame, part, quietly)
-        if calls.special_function(part, "__iter__") is not None:
-            return _of_own(it, frame, part, quietly)
-        if part.lasting and part.cls in _ITERATORS:
-            it.writes(part, "moves on in an iterator")
-        return part.keys if base is not None and issubclass(base, MAPPINGS) else part.items
-    if kind is Lasting:
-        it.looked_at(frame, one(part))
-        if is_scalar(part):
-            return _iterate(it, frame, Scalar(part.cls), quietly)
-        base = base_of(part.cls)
-        if base is not None and calls.special_function(part, "__iter__") is None:
-            return _of_live(it, part, issubclass(base, MAPPINGS))
-        if part.cls in it.known.arrays:
-            it.check_array(part)
-            return one(Abstract(part.cls, True, part.path))
-        return _of_own(it, frame, part, quietly)
-    return NOTHING  # a method, which nobody can go through
-
-
-def _of_abstract(it: Any, part: Abstract) -> frozenset:
-    if part.cls is not None and part.lasting and issubclass(part.cls, collections.abc.Iterator):
-        it.writes(part, "moves on in an iterator")
-    return frozenset((Abstract(part.cls if part.cls in it.known.arrays else None, part.lasting,
-                               part.path), Scalar()))  # fmt: skip
-
-
-def _of_live(it: Any, part: Lasting, keys: bool) -> frozenset:
-    known = it.content.get((part.key, keys))
-    if known is None:
-        things: list[Any] = []
-        for container in part.objects:
-            it.budget.spend(len(container))
-            things += container.keys() if keys else container
-        known = values_of(things, (part.key, "items", keys), f"{part.path}[...]")
-        it.content[part.key, keys] = known
-    return known
-
-
-def _of_own(it: Any, frame: Any, part: Any, quietly: bool) -> frozenset:
-    """By its __iter__ and __next__, or by __getitem__."""
-    found = calls.special(it, frame, part, "__iter__")
-    if found is not None:
-        result = NOTHING
-        for iterator in found:
-            moved = calls.special(it, frame, iterator, "__next__")
-            result |= _iterate(it, frame, iterator, quietly) if moved is None else moved
-        return result
-    found = calls.special(it, frame, part, "__getitem__", [INT])
-    if found is not None:
-        calls.special(it, frame, part, "__len__")
-        return found
-    children = calls.library_children(it, part)
-    if children is not None:
-        return children
-    if quietly:
-        return NOTHING
-    what = f"goes through {describe(part)}, whose class {part.cls.__qualname__} is not known"
-    raise Doubt(Code.UNKNOWN_CALL, what)
-
-
-def entries(it: Any, frame: Any, value: frozenset) -> frozenset:
-    """The values of mappings."""
-    result = NOTHING
-    for part in it.looked_at(frame, value):
-        base = base_of(getattr(part, "cls", None))
-        if type(part) is Made and base is not None:
-            result |= part.items
-        elif type(part) is Lasting and base is not None and issubclass(base, MAPPINGS):
-            known = it.content.get((part.key, "values"))
-            if known is None:
-                things = []
-                for container in part.objects:
-                    it.budget.spend(len(container))
-                    things += container.values()
-                known = values_of(things, (part.key, "values"), f"{part.path}[...]")
-                it.content[part.key, "values"] = known
-            result |= known
-        elif type(part) is Abstract:
-            result |= frozenset((Abstract(None, part.lasting, part.path), Scalar()))
-        elif type(part) is Scalar or is_scalar(part):
-            result |= ANY_SCALAR
-        elif base is None:
-            raise Doubt(Code.UNKNOWN_CONSTRUCT, f"takes the entries of {describe(part)}")
-    return result
-
-
-def take(it: Any, frame: Any, owner: frozenset, key: frozenset, node: Any) -> frozenset:
+def take(it: Interpreter, frame: Frame, owner: Value, key: Value, node: Any) -> Value:
     """owner[key]"""
     return frozenset().union(*[_take(it, frame, part, key, node) for part in owner])
 
 
-def _take(it: Any, frame: Any, part: Any, key: frozenset, node: Any) -> frozenset:
+def _take(it: Interpreter, frame: Frame, part: Any, key: Value, node: Any) -> Value:
     kind = type(part)
     it.looked_at(frame, one(part))
     if kind is Scalar or is_scalar(part):
-        calls.known_operands(it, key)
+        known_operands(it, key)
         return STR if part.cls is str else ANY_SCALAR
-    found = calls.special(it, frame, part, "__getitem__", [key])
+    found = special(it, frame, part, "__getitem__", [key])
     if found is not None:
         return found
     if kind is Abstract:
@@ -184,28 +70,30 @@ def _take(it: Any, frame: Any, part: Any, key: frozenset, node: Any) -> frozense
     if base is None:
         return _take_other(it, frame, part, key, node)
     if issubclass(base, MAPPINGS):
-        calls.hash_all(it, frame, key)
+        hash_all(it, frame, key)
         if kind is Lasting and base is collections.defaultdict:
             check_default(it, frame, part, node)
-        missing = calls.special(it, frame, part, "__missing__", [key]) or NOTHING
+        missing = special(it, frame, part, "__missing__", [key]) or NOTHING
         return _entry(it, frame, part, key) | missing
     for k in key:
-        calls.special(it, frame, k, "__index__")
+        special(it, frame, k, "__index__")
     sliced = all(getattr(k, "cls", None) is slice for k in key) and key
     if kind is Made:
+        items: Value = part.items
         if part.elements is not None and (known := constant_of(key)):
             if type(known[0]) is int and -len(part.elements) <= known[0] < len(part.elements):
-                return part.elements[known[0]]
+                element: Value = part.elements[known[0]]
+                return element
         if sliced:
-            return _copy_of(it, frame, node, part.cls, part.items)
+            return _copy_of(it, frame, node, part.cls, items)
         if any(getattr(k, "cls", None) in (slice, None) for k in key):
-            return part.items | _copy_of(it, frame, node, part.cls, part.items)
-        return part.items
+            return items | _copy_of(it, frame, node, part.cls, items)
+        return items
     known = constant_of(key)
     if known and type(known[0]) is int and len(part.objects) <= 24:
         things = [o[known[0]] for o in part.objects if -len(o) <= known[0] < len(o)]
         return values_of(things, (part.key, known[0]), f"{part.path}[{known[0]}]")
-    each = _of_live(it, part, False)
+    each = contents.of_live(it, part, False)
     if sliced:
         return _copy_of(it, frame, node, base, each)
     if any(getattr(k, "cls", None) in (slice, None) for k in key):
@@ -213,18 +101,19 @@ def _take(it: Any, frame: Any, part: Any, key: frozenset, node: Any) -> frozense
     return each
 
 
-def _copy_of(it: Any, frame: Any, node: Any, cls: type, each: frozenset) -> frozenset:
+def _copy_of(it: Interpreter, frame: Frame, node: Any, cls: type, each: Value) -> Value:
     made = it.make(frame, (id(node), "copy"), cls if cls in (list, tuple) else list)
     it.grow(made, each)
     return one(made)
 
 
-def _entry(it: Any, frame: Any, part: Any, key: frozenset) -> frozenset:
+def _entry(it: Interpreter, frame: Frame, part: Any, key: Value) -> Value:
     known = constant_of(key)
     if type(part) is Made:
         if known and ("key", known[0]) in part.fields:
-            named = part.fields["key", known[0]]
-            return named | part.fields.get("other entries", NOTHING)
+            named: Value = part.fields["key", known[0]]
+            others: Value = part.fields.get("other entries", NOTHING)
+            return named | others
         return part.items
     if known and len(part.objects) <= 24:
         things = [o[known[0]] for o in part.objects if known[0] in o]
@@ -234,11 +123,11 @@ def _entry(it: Any, frame: Any, part: Any, key: frozenset) -> frozenset:
         it.budget.spend(len(part.objects))
         things = [o[known[0]] for o in part.objects if known[0] in o]
         return values_of(things, (part.key, "entry", known[0]), f"{part.path}[{known[0]!r}]")
-    return entries(it, frame, one(part))
+    return contents.entries(it, frame, one(part))
 
 
-def _take_abstract(it: Any, part: Abstract, key: frozenset, node: Any) -> frozenset:
-    calls.known_operands(it, key)
+def _take_abstract(it: Interpreter, part: Abstract, key: Value, node: Any) -> Value:
+    known_operands(it, key)
     if part.cls in it.known.arrays:
         if part.lasting and _copies(key, getattr(node, "slice", None)):
             return frozenset((Abstract(part.cls), Scalar()))
@@ -247,7 +136,7 @@ def _take_abstract(it: Any, part: Abstract, key: frozenset, node: Any) -> frozen
     return frozenset((Abstract(None, part.lasting, part.path), Scalar()))
 
 
-def _copies(key: frozenset, node: Any) -> bool:
+def _copies(key: Value, node: Any) -> bool:
     """Whether indexing an array by this makes a copy: a list, or an array, of indices is in it."""
     if isinstance(node, ast.Tuple) and any(
         isinstance(n, ast.List | ast.ListComp) for n in node.elts
@@ -262,25 +151,25 @@ def _is_vector(part: Any) -> bool:
     return getattr(part, "cls", None) in (Vector, list)
 
 
-def _take_other(it: Any, frame: Any, part: Any, key: frozenset, node: Any) -> frozenset:
+def _take_other(it: Interpreter, frame: Frame, part: Any, key: Value, node: Any) -> Value:
     if type(part) is Lasting and isinstance(part.objects[0], type):
         cls = part.objects[0]
-        if isinstance(cls, calls.ENUM_META):
+        if isinstance(cls, enum.EnumMeta):
             return one(part) if not len(cls) else values_of(list(cls), cls, cls.__name__)
-        if calls.special_function(part, "__class_getitem__", of_class=True) is not None:
+        if special_function(part, "__class_getitem__", of_class=True) is not None:
             raise Doubt(Code.UNKNOWN_CONSTRUCT, f"takes {cls.__qualname__}[...]")
         if cls.__module__ in ("builtins", "collections", "typing"):
             return one(part)
     if type(part) is Lasting and part.cls in it.known.arrays:
-        it.check_array(part)
-        calls.known_operands(it, key)
+        check_array(it, part)
+        known_operands(it, key)
         if _copies(key, getattr(node, "slice", None)):
             return frozenset((Abstract(part.cls), Scalar()))
         return frozenset((Abstract(part.cls, True, part.path), Scalar()))
-    return calls.call_method(it, frame, part, "__getitem__", calls.Arguments([key]))
+    return it.rules.call_method(it, frame, part, "__getitem__", Arguments([key]))
 
 
-def check_default(it: Any, frame: Any, part: Lasting, node: Any) -> None:
+def check_default(it: Interpreter, frame: Frame, part: Lasting, node: Any) -> None:
     """A defaultdict makes the entry that it is asked for, unless somebody looked before."""
     asked = getattr(node, "slice", None)
     if asked is not None:
@@ -310,18 +199,18 @@ def guard_of(test: ast.expr, body: list[ast.stmt] | None) -> list[tuple[str, str
     return found
 
 
-def contains(it: Any, frame: Any, left: frozenset, right: frozenset) -> bool | None:
+def contains(it: Interpreter, frame: Frame, left: Value, right: Value) -> bool | None:
     """left in right, where it is sure."""
     known = constant_of(left)
     for part in it.looked_at(frame, right):
-        found = calls.special(it, frame, part, "__contains__", [left])
+        found = special(it, frame, part, "__contains__", [left])
         if found is None and type(part) in (Lasting, Made) and not is_scalar(part):
             if base_of(part.cls) is None:
                 if part.cls not in it.known.arrays:
-                    _iterate(it, frame, part, False)
+                    contents.each_of(it, frame, part, False)
             else:
-                calls.plain_content(it, frame, left | one(part))
-    calls.plain_content(it, frame, left)
+                plain_content(it, frame, left | one(part))
+    plain_content(it, frame, left)
     if known and len(right) == 1:
         (part,) = right
         if type(part) is Lasting and len(part.objects) == 1:
@@ -336,27 +225,27 @@ def contains(it: Any, frame: Any, left: frozenset, right: frozenset) -> bool | N
 # What is put into it.
 
 
-def put(it: Any, made: Made, key: frozenset, value: frozenset) -> None:
+def put(it: Interpreter, made: Made, key: Value, value: Value) -> None:
     """made[key] = value, of a dict."""
     known = constant_of(key)
     it.grow(made, value, at=("key", known[0]) if known else "other entries")
     it.grow_keys(made, key)
 
 
-def store(it: Any, frame: Any, owner: frozenset, key: frozenset, value: frozenset) -> None:
+def store(it: Interpreter, frame: Frame, owner: Value, key: Value, value: Value) -> None:
     """owner[key] = value"""
     for part in owner:
-        found = calls.special(it, frame, part, "__setitem__", [key, value])
+        found = special(it, frame, part, "__setitem__", [key, value])
         if found is not None:
             continue
         it.writes_if_lasting(part)
         if type(part) is Made and base_of(part.cls) is not None:
             if issubclass(base_of(part.cls), MAPPINGS):
-                calls.hash_all(it, frame, key)
+                hash_all(it, frame, key)
                 put(it, part, key, value)
             else:
                 sliced = any(getattr(k, "cls", None) is slice for k in key)
-                it.grow(part, iterate(it, frame, value) if sliced else value)
+                it.grow(part, contents.iterate(it, frame, value) if sliced else value)
                 it.set_elements(part, None)
         elif type(part) is Abstract:
             check_content(it, part, value)
@@ -364,12 +253,12 @@ def store(it: Any, frame: Any, owner: frozenset, key: frozenset, value: frozense
             raise Doubt(Code.UNKNOWN_CALL, f"sets an item of {describe(part)}")
 
 
-def check_content(it: Any, part: Any, value: frozenset) -> None:
+def check_content(it: Interpreter, part: Any, value: Value) -> None:
     """Into an object whose content is not followed only goes what is not followed either."""
     if type(part) is Abstract and part.cls in it.known.arrays:
-        calls.plain(it, value)
+        plain(it, value)
         return
-    calls.plain(it, value)
+    plain(it, value)
     if holds_lasting(value) or any(type(p) is Method or _is_made_code(p) for p in value):
         raise Doubt(Code.UNKNOWN_CONSTRUCT, "keeps what lasts in an object that is not followed")
 
@@ -378,29 +267,29 @@ def _is_made_code(part: Any) -> bool:
     return type(part) is Made and part.closure is not None
 
 
-def delete(it: Any, frame: Any, owner: frozenset, key: frozenset) -> None:
+def delete(it: Interpreter, frame: Frame, owner: Value, key: Value) -> None:
     for part in owner:
-        if calls.special(it, frame, part, "__delitem__", [key]) is None:
+        if special(it, frame, part, "__delitem__", [key]) is None:
             it.writes_if_lasting(part)
             if type(part) not in (Made, Abstract) and not is_scalar(part):
                 raise Doubt(Code.UNKNOWN_CALL, f"deletes an item of {describe(part)}")
 
 
-def combined(it: Any, frame: Any, name: str, x: Any, y: Any) -> frozenset:
+def combined(it: Interpreter, frame: Frame, name: str, x: Any, y: Any) -> Value:
     """Of `x + y`, `x * n`, `x | y`, where one is a container: a new one with both's entries."""
     base = base_of(getattr(x, "cls", None)) or base_of(getattr(y, "cls", None)) or list
     array = [p for p in (x, y) if getattr(p, "cls", None) in it.known.arrays or
              type(p) is Abstract and p.cls is None]  # fmt: skip
     if array:
-        calls.plain_content(it, frame, frozenset((x, y)))
+        plain_content(it, frame, frozenset((x, y)))
         return FRESH
     cls = base if base in (list, tuple, dict, set, frozenset) else list
     made = it.make(frame, (name, "combined", frame.line), cls)
     for part in (x, y):
         if is_container(part):
             if issubclass(base_of(part.cls), MAPPINGS):
-                it.grow(made, entries(it, frame, one(part)))
-                it.grow_keys(made, iterate(it, frame, one(part)))
+                it.grow(made, contents.entries(it, frame, one(part)))
+                it.grow_keys(made, contents.iterate(it, frame, one(part)))
             else:
-                it.grow(made, iterate(it, frame, one(part)))
+                it.grow(made, contents.iterate(it, frame, one(part)))
     return one(made)

@@ -7,9 +7,15 @@ known/: which read, which change their object, which reach out of the process.
 import types
 from typing import Any
 
-from . import calls, items, known
+from . import attributes, contents, items
+from .arguments import Arguments
+from .contents import format_all, hash_all
+from .frames import Frame
+from .interpreter import Interpreter
+from .known import classes
 from .plain import plain
 from .proof import Code, Doubt
+from .specials import special
 from .values import (
     ANY_SCALAR,
     BOOL,
@@ -21,9 +27,15 @@ from .values import (
     Lasting,
     Made,
     Scalar,
+    Value,
+    base_of,
+    constant_of,
     describe,
+    is_container,
     is_scalar,
+    maps,
     one,
+    values_of,
 )
 
 _GROW = {"append", "add", "appendleft", "insert"}
@@ -39,14 +51,14 @@ _COPY = {"copy", "union", "intersection", "difference", "symmetric_difference", 
          "__and__", "__sub__", "__mul__", "elements", "most_common"}  # fmt: skip
 
 
-def call(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset:
+def call(it: Interpreter, frame: Frame, part: Any, name: str, given: Arguments) -> Value:
     """part.name(...), where Python's own method lookup is done."""
     if type(part) is Scalar or is_scalar(part):
         return _of_scalar(it, frame, part, name, given)
     if name in ("__setattr__", "__delattr__", "__getattribute__", "__reduce__", "__reduce_ex__",
                 "__dir__", "__init_subclass__", "__subclasshook__"):  # fmt: skip
         return _of_object(it, frame, part, name, given)
-    base = items.base_of(getattr(part, "cls", None))
+    base = base_of(getattr(part, "cls", None))
     if base is not None and type(part) in (Lasting, Made):
         return _of_container(it, frame, part, base, name, given)
     if type(part) is Made and part.cls in (types.GeneratorType, zip, map, filter, enumerate):
@@ -56,13 +68,10 @@ def call(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset:
             return part.items if name == "__next__" else one(part)
     if name in ("__init__", "__exit__", "__enter__") and type(part) is Made:
         return NONE
-    return known.call_method(it, frame, part, name, given)
+    return classes.call_method(it, frame, part, name, given)
 
 
-def _of_object(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset:
-    from . import attributes
-    from .values import constant_of
-
+def _of_object(it: Interpreter, frame: Frame, part: Any, name: str, given: Arguments) -> Value:
     known_name = constant_of(given.at(0))
     if name == "__setattr__" and known_name:
         # As object does it: past a __setattr__ of the class.
@@ -75,17 +84,17 @@ def _of_object(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozens
     raise Doubt(Code.UNKNOWN_CONSTRUCT, f"uses {name} of {describe(part)}")
 
 
-def _of_scalar(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset:
+def _of_scalar(it: Interpreter, frame: Frame, part: Any, name: str, given: Arguments) -> Value:
     code = plain(it, given.all())
-    if code and name not in known.SCALAR_METHODS:
+    if code and name not in classes.SCALAR_METHODS:
         raise Doubt(Code.UNKNOWN_CALL, f"gives a function to .{name}")
     if name == "format":
-        calls.format_all(it, frame, given.all())
+        format_all(it, frame, given.all())
     if name == "join":
-        items.iterate(it, frame, given.at(0))
+        contents.iterate(it, frame, given.at(0))
     if part.cls is None:
-        if name not in known.SCALAR_METHODS:
-            if known.KNOWN.attribute_kind(None, name) is not None:
+        if name not in classes.SCALAR_METHODS:
+            if it.known.attribute_kind(None, name) is not None:
                 return NOTHING  # no value that can't be changed has such a method
             raise Doubt(Code.UNKNOWN_CALL, f"calls .{name} of what is not known")
         return ANY_SCALAR
@@ -103,7 +112,9 @@ def _of_scalar(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozens
     return ANY_SCALAR
 
 
-def _of_container(it: Any, frame: Any, part: Any, base: type, name: str, given: Any) -> frozenset:
+def _of_container(
+    it: Interpreter, frame: Frame, part: Any, base: type, name: str, given: Arguments
+) -> Value:
     mapping = issubclass(base, MAPPINGS)
     it.looked_at(frame, one(part))
     if name in ("__getitem__", "__setitem__", "__iter__", "__init__"):
@@ -121,7 +132,7 @@ def _of_container(it: Any, frame: Any, part: Any, base: type, name: str, given: 
         it.writes_if_lasting(part)
         value = given.at(1 if name == "insert" else 0)
         if base in (set, frozenset):
-            calls.hash_all(it, frame, value)
+            hash_all(it, frame, value)
         it.grow(part, value)
         it.set_elements(part, None)
         return NONE
@@ -132,14 +143,14 @@ def _of_container(it: Any, frame: Any, part: Any, base: type, name: str, given: 
     if name in _DROP:
         it.writes_if_lasting(part)
         if name == "sort":
-            _sort(it, frame, items.iterate(it, frame, one(part)), given)
+            _sort(it, frame, contents.iterate(it, frame, one(part)), given)
             return NONE
         found = _contents(it, frame, part, mapping)
         return found | given.at(1) if name.startswith("pop") else NONE
     if mapping:
-        found = _of_mapping(it, frame, part, name, given)
-        if found is not None:
-            return found
+        given_back = _of_mapping(it, frame, part, name, given)
+        if given_back is not None:
+            return given_back
     if name in _ASK:
         items.contains(it, frame, given.at(0), one(part))
         return BOOL if name not in ("index", "count") else INT
@@ -148,25 +159,23 @@ def _of_container(it: Any, frame: Any, part: Any, base: type, name: str, given: 
             frame, (name, frame.line), base if base in (list, dict, set, tuple) else list
         )
         if mapping:
-            it.grow(made, items.entries(it, frame, one(part)))
-            it.grow_keys(made, items.iterate(it, frame, one(part)))
+            it.grow(made, contents.entries(it, frame, one(part)))
+            it.grow_keys(made, contents.iterate(it, frame, one(part)))
             if type(part) is Made:
                 for key, value in list(part.fields.items()):
                     it.grow(made, value, at=key)
             elif len(part.objects) <= 24:
                 _copy_entries(it, made, part)
         else:
-            it.grow(made, items.iterate(it, frame, one(part)))
+            it.grow(made, contents.iterate(it, frame, one(part)))
             for value in given.args:
                 if name != "__mul__":
-                    it.grow(made, items.iterate(it, frame, value))
+                    it.grow(made, contents.iterate(it, frame, value))
         return one(made)
     raise Doubt(Code.UNKNOWN_CALL, f"calls .{name} of {describe(part)}")
 
 
-def _copy_entries(it: Any, made: Made, part: Lasting) -> None:
-    from .values import values_of
-
+def _copy_entries(it: Interpreter, made: Made, part: Lasting) -> None:
     for thing in part.objects:
         if len(thing) <= 64:
             for key, value in thing.items():
@@ -175,24 +184,24 @@ def _copy_entries(it: Any, made: Made, part: Lasting) -> None:
                     it.grow(made, found, at=("key", key))
 
 
-def _contents(it: Any, frame: Any, part: Any, mapping: bool) -> frozenset:
+def _contents(it: Interpreter, frame: Frame, part: Any, mapping: bool) -> Value:
     if mapping:
-        return items.entries(it, frame, one(part))
-    return items.iterate(it, frame, one(part))
+        return contents.entries(it, frame, one(part))
+    return contents.iterate(it, frame, one(part))
 
 
-def _put_all(it: Any, frame: Any, part: Any, mapping: bool, given: Any) -> None:
+def _put_all(it: Interpreter, frame: Frame, part: Any, mapping: bool, given: Arguments) -> None:
     for value in given.args + ([given.rest] if given.rest else []):
         if not mapping:
-            it.grow(part, items.iterate(it, frame, value))
+            it.grow(part, contents.iterate(it, frame, value))
             continue
         for other in value:
-            if items.is_container(other) and calls._maps(other):
-                it.grow(part, items.entries(it, frame, one(other)))
-                it.grow_keys(part, items.iterate(it, frame, one(other)))
+            if is_container(other) and maps(other):
+                it.grow(part, contents.entries(it, frame, one(other)))
+                it.grow_keys(part, contents.iterate(it, frame, one(other)))
             else:
-                pairs = items.iterate(it, frame, one(other))
-                inner = items.iterate(it, frame, pairs)
+                pairs = contents.iterate(it, frame, one(other))
+                inner = contents.iterate(it, frame, pairs)
                 it.grow(part, inner)
                 it.grow_keys(part, inner)
     for value in given.named.values():
@@ -203,27 +212,29 @@ def _put_all(it: Any, frame: Any, part: Any, mapping: bool, given: Any) -> None:
         it.grow(part, given.more)
 
 
-def _sort(it: Any, frame: Any, each: frozenset, given: Any) -> None:
+def _sort(it: Interpreter, frame: Frame, each: Value, given: Arguments) -> None:
     key = given.named.get("key", NOTHING)
     if key:
-        each = calls.apply(it, frame, key, calls.Arguments([each]))
+        each = it.rules.apply(it, frame, key, Arguments([each]))
     compare_all(it, frame, each)
 
 
-def compare_all(it: Any, frame: Any, each: frozenset) -> None:
+def compare_all(it: Interpreter, frame: Frame, each: Value) -> None:
     """The entries are compared with each other."""
     for part in each:
-        if items.is_container(part):
+        if is_container(part):
             plain(it, one(part))
         else:
             for name in ("__lt__", "__gt__", "__eq__"):
-                calls.special(it, frame, part, name, [each])
+                special(it, frame, part, name, [each])
 
 
-def _of_mapping(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset | None:
-    keys, values = items.iterate(it, frame, one(part)), items.entries(it, frame, one(part))
+def _of_mapping(
+    it: Interpreter, frame: Frame, part: Any, name: str, given: Arguments
+) -> Value | None:
+    keys, values = contents.iterate(it, frame, one(part)), contents.entries(it, frame, one(part))
     if name in ("get", "__missing__"):
-        calls.hash_all(it, frame, given.at(0))
+        hash_all(it, frame, given.at(0))
         found = items._entry(it, frame, part, given.at(0))
         return found | (given.at(1) or NONE)
     if name == "setdefault":

@@ -3,8 +3,11 @@
 import ast
 from typing import Any
 
-from . import calls, items
+from . import contents, items
+from .contents import format_all
 from .frames import Frame
+from .interpreter import Interpreter
+from .specials import known_operand, special
 from .values import (
     ANY_SCALAR,
     BOOL,
@@ -16,8 +19,10 @@ from .values import (
     Made,
     Method,
     Scalar,
+    Value,
     constant,
     constant_of,
+    is_container,
     is_scalar,
     one,
 )
@@ -38,12 +43,12 @@ _COMPARISONS = {
 _MIRRORED = {"__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__": "__le__"}
 
 
-def binary(it: Any, frame: Frame, op: ast.operator, left: frozenset, right: frozenset) -> frozenset:
+def binary(it: Interpreter, frame: Frame, op: ast.operator, left: Value, right: Value) -> Value:
     a, b = constant_of(left), constant_of(right)
     if a and b and type(a[0]) is str and type(b[0]) is str and isinstance(op, ast.Add):
         return constant(a[0] + b[0])
     if isinstance(op, ast.Mod) and all(getattr(p, "cls", None) is str for p in left):
-        calls.format_all(it, frame, right)
+        format_all(it, frame, right)
         return STR
     name = _NAMES[type(op)]
     result = NOTHING
@@ -53,19 +58,19 @@ def binary(it: Any, frame: Frame, op: ast.operator, left: frozenset, right: froz
     return result
 
 
-def _two(it: Any, frame: Frame, name: str, x: Any, y: Any) -> frozenset:
+def _two(it: Interpreter, frame: Frame, name: str, x: Any, y: Any) -> Value:
     if is_scalar(x) and is_scalar(y) and _plain(x) and _plain(y):
         return one(Scalar(_numeric(name, x.cls, y.cls)))
     result, own = NOTHING, False
     for part, other, method in ((x, y, f"__{name}__"), (y, x, f"__r{name}__")):
-        found = calls.special(it, frame, part, method, [one(other)])
+        found = special(it, frame, part, method, [one(other)])
         if found is not None:
             result, own = result | found, True
     if own:
         return result | ANY_SCALAR
-    calls.known_operand(it, x)
-    calls.known_operand(it, y)
-    if items.is_container(x) or items.is_container(y):
+    known_operand(it, x)
+    known_operand(it, y)
+    if is_container(x) or is_container(y):
         return items.combined(it, frame, name, x, y)
     cls = next((c for c in (_cls(x), _cls(y)) if c in it.known.arrays), None)
     return one(Abstract(cls))
@@ -92,8 +97,8 @@ def _cls(part: Any) -> Any:
 
 
 def in_place(
-    it: Any, frame: Frame, op: ast.operator, old: frozenset, more: frozenset
-) -> frozenset | None:
+    it: Interpreter, frame: Frame, op: ast.operator, old: Value, more: Value
+) -> Value | None:
     """What `x op= more` binds x to. Changes the parts that can be changed where they are."""
     name = _NAMES[type(op)]
     result = NOTHING
@@ -101,19 +106,19 @@ def in_place(
         if is_scalar(part):
             result |= binary(it, frame, op, one(part), more)
             continue
-        found = calls.special(it, frame, part, f"__i{name}__", [more])
+        found = special(it, frame, part, f"__i{name}__", [more])
         if found is not None:
             result |= found
         elif type(part) is Made and part.cls in (list, set, dict):
             if part.lasting:
                 it.writes(part)
-            each = items.iterate(it, frame, more) if part.cls is not dict else more
+            each = contents.iterate(it, frame, more) if part.cls is not dict else more
             it.grow(part, each)
             result |= one(part)
         elif items.changes_in_place(part):
             for other in more:
-                if calls.special(it, frame, other, f"__r{name}__", [one(part)]) is None:
-                    calls.known_operand(it, other)
+                if special(it, frame, other, f"__r{name}__", [one(part)]) is None:
+                    known_operand(it, other)
             it.writes_if_lasting(part)
             items.check_content(it, part, more)
             result |= one(part)
@@ -122,7 +127,7 @@ def in_place(
     return result
 
 
-def compare(it: Any, frame: Frame, op: ast.cmpop, left: frozenset, right: frozenset) -> frozenset:
+def compare(it: Interpreter, frame: Frame, op: ast.cmpop, left: Value, right: Value) -> Value:
     if isinstance(op, ast.Is | ast.IsNot):
         return _identity(left, right, isinstance(op, ast.IsNot))
     if isinstance(op, ast.In | ast.NotIn):
@@ -148,22 +153,22 @@ def compare(it: Any, frame: Frame, op: ast.cmpop, left: frozenset, right: frozen
             if is_scalar(x) and is_scalar(y):
                 result |= BOOL
                 continue
-            found = calls.special(it, frame, x, name, [one(y)])
-            mirrored = calls.special(it, frame, y, _MIRRORED.get(name, name), [one(x)])
+            found = special(it, frame, x, name, [one(y)])
+            mirrored = special(it, frame, y, _MIRRORED.get(name, name), [one(x)])
             if name == "__ne__" and found is None:
-                found = calls.special(it, frame, x, "__eq__", [one(y)])
+                found = special(it, frame, x, "__eq__", [one(y)])
             if found is not None or mirrored is not None:
                 result |= (found or NOTHING) | (mirrored or NOTHING) | BOOL
                 continue
-            calls.known_operand(it, x, deep=True)
-            calls.known_operand(it, y, deep=True)
+            known_operand(it, x, deep=True)
+            known_operand(it, y, deep=True)
             arrays = it.known.arrays
             array = next((c for c in (_cls(x), _cls(y)) if c in arrays or c is None), int)
             result |= BOOL if array is int else one(Abstract(array)) | BOOL
     return result
 
 
-def _identity(left: frozenset, right: frozenset, negated: bool) -> frozenset:
+def _identity(left: Value, right: Value, negated: bool) -> Value:
     if len(right) == 1:
         (other,) = right
         if type(other) is Lasting and len(other.objects) == 1:

@@ -3,13 +3,15 @@
 import ast
 from typing import Any
 
-from . import attributes, calls, expressions, items, operators, statements
+from . import attributes, contents, expressions, operators
 from .frames import Frame, join
+from .interpreter import Interpreter
 from .proof import Code, Doubt
-from .values import Lasting, Scalar, constant_of, one
+from .specials import check_instance
+from .values import Lasting, Scalar, Value, constant_of, one
 
 
-def _match(it: Any, frame: Frame, node: ast.Match) -> None:
+def _match(it: Interpreter, frame: Frame, node: ast.Match) -> None:
     subject = expressions.value(it, frame, node.subject)
     before, after = frame.env, None
     for case in node.cases:
@@ -18,24 +20,24 @@ def _match(it: Any, frame: Frame, node: ast.Match) -> None:
         before = join(before, frame.env)  # names are bound where a pattern fails half-way too
         if case.guard is not None and True not in expressions.condition(it, frame, case.guard):
             continue
-        statements.run_block(it, frame, case.body)
+        it.rules.run_block(it, frame, case.body)
         after = join(after, frame.env)
     frame.env = join(after, before)
 
 
-def _pattern(it: Any, frame: Frame, node: Any, subject: frozenset) -> None:
+def _pattern(it: Interpreter, frame: Frame, node: Any, subject: Value) -> None:
     it.step()
     if isinstance(node, ast.MatchValue):
         known = expressions.value(it, frame, node.value)
         operators.compare(it, frame, ast.Eq(), subject, known)
     elif isinstance(node, ast.MatchSequence):
-        each = items.iterate(it, frame, subject, quietly=True)
+        each = contents.iterate(it, frame, subject, quietly=True)
         for inner in node.patterns:
             _pattern(it, frame, inner, each)
     elif isinstance(node, ast.MatchMapping):
         for key in node.keys:
             expressions.value(it, frame, key)
-        each = items.entries(it, frame, subject)
+        each = contents.entries(it, frame, subject)
         for inner in node.patterns:
             _pattern(it, frame, inner, each)
         if node.rest:
@@ -45,7 +47,7 @@ def _pattern(it: Any, frame: Frame, node: Any, subject: frozenset) -> None:
             frame.bind(node.rest, one(made))
     elif isinstance(node, ast.MatchClass):
         cls = expressions.value(it, frame, node.cls)
-        calls.check_instance(it, frame, cls)
+        check_instance(it, frame, cls)
         names = [*node.kwd_attrs]
         if node.patterns:
             known = constant_of(attributes.get(it, frame, cls, "__match_args__"))
@@ -81,7 +83,7 @@ def _pattern(it: Any, frame: Frame, node: Any, subject: frozenset) -> None:
 _SELF_MATCHED = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 
 
-def _match_args(cls: frozenset) -> tuple[str, ...] | None:
+def _match_args(cls: Value) -> tuple[str, ...] | None:
     for part in cls:
         if type(part) is Lasting:
             found = getattr(part.objects[0], "__match_args__", None)

@@ -9,17 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from . import attributes
+from .frames import Frame
+from .interpreter import Interpreter
+from .lookup import MISSING, lookup
 from .proof import Code, Doubt
 from .values import (
     _IMMUTABLE,
     CONTAINERS,
+    NOTHING,
     Abstract,
     Bound,
     Lasting,
     Made,
     Method,
     Scalar,
+    Value,
     describe,
     is_immutable,
     is_scalar,
@@ -40,7 +44,7 @@ _FUNCTIONS = (
 )  # fmt: skip
 
 
-def plain(it: Any, value: frozenset, own: Any = False) -> list[Any]:
+def plain(it: Interpreter, value: Value, own: Any = False) -> list[Any]:
     """The parts in it that can be called and are not known. Raises Doubt where it is not plain.
     own: it may hold objects of the program's classes, since they do not come back from there;
     "compared": nothing is done with them but to compare them."""
@@ -67,7 +71,7 @@ def plain(it: Any, value: frozenset, own: Any = False) -> list[Any]:
                 continue
             if part.cls not in CONTAINERS and not _is_iterator(part.cls):
                 _check_class(it, part, part.cls, own, asked)
-                if attributes.lookup(part.cls, "__call__") is not attributes._MISSING:
+                if lookup(part.cls, "__call__") is not MISSING:
                     code.append(part)
             todo += [p for v in part.fields.values() if isinstance(v, frozenset) for p in v]
             todo += [*part.items, *part.keys]
@@ -84,7 +88,7 @@ def _is_iterator(cls: type) -> bool:
     return cls in (types.GeneratorType, zip, map, filter, enumerate, reversed)
 
 
-def _live(it: Any, root: Any, part: Lasting, code: list[Any], seen: set[int],
+def _live(it: Interpreter, root: Any, part: Lasting, code: list[Any], seen: set[int],
           own: Any, asked: list[Any]) -> None:  # fmt: skip
     if (id(root), own) in it.plain_things:
         code += it.plain_things[id(root), own]
@@ -130,7 +134,7 @@ def _live(it: Any, root: Any, part: Lasting, code: list[Any], seen: set[int],
                 todo += vars(thing).values() if hasattr(thing, "__dict__") else ()
                 continue
             _check_class(it, holder, kind, own, asked)
-            if attributes.lookup(kind, "__call__") is not attributes._MISSING:
+            if lookup(kind, "__call__") is not MISSING:
                 mine.append(holder)
             todo += getattr(thing, "__dict__", {}).values()
     it.plain_things[id(root), own] = mine
@@ -138,7 +142,7 @@ def _live(it: Any, root: Any, part: Lasting, code: list[Any], seen: set[int],
     code += mine
 
 
-def _check_class(it: Any, part: Any, cls: type, own: Any, asked: list[Any]) -> None:
+def _check_class(it: Interpreter, part: Any, cls: type, own: Any, asked: list[Any]) -> None:
     """An object of the program's own that a library only hands on, or prints."""
     if not own and not _is_record(cls):
         text = f"gives {describe(part)}, of class {cls.__qualname__}, to a library"
@@ -174,6 +178,24 @@ def _is_record(cls: type) -> bool:
     return functions <= set(made)
 
 
-def plain_content(it: Any, frame: Any, value: frozenset) -> None:
+def plain_content(it: Interpreter, frame: Frame, value: Value) -> None:
     """Nothing of the program's own is asked when its entries are compared. Raises Doubt."""
     plain(it, value, own="compared")
+
+
+def check_array(it: Interpreter, part: Any) -> None:
+    """The objects in an array of objects, or in a table, are plain data."""
+    if type(part) is not Lasting:
+        return
+    for thing in part.objects:
+        held: list[Any] = []
+        if isinstance(thing, np.ndarray) and thing.dtype.hasobject:
+            held = [thing.ravel().tolist()]
+        elif part.cls.__module__.startswith("pandas") and hasattr(thing, "to_numpy"):
+            columns = [thing[c] for c in thing.columns] if hasattr(thing, "columns") else [thing]
+            held = [c.tolist() for c in columns if str(c.dtype) == "object"]
+        if held and (id(thing), "array") not in it.content:
+            it.content[id(thing), "array"] = NOTHING
+            it.kept.append(held)
+            if plain(it, one(live(held, describe(part)))):
+                raise Doubt(Code.UNKNOWN_CALL, f"uses {describe(part)}, which holds functions")

@@ -7,13 +7,28 @@ from typing import Any
 
 import torch
 
-from . import calls
+from . import calls, items, methods, statements
+from .arguments import Arguments
 from .fills import Fills
 from .interpreter import Interpreter
+from .known.tables import KNOWN
 from .proof import Code, Doubt, Proof
+from .rules import Rules
 from .source import files_read, forget_edited
-from .values import INT, live, one
+from .specials import special
+from .values import INT, Value, live, one
 
+RULES = Rules(
+    apply=calls.apply,
+    run=calls.run,
+    function=calls.follow,
+    call=calls.call,
+    call_method=methods.call,
+    special=special,
+    run_block=statements.run_block,
+    run_statement=statements.run_statement,
+    assign=statements.assign,
+)
 _MOST_ROUNDS = 8
 _DEEPEST = 20_000
 
@@ -50,7 +65,7 @@ def prove_call(function: Any, name: str) -> Proof:
 
     def follow(it: Interpreter) -> None:
         made = one(it.make(it.outermost, "sample", list))
-        calls.apply(it, it.outermost, one(live(function, name)), calls.Arguments([made]))
+        calls.apply(it, it.outermost, one(live(function, name)), Arguments([made]))
 
     return _prove(follow, {name: function})
 
@@ -63,7 +78,7 @@ def _prove(follow: Callable[[Interpreter], None], parts: dict[str, Any]) -> Proo
     sys.setrecursionlimit(max(before, _DEEPEST))
     try:
         for _ in range(_MOST_ROUNDS):
-            it = Interpreter(parts, fills, declared)
+            it = Interpreter(RULES, KNOWN, parts, fills, declared)
             follow(it)
             if not it.overlays:
                 break
@@ -72,17 +87,18 @@ def _prove(follow: Callable[[Interpreter], None], parts: dict[str, Any]) -> Proo
     except Doubt as doubt:
         return Proof(False, doubt.code, f"{doubt.where or 'the loader'} {doubt.text}", doubt.remedy)
     except RecursionError:
-        doubt = Doubt(Code.UNKNOWN_CONSTRUCT, "calls too deep to be followed")
-        return Proof(False, doubt.code, f"the loader {doubt.text}", doubt.remedy)
+        return _not_understood("calls too deep to be followed")
     except Exception as error:  # objects may do anything when they are looked at
-        doubt = Doubt(
-            Code.UNKNOWN_CONSTRUCT, f"is not understood ({type(error).__name__}: {error})"
-        )
-        return Proof(False, doubt.code, f"the loader {doubt.text}", doubt.remedy)
+        return _not_understood(f"is not understood ({type(error).__name__}: {error})")
     finally:
         sys.setrecursionlimit(before)
     code = Code.DECLARED if declared else Code.CLEAN
     return Proof(True, code, declared=tuple(declared), draws=it.drawn)
+
+
+def _not_understood(text: str) -> Proof:
+    doubt = Doubt(Code.UNKNOWN_CONSTRUCT, text)
+    return Proof(False, doubt.code, f"the loader {doubt.text}", doubt.remedy)
 
 
 def _follow(
@@ -91,7 +107,7 @@ def _follow(
     frame = it.outermost
     if worker_init_fn is not None:
         start = one(live(worker_init_fn, "worker_init_fn"))
-        calls.apply(it, frame, start, calls.Arguments([INT]))
+        calls.apply(it, frame, start, Arguments([INT]))
     me = live(dataset, "self")
     keys = INT
     whole = getitems and callable(getattr(type(dataset), "__getitems__", None))
@@ -106,15 +122,13 @@ def _follow(
         samples = one(batch) if getitems else sample
     if collate_fn is not None:
         collate = one(live(collate_fn, "collate_fn"))
-        calls.apply(it, frame, collate, calls.Arguments([samples]))
+        calls.apply(it, frame, collate, Arguments([samples]))
 
 
-def _item(it: Interpreter, me: Any, name: str, key: frozenset) -> frozenset:
-    found = calls.special(it, it.outermost, me, name, [key])
+def _item(it: Interpreter, me: Any, name: str, key: Value) -> Value:
+    found = special(it, it.outermost, me, name, [key])
     if found is not None:
         return found
     if name == "__getitem__":
-        from . import items
-
         return items.take(it, it.outermost, one(me), key, None)
     raise Doubt(Code.UNKNOWN_CALL, f"calls {name} of the data set, which is not known")

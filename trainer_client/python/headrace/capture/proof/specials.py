@@ -4,22 +4,23 @@ import contextlib
 import types
 from typing import Any
 
-import torch
-
 from ...declared import is_declared
-from . import attributes, calls, items
 from .frames import Frame
-from .plain import plain_content
+from .interpreter import Interpreter
+from .lookup import MISSING, full_name, lookup
+from .plain import check_array, plain_content
 from .proof import Code, Doubt
 from .values import (
     ANY_SCALAR,
+    CONTAINERS,
     FRESH,
     NOTHING,
-    STR,
     Abstract,
     Lasting,
     Made,
+    Value,
     describe,
+    is_container,
     is_scalar,
     one,
 )
@@ -32,36 +33,36 @@ def special_function(part: Any, name: str, of_class: bool = False) -> Any:
     cls = part.objects[0] if of_class else getattr(part, "cls", None)
     if cls is None or type(part) not in (Lasting, Made) or getattr(part, "closure", None):
         return None
-    found = attributes.lookup(cls, name)
+    found = lookup(cls, name)
     if isinstance(found, types.FunctionType | classmethod):
         return found
     return None
 
 
 def special(
-    it: Any, frame: Frame, part: Any, name: str, args: list[frozenset] | None = None
-) -> frozenset | None:
+    it: Interpreter, frame: Frame, part: Any, name: str, args: list[Value] | None = None
+) -> Value | None:
     """What the class's own method gives; None: it has none, and Python does what it always does."""
     if type(part) not in (Lasting, Made) or is_scalar(part):
         return None
     cls = part.cls
-    if cls in items.CONTAINERS or cls in it.known.value_classes or getattr(part, "closure", None):
+    if cls in CONTAINERS or cls in it.known.value_classes or getattr(part, "closure", None):
         return None
-    if is_declared(cls) and attributes.lookup(cls, name) is not attributes._MISSING:
+    if is_declared(cls) and lookup(cls, name) is not MISSING:
         return it.believe(cls) if name in vars(cls) else None
-    found = attributes.lookup(cls, name)
+    found = lookup(cls, name)
     if isinstance(found, types.FunctionType):
         if found.__code__.co_filename == "<string>" and "__dataclass_fields__" in vars(cls):
             plain_content(it, frame, one(part))
             return ANY_SCALAR
         if name in ("__enter__", "__exit__", "__iter__", "__next__") and it.known.instance(part):
             return None
-        return calls.run(it, frame, found, [one(part), *(args or [])])
-    if found is attributes._MISSING or found is None or isinstance(found, (*_C_CALLABLES,)):
+        return it.rules.run(it, frame, found, [one(part), *(args or [])])
+    if found is MISSING or found is None or isinstance(found, (*_C_CALLABLES,)):
         if isinstance(found, _C_CALLABLES) and not _is_plain_slot(cls, found):
             if it.known.instance(part) is None and it.known.methods_of(cls) is None:
                 raise Doubt(
-                    Code.UNKNOWN_CALL, f"uses {name} of {describe(part)}, of class {calls._full(cls)}, "
+                    Code.UNKNOWN_CALL, f"uses {name} of {describe(part)}, of class {full_name(cls)}, "
                     "which is not known",
                 )  # fmt: skip
         return None
@@ -78,56 +79,27 @@ _PLAIN_HOMES = (
 
 def _is_plain_slot(cls: type, found: Any) -> bool:
     home = found.__objclass__
-    return home in items.CONTAINERS or home in _PLAIN_HOMES or home in (
+    return home in CONTAINERS or home in _PLAIN_HOMES or home in (
         int, float, str, bytes, bool, complex,
     )  # fmt: skip
 
 
-def known_operand(it: Any, part: Any, deep: bool = False) -> None:
+def known_operand(it: Interpreter, part: Any, deep: bool = False) -> None:
     """An operand that no code of the program's own is asked for. Raises Doubt."""
-    if items.is_container(part):
+    if is_container(part):
         if deep:
             plain_content(it, it.outermost, one(part))
     elif type(part) in (Lasting, Made) and not is_scalar(part):
-        it.check_array(part)
+        check_array(it, part)
         plain_content(it, it.outermost, one(part))
 
 
-def known_operands(it: Any, value: frozenset) -> None:
+def known_operands(it: Interpreter, value: Value) -> None:
     for part in value:
         known_operand(it, part, deep=True)
 
 
-def hash_all(it: Any, frame: Frame, value: frozenset) -> None:
-    """The keys are asked for their hash, and compared."""
-    for part in value:
-        if type(part) in (Lasting, Made) and not is_scalar(part):
-            if items.is_container(part):
-                hash_all(it, frame, items.iterate(it, frame, one(part)))
-            else:
-                special(it, frame, part, "__hash__")
-                special(it, frame, part, "__eq__", [value])
-
-
-def format_all(it: Any, frame: Frame, value: frozenset) -> None:
-    for part in value:
-        if type(part) not in (Lasting, Made) or is_scalar(part):
-            continue
-        if items.is_container(part):
-            format_all(it, frame, items.iterate(it, frame, one(part)))
-            format_all(it, frame, items.entries(it, frame, one(part)) if _maps(part) else NOTHING)
-            continue
-        if isinstance(part.cls, type) and issubclass(part.cls, torch.nn.Module):
-            continue
-        for name in ("__format__", "__str__", "__repr__"):
-            special(it, frame, part, name, [STR] if name == "__format__" else [])
-
-
-def _maps(part: Any) -> bool:
-    return issubclass(items.base_of(part.cls), items.MAPPINGS)
-
-
-def enter(it: Any, frame: Frame, managers: frozenset) -> frozenset:
+def enter(it: Interpreter, frame: Frame, managers: Value) -> Value:
     result = NOTHING
     for part in managers:
         if is_scalar(part):
@@ -149,7 +121,7 @@ def enter(it: Any, frame: Frame, managers: frozenset) -> frozenset:
     return result
 
 
-def leave(it: Any, frame: Frame, managers: frozenset) -> bool:
+def leave(it: Interpreter, frame: Frame, managers: Value) -> bool:
     """Whether it may swallow an exception."""
     swallows = False
     for part in managers:
@@ -163,23 +135,23 @@ def leave(it: Any, frame: Frame, managers: frozenset) -> bool:
     return swallows
 
 
-def check_instance(it: Any, frame: Frame, classes: frozenset) -> None:
+def check_instance(it: Interpreter, frame: Frame, classes: Value) -> None:
     """isinstance asks a metaclass, if it has an answer of its own."""
     for part in classes:
         for thing in getattr(part, "objects", ()):
             for cls in thing if isinstance(thing, tuple) else (thing,):
                 meta = type(cls)
-                own = attributes.lookup(meta, "__instancecheck__")
+                own = lookup(meta, "__instancecheck__")
                 trusted = (meta.__module__ or "").partition(".")[0] in it.known.packages
                 if isinstance(own, types.FunctionType) and not trusted:
-                    raise Doubt(Code.UNKNOWN_CONSTRUCT, f"asks isinstance of {calls._full(cls)}")
+                    raise Doubt(Code.UNKNOWN_CONSTRUCT, f"asks isinstance of {full_name(cls)}")
                 hook = getattr(cls, "__subclasshook__", None)
                 function = getattr(hook, "__func__", None)
                 if function is not None and not _of_packages(it, function):
-                    raise Doubt(Code.UNKNOWN_CONSTRUCT, f"asks isinstance of {calls._full(cls)}")
+                    raise Doubt(Code.UNKNOWN_CONSTRUCT, f"asks isinstance of {full_name(cls)}")
         if type(part) is Made and part.cls is tuple:
             check_instance(it, frame, part.items)
 
 
-def _of_packages(it: Any, function: Any) -> bool:
+def _of_packages(it: Interpreter, function: Any) -> bool:
     return (getattr(function, "__module__", "") or "").partition(".")[0] in it.known.packages

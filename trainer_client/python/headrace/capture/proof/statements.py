@@ -4,17 +4,20 @@ import ast
 import sys
 from typing import Any
 
-from . import attributes, calls, expressions, fills, items, operators
+from . import attributes, contents, expressions, fills, items, operators
+from .arguments import Arguments
 from .frames import FACTS, Frame, join
+from .interpreter import Interpreter
 from .patterns import _match
 from .proof import Code, Doubt
-from .values import FRESH, NOTHING, Lasting, Made, one, values_of
+from .specials import enter, leave
+from .values import FRESH, NONE, NOTHING, Lasting, Made, Value, one, values_of
 
 _MOST_ROUNDS = 25
 _SHORT = 16  # what is gone through one by one
 
 
-def run_block(it: Any, frame: Frame, body: list[ast.stmt]) -> None:
+def run_block(it: Interpreter, frame: Frame, body: list[ast.stmt]) -> None:
     position = 0
     while position < len(body) and frame.env is not None:
         taken = fills.fill(it, frame, body, position)
@@ -24,7 +27,7 @@ def run_block(it: Any, frame: Frame, body: list[ast.stmt]) -> None:
         position += taken
 
 
-def run_statement(it: Any, frame: Frame, node: ast.stmt) -> None:
+def run_statement(it: Interpreter, frame: Frame, node: ast.stmt) -> None:
     it.step()
     line, frame.line = frame.line, node.lineno
     at, it.at = it.at, (frame, node.lineno)
@@ -44,36 +47,36 @@ def _article(node: ast.AST) -> str:
     return f"a statement of kind {type(node).__name__}"
 
 
-def _pass(it: Any, frame: Frame, node: Any) -> None:
+def _pass(it: Interpreter, frame: Frame, node: Any) -> None:
     pass
 
 
-def _expression(it: Any, frame: Frame, node: ast.Expr) -> None:
+def _expression(it: Interpreter, frame: Frame, node: ast.Expr) -> None:
     expressions.value(it, frame, node.value)
 
 
-def _return(it: Any, frame: Frame, node: ast.Return) -> None:
+def _return(it: Interpreter, frame: Frame, node: ast.Return) -> None:
     if node.value is not None:
         frame.returns |= expressions.value(it, frame, node.value)
     else:
-        frame.returns |= expressions.NONE
+        frame.returns |= NONE
     facts = frame.facts
     frame.return_facts = facts if frame.return_facts is None else frame.return_facts & facts
     frame.env = None
 
 
-def _assign(it: Any, frame: Frame, node: ast.Assign) -> None:
+def _assign(it: Interpreter, frame: Frame, node: ast.Assign) -> None:
     value = expressions.value(it, frame, node.value)
     for target in node.targets:
         assign(it, frame, target, value)
 
 
-def _annotated(it: Any, frame: Frame, node: ast.AnnAssign) -> None:
+def _annotated(it: Interpreter, frame: Frame, node: ast.AnnAssign) -> None:
     if node.value is not None:
         assign(it, frame, node.target, expressions.value(it, frame, node.value))
 
 
-def _augmented(it: Any, frame: Frame, node: ast.AugAssign) -> None:
+def _augmented(it: Interpreter, frame: Frame, node: ast.AugAssign) -> None:
     load = expressions.as_load(node.target)
     old = expressions.value(it, frame, load)
     more = expressions.value(it, frame, node.value)
@@ -82,7 +85,7 @@ def _augmented(it: Any, frame: Frame, node: ast.AugAssign) -> None:
         assign(it, frame, node.target, new)
 
 
-def assign(it: Any, frame: Frame, target: ast.expr, value: frozenset) -> None:
+def assign(it: Interpreter, frame: Frame, target: ast.expr, value: Value) -> None:
     if isinstance(target, ast.Name):
         for scope in reversed(frame.comprehensions):
             if target.id in scope:
@@ -105,21 +108,21 @@ def assign(it: Any, frame: Frame, target: ast.expr, value: frozenset) -> None:
         _unpack(it, frame, target, value)
 
 
-def _unpack(it: Any, frame: Frame, target: Any, value: frozenset) -> None:
+def _unpack(it: Interpreter, frame: Frame, target: Any, value: Value) -> None:
     count = len(target.elts)
     starred = any(isinstance(t, ast.Starred) for t in target.elts)
     parts = [NOTHING] * count
     for part in value:
         known = None if starred else _elements(part, count)
         if known is None:
-            each = items.iterate(it, frame, one(part))
+            each = contents.iterate(it, frame, one(part))
             known = [each] * count
         parts = [a | b for a, b in zip(parts, known, strict=True)]
     for one_target, part in zip(target.elts, parts, strict=True):
         assign(it, frame, one_target, part)
 
 
-def _elements(part: Any, count: int) -> list[frozenset] | None:
+def _elements(part: Any, count: int) -> list[Value] | None:
     if type(part) is Made and part.elements is not None:
         return part.elements if len(part.elements) == count else [NOTHING] * count
     if type(part) is Lasting and part.cls in (tuple, list):
@@ -133,7 +136,7 @@ def _elements(part: Any, count: int) -> list[frozenset] | None:
     return None
 
 
-def _delete(it: Any, frame: Frame, node: ast.Delete) -> None:
+def _delete(it: Interpreter, frame: Frame, node: ast.Delete) -> None:
     for target in node.targets:
         if isinstance(target, ast.Name):
             frame.bind(target.id, NOTHING)
@@ -148,7 +151,7 @@ def _delete(it: Any, frame: Frame, node: ast.Delete) -> None:
             raise Doubt(Code.UNKNOWN_CONSTRUCT, "deletes in a way that is not followed")
 
 
-def _if(it: Any, frame: Frame, node: ast.If) -> None:
+def _if(it: Interpreter, frame: Frame, node: ast.If) -> None:
     truths = expressions.condition(it, frame, node.test)
     if frame.env is None:
         return
@@ -174,7 +177,9 @@ class _Loop:
         self.again: dict[str, Any] | None = None
 
 
-def _repeat(it: Any, frame: Frame, start: Any, body: list[ast.stmt]) -> tuple[Any, Any, _Loop]:
+def _repeat(
+    it: Interpreter, frame: Frame, start: Any, body: list[ast.stmt]
+) -> tuple[Any, Any, _Loop]:
     """Reads the body until nothing new comes of it. `start` is what happens before each round.
     Returns what holds before a round, and what holds after `start`."""
     head = frame.env
@@ -198,11 +203,11 @@ def _repeat(it: Any, frame: Frame, start: Any, body: list[ast.stmt]) -> tuple[An
     return head, out, loop
 
 
-def _for(it: Any, frame: Frame, node: ast.For) -> None:
+def _for(it: Interpreter, frame: Frame, node: ast.For) -> None:
     over = expressions.value(it, frame, node.iter)
 
     def start() -> None:
-        assign(it, frame, node.target, items.iterate(it, frame, over))
+        assign(it, frame, node.target, contents.iterate(it, frame, over))
 
     each = _one_by_one(over)
     if each is not None:
@@ -213,7 +218,7 @@ def _for(it: Any, frame: Frame, node: ast.For) -> None:
     _after_loop(it, frame, node.orelse, loop)
 
 
-def _one_by_one(over: frozenset) -> list[frozenset] | None:
+def _one_by_one(over: Value) -> list[Value] | None:
     """What a loop over a short sequence that lasts, or a tuple that is made, binds in turn."""
     if len(over) != 1:
         return None
@@ -227,7 +232,7 @@ def _one_by_one(over: frozenset) -> list[frozenset] | None:
     return None
 
 
-def _unroll(it: Any, frame: Frame, node: ast.For, each: list[frozenset]) -> None:
+def _unroll(it: Interpreter, frame: Frame, node: ast.For, each: list[Value]) -> None:
     loop = _Loop()
     frame.loops.append(loop)
     for value in each:
@@ -240,7 +245,7 @@ def _unroll(it: Any, frame: Frame, node: ast.For, each: list[frozenset]) -> None
     _after_loop(it, frame, node.orelse, loop)
 
 
-def _while(it: Any, frame: Frame, node: ast.While) -> None:
+def _while(it: Interpreter, frame: Frame, node: ast.While) -> None:
     truths: set[bool] = set()
 
     def start() -> None:
@@ -252,38 +257,38 @@ def _while(it: Any, frame: Frame, node: ast.While) -> None:
     _after_loop(it, frame, node.orelse, loop)
 
 
-def _after_loop(it: Any, frame: Frame, orelse: list[ast.stmt], loop: _Loop) -> None:
+def _after_loop(it: Interpreter, frame: Frame, orelse: list[ast.stmt], loop: _Loop) -> None:
     if orelse and frame.env is not None:
         run_block(it, frame, orelse)
     frame.env = join(frame.env, loop.left)
 
 
-def _break(it: Any, frame: Frame, node: ast.Break) -> None:
+def _break(it: Interpreter, frame: Frame, node: ast.Break) -> None:
     frame.loops[-1].left = join(frame.loops[-1].left, frame.env)
     frame.env = None
 
 
-def _continue(it: Any, frame: Frame, node: ast.Continue) -> None:
+def _continue(it: Interpreter, frame: Frame, node: ast.Continue) -> None:
     frame.loops[-1].again = join(frame.loops[-1].again, frame.env)
     frame.env = None
 
 
-def _raise(it: Any, frame: Frame, node: ast.Raise) -> None:
+def _raise(it: Interpreter, frame: Frame, node: ast.Raise) -> None:
     if node.exc is not None:
         raised = expressions.value(it, frame, node.exc)
         for part in raised:
             if type(part) is Lasting and isinstance(part.objects[0], type):
-                calls.apply(it, frame, one(part), calls.Arguments())
+                it.rules.apply(it, frame, one(part), Arguments())
     frame.env = None
 
 
-def _assert(it: Any, frame: Frame, node: ast.Assert) -> None:
+def _assert(it: Interpreter, frame: Frame, node: ast.Assert) -> None:
     truths = expressions.condition(it, frame, node.test)
     if node.msg is not None and False in truths:
         expressions.value(it, frame, node.msg)
 
 
-def _try(it: Any, frame: Frame, node: ast.Try) -> None:
+def _try(it: Interpreter, frame: Frame, node: ast.Try) -> None:
     start = dict(frame.env or {})
     reached = dict(start)
     frame.tries.append(reached)
@@ -311,11 +316,11 @@ def _try(it: Any, frame: Frame, node: ast.Try) -> None:
     frame.env = after
 
 
-def _with(it: Any, frame: Frame, node: ast.With) -> None:
+def _with(it: Interpreter, frame: Frame, node: ast.With) -> None:
     managers = []
     for item in node.items:
         manager = expressions.value(it, frame, item.context_expr)
-        entered = calls.enter(it, frame, manager)
+        entered = enter(it, frame, manager)
         if item.optional_vars is not None:
             assign(it, frame, item.optional_vars, entered)
         managers.append(manager)
@@ -326,22 +331,22 @@ def _with(it: Any, frame: Frame, node: ast.With) -> None:
     after = frame.env
     for manager in reversed(managers):
         frame.env = join(after, reached)
-        if calls.leave(it, frame, manager):  # it may have swallowed an exception
+        if leave(it, frame, manager):  # it may have swallowed an exception
             after = frame.env
     frame.env = after
 
 
-def _function(it: Any, frame: Frame, node: ast.FunctionDef) -> None:
+def _function(it: Interpreter, frame: Frame, node: ast.FunctionDef) -> None:
     made = expressions.closure(it, frame, node)
     value = one(made)
     for decorator in reversed(node.decorator_list):
         applied = expressions.value(it, frame, decorator)
-        value = calls.apply(it, frame, applied, calls.Arguments([value]))
+        value = it.rules.apply(it, frame, applied, Arguments([value]))
     if frame.bind(node.name, value):
         it.version += 1
 
 
-def _import(it: Any, frame: Frame, node: ast.Import) -> None:
+def _import(it: Interpreter, frame: Frame, node: ast.Import) -> None:
     for alias in node.names:
         module = _module(alias.name)
         name = alias.asname or alias.name.partition(".")[0]
@@ -349,7 +354,7 @@ def _import(it: Any, frame: Frame, node: ast.Import) -> None:
         frame.bind(name, values_of([found], None, name))
 
 
-def _import_from(it: Any, frame: Frame, node: ast.ImportFrom) -> None:
+def _import_from(it: Interpreter, frame: Frame, node: ast.ImportFrom) -> None:
     name = node.module or ""
     if node.level:
         package = frame.globals.get("__package__") or ""

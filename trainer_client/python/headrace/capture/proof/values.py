@@ -29,6 +29,8 @@ from .proof import Code, Doubt
 MOST_ITEMS = 3_000_000  # of containers, looked at in one proof
 _FEW = 24  # objects that are told apart
 
+Value = frozenset[Any]  # of parts
+
 _NONE = type(None)
 _IMMUTABLE = {
     int, float, complex, bool, str, bytes, _NONE, range, slice, type(Ellipsis),
@@ -95,8 +97,8 @@ class Made:
     def __init__(self, cls: type, path: str = "") -> None:
         self.cls, self.path = cls, path
         self.fields: dict[Any, Any] = {}
-        self.items: frozenset = NOTHING
-        self.keys: frozenset = NOTHING
+        self.items: Value = NOTHING
+        self.keys: Value = NOTHING
         self.elements: list[Any] | None = None
         self.closure: Any = None
         self.lasting = False
@@ -134,10 +136,10 @@ class Vector(np.ndarray):
     """Stands for an array that is known to have an axis: indexing by it makes a copy."""
 
 
-NOTHING: frozenset = frozenset()
+NOTHING: Value = frozenset()
 
 
-def one(part: Any) -> frozenset:
+def one(part: Any) -> Value:
     return frozenset((part,))
 
 
@@ -169,7 +171,7 @@ def is_plain_enum(cls: type) -> bool:
     )
 
 
-def constant(value: Any) -> frozenset:
+def constant(value: Any) -> Value:
     """Of a value that can't be changed."""
     kind = type(value)
     if kind in _PLAIN_CONSTANTS:
@@ -180,7 +182,7 @@ def constant(value: Any) -> frozenset:
 NONE = constant(None)
 
 
-def constant_of(value: frozenset) -> Any:
+def constant_of(value: Value) -> Any:
     """(the value,) where it is one known constant."""
     if len(value) == 1:
         (part,) = value
@@ -189,7 +191,7 @@ def constant_of(value: frozenset) -> Any:
     return None
 
 
-def values_of(objects: Iterable[Any], key: Any, path: str, budget: Any = None) -> frozenset:
+def values_of(objects: Iterable[Any], key: Any, path: str, budget: Any = None) -> Value:
     """Of live objects. `key` tells which, where they are too many to be told apart."""
     objects = objects if isinstance(objects, list | tuple) else list(objects)
     if budget is not None:
@@ -197,7 +199,7 @@ def values_of(objects: Iterable[Any], key: Any, path: str, budget: Any = None) -
     if len(objects) <= _FEW:
         return frozenset(live(thing, path) for thing in objects)
     kinds = set(map(type, objects))
-    parts = []
+    parts: list[Any] = []
     for kind in kinds:
         if kind in _IMMUTABLE or issubclass(kind, np.generic):
             parts.append(Scalar(kind))
@@ -230,21 +232,35 @@ def is_scalar(part: Any) -> bool:
     )
 
 
+def base_of(cls: Any) -> Any:
+    """The container of Python that a class is, or derives from."""
+    if cls is None:
+        return None
+    return next((base for base in cls.__mro__ if base in CONTAINERS), None)
+
+
+def is_container(part: Any) -> bool:
+    return type(part) in (Lasting, Made) and base_of(part.cls) is not None
+
+
+def maps(part: Any) -> bool:
+    """Of a container: whether it is a mapping."""
+    return issubclass(base_of(part.cls), MAPPINGS)
+
+
 def lasts(part: Any) -> bool:
     """Whether to change the part is state."""
     kind = type(part)
     if kind is Lasting:
         return not is_scalar(part)
-    if kind is Abstract:
-        return part.lasting
-    if kind is Made:
-        return part.lasting
+    if kind in (Abstract, Made):
+        return bool(part.lasting)
     if kind in (Method, Bound):
         return lasts(part.owner)
     return False
 
 
-def holds_lasting(value: frozenset, seen: set[int] | None = None) -> bool:
+def holds_lasting(value: Value, seen: set[int] | None = None) -> bool:
     """Whether something that lasts, and can be changed, is reached through the value."""
     seen = set() if seen is None else seen
     for part in value:
@@ -280,7 +296,7 @@ def _is_frozen(part: Lasting) -> bool:
     )
 
 
-def make_lasting(value: frozenset) -> frozenset:
+def make_lasting(value: Value) -> Value:
     """The value after it was put where it stays."""
     result = set()
     for part in value:

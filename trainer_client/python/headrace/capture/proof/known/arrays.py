@@ -4,9 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import Arguments
+from ..frames import Frame
+from ..interpreter import Interpreter
 from ..proof import Code, Doubt
-from ..values import Vector
-from .entry import ALIAS, FRESH, SCALAR, Entry
+from ..values import Value, Vector
+from .entry import ALIAS, FRESH, SCALAR, Entry, apply, check_mode
 
 _ARRAY = np.ndarray
 
@@ -45,18 +48,14 @@ _DRAWS = (
 )
 
 
-def _choice(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _choice(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     """Of an array's entries: with a size a new array, and else one of them."""
     it.draws()
-    from .entry import apply
-
     sized = len(given.args) > 1 or "size" in given.named
     return apply(it, frame, "choice", given, FRESH, Vector if sized else None)
 
 
-def _file(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .entry import apply, check_mode
-
+def _file(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     name, word = ("np.memmap", "mode") if thing is np.memmap else ("np.load", "mmap_mode")
     mode = given.at(2 if thing is np.memmap else 1, word)
     if not mode and thing is np.memmap:
@@ -96,8 +95,11 @@ ENTRIES = {
 }  # fmt: skip
 
 
-def ufunc(thing: Any) -> Any:
+def ufunc(thing: Any) -> Entry | None:
     """np.add and the like: what is given beyond the inputs is written to."""
-    if isinstance(thing, np.ufunc) and getattr(np, thing.__name__, None) is thing:
-        return Entry(FRESH, _ARRAY, most=thing.nin, name=f"np.{thing.__name__}")
-    return None
+    if not isinstance(thing, np.ufunc):
+        return None
+    name, inputs = thing.__name__, thing.nin
+    if getattr(np, name, None) is not thing:
+        return None
+    return Entry(FRESH, _ARRAY, most=inputs, name=f"np.{name}")

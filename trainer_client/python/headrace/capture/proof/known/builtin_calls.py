@@ -7,7 +7,14 @@ import functools
 import types
 from typing import Any
 
+from .. import attributes, contents, expressions, methods, operators
+from ..arguments import Arguments
+from ..contents import format_all, hash_all, library_children
+from ..frames import Frame
+from ..interpreter import Interpreter
+from ..plain import plain
 from ..proof import Code, Doubt
+from ..specials import check_instance, special
 from ..values import (
     ANY_SCALAR,
     BOOL,
@@ -18,9 +25,13 @@ from ..values import (
     Abstract,
     Lasting,
     Made,
+    Scalar,
+    Value,
+    base_of,
     constant,
     constant_of,
     describe,
+    is_container,
     is_scalar,
     live,
     one,
@@ -29,20 +40,16 @@ from .entry import check_mode
 
 
 def _container(cls: type) -> Any:
-    def make(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-        from .. import items, methods
-
+    def make(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
         made = it.make(frame, ("call", cls, frame.line), cls)
         mapping = issubclass(cls, dict)
         methods._put_all(it, frame, made, mapping, given)
         if mapping and len(given.args) == 1:
             for part in given.args[0]:
-                if type(part) is Made and items.is_container(part):
+                if type(part) is Made and is_container(part):
                     for key, value in list(part.fields.items()):
                         it.grow(made, value, at=key)
         if cls in (set, frozenset):
-            from ..calls import hash_all
-
             hash_all(it, frame, made.items)
         return one(made)
 
@@ -52,14 +59,12 @@ def _container(cls: type) -> Any:
 def _through(cls: type, pairs: bool = False) -> Any:
     """zip, enumerate, reversed, iter: what goes through the arguments."""
 
-    def make(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-        from .. import items
-
+    def make(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
         made = it.make(frame, ("through", cls, frame.line), types.GeneratorType)
-        each = [items.iterate(it, frame, value) for value in given.args]
+        each = [contents.iterate(it, frame, value) for value in given.args]
         if given.rest:
             each = []
-            rest = items.iterate(it, frame, given.rest)
+            rest = contents.iterate(it, frame, given.rest)
         if not pairs:
             it.grow(made, frozenset().union(*each))
             return one(made)
@@ -76,30 +81,26 @@ def _through(cls: type, pairs: bool = False) -> Any:
     return make
 
 
-def _iter(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .. import calls, items
-
+def _iter(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     if len(given.args) != 1:
         raise Doubt(Code.UNKNOWN_CONSTRUCT, "calls iter with a function")
     result = NOTHING
     for part in given.args[0]:
-        if items.base_of(getattr(part, "cls", None)) is None:
-            found = calls.special(it, frame, part, "__iter__")
+        if base_of(getattr(part, "cls", None)) is None:
+            found = special(it, frame, part, "__iter__")
             if found is not None:
                 result |= found
                 continue
         made = it.make(frame, ("iter", frame.line), types.GeneratorType)
-        it.grow(made, items.iterate(it, frame, one(part)))
+        it.grow(made, contents.iterate(it, frame, one(part)))
         result |= one(made)
     return result
 
 
-def _next(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .. import calls
-
+def _next(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     result = given.at(1)
     for part in given.at(0):
-        found = calls.special(it, frame, part, "__next__")
+        found = special(it, frame, part, "__next__")
         if found is not None:
             result |= found
         elif type(part) is Made and part.cls is types.GeneratorType and not part.lasting:
@@ -111,70 +112,58 @@ def _next(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return result
 
 
-def _map(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .. import calls, items
-
+def _map(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     made = it.make(frame, ("map", frame.line), types.GeneratorType)
-    each = [items.iterate(it, frame, value) for value in given.args[1:]]
+    each = [contents.iterate(it, frame, value) for value in given.args[1:]]
     if given.rest:
         each = []
-    given_all = calls.Arguments(each, rest=items.iterate(it, frame, given.rest))
-    it.grow(made, calls.apply(it, frame, given.at(0), given_all))
+    given_all = Arguments(each, rest=contents.iterate(it, frame, given.rest))
+    it.grow(made, it.rules.apply(it, frame, given.at(0), given_all))
     return one(made)
 
 
-def _filter(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .. import calls, expressions, items
-
+def _filter(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     made = it.make(frame, ("filter", frame.line), types.GeneratorType)
-    each = items.iterate(it, frame, given.at(1))
+    each = contents.iterate(it, frame, given.at(1))
     test = given.at(0)
     if constant_of(test) != (None,):
-        expressions.truth(it, frame, calls.apply(it, frame, test, calls.Arguments([each])))
+        expressions.truth(it, frame, it.rules.apply(it, frame, test, Arguments([each])))
     else:
         expressions.truth(it, frame, each)
     it.grow(made, each)
     return one(made)
 
 
-def _reduce(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .. import calls, items
-
-    each = items.iterate(it, frame, given.at(1)) | given.at(2)
+def _reduce(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
+    each = contents.iterate(it, frame, given.at(1)) | given.at(2)
     for _ in range(3):
-        each |= calls.apply(it, frame, given.at(0), calls.Arguments([each, each]))
+        each |= it.rules.apply(it, frame, given.at(0), Arguments([each, each]))
     return each
 
 
-def _sorted(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .. import items, methods
-
+def _sorted(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     made = it.make(frame, ("sorted", frame.line), list)
-    each = items.iterate(it, frame, given.at(0))
+    each = contents.iterate(it, frame, given.at(0))
     methods._sort(it, frame, each, given)
     it.grow(made, each)
     return one(made)
 
 
-def _extreme(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .. import items, methods
-
+def _extreme(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     each = given.named.get("default", NOTHING)
-    each |= items.iterate(it, frame, given.args[0]) if len(given.args) == 1 else NOTHING
+    each |= contents.iterate(it, frame, given.args[0]) if len(given.args) == 1 else NOTHING
     if len(given.args) != 1:
         each |= frozenset().union(*given.args, given.rest)
         if given.rest:
-            each |= items.iterate(it, frame, given.rest)
+            each |= contents.iterate(it, frame, given.rest)
     methods._sort(it, frame, each, given)
     return each
 
 
-def _sum(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _sum(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     import ast
 
-    from .. import items, operators
-
-    each = items.iterate(it, frame, given.at(0))
+    each = contents.iterate(it, frame, given.at(0))
     start = given.at(1, "start") or constant(0)
     total = start
     for _ in range(2):
@@ -182,51 +171,41 @@ def _sum(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return total
 
 
-def _truths(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .. import expressions, items
-
-    each = items.iterate(it, frame, given.at(0))
+def _truths(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
+    each = contents.iterate(it, frame, given.at(0))
     expressions.truth(it, frame, each)
     return BOOL
 
 
-def _bool(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .. import expressions
-
+def _bool(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     truths = expressions.truth(it, frame, given.at(0))
     return constant(next(iter(truths))) if len(truths) == 1 else BOOL
 
 
-def _len(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .. import calls, items
-
+def _len(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     for part in it.looked_at(frame, given.at(0)):
-        if items.base_of(getattr(part, "cls", None)) is None:
-            if calls.special(it, frame, part, "__len__") is None and type(part) is Lasting:
+        if base_of(getattr(part, "cls", None)) is None:
+            if special(it, frame, part, "__len__") is None and type(part) is Lasting:
                 if part.cls not in it.known.value_classes and not is_scalar(part):
-                    if calls.library_children(it, part) is None:
-                        calls.call_method(it, frame, part, "__len__", calls.Arguments())
+                    if library_children(it, part) is None:
+                        methods.call(it, frame, part, "__len__", Arguments())
         else:
-            calls.special(it, frame, part, "__len__")
+            special(it, frame, part, "__len__")
     return INT
 
 
-def _text(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .. import calls
-
+def _text(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     known = constant_of(given.at(0))
     if thing is str and known and type(known[0]) in (str, int) and len(given.args) == 1:
         return constant(str(known[0]))
-    calls.format_all(it, frame, given.all())
+    format_all(it, frame, given.all())
     return STR
 
 
-def _print(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _print(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     import sys
 
-    from .. import calls
-
-    calls.format_all(it, frame, given.all() - given.named.get("file", NOTHING))
+    format_all(it, frame, given.all() - given.named.get("file", NOTHING))
     for part in given.named.get("file", NOTHING):
         where = getattr(part, "objects", [None])[0]
         if not (where is None or where is sys.stdout or where is sys.stderr):
@@ -234,22 +213,18 @@ def _print(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return NONE
 
 
-def _number(kind: type) -> Any:
+def _number(kind: Any) -> Any:
     dunders = {int: ("__int__", "__index__", "__trunc__"), float: ("__float__", "__index__"),
                complex: ("__complex__", "__float__"), abs: ("__abs__",),
                round: ("__round__",)}[kind]  # fmt: skip
 
-    def make(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-        from .. import calls
-
+    def make(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
         result = NOTHING
         for part in given.at(0):
             for name in dunders:
-                found = calls.special(it, frame, part, name)
+                found = special(it, frame, part, name)
                 result |= found or NOTHING
         if kind in (int, float, complex):
-            from ..values import Scalar
-
             return one(Scalar(kind))
         kept = frozenset(p for p in given.at(0) if type(p) is Abstract)
         return result | ANY_SCALAR | frozenset(Abstract(p.cls) for p in kept)
@@ -257,10 +232,8 @@ def _number(kind: type) -> Any:
     return make
 
 
-def _isinstance(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .. import calls
-
-    calls.check_instance(it, frame, given.at(1))
+def _isinstance(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
+    check_instance(it, frame, given.at(1))
     classes: list[Any] = []
     for part in given.at(1):
         if type(part) is Lasting and len(given.at(1)) == 1:
@@ -289,7 +262,7 @@ def _isinstance(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return constant(truths.pop()) if len(truths) == 1 else BOOL
 
 
-def _type(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _type(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     if len(given.args) != 1:
         raise Doubt(Code.UNKNOWN_CONSTRUCT, "makes a class")
     result = NOTHING
@@ -301,9 +274,7 @@ def _type(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return result
 
 
-def _getattr(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .. import attributes
-
+def _getattr(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     name = constant_of(given.at(1))
     if not name or type(name[0]) is not str:
         names = [getattr(p, "objects", [None]) for p in given.at(1)]
@@ -315,9 +286,7 @@ def _getattr(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return attributes.get(it, frame, given.at(0), name[0]) | given.at(2)
 
 
-def _hasattr(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .. import attributes
-
+def _hasattr(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     name = constant_of(given.at(1))
     if not name:
         raise Doubt(Code.UNKNOWN_CONSTRUCT, "asks for an attribute by a name that it computes")
@@ -331,9 +300,7 @@ def _hasattr(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return BOOL
 
 
-def _setattr(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .. import attributes
-
+def _setattr(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     name = constant_of(given.at(1))
     if not name:
         for part in given.at(0):
@@ -343,7 +310,7 @@ def _setattr(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return NONE
 
 
-def _open(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _open(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     import io
 
     check_mode(given.at(1, "mode"), "open")
@@ -352,7 +319,7 @@ def _open(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return one(Abstract(io.TextIOWrapper))
 
 
-def _partial(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _partial(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     made = it.make(frame, ("partial", frame.line), functools.partial)
     if given.rest or given.more or made.fields:
         if given.rest or given.more:
@@ -365,24 +332,21 @@ def _partial(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
         made.fields["func"] |= given.at(0)
     else:
         made.fields["func"] = given.at(0)
-    made.fields["args"], made.fields["named"] = args, named  # type: ignore[assignment]
+    made.fields["args"], made.fields["named"] = args, named
     for value in [given.at(0), *args, *named.values()]:
         made.items |= value
     return one(made)
 
 
-def _copy(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _copy(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     """copy.copy: its content is the same. copy.deepcopy: as far as it is plain."""
-    from .. import calls, items
-    from ..plain import plain
-
     deep = getattr(thing, "__name__", "") == "deepcopy"
     result = NOTHING
     for part in given.at(0):
         if is_scalar(part) or deep and not plain(it, one(part)) and _is_plain_data(it, part):
             result |= one(part) if is_scalar(part) else one(Abstract(_cls(it, part)))
-        elif items.is_container(part) and not deep:
-            result |= calls.call_method(it, frame, part, "copy", calls.Arguments())
+        elif is_container(part) and not deep:
+            result |= methods.call(it, frame, part, "copy", Arguments())
         elif type(part) is Abstract:
             result |= one(Abstract(part.cls, part.lasting and not deep))
         elif type(part) is Lasting and part.cls in it.known.value_classes:
@@ -392,22 +356,18 @@ def _copy(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return result
 
 
-def _cls(it: Any, part: Any) -> Any:
+def _cls(it: Interpreter, part: Any) -> Any:
     return part.cls if part.cls in it.known.value_classes else None
 
 
-def _is_plain_data(it: Any, part: Any) -> bool:
-    from .. import items
-
-    return items.is_container(part) or getattr(part, "cls", None) in it.known.value_classes
+def _is_plain_data(it: Interpreter, part: Any) -> bool:
+    return is_container(part) or getattr(part, "cls", None) in it.known.value_classes
 
 
-def _choice(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _choice(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     """random.choice, choices, sample: entries of the first argument."""
-    from .. import items
-
     it.draws()
-    each = items.iterate(it, frame, given.at(0))
+    each = contents.iterate(it, frame, given.at(0))
     if getattr(thing, "__name__", "") == "choice":
         return each
     made = it.make(frame, ("choice", frame.line), list)
@@ -415,38 +375,34 @@ def _choice(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return one(made)
 
 
-def _chain(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .. import items
-
+def _chain(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     made = it.make(frame, ("chain", frame.line), types.GeneratorType)
     each = NOTHING
     for value in [*given.args, given.rest]:
-        found = items.iterate(it, frame, value)
-        each |= items.iterate(it, frame, found) if "from_iterable" in repr(thing) else found
+        found = contents.iterate(it, frame, value)
+        each |= contents.iterate(it, frame, found) if "from_iterable" in repr(thing) else found
     it.grow(made, each)
     return one(made)
 
 
-def _tuples(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _tuples(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     """itertools.product and the like: tuples of entries."""
-    from .. import items
-
     made = it.make(frame, ("tuples", frame.line), types.GeneratorType)
     inner = it.make(frame, ("tuple", frame.line), tuple)
     it.set_elements(inner, None)
     for value in [*given.args, given.rest]:
-        it.grow(inner, frozenset(p for p in value if not items.is_container(p)) and NOTHING)
+        it.grow(inner, frozenset(p for p in value if not is_container(p)) and NOTHING)
         containers = frozenset(p for p in value if not is_scalar(p))
-        it.grow(inner, items.iterate(it, frame, containers) | ANY_SCALAR)
+        it.grow(inner, contents.iterate(it, frame, containers) | ANY_SCALAR)
     it.grow(made, one(inner))
     return one(made)
 
 
-def _identity(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _identity(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     return given.at(len(given.args) - 1) if given.args else NOTHING
 
 
-def _callable(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _callable(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     truths = set()
     for part in given.at(0):
         objects = getattr(part, "objects", None)
@@ -457,23 +413,19 @@ def _callable(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
     return constant(truths.pop()) if len(truths) == 1 else BOOL
 
 
-def _slice(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from ..values import Scalar
-
+def _slice(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     return one(Scalar(slice))
 
 
-def _hash(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .. import calls
-
+def _hash(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     for part in given.at(0):
-        if not is_scalar(part) and not calls.items.is_container(part):
-            if calls.special(it, frame, part, "__hash__") is None:
+        if not is_scalar(part) and not is_container(part):
+            if special(it, frame, part, "__hash__") is None:
                 raise Doubt(Code.READS_OUTSIDE, f"asks for the hash of {describe(part)}")
-    calls.hash_all(it, frame, given.at(0))
+    hash_all(it, frame, given.at(0))
     return INT
 
 
-def _exit(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+def _exit(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     frame.env = None
     return NOTHING

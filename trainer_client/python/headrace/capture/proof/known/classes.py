@@ -11,18 +11,25 @@ from typing import Any
 import numpy as np
 import torch
 
+from .. import contents, items
+from ..arguments import Arguments
+from ..contents import format_all
+from ..frames import Frame
+from ..interpreter import Interpreter
 from ..proof import Code, Doubt
 from ..values import (
     ANY_SCALAR,
     NONE,
     Abstract,
     Lasting,
+    Value,
     Vector,
     describe,
     holds_lasting,
     lasts,
     one,
 )
+from .entry import ALIAS, FRESH, apply
 from .pictures import image_class
 
 ARRAYS = {np.ndarray, np.memmap, torch.Tensor, torch.nn.Parameter, Vector}
@@ -202,11 +209,9 @@ def attribute_kind(cls: Any, name: str) -> str | None:
     return "method" if name in known.methods or in_place else None
 
 
-def call_method(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset:
+def call_method(it: Interpreter, frame: Frame, part: Any, name: str, given: Arguments) -> Value:
     """part.name(...), of a class that is no container. Raises Doubt where it is not known."""
-    from .entry import ALIAS, FRESH, apply
-
-    cls = getattr(part, "cls", None)
+    cls: Any = getattr(part, "cls", None)
     known = CLASSES.get(cls)
     if known is _GENERATOR:
         return _draw(it, frame, part, name, given)
@@ -223,10 +228,8 @@ def call_method(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozen
         it.writes_if_lasting(part)
         if name.rstrip("_") in _DRAW_IN_PLACE:
             it.draws()
-        from ..items import check_content
-
         if known is None and not in_place:
-            check_content(it, part, given.all())
+            items.check_content(it, part, given.all())
         apply(it, frame, name, given, FRESH)
         share = Abstract(None if known is _FILE else cls, lasts(part), describe(part))
         return frozenset((share, *ANY_SCALAR))
@@ -235,9 +238,7 @@ def call_method(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozen
         raise Doubt(Code.UNKNOWN_CALL, f"calls .{name} of {describe(part)}{of_class}, which is not "
                     "known")  # fmt: skip
     if known is _LOGGER:
-        from .. import calls
-
-        calls.format_all(it, frame, given.all())
+        format_all(it, frame, given.all())
         return NONE
     if name in _NUMBERS and not (type(part) is Lasting and known is None):
         apply(it, frame, name, given, FRESH)
@@ -273,10 +274,7 @@ def _result(cls: Any, name: str) -> Any:
                                                  "median", "mode", "kthvalue") else None  # fmt: skip
 
 
-def _draw(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset:
-    from .. import items
-    from .entry import FRESH, apply
-
+def _draw(it: Interpreter, frame: Frame, part: Any, name: str, given: Arguments) -> Value:
     if name not in _GENERATOR.draws:
         raise Doubt(Code.UNKNOWN_CALL, f"calls .{name} of {describe(part)}, a random generator")
     it.draws()
@@ -289,7 +287,7 @@ def _draw(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset:
         apply(it, frame, name, given, FRESH, None, (0,))
         return NONE
     if name in ("choice", "choices", "sample") and given.args:
-        each = items.iterate(it, frame, given.at(0))
+        each = contents.iterate(it, frame, given.at(0))
         if name == "choice":
             cls = Vector if len(given.args) > 1 or "size" in given.named else None
             return each | one(Abstract(cls))
@@ -305,4 +303,5 @@ def _draw(it: Any, frame: Any, part: Any, name: str, given: Any) -> frozenset:
 
 
 def is_manager(part: Any) -> bool:
-    return CLASSES.get(getattr(part, "cls", None)) in (_FILE, _PICTURE, _KEPT_FILE)
+    cls: Any = getattr(part, "cls", None)
+    return any(CLASSES.get(cls) is one_ for one_ in (_FILE, _PICTURE, _KEPT_FILE))

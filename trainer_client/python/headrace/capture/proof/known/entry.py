@@ -1,18 +1,28 @@
 """What a known function does."""
 
+from collections.abc import Callable
 from typing import Any
 
+from .. import contents
+from ..arguments import Arguments
+from ..frames import Frame
+from ..interpreter import Interpreter
+from ..plain import plain
 from ..proof import Code, Doubt
 from ..values import (
     ANY_SCALAR,
     NOTHING,
     Abstract,
     Lasting,
+    Value,
     constant_of,
     holds_lasting,
     is_scalar,
     one,
 )
+
+# The interpreter, the frame, what is called and what it is given.
+Special = Callable[[Interpreter, Frame, Any, Arguments], Value]
 
 FRESH, ALIAS, SCALAR = "fresh", "alias", "scalar"
 
@@ -26,7 +36,7 @@ class Entry:
     def __init__(
         self, result: str = FRESH, cls: Any = None, writes: tuple[int, ...] = (), *,
         draws: bool = False, most: int | None = None, seeded: bool = False,
-        refuse: Any = None, mode: int | None = None, special: Any = None, name: str = "",
+        refuse: Any = None, mode: int | None = None, special: Special | None = None, name: str = "",
     ) -> None:  # fmt: skip
         self.result, self.cls, self.writes, self.draws = result, cls, writes, draws
         self.most, self.seeded, self.refuse, self.mode = most, seeded, refuse, mode
@@ -36,7 +46,7 @@ class Entry:
         kept = {k: v for k, v in vars(self).items() if k not in ("result", "cls", "writes", "name")}
         return Entry(self.result, self.cls, self.writes, **kept, name=name)
 
-    def __call__(self, it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
+    def __call__(self, it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
         name = self.name or getattr(thing, "__qualname__", repr(thing))
         if self.refuse is not None:
             raise Doubt(self.refuse[0], f"calls {name}, {self.refuse[1]}")
@@ -51,19 +61,16 @@ class Entry:
         return apply(it, frame, name, given, self.result, self.cls, self.writes, self.most, thing)
 
 
-def check_mode(mode: frozenset, name: str) -> None:
+def check_mode(mode: Value, name: str) -> None:
     known = constant_of(mode)
     if mode and (not known or known[0] not in ("r", "rb", "rt", "c", None)):
         raise Doubt(Code.OUTSIDE_EFFECT, f"calls {name} in a mode that may write")
 
 
 def apply(
-    it: Any, frame: Any, name: str, given: Any, result: str, cls: Any = None,
+    it: Interpreter, frame: Frame, name: str, given: Arguments, result: str, cls: Any = None,
     writes: tuple[int, ...] = (), most: int | None = None, thing: Any = None,
-) -> frozenset:  # fmt: skip
-    from .. import calls
-    from ..plain import plain
-
+) -> Value:  # fmt: skip
     everything = given.all()
     code = plain(it, everything, own=result == SCALAR)
     if "copy" in given.named and result == FRESH:
@@ -81,7 +88,7 @@ def apply(
         result = ALIAS
     _check_positions(it, given, most, thing)
     if code:
-        everything = everything | calls.call_any(it, frame, code, everything)
+        everything = everything | contents.call_any(it, frame, code, everything)
     if result == SCALAR:
         return ANY_SCALAR
     lasting = result == ALIAS and holds_lasting(everything)
@@ -90,7 +97,7 @@ def apply(
     return frozenset((found, *ANY_SCALAR)) if cls is None else one(found)
 
 
-def _write(it: Any, value: frozenset) -> None:
+def _write(it: Interpreter, value: Value) -> None:
     for part in value:
         if type(part) is Lasting and is_scalar(part):
             continue
@@ -99,7 +106,7 @@ def _write(it: Any, value: frozenset) -> None:
             it.writes(part, "changes what is in")
 
 
-def _check_positions(it: Any, given: Any, most: int | None, thing: Any) -> None:
+def _check_positions(it: Interpreter, given: Arguments, most: int | None, thing: Any) -> None:
     """Arguments by position that are written to: an `out`, an `inplace` that is true."""
     if most is not None:
         for value in given.args[most:]:
@@ -122,5 +129,5 @@ def _check_positions(it: Any, given: Any, most: int | None, thing: Any) -> None:
         _write(it, given.rest)
 
 
-def keyword_of(given: Any, name: str) -> frozenset:
+def keyword_of(given: Arguments, name: str) -> Value:
     return given.named.get(name, NOTHING)

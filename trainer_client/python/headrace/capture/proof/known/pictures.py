@@ -5,7 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from .entry import ALIAS, FRESH, Entry
+from ..arguments import Arguments
+from ..frames import Frame
+from ..interpreter import Interpreter
+from ..values import Value
+from .entry import ALIAS, FRESH, Entry, apply, check_mode
 
 _CV2_BY_INPUTS = {
     # name: arguments by position before the one that is written to, if it is given.
@@ -59,9 +63,7 @@ def image_class() -> Any:
 
 
 def _picture(result: str, **more: Any) -> Entry:
-    def special(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-        from .entry import apply, check_mode
-
+    def special(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
         if getattr(thing, "__name__", "") == "open":
             check_mode(given.at(1, "mode"), "Image.open")
         return apply(it, frame, "PIL", given, result, image_class())

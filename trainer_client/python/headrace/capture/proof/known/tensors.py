@@ -4,8 +4,12 @@ from typing import Any
 
 import torch
 
+from ..arguments import Arguments
+from ..frames import Frame
+from ..interpreter import Interpreter
 from ..proof import Code
-from .entry import ALIAS, FRESH, SCALAR, Entry
+from ..values import NONE, Value, constant
+from .entry import ALIAS, FRESH, SCALAR, Entry, apply
 
 _T = torch.Tensor
 
@@ -53,9 +57,7 @@ _FUNCTIONAL = (
 )
 
 
-def _generator(it: Any, frame: Any, thing: Any, given: Any) -> frozenset:
-    from .entry import apply
-
+def _generator(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
     return apply(it, frame, "torch.Generator", given, FRESH, torch.Generator)
 
 
@@ -96,9 +98,7 @@ ENTRIES = {
 }  # fmt: skip
 
 
-def _none(it: Any, given: Any) -> frozenset:
-    from ..values import NONE, constant
-
+def _none(it: Interpreter, given: Arguments) -> Value:
     for part in given.at(0):
         it.writes_if_lasting(part)
         it.set_field(part, "training", constant(True))

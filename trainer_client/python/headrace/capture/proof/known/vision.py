@@ -9,8 +9,13 @@ from typing import Any
 
 import torch
 
-from ..values import Lasting, describe, one
-from .entry import ALIAS, FRESH, Entry
+from ..arguments import Arguments
+from ..contents import call_any
+from ..frames import Frame
+from ..interpreter import Interpreter
+from ..plain import plain
+from ..values import Lasting, Value, describe, live, one
+from .entry import ALIAS, FRESH, Entry, Special, apply
 
 # These call what they are given: torchvision's own code is read instead.
 _READ = {
@@ -89,7 +94,7 @@ def _load() -> None:
                     _classes.setdefault(found, found.__name__)
 
 
-def instance(part: Any) -> Any:
+def instance(part: Any) -> Special | None:
     """A handler for a call of the part; None: its class is not known."""
     if type(part) is not Lasting:
         return None
@@ -119,19 +124,13 @@ def _writes(cls: type) -> bool:
     return cls.__name__ not in _LAYERS
 
 
-def _call(it: Any, frame: Any, part: Any, given: Any) -> frozenset:
-    from ..calls import call_any
-    from ..plain import plain
-    from .entry import apply
-
+def _call(it: Interpreter, frame: Frame, part: Any, given: Arguments) -> Value:
     if any(_draws(thing) for thing in part.objects):
         it.draws()
     code = []
     for thing in part.objects:
         held = [v for v in vars(thing).values()]
         for value in held:
-            from ..values import live
-
             code += plain(it, one(live(value, describe(part))), own=True)
     if code:
         call_any(it, frame, code, given.all())

@@ -1,0 +1,37 @@
+"""What a reference is asked, and what it answers: reference.py says what it is for."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where the generators stand before a sample. Of the fields the first one that is set counts;
+    none: where they stood after the sample before."""
+
+    state: bytes = b""  # torch's, as torch.get_rng_state()
+    seed: int | None = None  # of torch, random and numpy, as rng="sample" seeds them
+    lane_seed: int | None = None  # of torch's alone ...
+    position: int = 0  # ... which has come so far since, as Session.lane_draws tells
+
+
+GO_ON = Start()
+
+
+@dataclass(frozen=True)
+class Ask:
+    key: Any
+    start: Start = GO_ON
+    where: str = ""  # as stock workers say it: "in DataLoader worker process 3"
+    # Of a chain of so many nodes, the source included, what comes out; None: the whole sample;
+    # 0: nothing, the state alone is wanted.
+    length: int | None = None
+
+
+@dataclass
+class Made:
+    """A sample, or what was raised instead, and torch's generator after it."""
+
+    value: Any
+    error: Any  # an ExceptionWrapper, or None
+    state_after: bytes

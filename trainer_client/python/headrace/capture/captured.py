@@ -1,0 +1,56 @@
+"""What can be done with a loader: its plan as operators, as code, or nothing, and why not more."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..native.plan import Plan, PythonStage
+from .datasets import Rows
+from .fingerprint import Fingerprint
+from .kept import Code
+from .known_hooks import Seeding, stock_seed
+
+
+@dataclass(frozen=True)
+class NativePlan:
+    """Operators alone."""
+
+    path: ClassVar[str] = "native"  # as reports call it; decide by the class
+
+    name: str  # for people: "ImageFolder(/data/train)"
+    plan: Plan
+    signature: str
+    rows: Rows
+    seen: Fingerprint
+    seeding: Seeding = stock_seed  # of its lanes
+
+
+@dataclass(frozen=True)
+class StagePlan:
+    """The pipeline as code, in lanes of this host; with a bundle on other hosts, too."""
+
+    path: ClassVar[str] = "python"
+
+    name: str
+    plan: Plan
+    stage: PythonStage  # of the plan
+    signature: str
+    reason: str  # why it has no native form
+    remedy: str = ""  # what would change that
+    by_pil: tuple[str, ...] = ()  # as the bundle's entry in stage/host.py
+    stays: str = ""  # why its code goes to no other host, and what would change that
+    code: Code = ()
+
+
+@dataclass(frozen=True)
+class StaysLocal:
+    """Nothing leaves the trainer and its own workers."""
+
+    path: ClassVar[str] = "local"
+
+    name: str
+    reason: str
+    remedy: str = ""
+
+
+Served = NativePlan | StagePlan
+Captured = Served | StaysLocal

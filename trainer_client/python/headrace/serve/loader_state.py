@@ -1,0 +1,53 @@
+"""What is kept of a DataLoader from iter() to iter()."""
+
+from typing import Any
+
+from ..admission.reference import Reference
+from ..capture import Captured, Served, StagePlan
+from ..service.report import REPORT, LoaderReport
+from ..service.session import SessionHandle
+from .learned import Learned
+
+
+class LoaderState:
+    """Of one loader. Made by the seam."""
+
+    def __init__(self, name: str, num_workers: int) -> None:
+        self.report: LoaderReport = REPORT.add(name, num_workers)
+        self.captured: Captured | None = None
+        self.verdict: Captured | None = None  # after admission
+        self.idle: tuple[Any, Any] | None = None  # (key, session) to go on with
+        self.learned = Learned()  # with num_workers=0
+        self.reference: Reference | None = None  # of the iter() that is under way
+        self.compares = True  # `headrace verify` compares all by itself
+        # A plan, and workers whose samples were compared.
+        self._met: tuple[str, set[int]] = ("", set())
+
+    def open_session(self, captured: Served, key: Any) -> SessionHandle:
+        lanes = isinstance(captured, StagePlan)
+        return SessionHandle(captured.plan, self.report, key[1], key[2], gives_lanes=lanes)
+
+    def take_reference(self, loader: Any) -> Reference:
+        taken, self.reference = self.reference, None
+        return taken or Reference(loader.dataset, loader.num_workers)
+
+    def workers_met(self, signature: str) -> set[int]:
+        """Those whose samples of this plan were compared, to be added to."""
+        if self._met[0] != signature:
+            self._met = (signature, set())
+        return self._met[1]
+
+    def take_session(self, key: Any) -> Any:
+        """The session of an iteration that has ended, if its plan still holds."""
+        idle, self.idle = self.idle, None
+        if idle is None or not idle[1].is_mine():
+            return None  # there is none, or this process was forked from the one that has it
+        if idle[0] == key:
+            return idle[1]
+        idle[1].close()
+        return None
+
+    def give_session(self, key: Any, session: Any) -> None:
+        if self.idle is not None:
+            self.idle[1].close()
+        self.idle = (key, session)
