@@ -14,7 +14,7 @@ NATIVE, CONTAINER, CHOICE, CODE, NONE = "native", "opened", "branches", "Python"
 
 HEAD = """# What becomes of torchvision's transforms
 
-Generated from the capture's table and from the installed torchvision; `HEADRACE_TEST_UPDATE_DOCS=1` and `tests/python/test_transforms_page.py` write it.
+Generated from the capture's table and from the installed torchvision; `HEADRACE_UPDATE_DOCS=1` and `tests/python/test_transforms_page.py` write it.
 
 - **native**: an [operator](operators.md) with the very bits, and the very random draws, of torchvision. None is only close: an operator whose bits would differ with these arguments, in this place or on this machine is not used.
 - **opened**: what it holds is looked at one by one.
@@ -66,7 +66,7 @@ def page():
 
 
 def test_page_is_up_to_date():
-    if os.environ.get("HEADRACE_TEST_UPDATE_DOCS"):
+    if os.environ.get("HEADRACE_UPDATE_DOCS"):
         PAGE.write_text(page())
     assert PAGE.read_text() == page()
 
