@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "dataworker/session/describe_work.h"
 #include "net/payload.h"
 
 namespace headrace::dataworker {

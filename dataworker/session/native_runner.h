@@ -12,6 +12,7 @@
 #include "dataworker/session/compiled_plan.h"
 #include "dataworker/session/on_reactor.h"
 #include "dataworker/session/session_environment.h"
+#include "dataworker/session/shape_work.h"
 
 namespace headrace::dataworker {
 
