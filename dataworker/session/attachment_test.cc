@@ -109,8 +109,13 @@ TEST_F(AttachmentTest, ATrainerIsGoneWhenItIsSilentAndItsJobHasNoLeaseThriceInAR
   EXPECT_FALSE(attachment_.Abandoned(false, clock_.Now()));
   clock_.Advance(Duration(1));
   EXPECT_TRUE(attachment_.Abandoned(false, clock_.Now()));
+  // Who attaches again lives.
   attachment_.Renew("peer", Attach());
   EXPECT_FALSE(attachment_.Abandoned(false, clock_.Now()));
+  clock_.Advance(seconds(1));
+  for (int answer = 0; answer <= Attachment::kMostUnleased; ++answer) {
+    EXPECT_FALSE(attachment_.Abandoned(false, clock_.Now())) << answer;
+  }
 }
 
 }  // namespace

@@ -139,6 +139,7 @@ TEST_F(JobSharesTest, TheLimitOfAllHoldsBackThoseWhoRead) {
   EXPECT_EQ(RunOne(), "y");  // it has read nothing, as far as is known
   EXPECT_EQ(Run(2), "y-");
   EXPECT_GT(shares_.ReadyAt(now_), now_);
+  EXPECT_LE(shares_.ReadyAt(now_), now_ + seconds(2));
   now_ += seconds(2);
   EXPECT_EQ(RunOne(), "x");
 }
@@ -153,6 +154,29 @@ TEST_F(JobSharesTest, AMeanOfBytesIsTakenWhenAUnitBeginsAndTheRestWhenItEnds) {
   EXPECT_EQ(shares_.First(now_), nullptr);
   shares_.Settle(x_, charged, 1, {.bytes = 0}, now_);  // it read nothing
   EXPECT_EQ(shares_.First(now_), &x_);
+}
+
+TEST_F(JobSharesTest, TheLimitOfAllIsGivenBackWhatWasTakenTooMuch) {
+  shares_.SetSourceLimit(1000, now_);
+  shares_.Queue(x_, a_, 10, now_);
+  EXPECT_EQ(RunOne(milliseconds(1), 4000), "x");
+  now_ += seconds(10);
+  const JobShares::Charged charged = shares_.Start(x_, 1, now_);
+  EXPECT_EQ(shares_.First(now_), nullptr);
+  shares_.Settle(x_, charged, 1, {.bytes = 0}, now_);
+  EXPECT_EQ(shares_.First(now_), &x_);
+}
+
+TEST_F(JobSharesTest, ASessionWithoutUnitsHasNoTurn) {
+  shares_.Queue(x_, a_, 2, now_);
+  shares_.Queue(y_, a_, 2, now_);
+  shares_.Unqueue(x_, 2, now_);
+  EXPECT_EQ(Run(3), "yy-");
+  shares_.Queue(x_, a_, 1, now_);
+  shares_.Queue(y_, a_, 3, now_);
+  const std::string order = Run(5);
+  EXPECT_EQ(std::count(order.begin(), order.end(), 'x'), 1) << order;
+  EXPECT_EQ(order.back(), '-');
 }
 
 TEST_F(JobSharesTest, ADrainedJobKeepsItsWeightUntilThen) {
