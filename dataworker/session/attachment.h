@@ -15,8 +15,8 @@
 
 namespace headrace::dataworker {
 
-// How a session is attached: by whom, for which job, with what part of the cache, and whether its
-// trainer is still there. The session's answers go out through it, to whoever attached last.
+// How a session is attached: by whom, for which job, with what part of the cache. It knows whether
+// the trainer is still there. The session's answers go out through it, to whoever attached last.
 // Reactor thread.
 class Attachment {
  public:
@@ -45,9 +45,9 @@ class Attachment {
   // Whether nobody will ever end the session, because its trainer, on another host, died. To be
   // asked once for each answer to a heartbeat. `leased`: it named a lease of the job, or the
   // trainer is known to live; `asked`: when the heartbeat went out. True when kMostUnleased answers
-  // in a row, all to heartbeats after the last Renew, named none, and the trainer said nothing for
-  // kMostSilence. A trainer that lives pings, so that a coordinator that forgot its job ends
-  // nothing.
+  // in a row named none, and the trainer said nothing for kMostSilence. Heartbeats from before the
+  // last Renew do not count. A trainer that lives pings, so that a coordinator that forgot its job
+  // ends nothing.
   [[nodiscard]] bool Abandoned(bool leased, SteadyTime asked);
   static constexpr int kMostUnleased = 3;
   static constexpr Duration kMostSilence = std::chrono::seconds(10);

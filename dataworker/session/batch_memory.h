@@ -11,7 +11,7 @@
 
 namespace headrace::dataworker {
 
-// Where a session's batches go: into slots of its trainer's arena, or, where there is none or the
+// Where a session's batches go: into slots of its trainer's arena. Where there is none, or the
 // trainer does not want it used, into memory that the answer takes along. Reactor thread.
 class BatchMemory {
  public:

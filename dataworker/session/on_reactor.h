@@ -8,9 +8,9 @@
 
 namespace headrace::dataworker {
 
-// A function for any thread. When it is called with arguments, `then(object, arguments...)` is
-// called on the reactor's thread, unless the object has gone or is closed() by then. Threads that
-// work for an object of the reactor's report to it in this way, and never keep it alive.
+// A function for any thread: called with arguments, it has `then(object, arguments...)` called on
+// the reactor's thread. Nothing is called when the object has gone or is closed() by then. Threads
+// that work for an object of the reactor's report to it in this way, and never keep it alive.
 // `reactor` outlives the function.
 template <typename Object, typename Then>
 [[nodiscard]] auto OnReactor(net::Reactor& reactor, std::weak_ptr<Object> weak, Then then) {

@@ -40,8 +40,8 @@ struct JobWork {
 // with its weight, and in the same way between the sessions of a job (FairShare). A job in debt to
 // its source limit (DebtBucket) is passed over until it has paid.
 //
-// `now` never goes back. Pure: the times and the costs come from outside. Thread-compatible; the
-// queue calls it with its lock held. O(log jobs + log sessions) a unit.
+// Pure: the times and the costs come from outside. Thread-compatible; the queue calls it with its
+// lock held. O(log jobs + log sessions) a unit.
 class JobShares {
   struct Job;
 
@@ -86,7 +86,7 @@ class JobShares {
   [[nodiscard]] SteadyTime ReadyAt(SteadyTime now);
   // Whether a source limit holds for the session, whose units are to be started one by one then.
   [[nodiscard]] bool Limited(const Session& session) const;
-  // Units of the session begin together, one behind the other. REQUIRES: so many are queued.
+  // Units of the session begin together, one after the other. REQUIRES: so many are queued.
   [[nodiscard]] Charged Start(Session& session, std::int64_t units, SteadyTime now);
   // They have ended. `charged`: of their Start.
   void Settle(Session& session, const Charged& charged, std::int64_t units, const Cost& cost,

@@ -47,9 +47,9 @@ class StageAnswers {
   // Answers that there is no batch.
   void Refuse(const StageJob& job, Status status);
 
-  // Whether the request crossed the batch's answer on its way, most likely: it is the first one for
-  // a batch that was made a moment ago. A second one is not: the answer was lost, and the batch is
-  // made again.
+  // Whether the request crossed the batch's answer on its way, most likely. The first one for a
+  // batch that was made a moment ago did. The second one did not: the answer was lost, and the
+  // batch is made again.
   [[nodiscard]] bool Crossed(const wire::BatchRequest& request);
 
  private:

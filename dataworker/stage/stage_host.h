@@ -14,8 +14,8 @@
 
 namespace headrace::dataworker {
 
-// A process that makes batches of a session's Python plan, one at a time, as its worker sees it:
-// the socket to it, the memory that it has, what it uses. One thread.
+// A process that makes batches of a session's Python plan, one at a time, as its worker sees it.
+// That is the socket to it, the memory that it has, and what it uses. One thread.
 //
 //   idle -Begin-> busy -TakeJob-> idle
 class StageHost {
