@@ -45,21 +45,16 @@ void Session::Attach(std::string peer, const wire::Attach& attach) {
   outcome_told_ = false;
   CompileWhenComplete();
   // With everything here the answer says whether the plan compiles.
-  if (!blobs_.missing().empty() || decided()) AnswerAttach();
+  if (attach_unanswered_ && (!blobs_.missing().empty() || decided())) SendAttached();
 }
 
-void Session::AnswerAttach() {
-  if (!attach_unanswered_) return;
-  attach_unanswered_ = false;
-  SendAttached();
-}
-
-// The peer was answered before it was known whether the plan can run here.
+// The peer is not answered yet, or was before it was known whether the plan can run here.
 void Session::TellOutcome() {
   if (!outcome_told_) SendAttached();
 }
 
 void Session::SendAttached() {
+  attach_unanswered_ = false;
   outcome_told_ = decided();
   wire::Attached answer;
   answer.request = attachment_.request().request;
@@ -129,7 +124,7 @@ void Session::Compile() {
                   }
                   session.native_->Use(std::move(plan));
                   session.state_ = State::kReady;
-                  session.AnswerAttach();
+                  if (session.attach_unanswered_) session.SendAttached();
                   session.RunWaiting();
                 });
   const wire::Attach& attach = attachment_.request();
@@ -151,7 +146,6 @@ void Session::OnStage(const Status& status) {
     return;
   }
   state_ = State::kReady;
-  AnswerAttach();
   TellOutcome();
   RunWaiting();
 }
@@ -162,7 +156,6 @@ void Session::Fail(Status status) {
              " error=\"" + status.ToString() + "\"");
   failure_ = std::move(status);
   state_ = State::kFailed;
-  AnswerAttach();
   TellOutcome();
   RunWaiting();
 }

@@ -64,7 +64,6 @@ class Session : public std::enable_shared_from_this<Session> {
   void Compile();
   void OnStage(const Status& status);
   void Fail(Status status);
-  void AnswerAttach();
   void TellOutcome();
   void SendAttached();
   void RunWaiting();
