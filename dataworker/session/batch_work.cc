@@ -13,7 +13,6 @@ namespace {
 constexpr std::size_t kPayloadOverhead = 256;
 // A scratch buffer that one huge file made larger than this is given back.
 constexpr std::size_t kKeptFileBytes = std::size_t{32} << 20;
-constexpr std::size_t kMostMessageBytes = 1000;
 
 std::uint64_t Nanos(Duration duration) {
   return static_cast<std::uint64_t>(std::max<Duration::rep>(duration.count(), 0));
@@ -317,70 +316,6 @@ wire::BatchDone BatchWork::TakeAnswer() {
                .source_bytes = source_bytes_,
                .wall_ns = Nanos(setup_.clock->Now() - setup_.received)};
   return done;
-}
-
-ShapeWork::ShapeWork(std::shared_ptr<const CompiledPlan> plan, wire::BatchRequest request,
-                     OnDone on_done)
-    : Work(1, request.iteration),
-      plan_(std::move(plan)),
-      request_(std::move(request)),
-      on_done_(std::move(on_done)) {}
-
-Result<ops::ImageSpec> ShapeWork::ShapeOf(std::int64_t key, ThreadContext& context) const {
-  HR_TRY(const CompiledPlan::Location at, plan_->Locate(key));
-  HR_TRY(const ops::ImageSpec spec, at.source->Describe(at.row, context.file));
-  HR_TRY(const CompiledPlan::Shapes shapes, plan_->ShapesOf(spec));
-  return shapes.out;
-}
-
-void ShapeWork::Run(std::int64_t /*unit*/, ThreadContext& context) {
-  for (const std::int32_t position : BatchWork::Positions(request_)) {
-    const Result<ops::ImageSpec> shape =
-        ShapeOf(request_.keys[static_cast<std::size_t>(position)], context);
-    if (shape.ok()) {
-      shape_ = *shape;
-      return;
-    }
-    const Status status = shape.status();
-    failures_.push_back({position, status.code(), status.message().substr(0, kMostMessageBytes)});
-  }
-}
-
-void ShapeWork::Finish() { on_done_(std::static_pointer_cast<ShapeWork>(shared_from_this())); }
-
-namespace {
-constexpr std::size_t kKeysAUnit = 16;
-}
-
-DescribeWork::DescribeWork(std::shared_ptr<const CompiledPlan> plan, wire::Describe request,
-                           OnDone on_done)
-    : Work(static_cast<std::int64_t>((request.keys.size() + kKeysAUnit - 1) / kKeysAUnit)),
-      plan_(std::move(plan)),
-      keys_(std::move(request.keys)),
-      on_done_(std::move(on_done)) {
-  answer_.request = request.request;
-  answer_.session = request.session;
-  answer_.heights.assign(keys_.size(), -1);
-  answer_.widths.assign(keys_.size(), -1);
-  answer_.channels.assign(keys_.size(), -1);
-}
-
-void DescribeWork::Run(std::int64_t unit, ThreadContext& context) {
-  const std::size_t begin = static_cast<std::size_t>(unit) * kKeysAUnit;
-  for (std::size_t i = begin; i < std::min(begin + kKeysAUnit, keys_.size()); ++i) {
-    const auto at = plan_->Locate(keys_[i]);
-    if (!at.ok()) continue;
-    const auto spec = at->source->Describe(at->row, context.file);
-    if (!spec.ok()) continue;
-    answer_.heights[i] = static_cast<std::int32_t>(spec->height);
-    answer_.widths[i] = static_cast<std::int32_t>(spec->width);
-    answer_.channels[i] = spec->channels;
-  }
-}
-
-void DescribeWork::Finish() {
-  if (cancelled()) answer_.status = Cancelled("the session has ended");
-  on_done_(std::static_pointer_cast<DescribeWork>(shared_from_this()));
 }
 
 }  // namespace headrace::dataworker

@@ -1,17 +1,17 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "base/clock.h"
 #include "dataworker/cache/cache.h"
 #include "dataworker/session/compiled_plan.h"
-#include "dataworker/share/work_queue.h"
+#include "dataworker/share/work.h"
 #include "schemas/wire/data.h"
 
 namespace headrace::dataworker {
@@ -32,6 +32,8 @@ class BatchWork final : public Work {
     SteadyTime received;
   };
   using OnDone = std::function<void(std::shared_ptr<BatchWork>)>;
+  // Of a sample's failure, so that those of a batch fit a message.
+  static constexpr std::size_t kMostMessageBytes = 1000;
 
   // Whether the request fits the plan: lengths, positions, lane. Everything a peer can get wrong,
   // except the slot.
@@ -109,53 +111,6 @@ class BatchWork final : public Work {
   Status batch_error_;
   std::vector<wire::SampleFailure> failures_;
   std::vector<wire::Witness> witnesses_;
-};
-
-// Finds out what the samples of a batch look like when the plan alone does not say it: the shape of
-// the first sample that can be described. One unit.
-class ShapeWork final : public Work {
- public:
-  using OnDone = std::function<void(std::shared_ptr<ShapeWork>)>;
-  ShapeWork(std::shared_ptr<const CompiledPlan> plan, wire::BatchRequest request, OnDone on_done);
-  [[nodiscard]] const wire::BatchRequest& request() const { return request_; }
-  // After the work has finished only.
-  [[nodiscard]] const std::optional<ops::ImageSpec>& shape() const { return shape_; }
-  // Why there is none: one failure for each position.
-  [[nodiscard]] std::vector<wire::SampleFailure> TakeFailures() { return std::move(failures_); }
-  [[nodiscard]] wire::BatchRequest TakeRequest() { return std::move(request_); }
-
- protected:
-  void Run(std::int64_t unit, ThreadContext& context) override;
-  void Finish() override;
-
- private:
-  Result<ops::ImageSpec> ShapeOf(std::int64_t key, ThreadContext& context) const;
-
-  const std::shared_ptr<const CompiledPlan> plan_;
-  wire::BatchRequest request_;
-  const OnDone on_done_;
-  std::optional<ops::ImageSpec> shape_;
-  std::vector<wire::SampleFailure> failures_;
-};
-
-// Image sizes of a list of keys, some keys a unit.
-class DescribeWork final : public Work {
- public:
-  using OnDone = std::function<void(std::shared_ptr<DescribeWork>)>;
-  // REQUIRES: there are keys.
-  DescribeWork(std::shared_ptr<const CompiledPlan> plan, wire::Describe request, OnDone on_done);
-  // After the work has finished only.
-  [[nodiscard]] wire::Described TakeAnswer() { return std::move(answer_); }
-
- protected:
-  void Run(std::int64_t unit, ThreadContext& context) override;
-  void Finish() override;
-
- private:
-  const std::shared_ptr<const CompiledPlan> plan_;
-  const std::vector<std::int64_t> keys_;
-  const OnDone on_done_;
-  wire::Described answer_;  // each unit writes its own elements
 };
 
 }  // namespace headrace::dataworker

@@ -7,14 +7,11 @@
 namespace headrace::dataworker {
 namespace {
 
-// A task of the executor ends behind the unit that takes it beyond this, so that others have turns.
+// A task of the executor ends after the unit that takes it beyond this, so that others have turns.
 constexpr Duration kLongTask = std::chrono::milliseconds(2);
 // Units that are over sooner than this are picked several at once: the choice must not cost more
 // than the work.
 constexpr double kQuantum = 100e3;  // ns
-// Weight of the newest unit in the mean of bytes; below kSomeBytes a job does not read any more.
-constexpr double kNewest = 1.0 / 16;
-constexpr double kSomeBytes = 1;
 
 bool Everything(const Work& /*work*/) { return true; }
 
@@ -32,18 +29,15 @@ void WorkQueue::Push(JobId job_id, SessionId session_id, std::shared_ptr<Work> w
   {
     const std::lock_guard lock(mutex_);
     const SteadyTime now = parts_.clock.Now();
-    Job& job = jobs_[job_id];
-    Session& session = SessionOf(session_id, job);
+    Session& session = sessions_[session_id];
+    session.id = session_id;
     if (place == Place::kBack) {
       session.items.push_back({std::move(work)});
     } else {
       session.items.push_front({std::move(work)});
     }
-    job.sessions.Activate(session);
-    CountDebt(job, now);
-    job.queued += units;
+    shares_.Queue(session, job_id, units, now);
     queued_ += units;
-    PlaceJob(job, now);
     todo = Next(units, now);
   }
   Do(todo);
@@ -79,8 +73,11 @@ void WorkQueue::Run(ThreadContext& context) {
       std::unique_lock lock(mutex_, std::try_to_lock);
       waited = !lock.owns_lock();
       if (waited) lock.lock();
-      Settle(turn, cost, SourceBytesOfThisThread() - read_before, end);
-      turn.job->cpu_ns += after.cpu_ns - counted;
+      shares_.Settle(*turn.session, turn.charged, turn.units,
+                     {.ns = cost,
+                      .cpu_ns = after.cpu_ns - counted,
+                      .bytes = SourceBytesOfThisThread() - read_before},
+                     end);
       const bool long_task = units >= parts_.units_a_task || end - first >= kLongTask;
       picked = !long_task && Pick(next, end);
       EraseWhenOver(*turn.session);
@@ -91,7 +88,7 @@ void WorkQueue::Run(ThreadContext& context) {
         todo = Next(1, end);
       }
     }
-    // Behind the account of it: who hears that the work is done finds it there.
+    // After the account of it: who hears that the work is done finds it there.
     waited = turn.work->Drop(turn.units) || waited || todo.runners > 0;
     Do(todo);
     turn = std::move(next);
@@ -104,15 +101,14 @@ void WorkQueue::Run(ThreadContext& context) {
 
 WorkQueue::Todo WorkQueue::Next(std::int64_t units, SteadyTime now) {
   Todo todo;
-  if (AnyReady(now)) {
+  if (shares_.AnyReady(now)) {
     const int free = parts_.executor.concurrency() - runners_;
     todo.runners = static_cast<int>(std::clamp<std::int64_t>(units, 0, std::max(free, 0)));
     runners_ += todo.runners;
     return todo;
   }
   if (queued_.load(std::memory_order_relaxed) == 0) return todo;
-  SteadyTime next = held_.empty() ? SteadyTime::max() : held_.begin()->first;
-  if (share_.First() != nullptr) next = std::min(next, all_.ReadyAt(now));
+  const SteadyTime next = shares_.ReadyAt(now);
   if (next < wake_at_) {
     wake_at_ = next;
     todo.wake = next - now;
@@ -137,25 +133,16 @@ void WorkQueue::Wake() {
   Do(todo);
 }
 
-bool WorkQueue::Paused(SteadyTime now) { return all_.limited() && all_.ReadyAt(now) > now; }
-
-bool WorkQueue::AnyReady(SteadyTime now) {
-  while (!held_.empty() && held_.begin()->first <= now) PlaceJob(*held_.begin()->second, now);
-  return share_.First(!Paused(now)) != nullptr;
-}
-
 std::int64_t WorkQueue::UnitsAtOnce(const Session& session) const {
   const double mean = session.mean();
-  if (mean < 0 || session.job->bucket.limited() || all_.limited()) return 1;
+  if (mean < 0 || shares_.Limited(session)) return 1;
   if (mean * parts_.units_a_task <= kQuantum) return parts_.units_a_task;
   return std::max<std::int64_t>(static_cast<std::int64_t>(kQuantum / mean), 1);
 }
 
 bool WorkQueue::Pick(Turn& turn, SteadyTime now) {
-  if (!AnyReady(now)) return false;
-  turn.job = static_cast<Job*>(share_.First(!Paused(now)));
-  turn.session = static_cast<Session*>(turn.job->sessions.First());
-  Job& job = *turn.job;
+  turn.session = static_cast<Session*>(shares_.First(now));
+  if (turn.session == nullptr) return false;
   Session& session = *turn.session;
   Item& item = session.items.front();
   const std::int64_t left = item.work->units() - item.next;
@@ -168,112 +155,28 @@ bool WorkQueue::Pick(Turn& turn, SteadyTime now) {
   } else {
     turn.work = item.work;
   }
-  if (job.drained_at <= now) SetWeightOf(job, JobLimits::kLeastMillicores);
-  turn.session_charge = job.sessions.Start(session, static_cast<double>(turn.units));
-  turn.job_charge = share_.Start(job, static_cast<double>(turn.units));
-  turn.byte_charge = 0;
-  if (session.items.empty()) job.sessions.Deactivate(session);
-  CountDebt(job, now);
-  job.queued -= turn.units;
+  turn.charged = shares_.Start(session, turn.units, now);
   queued_ -= turn.units;
-  ++job.running;
-  ++session.running;
-  if (job.bucket.limited() || all_.limited()) {
-    turn.byte_charge = std::max(job.mean_bytes, 0.0);
-    job.bucket.Take(turn.byte_charge, now);
-    all_.Take(turn.byte_charge, now);
-    PlaceJob(job, now);
-  } else if (job.queued == 0) {
-    PlaceJob(job, now);
-  }
   return true;
-}
-
-void WorkQueue::Settle(const Turn& turn, double cost, std::uint64_t bytes, SteadyTime now) {
-  Job& job = *turn.job;
-  const auto units = static_cast<double>(turn.units);
-  share_.Settle(job, turn.job_charge, cost, units);
-  turn.session->job->sessions.Settle(*turn.session, turn.session_charge, cost, units);
-  --job.running;
-  --turn.session->running;
-  const auto read = static_cast<double>(bytes);
-  const double each = read / units;
-  job.source_bytes += bytes;
-  job.mean_bytes = job.mean_bytes < 0 ? each : job.mean_bytes + (each - job.mean_bytes) * kNewest;
-  if (!job.bucket.limited() && !all_.limited()) return;
-  job.bucket.Take(read - turn.byte_charge, now);
-  all_.Take(read - turn.byte_charge, now);
-  PlaceJob(job, now);
-}
-
-void WorkQueue::PlaceJob(Job& job, SteadyTime now) {
-  const SteadyTime ready = job.queued > 0 ? job.bucket.ReadyAt(now) : now;
-  if (job.held_until != SteadyTime()) held_.erase({job.held_until, &job});
-  job.held_until = SteadyTime();
-  if (job.queued == 0) {
-    share_.Deactivate(job);
-  } else if (ready > now) {
-    share_.Deactivate(job);
-    job.held_until = ready;
-    held_.insert({ready, &job});
-  } else {
-    // One that reads nothing, all of it cached, is not kept waiting for what others read.
-    share_.Activate(
-        job, job.mean_bytes >= kSomeBytes ? FairShare::Kind::kPausable : FairShare::Kind::kPlain);
-  }
-}
-
-void WorkQueue::CountDebt(Job& job, SteadyTime now) {
-  if (!job.bucket.limited() && !all_.limited()) return;
-  const Duration own = job.bucket.InDebt(now), all = all_.InDebt(now);
-  if (job.queued > 0) {
-    const Duration others = job.mean_bytes >= kSomeBytes ? all - job.all_debt : Duration(0);
-    job.limited += std::min(own - job.own_debt + others, now - job.debts_at);
-  }
-  job.own_debt = own;
-  job.all_debt = all;
-  job.debts_at = now;
-}
-
-WorkQueue::Session& WorkQueue::SessionOf(SessionId id, Job& job) {
-  Session& session = sessions_[id];
-  if (session.job == &job) return session;
-  if (session.job != nullptr) {  // its trainer knows its job by another id now
-    std::int64_t units = 0;
-    for (const Item& item : session.items) units += item.work->units() - item.next;
-    const SteadyTime now = parts_.clock.Now();
-    session.job->sessions.Leave(session);
-    session.job->queued -= units;
-    --session.job->attached;
-    PlaceJob(*session.job, now);
-    job.queued += units;
-  }
-  session.id = id;
-  session.job = &job;
-  ++job.attached;
-  return session;
 }
 
 std::vector<WorkQueue::Item> WorkQueue::TakeOut(Session& session,
                                                 const std::function<bool(const Work&)>& which) {
   std::vector<Item> dropped;
   std::deque<Item> kept;
-  Job& job = *session.job;
-  const SteadyTime now = parts_.clock.Now();
-  CountDebt(job, now);
+  std::int64_t units = 0;
   for (Item& item : session.items) {
     if (which(*item.work)) {
       item.work->Cancel();
-      job.queued -= item.work->units() - item.next;
-      queued_ -= item.work->units() - item.next;
+      units += item.work->units() - item.next;
       dropped.push_back(std::move(item));
     } else {
       kept.push_back(std::move(item));
     }
   }
   session.items = std::move(kept);
-  if (session.items.empty()) job.sessions.Deactivate(session);
-  PlaceJob(job, now);
+  queued_ -= units;
+  shares_.Unqueue(session, units, parts_.clock.Now());
   return dropped;
 }
 
@@ -302,10 +205,60 @@ void WorkQueue::Forget(SessionId id) {
 }
 
 void WorkQueue::EraseWhenOver(Session& session) {
-  if (!session.forgotten || session.running > 0 || !session.items.empty()) return;
-  session.job->sessions.Deactivate(session);
-  --session.job->attached;
+  if (!session.forgotten || !session.idle()) return;
+  shares_.Leave(session);
   sessions_.erase(session.id);
+}
+
+void WorkQueue::SetLimits(JobId job, const JobLimits& limits) {
+  Todo todo;
+  {
+    const std::lock_guard lock(mutex_);
+    const SteadyTime now = parts_.clock.Now();
+    if (const auto waiting = shares_.SetLimits(job, limits, now)) todo = Next(*waiting, now);
+  }
+  Do(todo);
+}
+
+void WorkQueue::Drain(JobId job) {
+  const std::lock_guard lock(mutex_);
+  shares_.Drain(job, parts_.clock.Now() + kDrainFor);
+}
+
+void WorkQueue::SetSourceLimit(std::uint64_t bytes_per_second) {
+  Todo todo;
+  {
+    const std::lock_guard lock(mutex_);
+    const SteadyTime now = parts_.clock.Now();
+    shares_.SetSourceLimit(bytes_per_second, now);
+    todo = Next(queued_, now);
+  }
+  Do(todo);
+}
+
+void WorkQueue::Charge(JobId job, Duration cpu, std::uint64_t source_bytes) {
+  const std::lock_guard lock(mutex_);
+  shares_.Charge(job, cpu, source_bytes, parts_.clock.Now());
+}
+
+bool WorkQueue::MayRead(JobId job) {
+  const std::lock_guard lock(mutex_);
+  return shares_.MayRead(job, parts_.clock.Now());
+}
+
+std::uint32_t WorkQueue::Millicores(JobId job) const {
+  const std::lock_guard lock(mutex_);
+  return shares_.Millicores(job, parts_.clock.Now());
+}
+
+std::vector<JobWork> WorkQueue::Usage() {
+  const std::lock_guard lock(mutex_);
+  return shares_.Usage(parts_.clock.Now());
+}
+
+void WorkQueue::ForgetJob(JobId job) {
+  const std::lock_guard lock(mutex_);
+  shares_.Forget(job);
 }
 
 }  // namespace headrace::dataworker

@@ -1,19 +1,11 @@
-// Length: a batch's way from its request to its answer, in the order in which it goes.
 #include "dataworker/stage/stage_runner.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <iterator>
 #include <set>
 #include <utility>
 
 #include "base/log.h"
-#include "base/process/stats.h"
-#include "dataworker/stage/stage_request.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -44,7 +36,7 @@ Result<std::unique_ptr<StageRunner>> StageRunner::Start(net::Reactor& reactor, S
   };
   of_zygote.on_forked = [raw](std::uint64_t host, std::int64_t pid) {
     const auto found = raw->hosts_.find(host);
-    if (found != raw->hosts_.end()) found->second.pid = pid;
+    if (found != raw->hosts_.end()) found->second.SetPid(pid);
   };
   of_zygote.on_ended = [raw](std::uint64_t host, const std::string& how) {
     raw->OnEnded(host, how);
@@ -76,7 +68,7 @@ Status StageRunner::GiveLane(const StageHosts::Lane& lane, net::UniqueFd socket,
 StageRunner::~StageRunner() {
   HoldBack(false);
   for (const auto& [id, host] : hosts_) {
-    if (!host.hung_up) reactor_.UnwatchFd(host.socket.fd());
+    if (!host.hung_up()) reactor_.UnwatchFd(host.socket().fd());
   }
 }
 
@@ -96,52 +88,48 @@ Status StageRunner::CheckRequest(const wire::BatchRequest& request) const {
 
 void StageRunner::Submit(wire::BatchRequest request, std::shared_ptr<ArenaMap> arena,
                          SteadyTime received) {
-  if (Job* same = Find(request); same != nullptr) {
+  if (StageJob* same = Find(request); same != nullptr) {
     same->repeats.push_back(request.attempt);
     return;
   }
-  auto job = std::make_unique<Job>();
+  auto job = std::make_unique<StageJob>();
   job->request = std::move(request);
   job->own_memory = arena == nullptr;
   job->arena = std::move(arena);
   job->received = received;
-  if (Crossed(job->request)) {
-    Answer(*job, Cancelled("the batch was made a moment ago"));
+  if (answers_.Crossed(job->request)) {
+    answers_.Refuse(*job, Cancelled("the batch was made a moment ago"));
     return;
   }
   queue_.push_back(std::move(job));
   Pump();
 }
 
-StageRunner::Job* StageRunner::Find(const wire::BatchRequest& request) {
-  const auto same = [&](const std::unique_ptr<Job>& job) {
-    return job && !job->cancelled && job->request.iteration == request.iteration &&
+StageJob* StageRunner::Find(const wire::BatchRequest& request) {
+  const auto same = [&](const StageJob* job) {
+    return job != nullptr && !job->cancelled && job->request.iteration == request.iteration &&
            job->request.batch == request.batch && job->request.lane_set == request.lane_set;
   };
   for (const auto& job : queue_) {
-    if (same(job)) return job.get();
+    if (same(job.get())) return job.get();
   }
   for (const auto& [id, host] : hosts_) {
-    if (same(host.job)) return host.job.get();
+    if (same(host.job())) return host.job();
   }
   return nullptr;
-}
-
-bool StageRunner::Crossed(const wire::BatchRequest& request) {
-  return std::erase(made_, std::tuple(request.iteration, request.batch, request.lane_set)) > 0;
 }
 
 void StageRunner::Pump() {
   HoldBack(false);
   if (!failure_.ok()) {
-    std::deque<std::unique_ptr<Job>> failed;
+    std::deque<std::unique_ptr<StageJob>> failed;
     failed.swap(queue_);
-    for (const auto& job : failed) Answer(*job, failure_);
+    for (const auto& job : failed) answers_.Refuse(*job, failure_);
     return;
   }
   if (!ready_ || !source_->alive()) return;
   std::set<std::int32_t> blocked;  // lanes whose next batch waits: a later one must not overtake
-  std::deque<std::unique_ptr<Job>> waiting;
+  std::deque<std::unique_ptr<StageJob>> waiting;
   bool held = !queue_.empty() && !options_.may_read();
   const double cores = queue_.empty() ? 0 : options_.cores();
   std::vector<StageGate::Running> running;
@@ -149,16 +137,16 @@ void StageRunner::Pump() {
     running = RunningNow();
     gate_.Look(reactor_.clock().Now(), running, cores);
   }
-  for (std::unique_ptr<Job>& job : queue_) {
+  for (std::unique_ptr<StageJob>& job : queue_) {
     const auto lane = static_cast<std::int32_t>(job->request.lane.value);
     held = held || !gate_.MayBegin(running, cores);
     if (held || (!AnyHost() && blocked.contains(lane))) {
       waiting.push_back(std::move(job));
       continue;
     }
-    const Result<Host*> host = HostFor(*job);
+    const Result<StageHost*> host = HostFor(*job);
     if (!host.ok() && source_->alive()) {
-      Answer(*job, host.status());
+      answers_.Refuse(*job, host.status());
     } else if (!host.ok() || *host == nullptr) {  // without a zygote OnLost answers it
       blocked.insert(lane);
       waiting.push_back(std::move(job));
@@ -171,23 +159,10 @@ void StageRunner::Pump() {
   HoldBack(held);
 }
 
-StageGate::Running StageRunner::RunningOf(const Host& host) const {
-  const std::uint64_t cpu = ProcessCpuNanos(host.pid);
-  return {.wall = reactor_.clock().Now() - host.job->started,
-          .cpu = Duration(cpu > host.cpu_ns_then ? cpu - host.cpu_ns_then : 0)};
-}
-
-std::uint64_t StageRunner::TakeReadBytes(Host& host) {
-  const std::uint64_t before = host.read_bytes_then + host.job->request_bytes;
-  // Never less than it was, also when it could not be read now.
-  host.read_bytes_then = std::max(host.read_bytes_then, ProcessReadBytes(host.pid));
-  return host.read_bytes_then > before ? host.read_bytes_then - before : 0;
-}
-
 std::vector<StageGate::Running> StageRunner::RunningNow() const {
   std::vector<StageGate::Running> running;
   for (const auto& [id, host] : hosts_) {
-    if (host.job) running.push_back(RunningOf(host));
+    if (host.job() != nullptr) running.push_back(host.Running(reactor_.clock().Now()));
   }
   return running;
 }
@@ -197,10 +172,10 @@ void StageRunner::HoldBack(bool held) {
   held_timer_ = held ? reactor_.AddTimer(kLookAgain, [this] { Pump(); }) : 0;
 }
 
-Result<StageRunner::Host*> StageRunner::HostFor(const Job& job) {
+Result<StageHost*> StageRunner::HostFor(const StageJob& job) {
   if (AnyHost()) {
     for (auto& [id, host] : hosts_) {
-      if (!host.job && !host.hung_up) return &host;
+      if (host.idle()) return &host;
     }
     if (hosts_.size() < static_cast<std::size_t>(std::max(options_.threads, 1))) {
       return BeginHost({});
@@ -211,107 +186,64 @@ Result<StageRunner::Host*> StageRunner::HostFor(const Job& job) {
       .lane = static_cast<std::int32_t>(std::max<std::int64_t>(job.request.lane.value, 0)),
       .set = lanes_ != nullptr ? job.request.lane_set : 0};
   const auto found = std::find_if(hosts_.begin(), hosts_.end(),
-                                  [&](const auto& entry) { return entry.second.lane == lane; });
+                                  [&](const auto& entry) { return entry.second.lane() == lane; });
   if (found == hosts_.end()) return BeginHost(lane);
-  Host& host = found->second;
-  if (host.job || host.hung_up) return nullptr;
-  if (host.begun && BeginsItsLane(job.request)) {
-    EndHost(host.id);
+  StageHost& host = found->second;
+  if (!host.idle()) return nullptr;
+  // One that has made batches already must not make the first one of a lane.
+  const bool begins =
+      source_->begins_anew() && options_.rng != RngMode::kSample && job.request.lane_state.empty();
+  if (host.begun() && begins) {
+    EndHost(host.id());
     return BeginHost(lane);
   }
   return &host;
 }
 
-// Whether a host that has made batches already must not make this one.
-bool StageRunner::BeginsItsLane(const wire::BatchRequest& request) const {
-  return source_->begins_anew() && options_.rng != RngMode::kSample && request.lane_state.empty();
-}
-
-Result<StageRunner::Host*> StageRunner::BeginHost(const StageHosts::Lane& lane) {
+Result<StageHost*> StageRunner::BeginHost(const StageHosts::Lane& lane) {
   const std::uint64_t id = next_host_++;
   HR_TRY(std::optional<StageHosts::Begun> begun, source_->Begin(id, lane));
   if (!begun) return nullptr;
   reactor_.WatchFd(begun->socket.fd(), [this, id] { OnReadable(id); });
-  Host host{.id = id, .lane = lane, .pid = begun->pid, .socket = std::move(begun->socket)};
-  return &hosts_.emplace(id, std::move(host)).first->second;
+  return &hosts_.emplace(id, StageHost(id, lane, *std::move(begun))).first->second;
 }
 
 // The host reads the end of its socket and exits; whether it does is the business of whoever
 // started it. A batch of a host that is gone with its zygote is answered.
 void StageRunner::EndHost(std::uint64_t id) {
   const auto found = hosts_.find(id);
-  if (!found->second.hung_up) reactor_.UnwatchFd(found->second.socket.fd());
-  const std::unique_ptr<Job> job = std::move(found->second.job);
+  StageHost& host = found->second;
+  if (!host.hung_up()) reactor_.UnwatchFd(host.socket().fd());
+  const std::unique_ptr<StageJob> job = host.TakeJob();
   hosts_.erase(found);
-  if (job) Answer(*job, failure_);
+  if (job) answers_.Refuse(*job, failure_);
 }
 
-void StageRunner::Begin(Host& host, std::unique_ptr<Job> job) {
-  host.job = std::move(job);
-  host.job->started = reactor_.clock().Now();
-  host.cpu_ns_then = ProcessCpuNanos(host.pid);
-  const Status status = Hand(host);
-  if (status.ok()) {
-    host.begun = true;
-    return;
-  }
-  const std::unique_ptr<Job> failed = std::move(host.job);
+void StageRunner::Begin(StageHost& host, std::unique_ptr<StageJob> job) {
+  const Status status = host.Begin(std::move(job), reactor_.clock().Now());
+  if (status.ok()) return;
+  const std::unique_ptr<StageJob> failed = host.TakeJob();
   const bool own_fault = status.code() == Code::kResourceExhausted;
-  EndHost(host.id);
-  Answer(*failed,
-         own_fault ? status : Unavailable("a stage host does not answer: " + status.message()));
-}
-
-Status StageRunner::GiveMemory(Host& host) {
-  Job& job = *host.job;
-  if (job.own_memory) {
-    const bool reusable = host.spare &&
-                          host.spare.use_count() == (host.arena == host.spare ? 2 : 1) &&
-                          host.spare->size() >= job.request.slot_bytes;
-    if (!reusable) {
-      net::UniqueFd file(::memfd_create("headrace-batch", MFD_CLOEXEC));
-      if (!file.valid()) return ErrnoStatus(errno, "memfd");
-      const std::uint64_t bytes = std::max<std::uint64_t>(job.request.slot_bytes, 4096);
-      if (::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) {
-        return ResourceExhausted("no memory for a batch of " + std::to_string(bytes) + " bytes");
-      }
-      HR_TRY(host.spare, ArenaMap::Map(std::move(file), bytes));
-    }
-    job.arena = host.spare;
-  }
-  if (host.arena == job.arena) return {};
-  const std::array<int, 2> passed{job.arena->fd(), job.arena->channel()};
-  HR_RETURN_IF_ERROR(
-      host.socket.Send(StageMessage::kArena, {}, std::span(passed).first(passed[1] >= 0 ? 2 : 1)));
-  host.arena = job.arena;
-  return {};
-}
-
-Status StageRunner::Hand(Host& host) {
-  HR_RETURN_IF_ERROR(GiveMemory(host));
-  Job& job = *host.job;
-  const Bytes request =
-      StageRequestBytes(job.request, job.own_memory ? 0 : job.request.slot_offset);
-  job.request_bytes = request.size();
-  HR_TRY(const net::UniqueFd file, MemoryFile("headrace-request", request));
-  const std::array<ByteSpan, 1> parts{std::as_bytes(std::span(&host.id, 1))};
-  return host.socket.Send(StageMessage::kBatch, parts, std::array{file.get()});
+  EndHost(host.id());
+  answers_.Refuse(*failed, own_fault
+                               ? status
+                               : Unavailable("a stage host does not answer: " + status.message()));
 }
 
 void StageRunner::OnReadable(std::uint64_t id) {
   const auto found = hosts_.find(id);
   if (found == hosts_.end()) return;
-  Host& host = found->second;
+  StageHost& host = found->second;
   std::vector<StageFrame> frames;
   Status status =
-      host.socket.Receive([&](StageFrame&& frame) { frames.push_back(std::move(frame)); });
+      host.socket().Receive([&](StageFrame&& frame) { frames.push_back(std::move(frame)); });
   for (StageFrame& frame : frames) {
-    if (frame.kind == StageMessage::kDone && frame.parts.size() == 14 && host.job) {
+    if (StageAnswers::IsAnswer(frame) && host.job() != nullptr) {
       OnDone(host, std::move(frame));
     } else {
       status = InvalidArgument(
           "an unexpected frame of kind " + std::to_string(static_cast<std::uint32_t>(frame.kind)) +
-          " with " + std::to_string(frame.parts.size()) + " parts: " + host.socket.Releases());
+          " with " + std::to_string(frame.parts.size()) + " parts: " + host.socket().Releases());
       break;
     }
   }
@@ -319,8 +251,8 @@ void StageRunner::OnReadable(std::uint64_t id) {
     if (!frames.empty()) Pump();
     return;
   }
-  reactor_.UnwatchFd(host.socket.fd());
-  host.hung_up = true;
+  reactor_.UnwatchFd(host.socket().fd());
+  host.HangUp();
   if (!failure_.ok()) {
     EndHost(id);
     return;
@@ -329,22 +261,31 @@ void StageRunner::OnReadable(std::uint64_t id) {
   if (status.code() == Code::kInvalidArgument) {
     OnEnded(id, status.message());
   } else if (!source_->begins_anew()) {  // nobody else will say how it ended
-    OnEnded(id, "the process of lane " + std::to_string(host.lane.lane) + " (pid " +
-                    std::to_string(host.pid) + ") has ended");
+    OnEnded(id, "the process of lane " + std::to_string(host.lane().lane) + " (pid " +
+                    std::to_string(host.pid()) + ") has ended");
   }
+}
+
+void StageRunner::OnDone(StageHost& host, StageFrame frame) {
+  const StageGate::Running ran = host.Running(reactor_.clock().Now());
+  gate_.Ended(ran);
+  const std::uint64_t read_bytes = host.TakeReadBytes();
+  events_.on_used({.cpu = ran.cpu, .read_bytes = read_bytes});
+  const std::unique_ptr<StageJob> job = host.TakeJob();
+  answers_.Give(*job, std::move(frame), read_bytes);
 }
 
 void StageRunner::OnEnded(std::uint64_t id, const std::string& how) {
   const auto found = hosts_.find(id);
   if (found == hosts_.end()) return;  // ended by EndHost
   // Its last answer may still be in the socket.
-  if (!found->second.hung_up) OnReadable(id);
-  const std::unique_ptr<Job> job = std::move(found->second.job);
+  if (!found->second.hung_up()) OnReadable(id);
+  const std::unique_ptr<StageJob> job = found->second.TakeJob();
   EndHost(id);
   if (job) {
     LogWarning("stage host ended session=" + std::to_string(job->request.session.value) +
                " how=\"" + how + "\"");
-    Answer(*job, Unavailable(how));
+    answers_.Refuse(*job, Unavailable(how));
   }
   Pump();
 }
@@ -358,29 +299,31 @@ void StageRunner::OnLost(const std::string& how) {
   // The others are being killed, and may write until they hang up.
   std::vector<std::uint64_t> dead;
   for (const auto& [id, host] : hosts_) {
-    if (host.hung_up || !host.job) dead.push_back(id);
+    if (host.hung_up() || host.job() == nullptr) dead.push_back(id);
   }
   for (const std::uint64_t id : dead) EndHost(id);
   Pump();
 }
 
 void StageRunner::Cancel(IterationId before) {
-  std::deque<std::unique_ptr<Job>> kept;
-  for (std::unique_ptr<Job>& job : queue_) {
+  std::deque<std::unique_ptr<StageJob>> kept;
+  for (std::unique_ptr<StageJob>& job : queue_) {
     if (job->request.iteration < before) {
-      Answer(*job, Cancelled("the iteration was cancelled"));
+      answers_.Refuse(*job, Cancelled("the iteration was cancelled"));
     } else {
       kept.push_back(std::move(job));
     }
   }
   queue_ = std::move(kept);
   for (auto& [id, host] : hosts_) {
-    if (host.job && host.job->request.iteration < before) host.job->cancelled = true;
+    if (host.job() != nullptr && host.job()->request.iteration < before) {
+      host.job()->cancelled = true;
+    }
   }
 }
 
 std::size_t StageRunner::outstanding() const {
-  const auto runs = [](const auto& host) { return host.second.job != nullptr; };
+  const auto runs = [](const auto& host) { return host.second.job() != nullptr; };
   return queue_.size() + static_cast<std::size_t>(std::ranges::count_if(hosts_, runs));
 }
 
@@ -394,7 +337,7 @@ std::vector<std::int64_t> StageRunner::pids() const {
   std::vector<std::int64_t> pids;
   if (source_->pid() > 0) pids.push_back(source_->pid());
   for (const auto& [id, host] : hosts_) {
-    if (host.pid > 0) pids.push_back(host.pid);
+    if (host.pid() > 0) pids.push_back(host.pid());
   }
   return pids;
 }

@@ -6,9 +6,7 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -17,8 +15,11 @@
 #include "dataworker/memory/memory_map.h"
 #include "dataworker/stage/frame_socket.h"
 #include "dataworker/stage/lane_hosts.h"
+#include "dataworker/stage/stage_answers.h"
 #include "dataworker/stage/stage_gate.h"
+#include "dataworker/stage/stage_host.h"
 #include "dataworker/stage/stage_hosts.h"
+#include "dataworker/stage/stage_job.h"
 #include "dataworker/stage/zygote.h"
 #include "net/reactor.h"
 #include "schemas/wire/data.h"
@@ -48,12 +49,7 @@ class StageRunner {
     // Whether the job's source limit lets a batch begin.
     std::function<bool()> may_read = [] { return true; };
   };
-  // What was made. `memory` is set when the batch has no arena: the answer takes it along.
-  struct Made {
-    wire::BatchDone answer;
-    ByteSpan memory;
-    std::shared_ptr<const void> hold;
-  };
+  using Made = StageAnswers::Made;
   // What a host used for a batch.
   struct Used {
     Duration cpu{};
@@ -61,7 +57,7 @@ class StageRunner {
   };
   struct Events {
     std::function<void(const Status&)> on_ready;                    // once
-    std::function<void(Made)> on_done;                              // once a batch
+    std::function<void(Made)> on_done;                              // once an attempt
     std::function<void(const Used&)> on_used = [](const Used&) {};  // once a batch that has run
     // The zygote has ended, `how` as a sentence: what to answer its batches, and to say in on_ready
     // when that is still to come. Once.
@@ -98,76 +94,41 @@ class StageRunner {
   [[nodiscard]] std::vector<std::int64_t> pids() const;
 
  private:
-  struct Job {
-    wire::BatchRequest request;
-    std::shared_ptr<ArenaMap> arena;
-    SteadyTime received;
-    SteadyTime started{};
-    std::uint64_t request_bytes = 0;  // that the host reads to know what it is asked
-    bool own_memory = false;
-    bool cancelled = false;
-    // Later attempts at the same batch. User code runs once for all of them: when it has, they are
-    // answered with kCancelled, and whoever still wants the batch asks again.
-    std::vector<std::uint32_t> repeats;
-  };
-  struct Host {
-    std::uint64_t id = 0;
-    StageHosts::Lane lane;
-    std::int64_t pid = 0;               // 0: not told yet
-    std::uint64_t cpu_ns_then = 0;      // of the process, when its batch began
-    std::uint64_t read_bytes_then = 0;  // when its last batch ended: it may read between two
-    FrameSocket socket;
-    bool begun = false;
-    bool hung_up = false;             // its end and the cause are about to be told by the zygote
-    std::shared_ptr<ArenaMap> arena;  // the last one that it was given
-    std::shared_ptr<ArenaMap> spare;  // memory of its own, for batches without an arena
-    std::unique_ptr<Job> job;         // running
-  };
-
   StageRunner(net::Reactor& reactor, Options options, Events events)
-      : reactor_(reactor), options_(std::move(options)), events_(std::move(events)) {}
+      : reactor_(reactor),
+        options_(std::move(options)),
+        events_(std::move(events)),
+        answers_(reactor.clock(), events_.on_done) {}
   [[nodiscard]] bool AnyHost() const {
     return options_.rng == RngMode::kSample && options_.lanes == 1 && lanes_ == nullptr;
   }
-  [[nodiscard]] bool BeginsItsLane(const wire::BatchRequest& request) const;
   void Pump();
   [[nodiscard]] std::vector<StageGate::Running> RunningNow() const;
-  [[nodiscard]] StageGate::Running RunningOf(const Host& host) const;
-  // Bytes that the host has read for the batch that ends now.
-  [[nodiscard]] static std::uint64_t TakeReadBytes(Host& host);
   // Looks again soon for as long as batches are held back.
   void HoldBack(bool held);
   // The host for the job, begun if need be; nullptr: none is free now. kUnavailable: no more
   // hosts.
-  Result<Host*> HostFor(const Job& job);
-  Result<Host*> BeginHost(const StageHosts::Lane& lane);
-  void Begin(Host& host, std::unique_ptr<Job> job);
-  Status Hand(Host& host);
-  Status GiveMemory(Host& host);
+  Result<StageHost*> HostFor(const StageJob& job);
+  Result<StageHost*> BeginHost(const StageHosts::Lane& lane);
+  void Begin(StageHost& host, std::unique_ptr<StageJob> job);
   void OnReadable(std::uint64_t host);
-  void OnDone(Host& host, StageFrame frame);
+  void OnDone(StageHost& host, StageFrame frame);
   void OnEnded(std::uint64_t host, const std::string& how);
   void OnLost(const std::string& how);
   void EndHost(std::uint64_t host);
-  // The batch's request that is queued or running; nullptr: none.
-  [[nodiscard]] Job* Find(const wire::BatchRequest& request);
-  bool Crossed(const wire::BatchRequest& request);
-  void Tell(const Job& job, Made made);
-  void Answer(const Job& job, Status status, std::uint64_t needed_bytes = 0);
-  [[nodiscard]] wire::BatchDone AnswerTo(const Job& job) const;
+  // The batch's job that is queued or running; nullptr: none.
+  [[nodiscard]] StageJob* Find(const wire::BatchRequest& request);
 
   net::Reactor& reactor_;
   const Options options_;
   const Events events_;
+  StageAnswers answers_;
   std::unique_ptr<StageHosts> source_;
   LaneHosts* lanes_ = nullptr;  // the same, where hosts are given
   bool ready_ = false;
   Status failure_;
-  std::deque<std::unique_ptr<Job>> queue_;
-  // The last batches that were made. The first repeat behind the answer crossed it on its way, most
-  // likely: it is not run. One that comes after that is, for the answer was lost.
-  std::deque<std::tuple<IterationId, BatchId, std::uint64_t>> made_;  // the last: lane set
-  std::map<std::uint64_t, Host> hosts_;
+  std::deque<std::unique_ptr<StageJob>> queue_;
+  std::map<std::uint64_t, StageHost> hosts_;
   std::uint64_t next_host_ = 1;
   StageGate gate_;
   net::TimerId held_timer_ = 0;  // 0: nothing is held back

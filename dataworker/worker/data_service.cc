@@ -76,7 +76,7 @@ bool DataService::idle() const {
 
 std::vector<JobId> DataService::jobs() const {
   std::vector<JobId> jobs;
-  for (const auto& [id, session] : sessions_) jobs.push_back(session->job());
+  for (const auto& [id, session] : sessions_) jobs.push_back(session->attachment().job());
   std::sort(jobs.begin(), jobs.end());
   jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
   return jobs;
@@ -85,7 +85,7 @@ std::vector<JobId> DataService::jobs() const {
 std::vector<std::int64_t> DataService::pids() const {
   std::vector<std::int64_t> pids = bases_.pids();
   for (const auto& [id, session] : sessions_) {
-    const std::vector<std::int64_t> of_session = session->pids();
+    const std::vector<std::int64_t> of_session = session->stage().pids();
     pids.insert(pids.end(), of_session.begin(), of_session.end());
   }
   return pids;
@@ -93,8 +93,8 @@ std::vector<std::int64_t> DataService::pids() const {
 
 Session* DataService::Find(const std::string& peer, SessionId session) {
   const auto found = sessions_.find(session);
-  if (found == sessions_.end() || found->second->peer() != peer) return nullptr;
-  found->second->Heard();
+  if (found == sessions_.end() || found->second->attachment().peer() != peer) return nullptr;
+  found->second->attachment().Heard();
   return found->second.get();
 }
 
@@ -111,16 +111,16 @@ std::vector<JobLedger::Attached> DataService::Attached() const {
   std::vector<JobLedger::Attached> attached;
   attached.reserve(sessions_.size());
   for (const auto& [id, session] : sessions_) {
-    attached.push_back({.job = session->job(),
-                        .since = session->attached(),
-                        .stage_batches = session->stage_batches(),
-                        .stage_samples = session->stage_samples()});
+    attached.push_back({.job = session->attachment().job(),
+                        .since = session->attachment().since(),
+                        .stage_batches = session->stage().outstanding(),
+                        .stage_samples = session->stage().queued_samples()});
   }
   return attached;
 }
 
 std::vector<wire::JobUsage> DataService::Usage() {
-  for (const auto& [id, session] : sessions_) session->CountStageCpu();
+  for (const auto& [id, session] : sessions_) session->stage().CountCpu();
   return ledger_.Usage(Attached());
 }
 
@@ -133,7 +133,8 @@ void DataService::OnDirective(const wire::WorkerDirective& directive,
 void DataService::EndAbandoned(const std::vector<JobId>& jobs, SteadyTime asked) {
   std::vector<SessionId> abandoned;
   for (const auto& [id, session] : sessions_) {
-    const bool leased = std::find(jobs.begin(), jobs.end(), session->job()) != jobs.end();
+    const bool leased =
+        std::find(jobs.begin(), jobs.end(), session->attachment().job()) != jobs.end();
     if (session->Abandoned(leased, asked)) abandoned.push_back(id);
   }
   for (const SessionId id : abandoned) {
@@ -158,7 +159,7 @@ void DataService::OnMessage(net::Incoming&& incoming) {
     if (Find(peer, detach->session) != nullptr) End(detach->session);
   } else if (const auto* ping = std::get_if<wire::Ping>(&incoming.body)) {
     for (const auto& [id, session] : sessions_) {
-      if (session->peer() == peer) session->Heard();
+      if (session->attachment().peer() == peer) session->attachment().Heard();
     }
     Send(peer, wire::Pong{ping->sequence}, {});
   }
@@ -166,7 +167,7 @@ void DataService::OnMessage(net::Incoming&& incoming) {
 
 void DataService::OnAttach(const std::string& peer, const wire::Attach& attach) {
   auto existing = sessions_.find(attach.session);
-  if (existing != sessions_.end() && !existing->second->SamePlan(attach)) {
+  if (existing != sessions_.end() && !existing->second->attachment().SamePlan(attach)) {
     End(attach.session);
     existing = sessions_.end();
   }
@@ -183,13 +184,12 @@ void DataService::OnAttach(const std::string& peer, const wire::Attach& attach) 
       return;
     }
     existing =
-        sessions_.emplace(attach.session, std::make_shared<Session>(environment_, peer, attach))
-            .first;
+        sessions_.emplace(attach.session, std::make_shared<Session>(environment_, attach)).first;
   }
   if (const auto early = early_arenas_.find(attach.session); early != early_arenas_.end()) {
-    existing->second->SetArena(early->second.connection, std::move(early->second.arena));
-    for (Session::GivenLane& given : early->second.lanes) {
-      existing->second->OnLane(std::move(given));
+    existing->second->memory().SetArena(early->second.connection, std::move(early->second.arena));
+    for (SessionStage::GivenLane& given : early->second.lanes) {
+      existing->second->stage().OnLane(std::move(given));
     }
     early_arenas_.erase(early);
   }
@@ -232,11 +232,11 @@ void DataService::OnDescriptor(std::uint64_t connection, const net::DescriptorMe
     return;
   }
   if (message.kind == net::DescriptorMessage::Kind::kLane) {
-    Session::GivenLane given{.lane = {.lane = message.lane, .set = message.lane_set},
-                             .socket = std::move(fd),
-                             .pid = message.pid};
+    SessionStage::GivenLane given{.lane = {.lane = message.lane, .set = message.lane_set},
+                                  .socket = std::move(fd),
+                                  .pid = message.pid};
     if (session != sessions_.end()) {
-      session->second->OnLane(std::move(given));
+      session->second->stage().OnLane(std::move(given));
     } else if (const auto early = early_arenas_.find(message.session);
                early != early_arenas_.end() && early->second.lanes.size() < kMostEarlyLanes) {
       early->second.lanes.push_back(std::move(given));
@@ -253,7 +253,7 @@ void DataService::OnDescriptor(std::uint64_t connection, const net::DescriptorMe
     return;
   }
   if (session != sessions_.end()) {
-    session->second->SetArena(connection, std::move(arena).value());
+    session->second->memory().SetArena(connection, std::move(arena).value());
   } else if (early_arenas_.size() < kMostEarlyArenas) {
     early_arenas_[message.session] = {connection, std::move(arena).value(), {}};
   }
@@ -264,7 +264,7 @@ void DataService::OnHangup(std::uint64_t connection) {
                 [&](const auto& entry) { return entry.second.connection == connection; });
   std::vector<SessionId> ended;
   for (const auto& [id, session] : sessions_) {
-    if (session->HasArenaOf(connection)) ended.push_back(id);
+    if (session->memory().HasArenaOf(connection)) ended.push_back(id);
   }
   for (const SessionId id : ended) End(id);
 }

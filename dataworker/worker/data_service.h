@@ -63,7 +63,7 @@ class DataService {
   struct EarlyArena {
     std::uint64_t connection = 0;
     std::shared_ptr<ArenaMap> arena;
-    std::vector<Session::GivenLane> lanes;
+    std::vector<SessionStage::GivenLane> lanes;
   };
 
   void OnMessage(net::Incoming&& incoming);

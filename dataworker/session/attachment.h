@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "dataworker/cache/cache.h"
+#include "dataworker/session/session_environment.h"
+#include "schemas/wire/message.h"
+
+namespace headrace::dataworker {
+
+// How a session is attached: by whom, for which job, with what part of the cache. It knows whether
+// the trainer is still there. The session's answers go out through it, to whoever attached last.
+// Reactor thread.
+class Attachment {
+ public:
+  // `clock` and `cache` outlive it. REQUIRES: Renew before anything is answered.
+  Attachment(const Clock& clock, SampleCache& cache, SessionEnvironment::Send send,
+             const wire::Attach& attach)
+      : clock_(clock), cache_(cache), send_(std::move(send)), attach_(attach) {}
+
+  // First attachment, or again: the connection or the coordinator is new, or something went
+  // missing. REQUIRES: SamePlan(attach).
+  void Renew(std::string peer, const wire::Attach& attach);
+  [[nodiscard]] bool SamePlan(const wire::Attach& attach) const;
+
+  [[nodiscard]] SessionId session() const { return attach_.session; }
+  [[nodiscard]] JobId job() const { return attach_.job; }
+  [[nodiscard]] const std::string& peer() const { return peer_; }
+  // What was asked for last.
+  [[nodiscard]] const wire::Attach& request() const { return attach_; }
+  // When that was.
+  [[nodiscard]] SteadyTime since() const { return since_; }
+  // nullptr: the session has no part of the cache.
+  [[nodiscard]] const std::shared_ptr<const CacheLease>& cache() const { return lease_; }
+
+  // The trainer gave a sign of life.
+  void Heard() { heard_ = clock_.Now(); }
+  // Whether nobody will ever end the session, because its trainer, on another host, died. To be
+  // asked once for each answer to a heartbeat. `leased`: it named a lease of the job, or the
+  // trainer is known to live; `asked`: when the heartbeat went out. True when kMostUnleased answers
+  // in a row named none, and the trainer said nothing for kMostSilence. Heartbeats from before the
+  // last Renew do not count. A trainer that lives pings, so that a coordinator that forgot its job
+  // ends nothing.
+  [[nodiscard]] bool Abandoned(bool leased, SteadyTime asked);
+  static constexpr int kMostUnleased = 3;
+  static constexpr Duration kMostSilence = std::chrono::seconds(10);
+
+  void Send(wire::Body body, std::vector<net::PayloadFrame> payload = {}) const;
+  // An answer to the request, with nothing in it.
+  [[nodiscard]] wire::BatchDone AnswerTo(const wire::BatchRequest& request) const;
+  void Refuse(const wire::BatchRequest& request, Status status,
+              std::uint64_t needed_bytes = 0) const;
+
+ private:
+  const Clock& clock_;
+  SampleCache& cache_;
+  const SessionEnvironment::Send send_;
+  std::string peer_;
+  wire::Attach attach_;
+  SteadyTime since_{}, heard_{};
+  int unleased_ = 0;  // answers in a row
+  std::shared_ptr<const CacheLease> lease_;
+};
+
+}  // namespace headrace::dataworker

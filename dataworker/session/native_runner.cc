@@ -1,0 +1,129 @@
+#include "dataworker/session/native_runner.h"
+
+#include <string>
+#include <utility>
+
+#include "dataworker/session/describe_work.h"
+#include "net/payload.h"
+
+namespace headrace::dataworker {
+
+void NativeRunner::Push(std::shared_ptr<Work> work, WorkQueue::Place place) {
+  active_.insert(work);
+  environment_.queue.Push(attachment_.job(), attachment_.session(), std::move(work), place);
+}
+
+void NativeRunner::Describe(wire::Describe request) {
+  auto done = WhenDone([](NativeRunner& runner, const std::shared_ptr<DescribeWork>& work) {
+    runner.active_.erase(work);
+    runner.attachment_.Send(work->TakeAnswer());
+  });
+  Push(std::make_shared<DescribeWork>(plan_, std::move(request), std::move(done)),
+       WorkQueue::Place::kFront);
+}
+
+void NativeRunner::Submit(wire::BatchRequest request, SteadyTime received) {
+  if (Status status = BatchWork::CheckRequest(*plan_, request); !status.ok()) {
+    attachment_.Refuse(request, std::move(status));
+    return;
+  }
+  if (!plan_->has_chain()) {
+    Launch(std::move(request), received, ops::ImageSpec());
+    return;
+  }
+  if (plan_->fixed_output()) {
+    Launch(std::move(request), received, *plan_->fixed_output());
+    return;
+  }
+  auto done = WhenDone([received](NativeRunner& runner, const std::shared_ptr<ShapeWork>& work) {
+    runner.OnShape(work, received);
+  });
+  Push(std::make_shared<ShapeWork>(plan_, std::move(request), std::move(done)),
+       WorkQueue::Place::kFront);
+}
+
+void NativeRunner::OnShape(const std::shared_ptr<ShapeWork>& work, SteadyTime received) {
+  active_.erase(work);
+  if (work->shape() && !work->cancelled()) {
+    Launch(work->TakeRequest(), received, *work->shape());
+    return;
+  }
+  wire::BatchDone answer = attachment_.AnswerTo(work->request());
+  if (work->cancelled()) answer.status = Cancelled("the iteration was cancelled");
+  if (answer.status.ok()) answer.failures = work->TakeFailures();
+  attachment_.Send(std::move(answer));
+}
+
+void NativeRunner::Launch(wire::BatchRequest request, SteadyTime received,
+                          const ops::ImageSpec& shape) {
+  Result<BatchLayout> layout = plan_->Layout(request.keys.size(), shape);
+  if (!layout.ok()) {
+    attachment_.Refuse(request, layout.status());
+    return;
+  }
+  const std::uint64_t bytes = layout->bytes;
+  if (bytes > request.slot_bytes) {
+    attachment_.Refuse(
+        request,
+        ResourceExhausted("the batch takes " + std::to_string(bytes) + " bytes, the slot has " +
+                          std::to_string(request.slot_bytes)),
+        bytes);
+    return;
+  }
+  Result<BatchMemory::Place> place = memory_.Take(request, bytes);
+  if (!place.ok()) {
+    attachment_.Refuse(request, place.status());
+    return;
+  }
+  BatchWork::Setup setup;
+  setup.memory = place->memory;
+  setup.hold = std::move(place->hold);
+  setup.sends_memory = place->leaves;
+  setup.plan = plan_;
+  setup.cache = attachment_.cache();
+  setup.layout = std::move(layout).value();
+  setup.clock = &environment_.reactor.clock();
+  setup.received = received;
+  setup.request = std::move(request);
+  auto done = WhenDone([](NativeRunner& runner, const std::shared_ptr<BatchWork>& work) {
+    runner.OnBatchDone(work);
+  });
+  auto work = std::make_shared<BatchWork>(std::move(setup), std::move(done));
+  if (work->units() == 0) {
+    OnBatchDone(work);  // the trainer makes every sample itself
+  } else {
+    Push(std::move(work), WorkQueue::Place::kBack);
+  }
+}
+
+void NativeRunner::OnBatchDone(const std::shared_ptr<BatchWork>& work) {
+  active_.erase(work);
+  wire::BatchDone answer = work->TakeAnswer();
+  std::vector<net::PayloadFrame> frames;
+  if (answer.status.ok()) {
+    environment_.CountSamples(attachment_.job(), static_cast<std::uint64_t>(work->units()));
+    if (work->setup().sends_memory) {
+      frames = net::SplitPayload(work->setup().memory, work->setup().hold);
+    }
+  }
+  attachment_.Send(std::move(answer), std::move(frames));
+}
+
+void NativeRunner::Cancel(IterationId before) {
+  const auto is_older = [before](const Work& work) {
+    return work.iteration().valid() && work.iteration() < before;
+  };
+  for (const auto& work : active_) {
+    if (is_older(*work)) work->Cancel();
+  }
+  environment_.queue.Cancel(attachment_.session(), is_older);
+}
+
+void NativeRunner::Close() {
+  closed_ = true;
+  for (const auto& work : active_) work->Cancel();
+  environment_.queue.Forget(attachment_.session());
+  active_.clear();
+}
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <set>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "dataworker/session/attachment.h"
+#include "dataworker/session/batch_memory.h"
+#include "dataworker/session/batch_work.h"
+#include "dataworker/session/compiled_plan.h"
+#include "dataworker/session/on_reactor.h"
+#include "dataworker/session/session_environment.h"
+#include "dataworker/session/shape_work.h"
+
+namespace headrace::dataworker {
+
+// Runs what a session asks of its native plan on the compute threads, and answers it: batches, and
+// the sizes of samples. A batch whose shape the plan alone does not say is asked for its shape
+// first. Reactor thread; the owner calls Close before it lets go. Work on other threads refers to
+// it weakly.
+class NativeRunner : public std::enable_shared_from_this<NativeRunner> {
+ public:
+  // All of them outlive it.
+  NativeRunner(SessionEnvironment& environment, const Attachment& attachment, BatchMemory& memory)
+      : environment_(environment), attachment_(attachment), memory_(memory) {}
+
+  // From now on; what runs goes on with the plan before.
+  void Use(std::shared_ptr<const CompiledPlan> plan) { plan_ = std::move(plan); }
+
+  // Answered before the batches that are queued: the trainer can plan nothing before it knows.
+  // REQUIRES: Use was called; the request has keys.
+  void Describe(wire::Describe request);
+  // Answers with an error where
+  //
+  //   kInvalidArgument    the request does not fit the plan, or its slot the arena
+  //   kResourceExhausted  the slot is too small: needed_bytes says what would do; or too much is on
+  //                       its way to trainers
+  //   kCancelled          it was cancelled, and parts of it had not begun
+  //
+  // REQUIRES: Use was called.
+  void Submit(wire::BatchRequest request, SteadyTime received);
+  // Requests for batches of older iterations: what has not begun does not any more.
+  void Cancel(IterationId before);
+  // Requests without an answer.
+  [[nodiscard]] std::size_t outstanding() const { return active_.size(); }
+
+  // Cancels everything; nothing is answered, and nothing new is written, after it.
+  void Close();
+  [[nodiscard]] bool closed() const { return closed_; }
+
+ private:
+  void Push(std::shared_ptr<Work> work, WorkQueue::Place place);
+  void OnShape(const std::shared_ptr<ShapeWork>& work, SteadyTime received);
+  void Launch(wire::BatchRequest request, SteadyTime received, const ops::ImageSpec& shape);
+  void OnBatchDone(const std::shared_ptr<BatchWork>& work);
+  template <typename Then>
+  [[nodiscard]] auto WhenDone(Then then) {
+    return OnReactor(environment_.reactor, weak_from_this(), std::move(then));
+  }
+
+  SessionEnvironment& environment_;
+  const Attachment& attachment_;
+  BatchMemory& memory_;
+  std::shared_ptr<const CompiledPlan> plan_;
+  std::set<std::shared_ptr<Work>> active_;
+  bool closed_ = false;
+};
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,135 @@
+// The blobs of a plan on their way, and the table by which sessions share them.
+#include "dataworker/session/plan_blobs.h"
+
+#include <cstring>
+#include <string>
+
+#include "dataworker/worker/worker_fixture.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace headrace::dataworker {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+BlobContent Content(const std::string& text) { return BlobFromBytes(CopyBytes(AsBytes(text))); }
+
+std::string Text(const BlobContent& content) { return std::string(AsText(*content)); }
+
+TEST(BlobTable, ABlobIsFoundWhileASessionHoldsIt) {
+  BlobTable table;
+  BlobContent content = Content("x");
+  table.Add(BlobHash(1), content);
+  EXPECT_EQ(table.Find(BlobHash(1)), content);
+  EXPECT_EQ(table.Find(BlobHash(2)), nullptr);
+  content.reset();
+  EXPECT_EQ(table.Find(BlobHash(1)), nullptr);
+}
+
+class PlanBlobsTest : public ::testing::Test {
+ protected:
+  BlobContent Part(PlanBlobs& blobs, BlobHash hash, std::uint64_t offset, const std::string& text,
+                   std::uint64_t total = 4) {
+    auto made =
+        blobs.OnPart({.hash = hash, .total_bytes = total, .offset = offset}, AsBytes(text), now_);
+    EXPECT_TRUE(made.ok()) << made.status().ToString();
+    return made.ok() ? *made : nullptr;
+  }
+
+  const BlobHash a_{1}, b_{2};
+  SteadyTime now_ = SteadyTime(std::chrono::seconds(1));
+  BlobTable table_;
+  PlanBlobs blobs_{table_, {a_, b_}};
+};
+
+TEST_F(PlanBlobsTest, APlanWithoutBlobsIsComplete) {
+  EXPECT_TRUE(PlanBlobs(table_, {}).complete());
+}
+
+TEST_F(PlanBlobsTest, PartsBecomeABlobThatIsHereWhenItIsKept) {
+  EXPECT_THAT(blobs_.missing(), ElementsAre(a_, b_));
+  EXPECT_EQ(Part(blobs_, a_, 0, "on"), nullptr);
+  EXPECT_EQ(Part(blobs_, b_, 0, "t"), nullptr);  // beside it
+  const BlobContent content = Part(blobs_, a_, 2, "e!");
+  ASSERT_NE(content, nullptr);
+  EXPECT_EQ(Text(content), "one!");
+  EXPECT_THAT(blobs_.missing(), ElementsAre(b_));
+  EXPECT_THAT(blobs_.here(), IsEmpty());
+  EXPECT_EQ(table_.Find(a_), nullptr);
+  blobs_.Keep(a_, content);
+  EXPECT_EQ(blobs_.here().at(a_), content);
+  EXPECT_EQ(table_.Find(a_), content);
+  EXPECT_FALSE(blobs_.complete());
+  blobs_.Keep(b_, Part(blobs_, b_, 1, "wo!"));
+  EXPECT_TRUE(blobs_.complete());
+  EXPECT_THAT(blobs_.missing(), IsEmpty());
+  // It comes once more, from a trainer that asked twice.
+  EXPECT_EQ(Part(blobs_, a_, 0, "one!"), nullptr);
+}
+
+TEST_F(PlanBlobsTest, APartThatIsNotTheNextOneDropsTheEarlierOnes) {
+  EXPECT_EQ(Part(blobs_, a_, 0, "o"), nullptr);
+  EXPECT_EQ(Part(blobs_, a_, 2, "e!"), nullptr);
+  EXPECT_EQ(Part(blobs_, a_, 1, "ne!"), nullptr);
+  EXPECT_THAT(blobs_.missing(), ElementsAre(a_, b_));
+  EXPECT_NE(Part(blobs_, a_, 0, "one!"), nullptr);
+}
+
+TEST_F(PlanBlobsTest, SizesThatNoBlobHasAreRefused) {
+  const auto made =
+      blobs_.OnPart({.hash = a_, .total_bytes = (std::uint64_t{64} << 30) + 1}, {}, now_);
+  EXPECT_EQ(made.status().code(), Code::kInvalidArgument);
+  const TestArena memory(4096);
+  EXPECT_FALSE(blobs_.OnDescriptor(a_, net::UniqueFd(::dup(memory.fd())), 8192, now_).ok());
+  EXPECT_THAT(blobs_.missing(), ElementsAre(a_, b_));
+}
+
+TEST_F(PlanBlobsTest, ADescriptorIsAWholeBlob) {
+  const TestArena memory(4096);
+  std::memcpy(memory.memory().data(), "one!", 4);
+  const net::UniqueFd fd(::dup(memory.fd()));
+  const auto made = blobs_.OnDescriptor(a_, fd, 4096, now_);
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ(Text(*made).substr(0, 4), "one!");
+  EXPECT_THAT(blobs_.missing(), ElementsAre(b_));
+  EXPECT_EQ(blobs_.OnDescriptor(a_, fd, 4096, now_).value(), nullptr);
+}
+
+TEST_F(PlanBlobsTest, ARestartDropsPartsAndTakesWhatOtherSessionsHave) {
+  EXPECT_EQ(Part(blobs_, a_, 0, "on"), nullptr);
+  const BlobContent other = Content("two");
+  table_.Add(b_, other);
+  EXPECT_FALSE(blobs_.here().contains(b_));
+  blobs_.Restart(now_);
+  EXPECT_THAT(blobs_.missing(), ElementsAre(a_));
+  EXPECT_EQ(blobs_.here().at(b_), other);
+  EXPECT_EQ(Part(blobs_, a_, 0, "on"), nullptr);
+  EXPECT_NE(Part(blobs_, a_, 2, "e!"), nullptr);
+}
+
+TEST_F(PlanBlobsTest, ABlobThatIsBeingVerifiedIsMissingAgainOnlyWhenThatIsSaid) {
+  ASSERT_NE(Part(blobs_, a_, 0, "one!"), nullptr);
+  blobs_.Keep(b_, Part(blobs_, b_, 0, "two!"));
+  blobs_.MissAgain();
+  EXPECT_THAT(blobs_.missing(), ElementsAre(a_));
+  ASSERT_NE(Part(blobs_, a_, 0, "one!"), nullptr);
+  blobs_.Restart(now_);
+  EXPECT_THAT(blobs_.missing(), IsEmpty());
+}
+
+TEST_F(PlanBlobsTest, ItIsStalledWhenNothingCameForAWhile) {
+  blobs_.Restart(now_);
+  now_ += PlanBlobs::kPatience;
+  EXPECT_FALSE(blobs_.Stalled(now_));
+  EXPECT_TRUE(blobs_.Stalled(now_ + Duration(1)));
+  EXPECT_EQ(Part(blobs_, a_, 0, "on"), nullptr);
+  EXPECT_FALSE(blobs_.Stalled(now_ + Duration(1)));
+  EXPECT_NE(Part(blobs_, a_, 2, "e!"), nullptr);
+  EXPECT_NE(Part(blobs_, b_, 0, "two!"), nullptr);
+  EXPECT_FALSE(blobs_.Stalled(now_ + std::chrono::hours(1)));  // nothing is missing
+}
+
+}  // namespace
+}  // namespace headrace::dataworker

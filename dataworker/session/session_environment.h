@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "dataworker/cache/cache.h"
+#include "dataworker/exec/executor.h"
+#include "dataworker/memory/payload_pool.h"
+#include "dataworker/session/blob_table.h"
+#include "dataworker/session/stage_losses.h"
+#include "dataworker/share/job_ledger.h"
+#include "dataworker/share/work_queue.h"
+#include "dataworker/stage/stage_bases.h"
+#include "net/reactor.h"
+#include "schemas/wire/host_identity.h"
+#include "schemas/wire/message.h"
+
+namespace headrace::dataworker {
+
+// What the person who runs the worker lets sessions do.
+struct Limits {
+  std::uint64_t stage_memory = 0;          // data bytes of each Python process; 0: no limit
+  std::vector<std::string> allowed_roots;  // real paths that files are read below; none: anywhere
+};
+
+// What sessions share; all of it outlives them. Reactor thread.
+struct SessionEnvironment {
+  using Send =
+      std::function<void(const std::string& peer, wire::Body, std::vector<net::PayloadFrame>)>;
+
+  net::Reactor& reactor;
+  Executor& executor;
+  WorkQueue& queue;
+  SampleCache& cache;
+  BlobTable& blobs;
+  PayloadPool& payloads;
+  StageLosses& losses;
+  StageBases& bases;
+  JobLedger& ledger;
+  wire::HostIdentity host;  // of this process
+  Limits limits;
+  Send send;
+  // Cores for the stage processes of one session of the job: see JobLedger.
+  std::function<double(JobId)> stage_cores;
+  std::uint64_t samples_made = 0;
+
+  void CountSamples(JobId job, std::uint64_t samples) {
+    samples_made += samples;
+    ledger.AddSamples(job, samples);
+  }
+};
+
+}  // namespace headrace::dataworker

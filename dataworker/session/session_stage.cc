@@ -1,0 +1,135 @@
+#include "dataworker/session/session_stage.h"
+
+#include <cstdlib>
+#include <string>
+
+#include "base/log.h"
+#include "base/process/stats.h"
+#include "net/payload.h"
+#include "schemas/wire/host_identity.h"
+
+namespace headrace::dataworker {
+namespace {
+
+constexpr std::size_t kMostEarlyLanes = 2048;  // two sets of as many as a session can have
+
+}  // namespace
+
+void SessionStage::Warm() { environment_.bases.Warm(BaseOptions()); }
+
+StageBases::Options SessionStage::BaseOptions() const {
+  const wire::Attach& attach = attachment_.request();
+  StageBases::Options options;
+  options.job = attach.job;
+  options.stage = attach.plan.python;
+  options.memory_bytes = environment_.limits.stage_memory;
+  if (wire::SameHost(attach.host, environment_.host)) {
+    options.executable = attach.plan.python.executable;
+  } else {
+    const char* configured = std::getenv("HEADRACE_PYTHON");
+    options.executable = configured != nullptr ? configured : "python3";
+  }
+  return options;
+}
+
+StageRunner::Options SessionStage::RunnerOptions() const {
+  StageRunner::Options options;
+  options.zygote = BaseOptions();
+  options.rng = attachment_.request().plan.rng;
+  options.lanes = attachment_.request().plan.lanes;
+  options.threads = environment_.executor.concurrency();
+  options.cores = [this] { return environment_.stage_cores(attachment_.job()); };
+  options.may_read = [this] { return environment_.queue.MayRead(attachment_.job()); };
+  return options;
+}
+
+StageRunner::Events SessionStage::RunnerEvents() {
+  StageRunner::Events events;
+  events.on_ready = tell_;
+  events.on_done = [this](StageRunner::Made made) {
+    std::vector<net::PayloadFrame> frames;
+    if (made.hold) frames = net::SplitPayload(made.memory, made.hold);
+    attachment_.Send(std::move(made.answer), std::move(frames));
+  };
+  events.on_used = [this](const StageRunner::Used& used) {
+    environment_.queue.Charge(attachment_.job(), used.cpu, used.read_bytes);
+  };
+  // The batches are answered after this, by the runner.
+  events.on_lost = [this](const std::string& how) {
+    const Status status = environment_.losses.Add(attachment_.session(), how);
+    tell_(status);
+    return status;
+  };
+  return events;
+}
+
+Status SessionStage::Start(const std::map<BlobHash, BlobContent>& blobs) {
+  HR_RETURN_IF_ERROR(environment_.losses.Check(attachment_.session()));
+  const wire::Attach& attach = attachment_.request();
+  if (attach.lanes_given) return StartGiven();
+  const BlobHash bundle = attach.plan.python.bundle;
+  if (!bundle.valid()) return Unsupported("the pipeline's code runs on its trainer's host alone");
+  HR_TRY(runner_, StageRunner::Start(environment_.reactor, environment_.bases, RunnerOptions(),
+                                     blobs.at(bundle), RunnerEvents()));
+  return {};
+}
+
+// The trainer's processes run the code: there is nothing to load.
+Status SessionStage::StartGiven() {
+  HR_TRY(runner_, StageRunner::StartGiven(environment_.reactor, RunnerOptions(), RunnerEvents()));
+  for (GivenLane& given : std::exchange(early_lanes_, {})) OnLane(std::move(given));
+  return {};
+}
+
+void SessionStage::End() {
+  CountCpu();
+  runner_.reset();
+  cpu_seconds_ = 0;
+}
+
+void SessionStage::OnLane(GivenLane given) {
+  if (!attachment_.request().lanes_given) return;  // nobody asks for it
+  if (!runner_) {
+    if (early_lanes_.size() < kMostEarlyLanes) early_lanes_.push_back(std::move(given));
+    return;
+  }
+  const Status taken = runner_->GiveLane(given.lane, std::move(given.socket), given.pid);
+  if (taken.ok()) return;
+  LogWarning("lane refused session=" + std::to_string(attachment_.session().value) + " error=\"" +
+             taken.ToString() + "\"");
+}
+
+void SessionStage::Submit(wire::BatchRequest request, const std::shared_ptr<ArenaMap>& arena,
+                          SteadyTime received) {
+  Status status = runner_->CheckRequest(request);
+  if (status.ok() && arena) {
+    status = arena->Slot(request.slot_offset, request.slot_bytes).status();
+  }
+  if (!status.ok()) {
+    attachment_.Refuse(request, std::move(status));
+    return;
+  }
+  environment_.CountSamples(attachment_.job(), request.keys.size());
+  runner_->Submit(std::move(request), arena, received);
+}
+
+void SessionStage::Cancel(IterationId before) {
+  if (runner_) runner_->Cancel(before);
+}
+
+std::vector<std::int64_t> SessionStage::pids() const {
+  return runner_ ? runner_->pids() : std::vector<std::int64_t>();
+}
+
+void SessionStage::CountCpu() {
+  if (!runner_) return;
+  double seconds = 0;
+  for (const std::int64_t pid : runner_->pids()) seconds += ProcessCpuSeconds(pid);
+  // Less when one has ended whose parent has not asked for it yet.
+  if (seconds <= cpu_seconds_) return;
+  environment_.ledger.AddStageCpu(attachment_.job(),
+                                  static_cast<std::uint64_t>((seconds - cpu_seconds_) * 1e9));
+  cpu_seconds_ = seconds;
+}
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "dataworker/session/compiled_plan.h"
+#include "dataworker/share/work.h"
+#include "schemas/wire/data.h"
+
+namespace headrace::dataworker {
+
+// Finds out what the samples of a batch look like when the plan alone does not say it: the shape of
+// the first sample that can be described. One unit.
+class ShapeWork final : public Work {
+ public:
+  using OnDone = std::function<void(std::shared_ptr<ShapeWork>)>;
+  ShapeWork(std::shared_ptr<const CompiledPlan> plan, wire::BatchRequest request, OnDone on_done);
+  [[nodiscard]] const wire::BatchRequest& request() const { return request_; }
+  // After the work has finished only.
+  [[nodiscard]] const std::optional<ops::ImageSpec>& shape() const { return shape_; }
+  // Why there is none: one failure for each position.
+  [[nodiscard]] std::vector<wire::SampleFailure> TakeFailures() { return std::move(failures_); }
+  [[nodiscard]] wire::BatchRequest TakeRequest() { return std::move(request_); }
+
+ protected:
+  void Run(std::int64_t unit, ThreadContext& context) override;
+  void Finish() override;
+
+ private:
+  Result<ops::ImageSpec> ShapeOf(std::int64_t key, ThreadContext& context) const;
+
+  const std::shared_ptr<const CompiledPlan> plan_;
+  wire::BatchRequest request_;
+  const OnDone on_done_;
+  std::optional<ops::ImageSpec> shape_;
+  std::vector<wire::SampleFailure> failures_;
+};
+
+}  // namespace headrace::dataworker

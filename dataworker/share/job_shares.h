@@ -1,0 +1,142 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "dataworker/share/debt_bucket.h"
+#include "dataworker/share/fair_share.h"
+
+namespace headrace::dataworker {
+
+// What a job may use of this worker's threads and sources.
+struct JobLimits {
+  std::uint32_t millicores = kDefaultMillicores;  // its weight beside other jobs
+  std::uint64_t source_bytes_per_second = 0;      // 0: no limit
+
+  static constexpr std::uint32_t kDefaultMillicores = 1000;
+  // Of a job whose lease here has ended, and of any: what is asked is answered, however late.
+  static constexpr std::uint32_t kLeastMillicores = 10;
+  friend bool operator==(const JobLimits&, const JobLimits&) = default;
+};
+
+// What a job has used of them.
+struct JobWork {
+  JobId job;
+  std::uint64_t cpu_ns = 0;  // of compute threads
+  std::uint64_t source_bytes = 0;
+  std::uint64_t limited_ns = 0;  // it had work queued, and a source limit let none begin
+  std::int64_t queued = 0;       // units
+  bool busy = false;             // units of it are queued or run
+};
+
+// The book of a WorkQueue: what each job may use, has queued and has used, and whose turn it is. It
+// counts units and knows nothing of what they do. Fair between jobs by what their units cost, each
+// with its weight, and in the same way between the sessions of a job (FairShare). A job in debt to
+// its source limit (DebtBucket) is passed over until it has paid.
+//
+// Pure: the times and the costs come from outside. Thread-compatible; the queue calls it with its
+// lock held. O(log jobs + log sessions) a unit.
+class JobShares {
+  struct Job;
+
+ public:
+  // A session's place in the book, at the job that queued for it last. Where it lies may not change
+  // between its first Queue and Leave.
+  class Session : public FairShare::Member {
+   public:
+    // Nothing of it is queued or runs.
+    [[nodiscard]] bool idle() const { return queued_ == 0 && running_ == 0; }
+
+   private:
+    friend class JobShares;
+    Job* job_ = nullptr;
+    std::int64_t queued_ = 0;  // units
+    int running_ = 0;          // turns
+  };
+  // What was written down when units began, for Settle.
+  struct Charged {
+    Job* job = nullptr;
+    double of_job = 0, of_session = 0, bytes = 0;
+  };
+  // What units used.
+  struct Cost {
+    double ns = 0;             // of their thread's time, for the share
+    std::uint64_t cpu_ns = 0;  // for the account
+    std::uint64_t bytes = 0;   // from sources
+  };
+
+  // The session has so many units more, of this job: with them it leaves the one that it had.
+  // REQUIRES: units > 0.
+  void Queue(Session& session, JobId job, std::int64_t units, SteadyTime now);
+  // So many of its queued units will not run. REQUIRES: Queue was called.
+  void Unqueue(Session& session, std::int64_t units, SteadyTime now);
+  // The session will not come back. REQUIRES: Queue was called; session.idle().
+  void Leave(Session& session);
+
+  // Whose turn it is; nullptr: nobody's unit may begin now.
+  [[nodiscard]] Session* First(SteadyTime now);
+  [[nodiscard]] bool AnyReady(SteadyTime now) { return FirstJob(now) != nullptr; }
+  // When to ask again, where nothing may begin and something is queued.
+  [[nodiscard]] SteadyTime ReadyAt(SteadyTime now);
+  // Whether a source limit holds for the session, whose units are to be started one by one then.
+  [[nodiscard]] bool Limited(const Session& session) const;
+  // Units of the session begin together, one after the other. REQUIRES: so many are queued.
+  [[nodiscard]] Charged Start(Session& session, std::int64_t units, SteadyTime now);
+  // They have ended. `charged`: of their Start.
+  void Settle(Session& session, const Charged& charged, std::int64_t units, const Cost& cost,
+              SteadyTime now);
+
+  // For these see WorkQueue. SetLimits: units of the job that wait, where its source limit has
+  // changed: they may begin at another time than before.
+  [[nodiscard]] std::optional<std::int64_t> SetLimits(JobId job, const JobLimits& limits,
+                                                      SteadyTime now);
+  void Drain(JobId job, SteadyTime until);
+  void SetSourceLimit(std::uint64_t bytes_per_second, SteadyTime now);
+  void Charge(JobId job, Duration cpu, std::uint64_t source_bytes, SteadyTime now);
+  [[nodiscard]] bool MayRead(JobId job, SteadyTime now);
+  [[nodiscard]] std::uint32_t Millicores(JobId job, SteadyTime now) const;
+  [[nodiscard]] std::vector<JobWork> Usage(SteadyTime now);
+  void Forget(JobId job);
+
+ private:
+  struct Job : FairShare::Member {
+    Job() : Member(JobLimits::kDefaultMillicores) {}
+    JobLimits limits;
+    FairShare sessions;
+    DebtBucket bucket;
+    std::int64_t queued = 0;                    // units
+    int running = 0;                            // turns
+    int attached = 0;                           // sessions
+    SteadyTime drained_at = SteadyTime::max();  // drops to the least weight
+    double mean_bytes = -1;                     // that a unit reads; below 0: none has run
+    bool reads_elsewhere = false;
+    SteadyTime refused_at{};          // by MayRead; the epoch: it was not
+    SteadyTime held_until{};          // its place in held_; the epoch: none
+    Duration own_debt{}, all_debt{};  // of the buckets, when `limited` was last brought up
+    SteadyTime debts_at{};
+    Duration limited{};
+    std::uint64_t cpu_ns = 0;
+    std::uint64_t source_bytes = 0;
+  };
+
+  [[nodiscard]] Job* FirstJob(SteadyTime now);
+  // Among those that share, those that are held back, or neither.
+  void Place(Job& job, SteadyTime now);
+  // Brings the time up to date that the job was held back. Before what it has queued changes.
+  void CountDebt(Job& job, SteadyTime now);
+  void SetWeight(Job& job, std::uint32_t millicores);
+  [[nodiscard]] bool Paused(SteadyTime now);
+
+  FairShare share_;
+  std::map<JobId, Job> jobs_;
+  std::set<std::pair<SteadyTime, Job*>> held_;  // jobs in debt with units queued
+  DebtBucket all_;                              // of all jobs
+};
+
+}  // namespace headrace::dataworker

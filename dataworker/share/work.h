@@ -1,0 +1,54 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "base/ids.h"
+#include "dataworker/exec/executor.h"
+
+namespace headrace::dataworker {
+
+// A request cut into units (samples) that threads may run at the same time. Ends exactly once: when
+// every unit has run or was dropped. Kept alive by the queue and by the threads that run it.
+class Work : public std::enable_shared_from_this<Work> {
+ public:
+  // `iteration`: whose end cancels it; invalid for work that only the session's end cancels.
+  explicit Work(std::int64_t units, IterationId iteration = {})
+      : units_(units), iteration_(iteration), unfinished_(units) {}
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+  virtual ~Work() = default;
+
+  [[nodiscard]] std::int64_t units() const { return units_; }
+  [[nodiscard]] IterationId iteration() const { return iteration_; }
+  // Units that have not begun are skipped from now on. Thread-safe.
+  void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  [[nodiscard]] bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+
+  // For WorkQueue: runs unit `unit`, which Drop counts afterwards; `units` that have run, or never
+  // will, are over. The last one calls Finish.
+  void RunUnit(std::int64_t unit, ThreadContext& context) {
+    if (!cancelled()) Run(unit, context);
+  }
+  // True after the last one.
+  bool Drop(std::int64_t units) {
+    if (unfinished_.fetch_sub(units, std::memory_order_acq_rel) != units) return false;
+    Finish();
+    return true;
+  }
+
+ protected:
+  virtual void Run(std::int64_t unit, ThreadContext& context) = 0;
+  // On the thread of the last unit, or of the one who cancelled; everything the units wrote is
+  // visible. Must not block.
+  virtual void Finish() = 0;
+
+ private:
+  const std::int64_t units_;
+  const IterationId iteration_;
+  std::atomic<std::int64_t> unfinished_;
+  std::atomic<bool> cancelled_ = false;
+};
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,73 @@
+#include "dataworker/stage/stage_host.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <span>
+#include <string>
+
+#include "base/process/stats.h"
+#include "dataworker/stage/stage_request.h"
+
+namespace headrace::dataworker {
+
+Status StageHost::Begin(std::unique_ptr<StageJob> job, SteadyTime now) {
+  job_ = std::move(job);
+  job_->started = now;
+  cpu_ns_then_ = ProcessCpuNanos(pid_);
+  HR_RETURN_IF_ERROR(GiveMemory());
+  HR_RETURN_IF_ERROR(GiveRequest());
+  begun_ = true;
+  return {};
+}
+
+Status StageHost::GiveMemory() {
+  if (job_->own_memory) {
+    // Nobody else holds it: the answer before has been sent.
+    const bool reusable = spare_ && spare_.use_count() == (arena_ == spare_ ? 2 : 1) &&
+                          spare_->size() >= job_->request.slot_bytes;
+    if (!reusable) {
+      net::UniqueFd file(::memfd_create("headrace-batch", MFD_CLOEXEC));
+      if (!file.valid()) return ErrnoStatus(errno, "memfd");
+      const std::uint64_t bytes = std::max<std::uint64_t>(job_->request.slot_bytes, 4096);
+      if (::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) {
+        return ResourceExhausted("no memory for a batch of " + std::to_string(bytes) + " bytes");
+      }
+      HR_TRY(spare_, ArenaMap::Map(std::move(file), bytes));
+    }
+    job_->arena = spare_;
+  }
+  if (arena_ == job_->arena) return {};
+  const std::array<int, 2> passed{job_->arena->fd(), job_->arena->channel()};
+  HR_RETURN_IF_ERROR(
+      socket_.Send(StageMessage::kArena, {}, std::span(passed).first(passed[1] >= 0 ? 2 : 1)));
+  arena_ = job_->arena;
+  return {};
+}
+
+Status StageHost::GiveRequest() {
+  const Bytes request =
+      StageRequestBytes(job_->request, job_->own_memory ? 0 : job_->request.slot_offset);
+  job_->request_bytes = request.size();
+  HR_TRY(const net::UniqueFd file, MemoryFile("headrace-request", request));
+  const std::array<ByteSpan, 1> parts{std::as_bytes(std::span(&id_, 1))};
+  return socket_.Send(StageMessage::kBatch, parts, std::array{file.get()});
+}
+
+StageGate::Running StageHost::Running(SteadyTime now) const {
+  const std::uint64_t cpu = ProcessCpuNanos(pid_);
+  return {.wall = now - job_->started,
+          .cpu = Duration(cpu > cpu_ns_then_ ? cpu - cpu_ns_then_ : 0)};
+}
+
+std::uint64_t StageHost::TakeReadBytes() {
+  const std::uint64_t before = read_bytes_then_ + job_->request_bytes;
+  // Never less than it was, also when it could not be read now.
+  read_bytes_then_ = std::max(read_bytes_then_, ProcessReadBytes(pid_));
+  return read_bytes_then_ > before ? read_bytes_then_ - before : 0;
+}
+
+}  // namespace headrace::dataworker

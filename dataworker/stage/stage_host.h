@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "dataworker/memory/memory_map.h"
+#include "dataworker/stage/frame_socket.h"
+#include "dataworker/stage/stage_gate.h"
+#include "dataworker/stage/stage_hosts.h"
+#include "dataworker/stage/stage_job.h"
+
+namespace headrace::dataworker {
+
+// A process that makes batches of a session's Python plan, one at a time, as its worker sees it.
+// That is the socket to it, the memory that it has, and what it uses. One thread.
+//
+//   idle -Begin-> busy -TakeJob-> idle
+class StageHost {
+ public:
+  StageHost(std::uint64_t id, const StageHosts::Lane& lane, StageHosts::Begun begun)
+      : id_(id), lane_(lane), pid_(begun.pid), socket_(std::move(begun.socket)) {}
+
+  [[nodiscard]] std::uint64_t id() const { return id_; }
+  [[nodiscard]] const StageHosts::Lane& lane() const { return lane_; }
+  [[nodiscard]] std::int64_t pid() const { return pid_; }  // 0: not told yet
+  void SetPid(std::int64_t pid) { pid_ = pid; }
+  [[nodiscard]] FrameSocket& socket() { return socket_; }
+  [[nodiscard]] const FrameSocket& socket() const { return socket_; }
+
+  // No frame comes any more. Its zygote is about to tell its end and the cause.
+  void HangUp() { hung_up_ = true; }
+  [[nodiscard]] bool hung_up() const { return hung_up_; }
+  // The batch that it makes; nullptr: none.
+  [[nodiscard]] StageJob* job() const { return job_.get(); }
+  [[nodiscard]] bool idle() const { return !job_ && !hung_up_; }
+  // It has been asked for a batch.
+  [[nodiscard]] bool begun() const { return begun_; }
+
+  // Asks it for the batch, with the memory to put it into. The job is the host's also when this
+  // fails. kResourceExhausted: the worker has no memory or no descriptors for it. Any other: the
+  // process does not listen.
+  // REQUIRES: idle().
+  Status Begin(std::unique_ptr<StageJob> job, SteadyTime now);
+  [[nodiscard]] std::unique_ptr<StageJob> TakeJob() { return std::move(job_); }
+
+  // REQUIRES: job() is set.
+  [[nodiscard]] StageGate::Running Running(SteadyTime now) const;
+  // Bytes that it has read for the batch that ends now. Once a batch. REQUIRES: job() is set.
+  [[nodiscard]] std::uint64_t TakeReadBytes();
+
+ private:
+  Status GiveMemory();
+  Status GiveRequest();
+
+  std::uint64_t id_;
+  StageHosts::Lane lane_;
+  std::int64_t pid_;
+  std::uint64_t cpu_ns_then_ = 0;      // of the process, when its batch began
+  std::uint64_t read_bytes_then_ = 0;  // when its last batch ended: it may read between two
+  FrameSocket socket_;
+  bool begun_ = false;
+  bool hung_up_ = false;
+  std::shared_ptr<ArenaMap> arena_;  // the last one that it was given
+  std::shared_ptr<ArenaMap> spare_;  // memory of its own, for batches without an arena
+  std::unique_ptr<StageJob> job_;
+};
+
+}  // namespace headrace::dataworker
