@@ -8,22 +8,6 @@
 #include "trainer_client/session/session_load.h"
 
 namespace headrace::client {
-namespace {
-
-Dispatcher::Options DispatcherOptions(const Plan& plan, Duration resend_floor) {
-  Dispatcher::Options options;
-  // Stage hosts start slowly and run user code: a second try costs more than it saves.
-  options.resend_floor = resend_floor;
-  options.hedge = !plan.has_python_stage;
-  // And the code of one batch must not run twice while its worker lives.
-  options.resend_elsewhere = !plan.has_python_stage;
-  options.lanes_in_order = HasPythonLanes(plan);
-  // What they keep cannot travel: another worker has to run them from their beginning.
-  options.lanes_stay = plan.has_python_stage && plan.python.replayed;
-  return options;
-}
-
-}  // namespace
 
 SessionPump::SessionPump(std::shared_ptr<net::Reactor> reactor, Setup setup,
                          std::shared_ptr<BatchMailbox> shared)
@@ -33,7 +17,7 @@ SessionPump::SessionPump(std::shared_ptr<net::Reactor> reactor, Setup setup,
       compares_(context_.gives_lanes && context_.plan.has_python_stage &&
                 context_.plan.python.bundle.valid()),
       planner_(setup.planner),
-      dispatcher_(DispatcherOptions(context_.plan, setup.resend_floor)),
+      dispatcher_(Dispatcher::Options::For(context_.plan, setup.resend_floor)),
       comparisons_({.compare_every = setup.options.compare_every}),
       lanes_(context_.plan.lanes),
       sizes_(context_.plan, setup.output, setup.options.slot_bytes_hint),
