@@ -86,6 +86,17 @@ TEST_F(WorkerSetTest, AWorkerKeepsItsIdWhenTheCoordinatorKnowsItByAnother) {
   });
 }
 
+TEST_F(WorkerSetTest, AWorkerThatIsStillLinkedKeepsItsIdWhenItIsLeasedAgain) {
+  Run([](WorkerSet& workers) {
+    workers.SetLeases({Worker(1, "a")}, At(0));
+    workers.SetLeases({}, At(1));
+    workers.SetLeases({Worker(9, "a")}, At(2));
+    EXPECT_EQ(workers.links().size(), 1U);
+    EXPECT_TRUE(workers.leased(WorkerId(1)));
+    EXPECT_EQ(workers.Outside(WorkerId(1)), WorkerId(9));
+  });
+}
+
 TEST_F(WorkerSetTest, AnotherProcessGetsAnotherId) {
   Run([](WorkerSet& workers) {
     workers.SetLeases({Worker(1, "a")}, At(0));
