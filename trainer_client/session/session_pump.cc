@@ -260,7 +260,7 @@ void SessionPump::PumpOnce() {
 
 void SessionPump::AskSizes() {
   if (!size_requests_.Collect() || dispatcher_.ready_workers() == 0) return;
-  size_requests_.Ask(workers_.Ready(), reactor_->clock().Now(),
+  size_requests_.Ask(workers_.AllReady(), reactor_->clock().Now(),
                      [this](WorkerId worker, const wire::Describe& describe) {
                        const Status sent = workers_.Find(worker)->Send(describe);
                        if (!sent.ok()) {

@@ -134,7 +134,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   // What has sockets, memory or files.
   SlotLoans loans_;
   WorkerSet workers_;
-  std::unique_ptr<ContentCheck> content_;
+  std::unique_ptr<ContentCheck> content_;  // null after Shutdown, when no event asks it any more
   // What connects them.
   BatchQueue queue_;
   Elsewhere elsewhere_;

@@ -133,7 +133,7 @@ bool WorkerSet::ready(WorkerId worker) const {
   return link != nullptr && link->state() == WorkerLink::State::kReady;
 }
 
-std::vector<WorkerId> WorkerSet::Ready() const {
+std::vector<WorkerId> WorkerSet::AllReady() const {
   std::vector<WorkerId> ready;
   for (const auto& [id, link] : links_) {
     if (link->state() == WorkerLink::State::kReady) ready.push_back(id);

@@ -57,7 +57,7 @@ class WorkerSet {
   // Null: not linked.
   [[nodiscard]] WorkerLink* Find(WorkerId worker) const;
   [[nodiscard]] bool ready(WorkerId worker) const;
-  [[nodiscard]] std::vector<WorkerId> Ready() const;
+  [[nodiscard]] std::vector<WorkerId> AllReady() const;
   [[nodiscard]] bool leased(WorkerId worker) const { return leased_.contains(worker); }
   [[nodiscard]] bool nothing_leased() const { return leased_.empty(); }
   // The coordinator's id of the worker.
