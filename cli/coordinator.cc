@@ -92,7 +92,7 @@ Status Coordinate(const Options& options) {
   HR_TRY(const std::string binary, OwnPath());
   // A terminal's Ctrl-C is for the trainer, which ends us by ending.
   if (options.embedded) ::setpgid(0, 0);
-  std::optional<net::UniqueFd> parent;
+  std::optional<UniqueFd> parent;
   if (options.parent_pid > 0) {
     HR_TRY(parent, WatchProcess(options.parent_pid));
   }

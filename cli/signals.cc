@@ -18,12 +18,12 @@ Result<StopSignals> StopSignals::Block() {
   if (::sigprocmask(SIG_BLOCK, &set, nullptr) != 0) return ErrnoStatus(errno, "sigprocmask");
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // a file over `ulimit -f` is an error of the write that names it
-  net::UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd.valid()) return ErrnoStatus(errno, "signalfd");
   return StopSignals(std::move(fd));
 }
 
-Result<net::UniqueFd> WatchProcess(std::int64_t pid) {
+Result<UniqueFd> WatchProcess(std::int64_t pid) {
   UniqueFd fd = OpenPidfd(static_cast<pid_t>(pid));
   if (fd.valid()) return fd;
   if (errno == ESRCH) return NotFound("process " + std::to_string(pid) + " has ended");

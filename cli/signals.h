@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/result.h"
-#include "net/unique_fd.h"
+#include "base/unique_fd.h"
 
 namespace headrace::cli {
 
@@ -16,11 +16,11 @@ class StopSignals {
   [[nodiscard]] int fd() const { return fd_.get(); }
 
  private:
-  explicit StopSignals(net::UniqueFd fd) : fd_(std::move(fd)) {}
-  net::UniqueFd fd_;
+  explicit StopSignals(UniqueFd fd) : fd_(std::move(fd)) {}
+  UniqueFd fd_;
 };
 
 // Readable when process `pid` has ended. kNotFound: it has already.
-[[nodiscard]] Result<net::UniqueFd> WatchProcess(std::int64_t pid);
+[[nodiscard]] Result<UniqueFd> WatchProcess(std::int64_t pid);
 
 }  // namespace headrace::cli

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "base/version.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/test_peer.h"
-#include "net/unique_fd.h"
 
 // What a coordinator says to peers of another protocol, and to noise: by hand over TCP, because our
 // own sockets send only valid messages. Source: ZMTP 3.0, https://rfc.zeromq.org/spec/23/
@@ -74,7 +74,7 @@ class RawDealer {
     return got == static_cast<ssize_t>(size) ? bytes : std::string();
   }
 
-  net::UniqueFd fd_;
+  UniqueFd fd_;
   bool connected_ = false;
 };
 

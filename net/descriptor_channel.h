@@ -7,8 +7,8 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "net/reactor.h"
-#include "net/unique_fd.h"
 
 // Passes memory, and the processes of lanes, by descriptor between a trainer and a worker on the
 // same host: an AF_UNIX

@@ -6,8 +6,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/unique_fd.h"
 #include "net/endpoint_internal.h"
-#include "net/unique_fd.h"
 
 namespace headrace::net {
 namespace {

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "net/reactor.h"
 #include "net/timer_queue_internal.h"
-#include "net/unique_fd.h"
 #include "net/zmq_socket_internal.h"
 
 namespace headrace::net {

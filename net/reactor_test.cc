@@ -14,9 +14,9 @@
 #include <mutex>
 #include <numeric>
 
+#include "base/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "net/unique_fd.h"
 
 namespace headrace::net {
 namespace {

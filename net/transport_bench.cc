@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "benchmark/benchmark.h"
 #include "net/payload.h"
 #include "net/reactor.h"
-#include "net/unique_fd.h"
 
 // What it costs to bring a batch from a worker to a trainer: ZeroMQ over TCP and ipc into a slot,
 // and the same bytes written straight into shared memory; beside them, what plain sockets and

@@ -19,8 +19,8 @@
 #include "base/buffer.h"
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/unique_fd.h"
 #include "coordinator/state/journal_codec.h"
-#include "net/unique_fd.h"
 
 namespace headrace::coordinator {
 namespace {
@@ -146,7 +146,7 @@ Result<Replayed> Replay(sqlite3* db, const std::string& path) {
 
 class SqliteJournal final : public Journal {
  public:
-  SqliteJournal(std::string path, net::UniqueFd lock, Database db, OnFailure on_failure)
+  SqliteJournal(std::string path, UniqueFd lock, Database db, OnFailure on_failure)
       : path_(std::move(path)),
         lock_(std::move(lock)),
         db_(std::move(db)),
@@ -257,7 +257,7 @@ class SqliteJournal final : public Journal {
 
   // Constant after construction.
   const std::string path_;
-  const net::UniqueFd lock_;
+  const UniqueFd lock_;
   // Journal thread.
   Database db_;
   Statement insert_;
@@ -276,12 +276,12 @@ class SqliteJournal final : public Journal {
   std::jthread thread_;
 };
 
-Result<net::UniqueFd> LockDirectory(const std::string& directory) {
+Result<UniqueFd> LockDirectory(const std::string& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) return ErrnoStatus(error.value(), "state directory " + directory);
   const std::string path = directory + "/lock";
-  net::UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd.valid()) return ErrnoStatus(errno, path);
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return ErrnoStatus(errno, path);
@@ -295,7 +295,7 @@ Result<net::UniqueFd> LockDirectory(const std::string& directory) {
 }  // namespace
 
 Result<Journal::Opened> Journal::Open(const std::string& directory, OnFailure on_failure) {
-  HR_TRY(net::UniqueFd lock, LockDirectory(directory));
+  HR_TRY(UniqueFd lock, LockDirectory(directory));
   const std::string path = directory + "/journal.db";
   HR_TRY(Database db, OpenDatabase(path));
   HR_TRY(Replayed replayed, Replay(db.get(), path));

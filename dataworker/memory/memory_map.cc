@@ -43,8 +43,8 @@ Status CheckSize(int fd, std::uint64_t bytes) {
 
 }  // namespace
 
-Result<std::shared_ptr<ArenaMap>> ArenaMap::Map(net::UniqueFd fd, std::uint64_t bytes,
-                                                net::UniqueFd channel) {
+Result<std::shared_ptr<ArenaMap>> ArenaMap::Map(UniqueFd fd, std::uint64_t bytes,
+                                                UniqueFd channel) {
   HR_RETURN_IF_ERROR(CheckSize(fd.get(), bytes));
   void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (mapped == MAP_FAILED) {
@@ -67,7 +67,7 @@ Result<MutableByteSpan> ArenaMap::Slot(std::uint64_t offset, std::uint64_t bytes
   return memory_.subspan(offset, bytes);
 }
 
-Result<BlobContent> BlobFromDescriptor(const net::UniqueFd& fd, std::uint64_t bytes) {
+Result<BlobContent> BlobFromDescriptor(const UniqueFd& fd, std::uint64_t bytes) {
   HR_RETURN_IF_ERROR(CheckSize(fd.get(), bytes));
   void* mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd.get(), 0);
   if (mapped == MAP_FAILED) {

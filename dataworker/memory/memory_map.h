@@ -5,8 +5,8 @@
 
 #include "base/buffer.h"
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "dataworker/source/core/source.h"
-#include "net/unique_fd.h"
 
 namespace headrace::dataworker {
 
@@ -17,8 +17,8 @@ class ArenaMap {
  public:
   // kResourceExhausted: no address space. kInvalidArgument: empty.
   // `channel`: a handle on the trainer's connection; none for memory of our own.
-  static Result<std::shared_ptr<ArenaMap>> Map(net::UniqueFd fd, std::uint64_t bytes,
-                                               net::UniqueFd channel = {});
+  static Result<std::shared_ptr<ArenaMap>> Map(UniqueFd fd, std::uint64_t bytes,
+                                               UniqueFd channel = {});
   ArenaMap(const ArenaMap&) = delete;
   ArenaMap& operator=(const ArenaMap&) = delete;
   ~ArenaMap();
@@ -30,16 +30,16 @@ class ArenaMap {
   [[nodiscard]] Result<MutableByteSpan> Slot(std::uint64_t offset, std::uint64_t bytes) const;
 
  private:
-  ArenaMap(net::UniqueFd fd, net::UniqueFd channel, MutableByteSpan memory)
+  ArenaMap(UniqueFd fd, UniqueFd channel, MutableByteSpan memory)
       : fd_(std::move(fd)), channel_(std::move(channel)), memory_(memory) {}
-  const net::UniqueFd fd_;
-  const net::UniqueFd channel_;
+  const UniqueFd fd_;
+  const UniqueFd channel_;
   const MutableByteSpan memory_;
 };
 
 // The content of a memfd. One that is sealed against writing is mapped and shared with its maker,
 // any other is copied, because it could change after it was checked.
-Result<BlobContent> BlobFromDescriptor(const net::UniqueFd& fd, std::uint64_t bytes);
+Result<BlobContent> BlobFromDescriptor(const UniqueFd& fd, std::uint64_t bytes);
 // Takes over memory.
 [[nodiscard]] BlobContent BlobFromBytes(Bytes bytes);
 

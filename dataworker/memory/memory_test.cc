@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 TEST(ArenaMap, SlotsOutsideOfItAreRefused) {
   const TestArena memory(8192);
-  const auto arena = ArenaMap::Map(net::UniqueFd(::dup(memory.fd())), 8192);
+  const auto arena = ArenaMap::Map(UniqueFd(::dup(memory.fd())), 8192);
   ASSERT_TRUE(arena.ok());
   EXPECT_TRUE((*arena)->Slot(0, 8192).ok());
   EXPECT_TRUE((*arena)->Slot(8192, 0).ok());
@@ -23,7 +23,7 @@ TEST(ArenaMap, SlotsOutsideOfItAreRefused) {
 
 TEST(ArenaMap, ASizeThatTheFileDoesNotHaveIsRefused) {
   const TestArena memory(8192);
-  const auto arena = ArenaMap::Map(net::UniqueFd(::dup(memory.fd())), 16384);
+  const auto arena = ArenaMap::Map(UniqueFd(::dup(memory.fd())), 16384);
   EXPECT_EQ(arena.status().code(), Code::kInvalidArgument);
   EXPECT_THAT(arena.status().message(), HasSubstr("8192 bytes was passed as 16384"));
 }
@@ -31,7 +31,7 @@ TEST(ArenaMap, ASizeThatTheFileDoesNotHaveIsRefused) {
 TEST(Blob, ContentThatItsMakerCanStillChangeIsCopied) {
   const TestArena memory(4096);
   memory.memory()[5] = std::byte{7};
-  const auto blob = BlobFromDescriptor(net::UniqueFd(::dup(memory.fd())), 4096);
+  const auto blob = BlobFromDescriptor(UniqueFd(::dup(memory.fd())), 4096);
   ASSERT_TRUE(blob.ok());
   memory.memory()[5] = std::byte{8};
   EXPECT_EQ((**blob)[5], std::byte{7});

@@ -11,7 +11,7 @@ namespace {
 class BatchMemoryTest : public ::testing::Test {
  protected:
   static std::shared_ptr<ArenaMap> Map(const TestArena& memory) {
-    return *ArenaMap::Map(net::UniqueFd(::dup(memory.fd())), memory.memory().size());
+    return *ArenaMap::Map(UniqueFd(::dup(memory.fd())), memory.memory().size());
   }
   static wire::BatchRequest Slot(std::uint64_t offset, std::uint64_t bytes) {
     wire::BatchRequest request;

@@ -65,8 +65,8 @@ Result<BlobContent> PlanBlobs::OnPart(const wire::BlobPart& part, ByteSpan bytes
   return content;
 }
 
-Result<BlobContent> PlanBlobs::OnDescriptor(BlobHash hash, const net::UniqueFd& fd,
-                                            std::uint64_t bytes, SteadyTime now) {
+Result<BlobContent> PlanBlobs::OnDescriptor(BlobHash hash, const UniqueFd& fd, std::uint64_t bytes,
+                                            SteadyTime now) {
   if (!missing_.contains(hash)) return BlobContent();
   heard_ = now;
   HR_TRY(BlobContent content, BlobFromDescriptor(fd, bytes));

@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "dataworker/memory/memory_map.h"
 #include "dataworker/session/blob_table.h"
-#include "net/unique_fd.h"
 #include "schemas/wire/data.h"
 
 namespace headrace::dataworker {
@@ -48,7 +48,7 @@ class PlanBlobs {
   // one is dropped, and the earlier ones with it.
   // kInvalidArgument: no blob is of this size. Errors of BlobBuilder::Make, BlobFromDescriptor.
   Result<BlobContent> OnPart(const wire::BlobPart& part, ByteSpan bytes, SteadyTime now);
-  Result<BlobContent> OnDescriptor(BlobHash hash, const net::UniqueFd& fd, std::uint64_t bytes,
+  Result<BlobContent> OnDescriptor(BlobHash hash, const UniqueFd& fd, std::uint64_t bytes,
                                    SteadyTime now);
   // REQUIRES: the content has this hash. Other sessions find it from now on.
   void Keep(BlobHash hash, BlobContent content);

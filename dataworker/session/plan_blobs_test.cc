@@ -82,14 +82,14 @@ TEST_F(PlanBlobsTest, SizesThatNoBlobHasAreRefused) {
       blobs_.OnPart({.hash = a_, .total_bytes = (std::uint64_t{64} << 30) + 1}, {}, now_);
   EXPECT_EQ(made.status().code(), Code::kInvalidArgument);
   const TestArena memory(4096);
-  EXPECT_FALSE(blobs_.OnDescriptor(a_, net::UniqueFd(::dup(memory.fd())), 8192, now_).ok());
+  EXPECT_FALSE(blobs_.OnDescriptor(a_, UniqueFd(::dup(memory.fd())), 8192, now_).ok());
   EXPECT_THAT(blobs_.missing(), ElementsAre(a_, b_));
 }
 
 TEST_F(PlanBlobsTest, ADescriptorIsAWholeBlob) {
   const TestArena memory(4096);
   std::memcpy(memory.memory().data(), "one!", 4);
-  const net::UniqueFd fd(::dup(memory.fd()));
+  const UniqueFd fd(::dup(memory.fd()));
   const auto made = blobs_.OnDescriptor(a_, fd, 4096, now_);
   ASSERT_TRUE(made.ok());
   EXPECT_EQ(Text(*made).substr(0, 4), "one!");

@@ -70,7 +70,7 @@ void Session::OnBlobPart(const wire::BlobPart& part, const std::vector<ByteSpan>
                                   environment_.reactor.clock().Now()));
 }
 
-void Session::OnBlobDescriptor(BlobHash hash, const net::UniqueFd& fd, std::uint64_t bytes) {
+void Session::OnBlobDescriptor(BlobHash hash, const UniqueFd& fd, std::uint64_t bytes) {
   OnBlob(hash, blobs_.OnDescriptor(hash, fd, bytes, environment_.reactor.clock().Now()));
 }
 

@@ -48,7 +48,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // went missing. REQUIRES: attachment().SamePlan(attach).
   void Attach(std::string peer, const wire::Attach& attach);
   void OnBlobPart(const wire::BlobPart& part, const std::vector<ByteSpan>& payload);
-  void OnBlobDescriptor(BlobHash hash, const net::UniqueFd& fd, std::uint64_t bytes);
+  void OnBlobDescriptor(BlobHash hash, const UniqueFd& fd, std::uint64_t bytes);
   void OnDescribe(wire::Describe request);
   void OnBatchRequest(wire::BatchRequest request);
   void OnCancel(IterationId before);

@@ -10,12 +10,12 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "dataworker/session/attachment.h"
 #include "dataworker/session/session_environment.h"
 #include "dataworker/stage/stage_bases.h"
 #include "dataworker/stage/stage_hosts.h"
 #include "dataworker/stage/stage_runner.h"
-#include "net/unique_fd.h"
 
 namespace headrace::dataworker {
 
@@ -31,7 +31,7 @@ class SessionStage {
   // A lane's process, at the other end of the socket.
   struct GivenLane {
     StageHosts::Lane lane;
-    net::UniqueFd socket;
+    UniqueFd socket;
     std::int64_t pid = 0;
   };
 

@@ -48,17 +48,17 @@ Bytes EncodeStageFrame(StageMessage kind, std::span<const ByteSpan> parts) {
   return frame;
 }
 
-Result<std::pair<FrameSocket, net::UniqueFd>> FrameSocket::MakePair() {
+Result<std::pair<FrameSocket, UniqueFd>> FrameSocket::MakePair() {
   std::array<int, 2> fds{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) != 0) {
     return ErrnoStatus(errno, "socketpair");
   }
-  net::UniqueFd ours(fds[0]), theirs(fds[1]);
+  UniqueFd ours(fds[0]), theirs(fds[1]);
   HR_TRY(FrameSocket socket, Adopt(std::move(ours)));
-  return std::pair<FrameSocket, net::UniqueFd>(std::move(socket), std::move(theirs));
+  return std::pair<FrameSocket, UniqueFd>(std::move(socket), std::move(theirs));
 }
 
-Result<FrameSocket> FrameSocket::Adopt(net::UniqueFd fd) {
+Result<FrameSocket> FrameSocket::Adopt(UniqueFd fd) {
   if (::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0) return ErrnoStatus(errno, "fcntl");
   FrameSocket socket(std::move(fd));
   const std::array<ByteSpan, 1> release{AsBytes(kVersion)};

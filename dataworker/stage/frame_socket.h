@@ -10,7 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/result.h"
-#include "net/unique_fd.h"
+#include "base/unique_fd.h"
 
 namespace headrace::dataworker {
 
@@ -50,9 +50,9 @@ struct StageFrame {
 class FrameSocket {
  public:
   // Both ends of a new connection; ours is first, close-on-exec both.
-  static Result<std::pair<FrameSocket, net::UniqueFd>> MakePair();
+  static Result<std::pair<FrameSocket, UniqueFd>> MakePair();
   // Our end of a connection that somebody else made. kUnavailable: it is none.
-  static Result<FrameSocket> Adopt(net::UniqueFd fd);
+  static Result<FrameSocket> Adopt(UniqueFd fd);
 
   [[nodiscard]] int fd() const { return fd_.get(); }
   // Small frames only: what does not fit the socket's buffer at once is kUnavailable, as is a peer
@@ -68,11 +68,11 @@ class FrameSocket {
   [[nodiscard]] std::string Releases() const;
 
  private:
-  explicit FrameSocket(net::UniqueFd fd) : fd_(std::move(fd)) {}
+  explicit FrameSocket(UniqueFd fd) : fd_(std::move(fd)) {}
   // Whole frame at the start of `incoming_`: true, and taken out.
   Result<bool> TakeFrame(StageFrame* frame);
 
-  net::UniqueFd fd_;
+  UniqueFd fd_;
   std::string peer_release_;
   Bytes incoming_;
   std::size_t filled_ = 0;

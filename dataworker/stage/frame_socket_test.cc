@@ -68,7 +68,7 @@ class FrameSocketTest : public ::testing::Test {
   }
 
   std::unique_ptr<FrameSocket> socket_;
-  net::UniqueFd peer_;
+  UniqueFd peer_;
   std::vector<StageFrame> frames_;
 };
 

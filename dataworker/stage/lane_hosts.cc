@@ -12,7 +12,7 @@ std::string NameOf(const StageHosts::Lane& lane) {
 
 }  // namespace
 
-Status LaneHosts::Give(const Lane& lane, net::UniqueFd socket, std::int64_t pid) {
+Status LaneHosts::Give(const Lane& lane, UniqueFd socket, std::int64_t pid) {
   if (lane.lane < 0 || lane.lane >= lanes_) {
     return InvalidArgument(NameOf(lane) + ": the session has " + std::to_string(lanes_));
   }

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "dataworker/stage/stage_hosts.h"
-#include "net/unique_fd.h"
 
 namespace headrace::dataworker {
 
@@ -19,7 +19,7 @@ class LaneHosts final : public StageHosts {
 
   // `socket`: at its other end the lane's process serves; it counts in the place of one that was
   // given before. kInvalidArgument: no such lane, or a set that another one has replaced.
-  Status Give(const Lane& lane, net::UniqueFd socket, std::int64_t pid);
+  Status Give(const Lane& lane, UniqueFd socket, std::int64_t pid);
 
   Result<std::optional<Begun>> Begin(std::uint64_t host, const Lane& lane) override;
   [[nodiscard]] bool alive() const override { return true; }

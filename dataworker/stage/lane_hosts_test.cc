@@ -18,15 +18,15 @@ class LaneHostsTest : public ::testing::Test {
   Status Give(std::int32_t lane, std::uint64_t set, std::int64_t pid = 7) {
     std::array<int, 2> fds{};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()), 0);
-    theirs_ = net::UniqueFd(fds[1]);
-    return hosts_.Give({.lane = lane, .set = set}, net::UniqueFd(fds[0]), pid);
+    theirs_ = UniqueFd(fds[1]);
+    return hosts_.Give({.lane = lane, .set = set}, UniqueFd(fds[0]), pid);
   }
   Result<std::optional<StageHosts::Begun>> Begin(std::int32_t lane, std::uint64_t set) {
     return hosts_.Begin(1, {.lane = lane, .set = set});
   }
 
   LaneHosts hosts_{2};
-  net::UniqueFd theirs_;
+  UniqueFd theirs_;
 };
 
 TEST_F(LaneHostsTest, ALaneThatIsOnItsWayIsWaitedFor) {

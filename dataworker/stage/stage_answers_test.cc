@@ -172,7 +172,7 @@ TEST_F(StageAnswersTest, OutputIsCutAndAPickleThatNoMessageCarriesIsRefused) {
 }
 
 TEST_F(StageAnswersTest, ABatchInMemoryOfItsOwnTakesItAlong) {
-  net::UniqueFd file(::memfd_create("test", MFD_CLOEXEC));
+  UniqueFd file(::memfd_create("test", MFD_CLOEXEC));
   ASSERT_EQ(::ftruncate(file.get(), 4096), 0);
   job_.arena = *ArenaMap::Map(std::move(file), 4096);
   job_.own_memory = true;

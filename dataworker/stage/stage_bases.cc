@@ -48,7 +48,7 @@ void StageBases::Warm(const Options& options) {
 }
 
 Result<std::uint64_t> StageBases::Begin(const Options& options, const BlobContent& bundle,
-                                        net::UniqueFd theirs, Events events) {
+                                        UniqueFd theirs, Events events) {
   Session session;
   session.events = std::move(events);
   HR_TRY(session.bundle, MemoryFile("headrace-bundle", *bundle));

@@ -14,10 +14,10 @@
 #include "base/graph.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "dataworker/source/core/source.h"
 #include "dataworker/stage/frame_socket.h"
 #include "net/reactor.h"
-#include "net/unique_fd.h"
 
 namespace headrace::dataworker {
 
@@ -55,8 +55,8 @@ class StageBases {
   void Warm(const Options& options);
   // A zygote that loads `bundle` and serves on `theirs`; its number. Callbacks never come from
   // inside. kUnsupported: no such interpreter. kResourceExhausted: no memory, no descriptors.
-  Result<std::uint64_t> Begin(const Options& options, const BlobContent& bundle,
-                              net::UniqueFd theirs, Events events);
+  Result<std::uint64_t> Begin(const Options& options, const BlobContent& bundle, UniqueFd theirs,
+                              Events events);
   // It has loaded its bundle: it does not begin in another interpreter any more. FORKED, which the
   // interpreter sends, may come later than what its zygote sends, or never.
   void MarkBegun(std::uint64_t session);
@@ -82,7 +82,7 @@ class StageBases {
     std::uint64_t base = 0;
     bool moved = false;
     Events events;
-    net::UniqueFd theirs, bundle;  // until it has begun
+    UniqueFd theirs, bundle;  // until it has begun
   };
 
   [[nodiscard]] std::uint64_t Find(const Options& options) const;  // 0: none

@@ -30,7 +30,7 @@ Status StageHost::GiveMemory() {
     const bool reusable = spare_ && spare_.use_count() == (arena_ == spare_ ? 2 : 1) &&
                           spare_->size() >= job_->request.slot_bytes;
     if (!reusable) {
-      net::UniqueFd file(::memfd_create("headrace-batch", MFD_CLOEXEC));
+      UniqueFd file(::memfd_create("headrace-batch", MFD_CLOEXEC));
       if (!file.valid()) return ErrnoStatus(errno, "memfd");
       const std::uint64_t bytes = std::max<std::uint64_t>(job_->request.slot_bytes, 4096);
       if (::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) {
@@ -52,7 +52,7 @@ Status StageHost::GiveRequest() {
   const Bytes request =
       StageRequestBytes(job_->request, job_->own_memory ? 0 : job_->request.slot_offset);
   job_->request_bytes = request.size();
-  HR_TRY(const net::UniqueFd file, MemoryFile("headrace-request", request));
+  HR_TRY(const UniqueFd file, MemoryFile("headrace-request", request));
   const std::array<ByteSpan, 1> parts{std::as_bytes(std::span(&id_, 1))};
   return socket_.Send(StageMessage::kBatch, parts, std::array{file.get()});
 }

@@ -38,7 +38,7 @@ class StageHostTest : public ::testing::Test {
     return job;
   }
   static std::shared_ptr<ArenaMap> Arena() {
-    net::UniqueFd file(::memfd_create("test", MFD_CLOEXEC));
+    UniqueFd file(::memfd_create("test", MFD_CLOEXEC));
     EXPECT_EQ(::ftruncate(file.get(), 4096), 0);
     return *ArenaMap::Map(std::move(file), 4096);
   }

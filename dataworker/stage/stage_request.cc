@@ -64,8 +64,8 @@ Result<std::uint64_t> UsedBytes(std::span<const std::uint64_t> offsets,
   return used;
 }
 
-Result<net::UniqueFd> MemoryFile(const char* name, ByteSpan content) {
-  net::UniqueFd file(::memfd_create(name, MFD_CLOEXEC));
+Result<UniqueFd> MemoryFile(const char* name, ByteSpan content) {
+  UniqueFd file(::memfd_create(name, MFD_CLOEXEC));
   if (!file.valid()) return ErrnoStatus(errno, "memfd");
   for (std::size_t written = 0; written < content.size();) {
     const ssize_t n = ::write(file.get(), content.data() + written, content.size() - written);

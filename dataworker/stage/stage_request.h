@@ -6,7 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/result.h"
-#include "net/unique_fd.h"
+#include "base/unique_fd.h"
 #include "schemas/wire/data.h"
 
 // What passes between a worker and a stage host beside frames (headrace/stage/wire.py).
@@ -22,6 +22,6 @@ Result<std::uint64_t> UsedBytes(std::span<const std::uint64_t> offsets,
                                 std::span<const std::uint64_t> sizes, std::uint64_t slot_bytes);
 [[nodiscard]] Status WrongAnswer();
 // An unlinked file in memory with this content. kResourceExhausted: no memory, no descriptors.
-Result<net::UniqueFd> MemoryFile(const char* name, ByteSpan content);
+Result<UniqueFd> MemoryFile(const char* name, ByteSpan content);
 
 }  // namespace headrace::dataworker

@@ -59,7 +59,7 @@ Result<std::unique_ptr<StageRunner>> StageRunner::StartGiven(net::Reactor& react
   return runner;
 }
 
-Status StageRunner::GiveLane(const StageHosts::Lane& lane, net::UniqueFd socket, std::int64_t pid) {
+Status StageRunner::GiveLane(const StageHosts::Lane& lane, UniqueFd socket, std::int64_t pid) {
   HR_RETURN_IF_ERROR(lanes_->Give(lane, std::move(socket), pid));
   Pump();
   return {};

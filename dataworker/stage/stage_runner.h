@@ -78,7 +78,7 @@ class StageRunner {
 
   // A lane's process, at the other end of `socket`. Errors of LaneHosts::Give. REQUIRES:
   // StartGiven.
-  Status GiveLane(const StageHosts::Lane& lane, net::UniqueFd socket, std::int64_t pid);
+  Status GiveLane(const StageHosts::Lane& lane, UniqueFd socket, std::int64_t pid);
 
   // `arena`: where the slot is; nullptr: the batch goes into memory of its own. A batch that is
   // queued or running already is not made a second time.

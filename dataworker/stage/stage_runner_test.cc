@@ -181,7 +181,7 @@ TEST_F(StageRunnerTest, BatchesGoIntoTheArenaOrIntoMemoryOfTheirOwn) {
   EXPECT_EQ(own.memory[2], std::byte{3});
 
   const TestArena memory(1 << 16);
-  auto arena = ArenaMap::Map(net::UniqueFd(::dup(memory.fd())), memory.memory().size());
+  auto arena = ArenaMap::Map(UniqueFd(::dup(memory.fd())), memory.memory().size());
   wire::BatchRequest request = Request(1, 0, "+");
   request.slot_offset = 8192;
   Submit(request, *arena);

@@ -62,8 +62,9 @@ Status DataService::Listen(const std::string& endpoint, const std::string& arena
   HR_TRY(descriptors_,
          net::DescriptorListener::Listen(
              reactor_, arena_path,
-             [this](std::uint64_t connection, const net::DescriptorMessage& message,
-                    net::UniqueFd fd) { OnDescriptor(connection, message, std::move(fd)); },
+             [this](std::uint64_t connection, const net::DescriptorMessage& message, UniqueFd fd) {
+               OnDescriptor(connection, message, std::move(fd));
+             },
              [this](std::uint64_t connection) { OnHangup(connection); }));
   return {};
 }
@@ -223,7 +224,7 @@ void DataService::OnDescribe(const std::string& peer, wire::Describe request) {
 }
 
 void DataService::OnDescriptor(std::uint64_t connection, const net::DescriptorMessage& message,
-                               net::UniqueFd fd) {
+                               UniqueFd fd) {
   const auto session = sessions_.find(message.session);
   if (message.kind == net::DescriptorMessage::Kind::kBlob) {
     if (session != sessions_.end()) {
@@ -243,7 +244,7 @@ void DataService::OnDescriptor(std::uint64_t connection, const net::DescriptorMe
     }
     return;
   }
-  Result<net::UniqueFd> channel = descriptors_->Hold(connection);
+  Result<UniqueFd> channel = descriptors_->Hold(connection);
   Result<std::shared_ptr<ArenaMap>> arena =
       channel.ok() ? ArenaMap::Map(std::move(fd), message.bytes, std::move(channel).value())
                    : channel.status();

@@ -68,8 +68,7 @@ class DataService {
 
   void OnMessage(net::Incoming&& incoming);
   void OnAttach(const std::string& peer, const wire::Attach& attach);
-  void OnDescriptor(std::uint64_t connection, const net::DescriptorMessage& message,
-                    net::UniqueFd fd);
+  void OnDescriptor(std::uint64_t connection, const net::DescriptorMessage& message, UniqueFd fd);
   void OnHangup(std::uint64_t connection);
   void OnBatchRequest(const std::string& peer, wire::BatchRequest request);
   void OnDescribe(const std::string& peer, wire::Describe request);

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "net/unique_fd.h"
+#include "base/unique_fd.h"
 
 namespace headrace::dataworker {
 
@@ -14,8 +14,8 @@ namespace headrace::dataworker {
 // Blocks until it is the caller's turn, and returns the lock that holds it (a file in `directory`,
 // released with the descriptor). Nothing: `stop` or `parent` (-1: none) became readable first.
 // Errors: those of the file.
-[[nodiscard]] Result<std::optional<net::UniqueFd>> AwaitLocalTurn(const std::string& directory,
-                                                                  const std::string& coordinator,
-                                                                  int stop, int parent);
+[[nodiscard]] Result<std::optional<UniqueFd>> AwaitLocalTurn(const std::string& directory,
+                                                             const std::string& coordinator,
+                                                             int stop, int parent);
 
 }  // namespace headrace::dataworker

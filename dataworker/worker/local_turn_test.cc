@@ -16,18 +16,18 @@ constexpr char kCoordinator[] = "tcp://head:7070";
 
 class LocalTurn : public testing::Test {
  protected:
-  [[nodiscard]] std::optional<net::UniqueFd> Await(const std::string& coordinator,
-                                                   int parent = -1) const {
+  [[nodiscard]] std::optional<UniqueFd> Await(const std::string& coordinator,
+                                              int parent = -1) const {
     auto turn = AwaitLocalTurn(directory_.path(), coordinator, stop_.get(), parent);
     EXPECT_TRUE(turn.ok()) << turn.status().ToString();
     return std::move(turn).value();
   }
   TemporaryDirectory directory_;
-  net::UniqueFd stop_{::eventfd(0, EFD_CLOEXEC)};
+  UniqueFd stop_{::eventfd(0, EFD_CLOEXEC)};
 };
 
 TEST_F(LocalTurn, OneAtATimeForEachCoordinator) {
-  std::optional<net::UniqueFd> first = Await(kCoordinator);
+  std::optional<UniqueFd> first = Await(kCoordinator);
   ASSERT_TRUE(first.has_value());
   EXPECT_TRUE(Await("tcp://other:7070").has_value());
   auto second = std::async(std::launch::async, [this] { return Await(kCoordinator).has_value(); });
@@ -37,8 +37,8 @@ TEST_F(LocalTurn, OneAtATimeForEachCoordinator) {
 }
 
 TEST_F(LocalTurn, ASignalOrTheEndOfTheParentEndsTheWait) {
-  const std::optional<net::UniqueFd> first = Await(kCoordinator);
-  const net::UniqueFd parent(::eventfd(1, EFD_CLOEXEC));
+  const std::optional<UniqueFd> first = Await(kCoordinator);
+  const UniqueFd parent(::eventfd(1, EFD_CLOEXEC));
   EXPECT_FALSE(Await(kCoordinator, parent.get()).has_value());
   ::eventfd_write(stop_.get(), 1);
   EXPECT_FALSE(Await(kCoordinator).has_value());

@@ -99,7 +99,7 @@ class TestArena {
   [[nodiscard]] MutableByteSpan memory() const { return memory_; }
 
  private:
-  net::UniqueFd fd_;
+  UniqueFd fd_;
   MutableByteSpan memory_;
 };
 

@@ -14,10 +14,10 @@
 
 #include "base/log.h"
 #include "base/process/spawn.h"
+#include "base/unique_fd.h"
 #include "dataworker/worker/local_turn.h"
 #include "dataworker/worker/private_directory.h"
 #include "dataworker/worker/worker.h"
-#include "net/unique_fd.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -30,19 +30,19 @@ int Complain(const Status& status) {
 }
 
 // SIGTERM and SIGINT as a descriptor; threads made later inherit the mask.
-Result<net::UniqueFd> TerminationSignals() {
+Result<UniqueFd> TerminationSignals() {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
   if (::sigprocmask(SIG_BLOCK, &set, nullptr) != 0) return ErrnoStatus(errno, "sigprocmask");
-  net::UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd.valid()) return ErrnoStatus(errno, "signalfd");
   return fd;
 }
 
 // Readable when the process has ended.
-Result<net::UniqueFd> ProcessEnd(std::int64_t pid) {
+Result<UniqueFd> ProcessEnd(std::int64_t pid) {
   UniqueFd fd = OpenPidfd(static_cast<pid_t>(pid));
   if (!fd.valid()) return ErrnoStatus(errno, "watch parent process " + std::to_string(pid));
   return fd;
@@ -56,15 +56,15 @@ int WorkerMain(const WorkerOptions& options) {
   // messages, and a few heaps are enough for it.
   ::mallopt(M_ARENA_MAX, 2);
   ::signal(SIGXFSZ, SIG_IGN);  // memory over `ulimit -f` is an error of its reservation
-  Result<net::UniqueFd> signals = TerminationSignals();
+  Result<UniqueFd> signals = TerminationSignals();
   if (!signals.ok()) return Complain(signals.status());
-  net::UniqueFd parent;
+  UniqueFd parent;
   if (options.parent_pid > 0) {
-    Result<net::UniqueFd> watched = ProcessEnd(options.parent_pid);
+    Result<UniqueFd> watched = ProcessEnd(options.parent_pid);
     if (!watched.ok()) return Complain(watched.status());
     parent = std::move(watched).value();
   }
-  std::optional<net::UniqueFd> turn;
+  std::optional<UniqueFd> turn;
   if (options.local) {
     const Result<std::string> directory = PrivateDirectory(options.directory);
     if (!directory.ok()) return Complain(directory.status());

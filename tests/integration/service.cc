@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/process/spawn.h"
-#include "net/unique_fd.h"
+#include "base/unique_fd.h"
 
 namespace headrace::testing_support {
 namespace {
@@ -61,7 +61,7 @@ void Process::Kill() {
 }
 
 bool WaitForEnd(int pid, int timeout_ms) {
-  const net::UniqueFd pidfd(OpenPidfd(pid));
+  const UniqueFd pidfd(OpenPidfd(pid));
   return !pidfd.valid() || WaitReadable(pidfd.get(), timeout_ms);
 }
 
@@ -75,7 +75,7 @@ std::vector<int> ChildrenOf(int pid) {
 }
 
 bool WaitForFile(const std::string& path, int timeout_ms) {
-  const net::UniqueFd notify(::inotify_init1(IN_CLOEXEC));
+  const UniqueFd notify(::inotify_init1(IN_CLOEXEC));
   ::inotify_add_watch(notify.get(), fs::path(path).parent_path().c_str(), IN_CREATE | IN_MOVED_TO);
   const SteadyTime deadline = Clock::Real().Now() + std::chrono::milliseconds(timeout_ms);
   while (!fs::exists(path)) {

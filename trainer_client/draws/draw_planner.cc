@@ -1,57 +1,15 @@
-// Length: one class, whose lanes, records and states change together.
 #include "trainer_client/draws/draw_planner.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <string>
 #include <utility>
 
 #include "base/check.h"
 #include "ops/core/chain.h"
-#include "schemas/wire/data.h"
 
 namespace headrace::client {
-namespace {
 
 using ops::TorchGenerator;
-
-// A generator that has the state `after`. When that state is reached from `before` by draws alone,
-// as for any transform that draws from torch, it stays countable and so resumable.
-Result<TorchGenerator> GeneratorAt(const TorchGenerator& before, ByteSpan after) {
-  TorchGenerator foreign = before;
-  HR_RETURN_IF_ERROR(foreign.SetTorchState(after));
-  // Position in the block of 624 outputs, as torch's state stores it.
-  constexpr std::uint64_t kBlock = 624;
-  constexpr std::size_t kNextOffset = 16;
-  constexpr int kMostBlocks = 64;
-  const auto position = [](ByteSpan state) {
-    std::uint64_t next = 0;
-    std::memcpy(&next, state.data() + kNextOffset, sizeof(next));
-    return next % kBlock;
-  };
-  const Bytes start = before.TorchState();
-  if (std::ranges::equal(start, after)) return before;
-  TorchGenerator candidate = before;
-  candidate.Discard((position(after) + kBlock - position(start)) % kBlock);
-  for (int block = 0; block < kMostBlocks; ++block) {
-    if (candidate.draws() != before.draws() && std::ranges::equal(candidate.TorchState(), after)) {
-      return candidate;
-    }
-    candidate.Discard(kBlock);
-  }
-  return foreign;
-}
-
-constexpr std::size_t kSizeWords = wire::BatchRequest::kSizeWords;
-
-// A size as requests have it.
-std::array<std::int32_t, kSizeWords> SizeWords(const ops::ImageSpec& spec) {
-  return {static_cast<std::int32_t>(spec.height), static_cast<std::int32_t>(spec.width),
-          spec.channels};
-}
-
-}  // namespace
 
 DrawPlanner::DrawPlanner(Options options) : options_(std::move(options)) {
   HR_CHECK(options_.lanes >= 1);
@@ -104,18 +62,15 @@ Status DrawPlanner::Begin(const IterationOptions& iteration) {
     if (!go_on) {
       lane = Lane();
       if (from_states) {
-        lane.generator = begins[i];
+        lane.generator.Begin(begins[i]);
       } else if (torch()) {
         const std::uint64_t seed =
             iteration.lane_seeds.empty() ? iteration.base_seed + i : iteration.lane_seeds[i];
-        lane.generator =
-            TorchGenerator::At(seed, iteration.lane_draws.empty() ? 0 : iteration.lane_draws[i]);
+        lane.generator.Begin(
+            TorchGenerator::At(seed, iteration.lane_draws.empty() ? 0 : iteration.lane_draws[i]));
       }
     }
-    lane.delivered = -1;
-    lane.delivered_start.reset();
-    lane.delivered_draws = lane.generator.position();
-    lane.resumable = lane.generator.resumable();
+    lane.generator.Begin();
     Advance(lane);
   }
   return Status::Ok();
@@ -200,61 +155,47 @@ void DrawPlanner::Advance(Lane& lane) {
     if (!AdvanceBatch(lane, batch, record)) return;
     lane.waiting.pop_front();
     if (record.ghost) {
-      lane.delivered_draws = lane.generator.position();
-      lane.resumable = lane.generator.resumable();
+      lane.generator.Pass();
       records_.erase(at);
       continue;
     }
     record.planned = true;
-    record.draws_after = lane.generator.position();
-    record.resumable = lane.generator.resumable();
-    if (tell_states_) record.state_after = lane.generator.TorchState();
+    record.after = lane.generator.place();
+    if (tell_states_) record.state_after = lane.generator.now().TorchState();
     ready_.push_back(batch);
   }
 }
 
 bool DrawPlanner::AdvanceBatch(Lane& lane, std::int64_t batch, Record& record) {
-  const auto words = static_cast<std::size_t>(options_.param_words);
-  if (!record.start) {
-    record.start = lane.generator;
-    record.params.assign(record.keys.size() * words, 0);
-    record.sizes.assign(record.keys.size() * kSizeWords, 0);
+  BatchDraws& draws = record.draws;
+  TorchGenerator& generator = lane.generator.now();
+  if (!draws.begun()) {
+    draws.Begin(generator, record.keys.size(), static_cast<std::size_t>(options_.param_words));
   }
-  for (; record.next < record.keys.size(); ++record.next) {
-    const std::int64_t row = Row(record.keys[record.next]);
+  while (draws.next() < record.keys.size()) {
+    const std::int64_t key = record.keys[draws.next()];
+    const std::int64_t row = Row(key);
     const SizeTable::State state =
         row < 0 ? SizeTable::State::kNoNativeForm : options_.dims->state(row);
     if (state == SizeTable::State::kUnknown) {
-      Ask(record.keys[record.next]);
+      Ask(key);
       lane.wait = Wait::kSize;
       return false;
     }
-    if (state == SizeTable::State::kNoNativeForm) {
-      if (NeedTrainer(lane, batch, record)) return false;
-      continue;
-    }
-    const ops::ImageSpec spec = options_.dims->spec(row);
-    std::ranges::copy(SizeWords(spec),
-                      record.sizes.begin() + static_cast<std::ptrdiff_t>(record.next * kSizeWords));
-    const Status drawn =
-        options_.draw(spec, lane.generator,
-                      std::span(record.params).subspan(record.next * words, words), &record.output);
-    if (!drawn.ok()) {
-      // The framework raises there; the trainer's own code shall say how.
-      std::ranges::fill(std::span(record.sizes).subspan(record.next * kSizeWords, kSizeWords), 0);
-      lane.generator = StateBefore(record, static_cast<std::int32_t>(record.next));
-      if (NeedTrainer(lane, batch, record)) return false;
+    // Where the framework raises, the trainer's own code shall say how.
+    if (state == SizeTable::State::kNoNativeForm ||
+        !draws.Draw(options_.dims->spec(row), options_.draw, generator)) {
+      if (record.ghost) {
+        // Nobody is there any more to make a sample of the iteration before; its draws are lost.
+        draws.Resolve(generator, false);
+        continue;
+      }
+      lane.wait = Wait::kTrainer;
+      needed_.push_back(
+          {batch, static_cast<std::int32_t>(draws.next()), key, generator.TorchState()});
+      return false;
     }
   }
-  return true;
-}
-
-bool DrawPlanner::NeedTrainer(Lane& lane, std::int64_t batch, Record& record) {
-  // Nobody is there any more to make a sample of the iteration before; its draws are lost.
-  if (record.ghost) return false;
-  lane.wait = Wait::kTrainer;
-  needed_.push_back({batch, static_cast<std::int32_t>(record.next), record.keys[record.next],
-                     lane.generator.TorchState()});
   return true;
 }
 
@@ -273,14 +214,14 @@ std::optional<PlannedBatch> DrawPlanner::Next() {
   planned.batch = batch;
   planned.lane = record.lane;
   planned.keys = record.keys;
-  planned.params = std::move(record.params);
-  planned.sizes = record.sizes;
+  planned.params = record.draws.TakeParams();
+  planned.sizes = record.draws.sizes();
   planned.seeds = record.seeds;
-  planned.output = record.output;
+  planned.output = record.draws.output();
   planned.lane_state = record.state_after;
   for (const Unmade& unmade : UnmadePositions(batch)) planned.skip.push_back(unmade.position);
-  if (record.end >= 0) {
-    for (auto i = record.end + 1; i < static_cast<std::int32_t>(record.keys.size()); ++i) {
+  if (record.draws.end() >= 0) {
+    for (auto i = record.draws.end() + 1; i < static_cast<std::int32_t>(record.keys.size()); ++i) {
       planned.skip.push_back(i);
     }
   }
@@ -298,17 +239,15 @@ Status DrawPlanner::Resolve(std::int64_t batch, std::int32_t position, ByteSpan 
                             bool failed) {
   const auto at = records_.find(batch);
   if (at == records_.end() || at->second.ghost || at->second.planned ||
-      static_cast<std::int64_t>(at->second.next) != position ||
+      static_cast<std::int64_t>(at->second.draws.next()) != position ||
       lanes_[static_cast<std::size_t>(at->second.lane)].wait != Wait::kTrainer) {
     return InvalidArgument("sample " + std::to_string(position) + " of batch " +
                            std::to_string(batch) + " was not asked for");
   }
   Record& record = at->second;
   Lane& lane = lanes_[static_cast<std::size_t>(record.lane)];
-  HR_TRY(lane.generator, GeneratorAt(lane.generator, state_after));
-  record.resolved.push_back({position, lane.generator});
-  record.next = failed ? record.keys.size() : record.next + 1;
-  if (failed) record.end = position;
+  HR_RETURN_IF_ERROR(lane.generator.MoveTo(state_after));
+  record.draws.Resolve(lane.generator.now(), failed);
   Advance(lane);
   return Status::Ok();
 }
@@ -317,23 +256,14 @@ Result<std::vector<std::int64_t>> DrawPlanner::Replan(std::int64_t batch, ByteSp
   if (!torch() || batch < 0) return std::vector<std::int64_t>();
   const auto lane_index = static_cast<std::int32_t>(batch % options_.lanes);
   Lane& lane = lanes_[static_cast<std::size_t>(lane_index)];
-  const TorchGenerator& before =
-      lane.delivered == batch && lane.delivered_start ? *lane.delivered_start : lane.generator;
-  HR_TRY(lane.generator, GeneratorAt(before, state_after));
-  if (lane.delivered == batch) {
-    lane.delivered_draws = lane.generator.position();
-    lane.resumable = lane.generator.resumable();
-  }
+  HR_RETURN_IF_ERROR(lane.generator.MoveBackTo(batch, state_after));
   std::vector<std::int64_t> later, handed;
   for (auto& [number, record] : records_) {
     if (record.ghost || record.lane != lane_index || number <= batch) continue;
     later.push_back(number);
     if (record.handed) handed.push_back(number);
     record.planned = record.handed = false;
-    record.next = 0;
-    record.end = -1;
-    record.resolved.clear();
-    record.start.reset();
+    record.draws.Clear();
   }
   std::ranges::sort(later);
   std::ranges::sort(handed);
@@ -345,6 +275,68 @@ Result<std::vector<std::int64_t>> DrawPlanner::Replan(std::int64_t batch, ByteSp
   lane.waiting.assign(later.begin(), later.end());
   Advance(lane);
   return handed;
+}
+
+std::vector<DrawPlanner::Unmade> DrawPlanner::UnmadePositions(std::int64_t batch) const {
+  const Record& record = records_.at(batch);
+  std::vector<Unmade> unmade;
+  for (const BatchDraws::Resolved& resolved : record.draws.resolved()) {
+    unmade.push_back({resolved.position, Code::kUnsupported,
+                      resolved.position == record.draws.end() ? "it raised when the trainer made it"
+                                                              : "no worker can read its size"});
+  }
+  if (torch() || !options_.native || options_.keys < 0) return unmade;
+  for (std::size_t i = 0; i < record.keys.size(); ++i) {
+    if (Row(record.keys[i]) < 0) {
+      unmade.push_back(
+          {static_cast<std::int32_t>(i), Code::kNotFound, "the key is outside of the data set"});
+    }
+  }
+  return unmade;
+}
+
+void DrawPlanner::DescribeState(std::int64_t batch, MissingSample& sample) const {
+  const Record& record = records_.at(batch);
+  if (torch() && record.draws.begun()) {
+    sample.torch_state = record.draws.Before(sample.position, options_.draw).TorchState();
+    if (sample.position != record.draws.end()) {
+      sample.torch_state_after =
+          record.draws.Before(sample.position + 1, options_.draw).TorchState();
+    }
+  } else if (!record.seeds.empty()) {
+    sample.seed = record.seeds[static_cast<std::size_t>(sample.position)];
+  }
+}
+
+const std::vector<std::int64_t>& DrawPlanner::keys(std::int64_t batch) const {
+  return records_.at(batch).keys;
+}
+
+void DrawPlanner::Delivered(std::int64_t batch) {
+  const auto at = records_.find(batch);
+  HR_CHECK(at != records_.end() && at->second.planned);
+  Record& record = at->second;
+  lanes_[static_cast<std::size_t>(record.lane)].generator.Delivered(batch, record.after,
+                                                                    record.draws.TakeStart());
+  records_.erase(at);
+}
+
+Result<std::vector<std::uint64_t>> DrawPlanner::LaneDraws() const {
+  std::vector<std::uint64_t> draws;
+  if (options_.rng != RngMode::kTorch) return draws;
+  if (!options_.native) {
+    return Unsupported("lanes that draw in Python have no state that can be resumed by counting");
+  }
+  for (const Lane& lane : lanes_) {
+    const LaneGenerator::Place& place = lane.generator.delivered();
+    if (!place.resumable) {
+      return Unsupported(
+          "a sample that was made in the trainer changed its lane's generator by "
+          "more than draws; it cannot be resumed by counting");
+    }
+    draws.push_back(place.draws);
+  }
+  return draws;
 }
 
 }  // namespace headrace::client

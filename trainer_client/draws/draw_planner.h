@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,15 +12,13 @@
 #include "base/graph.h"
 #include "base/result.h"
 #include "ops/torch/torch_generator.h"
+#include "trainer_client/draws/batch_draws.h"
+#include "trainer_client/draws/lane_generator.h"
 #include "trainer_client/draws/occurrences.h"
 #include "trainer_client/draws/size_table.h"
 #include "trainer_client/include/headrace/client.h"
 
 namespace headrace::client {
-
-// Chain::Draw of the plan's chain.
-using DrawFunction = std::function<Status(const ops::ImageSpec& in, ops::TorchGenerator& rng,
-                                          ops::MutableParams params, ops::ImageSpec* out)>;
 
 // A batch whose random numbers are drawn: any worker may make it.
 struct PlannedBatch {
@@ -105,10 +102,6 @@ class DrawPlanner {
 
  private:
   enum class Wait : std::uint8_t { kNothing, kSize, kTrainer };
-  struct Resolved {
-    std::int32_t position;
-    ops::TorchGenerator after;
-  };
   struct Record {
     std::int32_t lane = 0;
     bool planned = false;
@@ -116,27 +109,15 @@ class DrawPlanner {
     // Left over from the iteration before: drawn, because persistent lanes go on, but never made.
     bool ghost = false;
     std::vector<std::int64_t> keys;
-    std::vector<std::int32_t> params;
-    std::vector<std::int32_t> sizes;  // of what is drawn
     std::vector<std::uint64_t> seeds;
-    std::size_t next = 0;   // first position that is not drawn yet
-    std::int32_t end = -1;  // the sample there raised: nothing behind it is drawn
-    std::vector<Resolved> resolved;
-    std::optional<ops::TorchGenerator> start;
-    std::uint64_t draws_after = 0;
-    bool resumable = true;
-    ops::ImageSpec output;
+    BatchDraws draws;
+    LaneGenerator::Place after;
     Bytes state_after;  // where tell_states_
   };
   struct Lane {
-    ops::TorchGenerator generator;
+    LaneGenerator generator;
     std::deque<std::int64_t> waiting;  // submitted, not planned; the first may be half drawn
     Wait wait = Wait::kNothing;
-    // Of the last delivered batch.
-    std::int64_t delivered = -1;
-    std::uint64_t delivered_draws = 0;
-    bool resumable = true;
-    std::optional<ops::TorchGenerator> delivered_start;
   };
 
   [[nodiscard]] bool torch() const { return options_.native && options_.rng == RngMode::kTorch; }
@@ -144,9 +125,7 @@ class DrawPlanner {
   [[nodiscard]] bool Known(std::int64_t key) const;
   void Advance(Lane& lane);
   bool AdvanceBatch(Lane& lane, std::int64_t batch, Record& record);
-  bool NeedTrainer(Lane& lane, std::int64_t batch, Record& record);
   void Ask(std::int64_t key);
-  [[nodiscard]] ops::TorchGenerator StateBefore(const Record& record, std::int32_t position) const;
 
   Options options_;
   std::vector<Lane> lanes_;

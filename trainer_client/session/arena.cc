@@ -72,7 +72,7 @@ Result<std::shared_ptr<Arena>> Arena::Make(std::uint64_t max_bytes,
   std::shared_ptr<Arena> arena(new Arena);
   arena->available_ = std::move(available);
   arena->pid_ = ::getpid();
-  arena->fd_ = net::UniqueFd(::memfd_create("headrace-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  arena->fd_ = UniqueFd(::memfd_create("headrace-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!arena->fd_.valid()) return ErrnoStatus(errno, "memfd_create for the batch arena");
   // A limit of the process (ulimit -v, -f) may leave less address space than the bound asks for.
   std::uint64_t size = std::max(max_bytes, kLeastArena) / kPage * kPage * 2;
@@ -295,18 +295,18 @@ void Arena::Free(SlotId slot) {
   if (callback) (*callback)();
 }
 
-net::UniqueFd Arena::KeepForHeirs() {
+UniqueFd Arena::KeepForHeirs() {
   const std::scoped_lock lock(mutex_);
   if (counts_.held == 0) return {};
   int ends[2] = {-1, -1};
   (void)::pipe2(ends, O_CLOEXEC);  // -1: heirs that are never known to be gone
-  const auto heirs = std::make_shared<const Heirs>(Heirs{net::UniqueFd(ends[0])});
+  const auto heirs = std::make_shared<const Heirs>(Heirs{UniqueFd(ends[0])});
   for (Entry& entry : slots_) {
     if (entry.state != State::kHeld) continue;
     std::erase_if(entry.heirs, [](const auto& before) { return before->gone(); });
     entry.heirs.push_back(heirs);
   }
-  return net::UniqueFd(ends[1]);
+  return UniqueFd(ends[1]);
 }
 
 void Arena::OnFree(std::function<void()> callback) {

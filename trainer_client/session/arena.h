@@ -11,7 +11,7 @@
 #include "base/buffer.h"
 #include "base/ids.h"
 #include "base/result.h"
-#include "net/unique_fd.h"
+#include "base/unique_fd.h"
 
 namespace headrace::client {
 
@@ -79,7 +79,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
   // has the returned descriptor open is gone. The caller closes it in the parent behind fork(); the
   // child, and what it forks, has it as long as it lives (execve closes it). Invalid: nothing is
   // held, or there is no descriptor to be had; what is held is then kept until the arena ends.
-  [[nodiscard]] net::UniqueFd KeepForHeirs();
+  [[nodiscard]] UniqueFd KeepForHeirs();
   // Called (on any thread) each time a held slot gets free. One that was replaced may be called
   // once more, so it must own what it uses.
   void OnFree(std::function<void()> callback);
@@ -95,7 +95,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
  private:
   // The processes forked at one moment, as the read end of a pipe whose other end they have.
   struct Heirs {
-    net::UniqueFd fd;
+    UniqueFd fd;
     [[nodiscard]] bool gone() const;
   };
   struct Entry {
@@ -114,7 +114,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
   void SetState(SlotId slot, State state);
   void Free(SlotId slot);
 
-  net::UniqueFd fd_;
+  UniqueFd fd_;
   std::byte* base_ = nullptr;
   std::uint64_t size_ = 0;   // of the memfd: twice the bound, for Acquire beyond it
   std::uint64_t bound_ = 0;  // most bytes reserved

@@ -174,7 +174,7 @@ TEST(Arena, ForkedChildNeitherReturnsSlotsNorLosesTheMapping) {
 class Child {
  public:
   explicit Child(Arena& arena) {
-    const net::UniqueFd inheritance = arena.KeepForHeirs();
+    const UniqueFd inheritance = arena.KeepForHeirs();
     pid_ = ::fork();
     while (pid_ == 0) ::pause();
   }

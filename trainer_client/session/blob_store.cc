@@ -13,7 +13,7 @@ namespace headrace::client {
 Result<int> BlobStore::Descriptor(BlobHash hash) {
   if (const auto at = descriptors_.find(hash); at != descriptors_.end()) return at->second.get();
   const ByteSpan data = blobs_.at(hash).data;
-  net::UniqueFd fd(::memfd_create("headrace-blob", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  UniqueFd fd(::memfd_create("headrace-blob", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return ErrnoStatus(errno, "memfd_create for a blob");
   const auto size = static_cast<off_t>(data.size());
   if (::ftruncate(fd.get(), size) != 0) return ErrnoStatus(errno, "sizing a blob");

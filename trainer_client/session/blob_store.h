@@ -6,7 +6,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "net/unique_fd.h"
+#include "base/unique_fd.h"
 #include "trainer_client/include/headrace/client.h"
 
 namespace headrace::client {
@@ -28,7 +28,7 @@ class BlobStore {
 
  private:
   std::map<BlobHash, Blob> blobs_;
-  std::unordered_map<BlobHash, net::UniqueFd> descriptors_;
+  std::unordered_map<BlobHash, UniqueFd> descriptors_;
 };
 
 }  // namespace headrace::client

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "trainer_client/session/lane_states.h"
 
 namespace headrace::client {
 namespace {
@@ -16,6 +17,19 @@ constexpr std::size_t kLeastLatencies = 4;
 constexpr Duration kColdHedge = std::chrono::seconds(2);
 
 }  // namespace
+
+Dispatcher::Options Dispatcher::Options::For(const Plan& plan, Duration resend_floor) {
+  Options options;
+  // Stage hosts start slowly and run user code: a second try costs more than it saves.
+  options.resend_floor = resend_floor;
+  options.hedge = !plan.has_python_stage;
+  // And the code of one batch must not run twice while its worker lives.
+  options.resend_elsewhere = !plan.has_python_stage;
+  options.lanes_in_order = HasPythonLanes(plan);
+  // What they keep cannot travel: another worker has to run them from their beginning.
+  options.lanes_stay = plan.has_python_stage && plan.python.replayed;
+  return options;
+}
 
 std::vector<std::uint32_t> Dispatcher::SetWorker(WorkerId worker, WorkerState state) {
   std::vector<std::uint32_t> ended;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/graph.h"
 #include "base/ids.h"
 
 namespace headrace::client {
@@ -43,6 +44,9 @@ class Dispatcher {
     bool resend_elsewhere = true;
     // Refusals after which a batch counts as failed.
     std::int32_t most_refusals = 4;
+
+    // What suits the plan's batches.
+    [[nodiscard]] static Options For(const Plan& plan, Duration resend_floor);
   };
   enum class WorkerState : std::uint8_t {
     kReady,

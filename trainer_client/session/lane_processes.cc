@@ -8,12 +8,12 @@
 
 namespace headrace::client {
 
-Result<net::UniqueFd> LaneProcesses::Connect(std::size_t lane) const {
+Result<UniqueFd> LaneProcesses::Connect(std::size_t lane) const {
   std::array<int, 2> fds{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) != 0) {
     return ErrnoStatus(errno, "socketpair");
   }
-  net::UniqueFd ours(fds[0]), theirs(fds[1]);
+  UniqueFd ours(fds[0]), theirs(fds[1]);
   std::uint64_t life = lanes_[lane].life;  // as headrace/stage/lane_requests.py reads it
   iovec vector{.iov_base = &life, .iov_len = sizeof(life)};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};

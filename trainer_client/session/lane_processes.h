@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "net/unique_fd.h"
+#include "base/unique_fd.h"
 
 namespace headrace::client {
 
@@ -16,7 +16,7 @@ namespace headrace::client {
 class LaneProcesses {
  public:
   struct Lane {
-    net::UniqueFd control;  // ours; the process holds the other end
+    UniqueFd control;  // ours; the process holds the other end
     std::int64_t pid = 0;
     std::uint64_t life = 0;  // how often its process has begun again
   };
@@ -42,7 +42,7 @@ class LaneProcesses {
   [[nodiscard]] std::int64_t pid(std::size_t lane) const { return lanes_[lane].pid; }
   // The other end of a new connection on which the lane's process serves.
   // kUnavailable: it has ended, or does not read.
-  [[nodiscard]] Result<net::UniqueFd> Connect(std::size_t lane) const;
+  [[nodiscard]] Result<UniqueFd> Connect(std::size_t lane) const;
 
  private:
   std::vector<Lane> lanes_;

@@ -63,7 +63,7 @@ class SuspectedTest : public testing::Test {
   SuspectedTest() : reactor_(*net::Reactor::Make("test", clock_)) {
     const std::string path = testing::TempDir() + "/hr_suspected_" + std::to_string(getpid());
     listener_ = *net::DescriptorListener::Listen(
-        *reactor_, path, [](std::uint64_t, const net::DescriptorMessage&, net::UniqueFd) {}, {});
+        *reactor_, path, [](std::uint64_t, const net::DescriptorMessage&, UniqueFd) {}, {});
     SessionPump::Setup setup;
     setup.context.session = SessionId(1);
     setup.context.plan.has_python_stage = true;

@@ -77,7 +77,7 @@ Status TrainerSession::SetLanes(std::span<const LaneProcess> lanes) {
   }
   std::vector<client::LaneProcesses::Lane> copies;
   for (const LaneProcess& lane : lanes) {
-    net::UniqueFd control(::fcntl(lane.control, F_DUPFD_CLOEXEC, 0));
+    UniqueFd control(::fcntl(lane.control, F_DUPFD_CLOEXEC, 0));
     if (!control.valid()) return InvalidArgument("a lane's control socket can't be copied");
     copies.push_back({.control = std::move(control), .pid = lane.pid});
   }

@@ -105,7 +105,7 @@ void WorkerLink::GiveLanes() {
   if (!channel_ || !given_lanes()) return;
   const LaneProcesses& lanes = context_.lanes;
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-    const Result<net::UniqueFd> socket = lanes.Connect(lane);
+    const Result<UniqueFd> socket = lanes.Connect(lane);
     net::DescriptorMessage message;
     message.kind = net::DescriptorMessage::Kind::kLane;
     message.session = context_.session;

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "ops/core/op.h"
+#include "ops/torch/torch_generator.h"
+
+namespace headrace::client {
+
+// Chain::Draw of the plan's chain.
+using DrawFunction = std::function<Status(const ops::ImageSpec& in, ops::TorchGenerator& rng,
+                                          ops::MutableParams params, ops::ImageSpec* out)>;
+
+// What one batch has drawn, sample after sample, and how its lane's generator stood before each of
+// them. Where the trainer makes a sample, it says how the generator stands after it. Pure.
+// Thread-compatible.
+class BatchDraws {
+ public:
+  // A sample that the trainer has made.
+  struct Resolved {
+    std::int32_t position;
+    ops::TorchGenerator after;
+  };
+
+  // Nothing is drawn yet.
+  void Clear();
+  // The generator stands before the first sample.
+  void Begin(const ops::TorchGenerator& generator, std::size_t samples, std::size_t param_words);
+  [[nodiscard]] bool begun() const { return start_.has_value(); }
+  // The first sample that is not drawn yet; as many as there are: all are.
+  [[nodiscard]] std::size_t next() const { return next_; }
+
+  // Draws the next sample. False: the framework raises there. Then nothing is drawn, and the
+  // generator stands before the sample.
+  [[nodiscard]] bool Draw(const ops::ImageSpec& spec, const DrawFunction& draw,
+                          ops::TorchGenerator& generator);
+  // The trainer has made the next sample. `failed`: it raised, and no sample after it is drawn.
+  void Resolve(const ops::TorchGenerator& after, bool failed);
+  [[nodiscard]] const std::vector<Resolved>& resolved() const { return resolved_; }
+  // The sample that raised; -1: none did.
+  [[nodiscard]] std::int32_t end() const { return end_; }
+
+  // The generator before this sample, as it was drawn. REQUIRES: begun().
+  [[nodiscard]] ops::TorchGenerator Before(std::int32_t position, const DrawFunction& draw) const;
+  [[nodiscard]] std::optional<ops::TorchGenerator> TakeStart() { return std::move(start_); }
+  [[nodiscard]] std::vector<std::int32_t> TakeParams() { return std::move(params_); }
+  // Of what is drawn, as wire::BatchRequest::sizes has it.
+  [[nodiscard]] const std::vector<std::int32_t>& sizes() const { return sizes_; }
+  // Of one sample; height 0: not known.
+  [[nodiscard]] const ops::ImageSpec& output() const { return output_; }
+
+ private:
+  [[nodiscard]] std::span<std::int32_t> SizeOf(std::size_t position);
+
+  std::optional<ops::TorchGenerator> start_;
+  std::size_t samples_ = 0, words_ = 0;
+  std::vector<std::int32_t> params_, sizes_;
+  std::size_t next_ = 0;
+  std::int32_t end_ = -1;
+  std::vector<Resolved> resolved_;
+  ops::ImageSpec output_;
+};
+
+}  // namespace headrace::client

@@ -1,0 +1,85 @@
+#include "trainer_client/draws/batch_draws.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace headrace::client {
+namespace {
+
+constexpr std::int64_t kBadWidth = 13;  // the framework raises on it
+
+// As many draws as the image is high; the last one is the parameter.
+Status Draw(const ops::ImageSpec& in, ops::TorchGenerator& rng, ops::MutableParams params,
+            ops::ImageSpec* out) {
+  for (std::int64_t i = 0; i < in.height; ++i) params[0] = static_cast<std::int32_t>(rng.Next());
+  if (in.width == kBadWidth) return InvalidArgument("too small");
+  *out = in;
+  return Status::Ok();
+}
+
+ops::ImageSpec Spec(std::int64_t height, std::int64_t width = 5) { return {height, width, 3}; }
+
+class BatchDrawsTest : public testing::Test {
+ protected:
+  void Begin(std::size_t samples) { draws_.Begin(generator_, samples, 1); }
+
+  BatchDraws draws_;
+  ops::TorchGenerator generator_{7};
+};
+
+TEST_F(BatchDrawsTest, EachSampleDrawsAfterTheOneBefore) {
+  EXPECT_FALSE(draws_.begun());
+  Begin(2);
+  EXPECT_TRUE(draws_.begun());
+  EXPECT_TRUE(draws_.Draw(Spec(2), Draw, generator_));
+  EXPECT_EQ(draws_.next(), 1U);
+  EXPECT_TRUE(draws_.Draw(Spec(3), Draw, generator_));
+  EXPECT_EQ(draws_.next(), 2U);
+  EXPECT_EQ(draws_.sizes(), (std::vector<std::int32_t>{2, 5, 3, 3, 5, 3}));
+  EXPECT_EQ(draws_.output().height, 3);
+  EXPECT_EQ(draws_.Before(0, Draw).draws(), 0U);
+  EXPECT_EQ(draws_.Before(1, Draw).draws(), 2U);
+  EXPECT_EQ(draws_.Before(2, Draw).draws(), 5U);
+  ops::TorchGenerator stock(7);
+  (void)stock.Next();
+  EXPECT_EQ(draws_.TakeParams()[0], static_cast<std::int32_t>(stock.Next()));
+}
+
+TEST_F(BatchDrawsTest, WhereTheFrameworkRaisesNothingIsDrawn) {
+  Begin(2);
+  EXPECT_TRUE(draws_.Draw(Spec(2), Draw, generator_));
+  EXPECT_FALSE(draws_.Draw(Spec(4, kBadWidth), Draw, generator_));
+  EXPECT_EQ(draws_.next(), 1U);
+  EXPECT_EQ(generator_.draws(), 2U);
+  EXPECT_EQ(draws_.sizes(), (std::vector<std::int32_t>{2, 5, 3, 0, 0, 0}));
+}
+
+TEST_F(BatchDrawsTest, AfterASampleOfTheTrainerItsStateCounts) {
+  Begin(3);
+  EXPECT_TRUE(draws_.Draw(Spec(2), Draw, generator_));
+  generator_.Discard(100);
+  draws_.Resolve(generator_, false);
+  EXPECT_TRUE(draws_.Draw(Spec(1), Draw, generator_));
+  EXPECT_EQ(draws_.end(), -1);
+  EXPECT_EQ(draws_.resolved().at(0).position, 1);
+  EXPECT_EQ(draws_.Before(1, Draw).draws(), 2U);
+  EXPECT_EQ(draws_.Before(2, Draw).draws(), 102U);
+  EXPECT_EQ(draws_.Before(3, Draw).draws(), 103U);
+}
+
+TEST_F(BatchDrawsTest, NothingAfterASampleThatRaisedIsDrawn) {
+  Begin(3);
+  EXPECT_TRUE(draws_.Draw(Spec(2), Draw, generator_));
+  draws_.Resolve(generator_, true);
+  EXPECT_EQ(draws_.end(), 1);
+  EXPECT_EQ(draws_.next(), 3U);
+  draws_.Clear();
+  EXPECT_FALSE(draws_.begun());
+  EXPECT_EQ(draws_.next(), 0U);
+  EXPECT_EQ(draws_.end(), -1);
+  EXPECT_TRUE(draws_.resolved().empty());
+}
+
+}  // namespace
+}  // namespace headrace::client

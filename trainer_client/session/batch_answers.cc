@@ -1,0 +1,177 @@
+#include "trainer_client/session/batch_answers.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+#include "schemas/wire/host_identity.h"
+#include "trainer_client/session/batch_result.h"
+
+namespace headrace::client {
+
+Dispatcher::Answer AnswerKind(const wire::BatchDone& done) {
+  switch (done.status.code()) {
+    case Code::kOk:
+      return Dispatcher::Answer::kMade;
+    case Code::kResourceExhausted:
+      return done.needed_bytes > 0 ? Dispatcher::Answer::kTooSmall : Dispatcher::Answer::kRefused;
+    case Code::kNotFound:
+      return Dispatcher::Answer::kNoSession;
+    case Code::kCancelled:
+      return Dispatcher::Answer::kCancelled;
+    case Code::kUnavailable:
+    case Code::kDeadlineExceeded:
+    case Code::kDataLoss:
+    case Code::kInternal:
+    case Code::kUnknown:
+      return Dispatcher::Answer::kRefused;
+    case Code::kInvalidArgument:
+    case Code::kInfeasible:
+    case Code::kUnsupported:
+    case Code::kOtherRelease:
+      return Dispatcher::Answer::kFailed;
+  }
+  return Dispatcher::Answer::kRefused;
+}
+
+void BatchAnswers::OnDone(WorkerId worker, wire::BatchDone&& done,
+                          const std::vector<ByteSpan>& payload) {
+  if (done.session != parts_.context.session) return;
+  std::optional<Loan> loan = parts_.loans.Take(done.attempt, worker);
+  if (!loan) return;  // of a request that was given up
+  const SteadyTime arrived = parts_.clock.Now();
+  // Before the batch is: it may have to be made again.
+  parts_.watch.OnStateChange(worker, done.state_change);
+  if (loan->shadow) {
+    const bool knows_session = done.status.code() != Code::kNotFound;
+    parts_.elsewhere.OnShadow(*loan, std::move(done), payload);
+    events_.on_settled(worker, knows_session);
+    return;
+  }
+  const Dispatcher::Answer answer = Receive(*loan, done, payload);
+  const PlannedBatch* planned = parts_.book.Find(loan->ticket);
+  if (answer != Dispatcher::Answer::kMade || loan->witness.empty() || planned == nullptr) {
+    Settle(*loan, arrived, answer, std::move(done));
+  } else {
+    CheckContent(*std::move(loan), *planned, arrived, std::move(done));
+  }
+}
+
+Dispatcher::Answer BatchAnswers::Receive(const Loan& loan, wire::BatchDone& done,
+                                         const std::vector<ByteSpan>& payload) const {
+  const Dispatcher::Answer answer = AnswerKind(done);
+  const PlannedBatch* planned = parts_.book.Find(loan.ticket);
+  if (answer == Dispatcher::Answer::kMade && planned != nullptr) {
+    Status valid = CheckAnswer(parts_.context.plan, planned->keys.size(), loan.slot.bytes, done);
+    // A worker that lost the arena meanwhile sends the bytes, whatever we expected.
+    if (valid.ok() && (!loan.arena || !payload.empty())) {
+      valid = CopyPayload(payload, done.used_bytes, parts_.loans.Memory(loan.slot));
+    }
+    if (!valid.ok()) {
+      LogError("worker=" + std::to_string(loan.worker.value) + " answered wrongly error=\"" +
+               valid.ToString() + "\"");
+      done.status = valid;
+      return Dispatcher::Answer::kRefused;
+    }
+  }
+  if (answer == Dispatcher::Answer::kTooSmall && done.needed_bytes > parts_.context.arena->size()) {
+    // No slot can ever hold that: a broken worker, or a batch that the trainer must make itself.
+    return Dispatcher::Answer::kRefused;
+  }
+  return answer;
+}
+
+void BatchAnswers::CheckContent(Loan loan, const PlannedBatch& planned, SteadyTime arrived,
+                                wire::BatchDone&& done) {
+  ContentCheck::Question question;
+  question.worker = loan.worker;
+  if (const WorkerLink* link = parts_.workers.Find(loan.worker)) {
+    const wire::WorkerInfo& info = link->worker();
+    question.where = "worker " + std::to_string(parts_.workers.Outside(loan.worker).value) +
+                     " on " + info.host.hostname;
+    question.same_host = wire::SameHost(info.host, parts_.context.host);
+  }
+  question.keys = planned.keys;
+  question.positions = loan.witness;
+  question.failures = done.failures;
+  question.witnesses = std::move(done.witnesses);
+  ++checking_;
+  auto kept = std::make_shared<wire::BatchDone>(std::move(done));
+  parts_.content.Check(std::move(question), [this, loan = std::move(loan), arrived,
+                                             kept](std::vector<wire::SampleFailure> differ) {
+    --checking_;
+    if (!differ.empty()) events_.on_checked(loan.worker);
+    kept->failures.insert(kept->failures.end(), differ.begin(), differ.end());
+    Settle(loan, arrived, Dispatcher::Answer::kMade, std::move(*kept));
+  });
+}
+
+void BatchAnswers::Settle(const Loan& loan, SteadyTime arrived, Dispatcher::Answer answer,
+                          wire::BatchDone&& done) {
+  switch (
+      parts_.dispatcher.OnAnswer(loan.worker, done.attempt, answer, done.needed_bytes, arrived)) {
+    case Dispatcher::Verdict::kTake: {
+      const std::vector<Comparison> complete = parts_.elsewhere.OnMade(loan, done);
+      parts_.watch.Made(loan.worker, loan.ticket, done,
+                        parts_.loans.Memory(loan.slot).first(done.used_bytes));
+      Deliver(loan, arrived, std::move(done));
+      for (const Comparison& comparison : complete) parts_.elsewhere.Compared(comparison);
+      break;
+    }
+    case Dispatcher::Verdict::kGiveUp:
+      parts_.loans.Return(loan.slot.id);
+      Fail(loan.ticket, done.status);
+      break;
+    case Dispatcher::Verdict::kRetry:
+      if (const PlannedBatch* planned = parts_.book.Find(loan.ticket);
+          answer == Dispatcher::Answer::kTooSmall && planned != nullptr) {
+        parts_.sizes.Learn(done.needed_bytes, std::max<std::size_t>(planned->keys.size(), 1));
+      }
+      parts_.loans.Return(loan.slot.id);
+      events_.on_settled(loan.worker, answer != Dispatcher::Answer::kNoSession);
+      return;
+    case Dispatcher::Verdict::kDrop:
+    case Dispatcher::Verdict::kUnknown:
+      parts_.loans.Return(loan.slot.id);
+      break;
+  }
+  events_.on_settled(loan.worker, true);
+}
+
+void BatchAnswers::Deliver(const Loan& loan, SteadyTime arrived, wire::BatchDone&& done) {
+  const std::int32_t lane = parts_.book.Find(loan.ticket)->lane;
+  const bool replayed = parts_.watch.Replayed(loan.ticket);
+  if (!replayed && parts_.elsewhere.compares()) {
+    parts_.book.Keep(loan.ticket, loan.worker, parts_.lanes.state(lane));
+  }
+  const PlannedBatch planned = *parts_.book.Done(loan.ticket);
+  const bool current = parts_.book.Current(loan.ticket);
+  const Bytes* lane_state = &planned.lane_state;
+  if (HasPythonLanes(parts_.context.plan)) {
+    lane_state = &parts_.lanes.Made(lane, std::move(done.lane_state), !current);
+    parts_.lanes.Answer(parts_.book.nothing_pending(), parts_.book.nothing_earlier());
+  }
+  if (replayed || !current) {
+    parts_.loans.Return(loan.slot.id);
+  } else {
+    parts_.delivery.Made(planned, *lane_state, loan, arrived, std::move(done));
+  }
+}
+
+void BatchAnswers::Fail(std::int64_t ticket, const Status& why) {
+  const std::optional<PlannedBatch> planned = parts_.book.Done(ticket);
+  parts_.comparisons.LoseBatch(ticket);
+  parts_.lanes.Answer(parts_.book.nothing_pending(), parts_.book.nothing_earlier());
+  parts_.watch.Failed(ticket);
+  if (parts_.watch.Replayed(ticket) || !planned || !parts_.book.Current(ticket)) return;
+  // Where the code runs in the trainer's own processes, the trainer knows what became of them.
+  Log(parts_.context.gives_lanes ? LogLevel::kInfo : LogLevel::kWarning,
+      "batch=" + std::to_string(planned->batch) + " is left to the trainer error=\"" +
+          why.ToString() + "\"");
+  parts_.delivery.Failed(ticket, *planned, why);
+}
+
+}  // namespace headrace::client

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/clock.h"
+#include "trainer_client/session/batch_book.h"
+#include "trainer_client/session/comparisons.h"
+#include "trainer_client/session/content_check.h"
+#include "trainer_client/session/dispatcher.h"
+#include "trainer_client/session/lane_states.h"
+#include "trainer_client/session/slot_loans.h"
+#include "trainer_client/session/state_watch.h"
+#include "trainer_client/session/worker_set.h"
+
+namespace headrace::client {
+
+// Asks workers for the batches that the dispatcher chose for them, and for shadows of those. A
+// shadow that cannot be asked for is nothing. Reactor thread.
+class BatchRequests {
+ public:
+  // All outlive this.
+  struct Parts {
+    const LinkContext& context;
+    const WorkerSet& workers;
+    const BatchBook& book;
+    const LaneStates& lanes;
+    SlotLoans& loans;
+    Comparisons& comparisons;
+    ContentCheck& content;
+    StateWatch& watch;
+    const Clock& clock;
+  };
+
+  explicit BatchRequests(const Parts& parts) : parts_(parts) {}
+
+  void Begin(std::uint64_t base_seed) { base_seed_ = base_seed; }
+  // False: there is no slot, or the worker's queue is full. `coming`: SlotLoans::Acquire.
+  [[nodiscard]] bool Send(const Dispatcher::Send& send, bool coming);
+
+ private:
+  [[nodiscard]] wire::BatchRequest Make(const PlannedBatch& planned, const Dispatcher::Send& send,
+                                        const Slot& slot, const WorkerLink& link) const;
+  void SendShadow(const Dispatcher::Send& send, const Comparisons::Ask& ask);
+
+  Parts parts_;
+  std::uint64_t base_seed_ = 0;
+};
+
+}  // namespace headrace::client

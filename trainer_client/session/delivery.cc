@@ -1,0 +1,101 @@
+#include "trainer_client/session/delivery.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "trainer_client/session/batch_result.h"
+#include "trainer_client/session/lane_states.h"
+
+namespace headrace::client {
+
+void Delivery::Made(const PlannedBatch& planned, const Bytes& lane_state, const Loan& loan,
+                    SteadyTime arrived, wire::BatchDone&& done) {
+  const wire::BatchCost cost = done.cost;
+  const auto failures = std::move(done.failures);
+  ReadyBatch ready;
+  const auto keys = static_cast<std::int64_t>(planned.keys.size());
+  ready.samples = done.samples >= 0 ? done.samples : keys;
+  ready.batch = MakeBatch(std::move(done), parts_.loans.Memory(loan.slot));
+  Batch& batch = ready.batch;
+  batch.samples = ready.samples;
+  batch.batch = planned.batch;
+  batch.lane_state = HasPythonLanes(parts_.plan) ? lane_state : planned.lane_state;
+  batch.worker = loan.worker.value;
+  batch.transport = loan.arena ? Transport::kShm : Transport::kTcp;
+  for (const wire::SampleFailure& failure : failures) {
+    MissingSample& missing = batch.missing.emplace_back();
+    missing.position = failure.position;
+    missing.code = failure.code;
+    missing.message = failure.message;
+    if (failure.size_changed) {
+      parts_.planner.SizeChanged(planned.keys[static_cast<std::size_t>(failure.position)]);
+    }
+  }
+  AddMissing(planned.batch, batch.missing);
+  if (!batch.missing.empty()) batch.keys = planned.keys;
+  if (batch.bytes > 0) {
+    parts_.loans.MarkReady(loan.slot.id);
+    ready.slot = loan.slot.id;
+    if (parts_.plan.has_python_stage && keys > 0) {
+      parts_.sizes.Learn(batch.bytes, planned.keys.size());
+    }
+  } else {
+    parts_.loans.Return(loan.slot.id);
+  }
+  const std::int64_t tried = parts_.plan.has_python_stage
+                                 ? ready.samples
+                                 : keys - static_cast<std::int64_t>(planned.skip.size());
+  ready.timeline = parts_.book.TakeTimeline(loan.ticket, parts_.clock.Now());
+  ready.timeline.sent = loan.sent;
+  ready.timeline.arrived = arrived;
+  ready.timeline.worker = WorkerTimes(cost);
+  parts_.mailbox.ChangeStats([&](SessionStats& stats) {
+    AddCost(cost, tried, stats);
+    stats.hedged = parts_.dispatcher.hedged();
+    stats.rerequested = parts_.dispatcher.rerequested();
+  });
+  parts_.mailbox.Put(planned.batch, std::move(ready));
+}
+
+void Delivery::Failed(std::int64_t ticket, const PlannedBatch& planned, const Status& why) {
+  ReadyBatch ready;
+  ready.samples = ready.batch.samples = static_cast<std::int64_t>(planned.keys.size());
+  ready.batch.batch = planned.batch;
+  for (std::size_t i = 0; i < planned.keys.size(); ++i) {
+    MissingSample& missing = ready.batch.missing.emplace_back();
+    missing.position = static_cast<std::int32_t>(i);
+    missing.code = why.code();
+    missing.message = why.message();
+    // Perhaps it failed for the shape of an image that was replaced.
+    if (!planned.sizes.empty()) parts_.planner.SizeChanged(planned.keys[i]);
+  }
+  ready.batch.keys = planned.keys;
+  AddMissing(planned.batch, ready.batch.missing);
+  // All the way up to now somebody was asked for it.
+  ready.timeline = parts_.book.TakeTimeline(ticket, parts_.clock.Now());
+  ready.timeline.sent = ready.timeline.ready;
+  parts_.mailbox.Put(planned.batch, std::move(ready));
+}
+
+// Adds what no worker was asked for, in order of position, with what the trainer needs to make it.
+void Delivery::AddMissing(std::int64_t batch, std::vector<MissingSample>& missing) const {
+  for (const DrawPlanner::Unmade& unmade : parts_.planner.UnmadePositions(batch)) {
+    if (std::ranges::find(missing, unmade.position, &MissingSample::position) != missing.end()) {
+      continue;
+    }
+    MissingSample& sample = missing.emplace_back();
+    sample.position = unmade.position;
+    sample.code = unmade.code;
+    sample.message = unmade.message;
+  }
+  if (missing.empty()) return;
+  std::ranges::sort(missing, {}, &MissingSample::position);
+  const std::vector<std::int64_t>& keys = parts_.planner.keys(batch);
+  for (MissingSample& sample : missing) {
+    sample.key = keys[static_cast<std::size_t>(sample.position)];
+    parts_.planner.DescribeState(batch, sample);
+  }
+}
+
+}  // namespace headrace::client

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/clock.h"
+#include "schemas/wire/data.h"
+#include "trainer_client/draws/draw_planner.h"
+#include "trainer_client/session/batch_book.h"
+#include "trainer_client/session/batch_mailbox.h"
+#include "trainer_client/session/batch_sizes.h"
+#include "trainer_client/session/dispatcher.h"
+#include "trainer_client/session/slot_loans.h"
+
+namespace headrace::client {
+
+// Hands batches to the trainer: those that a worker made, and those that only the trainer can make.
+// Each names the samples that are missing, and what the trainer needs to make them. No errors.
+// Reactor thread.
+class Delivery {
+ public:
+  // All outlive this.
+  struct Parts {
+    const Plan& plan;
+    BatchBook& book;
+    DrawPlanner& planner;
+    const Dispatcher& dispatcher;
+    BatchMailbox& mailbox;
+    BatchSizes& sizes;
+    SlotLoans& loans;
+    const Clock& clock;
+  };
+
+  explicit Delivery(const Parts& parts) : parts_(parts) {}
+
+  // REQUIRES of `done`: CheckAnswer was ok. `lane_state`: after it. The loan's slot is the
+  // trainer's, or free.
+  void Made(const PlannedBatch& planned, const Bytes& lane_state, const Loan& loan,
+            SteadyTime arrived, wire::BatchDone&& done);
+  void Failed(std::int64_t ticket, const PlannedBatch& planned, const Status& why);
+
+ private:
+  void AddMissing(std::int64_t batch, std::vector<MissingSample>& missing) const;
+
+  Parts parts_;
+};
+
+}  // namespace headrace::client

@@ -1,0 +1,125 @@
+#include "trainer_client/session/elsewhere.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+#include "trainer_client/session/batch_result.h"
+#include "trainer_client/session/lane_states.h"
+
+namespace headrace::client {
+namespace {
+
+Batch BatchOfVersion(const std::shared_ptr<Version>& version) {
+  Batch batch = MakeBatch(wire::BatchDone(version->done), version->memory);
+  batch.samples = version->done.samples;
+  batch.lane_state = version->done.lane_state;
+  batch.hold = version;
+  return batch;
+}
+
+}  // namespace
+
+bool Elsewhere::MayServe(WorkerId worker) const {
+  if (!compares_) return true;
+  const bool suspected = std::ranges::any_of(
+      suspicions_, [&](const auto& entry) { return entry.second.tried == worker; });
+  return parts_.comparisons.trials().may_serve(worker) && !suspected;
+}
+
+void Elsewhere::OnState(WorkerId worker, WorkerLink::State state) {
+  if (!compares_) return;
+  if (state == WorkerLink::State::kReady) {
+    parts_.comparisons.Ready(worker, parts_.workers.Serves(worker));
+  } else {
+    parts_.comparisons.Away(worker);
+  }
+}
+
+std::vector<Comparison> Elsewhere::OnMade(const Loan& loan, const wire::BatchDone& done) {
+  if (!parts_.comparisons.Wants(loan.ticket)) return {};
+  const MutableByteSpan memory = parts_.loans.Memory(loan.slot).first(done.used_bytes);
+  auto version = std::make_shared<Version>(Version{done, Bytes(memory.begin(), memory.end())});
+  if (!HasPythonLanes(parts_.plan)) version->done.lane_state.clear();  // nobody goes on from it
+  return parts_.comparisons.OnMade(loan.worker, loan.ticket, std::move(version));
+}
+
+void Elsewhere::OnShadow(const Loan& loan, wire::BatchDone&& done,
+                         const std::vector<ByteSpan>& payload) {
+  const std::uint32_t attempt = done.attempt;
+  auto version = std::make_shared<Version>();
+  Status valid = done.status;
+  // Of a shadow no sample is missing: a stage makes a batch or raises.
+  if (valid.ok()) valid = CheckAnswer(parts_.plan, 0, loan.slot.bytes, done);
+  if (valid.ok()) {
+    version->memory.resize(done.used_bytes);
+    if (loan.arena && payload.empty()) {
+      std::ranges::copy(parts_.loans.Memory(loan.slot).first(done.used_bytes),
+                        version->memory.begin());
+    } else {
+      valid = CopyPayload(payload, done.used_bytes, version->memory);
+    }
+  }
+  parts_.loans.Return(loan.slot.id);
+  if (!valid.ok()) {
+    LogDebug("batch not compared error=\"" + valid.ToString() + "\"");
+    parts_.comparisons.LoseShadow(attempt);
+    return;
+  }
+  version->done = std::move(done);
+  if (!HasPythonLanes(parts_.plan)) version->done.lane_state.clear();
+  if (const auto complete = parts_.comparisons.OnShadow(attempt, std::move(version))) {
+    Compared(*complete);
+  }
+}
+
+void Elsewhere::Compared(const Comparison& comparison) {
+  if (SameBytes(*comparison.here, *comparison.there)) {
+    Settle(comparison.tried, true);
+    return;
+  }
+  const std::uint64_t id = next_suspicion_++;
+  suspicions_.emplace(id, comparison);
+  on_change_(comparison.tried);
+  Suspicion suspicion;
+  suspicion.id = id;
+  suspicion.batch = BatchBook::BatchOf(comparison.ticket);
+  suspicion.worker = parts_.workers.Outside(comparison.tried).value;
+  suspicion.host = parts_.workers.HostOf(comparison.tried);
+  suspicion.here = BatchOfVersion(comparison.here);
+  suspicion.there = BatchOfVersion(comparison.there);
+  parts_.mailbox.Suspect(std::move(suspicion));
+}
+
+Result<Withdrawal> Elsewhere::Judge(std::uint64_t suspicion, bool equal) {
+  const auto node = suspicions_.extract(suspicion);
+  if (node.empty()) {
+    return InvalidArgument("suspicion " + std::to_string(suspicion) + " is not to be judged");
+  }
+  const WorkerId tried = node.mapped().tried;
+  Settle(tried, equal);
+  if (equal) return Withdrawal();
+  parts_.queue.CloseDelivered();
+  parts_.queue.MakeAgain(tried);
+  parts_.workers.Withdraw(
+      tried,
+      Unsupported("worker " + std::to_string(tried.value) + " makes other batches than this host"),
+      true);
+  const auto taken = parts_.book.taken().find(tried);
+  return taken == parts_.book.taken().end() ? Withdrawal() : taken->second;
+}
+
+void Elsewhere::Settle(WorkerId tried, bool equal) {
+  parts_.mailbox.AddComparison(equal);
+  const bool known = parts_.comparisons.trials().standing(tried) != Trials::Standing::kUnknown;
+  (void)parts_.comparisons.Judge(tried, equal);
+  if (equal && known) on_change_(tried);
+}
+
+std::int64_t Elsewhere::Undecided() const {
+  return parts_.comparisons.Undecided() + static_cast<std::int64_t>(suspicions_.size());
+}
+
+}  // namespace headrace::client

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "trainer_client/session/batch_book.h"
+#include "trainer_client/session/batch_mailbox.h"
+#include "trainer_client/session/batch_queue.h"
+#include "trainer_client/session/comparisons.h"
+#include "trainer_client/session/slot_loans.h"
+#include "trainer_client/session/worker_set.h"
+
+namespace headrace::client {
+
+// Has workers elsewhere show what they make before they serve, and takes back what was wrong
+// (docs/adr/0028-elsewhere.md). Where two versions of a batch are not the same bytes, the trainer
+// judges whether they are equal; until then the worker serves nothing new. Reactor thread.
+class Elsewhere {
+ public:
+  // All outlive this.
+  struct Parts {
+    const Plan& plan;
+    WorkerSet& workers;
+    BatchBook& book;
+    BatchQueue& queue;
+    Comparisons& comparisons;
+    BatchMailbox& mailbox;
+    SlotLoans& loans;
+  };
+  // What this worker may do has changed, perhaps. Also called inside of the calls here.
+  using OnChange = std::function<void(WorkerId)>;
+
+  // `compares`: workers elsewhere may run the plan's code, once they have shown what they make.
+  Elsewhere(bool compares, const Parts& parts, OnChange on_change)
+      : compares_(compares), parts_(parts), on_change_(std::move(on_change)) {}
+
+  [[nodiscard]] bool compares() const { return compares_; }
+  // Whether what the worker makes may go to the trainer.
+  [[nodiscard]] bool MayServe(WorkerId worker) const;
+  void OnState(WorkerId worker, WorkerLink::State state);
+
+  // The trainer's batch, before it is delivered: the comparisons that are complete with it.
+  [[nodiscard]] std::vector<Comparison> OnMade(const Loan& loan, const wire::BatchDone& done);
+  // The answer to a request for a shadow; its slot is free afterwards.
+  void OnShadow(const Loan& loan, wire::BatchDone&& done, const std::vector<ByteSpan>& payload);
+  // Settles the comparison, or asks the trainer.
+  void Compared(const Comparison& comparison);
+  // The trainer's verdict on a suspicion, with what becomes of the worker. kInvalidArgument: there
+  // is none.
+  Result<Withdrawal> Judge(std::uint64_t suspicion, bool equal);
+  // Verdicts on batches that the trainer has or gets, which have still to come.
+  [[nodiscard]] std::int64_t Undecided() const;
+
+ private:
+  void Settle(WorkerId tried, bool equal);
+
+  const bool compares_;
+  Parts parts_;
+  OnChange on_change_;
+  std::map<std::uint64_t, Comparison> suspicions_;  // that were not judged yet
+  std::uint64_t next_suspicion_ = 0;
+};
+
+}  // namespace headrace::client

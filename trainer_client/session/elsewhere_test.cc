@@ -1,0 +1,117 @@
+#include "trainer_client/session/elsewhere.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "net/reactor.h"
+
+namespace headrace::client {
+namespace {
+
+constexpr WorkerId kThere(2);
+
+// All parts are there, but no worker.
+class ElsewhereTest : public testing::Test {
+ protected:
+  std::shared_ptr<Version> Made(int content) {
+    auto version = std::make_shared<Version>();
+    version->done.pickle = {static_cast<std::byte>(content)};
+    return version;
+  }
+  void Compare(int here, int there) {
+    elsewhere_.Compared(
+        {.ticket = book_.Ticket(5), .tried = kThere, .here = Made(here), .there = Made(there)});
+  }
+  // As many equal batches as trust takes.
+  void Trust() {
+    elsewhere_.OnState(kThere, WorkerLink::State::kReady);
+    EXPECT_FALSE(elsewhere_.MayServe(kThere));
+    while (!elsewhere_.MayServe(kThere) && trials_++ < 10) Compare(1, 1);
+    EXPECT_TRUE(elsewhere_.MayServe(kThere));
+    changed_.clear();
+  }
+  BatchMailbox::Taken Next() {
+    auto taken = mailbox_.Next(std::chrono::milliseconds(0), clock_);
+    return taken.ok() ? std::move(*taken) : BatchMailbox::Taken();
+  }
+
+  Plan plan_;
+  FakeClock clock_;
+  std::shared_ptr<net::Reactor> reactor_ = *net::Reactor::Make("test");
+  LinkContext context_;
+  BatchBook book_;
+  LaneStates lanes_{1};
+  DrawPlanner planner_{DrawPlanner::Options{.native = false}};
+  Dispatcher dispatcher_{{}};
+  Comparisons comparisons_{{}};
+  BatchMailbox mailbox_{true};
+  std::shared_ptr<Arena> arena_ = *Arena::Make(std::uint64_t{1} << 20);
+  SlotLoans loans_{arena_, mailbox_};
+  BatchSizes sizes_{plan_, {}, 100};
+  WorkerSet workers_{*reactor_, context_, true, {}};
+  BatchQueue queue_{{.book = book_,
+                     .lanes = lanes_,
+                     .planner = planner_,
+                     .dispatcher = dispatcher_,
+                     .comparisons = comparisons_,
+                     .mailbox = mailbox_,
+                     .loans = loans_,
+                     .sizes = sizes_},
+                    false};
+  std::vector<WorkerId> changed_;
+  Elsewhere elsewhere_{true,
+                       {.plan = plan_,
+                        .workers = workers_,
+                        .book = book_,
+                        .queue = queue_,
+                        .comparisons = comparisons_,
+                        .mailbox = mailbox_,
+                        .loans = loans_},
+                       [this](WorkerId worker) { changed_.push_back(worker); }};
+  int trials_ = 0;
+};
+
+TEST_F(ElsewhereTest, ASuspectedWorkerServesNothingUntilTheTrainerHasJudged) {
+  Trust();
+  Compare(1, 2);
+  EXPECT_FALSE(elsewhere_.MayServe(kThere));
+  EXPECT_EQ(changed_, std::vector<WorkerId>{kThere});
+  EXPECT_EQ(elsewhere_.Undecided(), 1);
+  const BatchMailbox::Taken taken = Next();
+  ASSERT_TRUE(taken.suspicion);
+  EXPECT_EQ(taken.suspicion->batch, 5);
+  EXPECT_EQ(taken.suspicion->worker, kThere.value);
+  EXPECT_EQ(taken.suspicion->here.pickle, Made(1)->done.pickle);
+  EXPECT_EQ(taken.suspicion->there.pickle, Made(2)->done.pickle);
+  EXPECT_TRUE(elsewhere_.Judge(taken.suspicion->id, true).ok());
+  EXPECT_TRUE(elsewhere_.MayServe(kThere));
+  EXPECT_EQ(changed_.size(), 2U);
+  EXPECT_EQ(elsewhere_.Judge(taken.suspicion->id, true).status().code(), Code::kInvalidArgument);
+}
+
+TEST_F(ElsewhereTest, AWorkerThatMakesOthersIsWithdrawnWithWhatWasTakenOfIt) {
+  Trust();
+  book_.Planned(book_.Ticket(3), {}, {}, {});
+  book_.Keep(book_.Ticket(3), kThere, {});
+  book_.Taken(3);
+  Compare(1, 2);
+  const Result<Withdrawal> judged = elsewhere_.Judge(Next().suspicion->id, false);
+  ASSERT_TRUE(judged.ok());
+  EXPECT_EQ(judged->batches, std::vector<std::int64_t>{3});
+  EXPECT_FALSE(elsewhere_.MayServe(kThere));
+  elsewhere_.OnState(kThere, WorkerLink::State::kReady);
+  EXPECT_FALSE(elsewhere_.MayServe(kThere)) << "for good";
+}
+
+TEST_F(ElsewhereTest, EqualBytesAreNoQuestion) {
+  Trust();
+  Compare(1, 1);
+  EXPECT_FALSE(Next().suspicion);
+  EXPECT_EQ(elsewhere_.Undecided(), 0);
+  EXPECT_EQ(mailbox_.Stats(clock_).compared, static_cast<std::uint64_t>(trials_) + 1);
+}
+
+}  // namespace
+}  // namespace headrace::client

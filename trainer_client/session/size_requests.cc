@@ -1,0 +1,70 @@
+#include "trainer_client/session/size_requests.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace headrace::client {
+
+bool SizeRequests::Collect() {
+  for (const std::int64_t key : planner_.TakeUnknown()) waiting_.push_back(key);
+  return !waiting_.empty();
+}
+
+void SizeRequests::Ask(std::span<const WorkerId> ready, SteadyTime now, const Send& send) {
+  if (ready.empty()) return;
+  std::size_t next = next_ % ready.size();
+  // Sending may end a worker's link, which calls Lose.
+  const std::vector<std::int64_t> keys = std::exchange(waiting_, {});
+  for (std::size_t from = 0; from < keys.size(); from += kMostKeys) {
+    wire::Describe describe;
+    describe.request = ++next_;
+    describe.session = session_;
+    const auto end = std::min(keys.size(), from + kMostKeys);
+    describe.keys.assign(keys.begin() + static_cast<std::ptrdiff_t>(from),
+                         keys.begin() + static_cast<std::ptrdiff_t>(end));
+    const WorkerId worker = ready[next++ % ready.size()];
+    send(worker, describe);
+    open_.emplace(describe.request, Open{worker, std::move(describe.keys), now});
+  }
+}
+
+bool SizeRequests::OnDescribed(WorkerId worker, const wire::Described& described) {
+  const auto at = open_.find(described.request);
+  if (described.session != session_ || at == open_.end() || at->second.worker != worker) {
+    return true;
+  }
+  const Open open = std::move(at->second);
+  open_.erase(at);
+  const Code code = described.status.code();
+  if (code == Code::kNotFound || code == Code::kUnavailable || code == Code::kCancelled) {
+    planner_.DescribeLost(open.keys);
+    return code != Code::kNotFound;
+  }
+  // Whatever else is wrong with them: the trainer's own code will say it.
+  const bool valid = described.status.ok() && described.heights.size() == open.keys.size();
+  for (std::size_t i = 0; i < open.keys.size(); ++i) {
+    planner_.Described(open.keys[i], valid ? described.heights[i] : -1,
+                       valid ? described.widths[i] : -1, valid ? described.channels[i] : -1);
+  }
+  return true;
+}
+
+template <typename Predicate>
+void SizeRequests::LoseIf(Predicate lost) {
+  std::erase_if(open_, [&](const auto& entry) {
+    if (!lost(entry.second)) return false;
+    planner_.DescribeLost(entry.second.keys);
+    return true;
+  });
+}
+
+void SizeRequests::Lose(WorkerId worker) {
+  LoseIf([&](const Open& open) { return open.worker == worker; });
+}
+
+void SizeRequests::LoseLate(SteadyTime now) {
+  LoseIf([&](const Open& open) { return now - open.sent >= kTimeout; });
+}
+
+}  // namespace headrace::client

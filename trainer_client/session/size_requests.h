@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "schemas/wire/data.h"
+#include "trainer_client/draws/draw_planner.h"
+
+namespace headrace::client {
+
+// Asks workers for the sizes of images that the draw planner has not seen. Any worker can read any
+// image, so a request that is lost is asked of another one. Errors: what a worker cannot read has
+// no native form, and the trainer makes it. No I/O of its own, no clock. Reactor thread.
+class SizeRequests {
+ public:
+  // Most keys of one request.
+  static constexpr std::size_t kMostKeys = 256;
+  // A request without an answer for so long went lost.
+  static constexpr Duration kTimeout = std::chrono::seconds(10);
+
+  // The planner outlives this.
+  SizeRequests(SessionId session, DrawPlanner& planner) : session_(session), planner_(planner) {}
+
+  // Takes what the planner waits for. False: there is nothing to ask.
+  [[nodiscard]] bool Collect();
+  // Asks these workers in turn; without any, Collect's keys wait. An unsent request times out like
+  // a lost one.
+  using Send = std::function<void(WorkerId, const wire::Describe&)>;
+  void Ask(std::span<const WorkerId> ready, SteadyTime now, const Send& send);
+  // False: the worker does not know the session. An answer that nobody waits for is dropped.
+  [[nodiscard]] bool OnDescribed(WorkerId worker, const wire::Described& described);
+  // The worker does not answer what it was asked.
+  void Lose(WorkerId worker);
+  void LoseLate(SteadyTime now);
+
+ private:
+  struct Open {
+    WorkerId worker;
+    std::vector<std::int64_t> keys;
+    SteadyTime sent;
+  };
+  template <typename Predicate>
+  void LoseIf(Predicate lost);
+
+  SessionId session_;
+  DrawPlanner& planner_;
+  std::vector<std::int64_t> waiting_;  // no worker could be asked yet
+  std::unordered_map<std::uint64_t, Open> open_;
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace headrace::client

@@ -1,0 +1,121 @@
+#include "trainer_client/session/slot_loans.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace headrace::client {
+namespace {
+
+constexpr WorkerId kFirst(1), kSecond(2);
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+class SlotLoansTest : public testing::Test {
+ protected:
+  // Lends a slot of a quarter of the arena.
+  Slot Lend(std::uint32_t attempt, WorkerId worker, bool arena) {
+    const std::optional<Slot> slot = loans_.Acquire(kMiB, false);
+    EXPECT_TRUE(slot.has_value());
+    loans_.Add(attempt, {.slot = *slot, .worker = worker, .ticket = 10 + attempt, .arena = arena});
+    return *slot;
+  }
+  SlotLoans::OnLost Note() {
+    return [this](std::uint32_t attempt, const Loan&) { lost_.push_back(attempt); };
+  }
+  std::vector<std::uint32_t> Lost() {
+    std::ranges::sort(lost_);
+    return std::exchange(lost_, {});
+  }
+  // What Next says without waiting.
+  Code Trouble() { return mailbox_.Next(std::chrono::milliseconds(0), *clock_).status().code(); }
+
+  std::shared_ptr<Arena> arena_ = *Arena::Make(4 * kMiB);
+  BatchMailbox mailbox_{true};
+  SlotLoans loans_{arena_, mailbox_};
+  std::vector<std::uint32_t> lost_;
+  std::shared_ptr<Clock> clock_ = std::make_shared<FakeClock>();
+};
+
+TEST_F(SlotLoansTest, AnAnswerTakesItsLoanOnce) {
+  Lend(1, kFirst, true);
+  EXPECT_FALSE(loans_.Take(1, kSecond));
+  const std::optional<Loan> loan = loans_.Take(1, kFirst);
+  ASSERT_TRUE(loan);
+  EXPECT_EQ(loan->ticket, 11);
+  EXPECT_FALSE(loans_.Take(1, kFirst));
+  EXPECT_EQ(arena_->counts().lent, 1) << "its slot is the caller's";
+  loans_.Return(loan->slot.id);
+  loans_.Return(SlotId());
+  EXPECT_EQ(arena_->counts().lent, 0);
+}
+
+TEST_F(SlotLoansTest, AWorkerThatEndedWritesNowhere) {
+  Lend(1, kFirst, true);
+  Lend(2, kFirst, false);
+  Lend(3, kSecond, false);
+  EXPECT_TRUE(loans_.Owes(kSecond));
+  EXPECT_TRUE(loans_.Writes(kFirst));
+  EXPECT_FALSE(loans_.Writes(kSecond));
+  loans_.End(kFirst, Note());
+  EXPECT_EQ(Lost(), (std::vector<std::uint32_t>{1, 2}));
+  EXPECT_FALSE(loans_.Owes(kFirst));
+  EXPECT_EQ(arena_->counts().lent, 1);
+}
+
+TEST_F(SlotLoansTest, AWorkerThatForgotMayStillWrite) {
+  Lend(1, kFirst, true);
+  Lend(2, kFirst, false);
+  Lend(3, kSecond, false);
+  loans_.Forget(kFirst, Note());
+  EXPECT_EQ(Lost(), std::vector<std::uint32_t>{2});
+  EXPECT_TRUE(loans_.Writes(kFirst));
+  EXPECT_TRUE(loans_.Owes(kSecond));
+  EXPECT_EQ(arena_->counts().lent, 2);
+}
+
+TEST_F(SlotLoansTest, OnlyWhatAWorkerWritesItselfIsQuarantined) {
+  Lend(1, kFirst, true);
+  Lend(2, kFirst, false);
+  Lend(3, kSecond, true);
+  loans_.Quarantine(kFirst);
+  EXPECT_EQ(arena_->counts().quarantined, 1);
+  EXPECT_EQ(arena_->counts().lent, 2);
+}
+
+TEST_F(SlotLoansTest, WhileAnAnswerMayComeNobodyIsTold) {
+  for (std::uint32_t i = 0; i < 4; ++i) Lend(i, kFirst, true);
+  EXPECT_FALSE(loans_.starved());
+  EXPECT_FALSE(loans_.Acquire(kMiB, false));
+  EXPECT_TRUE(loans_.starved());
+  EXPECT_NE(Trouble(), Code::kResourceExhausted);
+  loans_.Forget(kFirst, Note());
+  EXPECT_FALSE(loans_.Acquire(kMiB, true)) << "another answer is being looked at";
+  EXPECT_NE(Trouble(), Code::kResourceExhausted);
+  EXPECT_FALSE(loans_.Acquire(kMiB, false));
+  EXPECT_EQ(Trouble(), Code::kResourceExhausted);
+}
+
+TEST_F(SlotLoansTest, WhatIsStarvedNoMoreIsNoTrouble) {
+  for (std::uint32_t i = 0; i < 4; ++i) Lend(i, kFirst, true);
+  loans_.Forget(kFirst, Note());
+  EXPECT_FALSE(loans_.Acquire(kMiB, false));
+  loans_.SetStarved(true);
+  loans_.SetStarved(false);
+  EXPECT_FALSE(loans_.starved());
+  EXPECT_NE(Trouble(), Code::kResourceExhausted);
+}
+
+TEST_F(SlotLoansTest, TheNextBatchGoesBeyondTheBoundWhileLaterOnesHaveTheMemory) {
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    const Slot slot = Lend(i, kFirst, true);
+    (void)loans_.Take(i, kFirst);
+    arena_->MarkReady(slot.id);
+  }
+  EXPECT_TRUE(loans_.Acquire(kMiB, false));
+}
+
+}  // namespace
+}  // namespace headrace::client
