@@ -39,6 +39,7 @@ std::uint64_t DatasetHash(const Plan& plan, const wire::Split& split) {
 
 // One step under way. Updates that change jobs, workers or leases are tried on a copy of the state,
 // so that the policy and the replies see what comes after them.
+// Methods: one for each event of the table in step.h.
 class Stepper {
  public:
   Stepper(const Rules& rules, const State& state, const Moment& now)

@@ -70,6 +70,7 @@ struct Worker {
 // update that does not fit is refused and changes nothing, so every prefix of a journal is a
 // consistent state: each lease names a live worker and a running job, and no id is given twice.
 // Thread-compatible; a value (copying it is how a step is tried out).
+// Methods: one applies each kind of update, and one answers each question about the cluster.
 class State {
  public:
   // kDataLoss: the update contradicts the state (an unknown id, an id given before, a stale

@@ -30,6 +30,7 @@ namespace headrace::dataworker {
 //
 // Zygotes die with their interpreter, and all of them with this object or the worker. Reactor
 // thread.
+// Methods: one for each frame of an interpreter, and each arrow above.
 class StageBases {
  public:
   struct Options {

@@ -51,8 +51,8 @@ class TestCoordinator {
 
  private:
   // The worker may have ended since it sent what is answered here.
-  void SendTo(const std::string& peer, const wire::Message& message) {
-    const Status sent = socket_->Send(peer, message);
+  void SendTo(const std::string& peer, const wire::Body& body) {
+    const Status sent = socket_->Send(peer, body);
     EXPECT_TRUE(sent.ok() || sent.code() == Code::kNotFound) << sent.ToString();
   }
   void OnMessage(const net::Incoming& incoming) {

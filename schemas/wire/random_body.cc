@@ -3,71 +3,6 @@
 
 namespace headrace::wire {
 
-std::uint64_t RandomBody::Number() {
-  switch (Below(4)) {
-    case 0:
-      return Below(3);
-    case 1:
-      return ~std::uint64_t{0} - Below(3);
-    default:
-      return engine_() >> Below(64);
-  }
-}
-
-std::int32_t RandomBody::Count() { return static_cast<std::int32_t>(Number() & 0x7fffffff); }
-
-double RandomBody::Real() {
-  switch (Below(4)) {
-    case 0:
-      return -0.0;
-    case 1:
-      return 0.0;
-    case 2:
-      return 1e300;
-    default:
-      return static_cast<double>(Signed()) / 3.0;
-  }
-}
-
-std::string RandomBody::Text() {
-  std::string text(Below(12), ' ');
-  for (char& c : text)
-    c = static_cast<char>(Below(256));  // paths are bytes, also zero and non-UTF-8
-  return text;
-}
-
-Bytes RandomBody::Raw() {
-  Bytes raw(Below(40));
-  for (std::byte& b : raw) b = static_cast<std::byte>(Below(256));
-  return raw;
-}
-
-Status RandomBody::AStatus() {
-  if (Coin()) return {};
-  return {Below(8) == 0 ? Code::kUnknown : static_cast<Code>(1 + Below(11)), Text()};
-}
-
-HostIdentity RandomBody::Host() {
-  return {.hostname = Text(), .boot_id = Text(), .uid = Number32(), .pid = Signed()};
-}
-
-ArgValue RandomBody::Arg() {
-  switch (Below(6)) {
-    case 0:
-      return Signed();
-    case 1:
-      return Real();
-    case 2:
-      return Text();
-    case 3:
-      return Some([this] { return Signed(); });
-    case 4:
-      return Some([this] { return Real(); });
-    default:
-      return Raw();
-  }
-}
-
 Plan RandomBody::MakePlan() {
   Plan plan;
   plan.name = Text();
@@ -160,6 +95,49 @@ WorkerInfo RandomBody::Worker() {
           .version = Text(),
           .cache_bytes = Number(),
           .local = Coin()};
+}
+
+JobUsage RandomBody::Usage() {
+  return {.job = AnId<JobId>(),
+          .cpu_ns = Number(),
+          .samples = Number(),
+          .source_bytes = Number(),
+          .limited_ns = Number(),
+          .cache_bytes = Number(),
+          .cache_entries = Number(),
+          .cache_hits = Number(),
+          .cache_misses = Number(),
+          .queued_samples = Number()};
+}
+
+JobGrant RandomBody::Grant() {
+  return {.job = AnId<JobId>(),
+          .millicores = Number32(),
+          .cache_bytes = Number(),
+          .source_bytes_per_second = Number()};
+}
+
+JobStatus RandomBody::Job() {
+  return {.job = AnId<JobId>(),
+          .name = Text(),
+          .hostname = Text(),
+          .pid = Signed(),
+          .state = Text(),
+          .opened_ms = Signed(),
+          .sessions = Some([this] { return Load(); }),
+          .workers = Some([this] { return AnId<WorkerId>(); }),
+          .tenant = Text(),
+          .priority = static_cast<std::int32_t>(Signed()),
+          .group = Text(),
+          .rank = static_cast<std::int32_t>(Signed()),
+          .rate = static_cast<double>(Number32()),
+          .ready_rate = static_cast<double>(Number32()),
+          .wait_share = static_cast<double>(Number32()) / 3,
+          .demand_millicores = Number32(),
+          .granted_millicores = Number32(),
+          .cache_bytes = Number(),
+          .source_bytes_per_second = Number(),
+          .advice = Text()};
 }
 
 WorkerHeartbeat RandomBody::Heartbeat() {

@@ -1,44 +1,21 @@
 #pragma once
 
 #include <cstdint>
-#include <random>
 
 #include "schemas/wire/message.h"
+#include "schemas/wire/random_values_internal.h"
 
 namespace headrace::wire {
 
 // Random but valid messages for property tests: each field takes values at its borders often.
-class RandomBody {
+class RandomBody : RandomValues {
  public:
-  explicit RandomBody(std::uint64_t seed) : engine_(seed) {}
+  explicit RandomBody(std::uint64_t seed) : RandomValues(seed) {}
   // The alternative `index` of Body.
   [[nodiscard]] Body Make(std::size_t index);
   [[nodiscard]] Plan MakePlan();
 
  private:
-  [[nodiscard]] std::uint64_t Below(std::uint64_t limit) { return engine_() % limit; }
-  [[nodiscard]] bool Coin() { return Below(2) == 0; }
-  [[nodiscard]] std::uint64_t Number();
-  [[nodiscard]] std::int64_t Signed() { return static_cast<std::int64_t>(Number()); }
-  [[nodiscard]] std::uint32_t Number32() { return static_cast<std::uint32_t>(Number()); }
-  [[nodiscard]] std::int32_t Count();
-  [[nodiscard]] double Real();
-  [[nodiscard]] std::string Text();
-  [[nodiscard]] Bytes Raw();
-  template <typename Id>
-  [[nodiscard]] Id AnId() {
-    return Below(4) == 0 ? Id() : Id(static_cast<std::int64_t>(Number() >> 1));
-  }
-  template <typename MakeOne>
-  [[nodiscard]] auto Some(MakeOne make_one) {
-    std::vector<decltype(make_one())> items(Below(4));
-    for (auto& item : items) item = make_one();
-    return items;
-  }
-
-  [[nodiscard]] Status AStatus();
-  [[nodiscard]] HostIdentity Host();
-  [[nodiscard]] ArgValue Arg();
   [[nodiscard]] Split ASplit(std::int32_t nodes);
   [[nodiscard]] SessionLoad Load();
   [[nodiscard]] WorkerInfo Worker();
@@ -50,8 +27,6 @@ class RandomBody {
   [[nodiscard]] Body MakeData(std::size_t index);
   [[nodiscard]] BatchRequest Request();
   [[nodiscard]] BatchDone Done();
-
-  std::mt19937_64 engine_;
 };
 
 }  // namespace headrace::wire

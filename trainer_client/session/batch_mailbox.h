@@ -28,6 +28,7 @@ struct ReadyBatch {
 };
 
 // Where a session's reactor side and the trainer's thread meet. Thread-safe.
+// Methods: what either thread says to the other; all are short.
 class BatchMailbox {
  public:
   explicit BatchMailbox(bool in_order) : buffer_(in_order) {}

@@ -25,6 +25,7 @@ namespace headrace::client {
 // most of the batch's keys prefer. A key prefers the worker with the highest hash(key, worker), so
 // while a set of workers stands, each tends to see, and to cache, the same part of the data set.
 // Pure: returns what to send; the caller owns slots and sockets. Reactor thread.
+// Methods: one for each event of the table, and the questions that tests and reports ask.
 class Dispatcher {
  public:
   struct Options {

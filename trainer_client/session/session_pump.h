@@ -37,7 +37,7 @@ namespace headrace::client {
 //   Submit -> DrawPlanner -> BatchQueue -> Dispatcher -> BatchRequests -> WorkerSet -> workers
 //             BatchMailbox <- Delivery <- BatchAnswers <----- answers <-------'
 //
-// More methods than 25: each call of Session is one of them, and each event another.
+// Methods: each call of Session is one of them, and each event another.
 // Reactor thread, except the constructor. Owned by the client's reactor side and by the Session;
 // after Shutdown it holds no socket and every call does nothing.
 class SessionPump : public std::enable_shared_from_this<SessionPump> {

@@ -64,6 +64,7 @@ std::optional<T> Call(const Runtime& runtime, std::optional<std::chrono::millise
 namespace headrace {
 
 // The trainer's side of a session; see client.h.
+// Methods: those of Session.
 class TrainerSession {
  public:
   TrainerSession(std::shared_ptr<client::Runtime> runtime, std::shared_ptr<client::JobLink> client,

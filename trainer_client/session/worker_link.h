@@ -48,6 +48,7 @@ struct LinkContext {
 // A worker that refuses the session but has its arena is suspected until it hangs up: it may write.
 // Without a descriptor channel (another host) a dead worker is noticed by its silence alone.
 // Reactor thread.
+// Methods: one for each message of a worker, and each change of the state above.
 class WorkerLink {
  public:
   enum class State : std::uint8_t { kAttaching, kReady, kSuspected, kGone };

@@ -235,6 +235,7 @@ class TrainerSession;
 // Thread rule: one thread at a time (the trainer's); Interrupt from any thread or signal handler's
 // follow-up. After fork() in the child, and once the client is closed, every call that can fail
 // returns kUnavailable and nothing hangs.
+// Methods: one for each thing that a trainer asks of its loader.
 class Session {
  public:
   explicit Session(std::unique_ptr<TrainerSession> impl);

@@ -1,0 +1,70 @@
+#include "schemas/wire/random_values_internal.h"
+
+namespace headrace::wire {
+
+std::uint64_t RandomValues::Number() {
+  switch (Below(4)) {
+    case 0:
+      return Below(3);
+    case 1:
+      return ~std::uint64_t{0} - Below(3);
+    default:
+      return engine_() >> Below(64);
+  }
+}
+
+std::int32_t RandomValues::Count() { return static_cast<std::int32_t>(Number() & 0x7fffffff); }
+
+double RandomValues::Real() {
+  switch (Below(4)) {
+    case 0:
+      return -0.0;
+    case 1:
+      return 0.0;
+    case 2:
+      return 1e300;
+    default:
+      return static_cast<double>(Signed()) / 3.0;
+  }
+}
+
+std::string RandomValues::Text() {
+  std::string text(Below(12), ' ');
+  for (char& c : text)
+    c = static_cast<char>(Below(256));  // paths are bytes, also zero and non-UTF-8
+  return text;
+}
+
+Bytes RandomValues::Raw() {
+  Bytes raw(Below(40));
+  for (std::byte& b : raw) b = static_cast<std::byte>(Below(256));
+  return raw;
+}
+
+Status RandomValues::AStatus() {
+  if (Coin()) return {};
+  return {Below(8) == 0 ? Code::kUnknown : static_cast<Code>(1 + Below(11)), Text()};
+}
+
+HostIdentity RandomValues::Host() {
+  return {.hostname = Text(), .boot_id = Text(), .uid = Number32(), .pid = Signed()};
+}
+
+ArgValue RandomValues::Arg() {
+  switch (Below(6)) {
+    case 0:
+      return Signed();
+    case 1:
+      return Real();
+    case 2:
+      return Text();
+    case 3:
+      return Some([this] { return Signed(); });
+    case 4:
+      return Some([this] { return Real(); });
+    default:
+      return Raw();
+  }
+}
+
+}  // namespace headrace::wire

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "schemas/wire/message.h"
+
+namespace headrace::wire {
+
+// Random values of the types that messages are made of, from a seed; each takes values at its
+// borders often. For tests; thread-compatible.
+class RandomValues {
+ public:
+  explicit RandomValues(std::uint64_t seed) : engine_(seed) {}
+
+  [[nodiscard]] std::uint64_t Below(std::uint64_t limit) { return engine_() % limit; }
+  [[nodiscard]] bool Coin() { return Below(2) == 0; }
+  [[nodiscard]] std::uint64_t Number();
+  [[nodiscard]] std::int64_t Signed() { return static_cast<std::int64_t>(Number()); }
+  [[nodiscard]] std::uint32_t Number32() { return static_cast<std::uint32_t>(Number()); }
+  [[nodiscard]] std::int32_t Count();
+  [[nodiscard]] double Real();
+  [[nodiscard]] std::string Text();
+  [[nodiscard]] Bytes Raw();
+  template <typename Id>
+  [[nodiscard]] Id AnId() {
+    return Below(4) == 0 ? Id() : Id(static_cast<std::int64_t>(Number() >> 1));
+  }
+  template <typename MakeOne>
+  [[nodiscard]] auto Some(MakeOne make_one) {
+    std::vector<decltype(make_one())> items(Below(4));
+    for (auto& item : items) item = make_one();
+    return items;
+  }
+
+  [[nodiscard]] Status AStatus();
+  [[nodiscard]] HostIdentity Host();
+  [[nodiscard]] ArgValue Arg();
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+}  // namespace headrace::wire
