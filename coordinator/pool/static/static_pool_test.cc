@@ -11,7 +11,7 @@ TEST(StaticPool, SaysHowToStartAWorkerAndForgetsThoseThatLeave) {
   FakeReactor reactor;
   PoolRegistry registry;
   RegisterPools(registry);
-  auto pool = registry.Make("static", reactor, {}, {});
+  auto pool = registry.Make("static", {}, reactor, {}, {});
   ASSERT_TRUE(pool.ok());
   EXPECT_THAT((*pool)->Grow(2).message(), testing::HasSubstr("headrace worker --coordinator"));
   wire::WorkerInfo info;
