@@ -217,7 +217,15 @@ TEST_F(CoordinatorPoolTest, MembersThatWillNotComeAreAskedForLessAndLessToo) {
   EXPECT_LT(pool_.asked.size(), 20U);
   pool_.later = Status::Ok();
   reactor_.Advance(seconds(61));
-  EXPECT_EQ(Count(LogOf([&] { Register("node"); }), "it grows again"), 1U);
+  Register("node");  // which forgets cause and pauses
+  const std::size_t asked = pool_.asked.size();
+  pool_.later = ResourceExhausted("no node is free");
+  const std::string again = LogOf([&] {
+    OpenJob("another");
+    reactor_.Advance(std::chrono::milliseconds(1500));
+  });
+  EXPECT_THAT(pool_.asked, SizeIs(asked + 1)) << "at once";
+  EXPECT_EQ(Count(again, "no node is free"), 1U) << again;
 }
 
 TEST_F(CoordinatorPoolTest, AnotherCauseIsSaidAndASuccessForgetsCauseAndPauses) {
