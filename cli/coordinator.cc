@@ -75,8 +75,8 @@ std::vector<std::string> WorkerCommand(const Options& options, const std::string
   return command;
 }
 
-Result<coordinator::GivenSettings> Settings(const std::vector<std::string>& words) {
-  coordinator::GivenSettings settings;
+Result<GivenSettings> GivenBy(const std::vector<std::string>& words) {
+  GivenSettings settings;
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos) {
@@ -115,7 +115,7 @@ Status Coordinate(const Options& options) {
   if (wanted.pool.empty()) {
     wanted.pool = options.workers > 0 || options.most_workers > 0 ? "local" : "static";
   }
-  HR_TRY(wanted.pool_settings, Settings(options.pool_settings));
+  HR_TRY(wanted.pool_settings, GivenBy(options.pool_settings));
   wanted.workers = options.workers;
   wanted.most_workers = options.most_workers;
   wanted.worker_cores = ThreadsOfWorker(options);
@@ -167,7 +167,7 @@ std::string PoolHelp() {
   std::string help = "Where workers come from [default: local with --workers, else static]:";
   for (const coordinator::PoolDescriptor* pool : pools.All()) {
     help += "\n  " + pool->name + ": " + pool->summary;
-    for (const coordinator::PoolSetting& setting : pool->settings) {
+    for (const Setting& setting : pool->settings) {
       help += "\n    " + setting.name + ": " + setting.help + " [default: " + setting.value + "]";
     }
   }

@@ -100,9 +100,9 @@ TEST_P(PoolContract, SettingsThatItDoesNotHaveAreRefused) {
   for (const PoolDescriptor* pool : Registry().All()) {
     if (pool->name != GetParam()) continue;
     EXPECT_FALSE(pool->summary.empty());
-    for (const PoolSetting& setting : pool->settings) {
+    for (const Setting& setting : pool->settings) {
       EXPECT_FALSE(setting.help.empty()) << setting.name;
-      if (setting.kind != PoolSetting::Kind::kCount) continue;
+      if (setting.kind != Setting::Kind::kCount) continue;
       for (const char* value : {"-1", "many", "", "1.5", "99999999999999999999"}) {
         EXPECT_EQ(refused({{setting.name, value}}).code(), Code::kInvalidArgument)
             << setting.name << "=" << value;

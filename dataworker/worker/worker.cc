@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/process/stats.h"
 #include "base/version.h"
-#include "dataworker/cache/memory/memory_cache.h"
+#include "dataworker/cache/cache_registry.h"
 #include "dataworker/exec/tbb_executor.h"
 #include "dataworker/worker/private_directory.h"
 #include "schemas/wire/host_identity.h"
@@ -66,7 +66,7 @@ Status Worker::Open(const WorkerOptions& options) {
   info_.host = wire::ReadHostIdentity();
   const int threads = options.threads > 0 ? options.threads : UsableCpus();
   executor_ = MakeTbbExecutor(threads);
-  cache_ = MakeMemoryCache(options.cache_bytes);
+  HR_TRY(cache_, BuiltinCacheTiers().Make("memory", options.cache_bytes, {}));
   queue_ = std::make_unique<WorkQueue>(WorkQueue::Parts{
       *executor_, reactor_.clock(), [this, weak = std::weak_ptr(alive_)](Duration delay) {
         reactor_.Post([this, weak, delay] {

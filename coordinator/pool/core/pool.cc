@@ -20,7 +20,7 @@ Result<std::unique_ptr<Pool>> PoolRegistry::Make(std::string_view name, const Gi
     for (const std::string& each : Names()) known += (known.empty() ? "" : ", ") + each;
     return NotFound("no pool named " + std::string(name) + "; this build has: " + known);
   }
-  HR_TRY(options.settings, PoolSettings::Make(found->second.settings, given));
+  HR_TRY(options.settings, Settings::Make(found->second.settings, given));
   return found->second.make(reactor, std::move(options), std::move(events));
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "coordinator/pool/core/pool_settings.h"
+#include "base/settings.h"
 #include "net/reactor.h"
 #include "schemas/wire/control.h"
 
@@ -42,7 +42,7 @@ struct PoolOptions {
   // The command line of one worker, program first; the pool adds nothing. Unused by `static`.
   std::vector<std::string> worker_command;
   std::int32_t most_members = 1024;
-  PoolSettings settings;  // of this kind of pool; the registry has checked them
+  Settings settings;  // of this kind of pool; the registry has checked them
 };
 
 struct PoolEvents {
@@ -90,7 +90,7 @@ using PoolFactory =
 struct PoolDescriptor {
   std::string name;
   std::string summary;  // a phrase, for --help
-  std::vector<PoolSetting> settings;
+  std::vector<Setting> settings;
   PoolFactory make;
 };
 

@@ -218,7 +218,7 @@ void RegisterPoolLocal(coordinator::PoolRegistry& registry) {
   registry.Register({.name = "local",
                      .summary = "worker processes on the coordinator's host",
                      .settings = {{.name = coordinator::kStopGrace,
-                                   .kind = coordinator::PoolSetting::Kind::kCount,
+                                   .kind = Setting::Kind::kCount,
                                    .value = "2000",
                                    .help = "how long workers may take to end"}},
                      .make = coordinator::MakeLocalPool});

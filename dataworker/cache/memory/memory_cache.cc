@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "dataworker/cache/cache_registry.h"
 #include "dataworker/cache/memory/chunk_store.h"
 
 namespace headrace::dataworker {
@@ -201,6 +202,15 @@ class MemoryCache final : public SampleCache {
 
 std::unique_ptr<SampleCache> MakeMemoryCache(std::uint64_t budget_bytes) {
   return std::make_unique<MemoryCache>(budget_bytes);
+}
+
+void RegisterCacheMemory(CacheRegistry& registry) {
+  registry.Add({.name = "memory",
+                .summary = "memory of the worker's process",
+                .settings = {},
+                .make = [](std::uint64_t budget, const Settings&) {
+                  return Result<std::unique_ptr<SampleCache>>(MakeMemoryCache(budget));
+                }});
 }
 
 }  // namespace headrace::dataworker

@@ -9,10 +9,10 @@
 
 #include "base/result.h"
 
-namespace headrace::coordinator {
+namespace headrace {
 
-// What a user may set of one kind of pool.
-struct PoolSetting {
+// What a user may set of one component: a kind of pool, a cache tier.
+struct Setting {
   enum class Kind : std::uint8_t { kText, kCount };  // kCount: a whole number, 0 or more
   std::string name;  // "stop-grace-ms": words with dashes, the unit last
   Kind kind = Kind::kText;
@@ -23,16 +23,15 @@ struct PoolSetting {
 // {name, value} as the user wrote them.
 using GivenSettings = std::vector<std::pair<std::string, std::string>>;
 
-// The settings of one pool, each with its value. A value; thread-compatible.
-class PoolSettings {
+// The settings of one component, each with its value. A value; thread-compatible.
+class Settings {
  public:
-  PoolSettings() = default;
+  Settings() = default;
   // What is given more than once counts as it was given last. kInvalidArgument: no such setting, or
   // a value that is not of its kind.
-  static Result<PoolSettings> Make(const std::vector<PoolSetting>& known,
-                                   const GivenSettings& given);
+  static Result<Settings> Make(const std::vector<Setting>& known, const GivenSettings& given);
 
-  // REQUIRES: the pool has such a setting, of this kind.
+  // REQUIRES: the component has such a setting, of this kind.
   [[nodiscard]] std::int64_t Count(std::string_view name) const;
   [[nodiscard]] const std::string& Text(std::string_view name) const;
 
@@ -40,4 +39,4 @@ class PoolSettings {
   std::map<std::string, std::string, std::less<>> values_;
 };
 
-}  // namespace headrace::coordinator
+}  // namespace headrace

@@ -1,0 +1,250 @@
+// What every cache tier of the registry must hold.
+#include <atomic>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "dataworker/cache/cache_fixture.h"
+#include "dataworker/cache/cache_registry.h"
+#include "gmock/gmock.h"
+
+namespace headrace::dataworker {
+namespace {
+
+class CacheContract : public testing::TestWithParam<std::string> {
+ protected:
+  static std::unique_ptr<SampleCache> Make(std::uint64_t budget) {
+    auto made = BuiltinCacheTiers().Make(GetParam(), budget, {});
+    EXPECT_TRUE(made.ok()) << made.status().ToString();
+    return std::move(made).value();
+  }
+};
+
+TEST_P(CacheContract, RandomSequencesEqualTheModelAndKeepTheBudget) {
+  const unsigned seed =
+      ::testing::UnitTest::GetInstance()->random_seed() != 0
+          ? static_cast<unsigned>(::testing::UnitTest::GetInstance()->random_seed())
+          : 20260101U;
+  SCOPED_TRACE("seed " + std::to_string(seed) + " (--gtest_random_seed)");
+  std::mt19937 random(seed);
+  for (const std::uint64_t budget :
+       {std::uint64_t{0}, std::uint64_t{4096}, std::uint64_t{200'000}, std::uint64_t{8} << 20}) {
+    auto cache = Make(budget);
+    cache->AddJob(kJob, kNoQuota);
+    std::map<std::uint64_t, std::pair<std::int64_t, Bytes>> model;  // inode -> version, content
+    for (int step = 0; step < 10'000; ++step) {
+      const std::uint64_t inode = random() % 200;
+      const std::int64_t version = static_cast<std::int64_t>(random() % 40 == 0 ? random() % 3 : 0);
+      const CachePin pin = cache->Find(kJob, Key(inode, version));
+      const auto known = model.find(inode);
+      if (known != model.end() && known->second.first == version) {
+        ASSERT_TRUE(pin);
+        ASSERT_TRUE(Equal(pin.bytes(), known->second.second));
+        ASSERT_FALSE(cache->TryClaim(kJob, Key(inode, version), 1));  // never stored twice
+        continue;
+      }
+      ASSERT_FALSE(pin);
+      if (known != model.end()) model.erase(known);  // an older version is gone now
+      const std::size_t size = random() % 9 == 0 ? random() % 100'000 : random() % 3000;
+      auto claim = cache->TryClaim(kJob, Key(inode, version), size);
+      if (!claim) continue;
+      ASSERT_FALSE(cache->TryClaim(kJob, Key(inode, version), size));
+      ASSERT_FALSE(cache->Find(kJob, Key(inode, version)));
+      if (random() % 10 == 0) continue;  // the sample failed: the claim goes back
+      Bytes content = Payload(inode, version, size);
+      if (claim.Commit(content)) model[inode] = {version, std::move(content)};
+      const CacheStats stats = cache->Stats();
+      ASSERT_LE(stats.bytes, budget);
+      ASSERT_EQ(stats.entries, model.size());
+      std::uint64_t payload_bytes = 0;
+      for (const auto& [_, entry] : model) payload_bytes += entry.second.size();
+      ASSERT_GE(stats.bytes, payload_bytes);
+    }
+  }
+}
+
+TEST_P(CacheContract, AdmitsUntilFullAndNeverEvictsForTheSameJob) {
+  auto cache = Make(1 << 20);
+  cache->AddJob(kJob, kNoQuota);
+  std::vector<std::uint64_t> admitted;
+  for (std::uint64_t inode = 0; inode < 100; ++inode) {
+    if (Put(*cache, kJob, inode, 30'000)) admitted.push_back(inode);
+  }
+  EXPECT_GT(admitted.size(), 20U);
+  EXPECT_LT(admitted.size(), 35U);
+  for (const std::uint64_t inode : admitted) EXPECT_TRUE(cache->Find(kJob, Key(inode)));
+}
+
+TEST_P(CacheContract, AChangedFileIsAMissAndItsOldEntryGoes) {
+  auto cache = Make(1 << 20);
+  cache->AddJob(kJob, kNoQuota);
+  ASSERT_TRUE(Put(*cache, kJob, 5, 1000, /*version=*/1));
+  EXPECT_FALSE(cache->Find(kJob, Key(5, 2)));
+  EXPECT_EQ(cache->Stats().entries, 0U);
+  EXPECT_EQ(cache->Stats().bytes, 0U);
+  ASSERT_TRUE(Put(*cache, kJob, 5, 1000, /*version=*/2));
+  EXPECT_TRUE(Equal(cache->Find(kJob, Key(5, 2)).bytes(), Payload(5, 2, 1000)));
+}
+
+TEST_P(CacheContract, EncodedAndDecodedFormsOfOneFileAreTwoEntries) {
+  auto cache = Make(1 << 20);
+  cache->AddJob(kJob, kNoQuota);
+  ASSERT_TRUE(cache->TryClaim(kJob, Key(5, 0, 0), 3).Commit(Payload(1, 0, 3)));
+  EXPECT_FALSE(cache->Find(kJob, Key(5, 0, 9)));
+  EXPECT_TRUE(cache->Find(kJob, Key(5, 0, 0)));
+}
+
+TEST_P(CacheContract, JobsShareEntriesAndEachKeepsItsQuota) {
+  auto cache = Make(4 << 20);
+  cache->AddJob(kJob, 200'000);
+  cache->AddJob(kOther, 0);
+  int stored = 0;
+  for (std::uint64_t inode = 0; inode < 50; ++inode) stored += Put(*cache, kJob, inode, 30'000);
+  EXPECT_GE(stored, 4);
+  EXPECT_LE(stored, 6);
+  EXPECT_LE(cache->Stats().bytes, 200'000U);
+  EXPECT_FALSE(Put(*cache, kOther, 1000, 100));
+  EXPECT_TRUE(cache->Find(kOther, Key(0)));
+}
+
+TEST_P(CacheContract, AQuotaIsTheJobsWhenItComesBack) {
+  auto cache = Make(8 << 20);
+  for (int times = 0; times < 3; ++times) {
+    cache->AddJob(kJob, 1 << 20);
+    for (std::uint64_t inode = 0; inode < 200; ++inode) {
+      Put(*cache, kJob, inode + static_cast<std::uint64_t>(times) * 1000, 30'000);
+    }
+    EXPECT_LE(cache->Stats().bytes, std::uint64_t{1} << 20);
+    cache->RemoveJob(kJob);
+  }
+}
+
+TEST_P(CacheContract, WhatIsInUseIsNotTakenAndGoesLater) {
+  auto cache = Make(8 << 20);
+  cache->AddJob(kJob, kNoQuota);
+  for (std::uint64_t inode = 0; inode < 100; ++inode) Put(*cache, kJob, inode, 30'000);
+  CachePin pin = cache->Find(kJob, Key(40));
+  auto claim = cache->TryClaim(kJob, Key(2000), 30'000);
+  ASSERT_TRUE(pin && claim);
+  cache->SetQuota(kJob, 0);
+  EXPECT_GT(StatsOf(*cache, kJob).entries, 0U);
+  EXPECT_TRUE(cache->Find(kJob, Key(40)));
+  EXPECT_TRUE(Equal(pin.bytes(), Payload(40, 0, 30'000)));
+  EXPECT_FALSE(claim.Commit(Payload(2000, 0, 30'000)));
+  pin = CachePin();
+  cache->SetQuota(kJob, 0);
+  EXPECT_EQ(StatsOf(*cache, kJob).entries, 0U);
+  EXPECT_EQ(cache->Stats().bytes, 0U);
+}
+
+TEST_P(CacheContract, EachJobIsToldItsEntriesHitsAndMisses) {
+  auto cache = Make(8 << 20);
+  cache->AddJob(kJob, kNoQuota);
+  cache->AddJob(kOther, kNoQuota);
+  for (std::uint64_t inode = 0; inode < 10; ++inode) Put(*cache, kJob, inode, 30'000);
+  EXPECT_EQ(Kept(*cache, kJob, 15), 10);
+  EXPECT_EQ(Kept(*cache, kOther, 4), 4);
+  const JobCacheStats first = StatsOf(*cache, kJob), second = StatsOf(*cache, kOther);
+  EXPECT_EQ(first.entries, 10U);
+  EXPECT_EQ(first.bytes, cache->Stats().bytes);
+  EXPECT_EQ(first.hits, 10U);
+  EXPECT_EQ(first.misses, 5U);
+  EXPECT_EQ(second.entries + second.bytes + second.misses, 0U);
+  EXPECT_EQ(second.hits, 4U);
+  EXPECT_EQ(cache->Stats().hits, 14U);
+  EXPECT_EQ(cache->Stats().misses, 5U);
+  cache->RemoveJob(kOther);
+  cache->RemoveJob(kJob);
+  ASSERT_EQ(cache->JobStats().size(), 1U);  // it has entries
+  EXPECT_EQ(cache->JobStats()[0].job, kJob);
+}
+
+TEST_P(CacheContract, AJobThatHasGoneGivesWayExceptWhatAnotherJobUses) {
+  auto cache = Make(1 << 20);
+  cache->AddJob(kJob, kNoQuota);
+  for (std::uint64_t inode = 0; inode < 100; ++inode) Put(*cache, kJob, inode, 30'000);
+  cache->RemoveJob(kJob);
+  EXPECT_TRUE(cache->Find(kJob, Key(0)));
+  cache->AddJob(kOther, kNoQuota);
+  EXPECT_TRUE(cache->Find(kOther, Key(3)));
+  int stored = 0;
+  for (std::uint64_t inode = 1000; inode < 1100; ++inode) {
+    stored += Put(*cache, kOther, inode, 30'000);
+    ASSERT_LE(cache->Stats().bytes, std::uint64_t{1} << 20);
+  }
+  EXPECT_GT(stored, 20);
+  EXPECT_TRUE(cache->Find(kOther, Key(3)));
+  EXPECT_FALSE(cache->Find(kOther, Key(40)) && cache->Find(kOther, Key(0)));
+}
+
+TEST_P(CacheContract, APinOutlivesItsEntry) {
+  auto cache = Make(1 << 20);
+  cache->AddJob(kJob, kNoQuota);
+  ASSERT_TRUE(Put(*cache, kJob, 5, 1000, 1));
+  const CachePin pin = cache->Find(kJob, Key(5, 1));
+  EXPECT_FALSE(cache->Find(kJob, Key(5, 2)));
+  EXPECT_GT(cache->Stats().bytes, 0U);  // its memory is still there, and counted
+  cache.reset();
+  EXPECT_TRUE(Equal(pin.bytes(), Payload(5, 1, 1000)));
+}
+
+TEST_P(CacheContract, ThreadsShareOneCopyOfEachSample) {
+  constexpr std::uint64_t kBudget = 2 << 20;
+  auto cache = Make(kBudget);
+  cache->AddJob(kJob, kNoQuota);
+  std::atomic<int> wrong = 0;
+  std::atomic<int> over = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        std::mt19937 random(t);
+        for (int step = 0; step < 3000; ++step) {
+          const std::uint64_t inode = random() % 300;
+          const std::int64_t version = step / 1500;  // every file changes once
+          const std::size_t size = 1000 + inode * 50;
+          if (const CachePin pin = cache->Find(kJob, Key(inode, version))) {
+            if (!Equal(pin.bytes(), Payload(inode, version, size))) ++wrong;
+          } else if (auto claim = cache->TryClaim(kJob, Key(inode, version), size)) {
+            claim.Commit(Payload(inode, version, size));
+          }
+          if (cache->Stats().bytes > kBudget) ++over;
+          if (random() % 64 == 0) cache->SetQuota(kJob, kBudget / (1 + random() % 4));
+        }
+      });
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(over, 0);
+  cache->SetQuota(kJob, 0);
+  EXPECT_EQ(cache->Stats().bytes, 0U);  // nothing was lost sight of
+  EXPECT_EQ(cache->Stats().entries, 0U);
+}
+
+TEST_P(CacheContract, HasASummaryAndRefusesSettingsThatItDoesNotHave) {
+  const auto refused = BuiltinCacheTiers().Make(GetParam(), 1 << 20, {{"no-such-setting", "1"}});
+  EXPECT_EQ(refused.status().code(), Code::kInvalidArgument);
+  for (const CacheTier* tier : BuiltinCacheTiers().All()) EXPECT_FALSE(tier->summary.empty());
+}
+
+std::vector<std::string> Names() {
+  std::vector<std::string> names;
+  for (const CacheTier* tier : BuiltinCacheTiers().All()) names.push_back(tier->name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, CacheContract, testing::ValuesIn(Names()),
+                         [](const auto& each) { return each.param; });
+
+TEST(CacheRegistry, AnUnknownNameListsTheKnownOnes) {
+  const auto made = BuiltinCacheTiers().Make("tape", 1, {});
+  EXPECT_EQ(made.status().code(), Code::kNotFound);
+  EXPECT_THAT(made.status().message(), testing::HasSubstr("memory"));
+}
+
+}  // namespace
+}  // namespace headrace::dataworker
