@@ -108,10 +108,6 @@ class ScriptedPool final : public Pool {
     return Status::Ok();
   }
   [[nodiscard]] std::vector<PoolMember> List() const override { return members_; }
-  [[nodiscard]] PoolCapacity capacity() const override {
-    return {static_cast<std::int32_t>(members_.size()), 1024};
-  }
-  [[nodiscard]] double cost_per_core_hour() const override { return 1; }
   void Registered(const wire::WorkerInfo& info) override {
     for (PoolMember& member : members_) {
       if (member.state != PoolMember::State::kStarting) continue;

@@ -33,11 +33,6 @@ struct PoolMember {
   std::int32_t starts = 0;
 };
 
-struct PoolCapacity {
-  std::int32_t members = 0;
-  std::int32_t most_members = 0;
-};
-
 struct PoolOptions {
   // The command line of one worker, program first; the pool adds nothing. Unused by `static`.
   std::vector<std::string> worker_command;
@@ -68,9 +63,6 @@ class Pool {
   // The member may end when it likes and is not replaced. kNotFound: not a member.
   virtual Status Drain(WorkerId worker) = 0;
   [[nodiscard]] virtual std::vector<PoolMember> List() const = 0;
-  [[nodiscard]] virtual PoolCapacity capacity() const = 0;
-  // Relative to a core of the trainer's own host, which costs 1 while it is running anyway.
-  [[nodiscard]] virtual double cost_per_core_hour() const = 0;
 
   // The coordinator's word that a worker has registered, or is gone for good.
   virtual void Registered(const wire::WorkerInfo& info) = 0;

@@ -35,8 +35,9 @@ class LocalPool final : public Pool {
 
   Status Grow(std::int32_t count) override {
     if (stopped_) return Unavailable("the local pool has been stopped");
-    if (capacity().members + count > options_.most_members) {
-      return ResourceExhausted("the local pool has " + std::to_string(capacity().members) +
+    const auto members = static_cast<std::int32_t>(members_.size());
+    if (members + count > options_.most_members) {
+      return ResourceExhausted("the local pool has " + std::to_string(members) +
                                " workers and may have " + std::to_string(options_.most_members) +
                                "; " + std::to_string(count) + " more do not fit");
     }
@@ -70,10 +71,6 @@ class LocalPool final : public Pool {
     for (const auto& [key, member] : members_) list.push_back(member.shown);
     return list;
   }
-  [[nodiscard]] PoolCapacity capacity() const override {
-    return {static_cast<std::int32_t>(members_.size()), options_.most_members};
-  }
-  [[nodiscard]] double cost_per_core_hour() const override { return 1; }
 
   void Registered(const wire::WorkerInfo& info) override {
     for (auto& [key, member] : members_) {

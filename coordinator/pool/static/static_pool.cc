@@ -34,11 +34,6 @@ class StaticPool final : public Pool {
     for (const auto& [id, member] : members_) members.push_back(member);
     return members;
   }
-  [[nodiscard]] PoolCapacity capacity() const override {
-    return {static_cast<std::int32_t>(members_.size()), static_cast<std::int32_t>(members_.size())};
-  }
-  // They run whether they are used or not.
-  [[nodiscard]] double cost_per_core_hour() const override { return 0; }
 
   void Registered(const wire::WorkerInfo& info) override {
     if (stopped_) return;
