@@ -1,11 +1,11 @@
 #include "trainer_client/session/batch_queue.h"
 
 #include <map>
-#include <memory>
 #include <utility>
 #include <vector>
 
-#include "gtest/gtest.h"
+#include "trainer_client/session/lane_history.h"
+#include "trainer_client/session/session_parts_fixture.h"
 
 namespace headrace::client {
 namespace {
@@ -15,10 +15,10 @@ constexpr WorkerId kHere(1), kThere(2);
 Bytes Of(int value) { return {static_cast<std::byte>(value)}; }
 
 // One lane, whose batch n is made from the state n on.
-class BatchQueueTest : public testing::Test {
+class BatchQueueTest : public SessionPartsTest {
  protected:
-  BatchQueueTest() {
-    plan_.has_python_stage = true;
+  BatchQueueTest() : SessionPartsTest(true, {.lanes_in_order = true}) {
+    context_.plan.has_python_stage = true;
     book_.Begin();
     EXPECT_TRUE(planner_.Begin({}).ok());
     dispatcher_.SetWorker(kHere, Dispatcher::WorkerState::kReady);
@@ -56,31 +56,11 @@ class BatchQueueTest : public testing::Test {
     mailbox_.Put(made_ - 1, std::move(ready));
   }
   std::int64_t Take() {
-    auto taken = mailbox_.Next(std::chrono::milliseconds(0), clock_);
-    return taken.ok() && taken->batch ? taken->batch->batch.batch : -1;
+    const BatchMailbox::Taken taken = Next();
+    return taken.batch ? taken.batch->batch.batch : -1;
   }
 
-  Plan plan_;
-  FakeClock clock_;
-  BatchBook book_;
-  LaneStates lanes_{1};
-  DrawPlanner planner_{DrawPlanner::Options{.native = false}};
-  Dispatcher dispatcher_{{.lanes_in_order = true}};
-  Comparisons comparisons_{{}};
-  BatchMailbox mailbox_{true};
-  std::shared_ptr<Arena> arena_ = *Arena::Make(std::uint64_t{1} << 20);
-  SlotLoans loans_{arena_, mailbox_};
-  BatchSizes sizes_{plan_, {}, 100};
   LaneHistory history_{1 << 20};
-  BatchQueue queue_{{.book = book_,
-                     .lanes = lanes_,
-                     .planner = planner_,
-                     .dispatcher = dispatcher_,
-                     .comparisons = comparisons_,
-                     .mailbox = mailbox_,
-                     .loans = loans_,
-                     .sizes = sizes_},
-                    true};
   std::map<std::int64_t, std::uint32_t> attempts_;
   int made_ = 0;
 };

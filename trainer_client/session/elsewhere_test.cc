@@ -4,8 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "gtest/gtest.h"
-#include "net/reactor.h"
+#include "trainer_client/session/session_parts_fixture.h"
 
 namespace headrace::client {
 namespace {
@@ -13,8 +12,9 @@ namespace {
 constexpr WorkerId kThere(2);
 
 // All parts are there, but no worker.
-class ElsewhereTest : public testing::Test {
+class ElsewhereTest : public SessionPartsTest {
  protected:
+  ElsewhereTest() : SessionPartsTest(false) {}
   std::shared_ptr<Version> Made(int content) {
     auto version = std::make_shared<Version>();
     version->done.pickle = {static_cast<std::byte>(content)};
@@ -32,37 +32,9 @@ class ElsewhereTest : public testing::Test {
     EXPECT_TRUE(elsewhere_.MayServe(kThere));
     changed_.clear();
   }
-  BatchMailbox::Taken Next() {
-    auto taken = mailbox_.Next(std::chrono::milliseconds(0), clock_);
-    return taken.ok() ? std::move(*taken) : BatchMailbox::Taken();
-  }
-
-  Plan plan_;
-  FakeClock clock_;
-  std::shared_ptr<net::Reactor> reactor_ = *net::Reactor::Make("test");
-  LinkContext context_;
-  BatchBook book_;
-  LaneStates lanes_{1};
-  DrawPlanner planner_{DrawPlanner::Options{.native = false}};
-  Dispatcher dispatcher_{{}};
-  Comparisons comparisons_{{}};
-  BatchMailbox mailbox_{true};
-  std::shared_ptr<Arena> arena_ = *Arena::Make(std::uint64_t{1} << 20);
-  SlotLoans loans_{arena_, mailbox_};
-  BatchSizes sizes_{plan_, {}, 100};
-  WorkerSet workers_{*reactor_, context_, true, {}};
-  BatchQueue queue_{{.book = book_,
-                     .lanes = lanes_,
-                     .planner = planner_,
-                     .dispatcher = dispatcher_,
-                     .comparisons = comparisons_,
-                     .mailbox = mailbox_,
-                     .loans = loans_,
-                     .sizes = sizes_},
-                    false};
   std::vector<WorkerId> changed_;
   Elsewhere elsewhere_{true,
-                       {.plan = plan_,
+                       {.plan = context_.plan,
                         .workers = workers_,
                         .book = book_,
                         .queue = queue_,

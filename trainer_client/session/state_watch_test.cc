@@ -1,12 +1,10 @@
 #include "trainer_client/session/state_watch.h"
 
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "gtest/gtest.h"
-#include "net/reactor.h"
+#include "trainer_client/session/session_parts_fixture.h"
 
 namespace headrace::client {
 namespace {
@@ -14,19 +12,9 @@ namespace {
 constexpr WorkerId kThere(2);  // not linked: not one that was given the lanes
 
 // One lane in Python, whose batches are all made elsewhere; all parts are there, but no worker.
-class StateWatchTest : public testing::Test {
+class StateWatchTest : public SessionPartsTest {
  protected:
-  explicit StateWatchTest(bool compares = true)
-      : workers_(*reactor_, context_, true, {}),
-        queue_({.book = book_,
-                .lanes = lanes_,
-                .planner = planner_,
-                .dispatcher = dispatcher_,
-                .comparisons = comparisons_,
-                .mailbox = mailbox_,
-                .loans = loans_,
-                .sizes = sizes_},
-               true) {
+  explicit StateWatchTest(bool compares = true) : SessionPartsTest(true, {.lanes_in_order = true}) {
     context_.plan.has_python_stage = true;
     context_.plan.rng = RngMode::kTorch;
     watch_.emplace(compares, StateWatch::Parts{.context = context_,
@@ -59,25 +47,6 @@ class StateWatchTest : public testing::Test {
     done.pickle = {static_cast<std::byte>(content)};
     watch_->Made(kThere, ticket, done, {});
   }
-  BatchMailbox::Taken Next() {
-    auto taken = mailbox_.Next(std::chrono::milliseconds(0), clock_);
-    return taken.ok() ? std::move(*taken) : BatchMailbox::Taken();
-  }
-
-  FakeClock clock_;
-  std::shared_ptr<net::Reactor> reactor_ = *net::Reactor::Make("test");
-  LinkContext context_;
-  BatchBook book_;
-  LaneStates lanes_{1};
-  DrawPlanner planner_{DrawPlanner::Options{.native = false}};
-  Dispatcher dispatcher_{{.lanes_in_order = true}};
-  Comparisons comparisons_{{}};
-  BatchMailbox mailbox_{true};
-  std::shared_ptr<Arena> arena_ = *Arena::Make(std::uint64_t{1} << 20);
-  SlotLoans loans_{arena_, mailbox_};
-  BatchSizes sizes_{context_.plan, {}, 100};
-  WorkerSet workers_;
-  BatchQueue queue_;
   std::optional<StateWatch> watch_;
 };
 
