@@ -11,8 +11,8 @@ struct Prediction {
   double cores = 0;       // more than are granted; 0: cores do not help
   double wait_share = 0;  // of the trainer's time, 0..1, with them
 };
-// The least number of whole cores (of tenths below one) that brings the waiting which cores cure
-// under 2% of the trainer's time. `granted_cores`: in force now.
+// The least number of whole cores (of tenths below one) that brings the waiting for cores under 2%
+// of the trainer's time. `granted_cores`: in force now.
 [[nodiscard]] Prediction PredictCores(const Terms& terms, const TimeShares& times, double hit,
                                       double granted_cores);
 

@@ -6,11 +6,11 @@
 
 #include "coordinator/estimate/estimator.h"
 
-// What one job should be provided with, decided once a control period (the client's heartbeat, 1 s)
-// from what it measured. Feed-forward first: a trainer that takes g samples/s of c core-seconds
-// each needs g * c cores, and both are known even while it starves, because the time of its own
-// steps is measured apart from its waiting. Feedback corrects what the estimator does not know
-// (slower cores, memory bandwidth, busy hosts). Then hysteresis, so that noise moves no lease.
+// Decides what one job should get, once a control period (the client's heartbeat, 1 s), from what
+// the job measured. Feed-forward comes first: a trainer that takes g samples/s of c core-seconds
+// each needs g * c cores. Both are known even while it starves, because its steps are timed apart
+// from its waiting. Feedback corrects what the estimator does not know (slower cores, memory
+// bandwidth, busy hosts). Hysteresis then keeps noise from moving leases.
 //
 //   measured                                          demand
 //   in the first 20 periods, need > demand            the largest need so far
@@ -24,7 +24,7 @@
 //   does not wait (< 1%) for 30 periods, trim > 1     trim down by 5%, but for 600 periods not
 //                                                     below a trim that has helped
 //
-// So it grows two periods behind a step of demand, and stops growing where the trainer is the
+// So it grows two periods after a step of demand, and stops growing where the trainer is the
 // bottleneck. `need` is g * cost, the median of the last three periods: one odd period changes
 // nothing, two show a step.
 namespace headrace::coordinator {
@@ -68,9 +68,9 @@ class Controller {
   Controller() : Controller(Options{}) {}
   explicit Controller(Options options) : options_(options) {}
 
-  // The period that ended. `measured` has the costs of the samples as the workers metered them;
-  // its ready_rate follows from `period`. A period without a delivered sample
-  // teaches nothing.
+  // Takes the period that ended. `measured` has the costs of the samples as the workers metered
+  // them; its ready_rate follows from `period`. A period without a delivered sample teaches
+  // nothing.
   Move Observe(const Sample& period, const Terms& measured);
   [[nodiscard]] const Demand& demand() const { return demand_; }
   [[nodiscard]] double trim() const { return trim_; }

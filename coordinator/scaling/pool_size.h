@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 
-// How many workers an elastic pool should have. It grows at once to what the jobs ask for, and
-// gives members back when they were not needed for a while.
+// How many workers an elastic pool should have. It grows at once to what the jobs ask for. It gives
+// members back when they were not needed for a while.
 namespace headrace::coordinator {
 
 struct PoolView {
@@ -25,7 +25,7 @@ class PoolSizer {
   };
   explicit PoolSizer(Options options) : options_(options) {}
 
-  // Members to start (> 0), or to drain (< 0) now.
+  // Returns the members to start (> 0), or to drain (< 0) now.
   std::int32_t Observe(const PoolView& view, SteadyTime now);
 
  private:
