@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-// What came out of a simulation.
+// The result of a simulation.
 namespace headrace::simulate {
 
 struct JobOutcome {
@@ -13,8 +13,8 @@ struct JobOutcome {
   double finish_s = 0;
   double run_s = 0;         // with GPUs
   double useful_gpu_s = 0;  // of that, times GPUs: not waiting for data
-  // Its mean rate while it ran, over the rate with a share of cores, cache and bandwidth of the
-  // source that is proportional to its GPUs.
+  // Its mean rate while it ran, over the rate with a proportional share. That is a share of cores,
+  // cache and bandwidth of the source in proportion to its GPUs.
   double fairness = 0;
   int preemptions = 0;
 };

@@ -9,7 +9,7 @@
 #include "simulate/job.h"
 #include "simulate/outcome.h"
 
-// Pictures of a simulation, as SVG without anything from elsewhere.
+// Pictures of a simulation, as self-contained SVG.
 namespace headrace::simulate {
 
 struct Curve {

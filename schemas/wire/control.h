@@ -13,13 +13,12 @@
 //   client -> coordinator  OpenJob, OpenSession, ConsumerHeartbeat, CloseSession, CloseJob
 //   worker -> coordinator  RegisterWorker, WorkerHeartbeat, LeaveWorker
 //   cli    -> coordinator  StatusQuery
-// Every request carries `request`, echoed in the reply. A request may be repeated: all are
-// idempotent. Leases and WorkerDirective also come unasked, with request 0, as soon as a lease
-// changes. Both hold whole sets; for Leases of one JobId the highest generation is the truth.
+// Every request carries `request`, which the reply repeats. A request may be repeated: all are
+// idempotent. When a lease changes, Leases and WorkerDirective also come without a request, with
+// request 0. Both hold whole sets. Of the Leases of one JobId, the highest generation is valid.
 namespace headrace::wire {
 
-// Two processes are on the same host when boot_id and uid are equal (then the arena socket is
-// tried).
+// Two processes are on the same host if boot_id and uid are equal (then the arena socket is tried).
 struct HostIdentity {
   std::string hostname;
   std::string boot_id;  // /proc/sys/kernel/random/boot_id
@@ -62,7 +61,7 @@ struct OpenSession {
 // How the splitter cut the plan. Nodes [0, worker_nodes) run on workers, the rest in the trainer.
 struct Split {  // NOLINT(clang-analyzer-core.uninitialized.Assign): see .clang-tidy
   std::int32_t worker_nodes = 0;
-  std::int32_t cache_node = 0;  // the cache point is behind this many nodes; 0: encoded bytes only
+  std::int32_t cache_node = 0;  // the cache point follows this many nodes; 0: encoded bytes only
   std::vector<std::string> reasons;  // one line for each node that stays in the trainer
   friend bool operator==(const Split&, const Split&) = default;
 };
@@ -103,13 +102,14 @@ struct SessionLoad {
   std::uint64_t wait_copy_ns = 0;
   std::uint64_t idle_ns = 0;  // of stall_ns, with the device idle; only where idle_known
   bool idle_known = false;
-  // Of workers, for the batches that were delivered.
+  // Work of workers for the batches that were delivered.
   std::uint64_t hit_samples = 0;   // from the decoded cache
   std::uint64_t miss_samples = 0;  // all others that a worker worked on
   std::uint64_t hit_cpu_ns = 0;
   std::uint64_t miss_cpu_ns = 0;
   std::uint64_t source_bytes = 0;
-  // Batches of workers elsewhere that were made on the trainer's host, too; with other values.
+  // Batches of remote workers that the trainer's host made too, and those of them with other
+  // values.
   std::uint64_t compared = 0;
   std::uint64_t differed = 0;
   friend bool operator==(const SessionLoad&, const SessionLoad&) = default;
@@ -154,7 +154,7 @@ struct WorkerRegistered {
   std::uint32_t heartbeat_ms = 1000;
   friend bool operator==(const WorkerRegistered&, const WorkerRegistered&) = default;
 };
-// What one job used of a worker since that worker's start.
+// What one job has used of a worker since the worker's start.
 struct JobUsage {
   JobId job;
   std::uint64_t cpu_ns = 0;   // thread time of its samples, and of its stage processes
@@ -168,7 +168,7 @@ struct JobUsage {
   std::uint64_t queued_samples = 0;  // now
   friend bool operator==(const JobUsage&, const JobUsage&) = default;
 };
-// What a message may name of either; more is refused.
+// The most jobs or usages that a message may name; more is refused.
 inline constexpr std::size_t kMaxJobsOfWorker = 65536;
 struct WorkerHeartbeat {
   std::uint64_t request = 0;
@@ -197,7 +197,8 @@ struct WorkerDirective {
   Status status;  // kNotFound: register again
   bool drain = false;
   std::vector<JobId> jobs;  // leases that should hold now
-  // One for each of jobs. None, with jobs: equal shares, no limits, the cache quota of Attach.
+  // One for each job in `jobs`. Empty with jobs: equal shares, no limits, the cache quota of
+  // Attach.
   std::vector<JobGrant> grants;
   friend bool operator==(const WorkerDirective&, const WorkerDirective&) = default;
 };
