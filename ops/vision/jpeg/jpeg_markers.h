@@ -8,7 +8,7 @@
 
 namespace headrace::ops {
 
-// What the marker segments of a JPEG file up to its first scan say.
+// Contents of the marker segments of a JPEG file up to its first scan.
 struct JpegMarkers {
   std::size_t need_bytes = 0;  // above 0: the prefix is too short, all else is undefined
   std::int64_t width = 0;      // pixels
@@ -21,18 +21,18 @@ struct JpegMarkers {
   std::size_t scan_offset = 0;  // first byte of entropy-coded data
 };
 
-// What Exif data (from its TIFF header on) says about a picture's orientation: 1 to 8, 0 nothing,
-// or kUnclear: readers may differ.
+// Reads a picture's orientation from Exif data (from its TIFF header on): 1 to 8, 0 for none, or
+// kUnclear if readers may differ.
 inline constexpr int kUnclear = -1;
 int ExifOrientation(ByteSpan tiff);
 
-// Walks the segments of a file that starts with SOI, as PIL's JpegImageFile._open does, and accepts
-// only what both it and libjpeg accept without a warning. kDataLoss: PIL does not open the file.
-// kUnsupported: PIL may. Quantisation and Huffman tables are left to libjpeg.
+// Walks the segments of a file that starts with SOI, as PIL's JpegImageFile._open does. Accepts
+// only what both PIL and libjpeg accept without a warning. Quantisation and Huffman tables are left
+// to libjpeg. kDataLoss: PIL does not open the file. kUnsupported: PIL may.
 Result<JpegMarkers> WalkJpegMarkers(ByteSpan prefix);
 
-// The first marker of entropy-coded data that ends a scan. With kEndOfImage a decoder that reads on
-// can neither run out of data nor meet another segment.
+// The first marker of entropy-coded data that ends a scan. With kEndOfImage, a decoder that reads
+// on can neither run out of data nor meet another segment.
 enum class ScanEnd : std::uint8_t { kEndOfImage, kOtherMarker, kMissing };
 ScanEnd FindScanEnd(ByteSpan entropy_coded);
 
