@@ -33,7 +33,7 @@ union ControlBuffer {
   cmsghdr alignment;
 };
 
-// Empty: a lane's process may be at its other end.
+// Says why a lane's process can't be at the other end. Empty: it may be.
 std::string LaneComplaint(int fd) {
   int type = 0;
   socklen_t size = sizeof(type);
@@ -57,7 +57,7 @@ std::vector<UniqueFd> TakeDescriptors(msghdr& header) {
   return fds;
 }
 
-// Empty: the memory may be mapped.
+// Says why the memory may not be mapped. Empty: it may be mapped.
 std::string MemoryComplaint(int fd, std::uint64_t bytes) {
   const int seals = fcntl(fd, F_GET_SEALS);
   if (seals < 0) return "not a memfd";

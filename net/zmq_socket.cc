@@ -26,7 +26,7 @@ ByteSpan AsSpan(const zmq::message_t& frame) {
 
 }  // namespace
 
-// What keeps a frame's bytes alive until ZeroMQ is done with them.
+// Keeps a frame's bytes alive until ZeroMQ is done with them.
 struct ZmqSocket::FrameHolder {
   std::shared_ptr<const void> owner;
   std::shared_ptr<Counter> counter;
@@ -115,7 +115,7 @@ void ZmqSocket::Fill(zmq_msg_t* frame, PayloadFrame payload,
   }
   counter->fetch_add(size, std::memory_order_relaxed);
   auto* holder = new FrameHolder{std::move(payload.owner), counter, size};
-  // ZeroMQ only reads from it.
+  // ZeroMQ only reads these bytes.
   auto* data = const_cast<std::byte*>(payload.data.data());
   HR_CHECK(zmq_msg_init_data(frame, data, size, &ZmqSocket::Release, holder) == 0);
 }
@@ -141,7 +141,7 @@ Status ZmqSocket::Send(std::string_view peer, const wire::Body& body,
     return Unavailable("the peer does not read: " + std::to_string(queued) + " bytes wait for it");
   }
 
-  // Once the first frame is taken all others must follow, or the next message is cut.
+  // Once the first frame is accepted, all others must follow, or the next message is cut.
   bool sent = true;
   auto send = [&](PayloadFrame frame, bool more) {
     zmq_msg_t out;

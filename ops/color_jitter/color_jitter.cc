@@ -15,7 +15,7 @@ class ColorJitterKernel final : public Kernel {
  public:
   explicit ColorJitterKernel(const ColorJitterSchema& schema) : schema_(schema) {}
 
-  // Each pixel comes from the same pixel, but for contrast: that takes the mean of the image.
+  // Each pixel comes from the same pixel, except for contrast, which uses the mean of the image.
   [[nodiscard]] Result<std::optional<Window>> InputWindow(const Request& request,
                                                           OpContext& /*context*/) const override {
     if (schema_.has(ColorJitterSchema::kContrast)) return std::optional<Window>();

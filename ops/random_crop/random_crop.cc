@@ -43,7 +43,7 @@ class RandomCropKernel final : public Kernel {
   static std::span<const Padding> Steps(const RandomCropSchema::Pads& pads) {
     return std::span(pads.steps).first(static_cast<std::size_t>(pads.count));
   }
-  // A part of the crop in coordinates of the padded image.
+  // A part of the crop, in coordinates of the padded image.
   static Window Padded(const Window& part, Params params) {
     return {params[0] + part.top, params[1] + part.left, part.height, part.width};
   }

@@ -22,7 +22,7 @@ class RandomOperationKernel final : public Kernel {
                                 options_.operation == Operation::kPosterize ||
                                 options_.operation == Operation::kSolarize;
     if (request.params[0] == 0 || pixel_by_pixel) return std::optional(request.wanted);
-    return std::optional<Window>();  // by a histogram, or by neighbours
+    return std::optional<Window>();  // needs a histogram, or neighbours
   }
 
   Status Run(const Image& in, Params params, OpContext& context, ScratchBuffer& memory,

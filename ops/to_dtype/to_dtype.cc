@@ -28,7 +28,7 @@ class ToDtypeKernel final : public Kernel {
       case ToDtypeSchema::Rule::kShift:
         break;
     }
-    const int value_bits = static_cast<int>(DTypeBytes(dtype)) * 8 - 1;  // the sign is not one
+    const int value_bits = static_cast<int>(DTypeBytes(dtype)) * 8 - 1;  // without the sign
     return std::floor(std::scalbn(value, value_bits - 8));
   }
 
