@@ -12,8 +12,8 @@
 // Turns what the coordinator knows into what each job may use: State -> Snapshot -> (policy) ->
 // Allocation -> (placement) -> leases with grants. Pure.
 //
-// Ranks of one program (jobs of one group) are one job to the policy, because the slowest rank sets
-// the speed of all. The cores are then divided between the ranks by their demand. A job without
+// Ranks of one program (jobs of one group) are one job to the policy: the slowest rank sets the
+// speed of all. The cores are then divided between the ranks by their demand. A job without
 // measurements asks for kStartCores, or for all cores of its own host if they are more.
 namespace headrace::coordinator {
 

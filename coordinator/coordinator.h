@@ -18,8 +18,8 @@ namespace headrace::coordinator {
 struct CoordinatorOptions {
   std::string listen = "tcp://0.0.0.0:7070";
   std::string state_dir;  // of the journal; empty: a restart starts from nothing
-  // True: another coordinator may later use this address, and peers of this one may come to it, so
-  // its ids must differ from ours. False when embedded.
+  // True: another coordinator may later use this address. Peers of this one may come to it, so its
+  // ids must differ from ours. False when embedded.
   bool may_be_followed = true;
   std::string policy = "utilization";
   std::vector<Tenant> tenants;      // see PlanRules

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t kMaxSessions = 4096;
 // Largest number of jobs and workers together for which every change is planned at once. That takes
-// a millisecond or two. A larger plan takes tens of milliseconds, and thousands of changes may come
-// in a moment, for example after a restart. They wait for the plan at the end of the period.
+// a millisecond or two. A larger plan takes tens of milliseconds. After a restart, thousands of
+// changes may come in a moment. They wait for the plan at the end of the period.
 constexpr std::size_t kPlanAtOnce = 1000;
 
 std::string Text(JobId job) { return "job " + std::to_string(job.value); }
@@ -38,9 +38,8 @@ std::uint64_t DatasetHash(const Plan& plan, const wire::Split& split) {
   return HashBytes(wire::EncodePlan(cached));
 }
 
-// One step in progress. It tries updates that change jobs, workers or leases on a copy of the
-// state, so that the policy and the replies see the result. Methods: one for each event of the
-// table in step.h.
+// One step in progress. Updates that change jobs, workers or leases go to a copy of the state. So
+// the policy and the replies see the result. Methods: one for each event of the table in step.h.
 class Stepper {
  public:
   Stepper(const Rules& rules, const State& state, const Moment& now)

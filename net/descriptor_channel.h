@@ -30,16 +30,17 @@ struct DescriptorMessage {
 
 // The worker's side. Reactor thread; destroyed before its reactor, and not inside its own
 // callbacks. Accepts only peers with the same uid (SO_PEERCRED). For lanes it accepts only stream
-// sockets. Otherwise it accepts only memfds of at least `bytes` that are sealed against shrinking,
-// or a write to a mapping could kill the worker. A peer that sends anything else is hung up on.
+// sockets. Otherwise it accepts only memfds of at least `bytes` that are sealed against shrinking.
+// Otherwise a write to a mapping could kill the worker. A peer that sends anything else is hung up
+// on.
 class DescriptorListener {
  public:
   using OnDescriptor =
       std::function<void(std::uint64_t connection, const DescriptorMessage&, UniqueFd)>;
   using OnHangup = std::function<void(std::uint64_t connection)>;
   // Takes over the path of a dead process. Only its own user may use the socket (0600).
-  // kUnavailable: the path belongs to a live process or to something that is not a socket, or is
-  // too long (over 107 bytes).
+  // kUnavailable: the path is over 107 bytes long, or belongs to a live process or to something
+  // that is not a socket.
   static Result<std::unique_ptr<DescriptorListener>> Listen(Reactor& reactor, std::string path,
                                                             OnDescriptor on_descriptor,
                                                             OnHangup on_hangup);

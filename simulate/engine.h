@@ -6,10 +6,10 @@
 #include "simulate/scheduler.h"
 
 // Trains the jobs of a trace on a virtual clock. Between events all rates are constant. Events are
-// arrivals, completions, ends of epochs, ramp steps, control periods while anything still changes,
-// and rounds if the scheduler takes GPUs away. A job gets all its GPUs at once, on any hosts. Cores
-// are one pool, except for jobs whose input cannot leave their host. These keep at most their own
-// share while they run. Stopping and resuming cost nothing.
+// arrivals, completions, ends of epochs, and ramp steps. Others are control periods while anything
+// still changes, and rounds if the scheduler takes GPUs away. A job gets all its GPUs at once, on
+// any hosts. Cores are one pool, except for jobs whose input cannot leave their host. These keep at
+// most their own share while they run. Stopping and resuming cost nothing.
 namespace headrace::simulate {
 
 // The same arguments give the same outcome, to the bit. kInternal: the scheduler gave more than

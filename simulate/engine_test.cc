@@ -184,7 +184,7 @@ TEST(Engine, QuotaContentAndEffectOfTheCacheAreRecorded) {
   EXPECT_NEAR(outcome.cache.back().wait, 0, 1e-9);
 }
 
-// After 100 s the trainer is four times as fast, and its controller asks for four times the cores
+// After 100 s the trainer is four times as fast. Its controller asks for four times the cores
 // within two periods. 100 + 900 / 4 steps of 1 s.
 TEST(Engine, ARampIsFollowedWithinTwoPeriods) {
   Trace trace;

@@ -168,8 +168,8 @@ TEST_P(PolicyContract, JobsThatWaitChangeNothingForThoseThatRun) {
   EXPECT_GT(left_out, 1000);
 }
 
-// Two jobs differ only in their priority. The higher one gets all it asks for before the other gets
-// more than its floor, however early the other came.
+// Two jobs differ only in their priority. However late it came, the higher one gets all it asks for
+// before the other exceeds its floor.
 TEST_P(PolicyContract, ServesTheHigherPriorityFirst) {
   Snapshot s;
   s.supply.cores = 4;

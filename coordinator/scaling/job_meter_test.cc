@@ -134,7 +134,7 @@ TEST(JobMeter, ASessionThatIsFirstHeardOfInItsMiddleIsCountedFromThere) {
 }
 
 // The advice is a promise: with the cores it names, the waiting is as it says. Checked for random
-// jobs in a world where the estimator's formula holds and something else takes a part of the time.
+// jobs: the estimator's formula holds, and something else takes a part of the time.
 TEST(Advice, ThePredictionComesTrue) {
   for (unsigned seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);

@@ -50,9 +50,9 @@ class Chain {
   // Draws for one sample whose source image is `in`. REQUIRES: params.size() == param_words().
   Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params, ImageSpec* out) const;
 
-  // The seed of one sample's generator in RngMode::kSample. If the sample is made in Python, the
-  // same seed also goes to torch.manual_seed, random.seed and numpy.random.seed (its low 32 bits).
-  // occurrence: how often this key came before in this iteration (0 for the first time).
+  // The seed of one sample's generator in RngMode::kSample. For samples made in Python, it also
+  // goes to torch.manual_seed, random.seed and numpy.random.seed (its low 32 bits). occurrence: how
+  // often this key came before in this iteration (0 for the first time).
   [[nodiscard]] static std::uint64_t SampleSeed(std::uint64_t base_seed, std::int64_t key,
                                                 std::uint64_t occurrence);
 

@@ -54,9 +54,9 @@ Result<int> ReadApi(const OpArgs& args);
 Status NeedsPilImage(const CompileContext& context);
 // kUnsupported unless it is a PIL image or a uint8 tensor.
 Status NeedsBytes(const CompileContext& context);
-// Checks as NeedsBytes. It also takes a tensor only if the client's torch computes with fused
-// operations, as its AVX2 and AVX512 builds do. `tensor`: this holds for PIL images too, which are
-// made tensors.
+// Checks as NeedsBytes. For a tensor, the client's torch must also compute with fused operations,
+// as its AVX2 and AVX512 builds do. `tensor`: this holds for PIL images too, which are made
+// tensors.
 Status NeedsKnownBytes(const CompileContext& context, bool tensor = false);
 // kUnsupported unless it is a tensor.
 Status NeedsTensor(const CompileContext& context);

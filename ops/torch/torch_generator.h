@@ -45,10 +45,11 @@ class TorchGenerator {
   // 32-bit outputs taken since the seed, or since SetTorchState.
   [[nodiscard]] std::uint64_t draws() const { return draws_; }
   // The place in the stream: draws(), and in the upper 16 bits how many draws ago a normal number
-  // was kept (torch draws two at a time). (seed, position) is the whole state if resumable().
+  // was kept. torch draws two of them at a time. (seed, position) is the whole state if
+  // resumable().
   [[nodiscard]] std::uint64_t position() const;
-  // False if SetTorchState set a foreign state (position then counts from there), or if a normal
-  // number has been kept for too long.
+  // False after SetTorchState with a foreign state; position then counts from there. Also false if
+  // a normal number has been kept for too long.
   [[nodiscard]] bool resumable() const;
   // Makes a generator with that seed, at that position. O(position), about 2 ns each.
   static TorchGenerator At(std::uint64_t seed, std::uint64_t position);

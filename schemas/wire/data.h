@@ -172,7 +172,7 @@ struct BatchDone {
 };
 
 // Queued requests of iterations older than this one are not made: they are answered at once with
-// kCancelled. Every request gets exactly one answer while its connection lives, so the trainer
+// kCancelled. Every request gets exactly one answer while its connection lives. So the trainer
 // knows when the worker is done with a slot.
 struct CancelIterations {
   SessionId session;

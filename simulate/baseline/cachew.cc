@@ -10,8 +10,8 @@ namespace {
 // Cachew's autoscaler (Graur et al., ATC 2022): a hill climb on the time of a batch. It adds one
 // worker while that gains over 7%, then removes one while that loses under 3%, then rests. After 20
 // reports it climbs again if batches take over 1.5 times as long as when it came to rest. Gains
-// beyond 120% count as noise and are not used. A worker has a core for each GPU of its job (with
-// single cores, no job of more than 14 GPUs would ever get a second one). The job waits for workers
+// beyond 120% count as noise and are not used. A worker has a core for each GPU of its job. With
+// single cores, no job of more than 14 GPUs would ever get a second one. The job waits for workers
 // that the pool cannot give; each job keeps one core.
 class Cachew final : public Baseline {
  public:

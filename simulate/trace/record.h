@@ -9,8 +9,8 @@
 #include "base/result.h"
 #include "simulate/job.h"
 
-// A job as a trace's file has it, and the published rule that adds what the file lacks
-// (docs/reference/traces.md has the same tables).
+// A job as a trace's file has it, and the published rule that adds what the file lacks.
+// docs/reference/traces.md has the same tables.
 namespace headrace::simulate {
 
 struct Record {

@@ -53,7 +53,7 @@ struct JobView {
   double pinned_cores = 0;
   std::int32_t dataset = -1;  // position in Snapshot::datasets; -1: nothing to cache
   // Share of its reads that the cache answers now. Samples cached in one epoch are read again in
-  // the next, so it is less than cached_bytes / bytes during an epoch.
+  // the next. So it is less than cached_bytes / bytes during an epoch.
   double effective_hit = 0;
   double remaining_samples = kUnlimited;  // kUnlimited: not known
   double received = 0;                    // GPU-seconds so far

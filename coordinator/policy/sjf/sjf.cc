@@ -9,8 +9,8 @@ namespace coordinator {
 namespace {
 
 // Shortest job first. The order is the remaining time of a job with a share of the cores in
-// proportion to its GPUs. (At the speed of its trainer alone, a job that no cluster can feed would
-// look short.) A job whose remaining time is unknown counts as the longest: it comes after the
+// proportion to its GPUs. At the speed of its trainer alone, a job that no cluster can feed would
+// look short. A job whose remaining time is unknown counts as the longest: it comes after the
 // others, in order of arrival. Running jobs keep their GPUs.
 class Sjf final : public Policy {
  public:

@@ -99,7 +99,7 @@ TEST(Utilization, ACachedDataSetIsNotGivenUpForOneHardlyBetter) {
   EXPECT_DOUBLE_EQ(DecideWith("utilization", s).dataset_bytes[1], 1e9);
 }
 
-// Of two jobs, one will need no source once its data is cached, and must read it for that.
+// One of two jobs will need no source once its data is cached; it must read the data for that.
 TEST(Utilization, TheSourceServesThoseWhoWillNotNeedIt) {
   Snapshot s = Cluster(1000);
   s.supply.cache_bytes = 1e9;

@@ -51,7 +51,7 @@ void CmykToRgb(const std::uint8_t* in, std::size_t pixels, std::size_t out_step,
 
 }  // namespace
 
-// libjpeg's structures. Its errors leave by longjmp to the innermost Run, so code in between holds
+// libjpeg's structures. Its errors leave by longjmp to the innermost Run. So code in between holds
 // nothing that needs a destructor.
 struct JpegDecoder::State {
   jpeg_decompress_struct info;

@@ -55,8 +55,8 @@ struct JpegHuffmanTable {
   void Build(const JHUFF_TBL& source, bool is_ac);
   void NeedPairs();
   void NeedSkips();
-  // Finds the symbol with a code of more than kPeek bits at the front of 16 bits, and the code's
-  // length. Symbol -1: there is none.
+  // Finds a code of more than kPeek bits at the front of 16 bits: its symbol and length. Symbol -1:
+  // there is none.
   struct LongCode {
     int symbol = -1, length = 0;
   };

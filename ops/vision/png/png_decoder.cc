@@ -15,7 +15,7 @@ namespace headrace::ops {
 namespace {
 
 // One decoding run of libpng, which gets only the critical chunks. Its errors and warnings leave by
-// longjmp to the innermost Run, so code in between holds nothing that needs a destructor.
+// longjmp to the innermost Run. So code in between holds nothing that needs a destructor.
 class Reader {
  public:
   explicit Reader(const PngChunks& chunks) : chunks_(chunks) {

@@ -10,7 +10,7 @@ namespace headrace::ops {
 
 // image.crop(crop).resize((out.width, out.height), interpolation), of which it makes only a part.
 // The kernels of Resize and RandomResizedCrop share it. Every output pixel has the weights and the
-// order of passes of the whole output, so a part has the bits of the whole. Immutable; thread-safe.
+// order of passes of the whole output. So a part has the bits of the whole. Immutable; thread-safe.
 class CropResize {
  public:
   CropResize(const Resizing& resizing, std::string_view pillow);

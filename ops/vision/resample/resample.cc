@@ -44,8 +44,8 @@ void PickRow(const std::uint8_t* row, std::size_t step, const std::int32_t* colu
   }
 }
 
-// Turns four rows of single bytes into one row of 4-byte pixels, so that the passes for pixels also
-// work for gray images.
+// Turns four rows of single bytes into one row of 4-byte pixels, so that the passes also work for
+// gray images.
 void Interleave(ConstRows src, std::int64_t rows, std::size_t width, MutableRows dst) {
   for (std::int64_t y = 0; y < rows; ++y) {
     const std::uint8_t* in = src.data + y * src.stride;

@@ -34,8 +34,8 @@ HR_INLINE void SharpenValues(const RowAndNext& rows, std::size_t first, std::siz
     const int sum = above[i - kChannels] + above[i] + above[i + kChannels] + row[i - kChannels] +
                     5 * row[i] + row[i + kChannels] + below[i - kChannels] + below[i] +
                     below[i + kChannels];
-    // sum / 13 is never half way between two numbers, so the rounding does not depend on the order
-    // in which torch sums. Nor is (sum + 6.5) / 13 within float32's error of a whole number.
+    // sum / 13 is never half way between two numbers, so the order in which torch sums does not
+    // matter. Nor is (sum + 6.5) / 13 within float32's error of a whole number.
     const auto blurred =
         static_cast<float>(static_cast<int>(static_cast<float>(2 * sum + 13) * (1.0F / 26.0F)));
     const auto value = static_cast<float>(row[i]);
