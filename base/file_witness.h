@@ -16,8 +16,8 @@ struct FileWitness {
   std::int64_t ctime_ns = 0;
   // Valid on any host.
   std::uint64_t size = 0;   // bytes
-  std::uint64_t ends = 0;   // of the first and the last kEndBytes
-  std::uint64_t whole = 0;  // of all bytes; 0: not read
+  std::uint64_t ends = 0;   // hash of the first and the last kEndBytes
+  std::uint64_t whole = 0;  // hash of all bytes; 0: not read
   friend bool operator==(const FileWitness&, const FileWitness&) = default;
 
   static constexpr std::uint64_t kEndBytes = 4096;

@@ -64,7 +64,7 @@ struct Node {
   Args args;
   Purity purity = Purity::kPure;
   Form form = Form::kNative;
-  std::string label;   // as the user wrote it: "RandomResizedCrop(size=(224, 224), ...)"
+  std::string label;   // text of the user: "RandomResizedCrop(size=(224, 224), ...)"
   std::string reason;  // why it is not native, or must stay; empty otherwise
 
   friend bool operator==(const Node&, const Node&) = default;

@@ -15,7 +15,7 @@ namespace headrace::cli {
 struct Inspection {
   std::string what;          // "explain" or "verify"
   std::int64_t loaders = 1;  // the program ends at the first iter() of its DataLoader number ...
-  std::int64_t batches = 8;  // of each loader, for verify
+  std::int64_t batches = 8;  // batches of each loader, for verify
   bool workers = false;      // verify each worker of the pool by itself
   bool json = false;
   std::string svg;  // absolute path of a picture to write; empty: none

@@ -17,7 +17,7 @@ namespace headrace::coordinator {
 
 struct CoordinatorOptions {
   std::string listen = "tcp://0.0.0.0:7070";
-  std::string state_dir;  // of the journal; empty: a restart starts from nothing
+  std::string state_dir;  // directory of the journal; empty: a restart starts from nothing
   // True: another coordinator may later use this address. Peers of this one may come to it, so its
   // ids must differ from ours. False when embedded.
   bool may_be_followed = true;
@@ -26,11 +26,11 @@ struct CoordinatorOptions {
   double source_rate = kUnlimited;  // bytes/s, of all sources together
   bool lease_all = false;           // see PlanRules
   std::string pool = "static";
-  GivenSettings pool_settings;    // as its folder describes them
-  PoolFactory make_pool;          // if set, makes the pool; its name is not looked at
-  std::int32_t workers = 0;       // that the pool starts at once, and keeps
-  std::int32_t most_workers = 0;  // that it may have; no more than `workers`: it stays as it is
-  double worker_cores = 1;        // of one of them
+  GivenSettings pool_settings;    // described in the pool's folder
+  PoolFactory make_pool;          // if set, makes the pool; `pool` is then ignored
+  std::int32_t workers = 0;       // workers that the pool starts at once, and keeps
+  std::int32_t most_workers = 0;  // most workers of the pool; not above `workers`: it does not grow
+  double worker_cores = 1;        // cores of one worker
   // Makes the command line of a worker from the coordinator's endpoint as seen from the worker's
   // host.
   std::function<std::vector<std::string>(const std::string& endpoint)> worker_command;

@@ -61,7 +61,7 @@ struct Rules {
 struct Moment {
   SteadyTime steady;
   std::int64_t wall_ms = 0;
-  double own_cpu_seconds = 0;  // of the coordinator process
+  double own_cpu_seconds = 0;  // CPU of the coordinator process
 };
 
 // A verified message. A reply goes to `peer`.
@@ -101,7 +101,7 @@ struct Decision {
   std::vector<Push> pushes;
   std::vector<VerifyWorker> verify;
   std::vector<std::string> warnings;   // for the log
-  std::optional<double> demand_cores;  // of all jobs, when they were planned
+  std::optional<double> demand_cores;  // for all jobs, if they were planned
 };
 
 // Never fails: a peer's mistake becomes a reply with a Status. REQUIRES: rules.plan.policy.

@@ -25,7 +25,7 @@ struct DescriptorMessage {
   // kLane: the descriptor is a socket. The lane's process serves at its other end.
   std::int32_t lane = -1;
   std::uint64_t lane_set = 0;  // counts up in a session; the later one counts
-  std::int64_t pid = 0;        // of the process, for the account of its CPU time
+  std::int64_t pid = 0;        // the lane's process, for the account of its CPU time
 };
 
 // The worker's side. Reactor thread; destroyed before its reactor, and not inside its own

@@ -13,7 +13,7 @@ namespace headrace::net {
 namespace {
 
 constexpr int kLingerMs = 200;
-constexpr int kReceiveQueueMessages = 100;     // a peer beyond that waits in its own memory
+constexpr int kReceiveQueueMessages = 100;     // further messages wait in the peer's memory
 constexpr std::size_t kCopyBelowBytes = 1024;  // a copy costs less than an allocation and a count
 constexpr std::size_t kMaxIdlePeers = 256;
 

@@ -60,7 +60,7 @@ class ZmqSocket {
   int fd_ = -1;
   std::string endpoint_;
   std::unordered_map<std::string, std::shared_ptr<Counter>> counters_;
-  std::vector<zmq::message_t> frames_;  // of the message being received
+  std::vector<zmq::message_t> frames_;  // frames of the message being received
   bool too_many_frames_ = false;
 };
 

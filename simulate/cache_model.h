@@ -17,8 +17,8 @@ namespace headrace::simulate {
 struct Reading {
   std::size_t dataset = 0;
   double unread = 0;        // bytes of this epoch
-  double cached_share = 0;  // of what is unread, 0..1
-  // Of the time step.
+  double cached_share = 0;  // part of what is unread, 0..1
+  // For the present time step.
   double rate = 0;  // bytes/s, cached or not
   double hit = 0;   // share of them that came from the cache
 };

@@ -11,8 +11,8 @@
 namespace headrace::simulate {
 
 struct Decision {
-  coordinator::Allocation allocation;  // as the candidates
-  std::vector<std::size_t> datasets;   // of Allocation::dataset_bytes: positions in the trace
+  coordinator::Allocation allocation;  // in the order of the candidates
+  std::vector<std::size_t> datasets;   // for Allocation::dataset_bytes: positions in the trace
   int passes = 0;                      // times that the scheduler was asked
 };
 
@@ -39,7 +39,7 @@ class Decider {
   CacheMode mode_;
   Scheduler& scheduler_;
   std::vector<coordinator::Tenant> tenants_;
-  std::vector<std::int32_t> tenant_of_;  // as Trace::jobs
+  std::vector<std::int32_t> tenant_of_;  // in the order of Trace::jobs
   // Data sets of a snapshot: their positions in the trace, and the inverse (-1: not in the
   // snapshot).
   std::vector<std::size_t> local_;

@@ -13,7 +13,7 @@ namespace headrace::simulate {
 struct GenerateOptions {
   std::int64_t jobs = 100;
   std::uint64_t seed = 1;
-  int gpus = 64;           // of the cluster that it is made for
+  int gpus = 64;           // GPUs of the cluster that the trace is made for
   double load = 0.8;       // GPU-seconds asked for each GPU-second there is
   double median_s = 1200;  // duration of a job
   // Shares of vision and speech; the rest is language.

@@ -55,7 +55,7 @@ class RunningJob {
   double source_rate = 0;
   double hit = 0;
   double rate = 0;       // samples/s
-  Reading reading;       // where it has a data set
+  Reading reading;       // for a job with a data set
   int periods_left = 0;  // to observe before it counts as settled
   JobOutcome outcome;
 
@@ -66,7 +66,7 @@ class RunningJob {
   double fair_cores_;
   double pinned_cores_ = 0;
   double fair_rate_ = 0;
-  double full_rate_ = 0;  // of the trainer alone
+  double full_rate_ = 0;  // rate of the trainer alone
   coordinator::Terms terms_;
   std::size_t next_ramp_ = 0;
   coordinator::Controller controller_;

@@ -16,7 +16,7 @@ namespace headrace {
 class ChildProcess {
  public:
   struct Ended {
-    double cpu_seconds = 0;  // of it and of the children that it has waited for
+    double cpu_seconds = 0;  // with the children that it has waited for
     bool failed = true;      // it did not end with status 0, or nobody knows
     std::string how;         // "ended with status 3", "was killed by signal 9"
   };

@@ -32,13 +32,13 @@
 // + workers + leases) log workers).
 namespace headrace::coordinator {
 
-constexpr std::int32_t kLeastMillicores = 50;  // of a lease
+constexpr std::int32_t kLeastMillicores = 50;  // least size of a lease
 
 struct PlacementWorker {
   WorkerId worker;
   std::int32_t millicores = 1000;
   std::string host;
-  bool local = false;  // for jobs of its host and user alone
+  bool local = false;  // only for jobs of its host and user
   std::uint32_t uid = 0;
 };
 struct HeldLease {
@@ -49,10 +49,10 @@ struct PlacementJob {
   JobId job;
   std::int64_t millicores = 0;    // granted, of all workers together; 0: no lease at all
   std::int32_t most_workers = 0;  // 0: as many as it takes
-  std::string host;               // of the trainer; compare with PlacementWorker::host
+  std::string host;               // the trainer's host; compare with PlacementWorker::host
   std::map<WorkerId, HeldLease> held;
   std::int64_t wanted = 0;  // millicores that it could use; more than granted is for step 1 alone
-  std::uint32_t uid = 0;    // of the trainer
+  std::uint32_t uid = 0;    // the trainer's user
   bool lanes_stay = false;
 };
 

@@ -34,7 +34,7 @@ struct Sample {
   double samples = 0;        // delivered
   double step_s = 0;         // the trainer's own time, not waiting
   double wait_s = 0;         // blocked in next(), of which
-  double cores_wait_s = 0;   // for what more cores would cure (decode, Python stage, queue)
+  double cores_wait_s = 0;   // waiting that more cores would cure (decode, Python stage, queue)
   double granted_cores = 0;  // in force during the period
   double hit = 0;            // effective share of reads from the cache
 };
@@ -82,8 +82,8 @@ class Controller {
   };
   struct Needs {
     double now = 0;      // cores, the median of the last three periods
-    double last = 0;     // of the last period alone
-    double largest = 0;  // of the medians of the last shrink_periods
+    double last = 0;     // need of the last period alone
+    double largest = 0;  // largest median of the last shrink_periods
   };
   [[nodiscard]] Needs NeedsAt(double hit) const;
   void Provide(const Terms& measured, double need, double hit);
@@ -92,7 +92,7 @@ class Controller {
   Options options_;
   Demand demand_;
   double trim_ = 1;
-  std::deque<Terms> past_;  // of the last shrink_periods, the newest last
+  std::deque<Terms> past_;  // terms of the last shrink_periods, the newest last
   std::optional<Trial> trial_;
   int provided_ = 0;     // periods in a row with all that was asked
   int unexplained_ = 0;  // periods in a row in which it waited for no known reason

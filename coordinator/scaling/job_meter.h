@@ -16,7 +16,7 @@ namespace headrace::coordinator {
 struct TimeShares {
   double step = 0;
   double sampler = 0, source = 0, compute = 0, python = 0, queue = 0, network = 0, copy = 0;
-  double limited = 0;  // of them: held back by a limit of the source
+  double limited = 0;  // part of the waiting: held back by a limit of the source
 
   [[nodiscard]] double wait() const {
     return sampler + source + compute + python + queue + network + copy;
@@ -50,7 +50,7 @@ class JobMeter {
   [[nodiscard]] const Demand& demand() const { return controller_.demand(); }
   [[nodiscard]] double hit() const { return hit_; }                 // share of reads, of late
   [[nodiscard]] double rate() const { return rate_; }               // samples/s delivered, of late
-  [[nodiscard]] const TimeShares& times() const { return times_; }  // of the last period
+  [[nodiscard]] const TimeShares& times() const { return times_; }  // times of the last period
 
  private:
   struct Totals {

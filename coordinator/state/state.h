@@ -43,7 +43,7 @@ struct Job {
   SteadyTime last_seen;
   std::vector<wire::SessionLoad> loads;
   JobMeter meter;
-  std::map<WorkerId, wire::JobGrant> grants;  // of `leases`
+  std::map<WorkerId, wire::JobGrant> grants;  // grants on `leases`
   std::string waits_for;                      // why it is not admitted; empty: it is
 
   [[nodiscard]] double granted_cores() const;

@@ -53,7 +53,7 @@ struct AddSession {
   wire::Split split;
   std::uint64_t dataset = 0;  // what is cached: equal sources and an equal prefix have the same
   std::int64_t rows = 0;
-  bool lanes_stay = false;  // with the worker that has them, or are made again (ADR 0012, 0019)
+  bool lanes_stay = false;  // lanes stay with their worker, or are made again (ADR 0012, 0019)
   friend bool operator==(const AddSession&, const AddSession&) = default;
 };
 struct RemoveSession {

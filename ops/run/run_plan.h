@@ -24,8 +24,8 @@ class RunPlan {
     FoldedPass before;
     ImageSpec in;   // all of its input
     ImageSpec out;  // all of its output
-    Window reads;   // of `in`
-    Window makes;   // of `out`
+    Window reads;   // window of `in`
+    Window makes;   // window of `out`
   };
 
   // Plans nodes [first, last) for a source of spec `in`; `params` are those of the whole chain.

@@ -77,7 +77,7 @@ class TorchGenerator {
   bool fresh_ = true;  // seeded and nothing drawn: torch then says next = 0 instead of 624
   std::optional<double> normal_;                             // the second one of a pair
   std::uint64_t normal_at_ = 0;                              // draws_ when the pair had been drawn
-  std::array<std::byte, kFloatNormalBytes> float_normal_{};  // as it came: no draw here uses it
+  std::array<std::byte, kFloatNormalBytes> float_normal_{};  // kept unchanged: no draw here uses it
 };
 
 }  // namespace headrace::ops

@@ -36,7 +36,7 @@ struct OpenJob {
   std::string version;              // client's release, "0.1.0"
   std::int32_t wanted_workers = 0;  // 0: as many as there are
   std::uint64_t cache_bytes = 0;    // budget on each worker; 0: no cache
-  std::string tenant;               // whose quota and weight count; empty: the default one
+  std::string tenant;               // its quota and weight count; empty: the default tenant
   std::int32_t priority = 0;        // a higher one is served first
   std::string group;                // ranks of one program have the same; empty: alone
   std::int32_t rank = -1;           // in the group; -1: not known
@@ -100,7 +100,7 @@ struct SessionLoad {
   std::uint64_t wait_queue_ns = 0;
   std::uint64_t wait_network_ns = 0;
   std::uint64_t wait_copy_ns = 0;
-  std::uint64_t idle_ns = 0;  // of stall_ns, with the device idle; only where idle_known
+  std::uint64_t idle_ns = 0;  // part of stall_ns with the device idle; only if idle_known
   bool idle_known = false;
   // Work of workers for the batches that were delivered.
   std::uint64_t hit_samples = 0;   // from the decoded cache
@@ -173,22 +173,22 @@ inline constexpr std::size_t kMaxJobsOfWorker = 65536;
 struct WorkerHeartbeat {
   std::uint64_t request = 0;
   WorkerId worker;
-  double cpu_seconds = 0;  // of the process and its stage hosts, since its start
+  double cpu_seconds = 0;  // the process and its stage hosts, since its start
   std::uint64_t resident_bytes = 0;
   std::uint64_t cache_bytes = 0;
   std::uint64_t cache_hits = 0;
   std::uint64_t cache_misses = 0;
   std::uint64_t samples = 0;  // made since its start
   std::uint64_t queued_samples = 0;
-  std::vector<JobId> jobs;      // with an attached session
+  std::vector<JobId> jobs;      // jobs with an attached session
   std::vector<JobUsage> usage;  // those, and jobs with entries in the cache
   friend bool operator==(const WorkerHeartbeat&, const WorkerHeartbeat&) = default;
 };
 // What one job may use of a worker.
 struct JobGrant {
   JobId job;
-  std::uint32_t millicores = 0;               // of the worker's cores; 1000: one core
-  std::uint64_t cache_bytes = 0;              // that its entries may take of the cache
+  std::uint32_t millicores = 0;               // share of the worker's cores; 1000: one core
+  std::uint64_t cache_bytes = 0;              // most bytes for its entries in the cache
   std::uint64_t source_bytes_per_second = 0;  // 0: no limit
   friend bool operator==(const JobGrant&, const JobGrant&) = default;
 };
@@ -225,8 +225,8 @@ struct JobStatus {
   std::string group;
   std::int32_t rank = -1;
   double rate = 0;                            // samples/s of late, as the next two
-  double ready_rate = 0;                      // that the trainer would take with data always there
-  double wait_share = 0;                      // of its time, 0..1
+  double ready_rate = 0;                      // rate of the trainer if data is always there
+  double wait_share = 0;                      // share of its time, 0..1
   std::uint32_t demand_millicores = 0;        // what the controller asks for
   std::uint32_t granted_millicores = 0;       // what the leases add up to
   std::uint64_t cache_bytes = 0;              // quota on all its workers
@@ -246,8 +246,8 @@ struct ClusterStatus {
   Status status;
   std::string version;
   std::int64_t wall_ms = 0;
-  double cpu_seconds = 0;        // of the coordinator itself
-  double ended_cpu_seconds = 0;  // of workers that are gone and not listed below any more
+  double cpu_seconds = 0;        // CPU of the coordinator itself
+  double ended_cpu_seconds = 0;  // workers that are gone and no longer listed below
   std::vector<JobStatus> jobs;
   std::vector<WorkerStatus> workers;
   friend bool operator==(const ClusterStatus&, const ClusterStatus&) = default;

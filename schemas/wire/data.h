@@ -61,7 +61,7 @@ struct Describe {
 struct Described {
   std::uint64_t request = 0;
   SessionId session;
-  Status status;                      // of the whole request (unknown session ...)
+  Status status;                      // status of the whole request (unknown session ...)
   std::vector<std::int32_t> heights;  // one a key, pixels; -1: this sample has no native form
   std::vector<std::int32_t> widths;
   std::vector<std::int32_t> channels;
@@ -82,7 +82,7 @@ struct BatchRequest {
   std::uint64_t slot_bytes = 0;   // most bytes that the batch may take
   // Python plans only:
   LaneId lane;
-  std::uint64_t base_seed = 0;  // of the iteration
+  std::uint64_t base_seed = 0;  // seed of the iteration
   // The state from the lane's last answer, which only stage hosts read; empty: seed a new lane.
   Bytes lane_state;
   // The batch's keys as the program's sampler gave them, pickled, if they are not integers. Only
@@ -124,13 +124,13 @@ struct Witness {
 };
 // Thread time, summed over the batch's samples.
 struct BatchCost {
-  std::uint64_t source_ns = 0;  // of all threads together, as is compute_ns
+  std::uint64_t source_ns = 0;  // all threads together, like compute_ns
   std::uint64_t compute_ns = 0;
   std::uint64_t queue_ns = 0;  // wall time from receipt to the first sample's start
   std::uint32_t decoded_hits = 0;
   std::uint32_t encoded_hits = 0;
   std::uint32_t misses = 0;
-  std::uint32_t native_images = 0;  // that a Python stage had made natively
+  std::uint32_t native_images = 0;  // images that a Python stage had made natively
   std::uint64_t hit_cpu_ns = 0;     // CPU time on samples from the decoded cache
   std::uint64_t miss_cpu_ns = 0;    // CPU time on all others; of stage hosts, too
   std::uint64_t source_bytes = 0;   // read from the source
@@ -161,7 +161,7 @@ struct BatchDone {
   Bytes lane_state;
   std::string output;         // what user code printed, to be shown once by the trainer
   std::string error_output;   // the same, to standard error
-  std::int32_t samples = -1;  // that are in the batch; -1: one a key
+  std::int32_t samples = -1;  // samples in the batch; -1: one a key
   // Iterable data sets: there is no batch, and none for later requests to the lane in this
   // iteration.
   bool lane_ended = false;

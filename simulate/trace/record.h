@@ -22,8 +22,8 @@ struct Record {
   int gpus = 1;
   int priority = 0;
   std::optional<double> iterations;
-  std::optional<double> duration_s;   // of all iterations, as measured
-  std::optional<double> iteration_s;  // of one, as measured
+  std::optional<double> duration_s;   // for all iterations, as measured
+  std::optional<double> iteration_s;  // for one iteration, as measured
   std::optional<double> batch;        // samples an iteration and GPU
   // The stages of an iteration, measured separately: input with `profile_cores` cores for each GPU,
   // and the trainer's own step (GPU and network).
@@ -44,7 +44,7 @@ struct AssignOptions {
   double profile_cores = 3;  // a GPU, that the trace's times were measured with
   bool all_separable = false;
   bool private_datasets = false;  // no two jobs read the same data
-  std::uint64_t seed = 1;         // for models, where the trace has none
+  std::uint64_t seed = 1;         // for models, if the trace has none
 };
 
 // Known properties of a model, found by its name.

@@ -33,7 +33,7 @@ constexpr double kHeadroom = 0.1;
 using Rates = std::vector<double>;
 struct Division {
   Rates rates;
-  double objective = 0;  // of the policy; larger is better
+  double objective = 0;  // the policy's own; larger is better
 };
 // Shares of reads that the cache answers, for each job of a snapshot.
 struct HitShares {

@@ -10,7 +10,7 @@
 namespace headrace::coordinator {
 
 struct Prices {
-  double cores = 0, source = 0;  // of a core, of a byte/s
+  double cores = 0, source = 0;  // price of a core, and of a byte/s
 };
 
 constexpr std::size_t kNotAdmitted = static_cast<std::size_t>(-1);
@@ -24,8 +24,8 @@ struct Reader {
 [[nodiscard]] std::vector<Reader> ReadersOf(const Snapshot& all,
                                             std::span<const std::size_t> places);
 
-// Gives the cache quotas of data sets for admitted jobs that run at `rates`. The cache quota of a
-// tenant binds the tenant of the first job that reads the data set.
+// Gives the cache quotas of data sets for admitted jobs that run at `rates`. A data set counts
+// against the cache quota of one tenant: that of the first job that reads it.
 [[nodiscard]] std::vector<double> FillCache(const Snapshot& snapshot,
                                             std::span<const Reader> readers, const Rates& rates,
                                             const Prices& prices);

@@ -35,14 +35,14 @@ struct Tenant {
 // Data that is cached once for all jobs that read it.
 struct Dataset {
   double bytes = 0;         // all of it, in the form that is cached
-  double cached_bytes = 0;  // of which are there now
+  double cached_bytes = 0;  // the part that is cached now
 };
 
 struct JobView {
   JobId job;
   std::int32_t tenant = 0;    // position in Snapshot::tenants
   std::int32_t priority = 0;  // a higher one is served first, whatever the policy
-  std::int32_t gpus = 1;      // that it trains on
+  std::int32_t gpus = 1;      // GPUs that it trains on
   bool running = true;        // false: it waits to be admitted
   double arrival_s = 0;       // on any clock, the same for all
   // What the controller asks for: the rate and costs to provide for (scaling/).
@@ -74,7 +74,7 @@ struct Grant {
   std::string reason;      // why it is not admitted, for people
 };
 struct Allocation {
-  std::vector<Grant> jobs;            // as Snapshot::jobs
+  std::vector<Grant> jobs;            // in the order of Snapshot::jobs
   std::vector<double> dataset_bytes;  // quota of the cache, as Snapshot::datasets
 };
 

@@ -42,7 +42,7 @@ struct PoolOptions {
   // The command line of one worker, program first; the pool adds nothing. Unused by `static`.
   std::vector<std::string> worker_command;
   std::int32_t most_members = 1024;
-  PoolSettings settings;  // of this kind of pool; the registry has checked them
+  PoolSettings settings;  // settings of this kind of pool; the registry has checked them
 };
 
 struct PoolEvents {

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 constexpr char kStopGrace[] = "stop-grace-ms";
 constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLongestPause{10'000};
-constexpr auto kHealthyAfter = std::chrono::seconds(30);  // a run this long starts the pauses anew
+constexpr auto kHealthyAfter = std::chrono::seconds(30);  // a run this long resets the pauses
 
 // Worker processes on the coordinator's own host. A worker that dies is started again. All end with
 // the pool. If there is no time to end them, they end with the parent process that their command

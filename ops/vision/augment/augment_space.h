@@ -46,11 +46,11 @@ inline constexpr std::int64_t kRandomAugmentOps = 14;
 // An operation with its numbers.
 struct Augmentation {
   AugmentOp op = AugmentOp::kIdentity;
-  AffineMatrix matrix = kUnmoved;  // of shears, translations and rotations
-  std::optional<int> turns;        // of a rotation, where it is quarter turns
-  double factor = 1;               // of brightness, color, contrast and sharpness
-  int bits = 8;                    // of posterize
-  double threshold = 256;          // of solarize
+  AffineMatrix matrix = kUnmoved;  // for shears, translations and rotations
+  std::optional<int> turns;        // for a rotation by quarter turns
+  double factor = 1;               // for brightness, color, contrast and sharpness
+  int bits = 8;                    // for posterize
+  double threshold = 256;          // for solarize
 };
 
 class AugmentSpace {

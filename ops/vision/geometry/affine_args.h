@@ -26,7 +26,7 @@ struct AffineArgs {
   // edges fade.
   std::array<std::uint8_t, 3> fill{};
   std::optional<std::array<float, 3>> tensor_fill;
-  MatrixProducts products = MatrixProducts::kUnknown;  // of tensors it is known
+  MatrixProducts products = MatrixProducts::kUnknown;  // known for tensors
 };
 
 // The arguments "tensor_grids", "interpolation" and "fill". `unsaid`: the products of a node

@@ -18,7 +18,7 @@ class AffineSchema : public OpSchema {
   struct Pixels {
     AffineArgs affine;
     int api = 1;
-    TorchGenerator::Rounding rounding = TorchGenerator::Rounding::kFused;  // of uniform_
+    TorchGenerator::Rounding rounding = TorchGenerator::Rounding::kFused;  // rounding of uniform_
   };
   struct Motion {
     AffineMatrix matrix = kUnmoved;  // for tensors it counts from the image's center

@@ -20,7 +20,7 @@ struct JpegHeader {
 // Properties of a JPEG file on which another library's pixels may depend.
 struct JpegForm {
   JpegHeader header;
-  std::uint32_t sampling = 0;  // of each component a byte, horizontal factor in the upper half
+  std::uint32_t sampling = 0;  // a byte for each component, horizontal factor in the upper half
   int orientation = 0;         // Exif's: 1 to 8, 0 where there is none, kUnclear
 };
 

@@ -71,7 +71,7 @@ class JpegHuffmanDecoder {
   std::array<Block, D_MAX_BLOCKS_IN_MCU> blocks_;
   int block_count_ = 0;
   std::array<std::uint32_t, MAX_COMPS_IN_SCAN> last_dc_{};
-  std::int64_t columns_ = 0, column_ = 0;  // of MCUs
+  std::int64_t columns_ = 0, column_ = 0;  // MCUs
   std::int64_t first_ = 0, last_ = 0;
   unsigned restart_interval_ = 0, until_restart_ = 0;  // MCUs
   int next_restart_ = 0;

@@ -16,8 +16,8 @@ struct JpegMarkers {
   int components = 0;
   bool progressive = false;
   bool has_exif = false;
-  int orientation = 0;          // as libraries that turn pictures see it: see ExifOrientation
-  std::uint32_t sampling = 0;   // of each component a byte, horizontal factor in the upper half
+  int orientation = 0;          // for libraries that turn pictures: see ExifOrientation
+  std::uint32_t sampling = 0;   // a byte for each component, horizontal factor in the upper half
   std::size_t scan_offset = 0;  // first byte of entropy-coded data
 };
 

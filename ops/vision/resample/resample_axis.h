@@ -14,7 +14,7 @@ namespace headrace::ops {
 struct ResampleAxis {
   static constexpr int kGroup = Weights<double>::kGroup;
   static constexpr int kPillowBits = 22;
-  static constexpr int kLowPartBits = 12;  // of a weight that is split into two parts of a pair
+  static constexpr int kLowPartBits = 12;  // bits of the low part of a weight in a pair of two parts
 
   // The axis for which the weights were made.
   AxisSpec spec;
@@ -52,7 +52,7 @@ struct ResampleAxis {
  private:
   void MakeFixed(SimdLevel level);
 
-  Weights<double> exact_;  // of the axis made last
+  Weights<double> exact_;  // the last axis
   Weights<float> floats_;
 };
 

@@ -11,7 +11,7 @@ namespace headrace::ops {
 struct AxisSpec {
   std::int32_t in_size = 0, out_size = 0;  // pixels, above 0
   float in_begin = 0,
-        in_end = 0;  // the part of the input that is resized; all of it but for Pillow
+        in_end = 0;  // the part of the input that is resized; less than all for Pillow only
   Filter filter = Filter::kBilinear;  // none of the nearest ones
   ResizeArithmetic arithmetic = ResizeArithmetic::kPillow;
   bool antialias = true;
