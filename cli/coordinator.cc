@@ -34,8 +34,8 @@ struct Options {
   std::vector<std::string> pool_settings;  // "NAME=VALUE"
   std::int32_t workers = 0;
   std::int32_t most_workers = 0;
-  std::int32_t threads = 0;       // of all local workers together; 0: usable CPUs
-  std::uint64_t cache_bytes = 0;  // of all local workers together
+  std::int32_t threads = 0;       // for all local workers together; 0: usable CPUs
+  std::uint64_t cache_bytes = 0;  // for all local workers together
   std::uint64_t stage_memory = 0;
   std::vector<std::string> allowed_roots;
   std::int64_t heartbeat_ms = 1000;

@@ -141,7 +141,7 @@ class ClusterPlanner {
       view.terms.miss_bytes += rate * demand.terms.miss_bytes;
       hits += rate * job->meter.hit();
       // Nobody can use more than there is. A report may be without bound: from a loop that only
-      // counts its batches, or from a wrong client.
+      // counts its batches, or from a faulty client.
       const double cores = std::min(demand.cores, snapshot_.supply.cores);
       view.most_cores += cores;
       group.needs.push_back(cores);
@@ -326,13 +326,13 @@ class ClusterPlanner {
   const State& state_;
   Snapshot snapshot_;
   std::vector<PlacementWorker> workers_;
-  std::vector<Group> groups_;  // as snapshot_.jobs
-  std::size_t ranks_ = 0;      // of all of them
+  std::vector<Group> groups_;  // in the order of snapshot_.jobs
+  std::size_t ranks_ = 0;      // number of all ranks
   std::unordered_map<std::string, double> host_cores_;
   std::unordered_map<std::string, double> local_cores_;  // for which no demand was counted
   std::unordered_map<std::uint64_t, std::int32_t> datasets_;
   std::unordered_map<JobId, std::pair<double, double>> cached_;  // bytes and entries
-  std::unordered_map<JobId, std::vector<WorkerId>> holders_;     // of entries
+  std::unordered_map<JobId, std::vector<WorkerId>> holders_;     // workers with entries
 };
 
 }  // namespace

@@ -16,15 +16,15 @@ namespace headrace::net {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x31445248;  // "HRD1": the last character is the version
-constexpr std::size_t kMaxDescriptors = 4;    // of a confused peer; one is right
+constexpr std::size_t kMaxDescriptors = 4;    // takes those of a confused peer; one is right
 
 struct Packet {
   std::uint32_t magic;
   std::uint32_t kind;
   std::int64_t session;
   std::int64_t hash;
-  std::uint64_t bytes;  // of a lane: its set
-  std::uint64_t pid;    // of a lane; else 0
+  std::uint64_t bytes;  // for a lane: its set
+  std::uint64_t pid;    // for a lane; else 0
 };
 static_assert(sizeof(Packet) == 40);
 

@@ -8,7 +8,7 @@ namespace headrace::simulate {
 namespace {
 
 struct Demand {
-  double bytes = 0;  // of the data set
+  double bytes = 0;  // size of the data set
   double rate = 0;   // bytes/s read
   int gpus = 0;
   double saved_s = 0;  // in an epoch, when all of it is cached

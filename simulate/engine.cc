@@ -349,10 +349,10 @@ class Engine {
   CacheModel cache_;
   Random random_;
   Decider decider_;
-  std::vector<RunningJob> jobs_;      // as Trace::jobs
+  std::vector<RunningJob> jobs_;      // in the order of Trace::jobs
   std::vector<std::size_t> active_;   // arrived and not done, in order of arrival
-  std::vector<std::size_t> running_;  // of those, in the same order
-  std::vector<Reading*> readers_;     // of the step that is under way
+  std::vector<std::size_t> running_;  // active jobs that run, in the same order
+  std::vector<Reading*> readers_;     // readers of the present step
   Outcome outcome_;
   double now_ = 0;
   double next_tick_ = kUnlimited;

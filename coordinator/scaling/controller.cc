@@ -7,7 +7,7 @@
 namespace headrace::coordinator {
 namespace {
 
-constexpr double kInFull = 0.99;  // of the cores asked for: shares are rounded
+constexpr double kInFull = 0.99;  // part of the cores asked for: shares are rounded
 
 double Median(double a, double b, double c) {
   return std::max(std::min(a, b), std::min(std::max(a, b), c));

@@ -143,7 +143,7 @@ TEST(Advice, ThePredictionComesTrue) {
       return std::uniform_real_distribution<double>(low, high)(rng);
     };
     const double g = real(50, 5000), cost = real(1e-4, 2e-2);
-    const double slowness = real(1, 2);       // of cores against the metered cost
+    const double slowness = real(1, 2);       // cores against the metered cost
     const double network = real(0, 0.2) / g;  // seconds a sample, exposed
     const auto world = [&](double cores) {
       const double step = 1 / g, made = cost * slowness / cores;
@@ -235,7 +235,7 @@ TEST(JobMeter, ALimitThatHoldsABatchBackForLongCountsForAsLong) {
     session.Run(second == 4 ? 100 : 0, 0, 1, 0, 0, 0.01);
     if (second == 4) session.load.step_ns += Ns(0.5);
     meter.Report({session.load});
-    meter.ReportLimited(1);  // of two workers
+    meter.ReportLimited(1);  // for two workers
     meter.ReportLimited(0.9);
     meter.EndPeriod(2);
   }

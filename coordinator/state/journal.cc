@@ -37,7 +37,7 @@ struct FinalizeStatement {
 using Statement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 
 Status SqliteStatus(sqlite3* db, const std::string& path, std::string_view what) {
-  const int error = errno;  // of the last system call that failed
+  const int error = errno;  // the last system call that failed
   const int rc = sqlite3_errcode(db);
   std::string message = path + ": " + std::string(what) + ": " + sqlite3_errmsg(db);
   switch (rc & 0xff) {

@@ -10,7 +10,7 @@
 // Keys are only appended. An old record lacks new keys and gets their defaults.
 namespace headrace::coordinator {
 
-// REQUIRES: IsDurable(update). Replacement characters take the place of text that is not UTF-8.
+// REQUIRES: IsDurable(update). Text that is not UTF-8 gets replacement characters.
 [[nodiscard]] std::string EncodeUpdate(const Update& update);
 // kDataLoss: not a record of this or an older release.
 [[nodiscard]] Result<Update> DecodeUpdate(std::string_view text);

@@ -70,7 +70,7 @@ class AugMixKernel final : public Kernel {
     return packed;
   }
 
-  const AugmentSpace& space_;  // of the schema, which outlives its kernels
+  const AugmentSpace& space_;  // the schema's, which outlives its kernels
   std::size_t branch_words_;
 };
 

@@ -82,7 +82,7 @@ class ColorJitterKernel final : public Kernel {
     }
   }
 
-  const ColorJitterSchema& schema_;  // of the chain, which outlives its kernels
+  const ColorJitterSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {

@@ -10,8 +10,8 @@ namespace {
 
 // A binary floating-point type narrower than float32.
 struct Narrow {
-  int digits;          // of the significand, the hidden one included
-  int least_exponent;  // of a normal number, as std::ilogb counts
+  int digits;          // digits of the significand, with the hidden one
+  int least_exponent;  // for normal numbers, as std::ilogb counts
   double largest;      // finite
 };
 constexpr Narrow kHalf{11, -14, 65504};

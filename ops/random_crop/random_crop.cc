@@ -56,7 +56,7 @@ class RandomCropKernel final : public Kernel {
     return InvalidArgument("crop is not in the image");
   }
 
-  const RandomCropSchema& schema_;  // of the chain, which outlives its kernels
+  const RandomCropSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {

@@ -65,7 +65,7 @@ class RandomOperationKernel final : public Kernel {
     }
   }
 
-  const RandomOperationSchema::Options& options_;  // of the schema, which outlives its kernels
+  const RandomOperationSchema::Options& options_;  // the schema's, which outlives its kernels
 };
 
 Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {

@@ -33,7 +33,7 @@ class ToDtypeKernel final : public Kernel {
   }
 
  private:
-  const ToDtypeSchema& schema_;  // of the chain, which outlives its kernels
+  const ToDtypeSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {

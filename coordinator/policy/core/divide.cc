@@ -259,8 +259,8 @@ Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> ord
   Admit(all, order, preempts, result.jobs);
   // Thousands may wait, so the rest is about the admitted jobs alone.
   Snapshot snapshot{all.supply, all.tenants, all.datasets, {}};
-  std::vector<std::size_t> positions;                              // of the admitted, in `all`
-  std::vector<std::size_t> places(all.jobs.size(), kNotAdmitted);  // the way back
+  std::vector<std::size_t> positions;                              // indices of these in `all`
+  std::vector<std::size_t> places(all.jobs.size(), kNotAdmitted);  // the inverse
   for (std::size_t i = 0; i < all.jobs.size(); ++i) {
     if (!result.jobs[i].admitted) continue;
     places[i] = positions.size();

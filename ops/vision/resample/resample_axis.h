@@ -14,7 +14,7 @@ namespace headrace::ops {
 struct ResampleAxis {
   static constexpr int kGroup = Weights<double>::kGroup;
   static constexpr int kPillowBits = 22;
-  static constexpr int kLowPartBits = 12;  // bits of the low part of a weight in a pair of two parts
+  static constexpr int kLowPartBits = 12;  // low bits of a weight that a pair splits into two parts
 
   // The axis for which the weights were made.
   AxisSpec spec;
