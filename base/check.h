@@ -7,7 +7,7 @@ namespace headrace {
 
 }  // namespace headrace
 
-// For our own bugs only; on in release builds. Input of peers, files and users is validated
+// For our own bugs only; on in release builds. Input from peers, files and users is validated
 // instead.
 #define HR_CHECK(expression)                                    \
   do {                                                          \

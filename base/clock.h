@@ -17,8 +17,8 @@ class Clock {
   [[nodiscard]] virtual SteadyTime Now() const = 0;
   // Milliseconds since the Unix epoch.
   [[nodiscard]] virtual std::int64_t WallMillis() const = 0;
-  // User and system time of the calling thread, which is less than Now when others had its core.
-  // Comparable within one thread only.
+  // User and system time of the calling thread. It grows slower than Now when other threads have
+  // the core. Comparable within one thread only.
   [[nodiscard]] virtual Duration ThreadCpu() const;
   // The process-wide real clock.
   static Clock& Real();

@@ -7,31 +7,32 @@
 
 namespace headrace {
 
-// What tells whether two processes, on two hosts perhaps, see the same bytes under one name.
+// Shows whether two processes, perhaps on two hosts, see the same bytes under one name.
 struct FileWitness {
-  // On one host: two equal ones mean the same file in the same state.
+  // Valid on one host: if all four are equal, it is the same file in the same state.
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::int64_t mtime_ns = 0;
   std::int64_t ctime_ns = 0;
-  // Anywhere.
+  // Valid on any host.
   std::uint64_t size = 0;   // bytes
-  std::uint64_t ends = 0;   // of the first and the last kEndBytes
-  std::uint64_t whole = 0;  // of all bytes; 0: not read
+  std::uint64_t ends = 0;   // hash of the first and the last kEndBytes
+  std::uint64_t whole = 0;  // hash of all bytes; 0: not read
   friend bool operator==(const FileWitness&, const FileWitness&) = default;
 
   static constexpr std::uint64_t kEndBytes = 4096;
 };
 
-// Reads it from an open regular file: at most 2 * kEndBytes, or all with `whole`. Thread-safe. The
-// descriptor's offset stays. kUnavailable: not readable, or changed while it was read; `path` is
-// for the message.
+// Reads the witness of an open regular file: at most 2 * kEndBytes, or all bytes with `whole`. The
+// descriptor's offset stays. `path` is for the message. kUnavailable: not readable, or changed
+// while it was read. Thread-safe.
 [[nodiscard]] Result<FileWitness> ReadWitness(int fd, bool whole, const std::string& path);
-// Opens the file for it, without waiting for a FIFO. kUnsupported: not a regular file.
+// Opens the file and reads its witness, without waiting for a FIFO. kUnsupported: not a regular
+// file.
 [[nodiscard]] Result<FileWitness> ReadWitness(const std::string& path, bool whole);
 
-// What `theirs` shows to be different, for a message; empty: nothing, by all that both tell.
-// `same_host`: device, inode and times may be compared, which settle it where they are equal.
+// Says in what `theirs` differs, for a message. Empty: no difference in what both know.
+// `same_host`: device, inode and times may be compared; if they are equal, the files are the same.
 [[nodiscard]] std::string Difference(const FileWitness& ours, const FileWitness& theirs,
                                      bool same_host);
 

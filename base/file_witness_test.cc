@@ -56,7 +56,7 @@ TEST_F(FileWitnessTest, OtherBytesInTheMiddleAreSeenByWhoReadsAll) {
 TEST_F(FileWitnessTest, OnOneHostTheSameFileIsTheSame) {
   FileWitness mine = Of("abc");
   FileWitness theirs = mine;
-  theirs.ends = 0;  // not even looked at
+  theirs.ends = 0;  // not compared
   EXPECT_EQ(Difference(mine, theirs, true), "");
   EXPECT_NE(Difference(mine, theirs, false), "");
   for (std::int64_t FileWitness::*time : {&FileWitness::mtime_ns, &FileWitness::ctime_ns}) {

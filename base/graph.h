@@ -9,8 +9,8 @@
 #include "base/buffer.h"
 #include "base/ids.h"
 
-// The preprocessing graph as plain data: what capture produces, the coordinator splits, workers
-// compile and the client draws random numbers for. FlatBuffers form: schemas/fbs/plan.fbs.
+// The preprocessing graph as plain data. Capture makes it, the coordinator splits it, workers
+// compile it, and the client draws its random numbers. FlatBuffers form: schemas/fbs/plan.fbs.
 namespace headrace {
 
 // Element types. Values are wire values: append only.
@@ -64,13 +64,13 @@ struct Node {
   Args args;
   Purity purity = Purity::kPure;
   Form form = Form::kNative;
-  std::string label;   // as the user wrote it: "RandomResizedCrop(size=(224, 224), ...)"
+  std::string label;   // text of the user: "RandomResizedCrop(size=(224, 224), ...)"
   std::string reason;  // why it is not native, or must stay; empty otherwise
 
   friend bool operator==(const Node&, const Node&) = default;
 };
 
-// The client's libraries whose version decides about bits.
+// The client's libraries whose versions affect the bits of a batch.
 struct ClientLibraries {
   std::string pillow;       // "13.0.0"
   std::string torch;        // "2.13.0+cpu"
@@ -119,10 +119,10 @@ enum class RngMode : std::uint8_t {
   kSample = 2,  // generators seeded for each sample from (base seed, key, occurrence)
 };
 
-// Python code run by stage hosts on the worker when the pipeline has no native form.
+// Python code that stage hosts run on the worker when the pipeline has no native form.
 struct PythonStage {
-  // cloudpickle of (dataset, collate_fn, worker_init_fn, ...). Invalid: the code runs on the
-  // trainer's host alone, in processes that the trainer starts (Session::SetLanes).
+  // cloudpickle of (dataset, collate_fn, worker_init_fn, ...). Invalid: the code runs only on the
+  // trainer's host, in processes that the trainer starts (Session::SetLanes).
   BlobHash bundle;
   std::string executable;  // the trainer's sys.executable; used on the trainer's own host
   std::string version;     // "3.11": a worker with another minor version must refuse
@@ -131,12 +131,12 @@ struct PythonStage {
   std::map<std::string, std::string> packages;  // name -> version that must be importable
   // PYTHONHASHSEED that the interpreter must have been started with; empty: any.
   std::string hash_seed;
-  // Lanes of an iterable data set: each is an iterator, which can't travel, and ends by itself.
+  // True for an iterable data set: each lane is an iterator that can't travel and ends by itself.
   bool replayed = false;
   friend bool operator==(const PythonStage&, const PythonStage&) = default;
 };
 
-// Everything that decides the bits of a batch, beside (base seed, batch number, keys).
+// Everything that decides the bits of a batch, except (base seed, batch number, keys).
 struct Plan {
   std::string name;                // for people: "ImageFolder(/data/train)"
   std::vector<SourceLeaf> leaves;  // empty for a Python plan

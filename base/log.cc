@@ -36,7 +36,7 @@ LogLevel LevelFromText(std::string_view text, LogLevel fallback) {
   return fallback;
 }
 
-// A logger of our own: the host process may use spdlog's default one for itself.
+// Our own logger, since the host process may use spdlog's default logger.
 std::shared_ptr<spdlog::logger>& Logger() {
   static auto logger = [] {
     auto made = std::make_shared<spdlog::logger>("headrace",

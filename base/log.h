@@ -7,11 +7,11 @@ namespace headrace {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError, kOff };
 
-// Sets the process's name in the log line and its level. Lines go to stderr. Level from
-// HEADRACE_LOG (debug|info|warning|error|off) when set. Call once, before threads start.
+// Sets the process's name in log lines, and the level. HEADRACE_LOG (debug|info|warning|error|off)
+// overrides the level. Lines go to stderr. Call once, before threads start.
 void InitLog(std::string_view process_name, LogLevel default_level);
 
-// One structured line: "message key=value key=value". Thread-safe.
+// Writes one structured line: "message key=value key=value". Thread-safe.
 void Log(LogLevel level, std::string_view line);
 inline void LogDebug(std::string_view line) { Log(LogLevel::kDebug, line); }
 inline void LogInfo(std::string_view line) { Log(LogLevel::kInfo, line); }

@@ -36,11 +36,11 @@ class [[nodiscard]] Status {  // NOLINT(clang-analyzer-core.uninitialized.Assign
   static Status Ok() { return {}; }
   [[nodiscard]] bool ok() const { return code_ == Code::kOk; }
   [[nodiscard]] Code code() const { return code_; }
-  // What happened, to what (ids, path, offset), and where known the remedy.
+  // Says what happened to what (ids, path, offset), and the remedy if it is known.
   [[nodiscard]] const std::string& message() const { return message_; }
   // "NotFound: no such file: /a/b.jpg"
   [[nodiscard]] std::string ToString() const;
-  // Same code, with "context: " in front of the message.
+  // The same code, with "context: " before the message.
   [[nodiscard]] Status WithContext(std::string_view context) const;
 
   friend bool operator==(const Status&, const Status&) = default;
@@ -101,7 +101,8 @@ class [[nodiscard]] Result {
 [[nodiscard]] inline Status OtherRelease(std::string m) {
   return {Code::kOtherRelease, std::move(m)};
 }
-// kNotFound, kUnavailable, kResourceExhausted ... from an errno; message = "what: strerror".
+// Makes a Status from an errno (kNotFound, kUnavailable, kResourceExhausted ...); message = "what:
+// strerror".
 [[nodiscard]] Status ErrnoStatus(int error_number, std::string_view what);
 
 }  // namespace headrace

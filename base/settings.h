@@ -11,7 +11,7 @@
 
 namespace headrace {
 
-// What a user may set of one component: a kind of pool, a cache tier.
+// A setting that users may give to one component: a kind of pool, a cache tier.
 struct Setting {
   enum class Kind : std::uint8_t { kText, kCount };  // kCount: a whole number, 0 or more
   std::string name;  // "stop-grace-ms": words with dashes, the unit last
@@ -20,15 +20,15 @@ struct Setting {
   std::string help;   // a phrase
 };
 
-// {name, value} as the user wrote them.
+// {name, value} pairs as the user wrote them.
 using GivenSettings = std::vector<std::pair<std::string, std::string>>;
 
 // The settings of one component, each with its value. A value; thread-compatible.
 class Settings {
  public:
   Settings() = default;
-  // What is given more than once counts as it was given last. kInvalidArgument: no such setting, or
-  // a value that is not of its kind.
+  // If a setting is given more than once, the last value counts. kInvalidArgument: no such setting,
+  // or a value of another kind.
   static Result<Settings> Make(const std::vector<Setting>& known, const GivenSettings& given);
 
   // REQUIRES: the component has such a setting, of this kind.

@@ -4,8 +4,8 @@
 
 namespace headrace {
 
-// This release, as `headrace --version` and every message that carries a version say it. The same
-// as the project's in CMakeLists.txt (checked when configuring).
+// The version of this release, as `headrace --version` and the messages show it. Must equal the
+// project's version in CMakeLists.txt (checked when configuring).
 inline constexpr std::string_view kVersion = "0.1.0";
 
 }  // namespace headrace

@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool IsBootstrap(const fs::path& directory) {
-  std::error_code ignored;  // what cannot be looked at is not there
+  std::error_code ignored;  // a path that cannot be read counts as missing
   return fs::is_regular_file(directory / "sitecustomize.py", ignored);
 }
 

@@ -11,15 +11,15 @@ class App;
 }
 
 // The program `headrace`: one file for each subcommand. An Add function declares the subcommand
-// with its help and leaves in `chosen` what to do when it was asked for.
+// with its help. If the user asked for the subcommand, it stores the action in `chosen`.
 namespace headrace::cli {
 
-// Runs after parsing; the exit code.
+// Runs after parsing; returns the exit code.
 using Action = std::function<int()>;
 
 void AddCoordinator(CLI::App& app, Action& chosen);
 void AddWorker(CLI::App& app, Action& chosen);
-// `program`: what to run (program.h cuts it off before parsing).
+// `program`: the program to run (program.h cuts it off before parsing).
 void AddRun(CLI::App& app, Action& chosen, std::vector<std::string> program);
 void AddExplain(CLI::App& app, Action& chosen, std::vector<std::string> program);
 void AddVerify(CLI::App& app, Action& chosen, std::vector<std::string> program);
@@ -28,11 +28,11 @@ void AddWorkers(CLI::App& app, Action& chosen);
 void AddTop(CLI::App& app, Action& chosen);
 void AddSimulate(CLI::App& app, Action& chosen);
 
-// "headrace: MESSAGE" on stderr, one line; returns the exit code 1.
+// Prints "headrace: MESSAGE" on stderr, one line; returns the exit code 1.
 int Fail(const Status& status);
 
-// The value of --coordinator, else of HEADRACE_COORDINATOR. kInvalidArgument: neither, or not an
-// address ("tcp://HOST:PORT", "ipc://PATH").
+// The value of --coordinator, or else of HEADRACE_COORDINATOR. kInvalidArgument: neither is set, or
+// it is not an address ("tcp://HOST:PORT", "ipc://PATH").
 [[nodiscard]] Result<std::string> CoordinatorAddress(const std::string& option);
 // kInvalidArgument: not an address; the message shows the right form.
 [[nodiscard]] Status CheckAddress(const std::string& address);

@@ -34,8 +34,8 @@ struct Options {
   std::vector<std::string> pool_settings;  // "NAME=VALUE"
   std::int32_t workers = 0;
   std::int32_t most_workers = 0;
-  std::int32_t threads = 0;       // of all local workers together; 0: usable CPUs
-  std::uint64_t cache_bytes = 0;  // of all local workers together
+  std::int32_t threads = 0;       // for all local workers together; 0: usable CPUs
+  std::uint64_t cache_bytes = 0;  // for all local workers together
   std::uint64_t stage_memory = 0;
   std::vector<std::string> allowed_roots;
   std::int64_t heartbeat_ms = 1000;
@@ -44,14 +44,15 @@ struct Options {
   std::int64_t parent_pid = 0;
 };
 
-// Threads of all local workers together, divided; rounded up, so that no CPU stays without one.
+// Threads of one worker: an equal part of all local workers' threads, rounded up so that each CPU
+// is used.
 std::int32_t ThreadsOfWorker(const Options& options) {
   const std::int32_t threads = options.threads > 0 ? options.threads : UsableCpus();
   const std::int32_t workers = std::max({options.workers, options.most_workers, 1});
   return (threads + workers - 1) / workers;
 }
 
-// Splits what all local workers share.
+// Divides what all local workers share.
 std::vector<std::string> WorkerCommand(const Options& options, const std::string& binary,
                                        const std::string& endpoint) {
   const std::int32_t workers = std::max({options.workers, options.most_workers, 1});
@@ -66,8 +67,8 @@ std::vector<std::string> WorkerCommand(const Options& options, const std::string
   add("--cache", std::to_string(cache_bytes));
   if (options.stage_memory > 0) add("--stage-memory", std::to_string(options.stage_memory));
   for (const std::string& root : options.allowed_roots) add("--allow-root", root);
-  // Private workers end with the trainer, not with its coordinator: an iteration goes on without
-  // one.
+  // Private workers end with the trainer, not with its coordinator: an iteration goes on without a
+  // coordinator.
   const std::int64_t parent =
       options.embedded && options.parent_pid > 0 ? options.parent_pid : ::getpid();
   add("--parent-pid", std::to_string(parent));
@@ -90,7 +91,7 @@ Result<GivenSettings> GivenBy(const std::vector<std::string>& words) {
 Status Coordinate(const Options& options) {
   HR_TRY(const StopSignals signals, StopSignals::Block());
   HR_TRY(const std::string binary, OwnPath());
-  // A terminal's Ctrl-C is for the trainer, which ends us by ending.
+  // A terminal's Ctrl-C is for the trainer; we end when the trainer ends.
   if (options.embedded) ::setpgid(0, 0);
   std::optional<UniqueFd> parent;
   if (options.parent_pid > 0) {
@@ -136,7 +137,7 @@ Status Coordinate(const Options& options) {
   HR_TRY(std::unique_ptr<coordinator::Coordinator> made,
          coordinator::Coordinator::Make(*reactor, std::move(wanted)));
   const auto end = [&] {
-    made->Stop();  // with open sockets: workers say goodbye, and would wait to be heard
+    made->Stop();  // while sockets are open: workers say goodbye, and would wait for an answer
     reactor->Stop();
   };
   reactor->WatchFd(signals.fd(), end);

@@ -33,7 +33,7 @@ CLI::App* AddInspectCommand(CLI::App& app, Action& chosen,
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("N");
   command->add_flag("--json", inspection.json, "Print JSON");
-  // To verify, --workers means each of the pool.
+  // For `verify`, --workers means each worker of the pool.
   AddLaunchOptions(*command, options->launch, inspection.what != "verify");
   command->callback([&chosen, options] { chosen = [options] { return Run(*options); }; });
   return command;

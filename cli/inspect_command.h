@@ -18,7 +18,7 @@ struct InspectCommand {
   std::vector<std::string> program;
 };
 
-// What both have. The returned subcommand takes their own options.
+// Adds a subcommand with the options that both have. The returned subcommand takes its own options.
 CLI::App* AddInspectCommand(CLI::App& app, Action& chosen,
                             const std::shared_ptr<InspectCommand>& options, const char* help);
 

@@ -33,7 +33,7 @@ Result<Pipe> MakePipe() {
   return Pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
 }
 
-// What has come so far; false: interrupted or at its end.
+// Reads what has come. False: interrupted or at the end.
 bool ReadMore(int fd, std::string& received) {
   std::array<char, 65536> piece;
   const ssize_t size = ::read(fd, piece.data(), piece.size());
@@ -42,7 +42,7 @@ bool ReadMore(int fd, std::string& received) {
   return true;
 }
 
-// Until the whole answer is there or the program has ended.
+// Waits until the whole answer is there or the program has ended.
 Result<std::optional<Answer>> Await(int answer, int program) {
   std::string received;
   for (;;) {
@@ -133,9 +133,9 @@ int Inspect(const Inspection& inspection, const std::vector<std::string>& progra
       Spawn({.command = program, .output_to_errors = true, .reset_signals = false});
   if (!child.ok()) {
     Fail(child.status());
-    return 127;  // as a shell says it
+    return 127;  // the code that a shell gives
   }
-  // Ctrl-C is the program's matter; we end when it does.
+  // The program handles Ctrl-C; we end when it ends.
   ::signal(SIGINT, SIG_IGN);
   ::signal(SIGQUIT, SIG_IGN);
   Result<std::optional<Answer>> found = std::optional<Answer>();
@@ -143,7 +143,7 @@ int Inspect(const Inspection& inspection, const std::vector<std::string>& progra
     found = Await(answer->read.get(), ended->get());
   }
   turn->write.reset();
-  // A launcher or a shell would go on behind the process that answered.
+  // A launcher or a shell would go on after the process that answered.
   if (!found.ok() || *found) ::kill(*child, SIGKILL);
   int status = 0;
   while (::waitpid(*child, &status, 0) < 0 && errno == EINTR) {

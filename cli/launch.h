@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 
-// What the subcommands that run a Python program have in common.
+// Code that the subcommands that run a Python program share.
 namespace headrace::cli {
 
 struct LaunchOptions {
@@ -23,19 +23,19 @@ struct LaunchOptions {
   std::string priority;
 };
 
-// `worker_count`: with --workers N.
+// `worker_count`: also adds --workers N.
 void AddLaunchOptions(CLI::App& command, LaunchOptions& options, bool worker_count = true);
 
-// Puts into this process's environment where the program will look for Headrace. kUnavailable: the
-// coordinator does not answer.
+// Sets the environment variables by which the program finds Headrace. kUnavailable: the coordinator
+// does not answer.
 [[nodiscard]] Status PrepareLaunch(const LaunchOptions& options);
 
-// Of the environment; empty: not set.
+// A variable of the environment; empty: not set.
 [[nodiscard]] std::string Environment(const char* name);
-// Nothing for an empty value.
+// Does nothing for an empty value.
 void SetEnvironment(const char* name, const std::string& value);
 
-// `path` from the root: the program may change its directory. Empty stays empty.
+// Makes `path` absolute, since the program may change its directory. Empty stays empty.
 [[nodiscard]] Result<std::string> FromRoot(const std::string& path);
 
 }  // namespace headrace::cli

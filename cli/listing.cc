@@ -35,7 +35,7 @@ CLI::App* AddListing(CLI::App& app, Action& chosen, const Listing& listing) {
   command->footer("Example:\n  headrace " + std::string(listing.name) +
                   " --coordinator tcp://head:7070 --json");
   command->callback([&chosen, listing, options, command] {
-    // A subcommand of it was chosen before.
+    // If a subcommand of it was chosen, that one stays.
     if (command->get_subcommands().empty()) {
       chosen = [listing, options] { return Show(listing, *options); };
     }

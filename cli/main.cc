@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   headrace::cli::AddSimulate(app, chosen);
   // The parser reports with exceptions; they stop here.
   try {
-    std::reverse(arguments.begin(), arguments.end());  // as the parser wants them
+    std::reverse(arguments.begin(), arguments.end());  // the order that the parser wants
     app.parse(std::move(arguments));
   } catch (const CLI::Success& help_or_version) {
     return app.exit(help_or_version);

@@ -8,27 +8,29 @@
 // Options that more than one subcommand has.
 namespace headrace::cli {
 
-// A number of processes or threads. Value: an integer, or std::string to keep it as it was given.
+// Adds a number of processes or threads. Value: an integer, or std::string to keep the text as
+// given.
 template <typename Value>
 void AddCount(CLI::App& command, const char* name, Value& value, const char* help) {
   command.add_option(name, value, help)->check(CLI::Range(0, 65536))->type_name("N");
 }
-// A number of bytes, for example 2G. Value: an integer, or std::string for the bytes as digits.
+// Adds a number of bytes, for example 2G. Value: an integer, or std::string for the bytes as
+// digits.
 template <typename Value>
 void AddSize(CLI::App& command, const char* name, Value& value, const char* help) {
   command.add_option(name, value, help)->transform(CLI::AsSizeValue(false))->type_name("SIZE");
 }
 
-// --coordinator of a subcommand that cannot do without one; read it with CoordinatorAddress.
+// Adds --coordinator for a subcommand that needs one. CoordinatorAddress reads it.
 void AddCoordinatorAddress(CLI::App& command, std::string& address);
-// --threads, of a coordinator's local workers.
+// Adds --threads for a coordinator's local workers.
 template <typename Value>
 void AddSharedThreads(CLI::App& command, Value& threads) {
   AddCount(command, "--threads", threads,
            "Compute threads of all local workers together [default: usable CPUs]");
 }
 void AddParentPid(CLI::App& command, std::int64_t& pid);
-// --stage-memory and --allow-root; see dataworker::WorkerOptions.
+// Adds --stage-memory and --allow-root; see dataworker::WorkerOptions.
 void AddLimits(CLI::App& command, std::uint64_t& stage_memory,
                std::vector<std::string>& allowed_roots);
 

@@ -14,8 +14,8 @@
 namespace headrace::cli {
 namespace {
 
-// sun_path holds 107 characters; the longest socket name of a worker or coordinator takes this
-// much.
+// sun_path holds 107 characters. The longest socket name of a worker or coordinator takes 32 of
+// them.
 constexpr std::size_t kLongestPath = 107 - 32;
 
 }  // namespace
@@ -32,7 +32,7 @@ Result<PrivateDirectory> PrivateDirectory::Take(std::string path) {
 
 PrivateDirectory::~PrivateDirectory() {
   if (path_.empty()) return;
-  std::error_code ignored;  // nobody is left who could do anything about it
+  std::error_code ignored;  // nobody can handle an error here
   std::filesystem::remove_all(path_, ignored);
 }
 

@@ -8,11 +8,11 @@
 namespace headrace::cli {
 
 // The directory of an embedded coordinator: its sockets, its workers' sockets and the file `ready`.
-// Removed with everything in it when the object goes. Thread-compatible.
+// The destructor removes the directory with everything in it. Thread-compatible.
 class PrivateDirectory {
  public:
-  // Takes an existing directory or makes it, mode 0700. kInvalidArgument: not ours, open to others,
-  // or too long a path for a Unix socket.
+  // Takes an existing directory or makes it, mode 0700. kInvalidArgument: it is not ours, it is
+  // open to others, or its path is too long for a Unix socket.
   static Result<PrivateDirectory> Take(std::string path);
   PrivateDirectory(PrivateDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   PrivateDirectory& operator=(PrivateDirectory&& other) noexcept {
@@ -21,7 +21,7 @@ class PrivateDirectory {
   }
   ~PrivateDirectory();
 
-  // Writes DIR/ready with the endpoint, at once: whoever sees the file sees all of it.
+  // Writes DIR/ready with the endpoint in one step: a reader sees all of the file or none.
   [[nodiscard]] Status WriteReady(const std::string& endpoint) const;
 
  private:

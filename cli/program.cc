@@ -22,7 +22,7 @@ bool OnPath(const std::string& name, const std::string& path) {
 
 std::vector<std::string> TakeProgram(std::vector<std::string>& arguments,
                                      const std::vector<std::string>& flags) {
-  std::size_t end = 0;  // of our own part
+  std::size_t end = 0;  // end of our own part
   std::size_t begin = 0;
   for (; end < arguments.size(); begin = end) {
     const std::string& word = arguments[end];
@@ -31,7 +31,7 @@ std::vector<std::string> TakeProgram(std::vector<std::string>& arguments,
       break;
     }
     if (!word.starts_with("-")) break;
-    // Every option takes a value, but for these.
+    // Every option takes a value, except these.
     const bool alone = word == "-h" || word == "--help" || word == "--json" ||
                        word == "--remote-only" || word == "--trust-code" ||
                        word.find('=') != std::string::npos ||

@@ -5,17 +5,16 @@
 
 namespace headrace::cli {
 
-// Cuts the program and its arguments off `arguments` (those behind "headrace run") and returns
-// them: everything from the first word that is neither an option nor an option's value, or behind
-// "--". So the program's own options are never taken for ours. `flags`: options of the subcommand
-// that take no value, beside those that all have.
+// Cuts the program and its arguments off `arguments` (those after "headrace run") and returns them.
+// They begin at the first word that is neither an option nor an option's value, or after "--". So
+// the program's own options are never taken for ours. `flags`: options of this subcommand that take
+// no value, in addition to the common ones.
 [[nodiscard]] std::vector<std::string> TakeProgram(std::vector<std::string>& arguments,
                                                    const std::vector<std::string>& flags = {});
 
-// The program, with `python` in front where its first word is a Python file (`python3` where
-// `path`, as in the variable PATH, has no `python`). A file that can be executed and is named by
-// its folder
-// (./train.py) chooses its interpreter itself.
+// Returns the program, with `python` before it if its first word is a Python file. Uses `python3`
+// if `path`, which is like the variable PATH, has no `python`. An executable file that is named
+// with its folder (./train.py) chooses its interpreter itself.
 [[nodiscard]] std::vector<std::string> WithInterpreter(std::vector<std::string> program,
                                                        const std::string& path);
 

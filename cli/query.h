@@ -15,20 +15,21 @@ namespace headrace::cli {
 
 inline constexpr std::chrono::milliseconds kQueryTimeout{5000};
 
-// Asks the coordinator once for what it knows, on the caller's thread.
-// kUnavailable: nobody answers in time (message says what to start). kOtherRelease: it
-// speaks another protocol (message names both versions).
+// Asks the coordinator once for its status, on the caller's thread. kUnavailable: no answer in time
+// (the message says what to start). kOtherRelease: it speaks another protocol (the message names
+// both versions).
 [[nodiscard]] Result<wire::ClusterStatus> QueryStatus(
     const std::string& address, std::chrono::milliseconds timeout = kQueryTimeout);
 
-// Asks again and again on a reactor of the caller. Reactor thread only.
+// Asks repeatedly, on the caller's reactor. Reactor thread only.
 class StatusPoller {
  public:
-  // Called with each answer, or with the error that took its place.
+  // Called with each answer, or with the error if no answer came.
   using OnAnswer = std::function<void(Result<wire::ClusterStatus>)>;
   static Result<std::unique_ptr<StatusPoller>> Make(net::Reactor& reactor,
                                                     const std::string& address, OnAnswer on_answer);
-  // Sends a question, unless one waits for its answer, which must come within `timeout`.
+  // Sends a question, unless an earlier one still waits for its answer. The answer must come within
+  // `timeout`.
   void Ask(std::chrono::milliseconds timeout);
 
  private:

@@ -20,14 +20,14 @@ struct Options {
   std::vector<std::string> program;
 };
 
-// Replaces this process by the program; returns only when that fails.
+// Replaces this process by the program; returns only on failure.
 int Execute(const std::vector<std::string>& program) {
   std::vector<char*> argv;
   for (const std::string& word : program) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   ::execvp(argv[0], argv.data());
   Fail(ErrnoStatus(errno, "run " + program[0]));
-  return 127;  // as a shell says it
+  return 127;  // the code that a shell gives
 }
 
 Status Prepare(const Options& options) {

@@ -10,7 +10,7 @@
 namespace headrace::cli {
 namespace {
 
-// Columns as wide as their widest cell; numbers to the right.
+// Makes columns as wide as their widest cell; numbers are aligned right.
 class Table {
  public:
   explicit Table(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
@@ -34,7 +34,7 @@ class Table {
   }
 
  private:
-  // A column is one of numbers if its first value starts with a digit.
+  // A column holds numbers if its first value starts with a digit.
   [[nodiscard]] bool IsNumber(std::size_t column) const {
     if (rows_.size() < 2 || rows_[1][column].empty()) return false;
     const char first = rows_[1][column][0];
@@ -59,7 +59,7 @@ JobTotals Totals(const wire::JobStatus& job) {
   return t;
 }
 
-// Of batches that were made twice.
+// How many of the batches that were made twice were equal.
 std::string EqualText(const JobTotals& t) {
   if (t.compared == 0) return "-";
   return std::to_string(t.compared - std::min(t.differed, t.compared)) + "/" +
@@ -72,7 +72,7 @@ std::string StallShare(std::uint64_t stall_ns, std::uint64_t step_ns) {
   return Format("%.0f%%", 100 * static_cast<double>(stall_ns) / all);
 }
 
-// Growth of a counter; a smaller value than before means that it started anew.
+// Growth of a counter; a smaller value than before means that the counter restarted.
 std::uint64_t Growth(std::uint64_t now, std::uint64_t before) {
   return now >= before ? now - before : now;
 }
@@ -81,7 +81,7 @@ double SecondsBetween(const wire::ClusterStatus& now, const wire::ClusterStatus&
   return std::max(static_cast<double>(now.wall_ms - before.wall_ms) / 1000, 0.001);
 }
 
-// "1.5/4.4": granted, and asked for.
+// "1.5/4.4": granted cores, and the cores asked for.
 std::string CoresOf(const wire::JobStatus& job) {
   return Format("%.1f", job.granted_millicores / 1000.0) + "/" +
          Format("%.1f", job.demand_millicores / 1000.0);

@@ -6,21 +6,22 @@
 #include "base/result.h"
 #include "schemas/wire/control.h"
 
-// The tables and the JSON of `headrace jobs|workers|top`. Pure: text from a ClusterStatus.
+// The tables and the JSON of `headrace jobs|workers|top`. Pure: they make text from a
+// ClusterStatus.
 namespace headrace::cli {
 
-// Totals; with the answer before it also rates between the two.
+// Tables of totals. With `before`, the previous answer, also rates between the two.
 [[nodiscard]] std::string JobsTable(const wire::ClusterStatus& now,
                                     const wire::ClusterStatus* before = nullptr);
 [[nodiscard]] std::string WorkersTable(const wire::ClusterStatus& now,
                                        const wire::ClusterStatus* before = nullptr);
-// Indented; keys carry units.
+// Indented JSON; its keys carry units.
 [[nodiscard]] std::string JobsJson(const wire::ClusterStatus& now);
 [[nodiscard]] std::string WorkersJson(const wire::ClusterStatus& now);
-// What `headrace jobs show` says of one job, its other ranks included unless they are lost.
+// The page of `headrace jobs show` for one job, with its other ranks unless they are lost.
 // kNotFound: no such job.
 [[nodiscard]] Result<std::string> JobPage(const wire::ClusterStatus& now, JobId job);
-// "rank 3 waits 41%: ...", for the jobs of which something is known.
+// Lines such as "rank 3 waits 41%: ...", for jobs about which something is known.
 [[nodiscard]] std::string AdviceLines(const wire::ClusterStatus& now);
 // The whole page of `top`.
 [[nodiscard]] std::string TopPage(const std::string& address, const wire::ClusterStatus& now,

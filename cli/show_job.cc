@@ -61,7 +61,7 @@ Result<std::string> JobPage(const wire::ClusterStatus& now, JobId id) {
                              std::to_string(job.priority));
   std::vector<const wire::JobStatus*> ranks;
   for (const wire::JobStatus& each : now.jobs) {
-    // Lost ones may be of an earlier run that had the same name.
+    // A lost job may belong to an earlier run with the same name.
     const bool rank = !job.group.empty() && each.group == job.group && each.tenant == job.tenant &&
                       each.state != "lost";
     if (each.job == id || rank) ranks.push_back(&each);

@@ -17,7 +17,7 @@ Result<StopSignals> StopSignals::Block() {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, signal);
   if (::sigprocmask(SIG_BLOCK, &set, nullptr) != 0) return ErrnoStatus(errno, "sigprocmask");
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGXFSZ, SIG_IGN);  // a file over `ulimit -f` is an error of the write that names it
+  ::signal(SIGXFSZ, SIG_IGN);  // past `ulimit -f` the write then fails, and names the file
   UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd.valid()) return ErrnoStatus(errno, "signalfd");
   return StopSignals(std::move(fd));

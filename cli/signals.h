@@ -8,8 +8,8 @@
 
 namespace headrace::cli {
 
-// SIGTERM, SIGINT and SIGHUP as a descriptor that becomes readable. Block before any thread starts,
-// so that all threads inherit the mask. Also ignores SIGPIPE.
+// Turns SIGTERM, SIGINT and SIGHUP into a descriptor that becomes readable. Call Block before any
+// thread starts, so that all threads inherit the mask. Block also ignores SIGPIPE.
 class StopSignals {
  public:
   static Result<StopSignals> Block();
@@ -20,7 +20,7 @@ class StopSignals {
   UniqueFd fd_;
 };
 
-// Readable when process `pid` has ended. kNotFound: it has already.
+// A descriptor that is readable when process `pid` has ended. kNotFound: it ended before.
 [[nodiscard]] Result<UniqueFd> WatchProcess(std::int64_t pid);
 
 }  // namespace headrace::cli

@@ -71,7 +71,7 @@ Status WritePlots(const std::filesystem::path& folder, const simulate::Trace& tr
   return Status::Ok();
 }
 
-// Policy, order and cache as they are; writes what they are called, into `setting`.
+// Runs one policy, order and cache; writes their names into `setting`.
 Result<simulate::Outcome> RunOnce(const Options& options, const simulate::Trace& trace,
                                   simulate::Setting& setting) {
   const coordinator::Policy* policy = Policies().Find(options.policy);

@@ -9,12 +9,12 @@
 
 namespace headrace::cli {
 
-// The tenants of a coordinator: {"tenants": [{"name": "vision", "weight": 2, "cores": 16,
-// "cache_bytes": 1e11, "source_bytes_per_second": 5e8, "trainers": 8}, ...]}. Every key but the
-// name may be left out: weight 1, no quota. The tenant "default" is everybody's who names none.
-// kInvalidArgument says what is wrong, and of which tenant.
+// Parses the tenants of a coordinator: {"tenants": [{"name": "vision", "weight": 2, "cores": 16,
+// "cache_bytes": 1e11, "source_bytes_per_second": 5e8, "trainers": 8}, ...]}. Every key except the
+// name may be left out: weight 1, no quota. The tenant "default" is for jobs that name none.
+// kInvalidArgument says what is wrong, and for which tenant.
 [[nodiscard]] Result<std::vector<coordinator::Tenant>> ParseTenants(std::string_view json);
-// kNotFound, kUnavailable: no such file, not readable.
+// Reads them from a file. kNotFound, kUnavailable: no such file, or not readable.
 [[nodiscard]] Result<std::vector<coordinator::Tenant>> ReadTenants(const std::string& path);
 
 }  // namespace headrace::cli

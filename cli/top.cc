@@ -24,7 +24,7 @@ struct Options {
   bool once = false;
 };
 
-// Keys without Enter and without echo while it lives.
+// While it lives, keys work without Enter and without echo.
 class RawKeys {
  public:
   RawKeys() {
@@ -45,7 +45,7 @@ class RawKeys {
   bool active_ = false;
 };
 
-// Clears the screen first, so that a shorter page leaves nothing of the one before.
+// Clears the screen first, so that a shorter page leaves nothing of the last page.
 void Paint(const std::string& page) {
   std::fputs(("\x1b[H\x1b[2J" + page + "\n(refreshed each second; q quits)\n").c_str(), stdout);
   std::fflush(stdout);

@@ -15,25 +15,25 @@
 namespace headrace::coordinator {
 namespace {
 
-// What a cached sample takes against the bytes that it was read from, until it is measured: decoded
-// pixels against JPEG (Seneca's constant).
+// Size of a cached sample relative to the bytes that it was read from, until it is measured:
+// decoded pixels against JPEG (Seneca's constant).
 constexpr double kInflation = 5;
 constexpr double kSampleBytesGuess = 600e3;
-// Over what entries take now: a data set's samples are not all of one size.
+// Factor over the room that entries take now, since samples of a data set differ in size.
 constexpr double kCacheSlack = 1.05;
 
-// Workers and consumers on one host compare equal here.
+// Equal for workers and consumers on one host.
 std::string HostKey(const wire::HostIdentity& host) { return host.boot_id + "/" + host.hostname; }
-// Whom a local worker serves.
+// Equal for a local worker and those that it serves.
 std::string UserKey(const wire::HostIdentity& host) {
   return HostKey(host) + "/" + std::to_string(host.uid);
 }
 
-// Of an equal part of the source, for a job that needs none of it by what is measured: its cache
-// may shrink, its code may read something else, and it must be able to show it.
+// Part of an equal share of the source for a job that, as measured, needs none of it. Its cache may
+// shrink, or its code may read something else. Then it must be able to show its need.
 constexpr double kLeastOfSource = 0.1;
 
-// A limit that hardly changes stays: nobody needs to be told.
+// A limit that changes by less than this part stays, so that nobody needs to be told.
 constexpr double kWobble = 0.02;
 std::uint64_t Steady(double wanted, std::uint64_t held) {
   const auto old = static_cast<double>(held);
@@ -113,7 +113,7 @@ class ClusterPlanner {
     for (Group& group : groups_) snapshot_.jobs.push_back(View(group));
   }
 
-  // What a job asks for before anything is measured, as terms whose samples take a core-second.
+  // The demand of a job before anything is measured, as terms whose samples take a core-second.
   [[nodiscard]] Demand Start(const Job& job) const {
     const auto own = host_cores_.find(HostKey(job.spec.host));
     const double cores = std::max(kStartCores, own == host_cores_.end() ? 0 : own->second);
@@ -140,8 +140,8 @@ class ClusterPlanner {
       view.terms.miss_cost += rate * demand.terms.miss_cost;
       view.terms.miss_bytes += rate * demand.terms.miss_bytes;
       hits += rate * job->meter.hit();
-      // Nobody can use more than there is. What is reported may be without bound: by a loop that
-      // only counts its batches, or by a client that is wrong.
+      // Nobody can use more than there is. A report may be without bound: from a loop that only
+      // counts its batches, or from a faulty client.
       const double cores = std::min(demand.cores, snapshot_.supply.cores);
       view.most_cores += cores;
       group.needs.push_back(cores);
@@ -154,7 +154,7 @@ class ClusterPlanner {
       view.terms.miss_bytes /= view.terms.ready_rate;
       view.effective_hit = hits / view.terms.ready_rate;
     }
-    // What the demand says at this share of hits; more of them need less.
+    // The cores that the demand needs at this share of hits; more hits need less.
     const double need = CoresFor(view.terms, view.terms.ready_rate, view.effective_hit);
     view.most_cores =
         (1 + kHeadroom) * std::min(std::max(view.most_cores, need), snapshot_.supply.cores);
@@ -162,7 +162,7 @@ class ClusterPlanner {
     return view;
   }
 
-  // The group's data set, the largest of its sessions'; -1: it wants no cache.
+  // The largest data set of the group's sessions; -1: the group wants no cache.
   std::int32_t DatasetOf(const Group& group, const Terms& terms) {
     const Session* largest = nullptr;
     double bytes = 0, entries = 0;
@@ -211,7 +211,7 @@ class ClusterPlanner {
         PlacementJob each;
         each.job = job.spec.job;
         if (grant.admitted) {
-          // Never nothing: it must be able to show what it needs.
+          // Never 0: the job must be able to show its need.
           each.millicores = std::max(std::int64_t{kLeastMillicores},
                                      std::int64_t(std::ceil(grant.cores * share * 1000)));
         }
@@ -276,17 +276,17 @@ class ClusterPlanner {
     plan.demand_cores += cores;
   }
 
-  // What a rank of the group may read, whatever its policy gives: until it is measured nobody knows
-  // that it reads at all.
+  // What a rank of the group may read, whatever its policy gives: before it is measured, nobody
+  // knows that it reads at all.
   [[nodiscard]] double LeastOfSource(const Group& group, const Tenant& tenant) const {
     const double equal =
         std::min(rules_.source_rate, tenant.quota.source_rate) / static_cast<double>(ranks_);
     return std::isfinite(equal) ? equal * (group.known ? kLeastOfSource : 1) : 0;
   }
 
-  // A data set's quota, over the workers of its jobs in proportion to their caches; on one worker
-  // its jobs share equally. A worker that has not said what it holds, because the coordinator has
-  // just begun perhaps, is not told to give any of it up.
+  // Divides a data set's quota over the workers of its jobs, in proportion to the workers' caches.
+  // On one worker its jobs share equally. A worker that has not yet said what it holds is not told
+  // to give any of it up. That happens when the coordinator has just begun.
   void GrantCaches(const Allocation& allocation, const std::vector<std::int32_t>& dataset,
                    ClusterPlan& plan) {
     const std::size_t n = allocation.dataset_bytes.size();
@@ -326,13 +326,13 @@ class ClusterPlanner {
   const State& state_;
   Snapshot snapshot_;
   std::vector<PlacementWorker> workers_;
-  std::vector<Group> groups_;  // as snapshot_.jobs
-  std::size_t ranks_ = 0;      // of all of them
+  std::vector<Group> groups_;  // in the order of snapshot_.jobs
+  std::size_t ranks_ = 0;      // number of all ranks
   std::unordered_map<std::string, double> host_cores_;
-  std::unordered_map<std::string, double> local_cores_;  // that nobody's demand was counted for
+  std::unordered_map<std::string, double> local_cores_;  // for which no demand was counted
   std::unordered_map<std::uint64_t, std::int32_t> datasets_;
   std::unordered_map<JobId, std::pair<double, double>> cached_;  // bytes and entries
-  std::unordered_map<JobId, std::vector<WorkerId>> holders_;     // of entries
+  std::unordered_map<JobId, std::vector<WorkerId>> holders_;     // workers with entries
 };
 
 }  // namespace

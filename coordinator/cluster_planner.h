@@ -9,12 +9,12 @@
 #include "coordinator/state/state.h"
 #include "schemas/wire/control.h"
 
-// From what the coordinator knows to what every job may use: State -> Snapshot -> (policy) ->
+// Turns what the coordinator knows into what each job may use: State -> Snapshot -> (policy) ->
 // Allocation -> (placement) -> leases with grants. Pure.
 //
-// Ranks of one program (jobs of one group) are one job to the policy, because the slowest of them
-// is the speed of all: cores are then divided between the ranks by their demand. A job of which
-// nothing is measured yet asks for kStartCores, or all cores of its own host if they are more.
+// Ranks of one program (jobs of one group) are one job to the policy: the slowest rank sets the
+// speed of all. The cores are then divided between the ranks by their demand. A job without
+// measurements asks for kStartCores, or for all cores of its own host if they are more.
 namespace headrace::coordinator {
 
 constexpr double kStartCores = 16;
@@ -23,7 +23,7 @@ struct PlanRules {
   const Policy* policy = nullptr;   // outlives the rules
   std::vector<Tenant> tenants;      // beside the default one: weight 1, no quota
   double source_rate = kUnlimited;  // bytes/s of all sources together
-  // Every job leases every worker, at least with kLeastMillicores: private workers run anyway.
+  // Every job leases every worker with at least kLeastMillicores, since private workers run anyway.
   bool lease_all = false;
 };
 
@@ -34,9 +34,8 @@ struct JobPlan {
 };
 struct ClusterPlan {
   std::vector<JobPlan> jobs;  // all that run, ascending ids
-  // What jobs ask for in all, within their tenants' quotas, beyond the local workers of their
-  // hosts. A job of which nothing is measured yet counts with one core: a pool is not grown on a
-  // guess.
+  // Cores that jobs ask for in all, within their tenants' quotas, beyond the local workers of their
+  // hosts. A job without measurements counts as one core, so that a pool is not grown on a guess.
   double demand_cores = 0;
 };
 

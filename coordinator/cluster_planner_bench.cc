@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "coordinator/step.h"
 
-// How long a decision takes for a large cluster: the coordinator plans each second.
+// Measures a decision for a large cluster: the coordinator plans each second.
 namespace headrace::coordinator {
 namespace {
 
@@ -101,8 +101,8 @@ void Decide(benchmark::State& bench, const std::string& policy) {
       benchmark::Counter(static_cast<double>(changed), benchmark::Counter::kAvgIterations);
 }
 
-// A policy alone, with 1,000 admitted jobs of so many priorities: what it costs must not grow with
-// them.
+// A policy alone, with 1,000 admitted jobs of a given number of priorities: its cost must not grow
+// with them.
 void DividePriorities(benchmark::State& bench, const std::string& name) {
   PolicyRegistry policies;
   RegisterPolicies(policies);

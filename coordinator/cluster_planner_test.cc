@@ -47,7 +47,7 @@ class ClusterPlannerTest : public testing::Test {
     beat.usage = std::move(usage);
     Apply(ReportWorker{{}, std::move(beat)});
   }
-  // What its client reports over one second: 100% of `rate` would take `rate * cost` cores.
+  // Makes the client's report for one second: 100% of `rate` would take `rate * cost` cores.
   void Report(JobId job, double rate, double cost, double bytes = 0) {
     wire::SessionLoad& load = loads_[job];
     load.session = SessionId(job.value);
@@ -59,7 +59,7 @@ class ClusterPlannerTest : public testing::Test {
     Apply(SeeConsumer{job, {}, {load}, true});
   }
   void EndPeriod() { Apply(coordinator::EndPeriod{}); }
-  // Plans, applies what was planned, and returns it.
+  // Plans, applies the plan, and returns it.
   ClusterPlan Plan() {
     ClusterPlan plan = MakePlan(rules_, state_);
     for (const JobPlan& each : plan.jobs) {
@@ -115,7 +115,7 @@ TEST_F(ClusterPlannerTest, PrivateWorkersAreAllLeased) {
 }
 
 TEST_F(ClusterPlannerTest, RanksOfAProgramAreServedAlike) {
-  // 6 cores; two ranks of 4 each, and a job of its own of 4 that is worth as much for each GPU.
+  // 6 cores; two ranks of 4 each, and a job of 4 alone that is worth as much for each GPU.
   Worker(6);
   AddJob rank;
   rank.group = "program";
@@ -214,7 +214,7 @@ TEST_F(ClusterPlannerTest, CachesAreGrantedOverTheWorkersOfAJob) {
   session.rows = 10'000;
   Apply(session);
   const ClusterPlan plan = Plan();
-  // A data set that is larger than all of it: each worker's whole cache.
+  // The data set is larger than both caches together: each worker grants its whole cache.
   EXPECT_EQ(plan.jobs[0].grants.at(one).cache_bytes, 3'000'000u);
   EXPECT_EQ(plan.jobs[0].grants.at(two).cache_bytes, 1'000'000u);
 }
@@ -250,7 +250,7 @@ TEST_F(ClusterPlannerTest, ASteadyClusterIsLeftAlone) {
 }
 
 // A loop that only counts its batches takes millions of samples a second, and a client may report
-// anything: nobody asks for more than there is, and nobody else loses its part of it.
+// anything. No job asks for more than there is, and no other job loses its part of it.
 TEST_F(ClusterPlannerTest, WhoAsksWithoutBoundTakesNobodysFloor) {
   rules_.policy = policies_.Find("fifo");
   Worker(8);

@@ -29,10 +29,10 @@ namespace {
 constexpr std::int64_t kYear2026 = 1'767'225'600'000;  // wall clock
 constexpr auto kComplainEvery = std::chrono::seconds(1);
 
-// Heartbeats after which a pool's member that nobody needs is drained.
+// Heartbeats after which an unneeded member of a pool is drained.
 constexpr int kIdlePeriods = 60;
 
-// The endpoint as a process on this host should dial it.
+// Converts the endpoint to the address for a process on this host.
 std::string LocalEndpoint(std::string endpoint) {
   for (const std::string any : {"tcp://0.0.0.0:", "tcp://*:", "tcp://[::]:"}) {
     if (endpoint.starts_with(any)) return "tcp://127.0.0.1:" + endpoint.substr(any.size());
@@ -70,7 +70,7 @@ class CoordinatorImpl final : public Coordinator {
                 [this](const std::string& peer, const Status& e) { OnInvalid(peer, e); }}));
     HR_RETURN_IF_ERROR(StartPool());
     timer_ = reactor_.AddTimer(options_.heartbeat / 2, [this] { Dispatch(Tick{}); });
-    // Before a worker from the journal is told of its jobs, that they have grants.
+    // Grants come before a worker from the journal is told of its jobs.
     Dispatch(Tick{});
     return Status::Ok();
   }
@@ -112,8 +112,8 @@ class CoordinatorImpl final : public Coordinator {
     return NotFound("no policy named " + options_.policy + "; this build has: " + known);
   }
 
-  // Without a journal nobody remembers which ids were given: they start at the time of day, in
-  // milliseconds, and nobody gives a thousand a second for long.
+  // Without a journal nobody knows which ids were given. So ids start at the time of day in
+  // milliseconds. Nobody gives a thousand a second for long.
   Status StartIds() {
     if (!options_.may_be_followed) return Status::Ok();
     const std::int64_t id = std::max<std::int64_t>(reactor_.clock().WallMillis() - kYear2026, 1);
@@ -160,7 +160,7 @@ class CoordinatorImpl final : public Coordinator {
   }
 
   void OnMessage(net::Incoming&& message) {
-    // Whoever speaks for a job or worker is where its leases are sent.
+    // Leases go to the peer that speaks for the job or worker.
     if (const auto* beat = std::get_if<wire::ConsumerHeartbeat>(&message.body)) {
       if (state_.FindJob(beat->job)) consumers_[beat->job] = message.peer;
     } else if (const auto* worker = std::get_if<wire::WorkerHeartbeat>(&message.body)) {
@@ -176,7 +176,7 @@ class CoordinatorImpl final : public Coordinator {
       LogWarning("message refused: " + error.ToString());
     }
     if (error.code() != Code::kOtherRelease) return;
-    // A peer of another protocol: any answer of ours tells it both versions.
+    // For a peer of another protocol, any answer of ours names both versions.
     wire::ClusterStatus answer;
     answer.status = error;
     Send({peer, std::move(answer)});
@@ -202,7 +202,7 @@ class CoordinatorImpl final : public Coordinator {
 
   [[nodiscard]] SteadyTime Now() const { return reactor_.clock().Now(); }
 
-  // What PoolGrowth has to say; nothing where it was said before.
+  // Logs what PoolGrowth says; nothing if it was said before.
   static void Say(const std::string& complaint) {
     if (!complaint.empty()) LogWarning(complaint);
   }
@@ -239,7 +239,7 @@ class CoordinatorImpl final : public Coordinator {
                                [&](const auto& each) { return each.worker == worker; });
   }
 
-  // The pool and the address book follow the state.
+  // Keeps the pool and the address book in step with the state.
   void Tell(const Update& update) {
     if (const auto* added = std::get_if<AddWorker>(&update)) {
       pool_->Registered(added->info);
@@ -269,7 +269,7 @@ class CoordinatorImpl final : public Coordinator {
       messages.push_back({std::move(reply.peer), std::move(reply.body)});
     }
     const auto add = [&](const auto& book, auto id, wire::Body& body) {
-      // Not there after a restart: it hears of its leases with its next heartbeat.
+      // Unknown after a restart: it hears of its leases at its next heartbeat.
       if (const auto it = book.find(id); it != book.end()) {
         messages.push_back({it->second, std::move(body)});
       }
@@ -295,7 +295,7 @@ class CoordinatorImpl final : public Coordinator {
       });
       if (journal_->compaction_due()) journal_->Compact(state_.Snapshot());
     } else if (!held_.empty()) {
-      // It may speak of what is not durable yet: it waits behind it.
+      // It may speak of updates that are not durable yet, so it waits for them.
       auto& last = held_.back().messages;
       std::move(messages.begin(), messages.end(), std::back_inserter(last));
     } else {
@@ -311,7 +311,7 @@ class CoordinatorImpl final : public Coordinator {
   }
 
   void Send(const Outgoing& message) {
-    // A peer that is gone or does not read: its silence will be noticed.
+    // If a peer is gone or does not read, its silence will be noticed.
     if (Status s = socket_->Send(message.peer, message.body); !s.ok()) LogDebug(s.ToString());
   }
 
@@ -320,7 +320,7 @@ class CoordinatorImpl final : public Coordinator {
     if (!worker) return;
     std::optional<bool> alive = pool_->Alive(id);
     const wire::HostIdentity& host = worker->info.host;
-    // Process ids mean the same only where the host name is the same too (containers).
+    // Process ids mean the same only if the host names are the same too (containers).
     if (!alive && wire::SameHost(host, self_) && host.hostname == self_.hostname && host.pid > 0) {
       alive = ::kill(static_cast<pid_t>(host.pid), 0) == 0 || errno != ESRCH;
     }
@@ -344,7 +344,7 @@ class CoordinatorImpl final : public Coordinator {
   SteadyTime last_complaint_;
   PoolSizer sizer_;
   PoolGrowth growth_;
-  std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // posts look whether we are still there
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // posts check that this still exists
   bool stopped_ = false;
 };
 

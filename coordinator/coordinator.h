@@ -17,8 +17,8 @@ namespace headrace::coordinator {
 
 struct CoordinatorOptions {
   std::string listen = "tcp://0.0.0.0:7070";
-  std::string state_dir;  // of the journal; empty: a restart starts from nothing
-  // Another coordinator may follow at this address, and peers of this one may come to it: then its
+  std::string state_dir;  // directory of the journal; empty: a restart starts from nothing
+  // True: another coordinator may later use this address. Peers of this one may come to it, so its
   // ids must differ from ours. False when embedded.
   bool may_be_followed = true;
   std::string policy = "utilization";
@@ -26,23 +26,25 @@ struct CoordinatorOptions {
   double source_rate = kUnlimited;  // bytes/s, of all sources together
   bool lease_all = false;           // see PlanRules
   std::string pool = "static";
-  GivenSettings pool_settings;    // as its folder describes them
-  PoolFactory make_pool;          // if set, makes the pool; its name is not looked at
-  std::int32_t workers = 0;       // that the pool starts at once, and keeps
-  std::int32_t most_workers = 0;  // that it may have; no more than `workers`: it stays as it is
-  double worker_cores = 1;        // of one of them
-  // Command line of a worker, given the coordinator's endpoint as seen from its own host.
+  GivenSettings pool_settings;    // described in the pool's folder
+  PoolFactory make_pool;          // if set, makes the pool; `pool` is then ignored
+  std::int32_t workers = 0;       // workers that the pool starts at once, and keeps
+  std::int32_t most_workers = 0;  // most workers of the pool; not above `workers`: it does not grow
+  double worker_cores = 1;        // cores of one worker
+  // Makes the command line of a worker from the coordinator's endpoint as seen from the worker's
+  // host.
   std::function<std::vector<std::string>(const std::string& endpoint)> worker_command;
   Duration heartbeat = std::chrono::seconds(1);
   std::int32_t worker_beats = 5;  // missed by a worker before it is lost
   std::int32_t job_beats = 10;    // missed by a job's client before it is lost
-  // The coordinator cannot go on (its journal cannot be written). Once, on the reactor thread.
+  // Says that the coordinator cannot go on (its journal cannot be written). Called once, on the
+  // reactor thread.
   std::function<void(const Status&)> on_failure;
 };
 
-// The coordinator process: one ROUTER socket, State, journal, policy and pool wired together.
-// Decides nothing itself (step.h does). Nothing is told to anybody before it is durable. Reactor
-// thread only, or before the reactor runs; destroyed there or after it has stopped.
+// The coordinator process: connects one ROUTER socket, State, journal, policy and pool. It decides
+// nothing itself (step.h does). It tells nobody anything that is not yet durable. Reactor thread
+// only, or before the reactor runs; destroyed there or after the reactor has stopped.
 class Coordinator {
  public:
   // kUnavailable: the address is taken, or the journal belongs to another. kDataLoss: the journal
@@ -51,10 +53,10 @@ class Coordinator {
                                                    CoordinatorOptions options);
   virtual ~Coordinator() = default;
 
-  // Where it listens: the port is real even if it was asked to choose one.
+  // The address where it listens. The port is the real one, even if it was asked to choose one.
   [[nodiscard]] virtual const std::string& endpoint() const = 0;
-  // Lets the worker finish what it was asked and leave; the pool does not replace it.
-  // kNotFound: no such worker.
+  // Lets the worker finish what it was asked and leave. The pool does not replace it. kNotFound: no
+  // such worker.
   virtual Status Drain(WorkerId worker) = 0;
   // Ends the pool's workers and the journal. Idempotent.
   virtual void Stop() = 0;

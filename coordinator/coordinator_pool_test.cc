@@ -18,8 +18,8 @@
 #include "coordinator/scaling/pool_growth.h"
 #include "coordinator/step_test_util.h"
 
-// A real coordinator over an elastic pool that the test plays, on a clock that the test moves: what
-// PoolGrowth and LeastUsed decide is what the pool is asked.
+// A real coordinator over an elastic pool that the test plays, on a clock that the test moves.
+// Checks that the pool gets the requests that PoolGrowth and LeastUsed decide.
 namespace headrace::coordinator {
 namespace {
 
@@ -28,7 +28,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// Has the coordinator's one socket: the test speaks for its peers.
+// Has the coordinator's only socket: the test speaks for its peers.
 class RouterReactor final : public FakeReactor {
  public:
   Result<std::unique_ptr<net::Socket>> BindRouter(const std::string&,
@@ -42,7 +42,7 @@ class RouterReactor final : public FakeReactor {
     message.body = std::move(body);
     events_.on_message(std::move(message));
   }
-  // The last T that was sent to the peer; as it is by default if there was none.
+  // The last T that was sent to the peer, or a default one if there was none.
   template <typename T>
   [[nodiscard]] T Last(const std::string& peer) const {
     T last;
@@ -73,7 +73,7 @@ class RouterReactor final : public FakeReactor {
   Sent sent_;
 };
 
-// What the coordinator asked of its pool, and what the pool answers.
+// The coordinator's requests to its pool, and the pool's answers.
 struct PoolLog {
   Status answer;                  // to Grow
   Status later;                   // on_failed says so when the test lets a second pass
@@ -81,7 +81,7 @@ struct PoolLog {
   std::vector<WorkerId> drained;
 };
 
-// Members are what Grow was granted, in the order in which their workers register.
+// Its members are those that Grow was granted, in the order in which their workers register.
 class ScriptedPool final : public Pool {
  public:
   ScriptedPool(net::Reactor& reactor, PoolEvents events, PoolLog& log)
@@ -131,7 +131,7 @@ class CoordinatorPoolTest : public testing::Test {
  protected:
   void SetUp() override {
     CoordinatorOptions options;
-    options.worker_beats = options.job_beats = 1'000'000;  // nobody here is lost by its silence
+    options.worker_beats = options.job_beats = 1'000'000;  // no peer is lost by its silence here
     options.most_workers = 8;
     options.make_pool = [this](net::Reactor& reactor, const PoolOptions&, PoolEvents events) {
       return Result<std::unique_ptr<Pool>>(
@@ -142,7 +142,7 @@ class CoordinatorPoolTest : public testing::Test {
     coordinator_ = std::move(made).value();
   }
 
-  // A job of which nothing is measured yet: it wants one core, which is one member of the pool.
+  // A job without measurements: it wants one core, which is one member of the pool.
   wire::JobOpened OpenJob(const std::string& peer) {
     wire::OpenJob open;
     open.token = "token-of-" + peer;
@@ -165,7 +165,7 @@ class CoordinatorPoolTest : public testing::Test {
     EXPECT_TRUE(registered.status.ok()) << registered.status.ToString();
     return registered.worker;
   }
-  // What is said on stderr by `what`.
+  // Returns what `what` writes to stderr.
   template <typename F>
   static std::string LogOf(F what) {
     testing::internal::CaptureStderr();
@@ -201,7 +201,7 @@ TEST_F(CoordinatorPoolTest, APoolThatCannotGrowIsAskedLessAndLessAndComplainedAb
   }
 }
 
-// As a batch system does: it takes the request on, and says later that it has no room.
+// Acts like a batch system: it accepts the request, and says later that it has no room.
 TEST_F(CoordinatorPoolTest, MembersThatWillNotComeAreAskedForLessAndLessToo) {
   pool_.later = ResourceExhausted("no node is free");
   const std::string said = LogOf([&] {
@@ -243,8 +243,7 @@ TEST_F(CoordinatorPoolTest, AnotherCauseIsSaidAndASuccessForgetsCauseAndPauses) 
 }
 
 // Three members and three jobs that keep four fifths of a core busy each; one of the jobs ends.
-// Which of the members is then used least, the oldest, the youngest or the other, depends on which
-// job it was.
+// That job decides which member is then used least: the oldest, the youngest or the other.
 class CoordinatorDrainTest : public CoordinatorPoolTest, public testing::WithParamInterface<int> {
  protected:
   struct Trainer {
@@ -289,7 +288,7 @@ TEST_P(CoordinatorDrainTest, TheLeastUsedMemberGoes) {
   trainers_.erase(ends);
   Seconds(55);
   EXPECT_THAT(pool_.drained, IsEmpty()) << "it may be wanted again";
-  std::map<std::uint32_t, WorkerId> by_use;  // millicores that were granted last
+  std::map<std::uint32_t, WorkerId> by_use;  // millicores of the last grants
   for (const auto& [id, peer] : members) {
     std::uint32_t use = 0;
     for (const auto& grant : reactor_.Last<wire::WorkerDirective>(peer).grants) {

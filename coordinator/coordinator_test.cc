@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// Real time, and a wall clock that a test can put forward: here a restart takes no time at all.
+// Real time, and a wall clock that a test can put forward, since a restart takes no time here.
 class ForwardClock final : public Clock {
  public:
   [[nodiscard]] SteadyTime Now() const override { return Clock::Real().Now(); }

@@ -7,9 +7,9 @@
 
 namespace headrace::coordinator {
 
-// The member of a pool that can best be spared: none of whose jobs has lanes that would be made
-// again elsewhere, if there is one; of those the one whose leases are the smallest together; of
-// equal ones the youngest. Invalid: none of them is leasable. Pure.
+// Chooses the member of a pool that can best be spared. It prefers members whose jobs have no lanes
+// that would start again elsewhere. Of those it takes the one with the smallest sum of leases, then
+// the youngest. Invalid: no member is leasable. Pure.
 [[nodiscard]] WorkerId LeastUsed(const State& state, const std::set<WorkerId>& members);
 
 }  // namespace headrace::coordinator

@@ -62,10 +62,10 @@ TEST_F(LeastUsedTest, LanesWeighMoreThanCores) {
   const JobId lanes = Job({{WorkerId(3), 50}, {WorkerId(4), 50}}, true);
   Job({{WorkerId(1), 2000}, {WorkerId(2), 3000}});
   EXPECT_EQ(LeastUsed(state_, members_), WorkerId(1));
-  // With lanes on all of them the smallest one after all.
+  // If all of them have lanes, the smallest one is chosen after all.
   members_ = {WorkerId(3), WorkerId(4)};
   EXPECT_EQ(LeastUsed(state_, members_), WorkerId(4));
-  // Lanes that are over weigh nothing.
+  // Lanes that have ended have no weight.
   members_ = {WorkerId(1), WorkerId(3)};
   Apply(RemoveSession{lanes, SessionId(lanes.value)});
   EXPECT_EQ(LeastUsed(state_, members_), WorkerId(3));

@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kMinTokenChars = 8;
 constexpr std::size_t kMaxTextChars = 4096;
 constexpr std::size_t kMaxEndpoints = 64;
-// Of one worker. Millicores of a lease have 32 bits.
+// Most cores of one worker. Millicores of a lease have 32 bits.
 constexpr std::int32_t kMaxCores = 65536;
 
 Status CheckToken(const std::string& token) {

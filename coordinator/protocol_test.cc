@@ -15,8 +15,9 @@
 #include "coordinator/coordinator.h"
 #include "coordinator/test_peer.h"
 
-// What a coordinator says to peers of another protocol, and to noise: by hand over TCP, because our
-// own sockets send only valid messages. Source: ZMTP 3.0, https://rfc.zeromq.org/spec/23/
+// Tests what a coordinator answers to peers of another protocol, and to noise. It writes TCP by
+// hand, because our own sockets send only valid messages. Source: ZMTP 3.0,
+// https://rfc.zeromq.org/spec/23/
 namespace headrace::coordinator {
 namespace {
 
@@ -37,7 +38,7 @@ class RawDealer {
     greeting.resize(64, '\0');
     Write(greeting);
     const std::string ready("\5READY\13Socket-Type\0\0\0\6DEALER", 28);
-    std::string command = "\4";  // by parts: GCC 12 takes their sum for an overflow at -O1
+    std::string command = "\4";  // in parts: GCC 12 takes their sum for an overflow at -O1
     command += static_cast<char>(ready.size());
     command += ready;
     Write(command);

@@ -14,9 +14,9 @@ namespace headrace::coordinator {
 namespace {
 
 constexpr std::size_t kMaxSessions = 4096;
-// Jobs and workers together up to which every change is planned at once, in a millisecond or two.
-// For more it takes tens of them, and thousands may come in a moment, when a coordinator has begun
-// anew say: they wait for the plan at the end of the period.
+// Largest number of jobs and workers together for which every change is planned at once. That takes
+// a millisecond or two. A larger plan takes tens of milliseconds. After a restart, thousands of
+// changes may come in a moment. They wait for the plan at the end of the period.
 constexpr std::size_t kPlanAtOnce = 1000;
 
 std::string Text(JobId job) { return "job " + std::to_string(job.value); }
@@ -27,7 +27,8 @@ Status UnknownJob(JobId job) {
                   " is not known to this coordinator (was it restarted?); open it again");
 }
 
-// What the cache keeps of a plan: its sources, and the prefix before the cache point. 0: nothing.
+// Identifies what the cache keeps of a plan: its sources, and the prefix before the cache point. 0:
+// nothing.
 std::uint64_t DatasetHash(const Plan& plan, const wire::Split& split) {
   if (plan.has_python_stage) return 0;
   Plan cached;
@@ -37,9 +38,8 @@ std::uint64_t DatasetHash(const Plan& plan, const wire::Split& split) {
   return HashBytes(wire::EncodePlan(cached));
 }
 
-// One step under way. Updates that change jobs, workers or leases are tried on a copy of the state,
-// so that the policy and the replies see what comes after them.
-// Methods: one for each event of the table in step.h.
+// One step in progress. Updates that change jobs, workers or leases go to a copy of the state. So
+// the policy and the replies see the result. Methods: one for each event of the table in step.h.
 class Stepper {
  public:
   Stepper(const Rules& rules, const State& state, const Moment& now)
@@ -54,7 +54,7 @@ class Stepper {
   [[nodiscard]] const State& state() const { return after_ ? *after_ : before_; }
 
   void Emit(Update update) {
-    // Signs of life change nothing that a decision looks at: no copy for them.
+    // Signs of life change nothing that a decision uses, so they need no copy.
     if (IsDurable(update) || after_ || std::holds_alternative<EndPeriod>(update) ||
         std::holds_alternative<SetGrants>(update)) {
       if (!after_) after_ = before_;
@@ -64,7 +64,7 @@ class Stepper {
     decision_.updates.push_back(std::move(update));
   }
 
-  // What concerns leases, and the plan that follows.
+  // Makes a change that concerns leases; a plan follows it.
   void Change(Update update) {
     if (before_.jobs().size() + before_.workers().size() > kPlanAtOnce) {
       HR_CHECK(!after_);
@@ -86,7 +86,7 @@ class Stepper {
                                  "; the protocol is the same");
   }
 
-  // The plan against what holds; tells everyone for whom something changed.
+  // Compares the plan with what holds, and tells everyone for whom something changed.
   void Reallocate() {
     const ClusterPlan plan = MakePlan(rules_.plan, state());
     decision_.demand_cores = plan.demand_cores;
@@ -107,7 +107,7 @@ class Stepper {
       Emit(SetGrants{each.job, each.grants, each.reason});
     }
     if (!after_) return;
-    // Workers first: they should know a job before its trainer knocks.
+    // Workers first: they should know a job before its trainer connects.
     for (const auto& [id, worker] : after_->workers()) {
       const Worker* old = before_.FindWorker(id);
       const bool told = old && old->jobs == worker.jobs && old->draining == worker.draining &&
@@ -142,7 +142,7 @@ class Stepper {
       const auto& grants = state().FindJob(id)->grants;
       const auto grant = grants.find(worker.info.worker);
       if (grant == grants.end()) {
-        // Not planned since this coordinator began: equal shares until it is.
+        // There is no plan since this coordinator began: equal shares until there is.
         directive.grants.clear();
         break;
       }
@@ -158,7 +158,7 @@ class Stepper {
   void On(const PeerMessage& message) {
     std::visit([&](const auto& body) { Receive(message.peer, body); }, message.body);
   }
-  // Answers and data-plane messages are not for a coordinator; newer types are unknown to it.
+  // Answers and data-plane messages are not for a coordinator, and it does not know newer types.
   template <typename T>
   void Receive(const std::string&, const T&) {}
 
@@ -292,7 +292,7 @@ class Stepper {
     }
     if (worker->phase == Worker::Phase::kLost) Change(ReviveWorker{m.worker});
     wire::WorkerHeartbeat report = m;
-    report.jobs.clear();  // who holds leases is the state's to say
+    report.jobs.clear();  // the state decides who holds leases
     Emit(ReportWorker{now_.steady, std::move(report)});
     Answer(peer, DirectiveOf(*state().FindWorker(m.worker), m.request));
   }
@@ -334,8 +334,9 @@ class Stepper {
     if (changed) Reallocate();
   }
 
-  // Whether the coordinator itself stood still: stopped, moved, out of memory. It could hear nobody
-  // then, and what it was sent lies behind this tick: everybody gets the full time anew.
+  // Says whether the coordinator itself stood still: stopped, moved, out of memory. It could hear
+  // nobody then, and messages sent meanwhile follow this tick. So all peers get the full time
+  // again.
   bool WasAway() {
     const Duration away = now_.steady - before_.period_ended();
     if (away < std::max(2 * rules_.heartbeat, rules_.worker_lost_after / 2)) return false;
@@ -343,7 +344,7 @@ class Stepper {
     return true;
   }
 
-  // Who was silent for too long. Returns whether that concerns leases.
+  // Marks peers that were silent for too long. Returns whether that concerns leases.
   bool MarkLost() {
     bool changed = false;
     for (const auto& [id, worker] : before_.workers()) {

@@ -25,8 +25,7 @@
 //   lost      heartbeat, or OpenJob with its token   running
 //   lost      silent for forget_after                (none)
 //   any       CloseJob                               (none)
-//   (none)    heartbeat, OpenSession                 refused with NotFound: the client opens it
-//   again
+//   (none)    heartbeat, OpenSession                 NotFound: the client opens the job again
 //
 //   worker    event                                  next
 //   (none)    RegisterWorker                         ready
@@ -39,13 +38,13 @@
 //   any       Drain                                  draining: no leases, finishes what was asked
 //   any       LeaveWorker                            draining
 //   draining  LeaveWorker                            (none): it has ended
-//   (none)    heartbeat                              refused with NotFound: it registers again
+//   (none)    heartbeat                              NotFound: the worker registers again
 //
 // Silence counts only while the coordinator itself ticks.
 //
-// After any change of jobs or workers, and each control period (the heartbeat), the cluster is
-// planned anew (planner.h); every job whose set of leases changed, and every worker of which a
-// grant changed, is told at once. Changes of a large cluster wait for the end of the period.
+// The cluster is planned (cluster_planner.h) after any change of jobs or workers, and each control
+// period (the heartbeat). The coordinator tells at once each job whose set of leases changed, and
+// each worker of which a grant changed. In a large cluster, changes wait for the end of the period.
 namespace headrace::coordinator {
 
 struct Rules {
@@ -62,22 +61,22 @@ struct Rules {
 struct Moment {
   SteadyTime steady;
   std::int64_t wall_ms = 0;
-  double own_cpu_seconds = 0;  // of the coordinator process
+  double own_cpu_seconds = 0;  // CPU of the coordinator process
 };
 
-// A verified message; `peer` is what a reply goes to.
+// A verified message. A reply goes to `peer`.
 struct PeerMessage {
   std::string peer;
   wire::Body body;
 };
 // Time passed.
 struct Tick {};
-// A worker's process has ended, by the word of the kernel. cpu_seconds: all it used; 0: unknown.
+// The kernel says that a worker's process has ended. cpu_seconds: all that it used; 0: unknown.
 struct WorkerEnded {
   WorkerId worker;
   double cpu_seconds = 0;
 };
-// The pool wants the worker to finish and leave.
+// The pool wants this worker to finish and leave.
 struct Drain {
   WorkerId worker;
 };
@@ -87,12 +86,12 @@ struct Reply {
   std::string peer;
   wire::Body body;
 };
-// A message that was not asked for, to whoever speaks for the job or worker.
+// A message that nobody asked for. It goes to the peer that speaks for the job or worker.
 struct Push {
   std::variant<JobId, WorkerId> to;
   wire::Body body;
 };
-// Ask the kernel or the pool whether this worker's process is still there.
+// Asks the kernel or the pool whether this worker's process still runs.
 struct VerifyWorker {
   WorkerId worker;
 };
@@ -102,10 +101,10 @@ struct Decision {
   std::vector<Push> pushes;
   std::vector<VerifyWorker> verify;
   std::vector<std::string> warnings;   // for the log
-  std::optional<double> demand_cores;  // of all jobs, when they were planned
+  std::optional<double> demand_cores;  // for all jobs, if they were planned
 };
 
-// Never fails: what a peer got wrong becomes a reply with a Status. REQUIRES: rules.plan.policy.
+// Never fails: a peer's mistake becomes a reply with a Status. REQUIRES: rules.plan.policy.
 [[nodiscard]] Decision Step(const Rules& rules, const State& state, const Event& event,
                             const Moment& now);
 

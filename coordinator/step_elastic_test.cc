@@ -6,14 +6,14 @@
 
 #include "coordinator/step_test_util.h"
 
-// The whole loop on a fake clock: what clients report, controllers, policy, placement, and the
-// grants that workers are told.
+// The whole loop on a fake clock: clients' reports, controllers, policy, placement, and the grants
+// that workers receive.
 namespace headrace::coordinator {
 namespace {
 
 using std::chrono::seconds;
 
-// A trainer that takes `rate` samples/s of `cost` core-seconds, as far as its grant makes them.
+// A trainer that takes `rate` samples/s of `cost` core-seconds, if its grant allows them.
 struct FakeTrainer {
   wire::JobOpened job;
   double rate = 100;
@@ -70,7 +70,7 @@ class ElasticTest : public testing::Test {
   [[nodiscard]] double Cores(const FakeTrainer& trainer) const {
     return cluster_.state.FindJob(trainer.job.job)->granted_cores();
   }
-  // A second goes by: trainers go on with what they hold, everybody reports, a period ends.
+  // Lets a second pass: trainers go on with what they hold, all peers report, a period ends.
   void Second(std::vector<FakeTrainer*> trainers) {
     cluster_.Advance(seconds(1));
     for (FakeTrainer* trainer : trainers) {
@@ -127,7 +127,7 @@ TEST_P(ElasticNoiseTest, ChangesNoLeaseInFiveMinutes) {
 INSTANTIATE_TEST_SUITE_P(Seeds, ElasticNoiseTest, testing::Range(0U, 20U));
 
 TEST_F(ElasticTest, ALocalWorkerComesFirstAndThePoolTakesTheRest) {
-  // Four cores beside the trainer, which needs eight; a pool of four on another host.
+  // Four cores beside the trainer, which needs eight, and a pool of four on another host.
   wire::RegisterWorker m;
   m.token = "worker-token-local";
   m.info.endpoints = {"ipc:///run/headrace/w1.data"};
@@ -147,7 +147,7 @@ TEST_F(ElasticTest, ALocalWorkerComesFirstAndThePoolTakesTheRest) {
   const auto& grants = cluster_.state.FindJob(trainer.job.job)->grants;
   EXPECT_EQ(grants.at(local).millicores, 4000U);
   EXPECT_NEAR(grants.at(pool).millicores, 3700, 100);
-  EXPECT_NEAR(*cluster_.last.demand_cores, 3, 0.1);  // the pool is sized by what is left for it
+  EXPECT_NEAR(*cluster_.last.demand_cores, 3, 0.1);  // the pool's size follows what is left for it
   trainer.rate = 300;
   for (int i = 0; i < 30; ++i) Second({&trainer});
   EXPECT_NEAR(grants.at(local).millicores, 3300, 50);
@@ -265,7 +265,7 @@ TEST_F(ElasticTest, TheStatusSaysWhatIsKnown) {
   EXPECT_NEAR(job.ready_rate, 800, 8);
   EXPECT_NEAR(job.wait_share, 0.5, 0.01);
   EXPECT_EQ(job.advice, "waits 50%: 50% decode; 4 more cores would cut it to 0%");
-  // Nobody is advised who is not there any more.
+  // There is no advice for a job that is gone.
   for (int i = 0; i < 15; ++i) Second({});
   EXPECT_EQ(cluster_.Status().jobs.at(0).state, "lost");
   EXPECT_EQ(cluster_.Status().jobs.at(0).advice, "");

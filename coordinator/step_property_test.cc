@@ -72,7 +72,7 @@ class History {
       journal_.push_back(EncodeUpdate(update));
     }
   }
-  // Sends it twice: the repeat gets the same answer and changes nothing that lasts.
+  // Sends it twice: the repeat gets the same answer and changes nothing durable.
   void Twice(const wire::Body& body) {
     Take(PeerMessage{"p", body});
     const Decision first = cluster_.last;
@@ -143,7 +143,7 @@ class History {
     Twice(open);
     if (Pick(2) == 0) Take(PeerMessage{"p", wire::CloseSession{open.job, open.session}});
   }
-  // A new process replays the journal and then hears heartbeats.
+  // Replays the journal in a new process, which then hears heartbeats.
   void Restart() {
     State replayed;
     Replay(replayed);
@@ -159,7 +159,7 @@ class History {
     }
   }
 
-  // Two on each of two hosts.
+  // Two users on each of two hosts.
   static std::uint32_t UserOf(int program) { return program < 2 ? 1 : 2; }
   static bool MayServe(const Worker& worker, const Job& job) {
     const wire::HostIdentity &its = worker.info.host, &host = job.spec.host;

@@ -75,7 +75,7 @@ TEST_F(StepTest, ALocalWorkerIsForHostsThatHaveNone) {
   local.token = "local-bbbb";
   cluster_.Send(wire::LeaveWorker{pool});
   EXPECT_TRUE(cluster_.Ask<wire::WorkerRegistered>(local).status.ok());
-  // It stays when it asks again, with another worker there by now.
+  // It stays when it asks again, even though another worker is there now.
   cluster_.Register("worker-cccc");
   EXPECT_TRUE(cluster_.Ask<wire::WorkerRegistered>(local).status.ok());
 }
@@ -104,7 +104,7 @@ TEST_F(StepTest, ASilentWorkerIsLostAndComesBackWithItsHeartbeat) {
   EXPECT_THAT(cluster_.Heartbeat(job).workers, SizeIs(1));
 }
 
-// Stopped, or moved to another machine: what it was sent meanwhile lies behind the first tick.
+// Stopped, or moved to another machine: messages sent meanwhile follow the first tick.
 TEST_F(StepTest, ACoordinatorThatWasAwayItselfTakesNobodyForLost) {
   const auto job = cluster_.OpenJob("token-aaaa");
   const WorkerId worker = cluster_.Register("worker-aaaa").worker;
@@ -113,7 +113,7 @@ TEST_F(StepTest, ACoordinatorThatWasAwayItselfTakesNobodyForLost) {
   cluster_.Take(Tick{});
   EXPECT_THAT(cluster_.state.FindJob(job.job)->leases, ElementsAre(worker));
   EXPECT_EQ(cluster_.state.FindJob(job.job)->phase, Job::Phase::kRunning);
-  // Who does not speak now either is lost in due time.
+  // A peer that stays silent is lost in due time.
   cluster_.Heartbeat(job);
   cluster_.Advance(seconds(4));
   cluster_.Tick();
@@ -311,8 +311,7 @@ TEST_F(StepTest, StatusShowsJobsWorkersLoadAndCpu) {
   EXPECT_THAT(status.workers[0].last.jobs, ElementsAre(job.job));
 }
 
-// A plan of a large cluster takes tens of milliseconds, and after a restart everybody comes at
-// once.
+// A plan of a large cluster takes tens of milliseconds, and after a restart all peers come at once.
 TEST_F(StepTest, ALargeClusterIsPlannedOnceAPeriodHoweverManyCome) {
   for (int i = 0; i < 1001; ++i) {
     AddWorker add{"worker-" + std::to_string(i), {}};

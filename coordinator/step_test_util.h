@@ -9,7 +9,7 @@
 
 namespace headrace::coordinator {
 
-// Every plan of these tests is native.
+// Accepts every plan as native.
 inline Result<int> AllNative(std::span<const Node> prefix, const ClientLibraries&) {
   return static_cast<int>(prefix.size());
 }
@@ -28,7 +28,7 @@ inline Plan SmallPlan() {
   return plan;
 }
 
-// A coordinator without sockets: Step and Apply by hand on a clock that the test moves.
+// A coordinator without sockets: calls Step and Apply on a clock that the test moves.
 class Cluster {
  public:
   Cluster() {
@@ -46,7 +46,7 @@ class Cluster {
     }
   }
   void Send(wire::Body body) { Take(PeerMessage{"peer", std::move(body)}); }
-  // Sends a request that is answered with exactly one T.
+  // Sends a request and returns its only answer, a T.
   template <typename T>
   T Ask(wire::Body body) {
     Send(std::move(body));
@@ -57,7 +57,7 @@ class Cluster {
     BeThere();
     Take(coordinator::Tick{});
   }
-  // As if it had ticked all the while, twice a heartbeat.
+  // Acts as if the coordinator had ticked all the time, twice a heartbeat.
   void BeThere() {
     if (clock.Now() - state.period_ended() <= rules.heartbeat) return;
     HR_CHECK(state.Apply(EndPeriod{clock.Now() - rules.heartbeat}).ok());

@@ -16,7 +16,7 @@
 
 namespace headrace::coordinator {
 
-// A client or worker of a test: one DEALER on a reactor that runs, used from the test's thread.
+// A client or worker for tests: one DEALER on a running reactor, used from the test's thread.
 class TestPeer {
  public:
   TestPeer(net::Reactor& reactor, const std::string& address) : reactor_(reactor) {
@@ -38,7 +38,7 @@ class TestPeer {
       if (Status s = socket_->Send("", body); !s.ok()) throw std::runtime_error(s.ToString());
     });
   }
-  // The next T that comes, within 10 s; messages of other types wait for their turn.
+  // Returns the next T that comes within 10 s. Messages of other types stay in the inbox.
   template <typename T>
   T Await() {
     return inbox_->Take<T>([](const T&) { return true; });

@@ -4,7 +4,7 @@
 
 namespace headrace::net {
 
-// Owns a ZeroMQ context. Ended by its last owner; waits there for the linger of closed sockets.
+// Owns a ZeroMQ context. Its last owner ends it and waits there for the linger of closed sockets.
 class Context {
  public:
   explicit Context(int io_threads);
@@ -13,7 +13,8 @@ class Context {
   Context& operator=(const Context&) = delete;
 
   [[nodiscard]] void* handle() const { return handle_; }
-  // ZeroMQ's threads do not exist in a forked child: nothing of it may be touched there.
+  // True in a forked child. ZeroMQ's threads do not exist there, so nothing of the context may be
+  // touched.
   [[nodiscard]] bool InForkedChild() const;
 
  private:

@@ -46,7 +46,7 @@ bool PeerIsSameUser(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
 }
 
-// Removes what a dead process left behind; refuses to touch anything else.
+// Removes the socket of a dead process; refuses to touch anything else.
 Status FreePath(const std::string& path) {
   struct stat info;
   if (lstat(path.c_str(), &info) != 0) return Status::Ok();
@@ -72,7 +72,7 @@ class Listener final : public DescriptorListener {
     reactor_.WatchFd(socket_.get(), [this] { Accept(); });
   }
   ~Listener() override {
-    if (getpid() != pid_) return;  // path and epoll set are the parent's
+    if (getpid() != pid_) return;  // path and epoll set belong to the parent
     if (pause_) reactor_.CancelTimer(*pause_);
     reactor_.UnwatchFd(socket_.get());
     for (const auto& [id, fd] : connections_) reactor_.UnwatchFd(fd.get());
@@ -105,8 +105,8 @@ class Listener final : public DescriptorListener {
     }
   }
 
-  // Without descriptors the waiting connection cannot be taken, and would wake the reactor for
-  // ever.
+  // Stops watching for a while: without free descriptors the waiting connection cannot be accepted,
+  // and would wake the reactor for ever.
   void Pause() {
     LogWarning("no descriptor left for a connection to the arena socket path=" + path_);
     reactor_.UnwatchFd(socket_.get());
@@ -116,7 +116,7 @@ class Listener final : public DescriptorListener {
     });
   }
 
-  // One packet a call: the reactor calls again while there is more.
+  // Reads one packet a call: the reactor calls again while there is more.
   void Read(std::uint64_t id) {
     ReceivedPacket packet = ReceivePacket(connections_.at(id).get());
     switch (packet.event) {
@@ -167,14 +167,14 @@ class Connection final : public DescriptorConnection {
   void Finish() override { shutdown(socket_.get(), SHUT_WR); }
 
  private:
-  // A worker sends nothing here: all that can be read is the end.
+  // A worker sends nothing here, so the only event is the end.
   void Readable() {
     char ignored = 0;
     const ssize_t got = recv(socket_.get(), &ignored, sizeof(ignored), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     reactor_.UnwatchFd(socket_.get());
     const std::function<void()> on_hangup = std::move(on_hangup_);
-    if (on_hangup) on_hangup();  // may end this object
+    if (on_hangup) on_hangup();  // may destroy this object
   }
 
   Reactor& reactor_;  // outlives this
@@ -192,7 +192,7 @@ Result<std::unique_ptr<DescriptorListener>> DescriptorListener::Listen(Reactor& 
   HR_TRY(const sockaddr_un address, AddressOf(path));
   HR_RETURN_IF_ERROR(FreePath(path));
   HR_TRY(UniqueFd fd, OpenSocket());
-  fchmod(fd.get(), 0600);  // before it has a name, so that it never is anyone else's
+  fchmod(fd.get(), 0600);  // before the socket has a name, so that it is always private
   if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
       listen(fd.get(), kBacklog) != 0) {
     return Unavailable("cannot listen on " + path + ": " + std::strerror(errno));

@@ -69,7 +69,7 @@ struct DescriptorChannel : ::testing::Test {
     EXPECT_EQ(connect(raw.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
     return raw;
   }
-  // The listener must hang up on the peer that sends this.
+  // Expects that the listener hangs up on the peer that sends this.
   void ExpectRefused(const DescriptorMessage& message, int fd) {
     Listen();
     auto connection = Connect();
@@ -175,13 +175,14 @@ TEST_F(DescriptorChannel, PacketWithoutDescriptorIsRefused) {
   EXPECT_EQ(hangups, 1);
 }
 
-// Another user who may reach the socket all the same: its mode and folder were changed, say.
+// Another user who reaches the socket all the same, for example because its mode and folder
+// changed.
 class StrangeUser : public DescriptorChannel {
  protected:
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
   }
-  // Runs `task` on a thread that has become another user; the system keeps that for each thread.
+  // Runs `task` on a thread that has become another user, which Linux keeps for each thread.
   template <typename Task>
   static void AsAnother(Task task) {
     constexpr uid_t kNobody = 65534;
@@ -197,7 +198,7 @@ TEST_F(StrangeUser, IsHungUpOn) {
   ASSERT_EQ(chmod(path.c_str(), 0666), 0);
   UniqueFd stranger, own = ConnectRaw();
   AsAnother([&] { stranger = ConnectRaw(); });
-  // The listener takes both, one after the other, before it hears of the first's end.
+  // The listener accepts both in turn before it hears of the first's end.
   own = UniqueFd();
   ASSERT_TRUE(reactor->Run().ok());
   EXPECT_EQ(hangups, 1);

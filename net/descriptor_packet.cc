@@ -16,15 +16,15 @@ namespace headrace::net {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x31445248;  // "HRD1": the last character is the version
-constexpr std::size_t kMaxDescriptors = 4;    // of a confused peer; one is right
+constexpr std::size_t kMaxDescriptors = 4;    // takes those of a confused peer; one is right
 
 struct Packet {
   std::uint32_t magic;
   std::uint32_t kind;
   std::int64_t session;
   std::int64_t hash;
-  std::uint64_t bytes;  // of a lane: its set
-  std::uint64_t pid;    // of a lane; else 0
+  std::uint64_t bytes;  // for a lane: its set
+  std::uint64_t pid;    // for a lane; else 0
 };
 static_assert(sizeof(Packet) == 40);
 
@@ -33,7 +33,7 @@ union ControlBuffer {
   cmsghdr alignment;
 };
 
-// Empty: a lane's process may be at its other end.
+// Says why a lane's process can't be at the other end. Empty: it may be.
 std::string LaneComplaint(int fd) {
   int type = 0;
   socklen_t size = sizeof(type);
@@ -57,7 +57,7 @@ std::vector<UniqueFd> TakeDescriptors(msghdr& header) {
   return fds;
 }
 
-// Empty: the memory may be mapped.
+// Says why the memory may not be mapped. Empty: it may be mapped.
 std::string MemoryComplaint(int fd, std::uint64_t bytes) {
   const int seals = fcntl(fd, F_GET_SEALS);
   if (seals < 0) return "not a memfd";

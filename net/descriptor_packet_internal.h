@@ -4,7 +4,7 @@
 
 #include "net/descriptor_channel.h"
 
-// One packet on the arena socket: 40 bytes, little endian, with exactly one descriptor.
+// One packet on the arena socket: 40 bytes, little endian, with one descriptor.
 namespace headrace::net {
 
 enum class PacketEvent { kMessage, kNothing, kHangup, kInvalid };
@@ -17,7 +17,7 @@ struct ReceivedPacket {
 };
 
 [[nodiscard]] Status SendPacket(int socket, const DescriptorMessage& message, int fd);
-// Does not block. kMessage: the memory was checked for size and seal.
+// Does not block. kMessage: the memory's size and seal were checked.
 [[nodiscard]] ReceivedPacket ReceivePacket(int socket);
 
 }  // namespace headrace::net

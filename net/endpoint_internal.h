@@ -7,16 +7,17 @@
 
 namespace headrace::net {
 
-// Why `endpoint` could not be bound or connected, with a remedy.
+// Says why `endpoint` could not be bound or connected, with a remedy.
 [[nodiscard]] Status EndpointError(int error_number, const std::string& endpoint);
 
-// kInvalidArgument unless it is tcp://HOST:PORT, ipc://PATH or inproc://NAME.
+// kInvalidArgument unless `endpoint` is tcp://HOST:PORT, ipc://PATH or inproc://NAME.
 [[nodiscard]] Status CheckEndpoint(std::string_view endpoint);
 
-// Whether a process listens on the AF_UNIX socket at `path` (of SOCK_STREAM or SOCK_SEQPACKET).
+// Says whether a process listens on the AF_UNIX socket at `path` (SOCK_STREAM or SOCK_SEQPACKET).
 [[nodiscard]] bool UnixSocketIsServed(const std::string& path, int type);
 
-// kUnavailable when another process serves the ipc:// endpoint; ZeroMQ would take its path away.
+// kUnavailable if another process serves the ipc:// endpoint, since ZeroMQ would take its path
+// away.
 [[nodiscard]] Status CheckIpcPathIsFree(std::string_view endpoint);
 
 }  // namespace headrace::net

@@ -28,7 +28,7 @@ class FaultReactor::Lane : public std::enable_shared_from_this<Lane> {
   Lane(Reactor& reactor, std::shared_ptr<Chance> chance)
       : reactor_(reactor), chance_(std::move(chance)) {}
 
-  // Calls `deliver` never, once or twice, now or later. Its status when it was called now.
+  // Calls `deliver` never, once or twice, now or later. Returns its status if it was called now.
   Status Pass(const std::function<Status()>& deliver) {
     const std::shared_ptr<Lane> alive = shared_from_this();
     if (chance_->Happens(chance_->rates.drop)) return Status::Ok();
@@ -50,7 +50,7 @@ class FaultReactor::Lane : public std::enable_shared_from_this<Lane> {
     }
     return status;
   }
-  // Nothing is delivered any more.
+  // Stops all deliveries.
   void Close() {
     closed_ = true;
     held_ = nullptr;

@@ -6,7 +6,7 @@
 
 #include "net/reactor.h"
 
-// A bad network for tests: messages get lost, doubled, late and out of order.
+// A bad network for tests: it loses, doubles, delays and reorders messages.
 namespace headrace::net {
 
 // Probabilities for each message, independent of each other.
@@ -14,19 +14,20 @@ struct FaultRates {
   double drop = 0;
   double duplicate = 0;
   double delay = 0;    // by up to max_delay
-  double reorder = 0;  // comes behind the next message, or after max_delay when there is none
+  double reorder = 0;  // follows the next message, or comes after max_delay if there is none
   Duration max_delay = std::chrono::milliseconds(50);
 };
 
-// Passes all through to another reactor, but for the messages of the sockets made here: they suffer
-// `rates` both ways. The same seed and the same order of messages give the same faults; the seed is
-// logged when the object is made. Same thread rules as the reactor below, which must outlive it.
+// Passes everything through to another reactor, but the messages of sockets made here suffer
+// `rates` both ways. The same seed and the same order of messages give the same faults. The
+// constructor logs the seed. The thread rules are those of the reactor below, which must outlive
+// this one.
 class FaultReactor final : public Reactor {
  public:
   FaultReactor(Reactor& real, FaultRates rates, std::uint64_t seed);
   ~FaultReactor() override;
 
-  // Reactor thread. Also for sockets that exist: all zero heals the network.
+  // Sets the rates, also for sockets that exist. All zero heals the network. Reactor thread.
   void SetRates(const FaultRates& rates);
 
   Status Start() override;

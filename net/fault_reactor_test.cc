@@ -12,7 +12,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A reactor without a network: a socket's messages come straight back to it. Timers run when told.
+// A reactor without a network: a socket's messages come straight back to it. Timers run when the
+// test says.
 class LoopReactor final : public Reactor {
  public:
   Status Start() override { return Status::Ok(); }
@@ -61,7 +62,7 @@ class LoopReactor final : public Reactor {
   std::vector<std::pair<Duration, std::function<void()>>> timers_;
 };
 
-// What arrives of the numbers 0..count-1.
+// Returns those of the numbers 0..count-1 that arrive.
 std::vector<std::uint64_t> Through(const FaultRates& rates, std::uint64_t seed, int count) {
   LoopReactor loop;
   FaultReactor reactor(loop, rates, seed);
@@ -76,7 +77,7 @@ std::vector<std::uint64_t> Through(const FaultRates& rates, std::uint64_t seed, 
   for (int i = 0; i < count; ++i) {
     EXPECT_TRUE(socket->Send("", wire::Ping{static_cast<std::uint64_t>(i)}).ok());
   }
-  loop.RunTimers();  // late ones; on their way in they may be late once more
+  loop.RunTimers();  // late messages; on their way in they may be late once more
   loop.RunTimers();
   return got;
 }

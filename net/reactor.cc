@@ -29,7 +29,7 @@ class SocketHandle final : public Socket {
     if (core_->forked()) return Unavailable("a socket does not work in a forked process");
     HR_CHECK(core_->MayTouch());
     if (!state_->zmq) return Unavailable("the reactor has stopped");
-    core_->MarkReady(*state_);  // sending may swallow the sign that something has come
+    core_->MarkReady(*state_);  // sending may clear the sign that a message has come
     return state_->zmq->Send(peer, body, std::move(payload));
   }
 
@@ -57,7 +57,7 @@ class ReactorImpl final : public Reactor {
   Status Start() override {
     if (core_->forked()) return Unavailable("a reactor does not work in a forked process");
     if (!core_->Enter()) return Unavailable("the reactor has run already");
-    // The thread takes no signals: they belong to the program's own threads.
+    // The thread takes no signals, since they belong to the program's own threads.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);

@@ -15,7 +15,7 @@
 namespace headrace::net {
 namespace {
 
-constexpr int kMessagesPerTurn = 64;  // then timers, posts and other sockets have their turn
+constexpr int kMessagesPerTurn = 64;  // then timers, posts and other sockets run
 constexpr std::uint64_t kWakeToken = 0;
 
 }  // namespace
@@ -90,7 +90,7 @@ void Core::RunPosts() {
   }
   for (std::function<void()>& task : tasks) {
     task();
-    task = nullptr;  // what it holds is released on this thread, before the next one runs
+    task = nullptr;  // releases what it holds on this thread, before the next task
   }
 }
 

@@ -19,7 +19,8 @@
 
 namespace headrace::net {
 
-// A socket as its reactor sees it. Shared with the user's handle; whoever goes first closes it.
+// A socket as its reactor sees it. The user's handle shares it. The first of the two to end closes
+// it.
 struct SocketState {
   std::uint64_t token = 0;
   std::unique_ptr<ZmqSocket> zmq;  // empty: closed
@@ -27,9 +28,9 @@ struct SocketState {
   std::string endpoint;
 };
 
-// The state behind a reactor and its socket handles, which may outlive it.
-// Reactor thread, or any while there is none, but for Wake, Post, RequestStop and Enter
-// (thread-safe).
+// The state of a reactor and its socket handles, which may outlive the reactor. Wake, Post,
+// RequestStop and Enter are thread-safe. The rest is for the reactor thread, or for any thread
+// while the reactor does not run.
 class Core {
  public:
   Core(Clock& clock, std::shared_ptr<Context> context)
@@ -37,20 +38,20 @@ class Core {
 
   Status Open();
   void Loop();
-  // Closes the sockets. Nothing runs afterwards.
+  // Closes the sockets. Nothing runs after it.
   void Finish();
 
   [[nodiscard]] bool forked() const { return context_->InForkedChild(); }
   [[nodiscard]] bool OnThread() const { return thread_id_.load() == std::this_thread::get_id(); }
-  // On the reactor thread, or while there is none.
+  // True on the reactor thread, or while there is none.
   [[nodiscard]] bool MayTouch() const { return OnThread() || !running_.load(); }
 
   void Post(std::function<void()> task);
   void RequestStop();
-  // Claims the one run; false: it is taken.
+  // Claims the only run; false: it was claimed before.
   [[nodiscard]] bool Enter();
 
-  // Takes over what Bind or Connect made.
+  // Takes over the socket that Bind or Connect made.
   Result<std::shared_ptr<SocketState>> Add(Result<std::unique_ptr<ZmqSocket>> socket,
                                            SocketEvents events);
   void Remove(SocketState& socket);

@@ -40,7 +40,7 @@ auto OnReactor(Reactor& reactor, Task task) {
   return done.get();
 }
 
-// What a socket received; waits for the n-th message.
+// Collects what a socket receives; waits for the n-th message.
 class Inbox {
  public:
   SocketEvents Events() {
@@ -84,7 +84,7 @@ std::string TemporaryPath(const std::string& name) {
   return ::testing::TempDir() + "/hr_net_" + std::to_string(getpid()) + "_" + name;
 }
 
-// Both ends of one connection, on two reactors.
+// Holds both ends of one connection, on two reactors.
 struct Pair {
   explicit Pair(const std::string& endpoint, std::shared_ptr<Context> context = nullptr)
       : server(MakeReactor(context)), client(MakeReactor(context)) {
@@ -197,7 +197,7 @@ TEST(Reactor, LivePathIsNotStolenAndAStaleOneIsTaken) {
   ASSERT_TRUE(socket.ok());
   const auto second = MakeReactor();
   EXPECT_EQ(second->BindRouter(endpoint, {}).status().code(), Code::kUnavailable);
-  // A dead process leaves its path behind.
+  // A dead process leaves its path.
   const std::string stale = TemporaryPath("left");
   {
     const UniqueFd dead(::socket(AF_UNIX, SOCK_STREAM, 0));
@@ -260,7 +260,7 @@ TEST(Reactor, WatchedDescriptorCallsBackUntilRemoved) {
     std::uint64_t value = 0;
     ASSERT_EQ(read(event.get(), &value, sizeof(value)), 8);
     if (++calls == 2) {
-      reactor->UnwatchFd(event.get());  // one more would be readable
+      reactor->UnwatchFd(event.get());  // it does not run for a second one
       reactor->Post([&] { reactor->Stop(); });
     }
   });
@@ -326,7 +326,7 @@ TEST(Reactor, DealerComesBackToARestartedPeer) {
     Inbox server_inbox;
     const auto router = std::move(server->BindRouter(endpoint, server_inbox.Events())).value();
     ASSERT_TRUE(server->Start().ok());
-    // What is sent after a death may still go into the old connection: ask until it is heard.
+    // A message sent after a death may still go into the old connection: ask until it is heard.
     const TimerId asking = OnReactor(*client, [&] {
       return client->AddTimer(milliseconds(20),
                               [&dealer] { (void)dealer->Send("", wire::Ping{}); });

@@ -11,18 +11,18 @@
 
 namespace headrace::net {
 
-// The timers of one reactor, in order of due time. Pure but for the clock. One thread.
+// The timers of one reactor, ordered by due time. Pure except for the clock. One thread.
 class TimerQueue {
  public:
   explicit TimerQueue(Clock& clock) : clock_(clock) {}
 
-  // `interval` zero: runs once.
+  // If `interval` is zero, the timer runs once.
   TimerId Add(Duration delay, Duration interval, std::function<void()> callback);
   void Cancel(TimerId timer);
-  // Runs what is due now. Timers that callbacks add wait for the next call, callbacks may cancel
-  // any.
+  // Runs the timers that are due now. Timers that callbacks add wait for the next call. Callbacks
+  // may cancel any timer.
   void RunDue();
-  // Time until the next is due (zero: overdue); nullopt: none.
+  // Time until the next timer is due (zero: overdue); nullopt: no timers.
   [[nodiscard]] std::optional<Duration> UntilNext() const;
 
  private:

@@ -36,7 +36,7 @@ TEST_F(TimerQueueTest, LateTimerDoesNotRunInABurst) {
   timers.Add(milliseconds(10), milliseconds(10), [&] { ran.push_back(1); });
   Step(milliseconds(95));
   EXPECT_THAT(ran, ElementsAre(1));
-  EXPECT_EQ(timers.UntilNext(), milliseconds(10));  // counted from the end of the late run
+  EXPECT_EQ(timers.UntilNext(), milliseconds(10));  // measured from the end of the late run
 }
 
 TEST_F(TimerQueueTest, NextIntervalBeginsWhenTheCallbackEnds) {

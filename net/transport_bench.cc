@@ -21,13 +21,12 @@
 #include "net/payload.h"
 #include "net/reactor.h"
 
-// What it costs to bring a batch from a worker to a trainer: ZeroMQ over TCP and ipc into a slot,
-// and the same bytes written straight into shared memory; beside them, what plain sockets and
-// memcpy do.
+// The cost of bringing a batch from a worker to a trainer: ZeroMQ over TCP and ipc into a slot, and
+// the same bytes written straight into shared memory. For comparison, plain sockets and memcpy.
 namespace headrace::net {
 namespace {
 
-constexpr std::ptrdiff_t kWindow = 3;  // batches asked for ahead
+constexpr std::ptrdiff_t kWindow = 3;  // batches requested ahead
 
 std::vector<PayloadFrame> Cut(ByteSpan bytes, std::size_t frame_bytes,
                               const std::shared_ptr<const void>& owner) {
@@ -40,7 +39,7 @@ std::vector<PayloadFrame> Cut(ByteSpan bytes, std::size_t frame_bytes,
   return frames;
 }
 
-// Page faults are what malloc costs here, and unlike times they do not depend on a quiet machine.
+// malloc costs page faults here; unlike times, these do not depend on a quiet machine.
 std::int64_t PageFaults() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -82,7 +81,7 @@ void Transport(benchmark::State& state, const std::string& endpoint) {
     });
   };
   for (std::ptrdiff_t i = 0; i < kWindow; ++i) ask();
-  for (int i = 0; i < 30; ++i) {  // malloc finds its size
+  for (int i = 0; i < 30; ++i) {  // malloc adapts to the size
     arrived.acquire();
     ask();
   }
@@ -135,7 +134,7 @@ bool WriteAll(int fd, ByteSpan from) {
   return true;
 }
 
-// Two connected TCP sockets on the loopback device.
+// Makes two connected TCP sockets on the loopback device.
 std::pair<UniqueFd, UniqueFd> TcpPair() {
   const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -151,7 +150,7 @@ std::pair<UniqueFd, UniqueFd> TcpPair() {
   return {std::move(client), UniqueFd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC))};
 }
 
-// The least that TCP costs: one thread sends what is asked for, another receives into the slot.
+// The least cost of TCP: one thread sends what is asked for, another receives into the slot.
 void PlainTcp(benchmark::State& state) {
   const auto bytes = static_cast<std::size_t>(state.range(0));
   const auto [trainer, worker] = TcpPair();
@@ -180,7 +179,7 @@ BENCHMARK(PlainTcp)
     ->MeasureProcessCPUTime()
     ->Unit(benchmark::kMillisecond);
 
-// The same host: the worker writes where the trainer reads. Both mappings are of one memfd.
+// On one host, the worker writes where the trainer reads. Both mappings are of one memfd.
 void SharedMemory(benchmark::State& state) {
   const auto bytes = static_cast<std::size_t>(state.range(0));
   const UniqueFd fd(memfd_create("bench", MFD_CLOEXEC));
@@ -212,8 +211,8 @@ void Memcpy(benchmark::State& state) {
 }
 BENCHMARK(Memcpy)->Arg(9'633'792)->Arg(38'535'168)->Unit(benchmark::kMillisecond);
 
-// What any design pays when another thread or process has something to tell: one thread wakes a
-// second through a descriptor, which wakes the first. CPU of both, a wake-up.
+// The cost, in any design, of a message from another thread or process. One thread wakes a second
+// through a descriptor, which wakes the first. CPU of both for each wake-up.
 void WakeUp(benchmark::State& state) {
   const UniqueFd ping(::eventfd(0, EFD_CLOEXEC)), pong(::eventfd(0, EFD_CLOEXEC));
   constexpr std::uint64_t kStop = 1'000'000;

@@ -13,7 +13,7 @@ namespace headrace::net {
 namespace {
 
 constexpr int kLingerMs = 200;
-constexpr int kReceiveQueueMessages = 100;     // a peer beyond that waits in its own memory
+constexpr int kReceiveQueueMessages = 100;     // further messages wait in the peer's memory
 constexpr std::size_t kCopyBelowBytes = 1024;  // a copy costs less than an allocation and a count
 constexpr std::size_t kMaxIdlePeers = 256;
 
@@ -26,7 +26,7 @@ ByteSpan AsSpan(const zmq::message_t& frame) {
 
 }  // namespace
 
-// What keeps a frame's bytes alive until ZeroMQ is done with them.
+// Keeps a frame's bytes alive until ZeroMQ is done with them.
 struct ZmqSocket::FrameHolder {
   std::shared_ptr<const void> owner;
   std::shared_ptr<Counter> counter;
@@ -115,7 +115,7 @@ void ZmqSocket::Fill(zmq_msg_t* frame, PayloadFrame payload,
   }
   counter->fetch_add(size, std::memory_order_relaxed);
   auto* holder = new FrameHolder{std::move(payload.owner), counter, size};
-  // ZeroMQ only reads from it.
+  // ZeroMQ only reads these bytes.
   auto* data = const_cast<std::byte*>(payload.data.data());
   HR_CHECK(zmq_msg_init_data(frame, data, size, &ZmqSocket::Release, holder) == 0);
 }
@@ -141,7 +141,7 @@ Status ZmqSocket::Send(std::string_view peer, const wire::Body& body,
     return Unavailable("the peer does not read: " + std::to_string(queued) + " bytes wait for it");
   }
 
-  // Once the first frame is taken all others must follow, or the next message is cut.
+  // Once the first frame is accepted, all others must follow, or the next message is cut.
   bool sent = true;
   auto send = [&](PayloadFrame frame, bool more) {
     zmq_msg_t out;

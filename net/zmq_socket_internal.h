@@ -15,8 +15,8 @@ namespace headrace::net {
 
 enum class SocketKind { kRouter, kDealer };
 
-// A ZeroMQ socket with limits, encoding and checking. Knows nothing of the loop around it. One
-// thread.
+// A ZeroMQ socket that enforces limits, encodes and verifies. It does not know the reactor's loop.
+// One thread.
 class ZmqSocket {
  public:
   static Result<std::unique_ptr<ZmqSocket>> Bind(std::shared_ptr<Context> context,
@@ -35,12 +35,12 @@ class ZmqSocket {
   [[nodiscard]] Received Receive(Incoming& message, Status& error);
 
   [[nodiscard]] const std::string& endpoint() const { return endpoint_; }
-  // Readable when there may be something to receive; edge-triggered: receive until kNothing, and
-  // again after each Send.
+  // Readable when there may be something to receive. It is edge-triggered: receive until kNothing,
+  // and again after each Send.
   [[nodiscard]] int fd() const { return fd_; }
 
  private:
-  // Bytes that ZeroMQ has not sent yet. Its I/O threads count down.
+  // Bytes that ZeroMQ has not sent yet. Its I/O threads subtract what they sent.
   using Counter = std::atomic<std::size_t>;
   struct FrameHolder;
 
@@ -60,7 +60,7 @@ class ZmqSocket {
   int fd_ = -1;
   std::string endpoint_;
   std::unordered_map<std::string, std::shared_ptr<Counter>> counters_;
-  std::vector<zmq::message_t> frames_;  // of the message being received
+  std::vector<zmq::message_t> frames_;  // frames of the message being received
   bool too_many_frames_ = false;
 };
 

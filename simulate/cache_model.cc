@@ -6,7 +6,7 @@
 namespace headrace::simulate {
 namespace {
 
-// Amounts nearer to each other than this part of the data set are the same.
+// Amounts that differ by less than this part of the data set count as equal.
 constexpr double kTiny = 1e-9;
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 
 const std::vector<Dataset> kOne = {{"d", 1000}};
 
-// One reader, a cache of half of the data: nothing is found in the first epoch, half in the second.
+// One reader, a cache for half of the data: no hits in the first epoch, half in the second.
 TEST(CacheModel, WhatIsCachedCountsInTheNextEpoch) {
   CacheModel cache(kOne, 500);
   const std::size_t d[] = {0};
@@ -40,9 +40,9 @@ TEST(CacheModel, WhatIsCachedCountsInTheNextEpoch) {
   EXPECT_DOUBLE_EQ(cache.cached(0), 500);
 }
 
-// Two readers in step: all that one adds the other can still find. After half an epoch each has
-// read half; what is cached is what either has read, so of what is unread a half is there... as a
-// simulation of samples shows as well.
+// Two readers in step: each can still find all that the other adds. After half an epoch each has
+// read half. What is cached is what either has read, so half of what is unread is cached. A
+// simulation of samples shows the same.
 TEST(CacheModel, ReadersFindWhatOthersHaveAdded) {
   CacheModel cache(kOne, 1000);
   const std::size_t d[] = {0};
@@ -59,7 +59,7 @@ TEST(CacheModel, ReadersFindWhatOthersHaveAdded) {
     hits += a.hit + b.hit;
     cache.Advance(1, readers);
   }
-  // The same with samples: two fresh permutations, read in step.
+  // Simulates the same with samples: two fresh permutations, read in step.
   Random random(3);
   std::vector<int> first(1000), second(1000);
   std::iota(first.begin(), first.end(), 0);
@@ -112,7 +112,7 @@ TEST(CacheModel, WhatIsOverItsQuotaStaysUntilTheRoomIsNeeded) {
   EXPECT_DOUBLE_EQ(cache.total_cached(), 600);
 }
 
-// Real least-recently-used caches over shuffled epochs against the formula that stands for them.
+// Compares real least-recently-used caches over shuffled epochs with the formula for them.
 TEST(HitOf, TheLruCurveIsThatOfARealCache) {
   constexpr int kSamples = 4000;
   for (const double x : {0.25, 0.5, 0.65, 0.9}) {
@@ -170,8 +170,8 @@ TEST(DivideCache, MinioGoesByGpus) {
   EXPECT_EQ(DivideCache(CacheMode::kMinio, cluster, users).bytes, (std::vector<double>{300, 150}));
 }
 
-// Each with 100 bytes/s: uncached an epoch takes bytes / 100 s, cached bytes / 1000 s: per byte the
-// same for one job, twice as much for two.
+// Each has 100 bytes/s. An epoch takes bytes / 100 s uncached, and bytes / 1000 s cached. The
+// saving for each byte is the same for one job, and twice as much for two.
 TEST(DivideCache, QuiverTakesWholeDataSetsByBenefit) {
   Cluster cluster;
   cluster.cache_bytes = 1000;

@@ -4,7 +4,7 @@
 
 #include "coordinator/estimate/estimator.h"
 
-// What the jobs run on, and how it is simulated.
+// The cluster that the jobs run on, and how it is simulated.
 namespace headrace::simulate {
 
 struct Cluster {
@@ -18,7 +18,7 @@ struct Cluster {
   [[nodiscard]] double cores() const { return host_cores() + extra_cores; }
 };
 
-// Who divides the cache.
+// Decides how the cache is divided.
 enum class CacheMode : std::uint8_t {
   kJoint,   // the policy, together with cores and bandwidth; what is cached stays
   kLru,     // nobody: all share one cache that drops what was not used for longest
@@ -29,10 +29,10 @@ enum class CacheMode : std::uint8_t {
 struct EngineOptions {
   double period_s = 1;   // control period: the client's heartbeat
   double round_s = 360;  // between decisions on GPUs, where a policy takes them away (Gavel)
-  // Standard deviation of the logarithm of everything that is measured.
+  // Standard deviation of the logarithm of every measured value.
   double noise = 0;
   std::uint64_t seed = 1;
-  // After an event control periods are simulated until nothing changes, at most so many.
+  // Most control periods that are simulated after an event; it stops earlier once nothing changes.
   int most_periods = 60;
   bool record_cache = false;  // Outcome::cache; a point for each job and change
 };

@@ -79,7 +79,7 @@ Snapshot Decider::MakeSnapshot(std::span<const RunningJob> jobs,
       if (mode_ == CacheMode::kJoint) {
         view.dataset = LocalDataset(d, cache, snapshot);
         view.effective_hit = hit;
-      } else {  // what the cache does is not the scheduler's affair: costs are as measured
+      } else {  // the scheduler does not divide the cache: costs are as measured
         view.terms.miss_cost = view.terms.hit_cost = CostPerSample(view.terms, hit);
         view.terms.miss_bytes = SourceBytesPerSample(view.terms, hit);
       }
@@ -108,8 +108,8 @@ Result<Decision> Decider::Decide(std::span<const RunningJob> jobs,
     cores.push_back(jobs[i].cores);
     if (jobs[i].stage == Stage::kRunning) pinned += jobs[i].pinned_cores();
   }
-  // Pinned jobs that are admitted take cores away from the others, and those that are not give them
-  // back. Policies see to it themselves; what baselines divide is divided again.
+  // Admitted pinned jobs take cores from the others; pinned jobs that are not admitted give theirs
+  // back. Policies handle this themselves. For baselines, the division is made again.
   if (scheduler_.has_controllers()) pinned = 0;
   constexpr int kMostPasses = 16;
   for (int pass = 1; pass <= kMostPasses; ++pass) {

@@ -7,23 +7,23 @@
 #include "simulate/running_job.h"
 #include "simulate/scheduler.h"
 
-// The engine's questions to its scheduler: what it is told, and whether its answer can be.
+// Asks the scheduler for the engine: makes its input, and checks that its answer is possible.
 namespace headrace::simulate {
 
 struct Decision {
-  coordinator::Allocation allocation;  // as the candidates
-  std::vector<std::size_t> datasets;   // of Allocation::dataset_bytes: positions in the trace
+  coordinator::Allocation allocation;  // in the order of the candidates
+  std::vector<std::size_t> datasets;   // for Allocation::dataset_bytes: positions in the trace
   int passes = 0;                      // times that the scheduler was asked
 };
 
 // One thread.
 class Decider {
  public:
-  // All outlive it.
+  // All arguments must outlive it.
   Decider(const Trace& trace, const Cluster& cluster, CacheMode mode, Scheduler& scheduler);
 
-  // `candidates`: positions of jobs, in order of arrival; the others hold nothing. kInternal: more
-  // is given than there is.
+  // `candidates`: positions of jobs, in order of arrival; other jobs hold nothing. kInternal: the
+  // scheduler gave more than there is.
   [[nodiscard]] Result<Decision> Decide(std::span<const RunningJob> jobs,
                                         std::span<const std::size_t> candidates,
                                         const CacheModel& cache);
@@ -39,8 +39,9 @@ class Decider {
   CacheMode mode_;
   Scheduler& scheduler_;
   std::vector<coordinator::Tenant> tenants_;
-  std::vector<std::int32_t> tenant_of_;  // as Trace::jobs
-  // Data sets of a snapshot: positions in the trace, and the way back (-1: not in it).
+  std::vector<std::int32_t> tenant_of_;  // in the order of Trace::jobs
+  // Data sets of a snapshot: their positions in the trace, and the inverse (-1: not in the
+  // snapshot).
   std::vector<std::size_t> local_;
   std::vector<std::int32_t> slots_;
 };

@@ -8,13 +8,13 @@ namespace headrace::simulate {
 namespace {
 
 struct Demand {
-  double bytes = 0;  // of the data set
+  double bytes = 0;  // size of the data set
   double rate = 0;   // bytes/s read
   int gpus = 0;
-  double saved_s = 0;  // an epoch, when all of it is cached
+  double saved_s = 0;  // in an epoch, when all of it is cached
 };
 
-// Amounts min(bytes, rate * t) with the t at which they fill the capacity.
+// Gives amounts min(bytes, rate * t), with the t at which they fill the capacity.
 std::vector<double> FillByRate(std::span<const Demand> demands, double capacity) {
   std::vector<std::size_t> order(demands.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -6,7 +6,7 @@
 
 #include "simulate/cluster.h"
 
-// Caches that know nothing of the scheduler (all modes but kJoint).
+// Caches that are independent of the scheduler (all modes but kJoint).
 namespace headrace::simulate {
 
 // A running job that reads a data set.
@@ -23,13 +23,14 @@ struct CacheQuotas {
   std::vector<std::size_t> datasets;  // rising
   std::vector<double> bytes;
 };
-// kLru: what each data set holds in the long run, in proportion to how fast it is read. kMinio: the
-// cluster's cache in equal shares a GPU. kQuiver: the data sets with the most seconds saved a byte
-// in an epoch, each with an equal share of the source; as much as fits.
+// Divides the cache by mode. kLru: the long-run content of each data set, in proportion to its read
+// rate. kMinio: equal shares of the cluster's cache for each GPU. kQuiver: as many data sets as
+// fit, those first that save the most seconds a byte in an epoch. For that, each has an equal share
+// of the source.
 [[nodiscard]] CacheQuotas DivideCache(CacheMode mode, const Cluster& cluster,
                                       std::span<const CacheUser> users);
 
-// Share of reads that hit when `share` of what is read is cached.
+// Share of reads that hit when a share `share` of the data is cached.
 [[nodiscard]] double HitOf(CacheMode mode, double share);
 
 }  // namespace headrace::simulate

@@ -13,15 +13,15 @@ namespace {
 
 using coordinator::kUnlimited;
 
-// Samples of a drift within an epoch (CacheModel::Drifts).
+// Number of samples of a drift within an epoch (CacheModel::Drifts).
 constexpr double kStepsPerEpoch = 20;
-// A hit share that has moved by less is the same.
+// A hit share that has moved by less counts as the same.
 constexpr double kLeastDrift = 1e-3;
-// Periods that a job is observed for: after what it was granted has changed, and after what is
-// measured has (all that its controller remembers).
+// Periods for which a job is observed after its grant has changed. After its measurements have
+// changed, it is observed for as many as its controller remembers.
 constexpr int kPeriodsOfGrant = 3;
 constexpr int kPeriodsOfChange = coordinator::Controller::Options{}.shrink_periods + 3;
-// Events that are nearer than this are one: clocks of weeks have no finer steps to spare.
+// Events closer than this are one event: the clock has no finer steps after weeks.
 constexpr double kInstant = 1e-6;
 
 class Engine {
@@ -114,7 +114,7 @@ class Engine {
     if (scheduler_.preempts()) PlanRound();
   }
 
-  // Something happened outside of the control loop.
+  // Records that something happened outside the control loop.
   void Change() {
     dirty_ = true;
     ticks_ = 0;
@@ -127,7 +127,7 @@ class Engine {
   void PlanRound() {
     if (waiting_ == 0 || next_round_ != kUnlimited) return;
     next_round_ = (std::floor(now_ / options_.round_s) + 1) * options_.round_s;
-    // A round is not waited for while nothing runs.
+    // Does not wait for a round while nothing runs.
     if (running_.empty()) next_round_ = now_;
     if (next_round_ == now_) {
       next_round_ = kUnlimited;
@@ -137,7 +137,7 @@ class Engine {
   }
   [[nodiscard]] double FreeGpus() const { return cluster_.gpus - held_gpus_; }
 
-  // Hit shares as they are now, of jobs whose data is cached.
+  // Updates the hit shares of jobs whose data is cached.
   void UpdateHits() {
     if (cache_.capacity() <= 0) return;
     for (const std::size_t i : running_) {
@@ -175,7 +175,7 @@ class Engine {
     return std::max(now_ + kInstant, std::min({next, next_tick_, next_round_}));
   }
 
-  // With noise no two periods are the same, so all of them are simulated.
+  // With noise no two periods are equal, so all of them are simulated.
   [[nodiscard]] bool Observes(const RunningJob& job) const {
     return job.periods_left > 0 ||
            (options_.noise > 0 && scheduler_.has_controllers() && !job.pinned());
@@ -258,8 +258,8 @@ class Engine {
     }
   }
 
-  // Jobs that the scheduler may decide on: all, but without those that wait where it cannot admit
-  // any of them (its own rule: running jobs keep their GPUs; or no round is due).
+  // Jobs on which the scheduler may decide. These are all jobs, without those that wait while it
+  // cannot admit any of them (its own rule: running jobs keep their GPUs; or no round is due).
   std::vector<std::size_t> Candidates() const {
     bool any = round_;
     if (!scheduler_.preempts()) {
@@ -320,7 +320,7 @@ class Engine {
     --waiting_;
     if (job.outcome.run_s == 0) job.outcome.start_s = now_;
     if (job.job().dataset >= 0 && cache_.capacity() > 0) {
-      // After a pause: what is unread is a fresh sample of the data set.
+      // After a pause, what is unread is a fresh sample of the data set.
       const double unread = job.reading.unread;
       job.reading = cache_.Begin(job.reading.dataset);
       if (unread > 0) job.reading.unread = unread;
@@ -349,10 +349,10 @@ class Engine {
   CacheModel cache_;
   Random random_;
   Decider decider_;
-  std::vector<RunningJob> jobs_;      // as Trace::jobs
+  std::vector<RunningJob> jobs_;      // in the order of Trace::jobs
   std::vector<std::size_t> active_;   // arrived and not done, in order of arrival
-  std::vector<std::size_t> running_;  // of those, in the same order
-  std::vector<Reading*> readers_;     // of the step that is under way
+  std::vector<std::size_t> running_;  // active jobs that run, in the same order
+  std::vector<Reading*> readers_;     // readers of the present step
   Outcome outcome_;
   double now_ = 0;
   double next_tick_ = kUnlimited;
@@ -361,7 +361,7 @@ class Engine {
   std::size_t next_arrival_ = 0;
   int waiting_ = 0;
   int ticks_ = 0;       // control periods since something happened outside of them
-  bool dirty_ = false;  // the scheduler is to be asked
+  bool dirty_ = false;  // the scheduler must decide again
   bool round_ = false;  // it may take GPUs away
   bool changed_rates_ = false;
 };

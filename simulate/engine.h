@@ -5,15 +5,15 @@
 #include "simulate/outcome.h"
 #include "simulate/scheduler.h"
 
-// Trains the jobs of a trace on a virtual clock. Between events all rates are constant; events are
-// arrivals, completions, ends of epochs, steps of a ramp, control periods while anything still
-// changes, and rounds where the scheduler takes GPUs away. Jobs get all their GPUs at once, on any
-// hosts; cores are one pool, except those of jobs whose input cannot leave their host: they keep at
-// most their own share, while they run. To stop and to go on costs nothing.
+// Trains the jobs of a trace on a virtual clock. Between events all rates are constant. Events are
+// arrivals, completions, ends of epochs, and ramp steps. Others are control periods while anything
+// still changes, and rounds if the scheduler takes GPUs away. A job gets all its GPUs at once, on
+// any hosts. Cores are one pool, except for jobs whose input cannot leave their host. These keep at
+// most their own share while they run. Stopping and resuming cost nothing.
 namespace headrace::simulate {
 
 // The same arguments give the same outcome, to the bit. kInternal: the scheduler gave more than
-// there is; kInfeasible: jobs are left that never go on.
+// there is. kInfeasible: some jobs can never resume.
 [[nodiscard]] Result<Outcome> Simulate(const Trace& trace, const Cluster& cluster, CacheMode cache,
                                        const EngineOptions& options, Scheduler& scheduler);
 

@@ -51,7 +51,7 @@ TEST(Engine, TwoJobsOnOneGpu) {
   EXPECT_NEAR(outcome.held_gpu_s, 210, 1e-5);
   EXPECT_NEAR(outcome.core_s, 205, 1e-5);
   EXPECT_NEAR(outcome.end_s, 210, 1e-5);
-  // Of 3 cores that its GPU comes with, one alone: half of its fair speed of an iteration a second.
+  // It has one of the 3 cores of its GPU: half of its fair speed of an iteration a second.
   EXPECT_NEAR(outcome.jobs[0].fairness, 0.5, 1e-6);
   EXPECT_NEAR(outcome.jobs[1].start_s, 200, 1e-5);
 }
@@ -76,8 +76,8 @@ TEST(Engine, JobsThatNeverFitAreRefused) {
   EXPECT_EQ(outcome.jobs.size(), 1U);
 }
 
-// A job with 8 core-s a step of 1 s, and one with none, on 2 GPUs of 4 cores: alone 2 s a step,
-// with the other's cores 1 s.
+// A job with 8 core-s a step of 1 s, and one with none, on 2 GPUs of 4 cores each. Alone a step
+// takes 2 s; with the other's cores, 1 s.
 TEST(Engine, CoresThatOneJobDoesNotNeedServeTheOther) {
   Trace trace;
   trace.jobs = {TestJob(0, 1000, 1, 8), TestJob(0, 5000, 1, 0.001)};
@@ -88,11 +88,12 @@ TEST(Engine, CoresThatOneJobDoesNotNeedServeTheOther) {
   for (const char* name : {"fifo", "sjf", "max_min_fair", "utilization"}) {
     EXPECT_NEAR(FinishOf(RunNamed(trace, cluster, name), 0), 1000, 2) << name;
   }
-  // Of 8 cores, the light job keeps one as its worker.
+  // The light job keeps one of the 8 cores as its worker.
   EXPECT_NEAR(FinishOf(RunNamed(trace, cluster, "tfdata"), 0), 8000.0 / 7, 1e-3);
 }
 
-// Its input stays on its host: 4 cores, whatever else is free, and nobody else may use them.
+// Its input stays on its host: it has 4 cores, whatever else is free, and no other job may use
+// them.
 TEST(Engine, APinnedJobKeepsItsOwnCoresAlone) {
   Trace trace;
   trace.jobs = {TestJob(0, 1000, 1, 8), TestJob(0, 1000, 1, 8)};
@@ -109,7 +110,7 @@ TEST(Engine, APinnedJobKeepsItsOwnCoresAlone) {
   }
 }
 
-// What a pinned job leaves when it is stopped is there for the one that follows, in the same round.
+// When a pinned job is stopped, the next one can use its cores in the same round.
 TEST(Engine, PinnedCoresMoveWithTheRounds) {
   Trace trace;
   for (int i = 0; i < 4; ++i) {
@@ -124,8 +125,8 @@ TEST(Engine, PinnedCoresMoveWithTheRounds) {
   EXPECT_NEAR(RunNamed(trace, cluster, "max_min_fair").end_s, 16000, 1500);
 }
 
-// Data of 100 bytes in samples of 1 byte, 10 a second without a limit; the source gives 5 bytes/s.
-// With a cache of all of it the first epoch takes 20 s, the nine others 10 s each.
+// Data of 100 bytes in samples of 1 byte, 10 a second without a limit. The source gives 5 bytes/s.
+// With all of it cached, the first epoch takes 20 s and the nine others 10 s each.
 TEST(Engine, ACacheCountsFromTheSecondEpochOn) {
   Trace trace;
   Job job = TestJob(0, 1000, 0.1, 0);
@@ -143,7 +144,7 @@ TEST(Engine, ACacheCountsFromTheSecondEpochOn) {
   EXPECT_NEAR(FinishOf(all, 0), 110, 1e-3);
   EXPECT_NEAR(all.remote_bytes, 100, 1e-3);
   EXPECT_NEAR(all.hit_bytes, 900, 1e-3);
-  // A quarter of it cached: misses of 7.5 bytes/s at full speed, so 5 / 0.75 samples/s.
+  // A quarter is cached: misses of 7.5 bytes/s at full speed, so 5 / 0.75 samples/s.
   cluster.cache_bytes = 25;
   EXPECT_NEAR(FinishOf(RunNamed(trace, cluster, "utilization"), 0), 20 + 900 / (5 / 0.75), 1e-3);
   EXPECT_NEAR(FinishOf(RunNamed(trace, cluster, "fixed"), 0), 20 + 900 / (5 / 0.75), 1e-3);
@@ -153,7 +154,7 @@ TEST(Engine, ACacheCountsFromTheSecondEpochOn) {
               20 + 900 / (5 / (1 - hit)), 1e-3);
 }
 
-// The same job: what the cache holds takes effect in its second epoch, at 20 s.
+// The same job: the cache's content takes effect in its second epoch, at 20 s.
 TEST(Engine, QuotaContentAndEffectOfTheCacheAreRecorded) {
   Trace trace;
   Job job = TestJob(0, 1000, 0.1, 0);
@@ -183,7 +184,7 @@ TEST(Engine, QuotaContentAndEffectOfTheCacheAreRecorded) {
   EXPECT_NEAR(outcome.cache.back().wait, 0, 1e-9);
 }
 
-// From 100 s on the trainer is four times as fast; its controller asks for four times the cores
+// After 100 s the trainer is four times as fast. Its controller asks for four times the cores
 // within two periods. 100 + 900 / 4 steps of 1 s.
 TEST(Engine, ARampIsFollowedWithinTwoPeriods) {
   Trace trace;
@@ -197,7 +198,7 @@ TEST(Engine, ARampIsFollowedWithinTwoPeriods) {
   EXPECT_GE(FinishOf(outcome, 0), 100 + 225 - 1e-3);
 }
 
-// Back at its own speed the trainer needs two cores again: what it was given more is given back.
+// Back at its own speed the trainer needs two cores again, and gives the others back.
 TEST(Engine, ARampDownGivesCoresBack) {
   Trace trace;
   trace.jobs = {TestJob(0, 1000, 1, 2)};
@@ -224,8 +225,8 @@ TEST(Engine, MaxMinTakesGpusAwayInRounds) {
   EXPECT_NEAR(FinishOf(outcome, 0), FinishOf(outcome, 1), 800);
 }
 
-// Whatever the policy: all work is done and no more; nothing is used beyond its supply; every job
-// that fits ends, none before its time at full speed.
+// For every policy: all work is done and no more. No use exceeds its supply. Every job that fits
+// ends, and none before its time at full speed.
 TEST(Engine, NothingIsMadeAndNothingIsLost) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     GenerateOptions make;
@@ -277,7 +278,7 @@ TEST(Engine, NothingIsMadeAndNothingIsLost) {
   }
 }
 
-// More than there is, or nothing for anybody.
+// Gives more than there is, or nothing to anybody.
 class Wrong final : public Scheduler {
  public:
   explicit Wrong(double cores) : cores_(cores) {}

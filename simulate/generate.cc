@@ -10,8 +10,8 @@
 namespace headrace::simulate {
 namespace {
 
-// Rates a GPU as of a V100, of models that are trained on data sets of SiloD's list. Input is a
-// lookup more than a decode: two cores a GPU keep up.
+// Rates for a GPU such as a V100, for models that are trained on data sets of SiloD's list. Input
+// is more a lookup than a decode: two cores for each GPU keep up.
 struct Reader {
   std::string_view model;
   std::string_view dataset;

@@ -5,21 +5,21 @@
 #include "base/result.h"
 #include "simulate/job.h"
 
-// Synthetic traces, for tests, benchmarks and first steps: Poisson arrivals; 1, 2, 4 or 8 GPUs with
-// 70, 10, 15 and 5% (Synergy's demand); durations log-normal with a long tail, around 20 minutes as
-// in Philly's clusters.
+// Makes synthetic traces for tests, benchmarks and first steps. Arrivals are Poisson. Jobs have 1,
+// 2, 4 or 8 GPUs with 70, 10, 15 and 5% (Synergy's demand). Durations are log-normal with a long
+// tail, around 20 minutes as in Philly's clusters.
 namespace headrace::simulate {
 
 struct GenerateOptions {
   std::int64_t jobs = 100;
   std::uint64_t seed = 1;
-  int gpus = 64;           // of the cluster that it is made for
+  int gpus = 64;           // GPUs of the cluster that the trace is made for
   double load = 0.8;       // GPU-seconds asked for each GPU-second there is
   double median_s = 1200;  // duration of a job
-  // Of vision and speech; the rest is language.
+  // Shares of vision and speech; the rest is language.
   double vision = 0.2;
   double speech = 0.1;
-  // Jobs that read much and decode little, each of one of SiloD's data sets (143 GB to 20.9 TB).
+  // Jobs read much and decode little, each from one of SiloD's data sets (143 GB to 20.9 TB).
   bool large_datasets = false;
   bool private_datasets = false;
 };

@@ -9,7 +9,7 @@
 // What is simulated: jobs and the data that they read (docs/reference/traces.md).
 namespace headrace::simulate {
 
-// From `from_s` seconds of running on, the trainer's own steps go `factor` times as fast.
+// After `from_s` seconds of running, the trainer's own steps are `factor` times as fast.
 struct Ramp {
   double from_s = 0;
   double factor = 1;
@@ -25,7 +25,7 @@ struct Job {
   double iterations = 0;  // may have a fraction
   double batch = 1;       // samples an iteration, of all its GPUs
   double step_s = 0;      // an iteration when data is always ready: GPUs and network
-  // Core-seconds of input work an iteration: read and decoded, and from the cache.
+  // Core-seconds of input work for each iteration: read and decoded, and from the cache.
   double input_core_s = 0;
   double hit_core_s = 0;
   bool separable = true;      // false: its input work can't leave the trainer's host

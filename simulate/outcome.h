@@ -4,17 +4,17 @@
 #include <string>
 #include <vector>
 
-// What came out of a simulation.
+// The result of a simulation.
 namespace headrace::simulate {
 
 struct JobOutcome {
   std::size_t job = 0;  // position in Trace::jobs
   double start_s = 0;   // when it first had GPUs
   double finish_s = 0;
-  double run_s = 0;         // with GPUs
-  double useful_gpu_s = 0;  // of that, times GPUs: not waiting for data
-  // Its mean rate while it ran, over the rate with a share of cores, cache and bandwidth of the
-  // source that is proportional to its GPUs.
+  double run_s = 0;         // time with GPUs
+  double useful_gpu_s = 0;  // GPU-seconds of run_s that did not wait for data
+  // Its mean rate while it ran, over the rate with a proportional share. That is a share of cores,
+  // cache and bandwidth of the source in proportion to its GPUs.
   double fairness = 0;
   int preemptions = 0;
 };
@@ -35,8 +35,8 @@ struct TimelinePoint {
 struct CachePoint {
   double time_s = 0;
   std::size_t job = 0;      // position in Trace::jobs
-  double quota_bytes = 0;   // of its data set in the cache
-  double cached_bytes = 0;  // of which are there
+  double quota_bytes = 0;   // quota of its data set in the cache
+  double cached_bytes = 0;  // the part of its data set that is cached
   double hit = 0;           // share of its reads that the cache answers: what is in effect
   double wait = 0;          // share of its time that its trainer waits for data
 };
@@ -45,14 +45,14 @@ struct Outcome {
   std::vector<JobOutcome> jobs;      // in order of completion
   std::vector<std::size_t> refused;  // jobs that ask for more GPUs than there are
   std::vector<TimelinePoint> timeline;
-  std::vector<CachePoint> cache;  // of the jobs that run; empty unless it is asked for
+  std::vector<CachePoint> cache;  // for running jobs; empty unless requested
   double first_arrival_s = 0;
   double end_s = 0;  // last completion
   double useful_gpu_s = 0;
   double held_gpu_s = 0;
   double hit_bytes = 0;
   double remote_bytes = 0;
-  double core_s = 0;  // of work on input
+  double core_s = 0;  // work on input
   std::int64_t decisions = 0;
 };
 

@@ -13,7 +13,7 @@ namespace {
 constexpr double kWidth = 760, kHeight = 400;
 constexpr double kLeft = 70, kRight = 20, kTop = 40, kBottom = 55;
 constexpr std::array<const char*, 4> kColours = {"#0b6e99", "#d9730d", "#448361", "#9065b0"};
-// Time is drawn in so many steps: more cannot be seen.
+// Number of steps in which time is drawn: more cannot be seen.
 constexpr std::size_t kColumns = 700;
 
 std::string Number(const char* format, double value) {
@@ -36,7 +36,7 @@ std::string Escaped(const std::string& text) {
   return safe;
 }
 
-// 1, 2 or 5 times a power of ten, so that there are four to nine steps up to `span`.
+// 1, 2 or 5 times a power of ten, so that `span` has four to nine steps.
 double Step(double span) {
   if (!(span > 0)) return 1;
   const double power = std::pow(10, std::floor(std::log10(span)));
@@ -140,7 +140,7 @@ std::string ToSvg(const Chart& chart) {
 
 namespace {
 
-// Means over equal columns of time, of a value that holds from point to point.
+// Means over equal columns of time, for a value that holds from point to point.
 Curve MeansOverTime(const std::string& name, const Outcome& outcome, double TimelinePoint::*value) {
   Curve curve{name, {}};
   const double from = outcome.first_arrival_s;

@@ -9,7 +9,7 @@
 #include "simulate/job.h"
 #include "simulate/outcome.h"
 
-// Pictures of a simulation, as SVG without anything from elsewhere.
+// Pictures of a simulation, as self-contained SVG.
 namespace headrace::simulate {
 
 struct Curve {
@@ -22,7 +22,7 @@ struct Chart {
   std::string y_label;
   bool log_x = false;         // points with x <= 0 are left out
   bool steps = false;         // a value holds until the next point
-  double top = 0;             // of the y axis, which begins at 0; 0: the largest y
+  double top = 0;             // end of the y axis, which begins at 0; 0: the largest y
   std::vector<Curve> curves;  // at most four
 };
 [[nodiscard]] std::string ToSvg(const Chart& chart);

@@ -45,7 +45,7 @@ double RunningJob::NextEvent() const {
 
 void RunningJob::Advance(double dt) {
   remaining -= rate * dt;
-  // Less than a microsecond's work is a rounding error.
+  // Less than a microsecond of work is a rounding error.
   if (remaining < std::max(1e-11 * job_->samples(), 1e-6 * rate)) remaining = 0;
   outcome.run_s += dt;
   outcome.useful_gpu_s += useful_gpus() * dt;
@@ -77,7 +77,7 @@ bool RunningJob::Observe(double period_s, double noise, Random& random) {
   sample.wait_s = std::max(0.0, period_s - rate / terms_.ready_rate * period_s);
   const Terms without_cores{terms_.ready_rate, 0, 0, terms_.miss_bytes};
   const double by_source = Throughput(without_cores, 0, hit, source_rate);
-  // Where the source is as slow as the cores, more cores would cure nothing.
+  // If the source is as slow as the cores, more cores would cure nothing.
   if (rate < by_source * (1 - 1e-9)) sample.cores_wait_s = sample.wait_s;
   sample.granted_cores = cores;
   sample.hit = hit;

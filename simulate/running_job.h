@@ -9,7 +9,7 @@
 #include "simulate/outcome.h"
 #include "simulate/random.h"
 
-// One job on its way through the engine.
+// One job in the engine, from its arrival to its end.
 namespace headrace::simulate {
 
 enum class Stage : std::uint8_t { kWaiting, kRunning, kDone };
@@ -17,35 +17,36 @@ enum class Stage : std::uint8_t { kWaiting, kRunning, kDone };
 // Thread-compatible.
 class RunningJob {
  public:
-  // `position` in the trace. `dataset_bytes`: of its data set; 0 without one. `job` outlives it.
+  // `position`: in the trace. `dataset_bytes`: size of its data set; 0 without one. `job` must
+  // outlive this object.
   RunningJob(const Job& job, std::size_t position, const Cluster& cluster, double dataset_bytes);
 
   [[nodiscard]] const Job& job() const { return *job_; }
   [[nodiscard]] bool pinned() const { return !job_->separable; }
-  // Cores of its own host that a job holds whose input cannot leave it; 0 for others.
+  // Cores that the job holds on its own host because its input cannot leave it; 0 for other jobs.
   [[nodiscard]] double pinned_cores() const { return pinned_cores_; }
-  // What is true now, with the pinned cores folded in: such a job is one that needs no cores.
+  // What is true now. Pinned cores are folded in: a pinned job appears as one that needs no cores.
   [[nodiscard]] const coordinator::Terms& terms() const { return terms_; }
   // GPUs that do not wait for data.
   [[nodiscard]] double useful_gpus() const { return job_->gpus * rate / full_rate_; }
   // Cores that compute.
   [[nodiscard]] double busy_cores() const;
 
-  // Samples/s from what is granted.
+  // Sets the samples/s that follow from what is granted.
   void SetRate() { rate = coordinator::Throughput(terms_, cores, hit, source_rate); }
-  // Seconds until it is done, or its ramp steps; at the present rate.
+  // Seconds, at the present rate, until it is done or its ramp steps.
   [[nodiscard]] double NextEvent() const;
-  // `dt` seconds at the present rate.
+  // Moves on by `dt` seconds at the present rate.
   void Advance(double dt);
   // Takes the steps of the ramp that are due. True: there was one.
   bool StepRamp();
   [[nodiscard]] bool done() const { return remaining <= 0; }
   void Finish(double now);
 
-  // One control period, measured with errors (EngineOptions::noise). True: the demand moved.
+  // Ends one control period, measured with errors (EngineOptions::noise). True: the demand moved.
   bool Observe(double period_s, double noise, Random& random);
-  // What the scheduler is told: the controller's demand once something was measured, until then
-  // (and without controllers) what a profile says.
+  // What the scheduler sees: the controller's demand once something was measured. Before that, and
+  // without controllers, it is what a profile says.
   [[nodiscard]] coordinator::Terms Told(bool by_controller) const;
 
   Stage stage = Stage::kWaiting;
@@ -54,7 +55,7 @@ class RunningJob {
   double source_rate = 0;
   double hit = 0;
   double rate = 0;       // samples/s
-  Reading reading;       // where it has a data set
+  Reading reading;       // for a job with a data set
   int periods_left = 0;  // to observe before it counts as settled
   JobOutcome outcome;
 
@@ -65,7 +66,7 @@ class RunningJob {
   double fair_cores_;
   double pinned_cores_ = 0;
   double fair_rate_ = 0;
-  double full_rate_ = 0;  // of the trainer alone
+  double full_rate_ = 0;  // rate of the trainer alone
   coordinator::Terms terms_;
   std::size_t next_ramp_ = 0;
   coordinator::Controller controller_;

@@ -12,7 +12,8 @@ namespace headrace::simulate {
 struct View {
   const coordinator::Snapshot& snapshot;
   const Cluster& cluster;
-  // As Snapshot::jobs: samples/s in the last period, and cores granted. 0: it does not run.
+  // In the order of Snapshot::jobs: samples/s in the last period, and cores granted. 0: it does not
+  // run.
   std::span<const double> rates;
   std::span<const double> cores;
 };
@@ -21,16 +22,16 @@ struct View {
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
-  // As coordinator::Policy::Decide says, except that a job may be given cores that it cannot use.
+  // Follows coordinator::Policy::Decide, except that a job may get cores that it cannot use.
   [[nodiscard]] virtual coordinator::Allocation Decide(const View& view) = 0;
   [[nodiscard]] virtual bool preempts() const { return false; }
-  // True: demands come from a Controller for each job; else from what was measured alone.
+  // True: each job's demand comes from a Controller. False: it comes only from measurements.
   [[nodiscard]] virtual bool has_controllers() const { return false; }
-  // False: it wants to be asked again after the next period.
+  // False: it wants another call after the next period.
   [[nodiscard]] virtual bool settled() const { return true; }
 };
 
-// One of the coordinator's own. `policy` outlives it.
+// Runs one of the coordinator's own policies. `policy` must outlive it.
 class PolicyScheduler final : public Scheduler {
  public:
   explicit PolicyScheduler(const coordinator::Policy& policy) : policy_(policy) {}

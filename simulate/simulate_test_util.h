@@ -11,7 +11,8 @@
 // Small clusters for tests.
 namespace headrace::simulate {
 
-// A job of one GPU: `step_s` seconds an iteration for its trainer, `core_s` core-seconds of input.
+// Makes a job of one GPU. Each iteration takes `step_s` seconds of its trainer and `core_s`
+// core-seconds of input.
 inline Job TestJob(double arrival_s, double iterations, double step_s, double core_s,
                    int gpus = 1) {
   Job job;
@@ -33,7 +34,7 @@ inline const coordinator::Policy& PolicyNamed(const std::string& name) {
   return *registry.Find(name);
 }
 
-// Every job gets GPUs in order while they last, and `cores` each.
+// Gives GPUs to the jobs in order while they last, and `cores` to each.
 class EqualCores final : public Scheduler {
  public:
   explicit EqualCores(double cores) : cores_(cores) {}

@@ -7,7 +7,7 @@
 namespace headrace::simulate {
 namespace {
 
-// REQUIRES: sorted. Between the two nearest ranks, linearly.
+// Interpolates linearly between the two nearest ranks. REQUIRES: sorted.
 double Percentile(const std::vector<double>& sorted, double share) {
   if (sorted.empty()) return 0;
   const double rank = share * static_cast<double>(sorted.size() - 1);

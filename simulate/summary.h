@@ -18,12 +18,12 @@ struct Summary {
   double p99_jct_s = 0;
   double avg_wait_s = 0;  // from arrival to the first GPU
   double makespan_s = 0;  // from the first arrival to the last end
-  // GPU-seconds that did not wait for data, over all GPUs for the makespan, and over those that
-  // jobs held.
+  // GPU-seconds that did not wait for data. gpu_util: over all GPUs for the makespan.
+  // gpu_util_held: over the GPU-seconds that jobs held.
   double gpu_util = 0;
   double gpu_util_held = 0;
   double cpu_util = 0;  // cores that computed, over all cores for the makespan
-  // Of the jobs' mean rates over their rates with a share proportional to their GPUs.
+  // Fairness of the jobs' mean rates over their rates with a share proportional to their GPUs.
   double fairness_min = 0;
   double fairness_jain = 0;
   double cache_hit = 0;  // bytes from the cache over bytes read; 0 where nothing is read
@@ -33,7 +33,7 @@ struct Summary {
 };
 [[nodiscard]] Summary Summarise(const Trace& trace, const Cluster& cluster, const Outcome& outcome);
 
-// What was simulated, for the reports.
+// The settings of a simulation, for the reports.
 struct Setting {
   std::string trace;
   std::string format;
@@ -48,11 +48,11 @@ struct Setting {
 };
 // One line for each figure.
 [[nodiscard]] std::string SummaryTable(const Setting& setting, const Summary& summary);
-// One object, its first keys are avg_jct_s, median_jct_s, p99_jct_s, makespan_s, gpu_util,
+// One object. Its first keys are avg_jct_s, median_jct_s, p99_jct_s, makespan_s, gpu_util,
 // fairness_min, fairness_jain, cache_hit, remote_bytes.
 [[nodiscard]] std::string SummaryJson(const Setting& setting, const Summary& summary);
-// A row for each job, in order of completion; one for each change of rates; and one for each job
-// that reads data at each of these changes.
+// JobsCsv has a row for each job, in order of completion. TimelineCsv has a row for each change of
+// rates. CacheCsv has a row for each job that reads data at each of these changes.
 [[nodiscard]] std::string JobsCsv(const Trace& trace, const Outcome& outcome);
 [[nodiscard]] std::string TimelineCsv(const Outcome& outcome);
 [[nodiscard]] std::string CacheCsv(const Trace& trace, const Outcome& outcome);

@@ -19,7 +19,8 @@ double Seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-// `reap`: its id is given back. The system call, for waitid() of the C library tells no times.
+// Waits with the system call, since the C library's waitid() gives no times. `reap`: gives the id
+// back.
 int Wait(int pidfd, bool reap, siginfo_t* info, rusage* usage) {
   const int options = WEXITED | WNOHANG | (reap ? 0 : WNOWAIT);
   return static_cast<int>(::syscall(SYS_waitid, P_PIDFD, pidfd, info, options, usage));
@@ -72,7 +73,7 @@ bool ChildProcess::AwaitEnd(std::chrono::milliseconds patience) const {
   return ::poll(&fd, 1, static_cast<int>(std::clamp<std::int64_t>(patience.count(), 0, most))) > 0;
 }
 
-// By pidfd: somebody else may have reaped the child, and its id may be another's by now.
+// Signals by pidfd: if somebody else has reaped the child, its id may belong to another process.
 void ChildProcess::Signal(int number) const {
   if (pid_ > 0) (void)::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0);
 }
@@ -94,7 +95,7 @@ std::optional<ChildProcess::Ended> ChildProcess::Reap() {
     if (info.si_pid == 0) return std::nullopt;
     ended = Describe(info, usage);
   } else if (running()) {
-    // SIGCHLD is ignored, by our parent's will perhaps: the system will reap it.
+    // SIGCHLD is ignored, perhaps because of our parent: the system will reap the child.
     return std::nullopt;
   }
   pid_ = 0;
@@ -108,7 +109,7 @@ void ChildProcess::Kill() {
   siginfo_t info{};
   if (own_group_) {
     const bool ours = Wait(pidfd_.get(), false, &info, nullptr) == 0;
-    // Somebody else has reaped it: the id is no other's as long as the group has members.
+    // Somebody else has reaped it. No other process gets its id while the group has members.
     if (ours || (::kill(pid_, 0) != 0 && errno == ESRCH)) ::kill(-pid_, SIGKILL);
   }
   while (::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WEXITED) != 0 &&

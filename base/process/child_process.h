@@ -12,16 +12,16 @@
 namespace headrace {
 
 // A program that this process started. A pidfd watches it, so its id is never mistaken for another
-// process's. It goes on when the object goes. Thread-compatible.
+// process's. The program keeps running when the object is destroyed. Thread-compatible.
 class ChildProcess {
  public:
   struct Ended {
-    double cpu_seconds = 0;  // of it and of the children that it has waited for
+    double cpu_seconds = 0;  // with the children that it has waited for
     bool failed = true;      // it did not end with status 0, or nobody knows
     std::string how;         // "ended with status 3", "was killed by signal 9"
   };
 
-  // Errors: those of Spawn, and kUnavailable, kResourceExhausted of the pidfd.
+  // Errors: those of Spawn; kUnavailable or kResourceExhausted if the pidfd can't be made.
   static Result<ChildProcess> Start(const SpawnOptions& options);
   ChildProcess() = default;
   ChildProcess(ChildProcess&& other) noexcept;
@@ -29,18 +29,18 @@ class ChildProcess {
   ~ChildProcess() = default;
 
   [[nodiscard]] pid_t pid() const { return pid_; }  // 0: none was started, or it was reaped
-  // Readable once it has ended.
+  // Readable once the program has ended.
   [[nodiscard]] int pidfd() const { return pidfd_.get(); }
   [[nodiscard]] bool running() const;
-  // True: it has ended, or there is none.
+  // Waits for the end. True: the program has ended, or there is none.
   [[nodiscard]] bool AwaitEnd(std::chrono::milliseconds patience) const;
   void Signal(int number) const;
 
-  // How it has ended, also where somebody else has reaped it; nothing: it runs, or there is none.
+  // Says how it has ended, even if somebody else has reaped it. Nothing: it runs, or there is none.
   [[nodiscard]] std::optional<Ended> Look() const;
-  // The same, and gives its id back to the system.
+  // Does the same as Look, and gives the process id back to the system.
   std::optional<Ended> Reap();
-  // Kills and reaps it. With it goes who is left of its process group, where it has its own.
+  // Kills and reaps it. If it has its own process group, the rest of the group is killed too.
   void Kill();
 
  private:

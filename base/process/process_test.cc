@@ -96,7 +96,7 @@ TEST_F(ProcessTest, OneThatSomebodyElseReapedHasEnded) {
   ASSERT_EQ(::waitpid(child.pid(), nullptr, 0), child.pid());
   EXPECT_FALSE(child.running());
   EXPECT_TRUE(child.Look()->failed);
-  child.Signal(SIGTERM);  // reaches nobody
+  child.Signal(SIGTERM);  // reaches no process
   EXPECT_THAT(child.Reap()->how, HasSubstr("nobody knows how"));
 }
 

@@ -25,10 +25,12 @@ struct SpawnOptions {
   bool reset_signals = true;  // none is blocked or ignored
 };
 
-// kNotFound: no such program, or it may not be run. kInvalidArgument: no command.
+// Starts the program. kNotFound: no such program, or it may not be run. kInvalidArgument: no
+// command.
 [[nodiscard]] Result<pid_t> Spawn(const SpawnOptions& options);
 
-// A descriptor that becomes readable when the process ends. Not valid, with errno: there is none.
+// Gives a descriptor that becomes readable when the process ends. Not valid, with errno: no such
+// process.
 [[nodiscard]] UniqueFd OpenPidfd(pid_t pid);
 
 }  // namespace headrace

@@ -41,7 +41,7 @@ double ProcessCpuSeconds(std::int64_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
   if (!std::getline(file, text)) return 0;
-  const std::size_t name_end = text.rfind(')');  // the name may hold anything
+  const std::size_t name_end = text.rfind(')');  // the name may contain any characters
   if (name_end == std::string::npos) return 0;
   std::istringstream fields(text.substr(name_end + 1));
   std::string skipped;
@@ -62,7 +62,7 @@ int UsableCpus() {
 
 ThreadUsage UsageOfThisThread() {
   rusage usage{};
-  ::getrusage(RUSAGE_THREAD, &usage);  // whose times are coarse
+  ::getrusage(RUSAGE_THREAD, &usage);  // these times are coarse
   return {.cpu_ns = Nanos(CLOCK_THREAD_CPUTIME_ID),
           .waits = static_cast<std::uint64_t>(usage.ru_nvcsw)};
 }
@@ -90,8 +90,8 @@ double CpuSeconds(std::span<const std::int64_t> live_children) {
 }
 
 std::uint64_t ResidentBytes() {
-  // statm counts in pages: size, resident, shared (files and shared memory) ...; status splits the
-  // shared part, of which only shared memory is somebody else's.
+  // statm counts in pages: size, resident, shared (files and shared memory) ... Only shared memory
+  // belongs to others too. /proc/self/status lists it apart from files.
   std::ifstream status("/proc/self/status");
   std::uint64_t kib = 0;
   for (std::string line; std::getline(status, line);) {

@@ -6,7 +6,7 @@
 namespace headrace::coordinator {
 namespace {
 
-// Nothing asked for takes nothing; something of what costs nothing is unlimited.
+// If nothing is asked for, it takes nothing. Anything that costs nothing is unlimited.
 double Quotient(double amount, double each) {
   if (amount <= 0) return 0;
   return each > 0 ? amount / each : kUnlimited;

@@ -40,7 +40,7 @@ TEST(Estimator, TheInversesAreInverse) {
   }
 }
 
-// The least-recently-used curve against a real cache that is read in fresh random order.
+// Compares the least-recently-used curve with a real cache that is read in fresh random order.
 TEST(Estimator, LruCurveIsWhatACacheDoes) {
   std::mt19937 rng(20260101);
   constexpr std::size_t kItems = 4000;

@@ -60,7 +60,8 @@ class Placer {
     return workers_[w].host == jobs_[j].host ? Where::kHome : Where::kElsewhere;
   }
 
-  // At most what the job needs and the worker has. A remainder that is no lease is left out.
+  // Takes at most what the job needs and the worker has. Leaves out a remainder that is too small
+  // for a lease.
   void Take(std::size_t j, std::size_t w, std::int64_t most) {
     if (left_[w] <= 0 || need_[j] <= 0) return;
     const WorkerId id = workers_[w].worker;
@@ -88,7 +89,7 @@ class Placer {
            (workers_[w].host == jobs_[j].host && workers_[w].uid == jobs_[j].uid);
   }
 
-  // All leases, each smaller by the same part of what it has above the least one.
+  // Makes all leases smaller, each by the same part of what it has above the least lease.
   void KeepLanes(std::size_t j) {
     if (!jobs_[j].lanes_stay) return;
     std::vector<std::pair<std::size_t, std::int64_t>> held;  // position, millicores above the least
@@ -110,7 +111,7 @@ class Placer {
     const std::int64_t kept = std::min(granted, all);
     std::int64_t seen = 0;
     for (const auto& [w, above] : held) {
-      // What lies between two rounded sums: together they are `kept`.
+      // Takes the difference of two rounded sums; all differences together are `kept`.
       const std::int64_t begin = all > 0 ? seen * kept / all : 0;
       seen += above;
       const std::int64_t end = all > 0 ? seen * kept / all : 0;
@@ -118,7 +119,7 @@ class Placer {
     }
   }
 
-  // The largest leases first: what has to go are the small ones.
+  // Keeps the largest leases first, so that small ones go.
   void Keep(std::size_t j, Where where) {
     if (jobs_[j].lanes_stay) return;
     std::vector<std::pair<std::int64_t, std::size_t>> held;  // millicores, position
@@ -152,7 +153,7 @@ class Placer {
     for (const std::size_t w : used) Take(j, w, need_[j]);
     while (need_[j] > 0 && !free_.empty() && MayHoldMore(j)) {
       const bool fits = need_[j] <= free_.rbegin()->first;
-      // The smallest that covers the need, or the largest; of equal ones the first.
+      // Chooses the smallest that covers the need, or the largest; of equal ones the first.
       const auto least = fits ? static_cast<std::int32_t>(need_[j]) : free_.rbegin()->first;
       const std::int64_t before = need_[j];
       Take(j, free_.lower_bound({least, 0})->second, need_[j]);
@@ -160,7 +161,7 @@ class Placer {
     }
   }
 
-  // First what it held of them already, so that nothing moves between two.
+  // Starts with the workers that it held already, so that nothing moves between two workers.
   void FillLocal(std::size_t j) {
     const auto home = by_host_.find(jobs_[j].host);
     if (home == by_host_.end() || jobs_[j].millicores <= 0) return;
@@ -186,7 +187,7 @@ class Placer {
     if (jobs_[j].millicores <= 0) return;
     for (const auto& [id, lease] : jobs_[j].held) {
       const auto at = by_id_.find(id);
-      // Where the shares are forgotten, so is who holds what in its cache.
+      // If the shares are unknown, it is also unknown whose cache holds what.
       const bool of_use = lease.holds_cache || jobs_[j].lanes_stay || guess_[j] > 0;
       if (of_use && at != by_id_.end() && MayUse(j, at->second) && !placed_[j].contains(id) &&
           MayHoldMore(j)) {

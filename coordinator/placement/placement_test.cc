@@ -23,7 +23,7 @@ std::vector<PlacementWorker> Workers(std::vector<std::pair<int, std::string>> ea
 TEST(Placement, OwnHostFirstThenThePool) {
   const auto workers = Workers({{4000, "pool"}, {2000, "home"}, {4000, "pool"}});
   const auto leases = Place({{JobId(1), 5000, 0, "home", {}}}, workers);
-  // 2 cores at home; of the pool the smallest that covers the other 3.
+  // 2 cores at home; from the pool, the smallest that covers the other 3.
   EXPECT_THAT(leases[0], ElementsAre(Pair(WorkerId(1), 3000), Pair(WorkerId(2), 2000)));
 }
 
@@ -71,7 +71,7 @@ TEST(Placement, LanesKeepTheirWorkersAtASmallerShareOfEach) {
       Place({WithLanes(1050, {{WorkerId(1), {650}}, {WorkerId(2), {1850}}, {WorkerId(3), {650}}})},
             workers)[0],
       ElementsAre(Pair(WorkerId(1), 230), Pair(WorkerId(2), 590), Pair(WorkerId(3), 230)));
-  // Less than the least lease of each.
+  // Less than the least lease for each.
   EXPECT_THAT(
       Place({WithLanes(50, {{WorkerId(1), {650}}, {WorkerId(3), {650}}})}, workers)[0],
       ElementsAre(Pair(WorkerId(1), kLeastMillicores), Pair(WorkerId(3), kLeastMillicores)));
@@ -134,7 +134,7 @@ TEST(Placement, ALocalWorkerServesItsOwnHostAndUserAlone) {
 }
 
 TEST(Placement, WhatIsLeftOfALocalWorkerIsItsHostsOwn) {
-  // The policy gave most of the cores to the first job, which can't use those of the other's host.
+  // The policy gave most of the cores to the first job, which can't use those on the other's host.
   std::vector<PlacementWorker> workers = Workers({{2000, "a"}, {2000, "b"}, {1000, "pool"}});
   workers[0].local = workers[1].local = true;
   std::vector<PlacementJob> jobs = {{JobId(1), 4500, 0, "a", {}}, {JobId(2), 500, 0, "b", {}}};
@@ -174,7 +174,7 @@ class Cluster {
       jobs.back().lanes_stay = Pick(3) == 0;
     }
   }
-  // No worker may serve it.
+  // True if no worker may serve it.
   [[nodiscard]] bool Unreachable(const PlacementJob& job) const {
     return std::ranges::all_of(workers, [&](const PlacementWorker& worker) {
       return worker.local && (worker.host != job.host || worker.uid != job.uid);
@@ -236,7 +236,7 @@ TEST(Placement, KeepsEveryLimitAndPlacesAllItCan) {
         EXPECT_LE(used[worker.worker], worker.millicores + kLeastMillicores * least[worker.worker]);
         if (!worker.local) free += std::max(0, worker.millicores - used[worker.worker]);
       }
-      // Whoever lacks something lacks it because nothing is free (a lease is never tiny).
+      // A job lacks something only if nothing is free (a lease is never tiny).
       if (missing > 0) {
         EXPECT_LT(free, kLeastMillicores * static_cast<std::int64_t>(cluster.workers.size()));
       }
@@ -274,7 +274,7 @@ TEST(Placement, WhatHoldsStays) {
   }
 }
 
-// A coordinator that has just begun knows who is where, and not with how much.
+// A coordinator that has just begun knows which jobs are where, but not with how much.
 TEST(Placement, WhoHoldsStaysWhereTheSharesAreForgotten) {
   int held = 0;
   for (unsigned seed = 0; seed < 1000; ++seed) {

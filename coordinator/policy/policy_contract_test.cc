@@ -8,7 +8,7 @@
 #include "coordinator/policy/core/divide.h"
 #include "coordinator/policy/core/policy.h"
 
-// What every policy of the registry must hold, over random snapshots.
+// The contract of every policy of the registry, over random snapshots.
 namespace headrace::coordinator {
 namespace {
 
@@ -133,15 +133,15 @@ TEST_P(PolicyContract, IsAPureFunction) {
   }
 }
 
-// Who waits and has nothing in the cache is of no weight for those who run: the division is the
-// same, to the bit, as if there were nobody else.
+// A waiting job with nothing in the cache has no effect on running jobs: the division is the same,
+// to the bit, as without it.
 TEST_P(PolicyContract, JobsThatWaitChangeNothingForThoseThatRun) {
   int left_out = 0;
   for (unsigned seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937 rng(seed);
     Snapshot s = RandomSnapshot(rng);
-    // Some orders look at the sum of all jobs' GPUs where there is no end of them.
+    // Some orders use the sum of all jobs' GPUs if the supply is unlimited.
     if (std::isinf(s.supply.gpus)) s.supply.gpus = 12;
     for (JobView& job : s.jobs) {
       if (job.job.value % 2 == 0) job.received = 0;
@@ -168,8 +168,8 @@ TEST_P(PolicyContract, JobsThatWaitChangeNothingForThoseThatRun) {
   EXPECT_GT(left_out, 1000);
 }
 
-// Two jobs alike but for their priority: the higher one has all it asks for before the other has
-// more than its floor, however early that came.
+// Two jobs differ only in their priority. However late it came, the higher one gets all it asks for
+// before the other exceeds its floor.
 TEST_P(PolicyContract, ServesTheHigherPriorityFirst) {
   Snapshot s;
   s.supply.cores = 4;
@@ -207,7 +207,7 @@ TEST_P(PolicyContract, PriorityGetsGpusFirst) {
   EXPECT_EQ(a.jobs[2].reason, "needs 8 GPUs, 0 are free");
 }
 
-// What a tenant asks for beyond its quota is nothing to the floor of others.
+// What a tenant asks for beyond its quota does not affect the floor of others.
 TEST_P(PolicyContract, AQuotaTakesNoFloorFromOtherTenants) {
   for (const double quota : {0.0, 1e6}) {
     Snapshot s;

@@ -4,7 +4,7 @@
 #include "coordinator/pool/core/fake_reactor.h"
 #include "coordinator/pool/core/pool.h"
 
-// What every pool of the registry must hold.
+// The contract of every pool of the registry.
 namespace headrace::coordinator {
 namespace {
 
@@ -38,7 +38,7 @@ class PoolContract : public testing::TestWithParam<std::string> {
     pool_ = std::move(made).value();
   }
 
-  // A worker that the coordinator has met: started by the pool, or by somebody.
+  // Makes a worker that the coordinator has met, started by the pool or by somebody else.
   WorkerId Member() {
     const WorkerId id(next_++);
     wire::WorkerInfo info;

@@ -34,7 +34,7 @@ Prediction PredictCores(const Terms& terms, const TimeShares& times, double hit,
   if (times.all() <= 0 || terms.ready_rate <= 0 || Curable(times) < kLittle * times.all()) {
     return {0, times.all() > 0 ? times.wait() / times.all() : 0};
   }
-  // Cores as they were seen to work, which may be slower than the metered cost says.
+  // Uses the observed speed of the cores, which may be slower than the metered cost says.
   const double rate = terms.ready_rate * times.step / times.all();
   const double cost = CostPerSample(terms, hit);
   const double seen = granted_cores > 0 && rate > 0 ? std::max(cost, granted_cores / rate) : cost;
@@ -42,7 +42,7 @@ Prediction PredictCores(const Terms& terms, const TimeShares& times, double hit,
   double more = need - granted_cores;
   if (more <= 0) return {0, times.wait() / times.all()};
   more = more < 1 ? std::ceil(more * 10) / 10 : std::ceil(more);
-  // The rest of the waiting stays as long as it is for each sample.
+  // The rest of the waiting stays the same for each sample.
   const double per_step = 1 / terms.ready_rate;
   const double other = (times.wait() - Curable(times)) / std::max(times.step, 1e-9) * per_step;
   const double made = seen / (granted_cores + more);

@@ -9,10 +9,10 @@ namespace headrace::coordinator {
 // What more cores would do, by the estimator.
 struct Prediction {
   double cores = 0;       // more than are granted; 0: cores do not help
-  double wait_share = 0;  // of the trainer's time, 0..1, with them
+  double wait_share = 0;  // part of the trainer's time, 0..1, with these cores
 };
-// The least number of whole cores (of tenths below one) that brings the waiting which cores cure
-// under 2% of the trainer's time. `granted_cores`: in force now.
+// The least number of whole cores (of tenths below one) that brings the waiting for cores under 2%
+// of the trainer's time. `granted_cores`: in force now.
 [[nodiscard]] Prediction PredictCores(const Terms& terms, const TimeShares& times, double hit,
                                       double granted_cores);
 

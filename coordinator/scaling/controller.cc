@@ -7,7 +7,7 @@
 namespace headrace::coordinator {
 namespace {
 
-constexpr double kInFull = 0.99;  // of the cores asked for: shares are rounded
+constexpr double kInFull = 0.99;  // part of the cores asked for: shares are rounded
 
 double Median(double a, double b, double c) {
   return std::max(std::min(a, b), std::min(std::max(a, b), c));
@@ -31,13 +31,13 @@ Controller::Needs Controller::NeedsAt(double hit) const {
 }
 
 void Controller::Provide(const Terms& measured, double need, double hit) {
-  // The median's rate, with costs that make the need of it.
+  // The median's rate, with costs that lead to its need.
   const std::size_t n = past_.size();
   demand_.terms = measured;
   demand_.terms.ready_rate =
       n < 3 ? past_.back().ready_rate
             : Median(past_[n - 3].ready_rate, past_[n - 2].ready_rate, past_[n - 1].ready_rate);
-  // Samples that cost nothing, all of them cached: no cost makes a need of them.
+  // If all samples are cached and cost nothing, no cost leads to a need.
   const double made = CoresFor(measured, demand_.terms.ready_rate, hit);
   const double factor = made > 0 ? need / made : 1;
   demand_.terms.hit_cost *= factor;
@@ -57,11 +57,11 @@ Move Controller::Observe(const Sample& period, const Terms& measured) {
   past_.back().ready_rate = period.samples / period.step_s;
   if (past_.size() > static_cast<std::size_t>(options_.shrink_periods)) past_.pop_front();
   const Needs needs = NeedsAt(period.hit);
-  // The same terms are worth other cores when the cache has filled meanwhile.
+  // The same terms need other cores if the cache has filled meanwhile.
   demand_.cores = CoresFor(demand_.terms, demand_.terms.ready_rate, period.hit);
   const bool in_full = period.granted_cores >= kInFull * demand_.cores;
   provided_ = in_full ? provided_ + 1 : 0;
-  // By the formula there is enough, and yet it waits.
+  // The formula says that there is enough, but the trainer waits.
   const bool unexplained =
       in_full && cores_wait > options_.wait_high && needs.last <= demand_.cores;
   unexplained_ = unexplained ? unexplained_ + 1 : 0;
@@ -75,7 +75,7 @@ Move Controller::Observe(const Sample& period, const Terms& measured) {
   const bool whole = past_.size() == static_cast<std::size_t>(options_.shrink_periods);
   const bool learning = !whole && needs.now > demand_.cores;
   if (!demand_.known || more || learning) {
-    // The largest of late: what noise asked for once it asks for again.
+    // Provides the largest recent need: noise that asked for it once will ask again.
     Provide(measured, std::max(needs.largest, needs.last), period.hit);
     trial_.reset();
     provided_ = unexplained_ = 0;

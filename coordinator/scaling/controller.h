@@ -6,11 +6,11 @@
 
 #include "coordinator/estimate/estimator.h"
 
-// What one job should be provided with, decided once a control period (the client's heartbeat, 1 s)
-// from what it measured. Feed-forward first: a trainer that takes g samples/s of c core-seconds
-// each needs g * c cores, and both are known even while it starves, because the time of its own
-// steps is measured apart from its waiting. Feedback corrects what the estimator does not know
-// (slower cores, memory bandwidth, busy hosts). Then hysteresis, so that noise moves no lease.
+// Decides what one job should get, once a control period (the client's heartbeat, 1 s), from what
+// the job measured. Feed-forward comes first: a trainer that takes g samples/s of c core-seconds
+// each needs g * c cores. Both are known even while it starves, because its steps are timed apart
+// from its waiting. Feedback corrects what the estimator does not know (slower cores, memory
+// bandwidth, busy hosts). Hysteresis then keeps noise from moving leases.
 //
 //   measured                                          demand
 //   in the first 20 periods, need > demand            the largest need so far
@@ -24,7 +24,7 @@
 //   does not wait (< 1%) for 30 periods, trim > 1     trim down by 5%, but for 600 periods not
 //                                                     below a trim that has helped
 //
-// So it grows two periods behind a step of demand, and stops growing where the trainer is the
+// So it grows two periods after a step of demand, and stops growing where the trainer is the
 // bottleneck. `need` is g * cost, the median of the last three periods: one odd period changes
 // nothing, two show a step.
 namespace headrace::coordinator {
@@ -34,7 +34,7 @@ struct Sample {
   double samples = 0;        // delivered
   double step_s = 0;         // the trainer's own time, not waiting
   double wait_s = 0;         // blocked in next(), of which
-  double cores_wait_s = 0;   // for what more cores would cure (decode, Python stage, queue)
+  double cores_wait_s = 0;   // waiting that more cores would cure (decode, Python stage, queue)
   double granted_cores = 0;  // in force during the period
   double hit = 0;            // effective share of reads from the cache
 };
@@ -68,9 +68,9 @@ class Controller {
   Controller() : Controller(Options{}) {}
   explicit Controller(Options options) : options_(options) {}
 
-  // The period that ended. `measured` has the costs of the samples as the workers metered them;
-  // its ready_rate follows from `period`. A period without a delivered sample
-  // teaches nothing.
+  // Takes the period that ended. `measured` has the costs of the samples as the workers metered
+  // them; its ready_rate follows from `period`. A period without a delivered sample teaches
+  // nothing.
   Move Observe(const Sample& period, const Terms& measured);
   [[nodiscard]] const Demand& demand() const { return demand_; }
   [[nodiscard]] double trim() const { return trim_; }
@@ -82,8 +82,8 @@ class Controller {
   };
   struct Needs {
     double now = 0;      // cores, the median of the last three periods
-    double last = 0;     // of the last period alone
-    double largest = 0;  // of the medians of the last shrink_periods
+    double last = 0;     // need of the last period alone
+    double largest = 0;  // largest median of the last shrink_periods
   };
   [[nodiscard]] Needs NeedsAt(double hit) const;
   void Provide(const Terms& measured, double need, double hit);
@@ -92,7 +92,7 @@ class Controller {
   Options options_;
   Demand demand_;
   double trim_ = 1;
-  std::deque<Terms> past_;  // of the last shrink_periods, the newest last
+  std::deque<Terms> past_;  // terms of the last shrink_periods, the newest last
   std::optional<Trial> trial_;
   int provided_ = 0;     // periods in a row with all that was asked
   int unexplained_ = 0;  // periods in a row in which it waited for no known reason

@@ -9,15 +9,15 @@
 namespace headrace::coordinator {
 namespace {
 
-// A job on a fake cluster that grants at once what is demanded and a tenth, up to what there is.
-// The world has its own truth: cores are `slowness` times slower than metered, and a part of the
-// waiting has nothing to do with cores.
+// A job on a fake cluster that grants at once the demand and a tenth more, up to what there is. The
+// world differs from the measurements: cores are `slowness` times slower than metered, and a part
+// of the waiting has nothing to do with cores.
 struct World {
   Terms truth{400, 0, 0.01, 0};  // 4 cores
   double cores = 64;             // there are
   double slowness = 1;
   double other_limit =
-      kUnlimited;  // samples/s, of something that cores don't cure but look like it
+      kUnlimited;  // samples/s, limited by something that looks like cores but is not
   double noise = 0;
   std::mt19937 rng{1};
   double granted = 1;
@@ -26,7 +26,7 @@ struct World {
 
   double Noise() { return 1 + noise * std::uniform_real_distribution<double>(-1, 1)(rng); }
 
-  // One second. Returns the share of it that the trainer waited.
+  // Runs one second. Returns the share of it that the trainer waited.
   double Period() {
     const double g = truth.ready_rate * Noise();
     const double cost = truth.miss_cost * slowness;
@@ -56,8 +56,8 @@ TEST(Controller, TheFirstPeriodIsEnough) {
   EXPECT_LT(world.Period(), 0.05);
 }
 
-// Demand goes to four times and back: within two periods of each step the trainer waits less than
-// 5%, and what is idle is given back within shrink_periods.
+// Demand goes to four times and back. Within two periods of each step the trainer waits less than
+// 5%, and idle cores are given back within shrink_periods.
 TEST(Controller, FollowsARampBothWays) {
   World world;
   world.Run(20);
@@ -111,7 +111,7 @@ TEST(Controller, StopsWhereTheTrainerIsTheBottleneck) {
   EXPECT_EQ(world.Count(Move::kTrimUp), 0);
 }
 
-// Cores that are slower than those the cost was metered on.
+// Cores are slower than those on which the cost was metered.
 TEST(Controller, TrimsForWhatTheFormulaDoesNotKnow) {
   World world;
   world.slowness = 1.8;
@@ -119,14 +119,14 @@ TEST(Controller, TrimsForWhatTheFormulaDoesNotKnow) {
   EXPECT_LT(world.Period(), 0.05);
   EXPECT_GE(world.granted, 4 * 1.8 * 0.95);
   EXPECT_LE(world.granted, 4 * 1.8 * 1.5);
-  // And stays: the trim that helped is not taken back.
+  // The trim that helped is not taken back.
   world.moves.clear();
   world.Run(300);
   EXPECT_EQ(world.Count(Move::kHold) + world.Count(Move::kTrimDown), 300);
   EXPECT_LT(world.Period(), 0.05);
 }
 
-// It waits, and no core helps: after one trial the cores are given back and it is left alone.
+// It waits, and no core helps: after one trial it gives the cores back and makes no more trials.
 TEST(Controller, GivesUpWhereCoresDoNotHelp) {
   World world;
   world.other_limit = 200;
@@ -137,7 +137,7 @@ TEST(Controller, GivesUpWhereCoresDoNotHelp) {
   EXPECT_DOUBLE_EQ(world.controller.trim(), 1);
 }
 
-// There are fewer cores than demanded: that is no reason to demand more.
+// There are fewer cores than demanded, which is no reason to demand more.
 TEST(Controller, AShortageIsNotTrimmed) {
   World world;
   world.cores = 2;
@@ -165,7 +165,7 @@ TEST(Controller, APeriodWithoutSamplesTeachesNothing) {
   EXPECT_EQ(world.controller.demand().terms, before.terms);
 }
 
-// All of it cached, and a hit that costs nothing that a clock could see.
+// All of it is cached, and a hit costs nothing that a clock could see.
 TEST(Controller, SamplesThatCostNothingNeedNothing) {
   Controller controller;
   Sample sample;

@@ -35,7 +35,7 @@ void ScaleWaits(TimeShares& times, double factor) {
   times.copy *= factor;
 }
 
-// A session that nobody counted for so long, in seconds, was not begun within the last periods.
+// A session that was not counted for this long, in seconds, did not begin within the last periods.
 constexpr double kMiddle = 10;
 
 }  // namespace
@@ -92,12 +92,12 @@ void JobMeter::Report(const std::vector<wire::SessionLoad>& loads) {
 void JobMeter::ReportLimited(double seconds) { limited_ = std::max(limited_, seconds); }
 
 Move JobMeter::EndPeriod(double granted_cores) {
-  // Workers hold back side by side, periods one behind the other.
+  // Workers hold work back in parallel, but periods follow each other.
   period_.times.limited += std::exchange(limited_, 0);
   if (!reported_ || period_.samples <= 0) return Move::kHold;
   const double keep = std::exp2(-1 / kHalfLife);
   const auto blend = [&](double& sum, double now) { sum = sum * keep + now; };
-  // A path that is not taken keeps its account: what fades for hours has no digits left.
+  // A path that is not taken keeps its account: after hours of decay it would have no digits left.
   if (period_.hits > 0) {
     blend(decayed_.hits, period_.hits);
     blend(decayed_.hit_cpu, period_.hit_cpu);
@@ -126,7 +126,7 @@ Move JobMeter::EndPeriod(double granted_cores) {
   sample.samples = period_.samples;
   sample.step_s = times_.step;
   sample.wait_s = times_.wait();
-  // More cores read side by side too, unless the limit of the source holds them back.
+  // More cores also read in parallel, unless the limit of the source holds them back.
   sample.cores_wait_s =
       std::max(0.0, times_.source + times_.compute + times_.python + times_.queue - times_.limited);
   sample.granted_cores = granted_cores;

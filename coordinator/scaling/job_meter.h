@@ -11,12 +11,12 @@
 
 namespace headrace::coordinator {
 
-// Where a trainer's time went, in seconds; all but `step` are waiting in next(). Where it is known
-// when the device was idle, only that waiting counts: what it computed meanwhile is `step`.
+// Where a trainer's time went, in seconds. All but `step` are waiting in next(). If the device's
+// idle time is known, only waiting while it was idle counts; the rest is `step`.
 struct TimeShares {
   double step = 0;
   double sampler = 0, source = 0, compute = 0, python = 0, queue = 0, network = 0, copy = 0;
-  double limited = 0;  // of them: held back by a limit of the source
+  double limited = 0;  // part of the waiting: held back by a limit of the source
 
   [[nodiscard]] double wait() const {
     return sampler + source + compute + python + queue + network + copy;
@@ -24,33 +24,33 @@ struct TimeShares {
   [[nodiscard]] double all() const { return step + wait(); }
 };
 
-// What the coordinator learns about one job: the growth of the totals in its client's heartbeats,
-// period by period, as the terms of the estimator and as input of its controller.
+// Measures one job from the growth of the totals in its client's heartbeats, period by period. It
+// yields the terms of the estimator and the input of the job's controller.
 //
-// Costs are means over the last periods, weighted by samples, with a half-life of kHalfLife periods
-// in which there were any. Until a sample of a path was seen its cost is a guess: a hit costs
-// kHitGuess of a miss. Thread-compatible; a value.
+// Costs are means over the last periods, weighted by samples. Their half-life is kHalfLife periods
+// with samples. Before the first sample of a path, its cost is a guess: a hit costs kHitGuess of a
+// miss. Thread-compatible; a value.
 class JobMeter {
  public:
   static constexpr double kHalfLife = 10;  // periods
   static constexpr double kHitGuess = 0.1;
 
-  // The loads of the latest heartbeat: totals since each session began. Sessions come and go. The
-  // first load of a session that has run for long (its coordinator is new) is where counting
+  // Takes the loads of the latest heartbeat: totals since each session began. Sessions come and go.
+  // If the coordinator is new, a session may have run for long: its first load is where counting
   // starts.
   void Report(const std::vector<wire::SessionLoad>& loads);
-  // A worker held the job's work back for so long, because of a limit of the source. Once a
-  // heartbeat of each of its workers.
+  // Adds the seconds for which a worker held the job's work back because of a limit of the source.
+  // Called once for each heartbeat of each of its workers.
   void ReportLimited(double seconds);
-  // The period ends; the controller decides. `granted_cores`: in force during it. A period in which
-  // nothing was reported changes nothing.
+  // Ends the period; the controller decides. `granted_cores`: in force during the period. A period
+  // without reports changes nothing.
   Move EndPeriod(double granted_cores);
 
   [[nodiscard]] const Terms& measured() const { return measured_; }
   [[nodiscard]] const Demand& demand() const { return controller_.demand(); }
   [[nodiscard]] double hit() const { return hit_; }                 // share of reads, of late
   [[nodiscard]] double rate() const { return rate_; }               // samples/s delivered, of late
-  [[nodiscard]] const TimeShares& times() const { return times_; }  // of the last period
+  [[nodiscard]] const TimeShares& times() const { return times_; }  // times of the last period
 
  private:
   struct Totals {

@@ -13,7 +13,7 @@ namespace {
 
 std::uint64_t Ns(double seconds) { return static_cast<std::uint64_t>(std::llround(seconds * 1e9)); }
 
-// A session's totals after more seconds of a trainer with these rates.
+// A session's totals, after some seconds of a trainer with these rates.
 struct Session {
   wire::SessionLoad load;
   Session() { load.session = SessionId(7); }
@@ -98,7 +98,7 @@ TEST(JobMeter, AnOldClientsStallCountsAsComputing) {
 }
 
 TEST(JobMeter, WaitingWhileTheDeviceComputesIsNoWaiting) {
-  // Of 0.6 s in next() the device had nothing to do for 0.2 s: it took 100 samples in 0.8 s.
+  // Of 0.6 s in next(), the device was idle for 0.2 s: it took 100 samples in 0.8 s.
   JobMeter meter;
   wire::SessionLoad load;
   load.session = SessionId(1);
@@ -119,7 +119,7 @@ TEST(JobMeter, WaitingWhileTheDeviceComputesIsNoWaiting) {
 }
 
 TEST(JobMeter, ASessionThatIsFirstHeardOfInItsMiddleIsCountedFromThere) {
-  // An hour at 10 samples/s of which nobody kept count, then a second at 200/s.
+  // An hour at 10 samples/s that was not counted, then a second at 200/s.
   JobMeter meter;
   Session session;
   session.Run(36000, 3600, 0, 0, 0, 0.5);
@@ -133,8 +133,8 @@ TEST(JobMeter, ASessionThatIsFirstHeardOfInItsMiddleIsCountedFromThere) {
   EXPECT_NEAR(meter.measured().miss_cost, 0.01, 1e-9);
 }
 
-// The advice is a promise: with the cores it names the waiting is what it says, for random jobs of
-// a world in which the estimator's formula holds and something else takes a part of the time.
+// The advice is a promise: with the cores it names, the waiting is as it says. Checked for random
+// jobs: the estimator's formula holds, and something else takes a part of the time.
 TEST(Advice, ThePredictionComesTrue) {
   for (unsigned seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -143,7 +143,7 @@ TEST(Advice, ThePredictionComesTrue) {
       return std::uniform_real_distribution<double>(low, high)(rng);
     };
     const double g = real(50, 5000), cost = real(1e-4, 2e-2);
-    const double slowness = real(1, 2);       // of cores against the metered cost
+    const double slowness = real(1, 2);       // cores against the metered cost
     const double network = real(0, 0.2) / g;  // seconds a sample, exposed
     const auto world = [&](double cores) {
       const double step = 1 / g, made = cost * slowness / cores;
@@ -157,7 +157,8 @@ TEST(Advice, ThePredictionComesTrue) {
     const TimeShares before = world(granted);
     const Prediction prediction = PredictCores({g, 0, cost, 0}, before, 0, granted);
     if (before.compute < 0.02 * before.all()) continue;
-    // What is exposed beside the cores hides a part of their slowness: seen cost is an upper bound.
+    // What is exposed beside the cores hides a part of their slowness: the observed cost is an
+    // upper bound.
     ASSERT_GT(prediction.cores, 0);
     const TimeShares after = world(granted + prediction.cores);
     EXPECT_LE(after.compute, 0.03 * after.all());
@@ -179,7 +180,7 @@ TEST(Advice, SaysItInASentence) {
   load.miss_cpu_ns = Ns(5.9);
   meter.Report({load});
   meter.EndPeriod(5.9);
-  // 1000/s need 9.8 cores of 10 ms a sample; 5.9 are there. Network and copy are 0.11 s a 590
+  // 1000/s need 9.8 cores of 10 ms a sample; 5.9 are there. Network and copy take 0.11 s for 590
   // samples, or 0.19 ms a sample beside its 1 ms.
   EXPECT_EQ(Advice(meter, 5.9),
             "waits 41%: 30% decode, 8% network, 3% copy; 4 more cores would cut it to 16%");
@@ -194,8 +195,8 @@ TEST(Advice, ABottleneckOfTheTrainerIsNoneOfOurs) {
   EXPECT_EQ(Advice(meter, 5), "waits 0%: the trainer is the bottleneck");
 }
 
-// What is said to a trainer that waits half of its time for one thing, held up by a limit of the
-// source for `limited` seconds of the second.
+// The advice for a trainer that waits half of its time for one thing. A limit of the source holds
+// it up for `limited` seconds of the second.
 std::string AdviceOnAWait(std::uint64_t wire::SessionLoad::*wait, double limited) {
   JobMeter meter;
   wire::SessionLoad load;
@@ -223,7 +224,7 @@ TEST(Advice, ALimitOfTheSourceIsSaidAndNotCuredByCores) {
 
 TEST(Advice, NothingIsSaidBeforeAnythingIsKnown) { EXPECT_EQ(Advice(JobMeter{}, 4), ""); }
 
-// A batch may take more periods than one, and its wait is told when it has come.
+// A batch may take more than one period, and its wait is reported when it has come.
 TEST(JobMeter, ALimitThatHoldsABatchBackForLongCountsForAsLong) {
   JobMeter meter;
   Session session;
@@ -234,7 +235,7 @@ TEST(JobMeter, ALimitThatHoldsABatchBackForLongCountsForAsLong) {
     session.Run(second == 4 ? 100 : 0, 0, 1, 0, 0, 0.01);
     if (second == 4) session.load.step_ns += Ns(0.5);
     meter.Report({session.load});
-    meter.ReportLimited(1);  // of two workers
+    meter.ReportLimited(1);  // for two workers
     meter.ReportLimited(0.9);
     meter.EndPeriod(2);
   }
@@ -242,7 +243,7 @@ TEST(JobMeter, ALimitThatHoldsABatchBackForLongCountsForAsLong) {
   EXPECT_NEAR(meter.times().limited, 5, 1e-9);
 }
 
-// A mean that fades for hours while nothing is added to it has no digits left in the end.
+// A mean that fades for hours without new samples has no digits left in the end.
 TEST(JobMeter, APathThatIsNotTakenForHoursKeepsItsCost) {
   for (const double lasting : {0.0, 1.0}) {  // share of hits
     JobMeter meter;

@@ -16,7 +16,7 @@ using testing::IsEmpty;
 
 class PoolGrowthTest : public testing::Test {
  protected:
-  // The coordinator wants workers each half second; what is said comes to said_.
+  // The coordinator wants workers each half second; said_ collects the lines.
   void Run(Duration time, const Status& answer) {
     for (const SteadyTime end = clock_.Now() + time; clock_.Now() < end;) {
       if (growth_.MayTry(clock_.Now())) {
@@ -50,7 +50,7 @@ TEST_F(PoolGrowthTest, AnotherCauseIsSaidToo) {
   EXPECT_THAT(said_, ElementsAre(HasSubstr("no such file"), HasSubstr("no more processes")));
 }
 
-// The engine takes each request on and says a second later that it has no node.
+// The engine accepts each request, and says a second later that it has no node.
 TEST_F(PoolGrowthTest, WhatIsTakenOnAndFailsLaterIsTriedLessAndLessToo) {
   for (const SteadyTime end = clock_.Now() + seconds(100); clock_.Now() < end;) {
     if (growth_.MayTry(clock_.Now())) {

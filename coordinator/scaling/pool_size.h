@@ -4,15 +4,15 @@
 
 #include "base/clock.h"
 
-// How many workers an elastic pool should have. It grows at once to what the jobs ask for, and
-// gives members back when they were not needed for a while.
+// How many workers an elastic pool should have. It grows at once to what the jobs ask for. It gives
+// members back when they were not needed for a while.
 namespace headrace::coordinator {
 
 struct PoolView {
-  double demand_cores = 0;   // of all jobs, as measured
-  double other_cores = 0;    // of workers that are no members of the pool
-  double member_cores = 1;   // of one member
-  std::int32_t members = 0;  // that run or start
+  double demand_cores = 0;   // demand of all jobs, as measured
+  double other_cores = 0;    // cores of workers outside the pool
+  double member_cores = 1;   // cores of one member
+  std::int32_t members = 0;  // members that run or start
 };
 
 // Thread-compatible; a value.
@@ -21,11 +21,11 @@ class PoolSizer {
   struct Options {
     std::int32_t least = 0;
     std::int32_t most = 0;
-    Duration idle_after;  // a member too many for so long goes
+    Duration idle_after;  // an unneeded member is drained after this time
   };
   explicit PoolSizer(Options options) : options_(options) {}
 
-  // Members to start (> 0), or to drain (< 0) now.
+  // Returns the members to start (> 0), or to drain (< 0) now.
   std::int32_t Observe(const PoolView& view, SteadyTime now);
 
  private:

@@ -23,7 +23,7 @@ class PoolSize : public testing::Test {
 };
 
 TEST_F(PoolSize, GrowsAtOnceToWhatIsAskedFor) {
-  // 15 cores asked for, 4 are there anyway: 6 members of 2.
+  // 15 cores are asked for, and 4 are there anyway: 6 members of 2.
   EXPECT_EQ(Second(15), 5);
   EXPECT_EQ(Second(15), 0);
 }

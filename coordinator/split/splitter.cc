@@ -8,7 +8,7 @@
 namespace headrace::coordinator {
 namespace {
 
-// More than any program has; bounds the work that a peer can ask for.
+// More nodes than any program has; bounds the work that a peer can ask for.
 constexpr std::size_t kMaxNodes = 256;
 
 std::string NameOf(const Node& node) { return node.label.empty() ? node.op : node.label; }
@@ -21,7 +21,7 @@ Status CheckPlan(const Plan& plan) {
                            " nodes; at most " + std::to_string(kMaxNodes));
   }
   if (plan.has_python_stage) {
-    return Status::Ok();  // without a bundle its code stays on the trainer's host
+    return Status::Ok();  // without a bundle, the code stays on the trainer's host
   }
   if (plan.leaves.empty()) return InvalidArgument(name + ": no source");
   if (plan.fields.empty()) return InvalidArgument(name + ": no field in its samples");
@@ -43,7 +43,7 @@ Status CheckPlan(const Plan& plan) {
   return Status::Ok();
 }
 
-// Why this node can't go to a worker, by what capture says; empty: it can.
+// Says why capture keeps this node in the trainer; empty: it can go to a worker.
 std::string OwnReason(const Node& node) {
   if (node.purity == Purity::kStateful) {
     return node.reason.empty() ? "it keeps state" : node.reason;
@@ -67,7 +67,8 @@ Result<wire::Split> SplitPlan(const Plan& plan, const NativeCheck& check) {
   std::size_t legal = 0;
   while (legal < chain.size() && OwnReason(chain[legal]).empty()) ++legal;
   std::string why = legal < chain.size() ? OwnReason(chain[legal]) : "";
-  // Native by name is not native by argument: the longest prefix that compiles counts.
+  // A native name may have arguments without a native form: the longest prefix that compiles
+  // counts.
   int pure = 0;
   for (; legal > 0; --legal) {
     const Result<int> checked = check(chain.first(legal), plan.libraries);

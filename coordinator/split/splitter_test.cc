@@ -32,7 +32,8 @@ Plan Photographs(std::vector<Node> chain) {
   return plan;
 }
 
-// Everything is native; the pure prefix is what the nodes say. Refuses nodes called "exotic".
+// Accepts everything as native, except nodes called "exotic". The pure prefix follows the nodes'
+// purity.
 Result<int> Check(std::span<const Node> prefix, const ClientLibraries&) {
   int pure = 0;
   bool leading = true;
@@ -139,7 +140,7 @@ TEST(Splitter, RefusesWhatIsNotAPlan) {
 
 TEST(Splitter, CodeMayStayWithItsTrainer) {
   Plan plan = Photographs({});
-  plan.has_python_stage = true;  // without a bundle: the trainer's own processes run it
+  plan.has_python_stage = true;  // without a bundle, so the trainer's own processes run it
   EXPECT_TRUE(SplitPlan(plan, Check).ok());
 }
 

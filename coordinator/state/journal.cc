@@ -37,7 +37,7 @@ struct FinalizeStatement {
 using Statement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 
 Status SqliteStatus(sqlite3* db, const std::string& path, std::string_view what) {
-  const int error = errno;  // of the last call to the system that failed
+  const int error = errno;  // the last system call that failed
   const int rc = sqlite3_errcode(db);
   std::string message = path + ": " + std::string(what) + ": " + sqlite3_errmsg(db);
   switch (rc & 0xff) {
@@ -50,7 +50,7 @@ Status SqliteStatus(sqlite3* db, const std::string& path, std::string_view what)
       return ResourceExhausted(message + "; free space there and start again");
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
-      // SQLite's own words do not say why: a quota, `ulimit -f`, no rights.
+      // SQLite's own message does not say why: a quota, `ulimit -f`, no rights.
       if (error != 0) message.append(" (").append(std::strerror(error)).append(")");
       return Unavailable(message +
                          "; make the directory writable, with space and within the limits of this "
@@ -103,7 +103,7 @@ Result<Database> OpenDatabase(const std::string& path) {
   return db;
 }
 
-// Chained: a record that was changed, lost or put in another place breaks the chain behind it.
+// Chains the records: one that was changed, lost or moved breaks the chain after it.
 std::uint64_t ChainHash(std::uint64_t previous, std::string_view body) {
   return HashBytes(AsBytes(body), previous);
 }

@@ -12,19 +12,19 @@
 
 namespace headrace::coordinator {
 
-// The coordinator's durable updates, in order, in one SQLite file (WAL, synchronous=FULL). A thread
-// of its own commits whatever has gathered as one transaction (group commit), so the reactor never
-// waits for a disk. Appended records are on disk when their callback runs; a crash loses at most
-// records whose callback has not run. One file has one owner: a second coordinator is refused by a
-// lock. Thread rule: Open before, Append and Stop on one thread; callbacks run on the journal's
-// thread.
+// Keeps the coordinator's durable updates, in order, in one SQLite file (WAL, synchronous=FULL).
+// Its own thread commits all waiting records as one transaction (group commit), so the reactor
+// never waits for a disk. Appended records are on disk when their callback runs. A crash loses at
+// most records whose callback has not run. One file has one owner: a lock refuses a second
+// coordinator. Thread rule: Open comes first; Append and Stop on one thread; callbacks run on the
+// journal's thread.
 class Journal {
  public:
   struct Opened {
     std::unique_ptr<Journal> journal;
     State state;  // the replay of what was there
   };
-  // Called once, when a write fails (disk full, I/O error); nothing after it becomes durable.
+  // Called once, when a write fails (disk full, I/O error). Nothing after that becomes durable.
   using OnFailure = std::function<void(const Status&)>;
 
   // Opens or makes DIR/journal.db, replays it and compacts it.
@@ -32,7 +32,7 @@ class Journal {
   // coordinator has it, or the directory cannot be written.
   static Result<Opened> Open(const std::string& directory, OnFailure on_failure);
 
-  // Finishes what was appended, then ends the thread.
+  // Finishes the appended records, then ends the thread.
   virtual ~Journal() = default;
   // `on_durable` runs once the updates, and all appended before them, are on disk.
   // REQUIRES: every update is durable.
@@ -41,8 +41,9 @@ class Journal {
   virtual void Compact(const std::vector<Update>& snapshot) = 0;
   // Records in the file and on their way there.
   [[nodiscard]] virtual std::int64_t records() const = 0;
-  // Whether a snapshot is worth its price: there are kCompactAfter records, and twice as many as
-  // the last one had. A large cluster's snapshot alone has more than that.
+  // Says whether a snapshot is worth its price: there are kCompactAfter records, and twice as many
+  // as in the last snapshot. The second condition is for large clusters, whose snapshot alone is
+  // larger than kCompactAfter.
   [[nodiscard]] virtual bool compaction_due() const = 0;
   static constexpr std::int64_t kCompactAfter = 20'000;
   // Idempotent; drains.

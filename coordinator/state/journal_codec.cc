@@ -100,7 +100,7 @@ struct Encoder {
             {"next_worker", u.next_worker},
             {"ended_cpu_seconds", u.ended_cpu_seconds}};
   }
-  // The volatile ones.
+  // Volatile updates have no record.
   template <typename T>
   Json operator()(const T&) const {
     HR_CHECK(false);

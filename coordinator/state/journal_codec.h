@@ -6,8 +6,8 @@
 #include "base/result.h"
 #include "coordinator/state/update.h"
 
-// A durable update as one line of JSON, so that `sqlite3 journal.db` is enough to read a journal.
-// Keys are appended only; an old record lacks them and gets the default.
+// Encodes a durable update as one line of JSON, so that `sqlite3 journal.db` can read a journal.
+// Keys are only appended. An old record lacks new keys and gets their defaults.
 namespace headrace::coordinator {
 
 // REQUIRES: IsDurable(update). Text that is not UTF-8 gets replacement characters.

@@ -17,8 +17,8 @@
 namespace headrace::coordinator {
 namespace {
 
-// Draws updates. The structured bindings name every field of a record: one that is added does not
-// compile here until it is drawn as well.
+// Draws updates. The structured bindings name every field of a record: a new field does not compile
+// here until it is drawn too.
 class Draw {
  public:
   explicit Draw(unsigned seed) : rng_(seed) {}
@@ -133,7 +133,7 @@ void ExpectAllKept(unsigned seed, std::index_sequence<kIndex...>) {
   (check(std::variant_alternative_t<kIndex, Update>()), ...);
 }
 
-// What a coordinator knew before its restart it knows afterwards: whose worker is local, too.
+// What a coordinator knew before its restart it knows afterwards, also which workers are local.
 TEST(JournalCodec, EveryFieldOfEveryDurableUpdateIsKept) {
   for (unsigned seed = 0; seed < 300 && !testing::Test::HasFailure(); ++seed) {
     ExpectAllKept(seed, std::make_index_sequence<std::variant_size_v<Update>>());

@@ -16,8 +16,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// While it lives, databases that are opened count how often SQLite has their log synced to the
-// disk.
+// While it lives, newly opened databases count how often SQLite has their log synced to the disk.
 class CountedSyncs {
  public:
   CountedSyncs() {
@@ -84,7 +83,7 @@ class JournalTest : public testing::Test {
         << sqlite3_errmsg(db);
     sqlite3_close(db);
   }
-  // Records as a connection of its own sees them.
+  // The records that a separate connection sees.
   [[nodiscard]] std::int64_t Count(const std::string& where) const {
     sqlite3* db = nullptr;
     std::int64_t count = -1;
@@ -154,7 +153,7 @@ TEST_F(JournalTest, StopDrains) {
   EXPECT_EQ(opened->state.jobs().size(), 1U);
 }
 
-// What another process finds in the file when an answer may go out.
+// Checks what another process finds in the file when an answer may go out.
 TEST_F(JournalTest, WhatIsAcknowledgedIsCommitted) {
   auto opened = Journal::Open(directory_, {});
   ASSERT_TRUE(opened.ok()) << opened.status().ToString();
@@ -167,12 +166,12 @@ TEST_F(JournalTest, WhatIsAcknowledgedIsCommitted) {
   }
 }
 
-// A committed transaction that is not on the disk is lost with the machine's power.
+// A committed transaction that is not on the disk is lost on a power failure.
 TEST_F(JournalTest, WhatIsAcknowledgedIsSynced) {
   const CountedSyncs syncs;
   auto opened = Journal::Open(directory_, {});
   ASSERT_TRUE(opened.ok()) << opened.status().ToString();
-  AppendAndWait(*opened->journal, {Job(1)});  // after the snapshot that it begins with
+  AppendAndWait(*opened->journal, {Job(1)});  // after the first snapshot
   for (int id = 2; id <= 6; ++id) {
     const std::int64_t before = CountedSyncs::count();
     std::int64_t then = 0;
@@ -186,7 +185,7 @@ TEST_F(JournalTest, WhatIsAcknowledgedIsSynced) {
   }
 }
 
-// 10,000 workers make a snapshot that is larger than what a small cluster's journal grows to.
+// 10,000 workers make a snapshot that is larger than a small cluster's whole journal.
 TEST_F(JournalTest, ALargeStateIsCompactedToo) {
   auto opened = Journal::Open(directory_, {});
   ASSERT_TRUE(opened.ok()) << opened.status().ToString();

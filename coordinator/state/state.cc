@@ -187,7 +187,8 @@ Status State::On(const RemoveWorker& update) {
   Worker* worker = Find(workers_, update.worker);
   if (!worker) return Contradiction(Text(update.worker) + " is unknown");
   FreeLeasesOf(*worker);
-  // A number whatever they claimed: a journal that says "infinite" cannot be read back.
+  // Keeps the sum finite, whatever workers claimed: a journal that says "infinite" cannot be read
+  // back.
   counters_.ended_cpu_seconds = std::min(counters_.ended_cpu_seconds + update.cpu_seconds,
                                          std::numeric_limits<double>::max());
   workers_by_token_.erase(worker->token);

@@ -19,7 +19,7 @@ namespace headrace::coordinator {
 
 // Glossary
 //   job       one training run's request for workers; it has one consumer
-//   consumer  one trainer rank: who sends the job's heartbeats
+//   consumer  one trainer rank; it sends the job's heartbeats
 //   session   one loader of a job: a plan and how it was split
 //   lease     the right of a job to use a worker; held until the set of leases changes
 struct Session {
@@ -43,11 +43,11 @@ struct Job {
   SteadyTime last_seen;
   std::vector<wire::SessionLoad> loads;
   JobMeter meter;
-  std::map<WorkerId, wire::JobGrant> grants;  // of `leases`
+  std::map<WorkerId, wire::JobGrant> grants;  // grants on `leases`
   std::string waits_for;                      // why it is not admitted; empty: it is
 
   [[nodiscard]] double granted_cores() const;
-  // Of one of its sessions at least: its leases are dear.
+  // True if the lanes of one of its sessions stay: its leases are dear.
   [[nodiscard]] bool lanes_stay() const;
 };
 
@@ -66,23 +66,23 @@ struct Worker {
   [[nodiscard]] bool leasable() const { return phase == Phase::kReady && !draining; }
 };
 
-// What the coordinator knows of the cluster. Changed only by Apply; queries never change it. An
-// update that does not fit is refused and changes nothing, so every prefix of a journal is a
-// consistent state: each lease names a live worker and a running job, and no id is given twice.
-// Thread-compatible; a value (copying it is how a step is tried out).
-// Methods: one applies each kind of update, and one answers each question about the cluster.
+// What the coordinator knows about the cluster. Only Apply changes it. An update that does not fit
+// is refused and changes nothing. So every prefix of a journal is a consistent state: each lease
+// names a live worker and a running job, and no id is given twice. Thread-compatible; a value (to
+// try a step, copy it). Methods: one applies each kind of update, and one answers each question
+// about the cluster.
 class State {
  public:
   // kDataLoss: the update contradicts the state (an unknown id, an id given before, a stale
   // generation): a damaged journal when replaying, our bug otherwise.
   Status Apply(const Update& update);
 
-  // nullptr if there is none.
+  // nullptr if there is no such job or worker.
   [[nodiscard]] const Job* FindJob(JobId job) const;
   [[nodiscard]] const Job* FindJobByToken(std::string_view token) const;
   [[nodiscard]] const Worker* FindWorker(WorkerId worker) const;
   [[nodiscard]] const Worker* FindWorkerByToken(std::string_view token) const;
-  // In order of arrival, which is the order of the ids.
+  // Jobs in order of arrival, which is the order of the ids.
   [[nodiscard]] const std::map<JobId, Job>& jobs() const { return jobs_; }
   [[nodiscard]] const std::map<WorkerId, Worker>& workers() const { return workers_; }
 
@@ -94,7 +94,8 @@ class State {
   // When the last control period ended.
   [[nodiscard]] SteadyTime period_ended() const { return period_ended_; }
 
-  // The shortest list of durable updates that makes this state again (without its volatile part).
+  // Gives the shortest list of durable updates that makes this state again (without its volatile
+  // part).
   [[nodiscard]] std::vector<Update> Snapshot() const;
 
  private:

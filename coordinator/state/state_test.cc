@@ -128,7 +128,7 @@ TEST(State, SnapshotMakesTheSameStateAgain) {
   EXPECT_DOUBLE_EQ(again.ended_cpu_seconds(), 1.25);
 }
 
-// Whatever they claimed: the journal is read back when the coordinator begins anew.
+// Whatever workers claim, the next coordinator must be able to read the journal.
 TEST(State, CpuTimeOfEndedWorkersStaysANumber) {
   State state = WithJobAndTwoWorkers();
   for (const WorkerId id : {WorkerId(1), WorkerId(2)}) {

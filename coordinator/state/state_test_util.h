@@ -12,8 +12,8 @@
 
 namespace headrace::coordinator {
 
-// Whether two durable updates are equal, field by field: what the codec leaves out is missing in
-// the text of both.
+// Compares two durable updates field by field: a comparison of texts would miss fields that the
+// codec leaves out.
 inline bool SameUpdate(const Update& one, const Update& other) {
   return std::visit(
       [&]<typename T>(const T& update) {
@@ -27,7 +27,7 @@ inline bool SameUpdate(const Update& one, const Update& other) {
       one);
 }
 
-// Their durable parts.
+// Compares the durable parts of two states.
 inline void ExpectSameState(const State& got, const State& want) {
   const std::vector<Update> ours = got.Snapshot(), theirs = want.Snapshot();
   ASSERT_EQ(ours.size(), theirs.size());

@@ -10,12 +10,12 @@
 #include "base/ids.h"
 #include "schemas/wire/control.h"
 
-// Every change that the coordinator's State can go through, as plain data. The durable ones are the
-// journal's records (journal_codec.h); the volatile ones, liveness and load, are learnt anew from
-// the heartbeats after a restart.
+// Every change to the coordinator's State, as plain data. The durable changes are the journal's
+// records (journal_codec.h). The volatile ones, liveness and load, come again with the heartbeats
+// after a restart.
 namespace headrace::coordinator {
 
-// A job, new or (same id) opened again by its owner.
+// Adds a job, or opens it again (same id) for its owner.
 struct AddJob {
   JobId job;
   ConsumerId consumer;
@@ -32,7 +32,7 @@ struct AddJob {
   std::int32_t rank = -1;
   friend bool operator==(const AddJob&, const AddJob&) = default;
 };
-// The job's leases are freed with it.
+// Marks the job lost and frees its leases.
 struct MarkJobLost {
   JobId job;
   friend bool operator==(const MarkJobLost&, const MarkJobLost&) = default;
@@ -53,7 +53,7 @@ struct AddSession {
   wire::Split split;
   std::uint64_t dataset = 0;  // what is cached: equal sources and an equal prefix have the same
   std::int64_t rows = 0;
-  bool lanes_stay = false;  // with the worker that has them, or are made again (ADR 0012, 0019)
+  bool lanes_stay = false;  // lanes stay with their worker, or are made again (ADR 0012, 0019)
   friend bool operator==(const AddSession&, const AddSession&) = default;
 };
 struct RemoveSession {
@@ -61,14 +61,14 @@ struct RemoveSession {
   SessionId session;
   friend bool operator==(const RemoveSession&, const RemoveSession&) = default;
 };
-// A worker, new or (same id) registered again by the same process.
+// Adds a worker, or registers the same process again (same id).
 struct AddWorker {
   std::string token;
   wire::WorkerInfo info;  // info.worker is its id
   friend bool operator==(const AddWorker&, const AddWorker&) = default;
 };
-// Leases that name the worker go with it; the generation of each of their jobs grows. The same
-// holds for DrainWorker and RemoveWorker.
+// Marks the worker lost. The leases that name it end, and the generation of each of their jobs
+// grows. The same holds for DrainWorker and RemoveWorker.
 struct MarkWorkerLost {
   WorkerId worker;
   friend bool operator==(const MarkWorkerLost&, const MarkWorkerLost&) = default;
@@ -86,14 +86,14 @@ struct RemoveWorker {
   double cpu_seconds = 0;  // what it used in all: goes into the sum over ended workers
   friend bool operator==(const RemoveWorker&, const RemoveWorker&) = default;
 };
-// The whole set of workers that the job holds from now on.
+// Replaces the whole set of workers that the job holds.
 struct SetLeases {
   JobId job;
   std::uint64_t generation = 0;   // greater than the last one
   std::vector<WorkerId> workers;  // ascending
   friend bool operator==(const SetLeases&, const SetLeases&) = default;
 };
-// Head of a compacted journal: numbers that no record left in it would yield.
+// The head of a compacted journal: numbers that none of its remaining records would yield.
 struct SetCounters {
   std::int64_t next_job = 1;
   std::int64_t next_consumer = 1;
@@ -102,7 +102,7 @@ struct SetCounters {
   friend bool operator==(const SetCounters&, const SetCounters&) = default;
 };
 
-// Volatile from here on.
+// The updates from here on are volatile.
 struct SeeConsumer {
   JobId job;
   SteadyTime at;
@@ -117,12 +117,12 @@ struct ReportWorker {
   SteadyTime at;
   wire::WorkerHeartbeat report;
 };
-// A control period of all jobs ends: their controllers decide.
+// Ends a control period of all jobs: their controllers decide.
 struct EndPeriod {
   SteadyTime at;
 };
-// What a job may use from now on, or why it may not. On a worker that is no lease of the job a
-// grant has no effect.
+// Says what a job may use from now on, or why it may use nothing. A grant on a worker that the job
+// does not lease has no effect.
 struct SetGrants {
   JobId job;
   std::map<WorkerId, wire::JobGrant> grants;
@@ -132,12 +132,12 @@ struct SuspectWorker {
   WorkerId worker;
   SteadyTime at;
 };
-// CPU of a worker process that has ended, from the kernel.
+// CPU time, from the kernel, of a worker process that has ended.
 struct SettleWorkerCpu {
   WorkerId worker;
   double cpu_seconds = 0;
 };
-// After a replay: everybody gets a full grace period from here.
+// After a replay, gives everybody a full grace period from `at`.
 struct RestartClocks {
   SteadyTime at;
 };
@@ -147,7 +147,7 @@ using Update = std::variant<AddJob, MarkJobLost, ReviveJob, RemoveJob, AddSessio
                             SetLeases, SetCounters, SeeConsumer, SeeWorker, ReportWorker, EndPeriod,
                             SetGrants, SuspectWorker, SettleWorkerCpu, RestartClocks>;
 
-// Whether the journal keeps it.
+// Says whether the journal keeps the update.
 [[nodiscard]] bool IsDurable(const Update& update);
 
 }  // namespace headrace::coordinator

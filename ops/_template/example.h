@@ -4,7 +4,7 @@
 
 namespace headrace::ops {
 
-// What the framework's class does, in a line. Params: what Draw puts there.
+// What the framework's class does, in one line. Params: what Draw writes there.
 class ExampleSchema final : public OpSchema {
  public:
   explicit ExampleSchema(double p) : p_(p) {}

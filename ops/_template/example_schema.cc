@@ -12,7 +12,7 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
 
 }  // namespace
 
-// In the framework's order: each call here is one call there.
+// Draws in the framework's order: each call here is one call there.
 Status ExampleSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
                            ImageSpec* out) const {
   params[0] = Happens(rng, p_) ? 1 : 0;

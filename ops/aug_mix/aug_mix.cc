@@ -44,7 +44,7 @@ class AugMixKernel final : public Kernel {
       for (std::size_t i = 0; i < values; ++i) sums[i] += weight * static_cast<float>(made[i]);
     }
     std::uint8_t* const pixels = memory.Ensure(values);
-    // The weights add up to 1, but for their rounding: never to 256 / 255.
+    // The weights add up to 1 except for rounding, and never to 256 / 255.
     for (std::size_t i = 0; i < values; ++i) pixels[i] = static_cast<std::uint8_t>(sums[i]);
     out->data = pixels;
     out->pixel_stride = original.pixel_stride;
@@ -70,7 +70,7 @@ class AugMixKernel final : public Kernel {
     return packed;
   }
 
-  const AugmentSpace& space_;  // of the schema, which outlives its kernels
+  const AugmentSpace& space_;  // the schema's, which outlives its kernels
   std::size_t branch_words_;
 };
 

@@ -7,10 +7,9 @@
 
 namespace headrace::ops {
 
-// torchvision's AugMix of PIL images and of u8 tensors: it makes tensors of images, and so has the
-// tensors' operations.
-// Params: the original's weight; then for each branch its weight and max_depth() operations
-// (AugmentSpace::Write), of which those that were not drawn are the identity.
+// torchvision's AugMix on PIL images and u8 tensors. It turns images into tensors, so it uses the
+// tensors' operations. Params: the original's weight; then for each branch its weight and
+// max_depth() operations (AugmentSpace::Write). Operations that were not drawn are the identity.
 class AugMixSchema final : public AugmentSchema {
  public:
   struct Options {
@@ -21,7 +20,7 @@ class AugMixSchema final : public AugmentSchema {
     bool all_ops = true;
   };
   static constexpr std::int64_t kMostRandomDepth = 3;
-  // Longest side for which translations are known.
+  // The longest side for which translations are known.
   static constexpr std::int64_t kMostSide = 4096;  // pixels
 
   AugMixSchema(AugmentSpace space, const Options& options)

@@ -63,7 +63,7 @@ std::vector<ArgSpec> ArgSpecs() {
       {"all_ops", ArgType::kBool, std::int64_t{1},
        "with Brightness, Color, Contrast and Sharpness"}};
   for (ArgSpec& arg : AugmentSpace::ArgSpecs(/*by_size=*/true)) {
-    if (arg.name == "rotate") continue;  // images are made tensors
+    if (arg.name == "rotate") continue;  // images become tensors
     if (arg.name == "tensor_rotate") {
       arg.required = true;
       arg.doc =
@@ -89,7 +89,7 @@ int AugMixSchema::param_words() const {
 Status AugMixSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
                           ImageSpec* out) const {
   HR_RETURN_IF_ERROR(Shape(in, out));
-  std::array<float, 2> mixed{};  // the original's part, and the branches'
+  std::array<float, 2> mixed{};  // for the original, and for the branches
   std::array<float, TorchGenerator::kMostWeights> weights{};
   const auto width = static_cast<std::size_t>(options_.width);
   rng.Dirichlet(options_.alpha, mixed);

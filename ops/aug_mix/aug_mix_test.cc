@@ -40,7 +40,7 @@ TEST(AugMix, AddsUpInFloatAndCutsOnce) {
 }
 
 TEST(AugMix, BranchesStartFromTheOriginal) {
-  // 27 / 3 of 27 pixels is the end, which has bin 9: bin 2 is 2 pixels.
+  // The last bin, 9, is 27 / 3 of 27 pixels: bin 2 is 2 pixels.
   std::vector<std::uint8_t> row(27, 100);
   const auto mixed = RunPixels({Mix(2)}, GraySpec(1, 27), row,
                                {0, Float(0.5F), kTranslateX, 2, Float(0.5F), kIdentity, 0});

@@ -8,7 +8,7 @@
 
 namespace headrace::ops {
 
-// torchvision's AutoAugment of PIL images and of u8 tensors. Params: two operations
+// torchvision's AutoAugment on PIL images and u8 tensors. Params: two operations
 // (AugmentSpace::Write).
 class AutoAugmentSchema final : public AugmentSchema {
  public:

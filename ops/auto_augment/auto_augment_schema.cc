@@ -52,7 +52,7 @@ Status AutoAugmentSchema::Draw(const ImageSpec& in, TorchGenerator& rng, Mutable
   std::array<bool, kSteps> happens{};
   std::array<bool, kSteps> negative{};
   if (space().api() == 1) {
-    // All of it is drawn, needed or not.
+    // Draws all of it, needed or not.
     for (std::size_t i = 0; i < kSteps; ++i) happens[i] = rng.Rand() <= policy[i].probability;
     for (bool& sign : negative) sign = rng.RandInt(0, 2) == 0;
   } else {

@@ -63,7 +63,7 @@ TEST(AutoAugment, WhatDoesNotHappenIsTheIdentity) {
 }
 
 TEST(AutoAugment, BothStepsAreMade) {
-  // 150 / 331 of 10 pixels are 4, at the last bin.
+  // 150 / 331 of 10 pixels are 4, in the last bin.
   EXPECT_THAT(RunPixels({Auto({1, 1})}, GraySpec(1, 10), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
                         {kTranslateX, -10, kInvert, 0})
                   .values,

@@ -16,7 +16,7 @@ class CenterCropKernel final : public Kernel {
   }
 
  private:
-  const CenterCropSchema& schema_;  // of the chain, which outlives its kernels
+  const CenterCropSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {

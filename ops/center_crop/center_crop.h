@@ -16,7 +16,7 @@ class CenterCropSchema final : public OpSchema {
     out->width = size_.width;
     return Status::Ok();
   }
-  // The crop in coordinates of the image; may lie partly outside of it.
+  // The crop in coordinates of the image; it may lie partly outside the image.
   [[nodiscard]] Window CropOf(const ImageSpec& in) const;
 
  private:

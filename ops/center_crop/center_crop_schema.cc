@@ -10,7 +10,7 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& /*context*/) {
   return MakeSchema<CenterCropSchema>(size);
 }
 
-// Where the crop starts along one side.
+// The position where the crop starts along one side.
 std::int64_t Start(std::int64_t image, std::int64_t crop) {
   const std::int64_t before = crop > image ? (crop - image) / 2 : 0;
   const std::int64_t after = crop > image ? (crop - image + 1) / 2 : 0;

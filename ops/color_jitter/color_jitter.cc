@@ -15,7 +15,7 @@ class ColorJitterKernel final : public Kernel {
  public:
   explicit ColorJitterKernel(const ColorJitterSchema& schema) : schema_(schema) {}
 
-  // Each pixel comes from the same pixel, but for contrast: that takes the mean of the image.
+  // Each pixel comes from the same pixel, except for contrast, which uses the mean of the image.
   [[nodiscard]] Result<std::optional<Window>> InputWindow(const Request& request,
                                                           OpContext& /*context*/) const override {
     if (schema_.has(ColorJitterSchema::kContrast)) return std::optional<Window>();
@@ -82,7 +82,7 @@ class ColorJitterKernel final : public Kernel {
     }
   }
 
-  const ColorJitterSchema& schema_;  // of the chain, which outlives its kernels
+  const ColorJitterSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {

@@ -7,8 +7,8 @@
 
 namespace headrace::ops {
 
-// torchvision's ColorJitter of PIL images and of u8 tensors. Params: the order of the four steps,
-// two bits each with the first step lowest, then the float32 factors of brightness, contrast,
+// torchvision's ColorJitter on PIL images and u8 tensors. Params: the order of the four steps, two
+// bits each with the first step lowest. Then come the float32 factors of brightness, contrast,
 // saturation and hue.
 class ColorJitterSchema final : public OpSchema {
  public:

@@ -42,7 +42,7 @@ TEST(ColorJitter, DrawsAnOrderAndAFactorForEachStepThatIsOn) {
 TEST(ColorJitter, StepsAreMadeInTheDrawnOrder) {
   const std::vector<Node> nodes{MakeNode("color_jitter", {{"brightness", 1.0}, {"contrast", 1.0}})};
   const std::vector<std::uint8_t> pixels{40, 80};
-  // Brightness 2, then contrast 0 makes the mean of 80 and 160; the other way round 2 * 60.
+  // Brightness 2, then contrast 0: the mean of 80 and 160. In the other order: 2 * 60.
   EXPECT_THAT(RunPixels(nodes, GraySpec(1, 2), pixels, Params(kInOrder, 2, 0, 0, 0)).values,
               ElementsAre(120, 120));
   EXPECT_THAT(RunPixels(nodes, GraySpec(1, 2), {41, 80}, Params(kInOrder, 2, 0, 0, 0)).values,

@@ -100,7 +100,7 @@ Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
     Result<std::shared_ptr<const OpSchema>> schema = entry->make(*args, context);
     if (!schema.ok()) return schema.status().WithContext(name);
     context.input = (*schema)->OutputKind(context.input);
-    // Tensors are four times the pixels and one table away from them: not worth keeping.
+    // Tensors have four times the bytes and are one table away from the pixels: not worth keeping.
     prefix = prefix && (*schema)->purity() == Purity::kPure &&
              context.input.layout == Layout::kHwc && context.input.dtype == DType::kU8;
     if (prefix) chain.pure_prefix_ = static_cast<int>(i) + 1;

@@ -14,15 +14,15 @@
 
 namespace headrace::ops {
 
-// Content of the plan's constants by name ("torch_exp"). Compile() alone reads them.
+// Contents of the plan's constants by name ("torch_exp"). Only Compile() reads them.
 using Constants = std::map<std::string, ByteSpan>;
 
 // A plan's operator chain with its arguments checked: the light half, which draws. Immutable after
-// Compile; thread-safe. Linked by the client (planner), the coordinator (splitter) and the worker.
+// Compile; thread-safe. The client (planner), the coordinator (splitter) and the worker link it.
 class Chain {
  public:
-  // kUnsupported: an operator, argument or combination that has no native form (message names the
-  // node). kInvalidArgument: arguments that the framework would refuse too.
+  // kUnsupported: an operator, argument or combination that has no native form (the message names
+  // the node). kInvalidArgument: arguments that the framework would refuse too.
   static Result<Chain> Compile(std::vector<Node> nodes, ClientLibraries libraries,
                                Constants constants);
 
@@ -31,28 +31,28 @@ class Chain {
   [[nodiscard]] const OpSchema& schema(int node) const { return *schemas_[node]; }
   // True if any operator draws.
   [[nodiscard]] bool is_random() const { return param_words_ > 0; }
-  // int32 words that Draw fills for one sample, all operators together.
+  // Number of int32 words that Draw fills for one sample, for all operators together.
   [[nodiscard]] int param_words() const { return param_words_; }
   // Where node i's words start.
   [[nodiscard]] int param_offset(int node) const { return param_offsets_[node]; }
-  // Number of leading nodes that are pure: the cache point is behind them. At least 1 (decode).
+  // Number of leading nodes that are pure; the cache point follows them. At least 1 (decode).
   [[nodiscard]] int pure_prefix() const { return pure_prefix_; }
   // Identity of that prefix with the library versions that matter: part of the cache key.
   [[nodiscard]] std::uint64_t prefix_hash() const { return prefix_hash_; }
 
-  // The uniform draws that go through torch.exp: what the constant "torch_exp" must cover. Draw
-  // fails with kInvalidArgument without it; everything else works.
+  // The uniform draws that go through torch.exp, which the constant "torch_exp" must cover. Without
+  // it Draw fails with kInvalidArgument; everything else works.
   [[nodiscard]] std::vector<ExpRange> exp_ranges() const;
-  // What comes out for a source image of spec `in`, and behind each node; as Draw without drawing.
+  // Gives the outputs for a source image of spec `in`, after each node; like Draw without drawing.
   // Errors as OpSchema::Shape. REQUIRES: after_node.size() == nodes().size().
   Status Shapes(const ImageSpec& in, std::span<ImageSpec> after_node) const;
 
   // Draws for one sample whose source image is `in`. REQUIRES: params.size() == param_words().
   Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params, ImageSpec* out) const;
 
-  // The generator of one sample in RngMode::kSample: the same seed also goes to torch.manual_seed,
-  // random.seed and numpy.random.seed (its low 32 bits) where the sample is made in Python.
-  // occurrence: how often this key came before in this iteration (0 for the first time).
+  // The seed of one sample's generator in RngMode::kSample. For samples made in Python, it also
+  // goes to torch.manual_seed, random.seed and numpy.random.seed (its low 32 bits). occurrence: how
+  // often this key came before in this iteration (0 for the first time).
   [[nodiscard]] static std::uint64_t SampleSeed(std::uint64_t base_seed, std::int64_t key,
                                                 std::uint64_t occurrence);
 

@@ -10,8 +10,8 @@ namespace {
 
 // A binary floating-point type narrower than float32.
 struct Narrow {
-  int digits;          // of the significand, the hidden one included
-  int least_exponent;  // of a normal number, as std::ilogb counts
+  int digits;          // digits of the significand, with the hidden one
+  int least_exponent;  // for normal numbers, as std::ilogb counts
   double largest;      // finite
 };
 constexpr Narrow kHalf{11, -14, 65504};
@@ -31,7 +31,7 @@ std::uint64_t HalfBits(double value) {
   const double size = std::abs(value);
   if (std::isnan(value)) return sign | 0x7e00U;
   if (std::isinf(value)) return sign | 0x7c00U;
-  // Below the normal numbers the bits count steps of 2^-24; above, the exponent stands before them.
+  // Below the normal numbers the bits count steps of 2^-24. Above, the exponent precedes them.
   if (size < 0x1p-14) return sign | static_cast<std::uint64_t>(size * 0x1p24);
   const int exponent = std::ilogb(size);
   const auto significand = static_cast<std::uint64_t>(std::scalbn(size, 10 - exponent));

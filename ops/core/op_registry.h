@@ -16,10 +16,10 @@
 // RegisterSchemas(SchemaRegistry&) and RegisterKernels(KernelRegistry&).
 namespace headrace::ops {
 
-// What an operator is compiled against.
+// What an operator's factory may use.
 struct CompileContext {
   const ClientLibraries* libraries = nullptr;
-  // Null when the plan has no constant "torch_exp".
+  // Null if the plan has no constant "torch_exp".
   std::shared_ptr<const TorchExpTable> torch_exp;
   // Channels, element type and layout of the operator's input; its size is not known yet.
   ImageSpec input;
@@ -33,7 +33,7 @@ using KernelPtr = std::shared_ptr<const Kernel>;
 using KernelFactory =
     std::function<Result<KernelPtr>(const OpSchema& schema, const CompileContext& context)>;
 
-// For the factories: a new object as the pointer that they return.
+// Makes a new object, as the pointer that the factories return.
 template <typename T, typename... Args>
 SchemaPtr MakeSchema(Args&&... args) {
   return std::make_shared<const T>(std::forward<Args>(args)...);
@@ -50,9 +50,9 @@ class SchemaRegistry {
     OpSpec spec;
     SchemaFactory make;
   };
-  // REQUIRES: no entry of that name.
+  // REQUIRES: no entry with that name.
   void Add(OpSpec spec, SchemaFactory make);
-  // Null when there is none.
+  // Null if there is none.
   [[nodiscard]] const Entry* Find(std::string_view name) const;
   // Sorted by name.
   [[nodiscard]] const std::map<std::string, Entry, std::less<>>& entries() const {
@@ -68,9 +68,9 @@ class SchemaRegistry {
 // Thread-safe once filled. Worker only.
 class KernelRegistry {
  public:
-  // REQUIRES: no entry of that name.
+  // REQUIRES: no entry with that name.
   void Add(std::string name, KernelFactory make);
-  // Null when there is none.
+  // Null if there is none.
   [[nodiscard]] const KernelFactory* Find(std::string_view name) const;
   // All operators of this build.
   static const KernelRegistry& Builtin();

@@ -8,7 +8,8 @@
 #include "base/graph.h"
 #include "base/result.h"
 
-// The description of an operator: validates the arguments of a node and writes the reference page.
+// The description of an operator. It validates the arguments of a node and writes the reference
+// page.
 namespace headrace::ops {
 
 enum class ArgType : std::uint8_t {
@@ -24,7 +25,7 @@ enum class ArgType : std::uint8_t {
 struct ArgSpec {
   std::string name;
   ArgType type;
-  // Absent: the argument may be left out and then has no value (Python's None), unless required.
+  // Absent: the argument may be left out unless required, and then has no value (Python's None).
   std::optional<ArgValue> default_value;
   std::string doc;
   bool required = false;
@@ -34,7 +35,7 @@ struct OpSpec {
   std::string name;
   std::string doc;
   std::vector<ArgSpec> args;
-  // The framework's classes that this operator is, as "v1.Resize", "v2.Resize".
+  // The framework's classes that this operator implements, as "v1.Resize", "v2.Resize".
   std::vector<std::string> classes;
 };
 
@@ -43,17 +44,17 @@ struct OpSpec {
 class OpArgs {
  public:
   // kUnsupported: an argument that this operator does not know. kInvalidArgument: a wrong type, or
-  // a required argument missing.
+  // a missing required argument.
   static Result<OpArgs> Make(const OpSpec& spec, const Args& args);
 
   [[nodiscard]] bool Has(std::string_view name) const { return Find(name) != nullptr; }
-  // Several values were given, or a list of one.
+  // True if several values were given, or a list of one.
   [[nodiscard]] bool IsList(std::string_view name) const;
   [[nodiscard]] bool Bool(std::string_view name) const { return Int(name) != 0; }
   [[nodiscard]] std::int64_t Int(std::string_view name) const;
   [[nodiscard]] double Number(std::string_view name) const;
   [[nodiscard]] const std::string& Text(std::string_view name) const;
-  // A single number is a list of one.
+  // Treats a single number as a list of one.
   [[nodiscard]] std::vector<std::int64_t> Ints(std::string_view name) const;
   [[nodiscard]] std::vector<double> Numbers(std::string_view name) const;
 
@@ -62,7 +63,10 @@ class OpArgs {
   Args values_;
 };
 
-// "| argument | type | default | meaning |" for one operator, with its description, as Markdown.
+// Writes "| argument
+// type
+// default
+// meaning |" rows for one operator, with its description, as Markdown.
 [[nodiscard]] std::string Describe(const OpSpec& spec);
 
 }  // namespace headrace::ops

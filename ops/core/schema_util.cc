@@ -187,7 +187,8 @@ Result<AreaSampler> AreaSampler::Make(const OpArgs& args, const CompileContext& 
   if (!(ratio[0] > 0 && ratio[0] <= ratio[1] && ratio[1] < 1e6)) {
     return InvalidArgument("ratio should be of kind (min, max)");
   }
-  // Through double: log of a float32 rounded twice differs from one rounding in 2^-29 of the cases.
+  // Goes through double: log of a float32 rounded twice differs from one rounding in 2^-29 of the
+  // cases.
   const auto log32 = [](double r) {
     return static_cast<float>(std::log(static_cast<double>(static_cast<float>(r))));
   };

@@ -10,7 +10,7 @@
 #include "ops/core/op.h"
 #include "ops/core/op_registry.h"
 
-// What several schemas share: the framework's ways to read arguments and to draw.
+// Helpers that several schemas share: the framework's ways to read arguments and to draw.
 namespace headrace::ops {
 
 // torchvision's _setup_size: n or [n] is (n, n), [h, w] is itself. kInvalidArgument otherwise.
@@ -30,16 +30,16 @@ Result<Padding> ReadPadding(const OpArgs& args, std::string_view name);
 enum class PaddingMode : std::uint8_t { kConstant, kEdge, kReflect, kSymmetric };
 Result<PaddingMode> ReadPaddingMode(const OpArgs& args, std::string_view name);
 
-// Argument "padding_mode", with what of it is native.
+// The argument "padding_mode", with the list of its native values.
 [[nodiscard]] ArgSpec PaddingModeArg();
 
-// One value for each channel of `input`, rounded to its type: a single number serves all. For
-// integer tensors they must be whole numbers of the type; PIL images drop fractions first, as
+// Reads one value for each channel of `input`, rounded to its type; a single number serves all. For
+// integer tensors they must be whole numbers of the type. PIL images drop fractions first, as
 // int(x) does.
 Result<ChannelValues> ReadFill(const OpArgs& args, std::string_view name, const ImageSpec& input);
 
-// The same for the border that `mode` makes: on tensors v1 takes no list of values, and v2 several
-// as float32, for kConstant only.
+// Reads the same for the border that `mode` makes. On tensors v1 takes no list of values, and v2
+// takes several as float32 for kConstant only.
 Result<ChannelValues> ReadBorderFill(const OpArgs& args, std::string_view name, PaddingMode mode,
                                      int api, const ImageSpec& input);
 
@@ -52,20 +52,22 @@ Result<int> ReadApi(const OpArgs& args);
 
 // kUnsupported unless the operator's input is still a PIL image (u8 HWC).
 Status NeedsPilImage(const CompileContext& context);
-// kUnsupported unless it is one, or a tensor of uint8.
+// kUnsupported unless it is a PIL image or a uint8 tensor.
 Status NeedsBytes(const CompileContext& context);
-// As NeedsBytes; a tensor only where the client's torch computes with fused operations, as its AVX2
-// and AVX512 builds do. `tensor`: of PIL images too, which are made tensors.
+// Checks as NeedsBytes. For a tensor, the client's torch must also compute with fused operations,
+// as its AVX2 and AVX512 builds do. `tensor`: this holds for PIL images too, which are made
+// tensors.
 Status NeedsKnownBytes(const CompileContext& context, bool tensor = false);
-// kUnsupported unless it is a tensor already.
+// kUnsupported unless it is a tensor.
 Status NeedsTensor(const CompileContext& context);
 
-// torch.mean of u8 values is known for that many of them: its sums add up exactly.
+// Most u8 values for which torch.mean is known: up to this number, its sums are exact.
 inline constexpr std::int64_t kMostPixelsOfMean = 32 * ((1 << 24) / 255);
 // kUnsupported: the image has more.
 Status CheckMean(const ImageSpec& image);
 
-// How uniform_ rounds for the client's cpu_capability. kUnsupported: one that was never compared.
+// How uniform_ rounds for the client's cpu_capability. kUnsupported: a capability that was never
+// compared.
 Result<TorchGenerator::Rounding> UniformRounding(const CompileContext& context);
 
 // torch.rand(1) < p
@@ -74,11 +76,11 @@ Result<TorchGenerator::Rounding> UniformRounding(const CompileContext& context);
 // Python's round(): half to even.
 [[nodiscard]] std::int64_t RoundHalfEven(double x);
 
-// The ten attempts of RandomResizedCrop and RandomErasing: an area as a part of the image and an
-// aspect ratio, drawn as torchvision does.
+// The ten attempts of RandomResizedCrop and RandomErasing. Each draws an area, as a part of the
+// image, and an aspect ratio as torchvision does.
 class AreaSampler {
  public:
-  // Reads scale, ratio and log_ratio. kInvalidArgument where uniform_ would raise.
+  // Reads scale, ratio and log_ratio. kInvalidArgument: uniform_ would raise.
   static Result<AreaSampler> Make(const OpArgs& args, const CompileContext& context);
 
   struct Draw {
@@ -91,7 +93,7 @@ class AreaSampler {
   [[nodiscard]] double min_ratio() const { return min_ratio_; }
   [[nodiscard]] double max_ratio() const { return max_ratio_; }
   [[nodiscard]] const ExpRange& exp_range() const { return log_ratio_; }
-  // Arguments scale, ratio, log_ratio for an OpSpec.
+  // The arguments scale, ratio, log_ratio for an OpSpec.
   static std::vector<ArgSpec> ArgSpecs(std::vector<double> scale, std::vector<double> ratio);
 
  private:

@@ -28,8 +28,8 @@ inline ImageSpec RgbSpec(std::int64_t height, std::int64_t width) {
   return {height, width, 3, DType::kU8, Layout::kHwc};
 }
 
-// A table that says that torch.exp is rounded correctly for every range of the nodes. Made once for
-// each set of ranges: it takes a while.
+// Makes a table that says that torch.exp is rounded correctly in every range of the nodes. It is
+// slow, so it runs once for each set of ranges.
 inline Bytes PlainExpTable(const std::vector<Node>& nodes) {
   static std::vector<std::pair<std::vector<ExpRange>, Bytes>> made;
   const Result<Chain> chain = Chain::Compile(nodes, Libraries(), {});
@@ -47,8 +47,8 @@ inline Bytes PlainExpTable(const std::vector<Node>& nodes) {
   return made.emplace_back(ranges, std::move(table).value()).second;
 }
 
-// Arguments of an auto-augment operator with `count` magnitudes that one can compute with: 0, 1/8,
-// 2/8, ... of a shear, a quarter turn, 1, a threshold of 256 and one bit.
+// Arguments of an auto-augment operator with `count` magnitudes that are easy to compute with: 0,
+// 1/8, 2/8, ... of a shear, a quarter turn, 1, a threshold of 256 and one bit.
 inline Args AugmentArgs(std::size_t count) {
   std::vector<double> part, rotate, solarize;
   std::vector<std::int64_t> bits;
@@ -62,7 +62,7 @@ inline Args AugmentArgs(std::size_t count) {
           {"enhance", part}, {"posterize", bits}, {"solarize", solarize}};
 }
 
-// Compiles nodes behind from_array(RGB). The constants live in `table`.
+// Compiles nodes after from_array(RGB). The constants live in `table`.
 inline Result<Chain> CompileRgb(std::vector<Node> nodes, ByteSpan table = {}) {
   nodes.insert(nodes.begin(), MakeNode("from_array", Rgb()));
   Constants constants;

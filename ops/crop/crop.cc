@@ -16,7 +16,7 @@ class CropKernel final : public Kernel {
   }
 
  private:
-  const CropSchema& schema_;  // of the chain, which outlives its kernels
+  const CropSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {

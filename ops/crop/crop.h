@@ -4,7 +4,7 @@
 
 namespace headrace::ops {
 
-// PIL's Image.crop: a window of the image, zeros where it reaches out of it.
+// PIL's Image.crop: a window of the image, with zeros outside the image.
 class CropSchema final : public OpSchema {
  public:
   explicit CropSchema(const Window& window) : window_(window) {}

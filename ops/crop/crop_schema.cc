@@ -5,7 +5,7 @@
 namespace headrace::ops {
 namespace {
 
-// As far as a window may lie from the image: keeps sums of coordinates far from overflow.
+// The farthest that a window may lie from the image; keeps sums of coordinates far from overflow.
 constexpr std::int64_t kFarthest = std::int64_t{1} << 31;
 
 Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& /*context*/) {

@@ -4,7 +4,7 @@
 
 namespace headrace::ops {
 
-// PIL.Image.open(file).convert("RGB"), of JPEG and PNG files.
+// PIL.Image.open(file).convert("RGB") for JPEG and PNG files.
 class DecodeSchema final : public OpSchema {
  public:
   [[nodiscard]] Purity purity() const override { return Purity::kPure; }

@@ -27,7 +27,7 @@ class GrayscaleKernel final : public Kernel {
   }
 
  private:
-  const GrayscaleSchema& schema_;  // of the chain, which outlives its kernels
+  const GrayscaleSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {

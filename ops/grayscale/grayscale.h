@@ -4,8 +4,8 @@
 
 namespace headrace::ops {
 
-// PIL's convert("L"), or torchvision's rgb_to_grayscale of u8 tensors, repeated over 3 channels
-// where asked.
+// PIL's convert("L"), or torchvision's rgb_to_grayscale on u8 tensors. Repeats the result over 3
+// channels on request.
 class GrayscaleSchema final : public OpSchema {
  public:
   GrayscaleSchema(int channels, bool tensor, int api)

@@ -17,7 +17,7 @@ class NormalizeKernel final : public Kernel {
   }
 
  private:
-  const NormalizeSchema& schema_;  // of the chain, which outlives its kernels
+  const NormalizeSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {

@@ -34,7 +34,7 @@ class PadKernel final : public Kernel {
  private:
   [[nodiscard]] std::span<const Padding> Steps() const { return {&schema_.padding(), 1}; }
 
-  const PadSchema& schema_;  // of the chain, which outlives its kernels
+  const PadSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {

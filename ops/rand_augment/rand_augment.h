@@ -6,7 +6,7 @@
 
 namespace headrace::ops {
 
-// torchvision's RandAugment of PIL images and of u8 tensors. Params: num_ops operations
+// torchvision's RandAugment on PIL images and u8 tensors. Params: num_ops operations
 // (AugmentSpace::Write).
 class RandAugmentSchema final : public AugmentSchema {
  public:

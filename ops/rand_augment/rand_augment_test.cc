@@ -53,7 +53,8 @@ TEST(RandAugment, NoOperationsAreNone) {
 }
 
 TEST(RandAugment, OperationsFollowEachOther) {
-  // A quarter turn, then inverted, then another: two of one kind that move, and one in place.
+  // A quarter turn, an inversion, then another turn: two operations that move pixels, and one in
+  // place.
   EXPECT_THAT(
       RunPixels({Rand(3)}, GraySpec(2, 2), {1, 2, 3, 4}, {kRotate, 0, kInvert, 0, kRotate, 0})
           .values,

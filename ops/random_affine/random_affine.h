@@ -7,7 +7,7 @@
 
 namespace headrace::ops {
 
-// torchvision's RandomAffine of PIL images and of u8 tensors.
+// torchvision's RandomAffine on PIL images and u8 tensors.
 class RandomAffineSchema final : public AffineSchema {
  public:
   struct Options {

@@ -39,7 +39,7 @@ TEST(RandomAffine, ScalesAroundTheCenter) {
     TorchGenerator rng(1);
     const auto params = DrawNode(node, GraySpec(1, 4), rng);
     ASSERT_TRUE(params.ok());
-    // The row has half a pixel's height left, in which the middle of the pixel lies.
+    // Half a pixel of the row's height is left, and the middle of the pixel lies in it.
     EXPECT_THAT(RunPixels({node}, GraySpec(1, 4), {10, 20, 30, 40}, *params).values,
                 ElementsAre(0, 20, 40, 0));
   }

@@ -43,7 +43,7 @@ class RandomCropKernel final : public Kernel {
   static std::span<const Padding> Steps(const RandomCropSchema::Pads& pads) {
     return std::span(pads.steps).first(static_cast<std::size_t>(pads.count));
   }
-  // A part of the crop in coordinates of the padded image.
+  // A part of the crop, in coordinates of the padded image.
   static Window Padded(const Window& part, Params params) {
     return {params[0] + part.top, params[1] + part.left, part.height, part.width};
   }
@@ -56,7 +56,7 @@ class RandomCropKernel final : public Kernel {
     return InvalidArgument("crop is not in the image");
   }
 
-  const RandomCropSchema& schema_;  // of the chain, which outlives its kernels
+  const RandomCropSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {

@@ -26,8 +26,8 @@ class RandomCropSchema final : public OpSchema {
   Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
               ImageSpec* out) const override;
 
-  // The paddings that the transform applies to an image, one after the other. v1 pads up to three
-  // times, v2 at most once: with reflections that makes different borders.
+  // The paddings that the transform applies to an image, in order. v1 pads up to three times, v2 at
+  // most once. With reflections this makes different borders.
   struct Pads {
     std::array<Padding, 3> steps;
     int count = 0;

@@ -16,7 +16,7 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   if (config.has_padding) {
     HR_TRY(config.padding, ReadPadding(args, "padding"));
     const std::vector<std::int64_t> given = args.Ints("padding");
-    if (given == std::vector<std::int64_t>{0}) config.has_padding = false;  // as v2 takes it
+    if (given == std::vector<std::int64_t>{0}) config.has_padding = false;  // v2 takes it like this
   }
   if (config.has_padding || config.pad_if_needed) {
     HR_TRY(config.mode, ReadPaddingMode(args, "padding_mode"));
@@ -88,7 +88,7 @@ Status RandomCropSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableP
   const Padding total = PadsFor(in).total;
   const std::int64_t spare_height = in.height + total.top + total.bottom - out->height;
   const std::int64_t spare_width = in.width + total.left + total.right - out->width;
-  // v1 draws both or none, v2 draws for each side that has a choice.
+  // v1 draws both or none; v2 draws for each side that has a choice.
   const bool any = spare_height > 0 || spare_width > 0;
   const bool draw_top = config_.v2 ? spare_height > 0 : any;
   const bool draw_left = config_.v2 ? spare_width > 0 : any;

@@ -19,7 +19,7 @@ class RandomErasingKernel final : public Kernel {
   }
 
  private:
-  const RandomErasingSchema& schema_;  // of the chain, which outlives its kernels
+  const RandomErasingSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {

@@ -7,7 +7,8 @@
 
 namespace headrace::ops {
 
-// torchvision's RandomErasing of tensors. Params: top, left, height, width; no pixels for nothing.
+// torchvision's RandomErasing on tensors. Params: top, left, height, width; no pixels if it erases
+// nothing.
 class RandomErasingSchema final : public OpSchema {
  public:
   RandomErasingSchema(double p, AreaSampler sampler, const ChannelValues& value)

@@ -43,7 +43,7 @@ OpSpec Spec() {
 
 }  // namespace
 
-// Source: torchvision/transforms/transforms.py, RandomErasing.get_params; v2 draws alike.
+// Source: torchvision/transforms/transforms.py, RandomErasing.get_params; v2 draws the same.
 Status RandomErasingSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
                                  ImageSpec* out) const {
   for (int i = 0; i < 4; ++i) params[static_cast<std::size_t>(i)] = 0;

@@ -29,7 +29,7 @@ class RandomGrayscaleKernel final : public Kernel {
   }
 
  private:
-  const RandomGrayscaleSchema& schema_;  // of the chain, which outlives its kernels
+  const RandomGrayscaleSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {

@@ -4,7 +4,7 @@
 
 namespace headrace::ops {
 
-// torchvision's RandomGrayscale of PIL images and of u8 tensors. Params: 1 to convert, else 0.
+// torchvision's RandomGrayscale on PIL images and u8 tensors. Params: 1 to convert, else 0.
 class RandomGrayscaleSchema final : public OpSchema {
  public:
   RandomGrayscaleSchema(double p, bool tensor, int api) : p_(p), tensor_(tensor), api_(api) {}

@@ -22,7 +22,7 @@ class RandomOperationKernel final : public Kernel {
                                 options_.operation == Operation::kPosterize ||
                                 options_.operation == Operation::kSolarize;
     if (request.params[0] == 0 || pixel_by_pixel) return std::optional(request.wanted);
-    return std::optional<Window>();  // by a histogram, or by neighbours
+    return std::optional<Window>();  // needs a histogram, or neighbours
   }
 
   Status Run(const Image& in, Params params, OpContext& context, ScratchBuffer& memory,
@@ -65,7 +65,7 @@ class RandomOperationKernel final : public Kernel {
     }
   }
 
-  const RandomOperationSchema::Options& options_;  // of the schema, which outlives its kernels
+  const RandomOperationSchema::Options& options_;  // the schema's, which outlives its kernels
 };
 
 Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {

@@ -14,8 +14,8 @@ using Operation = RandomOperationSchema::Operation;
 struct Known {
   std::string_view name;
   Operation operation;
-  double least, most;                // of its value; two zeros: it has none
-  double least_tensor, most_tensor;  // of its value for tensors
+  double least, most;                // range of the value; two zeros: there is none
+  double least_tensor, most_tensor;  // range for tensors
 };
 constexpr double kMost = 1e6;
 constexpr Known kOperations[] = {{"invert", Operation::kInvert, 0, 0, 0, 0},

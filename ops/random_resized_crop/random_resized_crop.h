@@ -10,8 +10,8 @@
 
 namespace headrace::ops {
 
-// torchvision's RandomResizedCrop of PIL images and of tensors of uint8. Params: top, left, height,
-// width of the crop.
+// torchvision's RandomResizedCrop on PIL images and uint8 tensors. Params: top, left, height, width
+// of the crop.
 class RandomResizedCropSchema final : public OpSchema {
  public:
   RandomResizedCropSchema(Size size, AreaSampler sampler, const Resizing& resizing)

@@ -45,7 +45,7 @@ Window RandomResizedCropSchema::CentralCrop(const ImageSpec& in) const {
   return {(in.height - height) / 2, (in.width - width) / 2, height, width};
 }
 
-// Source: torchvision/transforms/transforms.py, RandomResizedCrop.get_params; v2 draws alike.
+// Source: torchvision/transforms/transforms.py, RandomResizedCrop.get_params; v2 draws the same.
 Status RandomResizedCropSchema::DrawCrop(const ImageSpec& in, TorchGenerator& rng,
                                          Window* crop) const {
   for (int attempt = 0; attempt < 10; ++attempt) {

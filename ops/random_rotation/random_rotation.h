@@ -6,7 +6,7 @@
 
 namespace headrace::ops {
 
-// torchvision's RandomRotation of PIL images and of u8 tensors, to the size that they have.
+// torchvision's RandomRotation on PIL images and u8 tensors; the size stays.
 class RandomRotationSchema final : public AffineSchema {
  public:
   RandomRotationSchema(const Pixels& pixels, UniformBounds degrees, std::optional<Point> center)

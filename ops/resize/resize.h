@@ -8,7 +8,7 @@
 
 namespace headrace::ops {
 
-// torchvision's Resize of PIL images and of tensors of uint8.
+// torchvision's Resize on PIL images and uint8 tensors.
 class ResizeSchema final : public OpSchema {
  public:
   // `sides` is empty (then max_size decides), one (the shorter edge) or [height, width].

@@ -68,7 +68,7 @@ TEST(Resize, TensorsHaveTorchsBits) {
                      GraySpec(2, 3), {122, 174, 183, 197, 129, 104})
         .values;
   };
-  // resize(tensor, [3, 2]) of v2 and v1.
+  // Expected: resize(tensor, [3, 2]) of v2 and v1.
   EXPECT_THAT(resized(OfTensors({3, 2}, 2)), ElementsAre(142, 180, 157, 147, 172, 113));
   EXPECT_THAT(resized(OfTensors({3, 2}, 1)), ElementsAre(142, 180, 156, 146, 172, 113));
 }

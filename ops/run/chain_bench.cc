@@ -1,5 +1,5 @@
 // Samples per second and core of the ImageNet chains, for training and for validation: from JPEG
-// files, and from the cached pixels behind their pure prefix. Photographs: the *.jpg below
+// files, and from the cached pixels after their pure prefix. Photographs: the *.jpg below
 // $HEADRACE_BENCH_PHOTOS.
 #include <benchmark/benchmark.h>
 
@@ -25,7 +25,7 @@ Node MakeNode(std::string op, Args args = {}) {
   return node;
 }
 
-// Behind decode, up to the tensor.
+// The nodes after decode, up to the tensor.
 std::vector<Node> Train() {
   return {MakeNode("random_resized_crop", {{"size", std::int64_t{224}}}),
           MakeNode("random_horizontal_flip")};
@@ -65,7 +65,7 @@ const std::vector<std::string>& Photographs() {
   return files;
 }
 
-// One epoch's parameters; `run` makes sample i of them.
+// The params of one epoch; `run` makes sample i of them.
 template <typename Run>
 void RunSamples(benchmark::State& state, const ChainRunner& runner, Run run) {
   const std::size_t count = Photographs().size();

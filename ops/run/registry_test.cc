@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "ops/core/op_registry.h"
 
-// A walk over all operators: none is left without its other half, tests and documentation.
+// Checks all operators: each must have both halves, tests and documentation.
 namespace headrace::ops {
 namespace {
 

@@ -16,7 +16,7 @@ std::span<std::uint8_t> U8(MutableByteSpan bytes) {
   return {reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()};
 }
 
-// The frame with the source's pixels where it has any and zeros elsewhere, packed; without fills.
+// Makes the packed frame without fills: the source's pixels where it has any, and zeros elsewhere.
 void AssembleFrame(const Image& in, const FoldedPass& fold, std::span<std::uint8_t> frame) {
   const Window& base = fold.base();
   const Window inside = fold.SourceWindow();
@@ -135,7 +135,7 @@ void RenderOutput(const Image& in, const FoldedPass& fold, ByteSpan table, Scrat
     FillPlanes<std::uint8_t>(fold, U8(out));
     return;
   }
-  // By size: integers of 4 and 8 bytes are moved as the floats of their size.
+  // Moves integers of 4 and 8 bytes as the floats of their size.
   switch (DTypeBytes(spec.dtype)) {
     case 1:
       return RenderPlanes<std::uint8_t>(view, flip, fold, table, out);

@@ -5,7 +5,8 @@
 namespace headrace::ops {
 namespace {
 
-// The part of a pass's source that it shows. One pixel where it shows none: an image has pixels.
+// The part of a pass's source that it shows. It is one pixel if it shows none, since an image must
+// have pixels.
 Window Shown(const FoldedPass& fold) {
   const Window window = fold.SourceWindow();
   return window.height > 0 && window.width > 0 ? window : Window{0, 0, 1, 1};

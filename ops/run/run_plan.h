@@ -11,8 +11,8 @@
 
 namespace headrace::ops {
 
-// What a chain, or a part of it, consists of for one sample: the operators that compute, what is
-// folded between them, and which part of every image is needed. Made without pixels, in two goes:
+// Plans a chain, or a part of it, for one sample: the operators that compute, what is folded
+// between them, and which part of every image is needed. It is made without pixels, in two passes:
 // from the start for the sizes, then back from the end for the windows.
 //
 // Reused from sample to sample; not thread-safe.
@@ -20,12 +20,12 @@ class RunPlan {
  public:
   struct Step {
     int node = 0;  // an operator that computes
-    // From what the step before makes (the source, for the first) to `reads`.
+    // From the output of the step before (the source, for the first step) to `reads`.
     FoldedPass before;
     ImageSpec in;   // all of its input
     ImageSpec out;  // all of its output
-    Window reads;   // of `in`
-    Window makes;   // of `out`
+    Window reads;   // window of `in`
+    Window makes;   // window of `out`
   };
 
   // Plans nodes [first, last) for a source of spec `in`; `params` are those of the whole chain.
@@ -34,9 +34,9 @@ class RunPlan {
               int last, const ImageSpec& in, Params params, OpContext& context);
 
   [[nodiscard]] std::span<const Step> steps() const { return {steps_.data(), count_}; }
-  // What of the source is needed.
+  // The window of the source that is needed.
   [[nodiscard]] const Window& source() const { return source_; }
-  // From what the last step makes (the source, when nothing computes) to the sample.
+  // From the last step's output (the source, if nothing computes) to the sample.
   [[nodiscard]] const FoldedPass& end() const { return end_; }
 
  private:
@@ -46,7 +46,7 @@ class RunPlan {
   FoldedPass end_;
 };
 
-// The parameters of one node among those of the chain. REQUIRES: params are of the whole chain, or
+// The params of one node, from those of the chain. REQUIRES: `params` are for the whole chain, or
 // the node and all nodes before it have none.
 [[nodiscard]] Params ParamsOf(const Chain& chain, int node, Params params);
 

@@ -16,7 +16,7 @@ using ::headrace::ops::testing::Libraries;
 using ::headrace::ops::testing::MakeNode;
 using ::headrace::ops::testing::RgbSpec;
 
-// Plans of a chain behind decode, without pixels.
+// Makes plans of a chain after decode, without pixels.
 class RunPlanTest : public ::testing::Test {
  protected:
   Status Make(std::vector<Node> nodes, const ImageSpec& in, std::vector<std::int32_t> params = {},

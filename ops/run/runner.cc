@@ -18,13 +18,13 @@ namespace {
 constexpr int kScratchSlot = 7;
 constexpr int kValues = 256;
 
-// What a thread keeps from sample to sample.
+// State that a thread keeps from sample to sample.
 struct Working {
   RunPlan plan;
   std::vector<ImageSpec> shapes;
 };
 
-// What becomes of each value of each channel, as elements of `out`.
+// The result for each value of each channel, as elements of `out`.
 Bytes TableOf(std::span<const std::shared_ptr<const Kernel>> kernels, const ImageSpec& out) {
   const std::size_t element = DTypeBytes(out.dtype);
   Bytes table(static_cast<std::size_t>(out.channels) * kValues * element);
@@ -60,7 +60,7 @@ Result<ImageSpec> SpecOf(ByteSpan file) {
 
 }  // namespace
 
-// Where the pixels of a sample come from: a file that is still encoded, or memory.
+// The source of a sample's pixels: an encoded file, or memory.
 struct ChainRunner::Source {
   ByteSpan file;
   Image image;  // only its spec for a file
@@ -108,8 +108,8 @@ Result<ImageSpec> ChainRunner::OutputSpec(const ImageSpec& in) const {
   return shapes.back();
 }
 
-// Nodes [first, last) on a source: render what is folded, compute the rest, of each image no more
-// than the sample shows.
+// Runs nodes [first, last) on a source: renders what is folded and computes the rest. Makes only
+// the part of each image that the sample shows.
 Status ChainRunner::Execute(const Source& source, int first, int last, Params params,
                             OpContext& context, MutableByteSpan out) const {
   RunPlan& plan = context.Tool<Working>().plan;
@@ -133,7 +133,7 @@ Status ChainRunner::Execute(const Source& source, int first, int last, Params pa
     Image read;
     RenderImage(image, step.before, context.output(1 - held), &read);
     if (LivesIn(read, context.output(1 - held))) held = 1 - held;
-    // Tensors of uint8 are computed as the images that they are made of.
+    // Tensors of uint8 are computed as the images that they come from.
     read.spec = InMemory(step.in);
     read.held = step.reads;
     Image made;
@@ -212,7 +212,7 @@ Status ChainRunner::RunPixels(ByteSpan pixels, const ImageSpec& spec, Params par
   if (pixels.size() != spec.bytes() || spec.dtype != DType::kU8 || spec.layout != Layout::kHwc) {
     return InvalidArgument("array row is not an image of its shape");
   }
-  // A copy, because kernels may read a little behind the last pixel.
+  // A copy, because kernels may read a little past the last pixel.
   std::uint8_t* copy = context.output(1).Ensure(pixels.size());
   std::memcpy(copy, pixels.data(), pixels.size());
   const auto channels = static_cast<std::size_t>(spec.channels);

@@ -11,35 +11,38 @@
 
 namespace headrace::ops {
 
-// Runs a compiled chain on samples, in one pass where operators can be fused (crop-restricted
-// decode; one table for the pointwise tail, written straight to the batch). Worker only. Immutable;
-// thread-safe: every thread brings its own OpContext.
+// Runs a compiled chain on samples, in one pass where operators can be fused: crop-restricted
+// decode, and one table for the pointwise tail, written straight to the batch. Worker only.
+// Immutable; thread-safe: every thread brings its own OpContext.
 class ChainRunner {
  public:
   // kUnsupported: this worker has no kernel for a node.
   static Result<ChainRunner> Make(std::shared_ptr<const Chain> chain);
 
-  // Size of an encoded image from its header alone, as PIL's Image.open reports it, after
-  // convert("RGB") where the chain's decode does that. `more` is called with a wanted total length
-  // when the header reaches past `head`; it returns the longer span, or the same one at end of
-  // file. kUnsupported: a format or a variant that only PIL reads. kDataLoss: damaged.
+  // Reads the size of an encoded image from its header alone, as PIL's Image.open reports it. If
+  // the chain's decode does convert("RGB"), the size is the one after it. If the header extends
+  // past `head`, it calls `more` with the total length wanted. `more` returns the longer span, or
+  // the same one at end of file. kUnsupported: a format or variant that only PIL reads. kDataLoss:
+  // damaged.
   static Result<ImageSpec> ReadHeader(ByteSpan head,
                                       const std::function<ByteSpan(std::size_t)>& more);
 
-  // Encoded file -> finished sample. `params` come from Chain::Draw with the spec of this file;
-  // out.size() must be the drawn output's bytes (kInvalidArgument otherwise: the file changed).
-  // Any damage that PIL would raise on is an error here (kDataLoss), never other pixels.
+  // Encoded file -> finished sample. `params` come from Chain::Draw with the spec of this file.
+  // out.size() must be the bytes of the drawn output (kInvalidArgument otherwise: the file
+  // changed). Damage on which PIL would raise is an error here (kDataLoss), never other pixels.
   Status Run(ByteSpan encoded, Params params, OpContext& context, MutableByteSpan out) const;
-  // The pure prefix only, as a self-describing payload for the cache (spec + packed pixels). Errors
-  // of the file as Run.
+  // Runs only the pure prefix and makes a self-describing payload for the cache (spec + packed
+  // pixels). Errors of the file as Run.
   Status RunPrefix(ByteSpan encoded, OpContext& context, Bytes* payload) const;
-  // Spec of the source image that a payload was made from (what Draw needs). kDataLoss: no payload.
+  // Spec of the source image from which a payload was made (Draw needs it). kDataLoss: not a
+  // payload.
   static Result<ImageSpec> PayloadSource(ByteSpan payload);
-  // Payload of RunPrefix -> finished sample; same bits as Run. kDataLoss: no payload of this chain.
+  // Payload of RunPrefix -> finished sample; the same bits as Run. kDataLoss: not a payload of this
+  // chain.
   Status RunFromPrefix(ByteSpan payload, Params params, OpContext& context,
                        MutableByteSpan out) const;
-  // Pixels already in memory (array sources), dense HWC u8 of `spec` -> finished sample.
-  // kInvalidArgument: other bytes than the spec says, or params of another image.
+  // Pixels in memory (array sources), dense HWC u8 of `spec` -> finished sample. kInvalidArgument:
+  // another number of bytes than `spec` has, or params of another image.
   Status RunPixels(ByteSpan pixels, const ImageSpec& spec, Params params, OpContext& context,
                    MutableByteSpan out) const;
 

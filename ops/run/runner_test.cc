@@ -128,7 +128,7 @@ TEST_F(RunnerTest, WhatIsCachedIsTheWholeImageBehindThePrefix) {
   ASSERT_TRUE(runner_->RunPrefix(file_, context_, &payload).ok());
   EXPECT_EQ(payload, whole);
   EXPECT_EQ(ReadPayload(payload)->image.spec, RgbSpec(24, 36));
-  // A crop that is pure is part of the prefix, and of its key.
+  // A pure crop is part of the prefix, and of its key.
   Compile({resize, MakeNode("center_crop", {{"size", std::int64_t{9}}}), MakeNode("to_tensor")});
   EXPECT_NE(runner_->chain().prefix_hash(), key);
   ASSERT_TRUE(runner_->RunPrefix(file_, context_, &payload).ok());
@@ -150,7 +150,7 @@ TEST_F(RunnerTest, DamagedPayloadIsDataLoss) {
     Bytes damaged = payload;
     damaged[i] ^= std::byte{0x80};
     const Code code = run(damaged);
-    // Another source size only shows in the size of the sample.
+    // Another source size shows only in the size of the sample.
     EXPECT_TRUE(code == Code::kDataLoss || code == Code::kInvalidArgument) << i;
   }
 }
@@ -176,7 +176,7 @@ TEST_F(RunnerTest, BatchSlotThatIsNotAlignedIsRefused) {
 TEST_F(RunnerTest, TruncatedFileIsNotOtherPixels) {
   Compile({MakeNode("random_crop", {{"size", std::int64_t{2}}}), MakeNode("pil_to_tensor")});
   Bytes out(12);
-  const std::vector<std::int32_t> params{0, 0};  // the rows that are still there
+  const std::vector<std::int32_t> params{0, 0};  // the rows that remain
   const Status status =
       runner_->Run(ByteSpan(file_).first(file_.size() - 30), params, context_, out);
   EXPECT_TRUE(status.code() == Code::kDataLoss || status.code() == Code::kUnsupported)

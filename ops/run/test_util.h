@@ -11,7 +11,7 @@
 #include "ops/core/test_util.h"
 #include "ops/run/runner.h"
 
-// Runs small chains on pixels written out in a test.
+// Runs small chains on pixels that a test lists.
 namespace headrace::ops::testing {
 
 // A finished sample with its values as floats, in memory order.
@@ -53,7 +53,7 @@ inline ImageSpec GraySpec(std::int64_t height, std::int64_t width) {
   return {height, width, 1, DType::kU8, Layout::kHwc};
 }
 
-// The draws of nodes behind from_array, for an image of that spec.
+// Draws for nodes that follow from_array, for an image of that spec.
 inline Result<std::vector<std::int32_t>> DrawNodes(std::vector<Node> nodes, const ImageSpec& spec,
                                                    TorchGenerator& rng) {
   const std::string mode = spec.channels == 1 ? "L" : "RGB";
@@ -70,7 +70,7 @@ inline Result<std::vector<std::int32_t>> DrawNode(Node node, const ImageSpec& sp
   return DrawNodes({std::move(node)}, spec, rng);
 }
 
-// Expects that the operator draws one number, whatever its probability, and acts by it.
+// Expects that the operator draws one number, whatever its probability, and acts on it.
 inline void ExpectOneDrawDecides(const std::string& op) {
   TorchGenerator rng(1);
   for (const std::int32_t happens : {0, 1}) {

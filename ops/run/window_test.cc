@@ -8,8 +8,8 @@
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
 
-// Chains make of each image only what the sample shows. That must not be seen: random chains
-// against their operators one by one, each on whole images.
+// Chains make only the part of each image that the sample shows, and this must not change the
+// result. Compares random chains with their operators one by one, each on whole images.
 namespace headrace::ops {
 namespace {
 
@@ -134,7 +134,7 @@ Node RandomNode(Random& random, bool tensor) {
   }
 }
 
-// A tensor's values in the order of an image's.
+// The values of a tensor in the order of an image's values.
 std::vector<float> ChannelsLast(const Ran& ran) {
   if (ran.spec.layout != Layout::kChw) return ran.values;
   const auto channels = static_cast<std::size_t>(ran.spec.channels);
@@ -146,7 +146,7 @@ std::vector<float> ChannelsLast(const Ran& ran) {
   return values;
 }
 
-// Each operator in a chain of its own, on all of what the one before made.
+// Runs each operator in a separate chain, on the whole output of the one before.
 Ran OneByOne(const Chain& chain, ImageSpec spec, Pixels pixels,
              const std::vector<std::int32_t>& params) {
   const std::string& pillow = chain.libraries().pillow;
@@ -197,7 +197,7 @@ TEST_P(RandomChains, EqualTheirOperatorsOneByOne) {
     TorchGenerator rng(random());
     std::vector<std::int32_t> params(static_cast<std::size_t>(chain->param_words()));
     ImageSpec out;
-    // Some chains make no image of this one: a border that reflects too much.
+    // Some chains make no image from this one: a border that reflects too much.
     if (!chain->Draw(in, rng, params, &out).ok()) continue;
     const Ran expected = OneByOne(*chain, in, pixels, params);
     ASSERT_TRUE(expected.status.ok()) << expected.status.ToString();

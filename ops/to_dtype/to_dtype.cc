@@ -28,12 +28,12 @@ class ToDtypeKernel final : public Kernel {
       case ToDtypeSchema::Rule::kShift:
         break;
     }
-    const int value_bits = static_cast<int>(DTypeBytes(dtype)) * 8 - 1;  // the sign is not one
+    const int value_bits = static_cast<int>(DTypeBytes(dtype)) * 8 - 1;  // without the sign
     return std::floor(std::scalbn(value, value_bits - 8));
   }
 
  private:
-  const ToDtypeSchema& schema_;  // of the chain, which outlives its kernels
+  const ToDtypeSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {

@@ -4,10 +4,10 @@
 
 namespace headrace::ops {
 
-// Element type of a tensor: uint8 to any other, one float type to another, or no change.
+// Changes a tensor's element type: uint8 to any other, one float type to another, or no change.
 class ToDtypeSchema final : public OpSchema {
  public:
-  // What becomes of a value; all but kKeep take uint8.
+  // How a value changes; all but kKeep take uint8.
   enum class Rule : std::uint8_t {
     kKeep,      // the nearest number
     kWrap,      // the same bits as int8

@@ -14,7 +14,7 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   HR_TRY(const DType dtype, ReadDType(args, "dtype"));
   const DType from = context.input.dtype;
   if (context.input.layout == Layout::kHwc) {
-    // v2 lets PIL images through untouched.
+    // v2 returns PIL images unchanged.
     if (api == 1) HR_RETURN_IF_ERROR(NeedsTensor(context));
     return MakeSchema<ToDtypeSchema>(from, Rule::kKeep);
   }

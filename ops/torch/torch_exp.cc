@@ -46,8 +46,8 @@ void InputsOf(const ExpRange& range, std::uint32_t first, std::span<float> out) 
   const bool fused = range.rounding == TorchGenerator::Rounding::kFused;
   for (std::size_t i = 0; i < out.size(); ++i) {
     const float unit = static_cast<float>(first + static_cast<std::uint32_t>(i)) * 0x1p-24F;
-    // The fused result through double: the product of two 24-bit numbers is exact there, the sum is
-    // not always, so the few values whose sum was rounded go through fma.
+    // Computes the fused result in double. The product of two 24-bit numbers is exact there, but
+    // the sum is not always. The few values whose sum was rounded go through fma.
     if (!fused) {
       out[i] = unit * width + range.low;
       continue;
@@ -80,8 +80,8 @@ Status CollectExceptions(const ExpRange& range, const ExpFunction& torch_exp,
 }  // namespace
 
 float ExpFloat(float x) {
-  // Taylor series of e^r, |r| <= ln 2 / 2, to 2^-53. Plain multiplies and adds in double, so that
-  // no machine rounds differently; its own error matters to nobody as long as all agree.
+  // Taylor series of e^r, |r| <= ln 2 / 2, to 2^-53. It uses plain multiplies and adds in double,
+  // so that all machines round the same. Its own error does not matter as long as all agree.
   static constexpr std::array<double, 14> kInverseFactorial = {1.0,
                                                                1.0,
                                                                1.0 / 2,

@@ -11,9 +11,9 @@
 #include "base/result.h"
 #include "ops/torch/torch_generator.h"
 
-// torch.exp(float32) on the CPU is not correctly rounded for about one input in a hundred, and
-// which ones depends on the torch build. The client evaluates it once over every value that
-// torch.empty(1).uniform_(low, high) can take and keeps the exceptions as the plan's constant
+// torch.exp(float32) on the CPU is not correctly rounded for about one input in a hundred. The
+// torch build decides which inputs these are. The client evaluates torch.exp once over every value
+// of torch.empty(1).uniform_(low, high). It keeps the exceptions as the plan's constant
 // "torch_exp":
 //
 //   u32 magic 'HRTX', u32 version 1, u32 ranges, u32 count
@@ -39,14 +39,14 @@ struct ExpRange {
 // Evaluates torch.exp on contiguous float32: out[i] = torch.exp(in[i]).
 using ExpFunction = std::function<Status(std::span<const float> in, std::span<float> out)>;
 
-// The constant for these ranges. O(2^24) calls' worth of values for each range, about 0.1 s.
+// Builds the constant for these ranges. Evaluates O(2^24) values for each range, in about 0.1 s.
 // kInvalidArgument: a range that is empty, not finite or beyond +-80.
 Result<Bytes> BuildTorchExpTable(std::span<const ExpRange> ranges, const ExpFunction& torch_exp);
 
 // A parsed constant. Immutable.
 class TorchExpTable {
  public:
-  // Equal constants of a process give one table, for as long as somebody holds it. Thread-safe.
+  // Parses a constant. Equal constants in a process share one table while it is held. Thread-safe.
   // kDataLoss: not a table.
   static Result<std::shared_ptr<const TorchExpTable>> Parse(ByteSpan constant);
 
@@ -67,8 +67,8 @@ class TorchExpTable {
 
   std::vector<ExpRange> ranges_;
   std::vector<Exception> exceptions_;  // ascending inputs
-  // Equal pieces of the inputs' range: those of piece b are [starts_[b], starts_[b + 1]). One look
-  // costs the trainer two cache lines where a binary search costs it a dozen.
+  // The inputs' range in equal pieces: the inputs of piece b are [starts_[b], starts_[b + 1]). A
+  // look-up costs the trainer two cache lines; a binary search costs a dozen.
   std::vector<std::uint32_t> starts_;
   float first_ = 0;
   double scale_ = 0;

@@ -21,7 +21,7 @@ TEST(TorchExp, ExpFloatIsExpRounded) {
 }
 
 TEST(TorchExp, TableHoldsExactlyTheExceptions) {
-  // A function that is one ulp off wherever the input's lowest bits are 100.
+  // A function that is one ulp off if the input's lowest bits are 100.
   const auto off = [](float x) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, &x, sizeof(bits));

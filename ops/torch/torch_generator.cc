@@ -19,9 +19,9 @@ constexpr std::uint32_t kM = 397;
 constexpr std::uint32_t kUpperMask = 0x80000000U;
 constexpr std::uint32_t kLowerMask = 0x7fffffffU;
 constexpr std::uint32_t kMatrix = 0x9908b0dfU;
-// torch.randint takes 64 bits from this range on. Source: ATen DistributionTemplates.h.
+// torch.randint uses 64 bits from this range on. Source: ATen DistributionTemplates.h.
 constexpr std::uint64_t kWideRange = std::uint64_t{1} << 28;
-// torch.randperm takes 64 bits from this length on. Source: ATen TensorFactories.cpp.
+// torch.randperm uses 64 bits from this length on. Source: ATen TensorFactories.cpp.
 constexpr std::size_t kWidePermutation = 0xffffffffU / 20;
 
 constexpr std::uint32_t Twist(std::uint32_t upper, std::uint32_t lower, std::uint32_t far) {
@@ -39,12 +39,12 @@ struct StateHead {
 static_assert(sizeof(StateHead) == 24);
 constexpr std::size_t kWordsEnd = sizeof(StateHead) + kN * sizeof(std::uint64_t);
 
-// The legacy state's end: only y and is_valid are in use.
+// The legacy state's end, of which only y and is_valid are used.
 struct StateNormal {
   double x;
   double y;
   double rho;
-  std::int64_t is_valid;  // an int and what pads it
+  std::int64_t is_valid;  // an int and its padding
 };
 static_assert(sizeof(StateNormal) == 32);
 constexpr std::size_t kFloatNormalBegin = kWordsEnd + sizeof(StateNormal);
@@ -87,7 +87,7 @@ float TorchGenerator::Uniform(float low, float high, Rounding rounding) {
   const float width = high - low;
   const float value =
       rounding == Rounding::kFused ? std::fma(unit, width, low) : unit * width + low;
-  return value == high ? low : value;  // torch leaves the upper bound out, where rounding meets it
+  return value == high ? low : value;  // torch excludes the upper bound, if rounding reaches it
 }
 
 std::int64_t TorchGenerator::RandInt(std::int64_t low, std::int64_t high) {

@@ -16,12 +16,12 @@ namespace headrace::ops {
 // thread-compatible.
 class TorchGenerator {
  public:
-  // How torch's uniform_ rounds: AVX2 and AVX512 builds of its kernel contract to one fused
-  // multiply-add, the DEFAULT one multiplies and adds.
+  // How torch's uniform_ rounds. AVX2 and AVX512 builds of its kernel use one fused multiply-add;
+  // the DEFAULT build multiplies and adds.
   enum class Rounding : std::uint8_t { kFused = 0, kTwice = 1 };
   // Bytes of torch.get_rng_state().
   static constexpr std::size_t kTorchStateBytes = 5056;
-  // Most numbers of one Dirichlet: more are summed by torch in an order that was never compared.
+  // Most numbers of one Dirichlet: torch sums more in an order that was never compared.
   static constexpr std::size_t kMostWeights = 16;
 
   // As torch.Generator().manual_seed(seed): only the low 32 bits reach the engine.
@@ -37,27 +37,27 @@ class TorchGenerator {
   std::int64_t RandInt(std::int64_t low, std::int64_t high);
   // torch.randperm(n) on the CPU, n = out.size().
   void RandPerm(std::span<std::int64_t> out);
-  // torch._sample_dirichlet of a float32 tensor with out.size() times alpha. With the C library's
-  // log, pow, sin and cos, as torch. REQUIRES: alpha > 0,
-  // out.size() <= kMostWeights.
+  // torch._sample_dirichlet of a float32 tensor with out.size() times alpha. Uses the C library's
+  // log, pow, sin and cos, as torch does. REQUIRES: alpha > 0, out.size() <= kMostWeights.
   void Dirichlet(float alpha, std::span<float> out);
 
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
   // 32-bit outputs taken since the seed, or since SetTorchState.
   [[nodiscard]] std::uint64_t draws() const { return draws_; }
-  // Where the stream is: draws(), and in the upper 16 bits how many of them ago a normal number was
-  // kept, that torch draws two at a time. (seed, position) is the whole state where resumable().
+  // The place in the stream: draws(), and in the upper 16 bits how many draws ago a normal number
+  // was kept. torch draws two of them at a time. (seed, position) is the whole state if
+  // resumable().
   [[nodiscard]] std::uint64_t position() const;
-  // False when SetTorchState brought in a foreign state (position then counts from there), and when
+  // False after SetTorchState with a foreign state; position then counts from there. Also false if
   // a normal number has been kept for too long.
   [[nodiscard]] bool resumable() const;
-  // A new generator with that seed, at that position. O(position), about 2 ns each.
+  // Makes a generator with that seed, at that position. O(position), about 2 ns each.
   static TorchGenerator At(std::uint64_t seed, std::uint64_t position);
   // Skips n outputs. O(n), about 2 ns each.
   void Discard(std::uint64_t n);
 
-  // The bytes of torch.get_rng_state() for this state (5056 bytes), and back. kInvalidArgument:
-  // not such bytes; the generator then stays as it was.
+  // Converts this state to the bytes of torch.get_rng_state() (5056 bytes), and back.
+  // kInvalidArgument: not such bytes; the generator then stays unchanged.
   [[nodiscard]] Bytes TorchState() const;
   Status SetTorchState(ByteSpan state);
 
@@ -77,7 +77,7 @@ class TorchGenerator {
   bool fresh_ = true;  // seeded and nothing drawn: torch then says next = 0 instead of 624
   std::optional<double> normal_;                             // the second one of a pair
   std::uint64_t normal_at_ = 0;                              // draws_ when the pair had been drawn
-  std::array<std::byte, kFloatNormalBytes> float_normal_{};  // as it came: no draw here uses it
+  std::array<std::byte, kFloatNormalBytes> float_normal_{};  // kept unchanged: no draw here uses it
 };
 
 }  // namespace headrace::ops

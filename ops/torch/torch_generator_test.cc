@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-// Expected values come from torch 2.13.0 (AVX512); tests/python/ops compares at length.
+// Expected values come from torch 2.13.0 (AVX512); tests/python/ops has more comparisons.
 namespace headrace::ops {
 namespace {
 

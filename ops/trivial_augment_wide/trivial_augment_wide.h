@@ -6,7 +6,7 @@
 
 namespace headrace::ops {
 
-// torchvision's TrivialAugmentWide of PIL images and of u8 tensors. Params: one operation
+// torchvision's TrivialAugmentWide on PIL images and u8 tensors. Params: one operation
 // (AugmentSpace::Write).
 class TrivialAugmentWideSchema final : public AugmentSchema {
  public:

@@ -7,8 +7,8 @@
 
 namespace headrace::ops {
 
-// Pixels that may be written; strides as in Image. Bytes that lie between the channels of two
-// pixels of a row may be written too.
+// Writable pixels; strides as in Image. Bytes between the channels of two pixels of a row may be
+// written too.
 struct Canvas {
   std::uint8_t* data = nullptr;
   std::size_t row_stride = 0;
@@ -16,7 +16,7 @@ struct Canvas {
   ImageSpec spec;
 };
 
-// per_pixel(std::uint8_t*) for each pixel.
+// Calls per_pixel(std::uint8_t*) for each pixel.
 template <typename PerPixel>
 void ForEachPixel(const Canvas& image, PerPixel per_pixel) {
   for (std::int64_t y = 0; y < image.spec.height; ++y) {
@@ -26,8 +26,8 @@ void ForEachPixel(const Canvas& image, PerPixel per_pixel) {
   }
 }
 
-// per_run(std::uint8_t* first pixel, std::size_t pixels) for pixels one behind the other: for each
-// row, or once where no bytes lie between the rows.
+// Calls per_run(std::uint8_t* first pixel, std::size_t pixels) for consecutive pixels: for each
+// row, or once if no bytes lie between the rows.
 template <typename PerRun>
 void ForEachRun(const Canvas& image, PerRun per_run) {
   auto rows = static_cast<std::size_t>(image.spec.height);

@@ -59,8 +59,8 @@ struct Picture : ImageMemory {
 
 void ImagesPerSecond(benchmark::State& state) { state.SetItemsProcessed(state.iterations()); }
 
-// range: luma sampling, 1 for the crop only, 1 for Huffman tables of each file's own, as nearly all
-// photographs have them; each decode then comes to other tables than the one before.
+// range: luma sampling, 1 for the crop only, 1 for separate Huffman tables in each file. Nearly all
+// photographs have separate tables; each decode then meets other tables than the last one.
 void BM_DecodeJpeg(benchmark::State& state) {
   const bool own_tables = state.range(2) != 0;
   const int sampling = static_cast<int>(state.range(0));
@@ -92,8 +92,8 @@ void BM_ReadHeader(benchmark::State& state) {
 }
 BENCHMARK(BM_ReadHeader);
 
-// range: SimdLevel, Filter, bytes of an input pixel, ResizeArithmetic. Sizes change as they do with
-// random crops.
+// range: SimdLevel, Filter, bytes of an input pixel, ResizeArithmetic. Sizes change as with random
+// crops.
 void BM_ResizeCrop(benchmark::State& state) {
   const auto level = static_cast<SimdLevel>(state.range(0));
   if (level > DetectSimdLevel()) {
@@ -132,8 +132,8 @@ BENCHMARK(BM_ResizeCrop)
                    {0}})
     ->ArgNames({"simd", "filter", "pixel_bytes", "arithmetic"});
 
-// range: PointwiseLevel, horizontal flip, bytes of an input pixel, samples a batch (64 leave the
-// caches, as they do in a worker).
+// range: PointwiseLevel, horizontal flip, bytes of an input pixel, samples a batch (64 exceed the
+// caches, as in a worker).
 template <typename T>
 void BM_TableToChw(benchmark::State& state) {
   const auto level = static_cast<PointwiseLevel>(state.range(0));
@@ -146,7 +146,7 @@ void BM_TableToChw(benchmark::State& state) {
   for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<T>(i);
   const auto samples = static_cast<std::size_t>(state.range(3));
   constexpr std::size_t kSample = 3 * kSide * kSide;
-  ScratchBuffer memory;  // aligned, as the slots of a batch are
+  ScratchBuffer memory;  // aligned like the slots of a batch
   const std::span batch(reinterpret_cast<T*>(memory.Ensure(samples * kSample * sizeof(T))),
                         samples * kSample);
   std::size_t slot = 0;

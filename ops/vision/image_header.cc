@@ -24,7 +24,7 @@ std::uint32_t U32(ByteSpan bytes, std::size_t at) {
   return value;
 }
 
-// Whether the prefix is, as far as it goes, the start of `signature`.
+// Says whether the prefix, up to its length, is the start of `signature`.
 template <std::size_t N>
 bool Matches(ByteSpan prefix, const std::array<unsigned char, N>& signature) {
   return std::memcmp(prefix.data(), signature.data(), std::min(prefix.size(), N)) == 0;

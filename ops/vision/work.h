@@ -9,8 +9,8 @@
 
 namespace headrace::ops {
 
-// An image that is changed step by step: it starts as the input, which is not written to, and lies
-// in `memory` from the first change on.
+// An image that is changed step by step. It starts as the input, which is not written to. From the
+// first change on, it lies in `memory`.
 class Work {
  public:
   Work(const Image& in, ScratchBuffer& memory, ScratchBuffer& spare)
@@ -18,7 +18,7 @@ class Work {
 
   [[nodiscard]] const Image& image() const { return image_; }
 
-  // The image to change in place.
+  // Returns the image for changes in place.
   Canvas Writable() {
     if (image_.data != memory_.data()) {
       std::uint8_t* pixels = memory_.Ensure(image_.spec.bytes());
@@ -28,7 +28,7 @@ class Work {
     return {memory_.data(), image_.row_stride, image_.pixel_stride, image_.spec};
   }
 
-  // make(packed pixels to write): the image that comes next, made of the one so far.
+  // Calls make(packed pixels to write), which makes the next image from the present one.
   template <typename MakeNext>
   void Replace(MakeNext make) {
     std::uint8_t* pixels = spare_.Ensure(image_.spec.bytes());

@@ -13,13 +13,12 @@
 //   client -> coordinator  OpenJob, OpenSession, ConsumerHeartbeat, CloseSession, CloseJob
 //   worker -> coordinator  RegisterWorker, WorkerHeartbeat, LeaveWorker
 //   cli    -> coordinator  StatusQuery
-// Every request carries `request`, echoed in the reply. A request may be repeated: all are
-// idempotent. Leases and WorkerDirective also come unasked, with request 0, as soon as a lease
-// changes. Both hold whole sets; for Leases of one JobId the highest generation is the truth.
+// Every request carries `request`, which the reply repeats. A request may be repeated: all are
+// idempotent. When a lease changes, Leases and WorkerDirective also come without a request, with
+// request 0. Both hold whole sets. Of the Leases of one JobId, the highest generation is valid.
 namespace headrace::wire {
 
-// Two processes are on the same host when boot_id and uid are equal (then the arena socket is
-// tried).
+// Two processes are on the same host if boot_id and uid are equal (then the arena socket is tried).
 struct HostIdentity {
   std::string hostname;
   std::string boot_id;  // /proc/sys/kernel/random/boot_id
@@ -37,7 +36,7 @@ struct OpenJob {
   std::string version;              // client's release, "0.1.0"
   std::int32_t wanted_workers = 0;  // 0: as many as there are
   std::uint64_t cache_bytes = 0;    // budget on each worker; 0: no cache
-  std::string tenant;               // whose quota and weight count; empty: the default one
+  std::string tenant;               // its quota and weight count; empty: the default tenant
   std::int32_t priority = 0;        // a higher one is served first
   std::string group;                // ranks of one program have the same; empty: alone
   std::int32_t rank = -1;           // in the group; -1: not known
@@ -62,7 +61,7 @@ struct OpenSession {
 // How the splitter cut the plan. Nodes [0, worker_nodes) run on workers, the rest in the trainer.
 struct Split {  // NOLINT(clang-analyzer-core.uninitialized.Assign): see .clang-tidy
   std::int32_t worker_nodes = 0;
-  std::int32_t cache_node = 0;  // the cache point is behind this many nodes; 0: encoded bytes only
+  std::int32_t cache_node = 0;  // the cache point follows this many nodes; 0: encoded bytes only
   std::vector<std::string> reasons;  // one line for each node that stays in the trainer
   friend bool operator==(const Split&, const Split&) = default;
 };
@@ -101,15 +100,16 @@ struct SessionLoad {
   std::uint64_t wait_queue_ns = 0;
   std::uint64_t wait_network_ns = 0;
   std::uint64_t wait_copy_ns = 0;
-  std::uint64_t idle_ns = 0;  // of stall_ns, with the device idle; only where idle_known
+  std::uint64_t idle_ns = 0;  // part of stall_ns with the device idle; only if idle_known
   bool idle_known = false;
-  // Of workers, for the batches that were delivered.
+  // Work of workers for the batches that were delivered.
   std::uint64_t hit_samples = 0;   // from the decoded cache
   std::uint64_t miss_samples = 0;  // all others that a worker worked on
   std::uint64_t hit_cpu_ns = 0;
   std::uint64_t miss_cpu_ns = 0;
   std::uint64_t source_bytes = 0;
-  // Batches of workers elsewhere that were made on the trainer's host, too; with other values.
+  // Batches of remote workers that the trainer's host made too, and those of them with other
+  // values.
   std::uint64_t compared = 0;
   std::uint64_t differed = 0;
   friend bool operator==(const SessionLoad&, const SessionLoad&) = default;
@@ -154,7 +154,7 @@ struct WorkerRegistered {
   std::uint32_t heartbeat_ms = 1000;
   friend bool operator==(const WorkerRegistered&, const WorkerRegistered&) = default;
 };
-// What one job used of a worker since that worker's start.
+// What one job has used of a worker since the worker's start.
 struct JobUsage {
   JobId job;
   std::uint64_t cpu_ns = 0;   // thread time of its samples, and of its stage processes
@@ -168,27 +168,27 @@ struct JobUsage {
   std::uint64_t queued_samples = 0;  // now
   friend bool operator==(const JobUsage&, const JobUsage&) = default;
 };
-// What a message may name of either; more is refused.
+// The most jobs or usages that a message may name; more is refused.
 inline constexpr std::size_t kMaxJobsOfWorker = 65536;
 struct WorkerHeartbeat {
   std::uint64_t request = 0;
   WorkerId worker;
-  double cpu_seconds = 0;  // of the process and its stage hosts, since its start
+  double cpu_seconds = 0;  // the process and its stage hosts, since its start
   std::uint64_t resident_bytes = 0;
   std::uint64_t cache_bytes = 0;
   std::uint64_t cache_hits = 0;
   std::uint64_t cache_misses = 0;
   std::uint64_t samples = 0;  // made since its start
   std::uint64_t queued_samples = 0;
-  std::vector<JobId> jobs;      // with an attached session
+  std::vector<JobId> jobs;      // jobs with an attached session
   std::vector<JobUsage> usage;  // those, and jobs with entries in the cache
   friend bool operator==(const WorkerHeartbeat&, const WorkerHeartbeat&) = default;
 };
 // What one job may use of a worker.
 struct JobGrant {
   JobId job;
-  std::uint32_t millicores = 0;               // of the worker's cores; 1000: one core
-  std::uint64_t cache_bytes = 0;              // that its entries may take of the cache
+  std::uint32_t millicores = 0;               // share of the worker's cores; 1000: one core
+  std::uint64_t cache_bytes = 0;              // most bytes for its entries in the cache
   std::uint64_t source_bytes_per_second = 0;  // 0: no limit
   friend bool operator==(const JobGrant&, const JobGrant&) = default;
 };
@@ -197,7 +197,8 @@ struct WorkerDirective {
   Status status;  // kNotFound: register again
   bool drain = false;
   std::vector<JobId> jobs;  // leases that should hold now
-  // One for each of jobs. None, with jobs: equal shares, no limits, the cache quota of Attach.
+  // One for each job in `jobs`. Empty with jobs: equal shares, no limits, the cache quota of
+  // Attach.
   std::vector<JobGrant> grants;
   friend bool operator==(const WorkerDirective&, const WorkerDirective&) = default;
 };
@@ -224,8 +225,8 @@ struct JobStatus {
   std::string group;
   std::int32_t rank = -1;
   double rate = 0;                            // samples/s of late, as the next two
-  double ready_rate = 0;                      // that the trainer would take with data always there
-  double wait_share = 0;                      // of its time, 0..1
+  double ready_rate = 0;                      // rate of the trainer if data is always there
+  double wait_share = 0;                      // share of its time, 0..1
   std::uint32_t demand_millicores = 0;        // what the controller asks for
   std::uint32_t granted_millicores = 0;       // what the leases add up to
   std::uint64_t cache_bytes = 0;              // quota on all its workers
@@ -245,8 +246,8 @@ struct ClusterStatus {
   Status status;
   std::string version;
   std::int64_t wall_ms = 0;
-  double cpu_seconds = 0;        // of the coordinator itself
-  double ended_cpu_seconds = 0;  // of workers that are gone and not listed below any more
+  double cpu_seconds = 0;        // CPU of the coordinator itself
+  double ended_cpu_seconds = 0;  // workers that are gone and no longer listed below
   std::vector<JobStatus> jobs;
   std::vector<WorkerStatus> workers;
   friend bool operator==(const ClusterStatus&, const ClusterStatus&) = default;

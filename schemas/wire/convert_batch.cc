@@ -6,7 +6,7 @@
 namespace headrace::wire {
 namespace {
 
-// [offset, offset + size) lies in [0, limit).
+// True if [offset, offset + size) lies in [0, limit).
 bool Inside(std::uint64_t offset, std::uint64_t size, std::uint64_t limit) {
   return offset <= limit && size <= limit - offset;
 }

@@ -10,8 +10,8 @@
 #include "schemas/wire/reader_internal.h"
 #include "schemas/wire/writer_internal.h"
 
-// Plain structs <-> FlatBuffers tables. Write cannot fail; Read reports to the Reader and goes on.
-// A null table (absent field) reads as a default-made struct.
+// Plain structs <-> FlatBuffers tables. Write cannot fail. Read reports errors to the Reader and
+// goes on. A null table (absent field) reads as a default-made struct.
 namespace headrace::wire {
 
 template <typename T>

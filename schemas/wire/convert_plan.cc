@@ -51,7 +51,7 @@ ArgValue ReadArgValue(Reader& r, const fb::Arg& v) {
   return std::int64_t{0};
 }
 
-// Names come in order and once, so that equal plans have equal bytes.
+// Requires ordered names without duplicates, so that equal plans have equal bytes.
 template <typename Map, typename Table, typename ReadValue>
 Map ReadMap(Reader& r, const flatbuffers::Vector<Offset<Table>>* tables, ReadValue read_value) {
   Map out;

@@ -1,6 +1,6 @@
 #include "schemas/wire/convert_internal.h"
 
-// What a trainer and a worker tell each other about a session before batches flow.
+// Messages about a session between a trainer and a worker, before batches flow.
 namespace headrace::wire {
 
 Offset<fb::Split> Write(Builder& b, const Split& v) {

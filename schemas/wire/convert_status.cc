@@ -83,7 +83,7 @@ template <typename T>
 auto WriteOfJobs(Builder& b, const std::vector<T>& items) {
   return WriteTables(b, items, [&b](const T& item) { return Write(b, item); });
 }
-// The body may name one table many times, so the count is bounded beside the body.
+// The body may name one table many times, so the count has a bound of its own.
 template <typename T, typename Table>
 std::vector<T> ReadOfJobs(Reader& r, const flatbuffers::Vector<Offset<Table>>* tables,
                           std::string_view what) {

@@ -23,13 +23,13 @@ struct Attach {
   Plan plan;
   Split split;
   std::uint64_t cache_bytes = 0;
-  // Python plans: the processes that run the code are the trainer's, and come through the arena
-  // socket (DescriptorMessage::Kind::kLane). The worker loads no code.
+  // Python plans: the trainer's processes run the code. They come through the arena socket
+  // (DescriptorMessage::Kind::kLane). The worker loads no code.
   bool lanes_given = false;
   friend bool operator==(const Attach&, const Attach&) = default;
 };
-// May come again for the same Attach, unasked: when what it needed has come and the plan is loaded
-// (Python stages), or cannot be.
+// May come again without a request, for the same Attach, when its needs have arrived. It then says
+// that the plan is loaded (Python stages), or cannot be.
 struct Attached {
   std::uint64_t request = 0;
   SessionId session;
@@ -38,7 +38,7 @@ struct Attached {
   std::vector<BlobHash> needed_blobs;  // send these; batch requests wait until they are there
   friend bool operator==(const Attached&, const Attached&) = default;
 };
-// A part of a blob. Payload frame 0 is the bytes.
+// A part of a blob. Payload frame 0 holds the bytes.
 struct BlobPart {
   SessionId session;
   BlobHash hash;
@@ -61,7 +61,7 @@ struct Describe {
 struct Described {
   std::uint64_t request = 0;
   SessionId session;
-  Status status;                      // of the whole request (unknown session ...)
+  Status status;                      // status of the whole request (unknown session ...)
   std::vector<std::int32_t> heights;  // one a key, pixels; -1: this sample has no native form
   std::vector<std::int32_t> widths;
   std::vector<std::int32_t> channels;
@@ -82,20 +82,21 @@ struct BatchRequest {
   std::uint64_t slot_bytes = 0;   // most bytes that the batch may take
   // Python plans only:
   LaneId lane;
-  std::uint64_t base_seed = 0;  // of the iteration
-  // What the lane's last answer gave, read by stage hosts alone; empty: seed the lane afresh.
+  std::uint64_t base_seed = 0;  // seed of the iteration
+  // The state from the lane's last answer, which only stage hosts read; empty: seed a new lane.
   Bytes lane_state;
-  // The batch's keys as the program's sampler gave them, pickled, where they are no integers; read
-  // by stage hosts alone. `keys` is then as long, for the count.
+  // The batch's keys as the program's sampler gave them, pickled, if they are not integers. Only
+  // stage hosts read it. `keys` then has the same length, for the count.
   Bytes index;
-  // The set of lanes' processes that makes the batch: one was given to the worker, or is on its
-  // way. 0: hosts of the worker's own.
+  // The set of lanes' processes that makes the batch: the worker has it, or it is on its way. 0:
+  // the worker's own hosts make the batch.
   std::uint64_t lane_set = 0;
-  // Height, width and channels of each key's image that `params` were drawn for: kSizeWords a key,
-  // 0 where none were. A sample whose image has another size is refused. Empty: nobody looks.
+  // Height, width and channels of each key's image for which `params` were drawn: kSizeWords for
+  // each key, 0 if none were drawn. A sample whose image has another size is refused. Empty: sizes
+  // are not checked.
   std::vector<std::int32_t> sizes;
   static constexpr std::size_t kSizeWords = 3;
-  // Positions whose files the worker is to bear witness of, and those of them that it reads whole.
+  // Positions whose files the worker is to witness, and those of them that it reads whole.
   std::vector<std::int32_t> witness;
   std::vector<std::int32_t> witness_whole;
   friend bool operator==(const BatchRequest&, const BatchRequest&) = default;
@@ -115,7 +116,7 @@ struct SampleFailure {
   bool size_changed = false;  // the image has not the size that the request names
   friend bool operator==(const SampleFailure&, const SampleFailure&) = default;
 };
-// What a worker sees under a sample's name.
+// What a worker sees in the file of a sample.
 struct Witness {
   std::int32_t position = 0;  // in the batch
   FileWitness file;
@@ -123,13 +124,13 @@ struct Witness {
 };
 // Thread time, summed over the batch's samples.
 struct BatchCost {
-  std::uint64_t source_ns = 0;  // of all threads together, as is compute_ns
+  std::uint64_t source_ns = 0;  // all threads together, like compute_ns
   std::uint64_t compute_ns = 0;
   std::uint64_t queue_ns = 0;  // wall time from receipt to the first sample's start
   std::uint32_t decoded_hits = 0;
   std::uint32_t encoded_hits = 0;
   std::uint32_t misses = 0;
-  std::uint32_t native_images = 0;  // that a Python stage had made natively
+  std::uint32_t native_images = 0;  // images that a Python stage had made natively
   std::uint64_t hit_cpu_ns = 0;     // CPU time on samples from the decoded cache
   std::uint64_t miss_cpu_ns = 0;    // CPU time on all others; of stage hosts, too
   std::uint64_t source_bytes = 0;   // read from the source
@@ -151,8 +152,8 @@ struct BatchDone {
   std::vector<FieldLayout> fields;
   std::vector<SampleFailure> failures;  // these rows are undefined
   BatchCost cost;
-  // Python plans: pickle (protocol 5) of the collated batch; its out-of-band buffers are `buffers`
-  // (offset and size in the slot, in pickle order). Or the pickled exception wrapper.
+  // Python plans: `pickle` is a pickle (protocol 5) of the collated batch. Its out-of-band buffers
+  // lie in the slot, in pickle order. Or `python_error` is the pickled exception wrapper.
   Bytes pickle;
   std::vector<std::uint64_t> buffer_offsets;
   std::vector<std::uint64_t> buffer_sizes;
@@ -160,17 +161,18 @@ struct BatchDone {
   Bytes lane_state;
   std::string output;         // what user code printed, to be shown once by the trainer
   std::string error_output;   // the same, to standard error
-  std::int32_t samples = -1;  // that are in the batch; -1: one a key
-  // Iterable data sets: no batch, and none that the lane is asked for later in this iteration.
+  std::int32_t samples = -1;  // samples in the batch; -1: one a key
+  // Iterable data sets: there is no batch, and none for later requests to the lane in this
+  // iteration.
   bool lane_ended = false;
   std::vector<Witness> witnesses;  // those that were asked for and could be read
-  // Python plans: what the code was seen to have changed that outlives the batch; empty: nothing.
+  // Python plans: what the code changed that outlives the batch; empty: nothing seen.
   std::string state_change;
   friend bool operator==(const BatchDone&, const BatchDone&) = default;
 };
 
-// Queued requests of iterations older than this one are not made but answered at once with
-// kCancelled: every request gets exactly one answer while its connection lives, so that the trainer
+// Queued requests of iterations older than this one are not made: they are answered at once with
+// kCancelled. Every request gets exactly one answer while its connection lives. So the trainer
 // knows when the worker is done with a slot.
 struct CancelIterations {
   SessionId session;

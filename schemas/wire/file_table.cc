@@ -93,7 +93,7 @@ std::string FileTableView::Path(std::int64_t row) const {
 std::int64_t FileTableView::Label(std::int64_t row) const {
   HR_CHECK(row >= 0 && row < size());
   const auto* table = static_cast<const fb::FileTable*>(table_);
-  // Copied as bytes: the verifier lets a vector of 8-byte elements begin at any multiple of 4.
+  // Copies bytes, since the verifier lets a vector of 8-byte elements begin at any multiple of 4.
   std::int64_t label = 0;
   std::memcpy(&label, table->labels()->Data() + row * std::int64_t{sizeof(label)}, sizeof(label));
   return label;

@@ -12,8 +12,8 @@ struct GoldenMessage {
   Body body;
 };
 
-// One message of each type as release 0.1 wrote it. Fields that come later stay unset here for
-// ever; frozen bytes of theirs go to schemas/golden/v2.
+// One message of each type as release 0.1 wrote it. Fields added later must stay unset here; their
+// frozen bytes go to schemas/golden/v2.
 [[nodiscard]] std::vector<GoldenMessage> GoldenMessages();
 [[nodiscard]] Plan GoldenPlan();            // plan.bin, by EncodePlan
 [[nodiscard]] FileTable GoldenFileTable();  // file_table.bin, by EncodeFileTable

@@ -9,14 +9,14 @@
 #include "gtest/gtest.h"
 #include "schemas/wire/golden_messages_internal.h"
 
-// Frozen messages of release 0.1: they must decode to the same values for ever.
-// HEADRACE_WRITE_GOLDEN=1 writes the files that do not exist yet, and never changes one that does.
+// Frozen messages of release 0.1: they must always decode to the same values.
+// HEADRACE_WRITE_GOLDEN=1 writes missing files, and never changes an existing one.
 namespace headrace::wire {
 namespace {
 
 const std::filesystem::path kGolden = HEADRACE_GOLDEN_DIR;
 
-// The frozen bytes; `make` is what this build would write.
+// Reads the frozen bytes; `make` gives what this build would write.
 Bytes Frozen(const std::string& name, const std::function<Bytes()>& make) {
   const std::filesystem::path path = kGolden / (name + ".bin");
   if (!std::filesystem::exists(path) && std::getenv("HEADRACE_WRITE_GOLDEN") != nullptr) {
@@ -104,7 +104,7 @@ TEST(Golden, MaimedMessagesAreReadSafelyOrRefused) {
                     body.status().code() == Code::kOtherRelease);
         return;
       }
-      // What was accepted is as good as any message: it survives the way back.
+      // An accepted message is as good as any: it survives the way back.
       const EncodedMessage again = Encode(*body);
       EXPECT_TRUE(Decode(again.header, again.body).ok());
     });

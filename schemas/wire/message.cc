@@ -16,7 +16,7 @@ static_assert(std::endian::native == std::endian::little, "vectors are copied as
 constexpr std::array<char, 3> kMagic = {'H', 'R', 'W'};
 constexpr std::size_t kMaxDepth = 16;  // ClusterStatus, the deepest, needs 5
 
-// Type of each alternative of Body, by index.
+// The type of each alternative of Body, by index.
 constexpr std::array kTypes = {MessageType::kUnknown,
                                MessageType::kOpenJob,
                                MessageType::kJobOpened,
@@ -46,7 +46,7 @@ constexpr std::array kTypes = {MessageType::kUnknown,
                                MessageType::kPong};
 static_assert(kTypes.size() == std::variant_size_v<Body>);
 
-// "HR46": each message type has a file identifier of its own.
+// "HR46": each message type has its own file identifier.
 using Identifier = std::array<char, 5>;
 constexpr Identifier IdentifierOf(MessageType type) {
   const auto number = static_cast<unsigned>(type);
@@ -60,7 +60,7 @@ using TableFor = decltype(TableOf(Write(std::declval<Builder&>(), std::declval<c
 
 template <typename Table>
 Result<const Table*> Verify(ByteSpan body, const Identifier& identifier) {
-  // A table takes eight bytes at least, with the offset that leads to it.
+  // A table takes at least eight bytes, with the offset that leads to it.
   const auto max_tables = static_cast<flatbuffers::uoffset_t>(body.size() / 8 + 1);
   const auto* data = reinterpret_cast<const std::uint8_t*>(body.data());
   flatbuffers::Verifier verifier(data, body.size(), kMaxDepth, max_tables);

@@ -54,7 +54,7 @@ enum class MessageType : std::uint16_t {
   kPong = 61,
 };
 
-// In the order of MessageType; std::monostate stands for a type of a newer peer.
+// In the order of MessageType. std::monostate stands for a type of a newer peer.
 using Body = std::variant<std::monostate, OpenJob, JobOpened, OpenSession, SessionOpened,
                           ConsumerHeartbeat, Leases, CloseSession, CloseJob, RegisterWorker,
                           WorkerRegistered, WorkerHeartbeat, WorkerDirective, LeaveWorker,
@@ -68,33 +68,34 @@ struct EncodedMessage {
 };
 [[nodiscard]] EncodedMessage Encode(const Body& body);
 
-// Checks everything a peer can get wrong before anything is read: magic, version, type, size, the
-// FlatBuffers verifier, identifier, enum ranges, equal lengths of parallel vectors, negative
-// counts. kInvalidArgument: damaged or hostile. kOtherRelease: version of another release (message
-// says both versions). A valid frame of an unknown type is std::monostate.
+// Checks everything that a peer can get wrong before it reads anything: magic, version, type, size,
+// the FlatBuffers verifier, identifier, enum ranges, equal lengths of parallel vectors, negative
+// counts. kInvalidArgument: damaged or hostile. kOtherRelease: the version of another release (the
+// message names both versions). A valid frame of an unknown type becomes std::monostate.
 [[nodiscard]] Result<Body> Decode(ByteSpan header, ByteSpan body);
 
-// A plan alone, for hashing and files. Decoding checks as Decode does: kInvalidArgument.
+// Encode and decode a plan alone, for hashing and files. Decoding checks as Decode does:
+// kInvalidArgument.
 [[nodiscard]] Bytes EncodePlan(const Plan& plan);
 [[nodiscard]] Result<Plan> DecodePlan(ByteSpan bytes);
 
-// The file table blob: paths under a common root, one int64 label each.
+// The file table blob: paths under a common root, with one int64 label each.
 struct FileTable {
   std::string root;  // absolute directory; entries that are absolute themselves ignore it
   std::vector<std::string> paths;
   std::vector<std::int64_t> labels;
 };
-// One table holds 2 GiB in all; a larger set of files makes several leaves of the plan.
+// One table holds at most 2 GiB. A larger set of files becomes several leaves of the plan.
 [[nodiscard]] constexpr bool FileTableFits(std::size_t paths, std::size_t path_bytes) {
   return path_bytes + 12 * paths < (std::size_t{1} << 31) - 65536;
 }
-// REQUIRES: as many labels as paths, FileTableFits.
+// REQUIRES: as many labels as paths, and FileTableFits.
 [[nodiscard]] Bytes EncodeFileTable(const FileTable& table);
-// A verified view that does not copy: reads path i in O(1). The bytes must outlive it and begin at
-// a multiple of 8 (as in a vector or a mapping).
+// A verified view that does not copy, and reads path i in O(1). The bytes must outlive it and begin
+// at a multiple of 8 (as in a vector or a mapping).
 class FileTableView {
  public:
-  // kInvalidArgument: damaged, or not so aligned. O(size).
+  // kInvalidArgument: damaged, or not aligned like that. O(size).
   static Result<FileTableView> Open(ByteSpan bytes);
   [[nodiscard]] std::int64_t size() const;
   // REQUIRES: 0 <= row < size().

@@ -1,4 +1,4 @@
-// Length: one random value for each message of the protocol.
+// This file is long because it has one random value for each message of the protocol.
 #include "schemas/wire/random_body_internal.h"
 
 namespace headrace::wire {

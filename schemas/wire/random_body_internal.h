@@ -7,11 +7,11 @@
 
 namespace headrace::wire {
 
-// Random but valid messages for property tests: each field takes values at its borders often.
+// Random but valid messages for property tests. Each field often takes values at its borders.
 class RandomBody : RandomValues {
  public:
   explicit RandomBody(std::uint64_t seed) : RandomValues(seed) {}
-  // The alternative `index` of Body.
+  // Makes the alternative `index` of Body.
   [[nodiscard]] Body Make(std::size_t index);
   [[nodiscard]] Plan MakePlan();
 

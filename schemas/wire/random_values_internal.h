@@ -9,8 +9,8 @@
 
 namespace headrace::wire {
 
-// Random values of the types that messages are made of, from a seed; each takes values at its
-// borders often. For tests; thread-compatible.
+// Random values of the types in messages, from a seed. Each often takes values at its borders. For
+// tests; thread-compatible.
 class RandomValues {
  public:
   explicit RandomValues(std::uint64_t seed) : engine_(seed) {}

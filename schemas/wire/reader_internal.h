@@ -15,16 +15,16 @@
 
 namespace headrace::wire {
 
-// Copies out of a verified FlatBuffers body and collects the first thing that is wrong with it:
-// conversions read straight on and the caller asks status() once, at the end.
-// A hostile body can point at one string a million times; all that is copied out is therefore
-// charged against the body's own size, which an honest sender never exceeds.
+// Copies values out of a verified FlatBuffers body and keeps the first error. Conversions read
+// straight on, and the caller asks status() once, at the end. A hostile body can point at one
+// string a million times. So every copied byte is charged against the body's own size, which an
+// honest sender never exceeds.
 class Reader {
  public:
   explicit Reader(std::size_t body_bytes) : budget_(body_bytes) {}
 
   [[nodiscard]] Status status() const;
-  // Keeps the first complaint. `what` names the field.
+  // Keeps only the first complaint. `what` names the field.
   void Fail(std::string_view what);
   void Require(bool condition, std::string_view what) {
     if (!condition) [[unlikely]]
@@ -36,7 +36,7 @@ class Reader {
       const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* texts);
   [[nodiscard]] Bytes Raw(const flatbuffers::Vector<std::uint8_t>* raw);
 
-  // Copied as bytes: the verifier lets a vector of 8-byte elements begin at any multiple of 4.
+  // Copies bytes, since the verifier lets a vector of 8-byte elements begin at any multiple of 4.
   template <typename T>
   [[nodiscard]] std::vector<T> Scalars(const flatbuffers::Vector<T>* items) {
     std::vector<T> out;
@@ -46,7 +46,7 @@ class Reader {
     return out;
   }
 
-  // -1 is "none"; anything below is nonsense.
+  // -1 is "none"; anything less is invalid.
   template <typename Id>
   [[nodiscard]] Id ReadId(std::int64_t value, std::string_view what) {
     Require(value >= -1, what);
@@ -67,7 +67,7 @@ class Reader {
     if constexpr (std::is_floating_point_v<T>) Require(std::isfinite(value), what);
     return value;
   }
-  // An enum whose values this build knows are 0..last.
+  // Converts an enum. This build knows the values 0..last.
   template <typename To, typename From>
   [[nodiscard]] To Enum(From value, From last, std::string_view what) {
     Require(value <= last, what);

@@ -14,9 +14,9 @@ using Builder = flatbuffers::FlatBufferBuilder;
 template <typename T>
 using VectorOffset = flatbuffers::Offset<flatbuffers::Vector<T>>;
 
-// The calling thread's builder, empty. Valid until the thread's next call.
+// The calling thread's builder, emptied. Valid until the thread's next call.
 [[nodiscard]] Builder& ThreadBuilder();
-// Copies the finished body out of it.
+// Copies the finished body out of the builder.
 [[nodiscard]] Bytes TakeBody(Builder& builder);
 
 [[nodiscard]] inline flatbuffers::Offset<flatbuffers::String> WriteText(Builder& b,
@@ -48,7 +48,7 @@ template <typename Id>
   return offset;
 }
 
-// A vector of tables, each made by `write_one(item)`.
+// Writes a vector of tables, each made by `write_one(item)`.
 template <typename Items, typename WriteOne>
 [[nodiscard]] auto WriteTables(Builder& b, const Items& items, WriteOne write_one) {
   std::vector<decltype(write_one(*items.begin()))> offsets;

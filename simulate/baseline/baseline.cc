@@ -32,7 +32,7 @@ std::vector<std::size_t> OrderOf(const View& view, GpuOrder order) {
   });
 }
 
-// Max-min shares of the source for what each asks for.
+// Divides the source into max-min shares, for what each asks for.
 std::vector<double> ShareSource(const std::vector<double>& asked, double supply) {
   std::vector<std::size_t> order(asked.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -9,9 +9,9 @@
 
 #include "simulate/scheduler.h"
 
-// What others do, written from their papers, to compare with. A baseline divides cores alone; GPUs
-// go in one of three orders, the cache by CacheMode, and the source is shared by the connections
-// that use it, each as fast as it can (max-min).
+// Published systems to compare with, written from their papers. A baseline divides only cores. GPUs
+// go in one of three orders, and the cache by CacheMode. The connections that use the source share
+// it, each as fast as it can (max-min).
 namespace headrace::simulate {
 
 // Stateful; one thread.
@@ -21,11 +21,11 @@ class Baseline {
   [[nodiscard]] virtual std::string_view name() const = 0;
   // One line for `--help` and the documentation.
   [[nodiscard]] virtual std::string_view summary() const = 0;
-  // Writes cores for the jobs at the positions `admitted`, which are in order of arrival and need
-  // cores; cores[] is as Snapshot::jobs and 0.
+  // Writes the cores of the jobs at the positions `admitted`, which are in order of arrival and
+  // need cores. cores[] is in the order of Snapshot::jobs, and 0 before the call.
   virtual void Divide(const View& view, std::span<const std::size_t> admitted,
                       std::span<double> cores) = 0;
-  // As Scheduler::settled.
+  // Means the same as Scheduler::settled.
   [[nodiscard]] virtual bool settled() const { return true; }
 };
 
@@ -33,11 +33,11 @@ class Baseline {
 [[nodiscard]] std::unique_ptr<Baseline> MakeSynergy();
 [[nodiscard]] std::unique_ptr<Baseline> MakeTfdata();
 [[nodiscard]] std::unique_ptr<Baseline> MakeCachew();
-// nullptr if there is none of that name.
+// nullptr if there is no such baseline.
 [[nodiscard]] std::unique_ptr<Baseline> MakeBaseline(std::string_view name);
 [[nodiscard]] std::vector<std::string> BaselineNames();
 
-// Who gets GPUs first, among the jobs that fit.
+// Which of the jobs that fit get GPUs first.
 enum class GpuOrder : std::uint8_t {
   kFifo,
   kSjf,     // least time left with the cores of its own GPUs
@@ -59,7 +59,7 @@ class BaselineScheduler final : public Scheduler {
 
 // Cores that keep the job's trainer busy.
 [[nodiscard]] double NeededCores(const coordinator::JobView& job);
-// Cores of the GPUs' hosts that belong to the job's GPUs.
+// The job's part of the cores on the GPUs' hosts, by its GPUs.
 [[nodiscard]] double OwnCores(const View& view, const coordinator::JobView& job);
 
 }  // namespace headrace::simulate

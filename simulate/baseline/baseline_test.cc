@@ -15,7 +15,7 @@ using coordinator::kUnlimited;
 using coordinator::Snapshot;
 using testing::ElementsAre;
 
-// `gpus` GPUs with 3 cores each; jobs that need so many cores for 1000 samples/s.
+// `gpus` GPUs with 3 cores each, and jobs that need a given number of cores for 1000 samples/s.
 struct Setting {
   Cluster cluster;
   Snapshot snapshot;
@@ -56,8 +56,9 @@ TEST(Fixed, CoresComeWithGpus) {
   EXPECT_THAT(s.Cores(*MakeFixed()), ElementsAre(3, 12));
 }
 
-// 24 cores. The first asks for 20 and gets them; the second asks for 10, falls back to its 3, which
-// are free; the third asks for 12 of 4 GPUs: of one free core and the first's excess of 17.
+// 24 cores. The first asks for 20 and gets them. The second asks for 10 and falls back to its 3,
+// which are free. The third asks for 12 of 4 GPUs: one free core and the first's excess of 17
+// provide them.
 TEST(Synergy, FallsBackToTheOwnShareAndTakesBackWhatIsAboveIt) {
   Setting s(8);
   s.Add(20);
@@ -96,8 +97,8 @@ TEST(Tfdata, ACoreEachIsSharedWhereThereAreFewer) {
   EXPECT_THAT(s.Cores(*MakeTfdata()), ElementsAre(0.5, 0.5));
 }
 
-// One job that needs 5 cores at full speed: the sixth brings nothing, and of those the fifth is
-// missed. It rests at 5.
+// One job that needs 5 cores at full speed. The sixth brings nothing; with one fewer than five, it
+// is slower. It rests at 5.
 TEST(Cachew, ClimbsToTheKneeAndRests) {
   Setting s(8);
   s.Add(5);
@@ -112,7 +113,7 @@ TEST(Cachew, ClimbsToTheKneeAndRests) {
   EXPECT_LT(reports, 12);
 }
 
-// The gain of one more worker falls under 7% at the 15th.
+// The gain of one more worker falls below 7% at the 15th.
 TEST(Cachew, StopsShortWhereMuchIsNeeded) {
   Setting s(64);
   s.Add(100);

@@ -7,12 +7,12 @@
 namespace headrace::simulate {
 namespace {
 
-// Cachew's autoscaler (Graur et al., ATC 2022): a hill climb on the time of a batch. One worker
-// more while that gains over 7%, then one fewer while that loses under 3%, then it rests; after 20
+// Cachew's autoscaler (Graur et al., ATC 2022): a hill climb on the time of a batch. It adds one
+// worker while that gains over 7%, then removes one while that loses under 3%, then rests. After 20
 // reports it climbs again if batches take over 1.5 times as long as when it came to rest. Gains
-// beyond 120% are taken for noise and not used. A worker has a core for each GPU of its job (with
-// single cores, no job of more than 14 GPUs would ever get a second one). Workers that the pool
-// cannot give are waited for; each job keeps one core.
+// beyond 120% count as noise and are not used. A worker has a core for each GPU of its job. With
+// single cores, no job of more than 14 GPUs would ever get a second one. The job waits for workers
+// that the pool cannot give; each job keeps one core.
 class Cachew final : public Baseline {
  public:
   [[nodiscard]] std::string_view name() const override { return "cachew"; }
@@ -36,7 +36,7 @@ class Cachew final : public Baseline {
       const double more = std::clamp(wanted - least, 0.0, free);
       cores[i] = least + more;
       free -= more;
-      // A change that has come into effect is measured next.
+      // The next measurement is of a change that has come into effect.
       if (climb.phase != Phase::kRest && cores[i] >= wanted * kInFull) settled_ = false;
     }
   }

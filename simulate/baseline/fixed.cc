@@ -3,7 +3,7 @@
 namespace headrace::simulate {
 namespace {
 
-// The usual cluster: cores come with GPUs, and nobody else can use them.
+// The usual cluster: cores come with GPUs, and no other job can use them.
 class Fixed final : public Baseline {
  public:
   [[nodiscard]] std::string_view name() const override { return "fixed"; }

@@ -7,11 +7,11 @@ namespace headrace::simulate {
 namespace {
 
 // Synergy-tune (Mohan et al., OSDI 2022). Each job asks for the cores at which its profile is flat.
-// If they are not free it asks for its own share, in proportion to its GPUs; if those are not free,
-// jobs that hold more than their share are set back to it, the largest first. So nobody is worse
-// off than with `fixed`. Cores of a job are on the hosts of its GPUs: hosts have 8 GPUs, and a job
-// gets no more than all cores of the fewest hosts that it fits on. Which jobs share a host is not
-// simulated, which is in its favour.
+// If they are not free, it asks for its own share, in proportion to its GPUs. If that is not free,
+// jobs that hold more than their share are set back to it, the largest first. So no job is worse
+// off than with `fixed`. A job's cores are on the hosts of its GPUs. Hosts have 8 GPUs, and a job
+// gets at most all cores of the fewest hosts that it fits on. The simulation ignores which jobs
+// share a host, which favours this baseline.
 class Synergy final : public Baseline {
  public:
   [[nodiscard]] std::string_view name() const override { return "synergy"; }

@@ -6,9 +6,9 @@
 namespace headrace::simulate {
 namespace {
 
-// The autoscaler of tf.data service (Audibert et al., SoCC 2023): as many workers as the trainer's
-// rate divided by a worker's throughput, rounded up, at least one. A worker is a core. It looks at
-// one job alone, so a shared pool serves whoever comes first; each keeps one worker.
+// The autoscaler of tf.data service (Audibert et al., SoCC 2023). The number of workers is the
+// trainer's rate divided by a worker's throughput, rounded up, at least one. A worker is a core. It
+// considers only one job, so a shared pool serves jobs as they come; each keeps one worker.
 class Tfdata final : public Baseline {
  public:
   [[nodiscard]] std::string_view name() const override { return "tfdata"; }

@@ -9,8 +9,8 @@
 namespace headrace::simulate {
 namespace {
 
-// Cores a GPU at which input keeps up: three times the speed-up that Synergy's profiles show over
-// three cores; one half where they are flat from one core on.
+// Cores for each GPU at which input keeps up: three times the speed-up over three cores in
+// Synergy's profiles; one half if they are flat from one core on.
 constexpr std::array kModels = {
     ModelProfile{"a2c", 110, 64, 0.014, "", false},
     ModelProfile{"a3c", 110, 64, 0.014, "", false},
@@ -62,7 +62,7 @@ class Datasets {
  public:
   Datasets(Trace& trace, bool separate) : trace_(trace), private_(separate) {}
 
-  // Fills dataset and sample_bytes of the job.
+  // Fills in dataset and sample_bytes of the job.
   Status Add(const Record& record, std::string_view name, Job& job) {
     if (name.empty() || name == "none") return Status::Ok();
     const DatasetProfile* known = FindDataset(name);
@@ -93,7 +93,7 @@ class Datasets {
   std::map<std::string, std::size_t> positions_;
 };
 
-// How long an iteration is and what it costs.
+// Fills in the length and the cost of an iteration.
 Status AddTimes(const Record& record, const ModelProfile& profile, const AssignOptions& options,
                 Job& job) {
   const bool has_steps = record.iteration_s || record.step_s;
@@ -113,7 +113,7 @@ Status AddTimes(const Record& record, const ModelProfile& profile, const AssignO
     input = record.input_s.value_or(record.full_speed_cores.value_or(profile.full_speed_cores) /
                                     cores * *record.step_s);
     step = *record.step_s;
-    if (measured) {  // stages were measured apart: one factor makes them the iteration's time
+    if (measured) {  // stages were measured separately: one factor makes them the iteration's time
       const double factor = *measured / std::max(input, step);
       input *= factor;
       step *= factor;

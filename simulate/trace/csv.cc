@@ -21,7 +21,7 @@ std::string Shown(double value) {
   return {buffer, std::to_chars(buffer, buffer + sizeof(buffer), value).ptr};
 }
 
-// Text of a file in a message: not too long, and nothing that moves a terminal's cursor.
+// Shortens a file's text for a message, and removes what moves a terminal's cursor.
 std::string Printable(std::string_view text) {
   std::string shown;
   for (const char c : text.substr(0, 40)) shown += c >= ' ' && c < 127 ? c : '?';

@@ -9,10 +9,10 @@
 
 #include "base/result.h"
 
-// Tables of text, from files that nobody vouches for.
+// Tables of text, read from files that are not trusted.
 namespace headrace::simulate {
 
-// One row, with what is needed to say where a fault is.
+// One row, with its file and line for error messages.
 class Row {
  public:
   Row(std::string_view file, std::int64_t line, std::vector<std::string> fields,
@@ -21,14 +21,15 @@ class Row {
 
   [[nodiscard]] std::int64_t line() const { return line_; }
   [[nodiscard]] std::size_t size() const { return fields_.size(); }
-  // Empty where the column or the field is missing.
+  // Empty if the column or the field is missing.
   [[nodiscard]] std::string_view Text(std::string_view column) const;
   [[nodiscard]] std::string_view Text(std::size_t at) const;
-  // A finite number in [least, most]. kInvalidArgument names file, line, column and what was there.
+  // A finite number in [least, most]. kInvalidArgument names the file, the line, the column and the
+  // text found.
   [[nodiscard]] Result<double> Number(std::string_view column, double least, double most) const;
   [[nodiscard]] Result<double> Number(std::size_t at, std::string_view name, double least,
                                       double most) const;
-  // No value where the column or the field is missing.
+  // No value if the column or the field is missing.
   [[nodiscard]] Result<std::optional<double>> Optional(std::string_view column, double least,
                                                        double most) const;
   [[nodiscard]] Status Wrong(std::string_view column, std::string_view expected,
@@ -41,13 +42,14 @@ class Row {
   const std::map<std::string, std::size_t, std::less<>>* columns_;
 };
 
-// A table with or without a header. Keeps a view of `file` and `text` (the caller's). Fields may be
-// quoted as in RFC 4180, except that a line ends a row always.
+// A table with or without a header. Keeps views of the caller's `file` and `text`. Fields may be
+// quoted as in RFC 4180, except that the end of a line always ends a row.
 class Table {
  public:
   Table(std::string_view file, std::string_view text, char separator, bool header);
-  // Rows without the header; empty lines are left out. kInvalidArgument: a quote does not end, or a
-  // row has more fields than the header (where it has fewer, those at the end are missing).
+  // Rows without the header and without empty lines. If a row has fewer fields than the header, the
+  // last ones are missing. kInvalidArgument: a quote does not end, or a row has more fields than
+  // the header.
   [[nodiscard]] Result<std::vector<Row>> Rows() const;
   [[nodiscard]] bool Has(std::string_view column) const { return columns_.contains(column); }
   // kInvalidArgument names the columns that are missing.
@@ -63,11 +65,11 @@ class Table {
 
 // The first line, without its end.
 [[nodiscard]] std::string_view FirstLine(std::string_view text);
-// Fields of one line; no value where a quote does not end.
+// Fields of one line; no value if a quote does not end.
 [[nodiscard]] std::optional<std::vector<std::string>> Split(std::string_view line, char separator);
-// A field that Split gives back as it is.
+// Quotes a field so that Split gives it back unchanged.
 [[nodiscard]] std::string Quoted(std::string_view field);
-// A whole text as a number; no value where it is none.
+// Reads a whole text as a number; no value if it is not one.
 [[nodiscard]] std::optional<double> ParseNumber(std::string_view text);
 
 }  // namespace headrace::simulate

@@ -5,7 +5,7 @@
 #include "simulate/trace/csv.h"
 #include "simulate/trace/trace.h"
 
-// Limits of what a field may hold: enough for any cluster, small enough that products stay finite.
+// Limits for fields: enough for any cluster, and small enough that products stay finite.
 namespace headrace::simulate {
 
 constexpr double kMostSeconds = 1e10;
@@ -14,7 +14,7 @@ constexpr double kMostCount = 1e15;
 constexpr double kMostGB = 1e9;
 constexpr double kLeastSeconds = 1e-9;
 
-// A record with its place and, from `column` (a whole number), its GPUs.
+// Makes a record with its place, and with its GPUs from `column` (a whole number).
 template <typename Column>
 Result<Record> Begin(const Input& input, const Row& row, const Column& column,
                      std::string_view name) {

@@ -5,8 +5,9 @@
 namespace headrace::simulate {
 namespace {
 
-// Muri's simulator (Zhao et al., SIGCOMM 2022): times in ms; resource_time_0 is the input stage, 1
-// the GPU, 2 the network, measured apart from each other and from iteration_time.
+// Muri's simulator (Zhao et al., SIGCOMM 2022). Times are in ms. resource_time_0 is the input
+// stage, 1 the GPU, 2 the network. They were measured separately from each other and from
+// iteration_time.
 class Muri final : public Reader {
  public:
   [[nodiscard]] std::string_view name() const override { return "muri"; }

@@ -28,7 +28,7 @@ Result<std::string> ReadFile(const std::string& path) {
 }  // namespace
 
 std::span<const Reader* const> Readers() {
-  // The own format first: its columns are the most particular.
+  // The own format comes first, since its columns are the most specific.
   static const std::array<const Reader*, 6> readers = {
       &OwnReader(), &MuriReader(), &SiaReader(), &PhillyReader(), &GavelReader(), &SynergyReader()};
   return readers;

@@ -8,8 +8,9 @@
 namespace headrace::simulate {
 namespace {
 
-// GPU-hours of an application, where its workload files have no duration: the middle, on a log
-// scale, of the class that Pollux (Qiao et al., OSDI 2021) puts it in: 0-1, 1-10, 10-100, 100-1000.
+// GPU-hours of an application, for workload files without a duration. It is the middle, on a log
+// scale, of the class in which Pollux (Qiao et al., OSDI 2021) puts it: 0-1, 1-10, 10-100,
+// 100-1000.
 struct Application {
   std::string_view name;
   double gpu_hours;
@@ -57,7 +58,7 @@ class Sia final : public Reader {
 };
 
 // Jobs of Microsoft's Philly clusters as Sia tabulates them: timestamp (s), duration (s), num_gpus.
-// What a job trains is not known: its model is drawn (DrawModel).
+// The model of a job is unknown, so it is drawn (DrawModel).
 class Philly final : public Reader {
  public:
   [[nodiscard]] std::string_view name() const override { return "philly"; }
@@ -74,7 +75,7 @@ class Philly final : public Reader {
     std::vector<Record> records;
     double first = 0;
     for (const Row& row : rows) {
-      // Jobs that had no GPU, or ended at once, are in the file as well.
+      // The file also has jobs that had no GPU, or ended at once.
       const auto gpus = ParseNumber(row.Text("num_gpus"));
       const auto duration = ParseNumber(row.Text("duration"));
       if ((gpus && *gpus == 0) || (duration && *duration == 0)) continue;

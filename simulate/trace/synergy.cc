@@ -8,7 +8,7 @@ namespace headrace::simulate {
 namespace {
 
 // Synergy's deployment traces (Mohan et al., OSDI 2022): no header; job, model, arrival (s),
-// iterations, GPUs. What an iteration takes is in its profiles: those of one GPU with three cores.
+// iterations, GPUs. Its profiles give the time of an iteration, for one GPU with three cores.
 class Synergy final : public Reader {
  public:
   [[nodiscard]] std::string_view name() const override { return "synergy"; }

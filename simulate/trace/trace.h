@@ -8,14 +8,14 @@
 
 #include "simulate/trace/record.h"
 
-// Traces of clusters, in the formats that others publish and in our own. Which one it is follows
-// from the first line.
+// Traces of clusters, in published formats and in our own. The first line of a file shows its
+// format.
 namespace headrace::simulate {
 
 struct Input {
   std::string file;       // name in messages
   std::string_view text;  // all of it
-  // Text of a file beside the trace, for formats that need two. kNotFound says what to give.
+  // Reads a file next to the trace, for formats that need two. kNotFound says what to give.
   std::function<Result<std::string>(std::string_view name)> companion;
 };
 
@@ -23,9 +23,9 @@ class Reader {
  public:
   virtual ~Reader() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  // Does a file that begins with this line look like ours?
+  // Says whether a file that begins with this line looks like this format.
   [[nodiscard]] virtual bool Detect(std::string_view first_line) const = 0;
-  // kInvalidArgument: names file and line, and what was expected there.
+  // kInvalidArgument names the file, the line, and what was expected there.
   [[nodiscard]] virtual Result<std::vector<Record>> Read(const Input& input) const = 0;
 };
 
@@ -46,10 +46,10 @@ struct TraceFiles {
   std::string throughputs;  // Gavel's JSON; empty: beside the trace
   std::string profiles;     // Synergy's CSV; empty: beside the trace
 };
-// kNotFound, kResourceExhausted (more than 1 GiB), and what ReadTrace says.
+// kNotFound, kResourceExhausted (more than 1 GiB), and the errors of ReadTrace.
 [[nodiscard]] Result<Trace> ReadTraceFile(const TraceFiles& files, const AssignOptions& options);
 
-// In our own format; ReadTrace of it gives the same jobs.
+// Writes our own format; ReadTrace reads the same jobs from it.
 [[nodiscard]] std::string WriteTrace(const Trace& trace);
 
 }  // namespace headrace::simulate

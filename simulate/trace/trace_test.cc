@@ -34,8 +34,9 @@ const std::string kMuri =
     "job_id,num_gpu,submit_time,iterations,model_name,batch_size,duration,interval,iteration_time,"
     "resource_time_0,resource_time_1,resource_time_2,priority\n";
 
-// The longer stage is the iteration; one factor makes it what was measured. 2 GPUs at 3 cores each:
-// 800 ms * 6 cores = 4.8 core-seconds; the trainer alone takes 800 * (60 + 20) / 400 = 160 ms.
+// The longer stage is the iteration; one factor scales it to the measured time. 2 GPUs at 3 cores
+// each: 800 ms * 6 cores = 4.8 core-seconds. The trainer alone takes 800 * (60 + 20) / 400 = 160
+// ms.
 TEST(Muri, StagesAreScaledToTheMeasuredIteration) {
   const auto trace = Read(kMuri + "7,2,1500,100,shufflenet,64,0,0,800,400,60,20,0\n");
   ASSERT_TRUE(trace.ok()) << trace.status().ToString();
@@ -94,7 +95,7 @@ const std::map<std::string, std::string, std::less<>> kThroughputs = {
 const std::string kGavel =
     "ResNet-18 (batch size 128)\tpython3 main.py\timage\t--num_steps\t1\t600\t4\t1\t-1.0\t90\n";
 
-// 20 steps/s are 50 ms; at 3 cores a GPU of the 7.2 that ResNet-18 could use the trainer needs
+// 20 steps/s are 50 ms. With 3 cores a GPU of the 7.2 that ResNet-18 could use, the trainer needs
 // 50 * 3 / 7.2 of it.
 TEST(Gavel, StepsTakeWhatTheTableSays) {
   const auto trace = Read(kGavel, {}, kThroughputs);
@@ -132,7 +133,7 @@ const std::map<std::string, std::string, std::less<>> kProfiles = {
      "model,gpus,file_cpu_per_gpu_ratio,opt_cpus,batch,iter_time_opt,speedup\n"
      "alexnet,1,4,12,512,0.48,2\nalexnet,1,3,12,512,0.6,3\nbert,1,3,1,20,0.011,1\n"}};
 
-// Three times as fast as with 3 cores: the trainer alone takes a third.
+// Three times as fast as with 3 cores, so the trainer alone takes a third.
 TEST(Synergy, ProfilesAtThreeCoresAreUsed) {
   const auto trace = Read("0,alexnet,8,100,2\n1,bert,9,50,1\n", {}, kProfiles);
   ASSERT_TRUE(trace.ok()) << trace.status().ToString();
@@ -158,7 +159,7 @@ TEST(Sia, ApplicationsHaveTheirClassesGpuHours) {
   EXPECT_EQ(trace->format, "sia");
   EXPECT_EQ(job.id, "yolov3-1");
   EXPECT_DOUBLE_EQ(job.batch, 64);
-  // 30 GPU-hours with four GPUs, at the three cores a GPU of its measurements.
+  // 30 GPU-hours with four GPUs, measured with three cores a GPU.
   const double rate = coordinator::Throughput(job.terms(), 12, 0, coordinator::kUnlimited);
   EXPECT_NEAR(job.samples() / rate, 30 * 3600 / 4, 1e-6);
 }
@@ -195,7 +196,7 @@ TEST(Own, DurationAndModelAreEnough) {
 
 TEST(Own, FaultsAreNamed) {
   EXPECT_THAT(Fault("job_id,arrival_s,gpus\na,0,1\n"), HasSubstr("t.csv:2: expected how long"));
-  // Found by the fuzzer: how long a step takes, and not how many there are.
+  // Found by the fuzzer: a record with the time of a step, but not their number.
   EXPECT_THAT(Fault("job_id,arrival_s,gpus,step_s\na,0,1,2\n"), HasSubstr("expected how long"));
   EXPECT_THAT(Fault("job_id,arrival_s,gpus,iteration_s\na,0,1,2\n"),
               HasSubstr("expected how long"));

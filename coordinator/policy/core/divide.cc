@@ -19,7 +19,7 @@ class Ledger {
       : cores_(snapshot.supply.cores), source_(snapshot.supply.source_rate) {
     for (const Tenant& tenant : snapshot.tenants) quotas_.push_back(tenant.quota);
   }
-  // Most samples/s that what is left allows.
+  // The most samples/s that the rest allows.
   [[nodiscard]] double MostRate(const JobView& job, double hit) const {
     const Resources& quota = quotas_[static_cast<std::size_t>(job.tenant)];
     const double cost = CostPerSample(job.terms, hit);
@@ -47,14 +47,14 @@ class Ledger {
   std::vector<Resources> quotas_;
 };
 
-// What jobs ask for, and the most they can have.
+// The amounts that jobs ask for, and the most they can have.
 struct Need {
   double cores = 0;
   double source = 0;
   Resources limit;
 };
 
-// Of each tenant and its quota; the last: of all and the supply.
+// The needs for each tenant and its quota; the last one: for all jobs and the supply.
 std::vector<Need> NeedsOf(const Snapshot& snapshot, std::span<const double> hits) {
   std::vector<Need> needs;
   for (const Tenant& tenant : snapshot.tenants) needs.push_back({0, 0, tenant.quota});
@@ -70,7 +70,7 @@ std::vector<Need> NeedsOf(const Snapshot& snapshot, std::span<const double> hits
   return needs;
 }
 
-// Cores that nobody needs, up to kHeadroom of each job's.
+// Gives away cores that nobody needs, up to kHeadroom of each job's.
 void SpreadCores(const Snapshot& snapshot, std::vector<Grant>& grants) {
   std::vector<double> used(snapshot.tenants.size(), 0);
   double all = 0;
@@ -90,7 +90,7 @@ void SpreadCores(const Snapshot& snapshot, std::vector<Grant>& grants) {
   }
 }
 
-// Spreads what nobody needs, in proportion to need: a limit should not bind where there is enough.
+// Spreads what nobody needs, in proportion to need: a limit should not bind if there is enough.
 void SpreadSource(const Snapshot& snapshot, std::vector<Grant>& grants) {
   if (std::isinf(snapshot.supply.source_rate)) {
     for (std::size_t i = 0; i < grants.size(); ++i) {
@@ -126,7 +126,8 @@ std::vector<double> FloorShares(const Snapshot& snapshot, std::span<const double
   std::vector<Need> needs = NeedsOf(snapshot, hits);
   Need all = needs.back();
   needs.pop_back();
-  // Of kLeastShare, what the tenant's quota allows. The rest of its demand is nothing to others.
+  // The part of kLeastShare that the tenant's quota allows. The rest of its demand does not concern
+  // others.
   std::vector<double> shares;
   for (const Need& need : needs) {
     double share = kLeastShare;
@@ -184,7 +185,7 @@ void Admit(const Snapshot& snapshot, std::span<const std::size_t> order, bool pr
   const auto number = [](double value) {
     return std::to_string(static_cast<std::int64_t>(std::max(0.0, value)));
   };
-  // What a tenant may have none of; "": it may have jobs.
+  // The resource of which a tenant may have none; "": it may have jobs.
   const auto denied = [](const Tenant& tenant) -> std::string {
     if (tenant.quota.cores <= 0) return "cores";
     return tenant.quota.source_rate <= 0 ? "the source's bandwidth" : "";
@@ -256,10 +257,10 @@ Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> ord
   Allocation result;
   result.jobs.resize(all.jobs.size());
   Admit(all, order, preempts, result.jobs);
-  // Thousands may wait: what follows is of the admitted jobs alone.
+  // Thousands may wait, so the rest is about the admitted jobs alone.
   Snapshot snapshot{all.supply, all.tenants, all.datasets, {}};
-  std::vector<std::size_t> positions;                              // of the admitted, in `all`
-  std::vector<std::size_t> places(all.jobs.size(), kNotAdmitted);  // the way back
+  std::vector<std::size_t> positions;                              // indices of these in `all`
+  std::vector<std::size_t> places(all.jobs.size(), kNotAdmitted);  // the inverse
   for (std::size_t i = 0; i < all.jobs.size(); ++i) {
     if (!result.jobs[i].admitted) continue;
     places[i] = positions.size();
@@ -287,7 +288,7 @@ Allocation AllocateJointly(const Snapshot& all, std::span<const std::size_t> ord
       const Prices prices{weight / cores, source > 0 ? (1 - weight) / source : 0};
       Rates rates;
       for (const JobView& job : snapshot.jobs) rates.push_back(AskedRate(job, 0));
-      // Once for what jobs ask for, once for what they then get.
+      // The first pass is for what jobs ask for, the second for what they then get.
       for (int pass = 0; pass < 2; ++pass) {
         const auto quota = FillCache(snapshot, readers, rates, prices);
         Division division = divide(snapshot, LastingHits(snapshot, quota), admitted_order);

@@ -7,8 +7,8 @@
 
 #include "coordinator/policy/core/policy.h"
 
-// What the policies have in common. A policy says in which order jobs are admitted and how rates
-// are divided for given hit shares; the cache is then decided together with them:
+// Code that the policies share. A policy says in which order jobs are admitted, and how rates are
+// divided for given hit shares. The cache is then decided together with them:
 //
 //   1. Jobs get their GPUs in the policy's order (Admit).
 //   2. A byte of a data set's cache saves, each second, (miss_cost - hit_cost) / d core-seconds and
@@ -20,66 +20,66 @@
 //      once, one that grows when the next epoch reads it.
 namespace headrace::coordinator {
 
-// Share of its demand that every admitted job gets before the policy's order counts, so that none
-// stands still; less where the sum of these would take more than half of something, of a tenant's
-// quota for its own jobs alone.
+// Share of its demand that every admitted job gets before the policy's order counts, so that no job
+// stands still. It is less if these shares sum to more than half of a resource. If they exceed half
+// of a tenant's quota, it is less for that tenant's jobs alone.
 constexpr double kLeastShare = 0.05;
 
-// What jobs get beyond their need by the formula, as far as cores are left over: batches are not
-// all of one size.
+// Share that jobs get beyond the formula's need while cores are left over, since batches differ in
+// size.
 constexpr double kHeadroom = 0.1;
 
 // Samples/s for each job of a snapshot.
 using Rates = std::vector<double>;
 struct Division {
   Rates rates;
-  double objective = 0;  // of the policy; larger is better
+  double objective = 0;  // the policy's own; larger is better
 };
 // Shares of reads that the cache answers, for each job of a snapshot.
 struct HitShares {
   std::vector<double> now;      // rates are divided with these
   std::vector<double> lasting;  // once what is cached for the job has been read
 };
-// `admitted` has these jobs alone, in order of arrival. `order`: their positions in the policy's
+// `admitted` has only these jobs, in order of arrival. `order`: their positions in the policy's
 // order.
 using Divide = std::function<Division(const Snapshot& admitted, const HitShares& hits,
                                       std::span<const std::size_t> order)>;
 
-// Positions of Snapshot::jobs: higher priority first, then as `before` says, then in order of
+// Gives positions in Snapshot::jobs: higher priority first, then as `before` says, then in order of
 // arrival.
 [[nodiscard]] std::vector<std::size_t> Order(
     const Snapshot& snapshot, const std::function<bool(const JobView&, const JobView&)>& before);
 
-// Who gets GPUs. Running jobs keep theirs unless `preempts`; the others take what is left in
-// `order`. A job that does not fit is passed by smaller ones. Writes `admitted` and `reason`.
+// Decides which jobs get GPUs. Running jobs keep theirs unless `preempts`. The others take what is
+// left in `order`. Smaller jobs pass a job that does not fit. Writes `admitted` and `reason`.
 void Admit(const Snapshot& snapshot, std::span<const std::size_t> order, bool preempts,
            std::vector<Grant>& grants);
 
-// Of these, all jobs of the snapshot are admitted.
+// In the functions below, all jobs of the snapshot are admitted.
 //
-// Part of its demand that every job surely can have, by tenant: kLeastShare, or what takes half of
-// the scarcest resource or quota.
+// Part of its demand that every job surely can have, by tenant: kLeastShare, or the part at which
+// these shares take half of the scarcest resource or quota.
 [[nodiscard]] std::vector<double> FloorShares(const Snapshot& admitted,
                                               std::span<const double> hits);
-// What there is less of than the jobs ask for: of the supply, or of some tenant's quota.
+// Resources, of the supply or of a tenant's quota, of which there is less than the jobs ask for.
 struct Scarcity {
   bool cores = false;
   bool source = false;
 };
 [[nodiscard]] Scarcity ScarcityOf(const Snapshot& admitted, std::span<const double> hits);
-// In `order` each job gets the rate it asks for, as far as cores, source and its tenant's quota go.
+// In `order`, gives each job the rate it asks for while cores, source and its tenant's quota last.
 [[nodiscard]] Rates DivideInOrder(const Snapshot& admitted, std::span<const double> hits,
                                   std::span<const std::size_t> order);
 // Sum over jobs of gpus * rate / ready_rate: GPUs that compute.
 [[nodiscard]] double BusyGpus(const Snapshot& admitted, const Rates& rates);
-// DivideInOrder for the most BusyGpus: what policies do whose order is the whole of their rule.
+// DivideInOrder with the objective BusyGpus. Policies use it if their rule is only an order.
 [[nodiscard]] Division InOrder(const Snapshot& admitted, const HitShares& hits,
                                std::span<const std::size_t> order);
 
-// Rate that the job's limits leave of what it asks for: ready_rate, most_cores.
+// Rate that the job asks for, within its limits: ready_rate, most_cores.
 [[nodiscard]] double AskedRate(const JobView& job, double hit);
 
-// The whole decision, as above. Pinned cores of admitted jobs are taken off the supply first.
+// Makes the whole decision, as above. Pinned cores of admitted jobs are taken off the supply first.
 [[nodiscard]] Allocation AllocateJointly(const Snapshot& snapshot,
                                          std::span<const std::size_t> order, bool preempts,
                                          const Divide& divide);

@@ -6,11 +6,11 @@
 namespace headrace::coordinator {
 namespace {
 
-// A cached byte is worth this much more than one that would have to be read first: a swap of data
-// sets that is hardly better is not worth an epoch of misses.
+// A cached byte is worth this much more than a byte that must be read first: a slightly better set
+// of data sets is not worth an epoch of misses.
 constexpr double kKeepBonus = 1.25;
 
-// Of a data set.
+// The worth of a data set.
 struct Worth {
   double each = 0;  // what a byte of it saves, at the prices
   std::int32_t tenant = -1;
@@ -39,7 +39,7 @@ std::vector<Reader> ReadersOf(const Snapshot& all, std::span<const std::size_t> 
   std::vector<Reader> readers;
   for (std::size_t i = 0; i < all.jobs.size(); ++i) {
     const JobView& job = all.jobs[i];
-    // One that pauses comes back: its data should still be there.
+    // A paused job comes back, and its data should still be there.
     const bool pauses = places[i] == kNotAdmitted && job.received > 0;
     if (job.dataset < 0 || (places[i] == kNotAdmitted && !pauses)) continue;
     readers.push_back({&job, places[i]});
@@ -50,7 +50,7 @@ std::vector<Reader> ReadersOf(const Snapshot& all, std::span<const std::size_t> 
 std::vector<double> FillCache(const Snapshot& snapshot, std::span<const Reader> readers,
                               const Rates& rates, const Prices& prices) {
   const std::vector<Worth> worth = WorthOf(snapshot, readers, rates, prices);
-  // What is cached and what is not are two pieces of a data set, of different worth.
+  // The cached and the uncached part of a data set are two pieces of different worth.
   struct Piece {
     double value;
     double bytes;

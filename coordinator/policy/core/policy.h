@@ -10,13 +10,13 @@
 #include "base/ids.h"
 #include "coordinator/estimate/estimator.h"
 
-// Who gets how much. A policy divides cores, cache and bandwidth of the source (and, in the
-// simulator, GPUs) between jobs, all together; placement (coordinator/placement) then finds the
-// workers. Decide is a pure function of a snapshot, and the simulator runs the very same code. One
-// folder each (docs/howto/add-policy.md).
+// Decides who gets how much. A policy divides cores, cache and bandwidth of the source (and, in the
+// simulator, GPUs) between all jobs together. Placement (coordinator/placement) then finds the
+// workers. Decide is a pure function of a snapshot, and the simulator runs the same code. Each
+// policy has its own folder (docs/howto/add-policy.md).
 namespace headrace::coordinator {
 
-// Amounts of what is divided. kUnlimited: as much as anybody wants.
+// Amounts of what is divided. kUnlimited: as much as any job wants.
 struct Resources {
   double gpus = kUnlimited;
   double cores = 0;
@@ -32,27 +32,28 @@ struct Tenant {
   Resources quota = Resources::Unlimited();
 };
 
-// Data that is cached once, however many jobs read it.
+// Data that is cached once for all jobs that read it.
 struct Dataset {
   double bytes = 0;         // all of it, in the form that is cached
-  double cached_bytes = 0;  // of which are there now
+  double cached_bytes = 0;  // the part that is cached now
 };
 
 struct JobView {
   JobId job;
   std::int32_t tenant = 0;    // position in Snapshot::tenants
   std::int32_t priority = 0;  // a higher one is served first, whatever the policy
-  std::int32_t gpus = 1;      // that it trains on
+  std::int32_t gpus = 1;      // GPUs that it trains on
   bool running = true;        // false: it waits to be admitted
   double arrival_s = 0;       // on any clock, the same for all
-  // What the controller asks for: rate and costs as they should be provided for (scaling/).
+  // What the controller asks for: the rate and costs to provide for (scaling/).
   Terms terms;                     // ready_rate is finite
   double most_cores = kUnlimited;  // more would be idle
-  // Of the supply, for what cannot leave its trainer: its own while it is admitted, not granted.
+  // Cores of the supply for work that cannot leave its trainer. The job has them while it is
+  // admitted; they are not granted.
   double pinned_cores = 0;
   std::int32_t dataset = -1;  // position in Snapshot::datasets; -1: nothing to cache
-  // Share of its reads that the cache answers now. What is cached during an epoch is read again in
-  // the next one, so it is less than cached_bytes / bytes while an epoch lasts.
+  // Share of its reads that the cache answers now. Samples cached in one epoch are read again in
+  // the next. So it is less than cached_bytes / bytes during an epoch.
   double effective_hit = 0;
   double remaining_samples = kUnlimited;  // kUnlimited: not known
   double received = 0;                    // GPU-seconds so far
@@ -73,7 +74,7 @@ struct Grant {
   std::string reason;      // why it is not admitted, for people
 };
 struct Allocation {
-  std::vector<Grant> jobs;            // as Snapshot::jobs
+  std::vector<Grant> jobs;            // in the order of Snapshot::jobs
   std::vector<double> dataset_bytes;  // quota of the cache, as Snapshot::datasets
 };
 
@@ -84,12 +85,12 @@ class Policy {
   [[nodiscard]] virtual std::string_view name() const = 0;
   // One line for `--help` and the documentation.
   [[nodiscard]] virtual std::string_view summary() const = 0;
-  // The same snapshot always gives the same allocation, and what holds of every allocation is:
-  // - no resource of the supply, no tenant's quota, no job's most_cores is exceeded;
+  // Gives the same allocation for the same snapshot. Every allocation holds to this:
+  // - it exceeds no resource of the supply, no tenant's quota and no job's most_cores;
   // - jobs that are not admitted get nothing, and have a reason;
-  // - every admitted job goes at some rate while there is anything (kLeastShare, divide.h).
+  // - every admitted job runs at some rate while there is anything (kLeastShare, divide.h).
   [[nodiscard]] virtual Allocation Decide(const Snapshot& snapshot) const = 0;
-  // True: a running job may have to give its GPUs to another one (Gavel's rounds).
+  // True: a running job may have to give its GPUs to another job (Gavel's rounds).
   [[nodiscard]] virtual bool preempts() const { return false; }
 };
 
@@ -97,7 +98,7 @@ class Policy {
 class PolicyRegistry {
  public:
   void Register(std::unique_ptr<Policy> policy);
-  // nullptr if there is none.
+  // nullptr if there is no such policy.
   [[nodiscard]] const Policy* Find(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> Names() const;
 

@@ -14,7 +14,7 @@ inline Snapshot Cluster(double cores) {
   return s;
 }
 
-// A job that needs rate * cost cores.
+// Adds a job that needs rate * cost cores.
 inline JobView& AddJobView(Snapshot& s, double rate, double cost, int gpus = 1) {
   JobView job;
   job.job = JobId(static_cast<std::int64_t>(s.jobs.size()) + 1);
@@ -25,7 +25,7 @@ inline JobView& AddJobView(Snapshot& s, double rate, double cost, int gpus = 1) 
   return s.jobs.back();
 }
 
-// The whole decision of the policy of that name.
+// Gives the whole decision of the policy of that name.
 inline Allocation DecideWith(const std::string& name, const Snapshot& snapshot) {
   PolicyRegistry registry;
   RegisterPolicies(registry);

@@ -6,8 +6,8 @@ namespace headrace {
 namespace coordinator {
 namespace {
 
-// First come, first served: GPUs, cores and the source's bandwidth go to jobs in order of arrival,
-// each up to what it can use. Late jobs live on kLeastShare while the early ones need everything.
+// First come, first served: GPUs, cores and the source's bandwidth go to jobs in order of arrival.
+// Each gets up to what it can use. Late jobs get kLeastShare while early ones need everything.
 class Fifo final : public Policy {
  public:
   [[nodiscard]] std::string_view name() const override { return "fifo"; }

@@ -25,7 +25,7 @@ TEST(Fifo, WhatNobodyNeedsStaysIdleButForAHeadroom) {
 }
 
 TEST(Fifo, LateJobsKeepTheirFloor) {
-  // 4 cores each are asked for: 0.2 are the floor of each, the rest is the first one's.
+  // Each asks for 4 cores: 0.2 are the floor of each, and the first gets the rest.
   Snapshot s = Cluster(4);
   for (int i = 0; i < 3; ++i) AddJobView(s, 400, 0.01);
   const Allocation a = DecideWith("fifo", s);
@@ -35,8 +35,8 @@ TEST(Fifo, LateJobsKeepTheirFloor) {
 }
 
 TEST(Fifo, TheSourceIsDividedInTheSameOrder) {
-  // 10 kB a sample: the first job takes 1 of 1.5 MB/s, the second is left with half of its wish and
-  // then needs half of the cores.
+  // 10 kB a sample: the first job takes 1 of 1.5 MB/s. The second gets half of its wish, and then
+  // needs half of the cores.
   Snapshot s = Cluster(8);
   s.supply.source_rate = 1.5e6;
   AddJobView(s, 100, 0.01).terms.miss_bytes = 1e4;

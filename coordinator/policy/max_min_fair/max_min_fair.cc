@@ -11,12 +11,12 @@ namespace headrace {
 namespace coordinator {
 namespace {
 
-// Gavel's max-min fairness: the least of rate / base over all jobs is as large as can be, where
-// base is the job's rate with an equal share of cores, cache and source: equal for each GPU, times
-// the tenant's weight. For a given t the rates min(asked, t * base) either fit or do not, so t is
-// found by bisection; where a tenant's quota ends its jobs stay behind, and t goes on for the
-// others. What is left then goes to the jobs that are served worst. GPUs are shared in
-// rounds: those who have received least, for their weight, come first.
+// Gavel's max-min fairness: the least rate / base over all jobs is as large as possible. base is
+// the job's rate with an equal share of cores, cache and source: equal for each GPU, times the
+// tenant's weight. For a given t, the rates min(asked, t * base) either fit or do not, so bisection
+// finds t. If a tenant's quota is used up, its jobs stay at that t, and t goes on for the others.
+// The rest then goes to the worst served jobs. GPUs are shared in rounds: jobs that have received
+// least, for their weight, come first.
 class MaxMinFair final : public Policy {
  public:
   [[nodiscard]] std::string_view name() const override { return "max_min_fair"; }
@@ -39,7 +39,7 @@ class MaxMinFair final : public Policy {
     return job.gpus * snapshot.tenants[static_cast<std::size_t>(job.tenant)].weight;
   }
 
-  // Everybody's rate with an equal share of everything.
+  // Each job's rate with an equal share of everything.
   static Rates Bases(const Snapshot& snapshot) {
     double weights = 0;
     for (const JobView& job : snapshot.jobs) weights += Weight(snapshot, job);
@@ -93,8 +93,8 @@ class MaxMinFair final : public Policy {
     return !Budget::Short(left.supply) && std::ranges::none_of(left.quotas, Budget::Short);
   }
 
-  // One class of priority after the other; the lower ones keep their floor meanwhile. The work for
-  // a class grows with its own jobs: there may be as many priorities as jobs.
+  // Serves one class of priority after the other; lower classes keep their floor meanwhile. The
+  // work for a class grows with its own jobs, because there may be as many priorities as jobs.
   static Division Fairest(const Snapshot& snapshot, const HitShares& shares,
                           std::span<const std::size_t> /*order*/) {
     const std::span<const double> hits = shares.now;
@@ -107,7 +107,7 @@ class MaxMinFair final : public Policy {
     for (std::size_t i = 0; i < snapshot.jobs.size(); ++i) {
       classes[snapshot.jobs[i].priority].push_back(i);
     }
-    Budget rest(snapshot);  // behind the floors of the lower classes and all that the higher have
+    Budget rest(snapshot);  // after the floors of lower classes and the rates of higher ones
     for (auto lower = classes.begin(); lower != classes.end(); ++lower) {
       if (lower == classes.begin()) continue;
       for (const std::size_t i : lower->second) rest.Take(snapshot.jobs[i], hits[i], floor(i));
@@ -136,7 +136,7 @@ class MaxMinFair final : public Policy {
 
   static Division FairestOfClass(const Snapshot& snapshot, std::span<const double> hits) {
     const Rates bases = Bases(snapshot);
-    // Where everybody has all that it asks for.
+    // At this t every job has all that it asks for.
     double high = 0;
     for (std::size_t i = 0; i < bases.size(); ++i) {
       if (bases[i] > 0) high = std::max(high, AskedRate(snapshot.jobs[i], hits[i]) / bases[i]);
@@ -161,7 +161,7 @@ class MaxMinFair final : public Policy {
     division.rates = at(low);
     division.objective = low;
     for (const double ceiling : ceilings) {
-      // Who may have nothing is served no better by anything.
+      // A job that may have nothing can't be served better, so it does not count.
       if (ceiling > 0) division.objective = std::min(division.objective, ceiling);
     }
     const Rates more = Leftover(snapshot, hits, bases, division.rates);
@@ -169,7 +169,7 @@ class MaxMinFair final : public Policy {
     return division;
   }
 
-  // Largest t that each tenant's own quota allows its jobs; kUnlimited: any up to `high`.
+  // The largest t that each tenant's own quota allows its jobs; kUnlimited: any up to `high`.
   static std::vector<double> Ceilings(const Snapshot& snapshot, std::span<const double> hits,
                                       const Rates& bases, double high) {
     const std::size_t n = snapshot.tenants.size();
@@ -204,8 +204,8 @@ class MaxMinFair final : public Policy {
     return low;
   }
 
-  // Max-min leaves what the worst served job cannot use: a source without cores, say. It goes to
-  // the others, worst served first.
+  // Max-min leaves what the worst served job cannot use, such as a source without cores. This gives
+  // it to the others, worst served first.
   static Rates Leftover(const Snapshot& snapshot, std::span<const double> hits, const Rates& bases,
                         const Rates& rates) {
     Snapshot rest{snapshot.supply, snapshot.tenants, {}, snapshot.jobs};

@@ -55,7 +55,7 @@ TEST(MaxMinFair, WhoReceivedLeastComesFirst) {
   EXPECT_TRUE(a.jobs[1].admitted);
 }
 
-// One GPU, two jobs in turns: what is cached for the one that pauses stays.
+// One GPU, two jobs in turns: the cached data of the paused job stays.
 TEST(MaxMinFair, DataOfAJobThatPausesKeepsItsCache) {
   Snapshot s = Cluster(100);
   s.supply.gpus = 1;
@@ -81,7 +81,7 @@ TEST(MaxMinFair, DataOfAJobThatPausesKeepsItsCache) {
   EXPECT_DOUBLE_EQ(DecideWith("max_min_fair", s).dataset_bytes[0], 1e9);
 }
 
-// Nor does it turn the division between the others into one by order of arrival.
+// It does not turn the division between the others into one by order of arrival either.
 TEST(MaxMinFair, OthersAreServedAlikeBesideATenantAtItsQuota) {
   Snapshot s = Cluster(100);
   s.tenants = {{"a"}, {"b"}, {"c"}};

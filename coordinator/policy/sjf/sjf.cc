@@ -8,10 +8,10 @@ namespace headrace {
 namespace coordinator {
 namespace {
 
-// Shortest job first: the order is the time that a job still takes with a share of the cores in
-// proportion to its GPUs (at the speed of its trainer alone, a job that no cluster can feed would
-// look short). Where that is not known the job counts as the longest: it is served in order of
-// arrival behind the others. Running jobs keep their GPUs.
+// Shortest job first. The order is the remaining time of a job with a share of the cores in
+// proportion to its GPUs. At the speed of its trainer alone, a job that no cluster can feed would
+// look short. A job whose remaining time is unknown counts as the longest: it comes after the
+// others, in order of arrival. Running jobs keep their GPUs.
 class Sjf final : public Policy {
  public:
   [[nodiscard]] std::string_view name() const override { return "sjf"; }
@@ -35,7 +35,7 @@ class Sjf final : public Policy {
   }
 
  private:
-  // Seconds.
+  // Remaining seconds.
   static double Remaining(const JobView& job, double cores_per_gpu) {
     const double rate =
         Throughput(job.terms, cores_per_gpu * job.gpus, job.effective_hit, kUnlimited);

@@ -10,21 +10,21 @@ namespace headrace {
 namespace coordinator {
 namespace {
 
-// Most GPUs that compute (GoldMiner's aim). A job keeps gpus * rate / g of its GPUs busy, which is
-// linear in its rate until it is satisfied, so cores (and the source) go first to the jobs that
-// make the most of them: a fractional knapsack, greedy by
+// Keeps the most GPUs computing (GoldMiner's aim). A job keeps gpus * rate / g of its GPUs busy,
+// which is linear in its rate until it is satisfied. So cores (and the source) go first to the jobs
+// that make the most of them: a fractional knapsack, greedy by
 //
 //   gpus / g / (cost * price of a core + bytes * price of a byte/s)
 //
-// with cost and bytes as they will be once the job's quota of the cache is full. As they are now, a
-// job whose data is being cached looks dear for as long as it is not served: it would stay at its
-// floor, read too slowly to ever fill its quota, and hold its GPUs all the while. Between equals,
-// as jobs are that share their data, it is what they cost now.
+// with the cost and bytes that hold once the job's quota of the cache is full. With the present
+// ones, a job whose data is being cached would look dear while it is not served. It would stay at
+// its floor, read too slowly to ever fill its quota, and hold its GPUs all the time. Between equals
+// (jobs that share their data), the present cost decides.
 //
-// What there is enough of for everybody has no price; with two scarce resources the prices are
-// searched over a small grid. GPUs themselves are given in order of arrival: to prefer jobs whose
-// cores are still to be had was tried in the simulator, and keeps fewer GPUs busy in the end, when
-// only jobs that need many cores are left.
+// A resource of which there is enough for all has no price. With two scarce resources, the prices
+// are searched over a small grid. GPUs are given in order of arrival. Preferring jobs whose cores
+// are still free was tried in the simulator. It keeps fewer GPUs busy in the end, when only jobs
+// that need many cores are left.
 class Utilization final : public Policy {
  public:
   [[nodiscard]] std::string_view name() const override { return "utilization"; }

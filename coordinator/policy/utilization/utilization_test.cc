@@ -10,8 +10,8 @@ namespace headrace::coordinator {
 namespace {
 
 TEST(Utilization, CoresGoWhereTheyFreeMostGpuTime) {
-  // Job 1 makes a GPU busy with 8 cores, job 2 with 2. 4 cores: 2 for job 2; of the others 0.4 are
-  // job 1's floor anyway.
+  // Job 1 keeps a GPU busy with 8 cores, job 2 with 2. Of 4 cores job 2 gets 2. Of the others, 0.4
+  // are job 1's floor anyway.
   Snapshot s = Cluster(4);
   AddJobView(s, 800, 0.01);
   AddJobView(s, 200, 0.01);
@@ -30,8 +30,8 @@ TEST(Utilization, AJobOfMoreGpusCountsForMore) {
   EXPECT_NEAR(a.jobs[0].cores, 0.1, 1e-12);
 }
 
-// With cores alone the greedy order is optimal above the floors: no exchange of cores between two
-// jobs keeps more GPUs busy.
+// If only cores are scarce, the greedy order is optimal above the floors: no exchange of cores
+// between two jobs keeps more GPUs busy.
 TEST(Utilization, NoExchangeIsBetter) {
   for (unsigned seed = 0; seed < 500; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -61,8 +61,8 @@ TEST(Utilization, NoExchangeIsBetter) {
   }
 }
 
-// The cache goes to the data set that saves the most of what is scarce: with a scarce source that
-// is rate / size (SiloD), whatever the samples cost to decode.
+// The cache goes to the data set that saves most of what is scarce. With a scarce source that is
+// rate / size (SiloD), whatever the samples cost to decode.
 TEST(Utilization, TheCacheFollowsWhatIsScarce) {
   Snapshot s = Cluster(1000);
   s.supply.cache_bytes = 1e9;
@@ -99,7 +99,7 @@ TEST(Utilization, ACachedDataSetIsNotGivenUpForOneHardlyBetter) {
   EXPECT_DOUBLE_EQ(DecideWith("utilization", s).dataset_bytes[1], 1e9);
 }
 
-// Two jobs, one of which will need no source once its data is cached, for which it must read it.
+// One of two jobs will need no source once its data is cached; it must read the data for that.
 TEST(Utilization, TheSourceServesThoseWhoWillNotNeedIt) {
   Snapshot s = Cluster(1000);
   s.supply.cache_bytes = 1e9;
@@ -109,7 +109,7 @@ TEST(Utilization, TheSourceServesThoseWhoWillNotNeedIt) {
   AddJobView(s, 200, 0.001).dataset = 0;
   AddJobView(s, 100, 0.001);
   for (JobView& job : s.jobs) job.terms.miss_bytes = 1e5;
-  // The other one, which makes more of a byte today, is left its floor: 5% of 1e7 bytes/s.
+  // The other job makes more of a byte today, but keeps only its floor: 5% of 1e7 bytes/s.
   const Allocation a = DecideWith("utilization", s);
   EXPECT_NEAR(a.jobs[0].rate, 95, 1e-9);
   EXPECT_NEAR(a.jobs[1].rate, 5, 1e-9);
@@ -118,8 +118,8 @@ TEST(Utilization, TheSourceServesThoseWhoWillNotNeedIt) {
   EXPECT_NEAR(DecideWith("utilization", s).jobs[0].rate, 10, 1e-9);
 }
 
-// Once all of it is cached neither needs the source. Until then the one that finds more comes
-// first: jobs that share their data stay together, each reading what the others have not.
+// Once all of it is cached, neither needs the source. Until then the job with more hits comes
+// first: jobs that share their data stay together, and each reads what the others have not.
 TEST(Utilization, OfJobsThatShareTheirDataTheOneBehindIsServedFirst) {
   Snapshot s = Cluster(1000);
   s.supply.cache_bytes = 1e9;
@@ -132,7 +132,7 @@ TEST(Utilization, OfJobsThatShareTheirDataTheOneBehindIsServedFirst) {
     job.effective_hit = hit;
   }
   const Allocation a = DecideWith("utilization", s);
-  // 200 samples/s of 0.4 * 1e5 bytes; what is left of 1e7, for 0.8 * 1e5.
+  // 200 samples/s of 0.4 * 1e5 bytes; the rest of 1e7, for 0.8 * 1e5.
   EXPECT_NEAR(a.jobs[1].rate, 200, 1e-9);
   EXPECT_NEAR(a.jobs[0].rate, 25, 1e-9);
 }

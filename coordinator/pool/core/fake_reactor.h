@@ -14,8 +14,8 @@
 
 namespace headrace::coordinator {
 
-// Test double: timers on a clock that the test moves, real descriptors polled when the test says.
-// One thread; no sockets, but for those that a derived class has.
+// Test double: its timers use a clock that the test moves, and it polls real descriptors when the
+// test says. One thread. It has no sockets, except those of a derived class.
 class FakeReactor : public net::Reactor {
  public:
   Status Start() override { return Status::Ok(); }
@@ -64,7 +64,8 @@ class FakeReactor : public net::Reactor {
     }
     clock_.Advance(until - clock_.Now());
   }
-  // Waits until a watched descriptor is readable and runs its callback. False: none within 10 s.
+  // Waits until a watched descriptor is readable and runs its callback. False: none was within 10
+  // s.
   bool RunOneFd() {
     std::vector<pollfd> fds;
     for (const auto& [fd, callback] : watched_) fds.push_back({fd, POLLIN, 0});

@@ -20,11 +20,11 @@ using std::chrono::milliseconds;
 constexpr char kStopGrace[] = "stop-grace-ms";
 constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLongestPause{10'000};
-constexpr auto kHealthyAfter = std::chrono::seconds(30);  // a run this long starts the pauses anew
+constexpr auto kHealthyAfter = std::chrono::seconds(30);  // a run this long resets the pauses
 
-// Worker processes on the coordinator's own host. One that dies is started again; all end with the
-// pool. Where there is no time to end them, they end with the process that their command line names
-// as parent.
+// Worker processes on the coordinator's own host. A worker that dies is started again. All end with
+// the pool. If there is no time to end them, they end with the parent process that their command
+// line names.
 class LocalPool final : public Pool {
  public:
   LocalPool(net::Reactor& reactor, PoolOptions options, PoolEvents events)
@@ -57,7 +57,7 @@ class LocalPool final : public Pool {
     if (!member) {
       return NotFound("worker " + std::to_string(worker.value) + " is not in the local pool");
     }
-    if (!member->child) {  // it has ended already, and waits for its next start
+    if (!member->child) {  // it has ended, and waits for its next start
       if (member->restart) reactor_.CancelTimer(*member->restart);
       std::erase_if(members_, [&](const auto& each) { return &each.second == member; });
       return Status::Ok();
@@ -81,7 +81,7 @@ class LocalPool final : public Pool {
       }
     }
   }
-  // Its process says so too, by ending.
+  // The end of its process says the same.
   void Left(WorkerId) override {}
 
   [[nodiscard]] std::optional<bool> Alive(WorkerId worker) const override {
@@ -171,7 +171,7 @@ class LocalPool final : public Pool {
     if (reactor_.clock().Now() - member.started >= kHealthyAfter) member.failures = 0;
     const int doublings = std::min(member.failures++, 10);
     const milliseconds pause = std::min(kFirstPause * (1 << doublings), kLongestPause);
-    // Half as much again at most, so that members do not start in step; a function of its inputs.
+    // Up to half as much again, so that members do not start in step; a function of its inputs.
     const std::uint64_t mixed = MixBits(static_cast<std::uint64_t>(key) << 32 |
                                         static_cast<std::uint32_t>(member.shown.starts));
     const milliseconds jitter(mixed % static_cast<std::uint64_t>(pause.count() / 2 + 1));

@@ -145,10 +145,10 @@ TEST_F(LocalPoolTest, AWorkerThatIsDrainedWhileItWaitsForItsNextStartIsNotReplac
   EXPECT_EQ(reactor_.timers(), 0U);
 }
 
-// As a program that ignores SIGCHLD passes on to what it starts: nobody can be reaped then.
+// A program that ignores SIGCHLD passes this on to its children: nobody can be reaped then.
 TEST_F(LocalPoolTest, TheEndOfAWorkerIsSeenWhereChildrenAreNotReaped) {
   const auto before = ::signal(SIGCHLD, SIG_IGN);
-  auto pool = Make({"sleep", "0.2"});  // one that ends before it is watched could not be begun
+  auto pool = Make({"sleep", "0.2"});  // one that ends before it is watched could not be started
   ASSERT_TRUE(pool->Grow(1).ok());
   ASSERT_TRUE(reactor_.RunOneFd());
   EXPECT_EQ(pool->List().at(0).state, PoolMember::State::kWaiting);

@@ -43,7 +43,7 @@ std::vector<ArgSpec> AugmentSpace::ArgSpecs(bool by_size) {
     specs.push_back(
         {"translate", ArgType::kInts, std::nullopt, "magnitudes of translations in pixels", true});
   }
-  // Workers of a release that knew no others take no such argument: these are sent without it.
+  // Workers of an older release know only these products and no such argument, so it is not sent.
   constexpr auto kUnsaid = MatrixProducts::kFusedWhereLarge;
   for (ArgSpec& arg : AffineArgSpecs(kUnsaid)) specs.push_back(std::move(arg));
   specs.push_back(ApiArg());
@@ -135,7 +135,7 @@ void AugmentSpace::Write(AugmentOp op, std::int64_t level, bool negative, Mutabl
   words[1] = static_cast<std::int32_t>(negative ? -1 - level : level);
 }
 
-// torch.linspace(0.0, part / of * side, bins)[bin] as int() cuts it.
+// torch.linspace(0.0, part / of * side, bins)[bin], truncated as by int().
 Result<double> AugmentSpace::Pixels(std::size_t level, std::int64_t side) const {
   if (!bins_.by_size) return translate_[level];
   if (side > bins_.most_side) return InvalidArgument("the image is too large");
@@ -145,8 +145,8 @@ Result<double> AugmentSpace::Pixels(std::size_t level, std::int64_t side) const 
   return static_cast<double>(bins_.part * side * bin / (bins_.of * (bins_.bins - 1)));
 }
 
-// What the translation of a shear around the upper left corner is, for coordinates that count from
-// the image's center. Source: torchvision's two versions of _get_inverse_affine_matrix.
+// Sets the translation of a shear around the upper left corner, for coordinates that count from the
+// image's center. Source: torchvision's two versions of _get_inverse_affine_matrix.
 void AugmentSpace::TurnAroundCorner(const ImageSpec& image, AffineMatrix& matrix) const {
   if (!affine_.tensor) return;
   const double x = static_cast<double>(image.width) * -0.5;

@@ -13,8 +13,8 @@
 #include "ops/vision/geometry/affine_matrix.h"
 
 // What torchvision's auto-augment transforms share: the operations that they choose from, and how
-// large each may be. The magnitudes are numbers of the client's torch and libm, which no other
-// library rounds the same way: they come as arguments, and only which of them is drawn travels.
+// large each may be. The magnitudes are numbers from the client's torch and libm, which no other
+// library rounds the same way. So they come as arguments, and params say only which one is drawn.
 namespace headrace::ops {
 
 // Values go over the wire. RandAugment and TrivialAugmentWide choose from all but the last one.
@@ -46,21 +46,21 @@ inline constexpr std::int64_t kRandomAugmentOps = 14;
 // An operation with its numbers.
 struct Augmentation {
   AugmentOp op = AugmentOp::kIdentity;
-  AffineMatrix matrix = kUnmoved;  // of shears, translations and rotations
-  std::optional<int> turns;        // of a rotation, where it is quarter turns
-  double factor = 1;               // of brightness, color, contrast and sharpness
-  int bits = 8;                    // of posterize
-  double threshold = 256;          // of solarize
+  AffineMatrix matrix = kUnmoved;  // for shears, translations and rotations
+  std::optional<int> turns;        // for a rotation by quarter turns
+  double factor = 1;               // for brightness, color, contrast and sharpness
+  int bits = 8;                    // for posterize
+  double threshold = 256;          // for solarize
 };
 
 class AugmentSpace {
  public:
-  // The parameters of one operation: which, and which of its magnitudes.
+  // The params of one operation: the operation and its magnitude's position.
   static constexpr std::size_t kWords = 2;
-  // Longest side for which translations by a part of the image are known.
+  // The longest side for which translations by a part of the image are known.
   static constexpr std::int64_t kMostSide = 32768;  // pixels
 
-  // The magnitudes that the arguments list are those of bins first..first+count-1 of `bins`.
+  // The arguments list the magnitudes of bins first..first+count-1 of `bins`.
   struct Bins {
     std::int64_t count = 1;
     std::int64_t first = 0;
@@ -71,34 +71,34 @@ class AugmentSpace {
     std::int64_t of = 331;
     bool tensor = false;  // PIL images are made tensors
   };
-  // kUnsupported: an input, interpolation or fill without a native form. kInvalidArgument: lists
-  // of magnitudes that are not `count` long, or that no transform has.
+  // kUnsupported: an input, interpolation or fill without a native form. kInvalidArgument: lists of
+  // magnitudes that are not `count` long, or that no transform has.
   static Result<AugmentSpace> Make(const OpArgs& args, const CompileContext& context,
                                    const Bins& bins);
-  // Of the arguments for Make.
+  // The arguments for Make.
   static std::vector<ArgSpec> ArgSpecs(bool by_size);
   // Sentences for an operator's page.
   static std::string SizeLimits();
 
   [[nodiscard]] int api() const { return api_; }
-  // For tensors, operations are those that torchvision has for them, and matrices count from the
-  // image's center.
+  // For tensors, the operations are torchvision's operations for tensors, and matrices count from
+  // the image's center.
   [[nodiscard]] const AffineArgs& affine() const { return affine_; }
 
   // kUnsupported: the image is too large.
   [[nodiscard]] Status CheckSize(const ImageSpec& image) const;
 
-  // Half of the signed ones go the other way: v1 draws randint(2), v2 rand() <= 0.5.
+  // Reverses half of the signed operations: v1 draws randint(2), v2 rand() <= 0.5.
   [[nodiscard]] bool DrawNegative(AugmentOp op, TorchGenerator& rng) const;
   // REQUIRES: words.size() == kWords.
   static void Write(AugmentOp op, std::int64_t level, bool negative, MutableParams words);
-  // kUnsupported: what is written makes pixels in an order of which a mean is not known.
+  // kUnsupported: the words make pixels in an order for which a mean is not known.
   [[nodiscard]] Status CheckStep(Params words, const ImageSpec& image) const;
-  // What Write wrote, for an image of that spec. kInvalidArgument: no draw writes such words.
+  // Reads what Write wrote, for an image of that spec. kInvalidArgument: no draw writes such words.
   Result<Augmentation> Read(Params words, const ImageSpec& image) const;
 
  private:
-  // One of the lists of magnitudes, each value in [low, high].
+  // Reads one of the lists of magnitudes, each value in [low, high].
   Result<std::vector<double>> List(const OpArgs& args, std::string_view name, std::int64_t each,
                                    double low, double high) const;
   Status ReadTranslations(const OpArgs& args);

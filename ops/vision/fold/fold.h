@@ -6,9 +6,9 @@
 
 namespace headrace::ops {
 
-// Operators that only move pixels, fill rectangles or map values, put together: the image behind
-// them is a window of the source image, perhaps mirrored, with rectangles over it. One pass renders
-// it (ops/run/render.h), and a decoder in front needs to decode no more than the window.
+// Combines operators that only move pixels, fill rectangles or map values. The resulting image is a
+// window of the source image, perhaps mirrored, with rectangles over it. One pass renders it
+// (ops/run/render.h). A decoder before this pass needs to decode only the window.
 //
 // Reused from sample to sample; not thread-safe.
 class FoldedPass {
@@ -24,22 +24,22 @@ class FoldedPass {
   // The image so far.
   [[nodiscard]] const ImageSpec& spec() const { return spec_; }
 
-  // Takes a window of the image so far, which may lie partly or wholly outside of it; `outside` is
-  // what is there.
+  // Takes a window of the image so far, which may lie partly or wholly outside the image. `outside`
+  // is the value there.
   void Reframe(const Window& window, const ChannelValues& outside);
   void FlipHorizontal();
   void FlipVertical();
   // REQUIRES: `where` is inside the image so far.
   void FillRect(const Window& where, const ChannelValues& value);
-  // The values of the fills so far go through the kernel's Map.
+  // Sends the values of the fills so far through the kernel's Map.
   void MapFills(const Kernel& kernel);
-  // Channels, element type and layout.
+  // Sets channels, element type and layout.
   void SetKind(const ImageSpec& kind);
 
-  // Where the image so far lies in the source, before mirroring. May reach out of the source; what
-  // is there is covered by fills.
+  // The window of the source where the image so far lies, before mirroring. It may extend beyond
+  // the source; fills cover that part.
   [[nodiscard]] const Window& base() const { return base_; }
-  // The part of base() that is inside the source; no pixels when they do not meet.
+  // The part of base() that is inside the source; no pixels if they do not meet.
   [[nodiscard]] Window SourceWindow() const;
   [[nodiscard]] bool flips_horizontal() const { return flip_horizontal_; }
   [[nodiscard]] bool flips_vertical() const { return flip_vertical_; }
@@ -57,10 +57,10 @@ class FoldedPass {
   std::vector<Fill> fills_;
 };
 
-// The pixels that two windows share; height or width 0 when there are none.
+// The pixels that two windows share; height or width 0 if there are none.
 [[nodiscard]] Window Intersect(const Window& a, const Window& b);
 
-// True if a lies inside an image of that size and has pixels.
+// True if `a` lies inside an image of that size and has pixels.
 [[nodiscard]] bool IsInside(const Window& a, const ImageSpec& spec);
 
 }  // namespace headrace::ops

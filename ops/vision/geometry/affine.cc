@@ -4,14 +4,14 @@
 #include <cmath>
 #include <cstring>
 
-// Source: libImaging/Geometry.c. Each path computes as Pillow's does, in its order: the bits of a
-// coordinate decide about the pixel.
+// Source: libImaging/Geometry.c. Each path computes as Pillow's does, in its order, since the bits
+// of a coordinate decide about the pixel.
 namespace headrace::ops {
 namespace {
 
 using Fill = std::array<std::uint8_t, 3>;
 
-// The source's pixels, with coordinates that may lie anywhere.
+// The source's pixels, at coordinates that may lie anywhere.
 class Source {
  public:
   explicit Source(const Image& in)
@@ -32,7 +32,7 @@ class Source {
   [[nodiscard]] std::int64_t ClipY(std::int64_t y) const {
     return std::clamp<std::int64_t>(y, 0, last_y_);
   }
-  // REQUIRES: inside.
+  // REQUIRES: (y, x) is inside.
   [[nodiscard]] const std::uint8_t* At(std::int64_t y, std::int64_t x) const {
     return in_.At(y, x);
   }
@@ -48,7 +48,7 @@ void Put(const std::uint8_t* pixel, std::uint8_t* out) {
   std::memcpy(out, pixel, kChannels);
 }
 
-// ImagingScaleAffine: the axes do not mix.
+// ImagingScaleAffine: for matrices that do not mix the axes.
 template <std::size_t kChannels>
 void Scale(const Source& source, const AffineMatrix& m, const Fill& fill, std::uint8_t* out) {
   double y = m[5] + m[4] * 0.5;
@@ -64,7 +64,7 @@ void Scale(const Source& source, const AffineMatrix& m, const Fill& fill, std::u
   }
 }
 
-// Coordinates that fit 16.16 fixed point.
+// True if the coordinates fit 16.16 fixed point.
 bool FitsFixed(const AffineMatrix& m, double x, double y) {
   return std::abs(x * m[0] + y * m[1] + m[2]) < 32768.0 &&
          std::abs(x * m[3] + y * m[4] + m[5]) < 32768.0;
@@ -97,7 +97,7 @@ void Fixed(const Source& source, const AffineMatrix& m, const Fill& fill, std::u
   }
 }
 
-// The end of ImagingTransformAffine, for images too large for fixed point.
+// The last part of ImagingTransformAffine, for images too large for fixed point.
 template <std::size_t kChannels>
 void Floating(const Source& source, const AffineMatrix& m, const Fill& fill, std::uint8_t* out) {
   double first_x = m[2] + m[1] * 0.5 + m[0] * 0.5;
@@ -197,7 +197,7 @@ void Bicubic(const Source& source, double x, double y, std::uint8_t* out) {
   for (std::size_t i = 0; i < kChannels; ++i) {
     double v[4];
     for (std::int64_t k = 0; k < 4; ++k) {
-      // A row that is missing below repeats the one before it, as it came out.
+      // A row that is missing below repeats the computed result of the row before it.
       if (k > 0 && !source.HasRow(row + k)) {
         v[k] = v[k - 1];
         continue;

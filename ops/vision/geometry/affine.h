@@ -9,8 +9,8 @@
 
 namespace headrace::ops {
 
-// Pillow's Image.transform(image.size, AFFINE, matrix, interpolation, fillcolor=fill) of a u8 HWC
-// image with 1 or 3 channels, into packed pixels at `out`, apart from the image.
+// Pillow's Image.transform(image.size, AFFINE, matrix, interpolation, fillcolor=fill) for a u8 HWC
+// image with 1 or 3 channels. Writes packed pixels to `out`, which must not overlap the image.
 // REQUIRES: interpolation is nearest, bilinear or bicubic.
 void TransformAffine(const Image& in, const AffineMatrix& matrix, Interpolation interpolation,
                      const std::array<std::uint8_t, 3>& fill, std::uint8_t* out);

@@ -11,7 +11,7 @@ Status ReadMode(const OpArgs& args, AffineArgs* made) {
   HR_TRY(made->interpolation, ReadInterpolation(args));
   const Interpolation mode = made->interpolation;
   if (made->tensor) {
-    // For tensors nearest-exact is another mode than nearest.
+    // For tensors, nearest-exact and nearest are different modes.
     const bool known = mode == Interpolation::kBilinear || args.Text("interpolation") == "nearest";
     if (known) return Status::Ok();
     return Unsupported("tensors are transformed by nearest or bilinear only");

@@ -10,7 +10,7 @@
 
 namespace headrace::ops {
 
-// How torch in the client multiplies the matrices that grids of coordinates are made of: its
+// How the client's torch multiplies the matrices that grids of coordinates are made of. Torch's
 // library chooses by the CPU. Values go over the wire.
 enum class MatrixProducts : std::uint8_t {
   kUnknown = 0,          // tensors are not native
@@ -18,21 +18,21 @@ enum class MatrixProducts : std::uint8_t {
   kNeverFused = 2,       // every operation is rounded; MKL on CPUs of AMD
 };
 
-// How an affine transform makes pixels: as PIL does, or as torchvision does of tensors.
+// Says how an affine transform makes pixels: as PIL does, or as torchvision does for tensors.
 struct AffineArgs {
   bool tensor = false;
   Interpolation interpolation = Interpolation::kNearest;
-  // What lies outside of the image: of PIL images a byte; of tensors, without a value it is 0 and
+  // Fill outside the image. For PIL images it is a byte. For tensors without a value it is 0, and
   // edges fade.
   std::array<std::uint8_t, 3> fill{};
   std::optional<std::array<float, 3>> tensor_fill;
-  MatrixProducts products = MatrixProducts::kUnknown;  // of tensors it is known
+  MatrixProducts products = MatrixProducts::kUnknown;  // known for tensors
 };
 
-// Arguments "tensor_grids", "interpolation" and "fill". `unsaid` are the products of a node without
-// the first one.
+// The arguments "tensor_grids", "interpolation" and "fill". `unsaid`: the products of a node
+// without the first argument.
 [[nodiscard]] std::vector<ArgSpec> AffineArgSpecs(MatrixProducts unsaid);
-// kUnsupported: a tensor where products are unknown; an interpolation that PIL, or torchvision for
+// kUnsupported: a tensor with unknown products; an interpolation that PIL, or torchvision for
 // tensors, does not have; a fill that is not a value of the image. kInvalidArgument: products of a
 // later release.
 Result<AffineArgs> ReadAffineArgs(const OpArgs& args, const ImageSpec& input, bool tensor);

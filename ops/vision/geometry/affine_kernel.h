@@ -7,7 +7,7 @@ namespace headrace::ops {
 // The kernel half of an AffineSchema.
 class AffineKernel final : public Kernel {
  public:
-  // The schema outlives the kernel.
+  // The schema must outlive the kernel.
   explicit AffineKernel(const AffineSchema& schema) : pixels_(schema.pixels()) {}
   Status Run(const Image& in, Params params, OpContext& context, ScratchBuffer& memory,
              Image* out) const override;

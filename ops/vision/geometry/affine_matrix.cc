@@ -5,7 +5,7 @@
 
 namespace headrace::ops {
 
-// Each operation is one there.
+// Each operation here is one operation there.
 AffineMatrix InverseAffine(int api, const AffineMotion& motion, double cx, double cy) {
   const double rot = Radians(motion.angle);
   const double sx = Radians(motion.shear_x);
@@ -34,8 +34,8 @@ AffineMatrix InverseAffine(int api, const AffineMotion& motion, double cx, doubl
   return m;
 }
 
-// A float32 number of degrees next to a quarter turn is so far from it that the comparisons with 1
-// are exact.
+// A float32 number of degrees next to a quarter turn is far enough from it that the comparisons
+// with 1 are exact.
 std::optional<int> QuarterTurns(double cosine, double sine, const ImageSpec& image) {
   if (cosine == 1 && sine == 0) return 0;
   if (cosine == -1) return 2;

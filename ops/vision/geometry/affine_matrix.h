@@ -22,16 +22,16 @@ struct AffineMotion {
 };
 
 // torchvision's _get_inverse_affine_matrix of v1 (api 1) or v2, around the center (cx, cy). Its
-// sines and cosines are the C library's, which is torch's in the client.
+// sines and cosines are the C library's, as in the client's torch.
 [[nodiscard]] AffineMatrix InverseAffine(int api, const AffineMotion& motion, double cx, double cy);
 
-// v2's rotate of a tensor around its center moves whole pixels for some angles: by that many
-// quarter turns counter-clockwise. Of the cosine and the sine of the negative angle, which is a
-// float32 number of degrees in [0, 360].
+// Quarter turns counter-clockwise by which v2's rotate of a tensor around its center moves whole
+// pixels. Only some angles have them. `cosine`, `sine`: of the negative angle, which is a float32
+// number of degrees in [0, 360].
 [[nodiscard]] std::optional<int> QuarterTurns(double cosine, double sine, const ImageSpec& image);
 
 // After such a turn torch keeps the pixels column by column, and a mean adds them up in that order.
-// kUnsupported: for so many pixels that matters.
+// kUnsupported: the order matters for this many pixels.
 Status CheckTurn(std::optional<int> turns, const ImageSpec& image);
 
 // math.radians

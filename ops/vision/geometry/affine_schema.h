@@ -10,15 +10,15 @@
 
 namespace headrace::ops {
 
-// The schema half of an operator that transforms images by a random matrix. Params: the matrix, six
-// doubles, and a word that says how many quarter turns it is, -1 where it is none. It is made of
-// sines and cosines of the C library, which is torch's in the client.
+// The schema half of an operator that transforms images by a random matrix. Params: the matrix as
+// six doubles, and a word with its number of quarter turns (-1: none). The matrix comes from sines
+// and cosines of the C library, as in the client's torch.
 class AffineSchema : public OpSchema {
  public:
   struct Pixels {
     AffineArgs affine;
     int api = 1;
-    TorchGenerator::Rounding rounding = TorchGenerator::Rounding::kFused;  // of uniform_
+    TorchGenerator::Rounding rounding = TorchGenerator::Rounding::kFused;  // rounding of uniform_
   };
   struct Motion {
     AffineMatrix matrix = kUnmoved;  // for tensors it counts from the image's center
@@ -29,7 +29,7 @@ class AffineSchema : public OpSchema {
   // kUnsupported: an input, interpolation or fill without a native form.
   static Result<Pixels> ReadPixels(const OpArgs& args, const CompileContext& context);
   static Result<std::optional<Point>> ReadCenter(const OpArgs& args);
-  // Of the arguments for both.
+  // The arguments for both.
   static std::vector<ArgSpec> ArgSpecs();
 
   explicit AffineSchema(const Pixels& pixels) : pixels_(pixels) {}
@@ -44,7 +44,7 @@ class AffineSchema : public OpSchema {
   static Result<Motion> Read(Params params, const ImageSpec& image);
 
  protected:
-  // Around which point the matrix is made.
+  // The point around which the matrix is made.
   [[nodiscard]] Point CenterOf(const std::optional<Point>& center, const ImageSpec& image) const;
   // kUnsupported: a motion whose pixels are not known.
   [[nodiscard]] Status Write(const Motion& motion, const ImageSpec& image,
@@ -58,7 +58,7 @@ class AffineSchema : public OpSchema {
 struct UniformBounds {
   float low = 0, high = 0;
 };
-// Pairs of bounds. kUnsupported: not pairs, or such as uniform_ raises on.
+// Reads pairs of bounds. kUnsupported: not pairs, or bounds on which uniform_ raises.
 Result<std::vector<UniformBounds>> ReadBounds(const OpArgs& args, std::string_view name);
 
 }  // namespace headrace::ops

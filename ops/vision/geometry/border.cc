@@ -29,7 +29,7 @@ std::span<const std::int64_t> Sources(std::int64_t side, std::int64_t start, std
   return {positions, count};
 }
 
-// Where the rows and the columns of `part` are found.
+// Maps the rows and columns of `part` to their positions in the image.
 struct Positions {
   std::span<const std::int64_t> rows, columns;
 };

@@ -5,8 +5,8 @@
 
 namespace headrace::ops {
 
-// torchvision's InterpolationMode. Values are PIL's Image.Resampling, which the mode maps to; PIL
-// has no kNearestExact, which is of tensors only.
+// torchvision's InterpolationMode. Values are PIL's Image.Resampling, to which the mode maps.
+// kNearestExact is for tensors only, since PIL has none.
 enum class Interpolation : std::uint8_t {
   kNearest = 0,
   kLanczos = 1,
@@ -19,7 +19,7 @@ enum class Interpolation : std::uint8_t {
 
 // Argument "interpolation": an InterpolationMode's value such as "bilinear".
 [[nodiscard]] ArgSpec InterpolationArg();
-// As PIL takes it: nearest-exact is kNearest. kInvalidArgument: no such mode.
+// Reads the mode as PIL takes it: nearest-exact is kNearest. kInvalidArgument: no such mode.
 Result<Interpolation> ReadInterpolation(const OpArgs& args);
 
 }  // namespace headrace::ops

@@ -8,7 +8,7 @@
 
 namespace headrace::ops {
 
-// Whose arithmetic a resize has.
+// The framework whose arithmetic a resize follows.
 enum class ResizeArithmetic : std::uint8_t {
   kPillow,       // of PIL images
   kTorchBytes,   // torch's interpolate of uint8
@@ -26,10 +26,10 @@ struct Resizing {
   [[nodiscard]] Status CheckOutput(const ImageSpec& out) const;
 };
 
-// Arguments "interpolation", "antialias", "api" and "tensors".
+// The arguments "interpolation", "antialias", "api" and "tensors".
 [[nodiscard]] std::vector<ArgSpec> ResizingArgs();
 
-// kUnsupported: what has no native form for the operator's input, a PIL image or a tensor of uint8.
+// kUnsupported: no native form for the operator's input, a PIL image or a uint8 tensor.
 Result<Resizing> ReadResizing(const OpArgs& args, const CompileContext& context);
 
 }  // namespace headrace::ops

@@ -15,7 +15,7 @@
 #include "ops/vision/jpeg/jpeg_huffman.h"
 #include "ops/vision/jpeg/jpeg_markers.h"
 
-// As in libjpeg's jpegint.h, which is not installed. These two members have come first since
+// Copied from libjpeg's jpegint.h, which is not installed. These two members have come first since
 // version 5 of 1994, in libjpeg-turbo as well (ADR 0009).
 struct jpeg_entropy_decoder {
   void (*start_pass)(j_decompress_ptr);
@@ -25,13 +25,13 @@ struct jpeg_entropy_decoder {
 namespace headrace::ops {
 namespace {
 
-// Columns beside the window whose chroma the upsampling of its edge columns needs (1 is enough).
+// Columns beside the window whose chroma is needed to upsample its edge columns (1 is enough).
 constexpr std::int64_t kMargin = 2;
 // Narrower stripes would change libjpeg's choice of upsampling.
 constexpr std::int64_t kMinStripe = 64;
 constexpr int kRowsAtOnce = 16;
 
-// Outcome of a call into libjpeg.
+// Outcome of a call to libjpeg.
 enum class Stop : std::uint8_t { kNone, kError, kWarning, kOutOfData, kOutOfMemory };
 
 // PIL's CMYK -> RGB (libImaging Convert.c) after its inversion of Adobe's values; may work in
@@ -51,7 +51,7 @@ void CmykToRgb(const std::uint8_t* in, std::size_t pixels, std::size_t out_step,
 
 }  // namespace
 
-// libjpeg's structures. Its errors leave by longjmp to the innermost Run, so code between holds
+// libjpeg's structures. Its errors leave by longjmp to the innermost Run. So code in between holds
 // nothing that needs a destructor.
 struct JpegDecoder::State {
   jpeg_decompress_struct info;
@@ -93,7 +93,7 @@ struct JpegDecoder::State {
   void Create() {
     Run([this] { jpeg_create_decompress(&info); });
   }
-  // libjpeg keeps tables from file to file, which would stand in for tables that a file lacks.
+  // libjpeg keeps tables from file to file, and would use them for tables that a file lacks.
   void Reset() {
     jpeg_destroy_decompress(&info);
     Create();
@@ -110,7 +110,7 @@ struct JpegDecoder::State {
     const bool memory = state.errors.msg_code == JERR_OUT_OF_MEMORY;
     state.Leave(memory ? Stop::kOutOfMemory : Stop::kError);
   }
-  // PIL ignores warnings, but what libjpeg makes of damaged data depends on its version.
+  // PIL ignores warnings, but libjpeg's result for damaged data depends on its version.
   static void OnMessage(j_common_ptr common, int level) {
     if (level >= 0) return;
     State& state = Of(common);
@@ -173,8 +173,8 @@ Status JpegDecoder::State::Refusal() const {
   return Internal("JPEG: no reason");
 }
 
-// Reads the header and starts decoding columns [left, left + width) behind `skip_rows` rows.
-// libjpeg begins at a block border: *actual_left <= left.
+// Reads the header and starts decoding columns [left, left + width) after `skip_rows` rows. libjpeg
+// begins at a block border: *actual_left <= left.
 bool JpegDecoder::State::Start(std::int64_t left, std::int64_t width, std::int64_t skip_rows,
                                PixelFormat format, std::int64_t* actual_left) {
   return Run([=, this] {
@@ -199,14 +199,14 @@ bool JpegDecoder::State::Start(std::int64_t left, std::int64_t width, std::int64
   });
 }
 
-// Whether our entropy decoder has taken libjpeg's place.
+// Says whether our entropy decoder has replaced libjpeg's.
 bool JpegDecoder::State::StartEntropy() {
   if (jpeg_has_multiple_scans(&info) || !huffman.Begin(info)) return false;
   info.entropy->decode_mcu = OnMcu;
   return true;
 }
 
-// Also false where the colours are of another kind, or the size is not the header's; then `stop` is
+// Also false if the colours are of another kind, or the size is not the header's; then `stop` is
 // kNone.
 bool JpegDecoder::State::StartWhole(const JpegHeader& header, Channels channels) {
   bool known = false;
@@ -226,7 +226,8 @@ bool JpegDecoder::State::StartWhole(const JpegHeader& header, Channels channels)
   return ran && known;
 }
 
-// libjpeg transforms the blocks of these pixel columns; one more MCU on either side costs little.
+// Asks for the blocks of these pixel columns, which libjpeg transforms. One more MCU on either side
+// costs little.
 void JpegDecoder::State::WantColumns(std::int64_t left, std::int64_t width) {
   if (info.comps_in_scan == 1) return;  // its MCU is a block, whatever its sampling
   const std::int64_t mcu = std::int64_t{info.max_h_samp_factor} * DCTSIZE;
@@ -245,8 +246,8 @@ bool JpegDecoder::State::ReadRows(std::int64_t rows, std::size_t row_stride, std
   });
 }
 
-// PIL decodes to the last row and raises when the data ends before. Here decoding may have stopped
-// early; what is left of the scan is searched for the marker that ends it.
+// PIL decodes to the last row and raises if the data ends before it. Decoding here may have stopped
+// early, so this searches the rest of the scan for the marker that ends it.
 Status JpegDecoder::State::CheckRest() const {
   if (jpeg_input_complete(const_cast<j_decompress_ptr>(&info))) return Status::Ok();
   constexpr int kRst0 = 0xD0, kRst7 = 0xD7, kEoi = 0xD9;
@@ -304,7 +305,7 @@ Status JpegDecoder::DecodeWhole(ByteSpan file, Channels channels, MutableByteSpa
   auto* const pixels = reinterpret_cast<std::uint8_t*>(out.data());
   if (!state.ReadRows(header.height, row_stride, pixels)) return state.Refusal();
   const Status rest = state.CheckRest();
-  jpeg_abort_decompress(&state.info);  // gives the image's memory back
+  jpeg_abort_decompress(&state.info);  // releases the image's memory
   return rest;
 }
 
@@ -331,7 +332,7 @@ Status JpegDecoder::DecodeRgb(ByteSpan file, const std::optional<Window>& window
   if (!state.ReadRows(part.height, row_stride, pixels)) return state.Refusal();
   const Status rest = state.CheckRest();
   const bool is_cmyk = state.info.out_color_space == JCS_CMYK;
-  jpeg_abort_decompress(&state.info);  // gives the image's memory back
+  jpeg_abort_decompress(&state.info);  // releases the image's memory
   HR_RETURN_IF_ERROR(rest);
 
   out->row_stride = row_stride;

@@ -17,14 +17,14 @@ struct JpegHeader {
   bool progressive = false;
 };
 
-// What a library that decodes JPEG files by itself may make depend on.
+// Properties of a JPEG file on which another library's pixels may depend.
 struct JpegForm {
   JpegHeader header;
-  std::uint32_t sampling = 0;  // of each component a byte, horizontal factor in the upper half
+  std::uint32_t sampling = 0;  // a byte for each component, horizontal factor in the upper half
   int orientation = 0;         // Exif's: 1 to 8, 0 where there is none, kUnclear
 };
 
-// Bytes of a pixel, in their order, of a picture as libraries beside PIL have it.
+// The bytes of a pixel, in order, in pictures of libraries other than PIL.
 enum class Channels : std::uint8_t { kRgb, kBgr, kGray };
 
 // Bytes of a decoded pixel.
@@ -36,14 +36,13 @@ enum class PixelFormat : std::uint8_t {
 // Decodes JPEG files to the bits of PIL's Image.open(file).convert("RGB"): accurate integer DCT,
 // fancy upsampling, EXIF orientation ignored, CMYK converted by PIL's formula.
 //
-// A file is decoded only when PIL is known to accept it and to produce the same pixels; otherwise
-// the answer is
+// Decodes a file only if PIL is known to accept it and to produce the same pixels. Otherwise:
 //   kDataLoss     the data ends too early or libjpeg calls it damaged
 //   kUnsupported  PIL has to decide: a coding, a marker or a kind of damage without native form, or
 //                 an image above PIL's size limit
-// so a caller that hands both to PIL always sees PIL's own result.
+// A caller that hands both to PIL always sees PIL's own result.
 //
-// Not thread-safe: one decoder per executor thread, reused from file to file. Safe on hostile
+// Not thread-safe: one decoder for each executor thread, reused for all files. Safe on hostile
 // input.
 class JpegDecoder {
  public:
@@ -55,18 +54,18 @@ class JpegDecoder {
   // Checks everything up to the first scan, as PIL's open does.
   Result<JpegHeader> ReadHeader(ByteSpan file);
 
-  // Decodes `window` (the whole image when absent) into `memory`; out->data is the window's first
-  // pixel, out->spec its size with 3 channels, out->pixel_stride that of `format`. Only what the
-  // window needs is decoded. kInvalidArgument: the window is empty or not inside the image.
+  // Decodes `window` (the whole image when absent) into `memory`. out->data is the window's first
+  // pixel, out->spec its size with 3 channels, and out->pixel_stride that of `format`. Decodes only
+  // what the window needs. kInvalidArgument: the window is empty or not inside the image.
   Status DecodeRgb(ByteSpan file, const std::optional<Window>& window, PixelFormat format,
                    ScratchBuffer& memory, Image* out);
 
   Result<JpegForm> ReadForm(ByteSpan file);
 
-  // Decodes the whole image into `out`, packed, with the same settings of libjpeg: what libraries
-  // beside PIL have in common. A coloured file's gray is its luma. kUnsupported: also colours that
-  // are not stored as YCbCr, which each library converts in its own way. kInvalidArgument: `out`
-  // has another size.
+  // Decodes the whole image into `out`, packed, with the same settings of libjpeg, which libraries
+  // other than PIL also share. The gray of a coloured file is its luma. kUnsupported: also colours
+  // that are not stored as YCbCr, which each library converts in its own way. kInvalidArgument:
+  // `out` has another size.
   Status DecodeWhole(ByteSpan file, Channels channels, MutableByteSpan out);
 
  private:

@@ -84,7 +84,7 @@ struct Trial {
   std::string file;
 };
 
-// Baseline files of every kind that the decoder has entropy decoding of its own for.
+// Baseline files of every kind for which the decoder has its own entropy decoding.
 Trial AnyBaselineFile(std::mt19937& random) {
   constexpr int kSampling[][2] = {{1, 1}, {2, 1}, {2, 2}, {1, 2}, {4, 1}};
   auto below = [&random](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
@@ -128,7 +128,7 @@ TEST(JpegDecoder, EqualsLibjpegAlone) {
   }
 }
 
-// What is not refused has the pixels that PIL sees, however damaged it is.
+// A file that is not refused has the pixels that PIL sees, however damaged it is.
 TEST(JpegDecoder, DamagedFilesAreRefusedOrEqualLibjpegAlone) {
   const auto seed = static_cast<unsigned>(testing::UnitTest::GetInstance()->random_seed());
   SCOPED_TRACE("--gtest_random_seed=" + std::to_string(seed));
@@ -189,7 +189,7 @@ TEST(JpegDecoder, DamageNeitherCrashesNorStays) {
     for (int i = 0; i < 300; ++i) {
       std::string damaged = file;
       for (int n = 0; n < 3; ++n) damaged[random() % damaged.size()] = static_cast<char>(random());
-      // Not the sizes: a huge image is slow under sanitizers.
+      // Leaves the sizes unchanged: a huge image is slow under sanitizers.
       const std::size_t frame = file.find(layout.progressive ? "\xFF\xC2" : "\xFF\xC0");
       damaged.replace(frame, 9, file, frame, 9);
       Decode(decoder, damaged, Window{20, 30, 25, 35});

@@ -6,14 +6,14 @@
 namespace headrace::ops {
 namespace {
 
-// Zigzag order (T.81, figure A.6). The rest is for runs beyond the end of a damaged block.
+// Zigzag order (T.81, figure A.6). The rest is for runs past the end of a damaged block.
 constexpr std::array<std::uint8_t, 80> kNaturalOrder = {
     0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33,
     40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36,
     29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54,
     47, 55, 62, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63};
 
-// Of the bits in hand, enough for any code and its value.
+// Number of buffered bits that is enough for any code and its value.
 constexpr int kEnough = 32;
 
 bool HasByteFF(std::uint64_t word) {
@@ -23,7 +23,7 @@ bool HasByteFF(std::uint64_t word) {
 
 }  // namespace
 
-// At least 56 bits are there afterwards.
+// Leaves at least 56 bits in the buffer.
 inline void JpegHuffmanDecoder::BitReader::Refill() {
   if (end - next >= 8) [[likely]] {
     std::uint64_t word;
@@ -42,7 +42,7 @@ inline void JpegHuffmanDecoder::BitReader::Refill() {
 }
 
 void JpegHuffmanDecoder::BitReader::RefillToMarker() {
-  // The other way leaves bits of the next byte below the valid ones.
+  // The other branch leaves bits of the next byte below the valid ones.
   bits = count == 0 ? 0 : bits >> (64 - count) << (64 - count);
   for (; count < 56; count += 8) {
     std::uint64_t byte = 0;
@@ -114,9 +114,9 @@ inline bool JpegHuffmanDecoder::ReadDifference(const JpegHuffmanTable& table, Bi
   return true;
 }
 
-// One symbol of a block of which k coefficients are known. Returns how many then are: 64 when it
-// ends the block, more when no code begins like this or the block is too long. With block ==
-// nullptr values are passed over.
+// Reads one symbol of a block of which k coefficients are known. Returns how many then are known:
+// 64 when it ends the block. More than 64: no code begins like this or the block is too long. If
+// block == nullptr, it skips the values.
 std::uint32_t JpegHuffmanDecoder::ReadSymbol(const JpegHuffmanTable& table, BitReader& in,
                                              JCOEF* block, std::uint32_t k) {
   const JpegHuffmanTable::Symbol symbol = table.symbols[in.Peek(JpegHuffmanTable::kPeek)];
@@ -186,7 +186,7 @@ inline bool JpegHuffmanDecoder::DecodeBlocks(JBLOCKROW* blocks, BitReader& in) {
     const Block& block = blocks_[i];
     int difference = 0;
     if (!ReadDifference(*block.dc, in, &difference)) return false;
-    // The sum may wrap in a damaged file; as in libjpeg its low 16 bits are what counts.
+    // The sum may wrap in a damaged file; as in libjpeg, only its low 16 bits count.
     const std::uint32_t dc = last_dc_[block.component] += static_cast<std::uint32_t>(difference);
     if (blocks == nullptr) {
       block.ac->NeedSkips();
@@ -213,7 +213,7 @@ bool JpegHuffmanDecoder::DecodeMcu(JBLOCKROW* blocks) {
   return sound && in.count >= in.padded;
 }
 
-// Goes on behind the restart marker, which must come next.
+// Continues after the restart marker, which must come next.
 bool JpegHuffmanDecoder::Restart() {
   reader_.Refill();
   const int left = reader_.count - reader_.padded;

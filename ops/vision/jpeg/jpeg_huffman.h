@@ -7,37 +7,39 @@
 
 namespace headrace::ops {
 
-// Entropy decoding of baseline JPEG scans in libjpeg's place (ADR 0009): the same coefficients,
-// sooner. One lookup finds up to two codes with their values, and blocks that nobody wants are
-// passed over by several symbols at a time.
+// Decodes the entropy-coded data of baseline JPEG scans in place of libjpeg (ADR 0009): the same
+// coefficients, sooner. One lookup finds up to two codes with their values. Unwanted blocks are
+// skipped by several symbols at a time.
 //
-// It takes only undamaged data: what libjpeg would repair, with or without a warning, is refused.
+// Accepts only undamaged data: data that libjpeg would repair, with or without a warning, is
+// refused.
 // Not thread-safe. Safe on hostile input.
 class JpegHuffmanDecoder {
  public:
-  // Begins the scan that jpeg_start_decompress has started, at the source's position. False when it
-  // is of another kind: progressive, arithmetic, or a component at a time. libjpeg must have
-  // checked the Huffman tables.
+  // Begins, at the source's position, the scan that jpeg_start_decompress has started. False: the
+  // scan is progressive, arithmetic, or has one component at a time. libjpeg must have checked the
+  // Huffman tables.
   bool Begin(const jpeg_decompress_struct& info);
 
-  // From now on only MCU columns [first, last] are wanted; blocks of others may be left zero.
+  // Says that only MCU columns [first, last] are wanted in later calls. Blocks of other columns may
+  // be left zero.
   void WantColumns(std::int64_t first, std::int64_t last);
 
-  // Decodes the next MCU. blocks: its zeroed blocks, or nullptr to pass over it. False: the data is
+  // Decodes the next MCU. blocks: its zeroed blocks, or nullptr to skip it. False: the data is
   // damaged or ends here.
   bool DecodeMcu(JBLOCKROW* blocks);
 
-  // The first byte that was not read; what has been read ahead holds no marker.
+  // The first byte that was not read. Bytes that were read ahead hold no marker.
   [[nodiscard]] const JOCTET* next() const { return reader_.next; }
 
  private:
-  // Bits of the stream, first bit highest. Behind the last byte or a marker come zeros.
+  // Bits of the stream, first bit highest. Zeros follow the last byte or a marker.
   struct BitReader {
     const JOCTET* next = nullptr;
     const JOCTET* end = nullptr;
     std::uint64_t bits = 0;
-    int count = 0;   // valid bits, zeros behind the end included
-    int padded = 0;  // of these, behind the end
+    int count = 0;   // valid bits, with the zeros past the end
+    int padded = 0;  // those past the end
 
     void Refill();
     void RefillToMarker();
@@ -69,7 +71,7 @@ class JpegHuffmanDecoder {
   std::array<Block, D_MAX_BLOCKS_IN_MCU> blocks_;
   int block_count_ = 0;
   std::array<std::uint32_t, MAX_COMPS_IN_SCAN> last_dc_{};
-  std::int64_t columns_ = 0, column_ = 0;  // of MCUs
+  std::int64_t columns_ = 0, column_ = 0;  // MCUs
   std::int64_t first_ = 0, last_ = 0;
   unsigned restart_interval_ = 0, until_restart_ = 0;  // MCUs
   int next_restart_ = 0;

@@ -16,7 +16,7 @@ bool SameCodes(const JHUFF_TBL& a, const JHUFF_TBL& b) {
   return std::equal(a.huffval, a.huffval + symbols, b.huffval);
 }
 
-// `peeked`: a lookup's bits, with the code in front.
+// `peeked`: the bits of a lookup, beginning with the code.
 Symbol Interpret(int symbol, int length, std::uint32_t peeked, bool is_ac) {
   constexpr int kPeek = JpegHuffmanTable::kPeek;
   const int size = symbol & 15;
@@ -36,7 +36,7 @@ Symbol Interpret(int symbol, int length, std::uint32_t peeked, bool is_ac) {
   return out;
 }
 
-// The first symbol of `known` bits, if they hold all of it and of its value.
+// The first symbol of `known` bits, if they hold the whole symbol and its value.
 Symbol FirstOf(const JpegHuffmanTable& table, std::uint32_t bits, int known) {
   constexpr int kPeek = JpegHuffmanTable::kPeek;
   const int shift = kPeek - known;
@@ -70,7 +70,7 @@ void JpegHuffmanTable::NeedPairs() {
   if (has_pairs_) return;
   has_pairs_ = true;
   std::size_t at = 0;
-  // What begins with the same symbols lies together.
+  // Entries that begin with the same symbols are adjacent.
   const auto fill = [&](int bits_left, const Pair& pair) {
     const std::size_t same = std::size_t{1} << bits_left;
     std::fill_n(&pairs[at], same, pair);
@@ -107,13 +107,13 @@ void JpegHuffmanTable::NeedPairs() {
   }
 }
 
-// What `known` bits hold is their first symbol, and then what the bits that are left hold, of which
-// there is a shorter table already. All entries with the same first symbol lie together, in the
-// order of the shorter table, so they are that table plus what the symbol adds.
+// The entry for `known` bits is their first symbol, then the entry for the bits that are left. A
+// shorter table already has the latter. All entries with the same first symbol are adjacent, in the
+// order of the shorter table. So they equal that table plus what the symbol adds.
 void JpegHuffmanTable::NeedSkips() {
   if (has_skips_) return;
   has_skips_ = true;
-  // A Skip as a number: two of them add up as their symbols do, for lengths stay below 128.
+  // A Skip as a number: the sum of two numbers is the Skip of both, since lengths stay below 128.
   const auto word = [](const Skip& skip) { return std::bit_cast<std::uint16_t>(skip); };
   // The table of `known` bits begins at 1 << known.
   std::array<std::uint16_t, std::size_t{2} << kSkipPeek> tables;

@@ -11,29 +11,29 @@
 
 namespace headrace::ops {
 
-// The value of JPEG's `size` bits (T.81, figure F.12); size > 0.
+// The value of `size` bits in JPEG (T.81, figure F.12); size > 0.
 constexpr int ExtendJpegValue(int bits, int size) {
   return bits < (1 << (size - 1)) ? bits - (1 << size) + 1 : bits;
 }
 
-// What the next bits of an entropy-coded stream say, by lookup. Lengths are in bits, steps in
-// coefficients of the block. An entry with length 0 says nothing: the code is longer than the
-// lookup, or there is none, or it takes more than such an entry can say.
+// Decodes the next bits of an entropy-coded stream by lookup. Lengths are in bits, steps in
+// coefficients of the block. An entry with length 0 gives no answer: the code is longer than the
+// lookup, there is no code, or its result does not fit into such an entry.
 struct JpegHuffmanTable {
   static constexpr int kPeek = 10, kSkipPeek = 12;
 
-  // One symbol, its value too where that fits. kDC: `run` is 0 and no symbol ends a block.
+  // One symbol, with its value if that fits. kDC: `run` is 0 and no symbol ends a block.
   struct Symbol {
     std::uint8_t length = 0;
     std::uint8_t run = 0;
     std::uint8_t ends_block : 1 = 0;
-    // Only the code is within `length`; `value` says how many bits follow it.
+    // `length` covers only the code; `value` is the number of bits that follow it.
     std::uint8_t value_follows : 1 = 0;
     std::int16_t value = 0;
     friend bool operator==(const Symbol&, const Symbol&) = default;
   };
-  // One or two symbols with values, and perhaps the block's end behind them. Steps include the
-  // values' own coefficients; where there is one, both halves name it.
+  // One or two symbols with values, and perhaps the block's end after them. Steps include the
+  // values' own coefficients. If there is only one value, both halves name it.
   struct Pair {
     std::uint8_t length = 0;
     std::uint8_t ends_block = 0;
@@ -41,7 +41,7 @@ struct JpegHuffmanTable {
     std::int16_t first_value = 0, value = 0;
     friend bool operator==(const Pair&, const Pair&) = default;
   };
-  // As many symbols as fit.
+  // As many symbols as fit into one lookup.
   struct Skip {
     std::uint8_t length : 7 = 0;
     std::uint8_t ends_block : 1 = 0;
@@ -49,13 +49,14 @@ struct JpegHuffmanTable {
     friend bool operator==(const Skip&, const Skip&) = default;
   };
 
-  // Makes this the table of `source`, which libjpeg must have checked; what only AC coding or only
-  // skipping needs is made by the next two. Cheap when it is that already: most files use the same.
+  // Makes this the table of `source`, which libjpeg must have checked. NeedPairs and NeedSkips add
+  // what only AC coding or only skipping needs. Cheap if the table is that of `source` already:
+  // most files use the same tables.
   void Build(const JHUFF_TBL& source, bool is_ac);
   void NeedPairs();
   void NeedSkips();
-  // The symbol whose code of more than kPeek bits is at the front of 16 bits, and the code's
-  // length; symbol -1 where there is none.
+  // Finds a code of more than kPeek bits at the front of 16 bits: its symbol and length. Symbol -1:
+  // there is none.
   struct LongCode {
     int symbol = -1, length = 0;
   };

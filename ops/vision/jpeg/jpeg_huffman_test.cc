@@ -11,16 +11,16 @@
 namespace headrace::ops {
 namespace {
 
-// A prefix code of random lengths in canonical order; `symbols` are dealt to it.
+// A prefix code of random lengths in canonical order, with `symbols` dealt to its codes.
 JHUFF_TBL AnyCode(std::vector<int> symbols, std::mt19937& random) {
   JHUFF_TBL table{};
   std::shuffle(symbols.begin(), symbols.end(), random);
   std::size_t given = 0;
-  int free = 1;  // codes of this length that are no longer code's front
+  int free = 1;  // codes of this length that do not begin a longer code
   for (int length = 1; length <= 16 && given < symbols.size(); ++length) {
     free *= 2;
     const int left = static_cast<int>(symbols.size() - given);
-    // The last code of all ones stays free, as T.81 wants it.
+    // The last code, all ones, stays free, as T.81 requires.
     int here =
         length == 16
             ? std::min(free - 1, left)
@@ -32,7 +32,7 @@ JHUFF_TBL AnyCode(std::vector<int> symbols, std::mt19937& random) {
   return table;
 }
 
-// The same, bit by bit as T.81's DECODE and RECEIVE say it.
+// Decodes the same bit by bit, as T.81's DECODE and RECEIVE.
 class BitByBit {
  public:
   BitByBit(const JHUFF_TBL& table, bool is_ac, std::uint64_t bits)

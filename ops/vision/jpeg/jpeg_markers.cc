@@ -35,9 +35,9 @@ std::size_t U32(ByteSpan bytes, std::size_t at) {
 
 bool StartsWith(ByteSpan bytes, std::string_view text) { return AsText(bytes).starts_with(text); }
 
-// PIL walks Photoshop's resource blocks and lets an IndexError out where a name is missing.
+// PIL walks Photoshop's resource blocks. An IndexError escapes if a name is missing.
 bool PilReadsPhotoshop(ByteSpan segment) {
-  std::size_t at = 14;  // behind "Photoshop 3.0\0"
+  std::size_t at = 14;  // after "Photoshop 3.0\0"
   while (at + 4 <= segment.size() && StartsWith(segment.subspan(at), "8BIM")) {
     at += 4;
     if (at + 2 > segment.size()) return true;  // struct.error, which PIL catches
@@ -57,7 +57,7 @@ bool PilReadsPhotoshop(ByteSpan segment) {
   return true;
 }
 
-// The first directory of TIFF data, as Exif has it.
+// The first directory of TIFF data, as in Exif.
 class TiffDirectory {
  public:
   explicit TiffDirectory(ByteSpan tiff) : tiff_(tiff), little_(U8(tiff, 0) == 'I') {
@@ -68,7 +68,7 @@ class TiffDirectory {
     said_ = Get16(directory);
     first_ = directory + 2;
   }
-  // Calls f(offset of the entry) until it answers false. False: not all could be visited.
+  // Calls f(offset of the entry) until it returns false. False: not all entries could be visited.
   template <typename F>
   bool ForEach(F f) const {
     std::size_t at = first_;
@@ -90,8 +90,8 @@ class TiffDirectory {
 };
 constexpr std::size_t kTiffHead = 8;
 
-// PIL computes with the resolution in the Exif data and lets an IndexError out where it is text.
-// Any other damage there is caught, so whatever cannot be followed is fine.
+// PIL computes with the resolution in the Exif data. An IndexError escapes if it is text. PIL
+// catches any other damage there, so data that can't be followed is fine.
 bool PilReadsExif(ByteSpan tiff) {
   constexpr int kXResolution = 0x011A, kRational = 5;
   if (tiff.size() < kTiffHead) return true;
@@ -104,7 +104,7 @@ bool PilReadsExif(ByteSpan tiff) {
   return reads;
 }
 
-// Application data that PIL looks into.
+// Application data that PIL reads.
 Status CheckApplicationData(int marker, ByteSpan segment, JpegMarkers* out) {
   const bool is_short =
       (marker == kApp0 && StartsWith(segment, "JFIF") && segment.size() < 7) ||
@@ -163,7 +163,7 @@ Status ReadSegment(int marker, ByteSpan segment, JpegMarkers* out) {
   return CheckApplicationData(marker, segment, out);
 }
 
-// Whether both PIL and libjpeg take the marker for the start of a segment.
+// Says whether both PIL and libjpeg take the marker for the start of a segment.
 bool HasSegment(int marker) {
   return (marker >= kSof0 && marker <= kSof15 && marker != 0xC8 && marker != 0xCC) ||
          (marker >= kApp0 && marker <= kApp15) || marker == kDqt || marker == kDri ||
@@ -205,7 +205,7 @@ Result<JpegMarkers> WalkJpegMarkers(ByteSpan prefix) {
       continue;
     }
     if (!HasSegment(marker)) {
-      // PIL knows no markers from 01 to BF; libjpeg stops at, or warns about, the rest.
+      // PIL knows no markers from 01 to BF; libjpeg stops at the others, or warns about them.
       const bool unknown = marker > 0 && marker < kSof0;
       return Status(unknown ? Code::kDataLoss : Code::kUnsupported,
                     "JPEG: marker " + std::to_string(marker) + " before the first scan");

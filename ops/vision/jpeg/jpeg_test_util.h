@@ -22,14 +22,14 @@ struct JpegLayout {
   int noise = 50;           // what the picture's values differ by at random
 };
 
-// A file of noise over a slope, from a fixed seed.
+// Encodes noise over a slope, from a fixed seed.
 std::string EncodeJpeg(int width, int height, const JpegLayout& layout);
-// A file of `pixels`, packed: 1 byte each for gray, 4 for CMYK and YCCK, else 3.
+// Encodes packed `pixels`: 1 byte each for gray, 4 for CMYK and YCCK, else 3.
 std::string EncodeJpeg(int width, int height, const JpegLayout& layout,
                        const std::vector<std::uint8_t>& pixels);
 
-// What libjpeg alone makes of a file, as PIL drives it: packed RGB, warnings ignored.
-// nullopt: it gives up, or the file ends early. Only files of one or three components.
+// Decodes a file with libjpeg alone, as PIL drives it: packed RGB, warnings ignored. nullopt:
+// libjpeg gives up, or the file ends early. Only for files of one or three components.
 std::optional<std::vector<std::uint8_t>> DecodeByLibjpeg(const std::string& file);
 
 }  // namespace headrace::ops

@@ -10,16 +10,16 @@ namespace headrace::ops {
 
 using ByteTable = std::array<std::uint8_t, 256>;
 
-// Puts each value through the table of its channel. REQUIRES: 1 or 3 channels; the tables behind
-// the last channel are not looked at.
+// Replaces each value by its entry in its channel's table. REQUIRES: 1 or 3 channels. Tables past
+// the last channel are ignored.
 void MapValues(const Canvas& image, const std::array<ByteTable, 3>& tables,
                PointwiseLevel level = DetectPointwiseLevel());
 
-// The same table for all channels.
+// Uses the same table for all channels.
 void MapValues(const Canvas& image, const ByteTable& table,
                PointwiseLevel level = DetectPointwiseLevel());
 
-// The table of value_of(int) for each value.
+// Makes the table of value_of(int) for each value.
 template <typename ValueOf>
 [[nodiscard]] ByteTable MakeByteTable(ValueOf value_of) {
   ByteTable table;

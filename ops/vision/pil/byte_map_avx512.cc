@@ -44,7 +44,7 @@ HR_TARGET void MapChannelsAvx512(std::uint8_t* data, std::size_t pixels, std::si
                                  const std::array<ByteTable, 3>& tables) {
   const Table held[3] = {LoadTable(tables[0]), LoadTable(tables[1]), LoadTable(tables[2])};
   const bool packed = pixel_stride == 3;
-  // The places of the channels among 64 bytes.
+  // Positions of the channels among 64 bytes.
   __mmask64 first = packed ? 0x9249249249249249 : 0x1111111111111111;
   __mmask64 second = first << 1, third = first << 2;
   const std::size_t size = pixels * pixel_stride;

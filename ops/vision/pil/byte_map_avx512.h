@@ -6,12 +6,12 @@
 #include "ops/vision/pil/byte_map.h"
 
 #if defined(__x86_64__)
-// MapValues where the CPU has AVX-512 VBMI.
+// MapValues for CPUs with AVX-512 VBMI.
 namespace headrace::ops {
 
 void MapBytesAvx512(std::uint8_t* bytes, std::size_t size, const ByteTable& table);
 
-// Pixels of 3 bytes, or of 4 with an undefined fourth byte, one behind the other.
+// Maps consecutive pixels of 3 bytes, or of 4 with an undefined fourth byte.
 void MapChannelsAvx512(std::uint8_t* data, std::size_t pixels, std::size_t pixel_stride,
                        const std::array<ByteTable, 3>& tables);
 

@@ -15,7 +15,7 @@ const EnhanceKernels& Kernels(PointwiseLevel level) {
   return kScalarEnhance;
 }
 
-// per_run(PixelRun)
+// Calls per_run(PixelRun).
 template <typename PerRun>
 void ForEachPixelRun(const Canvas& image, PerRun per_run) {
   ForEachRun(image, [&](std::uint8_t* data, std::size_t pixels) {
@@ -50,7 +50,7 @@ void AdjustContrast(const Canvas& image, float factor, PointwiseLevel level) {
 }
 
 void AdjustSaturation(const Canvas& image, float factor, PointwiseLevel level) {
-  if (image.spec.channels == 1) return;  // gray already: blended with itself
+  if (image.spec.channels == 1) return;  // gray: a blend with itself
   ForEachPixelRun(image, [&](const PixelRun& run) { Kernels(level).blend_with_luma(run, factor); });
 }
 

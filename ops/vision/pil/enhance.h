@@ -17,7 +17,7 @@ void AdjustSaturation(const Canvas& image, float factor,
                       PointwiseLevel level = DetectPointwiseLevel());
 // torchvision's adjust_hue(image, factor). REQUIRES: -0.5 <= factor <= 0.5.
 void AdjustHue(const Canvas& image, float factor, PointwiseLevel level = DetectPointwiseLevel());
-// Adds to the hue, modulo 256: what adjust_hue does to PIL's HSV.
+// Adds to the hue, modulo 256, as adjust_hue does to PIL's HSV.
 void TurnHue(const Canvas& image, std::uint8_t shift,
              PointwiseLevel level = DetectPointwiseLevel());
 

@@ -15,7 +15,7 @@ using avx2::All, avx2::Channel, avx2::Float, avx2::Join, avx2::kStep, avx2::Load
 struct HueTurn {
   int shift;
 
-  // 0..255, or of no meaning where range is 0.
+  // The hue, 0..255; without meaning where range is 0.
   HR_TARGET static inline __m256i HueOf(__m256i r, __m256i g, __m256i b, __m256i most,
                                         __m256i least, __m256 range) {
     const __m256i order =
@@ -23,7 +23,7 @@ struct HueTurn {
                         _mm256_or_si256(_mm256_and_si256(_mm256_cmpgt_epi32(b, g), All(2)),
                                         _mm256_and_si256(_mm256_cmpgt_epi32(r, b), All(4))));
     const __m256 base = _mm256_permutevar8x32_ps(_mm256_loadu_ps(kHueBase), order);
-    // The order's bit of this is the sign of the part.
+    // The bit for this order in kFallingOrders is the sign of the part.
     const __m256i sign = _mm256_slli_epi32(_mm256_srlv_epi32(All(kFallingOrders), order), 31);
     const __m256i middle = _mm256_xor_si256(_mm256_xor_si256(_mm256_xor_si256(r, g), b),
                                             _mm256_xor_si256(most, least));
@@ -67,7 +67,8 @@ struct HueTurn {
 };
 
 HR_TARGET inline __m256i LumaOf(__m256i pixels) {
-  // Half of the weight of green with red, half with blue: a weight is a signed 16-bit number.
+  // Green's weight is divided between red's and blue's products: a weight is a signed 16-bit
+  // number.
   const __m256i red_green =
       _mm256_shuffle_epi8(pixels, _mm256_broadcastsi128_si256(_mm_setr_epi8(
                                       0, -1, 1, -1, 4, -1, 5, -1, 8, -1, 9, -1, 12, -1, 13, -1)));
@@ -79,7 +80,7 @@ HR_TARGET inline __m256i LumaOf(__m256i pixels) {
   return _mm256_srli_epi32(_mm256_add_epi32(sum, All(0x8000)), 16);
 }
 
-// As Blend, of 8 values.
+// Does the same as Blend, for 8 values.
 HR_TARGET inline __m256i BlendOf(__m256i degenerate, __m256i value, __m256 factor) {
   const __m256 mixed = _mm256_add_ps(
       Float(degenerate), _mm256_mul_ps(factor, Float(_mm256_sub_epi32(value, degenerate))));
@@ -97,7 +98,7 @@ struct LumaBlend {
   }
 };
 
-// Of 8 values below 256.
+// Sums 8 values below 256.
 HR_TARGET inline __m256i SumsOf(__m256i values) {
   return _mm256_sad_epu8(values, _mm256_setzero_si256());
 }

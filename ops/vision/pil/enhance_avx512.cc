@@ -17,7 +17,7 @@ HR_TARGET inline __mmask64 BytesOf(std::size_t pixels) {
   return ~__mmask64{0} >> (64 - std::min(pixels, kStep) * kStride);
 }
 
-// The first of `pixels`, at most 16, as pixels of 4 bytes. REQUIRES: pixels > 0.
+// Loads the first of `pixels`, at most 16, as pixels of 4 bytes. REQUIRES: pixels > 0.
 template <std::size_t kStride>
 HR_TARGET inline __m512i Load(const std::uint8_t* p, std::size_t pixels) {
   const __m512i bytes = _mm512_maskz_loadu_epi8(BytesOf<kStride>(pixels), p);
@@ -37,7 +37,7 @@ HR_TARGET inline void Store(std::uint8_t* p, std::size_t pixels, __m512i bytes) 
         0x29282625, 0x2E2D2C2A, 0x34323130, 0x39383635, 0x3E3D3C3A, 0, 0, 0, 0);
     bytes = _mm512_permutexvar_epi8(joined, bytes);
     if (pixels >= kStep) {
-      // A masked store would delay the next load, which starts among the bytes that it leaves out.
+      // A masked store would delay the next load, which starts among the bytes that it omits.
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_castsi512_si256(bytes));
       _mm_storeu_si128(reinterpret_cast<__m128i*>(p + 32), _mm512_extracti32x4_epi32(bytes, 2));
       return;
@@ -71,8 +71,8 @@ HR_TARGET inline __m512 Float(__m512i v) { return _mm512_cvtepi32_ps(v); }
 HR_TARGET inline __m512 All(float v) { return _mm512_set1_ps(v); }
 HR_TARGET inline __m512i All(int v) { return _mm512_set1_epi32(v); }
 
-// v / 6, rounded as a division rounds. Source: Markstein, Computation of elementary functions on
-// the IBM RISC System/6000 processor, 1990.
+// v / 6, rounded like a division. Source: Markstein, Computation of elementary functions on the IBM
+// RISC System/6000 processor, 1990.
 HR_TARGET inline __m512 SixthOf(__m512 v) {
   const __m512 near = _mm512_mul_ps(v, All(1.0F / 6.0F));
   return _mm512_fmadd_ps(_mm512_fnmadd_ps(near, All(6.0F), v), All(1.0F / 6.0F), near);
@@ -81,7 +81,7 @@ HR_TARGET inline __m512 SixthOf(__m512 v) {
 struct HueTurn {
   int shift;
 
-  // 0..255, or of no meaning where range is 0.
+  // The hue, 0..255; without meaning where range is 0.
   HR_TARGET static inline __m512i HueOf(__m512i r, __m512i g, __m512i b, __m512i most,
                                         __m512i least, __m512 range) {
     __m512i order = _mm512_maskz_mov_epi32(_mm512_cmplt_epi32_mask(r, g), All(1));
@@ -89,7 +89,7 @@ struct HueTurn {
     order = _mm512_mask_or_epi32(order, _mm512_cmplt_epi32_mask(b, r), order, All(4));
     const __m512 base =
         _mm512_permutexvar_ps(order, _mm512_castps256_ps512(_mm256_loadu_ps(kHueBase)));
-    // The order's bit of this is the sign of the part.
+    // The bit for this order in kFallingOrders is the sign of the part.
     const __m512i sign = _mm512_slli_epi32(_mm512_srlv_epi32(All(kFallingOrders), order), 31);
     const __m512i middle = _mm512_ternarylogic_epi32(
         _mm512_ternarylogic_epi32(r, g, b, kXorOfThree), most, least, kXorOfThree);
@@ -135,7 +135,8 @@ struct HueTurn {
 };
 
 HR_TARGET inline __m512i LumaOf(__m512i pixels) {
-  // Half of the weight of green with red, half with blue: a weight is a signed 16-bit number.
+  // Green's weight is divided between red's and blue's products: a weight is a signed 16-bit
+  // number.
   const __m512i red_green =
       _mm512_shuffle_epi8(pixels, _mm512_broadcast_i32x4(_mm_setr_epi8(
                                       0, -1, 1, -1, 4, -1, 5, -1, 8, -1, 9, -1, 12, -1, 13, -1)));
@@ -147,7 +148,7 @@ HR_TARGET inline __m512i LumaOf(__m512i pixels) {
   return _mm512_srli_epi32(_mm512_add_epi32(sum, All(0x8000)), 16);
 }
 
-// As Blend, of 16 values.
+// Does the same as Blend, for 16 values.
 HR_TARGET inline __m512i BlendOf(__m512i degenerate, __m512i value, __m512 factor) {
   const __m512 mixed = _mm512_add_ps(
       Float(degenerate), _mm512_mul_ps(factor, Float(_mm512_sub_epi32(value, degenerate))));

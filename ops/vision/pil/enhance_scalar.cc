@@ -14,7 +14,7 @@ void ForEach(const PixelRun& run, PerPixel per_pixel) {
   for (std::uint8_t* p = run.data; p != end; p += run.pixel_stride) per_pixel(p);
 }
 
-// dividend / divisor to the nearest, for odd divisors. REQUIRES: not negative.
+// dividend / divisor, rounded to the nearest, for odd divisors. REQUIRES: not negative.
 constexpr int Divide(int dividend, int divisor) { return (dividend + divisor / 2) / divisor; }
 
 void TurnHue(const PixelRun& run, std::uint8_t shift) {

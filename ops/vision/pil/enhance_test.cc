@@ -19,8 +19,8 @@ using Bytes3 = std::array<std::uint8_t, 3>;
 
 std::uint8_t Clip8(int value) { return static_cast<std::uint8_t>(std::clamp(value, 0, 255)); }
 
-// What PIL computes, in its own arithmetic. Source: libImaging/Convert.c, rgb2hsv_row, which mixes
-// float and double as this does.
+// Computes as PIL does, in its arithmetic. Source: libImaging/Convert.c, rgb2hsv_row, which mixes
+// float and double in the same way.
 Bytes3 PilHsv(Bytes3 rgb) {
   const auto [r, g, b] = rgb;
   const std::uint8_t most = std::max({r, g, b});
@@ -89,7 +89,7 @@ struct Colours : ImageMemory {
   int red_;
 };
 
-// adjust(canvas, level) makes of each colour what change(colour) says, at every level.
+// Expects that adjust(canvas, level) makes change(colour) of each colour, at every level.
 template <typename Adjust, typename Change>
 void CheckEveryColour(Adjust adjust, Change change) {
   std::vector<std::uint8_t> expected(65536 * 3);
@@ -130,7 +130,8 @@ TEST_P(SaturationOfEveryColour, IsPils) {
 
 constexpr std::int64_t kWidths[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 48, 100, 224};
 
-// As above, for random pictures of all widths and strides. make_change(packed pixels) gives change.
+// Does the same for random pictures of all widths and strides. make_change(packed pixels) gives
+// change.
 template <typename Adjust, typename MakeChange>
 void CheckPictures(std::uint32_t seed, Adjust adjust, MakeChange make_change) {
   for (const int pixel_bytes : {3, 4}) {

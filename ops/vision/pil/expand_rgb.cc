@@ -20,7 +20,7 @@ void ExpandScalar(const std::uint8_t* in, std::size_t in_step, std::size_t pixel
 }
 
 #if defined(__x86_64__)
-// Expands the first pixels of a packed row and says how many; reads nothing behind the row.
+// Expands the first pixels of a packed row and returns how many; reads nothing past the row.
 __attribute__((target("avx2"))) std::size_t ExpandAvx2(const std::uint8_t* in, std::size_t pixels,
                                                        std::uint8_t* out) {
   const __m256i spread = _mm256_broadcastsi128_si256(

@@ -39,7 +39,7 @@ HR_AVX2 inline void Store(std::uint8_t* p, __m256i pixels) {
   _mm_storel_epi64(reinterpret_cast<__m128i*>(p + 16), _mm256_extracti128_si256(packed, 1));
 }
 
-// 8 numbers below 256 as bytes.
+// Stores 8 numbers below 256 as bytes.
 HR_AVX2 inline void StoreBytes(std::uint8_t* out, __m256i values) {
   const __m128i words =
       _mm_packus_epi32(_mm256_castsi256_si128(values), _mm256_extracti128_si256(values, 1));

@@ -39,7 +39,7 @@ void Rows(const Image& in, float factor, std::uint8_t* out) {
   const std::int64_t height = in.spec.height;
   for (std::int64_t y = 0; y < height; ++y, out += width * kChannels) {
     const std::uint8_t* row = in.At(y, 0);
-    // The border is not filtered, and nothing of an image that is smaller than the filter.
+    // The border is not filtered, nor is an image that is smaller than the filter.
     for (std::size_t x = 0; x < width; ++x) {
       std::memcpy(out + x * kChannels, row + x * kStride, kChannels);
     }

@@ -6,8 +6,8 @@
 
 namespace headrace::ops {
 
-// PIL's ImageEnhance.Sharpness(image).enhance(factor) of a u8 HWC image with 1 or 3 channels, into
-// packed pixels at `out`, apart from the image.
+// PIL's ImageEnhance.Sharpness(image).enhance(factor) for a u8 HWC image with 1 or 3 channels.
+// Writes packed pixels to `out`, which must not overlap the image.
 void AdjustSharpness(const Image& in, float factor, std::uint8_t* out);
 
 }  // namespace headrace::ops

@@ -14,7 +14,7 @@ namespace {
 
 // PngImagePlugin.MAX_TEXT_CHUNK: PIL refuses text and profiles that inflate to more.
 constexpr std::size_t kMaxInflated = std::size_t{1} << 20;
-// A fourth of PngImagePlugin.MAX_TEXT_MEMORY, to be on the safe side of its way of counting.
+// A quarter of PngImagePlugin.MAX_TEXT_MEMORY, to be safe against PIL's way of counting.
 constexpr std::size_t kMaxText = std::size_t{16} << 20;
 
 std::uint32_t U32(ByteSpan bytes, std::size_t at) {
@@ -28,7 +28,7 @@ Bytef* ZlibBytes(ByteSpan bytes) {
   return const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes.data()));
 }
 
-// Whether `data`, as far as it inflates at all, stays within PIL's limit.
+// Says whether `data`, if it inflates at all, stays within PIL's limit.
 bool InflatesBelowLimit(ByteSpan data) {
   z_stream stream{};
   if (inflateInit(&stream) != Z_OK) return false;
@@ -51,7 +51,8 @@ std::string_view Keyword(ByteSpan data) {
   return text.substr(0, text.find('\0'));
 }
 
-// PIL keeps texts and its own notes about the file in one dictionary: these names are its own.
+// PIL keeps texts and its own notes about the file in one dictionary. These are the names of its
+// own notes.
 bool IsReservedKeyword(std::string_view keyword) {
   constexpr std::array<std::string_view, 8> kReserved = {"bbox",     "blend",       "default_image",
                                                          "disposal", "duration",    "interlace",
@@ -67,7 +68,7 @@ bool IsTextHarmless(std::string_view name, ByteSpan data) {
   const std::string_view keyword = Keyword(data);
   if (IsReservedKeyword(keyword)) return false;
   if (name == "tEXt") return true;
-  // Behind the keyword: compression method (zTXt), or flag, method and two strings (iTXt).
+  // The keyword is followed by: compression method (zTXt), or flag, method and two strings (iTXt).
   const ByteSpan rest = data.subspan(std::min(data.size(), keyword.size() + 1));
   if (name == "zTXt") {
     return rest.empty() || (rest[0] == std::byte{0} && InflatesBelowLimit(rest.subspan(1)));
@@ -107,7 +108,7 @@ bool IsTransparencyHarmless(ByteSpan data, int color) {
   }
 }
 
-// Whether an ancillary chunk leaves PIL's pixels alone.
+// Says whether an ancillary chunk leaves PIL's pixels unchanged.
 bool IsHarmless(std::string_view name, ByteSpan data, int color) {
   if (name == "acTL" || name == "fcTL" || name == "fdAT") return false;  // an animation
   if (name == "tRNS") return IsTransparencyHarmless(data, color);
@@ -124,10 +125,10 @@ bool IsChunkName(std::string_view name) {
                      [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
 }
 
-// Which critical chunks have come. Only the order of the specification is accepted.
+// The critical chunks read so far. Only the order of the specification is accepted.
 enum class Stage : std::uint8_t { kHeader, kPalette, kPixels, kAfterPixels, kEnd };
 
-// The stage behind a critical chunk, or nothing where it must not come.
+// Moves to the stage after a critical chunk; false if the chunk must not come here.
 bool Advance(std::string_view name, Stage* stage) {
   if (name == "PLTE" && *stage == Stage::kHeader) {
     *stage = Stage::kPalette;
@@ -169,7 +170,7 @@ Result<PngChunks> WalkPngChunks(ByteSpan file) {
     const std::string_view name = AsText(file.subspan(at + 4, 4));
     const ByteSpan data = file.subspan(at + 8, length);
     if (!IsChunkName(name)) return DataLoss("PNG: broken chunk name");
-    // libpng checks the sums of the pixels.
+    // libpng checks the checksums of the pixels.
     if (name != "IDAT" && U32(file, at + 8 + length) != crc32(0, ZlibBytes(file.subspan(at + 4)),
                                                               static_cast<uInt>(length + 4))) {
       return DataLoss("PNG: bad checksum of " + std::string(name));

@@ -8,7 +8,7 @@
 
 namespace headrace::ops {
 
-// The chunks of a PNG file that decide about its pixels.
+// The chunks of a PNG file that affect its pixels.
 struct PngChunks {
   std::int64_t width = 0;   // pixels
   std::int64_t height = 0;  // pixels
@@ -18,8 +18,8 @@ struct PngChunks {
   std::vector<ByteSpan> critical;  // IHDR, PLTE, IDAT ..., IEND, each with its header and checksum
 };
 
-// Walks the chunks of a file and accepts only files whose other chunks neither stop PIL nor change
-// what it makes of the pixels. kDataLoss: damaged before the pixels, or truncated.
+// Walks the chunks of a file. Accepts only files whose other chunks neither stop PIL nor change its
+// pixels. kDataLoss: damaged before the pixels, or truncated.
 Result<PngChunks> WalkPngChunks(ByteSpan file);
 
 }  // namespace headrace::ops

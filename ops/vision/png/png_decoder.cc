@@ -14,8 +14,8 @@
 namespace headrace::ops {
 namespace {
 
-// One decoding run of libpng, fed with the critical chunks only. Its errors and warnings leave by
-// longjmp to the innermost Run, so code between holds nothing that needs a destructor.
+// One decoding run of libpng, which gets only the critical chunks. Its errors and warnings leave by
+// longjmp to the innermost Run. So code in between holds nothing that needs a destructor.
 class Reader {
  public:
   explicit Reader(const PngChunks& chunks) : chunks_(chunks) {
@@ -30,7 +30,7 @@ class Reader {
   [[nodiscard]] bool ok() const { return info_ != nullptr; }
   [[nodiscard]] const char* text() const { return text_; }
 
-  // Palette images as one index a byte; all others as pixels of `format`.
+  // Makes palette images one index a byte, and all others pixels of `format`.
   bool Start(PixelFormat format, bool as_indices) {
     return Run([=, this] {
       png_set_sig_bytes(png_, 8);  // the signature is not among the chunks
@@ -60,7 +60,7 @@ class Reader {
     });
   }
 
-  // Colours of the palette as 4-byte pixels; returns their number.
+  // Writes the palette's colours as 4-byte pixels; returns their number.
   std::size_t Palette(std::array<std::uint8_t, 1024>* colors) const {
     png_colorp entries = nullptr;
     int count = 0;
@@ -79,7 +79,7 @@ class Reader {
     f();
     return true;
   }
-  // PIL goes on after some of what libpng calls an error or a warning: it has to decide.
+  // PIL goes on after some of libpng's errors and warnings, so PIL has to decide.
   [[noreturn]] static void OnStop(png_structp png, png_const_charp message) {
     auto* self = static_cast<Reader*>(png_get_error_ptr(png));
     std::strncpy(self->text_, message, sizeof self->text_ - 1);
@@ -111,7 +111,7 @@ class Reader {
   std::size_t offset_ = 0;
 };
 
-// Looks the indices up. False where an index has no colour: what PIL shows there is its own affair.
+// Looks the indices up. False: an index has no colour, and PIL decides what it shows there.
 bool MapIndices(const std::uint8_t* indices, std::size_t pixels,
                 const std::array<std::uint8_t, 1024>& colors, std::size_t count, std::size_t step,
                 std::uint8_t* out) {

@@ -25,7 +25,7 @@ class PngDecoder {
   PngDecoder(const PngDecoder&) = delete;
   PngDecoder& operator=(const PngDecoder&) = delete;
 
-  // Decodes the whole image into `memory`; out as in JpegDecoder::DecodeRgb.
+  // Decodes the whole image into `memory`, with `out` as in JpegDecoder::DecodeRgb.
   Status DecodeRgb(ByteSpan file, PixelFormat format, ScratchBuffer& memory, Image* out);
 
  private:

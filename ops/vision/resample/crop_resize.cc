@@ -28,7 +28,7 @@ Result<Window> CropResize::InputWindow(const Window& crop, const ImageSpec& out,
 Status CropResize::Run(const Window& crop, const Image& in, OpContext& context,
                        ScratchBuffer& memory, Image* out) const {
   const ImageSpec whole = out->spec;
-  // What is held of the crop.
+  // The held part of the crop.
   Window have = in.held;
   have.top -= crop.top;
   have.left -= crop.left;

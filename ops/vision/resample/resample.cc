@@ -30,8 +30,8 @@ bool IsFloats(const ResampleAxis& axis) {
   return axis.spec.arithmetic == ResizeArithmetic::kTorchFloats;
 }
 
-// Pixels of a row at the given columns, 0 where a column is -1; kIn bytes of a pixel are copied,
-// pixels of the result are kOut bytes.
+// Copies the pixels of a row at the given columns; 0 where a column is -1. It copies kIn bytes of a
+// pixel; pixels of the result have kOut bytes.
 template <int kIn, int kOut>
 void PickRow(const std::uint8_t* row, std::size_t step, const std::int32_t* columns,
              std::int64_t first_column, std::int64_t width, std::uint8_t* out) {
@@ -44,8 +44,8 @@ void PickRow(const std::uint8_t* row, std::size_t step, const std::int32_t* colu
   }
 }
 
-// Four rows of single bytes side by side as one row of 4-byte pixels, so that the passes for pixels
-// serve gray images too.
+// Turns four rows of single bytes into one row of 4-byte pixels, so that the passes also work for
+// gray images.
 void Interleave(ConstRows src, std::int64_t rows, std::size_t width, MutableRows dst) {
   for (std::int64_t y = 0; y < rows; ++y) {
     const std::uint8_t* in = src.data + y * src.stride;
@@ -89,7 +89,7 @@ struct Resampler::State {
   explicit State(SimdLevel simd_level) : level(simd_level), planner(simd_level) {}
 
   void Nearest(const ResizePlan& plan, const Image& in, MutableRows out) const;
-  // To floats if it is a pass of floats and another follows.
+  // Writes floats if it is a float pass and another pass follows.
   void Horizontal(const ResizePlan& plan, ConstRows src, std::int64_t rows, int pixel_bytes,
                   MutableRows dst);
   void Vertical(const ResizePlan& plan, ConstRows src, std::size_t row_values,
@@ -177,7 +177,7 @@ void Resampler::State::Filter(const ResizePlan& plan, ConstRows pixels, int pixe
     Vertical(plan, pixels, in_values, rows);
     Horizontal(plan, {rows.data, rows.stride}, plan.out.height, pixel_bytes, target);
   } else {
-    constexpr std::size_t kPad = 32;  // floats, so that the next pass reads behind no row
+    constexpr std::size_t kPad = 32;  // floats, so that the next pass reads past no row
     std::size_t stride = target.stride;
     if (IsFloats(*plan.x)) stride = (stride + kPad - 1) / kPad * kPad * sizeof(float);
     const MutableRows rows{middle.Ensure(stride * plan.in.height), stride};
@@ -210,7 +210,7 @@ Status Resampler::Resize(const ResizeSpec& spec, const Image& in,
   if (!IsInside(plan.in, have)) {
     return InvalidArgument("resize: the input window lacks pixels that are needed");
   }
-  // Only what is read.
+  // Narrows the source to what is read.
   Image source = in;
   source.spec.width = plan.in.width;
   source.spec.height = plan.in.height;

@@ -24,22 +24,22 @@ enum class Filter : std::uint8_t {
   kNearestExact = 6,
 };
 
-// Which of its two passes Pillow makes first; the rounding in between makes them differ by a level.
-// torch makes the horizontal one first.
+// Which of its two passes Pillow makes first; the rounding in between changes values by a level.
+// torch makes the horizontal pass first.
 enum class PassOrder : std::uint8_t {
   kHorizontalFirst,    // Pillow up to 12.1
   kAdaptive,           // from Pillow 13: vertical first when that shrinks more
   kTallVerticalFirst,  // Pillow 12.2 and 12.3: vertical first for shrinking towers
 };
 
-// Part of an image in fractional pixels, as PIL's `box`.
+// Part of an image in fractional pixels, like PIL's `box`.
 struct Box {
   float left = 0, top = 0, right = 0, bottom = 0;
   friend bool operator==(const Box&, const Box&) = default;
 };
 
 // PIL's image.resize((out_width, out_height), filter, box) of an in_width x in_height image, or
-// torch's interpolate of one, to uint8 again.
+// torch's interpolate of one, back to uint8.
 struct ResizeSpec {
   std::int64_t in_width = 0, in_height = 0;    // pixels
   std::int64_t out_width = 0, out_height = 0;  // pixels
@@ -69,14 +69,15 @@ class Resampler {
   Resampler(const Resampler&) = delete;
   Resampler& operator=(const Resampler&) = delete;
 
-  // The pixels of the input that `out_window` of the output (all of it when absent) depends on.
-  // kInvalidArgument: sizes or box that PIL refuses, or a window that is not inside the output.
+  // The pixels of the input on which `out_window` of the output (all of it when absent) depends.
+  // kInvalidArgument: sizes or a box that PIL refuses, or a window that is not inside the output.
   Result<Window> InputWindow(const ResizeSpec& spec, const std::optional<Window>& out_window);
 
   // Resizes. `in` holds the pixels of `in_window` of the input image (all of it when absent), which
-  // must cover InputWindow(); HWC u8 with 1 channel, or 3 channels and any pixel stride (4 is
-  // fastest). Computes `out_window` of the output (all of it when absent) into `memory`: 1 channel
-  // packed, or RGBX. `memory` must not be where `in` is. kInvalidArgument as for InputWindow.
+  // must cover InputWindow(). It is HWC u8 with 1 channel, or with 3 channels and any pixel stride
+  // (4 is fastest). Computes `out_window` of the output (all of it when absent) into `memory`: 1
+  // channel packed, or RGBX. `memory` must not be where `in` is. kInvalidArgument as for
+  // InputWindow.
   Status Resize(const ResizeSpec& spec, const Image& in, const std::optional<Window>& in_window,
                 const std::optional<Window>& out_window, ScratchBuffer& memory, Image* out);
 

@@ -11,14 +11,14 @@
 namespace headrace::ops {
 namespace {
 
-// Sums of products with each part of the weights, the highest first; two parts' weighted sum wraps
-// to the same int32 as the plain sum of products.
+// Sums of products with each part of the weights, the highest part first. The weighted sum of the
+// two parts wraps to the same int32 as the plain sum of products.
 template <int kParts>
 struct Sums {
   __m256i part[kParts];
 };
 
-// Weights of two parts are Pillow's: known when this is compiled, which saves registers.
+// Weights of two parts are always Pillow's. Knowing this at compile time saves registers.
 template <int kParts>
 int BitsOf(const ResampleAxis& axis) {
   return kParts == 2 ? ResampleAxis::kPillowBits : axis.precision_bits;
@@ -61,12 +61,12 @@ HR_TARGET inline __m256i LoadTwo(const std::uint8_t* low, const std::uint8_t* hi
       _mm_loadu_si128(reinterpret_cast<const __m128i*>(high)), 1);
 }
 
-// One output position of two rows: lane r holds the four channels of row r.
+// Computes one output position of two rows: lane r holds the four channels of row r.
 template <int kParts>
 HR_TARGET inline __m256i Position(const ResampleAxis& axis, int bits, std::int32_t x,
                                   const std::uint8_t* row0, const std::uint8_t* row1,
                                   std::int32_t src_begin) {
-  // Brings two taps of a channel together, as 16-bit numbers.
+  // Puts two taps of a channel next to each other, as 16-bit numbers.
   const __m256i taps01 = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, -1, 4, -1, 1, -1, 5, -1, 2, -1, 6, -1, 3, -1, 7, -1));
   const __m256i taps23 = _mm256_broadcastsi128_si256(

@@ -10,8 +10,8 @@
 namespace headrace::ops {
 namespace {
 
-// Dot products with each byte of the weights, the lowest first; their weighted sum wraps to the
-// same int32 as the plain sum of products.
+// Dot products with each byte of the weights, the lowest byte first. Their weighted sum wraps to
+// the same int32 as the plain sum of products.
 template <int kParts>
 struct Sums {
   __m512i part[kParts];
@@ -55,12 +55,12 @@ HR_TARGET inline void Store16(std::uint8_t* p, __m128i v) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), v);
 }
 
-// One output position of four rows: lane r holds the four channels of row r.
+// Computes one output position of four rows: lane r holds the four channels of row r.
 template <int kParts>
 HR_TARGET inline __m512i Position(const ResampleAxis& axis, const Sums<kParts>& start, __m128i bits,
                                   std::int32_t x, const std::uint8_t* const rows[4],
                                   std::int32_t src_begin) {
-  // Brings the four taps of a channel together.
+  // Puts the four taps of a channel next to each other.
   const __m512i by_channel =
       _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
   Sums<kParts> sums = start;

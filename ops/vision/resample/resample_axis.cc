@@ -21,7 +21,8 @@ std::int32_t ToFixed(double weight, int bits) {
   return static_cast<std::int32_t>(scaled + std::copysign(0.5, scaled));
 }
 
-// The signed bytes of the weights, one word for each part of each group; false when one has more.
+// Splits the weights into signed bytes, one word for each part of each group. False: a weight needs
+// more parts.
 template <int kParts>
 bool SplitBytes(const std::vector<std::int32_t>& weights, std::vector<std::uint32_t>& words) {
   constexpr int kGroup = ResampleAxis::kGroup;
@@ -100,7 +101,7 @@ void ResampleAxis::MakeFixed(SimdLevel level) {
     weight[i] = ToFixed(exact_.weight[i], precision_bits);
   }
   if (level == SimdLevel::kAvx512Vnni) {
-    // torch's weights fit two bytes, but for those close to 2^15.
+    // torch's weights fit two bytes, except those close to 2^15.
     const bool two = !pillow && SplitBytes<2>(weight, bytes);
     parts = two ? 2 : 3;
     fits_simd = two || SplitBytes<3>(weight, bytes);

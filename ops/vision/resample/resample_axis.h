@@ -7,19 +7,20 @@
 
 namespace headrace::ops {
 
-// The weights of one axis of a resize as the passes want them: fixed-point numbers, as libImaging's
-// normalize_coeffs_8bpc and torch's _compute_index_ranges_int16_weights make them, or floats.
-// Sources: Pillow Resample.c, torch UpSampleKernel.cpp.
+// The weights of one axis of a resize, in the form that the passes use. They are floats, or
+// fixed-point numbers as libImaging's normalize_coeffs_8bpc and torch's
+// _compute_index_ranges_int16_weights make them. Sources: Pillow Resample.c, torch
+// UpSampleKernel.cpp.
 struct ResampleAxis {
   static constexpr int kGroup = Weights<double>::kGroup;
   static constexpr int kPillowBits = 22;
-  static constexpr int kLowPartBits = 12;  // of a weight that is split into two parts of a pair
+  static constexpr int kLowPartBits = 12;  // low bits of a weight that a pair splits into two parts
 
-  // What the weights were made for.
+  // The axis for which the weights were made.
   AxisSpec spec;
 
   // Fractional bits of the weights. Pillow's have kPillowBits: 8 bits for the value and 2 for
-  // overflow stay free in int32. torch's have as many as leave the largest in int16.
+  // overflow stay free in int32. torch's have as many as still leave the largest weight in int16.
   int precision_bits = 0;
   std::int32_t groups = 0;           // groups of taps stored for every output position
   std::vector<std::int32_t> first;   // [out_size] first input position
@@ -28,7 +29,8 @@ struct ResampleAxis {
   // kTorchFloats has these instead.
   std::vector<float> factor;
 
-  // How many numbers a weight is split into below. Empty are those that were not asked for.
+  // Number of parts of each weight in `bytes` and `pairs`. Of these, a form that was not asked for
+  // is empty.
   int parts = 0;
   // The weights as signed bytes w = b0 + (b1 << 8) + ..., for u8 x s8 dot products:
   // [out_size][groups][parts] words, each the bytes of four taps.
@@ -39,18 +41,18 @@ struct ResampleAxis {
   // False when a weight does not fit `bytes` or `pairs`: only the scalar passes may be used.
   bool fits_simd = true;
 
-  // One past the last input position of outputs [begin, end). REQUIRES: begin < end.
+  // One past the last input position for outputs [begin, end). REQUIRES: begin < end.
   [[nodiscard]] std::int32_t InputEnd(std::int32_t begin, std::int32_t end) const;
-  // First input position of outputs [begin, end).
+  // The first input position for outputs [begin, end).
   [[nodiscard]] std::int32_t InputBegin(std::int32_t begin, std::int32_t end) const;
 
-  // Makes the weights with the layout of `level`. Reuses memory.
+  // Makes the weights with the layout for `level`. Reuses memory.
   void Make(const AxisSpec& axis, SimdLevel level);
 
  private:
   void MakeFixed(SimdLevel level);
 
-  Weights<double> exact_;  // of the axis made last
+  Weights<double> exact_;  // the last axis
   Weights<float> floats_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kBlock = FloatPasses::kBlock;
 
-// Adds one tap: a rounded product to a whole block's, a fused one to those that are left.
+// Adds one tap: a rounded product in a whole block, a fused one among the remaining taps.
 template <bool kFused>
 HR_TARGET inline __m256 Add(__m256 sum, __m256 values, __m256 weight) {
   return kFused ? _mm256_fmadd_ps(values, weight, sum)
@@ -26,7 +26,7 @@ HR_TARGET inline __m256 LoadFloats(const std::uint8_t* p) {
       _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
 }
 
-// The pixels at `at` of two rows, and the three behind them.
+// The pixels at `at` in two rows, with the three pixels that follow each.
 HR_TARGET inline __m256i FourPixels(const std::uint8_t* row0, const std::uint8_t* row1,
                                     std::size_t at) {
   return _mm256_inserti128_si256(
@@ -34,7 +34,7 @@ HR_TARGET inline __m256i FourPixels(const std::uint8_t* row0, const std::uint8_t
       _mm_loadu_si128(reinterpret_cast<const __m128i*>(row1 + at)), 1);
 }
 
-// The channels of the first pixel, and what moves the next to its place.
+// The four channels of the first pixel.
 HR_TARGET inline __m256 FirstPixel(__m256i pixels) {
   const __m256i channels = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, -1, -1, -1, 1, -1, -1, -1, 2, -1, -1, -1, 3, -1, -1, -1));
@@ -50,7 +50,7 @@ HR_TARGET inline __m256 AddPixels(__m256 sum, __m256i pixels, const float* weigh
   return sum;
 }
 
-// One output position of two rows: lane r holds the four channels of row r.
+// Computes one output position of two rows: lane r holds the four channels of row r.
 HR_TARGET inline __m256 Position(const ResampleAxis& axis, std::int32_t x, const std::uint8_t* row0,
                                  const std::uint8_t* row1, std::int32_t src_begin) {
   const std::int32_t count = axis.count[x];
@@ -96,7 +96,7 @@ HR_TARGET void Horizontal(const ResampleAxis& axis, std::int32_t begin, std::int
   }
 }
 
-// 32 floats to bytes.
+// Rounds 32 floats to bytes.
 HR_TARGET inline __m256i Round(const __m256 sums[4]) {
   const __m256i in_order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
   const __m256i low = _mm256_packs_epi32(_mm256_cvtps_epi32(sums[0]), _mm256_cvtps_epi32(sums[1]));

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kBlock = FloatPasses::kBlock;
 
-// value(tap): what the tap's weight is multiplied with.
+// value(tap): the factor for the tap's weight.
 template <typename Value>
 float Sum(const float* weights, std::int32_t count, Value value) {
   if (count == 0) return 0;

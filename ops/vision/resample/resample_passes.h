@@ -7,7 +7,7 @@
 
 namespace headrace::ops {
 
-// Bytes of pixels that lie in rows.
+// Bytes of pixels in rows.
 struct ConstRows {
   const std::uint8_t* data = nullptr;
   std::size_t stride = 0;  // bytes
@@ -17,30 +17,30 @@ struct MutableRows {
   std::size_t stride = 0;  // bytes
 };
 
-// The two passes for one instruction set. Outputs [begin, end) of `axis` are computed; src.data is
+// The two passes for one instruction set. They compute outputs [begin, end) of `axis`. src.data is
 // input position `src_begin` of that axis. Destination and source do not overlap.
 struct ResamplePasses {
-  // Rows of 4-byte pixels. May read up to 12 bytes behind the last pixel of a row.
+  // Works on rows of 4-byte pixels. May read up to 12 bytes past the last pixel of a row.
   void (*horizontal)(const ResampleAxis& axis, std::int32_t begin, std::int32_t end, ConstRows src,
                      std::int32_t src_begin, std::int64_t rows, MutableRows dst);
-  // Rows of `row_bytes` bytes, whatever they mean; src_rows of them exist. May read up to 63 bytes
-  // behind a row; writes row_bytes exactly.
+  // Works on rows of `row_bytes` bytes of any meaning; `src_rows` rows exist. May read up to 63
+  // bytes past a row; writes row_bytes exactly.
   void (*vertical)(const ResampleAxis& axis, std::int32_t begin, std::int32_t end, ConstRows src,
                    std::int32_t src_begin, std::int64_t src_rows, std::size_t row_bytes,
                    MutableRows dst);
 };
 
-// The passes of kTorchFloats. What lies between them are floats, and their sums are added up as
-// torch's compiler does it: the first product; then whole blocks of taps, of which each product is
-// rounded before it is added; and the taps that are left by fused multiply-add. Arguments and
-// bounds as above.
+// The passes of kTorchFloats. The values between the two passes are floats. Their sums are added up
+// in the order of torch's compiler: the first product comes first. Then come whole blocks of taps,
+// where each product is rounded before it is added. The remaining taps use fused multiply-add.
+// Arguments and bounds as above.
 struct FloatPasses {
   static constexpr int kBlock = ResampleAxis::kGroup;
 
   using Horizontal = void (*)(const ResampleAxis& axis, std::int32_t begin, std::int32_t end,
                               ConstRows src, std::int32_t src_begin, std::int64_t rows,
                               MutableRows dst);
-  // Rows of row_values floats or bytes. May read up to 31 values behind a row.
+  // Works on rows of row_values floats or bytes. May read up to 31 values past a row.
   using Vertical = void (*)(const ResampleAxis& axis, std::int32_t begin, std::int32_t end,
                             ConstRows src, std::int32_t src_begin, std::size_t row_values,
                             MutableRows dst);

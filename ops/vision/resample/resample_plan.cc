@@ -38,8 +38,8 @@ bool IsWhole(float begin, float size, std::int64_t out_size) {
   return begin - std::trunc(begin) == 0 && size == static_cast<float>(out_size);
 }
 
-// Input position of each output of Pillow's nearest-neighbour scaling, -1 for none. They are summed
-// up, as ImagingScaleAffine does: the rounding errors are part of the result.
+// Input position of each output of Pillow's nearest-neighbour scaling, -1 for none. It adds them up
+// step by step, as ImagingScaleAffine does: the rounding errors are part of the result.
 void PillowPositions(float begin, float end, std::int64_t in_size, std::int64_t out_size,
                      std::vector<std::int32_t>& positions) {
   const double step = static_cast<double>(end - begin) / static_cast<double>(out_size);
@@ -52,8 +52,8 @@ void PillowPositions(float begin, float end, std::int64_t in_size, std::int64_t 
   }
 }
 
-// torch's, in float32. Where it computes exact ones depends on the size of the output. Source:
-// UpSample.h and UpSampleKernel.cpp, whose compiler fused what it could.
+// The same for torch, in float32. The size of the output decides where torch computes exact
+// positions. Source: UpSample.h and UpSampleKernel.cpp, whose compiler fused what it could.
 void TorchPositions(const ResizeSpec& spec, std::int64_t in_size, std::int64_t out_size,
                     std::vector<std::int32_t>& positions) {
   constexpr std::int64_t kSmall = 128;  // height and width together

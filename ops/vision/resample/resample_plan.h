@@ -9,7 +9,7 @@
 
 namespace headrace::ops {
 
-// What one resize consists of.
+// The parts of one resize.
 struct ResizePlan {
   enum class Kind : std::uint8_t { kCopy, kNearest, kFilter };
   Kind kind = Kind::kFilter;
@@ -25,11 +25,11 @@ class ResizePlanner {
  public:
   explicit ResizePlanner(SimdLevel level) : level_(level) {}
 
-  // The plan's axes stay valid until two more have been asked for. Errors as
+  // The plan's axes stay valid until two more axes have been requested. Errors as
   // Resampler::InputWindow.
   Result<ResizePlan> Prepare(const ResizeSpec& spec, const std::optional<Window>& out_window);
 
-  // Input position of each output column and row of the nearest plan made last, -1 for none.
+  // Input position of each output column and row in the last nearest plan; -1 for none.
   [[nodiscard]] const std::vector<std::int32_t>& nearest_x() const { return nearest_x_; }
   [[nodiscard]] const std::vector<std::int32_t>& nearest_y() const { return nearest_y_; }
 

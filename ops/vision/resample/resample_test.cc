@@ -50,7 +50,8 @@ constexpr Filter kFilters[] = {Filter::kNearest, Filter::kLanczos, Filter::kBili
                                Filter::kBicubic, Filter::kBox,     Filter::kHamming};
 
 TEST(Resample, ValuesOfPillow) {
-  // Image.frombytes("L", (4, 1), bytes([0, 100, 200, 50])).resize((2, 1), filter) with Pillow.
+  // Expected: Image.frombytes("L", (4, 1), bytes([0, 100, 200, 50])).resize((2, 1), filter) with
+  // Pillow.
   Picture picture(1, 4, 1, 1, 0);
   const std::uint8_t row[] = {0, 100, 200, 50};
   std::copy(std::begin(row), std::end(row), picture.memory.data());
@@ -72,8 +73,8 @@ constexpr ResizeArithmetic kBytes = ResizeArithmetic::kTorchBytes;
 constexpr ResizeArithmetic kFloats = ResizeArithmetic::kTorchFloats;
 
 TEST(Resample, ValuesOfTorch) {
-  // resize(torch.tensor([[[0, 100, 200, 50, 7]]], dtype=torch.uint8), [1, width], mode, antialias)
-  // of torchvision's v2, and of v1 where floats are.
+  // Expected: resize(torch.tensor([[[0, 100, 200, 50, 7]]], dtype=torch.uint8), [1, width], mode,
+  // antialias) of torchvision's v2, and of v1 for floats.
   Picture picture(1, 5, 1, 1, 0);
   const std::uint8_t row[] = {0, 100, 200, 50, 7};
   std::copy(std::begin(row), std::end(row), picture.memory.data());

@@ -10,7 +10,8 @@
 namespace headrace::ops {
 namespace {
 
-// The filters are libImaging's and torch's, operation by operation: every rounding counts.
+// The filters are those of libImaging and torch, operation by operation, since every rounding
+// counts.
 template <typename T>
 T BoxFilter(T x) {
   return x > -0.5 && x <= 0.5 ? 1.0 : 0.0;
@@ -43,7 +44,7 @@ double BicubicFilter(double x) {
   return 0.0;
 }
 
-// torch's float32 filter, whose compiler fused what it could.
+// The float32 filter of torch, whose compiler fused what it could.
 template <>
 float BicubicFilter(float x) {
   constexpr float kA = -0.5F;
@@ -53,7 +54,7 @@ float BicubicFilter(float x) {
   return 0.0F;
 }
 
-// torch's without antialias: OpenCV's constant.
+// The filter of torch without antialias, with OpenCV's constant.
 double SharpBicubicFilter(double x) {
   constexpr double kA = -0.75;
   x = std::abs(x);
@@ -102,8 +103,8 @@ void Allocate(const AxisSpec& spec, int max_taps, Weights<T>& out) {
   out.weight.assign(size * static_cast<std::size_t>(out.groups) * Weights<T>::kGroup, T{0});
 }
 
-// The filter is widened where the image shrinks. Sources: Pillow Resample.c, precompute_coeffs;
-// torch UpSampleKernel.cpp, _compute_indices_min_size_weights_aa.
+// Widens the filter where the image shrinks. Sources: Pillow Resample.c, precompute_coeffs; torch
+// UpSampleKernel.cpp, _compute_indices_min_size_weights_aa.
 template <auto kFilter, typename T>
 void MakeAntialiased(const AxisSpec& spec, Weights<T>& out) {
   const T scale = static_cast<T>(spec.in_end - spec.in_begin) / static_cast<T>(spec.out_size);
@@ -132,8 +133,8 @@ void MakeAntialiased(const AxisSpec& spec, Weights<T>& out) {
   }
 }
 
-// As many taps wherever the image shrinks; those that lie outside are added to the edge's. Source:
-// torch UpSampleKernel.cpp, _compute_indices_min_size_weights.
+// Uses the same number of taps even where the image shrinks. Taps outside the image are added to
+// the edge's tap. Source: torch UpSampleKernel.cpp, _compute_indices_min_size_weights.
 void MakeSharp(const AxisSpec& spec, Weights<double>& out) {
   const bool cubic = spec.filter == Filter::kBicubic;
   HR_CHECK(cubic || spec.filter == Filter::kBilinear);
@@ -145,7 +146,7 @@ void MakeSharp(const AxisSpec& spec, Weights<double>& out) {
   for (int i = 0; i < spec.out_size; ++i, weight += out.groups * Weights<double>::kGroup) {
     double at = scale * (i + 0.5) - 0.5;
     if (!cubic && at < 0) at = 0;
-    // Through float: torch's floorf.
+    // Goes through float, as torch's floorf does.
     const int index =
         std::min(static_cast<int>(std::floor(static_cast<float>(at))), spec.in_size - 1);
     const double lambda = std::clamp(at - index, 0.0, 1.0);

@@ -7,22 +7,22 @@
 
 namespace headrace::ops {
 
-// One axis of a resize: what its weights depend on.
+// What the weights of one axis of a resize depend on.
 struct AxisSpec {
   std::int32_t in_size = 0, out_size = 0;  // pixels, above 0
   float in_begin = 0,
-        in_end = 0;  // the part of the input that is resized; all of it but for Pillow
+        in_end = 0;  // the part of the input that is resized; less than all for Pillow only
   Filter filter = Filter::kBilinear;  // none of the nearest ones
   ResizeArithmetic arithmetic = ResizeArithmetic::kPillow;
   bool antialias = true;
   friend bool operator==(const AxisSpec&, const AxisSpec&) = default;
 };
 
-// What every output position of an axis is made of. T is what the framework computes weights in:
-// double, or float for kTorchFloats.
+// The inputs of every output position of an axis. T is the type in which the framework computes
+// weights: double, or float for kTorchFloats.
 template <typename T>
 struct Weights {
-  // Taps are stored in groups of so many; weights past count[i] are zero.
+  // Number of taps in a stored group; weights past count[i] are zero.
   static constexpr int kGroup = 4;
 
   std::int32_t groups = 0;          // groups of taps stored for every output position

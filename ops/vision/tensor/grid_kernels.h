@@ -19,7 +19,7 @@ struct GridAxis {
   float count;  // pixels
 };
 
-// A packed image, and where its pixels are taken from.
+// A packed image, and the grid that says where pixels are taken from.
 struct GridJob {
   const Image& in;
   GridAxis across, down;
@@ -28,8 +28,8 @@ struct GridJob {
   int api;
   MatrixProducts products;
 
-  // Whether the product that makes the grid is added up by fused operations. Small ones, inner side
-  // 3, 2 columns, torch makes itself and never so; the others are the library's.
+  // Says whether the product that makes the grid uses fused operations. torch makes small products
+  // (inner side 3, 2 columns) itself, and never fused. The library makes the others.
   [[nodiscard]] bool fused() const {
     const bool large = in.spec.height * in.spec.width * 6 >= 400;
     return large && products == MatrixProducts::kFusedWhereLarge;

@@ -17,7 +17,7 @@ GridAxis MakeAxis(const double* row, std::int64_t side) {
           static_cast<float>(row[2]) / half, half, static_cast<float>(side)};
 }
 
-// A product of matrices, then from -1..1 to pixels.
+// Multiplies the matrices, then scales from -1..1 to pixels.
 template <bool kFused>
 float Coordinate(const GridAxis& axis, float x, float y) {
   const float at = kFused ? std::fma(y, axis.by_y, x * axis.by_x) + axis.shift
@@ -59,7 +59,7 @@ void Bilinear(const Image& in, const GridAxis& across, const GridAxis& down, flo
   const float weights[4] = {top_part * left_part, top_part * right_part, low_part * left_part,
                             low_part * right_part};
   float sums[kChannels] = {};
-  float covered = 0;  // of the pixel, by the image
+  float covered = 0;  // part of the pixel that the image covers
   for (int corner = 0; corner < 4; ++corner) {
     const float at_x = corner & 1 ? left + 1.0F : left;
     const float at_y = corner & 2 ? top + 1.0F : top;

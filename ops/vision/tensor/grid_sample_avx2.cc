@@ -7,7 +7,7 @@
 
 #define HR_TARGET HR_AVX2
 
-// As grid_sample.cc, of 8 pixels of a row.
+// Does the same as grid_sample.cc, for 8 pixels of a row.
 namespace headrace::ops {
 namespace {
 
@@ -27,7 +27,7 @@ HR_TARGET inline __m256 Has(const GridAxis& axis, __m256 at) {
                        _mm256_cmp_ps(at, All(axis.count), _CMP_LT_OQ));
 }
 
-// The pixels at whole coordinates, zero where `inside` is not; up to 3 bytes behind them are read.
+// The pixels at whole coordinates; zero where `inside` is zero. Reads up to 3 bytes past them.
 template <std::size_t kChannels>
 HR_TARGET inline __m256i PixelsAt(const Image& in, __m256 x, __m256 y, __m256 inside) {
   const __m256i row =
@@ -53,7 +53,7 @@ HR_TARGET inline __m256i Nearest(const GridJob& job, __m256 x, __m256 y) {
 
 struct Sums {
   __m256 channels[3];
-  __m256 covered;  // of the pixel, by the image
+  __m256 covered;  // part of the pixel that the image covers
 };
 
 template <std::size_t kChannels>

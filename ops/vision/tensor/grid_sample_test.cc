@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 #include "ops/vision/testing/test_util.h"
 
-// tests/python/ops compares with torchvision at length.
+// tests/python/ops has more comparisons with torchvision.
 namespace headrace::ops {
 namespace {
 
@@ -53,7 +53,7 @@ TEST(TensorAffine, NearestRoundsHalfToEven) {
 
 TEST(TensorAffine, HalfAPixelFadesByHalf) {
   EXPECT_THAT(Transformed(kHalfLeft, Interpolation::kBilinear), ElementsAre(15, 25, 35, 20));
-  // v1 takes what is outside once more: (40 / 2) / 2 + 100 / 2.
+  // v1 counts what is outside once more: (40 / 2) / 2 + 100 / 2.
   EXPECT_THAT(Transformed(kHalfLeft, Interpolation::kBilinear, Fill{{100, 0, 0}}, 1),
               ElementsAre(15, 25, 35, 60));
   EXPECT_THAT(Transformed(kHalfLeft, Interpolation::kBilinear, Fill{{100, 0, 0}}, 2),
@@ -89,14 +89,14 @@ TEST(TensorAffine, EveryLevelGivesTheSameBits) {
   }
 }
 
-// The two differ in the last place of a coordinate, which few pixels show.
+// The two differ in the last digit of a coordinate, which few pixels show.
 TEST(TensorAffine, ProductsDifferWhereTheyAreLarge) {
   for (const std::int64_t side : {8, 60}) {  // 6 * 8 * 8 is below 400
     const RandomCanvas from(side, side, 3, 3, 0, 7);
     for (const Interpolation mode : {Interpolation::kNearest, Interpolation::kBilinear}) {
       int differ = 0;
       for (int percent = 1; percent < 200; ++percent) {
-        // Of hundredths: many coordinates are half a pixel, but for their rounding.
+        // Scales of whole hundredths: except for rounding, many coordinates are half a pixel.
         const double scale = percent / 100.0;
         const AffineMatrix matrix{scale, 0.3, 0.5, -0.3, scale, -1.5};
         const auto made = [&](MatrixProducts products, PointwiseLevel level) {

@@ -29,7 +29,7 @@ void CheckShape(const Image& in, std::size_t out_size) {
   HR_CHECK(static_cast<std::size_t>(in.spec.channels * in.spec.height * in.spec.width) == out_size);
 }
 
-// Step between pixels of a row in the order of the output; `row` moves to the first of them.
+// The step between pixels of a row in the order of the output; moves `row` to the first of them.
 std::ptrdiff_t Walk(const Image& in, Flip flip, const std::uint8_t*& row) {
   const auto step = static_cast<std::ptrdiff_t>(in.pixel_stride);
   if (!flip.horizontal) return step;

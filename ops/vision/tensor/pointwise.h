@@ -18,9 +18,9 @@ enum class PointwiseLevel : std::uint8_t { kScalar = 0, kAvx2 = 1, kAvx512Vbmi =
 // The best level of this CPU.
 [[nodiscard]] PointwiseLevel DetectPointwiseLevel();
 
-// The end of an image chain in one pass: HWC u8 pixels -> dense CHW elements, each looked up in a
-// table of its channel. The table holds whatever the framework makes of the 256 possible values
-// (ToTensor, ConvertImageDtype, Normalize, ...), so the result is exact by construction.
+// Ends an image chain in one pass: HWC u8 pixels -> dense CHW elements, each looked up in a table
+// of its channel. The table holds the framework's result for each of the 256 values (ToTensor,
+// ConvertImageDtype, Normalize, ...), so the result is exact by construction.
 //
 // in: HWC u8, channels 1 or 3, any strides. table: channels x 256 elements, channel by channel.
 // out: channels x height x width elements.

@@ -8,8 +8,8 @@
 namespace headrace::ops {
 namespace {
 
-// Lookups gain nothing from AVX2 (its gathers are slow, on some CPUs very slow): only the split
-// into planes is here.
+// Lookups gain nothing from AVX2 (its gathers are slow, on some CPUs very slow), so this file has
+// only the split into planes.
 
 HR_TARGET inline __m256i Load(const std::uint8_t* p) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
@@ -17,7 +17,7 @@ HR_TARGET inline __m256i Load(const std::uint8_t* p) {
 
 // Splits 32 pixels of 4 bytes into 32 bytes of each of the first three channels.
 HR_TARGET inline void Split(const std::uint8_t* at, __m256i planes[3]) {
-  // Within each half: the channel bytes of its four pixels together.
+  // In each half, groups the bytes of its four pixels by channel.
   const __m256i by_channel = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
   const __m256i a = _mm256_shuffle_epi8(Load(at), by_channel);
@@ -26,7 +26,8 @@ HR_TARGET inline void Split(const std::uint8_t* at, __m256i planes[3]) {
   const __m256i d = _mm256_shuffle_epi8(Load(at + 96), by_channel);
   const __m256i low_ab = _mm256_unpacklo_epi32(a, b), low_cd = _mm256_unpacklo_epi32(c, d);
   const __m256i high_ab = _mm256_unpackhi_epi32(a, b), high_cd = _mm256_unpackhi_epi32(c, d);
-  // The four-pixel groups now come as 0 2 4 6 | 1 3 5 7.
+  // The four-pixel groups are now in the order 0 2 4 6
+  // 1 3 5 7.
   const __m256i in_order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
   planes[0] = _mm256_permutevar8x32_epi32(_mm256_unpacklo_epi64(low_ab, low_cd), in_order);
   planes[1] = _mm256_permutevar8x32_epi32(_mm256_unpackhi_epi64(low_ab, low_cd), in_order);

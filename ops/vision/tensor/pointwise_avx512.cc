@@ -10,13 +10,13 @@
 namespace headrace::ops {
 namespace {
 
-// Pixels of a row are taken in blocks; a block's channels stay in the first-level cache.
+// Takes the pixels of a row in blocks; a block's channels stay in the first-level cache.
 constexpr std::int64_t kBlock = 1024;
 constexpr std::int64_t kStep = 64;  // pixels of a step
 
-// The channels of one block. Within each step of 64 values, the groups of four are stored as the
-// transpose of their 4 x 4 arrangement (0 4 8 12 1 5 ...): that is how they fall out of the split,
-// and what turns bytes of 32-bit results into results in order.
+// The channels of one block. In each step of 64 values, the groups of four are stored as the
+// transpose of their 4 x 4 arrangement (0 4 8 12 1 5 ...). The split yields this order, and it puts
+// the bytes of 32-bit results in order.
 struct Channels {
   alignas(64) std::uint8_t value[3][kBlock];
 };
@@ -30,7 +30,7 @@ HR_TARGET inline __mmask64 FirstBytes(std::int64_t n) {
   return n >= 64 ? ~__mmask64{0} : (__mmask64{1} << n) - 1;
 }
 
-// n pixels of 3 bytes as pixels of 4 bytes.
+// Loads n pixels of 3 bytes as pixels of 4 bytes.
 HR_TARGET inline __m512i LoadPacked(const std::uint8_t* at, std::int64_t n) {
   const __m512i spread =
       _mm512_setr_epi32(0x00020100, 0x00050403, 0x00080706, 0x000B0A09, 0x000E0D0C, 0x0011100F,
@@ -39,7 +39,8 @@ HR_TARGET inline __m512i LoadPacked(const std::uint8_t* at, std::int64_t n) {
   return _mm512_permutexvar_epi8(spread, _mm512_maskz_loadu_epi8(FirstBytes(3 * n), at));
 }
 
-// Up to 16 pixels of `step` bytes that become outputs x, x + 1, ... of a row, as pixels of 4 bytes.
+// Loads up to 16 pixels of `step` bytes, which become outputs x, x + 1, ... of a row, as pixels of
+// 4 bytes.
 HR_TARGET inline __m512i LoadPixels(const std::uint8_t* row, std::int64_t step, std::int64_t width,
                                     std::int64_t x, bool flip) {
   const std::int64_t n = std::clamp<std::int64_t>(width - x, 0, 16);
@@ -53,7 +54,7 @@ HR_TARGET inline __m512i LoadPixels(const std::uint8_t* row, std::int64_t step, 
   return _mm512_permutexvar_epi32(order, pixels);
 }
 
-// Up to 64 gray pixels that become outputs x, x + 1, ... of a row.
+// Loads up to 64 gray pixels, which become outputs x, x + 1, ... of a row.
 HR_TARGET inline __m512i LoadGray(const std::uint8_t* row, std::int64_t width, std::int64_t x,
                                   bool flip) {
   const std::int64_t n = std::min<std::int64_t>(width - x, 64);
@@ -136,8 +137,8 @@ HR_TARGET inline void LoadPart(const std::uint8_t* table, int part, ByteTable* o
   for (int q = 0; q < 4; ++q) out->quarter[q] = _mm512_load_si512(bytes + 64 * q);
 }
 
-// Whether results go around the caches: they are too many to stay there, and a batch is read much
-// later, by others. Needs whole, aligned cache lines in every row.
+// Says whether results bypass the caches: there are too many to stay there, and others read the
+// batch much later. Needs whole, aligned cache lines in every row.
 bool IsStreamed(const std::uint8_t* out, std::size_t row_bytes, std::size_t rows) {
   constexpr std::size_t kMinBytes = std::size_t{128} << 10;
   return reinterpret_cast<std::uintptr_t>(out) % 64 == 0 && row_bytes % 64 == 0 &&
@@ -228,7 +229,7 @@ void Table(const Image& in, Flip flip, const std::uint8_t* table, std::uint8_t* 
     const auto rows = static_cast<std::size_t>(in.spec.channels * in.spec.height);
     if (IsStreamed(out, static_cast<std::size_t>(in.spec.width) * kBytes, rows)) {
       TableRows<kBytes, true>(in, flip, table, out);
-      _mm_sfence();  // before anyone is told that the results are there
+      _mm_sfence();  // before others learn that the results are there
       return;
     }
   }

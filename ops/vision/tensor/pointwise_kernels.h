@@ -8,7 +8,7 @@
 namespace headrace::ops {
 
 // Kernels of one instruction set for gray pixels of 1 byte and colour pixels of 4 bytes. `table`
-// holds 256 elements a channel. An absent kernel means: use the portable code.
+// holds 256 elements for each channel. If a kernel is absent, use the portable code.
 struct PointwiseKernels {
   void (*table8)(const Image& in, Flip flip, const std::uint8_t* table,
                  std::uint8_t* out) = nullptr;
@@ -25,7 +25,7 @@ extern const PointwiseKernels kAvx2Pointwise;
 extern const PointwiseKernels kAvx512VbmiPointwise;
 #endif
 
-// First byte of the input row that becomes output row y.
+// The first byte of the input row that becomes output row y.
 [[nodiscard]] inline const std::uint8_t* SourceRow(const Image& in, Flip flip, std::int64_t y) {
   return in.data + (flip.vertical ? in.spec.height - 1 - y : y) * in.row_stride;
 }

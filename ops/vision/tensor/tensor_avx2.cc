@@ -8,14 +8,14 @@
 
 #define HR_TARGET HR_AVX2
 
-// As tensor_scalar.cc, of 8 pixels.
+// Does the same as tensor_scalar.cc, for 8 pixels.
 namespace headrace::ops {
 namespace {
 
 using avx2::All, avx2::Channel, avx2::Float, avx2::Join, avx2::kStep, avx2::Load, avx2::Replace,
     avx2::StoreBytes;
 
-// Whole numbers.
+// The gray of 8 pixels, as whole numbers.
 template <int kApi>
 HR_TARGET inline __m256i GrayOf(__m256i pixels) {
   const __m256 r = Float(Channel<0>(pixels));
@@ -78,7 +78,7 @@ struct HueTurn {
     return kApi == 1 ? _mm256_div_ps(Float(value), All(255.0F))
                      : _mm256_mul_ps(Float(value), All(static_cast<float>(1.0 / 255.0)));
   }
-  // 0..1 and 0..255.
+  // Converts 0..1 to 0..255.
   HR_TARGET static inline __m256i ToByte(__m256 value) {
     value = _mm256_min_ps(_mm256_max_ps(value, _mm256_setzero_ps()), All(1.0F));
     return _mm256_cvttps_epi32(_mm256_mul_ps(value, All(kToBytes)));

@@ -6,18 +6,17 @@
 
 namespace headrace::ops {
 
-// torch.sum of float32 numbers that are whole and below 256, on one thread: four vectors of eight
-// add up every 32nd number each; then come the vectors that do not fill four, the four vectors, the
-// rest and the eight lanes, one after the other. Until then the sums are exact.
-// Source: ATen/native/cpu/SumKernel.cpp, vectorized_inner_sum, whose vectors have eight floats in
-// torch's AVX512 builds too.
-// REQUIRES: no more than kMostPixelsOfMean numbers.
+// torch.sum of float32 numbers that are whole and below 256, on one thread. Four vectors of eight
+// each add up every 32nd number. Then come, one after the other, the vectors that do not fill four,
+// the four vectors, the rest and the eight lanes. Until then the sums are exact. Source:
+// ATen/native/cpu/SumKernel.cpp, vectorized_inner_sum, whose vectors have eight floats in torch's
+// AVX512 builds too. REQUIRES: no more than kMostPixelsOfMean numbers.
 class TensorSum {
  public:
   explicit TensorSum(std::size_t count) : whole_(count / kBlock * kBlock), left_(count) {}
-  // The next numbers.
+  // Adds the next numbers.
   void Add(const std::uint8_t* values, std::size_t count);
-  // REQUIRES: all of them were added.
+  // The sum. REQUIRES: all numbers were added.
   [[nodiscard]] float Total() const;
 
  private:

@@ -23,7 +23,7 @@ TensorBlend MakeBlend(double ratio, int api) {
   return {static_cast<float>(ratio), static_cast<float>(1.0 - ratio), api};
 }
 
-// per_run(PixelRun)
+// Calls per_run(PixelRun).
 template <typename PerRun>
 void ForEachPixelRun(const Canvas& image, PerRun per_run) {
   ForEachRun(image, [&](std::uint8_t* data, std::size_t pixels) {
@@ -159,7 +159,7 @@ void TensorAutoContrast(const Canvas& image, int api) {
     const bool flat = found.least[c] == found.most[c];
     const float low = flat ? 0.0F : static_cast<float>(found.least[c]);
     const float range = static_cast<float>(found.most[c]) - static_cast<float>(found.least[c]);
-    // bound / tensor is the tensor's reciprocal times bound.
+    // torch computes bound / tensor as the tensor's reciprocal times bound.
     const float scale = flat ? 1.0F : 1.0F / range * 255.0F;
     const float inverse = flat ? 1.0F : range * static_cast<float>(1.0 / 255.0);
     for (std::size_t v = 0; v < 256; ++v) {
@@ -174,7 +174,7 @@ void TensorGray(const Image& in, int api, ScratchBuffer& memory, Image* out, Poi
   const auto width = static_cast<std::size_t>(in.held.width);
   const auto channels = static_cast<std::size_t>(out->spec.channels);
   const auto rows = static_cast<std::size_t>(in.held.height);
-  // Room for one row of grays behind the pixels.
+  // Room for one row of grays after the pixels.
   std::uint8_t* to = memory.Ensure((rows * channels + 1) * width);
   std::uint8_t* const grays = to + rows * channels * width;
   out->data = to;

@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "ops/vision/testing/test_util.h"
 
-// Expected values come from torchvision 0.28; tests/python/ops compares at length.
+// Expected values come from torchvision 0.28; tests/python/ops has more comparisons.
 namespace headrace::ops {
 namespace {
 
@@ -127,7 +127,7 @@ TEST(TensorOps, HueTurnsAndLeavesGray) {
 
 class TensorLevels : public ::testing::TestWithParam<std::tuple<int, std::size_t, int>> {};
 
-// Every row length up to some registers, and what lies around the pixels is left alone.
+// Covers every row length up to a few registers. Bytes around the pixels must not change.
 TEST_P(TensorLevels, GiveTheSameBits) {
   const auto [pixel_bytes, row_slack, api] = GetParam();
   for (const PointwiseLevel level : PointwiseLevels()) {

@@ -4,7 +4,7 @@
 #include "ops/vision/tensor/tensor_kernels.h"
 #include "ops/vision/tensor/tensor_sharpen.h"
 
-// Each operation is rounded to float32 as torch's is.
+// Each operation rounds to float32 as torch's does.
 namespace headrace::ops {
 namespace {
 
@@ -37,7 +37,7 @@ float ToUnit(std::uint8_t value, int api) {
   return api == 1 ? level / 255.0F : level * static_cast<float>(1.0 / 255.0);
 }
 
-// Source: torchvision's _rgb2hsv. h of 0..1; r, g and b are not the same.
+// Source: torchvision's _rgb2hsv. h is in 0..1; r, g and b are not all equal.
 float HueOf(float r, float g, float b, float most, float range, int api) {
   const float rc = (most - r) / range, gc = (most - g) / range, bc = (most - b) / range;
   const float sixths = most == r ? bc - gc : most == g ? (2.0F + rc) - bc : (4.0F + gc) - rc;

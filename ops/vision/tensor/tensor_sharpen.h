@@ -5,12 +5,12 @@
 
 #include "ops/vision/tensor/tensor_kernels.h"
 
-// For the .cc file of each instruction set, whose compiler settings it takes.
+// Included in the .cc file of each instruction set, and compiled with its settings.
 namespace headrace::ops {
 
 #define HR_INLINE [[gnu::always_inline]] inline
 
-// Clamped, and cut as torch converts to uint8.
+// Clamps and truncates as torch does when it converts to uint8.
 HR_INLINE std::uint8_t CutToByte(float value) {
   value = value < 0.0F ? 0.0F : value;
   value = value > 255.0F ? 255.0F : value;
@@ -34,8 +34,8 @@ HR_INLINE void SharpenValues(const RowAndNext& rows, std::size_t first, std::siz
     const int sum = above[i - kChannels] + above[i] + above[i + kChannels] + row[i - kChannels] +
                     5 * row[i] + row[i + kChannels] + below[i - kChannels] + below[i] +
                     below[i + kChannels];
-    // Rounded: sum / 13 is never half way between two numbers, so in whatever order torch sums. Nor
-    // is (sum + 6.5) / 13 within float32's error of a whole number.
+    // sum / 13 is never half way between two numbers, so the order in which torch sums does not
+    // matter. Nor is (sum + 6.5) / 13 within float32's error of a whole number.
     const auto blurred =
         static_cast<float>(static_cast<int>(static_cast<float>(2 * sum + 13) * (1.0F / 26.0F)));
     const auto value = static_cast<float>(row[i]);

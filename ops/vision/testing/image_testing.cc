@@ -1,5 +1,5 @@
-// The image kernels behind a C interface, for tests that load them with ctypes. Every function
-// returns a headrace::Code.
+// A C interface to the image kernels, for tests that load them with ctypes. Every function returns
+// a headrace::Code.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -73,7 +73,7 @@ HR_EXPORT int hr_png_decode(const std::uint8_t* data, std::size_t size, int pixe
 
 // spec: in_width, in_height, out_width, out_height, filter, order, arithmetic, antialias; in:
 // packed, `channels` bytes a pixel; box and out_window may be null. The kernel sees only the input
-// window that it asks for, in memory of its own, with pixels of `pixel_bytes`.
+// window that it asks for, in separate memory, with pixels of `pixel_bytes`.
 HR_EXPORT int hr_resize(int level, const std::int64_t* spec, const float* box,
                         const std::int64_t* out_window, const std::uint8_t* in, int channels,
                         int pixel_bytes, std::uint8_t* out, std::size_t capacity) {
@@ -120,12 +120,12 @@ HR_EXPORT int hr_resize(int level, const std::int64_t* spec, const float* box,
   return Finish(status, resized, out, capacity);
 }
 
-// The order in which hr_resize has to make its passes to equal a Pillow version.
+// The order of passes with which hr_resize equals a Pillow version.
 HR_EXPORT int hr_pass_order(const char* version) {
   return static_cast<int>(PassOrderOfPillow(version));
 }
 
-// The best level that hr_resize may be given on this machine.
+// The best level for hr_resize on this machine.
 HR_EXPORT int hr_simd_level() { return static_cast<int>(DetectSimdLevel()); }
 
 // shape: height, width, channels, pixel stride; table: channels x 256.

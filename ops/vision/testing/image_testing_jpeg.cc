@@ -1,4 +1,4 @@
-// A JPEG encoder for tests, which makes every layout that libjpeg can write.
+// A JPEG encoder for tests that can make every layout that libjpeg can write.
 #include <csetjmp>
 #include <cstdint>
 #include <cstdio>
@@ -24,10 +24,10 @@ void OnError(j_common_ptr common) {
 
 }  // namespace
 
-// pixels: packed, `components` bytes each (1 gray, 3 RGB, 4 CMYK).
-// options: libjpeg's J_COLOR_SPACE of the file, quality, progressive, restart interval in MCU,
-// arithmetic coding, one scan per component, then h and v sampling factor of each component.
-// Returns the size of the file in out, 0 where libjpeg refuses the options.
+// pixels: packed, `components` bytes each (1 gray, 3 RGB, 4 CMYK). options: libjpeg's J_COLOR_SPACE
+// of the file, quality, progressive, restart interval in MCU, arithmetic coding, one scan per
+// component, then h and v sampling factor of each component. Returns the size of the file in out,
+// or 0 if libjpeg refuses the options.
 HR_EXPORT std::size_t hr_jpeg_encode(const std::uint8_t* pixels, std::int64_t width,
                                      std::int64_t height, int components, const int* options,
                                      std::uint8_t* out, std::size_t capacity) {

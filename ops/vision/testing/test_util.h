@@ -10,7 +10,7 @@
 
 namespace headrace::ops {
 
-// An image in memory of its own, with the slack that kernels may read. REQUIRES: a test writes the
+// An image in its own memory, with the slack that kernels may read. REQUIRES: a test writes the
 // pixels, at `pixels`, in the strides of `image`.
 struct ImageMemory {
   ScratchBuffer memory;
@@ -30,7 +30,7 @@ struct ImageMemory {
   }
 };
 
-// An image of random bytes, also between its rows and, 64 of them, behind the last.
+// An image of random bytes, also between its rows and in the 64 bytes after the last row.
 struct RandomCanvas : ImageMemory {
   RandomCanvas(std::int64_t height, std::int64_t width, int channels, int pixel_bytes,
                std::size_t row_slack, std::uint32_t seed)
@@ -38,7 +38,7 @@ struct RandomCanvas : ImageMemory {
     std::mt19937 random(seed);
     for (std::size_t i = 0; i < size(); ++i) pixels[i] = static_cast<std::uint8_t>(random());
   }
-  // The bytes outside of the rows.
+  // The bytes outside the rows.
   [[nodiscard]] std::vector<std::uint8_t> Around() const {
     std::vector<std::uint8_t> bytes;
     const std::size_t row = static_cast<std::size_t>(image.spec.width) * image.pixel_stride;
@@ -55,7 +55,7 @@ struct RandomCanvas : ImageMemory {
   }
 };
 
-// What this CPU has.
+// The levels that this CPU has.
 inline std::vector<PointwiseLevel> PointwiseLevels() {
   std::vector<PointwiseLevel> levels;
   for (int i = 0; i <= static_cast<int>(DetectPointwiseLevel()); ++i) {
@@ -64,7 +64,7 @@ inline std::vector<PointwiseLevel> PointwiseLevels() {
   return levels;
 }
 
-// The pixels of an image, row by row, without what lies between them.
+// The pixels of an image, row by row, without the bytes between them.
 inline std::vector<std::uint8_t> Packed(const Image& image) {
   std::vector<std::uint8_t> bytes;
   for (std::int64_t y = 0; y < image.spec.height; ++y) {
