@@ -13,8 +13,8 @@
 
 namespace headrace::dataworker {
 
-// Finds out what the samples of a batch look like when the plan alone does not say it: the shape of
-// the first sample that can be described. One unit.
+// Finds the shape of a batch's samples if the plan alone does not give it: that of the first sample
+// that can be described. One unit.
 class ShapeWork final : public Work {
  public:
   using OnDone = std::function<void(std::shared_ptr<ShapeWork>)>;
@@ -22,7 +22,7 @@ class ShapeWork final : public Work {
   [[nodiscard]] const wire::BatchRequest& request() const { return request_; }
   // After the work has finished only.
   [[nodiscard]] const std::optional<ops::ImageSpec>& shape() const { return shape_; }
-  // Why there is none: one failure for each position.
+  // Why there is no shape: one failure for each position.
   [[nodiscard]] std::vector<wire::SampleFailure> TakeFailures() { return std::move(failures_); }
   [[nodiscard]] wire::BatchRequest TakeRequest() { return std::move(request_); }
 

@@ -15,7 +15,7 @@
 
 // The trainer's side of Headrace, and the only public C++ header (with base/graph.h,
 // base/result.h).
-// Client   one a process: connection to a coordinator, or a private one with local workers.
+//   Client   one a process: connection to a coordinator, or a private one with local workers.
 //   Session  one a loader: sends numbered index batches, delivers finished ones in order.
 //   Batch    memory that a worker wrote; a slot of the arena that is free again when it dies.
 namespace headrace {
