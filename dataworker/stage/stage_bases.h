@@ -42,8 +42,7 @@ class StageBases {
   };
   struct Events {
     std::function<void(std::int64_t pid)> on_started;
-    std::function<void(const std::string& how)>
-        on_ended;  // `how`: a sentence. Called once, and last
+    std::function<void(const std::string& how)> on_ended;  // once, and last: a sentence
   };
   // An interpreter without sessions ends after `idle_for` to twice that time. It ends earlier if
   // kMostIdle others have been idle for less time.
