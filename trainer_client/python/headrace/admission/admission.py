@@ -76,7 +76,7 @@ class _Verdict:
     lasts: bool = True  # False: other workers may serve the next epoch
 
 
-# Of plans that were compared in this process, by signature.
+# The outcomes for plans that were compared in this process, by signature.
 _verdicts: dict[str, _Verdict] = {}
 
 
@@ -156,7 +156,7 @@ def _size_of(path: str) -> int | None:
 
 
 def _by_hand(reference: Reference, keys: list[int], length: int | None = None) -> list[_Sample]:
-    """Samples as the stock loader's workers make them, or what comes out of so many nodes."""
+    """Makes samples as the stock loader's workers do, or the output of the first `length` nodes."""
     asks = [Ask(key, Start(lane_seed=_SEED + i), length=length) for i, key in enumerate(keys)]
     made = reference.make(asks, _PATIENCE)
     return [
@@ -173,7 +173,7 @@ def fields_of(made: Made, whole: bool = True) -> list[torch.Tensor] | None:
 
 
 def _by_service(plan: Plan, wanted: list[_Sample]) -> tuple[list[_Native], list[int]]:
-    """The same samples from the workers, and how much each drew, as far as that is known."""
+    """Returns the same samples from the workers, and how much each drew if that is known."""
     made: dict[int, _Native] = {}
     with closing(SessionHandle(plan, LoaderReport("", 0), len(wanted), True)) as handle:
         service.call(handle.raw.begin, base_seed=_SEED)

@@ -35,7 +35,7 @@ _SEEDS = 2**64
 
 
 class Kept(Protocol):
-    """What is kept of a loader (serve/loader_state.py), as far as a comparison needs it."""
+    """The part of a loader's kept state (serve/loader_state.py) that a comparison needs."""
 
     report: LoaderReport
     compares: bool
@@ -74,7 +74,8 @@ def comparison_of(
 
 
 class Comparison:
-    """Of one iterator; its thread. Forks the reference when an epoch begins in which it may compare."""
+    """The comparisons of one iterator; its thread. Forks the reference when an epoch begins in
+    which it may compare."""
 
     def __init__(
         self, loader: Any, captured: NativePlan, reference: Reference, state: Kept
@@ -150,7 +151,7 @@ class Comparison:
     # Which.
 
     def _is_due(self) -> bool:
-        """Whether the next batch is one of every so many."""
+        """Whether the next batch is due for a comparison."""
         return (self._count + 1) % self._every == 0
 
     def _is_wanted(self, batch: Any) -> bool:
@@ -200,7 +201,7 @@ class Comparison:
         )
 
     def _places(self, count: int, number: int) -> list[int]:
-        """Of the samples to compare; with lanes that draw those at the beginning."""
+        """The places of the samples to compare; with lanes that draw, those at the beginning."""
         few = min(_SAMPLES, count)
         if self._rng == "torch":
             return list(range(few))

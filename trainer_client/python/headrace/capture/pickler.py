@@ -113,7 +113,7 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types
         return call, (name, state)
 
     def _lru_cache(self, obj: Any) -> Any:
-        """By its name, as it would be, where it has one that a worker knows."""
+        """Pickles it by its name, as usual, if it has one that a worker knows."""
         if not self.travels(obj):
             return NotImplemented
         return rebuild.lru_cached, (obj.__wrapped__, obj.cache_parameters()), _more_of(obj)

@@ -15,7 +15,7 @@ from . import aside, inspection
 from .names import STATEFUL
 
 _STOCK = "__headrace_stock__"
-# Of the standard library, as they were when torch was imported; none: they are needed no more.
+# Modules of the standard library from when torch was imported; none: no longer needed.
 _standard: dict[str, ModuleType] = {}
 _said: set[str] = set()
 

@@ -1,4 +1,4 @@
-"""Who wrote a function: the library by whose name it goes, or somebody else.
+"""Tells whether a function is from the library whose name it has, or from somebody else.
 
 Pure but for the looking; any thread. What is said of files is kept.
 """

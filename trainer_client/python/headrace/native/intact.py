@@ -24,7 +24,7 @@ class Changed(NotNative):
 
 
 def first_change(groups: Iterable[str]) -> str:
-    """In words, what keeps native operators from standing for these groups; empty: nothing."""
+    """Says what keeps native operators from standing for these groups; empty: nothing."""
     groups = tuple(groups)
     if name := first_alteration(groups):
         return f"the program has replaced {name}"
@@ -48,5 +48,5 @@ class ChainWatch:
         self._watch = watch_of(transforms)
 
     def same(self) -> bool:
-        """Nothing of it is changed, or has been bound anew since."""
+        """True: nothing of it was changed or rebound since."""
         return self._intact and self._watch.same() and not first_setting(_SEEN_BY_CALLS)

@@ -52,8 +52,8 @@ def _is_own(value: Any, name: str, package: str) -> bool:
 
 
 def _altered_method(torch: Any) -> str:
-    """Of tensors: one that torch defines, in C++ or in Python, and that is another one's now. What
-    programs add is no part of a transform."""
+    """The name of a tensor method that torch defines, in C++ or in Python, and that somebody has
+    replaced. What programs add is no part of a transform."""
     base = torch._C.TensorBase
     value: Any
     for name, value in vars(torch.Tensor).items():

@@ -1,8 +1,9 @@
 """Worker processes of an iterator whose batches are made elsewhere.
 
 To programs the stock iterator's `_workers` are processes: they look whether one is alive, measure it, wait
-for its end. Native batches need none, so they are made when somebody looks: by the loader's own context,
-as children that wait for the iterator's end and do nothing else. Who does not look pays nothing.
+for its end. Native batches need none, so they are made when somebody looks: by the loader's own
+context, as children that wait for the iterator's end and do nothing else. A program that does not
+look pays nothing.
 """
 
 import contextlib

@@ -130,7 +130,8 @@ def _after_fork_in_parent() -> None:
 
 
 def release_inherited() -> None:
-    """In a child that reads no batch of the program's: their memory need not wait for its end."""
+    """Called in a child that reads no batch of the program, so that their memory need not wait for
+    its end."""
     _after_fork_in_parent()
 
 

@@ -38,7 +38,7 @@ class Handed:
 
     @classmethod
     def anew(cls, workers: list[Worker], life: int) -> "Handed":
-        """For another life of the lane, which has no past."""
+        """Makes one for another life of the lane, which has no past."""
         handed = cls.__new__(cls)
         handed._workers, handed._rest = workers, ([], b"", -1, life)
         return handed

@@ -1,4 +1,4 @@
-"""Pictures in Python stages: PIL's interface in front, the native operators behind.
+"""Pictures in Python stages: PIL's interface with the native operators.
 
 In a stage host, a JPEG file that user code opens with PIL is not decoded where the code says so. The
 image that `convert("RGB")`, `crop`, `resize` or `transpose` returns only notes what was asked, and so

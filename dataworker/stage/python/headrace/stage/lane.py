@@ -86,7 +86,7 @@ class Made:
 
 
 class LanePort:
-    """In the place of a worker's index queue, result queue and event. Made in the trainer, used in the
+    """Replaces a worker's index queue, result queue and event. Made in the trainer, used in the
     lane's process alone, by one thread."""
 
     may_defer = False  # there is a process that may go on in the place of this one

@@ -135,7 +135,7 @@ class Host:
         return bundle.collate_fn(data)
 
     def told(self, output: Output) -> tuple[bytes, ...]:
-        """Of the batches made since the last call: what they printed, and images made natively."""
+        """What the batches since the last call printed, and how many images were made natively."""
         images = functions.take_count() + (self.images.take_count() if self.images else 0)
         return *output.take(), numbers(images)
 

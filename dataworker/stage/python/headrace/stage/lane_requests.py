@@ -32,7 +32,7 @@ class Asked:
         self._cpu = time.process_time_ns()
 
     def cpu_used(self) -> int:
-        """Of this process since the request came, ns."""
+        """CPU time of this process since the request came, ns."""
         return time.process_time_ns() - self._cpu
 
 
