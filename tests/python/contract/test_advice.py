@@ -70,11 +70,11 @@ class Job:
         return jobs[0] if jobs and jobs[0]["sessions"] else {}
 
     def batches(self) -> int:
-        """Of its one session; 0 before its first heartbeat."""
+        """The batches of its one session; 0 before its first heartbeat."""
         return sum(session["batches"] for session in self.now().get("sessions", []))
 
     def watch(self, batches: int, look: Callable[[dict], None] = lambda job: None) -> float:
-        """The share of its time that the trainer waits during so many batches."""
+        """The share of its time that the trainer waits during `batches`."""
         (first,) = self.now()["sessions"]
 
         def done() -> dict | None:
@@ -100,7 +100,7 @@ def middling_photos(tmp_path):
 
 @pytest.fixture
 def address(tmp_path):
-    """Of a coordinator that grants what there is in truth, which no worker can say."""
+    """The address of a coordinator that grants the true resources, which no worker can report."""
     tenants = tmp_path / "tenants.json"
     tenants.write_text(json.dumps({"tenants": [{"name": "small", "cores": CORES}]}))
     address = free_address()
