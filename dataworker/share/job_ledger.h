@@ -36,7 +36,7 @@ class JobLedger {
   //
   //   grants                    a job has what its grant says
   //   no grant any more         its lease here has ended, or it never had one and a directive that
-  //                             was asked for behind its Attach does not name it: WorkQueue::Drain,
+  //                             was asked for after its Attach does not name it: WorkQueue::Drain,
   //                             and its entries stay as they are. What it asks is still answered
   //   jobs, but no grant at all the coordinator is older: WorkQueue's defaults, quotas of Attach
   //

@@ -105,7 +105,7 @@ TEST_F(WorkerStageTest, ARepeatedRequestDoesNotRunUserCodeTwice) {
     repeats.insert(again.attempt);
     client.Send(again);
   }
-  client.Send(first);  // the very message once more
+  client.Send(first);  // the very message again
   client.Send(wire::Ping{1});
   client.Next<wire::Pong>();  // all of them are there
   directory_.Write("go", "");

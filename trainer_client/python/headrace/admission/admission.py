@@ -3,9 +3,9 @@
 The real service makes them from the plan; the dataset's own code makes them in a reference, a fork of
 this process (reference.py), each key from a random state of its own. If a bit differs, if one of the two
 raises where the other does not, or if other numbers of draws are taken, growing prefixes of the chain
-find the first node that is to blame. That node is Python then: the transforms run as the user's code on
-the workers, with native pictures behind PIL's interface (stage/images.py) wherever the node has no part
-in them. Draws nothing and changes nothing in the program.
+find the first node that causes it. That node is Python then: the transforms run as the user's code
+on the workers, with native pictures that implement PIL's interface (stage/images.py) wherever the
+node has no part in them. Draws nothing and changes nothing in the program.
 
 Which samples: spread over the dataset, and of image folders one of each kind of file, and the largest and
 the smallest among some.
@@ -39,7 +39,8 @@ _SEED = 0x48656164  # any; both ways start from it, and from the next one for th
 _PATIENCE = 60.0  # seconds for the service to make a few samples
 
 _REMEDY = "nothing in the program: a library here computes something else; please report it"
-# What of a stage's pictures stays PIL's when an operator is to blame; the operator itself, for others.
+# The operations on a stage's pictures that stay PIL's when an operator differs; for others, the
+# operator itself.
 _BY_PIL = {
     "decode": ("decode",),
     "resize": ("resize",),

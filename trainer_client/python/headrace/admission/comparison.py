@@ -1,11 +1,11 @@
 """Native plans go on being compared while they are used.
 
-Admission (admission.py) compares a few samples before the first batch. From then on some samples of the
-first batch of each worker, and of one batch in every so many, are made again by the loader's reference
-(reference.py) from the same key and the same generator state, while the program goes on; they are
-compared when they are there, at the latest when the epoch ends. A difference is an error of the next call
-of next(), or a line, as HEADRACE_ON_DIFFERENCE says, and the plan is withdrawn: its loaders run as Python
-from their next iter() on.
+Admission (admission.py) compares a few samples before the first batch. After that, the loader's
+reference (reference.py) makes some samples again while the program goes on: of each worker's first
+batch, and of a regular share of the batches. It makes them from the same key and the same generator
+state. They are compared when they are ready, at the latest when the epoch ends. A difference is an
+error of the next call of next(), or a line, as HEADRACE_ON_DIFFERENCE says, and the plan is
+withdrawn: its loaders run as Python from their next iter() on.
 
 Which generator state: with rng "torch" the lane's at the batch's beginning, which the planner tells as a
 count of draws, so the samples compared are the batch's first ones; with rng "sample" the sample's seed.

@@ -59,8 +59,8 @@ class Reference:
         return self._popen is not None
 
     def start(self) -> None:
-        """What the program changes from now on is not seen. Does nothing the second time. Raises
-        ReferenceLost."""
+        """Forks the reference, which sees no later change of the program. Does nothing the second
+        time. Raises ReferenceLost."""
         with self._lock:
             if self._popen is not None:
                 return

@@ -3,7 +3,7 @@
 The stock loader then reads the live objects at each batch. So before a batch that the service made is
 handed out, everything that the data set's own code would look at for these very samples is compared
 with what the plan says: transforms with all that they hold, the entries and array rows of the batch,
-the files behind them, and the libraries' functions that all of this stands for.
+their files, and the libraries' functions that all of this stands for.
 """
 
 import operator

@@ -21,7 +21,7 @@ _said: set[str] = set()
 
 
 def install() -> None:
-    """Serves every torch DataLoader of this process from now on. Idempotent; imports torch."""
+    """Serves every torch DataLoader of this process after this call. Idempotent; imports torch."""
     import torch.utils.data.dataloader
 
     patch(torch.utils.data.dataloader)

@@ -83,7 +83,7 @@ def first_alteration(groups: Iterable[str]) -> str:
 
 
 class Watch:
-    """A few namespaces as they are now, to be looked at again for every sample: some microseconds.
+    """A few namespaces as they are now. A look for every sample takes some microseconds.
     Thread-compatible. Sees rebound names, not changes of a function's own parts."""
 
     def __init__(

@@ -10,7 +10,7 @@ import sysconfig
 import types
 from typing import Any
 
-# Not functions of Python: no file says who wrote them.
+# Not functions of Python: no file names their author.
 BUILTIN = (
     types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
     types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,

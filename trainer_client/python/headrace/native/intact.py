@@ -40,7 +40,7 @@ def check_intact(groups: Iterable[str]) -> None:
 
 
 class ChainWatch:
-    """What native chains for these transforms stand for, to be looked at for every sample: some ten
+    """What native chains for these transforms stand for. A look for every sample takes some ten
     microseconds. Thread-compatible."""
 
     def __init__(self, transforms: Iterable[Any]) -> None:

@@ -1,5 +1,6 @@
-"""What transforms and collation call in torch, NumPy and math: functions that are too many to be looked at
-whole, and that programs replace all the same (`torch.rand = antithetic`, `Tensor.uniform_ = clipped`).
+"""The functions that transforms and collation call in torch, NumPy and math. They are too many to
+look at whole, but programs do replace them (`torch.rand = antithetic`, `Tensor.uniform_ =
+clipped`).
 
 Pure but for the looking; any thread; nothing is imported. Some hundred microseconds.
 """

@@ -1,4 +1,4 @@
-"""Whether a batch is made before the program asks for it, and who makes it then: pure deciders.
+"""Pure deciders: whether a batch is made before the program asks for it, and which side makes it.
 
 Every way gives the same bits (docs/adr/0027-num-workers-0.md); these choose the one that takes the
 least of the program's time. One loader each; one thread.

@@ -35,7 +35,7 @@ def idle_lanes(made: list[int]) -> str:
 
 
 class Shown:
-    """The loader, as torch's code is to see it."""
+    """The loader that torch's code sees."""
 
     def __init__(self, loader: Any, context: Any) -> None:
         self._loader = loader

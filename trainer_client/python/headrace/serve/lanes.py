@@ -64,7 +64,7 @@ class _Lane:
         return self.control.fileno(), self.process.pid
 
     def end(self) -> None:
-        """Its process sees the end, whoever else has inherited our side of the socket."""
+        """Its process sees the end, even if others have inherited our side of the socket."""
         try:
             self.control.shutdown(socket.SHUT_RDWR)
         except OSError:

@@ -36,7 +36,7 @@ _DEPTH = 2  # batches ahead: one that is ready, and one that is being made
 
 @dataclass
 class _Asked:
-    """A batch that the service is to make."""
+    """A batch that the service will make."""
 
     number: int
     keys: list[int]

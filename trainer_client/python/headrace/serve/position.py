@@ -49,7 +49,7 @@ def batches_to_pull_freely(loader: Any) -> float:
     sampler = sampler_of(loader)
     if loader.num_workers > 0 or type(sampler) is not RandomSampler or sampler.generator is None:
         return math.inf
-    # It draws once more from the program's generator when its last key has been taken.
+    # It draws again from the program's generator when its last key has been taken.
     return len(loader) - 1
 
 

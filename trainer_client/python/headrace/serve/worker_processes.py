@@ -61,7 +61,7 @@ class WorkerProcesses:
         self._ended = True
         for end in self._ends:
             with contextlib.suppress(OSError):  # it has ended
-                end.shutdown(socket.SHUT_RDWR)  # whoever else has inherited our side
+                end.shutdown(socket.SHUT_RDWR)  # even if others have inherited our side
             end.close()
         try:
             for process in self.processes:

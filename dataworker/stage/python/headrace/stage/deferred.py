@@ -63,7 +63,7 @@ class DeferredImage(Image.Image):
         return {"version": 3, "shape": self._pixels.shape, "typestr": "|u1", "data": data}
 
     def is_whole_file(self) -> bool:
-        """Nobody has decoded it, or asked for anything but all of it."""
+        """True: nobody has decoded it, or asked for less than all of it."""
         return self._pixels is None and not self._steps and self._source.uses == 0
 
     @property

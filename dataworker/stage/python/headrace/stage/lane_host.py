@@ -154,7 +154,7 @@ class Host:
                 if before[0] != numbers(wire.TOO_SMALL):
                     told = self.told(output)
                 else:
-                    self.told(output)  # for it is made, and says all, once more
+                    self.told(output)  # because the batch is made again, and prints all again
                 cpu = time.process_time_ns() - cpu
                 change = self.watch.after() if self.watch is not None else ""
                 told = *told, samples, numbers(cpu), change.encode()

@@ -137,8 +137,8 @@ class Recipe:
         self._watch = ChainWatch(thing for thing, _ in self._noted)
 
     def holds(self) -> bool:
-        """Nobody has altered the objects since, or what their calls go through, not even to alter
-        it back."""
+        """True: nobody has altered the objects since, or what their calls go through, not even to
+        alter it back."""
         self._altered = self._altered or not (self._as_noted() and self._watch.same())
         return not self._altered
 

@@ -38,8 +38,8 @@ def greet(sock: _socket.socket) -> None:
 
 
 def receive(sock: _socket.socket) -> tuple[int, list[bytes], list[int]]:
-    """Kind, parts, descriptors, of the first frame that is no HELLO. EOFError when the other side is
-    gone; OtherRelease. For who has nothing else to wait for."""
+    """Returns kind, parts and descriptors of the first frame that is no HELLO. For a caller that
+    waits for nothing else. EOFError when the other side is gone; OtherRelease."""
     while True:
         kind, parts, fds = receive_any(sock)
         if kind != HELLO:
