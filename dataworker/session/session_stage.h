@@ -69,7 +69,7 @@ class SessionStage {
   [[nodiscard]] std::int64_t queued_samples() const {
     return runner_ ? runner_->queued_samples() : 0;
   }
-  // Of its processes.
+  // The ids of its processes.
   [[nodiscard]] std::vector<std::int64_t> pids() const;
   // Brings the job's account of their CPU time up to date.
   void CountCpu();

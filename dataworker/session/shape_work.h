@@ -20,7 +20,7 @@ class ShapeWork final : public Work {
   using OnDone = std::function<void(std::shared_ptr<ShapeWork>)>;
   ShapeWork(std::shared_ptr<const CompiledPlan> plan, wire::BatchRequest request, OnDone on_done);
   [[nodiscard]] const wire::BatchRequest& request() const { return request_; }
-  // After the work has finished only.
+  // The shape of the samples. REQUIRES: the work has finished.
   [[nodiscard]] const std::optional<ops::ImageSpec>& shape() const { return shape_; }
   // Why there is no shape: one failure for each position.
   [[nodiscard]] std::vector<wire::SampleFailure> TakeFailures() { return std::move(failures_); }

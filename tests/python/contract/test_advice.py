@@ -26,8 +26,8 @@ from support.headrace_program import (
 from support.headrace_program import headrace as command
 from support.photos import encode_photo
 
-# A trainer that is so many times as fast as its worker was when it began, which it finds out by
-# itself: so nothing here depends on how fast the machine is.
+# The trainer is this many times as fast as its worker was at the start. It measures that by itself,
+# so nothing here depends on the speed of the machine.
 FASTER = 2.25
 PROGRAM = """
     import sys, time

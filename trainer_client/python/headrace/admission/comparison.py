@@ -107,8 +107,8 @@ class Comparison:
         self._raw, self._base_seed = raw, base_seed
         left = self._every - self._report.batches % self._every
         due = not self._met or self._most is None or self._most - first_batch >= left
-        # In other orders a lane's state is not known before its batch, and after a resume not how often
-        # a key has come.
+        # In other orders a lane's state is not known before its batch. After a resume the
+        # occurrence of a key is not known.
         known = self._in_order if self._rng == "torch" else first_batch == 0
         self._on = bool(known and (due or self._reference.started))
         self._next, self._count = first_batch, self._report.batches

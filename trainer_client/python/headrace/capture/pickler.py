@@ -102,7 +102,8 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types
         name = namespace(module).get("__name__", "")
         self.named.add(name)
         if type(module) is not ModuleType and sys.modules.get(name) is module:
-            # As torch.ops, which cloudpickle takes along where code says torch and x.ops.
+            # An example is torch.ops, which cloudpickle takes along where code names torch and
+            # x.ops.
             return importlib.import_module, (name,)
         if name not in self.own or self._leave_out is None:
             return super().reducer_override(module)

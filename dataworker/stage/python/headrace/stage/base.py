@@ -3,7 +3,7 @@
 It imports what takes long, torch and the installed modules that bundles refer to, and runs nothing
 else: no bundle is unpickled here, so no session sees what another one did.
 
-A fork must not happen beside threads that nobody told of it, and must not inherit the program's own
+No fork may happen beside threads that do not know of it, and none may inherit the program's own
 modules. If an import leaves such a thing, this process takes on the session itself, or, with
 sessions forked already, asks for a fresh one.
 """

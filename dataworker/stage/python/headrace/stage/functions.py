@@ -123,7 +123,7 @@ def enable(by_value: bool = True) -> None:
         return
     places = _referrers(entries) if by_value else _prepared
     for space, name, real in HeldNames().look(_names(entries)) if places is None else places:
-        # Whoever prepared it may have been another process, before the program changed things here.
+        # Another process may have prepared it, before the program changed things here.
         if space.get(name) is real and id(real) in entries:
             space[name] = entries[id(real)]
     for replaced in entries.values():
