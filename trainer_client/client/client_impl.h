@@ -54,7 +54,7 @@ class ClientImpl {
   mutable std::mutex mutex_;
   std::shared_ptr<client::EmbeddedService> service_;
   std::shared_ptr<client::LocalWorker> local_worker_;  // null: not wanted, or it cannot be started
-  // Image sizes that one session has read; a later session of the same rows uses them.
+  // Image sizes that one session has read. A later session of the same rows uses them.
   std::list<std::pair<std::string, std::shared_ptr<client::SizeTable>>> dims_;
   double ended_cpu_seconds_ = 0;
 };

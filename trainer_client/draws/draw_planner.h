@@ -74,8 +74,7 @@ class DrawPlanner {
   // Notes that the image of this key has another size now. Planned batches keep the old size, which
   // workers refuse. Batches that are drawn after this call wait for the new one.
   void SizeChanged(std::int64_t key);
-  // Notes that the answer will not come. TakeUnknown returns the keys that are still needed once
-  // more.
+  // Notes that the answer will not come. TakeUnknown returns the keys again that are still needed.
   void DescribeLost(std::span<const std::int64_t> keys);
 
   // The next batch that is ready, or nothing. A batch comes again after ReplanLane.

@@ -18,8 +18,8 @@ namespace headrace::client {
 // Holds what a session knows of its batches. It knows each one from Submit until the trainer has
 // taken it, because a done batch may have to be made again.
 //
-// A batch's name is its ticket: iteration and batch as one number that grows. It returns no errors:
-// a batch that is not known is absent. Pure. Reactor thread.
+// A batch's name is its ticket: iteration and batch as one number that grows. The book returns no
+// errors: a batch that is not known is absent. Pure. Reactor thread.
 class BatchBook {
  public:
   // A batch that is made and that the trainer may not have taken yet.

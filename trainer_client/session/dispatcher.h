@@ -20,11 +20,11 @@ namespace headrace::client {
 //   Add -> queued -Poll-> in flight -first answer-> done
 //             ^--------------| lost, refused, slot too small
 //
-// A batch's name is its ticket, which is unique in the session. A smaller ticket is earlier. It
-// chooses the worker with the fewest outstanding bytes, so slow workers get less. Among equals it
-// chooses the one that most of the batch's keys prefer. A key prefers the worker with the highest
-// hash(key, worker). So while a set of workers stands, each tends to see, and to cache, the same
-// part of the data set. Pure: returns what to send; the caller owns slots and sockets. Reactor
+// A batch's name is its ticket, which is unique in the session. A smaller ticket is earlier. The
+// dispatcher chooses the worker with the fewest outstanding bytes, so slow workers get less. Among
+// equals it chooses the one that most of the batch's keys prefer. A key prefers the worker with the
+// highest hash(key, worker). So while a set of workers stands, each tends to see, and to cache, the
+// same part of the data set. Pure: returns what to send; the caller owns slots and sockets. Reactor
 // thread.
 // Methods: one for each event of the table, and the questions that tests and reports ask.
 class Dispatcher {
