@@ -21,8 +21,8 @@ struct CacheKey {
   std::uint64_t form = 0;
 };
 
-// Read access to an entry, empty on a miss. The bytes stay while the pin lives, whatever the cache
-// does meanwhile. Movable; thread-compatible.
+// Read access to an entry; empty on a miss. The bytes stay valid while the pin lives, whatever the
+// cache does. Movable; thread-compatible.
 class CachePin {
  public:
   CachePin() = default;
@@ -44,7 +44,7 @@ struct CacheStats {
   std::uint64_t misses = 0;
 };
 
-// Of one job: its entries are those that it stored, whoever finds them.
+// Counts of one job. Its entries are those that it stored, even if other jobs find them.
 struct JobCacheStats {
   JobId job;
   std::uint64_t bytes = 0;  // of memory, with overhead
@@ -55,11 +55,11 @@ struct JobCacheStats {
 
 // A cache tier. Thread-safe. Admits until it is full and never evicts for a job whose data fills
 // it: under shuffled epochs that hits c/d of the reads, which no eviction order reaches (SiloD).
-// What a job that lives loses is what SetQuota takes from it, and nothing else.
+// A live job loses only what SetQuota takes from it.
 class SampleCache {
  public:
-  // The right to make and store one entry; only one thread has it at a time. Gives it back when it
-  // goes without Commit. Movable; must not outlive the cache.
+  // The right to make and store one entry. Only one thread has it at a time. Its destructor gives
+  // it back unless Commit was called. Movable; must not outlive the cache.
   class Claim {
    public:
     Claim() = default;
@@ -72,7 +72,7 @@ class SampleCache {
       if (cache_ != nullptr) cache_->Abandon(key_);
     }
     explicit operator bool() const { return cache_ != nullptr; }
-    // Copies the payload in. False when there is no room for it after all.
+    // Copies the payload into the entry. False: there is no room for it after all.
     bool Commit(ByteSpan payload) {
       return std::exchange(cache_, nullptr)->Store(job_, key_, payload);
     }
@@ -85,24 +85,25 @@ class SampleCache {
 
   virtual ~SampleCache() = default;
 
-  // The entry of exactly this content; an entry of older content of the same file is dropped.
+  // Finds the entry of exactly this content, and drops an entry of older content of the same file.
   virtual CachePin Find(JobId job, const CacheKey& key) = 0;
-  // Empty when the entry is there, when another thread makes it, or when `expected_bytes` would not
-  // fit: then the caller makes the sample the cheapest way, for itself alone.
+  // Returns the right to make an entry. Empty: the entry is there, another thread makes it, or
+  // `expected_bytes` would not fit. Then the caller makes the sample in the cheapest way, for
+  // itself alone.
   virtual Claim TryClaim(JobId job, const CacheKey& key, std::size_t expected_bytes) = 0;
 
-  // A job with attached sessions may add entries up to `quota` bytes of the budget. The entries of
-  // a job that has gone stay for others, and give way when somebody needs their room.
+  // Lets a job with attached sessions add entries up to `quota` bytes of the budget. The entries of
+  // a job that has gone stay for others until somebody needs their room.
   virtual void AddJob(JobId job, std::uint64_t quota) = 0;
   virtual void RemoveJob(JobId job) = 0;
-  // Stands in place of the quotas of AddJob from now on, also before the first and behind the last;
-  // without a value they hold again. A job that has more gives entries up until it fits, those that
-  // nobody else uses first; never one that is in use (pinned) or being made. What is kept back so
-  // goes with a later SetQuota.
+  // Replaces the quotas of AddJob, also before the first AddJob and after the last session. Without
+  // a value those quotas hold again. A job that has more gives up entries until it fits, those that
+  // nobody else uses first. It never gives up an entry that is in use (pinned) or being made; a
+  // later SetQuota takes those.
   virtual void SetQuota(JobId job, std::optional<std::uint64_t> quota) = 0;
 
   [[nodiscard]] virtual CacheStats Stats() const = 0;
-  // Jobs that are attached or have entries, by id.
+  // The jobs that are attached or have entries, by id.
   [[nodiscard]] virtual std::vector<JobCacheStats> JobStats() const = 0;
 
  protected:

@@ -7,8 +7,8 @@
 
 namespace headrace::dataworker {
 
-// What an executor thread keeps from task to task, so that a sample needs no allocation. Lent to
-// the running task only; not thread-safe.
+// What an executor thread keeps from task to task, so that a sample needs no allocation. It is lent
+// to the running task only. Not thread-safe.
 struct ThreadContext {
   int index = 0;  // 0 .. concurrency() - 1; unique among the tasks that run at the same time
   ops::OpContext ops;
@@ -26,10 +26,11 @@ class Executor {
   virtual ~Executor() = default;
   // Most tasks that run at the same time.
   [[nodiscard]] virtual int concurrency() const = 0;
-  // Never blocks and never runs the task before it returns. Tasks start in the order of submission;
-  // they must not throw, and may Submit. After Stop: dropped.
+  // Submits a task. Never blocks, and never runs the task before it returns. Tasks start in the
+  // order of submission. They must not throw, and may call Submit. After Stop the task is dropped.
   virtual void Submit(Task task) = 0;
-  // Runs what was submitted, waits for it, and refuses the rest. Idempotent. Not from a task.
+  // Runs the submitted tasks, waits for them, and refuses later ones. Idempotent. A task must not
+  // call it.
   virtual void Stop() = 0;
 };
 

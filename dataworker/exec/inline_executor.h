@@ -6,7 +6,7 @@
 
 namespace headrace::dataworker {
 
-// Runs tasks on the caller's thread, one by one and only when told: deterministic tests. One
+// Runs tasks on the caller's thread, one by one and only when told, for deterministic tests. One
 // thread.
 class InlineExecutor final : public Executor {
  public:

@@ -14,7 +14,7 @@
 
 #ifdef HEADRACE_TSAN  // see CMakeLists.txt
 #include <sanitizer/tsan_interface.h>
-// Also what the library allocates and frees itself.
+// This also covers what the library allocates and frees itself.
 extern "C" __attribute__((visibility("default"))) const char* __tsan_default_suppressions() {
   return "race:libtbb.so\n";
 }
@@ -26,8 +26,8 @@ extern "C" __attribute__((visibility("default"))) const char* __tsan_default_sup
 namespace headrace::dataworker {
 namespace {
 
-// Gives the calling thread its name, once. By itself and not by a TBB observer, which loses memory
-// when an arena ends before its threads came.
+// Gives the calling thread its name, once. A TBB observer would leak memory when an arena ends
+// before its threads have come.
 void NameThread() {
   static std::atomic<int> next = 0;
   thread_local const int number = [] {
@@ -38,8 +38,8 @@ void NameThread() {
   (void)number;
 }
 
-// Tasks wait in a queue of our own, in order; the arena only gets "somebody drain it" calls, one
-// for each thread that is not draining yet.
+// Tasks wait in our own queue, in order. The arena only gets calls to drain it, one for each thread
+// that is not draining yet.
 class TbbExecutor final : public Executor {
  public:
   explicit TbbExecutor(int threads)

@@ -10,9 +10,9 @@
 
 namespace headrace::dataworker {
 
-// A trainer's arena, mapped for writing. Shared by the session and the batches that still write.
-// While it lives, in this process or handed on to a host, its trainer sees no hang-up and so does
-// not use the slots again.
+// A trainer's arena, mapped for writing. The session and the batches that still write share it.
+// While it lives, here or in a host that got it, its trainer sees no hang-up and so does not use
+// the slots again.
 class ArenaMap {
  public:
   // kResourceExhausted: no address space. kInvalidArgument: empty.
@@ -37,14 +37,14 @@ class ArenaMap {
   const MutableByteSpan memory_;
 };
 
-// The content of a memfd. One that is sealed against writing is mapped and shared with its maker,
-// any other is copied, because it could change after it was checked.
+// Reads the content of a memfd. It maps a memfd that is sealed against writing and shares it with
+// its maker. It copies any other, which could change after the check.
 Result<BlobContent> BlobFromDescriptor(const UniqueFd& fd, std::uint64_t bytes);
 // Takes over memory.
 [[nodiscard]] BlobContent BlobFromBytes(Bytes bytes);
 
-// A blob that comes in parts, in order. Memory is used as the parts come, whatever size the peer
-// announced. One thread.
+// Builds a blob that comes in parts, in order. It uses memory only as the parts come, whatever size
+// the peer announced. One thread.
 class BlobBuilder {
  public:
   // kResourceExhausted: not even address space.

@@ -13,7 +13,7 @@ constexpr std::uint64_t kGranularity = std::uint64_t{64} << 10;
 
 }  // namespace
 
-// A map of its own, so that giving it back is certain.
+// A map of its own, so that its memory certainly goes back to the system.
 class PayloadPool::Block {
  public:
   static std::unique_ptr<Block> Make(std::uint64_t bytes) {
@@ -70,7 +70,7 @@ Result<PayloadPool::Buffer> PayloadPool::Take(std::uint64_t bytes) {
       return ResourceExhausted(std::to_string(shared_->lent) +
                                " bytes of batches are on their way already");
     }
-    // The smallest that fits and does not waste more than it uses.
+    // Finds the smallest that fits and does not waste more than it uses.
     auto best = shared_->free.end();
     for (auto it = shared_->free.begin(); it != shared_->free.end(); ++it) {
       const std::uint64_t size = (*it)->memory().size();

@@ -15,9 +15,9 @@
 
 namespace headrace::dataworker {
 
-// How a session is attached: by whom, for which job, with what part of the cache. It knows whether
-// the trainer is still there. The session's answers go out through it, to whoever attached last.
-// Reactor thread.
+// How a session is attached: by which peer, for which job, with what part of the cache. It knows
+// whether the trainer is still there. The session's answers go out through it, to the peer that
+// attached last. Reactor thread.
 class Attachment {
  public:
   // `clock` and `cache` outlive it. REQUIRES: Renew before anything is answered.
@@ -25,35 +25,35 @@ class Attachment {
              const wire::Attach& attach)
       : clock_(clock), cache_(cache), send_(std::move(send)), attach_(attach) {}
 
-  // First attachment, or again: the connection or the coordinator is new, or something went
-  // missing. REQUIRES: SamePlan(attach).
+  // Attaches for the first time, or again: the connection or the coordinator is new, or something
+  // is missing. REQUIRES: SamePlan(attach).
   void Renew(std::string peer, const wire::Attach& attach);
   [[nodiscard]] bool SamePlan(const wire::Attach& attach) const;
 
   [[nodiscard]] SessionId session() const { return attach_.session; }
   [[nodiscard]] JobId job() const { return attach_.job; }
   [[nodiscard]] const std::string& peer() const { return peer_; }
-  // What was asked for last.
+  // The last Attach.
   [[nodiscard]] const wire::Attach& request() const { return attach_; }
-  // When that was.
+  // When it came.
   [[nodiscard]] SteadyTime since() const { return since_; }
-  // nullptr: the session has no part of the cache.
+  // The session's part of the cache; nullptr: it has none.
   [[nodiscard]] const std::shared_ptr<const CacheLease>& cache() const { return lease_; }
 
-  // The trainer gave a sign of life.
+  // Notes a sign of life of the trainer.
   void Heard() { heard_ = clock_.Now(); }
-  // Whether nobody will ever end the session, because its trainer, on another host, died. To be
-  // asked once for each answer to a heartbeat. `leased`: it named a lease of the job, or the
-  // trainer is known to live; `asked`: when the heartbeat went out. True when kMostUnleased answers
-  // in a row named none, and the trainer said nothing for kMostSilence. Heartbeats from before the
-  // last Renew do not count. A trainer that lives pings, so that a coordinator that forgot its job
-  // ends nothing.
+  // Whether nobody will ever end the session, because its trainer, on another host, died. Called
+  // once for each answer to a heartbeat. `leased`: the answer named a lease of the job, or the
+  // trainer is known to live. `asked`: when the heartbeat went out. True when kMostUnleased answers
+  // in a row named no lease and the trainer was silent for kMostSilence. Heartbeats from before the
+  // last Renew do not count. A live trainer pings, so a coordinator that forgot its job ends
+  // nothing.
   [[nodiscard]] bool Abandoned(bool leased, SteadyTime asked);
   static constexpr int kMostUnleased = 3;
   static constexpr Duration kMostSilence = std::chrono::seconds(10);
 
   void Send(wire::Body body, std::vector<net::PayloadFrame> payload = {}) const;
-  // An answer to the request, with nothing in it.
+  // Makes an empty answer to the request.
   [[nodiscard]] wire::BatchDone AnswerTo(const wire::BatchRequest& request) const;
   void Refuse(const wire::BatchRequest& request, Status status,
               std::uint64_t needed_bytes = 0) const;

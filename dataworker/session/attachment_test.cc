@@ -109,7 +109,7 @@ TEST_F(AttachmentTest, ATrainerIsGoneWhenItIsSilentAndItsJobHasNoLeaseThriceInAR
   EXPECT_FALSE(attachment_.Abandoned(false, clock_.Now()));
   clock_.Advance(Duration(1));
   EXPECT_TRUE(attachment_.Abandoned(false, clock_.Now()));
-  // Who attaches again lives.
+  // A trainer that attaches again lives.
   attachment_.Renew("peer", Attach());
   EXPECT_FALSE(attachment_.Abandoned(false, clock_.Now()));
   clock_.Advance(seconds(1));

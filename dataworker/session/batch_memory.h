@@ -11,20 +11,21 @@
 
 namespace headrace::dataworker {
 
-// Where a session's batches go: into slots of its trainer's arena. Where there is none, or the
-// trainer does not want it used, into memory that the answer takes along. Reactor thread.
+// Where a session's batches go: into slots of its trainer's arena. Without an arena, or if the
+// trainer does not want its arena used, they go into memory that the answer carries. Reactor
+// thread.
 class BatchMemory {
  public:
   // `payloads` outlives it.
   explicit BatchMemory(PayloadPool& payloads) : payloads_(payloads) {}
 
-  // Replaces the arena; batches that run keep the old one. `connection`: whose end is the arena's.
+  // Replaces the arena; running batches keep the old one. `connection`: the arena ends with it.
   void SetArena(std::uint64_t connection, std::shared_ptr<ArenaMap> arena);
   [[nodiscard]] bool has_arena() const { return arena_ != nullptr; }
   [[nodiscard]] bool HasArenaOf(std::uint64_t connection) const;
-  // Whether the trainer wants its arena used; at first it does not.
+  // Sets whether the trainer wants its arena used; at first it does not.
   void UseArena(bool use) { use_ = use; }
-  // nullptr: none is used.
+  // The arena; nullptr: none is used.
   [[nodiscard]] std::shared_ptr<ArenaMap> used_arena() const { return use_ ? arena_ : nullptr; }
 
   struct Place {
@@ -32,18 +33,18 @@ class BatchMemory {
     std::shared_ptr<const void> hold;  // keeps `memory`
     bool leaves = false;               // with the answer; otherwise it is the trainer's
   };
-  // For a batch of so many bytes. kInvalidArgument: the slot lies outside of the arena.
-  // kResourceExhausted: too much is on its way to trainers already.
-  // REQUIRES: bytes <= request.slot_bytes.
+  // Returns memory for a batch of `bytes`. kInvalidArgument: the slot lies outside the arena.
+  // kResourceExhausted: too much is on its way to trainers already. REQUIRES: bytes <=
+  // request.slot_bytes.
   Result<Place> Take(const wire::BatchRequest& request, std::uint64_t bytes);
 
-  // Lets go of the arena; batches that run keep it.
+  // Releases the arena; running batches keep it.
   void Release() { arena_.reset(); }
 
  private:
   PayloadPool& payloads_;
   std::shared_ptr<ArenaMap> arena_;
-  std::uint64_t connection_ = 0;  // that the arena came by
+  std::uint64_t connection_ = 0;  // on which the arena came
   bool use_ = false;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 // What a prefix payload adds to its pixels, at most.
 constexpr std::size_t kPayloadOverhead = 256;
-// A scratch buffer that one huge file made larger than this is given back.
+// A scratch buffer larger than this, because of one huge file, is given back.
 constexpr std::size_t kKeptFileBytes = std::size_t{32} << 20;
 
 std::uint64_t Nanos(Duration duration) {
@@ -88,7 +88,7 @@ void BatchWork::Count(const SampleCost& cost, Duration total, Duration cpu) {
   total_ns_ += Nanos(total);
   source_ns_ += Nanos(cost.source);
   source_bytes_ += cost.source_bytes;
-  // Only what spares the decoding is a cheaper path.
+  // Only a hit that saves the decoding is a cheaper path.
   (cost.decoded_hit ? hit_cpu_ns_ : miss_cpu_ns_) += Nanos(cpu);
   decoded_hits_ += cost.decoded_hit ? 1 : 0;
   encoded_hits_ += cost.encoded_hit ? 1 : 0;
@@ -130,7 +130,7 @@ Status BatchWork::MakeSample(std::int32_t position, SampleCost& cost, ThreadCont
   return {};
 }
 
-// After the sample is made: a file that is replaced meanwhile is told as the new one, which
+// After the sample is made: if a file is replaced meanwhile, the witness names the new one, which
 // the trainer sees too.
 Status BatchWork::BearWitness(const Sample& sample) {
   const wire::BatchRequest& request = setup_.request;
@@ -181,8 +181,9 @@ Status BatchWork::MakeUncached(const Sample& sample, ThreadContext& context) {
                         : FromPixels(sample, source, context);
 }
 
-// A sample that will be kept is made whole behind the pure prefix, for every crop to come; of one
-// that will not be kept, or that another thread is making, only what its own crop needs is made.
+// Makes the whole output of the pure prefix for a sample that will be kept, so that every later
+// crop can use it. For a sample that will not be kept, or that another thread is making, it makes
+// only what its own crop needs.
 Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& source,
                                     ThreadContext& context) {
   if (!source.encoded) return FromPixels(sample, source, context);
@@ -245,7 +246,7 @@ Status BatchWork::CheckShape(const ops::ImageSpec& spec) {
 Status BatchWork::FromEncoded(const Sample& sample, ByteSpan encoded, ThreadContext& context) {
   std::vector<std::int32_t> drawn;
   ops::ImageSpec spec;
-  // The header is read only by who needs it: a runner checks its output's size itself.
+  // Only callers that need the header read it: a runner checks its output's size itself.
   const bool shape = !setup_.plan->fixed_output() || setup_.plan->rng() == RngMode::kSample;
   if (shape || !setup_.request.sizes.empty()) {
     const auto no_more = [&](std::size_t) { return encoded; };

@@ -16,8 +16,8 @@
 
 namespace headrace::dataworker {
 
-// One batch of a native plan: each unit is a sample, made straight at its place in the batch.
-// Writes only inside `memory`, and only while it has units that run.
+// One batch of a native plan. Each unit is a sample, made directly at its place in the batch. It
+// writes only inside `memory`, and only while its units run.
 class BatchWork final : public Work {
  public:
   struct Setup {
@@ -27,19 +27,19 @@ class BatchWork final : public Work {
     BatchLayout layout;
     MutableByteSpan memory;            // layout.bytes of them
     std::shared_ptr<const void> hold;  // keeps `memory`
-    bool sends_memory = false;         // the answer takes it along; otherwise it is the trainer's
+    bool sends_memory = false;         // the answer carries it; otherwise it is the trainer's
     Clock* clock = nullptr;
     SteadyTime received;
   };
   using OnDone = std::function<void(std::shared_ptr<BatchWork>)>;
-  // Of a sample's failure, so that those of a batch fit a message.
+  // Most characters of a sample's failure, so that those of a batch fit a message.
   static constexpr std::size_t kMostMessageBytes = 1000;
 
-  // Whether the request fits the plan: lengths, positions, lane. Everything a peer can get wrong,
-  // except the slot.
+  // Checks that the request fits the plan: lengths, positions, lane. It checks all that a peer can
+  // get wrong, except the slot.
   [[nodiscard]] static Status CheckRequest(const CompiledPlan& plan,
                                            const wire::BatchRequest& request);
-  // Positions that have to be made, in order.
+  // The positions to make, in order.
   [[nodiscard]] static std::vector<std::int32_t> Positions(const wire::BatchRequest& request);
 
   // REQUIRES: CheckRequest is ok, Positions is not empty.
@@ -47,7 +47,7 @@ class BatchWork final : public Work {
 
   [[nodiscard]] const wire::BatchRequest& request() const { return setup_.request; }
   [[nodiscard]] const Setup& setup() const { return setup_; }
-  // The answer. After the work has finished only.
+  // The answer. REQUIRES: the work has finished.
   [[nodiscard]] wire::BatchDone TakeAnswer();
 
  protected:
@@ -55,12 +55,12 @@ class BatchWork final : public Work {
   void Finish() override;
 
  private:
-  // What one sample cost beside its time, noted by the code that makes it.
+  // The costs of one sample besides its time, noted by the code that makes it.
   struct SampleCost {
     Duration source{};  // reading it, or looking for it
     std::uint64_t source_bytes = 0;
     bool decoded_hit = false, encoded_hit = false, miss = false;
-    bool size_changed = false;  // it has not the size that its parameters were drawn for
+    bool size_changed = false;  // its parameters were drawn for another size
   };
   struct Sample {
     std::int32_t position = 0;
@@ -80,14 +80,14 @@ class BatchWork final : public Work {
   Status FromEncoded(const Sample& sample, ByteSpan encoded, ThreadContext& context);
   Status FromPayload(const Sample& sample, ByteSpan payload, ThreadContext& context);
   Status FromPixels(const Sample& sample, const SourceSample& source, ThreadContext& context);
-  // The sample's parameters: of the request, or drawn into `drawn` for a source image of `spec`.
-  // kUnavailable: the request's were drawn for an image of another size.
+  // Returns the sample's parameters: the request's, or those drawn into `drawn` for a source image
+  // of `spec`. kUnavailable: the request's were drawn for an image of another size.
   Result<ops::Params> ParamsFor(const Sample& sample, const ops::ImageSpec& spec,
                                 std::vector<std::int32_t>& drawn);
   [[nodiscard]] Status CheckSize(const Sample& sample, const ops::ImageSpec& spec) const;
   // A sample whose shape is not the batch's ends the batch.
   [[nodiscard]] Status CheckShape(const ops::ImageSpec& spec);
-  // Notes what the sample's file is, where the trainer asks for it.
+  // Notes the identity of the sample's file, if the trainer asks for it.
   Status BearWitness(const Sample& sample);
   void FailSample(std::int32_t position, const Status& status, bool size_changed);
   void FailBatch(const Status& status);

@@ -9,12 +9,12 @@
 
 namespace headrace::dataworker {
 
-// Blobs by content, shared by the sessions that hold them. Reactor thread.
+// Blobs by content. The sessions that hold a blob share it. Reactor thread.
 class BlobTable {
  public:
-  // nullptr when no session holds it.
+  // Finds a blob; nullptr when no session holds it.
   [[nodiscard]] BlobContent Find(BlobHash hash) const;
-  // REQUIRES: the content has this hash.
+  // Adds a blob. REQUIRES: the content has this hash.
   void Add(BlobHash hash, const BlobContent& content);
 
  private:

@@ -25,19 +25,18 @@ struct BatchLayout {
 };
 
 // What the cache keeps of a file.
-//   kPrefix   pixels behind the pure prefix: a hit saves the decode (about 1 ns of CPU a byte
-//   kept). kEncoded  the file's bytes: a hit saves the read. Worth its memory only where the kernel
-//   does
+//   kPrefix   pixels after the pure prefix: a hit saves the decode, about 1 ns of CPU a byte.
+//   kEncoded  the file's bytes: a hit saves the read. Worth its memory only where the kernel does
 //             not keep the file anyway (Source::rereads_from_memory).
 enum class CacheForm { kNone, kPrefix, kEncoded };
 
-// A plan made ready to run: sources opened, chain compiled, columns checked. Immutable;
-// thread-safe; shared by the session and every batch that still runs.
+// A plan that is ready to run: sources opened, chain compiled, columns checked. Immutable;
+// thread-safe. The session and every running batch share it.
 class CompiledPlan {
  public:
-  // Content of blobs comes from `blob`; files are read below `allowed_roots` (real paths), or
-  // anywhere when there are none. kNotFound: a blob is missing. kUnsupported: no native form here.
-  // kInvalidArgument, kDataLoss: the plan contradicts itself or its blobs.
+  // Compiles a plan. `blob` gives the content of blobs. Files are read below `allowed_roots` (real
+  // paths), or anywhere if there are none. kNotFound: a blob is missing. kUnsupported: no native
+  // form here. kInvalidArgument, kDataLoss: the plan contradicts itself or its blobs.
   static Result<std::shared_ptr<const CompiledPlan>> Compile(
       const Plan& plan, const wire::Split& split, const BlobLookup& blob,
       std::vector<std::string> allowed_roots = {});
@@ -46,7 +45,7 @@ class CompiledPlan {
     const Source* source = nullptr;
     std::int64_t row = 0;
   };
-  // kInvalidArgument: the key is outside of the data set.
+  // The row of a key. kInvalidArgument: the key is outside the data set.
   [[nodiscard]] Result<Location> Locate(std::int64_t key) const;
 
   [[nodiscard]] const std::vector<FieldSpec>& fields() const { return fields_; }
@@ -60,16 +59,17 @@ class CompiledPlan {
   }
   [[nodiscard]] CacheForm cache_form() const { return cache_form_; }
 
-  // What the chain makes of every sample, when that does not depend on the sample.
+  // What the chain makes of every sample, if that does not depend on the sample.
   [[nodiscard]] const std::optional<ops::ImageSpec>& fixed_output() const { return fixed_output_; }
-  // What it makes of a source image, and what its pure prefix does.
+  // What the chain makes of a source image, and what its pure prefix makes of it.
   struct Shapes {
     ops::ImageSpec prefix;
     ops::ImageSpec out;
   };
   [[nodiscard]] Result<Shapes> ShapesOf(const ops::ImageSpec& in) const;
 
-  // `out` is ignored without a chain field. kUnsupported: larger than anything that fits memory.
+  // The layout of a batch. `out` is ignored without a chain field. kUnsupported: too large for any
+  // memory.
   [[nodiscard]] Result<BatchLayout> Layout(std::size_t batch, const ops::ImageSpec& out) const;
 
   // Every blob that a plan names.
@@ -87,7 +87,7 @@ class CompiledPlan {
   std::vector<FieldSpec> fields_;
   RngMode rng_ = RngMode::kNone;
   std::vector<std::unique_ptr<Source>> sources_;
-  std::vector<std::int64_t> ends_;  // row numbers behind each source
+  std::vector<std::int64_t> ends_;  // the row number after the last of each source
   BlobContent row_map_;
   std::vector<BlobContent> constants_;  // the chain refers to their memory
   std::optional<ops::ChainRunner> runner_;

@@ -12,13 +12,13 @@
 
 namespace headrace::dataworker {
 
-// Image sizes of a list of keys, some keys a unit.
+// Reads the image sizes of a list of keys, some keys a unit.
 class DescribeWork final : public Work {
  public:
   using OnDone = std::function<void(std::shared_ptr<DescribeWork>)>;
   // REQUIRES: there are keys.
   DescribeWork(std::shared_ptr<const CompiledPlan> plan, wire::Describe request, OnDone on_done);
-  // After the work has finished only.
+  // The answer. REQUIRES: the work has finished.
   [[nodiscard]] wire::Described TakeAnswer() { return std::move(answer_); }
 
  protected:

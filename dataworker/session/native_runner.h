@@ -16,23 +16,23 @@
 
 namespace headrace::dataworker {
 
-// Runs what a session asks of its native plan on the compute threads, and answers it: batches, and
-// the sizes of samples. A batch whose shape the plan alone does not say is asked for its shape
-// first. Reactor thread; the owner calls Close before it lets go. Work on other threads refers to
-// it weakly.
+// Runs a session's requests to its native plan on the compute threads, and answers them: batches,
+// and the sizes of samples. If the plan alone does not give a batch's shape, it finds the shape
+// first. Reactor thread; the owner calls Close before it releases this. Work on other threads
+// refers to it weakly.
 class NativeRunner : public std::enable_shared_from_this<NativeRunner> {
  public:
   // All of them outlive it.
   NativeRunner(SessionEnvironment& environment, const Attachment& attachment, BatchMemory& memory)
       : environment_(environment), attachment_(attachment), memory_(memory) {}
 
-  // From now on; what runs goes on with the plan before.
+  // Uses this plan after the call; running work goes on with the plan before.
   void Use(std::shared_ptr<const CompiledPlan> plan) { plan_ = std::move(plan); }
 
-  // Answered before the batches that are queued: the trainer can plan nothing before it knows.
-  // REQUIRES: Use was called; the request has keys.
+  // Answers before the queued batches, because the trainer can't plan without the sizes. REQUIRES:
+  // Use was called; the request has keys.
   void Describe(wire::Describe request);
-  // Answers with an error where
+  // Makes a batch. Answers with an error where
   //
   //   kInvalidArgument    the request does not fit the plan, or its slot the arena
   //   kResourceExhausted  the slot is too small: needed_bytes says what would do; or too much is on
@@ -41,12 +41,12 @@ class NativeRunner : public std::enable_shared_from_this<NativeRunner> {
   //
   // REQUIRES: Use was called.
   void Submit(wire::BatchRequest request, SteadyTime received);
-  // Requests for batches of older iterations: what has not begun does not any more.
+  // Cancels requests for batches of older iterations that have not begun.
   void Cancel(IterationId before);
-  // Requests without an answer.
+  // The number of requests without an answer.
   [[nodiscard]] std::size_t outstanding() const { return active_.size(); }
 
-  // Cancels everything; nothing is answered, and nothing new is written, after it.
+  // Cancels everything. After it nothing is answered and nothing new is written.
   void Close();
   [[nodiscard]] bool closed() const { return closed_; }
 

@@ -8,14 +8,13 @@
 
 namespace headrace::dataworker {
 
-// A function for any thread: called with arguments, it has `then(object, arguments...)` called on
-// the reactor's thread. Nothing is called when the object has gone or is closed() by then. Threads
-// that work for an object of the reactor's report to it in this way, and never keep it alive.
-// `reactor` outlives the function.
+// Returns a function for any thread, which calls `then(object, arguments...)` on the reactor's
+// thread. It calls nothing if the object has gone or is closed() by then. So other threads report
+// to an object of the reactor without keeping it alive. `reactor` outlives the function.
 template <typename Object, typename Then>
 [[nodiscard]] auto OnReactor(net::Reactor& reactor, std::weak_ptr<Object> weak, Then then) {
   return [&reactor, weak = std::move(weak), then](auto... arguments) {
-    // std::function wants copies; what is posted moves through one shared box.
+    // std::function needs copies, so the arguments move through one shared box.
     auto box = std::make_shared<std::tuple<decltype(arguments)...>>(std::move(arguments)...);
     reactor.Post([weak, then, box] {
       const std::shared_ptr<Object> object = weak.lock();

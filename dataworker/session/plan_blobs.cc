@@ -52,8 +52,8 @@ Result<BlobContent> PlanBlobs::OnPart(const wire::BlobPart& part, ByteSpan bytes
     builder = building_.emplace(part.hash, std::move(made)).first;
   }
   if (const Status status = builder->second.Append(part.offset, bytes); !status.ok()) {
-    // A part of an earlier attempt. The rest of it is as useless; the peer attaches again or sends
-    // from the start.
+    // A part of an earlier attempt. The rest of that attempt is useless, too. The peer attaches
+    // again or sends from the start.
     LogWarning("blob part dropped error=\"" + status.ToString() + "\"");
     building_.erase(builder);
     return BlobContent();

@@ -24,33 +24,33 @@ namespace headrace::dataworker {
 // Reactor thread.
 class PlanBlobs {
  public:
-  // `table` outlives it. All of `blobs` are missing at first.
+  // `table` outlives it. At first all of `blobs` are missing.
   PlanBlobs(BlobTable& table, std::vector<BlobHash> blobs);
 
-  // Every blob is here.
+  // True: every blob is here.
   [[nodiscard]] bool complete() const { return here_.size() == blobs_.size(); }
   [[nodiscard]] const std::map<BlobHash, BlobContent>& here() const { return here_; }
-  // What the trainer has still to send.
+  // The blobs that the trainer must still send.
   [[nodiscard]] const std::set<BlobHash>& missing() const { return missing_; }
-  // Some are missing, and nothing came for kPatience.
+  // True: some are missing, and nothing came for kPatience.
   [[nodiscard]] bool Stalled(SteadyTime now) const;
   static constexpr Duration kPatience = std::chrono::seconds(5);
 
-  // The trainer starts over: what came of unfinished blobs is dropped, and what other sessions have
-  // by now is taken from them.
+  // Starts over with the trainer. It drops the parts of unfinished blobs, and takes blobs that
+  // other sessions have by now.
   void Restart(SteadyTime now);
-  // Those that are not here are missing again, also where the caller had a content in its hands:
-  // one of them was damaged, or the session failed otherwise.
+  // Makes all blobs missing again that are not here, also those whose content the caller has. One
+  // of them was damaged, or the session failed otherwise.
   void MissAgain();
 
-  // A part came, or a descriptor of the whole. The content that this completes, to be verified by
-  // the caller; nullptr: more is to come, or the blob is not missing. A part that is not the next
-  // one is dropped, and the earlier ones with it.
-  // kInvalidArgument: no blob is of this size. Errors of BlobBuilder::Make, BlobFromDescriptor.
+  // Takes a part, or a descriptor of the whole. Returns the content that this completes, for the
+  // caller to verify. nullptr: more is to come, or the blob is not missing. A part that is not the
+  // next one is dropped, and the earlier ones with it. kInvalidArgument: no blob has this size.
+  // Errors of BlobBuilder::Make, BlobFromDescriptor.
   Result<BlobContent> OnPart(const wire::BlobPart& part, ByteSpan bytes, SteadyTime now);
   Result<BlobContent> OnDescriptor(BlobHash hash, const UniqueFd& fd, std::uint64_t bytes,
                                    SteadyTime now);
-  // REQUIRES: the content has this hash. Other sessions find it from now on.
+  // Keeps a blob; other sessions find it after this call. REQUIRES: the content has this hash.
   void Keep(BlobHash hash, BlobContent content);
 
  private:

@@ -65,7 +65,7 @@ TEST_F(PlanBlobsTest, PartsBecomeABlobThatIsHereWhenItIsKept) {
   blobs_.Keep(b_, Part(blobs_, b_, 1, "wo!"));
   EXPECT_TRUE(blobs_.complete());
   EXPECT_THAT(blobs_.missing(), IsEmpty());
-  // It comes once more, from a trainer that asked twice.
+  // It comes again, from a trainer that asked twice.
   EXPECT_EQ(Part(blobs_, a_, 0, "one!"), nullptr);
 }
 

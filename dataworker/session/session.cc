@@ -44,7 +44,7 @@ void Session::Attach(std::string peer, const wire::Attach& attach) {
   attach_unanswered_ = true;
   outcome_told_ = false;
   CompileWhenComplete();
-  // With everything here the answer says whether the plan compiles.
+  // When everything is here, the answer says whether the plan compiles.
   if (attach_unanswered_ && (!blobs_.missing().empty() || decided())) SendAttached();
 }
 
@@ -74,7 +74,7 @@ void Session::OnBlobDescriptor(BlobHash hash, const UniqueFd& fd, std::uint64_t 
   OnBlob(hash, blobs_.OnDescriptor(hash, fd, bytes, environment_.reactor.clock().Now()));
 }
 
-// A whole blob is verified before it is kept: its sender may be damaged, or lie.
+// Verifies a whole blob before it is kept: its sender may be damaged, or lie.
 void Session::OnBlob(BlobHash hash, Result<BlobContent> content) {
   if (!content.ok()) {
     Fail(content.status());
@@ -107,7 +107,7 @@ void Session::CompileWhenComplete() {
   Status started = stage_.Start(blobs_.here());
   if (!started.ok()) {
     Fail(std::move(started));
-  } else if (attachment_.request().lanes_given) {  // nothing is told of them
+  } else if (attachment_.request().lanes_given) {  // `tell` is not called for them
     state_ = State::kReady;
     RunWaiting();
   }
@@ -179,7 +179,8 @@ void Session::OnDescribe(wire::Describe request) {
 void Session::OnBatchRequest(wire::BatchRequest request) {
   const SteadyTime now = environment_.reactor.clock().Now();
   if (!waiting_.IsNew(request.attempt)) return;
-  // What it waits for went lost on its way: the trainer attaches again, and hears what is missing.
+  // The awaited blobs were lost on their way. The trainer attaches again, and learns what is
+  // missing.
   if (state_ == State::kWaiting && blobs_.Stalled(now)) {
     Fail(NotFound("the blobs of the plan did not come"));
   }

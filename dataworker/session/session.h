@@ -18,41 +18,41 @@
 
 namespace headrace::dataworker {
 
-// One loader of one trainer, on this worker: when its plan can run, and which of its parts a
-// message concerns.
+// One loader of one trainer, on this worker. It knows when its plan can run, and which of its parts
+// a message concerns.
 //
 //   waiting (for blobs) -last blob verified-> compiling -ok-> ready
 //                                                 \----error-> failed
 //   ready -Python process lost-> failed -attached again-> waiting
 //
-// Requests that come before the plan is ready wait. Reactor thread; the owner calls Close before it
-// lets go. Tasks on other threads refer to it weakly.
+// Requests wait until the plan is ready. Reactor thread; the owner calls Close before it releases
+// this. Tasks on other threads refer to it weakly.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  // REQUIRES: Attach is called with this next.
+  // Makes a session. REQUIRES: Attach is called with this next.
   Session(SessionEnvironment& environment, const wire::Attach& attach);
 
-  // Its parts, as long as it lives.
+  // Its parts, while it lives.
   [[nodiscard]] Attachment& attachment() { return attachment_; }
   [[nodiscard]] BatchMemory& memory() { return memory_; }
   [[nodiscard]] SessionStage& stage() { return stage_; }
-  // Requests without an answer.
+  // The number of requests without an answer.
   [[nodiscard]] std::size_t outstanding() const {
     return waiting_.size() + native_->outstanding() + stage_.outstanding();
   }
-  // Whether the session is to end, because nobody will: see Attachment::Abandoned. A shared arena
-  // ends by its hang-up. Requests that wait for blobs are refused first.
+  // Whether the session must end because nobody else will end it: see Attachment::Abandoned. A
+  // shared arena ends with its hang-up. It refuses requests that wait for blobs first.
   [[nodiscard]] bool Abandoned(bool leased, SteadyTime asked);
 
-  // First attachment, or again: the connection or the coordinator is new, or blobs or the arena
-  // went missing. REQUIRES: attachment().SamePlan(attach).
+  // Attaches for the first time, or again: the connection or the coordinator is new, or blobs or
+  // the arena are missing. REQUIRES: attachment().SamePlan(attach).
   void Attach(std::string peer, const wire::Attach& attach);
   void OnBlobPart(const wire::BlobPart& part, const std::vector<ByteSpan>& payload);
   void OnBlobDescriptor(BlobHash hash, const UniqueFd& fd, std::uint64_t bytes);
   void OnDescribe(wire::Describe request);
   void OnBatchRequest(wire::BatchRequest request);
   void OnCancel(IterationId before);
-  // Cancels everything; nothing is answered, and nothing new is written, after it.
+  // Cancels everything. After it nothing is answered and nothing new is written.
   void Close();
   [[nodiscard]] bool closed() const { return closed_; }
 

@@ -19,13 +19,13 @@
 
 namespace headrace::dataworker {
 
-// What the person who runs the worker lets sessions do.
+// What the worker's operator lets sessions do.
 struct Limits {
   std::uint64_t stage_memory = 0;          // data bytes of each Python process; 0: no limit
   std::vector<std::string> allowed_roots;  // real paths that files are read below; none: anywhere
 };
 
-// What sessions share; all of it outlives them. Reactor thread.
+// What sessions share. All of it outlives them. Reactor thread.
 struct SessionEnvironment {
   using Send =
       std::function<void(const std::string& peer, wire::Body, std::vector<net::PayloadFrame>)>;
@@ -42,7 +42,7 @@ struct SessionEnvironment {
   wire::HostIdentity host;  // of this process
   Limits limits;
   Send send;
-  // Cores for the stage processes of one session of the job: see JobLedger.
+  // The cores for the stage processes of one session of the job: see JobLedger.
   std::function<double(JobId)> stage_cores;
   std::uint64_t samples_made = 0;
 

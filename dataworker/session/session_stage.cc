@@ -125,7 +125,7 @@ void SessionStage::CountCpu() {
   if (!runner_) return;
   double seconds = 0;
   for (const std::int64_t pid : runner_->pids()) seconds += ProcessCpuSeconds(pid);
-  // Less when one has ended whose parent has not asked for it yet.
+  // It is less when a process has ended and its parent has not waited for it yet.
   if (seconds <= cpu_seconds_) return;
   environment_.ledger.AddStageCpu(attachment_.job(),
                                   static_cast<std::uint64_t>((seconds - cpu_seconds_) * 1e9));

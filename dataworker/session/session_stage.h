@@ -19,56 +19,57 @@
 
 namespace headrace::dataworker {
 
-// The processes that run a session's Python plan, as long as they serve, and what they cost its
-// job. They are forked here, or are those that the trainer gives (Attach says which).
+// The processes that run a session's Python plan while they serve, and what they cost its job. They
+// are forked here, or the trainer gives them (Attach says which).
 //
 //   none -Start-> starting -tell(ok)-> serving -tell(error)-> failed -End-> none
 //                                  \--tell(error)-> failed
 //
-// Given processes serve at once, and nothing is told of them. Reactor thread.
+// Given processes serve at once, and `tell` is not called for them. Reactor thread.
 class SessionStage {
  public:
-  // A lane's process, at the other end of the socket.
+  // A lane's process serves at the other end of the socket.
   struct GivenLane {
     StageHosts::Lane lane;
     UniqueFd socket;
     std::int64_t pid = 0;
   };
 
-  // `tell`: the code serves, or could not be loaded, or was lost. Never from inside Start; must not
-  // End it. `environment` and `attachment` outlive it.
+  // `tell`: the code serves, could not be loaded, or was lost. It is never called inside Start, and
+  // must not call End. `environment` and `attachment` outlive this.
   SessionStage(SessionEnvironment& environment, const Attachment& attachment,
                std::function<void(const Status&)> tell)
       : environment_(environment), attachment_(attachment), tell_(std::move(tell)) {}
 
-  // While the plan's code is on its way: what its processes will be forked from.
+  // Prepares what the processes will be forked from, while the plan's code is on its way.
   void Warm();
-  // kUnsupported: lost here too often, or the code is not among what was sent. Errors of
+  // Starts. kUnsupported: lost here too often, or the code was not sent. Errors of
   // StageLosses::Check, StageRunner::Start.
   // REQUIRES: `blobs` has the bundle, where the plan has one and no lanes are given.
   Status Start(const std::map<BlobHash, BlobContent>& blobs);
   // From Start to End.
   [[nodiscard]] bool started() const { return runner_ != nullptr; }
-  // Its batches are not answered any more.
+  // Ends the processes. Their batches are not answered any more.
   void End();
 
-  // Also before Start: it is kept for then. Of a trainer that was not asked for lanes: dropped.
+  // Gives a lane's process. Before Start, it is kept until then. From a trainer that was not asked
+  // for lanes, it is dropped.
   void OnLane(GivenLane given);
 
-  // Answers each request in the end. kInvalidArgument: it does not fit the plan, or its slot the
-  // arena. REQUIRES: started().
+  // Makes a batch; each request is answered in the end. kInvalidArgument: it does not fit the plan,
+  // or its slot the arena. REQUIRES: started().
   void Submit(wire::BatchRequest request, const std::shared_ptr<ArenaMap>& arena,
               SteadyTime received);
-  // Requests for batches of older iterations.
+  // Cancels requests for batches of older iterations.
   void Cancel(IterationId before);
 
-  // Batches without an answer.
+  // The number of batches without an answer.
   [[nodiscard]] std::size_t outstanding() const { return runner_ ? runner_->outstanding() : 0; }
-  // Of batches that have not begun.
+  // The number of samples of batches that have not begun.
   [[nodiscard]] std::int64_t queued_samples() const {
     return runner_ ? runner_->queued_samples() : 0;
   }
-  // Of its processes.
+  // The ids of its processes.
   [[nodiscard]] std::vector<std::int64_t> pids() const;
   // Brings the job's account of their CPU time up to date.
   void CountCpu();
@@ -83,8 +84,8 @@ class SessionStage {
   const Attachment& attachment_;
   const std::function<void(const Status&)> tell_;
   std::unique_ptr<StageRunner> runner_;
-  std::vector<GivenLane> early_lanes_;  // that came before Start
-  double cpu_seconds_ = 0;              // of its processes, that are in the account
+  std::vector<GivenLane> early_lanes_;  // came before Start
+  double cpu_seconds_ = 0;              // of its processes, already in the account
 };
 
 }  // namespace headrace::dataworker

@@ -13,16 +13,16 @@
 
 namespace headrace::dataworker {
 
-// Finds out what the samples of a batch look like when the plan alone does not say it: the shape of
-// the first sample that can be described. One unit.
+// Finds the shape of a batch's samples if the plan alone does not give it: that of the first sample
+// that can be described. One unit.
 class ShapeWork final : public Work {
  public:
   using OnDone = std::function<void(std::shared_ptr<ShapeWork>)>;
   ShapeWork(std::shared_ptr<const CompiledPlan> plan, wire::BatchRequest request, OnDone on_done);
   [[nodiscard]] const wire::BatchRequest& request() const { return request_; }
-  // After the work has finished only.
+  // The shape of the samples. REQUIRES: the work has finished.
   [[nodiscard]] const std::optional<ops::ImageSpec>& shape() const { return shape_; }
-  // Why there is none: one failure for each position.
+  // Why there is no shape: one failure for each position.
   [[nodiscard]] std::vector<wire::SampleFailure> TakeFailures() { return std::move(failures_); }
   [[nodiscard]] wire::BatchRequest TakeRequest() { return std::move(request_); }
 

@@ -8,13 +8,13 @@
 
 namespace headrace::dataworker {
 
-// How often the Python process of a session was lost here, whether the session was attached anew
-// meanwhile or not. Reactor thread.
+// Counts how often the Python process of a session was lost here, also when the session was
+// attached again meanwhile. Reactor thread.
 class StageLosses {
  public:
   static constexpr int kMost = 3;
-  // The answer for the session's batches from now on: kNotFound while attaching again may help,
-  // kUnsupported when it has been lost kMost times.
+  // Counts a loss. Returns the answer for the session's batches after it: kNotFound while attaching
+  // again may help, kUnsupported when it has been lost kMost times.
   Status Add(SessionId session, const std::string& how);
   // ok, or the refusal.
   [[nodiscard]] Status Check(SessionId session) const;

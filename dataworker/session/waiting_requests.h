@@ -14,8 +14,8 @@
 
 namespace headrace::dataworker {
 
-// What a session was asked before it is known whether its plan runs here, in order, and which
-// attempts came already. Pure; thread-compatible.
+// The requests to a session before it is known whether its plan runs here, in order, and the
+// attempts that came already. Pure; thread-compatible.
 class WaitingRequests {
  public:
   struct Request {
@@ -23,16 +23,16 @@ class WaitingRequests {
     std::variant<wire::BatchRequest, wire::Describe> asked;
   };
 
-  // Whether the attempt comes for the first time, as far as the last kAttemptsKept say. A message
-  // that comes twice is answered once: after the first answer its slot may be another batch's.
-  // Attempts count up, so those far behind are over.
+  // Whether the attempt is not among the last kAttemptsKept. A message that comes twice is answered
+  // once: after the first answer its slot may be another batch's. Attempts count up, so those with
+  // much smaller numbers are over.
   [[nodiscard]] bool IsNew(std::uint32_t attempt);
   static constexpr std::size_t kAttemptsKept = 4096;
 
   void Add(Request request) { waiting_.push_back(std::move(request)); }
-  // All of them, in order.
+  // Takes all of them, in order.
   [[nodiscard]] std::deque<Request> TakeAll() { return std::exchange(waiting_, {}); }
-  // Requests for batches of older iterations, in order.
+  // Takes the requests for batches of older iterations, in order.
   [[nodiscard]] std::vector<wire::BatchRequest> TakeOlder(IterationId than);
   [[nodiscard]] std::size_t size() const { return waiting_.size(); }
 

@@ -17,7 +17,7 @@ void DebtBucket::Fill(SteadyTime now) {
 void DebtBucket::SetRate(std::uint64_t bytes_per_second, SteadyTime now) {
   Fill(now);
   rate_ = static_cast<double>(bytes_per_second) * 1e-9;
-  // Nothing is given for a change: a limit that comes and goes is no way around it.
+  // A change adds nothing, so a limit that comes and goes can't be used to bypass it.
   level_ = limited() ? std::min(level_, rate_ * static_cast<double>(kBurst.count())) : 0;
 }
 

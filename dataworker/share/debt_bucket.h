@@ -6,28 +6,28 @@
 
 namespace headrace::dataworker {
 
-// A limit of bytes a second on reads whose sizes are known only when they are done. What is read is
-// taken whole, so the bucket may go into debt; nothing may begin until the debt is paid. In any
-// stretch of time t, then, no more is read than
+// Limits bytes a second of reads whose sizes are known only when they are done. A read is taken
+// whole, so the bucket may go into debt. Nothing may begin until the debt is paid. So in any
+// stretch of time t, no more is read than
 //
 //   rate * t  +  kBurst of the rate  +  what the reads take that were under way at once,
 //
-// and who always has something to read reads at the full rate. Pure; thread-compatible.
+// and a reader that always has something to read gets the full rate. Pure; thread-compatible.
 class DebtBucket {
  public:
-  // Saved up, at most, while nobody reads; also what a late timer may cost.
+  // The most that is saved up while nobody reads; also what a late timer may cost.
   static constexpr Duration kBurst = std::chrono::milliseconds(100);
-  // Farther ahead ReadyAt does not say: ask again then.
+  // ReadyAt looks no farther ahead; the caller asks again then.
   static constexpr Duration kHorizon = std::chrono::hours(1);
 
-  // 0: no limit. A debt stays with the new rate.
+  // Sets the rate; 0: no limit. A debt stays with the new rate.
   void SetRate(std::uint64_t bytes_per_second, SteadyTime now);
   [[nodiscard]] bool limited() const { return rate_ > 0; }
-  // Below 0: gives back what was taken too much.
+  // Takes bytes; below 0: gives back what was taken in excess.
   void Take(double bytes, SteadyTime now);
-  // When the debt is paid: not behind `now` if there is none.
+  // When the debt is paid: not after `now` if there is none.
   [[nodiscard]] SteadyTime ReadyAt(SteadyTime now);
-  // How long it has been in debt, in all.
+  // How long it has been in debt in total.
   [[nodiscard]] Duration InDebt(SteadyTime now);
 
  private:

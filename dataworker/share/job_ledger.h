@@ -15,12 +15,12 @@
 
 namespace headrace::dataworker {
 
-// What each job may use of this worker, by the coordinator's word, and what it has used. Says it to
-// those who hold to it: the work queue (threads, sources), the cache, the gates of stage processes.
-// Reactor thread.
+// Knows what each job may use of this worker by the coordinator's grants, and what it has used. It
+// tells the parts that enforce it: the work queue (threads, sources), the cache, the gates of stage
+// processes. Reactor thread.
 class JobLedger {
  public:
-  // `threads`: the cores that are shared. Both outlive it.
+  // `threads`: the shared cores. Both outlive it.
   JobLedger(WorkQueue& queue, SampleCache& cache, int threads)
       : queue_(queue), cache_(cache), threads_(threads) {}
 
@@ -28,15 +28,15 @@ class JobLedger {
   struct Attached {
     JobId job;
     SteadyTime since{};
-    std::size_t stage_batches = 0;   // that it has in its stage
-    std::int64_t stage_samples = 0;  // of those that have not begun
+    std::size_t stage_batches = 0;   // of it in its stage
+    std::int64_t stage_samples = 0;  // of those batches that have not begun
   };
 
-  // The coordinator's word: a whole set, in place of the former one.
+  // Applies the coordinator's grants: a whole set, in place of the former one.
   //
   //   grants                    a job has what its grant says
   //   no grant any more         its lease here has ended, or it never had one and a directive that
-  //                             was asked for behind its Attach does not name it: WorkQueue::Drain,
+  //                             was asked for after its Attach does not name it: WorkQueue::Drain,
   //                             and its entries stay as they are. What it asks is still answered
   //   jobs, but no grant at all the coordinator is older: WorkQueue's defaults, quotas of Attach
   //
@@ -46,15 +46,15 @@ class JobLedger {
                    std::span<const Attached> sessions);
 
   void AddSamples(JobId job, std::uint64_t samples) { made_[job].samples += samples; }
-  // CPU time of stage processes, for the account; the share is charged by WorkQueue::Charge.
+  // Adds CPU time of stage processes to the account; WorkQueue::Charge charges the share.
   void AddStageCpu(JobId job, std::uint64_t ns) { made_[job].stage_cpu_ns += ns; }
 
-  // Cores that the stage processes of one session of the job may keep busy together: the job's part
-  // by weight among those that have work now, so that what others leave is used. Infinite when
-  // nobody else has work.
+  // The cores that the stage processes of one session of the job may keep busy together. It is the
+  // job's part by weight among the jobs that have work now, so what others leave is used. Infinite
+  // when nobody else has work.
   [[nodiscard]] double StageCores(JobId job, std::span<const Attached> sessions);
 
-  // Jobs with sessions or entries in the cache, by id. Others are forgotten.
+  // The jobs with sessions or entries in the cache, by id. Others are forgotten.
   [[nodiscard]] std::vector<wire::JobUsage> Usage(std::span<const Attached> sessions);
 
  private:
@@ -69,7 +69,7 @@ class JobLedger {
   const int threads_;
   bool has_grants_ = false;  // the coordinator is one that gives them
   std::set<JobId> granted_;
-  std::set<JobId> ended_;  // whose cache quota is held where it was
+  std::set<JobId> ended_;  // jobs whose cache quota stays as it was
   std::map<JobId, Made> made_;
 };
 

@@ -8,9 +8,9 @@ namespace {
 // Weight of the newest unit in the mean of bytes; below kSomeBytes a job does not read any more.
 constexpr double kNewest = 1.0 / 16;
 constexpr double kSomeBytes = 1;
-// What stage processes used keeps a job's units waiting for no more than that of others' time.
+// A job's units wait at most this long because of what its stage processes used.
 constexpr double kMostBehind = 100e6;  // ns
-// Who is refused asks again sooner, or does not wait any more.
+// A refused job asks again sooner, or does not wait any more.
 constexpr Duration kMostBetweenAsks = std::chrono::seconds(1);
 
 }  // namespace
@@ -124,7 +124,7 @@ void JobShares::Place(Job& job, SteadyTime now) {
     job.held_until = ready;
     held_.insert({ready, &job});
   } else {
-    // One that reads nothing, all of it cached, is not kept waiting for what others read.
+    // A job that reads nothing, because all is cached, does not wait for what others read.
     share_.Activate(
         job, job.mean_bytes >= kSomeBytes ? FairShare::Kind::kPausable : FairShare::Kind::kPlain);
   }

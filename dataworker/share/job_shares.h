@@ -16,29 +16,30 @@ namespace headrace::dataworker {
 
 // What a job may use of this worker's threads and sources.
 struct JobLimits {
-  std::uint32_t millicores = kDefaultMillicores;  // its weight beside other jobs
+  std::uint32_t millicores = kDefaultMillicores;  // its weight among the jobs
   std::uint64_t source_bytes_per_second = 0;      // 0: no limit
 
   static constexpr std::uint32_t kDefaultMillicores = 1000;
-  // Of a job whose lease here has ended, and of any: what is asked is answered, however late.
+  // The weight of a job whose lease here has ended, and the least of any job: every request is
+  // answered, however late.
   static constexpr std::uint32_t kLeastMillicores = 10;
   friend bool operator==(const JobLimits&, const JobLimits&) = default;
 };
 
-// What a job has used of them.
+// What a job has used of this worker's threads and sources.
 struct JobWork {
   JobId job;
   std::uint64_t cpu_ns = 0;  // of compute threads
   std::uint64_t source_bytes = 0;
-  std::uint64_t limited_ns = 0;  // it had work queued, and a source limit let none begin
+  std::uint64_t limited_ns = 0;  // time with work queued of which a source limit let none begin
   std::int64_t queued = 0;       // units
   bool busy = false;             // units of it are queued or run
 };
 
-// The book of a WorkQueue: what each job may use, has queued and has used, and whose turn it is. It
-// counts units and knows nothing of what they do. Fair between jobs by what their units cost, each
-// with its weight, and in the same way between the sessions of a job (FairShare). A job in debt to
-// its source limit (DebtBucket) is passed over until it has paid.
+// The book of a WorkQueue: what each job may use, has queued and has used, and which job is next.
+// It counts units and knows nothing of what they do. It is fair between jobs by the costs of their
+// units, each with its weight, and likewise between the sessions of a job (FairShare). It passes
+// over a job in debt to its source limit (DebtBucket) until the job has paid.
 //
 // Pure: the times and the costs come from outside. Thread-compatible; the queue calls it with its
 // lock held. O(log jobs + log sessions) a unit.
@@ -46,11 +47,11 @@ class JobShares {
   struct Job;
 
  public:
-  // A session's place in the book, at the job that queued for it last. Where it lies may not change
+  // A session's place in the book, at the job that queued for it last. Its address may not change
   // between its first Queue and Leave.
   class Session : public FairShare::Member {
    public:
-    // Nothing of it is queued or runs.
+    // True: nothing of it is queued or runs.
     [[nodiscard]] bool idle() const { return queued_ == 0 && running_ == 0; }
 
    private:
@@ -59,7 +60,7 @@ class JobShares {
     std::int64_t queued_ = 0;  // units
     int running_ = 0;          // turns
   };
-  // What was written down when units began, for Settle.
+  // What was noted when units began, for Settle.
   struct Charged {
     Job* job = nullptr;
     double of_job = 0, of_session = 0, bytes = 0;
@@ -71,29 +72,30 @@ class JobShares {
     std::uint64_t bytes = 0;   // from sources
   };
 
-  // The session has so many units more, of this job: with them it leaves the one that it had.
+  // Queues more units of the session for this job. The session leaves the job that it had before.
   // REQUIRES: units > 0.
   void Queue(Session& session, JobId job, std::int64_t units, SteadyTime now);
-  // So many of its queued units will not run. REQUIRES: Queue was called.
+  // Drops queued units, which will not run. REQUIRES: Queue was called.
   void Unqueue(Session& session, std::int64_t units, SteadyTime now);
-  // The session will not come back. REQUIRES: Queue was called; session.idle().
+  // Removes a session that will not come back. REQUIRES: Queue was called; session.idle().
   void Leave(Session& session);
 
-  // Whose turn it is; nullptr: nobody's unit may begin now.
+  // The session that is next; nullptr: no unit may begin now.
   [[nodiscard]] Session* First(SteadyTime now);
   [[nodiscard]] bool AnyReady(SteadyTime now) { return FirstJob(now) != nullptr; }
-  // When to ask again, where nothing may begin and something is queued.
+  // When to ask again, if nothing may begin and something is queued.
   [[nodiscard]] SteadyTime ReadyAt(SteadyTime now);
-  // Whether a source limit holds for the session, whose units are to be started one by one then.
+  // Whether a source limit holds for the session. Its units must then start one by one.
   [[nodiscard]] bool Limited(const Session& session) const;
-  // Units of the session begin together, one after the other. REQUIRES: so many are queued.
+  // Starts units of the session together, to run one after the other. REQUIRES: that many are
+  // queued.
   [[nodiscard]] Charged Start(Session& session, std::int64_t units, SteadyTime now);
-  // They have ended. `charged`: of their Start.
+  // Settles units that have ended. `charged`: the value that Start returned.
   void Settle(Session& session, const Charged& charged, std::int64_t units, const Cost& cost,
               SteadyTime now);
 
-  // For these see WorkQueue. SetLimits: units of the job that wait, where its source limit has
-  // changed: they may begin at another time than before.
+  // For these see WorkQueue. SetLimits returns the waiting units of the job if its source limit has
+  // changed. They may begin at another time than before.
   [[nodiscard]] std::optional<std::int64_t> SetLimits(JobId job, const JobLimits& limits,
                                                       SteadyTime now);
   void Drain(JobId job, SteadyTime until);
@@ -114,9 +116,9 @@ class JobShares {
     int running = 0;                            // turns
     int attached = 0;                           // sessions
     SteadyTime drained_at = SteadyTime::max();  // drops to the least weight
-    double mean_bytes = -1;                     // that a unit reads; below 0: none has run
+    double mean_bytes = -1;                     // read by a unit; below 0: none has run
     bool reads_elsewhere = false;
-    SteadyTime refused_at{};          // by MayRead; the epoch: it was not
+    SteadyTime refused_at{};          // when MayRead refused it; the epoch: never
     SteadyTime held_until{};          // its place in held_; the epoch: none
     Duration own_debt{}, all_debt{};  // of the buckets, when `limited` was last brought up
     SteadyTime debts_at{};
@@ -126,9 +128,9 @@ class JobShares {
   };
 
   [[nodiscard]] Job* FirstJob(SteadyTime now);
-  // Among those that share, those that are held back, or neither.
+  // Puts the job among those that share, those that are held back, or neither.
   void Place(Job& job, SteadyTime now);
-  // Brings the time up to date that the job was held back. Before what it has queued changes.
+  // Updates the time for which the job was held back. Called before what it has queued changes.
   void CountDebt(Job& job, SteadyTime now);
   void SetWeight(Job& job, std::uint32_t millicores);
   [[nodiscard]] bool Paused(SteadyTime now);

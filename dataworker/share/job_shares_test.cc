@@ -136,7 +136,7 @@ TEST_F(JobSharesTest, TheLimitOfAllHoldsBackThoseWhoRead) {
   shares_.Queue(y_, b_, 2, now_);
   EXPECT_TRUE(shares_.Limited(y_));
   EXPECT_EQ(RunOne(milliseconds(1), 2000), "x");
-  EXPECT_EQ(RunOne(), "y");  // it has read nothing, as far as is known
+  EXPECT_EQ(RunOne(), "y");  // it has read nothing that is known
   EXPECT_EQ(Run(2), "y-");
   EXPECT_GT(shares_.ReadyAt(now_), now_);
   EXPECT_LE(shares_.ReadyAt(now_), now_ + seconds(2));

@@ -13,7 +13,8 @@ namespace headrace::dataworker {
 // every unit has run or was dropped. Kept alive by the queue and by the threads that run it.
 class Work : public std::enable_shared_from_this<Work> {
  public:
-  // `iteration`: whose end cancels it; invalid for work that only the session's end cancels.
+  // `iteration`: the iteration whose end cancels it; invalid for work that only the session's end
+  // cancels.
   explicit Work(std::int64_t units, IterationId iteration = {})
       : units_(units), iteration_(iteration), unfinished_(units) {}
   Work(const Work&) = delete;
@@ -22,16 +23,16 @@ class Work : public std::enable_shared_from_this<Work> {
 
   [[nodiscard]] std::int64_t units() const { return units_; }
   [[nodiscard]] IterationId iteration() const { return iteration_; }
-  // Units that have not begun are skipped from now on. Thread-safe.
+  // Skips all units that have not begun. Thread-safe.
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
 
-  // For WorkQueue: runs unit `unit`, which Drop counts afterwards; `units` that have run, or never
-  // will, are over. The last one calls Finish.
+  // For WorkQueue: runs unit `unit`, which Drop counts afterwards.
   void RunUnit(std::int64_t unit, ThreadContext& context) {
     if (!cancelled()) Run(unit, context);
   }
-  // True after the last one.
+  // For WorkQueue: counts `units` that have run or never will. After the last one calls Finish and
+  // returns true.
   bool Drop(std::int64_t units) {
     if (unfinished_.fetch_sub(units, std::memory_order_acq_rel) != units) return false;
     Finish();
@@ -40,7 +41,7 @@ class Work : public std::enable_shared_from_this<Work> {
 
  protected:
   virtual void Run(std::int64_t unit, ThreadContext& context) = 0;
-  // On the thread of the last unit, or of the one who cancelled; everything the units wrote is
+  // Runs on the thread of the last unit, or on the one that cancelled. All that the units wrote is
   // visible. Must not block.
   virtual void Finish() = 0;
 

@@ -7,15 +7,15 @@
 namespace headrace::dataworker {
 namespace {
 
-// A task of the executor ends after the unit that takes it beyond this, so that others have turns.
+// A task of the executor ends after the unit that takes it beyond this, so that other tasks run.
 constexpr Duration kLongTask = std::chrono::milliseconds(2);
-// Units that are over sooner than this are picked several at once: the choice must not cost more
+// The queue picks several units at once if they end sooner than this: the choice must not cost more
 // than the work.
 constexpr double kQuantum = 100e3;  // ns
 
 bool Everything(const Work& /*work*/) { return true; }
 
-// Of what ran between the two, in nanoseconds.
+// The time of what ran between the two, in nanoseconds.
 double CostOf(const ThreadUsage& before, const ThreadUsage& after, Duration held) {
   const auto cpu = static_cast<double>(after.cpu_ns - before.cpu_ns);
   return after.waits == before.waits ? cpu : std::max(cpu, static_cast<double>(held.count()));
@@ -88,12 +88,12 @@ void WorkQueue::Run(ThreadContext& context) {
         todo = Next(1, end);
       }
     }
-    // After the account of it: who hears that the work is done finds it there.
+    // After the account of the work, so that a reader that learns of its end finds it there.
     waited = turn.work->Drop(turn.units) || waited || todo.runners > 0;
     Do(todo);
     turn = std::move(next);
     counted = after.cpu_ns;
-    // What it waited for here, a lock, is not the next unit's.
+    // The wait for a lock here does not count for the next unit.
     before = waited && picked ? parts_.usage() : after;
     begin = waited && picked ? parts_.clock.Now() : end;
   }

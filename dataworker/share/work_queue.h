@@ -19,21 +19,22 @@
 
 namespace headrace::dataworker {
 
-// What waits for the compute threads. Whose turn it is, JobShares says: fair between jobs and
+// The queue of the compute threads. JobShares decides which session is next: fair between jobs and
 // between the sessions of a job. Within a session, first come first served. No thread ever waits
-// for a job that a source limit holds back. Thread-safe. Its callers bound what they push; the
-// executor must be stopped before the queue goes.
+// for a job that a source limit holds back. Thread-safe. Its callers bound what they push. The
+// executor must stop before the queue goes.
 //
-// A unit costs its CPU time; one that waited, for a disk say, the time that it held its thread,
-// which nobody else could use. Time in which the system ran something else is nobody's.
+// A unit costs its CPU time. A unit that waited, for a disk say, costs the time that it held its
+// thread, which nobody else could use. Nobody pays for time in which the system ran something else.
 class WorkQueue {
  public:
   struct Parts {
     Executor& executor;
     Clock& clock;
-    // Asks for a call of Wake so much later; any thread. Asked again, the earlier one counts.
+    // Asks for a call of Wake after this time; any thread. After a second call the earlier time
+    // counts.
     std::function<void(Duration)> wake_after;
-    // Most units that a task of the executor runs; other tasks wait for as long.
+    // Most units that one task of the executor runs; other tasks wait meanwhile.
     int units_a_task = 16;
     std::function<ThreadUsage()> usage = UsageOfThisThread;
   };
@@ -42,38 +43,39 @@ class WorkQueue {
   enum class Place { kBack, kFront };
   // REQUIRES: work->units() > 0.
   void Push(JobId job, SessionId session, std::shared_ptr<Work> work, Place place = Place::kBack);
-  // Cancels and takes out what `which` accepts (called under the lock; must only look). Units that
-  // already run go on; the others are dropped before this returns.
+  // Cancels and removes the work that `which` accepts (called under the lock; must only look).
+  // Running units go on; the others are dropped before this returns.
   void Cancel(SessionId session, const std::function<bool(const Work&)>& which);
-  // As Cancel of everything; the session will not come back.
+  // Cancels everything of a session, which will not come back.
   void Forget(SessionId session);
-  // Units that have not begun.
+  // The number of units that have not begun.
   [[nodiscard]] std::int64_t queued() const { return queued_.load(std::memory_order_relaxed); }
 
-  // From now on. Jobs have JobLimits() unless told.
+  // Sets a job's limits. Without this call a job has JobLimits().
   void SetLimits(JobId job, const JobLimits& limits);
-  // The job's lease has ended: it keeps its weight for kDrainFor, for what it was asked before, and
-  // then has kLeastMillicores. Until the next SetLimits. Again: changes nothing.
+  // Notes that the job's lease has ended. The job keeps its weight for kDrainFor, for earlier
+  // requests, and then has kLeastMillicores until the next SetLimits. A second call changes
+  // nothing.
   void Drain(JobId job);
-  // For the sources of all jobs together; 0: no limit.
+  // Sets the limit for the sources of all jobs together; 0: no limit.
   void SetSourceLimit(std::uint64_t bytes_per_second);
-  // The job used so much elsewhere, in its stage processes: CPU time, and bytes of its sources.
+  // Charges the job for what its stage processes used: CPU time, and bytes of its sources.
   void Charge(JobId job, Duration cpu, std::uint64_t source_bytes);
-  // Whether a source limit lets batches of the job begin elsewhere. Asked again and again while
-  // some wait: that time counts as held back.
+  // Whether a source limit lets batches of the job begin in its stage processes. The caller asks
+  // repeatedly while some wait. That time counts as held back.
   [[nodiscard]] bool MayRead(JobId job);
   // The job's weight now.
   [[nodiscard]] std::uint32_t Millicores(JobId job) const;
 
-  // Every job that was ever named, by id, until it is forgotten.
+  // Every job that was named, by id, until it is forgotten.
   [[nodiscard]] std::vector<JobWork> Usage();
   // Forgets what the job has used, and its limits, unless it has sessions here.
   void ForgetJob(JobId job);
 
-  // Something that was held back may begin.
+  // Starts what was held back and may begin now.
   void Wake();
 
-  // How long a job keeps its weight when its lease has ended: see Drain.
+  // How long a job keeps its weight after its lease has ended: see Drain.
   static constexpr Duration kDrainFor = std::chrono::seconds(10);
 
  private:
@@ -84,9 +86,9 @@ class WorkQueue {
   struct Session : JobShares::Session {
     SessionId id;
     std::deque<Item> items;
-    bool forgotten = false;  // goes when nothing of it runs
+    bool forgotten = false;  // removed when nothing of it runs
   };
-  // Units that were picked, to run one after the other: one, or as many as are over at once.
+  // The picked units, which run one after the other: one, or several that end together.
   struct Turn {
     std::shared_ptr<Work> work;
     std::int64_t unit = 0;  // the first
@@ -94,10 +96,10 @@ class WorkQueue {
     Session* session = nullptr;
     JobShares::Charged charged;
   };
-  // What is to be done without the lock.
+  // What to do without the lock.
   struct Todo {
     int runners = 0;                  // tasks to submit
-    Duration wake = Duration::max();  // to be asked for
+    Duration wake = Duration::max();  // to ask for
   };
 
   void Run(ThreadContext& context);
@@ -107,7 +109,7 @@ class WorkQueue {
   std::vector<Item> TakeOut(Session& session, const std::function<bool(const Work&)>& which);
   void EraseWhenOver(Session& session);
   bool Pick(Turn& turn, SteadyTime now);
-  // Who is needed for `units` more, or the wake-up when none may begin.
+  // The runners that `units` more need, or the wake-up if none may begin.
   Todo Next(std::int64_t units, SteadyTime now);
 
   const Parts parts_;
@@ -116,7 +118,7 @@ class WorkQueue {
   JobShares shares_;
   std::map<SessionId, Session> sessions_;
   int runners_ = 0;                         // tasks of the executor that pick units
-  SteadyTime wake_at_ = SteadyTime::max();  // that was asked for
+  SteadyTime wake_at_ = SteadyTime::max();  // the one asked for
 };
 
 }  // namespace headrace::dataworker

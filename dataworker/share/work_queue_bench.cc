@@ -1,4 +1,4 @@
-// What the queue costs for each unit: work that does nothing, on real threads.
+// Measures what the queue costs for each unit: work that does nothing, on real threads.
 #include <benchmark/benchmark.h>
 
 #include <atomic>

@@ -230,7 +230,7 @@ TEST_F(LimitsTest, TheWorkersLimitHoldsBackThoseWhoRead) {
   const std::int64_t bytes = used_[a_].bytes + used_[b_].bytes;
   EXPECT_LE(bytes, 200'000'000 + 200'000 + 60'000);
   EXPECT_GE(bytes, 199'000'000);
-  // Who begins when somebody may goes by time, as always.
+  // When one of them may begin, the share of time decides which, as always.
   EXPECT_NEAR(used_[a_].units, used_[b_].units, 10);
   EXPECT_GE(used_[cached].time, seconds(99));
   EXPECT_EQ(UsageOf(cached).limited_ns, 0U);

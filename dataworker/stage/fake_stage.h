@@ -144,7 +144,7 @@ except (EOFError, ConnectionError):
     os._exit(0)
 )python";
 
-// Puts it where `python3 -m headrace.stage.host` with this import path finds it.
+// Writes it where `python3 -m headrace.stage.host` with this import path finds it.
 inline void WriteFakeStage(const TemporaryDirectory& directory) {
   std::filesystem::create_directories(directory.path() + "/headrace/stage");
   directory.Write("headrace/__init__.py", "");
@@ -161,7 +161,7 @@ inline void WriteFakeStage(const TemporaryDirectory& directory) {
   directory.Write("headrace/stage/host.py", source);
 }
 
-// What it has written into a file there.
+// Returns what it has written into a file there.
 inline std::vector<std::int64_t> FakeStageNumbers(const TemporaryDirectory& directory,
                                                   const std::string& name) {
   std::vector<std::int64_t> numbers;

@@ -22,7 +22,7 @@ constexpr std::size_t kMostReleaseBytes = 100;
 constexpr std::uint32_t kMostParts = 16;
 constexpr std::uint64_t kMostFrameBytes = std::uint64_t{1} << 30;
 constexpr std::size_t kReadBytes = std::size_t{256} << 10;
-// Bounds one turn of the reactor; the rest comes in the next.
+// Bounds one turn of the reactor; the next turn reads the rest.
 constexpr std::size_t kMostBytesATurn = std::size_t{8} << 20;
 
 void AppendRaw(Bytes& out, const void* data, std::size_t bytes) {
@@ -149,7 +149,7 @@ Status FrameSocket::Receive(const std::function<void(StageFrame&&)>& on_frame) {
   Status end;
   std::size_t taken = 0;
   while (end.ok() && taken < kMostBytesATurn) {
-    // Grown by doubling, so that a large frame is not moved too often.
+    // Grows by doubling, so that a large frame is not moved too often.
     if (incoming_.size() - filled_ < kReadBytes) {
       incoming_.resize(std::max(2 * incoming_.size(), 2 * kReadBytes));
     }

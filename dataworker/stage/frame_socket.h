@@ -31,7 +31,7 @@ enum class StageMessage : std::uint32_t {
   kHello = 13,
 };
 
-// What each side says it speaks, in the head of every frame. It changes with any change of a
+// The protocol that each side names in the head of every frame. It changes with any change of a
 // frame's meaning; golden/ freezes the frames of this one.
 inline constexpr std::uint8_t kStageProtocol = 2;
 
@@ -44,32 +44,32 @@ struct StageFrame {
 // each, the parts.
 [[nodiscard]] Bytes EncodeStageFrame(StageMessage kind, std::span<const ByteSpan> parts);
 
-// A connected Unix socket that carries frames. The first one of each side is kHello [release], of
-// which the head and the text never change, so that who speaks another protocol can be named. Never
-// blocks. The peer runs user code: everything it says is checked. One thread.
+// A connected Unix socket that carries frames. The first frame of each side is kHello [release].
+// Its head and text never change, so that a peer with another protocol can be named. Never blocks.
+// The peer runs user code, so everything that it sends is checked. One thread.
 class FrameSocket {
  public:
-  // Both ends of a new connection; ours is first, close-on-exec both.
+  // Makes both ends of a new connection. The first is ours; both are close-on-exec.
   static Result<std::pair<FrameSocket, UniqueFd>> MakePair();
-  // Our end of a connection that somebody else made. kUnavailable: it is none.
+  // Takes our end of a connection that somebody else made. kUnavailable: it is none.
   static Result<FrameSocket> Adopt(UniqueFd fd);
 
   [[nodiscard]] int fd() const { return fd_.get(); }
-  // Small frames only: what does not fit the socket's buffer at once is kUnavailable, as is a peer
-  // that is gone. `passed` (at most kMostPassed) goes along; it stays the caller's.
+  // Sends a small frame. kUnavailable: it does not fit the socket's buffer at once, or the peer is
+  // gone. `passed` (at most kMostPassed) goes along; the caller keeps it.
   Status Send(StageMessage kind, std::span<const ByteSpan> parts, std::span<const int> passed = {});
   static constexpr std::size_t kMostPassed = 2;
-  // Takes in what has come and calls back for each whole frame but kHello. kUnavailable: the peer
+  // Reads what has come, and calls back for each whole frame except kHello. kUnavailable: the peer
   // is gone. kInvalidArgument: it does not keep to the format, or speaks another protocol (the
   // message names both releases).
   Status Receive(const std::function<void(StageFrame&&)>& on_frame);
 
-  // Our release and the peer's, for messages about what was not understood.
+  // Names our release and the peer's, for messages about frames that were not understood.
   [[nodiscard]] std::string Releases() const;
 
  private:
   explicit FrameSocket(UniqueFd fd) : fd_(std::move(fd)) {}
-  // Whole frame at the start of `incoming_`: true, and taken out.
+  // Takes a whole frame from the start of `incoming_`; true if there is one.
   Result<bool> TakeFrame(StageFrame* frame);
 
   UniqueFd fd_;

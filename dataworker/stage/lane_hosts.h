@@ -11,13 +11,13 @@
 
 namespace headrace::dataworker {
 
-// The processes of a session's lanes that its trainer has started (docs/adr/0025-lanes.md), one a
-// lane in each set. A later set takes the place of the one before. Reactor thread.
+// The processes that the trainer has started for a session's lanes, one a lane in each set
+// (docs/adr/0025-lanes.md). A later set replaces the one before. Reactor thread.
 class LaneHosts final : public StageHosts {
  public:
   explicit LaneHosts(std::int32_t lanes) : lanes_(lanes) {}
 
-  // `socket`: at its other end the lane's process serves; it counts in the place of one that was
+  // Gives a lane's process, which serves at the other end of `socket`. It replaces one that was
   // given before. kInvalidArgument: no such lane, or a set that another one has replaced.
   Status Give(const Lane& lane, UniqueFd socket, std::int64_t pid);
 

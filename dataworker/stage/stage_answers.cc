@@ -11,7 +11,7 @@
 namespace headrace::dataworker {
 namespace {
 
-// What one answer may carry beside the slot.
+// The most bytes that one answer may carry outside the slot.
 constexpr std::size_t kMostPickleBytes = wire::kMaxBodyBytes / 2;
 constexpr std::size_t kMostOutputBytes = std::size_t{1} << 20;
 constexpr std::size_t kMadeKept = 256;

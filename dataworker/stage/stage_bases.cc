@@ -238,7 +238,7 @@ void StageBases::OnHangup(std::uint64_t id) {
   reactor_.UnwatchFd(base.control->fd());
   base.control.reset();
   base.retired = true;
-  ::kill(static_cast<pid_t>(base.pid), SIGKILL);  // one that only fell silent serves nobody either
+  ::kill(static_cast<pid_t>(base.pid), SIGKILL);  // a silent one serves nobody either
   AwaitEnd(id);
 }
 
@@ -252,7 +252,7 @@ void StageBases::Reap(std::uint64_t id) {
   Base& base = bases_.at(id);
   const std::string how = ReapPython(base.pid);
   if (how.empty()) return;
-  reactor_.CancelTimer(base.reap_timer);  // its id stays: nobody is to kill that pid any more
+  reactor_.CancelTimer(base.reap_timer);  // its id stays: that pid may not be killed any more
   std::vector<std::uint64_t> lost;
   for (const auto& [session, of] : sessions_) {
     if (of.base == id) lost.push_back(session);

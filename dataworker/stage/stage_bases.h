@@ -21,8 +21,9 @@
 
 namespace headrace::dataworker {
 
-// The Python interpreters of a worker. One serves all sessions of a job that want the same: it has
-// imported what takes long, and forks a zygote a session (headrace/stage/base.py).
+// The Python interpreters of a worker. One serves all sessions of a job that want the same. It has
+// imported the modules that take long, and forks a zygote for each session
+// (headrace/stage/base.py).
 //
 //   begun -FORKED-> running -ENDED-> ended
 //     |---BECAME-> running, the interpreter itself: its imports left what must not be forked
@@ -35,16 +36,16 @@ class StageBases {
  public:
   struct Options {
     std::string executable;  // of Python
-    JobId job;               // whose code it is
+    JobId job;               // the job that owns the code
     PythonStage stage;
     std::uint64_t memory_bytes = 0;  // most data of each process; 0: no limit
   };
   struct Events {
     std::function<void(std::int64_t pid)> on_started;
-    std::function<void(const std::string& how)> on_ended;  // a sentence. Once, and last
+    std::function<void(const std::string& how)> on_ended;  // once, and last: a sentence
   };
-  // An interpreter without sessions ends when it has had none for `idle_for` to twice that, or when
-  // kMostIdle others have been without for less long.
+  // An interpreter without sessions ends after `idle_for` to twice that time. It ends earlier if
+  // kMostIdle others have been idle for less time.
   explicit StageBases(net::Reactor& reactor, Duration idle_for = std::chrono::minutes(10))
       : reactor_(reactor), idle_for_(idle_for) {}
   ~StageBases();
@@ -52,30 +53,31 @@ class StageBases {
   StageBases& operator=(const StageBases&) = delete;
   static constexpr std::size_t kMostIdle = 2;
 
-  // Starts the interpreter for sessions that will come.
+  // Starts the interpreter for later sessions.
   void Warm(const Options& options);
-  // A zygote that loads `bundle` and serves on `theirs`; its number. Callbacks never come from
-  // inside. kUnsupported: no such interpreter. kResourceExhausted: no memory, no descriptors.
+  // Begins a zygote that loads `bundle` and serves on `theirs`, and returns its number. It runs no
+  // callback inside the call. kUnsupported: no such interpreter. kResourceExhausted: no memory, no
+  // descriptors.
   Result<std::uint64_t> Begin(const Options& options, const BlobContent& bundle, UniqueFd theirs,
                               Events events);
-  // It has loaded its bundle: it does not begin in another interpreter any more. FORKED, which the
-  // interpreter sends, may come later than what its zygote sends, or never.
+  // Notes that the zygote has loaded its bundle, so that it does not begin in another interpreter
+  // any more. The interpreter's FORKED may come later than the zygote's own frames, or never.
   void MarkBegun(std::uint64_t session);
   // Kills it; on_ended follows.
   void Kill(std::uint64_t session);
   // Kills it; nothing follows.
   void End(std::uint64_t session);
-  // Of interpreters, less those that are the zygote of their session.
+  // The processes of interpreters, without those that are the zygote of their session.
   [[nodiscard]] std::vector<std::int64_t> pids() const;
 
  private:
   struct Base {
     Options options;
     std::int64_t pid = 0;
-    bool alone = false;                  // for one session
-    bool retired = false;                // begins no more
-    std::uint64_t became = 0;            // the session whose zygote it is
-    std::optional<FrameSocket> control;  // none: it has hung up, or became a zygote
+    bool alone = false;                  // serves one session
+    bool retired = false;                // begins no more sessions
+    std::uint64_t became = 0;            // the session whose zygote it has become
+    std::optional<FrameSocket> control;  // nullopt: it has hung up, or became a zygote
     SteadyTime idle_since{};
     net::TimerId reap_timer = 0;  // 0: none
   };
@@ -83,7 +85,7 @@ class StageBases {
     std::uint64_t base = 0;
     bool moved = false;
     Events events;
-    UniqueFd theirs, bundle;  // until it has begun
+    UniqueFd theirs, bundle;  // held until it has begun
   };
 
   [[nodiscard]] std::uint64_t Find(const Options& options) const;  // 0: none
@@ -109,7 +111,7 @@ class StageBases {
   const Duration idle_for_;
   std::map<std::uint64_t, Base> bases_;
   std::map<std::uint64_t, Session> sessions_;
-  std::deque<Options> alone_;  // whose interpreters can't be forked from
+  std::deque<Options> alone_;  // options of interpreters that can't fork
   std::uint64_t next_ = 1;
   net::TimerId idle_timer_ = 0;  // 0: none
 };

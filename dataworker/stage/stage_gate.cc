@@ -12,7 +12,7 @@ void StageGate::Look(SteadyTime now, std::span<const Running> running, double co
     level_ns_ = 0;
   } else if (!free_) {
     const auto passed = static_cast<double>((now - looked_).count());
-    // Less than then where a process was lost.
+    // It is less than at that time if a process was lost.
     const auto more = static_cast<double>(std::max(used - used_then_, Duration(0)).count());
     level_ns_ = std::min(level_ns_ + passed * std::max(cores, kLeastCores) - more,
                          static_cast<double>(kSaved.count()));

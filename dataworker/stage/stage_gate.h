@@ -6,8 +6,8 @@
 
 namespace headrace::dataworker {
 
-// When a batch of a session's stage processes may begin while other jobs want the worker's cores
-// too. Of the session's part of them:
+// Decides when a batch of a session's stage processes may begin while other jobs want the worker's
+// cores too. It keeps to the session's part of them:
 //
 //   side by side   as many processes as keep it busy, and at least one. What a process keeps busy
 //                  is measured, so that code which waits for a network or a lock is not held to a
@@ -17,27 +17,27 @@ namespace headrace::dataworker {
 //                  others at work, then, no more CPU time is used than
 //                    cores * t  +  kSaved  +  one batch of each process.
 //
-// What is used while nobody else has work is free. Pure; thread-compatible.
+// Use is free while nobody else has work. Pure; thread-compatible.
 class StageGate {
  public:
   struct Running {
     Duration wall{};  // since its batch began
-    Duration cpu{};   // that its process has used for it
+    Duration cpu{};   // of its process for it
   };
-  // A batch of this age says itself how busy its process is; a younger one counts as the mean.
+  // A batch of this age shows how busy its process is; a younger one counts as the mean.
   static constexpr Duration kTelling = std::chrono::milliseconds(100);
-  // Of CPU time, at most, for looks that come late.
+  // The most CPU time that is saved, for late calls of Look.
   static constexpr Duration kSaved = std::chrono::milliseconds(100);
-  // A debt is paid at this rate at least: whose share is next to nothing waits a while, not for
+  // The least rate at which a debt is paid, so that a session with a tiny share does not wait for
   // ever.
   static constexpr double kLeastCores = 0.1;
 
-  // Before MayBegin. `running` as of now; `cores` of the session since the last look, infinite:
-  // nobody else has work.
+  // Called before MayBegin. `running`: the batches that run now. `cores`: the session's since the
+  // last look; infinite: nobody else has work.
   void Look(SteadyTime now, std::span<const Running> running, double cores);
   // `cores` as in Look; half a core is rounded up.
   [[nodiscard]] bool MayBegin(std::span<const Running> running, double cores) const;
-  // Of a batch that was running.
+  // Notes the end of a running batch.
   void Ended(const Running& batch);
   // Cores that a process keeps busy in a batch, a running mean.
   [[nodiscard]] double busy() const { return busy_; }

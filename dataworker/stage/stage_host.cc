@@ -26,7 +26,7 @@ Status StageHost::Begin(std::unique_ptr<StageJob> job, SteadyTime now) {
 
 Status StageHost::GiveMemory() {
   if (job_->own_memory) {
-    // Nobody else holds it: the answer before has been sent.
+    // Nobody else holds the memory: the answer before has been sent.
     const bool reusable = spare_ && spare_.use_count() == (arena_ == spare_ ? 2 : 1) &&
                           spare_->size() >= job_->request.slot_bytes;
     if (!reusable) {
@@ -65,7 +65,7 @@ StageGate::Running StageHost::Running(SteadyTime now) const {
 
 std::uint64_t StageHost::TakeReadBytes() {
   const std::uint64_t before = read_bytes_then_ + job_->request_bytes;
-  // Never less than it was, also when it could not be read now.
+  // The value never falls, even if it could not be read now.
   read_bytes_then_ = std::max(read_bytes_then_, ProcessReadBytes(pid_));
   return read_bytes_then_ > before ? read_bytes_then_ - before : 0;
 }

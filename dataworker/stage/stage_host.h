@@ -14,8 +14,8 @@
 
 namespace headrace::dataworker {
 
-// A process that makes batches of a session's Python plan, one at a time, as its worker sees it.
-// That is the socket to it, the memory that it has, and what it uses. One thread.
+// The worker's view of a process that makes batches of a session's Python plan, one at a time. It
+// has the socket to the process, its memory, and what it uses. One thread.
 //
 //   idle -Begin-> busy -TakeJob-> idle
 class StageHost {
@@ -30,25 +30,26 @@ class StageHost {
   [[nodiscard]] FrameSocket& socket() { return socket_; }
   [[nodiscard]] const FrameSocket& socket() const { return socket_; }
 
-  // No frame comes any more. Its zygote is about to tell its end and the cause.
+  // True: no frame comes any more. The zygote will soon report the end and its cause.
   void HangUp() { hung_up_ = true; }
   [[nodiscard]] bool hung_up() const { return hung_up_; }
-  // The batch that it makes; nullptr: none.
+  // The batch that the host makes; nullptr: none.
   [[nodiscard]] StageJob* job() const { return job_.get(); }
   [[nodiscard]] bool idle() const { return !job_ && !hung_up_; }
-  // It has been asked for a batch.
+  // True: it has been asked for a batch.
   [[nodiscard]] bool begun() const { return begun_; }
 
-  // Asks it for the batch, with the memory to put it into. The job is the host's also when this
-  // fails. kResourceExhausted: the worker has no memory or no descriptors for it. Any other: the
-  // process does not listen.
+  // Asks the process for the batch, with the memory to write it into. The host keeps the job also
+  // when this fails. kResourceExhausted: the worker has no memory or no descriptors for it. Any
+  // other code: the process does not listen.
   // REQUIRES: idle().
   Status Begin(std::unique_ptr<StageJob> job, SteadyTime now);
   [[nodiscard]] std::unique_ptr<StageJob> TakeJob() { return std::move(job_); }
 
   // REQUIRES: job() is set.
   [[nodiscard]] StageGate::Running Running(SteadyTime now) const;
-  // Bytes that it has read for the batch that ends now. Once a batch. REQUIRES: job() is set.
+  // Returns the bytes that it has read for the batch that ends now. Called once a batch. REQUIRES:
+  // job() is set.
   [[nodiscard]] std::uint64_t TakeReadBytes();
 
  private:
@@ -58,8 +59,8 @@ class StageHost {
   std::uint64_t id_;
   StageHosts::Lane lane_;
   std::int64_t pid_;
-  std::uint64_t cpu_ns_then_ = 0;      // of the process, when its batch began
-  std::uint64_t read_bytes_then_ = 0;  // when its last batch ended: it may read between two
+  std::uint64_t cpu_ns_then_ = 0;      // of the process when its batch began
+  std::uint64_t read_bytes_then_ = 0;  // at the end of its last batch: it may read between two
   FrameSocket socket_;
   bool begun_ = false;
   bool hung_up_ = false;

@@ -8,11 +8,11 @@
 
 namespace headrace::dataworker {
 
-// Where the processes come from that make a session's batches: a zygote that forks them here, or
-// the trainer, which starts its lanes' processes itself. Reactor thread.
+// The source of the processes that make a session's batches. A zygote forks them here, or the
+// trainer starts its lanes' processes itself. Reactor thread.
 class StageHosts {
  public:
-  // Whom a host makes batches for.
+  // The lane for which a host makes batches.
   struct Lane {
     std::int32_t lane = 0;
     std::uint64_t set = 0;  // wire::BatchRequest::lane_set
@@ -25,15 +25,15 @@ class StageHosts {
   };
 
   virtual ~StageHosts() = default;
-  // A host for the lane. Nothing: its process is on its way. kUnavailable: there is none, and none
-  // will come.
+  // Returns a host for the lane. nullopt: its process is on its way. kUnavailable: there is none,
+  // and none will come.
   virtual Result<std::optional<Begun>> Begin(std::uint64_t host, const Lane& lane) = 0;
   // False: no host will come any more.
   [[nodiscard]] virtual bool alive() const = 0;
-  // Of the process that forks hosts; 0: there is none.
+  // The id of the process that forks hosts; 0: there is none.
   [[nodiscard]] virtual std::int64_t pid() const = 0;
-  // Whether a fresh host can be had for a lane that has one. If not, a lane's host makes whatever
-  // it is asked for, and its end is the lane's.
+  // Whether a lane that has a host can get a fresh one. If not, its host makes whatever it is asked
+  // for, and the lane ends with it.
   [[nodiscard]] virtual bool begins_anew() const = 0;
 };
 

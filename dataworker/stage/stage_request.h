@@ -9,19 +9,20 @@
 #include "base/unique_fd.h"
 #include "schemas/wire/data.h"
 
-// What passes between a worker and a stage host beside frames (headrace/stage/wire.py).
+// Functions for what a worker and a stage host exchange besides frames (headrace/stage/wire.py).
 namespace headrace::dataworker {
 
-// A request as stage/wire.py's Request reads it.
+// Makes a request as stage/wire.py's Request reads it.
 [[nodiscard]] Bytes StageRequestBytes(const wire::BatchRequest& request, std::uint64_t slot_offset);
-// The u64 numbers of a frame's part; bytes behind the last whole one are dropped.
+// Reads the u64 numbers of a frame's part; drops bytes after the last whole number.
 [[nodiscard]] std::vector<std::uint64_t> StageNumbers(ByteSpan bytes);
-// What a batch with these buffers uses of its slot. kUnavailable (WrongAnswer): a buffer lies
-// outside.
+// Returns the bytes of its slot that a batch with these buffers uses. kUnavailable (WrongAnswer): a
+// buffer lies outside.
 Result<std::uint64_t> UsedBytes(std::span<const std::uint64_t> offsets,
                                 std::span<const std::uint64_t> sizes, std::uint64_t slot_bytes);
 [[nodiscard]] Status WrongAnswer();
-// An unlinked file in memory with this content. kResourceExhausted: no memory, no descriptors.
+// Makes an unlinked file in memory with this content. kResourceExhausted: no memory, no
+// descriptors.
 Result<UniqueFd> MemoryFile(const char* name, ByteSpan content);
 
 }  // namespace headrace::dataworker

@@ -190,7 +190,7 @@ Result<StageHost*> StageRunner::HostFor(const StageJob& job) {
   if (found == hosts_.end()) return BeginHost(lane);
   StageHost& host = found->second;
   if (!host.idle()) return nullptr;
-  // One that has made batches already must not make the first one of a lane.
+  // A host that has made batches already must not make the first one of a lane.
   const bool begins =
       source_->begins_anew() && options_.rng != RngMode::kSample && job.request.lane_state.empty();
   if (host.begun() && begins) {
@@ -208,8 +208,8 @@ Result<StageHost*> StageRunner::BeginHost(const StageHosts::Lane& lane) {
   return &hosts_.emplace(id, StageHost(id, lane, *std::move(begun))).first->second;
 }
 
-// The host reads the end of its socket and exits; whether it does is the business of whoever
-// started it. A batch of a host that is gone with its zygote is answered.
+// The host reads the end of its socket and exits; the process that started it checks that. A batch
+// is answered even if its host is gone with its zygote.
 void StageRunner::EndHost(std::uint64_t id) {
   const auto found = hosts_.find(id);
   StageHost& host = found->second;
@@ -257,10 +257,10 @@ void StageRunner::OnReadable(std::uint64_t id) {
     EndHost(id);
     return;
   }
-  // Damaged frames come from a host that lives: it goes with its socket.
+  // Damaged frames come from a live host, which ends with its socket.
   if (status.code() == Code::kInvalidArgument) {
     OnEnded(id, status.message());
-  } else if (!source_->begins_anew()) {  // nobody else will say how it ended
+  } else if (!source_->begins_anew()) {  // nothing else reports how it ended
     OnEnded(id, "the process of lane " + std::to_string(host.lane().lane) + " (pid " +
                     std::to_string(host.pid()) + ") has ended");
   }

@@ -30,13 +30,13 @@ namespace headrace::dataworker {
 //
 //   starting -READY-> serving -zygote or interpreter lost-> failed
 //
-// Hosts are forked here, by a zygote, or are processes that the trainer has started (StartGiven):
-// those make whatever their lane is asked for, each batch once. Of the zygote's:
+// A zygote forks the hosts here, or the trainer has started them (StartGiven). The trainer's make
+// whatever their lane is asked for, each batch once. For the zygote's:
 //
-// A lane's batches run one after the other in the lane's own host; a request without a lane state
-// begins the lane, and then its host is a fresh one, as the stock loader's workers are. With
-// RngMode::kSample the state is in the seeds: hosts stay, and with one lane any of several may run
-// any batch.
+// A lane's batches run one after the other in the lane's own host. A request without a lane state
+// begins the lane, and then its host is a fresh one, like the stock loader's workers. With
+// RngMode::kSample the state is in the seeds, so hosts stay. With one lane, any of several hosts
+// may run any batch.
 class StageRunner {
  public:
   struct Options {
@@ -44,7 +44,7 @@ class StageRunner {
     RngMode rng = RngMode::kTorch;
     std::int32_t lanes = 1;
     int threads = 1;  // hosts of RngMode::kSample with one lane
-    // Cores that its hosts may keep busy now (StageGate); infinite: as many as there are lanes.
+    // The cores that its hosts may keep busy now (StageGate); infinite: as many as there are lanes.
     std::function<double()> cores = [] { return std::numeric_limits<double>::infinity(); };
     // Whether the job's source limit lets a batch begin.
     std::function<bool()> may_read = [] { return true; };
@@ -53,44 +53,44 @@ class StageRunner {
   // What a host used for a batch.
   struct Used {
     Duration cpu{};
-    std::uint64_t read_bytes = 0;  // ProcessReadBytes since the one before, without the request
+    std::uint64_t read_bytes = 0;  // ProcessReadBytes since the batch before, without the request
   };
   struct Events {
     std::function<void(const Status&)> on_ready;                    // once
     std::function<void(Made)> on_done;                              // once an attempt
     std::function<void(const Used&)> on_used = [](const Used&) {};  // once a batch that has run
-    // The zygote has ended, `how` as a sentence: what to answer its batches, and to say in on_ready
-    // when that is still to come. Once.
+    // Called once when the zygote has ended; `how` is a sentence. Returns the answer for its
+    // batches, and for on_ready if that is still to come.
     std::function<Status(const std::string& how)> on_lost;
   };
 
-  // Errors of Zygote::Start. Callbacks never come from inside Start, and must not end the runner.
-  // `bases` outlives it.
+  // Starts. Callbacks never run inside Start, and must not end the runner. `bases` outlives it.
+  // Errors of Zygote::Start.
   static Result<std::unique_ptr<StageRunner>> Start(net::Reactor& reactor, StageBases& bases,
                                                     Options options, const BlobContent& bundle,
                                                     Events events);
-  // A runner whose hosts are given to it; ready at once. `zygote` of the options is not used.
-  // kInvalidArgument as Start.
+  // Starts a runner whose hosts are given to it; it is ready at once. `zygote` of the options is
+  // not used. kInvalidArgument as Start.
   static Result<std::unique_ptr<StageRunner>> StartGiven(net::Reactor& reactor, Options options,
                                                          Events events);
-  // Lets go of the hosts, which ends the zygote's; nothing is answered any more.
+  // Releases the hosts, which ends the zygote's. Nothing is answered any more.
   ~StageRunner();
 
-  // A lane's process, at the other end of `socket`. Errors of LaneHosts::Give. REQUIRES:
+  // Gives a lane's process, at the other end of `socket`. Errors of LaneHosts::Give. REQUIRES:
   // StartGiven.
   Status GiveLane(const StageHosts::Lane& lane, UniqueFd socket, std::int64_t pid);
 
-  // `arena`: where the slot is; nullptr: the batch goes into memory of its own. A batch that is
-  // queued or running already is not made a second time.
+  // Queues a batch. `arena`: where the slot is; nullptr: the batch goes into memory of its own. A
+  // batch that is queued or running already is not made a second time.
   // REQUIRES: CheckRequest is ok; the slot lies inside of the arena.
   void Submit(wire::BatchRequest request, std::shared_ptr<ArenaMap> arena, SteadyTime received);
   [[nodiscard]] Status CheckRequest(const wire::BatchRequest& request) const;
-  // Answers what has not begun with kCancelled; what runs ends first.
+  // Answers batches that have not begun with kCancelled. Running ones end first.
   void Cancel(IterationId before);
   [[nodiscard]] std::size_t outstanding() const;
-  // Of batches that have not begun.
+  // The samples of batches that have not begun.
   [[nodiscard]] std::int64_t queued_samples() const;
-  // Of zygote and hosts, for the account of CPU time.
+  // The processes of zygote and hosts, for the account of CPU time.
   [[nodiscard]] std::vector<std::int64_t> pids() const;
 
  private:
@@ -104,10 +104,10 @@ class StageRunner {
   }
   void Pump();
   [[nodiscard]] std::vector<StageGate::Running> RunningNow() const;
-  // Looks again soon for as long as batches are held back.
+  // Looks again soon while batches are held back.
   void HoldBack(bool held);
-  // The host for the job, begun if need be; nullptr: none is free now. kUnavailable: no more
-  // hosts.
+  // Returns the host for the job, begun if need be; nullptr: none is free now. kUnavailable: no
+  // more hosts.
   Result<StageHost*> HostFor(const StageJob& job);
   Result<StageHost*> BeginHost(const StageHosts::Lane& lane);
   void Begin(StageHost& host, std::unique_ptr<StageJob> job);
@@ -116,7 +116,7 @@ class StageRunner {
   void OnEnded(std::uint64_t host, const std::string& how);
   void OnLost(const std::string& how);
   void EndHost(std::uint64_t host);
-  // The batch's job that is queued or running; nullptr: none.
+  // Returns the batch's job that is queued or running; nullptr: none.
   [[nodiscard]] StageJob* Find(const wire::BatchRequest& request);
 
   net::Reactor& reactor_;
@@ -124,7 +124,7 @@ class StageRunner {
   const Events events_;
   StageAnswers answers_;
   std::unique_ptr<StageHosts> source_;
-  LaneHosts* lanes_ = nullptr;  // the same, where hosts are given
+  LaneHosts* lanes_ = nullptr;  // the same, if hosts are given
   bool ready_ = false;
   Status failure_;
   std::deque<std::unique_ptr<StageJob>> queue_;

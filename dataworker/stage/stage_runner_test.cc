@@ -120,7 +120,7 @@ class StageRunnerTest : public ::testing::Test {
   std::optional<Status> ready_;
   std::deque<StageRunner::Made> done_;
   std::int64_t next_ = 0;
-  // Of the reactor's thread:
+  // Used on the reactor's thread:
   double cores_ = std::numeric_limits<double>::infinity();
   bool may_read_ = true;
   Duration cpu_{};

@@ -53,7 +53,7 @@ void Zygote::OnHangup() {
   if (!watching_) return;
   reactor_.UnwatchFd(control_.fd());
   watching_ = false;
-  bases_.Kill(session_);  // one that only fell silent serves nobody either
+  bases_.Kill(session_);  // a silent one serves nobody either
 }
 
 void Zygote::OnEnded(const std::string& how) {
@@ -73,7 +73,7 @@ void Zygote::OnFrame(const StageFrame& frame) {
     return value;
   };
   if (frame.kind == StageMessage::kReady && frame.parts.size() == 1) {
-    if (std::exchange(ready_, true)) return;  // of one that died and was begun once more
+    if (std::exchange(ready_, true)) return;  // of one that died and was begun again
     bases_.MarkBegun(session_);
     const std::string problem(AsText(frame.parts[0]));
     Status status;

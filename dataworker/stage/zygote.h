@@ -20,15 +20,15 @@ namespace headrace::dataworker {
 class Zygote final : public StageHosts {
  public:
   struct Events {
-    // Once: ok, or why the code can't run here (kUnsupported).
+    // Called once: ok, or why the code can't run here (kUnsupported).
     std::function<void(const Status&)> on_ready;
     std::function<void(std::uint64_t host, std::int64_t pid)> on_forked;
-    // A host has ended; `how` is a sentence as torch says it of its workers.
+    // Called when a host has ended. `how` is a sentence like torch's of its workers.
     std::function<void(std::uint64_t host, const std::string& how)> on_ended;
-    // The zygote itself has ended, and so have its hosts: how, as a sentence. Once, and last.
+    // Called once, and last, when the zygote and its hosts have ended. `how`: a sentence.
     std::function<void(const std::string& how)> on_lost;
   };
-  // Errors of StageBases::Begin. `bases` outlives it.
+  // Starts a zygote. `bases` outlives it. Errors of StageBases::Begin.
   static Result<std::unique_ptr<Zygote>> Start(net::Reactor& reactor, StageBases& bases,
                                                const StageBases::Options& options,
                                                const BlobContent& bundle, Events events);
@@ -36,10 +36,9 @@ class Zygote final : public StageHosts {
   Zygote(const Zygote&) = delete;
   Zygote& operator=(const Zygote&) = delete;
 
-  // Forks a host, whatever the lane. kUnavailable: the zygote has ended, and on_lost is about to
-  // say so.
+  // Forks a host for any lane. kUnavailable: the zygote has ended, and on_lost will say so.
   Result<std::optional<Begun>> Begin(std::uint64_t host, const Lane& lane) override;
-  // False once its end is noticed; on_lost follows when it is known how it came.
+  // False after its end was noticed. on_lost follows when the cause is known.
   [[nodiscard]] bool alive() const override { return watching_; }
   [[nodiscard]] std::int64_t pid() const override { return pid_; }  // 0: not begun, or ended
   [[nodiscard]] bool begins_anew() const override { return true; }

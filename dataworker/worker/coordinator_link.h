@@ -16,19 +16,19 @@ namespace headrace::dataworker {
 //
 //   registering -WorkerRegistered-> registered -directive says kNotFound-> registering
 //
-// Registration is repeated until it is answered, with the same token, so a repeat is the same
-// worker; then a heartbeat goes out each heartbeat_ms whatever else happens. A coordinator that is
-// away changes nothing for trainers. Reactor thread.
+// It repeats the registration until it is answered, with the same token, so a repeat is the same
+// worker. Then a heartbeat goes out each heartbeat_ms, whatever else happens. An absent coordinator
+// changes nothing for trainers. Reactor thread.
 class CoordinatorLink {
  public:
   struct Events {
     std::function<wire::WorkerHeartbeat()> load;  // request and worker are filled in here
     std::function<void(WorkerId)> on_registered;
     std::function<void()> on_drain;
-    // What should hold from now on: leases and grants. `asked`: when the heartbeat went out that it
-    // answers; nothing: it came unasked.
+    // Called with the leases and grants that hold after it. `asked`: when the heartbeat went out
+    // that it answers; nullopt: it came unasked.
     std::function<void(const wire::WorkerDirective&, std::optional<SteadyTime> asked)> on_directive;
-    // The coordinator will not have this worker (another release, not allowed).
+    // Called when the coordinator refuses this worker (another release, not allowed).
     std::function<void(const Status&)> on_refused;
   };
   static Result<std::unique_ptr<CoordinatorLink>> Open(net::Reactor& reactor,
@@ -37,11 +37,11 @@ class CoordinatorLink {
   ~CoordinatorLink();
 
   [[nodiscard]] WorkerId worker() const { return worker_; }
-  // Directives that were followed, in all.
+  // The number of directives that were followed.
   [[nodiscard]] std::uint64_t directives() const { return directives_; }
-  // No lease may go here any more. Heartbeats go on while the worker finishes what it was asked.
+  // Asks for no more leases here. Heartbeats go on while the worker answers its requests.
   void Leave();
-  // The worker ends now: its last totals. Call it last.
+  // Sends the last totals, because the worker ends now. Call it last.
   void Gone();
 
  private:

@@ -14,7 +14,7 @@ constexpr std::uint64_t kKeptPayloadBytes = std::uint64_t{256} << 20;
 constexpr std::size_t kMostSessions = 4096;
 constexpr std::size_t kMostEarlyArenas = 64;
 constexpr std::size_t kMostEarlyLanes = 1024;
-// A peer that does not read for so long has lost its answers; it asks again if it lives.
+// A peer that does not read for this long has lost its answers; it asks again if it lives.
 constexpr Duration kSendFor = std::chrono::seconds(30);
 constexpr Duration kSendAgainAfter = std::chrono::milliseconds(5);
 
@@ -273,7 +273,7 @@ void DataService::OnHangup(std::uint64_t connection) {
 void DataService::Send(const std::string& peer, wire::Body body,
                        std::vector<net::PayloadFrame> payload) {
   const Status status = socket_->Send(peer, body, payload);
-  if (status.ok() || status.code() == Code::kNotFound) return;  // nobody is left to hear it
+  if (status.ok() || status.code() == Code::kNotFound) return;  // no peer is left to tell it
   if (status.code() != Code::kUnavailable) {
     LogWarning("answer dropped error=\"" + status.ToString() + "\"");
     return;

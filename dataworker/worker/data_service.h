@@ -15,9 +15,9 @@
 
 namespace headrace::dataworker {
 
-// The worker's side of the data plane: who is attached, which message belongs to whom. A session
-// belongs to the peer that attached it; requests of anybody else are answered as if there were
-// none. Reactor thread. Owned by Worker.
+// The worker's side of the data plane: which sessions are attached, and which message belongs to
+// which session. A session belongs to the peer that attached it. Requests of any other peer are
+// answered as if the session did not exist. Reactor thread. Owned by Worker.
 class DataService {
  public:
   struct Parts {
@@ -29,25 +29,26 @@ class DataService {
     Limits limits;
   };
   explicit DataService(const Parts& parts);
-  // As CloseSessions, then hangs up on the trainers. REQUIRES: no thread runs work of a session.
+  // Closes the sessions as CloseSessions does, then hangs up on the trainers. REQUIRES: no thread
+  // runs work of a session.
   ~DataService();
 
-  // kUnavailable: the address or the path is in use.
+  // Starts to listen. kUnavailable: the address or the path is in use.
   Status Listen(const std::string& endpoint, const std::string& arena_path);
   [[nodiscard]] const std::string& endpoint() const { return socket_->endpoint(); }
 
-  // The coordinator's word, see CoordinatorLink::Events: what jobs may use from now on. Ends the
-  // sessions of dead trainers on other hosts: see Session::Abandoned.
+  // Applies what jobs may use after this call, by the coordinator: see CoordinatorLink::Events.
+  // Ends the sessions of dead trainers on other hosts: see Session::Abandoned.
   void OnDirective(const wire::WorkerDirective& directive, std::optional<SteadyTime> asked);
-  // Cancels the work of all sessions; what runs may still write into slots.
+  // Cancels the work of all sessions. Running work may still write into slots.
   void CloseSessions();
-  // From now on new sessions are refused.
+  // Refuses new sessions after this call.
   void Drain() { draining_ = true; }
-  // Nothing is queued, running or waiting to be sent.
+  // True: nothing is queued, running or waiting to be sent.
   [[nodiscard]] bool idle() const;
   [[nodiscard]] std::size_t sessions() const { return sessions_.size(); }
   [[nodiscard]] std::vector<JobId> jobs() const;
-  // Subprocesses of all sessions, and what they are forked from.
+  // The subprocesses of all sessions, and the processes that fork them.
   [[nodiscard]] std::vector<std::int64_t> pids() const;
   // What each job has used here.
   [[nodiscard]] std::vector<wire::JobUsage> Usage();
@@ -88,7 +89,7 @@ class DataService {
   JobLedger ledger_;
   SessionEnvironment environment_;
   std::map<SessionId, std::shared_ptr<Session>> sessions_;
-  std::map<SessionId, EarlyArena> early_arenas_;  // of sessions whose Attach is still on its way
+  std::map<SessionId, EarlyArena> early_arenas_;  // by session; its Attach is still on its way
   std::deque<Unsent> unsent_;
   net::TimerId send_timer_ = 0;  // 0: none
   bool draining_ = false;

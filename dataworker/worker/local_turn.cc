@@ -14,7 +14,7 @@
 namespace headrace::dataworker {
 namespace {
 
-constexpr int kLookEveryMs = 500;  // a lock that is free wakes nobody who can wait for two things
+constexpr int kLookEveryMs = 500;  // no wait covers both a lock and a descriptor
 
 }  // namespace
 

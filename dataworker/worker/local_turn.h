@@ -8,12 +8,12 @@
 
 namespace headrace::dataworker {
 
-// Of the local workers (WorkerOptions::local) that one user's programs start on a host for one
-// coordinator only one works at a time; the others wait for its end, however it ends.
+// One user's programs may start several local workers (WorkerOptions::local) on a host for one
+// coordinator. Only one of them works at a time. The others wait for its end, however it ends.
 //
-// Blocks until it is the caller's turn, and returns the lock that holds it (a file in `directory`,
-// released with the descriptor). Nothing: `stop` or `parent` (-1: none) became readable first.
-// Errors: those of the file.
+// Blocks until it is the caller's turn. Returns the lock that holds the turn (a file in
+// `directory`, released with the descriptor). nullopt: `stop` or `parent` (-1: none) became
+// readable first. Errors: those of the file.
 [[nodiscard]] Result<std::optional<UniqueFd>> AwaitLocalTurn(const std::string& directory,
                                                              const std::string& coordinator,
                                                              int stop, int parent);

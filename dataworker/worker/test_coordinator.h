@@ -34,11 +34,11 @@ class TestCoordinator {
   void Say(const wire::WorkerDirective& directive) {
     OnReactorThread(*reactor_, [&] { directive_ = directive; });
   }
-  // Directives that went out, in all.
+  // The number of directives that went out.
   [[nodiscard]] std::uint64_t sent() {
     return OnReactorThread(*reactor_, [this] { return sent_; });
   }
-  // The worker's next heartbeat; it has been answered.
+  // Waits for the worker's next heartbeat, which is then answered.
   wire::WorkerHeartbeat Next() {
     std::unique_lock lock(mutex_);
     EXPECT_TRUE(
@@ -88,7 +88,7 @@ class TestCoordinator {
 // A worker under such a coordinator, and a clock that the test moves.
 class CoordinatedWorkerTest : public WorkerTest {
  protected:
-  // To be called by SetUp, after WorkerTest's.
+  // Called by SetUp, after WorkerTest's.
   void Begin(WorkerOptions options = {}) {
     options.coordinator = "ipc://" + directory_.path() + "/control";
     coordinator_ = std::make_unique<TestCoordinator>(options.coordinator);

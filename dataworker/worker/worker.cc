@@ -34,7 +34,7 @@ Result<std::vector<std::string>> RealPaths(const std::vector<std::string>& direc
   return real;
 }
 
-// The address that trainers use, from the one that was bound.
+// Returns the address that trainers use, from the one that was bound.
 std::string Advertised(const std::string& bound, const std::string& host) {
   constexpr std::string_view kTcp = "tcp://";
   if (!bound.starts_with(kTcp)) return bound;
@@ -112,12 +112,12 @@ Status Worker::Open(const WorkerOptions& options) {
 Worker::~Worker() {
   if (leave_timer_ != 0) reactor_.CancelTimer(leave_timer_);
   coordinator_.reset();
-  // Nothing new is queued and what runs ends soon. The channels close last: at a hang-up trainers
-  // take their slots back, and no thread may write there any more.
+  // Nothing new is queued, and running work ends soon. The channels close last: at a hang-up
+  // trainers take their slots back, and no thread may write there any more.
   if (service_) service_->CloseSessions();
   if (executor_) executor_->Stop();
   service_.reset();
-  // ZeroMQ leaves it behind.
+  // ZeroMQ does not remove it.
   constexpr std::string_view kIpc = "ipc://";
   for (const std::string& endpoint : info_.endpoints) {
     if (endpoint.starts_with(kIpc)) ::unlink(endpoint.substr(kIpc.size()).c_str());
@@ -159,7 +159,7 @@ void Worker::End(Status status) {
   if (leave_timer_ != 0) reactor_.CancelTimer(leave_timer_);
   leave_timer_ = 0;
   if (coordinator_ && leaving_) coordinator_->Gone();
-  // Posted: the caller may be a callback of something that goes with this object.
+  // Posted, because the caller may be a callback of something that goes with this object.
   if (on_end_) reactor_.Post([end = std::exchange(on_end_, nullptr), status] { end(status); });
 }
 

@@ -16,21 +16,22 @@
 
 namespace headrace::dataworker {
 
-// A data worker: owns its parts and their order of life, nothing else. Runs on a reactor of its
-// caller; that thread only. Everything ends with the object.
+// A data worker. It owns its parts and their order of life, nothing else. It runs on a reactor of
+// its caller, on that thread only. Everything ends with the object.
 class Worker {
  public:
-  // on_end: no reason is left to run on; empty status for a drain or a finished Leave.
+  // `on_end`: called when no reason is left to run on; empty status for a drain or a finished
+  // Leave.
   static Result<std::unique_ptr<Worker>> Start(net::Reactor& reactor, WorkerOptions options,
                                                std::function<void(Status)> on_end);
   ~Worker();
 
-  // Takes no new sessions, answers what was asked, tells the coordinator, then calls on_end; at the
-  // latest after `patience`.
+  // Takes no new sessions, answers the open requests, tells the coordinator, then calls on_end.
+  // That takes at most `patience`.
   void Leave(Duration patience);
 
   [[nodiscard]] const wire::WorkerInfo& info() const { return info_; }
-  // As the coordinator calls it; invalid until it has answered the registration.
+  // The id that the coordinator gave; invalid until it has answered the registration.
   [[nodiscard]] WorkerId id() const { return coordinator_ ? coordinator_->worker() : WorkerId(); }
   [[nodiscard]] std::uint64_t directives() const {
     return coordinator_ ? coordinator_->directives() : 0;

@@ -28,7 +28,7 @@
 #include "schemas/wire/host_identity.h"
 #include "schemas/wire/message.h"
 
-// For tests of a whole worker: the worker on a reactor of its own, and a client that says exactly
+// For tests of a whole worker: the worker on a reactor of its own, and a client that sends exactly
 // what the test wants.
 namespace headrace::dataworker {
 
@@ -138,13 +138,13 @@ class TestWorker {
   [[nodiscard]] net::Reactor& reactor() const { return *reactor_; }
   [[nodiscard]] std::string endpoint() const { return worker_->info().endpoints.front(); }
   [[nodiscard]] std::string arena_path() const { return worker_->info().arena_path; }
-  // The worker knows that it is registered, and beats from now on.
+  // Waits until the worker knows that it is registered; it beats after that.
   void AwaitRegistered() {
     while (!OnReactorThread(*reactor_, [this] { return worker_->id().valid(); })) {
       std::this_thread::yield();
     }
   }
-  // The worker has followed so many directives.
+  // Waits until the worker has followed this many directives.
   void AwaitDirectives(std::uint64_t count) {
     while (OnReactorThread(*reactor_, [this] { return worker_->directives(); }) < count) {
       std::this_thread::yield();
@@ -178,7 +178,7 @@ class TestWorker {
   std::unique_ptr<Worker> worker_;
 };
 
-// Says what it is told and keeps what it hears.
+// Sends what the test tells it, and keeps what it receives.
 class TestClient {
  public:
   explicit TestClient(const TestWorker& worker) {
@@ -216,7 +216,7 @@ class TestClient {
       EXPECT_TRUE(status.ok()) << status.ToString();
     });
   }
-  // The next message of this type; others are dropped.
+  // Returns the next message of this type; drops others.
   template <typename Message>
   Message Next(Bytes* payload = nullptr) {
     std::unique_lock lock(mutex_);
@@ -240,8 +240,8 @@ class TestClient {
       }
     }
   }
-  // All messages of this type that come before the worker's answer to a Ping: everything that was
-  // sent earlier has been taken in by then. Others are dropped.
+  // Returns all messages of this type that come before the worker's answer to a Ping. By then the
+  // worker has read all earlier messages. Others are dropped.
   template <typename Message>
   std::vector<Message> UntilPong() {
     Send(wire::Ping{++pings_});
@@ -273,7 +273,8 @@ class TestClient {
       EXPECT_TRUE(channel_->Send(message, fd).ok());
     });
   }
-  // The worker closed the channel. Set before PassDescriptor; called on the reactor's thread.
+  // Called on the reactor's thread when the worker has closed the channel. Set it before
+  // PassDescriptor.
   std::function<void()> on_hangup;
   void HangUp() {
     OnReactorThread(*reactor_, [this] { channel_.reset(); });

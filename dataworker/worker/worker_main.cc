@@ -52,8 +52,8 @@ Result<UniqueFd> ProcessEnd(std::int64_t pid) {
 
 int WorkerMain(const WorkerOptions& options) {
   InitLog("worker", LogLevel::kWarning);
-  // Memory of samples comes from buffers that are kept; what malloc still gets comes and goes with
-  // messages, and a few heaps are enough for it.
+  // The memory of samples comes from buffers that are kept. The rest comes and goes with messages,
+  // and a few heaps of malloc are enough for it.
   ::mallopt(M_ARENA_MAX, 2);
   ::signal(SIGXFSZ, SIG_IGN);  // memory over `ulimit -f` is an error of its reservation
   Result<UniqueFd> signals = TerminationSignals();
@@ -90,7 +90,7 @@ int WorkerMain(const WorkerOptions& options) {
   });
   if (parent.valid()) {
     (*reactor)->WatchFd(parent.get(), [&] {
-      // At once where the trainer is gone, and nobody is left who could want an orderly end.
+      // Ends at once if the trainer is gone, because then nobody needs an orderly end.
       if (!options.local) ::_exit(0);
       (*reactor)->UnwatchFd(parent.get());
       (*worker)->Leave(kTermPatience);
@@ -99,7 +99,7 @@ int WorkerMain(const WorkerOptions& options) {
   const Status ran = (*reactor)->Run();
   (*worker).reset();
   if (!ran.ok()) return Complain(ran);
-  // Infeasible: the host has another worker, so that a local one is not needed.
+  // Infeasible: the host has another worker, so a local one is not needed.
   const bool fine = end.ok() || (options.local && end.code() == Code::kInfeasible);
   return fine ? 0 : Complain(end);
 }

@@ -23,19 +23,20 @@ struct WorkerOptions {
   std::uint64_t source_bytes_per_second = 0;
   // Most bytes of data (RLIMIT_DATA) of each Python process of a stage; 0: no limit.
   std::uint64_t stage_memory = 0;
-  // Files are read below these directories only, links followed; none: anywhere. It binds native
-  // plans: Python stages run user code, with this process's rights.
+  // Files are read only below these directories, after links are followed; none: anywhere. This
+  // binds native plans. Python stages run user code, with this process's rights.
   std::vector<std::string> allowed_roots;
   std::int64_t parent_pid = 0;  // end at once when this process dies; 0: nobody's child
-  // Serve trainers of this host and user alone, over sockets that nobody else can reach. Of such
-  // workers of a coordinator one works at a time (AwaitLocalTurn), and none where the host has
-  // another worker. When the parent dies it leaves as at SIGTERM.
+  // Serves trainers of this host and user alone, over sockets that nobody else can reach. Of such
+  // workers of a coordinator one works at a time (AwaitLocalTurn), and none if the host has another
+  // worker. When the parent dies, the worker leaves as at SIGTERM.
   bool local = false;
 };
 
-// Runs a data worker on the calling thread until SIGTERM or SIGINT (finishes what was asked, tells
-// the coordinator, then returns 0), until the coordinator drains it, or until the parent dies.
-// Non-zero exit code, with one line on stderr that names the cause, when it cannot start.
+// Runs a data worker on the calling thread until SIGTERM or SIGINT, until the coordinator drains
+// it, or until the parent dies. After a signal it answers the open requests, tells the coordinator,
+// then returns 0. If it cannot start, it returns a non-zero exit code, with one line on stderr that
+// names the cause.
 int WorkerMain(const WorkerOptions& options);
 
 }  // namespace headrace::dataworker

@@ -95,7 +95,7 @@ TEST_F(WorkerStageTest, ARepeatedRequestDoesNotRunUserCodeTwice) {
   TestClient client(worker);
   ASSERT_TRUE(client.Attach(attach_, blobs_).status.ok());
   const wire::BatchRequest first = Request(-6);  // runs until told
-  const wire::BatchRequest queued = Request(1);  // behind it, in the same lane
+  const wire::BatchRequest queued = Request(1);  // after it, in the same lane
   client.Send(first);
   client.Send(queued);
   std::set<std::uint32_t> repeats;
@@ -105,7 +105,7 @@ TEST_F(WorkerStageTest, ARepeatedRequestDoesNotRunUserCodeTwice) {
     repeats.insert(again.attempt);
     client.Send(again);
   }
-  client.Send(first);  // the very message once more
+  client.Send(first);  // the very message again
   client.Send(wire::Ping{1});
   client.Next<wire::Pong>();  // all of them are there
   directory_.Write("go", "");
@@ -120,7 +120,7 @@ TEST_F(WorkerStageTest, ARepeatedRequestDoesNotRunUserCodeTwice) {
   }
   EXPECT_TRUE(repeats.empty());
   // Nothing else came. A request that crosses the answer does not run the code again either; one
-  // behind that does, for then the answer was lost.
+  // after that does, because then the answer was lost.
   for (const Code code : {Code::kCancelled, Code::kOk}) {
     wire::BatchRequest again = first;
     again.attempt = static_cast<std::uint32_t>(next_++);

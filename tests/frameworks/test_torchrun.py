@@ -45,7 +45,8 @@ def cluster() -> Iterator[str]:
 
 @dataclass
 class Program:
-    """programs/ddp_by_torchrun.py, started. It stands still behind each epoch until it is let go on."""
+    """programs/ddp_by_torchrun.py, started. It stops after each epoch until the test lets it go
+    on."""
 
     process: subprocess.Popen
     place: Path

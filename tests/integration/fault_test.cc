@@ -28,7 +28,7 @@ class FaultTest : public testing::Test {
     EXPECT_TRUE(session.ok()) << session.status().ToString();
     return *std::move(session);
   }
-  // With nothing dying.
+  // The batches when nothing dies.
   std::vector<std::uint64_t> Expected() const {
     Cluster cluster(1);
     const auto client = cluster.Connect();

@@ -99,7 +99,7 @@ void Cluster::RestartCoordinator() {
   const std::string socket = folder_.path() + "/control";
   coordinator_.reset();
   fs::remove(socket);
-  // With the test's own end, whatever it is, they end: who reads its output waits for all of them.
+  // They end with the test, however it ends: a reader of its output waits for all of them.
   coordinator_ = std::make_unique<Process>(
       std::vector<std::string>{HEADRACE_PROGRAM, "coordinator", "--listen", "ipc://" + socket,
                                "--parent-pid", std::to_string(::getpid())});

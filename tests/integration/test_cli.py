@@ -129,7 +129,7 @@ def large_photos(tmp_path):
 
 
 def test_cpu_of_a_worker_that_leaves_is_counted_to_its_end(large_photos, tmp_path):
-    """Also what it used since its last heartbeat."""
+    """The count includes what it used since its last heartbeat."""
     address = f"ipc://{tmp_path}/control"
     with coordinator("--listen", address, "--heartbeat-ms", "60000"):
         place = tmp_path / "w"

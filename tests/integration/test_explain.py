@@ -354,7 +354,7 @@ def test_the_program_ends_with_the_command_line(tmp_path):
 
 
 def test_a_python_file_is_run_by_python(tmp_path):
-    """Of the first word only; for run as well."""
+    """Only the first word decides; the same holds for run."""
     (tmp_path / "show.py").write_text("import sys; print(sys.argv)")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(

@@ -154,7 +154,8 @@ iter(loader)
 
 
 def test_a_seed_for_each_sample(tmp_path):
-    """Also of keys that come again, of negative ones, and of a file that nobody can read."""
+    """It holds also for keys that come again, for negative ones, and for a file that nobody can
+    read."""
     photos = write_jpegs(tmp_path / "photos", classes=1, count=6)
     (photos / "class0" / "002.jpg").write_bytes(b"no picture")
     done = inspected("verify", "--rng", "sample", program=SEEDS, arguments=(photos,))
@@ -179,7 +180,7 @@ iter(numbers)
 
 
 def test_a_seed_for_each_sample_of_code():
-    """Of numbers as they are given, and of keys that are none."""
+    """It holds for numbers as they are given, and for keys that are none."""
     done = inspected("verify", "--rng", "sample", program=SEEDS_OF_CODE)
     assert done.returncode == 0, done.stdout + done.stderr
     for line, batches in zip(done.stdout.splitlines(), (4, 2), strict=True):

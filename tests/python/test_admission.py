@@ -94,7 +94,8 @@ def test_samples_that_raise_both_ways_are_no_difference(own_photos, seam):
 
 
 def test_sample_that_raises_but_not_natively():
-    """As with a limit that only the installed library knows: a difference, and no native plan."""
+    """An example is a limit that only the installed library knows: a difference, and no native
+    plan."""
     raising = admission._Sample(0, None, b"")
     made = admission.Made([torch.zeros(3), 1], None, b"")
     fine = admission._Sample(1, admission.fields_of(made), b"")

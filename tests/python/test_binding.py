@@ -153,7 +153,7 @@ def test_blob_is_not_copied_and_kept_alive(client: Any) -> None:
     session.close()
     deadline = time.monotonic() + 10
     while sys.getrefcount(source) > references and time.monotonic() < deadline:
-        _client.Blob(b"")  # buffers that other threads let go are released by the next call
+        _client.Blob(b"")  # the next call releases the buffers of other threads
     assert sys.getrefcount(source) == references
 
 

@@ -112,7 +112,7 @@ list(DataLoader(Counts(), 2, num_workers=1))
 
 
 def test_a_refusal_that_the_loader_acts_on_is_told_once():
-    """In the loader's own line, and not in the client's log."""
+    """The loader's own line tells it, and not the client's log."""
     done = run(FOUND_BY_TRYING)
     assert done.returncode == 0, done.stderr
     (line,) = done.stderr.splitlines()

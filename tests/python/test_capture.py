@@ -143,7 +143,7 @@ class Recipe:
         self.steps = v1.Compose(steps)
 
     def __call__(self, img):
-        """As they do."""
+        """Does what they do."""
         return self.steps(img)
 
 

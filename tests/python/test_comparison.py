@@ -74,7 +74,8 @@ def test_arrays_and_labels(every_batch):
 
 
 def test_first_batch_of_each_worker_and_a_share(photos, monkeypatch):
-    """A worker is met once a plan; afterwards one batch in so many, over epochs."""
+    """A worker's first batch is compared once a plan; afterwards a share of its batches, over
+    epochs."""
     monkeypatch.setenv("HEADRACE_COMPARE", "10")
     loader = folder(photos, evaluate_v1(), num_workers=1)
     seen = []

@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader
 
 
 class FakeDevice:
-    """Times in milliseconds. Work begins when it is given, behind the work before it."""
+    """Times in milliseconds. Work begins when it is given, after the work before it."""
 
     def __init__(self):
         self.now = 0.0

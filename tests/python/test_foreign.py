@@ -49,7 +49,7 @@ def around(function):
 
 
 def registered(function):
-    """As a library does, whose function holds the one that it was given."""
+    """Registers as a library does, whose function holds the one that it was given."""
     space = {"__name__": "torchvision.transforms"}
     exec("def wrap(f):\n    def wrapped(*a):\n        return f(*a)\n    return wrapped", space)
     made = types.FunctionType(

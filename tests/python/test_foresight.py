@@ -1,4 +1,4 @@
-"""The deciders of num_workers=0: when a batch is made ahead, and by whom."""
+"""The deciders of num_workers=0: when a batch is made ahead, and which side makes it."""
 
 from headrace.serve.foresight import Foresight, Pace, Recapture
 

@@ -162,7 +162,7 @@ def wrapped(real):
 
 
 def posed(real):
-    """It has the names of what it replaces, and says nothing of it."""
+    """Returns a function with the names of what it replaces, which does not say so."""
     call = wrapped(real)
     del call.__wrapped__
     return call
@@ -229,7 +229,7 @@ def test_kernel_of_the_programs_own_for_a_type_of_the_librarys(monkeypatch):
 
 
 def test_a_second_look_reads_no_text(monkeypatch):
-    """It is made at each iter()."""
+    """A look is made at each iter()."""
     assert intact.first_change(intact.OF_IMAGES) == ""
     looked = []
     monkeypatch.setattr(alterations, "_module_alteration", lambda module: looked.append(module))
@@ -243,7 +243,7 @@ def test_v2_is_intact_as_well(photos):
 
 
 def test_a_fork_while_another_thread_looks():
-    """As when two threads begin loaders: the lock is nobody's in the lane."""
+    """Two threads may begin loaders: in the lane nobody holds the lock."""
     with alterations._lock:
         child = os.fork()
         if child == 0:
@@ -253,7 +253,7 @@ def test_a_fork_while_another_thread_looks():
 
 
 def test_a_module_that_comes_as_two_go_is_looked_at(monkeypatch):
-    """As many as before, and the last one is the last one again."""
+    """The count is as before, and the last one is the last one again."""
     name = "torchvision.transforms.of_the_program"
     first, last = ModuleType("first"), ModuleType("last")
     monkeypatch.setitem(sys.modules, "first", first)

@@ -272,7 +272,7 @@ class Environment(Dataset):
 
 @in_own_process
 def test_what_of_the_environment_stays_the_workers():
-    """By which it finds its programs, and what is about one process of ours."""
+    """The variables by which it finds its programs, and those about one process of ours."""
     own = {"HEADRACE_MINE": "worker", "LD_LIBRARY_PATH": "/worker", "ONLY_THERE": "1"}
     os.environ.update(own)
     with Elsewhere() as place:

@@ -146,7 +146,7 @@ def test_nothing_is_left(how):
 
 
 def test_fork_that_inherits_a_held_lock_is_made_again(monkeypatch):
-    """As when another thread draws from torch's generator in the moment of the fork."""
+    """Another thread may draw from torch's generator at the moment of the fork."""
     real, forks = reference_process._settle, []
 
     def settle():
@@ -172,7 +172,7 @@ def test_not_asked_not_forked(monkeypatch):
 
 
 def test_ends_with_a_program_that_is_killed():
-    """Also while another child of the program lives on."""
+    """It ends even while another child of the program lives on."""
     mine, theirs = os.pipe()
     program = os.fork()
     if program == 0:

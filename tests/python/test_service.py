@@ -185,7 +185,7 @@ def test_cache_gives_the_same_bits(photos, seam, no_service, monkeypatch):
 def test_batches_that_do_not_fit_name_the_bound_and_the_options(
     photos, seam, no_service, monkeypatch
 ):
-    """MemoryError at next(), where the stock loader's would come; the loader goes on behind it."""
+    """MemoryError comes at next(), as the stock loader's would; the loader goes on after it."""
     monkeypatch.setenv("HEADRACE_MEMORY", "1M")
     big = transforms.Compose([transforms.Resize((256, 256)), transforms.ToTensor()])
     loader = DataLoader(datasets.ImageFolder(photos, big), 4, num_workers=1)  # 3 MB a batch
@@ -293,7 +293,7 @@ class OnlyHere(Dataset):
 
 @pytest.fixture
 def only_here(monkeypatch):
-    """As an installed package is: pickled by its name."""
+    """Makes it like an installed package, which is pickled by its name."""
     module = types.ModuleType("only_here")
     module.__file__ = str(Path(torch.__file__).parents[1] / "only_here.py")
     module.OnlyHere = OnlyHere

@@ -1,4 +1,4 @@
-"""Library functions with native forms behind give what the libraries give: bits, None and errors."""
+"""Library functions with native forms give what the libraries give: bits, None and errors."""
 
 import contextlib
 import copy
@@ -27,7 +27,7 @@ SAMPLINGS = ((), ((2, 1),), ((2, 2),), ((1, 2),), ((4, 1),), ((4, 2),), ((2, 2),
 
 
 def enable(checks=0):
-    """As in a host. With 0 checks nothing but the native form makes what it can make."""
+    """Enables them as in a host. With 0 checks only the native form makes what it can make."""
     from headrace.stage import functions
 
     functions.CHECKS = checks
@@ -52,7 +52,7 @@ def any_jpeg(rng):
 
 
 def turned(file, rng):
-    """With Exif data, whole or odd, that may say how the picture is to be turned."""
+    """Adds Exif data, whole or odd, that may say how to turn the picture."""
     order = rng.choice("<>")
     entries = [(0x010F, 2, 1, 0), (0x0112, rng.choice((3, 3, 3, 4)), 1, rng.randrange(10))]
     entries = rng.sample(entries, rng.randrange(3))

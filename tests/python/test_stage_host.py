@@ -100,7 +100,7 @@ def same(a, b):
 
 
 def stock_batches(base_seed):
-    """Of a stock loader, with its base seed."""
+    """The batches of a stock loader with this base seed."""
     loader = DataLoader(Noise(), batch_size=4, num_workers=2, worker_init_fn=init_worker)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(base_seed)

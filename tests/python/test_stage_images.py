@@ -1,4 +1,4 @@
-"""Pictures in Python stages: PIL's interface with native operators behind gives PIL's own bits."""
+"""Pictures in Python stages: PIL's interface with native operators gives PIL's own bits."""
 
 import io
 import pickle
@@ -17,7 +17,7 @@ SEED = 20261121
 
 
 def enable(*kept):
-    """As in a host while it makes a batch."""
+    """Enables them as in a host while it makes a batch."""
     from headrace.stage import images
 
     images.enable(list(kept))
@@ -35,7 +35,7 @@ def photo(rng, sides=(1, 300), **options):
 
 
 def plain(file, mode="RGB"):
-    """By PIL alone, whatever is enabled."""
+    """Makes it with PIL alone, whatever is enabled."""
     image = Image.open(io.BytesIO(file))
     image.load()
     return Image.Image.convert(image, mode)

@@ -25,7 +25,7 @@ print(resident() - before)
 
 
 def kept_of_a_buffer(*batches, **environment):
-    """Bytes that stay with a process that has made batches of these sizes, after it has let go of a
+    """Bytes that stay with a process that has made batches of these sizes, after it has released a
     buffer of SIZE."""
     command = [sys.executable, "-c", PROGRAM, str(SIZE), *map(str, batches)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

@@ -30,7 +30,7 @@ SEED = 20261122
 
 
 def enable(*kept):
-    """As in a host while it makes a batch."""
+    """Enables them as in a host while it makes a batch."""
     from headrace.stage import images
 
     images.enable(list(kept))
@@ -44,7 +44,7 @@ def photo(rng, sides=(40, 160)):
 
 
 def both_ways(maker, transform, make_image, seed):
-    """What the transform makes of the image and the generator behind it: here, and by PIL alone."""
+    """What the transform makes of the image, and the generator after it: here and by PIL alone."""
     results = []
     for on in (True, False):
         maker.on = on

@@ -80,7 +80,7 @@ def test_code_is_known_by_its_classes_and_functions():
 
 
 class Session:
-    """Has these events, and so many verdicts are due."""
+    """Gives these events, and has this number of verdicts due."""
 
     def __init__(self, events, due):
         self.events, self.due = list(events), due

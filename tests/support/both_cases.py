@@ -44,8 +44,9 @@ class Case:
 
 
 def cases(themes: Iterable[str], ways: Iterable[str] = (), hosts: int = 1) -> list[Case]:
-    """Of these themes, by their text: @case(workers=2) is run with two workers, too. With `hosts=2` those
-    with @case(hosts=2), in `ways`. @case(always=True) is run by default, in its first way."""
+    """The cases of these themes, by their text: @case(workers=2) is run with two workers, too. With
+    `hosts=2` those with @case(hosts=2), in `ways`. @case(always=True) is run by default, in its
+    first way."""
     found = []
     for theme in themes:
         for name, settings in _decorated(CASES / f"{theme}.py"):
@@ -59,7 +60,8 @@ def cases(themes: Iterable[str], ways: Iterable[str] = (), hosts: int = 1) -> li
 
 
 def parameters(found: Iterable[Case]) -> list[Any]:
-    """For pytest: most are marked `full`, and left out by default (deploy/dev/test.sh)."""
+    """Makes pytest's parameters: most are marked `full`, and left out by default
+    (deploy/dev/test.sh)."""
     return [
         pytest.param(case, id=str(case), marks=() if case.always else pytest.mark.full)
         for case in found
@@ -104,7 +106,7 @@ class Runs:
         assert raw == [], f"{case}: lines of a log on the program's stderr: {raw}"
 
     def samples_by_path(self) -> Counter[str]:
-        """Of all that ran: how many samples were made where. Empty: nothing was selected."""
+        """How many samples each path made in all that ran. Empty: nothing was selected."""
         made: Counter[str] = Counter()
         for report in self._place.glob("*/*/*.report.json*"):
             for loader in json.loads(report.read_text())["loaders"]:

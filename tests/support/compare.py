@@ -25,7 +25,7 @@ def seed_everything(seed: int = SEED) -> None:
 
 
 def trace(loader: Any, epochs: int = 2, stop: int | None = None, before: Any = None) -> Trace:
-    """Iterates as a training program does. `stop`: break behind that many batches; `before(loader,
+    """Iterates as a training program does. `stop`: break after that many batches; `before(loader,
     epoch)` runs at each epoch's begin."""
     seen: Trace = []
     for epoch in range(epochs):

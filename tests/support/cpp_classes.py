@@ -14,7 +14,7 @@ class Class(NamedTuple):
     path: str
     name: str
     methods: int  # public and private; none that is defaulted or deleted
-    reason: bool  # the comment in front of it says why it has so many ("Methods: ...")
+    reason: bool  # the comment before it says why it has that many ("Methods: ...")
 
 
 def _members(text, begin):

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-_PERIOD_US = 50_000  # in which the time is given anew
+_PERIOD_US = 50_000  # after which the kernel grants new time
 
 
 def threads(pid: int, name: str) -> list[int]:
-    """Those of the process whose name begins so."""
+    """The threads of the process whose name begins with `name`."""
     found = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(OSError):  # it has ended

@@ -1,5 +1,5 @@
-"""A worker that is on another host, as far as it and everybody else can see: it has another name and
-another boot, shares no memory, and may have other content under the same paths."""
+"""A worker that seems to be on another host, to itself and to everybody else: it has another name
+and another boot, shares no memory, and may have other content under the same paths."""
 
 import os
 import shlex

@@ -66,7 +66,7 @@ def wait_for(condition: Callable[[], Any], what: str, seconds: float = 20) -> An
 
 
 def refused(answer: subprocess.CompletedProcess, *fragments: str) -> None:
-    """It ended with an error of one line that holds the fragments."""
+    """Checks that it ended with an error of one line that holds the fragments."""
     assert answer.returncode != 0
     assert answer.stderr.count("\n") == 1, answer.stderr
     for fragment in fragments:

@@ -16,7 +16,7 @@ from support.compare import assert_same, seed_everything
 
 
 def generators() -> str:
-    """Of the program, all three, in one word."""
+    """The program's three generators in one word."""
     python, numpy = repr(random.getstate()), repr(np.random.get_state(legacy=False))
     state = torch.get_rng_state().numpy().tobytes() + python.encode() + numpy.encode()
     return hashlib.sha256(state).hexdigest()[:16]

@@ -137,12 +137,12 @@ def chain_with(op: str, api: int) -> Any:
     return v1.Compose([transform, resize, *to_float])
 
 
-# Of EVERY, what stays on uint8 tensors.
+# The part of EVERY that stays on uint8 tensors.
 OF_TENSORS = set(EVERY) - {"pil_to_tensor"} - ON_TENSORS
 
 
 def chain_on_tensors(op: str, api: int) -> Any:
-    """The same behind what makes a tensor of uint8."""
+    """The same after a transform that makes a tensor of uint8."""
     first = (v1.PILToTensor(), v2.ToImage())[api]
     transform = EVERY[op][api]
     if op == "pad" and api == 0:

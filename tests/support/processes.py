@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def children(pid: int) -> dict[int, str]:
-    """By /proc: pid -> command line."""
+    """The children by /proc: pid -> command line."""
     found = {}
     for file in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
@@ -29,7 +29,8 @@ def descendants(pid: int) -> dict[int, str]:
 
 
 def kill_processes(word: str) -> None:
-    """Those below this one with the word in their command line; of workers (" worker") one."""
+    """Kills the processes below this one with the word in their command line; of workers ("
+    worker") one."""
     victims = [pid for pid, line in descendants(os.getpid()).items() if word in line]
     assert victims
     for pid in victims if word != " worker" else victims[:1]:

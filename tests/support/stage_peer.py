@@ -41,7 +41,7 @@ class Base:
         wire.send(self.control, wire.PREPARE, json.dumps(settings).encode())
 
     def begin(self, number, bundle, sock, **settings):
-        """What became of it, behind the ends of other sessions."""
+        """What became of it, after the ends of other sessions."""
         own = json.dumps({"alone": False, **settings})
         parts = struct.pack("<Q", number), own.encode()
         send(self.control, wire.SESSION, *parts, fds=[sock.detach(), memory(bundle)])

@@ -53,7 +53,7 @@ class Growing(IterableDataset):
 
 
 class RaisesOnce(IterableDataset):
-    """Item 7 of lane 1 raises. `ends`: as in a generator, nothing comes behind that."""
+    """Item 7 of lane 1 raises. `ends`: nothing comes after that, as in a generator."""
 
     def __init__(self, ends: bool) -> None:
         self.ends = ends

@@ -11,7 +11,7 @@ from torchvision.transforms import InterpolationMode, v2
 
 from support.operators import check_image, compile_chain, native
 
-# Of what is native for tensors.
+# Parts of what is native for tensors.
 MODES = [InterpolationMode.NEAREST, InterpolationMode.BILINEAR]
 
 modes = st.sampled_from(MODES)

@@ -11,7 +11,7 @@ import pytest
 
 from support.headrace_program import HEADRACE, clean_environment, running, wait_for, workers
 
-# Of this test process alone: several run at the same time.
+# Belongs to this test process alone: several run at the same time.
 _NET = f"10.{200 + os.getpid() // 250 % 50}.{os.getpid() % 250}"
 HERE, THERE = f"{_NET}.1", f"{_NET}.2"
 PORT = 27962

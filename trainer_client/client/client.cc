@@ -7,7 +7,7 @@
 namespace headrace {
 
 Client::Client(std::unique_ptr<ClientImpl> impl) : impl_(std::move(impl)) {}
-// In a forked child nothing is destroyed: threads and locks of the parent are not there.
+// A forked child destroys nothing, because it does not have the parent's threads and locks.
 Client::~Client() {
   if (impl_ && impl_->forked()) (void)impl_.release();
 }

@@ -76,7 +76,7 @@ Status CheckPlan(const Plan& plan, const std::map<BlobHash, Blob>& blobs) {
   return Status::Ok();
 }
 
-// Size of the images in an array source; height 0: none.
+// Returns the size of the images in an array source; height 0: none.
 ops::ImageSpec ArrayImage(const SourceLeaf& leaf) {
   ops::ImageSpec spec;
   if (leaf.arrays.empty() || leaf.arrays[0].row_shape.size() < 2) return spec;
@@ -87,7 +87,7 @@ ops::ImageSpec ArrayImage(const SourceLeaf& leaf) {
   return spec;
 }
 
-// What the chain makes of an image, as far as that does not depend on its size.
+// Returns what the chain makes of an image, if that does not depend on its size.
 ops::ImageSpec GuessOutput(const Plan& plan, const ops::Chain& chain) {
   ops::ImageSpec input{256, 256};
   if (!plan.leaves.empty() && plan.leaves[0].kind == SourceLeaf::Kind::kArrays) {
@@ -128,8 +128,8 @@ Status ClientImpl::Start() {
   runtime_->pid = ::getpid();
   HR_TRY(runtime_->reactor, net::Reactor::Make("headrace"));
   HR_RETURN_IF_ERROR(runtime_->reactor->Start());
-  // A batch thread takes its turn at once where a core is free, but never the core from the trainer
-  // that just woke it: next() would pay for our work.
+  // A batch thread runs at once if a core is free. It never takes the core from the trainer that
+  // just woke it, because next() would pay for our work.
   runtime_->reactor->Post([] {
     const sched_param normal{};
     (void)::sched_setscheduler(0, SCHED_BATCH, &normal);
@@ -193,7 +193,7 @@ Status ClientImpl::KeepService() {
   return Status::Ok();
 }
 
-// Without it the job still has the coordinator's other workers.
+// Without a local worker the job still has the coordinator's other workers.
 void ClientImpl::WantLocalWorker() {
   if (options_.coordinator.empty() || !options_.local_worker) return;
   const std::scoped_lock lock(mutex_);

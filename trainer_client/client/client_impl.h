@@ -53,8 +53,8 @@ class ClientImpl {
 
   mutable std::mutex mutex_;
   std::shared_ptr<client::EmbeddedService> service_;
-  std::shared_ptr<client::LocalWorker> local_worker_;  // none: not wanted, or it cannot be started
-  // Sizes that were read for one session serve the next one of the same rows.
+  std::shared_ptr<client::LocalWorker> local_worker_;  // null: not wanted, or it cannot be started
+  // Image sizes that one session has read. A later session of the same rows uses them.
   std::list<std::pair<std::string, std::shared_ptr<client::SizeTable>>> dims_;
   double ended_cpu_seconds_ = 0;
 };

@@ -11,7 +11,7 @@ namespace headrace::client {
 namespace {
 
 constexpr Duration kBeat = std::chrono::seconds(1);
-// While the coordinator has not answered yet.
+// The interval while the coordinator has not answered yet.
 constexpr Duration kAskAgain = std::chrono::milliseconds(250);
 // Workers register again within some heartbeats of a coordinator's restart.
 constexpr Duration kSettle = std::chrono::seconds(5);
@@ -25,7 +25,7 @@ Status JobLink::Connect() {
   events.on_message = [this](net::Incoming&& incoming) { OnMessage(incoming.body); };
   events.on_invalid = [this](const std::string&, const Status& error) {
     last_error_ = error;
-    // Of another protocol: asking again would not help.
+    // The peer has another protocol, so asking again would not help.
     if (error.code() == Code::kOtherRelease && on_open_) std::exchange(on_open_, nullptr)(error);
     LogWarning("bad message of the coordinator error=\"" + error.ToString() + "\"");
   };
@@ -70,13 +70,14 @@ void JobLink::Shutdown() {
 }
 
 void JobLink::Send(const wire::Body& body) {
-  // Whatever is lost is asked for again by the next beat.
+  // The next beat asks again for whatever is lost.
   if (const Status sent = socket_->Send({}, body); !sent.ok()) last_error_ = sent;
 }
 
 void JobLink::SendOpenJob() {
   wire::OpenJob open;
-  // The same number until it is answered: the answer may take longer than it takes to ask again.
+  // Keeps the number until it is answered: an answer may take longer than the pause before the next
+  // request.
   if (job_request_ == 0) job_request_ = ++next_request_;
   open.request = job_request_;
   open.token = setup_.token;
@@ -214,7 +215,7 @@ void JobLink::OnJobOpened(const wire::JobOpened& opened) {
       opened.heartbeat_ms > 0 ? std::chrono::milliseconds(opened.heartbeat_ms) : kBeat;
   timer_ = reactor_->AddTimer(beat, [this] { Beat(); });
   if (on_open_) std::exchange(on_open_, nullptr)(Status::Ok());
-  // After a restart the coordinator learns from us what is true.
+  // After a restart the coordinator learns the state from us.
   for (const auto& [id, session] : sessions_) {
     session->SetJob(job_);
     if (!opening_.contains(id)) {
@@ -241,7 +242,7 @@ void JobLink::OnSessionOpened(const wire::SessionOpened& opened) {
 
 void JobLink::OnLeases(const wire::Leases& leases) {
   if (leases.status.code() == Code::kNotFound) {
-    // One that says so late must not undo a job that was opened since.
+    // A late answer of this kind must not undo a job that was opened since.
     if (leases.job == job_ || !leases.job.valid()) {
       job_ = JobId();
       SendOpenJob();

@@ -47,19 +47,20 @@ class JobLink {
   void Start(OnOpen done);
   // Asks the coordinator how to split the plan; `done` is called once.
   void OpenSession(SessionId session, Plan plan, OnSplit done);
-  // From now on the session gets the job's leases; with `only_worker` that worker, leased or not.
+  // Gives the session the job's leases after this call; with `only_worker`, that worker alone,
+  // leased or not.
   void AddSession(std::shared_ptr<SessionPump> session,
                   std::optional<wire::WorkerInfo> only_worker = std::nullopt);
   // Asks the coordinator for all workers that it knows; `done` is called once.
   void QueryWorkers(OnWorkers done);
   void CloseSession(SessionId session);
-  // Another coordinator, for the same job. `former` is released when it has leased workers; until
-  // then the sessions keep those they have.
+  // Moves the job to another coordinator. Until that coordinator has leased workers, the sessions
+  // keep those they have. Then `former` is released.
   void Reconnect(const std::string& endpoint, std::shared_ptr<void> former);
   void Shutdown();
 
   [[nodiscard]] JobId job() const { return job_; }
-  // Why the coordinator did not answer, as far as known.
+  // Why the coordinator did not answer, if that is known.
   [[nodiscard]] const Status& last_error() const { return last_error_; }
 
  private:
@@ -88,14 +89,14 @@ class JobLink {
   JobId job_;
   ConsumerId consumer_;
   std::uint64_t next_request_ = 0;
-  std::uint64_t job_request_ = 0;  // that waits for its answer; 0: none
+  std::uint64_t job_request_ = 0;  // the request that waits for its answer; 0: none
   std::map<SessionId, Opening> opening_;
   std::map<SessionId, std::shared_ptr<SessionPump>> sessions_;
-  std::set<SessionId> leased_alone_;            // those that have a worker of their own choice
+  std::set<SessionId> leased_alone_;            // sessions with an `only_worker`
   std::map<std::uint64_t, OnWorkers> queries_;  // by request
   std::uint64_t generation_ = 0;
   std::vector<wire::WorkerInfo> leased_;
-  // Until then a restarted coordinator may not know of our workers yet: they stay leased.
+  // Until this time a restarted coordinator may not know our workers yet: they stay leased.
   SteadyTime settled_{};
   std::shared_ptr<void> former_;
   Status last_error_;

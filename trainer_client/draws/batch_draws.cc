@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kSizeWords = wire::BatchRequest::kSizeWords;
 
-// What was drawn for.
+// The size for which it was drawn.
 ops::ImageSpec SpecOf(std::span<const std::int32_t> words) {
   ops::ImageSpec spec;
   spec.height = words[0];
@@ -74,7 +74,8 @@ ops::TorchGenerator BatchDraws::Before(std::int32_t position, const DrawFunction
       generator = at->after;
       continue;
     }
-    // As it was planned, whatever size the image has by now. Drew well before, so draws well.
+    // Draws as it was planned, whatever size the image has now. The draw succeeded before, so it
+    // succeeds again.
     const auto size =
         std::span(sizes_).subspan(static_cast<std::size_t>(i) * kSizeWords, kSizeWords);
     (void)draw(SpecOf(size), generator, params, &output);

@@ -17,8 +17,8 @@ namespace headrace::client {
 using DrawFunction = std::function<Status(const ops::ImageSpec& in, ops::TorchGenerator& rng,
                                           ops::MutableParams params, ops::ImageSpec* out)>;
 
-// What one batch has drawn, sample after sample, and how its lane's generator stood before each of
-// them. Where the trainer makes a sample, it says how the generator stands after it. Pure.
+// Holds what one batch has drawn, sample after sample, and its lane's generator before each sample.
+// When the trainer makes a sample, it gives the state of the generator after it. Pure.
 // Thread-compatible.
 class BatchDraws {
  public:
@@ -28,19 +28,20 @@ class BatchDraws {
     ops::TorchGenerator after;
   };
 
-  // Nothing is drawn yet.
+  // Forgets all that was drawn.
   void Clear();
-  // The generator stands before the first sample.
+  // Begins a batch. `generator` stands before its first sample.
   void Begin(const ops::TorchGenerator& generator, std::size_t samples, std::size_t param_words);
   [[nodiscard]] bool begun() const { return start_.has_value(); }
-  // The first sample that is not drawn yet; as many as there are: all are.
+  // The first sample that is not drawn yet. The number of samples: all are drawn.
   [[nodiscard]] std::size_t next() const { return next_; }
 
-  // Draws the next sample. False: the framework raises there. Then nothing is drawn, and the
-  // generator stands before the sample.
+  // Draws the next sample. False: the framework raises at this sample. Then nothing is drawn, and
+  // the generator stands before the sample.
   [[nodiscard]] bool Draw(const ops::ImageSpec& spec, const DrawFunction& draw,
                           ops::TorchGenerator& generator);
-  // The trainer has made the next sample. `failed`: it raised, and no sample after it is drawn.
+  // Notes that the trainer has made the next sample. `failed`: it raised, and no later sample is
+  // drawn.
   void Resolve(const ops::TorchGenerator& after, bool failed);
   [[nodiscard]] const std::vector<Resolved>& resolved() const { return resolved_; }
   // The sample that raised; -1: none did.
@@ -50,9 +51,9 @@ class BatchDraws {
   [[nodiscard]] ops::TorchGenerator Before(std::int32_t position, const DrawFunction& draw) const;
   [[nodiscard]] std::optional<ops::TorchGenerator> TakeStart() { return std::move(start_); }
   [[nodiscard]] std::vector<std::int32_t> TakeParams() { return std::move(params_); }
-  // Of what is drawn, as wire::BatchRequest::sizes has it.
+  // The sizes of the drawn samples, as in wire::BatchRequest::sizes.
   [[nodiscard]] const std::vector<std::int32_t>& sizes() const { return sizes_; }
-  // Of one sample; height 0: not known.
+  // The output of one sample; height 0: not known.
   [[nodiscard]] const ops::ImageSpec& output() const { return output_; }
 
  private:

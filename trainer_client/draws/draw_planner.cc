@@ -40,7 +40,7 @@ Status DrawPlanner::Begin(const IterationOptions& iteration) {
   ready_.clear();
   needed_.clear();
   if (go_on) {
-    // What was submitted is drawn to the end, as stock workers finish what they were sent.
+    // Draws all submitted batches to the end, as stock workers finish what they were sent.
     std::unordered_map<std::int64_t, Record> ghosts;
     for (Lane& lane : lanes_) {
       lane.wait = Wait::kNothing;
@@ -97,7 +97,7 @@ std::int64_t DrawPlanner::Submit(std::vector<std::int64_t> keys, std::int32_t la
     ready_.push_back(batch);
     return batch;
   }
-  // Ask for all sizes of the batch at once, also where its lane waits for another batch.
+  // Asks for all sizes of the batch at once, also if its lane waits for another batch.
   for (const std::int64_t key : record.keys) Ask(key);
   Lane& lane = lanes_[static_cast<std::size_t>(record.lane)];
   lane.waiting.push_back(batch);
@@ -135,7 +135,7 @@ void DrawPlanner::Described(std::int64_t key, std::int64_t height, std::int64_t 
 
 void DrawPlanner::SizeChanged(std::int64_t key) {
   const std::int64_t row = Row(key);
-  // One that was asked for meanwhile is on its way.
+  // A sample that was asked for meanwhile is on its way.
   if (row >= 0 && options_.dims && !asked_.contains(key)) options_.dims->Forget(row);
 }
 
@@ -182,11 +182,11 @@ bool DrawPlanner::AdvanceBatch(Lane& lane, std::int64_t batch, Record& record) {
       lane.wait = Wait::kSize;
       return false;
     }
-    // Where the framework raises, the trainer's own code shall say how.
+    // If the framework raises, the trainer's own code must raise.
     if (state == SizeTable::State::kNoNativeForm ||
         !draws.Draw(options_.dims->spec(row), options_.draw, generator)) {
       if (record.ghost) {
-        // Nobody is there any more to make a sample of the iteration before; its draws are lost.
+        // Nobody makes a sample of the iteration before any more; its draws are lost.
         draws.Resolve(generator, false);
         continue;
       }

@@ -20,7 +20,7 @@
 
 namespace headrace::client {
 
-// A batch whose random numbers are drawn: any worker may make it.
+// A batch whose random numbers are drawn, so that any worker may make it.
 struct PlannedBatch {
   std::int64_t batch = 0;
   std::int32_t lane = 0;
@@ -28,18 +28,18 @@ struct PlannedBatch {
   std::vector<std::int32_t> params;  // RngMode::kTorch
   std::vector<std::uint64_t> seeds;  // RngMode::kSample
   std::vector<std::int32_t> skip;    // positions that the trainer makes, or that are never made
-  // What params were drawn for, as wire::BatchRequest::sizes has it; empty without params.
+  // The sizes that `params` were drawn for, as in wire::BatchRequest::sizes; empty without params.
   std::vector<std::int32_t> sizes;
   ops::ImageSpec output;  // of one sample; height 0 when not known
-  // torch.get_rng_state() after it, where the iteration began with lane_states.
+  // torch.get_rng_state() after the batch, if the iteration began with lane_states.
   Bytes lane_state;
 };
 
 // Runs the lanes' generators ahead of the batches. Batch k belongs to lane k mod lanes, as in the
-// stock DataLoader with that many workers; in a lane samples draw one after the other, and how much
-// they draw depends on their image's size. So a lane waits where a size is not known yet, and where
-// only the trainer can tell (SampleNeeded).
-// A batch is kept from Submit until Delivered. Pure: no clock, no I/O. Reactor thread.
+// stock DataLoader with that many workers. In a lane the samples draw one after the other. How much
+// a sample draws depends on its image's size. So a lane waits for a size that is not known yet, and
+// where only the trainer can tell (SampleNeeded). A batch is kept from Submit until Delivered.
+// Pure: no clock, no I/O. Reactor thread.
 class DrawPlanner {
  public:
   // The analyzer takes the members of one that is moved out of a Result for unset.
@@ -60,21 +60,21 @@ class DrawPlanner {
 
   explicit DrawPlanner(Options options);
 
-  // kInvalidArgument: lane_draws, lane_seeds or lane_states of another number of lanes, or no
-  // state.
+  // Begins an iteration. kInvalidArgument: lane_draws, lane_seeds or lane_states has another number
+  // of lanes, or an entry is no state.
   Status Begin(const IterationOptions& iteration);
   void Skip(std::span<const std::int64_t> keys);
-  // The batch's number. `lane`: of the caller's choice in plans that are not native; -1: batch k
-  // goes to lane k mod lanes.
+  // Submits a batch and returns its number. `lane`: the caller's choice, in plans that are not
+  // native; -1: batch k goes to lane k mod lanes.
   std::int64_t Submit(std::vector<std::int64_t> keys, std::int32_t lane = -1);
 
   // Keys whose sizes are needed and were not asked for yet.
   [[nodiscard]] std::vector<std::int64_t> TakeUnknown();
   void Described(std::int64_t key, std::int64_t height, std::int64_t width, std::int32_t channels);
-  // The image of this key has another size now. What is planned keeps the old one, which workers
-  // refuse; what is drawn from now on waits for the new one.
+  // Notes that the image of this key has another size now. Planned batches keep the old size, which
+  // workers refuse. Batches that are drawn after this call wait for the new one.
   void SizeChanged(std::int64_t key);
-  // The answer will not come: TakeUnknown returns them again, those that are still needed.
+  // Notes that the answer will not come. TakeUnknown returns the keys again that are still needed.
   void DescribeLost(std::span<const std::int64_t> keys);
 
   // The next batch that is ready, or nothing. A batch comes again after ReplanLane.
@@ -82,7 +82,8 @@ class DrawPlanner {
   [[nodiscard]] std::optional<SampleNeeded> TakeNeeded();
   // kInvalidArgument: not the sample that was asked for, or not a state.
   Status Resolve(std::int64_t batch, std::int32_t position, ByteSpan state_after, bool failed);
-  // The batches whose plan is void. `batch` is delivered already.
+  // Plans the lane again after `batch`, which is delivered already. Returns the batches whose plan
+  // is void.
   Result<std::vector<std::int64_t>> Replan(std::int64_t batch, ByteSpan state_after);
 
   // Positions of a planned batch that the trainer makes or has made, with why.
@@ -106,7 +107,8 @@ class DrawPlanner {
     std::int32_t lane = 0;
     bool planned = false;
     bool handed = false;  // returned by Next
-    // Left over from the iteration before: drawn, because persistent lanes go on, but never made.
+    // Left over from the iteration before. It is drawn, because persistent lanes go on, but never
+    // made.
     bool ghost = false;
     std::vector<std::int64_t> keys;
     std::vector<std::uint64_t> seeds;

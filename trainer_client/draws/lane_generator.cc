@@ -9,7 +9,7 @@ namespace {
 
 using ops::TorchGenerator;
 
-// A generator that has the state `after`, by draws from `before` where that can be.
+// Returns a generator with the state `after`, by draws from `before` if that is possible.
 Result<TorchGenerator> GeneratorAt(const TorchGenerator& before, ByteSpan after) {
   TorchGenerator foreign = before;
   HR_RETURN_IF_ERROR(foreign.SetTorchState(after));

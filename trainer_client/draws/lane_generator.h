@@ -9,8 +9,9 @@
 
 namespace headrace::client {
 
-// One lane's generator: where planning stands, ahead of the trainer, and where the lane stood after
-// the last batch that the trainer has, from which a loader can be resumed. Pure. Thread-compatible.
+// One lane's generator at two places. Planning stands at the first, ahead of the trainer. The
+// second follows the last batch that the trainer has, so a loader can resume there. Pure.
+// Thread-compatible.
 class LaneGenerator {
  public:
   // Where a lane can be resumed by counting draws.
@@ -20,24 +21,25 @@ class LaneGenerator {
     bool resumable = true;
   };
 
-  // An iteration begins here; nothing of it is delivered.
+  // Begins an iteration, of which nothing is delivered yet.
   void Begin();
   void Begin(const ops::TorchGenerator& generator);
 
   [[nodiscard]] ops::TorchGenerator& now() { return now_; }
   [[nodiscard]] const ops::TorchGenerator& now() const { return now_; }
   [[nodiscard]] Place place() const { return {now_.position(), now_.resumable()}; }
-  // A batch was drawn that nobody gets: the lane has gone past it.
+  // Moves the lane past a batch that was drawn and that nobody gets.
   void Pass() { delivered_place_ = place(); }
-  // The trainer has the batch, which was drawn from `start` to `after`.
+  // Notes that the trainer has the batch, which was drawn from `start` to `after`.
   void Delivered(std::int64_t batch, const Place& after, std::optional<ops::TorchGenerator> start);
   [[nodiscard]] const Place& delivered() const { return delivered_place_; }
 
-  // The trainer's own code has brought the generator to torch's state `after`. Where draws alone do
-  // that, as for any transform that draws from torch, it stays countable and so resumable.
-  // kInvalidArgument: not a state.
+  // Moves the generator to torch's state `after`, to which the trainer's own code has brought it.
+  // If draws alone lead there, the place stays countable and so resumable. That holds for any
+  // transform that draws from torch. kInvalidArgument: not a state.
   Status MoveTo(ByteSpan after);
-  // The same in `batch`, which is delivered, or delivered last: planning goes on from there.
+  // Does the same in `batch`, which is delivered or was delivered last. Planning goes on from
+  // there.
   Status MoveBackTo(std::int64_t batch, ByteSpan after);
 
  private:

@@ -13,7 +13,7 @@ class LaneGeneratorTest : public testing::Test {
     lane_.now().Discard(draws);
     return lane_.place();
   }
-  // The state of the lane's seed after so many draws.
+  // The state of the lane's seed after this many draws.
   static Bytes StateAt(std::uint64_t draws, std::uint64_t seed = 7) {
     return ops::TorchGenerator::At(seed, draws).TorchState();
   }

@@ -6,11 +6,11 @@
 
 namespace headrace::client {
 
-// Counts how often each key came in an iteration. A key's first time costs one bit, so that an
+// Counts how often each key came in an iteration. A key's first occurrence costs one bit, so an
 // epoch over a million rows costs 160 kB. Thread-compatible.
 class Occurrences {
  public:
-  // How often `key` came before; counts this time.
+  // Returns how often `key` came before, and counts this occurrence.
   std::uint64_t Count(std::int64_t key) {
     if (key >= 0 && key < kMaxBit) {
       const auto word = static_cast<std::size_t>(key / 64);

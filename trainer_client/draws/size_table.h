@@ -9,8 +9,9 @@
 
 namespace headrace::client {
 
-// Sizes of a data set's images, as far as workers have read them; 8 bytes a row, touched only where
-// rows were asked for. Shared by the sessions of a client that read the same rows. Reactor thread.
+// The sizes of a data set's images that workers have read. A row takes 8 bytes, which are touched
+// only if the row was asked for. The sessions of a client that read the same rows share the table.
+// Reactor thread.
 class SizeTable {
  public:
   enum class State : std::uint8_t { kUnknown, kKnown, kNoNativeForm };
@@ -37,7 +38,7 @@ class SizeTable {
     spec.channels = static_cast<std::int32_t>(word & 15);
     return spec;
   }
-  // Anything that is no image size means: no native form.
+  // Sets the row's size. A size that no image can have means: no native form.
   void Set(std::int64_t row, std::int64_t height, std::int64_t width, std::int32_t channels) {
     const bool valid = height > 0 && height <= kMaxSide && width > 0 && width <= kMaxSide &&
                        channels > 0 && channels < 16;
@@ -46,7 +47,7 @@ class SizeTable {
                                     static_cast<std::uint64_t>(channels)
                               : kNoNative;
   }
-  // It has changed: to be asked for again.
+  // Forgets the row's size, which has changed, so that it is asked for again.
   void Forget(std::int64_t row) { words_.get()[row] = 0; }
 
  private:

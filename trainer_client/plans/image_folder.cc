@@ -31,7 +31,7 @@ bool IsImage(const std::string& name) {
 
 std::string Text(const fs::path& path) { return path.string(); }
 
-// As sorted(os.walk(folder, followlinks=True)): folders by their path, files by name in each.
+// Walks as sorted(os.walk(folder, followlinks=True)): folders by their path, files by name in each.
 Status FindImages(const std::string& root, const std::string& class_name, std::int64_t label,
                   wire::FileTable& table) {
   std::error_code error;

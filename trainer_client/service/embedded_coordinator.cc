@@ -103,7 +103,7 @@ Status EmbeddedService::Spawn(const ClientOptions& options) {
                                             std::to_string(options.threads),
                                             "--cache",
                                             std::to_string(options.cache_bytes)};
-  // Its last lines are shown when it does not start.
+  // Its last lines are part of the error when it does not start.
   HR_TRY(child_, StartProgram(command, directory_ + "/log"));
   return {};
 }
@@ -126,7 +126,7 @@ Status EmbeddedService::WaitReady(std::chrono::milliseconds timeout) {
       return Unavailable("the local coordinator was not ready within " +
                          std::to_string(timeout.count()) + " ms" + LastLines());
     }
-    // Without inotify (its watches are limited), look again every 5 ms.
+    // Without inotify (its watches are limited), looks again every 5 ms.
     std::array<pollfd, 2> polls{pollfd{child_.pidfd(), POLLIN, 0}, pollfd{notify.get(), POLLIN, 0}};
     const auto wait = notify.valid() ? left : std::min(left, std::chrono::milliseconds(5));
     (void)::poll(polls.data(), polls.size(), static_cast<int>(wait.count()));
@@ -161,7 +161,7 @@ EmbeddedService::~EmbeddedService() {
 void EmbeddedService::Stop() {
   child_.Signal(SIGTERM);
   (void)child_.AwaitEnd(kStopTimeout);
-  child_.Kill();  // and the workers that a killed coordinator left behind
+  child_.Kill();  // also the workers of a killed coordinator
   if (!directory_.empty()) {
     std::error_code ignored;
     fs::remove_all(directory_, ignored);

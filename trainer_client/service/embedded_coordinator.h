@@ -14,13 +14,14 @@ namespace headrace::client {
 // CPU seconds of a process, its living descendants and their reaped children; 0 when it is gone.
 [[nodiscard]] double ProcessTreeCpuSeconds(std::int64_t pid);
 
-// The private coordinator of this process and, through it, local workers, in a private directory.
-// One a process, shared by all its clients; ends with the last of them, with the process (the
-// coordinator and the workers watch it), and not with a Ctrl-C, which is the trainer's alone. The
-// workers of a coordinator that was killed go on until the object goes. Thread-safe after Start.
+// The private coordinator of this process and, through it, local workers, in a private directory. A
+// process has one, which all its clients share. It ends with the last of them, or with the process,
+// which the coordinator and the workers watch. A Ctrl-C does not end it: that is for the trainer
+// alone. If the coordinator is killed, its workers go on until this object goes. Thread-safe after
+// Start.
 class EmbeddedService {
  public:
-  // The running one, or a new one by `options`, once it is ready to be connected to.
+  // Returns the running one, or starts one by `options` and waits until it accepts connections.
   // kNotFound: no such program. kUnavailable: it ended or was not ready in time (with its last
   // lines).
   static Result<std::shared_ptr<EmbeddedService>> Acquire(const ClientOptions& options);

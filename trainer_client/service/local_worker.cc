@@ -13,14 +13,14 @@
 namespace headrace::client {
 namespace {
 
-// For it to answer what other programs had asked; it ends by itself after that.
+// The time in which it answers requests of other programs; it ends by itself after that.
 constexpr std::chrono::milliseconds kPatience{2000};
 constexpr Duration kFirstPause = std::chrono::seconds(1);
 constexpr Duration kLongestPause = std::chrono::seconds(60);
 
 struct Shared {
   std::mutex mutex;
-  std::int64_t pid = 0;                                       // whose they are
+  std::int64_t pid = 0;                                       // the process that owns them
   std::map<std::string, std::weak_ptr<LocalWorker>> workers;  // by coordinator
 };
 // Never destroyed: clients may end after static objects do.

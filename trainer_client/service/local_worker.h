@@ -13,24 +13,26 @@
 
 namespace headrace::client {
 
-// The worker beside a trainer whose coordinator is another's: `headrace worker --local`. One a
-// process and coordinator, shared by its clients; of the processes of a user on one host only one
-// works at a time, and the others take its place when it ends. It ends with its last client, or
-// with the process, as an orderly leave: it may serve other programs of the same user. Thread-safe.
+// The worker beside a trainer that uses a shared coordinator: `headrace worker --local`. A process
+// has one for each coordinator, which its clients share. Of the processes of a user on one host
+// only one works at a time; another takes its place when it ends. It ends with its last client, or
+// with the process. It leaves in order, because it may serve other programs of the same user.
+// Thread-safe.
 class LocalWorker {
  public:
-  // It, as Want leaves it.
+  // Returns the process's one, after a call of Want.
   static Result<std::shared_ptr<LocalWorker>> Acquire(const ClientOptions& options);
   explicit LocalWorker(std::vector<std::string> command);
   ~LocalWorker();
   LocalWorker(const LocalWorker&) = delete;
   LocalWorker& operator=(const LocalWorker&) = delete;
 
-  // Starts it where it does not run. kNotFound: no such program.
+  // Starts the worker if it does not run. kNotFound: no such program.
   Status Want(SteadyTime now);
-  // Starts one that died again, to be called once in a while: after 1 s, then after pauses that
-  // double up to 60 s, until one has lived for as long. One that ended by itself (the host has
-  // another worker, or an operator told it to leave) stays away until it is wanted again.
+  // Starts a worker that died again; the client calls it once in a while. The first pause is 1 s,
+  // and pauses double up to 60 s until a worker has lived for as long. A worker that ended by
+  // itself stays away until it is wanted again. (The host has another worker, or an operator told
+  // it to leave.)
   void Keep(SteadyTime now);
   [[nodiscard]] std::int64_t pid() const;  // 0: none runs
 

@@ -23,8 +23,8 @@ constexpr std::uint64_t kLeastArena = std::uint64_t{1} << 20;
 
 std::string MiB(std::uint64_t bytes) { return std::to_string((bytes + 1048575) >> 20) + " MiB"; }
 
-// Next of eight sizes per doubling, in pages: wastes at most an eighth, and batches of nearly the
-// same size share slots.
+// Rounds up to the next of eight sizes per doubling, in pages. This wastes at most an eighth, and
+// batches of nearly the same size share slots.
 std::uint64_t SizeClass(std::uint64_t bytes) {
   bytes = std::max(bytes, kPage);
   const std::uint64_t step = std::max(std::bit_floor(bytes) / 8, kPage);
@@ -197,7 +197,7 @@ void Arena::RetireSmallest() {
   retired_.push_back(id);
 }
 
-// Takes back what only processes had that are gone now.
+// Takes back slots that only processes had which are gone now.
 void Arena::FreeInherited() {
   std::erase_if(inherited_, [this](SlotId id) {
     Entry& entry = At(id);

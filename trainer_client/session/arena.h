@@ -15,7 +15,8 @@
 
 namespace headrace::client {
 
-// Bytes that can still be reserved: the smaller of the machine's and the control group's.
+// Returns the bytes that can still be reserved: the smaller of the machine's and the control
+// group's.
 [[nodiscard]] std::uint64_t AvailableMemory();
 
 struct Slot {
@@ -25,22 +26,21 @@ struct Slot {
 };
 
 // The trainer's memory for batches: one unlinked memfd that workers on the same host map too. Its
-// address space is reserved at once, so that no slot ever moves; its memory is reserved slot by
-// slot, so that "no memory" is an error when a slot is made and never a SIGBUS while a worker
-// writes.
+// address space is reserved at once, so that no slot ever moves. Its memory is reserved slot by
+// slot. So "no memory" is an error when a slot is made, and never a SIGBUS while a worker writes.
 //
 //   free -Acquire-> lent -MarkReady-> ready -Hold-> held -last copy gone-> free
 //                    |  \-Return-> free                 \-KeepForHeirs, last copy gone-> inherited
 //                    \-Quarantine-> quarantined -MarkReady-> ready, -Return-> free
 //                                                         inherited -heirs gone-> free
 //
-// A slot is lent while some process may write to it, and quarantined when that process is suspected
-// dead: only its hang-up or its late answer makes the slot usable again. It is inherited when this
-// process has dropped it and a process forked while it was held may still read it.
-// A slot's id means the same slot until that is free; the ids of slots that gave their memory back
-// are given out again, so there are never more ids than slots were in use at once.
-// Thread-safe. Shared by the session and every batch that still lives. In a forked child the slots
-// stay as they were at the fork: nothing there returns them.
+// A slot is lent while some process may write to it. It is quarantined when that process is
+// suspected dead: only its hang-up or its late answer makes the slot usable again. It is inherited
+// after this process has dropped it, while a process that forked meanwhile may still read it. An id
+// means the same slot until that slot is free. The ids of slots that gave their memory back are
+// used again. So there are never more ids than slots were in use at once.
+// Thread-safe. The session and every live batch share it. In a forked child the slots stay as they
+// were at the fork: nothing there returns them.
 class Arena : public std::enable_shared_from_this<Arena> {
  public:
   enum class State : std::uint8_t {
@@ -64,27 +64,27 @@ class Arena : public std::enable_shared_from_this<Arena> {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // A free slot of at least `bytes`, made if there is none. kResourceExhausted: beyond the arena's
-  // bound, or the machine has no such memory now; the message names the remedy.
-  // beyond_bound: may go beyond the bound once; for the batch that is next in order while later
-  // ones, which cannot be delivered before it, have all the memory.
+  // Returns a free slot of at least `bytes`, and makes one if there is none. kResourceExhausted:
+  // beyond the arena's bound, or the machine has no such memory now; the message names the remedy.
+  // `beyond_bound`: may go beyond the bound once. The batch that is next in order needs it when
+  // later batches, which cannot be delivered before it, have all the memory.
   Result<Slot> Acquire(std::uint64_t bytes, bool beyond_bound = false);
   [[nodiscard]] MutableByteSpan Memory(const Slot& slot);
   void Quarantine(SlotId slot);
   void MarkReady(SlotId slot);
   void Return(SlotId slot);
-  // The returned object keeps the slot held; may die on any thread.
+  // Returns an object that keeps the slot held; it may die on any thread.
   [[nodiscard]] std::shared_ptr<void> Hold(SlotId slot);
-  // To be called just before fork(): what is held now keeps its content until every process that
-  // has the returned descriptor open is gone. The caller closes it in the parent behind fork(); the
-  // child, and what it forks, has it as long as it lives (execve closes it). Invalid: nothing is
-  // held, or there is no descriptor to be had; what is held is then kept until the arena ends.
+  // Keeps what is held now until every process that has the returned descriptor open is gone. The
+  // caller calls it just before fork() and closes the descriptor in the parent after fork(). The
+  // child, and what it forks, has it while it lives (execve closes it). Invalid: nothing is held,
+  // or no descriptor is left; what is held is then kept until the arena ends.
   [[nodiscard]] UniqueFd KeepForHeirs();
-  // Called (on any thread) each time a held slot gets free. One that was replaced may be called
-  // once more, so it must own what it uses.
+  // Sets the callback for each time a held slot gets free; it runs on any thread. A replaced
+  // callback may run once more, so it must own what it uses.
   void OnFree(std::function<void()> callback);
 
-  // How often a slot has got free; counted before OnFree's callback is called.
+  // How often a slot has got free. It counts before it calls OnFree's callback.
   [[nodiscard]] std::uint64_t frees() const { return frees_.load(); }
   // Costs nothing: kept up to date, not counted.
   [[nodiscard]] Counts counts() const;
@@ -93,7 +93,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
  private:
-  // The processes forked at one moment, as the read end of a pipe whose other end they have.
+  // The processes that forked at one moment: the read end of a pipe whose other end they have.
   struct Heirs {
     UniqueFd fd;
     [[nodiscard]] bool gone() const;

@@ -43,7 +43,7 @@ void BatchAnswers::OnDone(WorkerId worker, wire::BatchDone&& done,
   std::optional<Loan> loan = parts_.loans.Take(done.attempt, worker);
   if (!loan) return;  // of a request that was given up
   const SteadyTime arrived = parts_.clock.Now();
-  // Before the batch is: it may have to be made again.
+  // Before the batch is settled, because it may have to be made again.
   parts_.watch.OnStateChange(worker, done.state_change);
   if (loan->shadow) {
     const bool knows_session = done.status.code() != Code::kNotFound;
@@ -78,7 +78,7 @@ Dispatcher::Answer BatchAnswers::Receive(const Loan& loan, wire::BatchDone& done
     }
   }
   if (answer == Dispatcher::Answer::kTooSmall && done.needed_bytes > parts_.context.arena->size()) {
-    // No slot can ever hold that: a broken worker, or a batch that the trainer must make itself.
+    // No slot can hold that: the worker is broken, or the trainer must make the batch itself.
     return Dispatcher::Answer::kRefused;
   }
   return answer;
@@ -167,7 +167,7 @@ void BatchAnswers::Fail(std::int64_t ticket, const Status& why) {
   parts_.lanes.Answer(parts_.book.nothing_pending(), parts_.book.nothing_earlier());
   parts_.watch.Failed(ticket);
   if (parts_.watch.Replayed(ticket) || !planned || !parts_.book.Current(ticket)) return;
-  // Where the code runs in the trainer's own processes, the trainer knows what became of them.
+  // If the code runs in the trainer's own processes, the trainer knows what became of them.
   Log(parts_.context.gives_lanes ? LogLevel::kInfo : LogLevel::kWarning,
       "batch=" + std::to_string(planned->batch) + " is left to the trainer error=\"" +
           why.ToString() + "\"");

@@ -20,11 +20,11 @@
 
 namespace headrace::client {
 
-// What an answer means to the dispatcher, as far as its status says.
+// Returns what an answer's status means to the dispatcher.
 [[nodiscard]] Dispatcher::Answer AnswerKind(const wire::BatchDone& done);
 
-// Brings each worker's answer to an end: it is checked, counted, compared and delivered, or its
-// batch is asked for again. A wrong answer counts as a refusal. Reactor thread.
+// Settles each worker's answer: checks, counts, compares and delivers it, or asks for its batch
+// again. A wrong answer counts as a refusal. Reactor thread.
 class BatchAnswers {
  public:
   // All outlive this.
@@ -44,17 +44,18 @@ class BatchAnswers {
     const Clock& clock;
   };
   struct Events {
-    // The worker's files were compared: what it may do has changed, perhaps.
+    // The worker's files were compared, which may have changed what it may do.
     std::function<void(WorkerId)> on_checked;
-    // The answer has come to its end. `knows_session`: the worker does.
+    // The answer is settled. `knows_session`: the worker knows the session.
     std::function<void(WorkerId, bool knows_session)> on_settled;
   };
 
   BatchAnswers(const Parts& parts, Events events) : parts_(parts), events_(std::move(events)) {}
 
-  // An answer that nobody waits for is dropped.
+  // Settles an answer; drops one that nobody waits for.
   void OnDone(WorkerId worker, wire::BatchDone&& done, const std::vector<ByteSpan>& payload);
-  // Answers whose files are being compared, and whose slots get free or ready in time.
+  // Whether files of some answers are being compared. The slots of those answers get free or ready
+  // later.
   [[nodiscard]] bool checking() const { return checking_ > 0; }
 
  private:

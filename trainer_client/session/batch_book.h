@@ -15,11 +15,11 @@
 
 namespace headrace::client {
 
-// What a session knows of its batches: of each one from Submit until it is done, and of those that
-// are done until the trainer has taken them, for they may have to be made again.
+// Holds what a session knows of its batches. It knows each one from Submit until the trainer has
+// taken it, because a done batch may have to be made again.
 //
-// A batch is known by its ticket: iteration and batch as one number that grows. No errors: what is
-// not known is not there. Pure. Reactor thread.
+// A batch's name is its ticket: iteration and batch as one number that grows. The book returns no
+// errors: a batch that is not known is absent. Pure. Reactor thread.
 class BatchBook {
  public:
   // A batch that is made and that the trainer may not have taken yet.
@@ -44,23 +44,24 @@ class BatchBook {
   }
   [[nodiscard]] std::int64_t iteration() const { return iteration_; }
 
-  // Another iteration, of which nothing is known yet. Batches of those before are of no interest to
-  // the trainer; they stay to be made until they are dropped.
+  // Begins another iteration, of which nothing is known yet. The trainer takes no batch of those
+  // before; they stay to be made until they are dropped.
   void Begin();
   void End();
   void DropPending();
 
   // `index`: wire::BatchRequest::index.
   void Submitted(std::int64_t ticket, SteadyTime now, Bytes index);
-  // The batch can be made. The returned one stays where it is until it is done or dropped.
-  // `served`: since when there is a worker.
+  // Notes that the batch can be made. The returned one stays where it is until it is done or
+  // dropped. `served`: since when there is a worker.
   const PlannedBatch& Planned(std::int64_t ticket, PlannedBatch planned, SteadyTime served,
                               SteadyTime now);
-  // It has to be made again, or by another one. An empty index leaves the one that is known.
+  // Notes that the batch must be made again, or by another worker. An empty index keeps the known
+  // one.
   const PlannedBatch& Again(std::int64_t ticket, PlannedBatch planned, Bytes index);
-  // Null: it is done, or was dropped.
+  // The planned batch; null: it is done, or was dropped.
   [[nodiscard]] const PlannedBatch* Find(std::int64_t ticket) const;
-  // Empty: it has none.
+  // The batch's index; empty: it has none.
   [[nodiscard]] const Bytes& index(std::int64_t ticket) const;
   // Planned batches of this iteration that go through the lane, in order.
   [[nodiscard]] std::vector<std::int64_t> InLane(std::int32_t lane) const;
@@ -68,18 +69,18 @@ class BatchBook {
   [[nodiscard]] bool nothing_earlier() const {
     return pending_.empty() || Current(pending_.begin()->first);
   }
-  // Forgets it. Nothing: it was dropped.
+  // Forgets the batch and returns its plan; nullopt: it was dropped.
   std::optional<PlannedBatch> Done(std::int64_t ticket);
-  // The batch's times up to now, which are forgotten.
+  // Returns the batch's times up to now, and forgets them.
   [[nodiscard]] BatchTimeline TakeTimeline(std::int64_t ticket, SteadyTime now);
 
-  // Before Done: it was made by `worker`, from this state of its lane on.
+  // Keeps a batch that `worker` made from this state of its lane on. Called before Done.
   void Keep(std::int64_t ticket, WorkerId worker, const Bytes& lane_state);
   [[nodiscard]] const std::map<std::int64_t, Kept>& kept() const { return kept_; }
   std::optional<Kept> TakeKept(std::int64_t ticket);
-  // The trainer has taken the batch of this iteration.
+  // Notes that the trainer has taken this batch of the iteration.
   void Taken(std::int64_t batch);
-  // What the trainer has taken of each worker's; the batches are this iteration's.
+  // What the trainer has taken from each worker; the batches are this iteration's.
   [[nodiscard]] const std::map<WorkerId, Withdrawal>& taken() const { return taken_; }
 
  private:

@@ -121,7 +121,8 @@ void BatchMailbox::Close(Status why) {
   changed_.notify_one();
 }
 
-// The clock is read under the lock: no reader's time is ahead of what the trainer's thread notes.
+// Reads the clock under the lock, so that no reader's time is ahead of what the trainer's thread
+// notes.
 void BatchMailbox::EnterNext(const Clock& clock) {
   const std::scoped_lock lock(mutex_);
   meter_.EnterNext(clock.Now());

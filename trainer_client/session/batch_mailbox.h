@@ -28,13 +28,13 @@ struct ReadyBatch {
 };
 
 // Where a session's reactor side and the trainer's thread meet. Thread-safe.
-// Methods: what either thread says to the other; all are short.
+// Methods: one for each message of either thread to the other; all are short.
 class BatchMailbox {
  public:
   explicit BatchMailbox(bool in_order) : buffer_(in_order) {}
 
   // --- Reactor.
-  // Batches that are dropped go to `dropped`.
+  // Starts with batch `first_batch`. Dropped batches go to `dropped`.
   template <typename Dropped>
   void Restart(std::int64_t first_batch, Dropped dropped) {
     const std::scoped_lock lock(mutex_);
@@ -82,19 +82,20 @@ class BatchMailbox {
     }
     changed_.notify_one();
   }
-  // Withdraws what was asked of the trainer for the batches for which `void_now` is true.
+  // Withdraws the samples needed of the trainer for batches for which `void_now` is true.
   template <typename Predicate>
   void WithdrawNeeded(Predicate void_now) {
     const std::scoped_lock lock(mutex_);
     std::erase_if(needed_, [&](const SampleNeeded& needed) { return void_now(needed.batch); });
   }
-  // A slot got free: what was said about missing memory may be wrong now. Any thread.
+  // Takes back a message of missing memory, because a slot got free. Any thread.
   void ClearMemoryTrouble() {
     const std::scoped_lock lock(mutex_);
     if (trouble_.code() == Code::kResourceExhausted) trouble_ = Status::Ok();
   }
-  // That the memory is missing, unless `mended`, which is asked when nobody can clear it: who frees
-  // a slot and then calls Next is not told of what was before. Returns whether it is said.
+  // Says that memory is missing, unless `mended` returns true. It asks `mended` under the lock,
+  // when nobody can clear the message. So a trainer that frees a slot and then calls Next gets no
+  // old message. Returns whether it is said.
   template <typename Mended>
   bool SetMemoryTrouble(Status trouble, Mended mended) {
     {
@@ -105,7 +106,7 @@ class BatchMailbox {
     changed_.notify_one();
     return true;
   }
-  // What Next says, once, when it has nothing; ok takes it back.
+  // Sets what Next returns, once, when it has nothing; ok takes it back.
   void SetTrouble(Status trouble) {
     {
       const std::scoped_lock lock(mutex_);
@@ -113,7 +114,7 @@ class BatchMailbox {
     }
     changed_.notify_one();
   }
-  // A worker has the plan, and it runs there.
+  // Notes that a worker has the plan, and that it runs there.
   void SetServed() {
     {
       const std::scoped_lock lock(mutex_);
@@ -141,7 +142,7 @@ class BatchMailbox {
   Result<Taken> Next(std::chrono::milliseconds timeout, Clock& clock);
   // Waits for a worker that serves the session. Errors as of Next.
   Status AwaitServed(std::chrono::milliseconds timeout, Clock& clock);
-  // As of Session in client.h.
+  // The same as in Session (client.h).
   void EnterNext(const Clock& clock);
   void LeaveNext(const Clock& clock);
   void EnterSampler(const Clock& clock);
@@ -149,10 +150,10 @@ class BatchMailbox {
   void AddIdle(Duration idle);
   void AddComparison(bool equal);
   void Interrupt();
-  // No reactor any more: Next fails from now on.
+  // Makes Next fail after this call, because the reactor has ended.
   void Close(Status why);
 
-  // --- Any thread. With the times of the meter.
+  // --- Any thread. The statistics, with the times of the meter.
   [[nodiscard]] SessionStats Stats(const Clock& clock) const;
   // The same, with waits that never fall from call to call, for the coordinator.
   [[nodiscard]] SessionStats GrowingStats(const Clock& clock);

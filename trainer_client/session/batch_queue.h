@@ -18,8 +18,8 @@
 
 namespace headrace::client {
 
-// Brings planned batches to the dispatcher, and brings those back there that have to be made again.
-// What the trainer has taken stays taken. No I/O, no clock, no errors. Reactor thread.
+// Brings planned batches to the dispatcher, and returns to it those that must be made again. What
+// the trainer has taken stays taken. No I/O, no clock, no errors. Reactor thread.
 class BatchQueue {
  public:
   // All outlive the queue.
@@ -34,33 +34,34 @@ class BatchQueue {
     const BatchSizes& sizes;
   };
 
-  // `states_travel`: a lane's batch begins where the one before has left its generators.
+  // `states_travel`: a lane's batch begins with the generators that the one before has left.
   BatchQueue(const Parts& parts, bool states_travel)
       : parts_(parts), states_travel_(states_travel) {}
 
-  // The next batch that is planned now: its ticket. `served`: since when there is a worker.
+  // Returns the ticket of the next batch that is planned now. `served`: since when there is a
+  // worker.
   std::optional<std::int64_t> TakePlanned(SteadyTime served, SteadyTime now);
   // Notes what the trainer has taken meanwhile.
   void CloseDelivered();
-  // Drops what is ready. The next batch is `first` of the iteration that the book is in.
+  // Drops the ready batches. The next batch is `first` of the book's iteration.
   void Restart(std::int64_t first);
-  // Batches of iterations before the book's are made no more.
+  // Cancels the batches of iterations before the book's.
   void CancelEarlier();
-  // These batches of the iteration are planned anew.
+  // Plans these batches of the iteration again.
   void Replan(std::span<const std::int64_t> batches);
-  // What the worker made and the trainer has not taken. With it goes what others made of the same
-  // lanes after it: they went on from the states that it gave.
+  // Queues again what the worker made and the trainer has not taken. Later batches of the same
+  // lanes by other workers go with it: they began with the states that this worker gave.
   void MakeAgain(WorkerId worker);
-  // All of the lane's batches, from the first one on, by its process as it was then. Returns the
-  // tickets of those that the trainer has taken.
+  // Queues all of the lane's batches again, from the first one on, with its process as it was then.
+  // Returns the tickets of those that the trainer has taken.
   [[nodiscard]] std::vector<std::int64_t> ReplayLane(std::int32_t lane,
                                                      const LaneHistory::Lane& history);
 
  private:
   void Add(std::int64_t ticket, const PlannedBatch& planned);
-  // Answers to what was asked before are dropped.
+  // Removes the batch, and so drops answers to earlier requests for it.
   void Remove(std::int64_t ticket);
-  // False: the trainer has taken it just now.
+  // Takes the batch back from the trainer. False: the trainer has taken it just now.
   bool TakeBack(std::int64_t ticket);
 
   Parts parts_;

@@ -14,8 +14,8 @@
 
 namespace headrace::client {
 
-// Asks workers for the batches that the dispatcher chose for them, and for shadows of those. A
-// shadow that cannot be asked for is nothing. Reactor thread.
+// Asks workers for the batches that the dispatcher chose for them, and for shadows of those. It
+// drops a shadow that it cannot ask for. Reactor thread.
 class BatchRequests {
  public:
   // All outlive this.
@@ -34,7 +34,8 @@ class BatchRequests {
   explicit BatchRequests(const Parts& parts) : parts_(parts) {}
 
   void Begin(std::uint64_t base_seed) { base_seed_ = base_seed; }
-  // False: there is no slot, or the worker's queue is full. `coming`: SlotLoans::Acquire.
+  // Sends one request. False: there is no slot, or the worker's queue is full. `coming`: as in
+  // SlotLoans::Acquire.
   [[nodiscard]] bool Send(const Dispatcher::Send& send, bool coming);
 
  private:

@@ -11,14 +11,16 @@
 #include "trainer_client/include/headrace/client.h"
 #include "trainer_client/stall/wait_attribution.h"
 
-// From a worker's answer to the batch that the trainer gets.
+// Turns a worker's answer into the batch that the trainer gets.
 namespace headrace::client {
 
-// Bytes that a batch of `samples` takes in a slot; `output` is what the chain makes of one sample.
+// Returns the bytes that a batch of `samples` takes in a slot. `output`: what the chain makes of
+// one sample.
 [[nodiscard]] std::uint64_t BatchBytes(const Plan& plan, std::size_t samples,
                                        const ops::ImageSpec& output);
 
-// A successful answer says what fits the plan, the request and the slot: kDataLoss otherwise.
+// Checks that a successful answer fits the plan, the request and the slot; kDataLoss if it does
+// not.
 Status CheckAnswer(const Plan& plan, std::size_t samples, std::uint64_t slot_bytes,
                    const wire::BatchDone& done);
 
@@ -26,13 +28,13 @@ Status CheckAnswer(const Plan& plan, std::size_t samples, std::uint64_t slot_byt
 Status CopyPayload(const std::vector<ByteSpan>& payload, std::uint64_t used_bytes,
                    MutableByteSpan slot);
 
-// How long what took in the worker. What a peer says of times is bounded.
+// Returns the durations in the worker, and bounds the times that the peer claims.
 [[nodiscard]] BatchTimeline::Worker WorkerTimes(const wire::BatchCost& cost);
 
-// Adds what a delivered batch cost; `tried`: samples of it that the worker worked on.
+// Adds the cost of a delivered batch. `tried`: its samples that the worker worked on.
 void AddCost(const wire::BatchCost& cost, std::int64_t tried, SessionStats& stats);
 
-// The batch without its missing samples, number and hold. REQUIRES: CheckAnswer was ok.
+// Makes the batch without its missing samples, number and hold. REQUIRES: CheckAnswer was ok.
 [[nodiscard]] Batch MakeBatch(wire::BatchDone&& done, MutableByteSpan slot);
 
 }  // namespace headrace::client

@@ -9,17 +9,17 @@
 
 namespace headrace::client {
 
-// How many bytes of a slot a batch takes. What Python code makes can only be learnt from its
-// answers. An estimate that is too small costs a second request. Pure. Reactor thread.
+// Estimates how many bytes of a slot a batch takes. The size of what Python code makes is known
+// from answers alone. An estimate that is too small costs a second request. Pure. Reactor thread.
 class BatchSizes {
  public:
-  // `output`: what the chain makes, where the planner does not draw; height 0: unknown. `hint`: of
-  // a batch, while nothing else is known. The plan outlives this.
+  // `output`: what the chain makes, if the planner does not draw; height 0: unknown. `hint`: bytes
+  // of a batch while nothing else is known. The plan outlives this.
   BatchSizes(const Plan& plan, const ops::ImageSpec& output, std::uint64_t hint)
       : plan_(plan), output_(output), hint_(hint) {}
 
   [[nodiscard]] std::uint64_t Estimate(const PlannedBatch& planned) const;
-  // A batch of `samples` took so many bytes. REQUIRES: samples > 0.
+  // Learns that a batch of `samples` took `bytes`. REQUIRES: samples > 0.
   void Learn(std::uint64_t bytes, std::size_t samples);
 
  private:

@@ -22,7 +22,7 @@ class BlobStore {
     const auto at = blobs_.find(hash);
     return at == blobs_.end() ? nullptr : &at->second;
   }
-  // A memfd with the blob's content, made at the first call; stays the store's.
+  // Returns a memfd with the blob's content, made at the first call. The store owns it.
   // kResourceExhausted: no memory for it. REQUIRES: Find(hash) is not empty.
   Result<int> Descriptor(BlobHash hash);
 

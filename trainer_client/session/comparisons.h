@@ -19,8 +19,8 @@ struct Version {
   Bytes memory;  // what the slot holds: done.used_bytes
 };
 
-// The same values by the same bytes: what was made, what was raised, and the state of the lane's
-// generators after it. False need not mean other values: pickles of equal ones may differ.
+// Returns whether the bytes are equal: what was made, what was raised, and the lane's generators
+// after it. False need not mean other values, because pickles of equal values may differ.
 [[nodiscard]] bool SameBytes(const Version& a, const Version& b);
 
 // One batch, made twice.
@@ -31,9 +31,8 @@ struct Comparison {
   std::shared_ptr<Version> there;  // the tried worker's
 };
 
-// Keeps the first of the two versions of a batch until the other one comes, and asks Trials who
-// makes a second one. Its attempts are told from the dispatcher's by their number.
-// Pure. Reactor thread.
+// Keeps the first of a batch's two versions until the other one comes. It asks Trials which worker
+// makes a second version. Its attempts' numbers differ from the dispatcher's. Pure. Reactor thread.
 class Comparisons {
  public:
   // A request for a shadow.
@@ -49,24 +48,24 @@ class Comparisons {
   void Away(WorkerId worker) { trials_.Away(worker); }
   void Gone(WorkerId worker);
 
-  // The trainer's batch was asked of `worker`: the shadows to ask for. None while another
-  // comparison of the batch is open.
+  // Notes that `worker` was asked for the trainer's batch, and returns the shadows to ask for.
+  // There are none while another comparison of the batch is open.
   [[nodiscard]] std::vector<Ask> OnSent(WorkerId worker, std::int64_t ticket);
   // Whether OnMade wants the trainer's batch.
   [[nodiscard]] bool Wants(std::int64_t ticket) const;
-  // What is complete now.
+  // Adds a version, and returns the comparisons that are complete now.
   [[nodiscard]] std::vector<Comparison> OnMade(WorkerId maker, std::int64_t ticket,
                                                std::shared_ptr<Version> version);
   [[nodiscard]] std::optional<Comparison> OnShadow(std::uint32_t attempt,
                                                    std::shared_ptr<Version> version);
-  // The shadow will not come.
+  // Forgets a shadow that will not come.
   void LoseShadow(std::uint32_t attempt);
-  // The trainer's batch will not come, or none of those before it.
+  // Forget a batch of the trainer that will not come, or all of those before it.
   void LoseBatch(std::int64_t ticket);
   void LoseBatchesBefore(std::int64_t ticket);
-  // Comparisons of batches that the trainer has or gets.
+  // The number of comparisons of batches that the trainer has or gets.
   [[nodiscard]] std::int64_t Undecided() const;
-  // The verdict on a comparison. Returns the worker's standing now.
+  // Notes the verdict on a comparison. Returns the worker's standing now.
   Trials::Standing Judge(WorkerId tried, bool equal) { return trials_.OnCompared(tried, equal); }
 
  private:

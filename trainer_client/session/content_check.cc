@@ -13,7 +13,7 @@
 namespace headrace::client {
 namespace {
 
-// A program opens many sessions, and hears once of each worker.
+// A program opens many sessions, and gets one message about each worker.
 bool FirstTime(const std::string& where) {
   static std::mutex mutex;
   static std::set<std::string> said;
@@ -112,7 +112,7 @@ void ContentCheck::Check(Question question, OnChecked done) {
                  done = std::move(done)] {
     if (*alive) Finish(question, *items, done);
   };
-  if (!reader_) {  // no thread to be had: here, then
+  if (!reader_) {  // no thread is available: reads here
     compare();
     reactor_->Post(std::move(finish));
     return;

@@ -17,13 +17,14 @@
 
 namespace headrace::client {
 
-// Whether workers see the files that the trainer sees: docs/adr/0026-content.md. A worker bears
-// witness of each file with the first sample that it makes of it, of some again later, and of some
-// as a whole. What it says is compared with the trainer's own file, on a thread of its own, before
-// the sample counts. Reactor thread; Check's answer comes there too.
+// Checks that workers see the files that the trainer sees: docs/adr/0026-content.md. A worker bears
+// witness of each file with the first sample that it makes of it. It does so again later for some
+// files, and for some as a whole. The check compares this with the trainer's own file, on a thread
+// of its own, before the sample counts. Reactor thread; Check's answer comes there too.
 class ContentCheck {
  public:
-  // Of vouched files, so many are looked at once more, and so many of all are read whole.
+  // One in kAgainOneIn of the vouched files is checked once more. One in kWholeOneIn of all is read
+  // whole.
   static constexpr std::uint64_t kAgainOneIn = 256;
   static constexpr std::uint64_t kWholeOneIn = 16;
 
@@ -35,7 +36,7 @@ class ContentCheck {
   ContentCheck(const ContentCheck&) = delete;
   ContentCheck& operator=(const ContentCheck&) = delete;
 
-  // Fills in what this worker has to bear witness of in this request.
+  // Fills in the positions that this worker must bear witness of in this request.
   void Ask(WorkerId worker, wire::BatchRequest& request);
 
   struct Question {
@@ -47,11 +48,11 @@ class ContentCheck {
     std::vector<wire::SampleFailure> failures;
     std::vector<wire::Witness> witnesses;
   };
-  // The samples that were made of other bytes than the trainer's, or of who knows which.
+  // The samples that were made of other bytes than the trainer's, or of unknown ones.
   using OnChecked = std::function<void(std::vector<wire::SampleFailure>)>;
-  // `done` is called later, unless this ends before.
+  // Compares, and calls `done` later, unless this object ends before.
   void Check(Question question, OnChecked done);
-  // Some file of this worker was another.
+  // Whether some file of this worker differed.
   [[nodiscard]] bool unfit(WorkerId worker) const { return unfit_.contains(worker); }
 
  private:
@@ -68,7 +69,7 @@ class ContentCheck {
     wire::FileTableView files;
   };
   [[nodiscard]] std::int64_t RowOf(std::int64_t key) const;
-  // Empty: not a file.
+  // The row's path; empty: not a file.
   [[nodiscard]] std::string PathOf(std::int64_t row) const;
   void Finish(const Question& question, const std::vector<Item>& items, const OnChecked& done);
 

@@ -9,11 +9,11 @@
 
 namespace headrace::client {
 
-// Calls once at the earliest of the times that it was armed for since the last call. A call too
-// many does no harm, so a time that became void is not taken back. Reactor thread.
+// Calls once, at the earliest of the times for which it was armed since the last call. An extra
+// call does no harm, so a void time is not taken back. Reactor thread.
 class DeadlineTimer {
  public:
-  // `reactor` outlives this. Cancel comes before the end.
+  // `reactor` outlives this. The owner calls Cancel before the end.
   DeadlineTimer(net::Reactor& reactor, std::function<void()> call)
       : reactor_(reactor), call_(std::move(call)) {}
 

@@ -67,18 +67,19 @@ void Delivery::Failed(std::int64_t ticket, const PlannedBatch& planned, const St
     missing.position = static_cast<std::int32_t>(i);
     missing.code = why.code();
     missing.message = why.message();
-    // Perhaps it failed for the shape of an image that was replaced.
+    // It may have failed because of the shape of an image that was replaced.
     if (!planned.sizes.empty()) parts_.planner.SizeChanged(planned.keys[i]);
   }
   ready.batch.keys = planned.keys;
   AddMissing(planned.batch, ready.batch.missing);
-  // All the way up to now somebody was asked for it.
+  // Until now some worker was asked for it.
   ready.timeline = parts_.book.TakeTimeline(ticket, parts_.clock.Now());
   ready.timeline.sent = ready.timeline.ready;
   parts_.mailbox.Put(planned.batch, std::move(ready));
 }
 
-// Adds what no worker was asked for, in order of position, with what the trainer needs to make it.
+// Adds the samples for which no worker was asked, in order of position, with what the trainer needs
+// to make them.
 void Delivery::AddMissing(std::int64_t batch, std::vector<MissingSample>& missing) const {
   for (const DrawPlanner::Unmade& unmade : parts_.planner.UnmadePositions(batch)) {
     if (std::ranges::find(missing, unmade.position, &MissingSample::position) != missing.end()) {

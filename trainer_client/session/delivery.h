@@ -15,8 +15,8 @@
 namespace headrace::client {
 
 // Hands batches to the trainer: those that a worker made, and those that only the trainer can make.
-// Each names the samples that are missing, and what the trainer needs to make them. No errors.
-// Reactor thread.
+// Each batch names its missing samples, and what the trainer needs to make them. No errors. Reactor
+// thread.
 class Delivery {
  public:
   // All outlive this.
@@ -33,8 +33,8 @@ class Delivery {
 
   explicit Delivery(const Parts& parts) : parts_(parts) {}
 
-  // REQUIRES of `done`: CheckAnswer was ok. `lane_state`: after it. The loan's slot is the
-  // trainer's, or free.
+  // Delivers a batch that a worker made. `lane_state`: its lane's state after it. The loan's slot
+  // is then the trainer's, or free. REQUIRES of `done`: CheckAnswer was ok.
   void Made(const PlannedBatch& planned, const Bytes& lane_state, const Loan& loan,
             SteadyTime arrived, wire::BatchDone&& done);
   void Failed(std::int64_t ticket, const PlannedBatch& planned, const Status& why);

@@ -23,10 +23,10 @@ Dispatcher::Options Dispatcher::Options::For(const Plan& plan, Duration resend_f
   // Stage hosts start slowly and run user code: a second try costs more than it saves.
   options.resend_floor = resend_floor;
   options.hedge = !plan.has_python_stage;
-  // And the code of one batch must not run twice while its worker lives.
+  // The code of one batch must not run twice while its worker lives.
   options.resend_elsewhere = !plan.has_python_stage;
   options.lanes_in_order = HasPythonLanes(plan);
-  // What they keep cannot travel: another worker has to run them from their beginning.
+  // The state that lanes keep cannot travel: another worker must run them from their beginning.
   options.lanes_stay = plan.has_python_stage && plan.python.replayed;
   return options;
 }
@@ -145,7 +145,8 @@ WorkerId Dispatcher::Choose(const Batch& batch, WorkerId avoid) const {
   return best[static_cast<std::size_t>(std::ranges::max_element(votes) - votes.begin())];
 }
 
-// The worker where the batch's lane stays; invalid: there is none that is ready and did not refuse.
+// Returns the worker where the batch's lane stays; invalid: no such worker is ready and did not
+// refuse.
 WorkerId Dispatcher::Home(const Batch& batch) const {
   const auto home = lane_home_.find(batch.lane);
   if (home == lane_home_.end()) return {};
@@ -155,7 +156,7 @@ WorkerId Dispatcher::Home(const Batch& batch) const {
   return ready ? home->second : WorkerId();
 }
 
-// Whom to ask again for a batch whose answer is overdue.
+// Returns the worker to ask again for a batch whose answer is overdue.
 WorkerId Dispatcher::ChooseAgain(const Batch& batch) const {
   if (!options_.resend_elsewhere) {
     return workers_.contains(batch.last_worker) ? batch.last_worker : WorkerId();
@@ -195,7 +196,7 @@ std::vector<Dispatcher::Send> Dispatcher::Poll(SteadyTime now) {
       ++it;
       continue;
     }
-    // Somewhere else than where it was refused, when there is somewhere else.
+    // Chooses another worker than the one that refused it, if there is another.
     WorkerId worker = Home(batch);
     if (!worker.valid()) {
       worker = Choose(batch, batch.refusals > 0 ? batch.last_worker : WorkerId());

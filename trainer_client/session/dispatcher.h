@@ -14,17 +14,18 @@
 
 namespace headrace::client {
 
-// Decides which worker makes which batch. Any worker may make any batch, and twice does no harm, so
-// a lost or late batch is simply asked for again and the first answer counts.
+// Decides which worker makes which batch. Any worker may make any batch, and a batch made twice
+// does no harm. So a lost or late batch is asked for again, and the first answer counts.
 //
 //   Add -> queued -Poll-> in flight -first answer-> done
 //             ^--------------| lost, refused, slot too small
 //
-// A batch is known by its ticket: unique in the session, and smaller means earlier.
-// Choice of the worker: fewest bytes outstanding (slow workers get less); among equals the one that
-// most of the batch's keys prefer. A key prefers the worker with the highest hash(key, worker), so
-// while a set of workers stands, each tends to see, and to cache, the same part of the data set.
-// Pure: returns what to send; the caller owns slots and sockets. Reactor thread.
+// A batch's name is its ticket, which is unique in the session. A smaller ticket is earlier. The
+// dispatcher chooses the worker with the fewest outstanding bytes, so slow workers get less. Among
+// equals it chooses the one that most of the batch's keys prefer. A key prefers the worker with the
+// highest hash(key, worker). So while a set of workers stands, each tends to see, and to cache, the
+// same part of the data set. Pure: returns what to send; the caller owns slots and sockets. Reactor
+// thread.
 // Methods: one for each event of the table, and the questions that tests and reports ask.
 class Dispatcher {
  public:
@@ -34,27 +35,28 @@ class Dispatcher {
     bool lanes_in_order = false;
     // A lane's batches go to the worker that made its last one, while it is ready.
     bool lanes_stay = false;
-    // A batch that is next in order is asked of a second worker when it is later than both.
+    // A second worker is asked for the batch that is next in order when it is later than both of
+    // these.
     Duration hedge_floor = std::chrono::milliseconds(50);
     std::int64_t hedge_medians = 4;
-    // A request without an answer for so long went lost with its connection.
+    // A request without an answer for this long was lost with its connection.
     Duration resend_floor = std::chrono::seconds(30);
     std::int64_t resend_medians = 16;
-    // False: only of the worker that has the batch, which makes it once however often it is asked.
-    // Of another one when that worker is lost.
+    // False: only the worker that has the batch is asked again; it makes the batch once however
+    // often it is asked. Another one is asked after that worker is lost.
     bool resend_elsewhere = true;
     // Refusals after which a batch counts as failed.
     std::int32_t most_refusals = 4;
 
-    // What suits the plan's batches.
+    // The options that suit the plan's batches.
     [[nodiscard]] static Options For(const Plan& plan, Duration resend_floor);
   };
   enum class WorkerState : std::uint8_t {
     kReady,
     kDraining,   // gets nothing new, answers what it has
-    kOnTrial,    // the same: it has still to show what it makes (Trials)
-    kSuspected,  // what it has is asked elsewhere; its answers count when they come
-    kGone,       // nothing will come, and it writes nowhere any more
+    kOnTrial,    // the same: it must still show what it makes (Trials)
+    kSuspected,  // others are asked for what it has; its answers count when they come
+    kGone,       // sends nothing and writes nowhere any more
   };
   struct Send {
     std::int64_t ticket = 0;
@@ -81,29 +83,29 @@ class Dispatcher {
 
   explicit Dispatcher(Options options) : options_(options) {}
 
-  // Attempts that ended with kGone: their slots are free.
+  // Sets the worker's state. Returns the attempts that ended with kGone; their slots are free.
   std::vector<std::uint32_t> SetWorker(WorkerId worker, WorkerState state);
   [[nodiscard]] std::size_t ready_workers() const { return ready_; }
 
   // `keys` stay valid until the batch is done or removed.
   void Add(std::int64_t ticket, std::uint64_t bytes, std::span<const std::int64_t> keys,
            std::int32_t lane);
-  // Forgets a batch; answers to what was asked before are dropped, also when the ticket is added
-  // again. O(attempts).
+  // Forgets a batch. Answers to earlier requests are dropped, also when the ticket is added again.
+  // O(attempts).
   void Remove(std::int64_t ticket);
   // Forgets batches that are not done; their tickets are not used again.
   void RemoveBefore(std::int64_t ticket);
-  // With lanes_stay: each lane may go to another worker now.
+  // With lanes_stay: lets each lane go to another worker now.
   void ForgetLanes() { lane_home_.clear(); }
   [[nodiscard]] bool Contains(std::int64_t ticket) const { return batches_.contains(ticket); }
 
   [[nodiscard]] std::vector<Send> Poll(SteadyTime now);
-  // The send, one of the last Poll's, could not be done (no slot, full queue): the batch is queued
-  // again, and nothing counts as sent.
+  // Queues the batch of one of the last Poll's sends again, which could not be done (no slot, full
+  // queue). Nothing counts as sent.
   void Unsent(std::uint32_t attempt);
   Verdict OnAnswer(WorkerId worker, std::uint32_t attempt, Answer answer,
                    std::uint64_t needed_bytes, SteadyTime now);
-  // When Poll may have something to send again without an event; nothing when it has not.
+  // When Poll may have something to send without an event; nullopt: never.
   [[nodiscard]] std::optional<SteadyTime> NextDeadline() const;
 
   [[nodiscard]] std::uint64_t outstanding_bytes() const { return outstanding_bytes_; }
@@ -121,7 +123,7 @@ class Dispatcher {
     std::uint64_t bytes = 0;
     std::span<const std::int64_t> keys;
     std::int32_t lane = 0;
-    std::int32_t live = 0;  // attempts that are expected to answer
+    std::int32_t live = 0;  // attempts that may still answer
     std::int32_t refusals = 0;
     std::int32_t sends = 0;
     SteadyTime last_sent;
@@ -134,7 +136,7 @@ class Dispatcher {
     std::uint64_t bytes;
     bool live;
     bool hedge;
-    // The batch's before this one, for Unsent.
+    // The batch's values before this attempt, for Unsent.
     SteadyTime last_sent;
     WorkerId last_worker;
   };
@@ -162,7 +164,7 @@ class Dispatcher {
   std::uint32_t next_attempt_ = 0;
   std::uint64_t outstanding_bytes_ = 0;
   std::uint64_t hedged_ = 0, rerequested_ = 0;
-  std::vector<Duration> latencies_;  // of the last winners, as a ring
+  std::vector<Duration> latencies_;  // of the last first answers, as a ring
   std::size_t latency_at_ = 0;
   Duration median_{};
 };

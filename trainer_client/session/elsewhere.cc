@@ -51,7 +51,7 @@ void Elsewhere::OnShadow(const Loan& loan, wire::BatchDone&& done,
   const std::uint32_t attempt = done.attempt;
   auto version = std::make_shared<Version>();
   Status valid = done.status;
-  // Of a shadow no sample is missing: a stage makes a batch or raises.
+  // A shadow misses no sample: a stage makes a batch or raises.
   if (valid.ok()) valid = CheckAnswer(parts_.plan, 0, loan.slot.bytes, done);
   if (valid.ok()) {
     version->memory.resize(done.used_bytes);

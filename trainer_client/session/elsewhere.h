@@ -16,9 +16,9 @@
 
 namespace headrace::client {
 
-// Has workers elsewhere show what they make before they serve, and takes back what was wrong
-// (docs/adr/0028-elsewhere.md). Where two versions of a batch are not the same bytes, the trainer
-// judges whether they are equal; until then the worker serves nothing new. Reactor thread.
+// Makes workers elsewhere show what they make before they serve, and takes back what was wrong
+// (docs/adr/0028-elsewhere.md). If two versions of a batch differ in bytes, the trainer judges
+// whether they are equal. Until then the worker serves nothing new. Reactor thread.
 class Elsewhere {
  public:
   // All outlive this.
@@ -31,7 +31,7 @@ class Elsewhere {
     BatchMailbox& mailbox;
     SlotLoans& loans;
   };
-  // What this worker may do has changed, perhaps. Also called inside of the calls here.
+  // Called when what this worker may do has perhaps changed, also inside the calls here.
   using OnChange = std::function<void(WorkerId)>;
 
   // `compares`: workers elsewhere may run the plan's code, once they have shown what they make.
@@ -43,16 +43,17 @@ class Elsewhere {
   [[nodiscard]] bool MayServe(WorkerId worker) const;
   void OnState(WorkerId worker, WorkerLink::State state);
 
-  // The trainer's batch, before it is delivered: the comparisons that are complete with it.
+  // Takes the trainer's batch before it is delivered. Returns the comparisons that are complete
+  // with it.
   [[nodiscard]] std::vector<Comparison> OnMade(const Loan& loan, const wire::BatchDone& done);
-  // The answer to a request for a shadow; its slot is free afterwards.
+  // Takes the answer to a request for a shadow. Its slot is free afterwards.
   void OnShadow(const Loan& loan, wire::BatchDone&& done, const std::vector<ByteSpan>& payload);
   // Settles the comparison, or asks the trainer.
   void Compared(const Comparison& comparison);
-  // The trainer's verdict on a suspicion, with what becomes of the worker. kInvalidArgument: there
-  // is none.
+  // Notes the trainer's verdict on a suspicion, and returns what becomes of the worker.
+  // kInvalidArgument: no such suspicion.
   Result<Withdrawal> Judge(std::uint64_t suspicion, bool equal);
-  // Verdicts on batches that the trainer has or gets, which have still to come.
+  // The number of verdicts still to come on batches that the trainer has or gets.
   [[nodiscard]] std::int64_t Undecided() const;
 
  private:
@@ -61,7 +62,7 @@ class Elsewhere {
   const bool compares_;
   Parts parts_;
   OnChange on_change_;
-  std::map<std::uint64_t, Comparison> suspicions_;  // that were not judged yet
+  std::map<std::uint64_t, Comparison> suspicions_;  // not judged yet
   std::uint64_t next_suspicion_ = 0;
 };
 

@@ -11,13 +11,13 @@
 
 namespace headrace::client {
 
-// What the lanes of a session were asked for since their processes began, and which batches are
-// those that a stock worker would have made (docs/adr/0029-state-seen.md).
+// Remembers what the lanes of a session were asked for since their processes began. It knows which
+// batches a stock worker would have made (docs/adr/0029-state-seen.md).
 //
-// A lane's process on this host is *straight* while it was asked for its batches in their order,
-// from the first one, none left out and none twice but the last. What it makes then is right,
-// whatever its code keeps. It is straight no more after a batch that another host made in its
-// place. Pure. Reactor thread.
+// A lane's process on this host is *straight* while it was asked for its batches in order from the
+// first one. None may be left out, and only the last may come twice. What a straight process makes
+// is right, whatever its code keeps. After a batch that another host made in its place, it is not
+// straight any more. Pure. Reactor thread.
 class LaneHistory {
  public:
   struct Entry {
@@ -25,24 +25,24 @@ class LaneHistory {
     PlannedBatch planned;
     Bytes index;
     bool made = false, right = false;
-    std::uint64_t hash = 0;  // of what was made, where that is not known to be right
+    std::uint64_t hash = 0;  // of what was made, if that is not known to be right
   };
   struct Lane {
     Bytes begin;  // the state of its generators before the first batch; empty: it begins
     std::vector<Entry> entries;
   };
 
-  // `most_bytes` of keys are remembered; 0: nothing is.
+  // `most_bytes`: most bytes of keys to remember; 0: nothing is.
   explicit LaneHistory(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
 
-  // Other processes: all is forgotten.
+  // Forgets all, because the processes are others.
   void Restart();
   void Began(std::int32_t lane, const Bytes& state) { lanes_[lane].known.begin = state; }
-  // The next batch of its lane.
+  // Adds the next batch of its lane.
   void Add(std::int64_t ticket, const PlannedBatch& planned, const Bytes& index);
-  // A reference, that is: the lane's process on this host, is asked for the batch.
+  // Notes that a reference, the lane's process on this host, is asked for the batch.
   void AskedHere(std::int32_t lane, std::int64_t ticket);
-  // The batch's first answer. `hash` is asked where it is not known to be right.
+  // Notes the batch's first answer. It calls `hash` if the answer is not known to be right.
   template <typename Hash>
   void Made(std::int32_t lane, std::int64_t ticket, bool here, Hash hash) {
     Entry* entry = Find(lane, ticket);
@@ -52,12 +52,13 @@ class LaneHistory {
     entry->hash = entry->right ? 0 : hash();
   }
 
-  // Whether the lane's process would go on as a stock worker, and has made all that was made.
+  // Whether the lane's process would go on as a stock worker and has made all batches so far.
   [[nodiscard]] bool Right(std::int32_t lane) const;
   // False: there was more than could be remembered.
   [[nodiscard]] bool complete() const { return complete_; }
   [[nodiscard]] std::vector<std::int32_t> Wrong() const;
-  // The lane's process begins again: what is to be asked of it, from the first batch on.
+  // Notes that the lane's process begins again. Returns what to ask it for, from the first batch
+  // on.
   [[nodiscard]] const Lane& Again(std::int32_t lane);
   [[nodiscard]] const Entry* entry(std::int32_t lane, std::int64_t ticket) const;
 
@@ -77,7 +78,7 @@ class LaneHistory {
   std::map<std::int32_t, State> lanes_;
 };
 
-// Of what SameBytes compares: equal batches have equal hashes.
+// Hashes what SameBytes compares: equal batches have equal hashes.
 [[nodiscard]] std::uint64_t HashOf(const wire::BatchDone& done, ByteSpan memory);
 
 }  // namespace headrace::client

@@ -10,9 +10,9 @@
 
 namespace headrace::client {
 
-// The processes of a session's lanes that the trainer has started (docs/adr/0025-lanes.md), one a
-// lane. Each takes sockets to serve on from its control socket, so that a lane outlives the worker
-// that it served. Reactor thread.
+// The processes that the trainer has started for a session's lanes, one a lane
+// (docs/adr/0025-lanes.md). Each takes sockets to serve on from its control socket, so a lane
+// outlives the worker that it served. Reactor thread.
 class LaneProcesses {
  public:
   struct Lane {
@@ -21,13 +21,13 @@ class LaneProcesses {
     std::uint64_t life = 0;  // how often its process has begun again
   };
 
-  // Takes the place of those before.
+  // Replaces the lanes.
   void Replace(std::vector<Lane> lanes) {
     lanes_ = std::move(lanes);
     ++set_;
   }
-  // These lanes' processes begin again, as they were before their first batch, when the next
-  // connection to them is made. Connections from before serve no more: the set is another one.
+  // Makes these lanes' processes begin again, as before their first batch, with the next connection
+  // to them. Older connections serve no more: the set is another one.
   void Again(std::span<const std::int32_t> lanes) {
     for (const std::int32_t lane : lanes) {
       if (static_cast<std::size_t>(lane) < lanes_.size()) {
@@ -36,12 +36,12 @@ class LaneProcesses {
     }
     ++set_;
   }
-  // Counts up with each Replace and Again; 0: there was none.
+  // The number of calls of Replace and Again so far.
   [[nodiscard]] std::uint64_t set() const { return set_; }
   [[nodiscard]] std::size_t size() const { return lanes_.size(); }
   [[nodiscard]] std::int64_t pid(std::size_t lane) const { return lanes_[lane].pid; }
-  // The other end of a new connection on which the lane's process serves.
-  // kUnavailable: it has ended, or does not read.
+  // Returns the other end of a new connection on which the lane's process serves. kUnavailable: the
+  // process has ended, or does not read.
   [[nodiscard]] Result<UniqueFd> Connect(std::size_t lane) const;
 
  private:

@@ -17,9 +17,9 @@ namespace headrace::client {
   return plan.has_python_stage && plan.rng == RngMode::kTorch;
 }
 
-// Where the generators of Python lanes stand: after what is made, and where the iteration began.
-// They travel with the batches, since any worker may make a lane's next one. An empty state means
-// that the lane has not drawn yet, and begins by its seed. No errors. Reactor thread.
+// Holds the states of the Python lanes' generators: after what is made, and where the iteration
+// began. They travel with the batches, because any worker may make a lane's next one. An empty
+// state means that the lane has not drawn yet, and begins with its seed. No errors. Reactor thread.
 class LaneStates {
  public:
   // One state a lane.
@@ -27,20 +27,21 @@ class LaneStates {
 
   explicit LaneStates(std::int32_t lanes) : lanes_(lanes) {}
 
-  // The iteration begins with these, by lane.
+  // Begins an iteration with these states, by lane.
   void Begin(std::span<const Bytes> states);
-  // It begins after what was submitted before it, which is made and dropped.
+  // Begins an iteration after all that was submitted before it, which is made and dropped.
   void GoOn() { begins_ = states_; }
   [[nodiscard]] const Bytes& state(std::int32_t lane) const;
-  // A batch of the lane was made. `earlier`: of an iteration before, so this one begins after it.
+  // Notes that a batch of the lane was made. `earlier`: of an earlier iteration, so this one begins
+  // after it.
   const Bytes& Made(std::int32_t lane, Bytes state, bool earlier);
-  // The lane makes batches again, from this state on.
+  // Sets the lane back to this state, because it makes batches again.
   void Restore(std::int32_t lane, const Bytes& state);
 
-  // Wants the states after all that was submitted (`end`), or those where the iteration began.
+  // Asks for the states after all that was submitted (`end`), or where the iteration began.
   void Ask(bool end, OnStates done) { asked_.push_back({end, std::move(done)}); }
-  // Answers what can be answered. `all`: nothing is left to be made; `earlier`: nothing of the
-  // iterations before.
+  // Answers what can be answered. `all`: nothing is left to be made. `earlier`: nothing of earlier
+  // iterations is.
   void Answer(bool all, bool earlier);
 
  private:

@@ -14,25 +14,25 @@ namespace headrace::client {
 class NoWorkerAlarm {
  public:
   struct Options {
-    // Without any ready worker for so long, Next says so.
+    // Next reports that no worker was ready for this long.
     Duration timeout = std::chrono::seconds(10);
-    // For so long after the start a worker that is given the lanes may still come, and that all
-    // others refuse is no answer.
+    // For this long after the start, a worker that is given the lanes may still come. Until then
+    // the refusal of all others is not reported.
     Duration reference_patience{};
-    // What the trainer can do.
+    // What the trainer can do about it.
     std::string remedy;
   };
 
   explicit NoWorkerAlarm(Options options) : options_(std::move(options)) {}
 
   void Start(SteadyTime now) { since_ = started_ = now; }
-  // What Next is to say now; ok: nothing. `ready`: workers that make batches.
+  // Returns what Next is to say now; ok: nothing. `ready`: the number of workers that make batches.
   [[nodiscard]] Status Check(const WorkerSet& workers, std::size_t ready, SteadyTime now);
 
  private:
   Options options_;
   SteadyTime started_{};
-  SteadyTime since_{};  // no worker, and none that comes
+  SteadyTime since_{};  // since when there is no worker, and none comes
 };
 
 }  // namespace headrace::client

@@ -7,21 +7,21 @@
 
 namespace headrace::client {
 
-// Holds finished batches until it is their turn; at most the session's outstanding ones.
+// Holds finished batches until their turn comes: at most the session's outstanding ones.
 // Thread-compatible.
 template <typename T>
 class ReorderBuffer {
  public:
   explicit ReorderBuffer(bool in_order) : in_order_(in_order) {}
 
-  // Starts with batch `next`; what is held goes out to `dropped`.
+  // Starts with batch `next`. What is held goes to `dropped`.
   template <typename Dropped>
   void Restart(std::int64_t next, Dropped dropped) {
     for (auto& [batch, item] : items_) dropped(std::move(item));
     items_.clear();
     next_ = next;
   }
-  // False: it was put or taken before. REQUIRES: batch is of this iteration.
+  // Puts a batch. False: it was put or taken before. REQUIRES: batch is of this iteration.
   bool Put(std::int64_t batch, T item) {
     if (in_order_ && batch < next_) return false;
     return items_.emplace(batch, std::move(item)).second;
@@ -29,7 +29,7 @@ class ReorderBuffer {
   [[nodiscard]] bool HasNext() const {
     return !items_.empty() && (!in_order_ || items_.begin()->first == next_);
   }
-  // The next batch in order, or the earliest that is there.
+  // Takes the next batch in order, or, without order, the earliest that is there.
   std::optional<T> Take() {
     if (!HasNext()) return std::nullopt;
     auto node = items_.extract(items_.begin());

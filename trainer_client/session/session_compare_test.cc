@@ -161,7 +161,7 @@ class CompareTest : public testing::Test {
       Submit(kThere);
       EXPECT_EQ(NextContent(), made_++);
       bool open = true;
-      Await([&] {  // one at a time, as far as it has heard of them
+      Await([&] {  // one at a time, of those that it knows
         open = shared_->Stats(reactor_->clock()).compared <
                static_cast<std::uint64_t>(there_->shadows);
         return !open;
@@ -222,7 +222,7 @@ TEST_F(CompareTest, AWorkerOnTrialThatDiffersIsWithdrawnAndNothingOfItWasConsume
   EXPECT_EQ(static_cast<int>(suspicion.there.pickle.at(0)), suspicion.batch + 100);
   EXPECT_EQ(Judge(suspicion.id, false).consumed, 0U);
   Await([&] { return there_->detached == 1; });
-  // Also when it is leased anew.
+  // This holds also when it is leased again.
   RunOn(*reactor_, [&] {
     core_->SetLeases({on_here_});
     core_->SetLeases({on_here_, elsewhere_});

@@ -7,7 +7,7 @@
 
 namespace headrace::client {
 
-// What a heartbeat tells the coordinator of a session. Pure.
+// Returns what a heartbeat tells the coordinator of a session. Pure.
 [[nodiscard]] inline wire::SessionLoad LoadOf(SessionId session, const SessionStats& stats,
                                               std::uint64_t outstanding_bytes) {
   return {.session = session,

@@ -238,7 +238,7 @@ void SessionPump::Pump() {
     PumpOnce();
   } while (pump_again_);
   pumping_ = false;
-  // The tick is exact enough for what is far away.
+  // The tick is exact enough for distant times.
   const auto deadline = dispatcher_.NextDeadline();
   const SteadyTime now = reactor_->clock().Now();
   if (deadline && *deadline <= now + WorkerLink::kTick) deadline_.Arm(*deadline, now);
@@ -343,7 +343,7 @@ void SessionPump::OnSettled(WorkerId worker, bool knows_session) {
   Pump();
 }
 
-// It answers nothing of what it was asked before.
+// The worker answers no earlier request.
 void SessionPump::Forgotten(WorkerId worker) {
   WorkerLink* link = workers_.Find(worker);
   if (link == nullptr || link->state() == WorkerLink::State::kAttaching) return;
@@ -355,7 +355,7 @@ void SessionPump::Forgotten(WorkerId worker) {
   });
 }
 
-// Nothing comes from this worker any more, and it writes nowhere.
+// This worker sends nothing and writes nowhere any more.
 void SessionPump::EndWorker(WorkerId worker) {
   dispatcher_.SetWorker(worker, Dispatcher::WorkerState::kGone);
   comparisons_.Gone(worker);

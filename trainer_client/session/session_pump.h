@@ -37,26 +37,25 @@ namespace headrace::client {
 //   Submit -> DrawPlanner -> BatchQueue -> Dispatcher -> BatchRequests -> WorkerSet -> workers
 //             BatchMailbox <- Delivery <- BatchAnswers <----- answers <-------'
 //
-// Methods: each call of Session is one of them, and each event another.
-// Reactor thread, except the constructor. Owned by the client's reactor side and by the Session;
-// after Shutdown it holds no socket and every call does nothing.
+// Methods: one for each call of Session, and one for each event.
+// Reactor thread, except the constructor. The client's reactor side and the Session own it. After
+// Shutdown it holds no socket, and every call does nothing.
 class SessionPump : public std::enable_shared_from_this<SessionPump> {
  public:
   struct Setup {
     LinkContext context;
     SessionOptions options;
     DrawPlanner::Options planner;
-    // What the chain makes, where the planner does not draw and so does not know; height 0:
-    // unknown.
+    // What the chain makes, if the planner does not draw and so does not know; height 0: unknown.
     ops::ImageSpec output;
-    // A request without an answer for so long went lost.
+    // A request without an answer for this long was lost.
     Duration resend_floor = Dispatcher::Options().resend_floor;
-    // Without any ready worker for so long, Next says so.
+    // Next reports that no worker was ready for this long.
     Duration worker_timeout = std::chrono::seconds(10);
     // What the trainer can do then.
     std::string no_worker_remedy;
-    // Of a session that gives lanes: for so long after its start a worker of this host may still
-    // come, and that all others refuse is no answer.
+    // For a session that gives lanes: for this long after its start, a worker of this host may
+    // still come. Until then the refusal of all others is not reported.
     Duration reference_patience{};
   };
   using OnStates = client::LaneStates::OnStates;
@@ -65,28 +64,28 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
               std::shared_ptr<BatchMailbox> shared);
   ~SessionPump();
 
-  // Before any other call on the reactor.
+  // Starts; called before any other call on the reactor.
   void Start();
   void Shutdown();
 
   Status Begin(const IterationOptions& iteration);
-  // What is left of the iteration is cancelled; nothing of it is delivered any more.
+  // Cancels the rest of the iteration; nothing of it is delivered any more.
   void End();
   void Skip(std::span<const std::int64_t> keys) { planner_.Skip(keys); }
-  // `index`: wire::BatchRequest::index. `now`: when the trainer gave the keys.
+  // Submits a batch. `index`: wire::BatchRequest::index. `now`: when the trainer gave the keys.
   void Submit(std::vector<std::int64_t> keys, std::int32_t lane, SteadyTime now, Bytes index = {});
-  // In the place of those before, before the iteration that they make.
+  // Replaces the lanes; called before the iteration that they make.
   void SetLanes(std::vector<LaneProcesses::Lane> lanes);
   Status ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after,
                        bool failed);
   Status ReplanLane(std::int64_t batch, ByteSpan state_after);
   Result<Withdrawal> Judge(std::uint64_t suspicion, bool equal);
-  // Verdicts on batches that the trainer may have taken, which have still to come.
+  // The number of verdicts still to come on batches that the trainer may have taken.
   std::int64_t Undecided();
   Result<std::vector<std::uint64_t>> LaneDraws();
   void LaneStates(bool end, OnStates done);
 
-  // The whole set of workers that serve the job now.
+  // Sets all workers that serve the job now.
   void SetLeases(const std::vector<wire::WorkerInfo>& workers);
   void SetJob(JobId job) { context_.job = job; }
   [[nodiscard]] SessionId id() const { return context_.session; }
@@ -95,12 +94,12 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   void AddSuspects(std::vector<WorkerId>& suspects) const { workers_.AddSuspects(suspects); }
 
  private:
-  // Moves everything on that can be moved on. Every event ends here.
+  // Moves on everything that can move on. Every event ends here.
   void Pump();
   void PumpOnce();
   void AskSizes();
   void Tick();
-  // task(*this), in a turn of its own.
+  // Runs task(*this) in a turn of its own.
   template <typename Task>
   void Later(Task task);
   void CancelEarlier();
@@ -108,7 +107,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   void OnLinkState(WorkerId worker, WorkerLink::State state);
   void OnMessage(WorkerId worker, net::Incoming&& incoming);
   void OnSettled(WorkerId worker, bool knows_session);
-  // What the dispatcher is to know of a worker that is ready.
+  // Returns what the dispatcher is to know of a worker that is ready.
   [[nodiscard]] Dispatcher::WorkerState ReadyState(WorkerId worker) const;
   void TellDispatcher(WorkerId worker);
   void Forgotten(WorkerId worker);

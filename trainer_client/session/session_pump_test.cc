@@ -19,7 +19,7 @@ using std::chrono::seconds;
 class SessionPumpTest : public testing::Test {
  protected:
   SessionPumpTest() : SessionPumpTest(seconds(10), 0) {}
-  // It attaches the session behind so many signs of life.
+  // It attaches the session after this many signs of life.
   SessionPumpTest(Duration worker_timeout, std::uint64_t pongs_before_attached, bool native = false,
                   bool leased = true)
       : pongs_before_attached_(pongs_before_attached), reactor_(*net::Reactor::Make("test")) {

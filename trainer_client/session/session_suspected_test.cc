@@ -114,7 +114,7 @@ class SuspectedTest : public testing::Test {
         ->Memory({.id = request.slot, .offset = request.slot_offset, .bytes = request.slot_bytes})
         .first(kBytes);
   }
-  // Of `worker`, which has been asked for as many before.
+  // The next request to `worker`, after `before` earlier ones.
   [[nodiscard]] wire::BatchRequest Asked(HandWorker& worker, std::size_t before) {
     Await([&] { return worker.requests.size() > before; });
     return worker.requests.back();

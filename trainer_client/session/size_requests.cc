@@ -41,7 +41,7 @@ bool SizeRequests::OnDescribed(WorkerId worker, const wire::Described& described
     planner_.DescribeLost(open.keys);
     return code != Code::kNotFound;
   }
-  // Whatever else is wrong with them: the trainer's own code will say it.
+  // If anything else is wrong with them, the trainer's own code will report it.
   const bool valid = described.status.ok() && described.heights.size() == open.keys.size();
   for (std::size_t i = 0; i < open.keys.size(); ++i) {
     planner_.Described(open.keys[i], valid ? described.heights[i] : -1,

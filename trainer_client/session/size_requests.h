@@ -14,27 +14,27 @@
 namespace headrace::client {
 
 // Asks workers for the sizes of images that the draw planner has not seen. Any worker can read any
-// image, so a request that is lost is asked of another one. Errors: what a worker cannot read has
-// no native form, and the trainer makes it. No I/O of its own, no clock. Reactor thread.
+// image, so another one is asked after a request is lost. Errors: an image that a worker cannot
+// read has no native form, and the trainer makes it. No I/O of its own, no clock. Reactor thread.
 class SizeRequests {
  public:
   // Most keys of one request.
   static constexpr std::size_t kMostKeys = 256;
-  // A request without an answer for so long went lost.
+  // A request without an answer for this long was lost.
   static constexpr Duration kTimeout = std::chrono::seconds(10);
 
   // The planner outlives this.
   SizeRequests(SessionId session, DrawPlanner& planner) : session_(session), planner_(planner) {}
 
-  // Takes what the planner waits for. False: there is nothing to ask.
+  // Takes the keys that the planner waits for. False: there is nothing to ask.
   [[nodiscard]] bool Collect();
-  // Asks these workers in turn; without any, Collect's keys wait. An unsent request times out like
-  // a lost one.
+  // Asks these workers in turn. If there are none, Collect's keys wait. An unsent request times out
+  // like a lost one.
   using Send = std::function<void(WorkerId, const wire::Describe&)>;
   void Ask(std::span<const WorkerId> ready, SteadyTime now, const Send& send);
-  // False: the worker does not know the session. An answer that nobody waits for is dropped.
+  // Takes an answer; drops one that nobody waits for. False: the worker does not know the session.
   [[nodiscard]] bool OnDescribed(WorkerId worker, const wire::Described& described);
-  // The worker does not answer what it was asked.
+  // Takes back what the worker was asked, because it does not answer.
   void Lose(WorkerId worker);
   void LoseLate(SteadyTime now);
 

@@ -10,7 +10,7 @@ std::optional<Slot> SlotLoans::Acquire(std::uint64_t bytes, bool coming) {
     const std::uint64_t frees = arena_->frees();
     Result<Slot> slot = arena_->Acquire(bytes);
     if (slot.ok()) return *slot;
-    starved_ = true;  // from here on a slot that gets free pumps
+    starved_ = true;  // after this, a slot that gets free pumps
     // Others in flight, or a batch that the trainer may take, free slots in time.
     const bool others =
         std::ranges::any_of(loans_, [](const auto& entry) { return !entry.second.forgotten; });

@@ -15,7 +15,7 @@
 
 namespace headrace::client {
 
-// What an attempt at a batch was given.
+// What was lent to one attempt at a batch.
 struct Loan {
   Slot slot;  // invalid id: a shadow's, which takes no memory of the arena
   WorkerId worker;
@@ -23,12 +23,12 @@ struct Loan {
   bool arena = false;  // the worker writes into the slot itself
   SteadyTime sent;
   bool forgotten = false;                  // no answer will come, but the worker may still write
-  bool shadow = false;                     // of Comparisons, not of the dispatcher
+  bool shadow = false;                     // an attempt of Comparisons, not of the dispatcher
   std::vector<std::int32_t> witness = {};  // positions whose files it bears witness of
 };
 
-// Which slot is lent to which attempt. Where a worker writes into the arena itself, its slot stays
-// lent until it has answered or hung up, whatever became of the batch. Reactor thread, but
+// Knows which slot is lent to which attempt. If a worker writes into the arena itself, its slot
+// stays lent until it has answered or hung up, whatever became of the batch. Reactor thread, except
 // starved().
 class SlotLoans {
  public:
@@ -36,33 +36,34 @@ class SlotLoans {
   SlotLoans(std::shared_ptr<Arena> arena, BatchMailbox& mailbox)
       : arena_(std::move(arena)), mailbox_(mailbox) {}
 
-  // Nothing: memory is missing, and where only the trainer can help Next says so. `coming`: there
-  // are answers that free their slots in time.
+  // Acquires a slot. nullopt: memory is missing; if only the trainer can help, Next says so.
+  // `coming`: some answers will free their slots.
   [[nodiscard]] std::optional<Slot> Acquire(std::uint64_t bytes, bool coming);
-  // A slot was missing: one that gets free is waited for. Any thread.
+  // True: a slot was missing, and the session waits for one that gets free. Any thread.
   [[nodiscard]] bool starved() const { return starved_; }
   void SetStarved(bool starved);
 
   void Add(std::uint32_t attempt, Loan loan) { loans_.emplace(attempt, std::move(loan)); }
-  // The attempt's answer came, and its slot is the caller's. Nothing: it was given up, or is
-  // another worker's.
+  // Takes the loan of an attempt whose answer came; its slot is then the caller's. nullopt: the
+  // attempt was given up, or is another worker's.
   [[nodiscard]] std::optional<Loan> Take(std::uint32_t attempt, WorkerId worker);
-  // No valid id: nothing to return.
+  // Returns the slot; does nothing for an invalid id.
   void Return(SlotId slot);
-  // The trainer may have it now.
+  // Lets the trainer have the slot.
   void MarkReady(SlotId slot) { arena_->MarkReady(slot); }
   [[nodiscard]] MutableByteSpan Memory(const Slot& slot) const { return arena_->Memory(slot); }
 
-  // The worker has still to answer something, or to answer where it writes itself.
+  // Whether the worker must still answer something, or something that it writes into the arena
+  // itself.
   [[nodiscard]] bool Owes(WorkerId worker) const;
   [[nodiscard]] bool Writes(WorkerId worker) const;
-  // The worker is suspected dead: where it writes, nobody else may.
+  // Reserves the slots that the worker writes to, because it is suspected dead.
   void Quarantine(WorkerId worker);
-  // Called for each attempt that no answer will come of; its slot is free.
+  // Called for each attempt that gets no answer any more; its slot is free.
   using OnLost = std::function<void(std::uint32_t attempt, const Loan& loan)>;
-  // Nothing comes from the worker any more, and it writes nowhere.
+  // Ends the loans of a worker that sends nothing and writes nowhere any more.
   void End(WorkerId worker, const OnLost& lost);
-  // The worker answers nothing of what it was asked before, but may still write.
+  // Gives up the attempts of a worker that answers none of them, but may still write.
   void Forget(WorkerId worker, const OnLost& lost);
 
  private:

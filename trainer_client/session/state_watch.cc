@@ -98,7 +98,7 @@ void StateWatch::LeaveElsewhere() {
     }
   }
   for (const WorkerId id : elsewhere) {
-    // What a replay does not make again, for its lane had to be right.
+    // A batch that a replay does not make again, because its lane had to be right.
     if (!records_ || !history_.complete()) parts_.queue.MakeAgain(id);
     parts_.workers.Withdraw(id, Unsupported("the code was seen to keep state"), false);
   }

@@ -13,10 +13,10 @@
 
 namespace headrace::client {
 
-// Takes code that was seen to keep state back to this host, and has the lanes make again what other
-// hosts made for them (docs/adr/0029-state-seen.md). What the trainer has taken is made once more
-// for the lanes' state alone, compared with what it was, and dropped. The trainer is told twice:
-// when the state was seen, and when all is judged. Reactor thread.
+// Takes code that was seen to keep state back to this host. The lanes then make again what other
+// hosts made for them (docs/adr/0029-state-seen.md). A batch that the trainer has taken is made
+// again for the lanes' state alone, compared with the taken one, and dropped. The trainer is told
+// twice: when the state was seen, and when all is judged. Reactor thread.
 class StateWatch {
  public:
   // All outlive this.
@@ -35,27 +35,27 @@ class StateWatch {
         records_(compares && HasPythonLanes(parts.context.plan)),
         parts_(parts) {}
 
-  // Before new lanes' first batch.
+  // Called before new lanes' first batch.
   void Begin();
   void End() { replaying_.clear(); }
-  // A batch can be made for the first time.
+  // Notes that a batch can be made for the first time.
   void Planned(std::int64_t ticket);
   void Asked(WorkerId worker, std::int64_t ticket);
-  // Before the batch is done. `memory`: what was made.
+  // Called before the batch is done. `memory`: what was made.
   void Made(WorkerId worker, std::int64_t ticket, const wire::BatchDone& done, ByteSpan memory);
-  // No worker makes it.
+  // Notes that no worker makes the batch.
   void Failed(std::int64_t ticket);
   // True: the batch was made for the lane's state alone. Asked once.
   [[nodiscard]] bool Replayed(std::int64_t ticket);
-  // What the worker's process saw of its code; empty: nothing.
+  // Notes what the worker's process saw of its code; empty: nothing.
   void OnStateChange(WorkerId worker, const std::string& what);
-  // No worker elsewhere runs the code any more, nor will one that comes later.
+  // Stops all workers elsewhere from running the code, also those that come later.
   void LeaveElsewhere();
-  // The code was seen to keep state.
+  // True: the code was seen to keep state.
   [[nodiscard]] bool stays() const { return stays_; }
   // Whether workers may still show what they make.
   [[nodiscard]] bool shadows() const { return compares_ && !stays_; }
-  // Batches that the trainer has taken and that have still to be judged.
+  // The number of taken batches that are still to be judged.
   [[nodiscard]] std::int64_t Undecided() const {
     return static_cast<std::int64_t>(replaying_.size());
   }
@@ -67,11 +67,11 @@ class StateWatch {
   static constexpr std::uint64_t kHistoryBytes = std::uint64_t{256} << 20;
 
   const bool compares_;
-  const bool records_;  // lanes have an order, so that it can be said what they would have made
+  const bool records_;  // lanes have an order, which says what they would have made
   Parts parts_;
   LaneHistory history_{kHistoryBytes};
   bool stays_ = false;
-  StateChange change_;                // how; what is known by now
+  StateChange change_;                // what is known so far
   std::set<std::int64_t> replaying_;  // tickets that are made for their lanes' state alone
 };
 

@@ -81,7 +81,7 @@ Status TrainerSession::SetLanes(std::span<const LaneProcess> lanes) {
     if (!control.valid()) return InvalidArgument("a lane's control socket can't be copied");
     copies.push_back({.control = std::move(control), .pid = lane.pid});
   }
-  // std::function wants copies; what is posted moves through one shared box.
+  // std::function needs copies, so the value moves through one shared box.
   auto box = std::make_shared<std::vector<client::LaneProcesses::Lane>>(std::move(copies));
   return CallStatus([core = core_, box]() -> Status {
     core->SetLanes(std::move(*box));
@@ -227,7 +227,7 @@ int TrainerSession::BeforeFork() { return forked() ? -1 : arena_->KeepForHeirs()
 bool TrainerSession::forked() const { return runtime_->pid != ::getpid(); }
 
 Session::Session(std::unique_ptr<TrainerSession> impl) : impl_(std::move(impl)) {}
-// In a forked child nothing is destroyed: threads and locks of the parent are not there.
+// A forked child destroys nothing, because it does not have the parent's threads and locks.
 Session::~Session() {
   if (impl_ && impl_->forked()) (void)impl_.release();
 }

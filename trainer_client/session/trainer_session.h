@@ -21,7 +21,8 @@
 
 namespace headrace::client {
 
-// What a client and its sessions share: the reactor, and whether it still runs in this process.
+// The state that a client and its sessions share: the reactor, and whether it still runs in this
+// process.
 struct Runtime {
   std::shared_ptr<net::Reactor> reactor;
   std::int64_t pid = 0;
@@ -30,8 +31,8 @@ struct Runtime {
   [[nodiscard]] Status Check() const;
 };
 
-// Runs `task` on the reactor and waits for its result; nothing when the reactor has ended first.
-// `task` gets a function to call with the result, now or later, once.
+// Runs `task` on the reactor and waits for its result; nullopt when the reactor has ended first.
+// `task` gets a function that it calls once with the result, now or later.
 template <typename T, typename Task>
 std::optional<T> Call(const Runtime& runtime, std::optional<std::chrono::milliseconds> timeout,
                       Task task) {

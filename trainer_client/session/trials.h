@@ -8,25 +8,25 @@
 
 namespace headrace::client {
 
-// Which workers of a session may make batches for the trainer (docs/adr/0028-elsewhere.md).
+// Decides which workers of a session may make batches for the trainer (docs/adr/0028-elsewhere.md).
 //
-// A reference makes a batch as the stock loader does, by construction. Every other worker has to
-// show that it makes the same: a batch is made twice from one beginning, once for the trainer and
-// once as a shadow, which is compared and dropped.
+// A reference makes a batch as the stock loader does, by construction. Every other worker must show
+// that it makes the same. So two workers make a batch from the same beginning: one for the trainer,
+// and one as a shadow, which is compared and dropped.
 //
 //   on trial --so many of its shadows were equal--> trusted --a share of its batches has shadows--+
 //       |                                              |  ^--------------- equal ----------------+
 //       +---------------- different -------------------+--different--> withdrawn, for good
 //
-// The shadow of a worker on trial copies a batch that a reference makes; that of a trusted worker's
-// batch is made by a reference. Each worker has at most one at a time. A lost shadow is nothing.
-// Pure. Reactor thread.
+// A worker on trial makes its shadow of a batch that a reference makes. A reference makes the
+// shadow of a trusted worker's batch. Each worker has at most one at a time. A lost shadow has no
+// effect. Pure. Reactor thread.
 class Trials {
  public:
   struct Options {
     int equal_for_trust = 2;
-    // Of so many batches of a trusted worker one has a shadow, chosen by the batch's number;
-    // 0: none has.
+    // One of this many batches of a trusted worker has a shadow, chosen by the batch's number; 0:
+    // none has.
     std::uint64_t compare_every = 256;
   };
   enum class Standing : std::uint8_t { kUnknown, kReference, kOnTrial, kTrusted, kWithdrawn };
@@ -37,11 +37,13 @@ class Trials {
 
   explicit Trials(Options options) : options_(options) {}
 
-  // The worker answers. The first time says what it is.
+  // Notes that the worker answers. The first call says whether it is a reference.
   void Ready(WorkerId worker, bool reference);
-  // It does not, for now: no shadow is asked of it. What it has shown stands.
+  // Notes that the worker does not answer for now. It is asked for no shadow; what it has shown
+  // stands.
   void Away(WorkerId worker);
-  // It has ended; by this number another process may come. A withdrawn one stays withdrawn.
+  // Notes that the worker has ended. Another process may come with its number. A withdrawn one
+  // stays withdrawn.
   void Gone(WorkerId worker);
   [[nodiscard]] Standing standing(WorkerId worker) const;
   [[nodiscard]] bool may_serve(WorkerId worker) const {
@@ -49,11 +51,12 @@ class Trials {
     return now == Standing::kReference || now == Standing::kTrusted;
   }
 
-  // `worker` was asked for the batch. Who is to be asked for a shadow of it; each counts as open.
+  // Notes that `worker` was asked for the batch. Returns the shadows to ask for; each counts as
+  // open.
   [[nodiscard]] std::vector<Shadow> OnSent(WorkerId worker, std::int64_t ticket);
-  // The open shadow about this worker was not sent, or one of the two batches will not come.
+  // Drops this worker's open shadow: it was not sent, or one of the two batches will not come.
   void OnLost(WorkerId tried);
-  // Its two batches are there. Returns its standing now.
+  // Notes the comparison of the worker's two batches. Returns its standing now.
   Standing OnCompared(WorkerId tried, bool equal);
 
  private:

@@ -11,7 +11,7 @@ using Standing = Trials::Standing;
 
 constexpr WorkerId kHere(1), kThere(2), kFar(3);
 
-// With one reference and one worker that has been trusted.
+// Makes trials with one reference and one trusted worker.
 Trials WithATrustedOne(std::uint64_t compare_every) {
   Trials trials({.equal_for_trust = 1, .compare_every = compare_every});
   trials.Ready(kHere, true);

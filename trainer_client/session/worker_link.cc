@@ -113,7 +113,7 @@ void WorkerLink::GiveLanes() {
     message.lane_set = lanes.set();
     message.pid = lanes.pid(lane);
     const Status sent = socket.ok() ? channel_->Send(message, socket->get()) : socket.status();
-    // A lane whose process has ended is its trainer's to notice.
+    // The trainer itself notices that a lane's process has ended.
     if (!sent.ok()) LogDebug("lane not given error=\"" + sent.ToString() + "\"");
   }
 }
@@ -161,7 +161,7 @@ void WorkerLink::SetState(State state) {
   events_.on_state(worker_.worker, state);
 }
 
-// Takes back what the worker has of the session, which ends the link when it has let go.
+// Takes back what the worker has of the session. The worker's release of it ends the link.
 void WorkerLink::Refused(Status why) {
   if (state_ == State::kGone || closing_) return;
   refusal_ = std::move(why);
@@ -210,7 +210,7 @@ void WorkerLink::OnAttached(const wire::Attached& attached) {
     return;
   }
   if (given_lanes() && !attached.use_arena) {
-    SetState(State::kGone);  // it has lost the lanes with the arena: begin anew
+    SetState(State::kGone);  // it has lost the lanes with the arena: begins again
     return;
   }
   uses_arena_ = attached.use_arena;
@@ -227,7 +227,7 @@ void WorkerLink::OnAttached(const wire::Attached& attached) {
   SendBlobs();
 }
 
-// What became of the plan once its blobs were there.
+// Handles what became of the plan after its blobs had come.
 void WorkerLink::OnOutcome(const Status& status) {
   switch (status.code()) {
     case Code::kOk:

@@ -21,7 +21,7 @@ namespace headrace::client {
 // What all links of a session have in common.
 struct LinkContext {
   SessionId session;
-  JobId job;  // changes when the coordinator restarted
+  JobId job;  // changes when the coordinator restarts
   wire::HostIdentity host;
   Plan plan;
   wire::Split split;
@@ -53,13 +53,13 @@ class WorkerLink {
  public:
   enum class State : std::uint8_t { kAttaching, kReady, kSuspected, kGone };
   struct Events {
-    // After each change; the link may not be destroyed inside.
+    // Called after each change; the link may not be destroyed inside.
     std::function<void(WorkerId, State)> on_state;
     std::function<void(WorkerId, net::Incoming&&)> on_message;  // BatchDone, Described
     std::function<void()> on_loaded;  // the worker said that the plan runs there
   };
 
-  // kUnavailable: no endpoint of the worker can be reached from here.
+  // Opens a link. kUnavailable: no endpoint of the worker can be reached from here.
   static Result<std::unique_ptr<WorkerLink>> Open(net::Reactor& reactor, LinkContext& context,
                                                   wire::WorkerInfo worker, Events events);
   ~WorkerLink();
@@ -71,22 +71,22 @@ class WorkerLink {
   [[nodiscard]] bool uses_arena() const { return uses_arena_; }
   // True: the worker makes batches with the trainer's own lane processes.
   [[nodiscard]] bool given_lanes() const { return offered_arena_ && context_.gives_lanes; }
-  // Passes what context.lanes holds now to the worker. Nothing to do elsewhere.
+  // Passes the current context.lanes to the worker. Does nothing for a worker elsewhere.
   void GiveLanes();
-  // Nothing was heard for so long that the coordinator should look after it.
+  // Whether the worker was silent for so long that the coordinator should check it.
   [[nodiscard]] bool mute() const;
-  // Not attached for a while, but the worker lives: it makes ready what it was asked for. Where
-  // that is Python code, its imports take what they take.
+  // Whether a live worker is not attached for a while because it prepares what it was asked for.
+  // The imports of Python code may take long.
   [[nodiscard]] bool loading() const;
   // Why the worker refused the session for good; ok otherwise.
   [[nodiscard]] const Status& refusal() const { return refusal_; }
 
   Status Send(const wire::Body& body) { return socket_->Send({}, body); }
-  // The worker does not know the session any more (it was restarted, or dropped it).
+  // Attaches again, because the worker does not know the session (it was restarted, or dropped it).
   void Reattach();
-  // The session takes no batch from the worker any more, and says so; `why` is its refusal().
+  // Takes no batch from the worker any more, and tells it so. `why` is then refusal().
   void Withdraw(Status why);
-  // Once in kTick: pings, asks again, notices silence.
+  // Called once in kTick: pings, asks again, notices silence.
   static constexpr Duration kTick = std::chrono::milliseconds(500);
   void Tick();
 

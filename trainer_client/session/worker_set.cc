@@ -104,7 +104,7 @@ void WorkerSet::RemoveEnded(bool served, const std::function<bool(WorkerId)>& ow
     const auto& [id, link] = *it;
     if (!link->refusal().ok() && link->refusal() != last_refusal_) {
       last_refusal_ = link->refusal();
-      // Where no other worker serves, the trainer is told, in words of its own.
+      // If no other worker serves, the trainer gets a message of its own.
       Log(served ? LogLevel::kWarning : LogLevel::kInfo,
           "worker refused worker=" + std::to_string(id.value) + " error=\"" +
               last_refusal_.ToString() + "\"");
@@ -185,7 +185,7 @@ Status WorkerSet::AllRefuse() const {
       message += ": " + refused->second.message();
       continue;
     }
-    // Without a reference it can't be told what a worker makes that has to be compared.
+    // Without a reference there is nothing with which to compare a worker's batches.
     const bool unproved = compares_ && !had_reference_ && links_.contains(id) && !Serves(id);
     if (!unproved) return Status::Ok();
     message += " has to be compared with this host, where no worker serves this program";

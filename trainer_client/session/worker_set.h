@@ -14,23 +14,24 @@
 
 namespace headrace::client {
 
-// The workers of a session: which ones serve its job, which of them it is linked to, and what
+// Knows the workers of a session: which ones serve its job, which of them it is linked to, and what
 // became of the others.
 //
 //   leased -> linked -hung up-> ended, tried again later
 //                |  \-refused, or withdrawn-> refused, for good
 //                \-leased no more-> linked until it owes nothing
 //
-// A coordinator that was restarted knows the same process by another id, and perhaps another
-// process by the same id. So the session has ids of its own, which stay. Reactor thread.
+// A restarted coordinator knows the same process by another id, and perhaps another process by the
+// same id. So the session has ids of its own, which stay. Reactor thread.
 class WorkerSet {
  public:
-  // A worker that is leased again after it hung up: perhaps it only closed the session's channel.
+  // The pause before linking again to a leased worker that hung up: perhaps it only closed the
+  // session's channel.
   static constexpr Duration kRelinkAfter = std::chrono::seconds(2);
 
   struct Events {
-    // After the set knows of it. The link is on the stack: it may not be removed inside. A new link
-    // may not be in the set yet.
+    // Called after the set has noted the change. The link is on the stack, so it may not be removed
+    // inside. A new link may not be in the set yet.
     std::function<void(WorkerId, WorkerLink::State)> on_state;
     std::function<void(WorkerId, net::Incoming&&)> on_message;
     // A worker that serves said that the plan runs there.
@@ -42,19 +43,18 @@ class WorkerSet {
   // once.
   WorkerSet(net::Reactor& reactor, LinkContext& context, bool compares, Events events);
 
-  // The whole set of workers that serve the job now. New ones are linked to.
+  // Sets all workers that serve the job now, and links to new ones.
   void SetLeases(const std::vector<wire::WorkerInfo>& workers, SteadyTime now);
-  // Once in WorkerLink::kTick. Links again to those that ended a while ago.
+  // Called once in WorkerLink::kTick. Links again to workers that ended a while ago.
   void Tick(SteadyTime now);
-  // Removes links that are gone, and those leased no more for which `owes` says false. `ended` is
-  // called before each. `served`: some worker is ready, so that a refusal is no news of the
-  // trainer.
+  // Removes links that are gone, and those leased no more for which `owes` returns false. It calls
+  // `ended` before each. `served`: some worker is ready, so a refusal is no news for the trainer.
   void RemoveEnded(bool served, const std::function<bool(WorkerId)>& owes,
                    const std::function<void(WorkerId)>& ended);
   void Clear();
 
   [[nodiscard]] const Links& links() const { return links_; }
-  // Null: not linked.
+  // The link to the worker; null: not linked.
   [[nodiscard]] WorkerLink* Find(WorkerId worker) const;
   [[nodiscard]] bool ready(WorkerId worker) const;
   [[nodiscard]] std::vector<WorkerId> AllReady() const;
@@ -62,19 +62,19 @@ class WorkerSet {
   [[nodiscard]] bool nothing_leased() const { return leased_.empty(); }
   // The coordinator's id of the worker.
   [[nodiscard]] WorkerId Outside(WorkerId worker) const;
-  // Empty: not linked.
+  // The worker's host; empty: not linked.
   [[nodiscard]] std::string HostOf(WorkerId worker) const;
   // Whether a worker that has the plan is one that makes batches at once.
   [[nodiscard]] bool Serves(WorkerId worker) const;
-  // Some worker was ready that was given the lanes.
+  // Whether some worker that was given the lanes was ready once.
   [[nodiscard]] bool had_reference() const { return had_reference_; }
-  // Some worker makes ready what it was asked for.
+  // Whether some worker still prepares what it was asked for.
   [[nodiscard]] bool loading() const;
 
-  // The session takes nothing of the worker any more. With `for_good` also not of its process when
-  // it comes by another id.
+  // Takes nothing from the worker any more. With `for_good`, also nothing from its process if it
+  // comes with another id.
   void Withdraw(WorkerId worker, const Status& why, bool for_good);
-  // Adds those that the coordinator should look after, by its own ids.
+  // Adds the workers that the coordinator should check, by the coordinator's ids.
   void AddSuspects(std::vector<WorkerId>& suspects) const;
   // Why none of the workers can run the plan; ok while one of them may.
   [[nodiscard]] Status AllRefuse() const;
@@ -93,7 +93,7 @@ class WorkerSet {
   Links links_;
   std::map<WorkerId, wire::WorkerInfo> leased_;
   std::map<WorkerId, WorkerId> outside_ids_;  // our id of a worker -> the coordinator's now
-  std::map<WorkerId, SteadyTime> ended_;      // gone though leased: tried again later
+  std::map<WorkerId, SteadyTime> ended_;      // gone, but still leased: tried again later
   std::map<WorkerId, Status> refused_;  // said that the plan cannot run there: not asked again
   std::vector<wire::WorkerInfo> withdrawn_;
   Status last_refusal_;

@@ -1,4 +1,4 @@
-// What measuring the stall costs a step of the trainer.
+// Measures what the stall meter costs a step of the trainer.
 #include <utility>
 
 #include "benchmark/benchmark.h"
@@ -7,7 +7,7 @@
 namespace headrace::client {
 namespace {
 
-// A batch whose answer came a moment ago, behind work in a worker.
+// A batch whose answer came a moment ago, after work in a worker.
 BatchTimeline Worked(SteadyTime now) {
   using std::chrono::microseconds;
   BatchTimeline timeline;

@@ -20,11 +20,11 @@ namespace headrace::client {
 //      ^                     |   ^                                                |
 //      `------LeaveNext------'   `---EndWait, PauseWait--- waiting <--BeginWait---'
 //
-// What was waited is put down to causes when the batch has come that ended it. Thread-compatible.
+// A wait is divided by cause when the batch that ended it has come. Thread-compatible.
 class StallMeter {
  public:
-  // A new iteration: the time since the last batch was no step, and batches that were waited for do
-  // not come.
+  // Begins a new iteration. The time since the last batch was no step, and the batches that were
+  // waited for do not come.
   void Restart() {
     running_ = false;
     Settle(waited_.size());
@@ -46,20 +46,20 @@ class StallMeter {
     if (inside()) Change(now, Phase::kOwnWork);
   }
   void BeginWait(SteadyTime now) { Change(now, Phase::kWaiting); }
-  // Something else than a batch came; the wait for the batch may go on later.
+  // Pauses the wait because something other than a batch came. The wait may go on later.
   void PauseWait(SteadyTime now) { Change(now, Phase::kOwnWork); }
   void EndWait(SteadyTime now, const BatchTimeline& timeline) {
     Change(now, Phase::kOwnWork);
     for (const auto& [from, to] : waited_) wait_ += DivideWait(from, to, timeline);
     waited_.clear();
   }
-  // Of the waits so far: for so long the device had nothing to do.
+  // Adds time of the waits so far in which the device had nothing to do.
   void AddIdle(Duration idle) {
     idle_ += idle;
     idle_known_ = true;
   }
 
-  // Waits by cause. Those that no batch has ended yet are for a worker, as far as can be said.
+  // The waits by cause. Those that no batch has ended yet count as waits for a worker.
   [[nodiscard]] WaitByCause wait(SteadyTime now) const {
     WaitByCause all = wait_;
     for (const auto& [from, to] : waited_) all[WaitCause::kQueue] += to - from;
@@ -111,9 +111,10 @@ class StallMeter {
   std::vector<std::pair<SteadyTime, SteadyTime>> waited_;  // until the batch comes
 };
 
-// Totals that never fall, for those who take differences: a wait that is not over counts as one for
-// a worker, and may turn out to be another. What was said too much of a cause is held back from the
-// others' growth until the truth has caught up, so the sum is the true one all the time.
+// Totals that never fall, for readers that take differences. A wait that is not over counts as one
+// for a worker, and may turn out to have another cause. The excess of a cause is then held back
+// from the growth of the others until the true value has caught up. So the sum is always the true
+// one.
 class GrowingWaits {
  public:
   const WaitByCause& Follow(const WaitByCause& now) {

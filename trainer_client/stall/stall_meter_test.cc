@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 SteadyTime At(std::int64_t ms) { return SteadyTime(milliseconds(ms)); }
 
-// Its answer came at `ready`, behind work that took all the time.
+// Its answer came at `ready`, after work that took all the time.
 BatchTimeline Computed(std::int64_t ready) {
   BatchTimeline timeline;
   timeline.arrived = timeline.ready = At(ready);

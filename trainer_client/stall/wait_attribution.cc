@@ -5,12 +5,12 @@
 namespace headrace::client {
 namespace {
 
-// Walks along the wait; every stretch of it is given away once.
+// Walks along the wait, and gives each stretch of it to one cause.
 class Divider {
  public:
   Divider(SteadyTime from, SteadyTime to) : at_(from), to_(to) {}
 
-  // What of the wait lies before `end` and was not given away yet.
+  // Takes the part of the wait before `end` that has no cause yet.
   Duration Take(SteadyTime end) {
     const SteadyTime until = std::clamp(end, at_, to_);
     const Duration part = until - at_;
@@ -26,7 +26,7 @@ class Divider {
   WaitByCause divided_;
 };
 
-// `whole` in the proportion of the weights; what rounding leaves goes to the heaviest.
+// Divides `whole` in the proportion of the weights. The heaviest gets the rest of the rounding.
 void Share(Duration whole, const WaitByCause& weights, WaitByCause& out) {
   double sum = 0;
   std::size_t heaviest = static_cast<std::size_t>(WaitCause::kCompute);
@@ -59,7 +59,7 @@ WaitByCause DivideWait(SteadyTime from, SteadyTime to, const BatchTimeline& time
   wait.Until(timeline.submitted, WaitCause::kSampler);
   wait.Until(timeline.served, WaitCause::kQueue);
   wait.Until(timeline.planned, WaitCause::kSource);
-  // No worker was ready, or what was asked before came to nothing.
+  // No worker was ready, or an earlier request failed.
   wait.Until(timeline.sent, WaitCause::kQueue);
 
   const BatchTimeline::Worker& worker = timeline.worker;
@@ -79,7 +79,7 @@ WaitByCause DivideWait(SteadyTime from, SteadyTime to, const BatchTimeline& time
   weights[WaitCause::kPython] = python;
   weights[WaitCause::kQueue] = NotNegative(busy - work);
   Share(wait.Take(timeline.sent + wall), weights, wait.divided());
-  // The bytes are in the answer, so what is left lies behind the work.
+  // The bytes are in the answer, so the rest of the wait follows the work.
   wait.Until(timeline.arrived, WaitCause::kNetwork);
   wait.Until(ready, WaitCause::kCopy);
   return wait.divided();

@@ -14,7 +14,7 @@ enum class WaitCause : std::uint8_t {
   kSource,   // workers read samples, or their sizes
   kCompute,  // workers decode and augment natively
   kPython,   // workers run a Python stage
-  kQueue,    // for a worker, or for its threads
+  kQueue,    // waits for a worker, or for its threads
   kNetwork,  // request and answer on their way
   kCopy,     // the trainer's own part: into the slot, handing over, samples that it makes itself
 };
@@ -41,8 +41,8 @@ struct WaitByCause {
   friend bool operator==(const WaitByCause&, const WaitByCause&) = default;
 };
 
-// When what happened to one batch, by the trainer's clock, and how long what took in the worker,
-// whose clock is another one.
+// The times of one batch's events by the trainer's clock, and durations in the worker, which has
+// another clock.
 //
 //   submitted  served  planned   sent                                       arrived  ready
 //   | a worker | sizes | a worker |     queue      |    work    | on its way     | copy |
@@ -58,15 +58,15 @@ struct BatchTimeline {
   struct Worker {
     Duration queue{};  // from the request's receipt to the first sample's start
     Duration wall{};   // from the request's receipt to the answer; 0: not told
-    // Of all its threads together.
+    // Time of all its threads together.
     Duration source{}, compute{}, python{};
   } worker;
 };
 
-// Divides the wait [from, to), which the batch of `timeline` ended: each moment of it goes to what
-// was being done for the batch then. So of what the batch took only the part counts that the
-// trainer was blocked for, which is its end. The parts add up to to - from, to the nanosecond.
-// REQUIRES: from <= to. Any timeline will do: one that runs backwards has empty stretches.
+// Divides the wait [from, to), which the batch of `timeline` ended. Each moment goes to the work
+// that was done for the batch then. So only the end of the batch's time counts, in which the
+// trainer was blocked. The parts add up to to - from, to the nanosecond. REQUIRES: from <= to. Any
+// timeline will do: one that runs backwards has empty stretches.
 [[nodiscard]] WaitByCause DivideWait(SteadyTime from, SteadyTime to, const BatchTimeline& timeline);
 
 }  // namespace headrace::client

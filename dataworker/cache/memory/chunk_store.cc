@@ -12,7 +12,7 @@ constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kLargestChunk = std::size_t{32} << 20;
 constexpr std::size_t kAlignment = 64;
-// How many of a job's newest chunks are searched for room at their end.
+// How many of a job's newest chunks Allocate searches for room at their end.
 constexpr int kOpenChunks = 8;
 
 constexpr std::size_t RoundUp(std::size_t value, std::size_t to) {
@@ -22,7 +22,7 @@ constexpr std::size_t RoundDown(std::size_t value, std::size_t to) { return valu
 
 std::size_t NeedOf(std::size_t bytes) { return RoundUp(bytes + ScratchBuffer::kSlack, kAlignment); }
 
-// 1/32 of the budget, so that what is lost at the ends of chunks stays small.
+// 1/32 of the budget, so that the loss at the ends of chunks stays small.
 std::size_t ChunkBytesFor(std::uint64_t budget) {
   const std::size_t wanted = std::min<std::uint64_t>(budget / 32, kLargestChunk);
   if (wanted >= kHugePage) return RoundDown(wanted, kHugePage);
@@ -118,7 +118,7 @@ std::optional<ChunkStore::Evicted> ChunkStore::GiveUp(JobId job_id) {
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(job_id);
   if (job == jobs_.end()) return std::nullopt;
-  // Of what is not on its way out already: a pin may keep memory of that for a moment.
+  // Counts chunks that are not given up yet: a pin may keep memory of the others for a moment.
   std::uint64_t kept = 0;
   for (const auto& chunk : chunks_) {
     if (chunk->owner_ == job_id) kept += chunk->memory_.size() + chunk->live_ * kEntryOverhead;

@@ -14,7 +14,7 @@
 
 namespace headrace::dataworker {
 
-// Identity of an entry in the index: a file (its content may change) and a form.
+// The identity of an entry in the index: a file (its content may change) and a form.
 struct EntryId {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -33,8 +33,8 @@ struct MemoryBudget {
   std::atomic<std::uint64_t> used = 0;
 };
 
-// Big anonymous maps that entries are packed into back to back, so that resident memory is what the
-// budget says, with no allocator between. A chunk's memory goes when its last entry and pin go.
+// A big anonymous map. Entries are packed into it back to back without an allocator, so resident
+// memory is what the budget says. A chunk's memory goes when its last entry and pin go.
 class Chunk {
  public:
   Chunk(std::shared_ptr<MemoryBudget> budget, std::shared_ptr<MemoryBudget> quota, JobId owner,
@@ -48,7 +48,8 @@ class Chunk {
   // The last job that stored or found something here.
   void SetUser(JobId job) { user_.store(job.value, std::memory_order_relaxed); }
   [[nodiscard]] JobId user() const { return JobId(user_.load(std::memory_order_relaxed)); }
-  // The entry of an Allocate is in the index, where it is found when the chunk is given up.
+  // Notes that the entry of an Allocate is in the index, where it is found when the chunk is given
+  // up.
   void Filled() { filling_.fetch_sub(1, std::memory_order_release); }
 
  private:
@@ -80,35 +81,36 @@ class ChunkStore {
     std::vector<EntryId> entries;
   };
 
-  // Room for an entry of `bytes` (64-aligned, ScratchBuffer::kSlack readable bytes behind it).
-  // Empty when there is none now; if it then gave up a chunk of a job that has gone (*evicted), the
-  // caller clears that and tries again.
+  // Allocates room for an entry of `bytes` (64-aligned, with ScratchBuffer::kSlack readable bytes
+  // after it). Empty: there is none now. If it gave up a chunk of a job that has gone (*evicted),
+  // the caller clears that chunk and tries again.
   std::optional<Place> Allocate(JobId job, const EntryId& id, std::size_t bytes, Evicted* evicted);
   // Whether Allocate could succeed, now or after eviction.
   [[nodiscard]] bool HasRoom(JobId job, std::size_t bytes) const;
-  // A chunk that the job must give up to come down to its quota, if there is one that nobody uses
-  // now; the caller takes its entries out of the index and asks again.
+  // Returns a chunk that the job must give up to meet its quota, if there is one that nobody uses
+  // now. The caller takes its entries out of the index and asks again.
   std::optional<Evicted> GiveUp(JobId job);
-  // An entry of the chunk has left the index.
+  // Notes that an entry of the chunk has left the index.
   void Release(const std::shared_ptr<Chunk>& chunk);
 
   void AddJob(JobId job, std::uint64_t quota);
   void RemoveJob(JobId job);
   void SetQuota(JobId job, std::optional<std::uint64_t> quota);
-  // Without hits and misses.
+  // The statistics without hits and misses.
   [[nodiscard]] std::vector<JobCacheStats> JobStats() const;
 
   [[nodiscard]] std::uint64_t used() const { return budget_->used.load(); }
   [[nodiscard]] std::uint64_t limit() const { return budget_->limit; }
 
-  // Index node, hash bucket and malloc headers of one entry, with its line in Chunk::entries_.
+  // The overhead of one entry: index node, hash bucket, malloc headers and its line in
+  // Chunk::entries_.
   static constexpr std::size_t kEntryOverhead = 224;
 
  private:
   struct Job {
     std::shared_ptr<MemoryBudget> quota = std::make_shared<MemoryBudget>(0);
     std::uint64_t asked = 0;               // the largest of its sessions
-    std::optional<std::uint64_t> granted;  // in place of it
+    std::optional<std::uint64_t> granted;  // replaces `asked`
     int sessions = 0;
     std::uint64_t entries = 0;
   };

@@ -141,8 +141,8 @@ class MemoryCache final : public SampleCache {
   static constexpr std::size_t kMostTallies = 64;
   struct Shard {
     mutable std::mutex mutex;
-    // Guarded by mutex. The job that asked last is the first; of many, the one that asked longest
-    // ago is counted no more by itself.
+    // Guarded by mutex. The job that asked last is the first. If there are too many, the one that
+    // asked longest ago loses its own count.
     std::vector<Tally> tallies;
     std::uint64_t hits_of_the_gone = 0, misses_of_the_gone = 0;
     Tally& TallyOf(JobId job) {

@@ -7,13 +7,13 @@
 
 namespace headrace::dataworker {
 
-// Bytes that the calling thread has read from metered sources, ever: what a piece of work read is
-// the difference around it.
+// Returns the bytes that the calling thread has read from metered sources so far. A piece of work
+// read the difference of two calls.
 [[nodiscard]] std::uint64_t SourceBytesOfThisThread();
 
-// `source`, with what its Read gives counted. Its Describe is counted by the reader of headers,
-// which alone sees how much that takes: see MeteredHeaders. What lies in memory already, as what
-// is not cacheable() does, comes back as it is: nothing is read for it.
+// Returns `source` with the bytes of its Read counted. The reader of headers counts its Describe,
+// because only that reader sees how much it takes: see MeteredHeaders. A source that is in memory
+// already (not cacheable()) comes back as it is, because nothing is read for it.
 [[nodiscard]] std::unique_ptr<Source> Metered(std::unique_ptr<Source> source);
 [[nodiscard]] HeaderReader MeteredHeaders(HeaderReader reader);
 

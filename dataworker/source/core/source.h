@@ -17,8 +17,8 @@
 // Where samples come from: one folder for each kind of leaf (docs/howto/add-source.md).
 namespace headrace::dataworker {
 
-// Tells one content from another without reading it. Two equal identities on one host mean equal
-// bytes; any write, replacement or touch makes a new one.
+// Identifies a content without reading it. Two equal identities on one host mean equal bytes. Any
+// write, replacement or touch makes a new one.
 struct ContentIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -32,13 +32,13 @@ struct SourceSample {
   ByteSpan bytes;           // valid until the next use of the buffer, and while the source lives
   bool encoded = true;      // an image file; otherwise dense pixels of `pixels`
   ops::ImageSpec pixels;    // of a sample that is not encoded
-  ContentIdentity content;  // of exactly these bytes; meaningful where cacheable()
+  ContentIdentity content;  // of exactly these bytes; meaningful if cacheable()
 };
 
 // Reads an image's size from its first bytes; see ops::ChainRunner::ReadHeader.
 using HeaderReader = std::function<Result<ops::ImageSpec>(
     ByteSpan head, const std::function<ByteSpan(std::size_t)>& more)>;
-// Content of a blob of the plan; nullptr when the session has none of that hash.
+// Returns the content of a blob of the plan; nullptr when the session has none of that hash.
 using BlobContent = std::shared_ptr<const ByteSpan>;
 using BlobLookup = std::function<BlobContent(BlobHash)>;
 
@@ -50,28 +50,30 @@ class Source {
   virtual ~Source() = default;
   [[nodiscard]] virtual std::int64_t rows() const = 0;
 
-  // True when samples are worth a place in the cache and have a ContentIdentity.
+  // True: samples are worth a place in the cache and have a ContentIdentity.
   [[nodiscard]] virtual bool cacheable() const = 0;
-  // True when a second read of a row comes from memory anyway (the kernel's page cache).
+  // True: a second read of a row comes from memory anyway (the kernel's page cache).
   [[nodiscard]] virtual bool rereads_from_memory() const = 0;
 
-  // Content of the row as it is now, without reading it. kNotFound: the file is gone.
+  // Identifies the row's content as it is now, without reading it. kNotFound: the file is gone.
   [[nodiscard]] virtual Result<ContentIdentity> Identify(std::int64_t row) const = 0;
-  // The bytes, into `buffer` or as a view of the source. kNotFound, kUnavailable (not readable,
-  // changed while it was read), kUnsupported (not a regular file, larger than kMaxEncodedBytes).
+  // Reads the row's bytes into `buffer`, or returns a view of the source. kNotFound, kUnavailable
+  // (not readable, changed while it was read), kUnsupported (not a regular file, larger than
+  // kMaxEncodedBytes).
   [[nodiscard]] virtual Result<SourceSample> Read(std::int64_t row,
                                                   ScratchBuffer& buffer) const = 0;
-  // What the row's bytes can be told by on another host. kUnsupported: they came with the plan.
+  // Returns a witness that identifies the row's bytes on another host. kUnsupported: they came with
+  // the plan.
   [[nodiscard]] virtual Result<FileWitness> BearWitness(std::int64_t /*row*/,
                                                         bool /*whole*/) const {
     return Unsupported("not a file");
   }
-  // The size of the row's image, from as few bytes as possible.
+  // Returns the size of the row's image, from as few bytes as possible.
   [[nodiscard]] virtual Result<ops::ImageSpec> Describe(std::int64_t row,
                                                         ScratchBuffer& buffer) const = 0;
 
-  // The other fields of a sample: for files column 1 is the int64 label, for arrays column i is
-  // array i. nullptr: there is no such column.
+  // Returns another field of a sample. For files, column 1 is the int64 label. For arrays, column i
+  // is array i. nullptr: there is no such column.
   struct Column {
     DType dtype = DType::kU8;
     std::vector<std::int64_t> row_shape;
@@ -91,16 +93,16 @@ class SourceRegistry {
   struct Environment {
     BlobLookup blob;
     HeaderReader read_header;
-    // Real paths. Not empty: a source that opens files refuses (kUnavailable) those that, with all
-    // links followed, lie in none of these directories.
+    // Real paths. If it is not empty, a source refuses (kUnavailable) to open files that lie in
+    // none of these directories after all links are followed.
     std::vector<std::string> allowed_roots = {};
   };
   using Factory =
       std::function<Result<std::unique_ptr<Source>>(const SourceLeaf&, const Environment&)>;
 
   void Add(SourceLeaf::Kind kind, Factory factory) { factories_[kind] = std::move(factory); }
-  // kUnsupported: a kind of a newer peer. kNotFound: a blob that is not there. kInvalidArgument or
-  // kDataLoss: a leaf that contradicts its blobs.
+  // Makes the source of a leaf. kUnsupported: a kind of a newer peer. kNotFound: a missing blob.
+  // kInvalidArgument or kDataLoss: a leaf that contradicts its blobs.
   [[nodiscard]] Result<std::unique_ptr<Source>> Make(const SourceLeaf& leaf,
                                                      const Environment& environment) const;
 

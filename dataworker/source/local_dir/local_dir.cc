@@ -43,11 +43,11 @@ class Opener {
   explicit Opener(std::vector<std::string> roots) : roots_(std::move(roots)) {}
 
   [[nodiscard]] bool restricted() const { return !roots_.empty(); }
-  // For fstat only.
+  // Opened for fstat only.
   [[nodiscard]] Result<File> Place(const std::string& path) const {
     File place(::open(path.c_str(), O_PATH | O_CLOEXEC));
     if (place.fd() < 0) return ErrnoStatus(errno, path);
-    // What was opened is asked, not its name, which may mean something else in a moment.
+    // Checks the opened file, not its name, which may mean another file a moment later.
     std::array<char, PATH_MAX> real{};
     const ssize_t size = ::readlink(Handle(place).c_str(), real.data(), real.size());
     if (size < 0) return ErrnoStatus(errno, path);
@@ -188,7 +188,7 @@ class LocalDir final : public Source {
     const auto extend = [&](std::size_t wanted) -> ByteSpan {
       const std::size_t target = std::min(wanted, size);
       if (target <= have.size() || !failed.ok()) return have;
-      // Ensure may lose what was there, so the read starts over; headers that long are rare.
+      // Ensure may lose the content, so the read starts over; headers that long are rare.
       const MutableByteSpan out{reinterpret_cast<std::byte*>(buffer.Ensure(target)), target};
       Result<std::size_t> got = ReadRange(file.fd(), out, 0, path);
       if (!got.ok()) {

@@ -19,24 +19,24 @@ struct Made {
   std::unique_ptr<std::byte[]> memory;
 };
 
-// A compiled chain with the draws in front of it: what a sequence of torchvision's transforms does
-// to one image and to torch's generator. Thread-safe.
+// A compiled chain with its draws. It does what a sequence of torchvision's transforms does to one
+// image and to torch's generator. Thread-safe.
 class NativeChain {
  public:
-  // `torch_exp`: the constant of that name, read here alone; empty where nothing needs it.
-  // kUnsupported, kInvalidArgument: as Chain::Compile.
+  // Compiles. `torch_exp`: the constant of that name, read only inside the call; empty if nothing
+  // needs it. kUnsupported, kInvalidArgument: as Chain::Compile.
   static Result<NativeChain> Make(std::vector<Node> nodes, const ClientLibraries& libraries,
                                   ByteSpan torch_exp, std::shared_ptr<Workshop> workshop);
 
   [[nodiscard]] bool is_random() const { return chain_->is_random(); }
-  // Of the elements that come out.
+  // The type of the elements that come out.
   [[nodiscard]] DType dtype() const { return dtype_; }
 
-  // `state`: the bytes of torch.get_rng_state(), which the draws move on; not looked at where
-  // nothing is random. Unchanged after an error. Errors of ChainRunner::ReadHeader, Chain::Draw and
-  // ChainRunner::Run.
+  // Makes a sample. `state`: the bytes of torch.get_rng_state(), which the draws move on. It is not
+  // read if nothing is random, and unchanged after an error. Errors of ChainRunner::ReadHeader,
+  // Chain::Draw and ChainRunner::Run.
   Result<Made> RunFile(ByteSpan file, MutableByteSpan state) const;
-  // The same from pixels, u8 HWC of `spec`. REQUIRES: pixels.size() == spec.bytes().
+  // Does the same from pixels, u8 HWC of `spec`. REQUIRES: pixels.size() == spec.bytes().
   Result<Made> RunPixels(ByteSpan pixels, const ops::ImageSpec& spec, MutableByteSpan state) const;
 
  private:

@@ -7,12 +7,12 @@
 
 namespace headrace::images {
 
-// One T for each call that runs, kept for later ones: a program may make its samples in threads.
-// Thread-safe.
+// Keeps one T for each running call, and for later calls, because a program may make its samples in
+// threads. Thread-safe.
 template <typename T>
 class Tools {
  public:
-  // f(T&)
+  // Calls f(T&).
   template <typename F>
   auto With(F f) {
     std::unique_ptr<T> tool = Take();

@@ -1,5 +1,5 @@
-"""DistributedDataParallel as users write it for torchrun, with no word of Headrace. Behind each epoch it
-stands still until a file appears, so that it can be looked at."""
+"""DistributedDataParallel as users write it for torchrun, with no word of Headrace. After each
+epoch it stands still until a file appears, so that it can be looked at."""
 
 import argparse
 import os

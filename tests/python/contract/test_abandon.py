@@ -74,7 +74,7 @@ def test_two_iterators_of_one_loader(photos, seam):
 
 
 def test_tensors_outlive_everything(photos, seam):
-    """A kept tensor keeps its memory: behind the batch, the iterator, the loader."""
+    """A kept tensor keeps its memory after the batch, the iterator and the loader are gone."""
     loader = make_loader(photos)
     torch.manual_seed(1)
     kept = [tensor for batch in loader for tensor in batch]
@@ -138,7 +138,7 @@ def test_ctrl_c_in_training(photos):
 
 
 def test_ctrl_c_of_the_whole_process_group_in_the_middle_of_a_wait(photos):
-    """As a terminal sends it: to the program and to all it started."""
+    """Sends it as a terminal does: to the program and to all that it started."""
     source = (
         "import os; os.setpgid(0, 0)\n"
         + PROGRAM

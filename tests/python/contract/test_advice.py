@@ -26,8 +26,8 @@ from support.headrace_program import (
 from support.headrace_program import headrace as command
 from support.photos import encode_photo
 
-# A trainer that is so many times as fast as its worker was when it began, which it finds out by
-# itself: so nothing here depends on how fast the machine is.
+# The trainer is this many times as fast as its worker was at the start. It measures that by itself,
+# so nothing here depends on the speed of the machine.
 FASTER = 2.25
 PROGRAM = """
     import sys, time
@@ -70,11 +70,11 @@ class Job:
         return jobs[0] if jobs and jobs[0]["sessions"] else {}
 
     def batches(self) -> int:
-        """Of its one session; 0 before its first heartbeat."""
+        """The batches of its one session; 0 before its first heartbeat."""
         return sum(session["batches"] for session in self.now().get("sessions", []))
 
     def watch(self, batches: int, look: Callable[[dict], None] = lambda job: None) -> float:
-        """The share of its time that the trainer waits during so many batches."""
+        """The share of its time that the trainer waits during `batches`."""
         (first,) = self.now()["sessions"]
 
         def done() -> dict | None:
@@ -100,7 +100,7 @@ def middling_photos(tmp_path):
 
 @pytest.fixture
 def address(tmp_path):
-    """Of a coordinator that grants what there is in truth, which no worker can say."""
+    """The address of a coordinator that grants the true resources, which no worker can report."""
     tenants = tmp_path / "tenants.json"
     tenants.write_text(json.dumps({"tenants": [{"name": "small", "cores": CORES}]}))
     address = free_address()

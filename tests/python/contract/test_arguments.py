@@ -64,7 +64,7 @@ def test_default_batch_size_with_a_batch_sampler(seam):
 
 
 def test_every_argument_is_an_attribute():
-    """Frameworks build loaders anew from their attributes."""
+    """Frameworks rebuild loaders from their attributes."""
     generator = torch.Generator()
     named = {
         "batch_size": 2,

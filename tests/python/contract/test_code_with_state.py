@@ -45,7 +45,7 @@ def test_collate_fn_that_counts():
 
 
 class ManySizes(Counter):
-    """As detectors are trained: every few batches, images of another size."""
+    """Gives images of another size every few batches, as for detectors."""
 
     def collate_fn(self, samples):
         self.count += 1
@@ -160,7 +160,8 @@ class Photos(Counter):
 
 
 def test_pictures_of_code_with_state_are_native(own_photos):
-    """But in a lane that meets one which only PIL makes: that lane begins anew without them."""
+    """The exception is a lane that meets one which only PIL makes: that lane begins again without
+    them."""
     images = []
 
     def make(loader):

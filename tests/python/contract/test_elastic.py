@@ -51,7 +51,7 @@ def cluster(monkeypatch):
 
 @pytest.fixture
 def unmeasured(monkeypatch):
-    """As cluster. It gives a job all workers, for it never learns how few would do."""
+    """Like cluster. It gives a job all workers, because it never learns how few would do."""
     with cluster_of(monkeypatch, UNMEASURED_MS) as address:
         yield address
 
@@ -82,7 +82,8 @@ def _seed(worker_id):
 
 @pytest.mark.parametrize("kind", ["native", "python"])
 def test_one_worker_becomes_three_and_one_again(photos, unmeasured, kind):
-    """In the middle of an epoch: the same batches, once, in order, with the same bits."""
+    """The changes come in the middle of an epoch. The batches are the same, once, in order, with
+    the same bits."""
     init = None if kind == "native" else _seed
     expected = list(epoch(photos, init))
     assert len(expected) > 8

@@ -285,7 +285,8 @@ def test_worker_killed_in_the_middle_of_an_epoch(persistent, two_workers):
 
 
 def test_pictures_are_native(own_photos):
-    """But in a lane that meets one which only PIL makes: that lane begins anew without them."""
+    """The exception is a lane that meets one which only PIL makes: that lane begins again without
+    them."""
     files = sorted(map(str, own_photos.rglob("*.jpg")))[:12]
     reports = []
 

@@ -22,7 +22,7 @@ cv2.setNumThreads(0)
 
 
 class Photos(Dataset):
-    """As people write it."""
+    """A data set as people write it."""
 
     def __init__(self, root, transform=None):
         self.files = sorted(str(file) for file in root.glob("*/*.jpg"))

@@ -23,7 +23,7 @@ from support.headrace_program import (
 )
 
 # An epoch a line on standard input, its seed; a line on standard output, its checksum. After
-# "SEED pause" another line each way comes behind the first batch.
+# "SEED pause" another line each way comes after the first batch.
 PROGRAM = """
     import sys, torch, zlib
     from support.pipelines import train_v1
@@ -172,7 +172,7 @@ def test_none_is_started_where_the_host_has_one_or_it_is_not_wanted(address, sta
         for launch, wanted in (([*run[:2], "--remote-only", *run[2:]], False), (run, True)):
             served = start(*launch)
             assert served.epoch(1) == expected
-            if wanted:  # the file in which it waited for its turn is all that it leaves behind
+            if wanted:  # it leaves only the file in which it waited for its turn
                 wait_for(lambda: turns(tmp_path), "start of a worker")
             else:
                 assert not turns(tmp_path) and not children(served.process.pid)

@@ -29,7 +29,7 @@ def test_iterations_of_one_loader_inside_of_each_other(photos):
 
 
 def test_loaders_in_threads_leave_the_main_threads_numbers_alone(photos):
-    """Of transforms that draw nothing: the order of draws of several threads is as it happens."""
+    """Uses transforms that draw nothing, because the order of draws of several threads varies."""
 
     def program() -> list[Any]:
         found: dict[int, list[Any]] = {}
@@ -62,7 +62,7 @@ def test_in_a_forked_child_an_iteration_goes_on(photos, capfd):
                 digest = hashlib.sha256()
                 for batch in iterator:
                     digest.update(batch[0].numpy().tobytes())
-                # Python seeds its own generator anew in a child.
+                # Python seeds its own generator again in a child.
                 digest.update(torch.get_rng_state().numpy().tobytes())
                 os.write(write, digest.hexdigest().encode())
             finally:

@@ -17,7 +17,7 @@ COUNT = 40
 
 
 def write(folder, i, height, width):
-    """As programs replace files: the new one is moved into the old one's place."""
+    """Replaces the file as programs do: moves the new one into the old one's place."""
     pixels = np.random.default_rng(i * 1000 + height).integers(0, 256, (height, width, 3), np.uint8)
     path = Path(folder, "a", f"{i:02}.png")
     Image.fromarray(pixels).save(path.with_suffix(".new"), "PNG")
@@ -38,7 +38,7 @@ def replacing(folder, others):
     return before
 
 
-# Of the long ones RandomResizedCrop draws again and again: crops that do not fit are thrown away.
+# RandomResizedCrop draws repeatedly for the long ones: it throws crops away that do not fit.
 @pytest.mark.parametrize("others", [(90, 120), (20, 300), (61, 80)])
 @pytest.mark.parametrize("persistent_workers", [False, True])
 @pytest.mark.parametrize("shuffle", [False, True])

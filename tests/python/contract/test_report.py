@@ -69,7 +69,7 @@ def test_what_stays_is_local(seam):
 
 
 def test_line_beside_a_progress_bar(capfd):
-    """It does not stand behind the bar's unfinished line."""
+    """It does not stand at the end of the bar's unfinished line."""
     captured = []
     with tqdm.tqdm(range(3), desc="epoch", mininterval=0) as bar:
         say(LoaderReport("Rows", 1), "Rows", "stays in the trainer: a test")

@@ -15,7 +15,7 @@ FACTOR = 1  # that tests change
 
 
 class Scaled(Dataset):
-    """By a global of the program."""
+    """Scales by a global of the program."""
 
     def __len__(self):
         return 8

@@ -16,7 +16,7 @@ from torchvision.transforms import v2
 
 
 class Photos(Dataset):
-    """As people write it."""
+    """A data set as people write it."""
 
     def __init__(self, root, transform, skip=False):
         self.files = sorted(root.glob("*/*.jpg"))
@@ -54,7 +54,7 @@ def loader_of(make_data, **named):
 
 
 def contrastive():
-    """As SimCLR and its like augment."""
+    """Augments like SimCLR."""
     return v1.Compose(
         [
             v1.RandomResizedCrop(32),

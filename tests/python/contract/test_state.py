@@ -122,7 +122,7 @@ class Checkpoint:
 
 
 def run_with_checkpoints(loader):
-    """All batches of all epochs, and a checkpoint before, between and behind each of them."""
+    """All batches of all epochs, and the checkpoints before, between and after them."""
     seen, points = [], [(0, 0, Checkpoint(loader, 0))]
     for epoch in range(EPOCHS):
         seen.append([])
@@ -150,7 +150,7 @@ def test_resume(photos, kind):
 
 
 def test_persistent_python_lanes_resume_as_the_stock_loader_goes_on(photos):
-    """Not only as Headrace's own run would: the epochs behind the place are the stock loader's."""
+    """The epochs after the place equal the stock loader's, not only those of Headrace's own run."""
     named = {"batch_size": 4, "shuffle": True, "num_workers": 2, "persistent_workers": True}
     seed_everything()
     stock = iterate(torch.utils.data.DataLoader(Numbers(), **named), EPOCHS)

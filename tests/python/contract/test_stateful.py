@@ -69,7 +69,7 @@ def loader_of(kind, photos, seed=5):
 
 
 def run(loader, epochs=EPOCHS):
-    """All batches, and the state in front of, within and behind each epoch."""
+    """All batches, and the state before, within and after each epoch."""
     seen, points = [], []
     for epoch in range(epochs):
         seen.append([])

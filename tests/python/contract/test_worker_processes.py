@@ -79,7 +79,7 @@ def test_after_the_epoch_they_have_ended(kind):
 @LOADERS
 @pytest.mark.parametrize("looks", [False, True])
 def test_they_are_shut_down_by_the_program(kind, looks):
-    """As Lightning does with iterators of this very class."""
+    """The program does it as Lightning does with iterators of this very class."""
     iterator = natively(loader_of(kind))
     assert isinstance(iterator, STOCK[kind])
     next(iterator)
@@ -118,7 +118,7 @@ def test_who_does_not_look_has_none():
 
 
 def test_nothing_of_them_stays():
-    """Neither a descriptor, nor, in them, the memory of batches that the program has let go."""
+    """No descriptor stays, and they keep no memory of batches that the program has released."""
     loader = loader_of(DataLoader)
     list(natively(loader))
     before = len(os.listdir("/proc/self/fd"))

@@ -86,7 +86,7 @@ class PyChain {
     }
     return all;
   }
-  // Behind the last sample.
+  // After the last sample.
   [[nodiscard]] const TorchGenerator& generator() const { return state_; }
   [[nodiscard]] int pure_prefix() const { return chain_->pure_prefix(); }
 

@@ -16,7 +16,8 @@ settings.load_profile("headrace")
 
 @pytest.fixture
 def one_thread():
-    """As in the loader's workers: a mean on several threads adds up in another order."""
+    """Uses one thread as the loader's workers do: a mean on several threads adds up in another
+    order."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

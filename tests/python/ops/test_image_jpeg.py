@@ -257,7 +257,7 @@ def test_tags(file, data):
     for _ in range(data.draw(st.integers(1, 2))):
         start, marker = data.draw(st.sampled_from([(b"Exif\0\0", 0xE1), (b"MPF\0", 0xE2)]))
         segment = start + tiff(data.draw)
-        at = data.draw(st.sampled_from([2, 20]))  # before and behind JFIF's resolution
+        at = data.draw(st.sampled_from([2, 20]))  # before and after JFIF's resolution
         hypothesis.assume(whole[at] == 0xFF)
         head = bytes([0xFF, marker]) + (len(segment) + 2).to_bytes(2, "big")
         whole = whole[:at] + head + segment + whole[at:]

@@ -208,7 +208,7 @@ def test_bytes_behind_the_end_do_not_matter(file, junk):
 
 
 def fix_sums(data: bytes) -> bytes:
-    """The same chunks with right checksums, as far as they can be found."""
+    """The same chunks with right checksums, if the chunks can be found."""
     out, at = data[:8], 8
     while at + 12 <= len(data):
         length = struct.unpack(">I", data[at : at + 4])[0]
@@ -244,7 +244,7 @@ def test_damaged(file, data):
 @settings
 @hypothesis.given(files(st.integers(1, 40)), st.data())
 def test_damaged_pixel_stream(file, data):
-    """Damage inside the compressed stream, behind right chunk checksums."""
+    """Damage inside the compressed stream, with right chunk checksums."""
     whole, size = file
     start = whole.index(b"IDAT") - 4
     length = struct.unpack(">I", whole[start : start + 4])[0]

@@ -103,7 +103,7 @@ def test_products_of_matrices_that_are_not_known(api, monkeypatch):
 @pytest.mark.parametrize("form", [augment.FUSED_WHERE_LARGE, augment.NEVER_FUSED])
 @pytest.mark.parametrize("api", [1, 2])
 def test_both_ways_to_multiply_matrices(api, form, monkeypatch):
-    """Also the one that this CPU does not have."""
+    """The test also covers the way that this CPU does not have."""
     multiply_matrices(monkeypatch, form)
     assert augment.matrix_products() == form
     lib, first, mode = APIS[api], v1.PILToTensor(), InterpolationMode.BILINEAR

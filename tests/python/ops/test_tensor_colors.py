@@ -1,4 +1,4 @@
-"""ColorJitter and the grays of uint8 tensors and tv_tensors.Image, behind PILToTensor or ToImage,
+"""ColorJitter and the grays of uint8 tensors and tv_tensors.Image, after PILToTensor or ToImage,
 equal torchvision's bit for bit."""
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""What moves the pixels of uint8 tensors and tv_tensors.Image, behind PILToTensor or ToImage:
+"""What moves the pixels of uint8 tensors and tv_tensors.Image, after PILToTensor or ToImage:
 rotations, affine transforms, borders and crops equal torchvision's bit for bit."""
 
 import pytest
@@ -83,7 +83,7 @@ def test_random_affine(data, image, api, first, arguments, mode, seed):
 @pytest.mark.parametrize("name", ["RandomRotation", "RandomAffine"])
 @pytest.mark.parametrize("size", [(224, 224), (230, 171), (8, 8), (9, 8)])
 def test_many_angles(api, name, size):
-    """Also with so few pixels that torch multiplies the matrices itself."""
+    """Some have so few pixels that torch multiplies the matrices itself."""
     transform = getattr(APIS[api], name)(180, interpolation=InterpolationMode.BILINEAR)
     nodes, image = chain_of(v1.PILToTensor(), transform), noise(*size, 3, 3)
     whole = v1.Compose([v1.PILToTensor(), transform])

@@ -1,4 +1,4 @@
-"""The auto-augment policies on uint8 tensors and tv_tensors.Image, behind PILToTensor or ToImage,
+"""The auto-augment policies on uint8 tensors and tv_tensors.Image, after PILToTensor or ToImage,
 equal torchvision's bit for bit."""
 
 import numpy as np

@@ -91,7 +91,8 @@ def test_random_resized_crop(image, size, way, conversion, scale, ratio, seed):
 @settings(max_examples=200)
 @given(st.data(), images(least=12), ways, seeds)
 def test_among_other_transforms(data, image, way, seed):
-    """What stands in front gives torch's tensors other strides; a crop behind restricts the rest."""
+    """The transforms before it give torch's tensors other strides; a crop after it restricts the
+    rest."""
     api, mode, antialias = way
     chosen = data.draw(
         st.lists(

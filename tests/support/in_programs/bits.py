@@ -25,7 +25,7 @@ _LONGEST = 400  # characters of a line's readable part; its checksum covers the 
 
 
 def say(line: str) -> None:
-    """In one piece, whoever else writes to the same pipe."""
+    """Writes the line in one piece, whoever else writes to the same pipe."""
     os.write(1, f"{steady(line)}\n".encode(errors="replace"))
 
 
@@ -80,7 +80,7 @@ def epochs(
     stop: int | None = None,
 ) -> None:
     """Iterates as a training program does, and tells all that it is given. `before(epoch)` and
-    `each(epoch, number, batch)` are the program's own deeds; `stop` breaks after so many batches."""
+    `each(epoch, number, batch)` are the program's own actions; `stop` breaks after that many batches."""
     for epoch in range(count):
         if before is not None:
             before(epoch)

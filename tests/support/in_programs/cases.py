@@ -113,8 +113,8 @@ def _begin(out: Path, name: str) -> None:
 
 
 def _end(code: Any) -> None:
-    """As a program ends: threads are joined, exit functions run. Only the modules are not taken down,
-    which takes a second where torch is one of them."""
+    """Ends as a program does: threads are joined, exit functions run. Only the modules are not
+    taken down, which would take a second with torch."""
     threading._shutdown()
     atexit._run_exitfuncs()
     bits.flush()

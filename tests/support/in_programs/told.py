@@ -8,7 +8,7 @@ import torch
 
 
 def say(line: str) -> None:
-    """In one piece, whoever else writes to the same pipe."""
+    """Writes the line in one piece, whoever else writes to the same pipe."""
     os.write(1, f"{line}\n".encode())
 
 

@@ -15,25 +15,24 @@
 
 // The trainer's side of Headrace, and the only public C++ header (with base/graph.h,
 // base/result.h).
-//
 //   Client   one a process: connection to a coordinator, or a private one with local workers.
 //   Session  one a loader: sends numbered index batches, delivers finished ones in order.
 //   Batch    memory that a worker wrote; a slot of the arena that is free again when it dies.
 namespace headrace {
 
 struct ClientOptions {
-  // "tcp://host:port" or "ipc:///path". Empty: start a private coordinator and local workers, which
-  // end with this process however it ends.
+  // "tcp://host:port" or "ipc:///path". Empty: starts a private coordinator and local workers. They
+  // end with this process, however it ends.
   std::string coordinator;
-  std::string binary;             // path of the headrace program, for what is started here
+  std::string binary;             // path of the headrace program, to start processes here
   std::int32_t workers = 1;       // local worker processes (embedded) or workers wanted (0: all)
   std::int32_t threads = 0;       // compute threads of all local workers together; 0: usable CPUs
   std::uint64_t cache_bytes = 0;  // memory cache, all local workers together
-  // With a coordinator: lend it a worker on this host, for this user's programs alone, unless the
-  // host has one. It ends with this process.
+  // With a coordinator: lends it a worker on this host, unless the host has one. The worker serves
+  // this user's programs alone, and ends with this process.
   bool local_worker = true;
   std::string job_name;
-  std::string tenant;         // whose weight and quota count; empty: the default one
+  std::string tenant;         // the tenant whose weight and quota count; empty: the default one
   std::int32_t priority = 0;  // a higher one is served first
   std::string group;          // ranks of one program have the same; empty: alone
   std::int32_t rank = -1;     // in the group; -1: not known
@@ -44,19 +43,19 @@ struct SessionOptions {
   // Most batches that are submitted and not yet delivered (prefetch_factor * num_workers).
   std::int64_t max_outstanding = 4;
   bool in_order = true;
-  // Bytes that the first slots get; they grow when a batch needs more.
+  // Bytes of the first slots; slots grow when a batch needs more.
   std::uint64_t slot_bytes_hint = 1 << 20;
-  // Most bytes of the arena, batches that the program keeps included; Next says kResourceExhausted
-  // when no batch fits.
+  // Most bytes of the arena, with the batches that the program keeps. Next returns
+  // kResourceExhausted when no batch fits.
   std::uint64_t max_arena_bytes = std::uint64_t{16} << 30;
   // Python plans: workers on this host make batches with the processes that SetLanes gives them.
   bool gives_lanes = false;
-  // With gives_lanes and code in the plan, workers elsewhere make batches when they have shown that
-  // theirs are the same (Suspicion). From then on one of so many is made on this host, too; 0:
-  // none.
+  // With gives_lanes and code in the plan, workers elsewhere make batches after they have shown
+  // that theirs are the same (Suspicion). After that, one of this many batches is made on this
+  // host, too; 0: none.
   std::uint64_t compare_every = 256;
-  // The one worker that makes this session's batches, as the coordinator numbers it, whatever the
-  // job has leased; -1: those that the job has leased. To look at a worker by itself.
+  // The one worker that makes this session's batches, by the coordinator's number, whatever the job
+  // has leased. It serves to look at one worker by itself. -1: the workers that the job has leased.
   std::int64_t only_worker = -1;
 };
 
@@ -67,7 +66,7 @@ struct WorkerSeen {
   std::string state;  // "ready", "draining", "lost"
 };
 
-// A process of the caller's that makes the batches of one lane (docs/adr/0025-lanes.md).
+// A process of the caller that makes the batches of one lane (docs/adr/0025-lanes.md).
 struct LaneProcess {
   int control = -1;  // a stream socket to it, which takes sockets to serve on; copied
   std::int64_t pid = 0;
@@ -88,15 +87,15 @@ struct MissingSample {
   std::string message;
   // RngMode::kTorch: bytes of torch.get_rng_state() just before this sample.
   Bytes torch_state;
-  // And after it, as the later samples were planned. A caller whose own code draws to another
-  // state has to make those as well, and to call ReplanLane. Empty: none were.
+  // The same after this sample, from which the later samples were planned; empty: none were. If the
+  // caller's own code draws to another state, it makes those samples too and calls ReplanLane.
   Bytes torch_state_after;
   std::uint64_t seed = 0;  // RngMode::kSample
 };
 
 enum class Transport : std::uint8_t { kShm = 0, kTcp = 1 };
 
-// Content of a BlobHash of the plan; not copied. `owner` keeps `data` valid.
+// The content of a BlobHash of the plan; not copied. `owner` keeps `data` valid.
 struct Blob {
   ByteSpan data;
   std::shared_ptr<const void> owner;
@@ -108,23 +107,23 @@ struct Batch {
   std::int64_t batch = 0;
   std::vector<BatchField> fields;      // native plans
   std::vector<MissingSample> missing;  // rows of `fields` that the caller must fill
-  std::vector<std::int64_t> keys;      // of all its samples, where some are missing
+  std::vector<std::int64_t> keys;      // of all its samples, if some are missing
   std::shared_ptr<void> hold;
-  // True when few slots are free: the caller should copy the data out and drop `hold`, so that a
+  // True when few slots are free: the caller should copy the data out and drop `hold`. Then a
   // program that keeps its tensors never holds up the loader.
   bool copy_advised = false;
   // Python plans: the collated batch as a pickle of protocol 5 with its out-of-band buffers, or the
-  // pickled exception wrapper; and what user code printed.
+  // pickled exception wrapper. `output` and `error_output` hold what user code printed.
   Bytes pickle;
   std::vector<std::span<std::byte>> buffers;
   Bytes python_error;
-  // RngMode::kTorch: its lane's generators after it, for IterationOptions. Native plans: only where
-  // the iteration began with lane_states; empty: no worker made it.
+  // RngMode::kTorch: its lane's generators after it, for IterationOptions. Native plans set it only
+  // if the iteration began with lane_states. Empty: no worker made the batch.
   Bytes lane_state;
   std::string output;
   std::string error_output;
   std::int64_t samples = 0;  // in the batch, missing ones included
-  // Iterable data sets: no batch, and none in what is outstanding of the lane.
+  // Iterable data sets: this is no batch, and the lane's outstanding ones are none either.
   bool lane_ended = false;
   // Where it came from.
   std::int64_t worker = -1;
@@ -133,8 +132,8 @@ struct Batch {
 };
 
 // The planner came to a sample whose size no worker can read (RngMode::kTorch). The caller makes
-// the sample from `torch_state` and calls Session::ResolveSample; it is then `missing` in its
-// batch.
+// the sample from `torch_state` and calls Session::ResolveSample. The sample is then `missing` in
+// its batch.
 struct SampleNeeded {
   std::int64_t batch = 0;
   std::int32_t position = 0;  // in the batch
@@ -142,37 +141,37 @@ struct SampleNeeded {
   Bytes torch_state;  // bytes of torch.get_rng_state() just before this sample
 };
 
-// A batch that a worker elsewhere made has other bytes than the one made on this host. They may
-// still be the same values, which the caller knows: it calls Session::Judge. Until then the worker
-// gets no more batches.
+// A batch that a worker elsewhere made has other bytes than the one made on this host. The values
+// may still be equal. The caller can tell, and calls Session::Judge. Until then the worker gets no
+// more batches.
 struct Suspicion {
   std::uint64_t id = 0;
-  std::int64_t batch = 0;  // of the iteration in which it was asked for
+  std::int64_t batch = 0;  // its number in the iteration that asked for it
   std::int64_t worker = -1;
   std::string host;
-  Batch here, there;  // less what AddMissing knows; with `hold`
+  Batch here, there;  // without what AddMissing knows; with `hold`
 };
 
-// What became of a worker that makes other batches: it gets none any more, and what it made and the
-// caller has not taken is made again.
+// What became of a worker that makes other batches. It gets no more batches. Those that it made and
+// the caller has not taken are made again.
 struct Withdrawal {
-  std::uint64_t consumed = 0;         // batches of it that were taken from the session before
+  std::uint64_t consumed = 0;         // its batches that were taken from the session before
   std::vector<std::int64_t> batches;  // those of this iteration
 };
 
-// The code of a Python plan was seen to keep something from batch to batch (docs/adr/0029). From
-// now on it runs in the lanes of this host alone. Told twice of a session: when it was seen, and,
-// `judged`, when the lanes have made again what stock lanes would have made before.
+// The code of a Python plan was seen to keep something from batch to batch (docs/adr/0029). After
+// that it runs in the lanes of this host alone. A session tells it twice: when it was seen, and,
+// with `judged`, when the lanes have made the earlier batches again as stock lanes would have.
 struct StateChange {
   bool judged = false;
-  std::string what;          // what has changed, as the stage says it
-  std::int64_t worker = -1;  // whose process saw it
+  std::string what;          // what has changed, in the stage's words
+  std::int64_t worker = -1;  // the worker whose process saw it
   std::string host;
-  // Judged: batches that were taken before and that the lanes make otherwise, or can't make again.
+  // With `judged`: taken batches that the lanes make otherwise, or can't make again.
   Withdrawal differing;
 };
 
-// One of the four.
+// What Next returns: exactly one member is set.
 struct Event {
   std::optional<Batch> batch;
   std::optional<SampleNeeded> sample;
@@ -184,14 +183,15 @@ struct IterationOptions {
   std::uint64_t base_seed = 0;
   // persistent_workers: lanes go on with the generators of the iteration before.
   bool continue_lanes = false;
-  // Resume: number of the first batch, and for each lane what LaneDraws said of it.
+  // Resume: the number of the first batch, and what LaneDraws returned for each lane.
   std::int64_t first_batch = 0;
   std::vector<std::uint64_t> lane_draws;
-  // Native plans, RngMode::kTorch: seeds that a worker_init_fn gives the lanes' generators. Empty:
-  // base_seed + lane.
+  // Native plans, RngMode::kTorch: the seeds that a worker_init_fn gives the lanes' generators.
+  // Empty: base_seed + lane.
   std::vector<std::uint64_t> lane_seeds;
-  // RngMode::kTorch. Python plans: what LaneStates gave; an empty entry: the lane has not begun.
-  // Native plans: bytes of torch.get_rng_state() with which each lane begins, in place of a seed.
+  // RngMode::kTorch. Python plans: what LaneStates returned; an empty entry: the lane has not
+  // begun. Native plans: bytes of torch.get_rng_state() with which each lane begins, in place of a
+  // seed.
   std::vector<Bytes> lane_states;
 };
 
@@ -201,40 +201,40 @@ struct WaitTimes {
   std::uint64_t source_ns = 0;   // workers read samples, or their sizes
   std::uint64_t compute_ns = 0;  // workers decode and augment natively
   std::uint64_t python_ns = 0;   // workers run a Python stage
-  std::uint64_t queue_ns = 0;    // for a worker, or for its threads; waits that are not over
+  std::uint64_t queue_ns = 0;    // waits for a worker or its threads, and waits that are not over
   std::uint64_t network_ns = 0;  // request and answer on their way
-  std::uint64_t copy_ns = 0;     // the trainer's own part, samples that it makes itself included
+  std::uint64_t copy_ns = 0;     // the trainer's own part, with the samples that it makes itself
 };
 
-// Since the session was opened. Hits and misses count samples: found decoded in a cache, found
-// encoded, read from their source.
+// Counts since the session was opened. Hits and misses count samples: found decoded in a cache,
+// found encoded, read from their source.
 struct SessionStats {
   std::uint64_t batches = 0, samples = 0, iterations = 0;
-  std::uint64_t stall_ns = 0;  // waiting for data: from EnterNext to LeaveNext, or in Next
+  std::uint64_t stall_ns = 0;  // waits for data: from EnterNext to LeaveNext, or in Next
   std::uint64_t step_ns = 0;   // between such waits of one iteration
   WaitTimes wait;              // stall_ns by cause: they add up to it
-  std::uint64_t idle_ns = 0;   // of stall_ns, as AddIdle told
+  std::uint64_t idle_ns = 0;   // part of stall_ns, by AddIdle
   bool idle_known = false;     // AddIdle was called
   std::uint64_t shm_bytes = 0, tcp_bytes = 0;
   std::uint64_t decoded_hits = 0, encoded_hits = 0, misses = 0;
-  std::uint64_t native_images = 0;  // that Python stages had made natively
+  std::uint64_t native_images = 0;  // made natively for Python stages
   std::uint64_t hedged = 0, rerequested = 0, missing_samples = 0;
-  std::uint64_t compared = 0, differed = 0;  // batches made twice, and of these with other values
+  std::uint64_t compared = 0, differed = 0;  // batches made twice; with other values
   std::map<std::int64_t, std::uint64_t> samples_by_worker;
   std::uint64_t arena_bytes = 0, arena_slots = 0;
-  // What workers spent on the batches that were delivered. CPU time by path: of samples from the
-  // decoded cache, and of all others.
+  // What workers spent on the delivered batches. CPU time by path: samples from the decoded cache,
+  // and all others.
   std::uint64_t hit_samples = 0, miss_samples = 0, hit_cpu_ns = 0, miss_cpu_ns = 0;
   std::uint64_t source_bytes = 0;  // read from the source
-  // Wall time of all their threads together: reading, native work, Python stages; and of batches
-  // before their first sample began.
+  // Wall time of all their threads together: reading, native work, Python stages. queue_ns is the
+  // time of batches before their first sample began.
   std::uint64_t source_ns = 0, compute_ns = 0, python_ns = 0, queue_ns = 0;
 };
 
 class TrainerSession;
-// Thread rule: one thread at a time (the trainer's); Interrupt from any thread or signal handler's
-// follow-up. After fork() in the child, and once the client is closed, every call that can fail
-// returns kUnavailable and nothing hangs.
+// Thread rule: one thread at a time (the trainer's) calls it. Any thread or signal handler's
+// follow-up may call Interrupt. In the child after fork(), and after the client is closed, nothing
+// hangs: every call that can fail returns kUnavailable.
 // Methods: one for each thing that a trainer asks of its loader.
 class Session {
  public:
@@ -243,89 +243,92 @@ class Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  // Starts an iteration (an epoch); what is left of the one before is cancelled and its slots freed
-  // once no worker can still write to them. kInvalidArgument: first_batch is negative; lane_draws,
-  // lane_seeds or a native plan's lane_states is not one entry a lane; an entry is no state.
+  // Starts an iteration (an epoch) and cancels the rest of the one before. Slots of that rest get
+  // free when no worker can write to them any more. kInvalidArgument: first_batch is negative;
+  // lane_draws, lane_seeds or a native plan's lane_states is not one entry a lane; an entry is no
+  // state.
   Status Begin(const IterationOptions& options);
-  // Ends the iteration: what is left of it is cancelled, as at the next Begin.
+  // Ends the iteration and cancels the rest of it, as the next Begin would.
   void End();
-  // The processes of the lanes, in the order of the lanes, from the next Begin on; those before
-  // are not asked any more. Before the first Begin of a session that gives lanes.
-  // kInvalidArgument: not one a lane, a descriptor that can't be copied, or a session that gives
-  // none.
+  // Sets the processes of the lanes, in the order of the lanes. They serve from the next Begin on;
+  // those before are not asked any more. A session that gives lanes calls it before its first
+  // Begin. kInvalidArgument: not one a lane, a descriptor that can't be copied, or a session that
+  // gives none.
   Status SetLanes(std::span<const LaneProcess> lanes);
-  // Resume in RngMode::kSample: keys of the batches before first_batch, in any pieces, so that the
-  // occurrence of a key that comes again is counted on. Nothing to do in other modes.
+  // Counts the keys of the batches before first_batch, to resume in RngMode::kSample. A key that
+  // comes again then has its right occurrence. The keys may come in any pieces. Does nothing in
+  // other modes.
   Status Skip(std::span<const std::int64_t> keys);
-  // Gives the next index batch its number. Does not wait. `lane`: that makes it; -1: batches take
-  // turns. `index`: Python plans whose keys are no integers: the pickled keys; `keys` is then as
-  // long. kInvalidArgument: no iteration was begun, no keys, no such lane, a lane of one's choice
-  // or an index in a native plan, or outstanding() == max_outstanding.
+  // Submits the next index batch and returns its number. Does not wait. `lane`: the lane that makes
+  // it; -1: batches take turns. `index`: the pickled keys, in Python plans whose keys are no
+  // integers; `keys` is then as long. kInvalidArgument: no iteration was begun, no keys, no such
+  // lane, a chosen lane or an index in a native plan, or outstanding() == max_outstanding.
   Result<std::int64_t> Submit(std::span<const std::int64_t> keys, std::int32_t lane = -1,
                               ByteSpan index = {});
-  // Waits up to `timeout` for the next batch in order (or any, with in_order = false), or for a
-  // sample that the caller must make first, a suspicion that it must judge, or a change of state
-  // that it is told of. kDeadlineExceeded:
-  // nothing yet, call again. kUnavailable: no worker left and none can be started.
-  // kResourceExhausted: no memory for a batch. (Messages say what to do; the call may be repeated.)
-  // kCancelled: Interrupt was called.
+  // Waits up to `timeout` for the next batch in order (any batch, with in_order = false). It also
+  // returns a sample that the caller must make first, a suspicion that it must judge, or a change
+  // of state. kDeadlineExceeded: nothing yet, call again. kUnavailable: no worker left and none can
+  // be started. kResourceExhausted: no memory for a batch. (Messages say what to do; the call may
+  // be repeated.) kCancelled: Interrupt was called.
   Result<Event> Next(std::chrono::milliseconds timeout);
-  // For callers that do more for a batch than to call Next: all from EnterNext to LeaveNext is a
-  // wait for data, that between EnterSampler and LeaveSampler for their sampler. Without them the
-  // time in Next is.
+  // Mark a wait for data, for callers that do more for a batch than to call Next. All from
+  // EnterNext to LeaveNext is a wait for data. The time from EnterSampler to LeaveSampler is a wait
+  // for their sampler. Without these calls only the time in Next is a wait.
   void EnterNext();
   void LeaveNext();
   void EnterSampler();
   void LeaveSampler();
-  // So much of the waits until now found the caller's device with nothing to do.
+  // Adds time of the waits so far in which the caller's device had nothing to do.
   void AddIdle(std::chrono::nanoseconds idle);
-  // The caller has compared samples of a delivered batch with what its own code makes: counted as
-  // `compared`, and as `differed` if they are not equal.
+  // Counts a delivered batch whose samples the caller compared with what its own code makes. It
+  // counts as `compared`, and as `differed` if they are not equal.
   void AddComparison(bool equal);
-  // Whether the two batches of a suspicion have equal values. What it says of the worker if they
-  // have not. kInvalidArgument: no such suspicion, or it was judged before.
+  // Judges whether the two batches of a suspicion have equal values. If they have not, returns what
+  // becomes of the worker. kInvalidArgument: no such suspicion, or it was judged before.
   Result<Withdrawal> Judge(std::uint64_t suspicion, bool equal);
-  // Batches that were taken and are being compared, or made again for the state of their lanes:
-  // Next will say what came of it. 0 where the client is closed.
+  // The number of taken batches that are being compared, or made again for the state of their
+  // lanes. Next will return the outcome. 0 if the client is closed.
   std::int64_t Undecided();
   // Waits until a worker has said that the plan runs there. kDeadlineExceeded: none yet, call
-  // again. kUnsupported: every worker has said that it does not (message: which, why, what to do).
-  // kUnavailable, kCancelled: as Next.
+  // again. kUnsupported: every worker has said that the plan does not run there (message: which,
+  // why, what to do). kUnavailable, kCancelled: as Next.
   Status AwaitServed(std::chrono::milliseconds timeout);
-  // `state_after`: bytes of torch.get_rng_state() after the sample. `failed`: it raised, so the
-  // stock loader would have made nothing after it in this batch; the lane goes on from
-  // `state_after`. kInvalidArgument: not the sample that was asked for, or no such state.
+  // Answers a SampleNeeded. `state_after`: bytes of torch.get_rng_state() after the sample.
+  // `failed`: the sample raised, so the stock loader would have made nothing after it in this
+  // batch. The lane goes on from `state_after`. kInvalidArgument: not the sample that was asked
+  // for, or no such state.
   Status ResolveSample(std::int64_t batch, std::int32_t position, ByteSpan state_after,
                        bool failed);
-  // A missing sample raised while it was made: replans the lane behind `batch` from `state_after`.
-  // Nothing to do without RngMode::kTorch. kInvalidArgument: no such state.
+  // Replans the lane after `batch` from `state_after`, because a missing sample raised while it was
+  // made. Does nothing without RngMode::kTorch. kInvalidArgument: no such state.
   Status ReplanLane(std::int64_t batch, ByteSpan state_after);
-  // The place of each lane's generator behind the last *delivered* batch, in generator outputs
-  // (TorchGenerator::position): state_dict().
-  // Empty without RngMode::kTorch. kUnsupported: Python plans, and when a lane's state did not come
-  // from draws alone (after ResolveSample).
+  // The place of each lane's generator after the last *delivered* batch, in generator outputs
+  // (TorchGenerator::position), for state_dict(). Empty without RngMode::kTorch. kUnsupported:
+  // Python plans, and when a lane's state did not come from draws alone (after ResolveSample).
   [[nodiscard]] Result<std::vector<std::uint64_t>> LaneDraws() const;
-  // Python plans, RngMode::kTorch: the generators of each lane where the iteration began, or,
-  // `end`, behind all that was submitted: state_dict() of persistent workers. Waits for what an
-  // iteration before this one left behind, 30 s at most. kUnavailable: no worker made that in time.
+  // The generators of each lane where the iteration began, for Python plans with RngMode::kTorch.
+  // `end`: after all that was submitted instead, for state_dict() of persistent workers. Waits at
+  // most 30 s for what an earlier iteration has left. kUnavailable: no worker made that in time.
   // kUnsupported: other plans.
   [[nodiscard]] Result<std::vector<Bytes>> LaneStates(bool end) const;
 
-  // Batches of this iteration that were submitted and not delivered.
+  // The number of batches of this iteration that were submitted and not delivered.
   [[nodiscard]] std::int64_t outstanding() const;
   // All zero in a forked child.
   [[nodiscard]] SessionStats Stats() const;
-  // What the coordinator decided, for `explain` and the report: one line for each node of the chain
-  // that stays in the trainer, how many of its first nodes run on workers, and how many of those
-  // lie before the cache point (0: encoded bytes alone are cached).
+  // What the coordinator decided, for `explain` and the report. SplitReasons: one line for each
+  // node of the chain that stays in the trainer. WorkerNodes: how many of the first nodes run on
+  // workers. CacheNode: how many of those lie before the cache point (0: only encoded bytes are
+  // cached).
   [[nodiscard]] const std::vector<std::string>& SplitReasons() const;
   [[nodiscard]] std::int32_t WorkerNodes() const;
   [[nodiscard]] std::int32_t CacheNode() const;
-  // The call that waits now, else the next one that would, returns kCancelled, once.
+  // Makes the call that waits now return kCancelled, once. If none waits, the next one that would
+  // wait does.
   void Interrupt();
-  // To be called just before fork(): the memory of batches that the program holds now is not used
-  // again while a process that inherits it lives. Returns a descriptor to close in the parent
-  // behind fork() and to leave open in the child; -1: no batch is held.
+  // Keeps the memory of the batches that the program holds now, while a process that inherits it
+  // lives. The caller calls it just before fork(). Returns a descriptor to close in the parent
+  // after fork() and to leave open in the child; -1: no batch is held.
   [[nodiscard]] int BeforeFork();
 
  private:
@@ -336,26 +339,27 @@ class ClientImpl;
 // Thread-safe. In a forked child it does nothing, and OpenSession returns kUnavailable.
 class Client {
  public:
-  // Waits up to connect_timeout. kUnavailable: no coordinator there (message names the address and
-  // the remedy). kNotFound: no program at `binary`.
+  // Opens a client. Waits up to connect_timeout. kUnavailable: no coordinator there (message names
+  // the address and the remedy). kNotFound: no program at `binary`.
   static Result<std::shared_ptr<Client>> Open(const ClientOptions& options);
   ~Client();
 
-  // `blobs`: content of every BlobHash in the plan; kept alive by the session. `torch_exp` goes
-  // into plan.constants like any blob. kUnsupported: the plan has no native form (message says
-  // which node). kInvalidArgument: a plan or a blob that does not hold together. kUnavailable: no
-  // answer within connect_timeout, or closed. kNotFound: no such worker. kResourceExhausted: no
+  // Opens a session. `blobs`: the content of every BlobHash in the plan; the session keeps it
+  // alive. `torch_exp` goes into plan.constants like any blob. kUnsupported: the plan has no native
+  // form (message says which node). kInvalidArgument: an inconsistent plan or blob. kUnavailable:
+  // no answer within connect_timeout, or closed. kNotFound: no such worker. kResourceExhausted: no
   // address space for the arena.
   Result<std::unique_ptr<Session>> OpenSession(Plan plan, std::map<BlobHash, Blob> blobs,
                                                const SessionOptions& options);
   // The workers that the coordinator knows. kUnavailable: it does not answer.
   Result<std::vector<WorkerSeen>> Workers();
-  // CPU seconds of this job's private coordinator and workers, ended ones included (embedded only).
+  // CPU seconds of this job's private coordinator and workers, with those that ended (embedded
+  // only).
   [[nodiscard]] double ServiceCpuSeconds() const;
-  // Where the coordinator is, private or not.
+  // The coordinator's address, private or not.
   [[nodiscard]] std::string coordinator_endpoint() const;
-  // Ends its sessions and, as their last user, the private coordinator and workers. Batches that
-  // were delivered stay valid. Idempotent; the destructor does it too.
+  // Ends the client's sessions. The last user also ends the private coordinator and workers.
+  // Delivered batches stay valid. Idempotent; the destructor does it too.
   void Close();
 
  private:

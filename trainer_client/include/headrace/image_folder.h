@@ -21,7 +21,7 @@ struct ImageFolderOptions {
   std::int64_t short_side = 256;  // pixels; only without train
   std::array<double, 3> mean{0.485, 0.456, 0.406};
   std::array<double, 3> std{0.229, 0.224, 0.225};
-  // kSample: independent of everything but (base seed, key, occurrence). kTorch: the numbers of a
+  // kSample: numbers that depend on (base seed, key, occurrence) alone. kTorch: the numbers of a
   // PyTorch DataLoader with `lanes` workers.
   RngMode rng = RngMode::kSample;
   std::int32_t lanes = 1;
@@ -36,8 +36,8 @@ struct ImageFolder {
   std::map<BlobHash, Blob> blobs;
 };
 
-// kNotFound: no such folder, no class folder in it, or a class without an image (as torchvision).
-// O(files); follows symbolic links to folders.
+// Makes a plan for the folder. O(files); follows symbolic links to folders. kNotFound: no such
+// folder, no class folder in it, or a class without an image (as torchvision).
 Result<ImageFolder> OpenImageFolder(const std::string& root, const ImageFolderOptions& options);
 
 }  // namespace headrace

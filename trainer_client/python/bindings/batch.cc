@@ -52,7 +52,7 @@ nb::object BatchFrom(Batch&& batch) {
     object.buffers.append(nb::cast(BufferObject{batch.hold, buffer}));
   }
   for (MissingSample& missing : batch.missing) object.missing.append(nb::cast(std::move(missing)));
-  // From here on the tensors and buffers alone keep the slot.
+  // After this, only the tensors and buffers keep the slot.
   batch.fields.clear();
   batch.buffers.clear();
   batch.missing.clear();
@@ -79,7 +79,7 @@ nb::object EventObject(Event event) {
   return nb::none();
 }
 
-// What user code prints need not be text.
+// The output of user code need not be text.
 nb::object PrintedText(const std::string& text) {
   return nb::steal(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));

@@ -22,8 +22,9 @@ namespace {
 std::mutex released_mutex;
 std::vector<Py_buffer> released;
 
-// Keeps a Python buffer. ZeroMQ's thread may let go of the last copy: it must not wait for the GIL
-// (the interpreter may be ending), so it leaves the buffer to the next caller that has it.
+// Keeps a Python buffer. ZeroMQ's thread may release the last copy. It must not wait for the GIL,
+// because the interpreter may be ending. So it leaves the buffer to the next caller that has the
+// GIL.
 struct BufferOwner {
   Py_buffer view{};
   ~BufferOwner() {

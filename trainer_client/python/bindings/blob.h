@@ -14,11 +14,11 @@ struct BlobObject {
   BlobHash hash;
 };
 
-// Takes hold of any contiguous buffer without copying it. May be let go on any thread, with or
-// without the GIL.
+// Holds any contiguous buffer without copying it. Any thread may release it, with or without the
+// GIL.
 [[nodiscard]] Blob BlobOfBuffer(nanobind::handle buffer);
 [[nodiscard]] BlobObject BlobOfBytes(Bytes bytes);
-// Releases buffers that were let go by threads without the GIL. REQUIRES: the GIL.
+// Releases the buffers that threads without the GIL have released. REQUIRES: the GIL.
 void ReleaseBuffers();
 
 // Blob, encode_file_table, build_torch_exp.

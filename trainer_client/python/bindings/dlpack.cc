@@ -11,8 +11,8 @@ namespace nb = nanobind;
 namespace headrace::python {
 namespace {
 
-// The structures of DLPack's C interface without versions (dmlc/dlpack, include/dlpack/dlpack.h),
-// which every reader of capsules named "dltensor" takes.
+// The structures of DLPack's C interface without versions (dmlc/dlpack, include/dlpack/dlpack.h).
+// Every reader of capsules named "dltensor" takes them.
 struct DlDevice {
   std::int32_t type, id;
 };
@@ -67,7 +67,7 @@ DlDataType TypeOf(DType dtype) {
   Raise(Internal("a field of an unknown type"));
 }
 
-// Of a capsule that nobody took.
+// Destroys a capsule that nobody took.
 void DropCapsule(PyObject* capsule) {
   if (PyCapsule_IsValid(capsule, kName) == 0) return;
   auto* managed = static_cast<DlManagedTensor*>(PyCapsule_GetPointer(capsule, kName));

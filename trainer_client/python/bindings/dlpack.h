@@ -9,8 +9,9 @@
 namespace headrace::python {
 
 // A DLPack capsule ("dltensor") of a field's memory, for torch.from_dlpack: one call and no copy.
-// `hold` keeps the memory until the tensor's storage is gone; it may go on any thread, without the
-// GIL. The capsule makes one tensor; one that makes none lets go of the memory when it dies.
+// `hold` keeps the memory until the tensor's storage is gone; any thread may release it, without
+// the GIL. The capsule makes one tensor. A capsule that makes none releases the memory when it
+// dies.
 [[nodiscard]] nanobind::object DlpackCapsule(const BatchField& field, std::shared_ptr<void> hold);
 
 }  // namespace headrace::python

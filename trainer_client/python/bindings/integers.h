@@ -7,7 +7,7 @@
 
 namespace headrace::python {
 
-// A sequence of ints, or a contiguous buffer of int64.
+// Reads a sequence of ints, or a contiguous buffer of int64.
 [[nodiscard]] std::vector<std::int64_t> Integers(nanobind::handle source);
 
 }  // namespace headrace::python

@@ -27,7 +27,7 @@ constexpr std::pair<const char*, DType> kDTypes[] = {
     {"float32", DType::kF32},  {"float64", DType::kF64}, {"bool", DType::kBool},
     {"bfloat16", DType::kBF16}};
 
-// One dict of the plan: reads its keys, and knows which it has not read.
+// One dict of the plan. It reads keys, and knows which keys it has not read.
 class Reader {
  public:
   Reader(nb::handle source, std::string what) : what_(std::move(what)) {
@@ -60,7 +60,7 @@ class Reader {
     }
     Raise(InvalidArgument(what_ + ": " + key + " is " + name));
   }
-  // Call when all keys are read.
+  // Called when all keys are read.
   void Done() const {
     if (static_cast<Py_ssize_t>(read_) == PyDict_Size(source_.ptr())) return;
     Raise(InvalidArgument(what_ + " has a key that is not known: " +

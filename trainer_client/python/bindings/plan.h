@@ -15,7 +15,8 @@ struct PlanWithBlobs {
   std::map<BlobHash, Blob> blobs;
 };
 
-// From the dict that _client.pyi describes. ValueError: an unknown key, or a value of a wrong kind.
+// Parses the dict that _client.pyi describes. ValueError: an unknown key, or a value of a wrong
+// kind.
 [[nodiscard]] PlanWithBlobs ParsePlan(nanobind::dict source);
 
 // check_plan, exp_ranges.

@@ -146,7 +146,7 @@ class SessionObject {
     return EventObject(Check(std::move(event)));
   }
 
-  // As Next: in slices, so that Ctrl-C is noticed.
+  // Waits in slices like Next, so that Ctrl-C is noticed.
   bool AwaitServed(double timeout) {
     Session& session = get();
     const SteadyTime deadline = Clock::Real().Now() + Timeout(timeout);
@@ -199,7 +199,7 @@ class SessionObject {
     return session.Undecided();
   }
   nb::dict Stats() { return StatsOf(get().Stats()); }
-  // Nothing on a closed session: an iterator leaves next() behind its end, too.
+  // Does nothing on a closed session: an iterator also leaves next() after the end.
   template <void (Session::*kCall)()>
   void Mark() {
     if (session_) ((*session_).*kCall)();

@@ -6,7 +6,7 @@
 
 namespace headrace::python {
 
-// The numbers by name; those of `wait` begin with "wait_".
+// The statistics by name; the names of `wait` begin with "wait_".
 nanobind::dict StatsOf(const SessionStats& stats);
 
 }  // namespace headrace::python

@@ -75,7 +75,7 @@ class MissingSample:
     @property
     def torch_state(self) -> bytes: ...  # torch.get_rng_state() before the sample; rng "torch" only
     @property
-    def torch_state_after(self) -> bytes: ...  # and after it, as it was planned; empty: it was not
+    def torch_state_after(self) -> bytes: ...  # the same after it, as planned; empty: not planned
     @property
     def seed(self) -> int: ...  # rng "sample" only
 
@@ -91,8 +91,8 @@ class Batch:
     @property
     def missing(self) -> list[MissingSample]: ...  # by position
     @property
-    def keys(self) -> list[int]: ...  # of all samples, where some are missing
-    # True: copy the data out and drop the tensors, few slots are left.
+    def keys(self) -> list[int]: ...  # of all samples, if some are missing
+    # True: few slots are left, so the caller copies the data out and drops the tensors.
     @property
     def copy_advised(self) -> bool: ...
     # Python plans: pickle (protocol 5) of the collated batch with out-of-band `buffers`, or the
@@ -103,7 +103,7 @@ class Batch:
     def buffers(self) -> list[PickleBuffer]: ...
     @property
     def python_error(self) -> bytes: ...
-    # Python plans with rng "torch": its lane's generators behind it, for Session.begin.
+    # Python plans with rng "torch": its lane's generators after it, for Session.begin.
     @property
     def lane_state(self) -> bytes: ...
     @property
@@ -119,8 +119,9 @@ class Batch:
 
 @final
 class SampleNeeded:
-    """The planner needs torch's state behind a sample whose size no worker can read: make it from
-    `torch_state` and call Session.resolve_sample. Its row is then `missing` in its batch."""
+    """The planner needs torch's state after a sample whose size no worker can read. The caller
+    makes it from `torch_state` and calls Session.resolve_sample. Its row is then `missing` in its
+    batch."""
 
     @property
     def batch(self) -> int: ...
@@ -185,16 +186,17 @@ class Session:
         self, batch: int, position: int, state_after: Buffer, failed: bool = False
     ) -> None: ...
     def judge(self, suspicion: int, *, equal: bool) -> tuple[int, list[int]]:
-        """Whether the two batches have equal values. How many batches of that worker were taken, and
-        which of this iteration."""
+        """Judges whether the two batches have equal values. Returns how many batches of that worker
+        were taken, and which of this iteration."""
     def undecided(self) -> int:
-        """Batches that were taken, of which next() will say what a comparison or replay has found."""
+        """The number of taken batches for which next() will report what a comparison or replay has
+        found."""
     def replan_lane(self, batch: int, state_after: Buffer) -> None: ...
     def lane_draws(self) -> list[int]:
         """UnsupportedError when a lane's state did not come from draws alone."""
     def lane_states(self, *, end: bool) -> list[bytes]:
-        """Python stages: of each lane where the iteration began, or behind all that was submitted.
-        Empty: the lane had not begun. UnsupportedError for other plans."""
+        """Python stages: each lane's state where the iteration began, or after all that was
+        submitted. Empty: the lane had not begun. UnsupportedError for other plans."""
     @property
     def outstanding(self) -> int: ...
     @property
@@ -202,7 +204,7 @@ class Session:
     def stats(self) -> dict[str, Any]:
         """Fields of headrace::SessionStats by name."""
     # What the coordinator decided: a line for each node that stays in the trainer, how many nodes
-    # run on workers, and behind how many of them the cache point is (0: encoded bytes only).
+    # run on workers, and how many of them lie before the cache point (0: encoded bytes only).
     @property
     def split_reasons(self) -> list[str]: ...
     @property
@@ -219,7 +221,8 @@ class Session:
     def add_comparison(self, equal: bool) -> None: ...
     # Whether a worker has said that the plan runs there; raises when all say that it does not.
     def await_served(self, timeout: float) -> bool: ...
-    # Just before a fork: a descriptor to close in the parent and to leave open in the child, or -1.
+    # Called just before a fork. Returns a descriptor to close in the parent and to leave open in
+    # the child, or -1.
     def before_fork(self) -> int: ...
     def close(self) -> None: ...
 
@@ -268,7 +271,8 @@ class Client:
                            "working_directory": str, "packages": {str: str}}}
         Keys may be left out where the C++ struct has a default; an unknown key is a ValueError."""
     def workers(self) -> list[tuple[int, str, str]]:
-        """Those that the coordinator knows: number, host name, state ("ready", "draining", "lost")."""
+        """The workers that the coordinator knows: number, host name, state ("ready", "draining",
+        "lost")."""
     def service_cpu_seconds(self) -> float: ...
     @property
     def coordinator_endpoint(self) -> str: ...

@@ -6,10 +6,10 @@ Args = dict[str, int | float | str | list[int] | list[float]]
 
 class Chain:
     """Operators with the draws of the transforms that they stand for. Thread-safe; one runs at a
-    time. `state`: torch.get_rng_state() as an array that the draws move on in place, or an empty one
-    where nothing is random. Both give uint8 or float32, [C, H, W] for a tensor and [H, W, C] for an
-    image; None, with the state as it was, where it takes Python to tell: another format, a damaged
-    file, arguments that do not fit the picture. Without the GIL."""
+    time. `state`: torch.get_rng_state() as an array that the draws move on in place, or an empty
+    one if nothing is random. Both methods return uint8 or float32, [C, H, W] for a tensor and [H,
+    W, C] for an image. None, with the state unchanged: only Python can tell. That is so for another
+    format, a damaged file, or arguments that do not fit the picture. Without the GIL."""
 
     @property
     def is_random(self) -> bool: ...
@@ -44,5 +44,5 @@ class JpegFiles:
     def form(self, file: np.ndarray) -> JpegForm | None:
         """None: not a JPEG file, or one that has no native form."""
     def decode(self, file: np.ndarray, channels: str, out: np.ndarray) -> bool:
-        """Into `out`, which is contiguous and of the picture's size. channels: BGR, RGB or GRAY.
-        False: there is no native form of it, or the file is damaged; `out` holds anything then."""
+        """Decodes into `out`, which is contiguous and has the picture's size. channels: BGR, RGB or
+        GRAY. False: there is no native form, or the file is damaged; `out` then holds anything."""

@@ -3,9 +3,9 @@
 The real service makes them from the plan; the dataset's own code makes them in a reference, a fork of
 this process (reference.py), each key from a random state of its own. If a bit differs, if one of the two
 raises where the other does not, or if other numbers of draws are taken, growing prefixes of the chain
-find the first node that is to blame. That node is Python then: the transforms run as the user's code on
-the workers, with native pictures behind PIL's interface (stage/images.py) wherever the node has no part
-in them. Draws nothing and changes nothing in the program.
+find the first node that causes it. That node is Python then: the transforms run as the user's code
+on the workers, with native pictures that implement PIL's interface (stage/images.py) wherever the
+node has no part in them. Draws nothing and changes nothing in the program.
 
 Which samples: spread over the dataset, and of image folders one of each kind of file, and the largest and
 the smallest among some.
@@ -39,7 +39,8 @@ _SEED = 0x48656164  # any; both ways start from it, and from the next one for th
 _PATIENCE = 60.0  # seconds for the service to make a few samples
 
 _REMEDY = "nothing in the program: a library here computes something else; please report it"
-# What of a stage's pictures stays PIL's when an operator is to blame; the operator itself, for others.
+# The operations on a stage's pictures that stay PIL's when an operator differs; for others, the
+# operator itself.
 _BY_PIL = {
     "decode": ("decode",),
     "resize": ("resize",),
@@ -76,7 +77,7 @@ class _Verdict:
     lasts: bool = True  # False: other workers may serve the next epoch
 
 
-# Of plans that were compared in this process, by signature.
+# The outcomes for plans that were compared in this process, by signature.
 _verdicts: dict[str, _Verdict] = {}
 
 
@@ -156,7 +157,7 @@ def _size_of(path: str) -> int | None:
 
 
 def _by_hand(reference: Reference, keys: list[int], length: int | None = None) -> list[_Sample]:
-    """Samples as the stock loader's workers make them, or what comes out of so many nodes."""
+    """Makes samples as the stock loader's workers do, or the output of the first `length` nodes."""
     asks = [Ask(key, Start(lane_seed=_SEED + i), length=length) for i, key in enumerate(keys)]
     made = reference.make(asks, _PATIENCE)
     return [
@@ -173,7 +174,7 @@ def fields_of(made: Made, whole: bool = True) -> list[torch.Tensor] | None:
 
 
 def _by_service(plan: Plan, wanted: list[_Sample]) -> tuple[list[_Native], list[int]]:
-    """The same samples from the workers, and how much each drew, as far as that is known."""
+    """Returns the same samples from the workers, and how much each drew if that is known."""
     made: dict[int, _Native] = {}
     with closing(SessionHandle(plan, LoaderReport("", 0), len(wanted), True)) as handle:
         service.call(handle.raw.begin, base_seed=_SEED)

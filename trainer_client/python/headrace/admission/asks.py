@@ -23,8 +23,8 @@ class Ask:
     key: Any
     start: Start = GO_ON
     where: str = ""  # as stock workers say it: "in DataLoader worker process 3"
-    # Of a chain of so many nodes, the source included, what comes out; None: the whole sample;
-    # 0: nothing, the state alone is wanted.
+    # The output of a chain of this many nodes, the source included; None: the whole sample; 0:
+    # nothing, the state alone is wanted.
     length: int | None = None
 
 

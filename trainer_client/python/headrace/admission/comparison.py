@@ -1,11 +1,11 @@
 """Native plans go on being compared while they are used.
 
-Admission (admission.py) compares a few samples before the first batch. From then on some samples of the
-first batch of each worker, and of one batch in every so many, are made again by the loader's reference
-(reference.py) from the same key and the same generator state, while the program goes on; they are
-compared when they are there, at the latest when the epoch ends. A difference is an error of the next call
-of next(), or a line, as HEADRACE_ON_DIFFERENCE says, and the plan is withdrawn: its loaders run as Python
-from their next iter() on.
+Admission (admission.py) compares a few samples before the first batch. After that, the loader's
+reference (reference.py) makes some samples again while the program goes on: of each worker's first
+batch, and of a regular share of the batches. It makes them from the same key and the same generator
+state. They are compared when they are ready, at the latest when the epoch ends. A difference is an
+error of the next call of next(), or a line, as HEADRACE_ON_DIFFERENCE says, and the plan is
+withdrawn: its loaders run as Python from their next iter() on.
 
 Which generator state: with rng "torch" the lane's at the batch's beginning, which the planner tells as a
 count of draws, so the samples compared are the batch's first ones; with rng "sample" the sample's seed.
@@ -35,7 +35,7 @@ _SEEDS = 2**64
 
 
 class Kept(Protocol):
-    """What is kept of a loader (serve/loader_state.py), as far as a comparison needs it."""
+    """The part of a loader's kept state (serve/loader_state.py) that a comparison needs."""
 
     report: LoaderReport
     compares: bool
@@ -74,7 +74,8 @@ def comparison_of(
 
 
 class Comparison:
-    """Of one iterator; its thread. Forks the reference when an epoch begins in which it may compare."""
+    """The comparisons of one iterator; its thread. Forks the reference when an epoch begins in
+    which it may compare."""
 
     def __init__(
         self, loader: Any, captured: NativePlan, reference: Reference, state: Kept
@@ -106,8 +107,8 @@ class Comparison:
         self._raw, self._base_seed = raw, base_seed
         left = self._every - self._report.batches % self._every
         due = not self._met or self._most is None or self._most - first_batch >= left
-        # In other orders a lane's state is not known before its batch, and after a resume not how often
-        # a key has come.
+        # In other orders a lane's state is not known before its batch. After a resume the
+        # occurrence of a key is not known.
         known = self._in_order if self._rng == "torch" else first_batch == 0
         self._on = bool(known and (due or self._reference.started))
         self._next, self._count = first_batch, self._report.batches
@@ -150,7 +151,7 @@ class Comparison:
     # Which.
 
     def _is_due(self) -> bool:
-        """Whether the next batch is one of every so many."""
+        """Whether the next batch is due for a comparison."""
         return (self._count + 1) % self._every == 0
 
     def _is_wanted(self, batch: Any) -> bool:
@@ -200,7 +201,7 @@ class Comparison:
         )
 
     def _places(self, count: int, number: int) -> list[int]:
-        """Of the samples to compare; with lanes that draw those at the beginning."""
+        """The places of the samples to compare; with lanes that draw, those at the beginning."""
         few = min(_SAMPLES, count)
         if self._rng == "torch":
             return list(range(few))

@@ -10,8 +10,8 @@ import torch
 
 
 class Difference:
-    """The first one. `field`: as the program would write it behind the batch; `sample`: its place in
-    the batch, where that can be told."""
+    """The first difference. `field`: as the program would write it after the batch. `sample`: its
+    place in the batch, if that is known."""
 
     def __init__(self, field: str, what: str, sample: int | None = None) -> None:
         self.field, self.what, self.sample = field, what, sample

@@ -59,8 +59,8 @@ class Reference:
         return self._popen is not None
 
     def start(self) -> None:
-        """What the program changes from now on is not seen. Does nothing the second time. Raises
-        ReferenceLost."""
+        """Forks the reference, which sees no later change of the program. Does nothing the second
+        time. Raises ReferenceLost."""
         with self._lock:
             if self._popen is not None:
                 return
@@ -119,8 +119,8 @@ class Reference:
             return self._next
 
     def answers(self, number: int, patience: float = 0.0) -> list[Made] | None:
-        """Those to that ask, once; None: not all are there after `patience` seconds. Raises
-        ReferenceLost."""
+        """Returns the answers to that ask, once; None: not all are there after `patience` seconds.
+        Raises ReferenceLost."""
         deadline = time.monotonic() + patience
         with self._lock:
             while any(ticket == number for ticket, _ in self._waiting):
@@ -177,7 +177,8 @@ class Reference:
                 self._end()
 
     def forget(self) -> None:
-        """In a child of the program: so that the end of the program alone ends the reference."""
+        """Called in a child of the program, so that the end of the program alone ends the
+        reference."""
         if self._connection is not None:
             self._connection.close()
 

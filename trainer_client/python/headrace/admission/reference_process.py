@@ -43,7 +43,7 @@ def main(end: sockets.Socket, dataset: Any, num_workers: int, trainer: int) -> N
 
 
 def _settle() -> None:
-    """As a worker of the stock loader, less its seeds."""
+    """Sets up the process like a worker of the stock loader, without its seeds."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the trainer's to handle
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

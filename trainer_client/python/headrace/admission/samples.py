@@ -42,14 +42,14 @@ def set_torch_state(state: bytes) -> None:
 
 
 def seed_all(seed: int) -> None:
-    """As a worker does for one sample with rng="sample"."""
+    """Seeds all generators as a worker does for one sample with rng="sample"."""
     torch.default_generator.manual_seed(seed)
     random.seed(seed)
     np.random.seed(seed & 0xFFFFFFFF)
 
 
 class Made:
-    """A sample, or what was raised instead, and the random state behind it."""
+    """A sample, or what was raised instead, and the random state after it."""
 
     def __init__(self, key: Any, value: Any, error: Any, state_after: bytes) -> None:
         self.key = key

@@ -69,7 +69,7 @@ def python_capture(
 
 
 def describe(dataset: Any) -> str:
-    """For people: "ImageFolder(/data/train)", "datasets.Dataset"."""
+    """A readable name: "ImageFolder(/data/train)", "datasets.Dataset"."""
     root = getattr(dataset, "root", None)
     name = type(dataset).__qualname__
     if name in ("Dataset", "IterableDataset"):  # a library's, as Hugging Face's are

@@ -45,7 +45,7 @@ _NOT_OF_SAMPLES = (
     "torch.testing", "torch.utils._sympy", "torch.utils.benchmark", "torch.xpu",
     "torchvision.models",
 )  # fmt: skip
-# Of most values, and never the program's own.
+# Types of most values; never the program's own.
 _PLAIN = frozenset((bool, bytes, complex, float, int, str, type(None)))
 _NOT_OWN = _PLAIN | {ModuleType, BuiltinFunctionType, MethodDescriptorType, GetSetDescriptorType}
 _REGISTRIES = (dict, list, set, tuple)
@@ -96,7 +96,7 @@ class _Own:
         return kind in _AROUND_FUNCTIONS and self.made(value.__func__)
 
     def holds(self, value: Any) -> bool:
-        """As made(), or a function of a library's around one, or a tuple with one."""
+        """Like made(), but also a library's function around one, or a tuple with one."""
         if self.made(value):
             return True
         if type(value) is tuple:
@@ -180,8 +180,8 @@ def _check_readers() -> None:
 
 
 def attributes(pickler: Pickler) -> Attributes:
-    """Attributes of installed modules that the code in the bundle names, and of installed classes that
-    it has objects of, as far as they are plain values: a worker is given those that differ there."""
+    """The plain attributes of installed modules that the code in the bundle names, and of installed
+    classes that it has objects of. A worker gets those that differ there."""
     found: dict[tuple[str, str], Any] = {}
     for function in pickler.functions.values():
         names = names_in_code(function.__code__)

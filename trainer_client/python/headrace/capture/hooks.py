@@ -36,7 +36,7 @@ _PLAIN = {
 
 
 def seeding_of(worker_init_fn: Any) -> Seeding:
-    """The seeds of the lanes behind the hook. Raises NotNative where it may do something else."""
+    """The seeds of the lanes after the hook. Raises NotNative if the hook may do something else."""
     if worker_init_fn is None or seeds_only(worker_init_fn):
         return stock_seed
     seeding = known_hooks.seeding_of(worker_init_fn)

@@ -1,7 +1,8 @@
 """What the program's code was seen to keep while it ran: it stays on this host for the program's life.
 
-Remembered by the code, not by its objects: many programs make their loaders anew each epoch. Code is
-known by the classes of the data sets that lie in one another, and by collate_fn and worker_init_fn.
+It is remembered by the code, not by its objects, because many programs make new loaders each epoch.
+Code is known by the classes of the data sets that lie in one another, and by collate_fn and
+worker_init_fn.
 """
 
 from typing import Any
@@ -39,5 +40,5 @@ def remedy() -> str:
 
 
 def _of(function: Any) -> Any:
-    """A lambda that is made anew is the same code."""
+    """The code of a function: a lambda that is made again is the same code."""
     return getattr(function, "__code__", None) or type(function)

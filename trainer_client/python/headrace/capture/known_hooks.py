@@ -65,7 +65,7 @@ _CALLED = {
     "seed_worker": ["set_seed"],
     "_worker_init": [],
 }
-# Of the texts, in that order.
+# Digests of the texts, in that order.
 _DIGESTS = {
     "19d741506367ab4b64e122342c13705b285900c54c968f9d53c0aee43569abb0",  # Lightning 2.6
     "cbcbc0dbb3ccc02aa27775de42e4722835e69e954a93dec209d3eb3665c6d6fc",  # transformers 5.23

@@ -3,7 +3,7 @@
 The stock loader then reads the live objects at each batch. So before a batch that the service made is
 handed out, everything that the data set's own code would look at for these very samples is compared
 with what the plan says: transforms with all that they hold, the entries and array rows of the batch,
-the files behind them, and the libraries' functions that all of this stands for.
+their files, and the libraries' functions that all of this stands for.
 """
 
 import operator
@@ -36,7 +36,8 @@ Stamps = list[tuple[int, ...]] | None
 
 
 class Live:
-    """Of one capture, made right after it. Runs no code of the program. One thread."""
+    """The live objects of one capture, made right after it. Runs no code of the program. One
+    thread."""
 
     def __init__(self, dataset: Any, captured: NativePlan) -> None:
         self._objects = Unchanged()
@@ -73,8 +74,8 @@ class Live:
         return rows is not None and rows == expected
 
     def stamps(self, keys: Sequence[int]) -> Stamps:
-        """Of the files behind these keys: equal as long as they are what they were. None: that can't
-        be said of one of them."""
+        """The stamps of these keys' files: equal while the files are unchanged. None: one of them
+        has no stamp."""
         if os.getcwd() != self._directory:
             return None
         try:
@@ -103,7 +104,7 @@ def _settings() -> tuple[Any, ...]:
 
 
 def _openers() -> list[str]:
-    """Of image formats, by others than PIL, which adds its own when it first needs them."""
+    """Openers of image formats by others than PIL, which adds its own when it first needs them."""
     image = sys.modules.get("PIL.Image")
     entries = list(image.OPEN.items()) if image is not None else []
     return [name for name, entry in entries if not entry[0].__module__.startswith("PIL.")]

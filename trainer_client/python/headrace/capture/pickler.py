@@ -102,7 +102,8 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types
         name = namespace(module).get("__name__", "")
         self.named.add(name)
         if type(module) is not ModuleType and sys.modules.get(name) is module:
-            # As torch.ops, which cloudpickle takes along where code says torch and x.ops.
+            # An example is torch.ops, which cloudpickle takes along where code names torch and
+            # x.ops.
             return importlib.import_module, (name,)
         if name not in self.own or self._leave_out is None:
             return super().reducer_override(module)
@@ -113,7 +114,7 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types
         return call, (name, state)
 
     def _lru_cache(self, obj: Any) -> Any:
-        """By its name, as it would be, where it has one that a worker knows."""
+        """Pickles it by its name, as usual, if it has one that a worker knows."""
         if not self.travels(obj):
             return NotImplemented
         return rebuild.lru_cached, (obj.__wrapped__, obj.cache_parameters()), _more_of(obj)

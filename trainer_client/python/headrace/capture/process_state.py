@@ -1,4 +1,4 @@
-"""The trainer's process, as far as code on another host must find it the same.
+"""The part of the trainer's process that code on another host must find the same.
 
 What travels is in stage/process_state.py. What cannot, and what code could notice, keeps the code on
 the trainer's host: collect() says so. Objects that the program has put into installed modules are not

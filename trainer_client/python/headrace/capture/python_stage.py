@@ -22,8 +22,8 @@ _PACKAGES = ("torch", "torchvision", "numpy", "PIL")
 
 
 def pack(loader: Any, by_pil: list[str], fills: bool = False) -> PythonStage:
-    """Of a map-style data set. Raises Local with the attribute that keeps the pipeline in the trainer.
-    `by_pil`, `fills`: as the bundle's entries in stage/host.py."""
+    """Packs a map-style data set. Raises Local with the attribute that keeps the pipeline in the
+    trainer. `by_pil`, `fills`: as the bundle's entries in stage/host.py."""
     content = bundle.dump(
         {
             "dataset": loader.dataset,

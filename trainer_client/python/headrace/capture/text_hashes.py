@@ -1,6 +1,6 @@
 """Whether code could tell one process's hashes of text from another's.
 
-Each interpreter draws them anew when it starts, unless PYTHONHASHSEED says which; a forked worker has
+Each interpreter draws new ones when it starts, unless PYTHONHASHSEED sets them; a forked worker has
 the trainer's. hash() of text shows them, and so does the order of a set of it.
 """
 

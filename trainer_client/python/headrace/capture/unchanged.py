@@ -24,7 +24,7 @@ def _same(now: Any, then: Any) -> bool:
 
 
 class _Entries:
-    """Of a dict, or of a sequence. Equal at once where all are the very same objects."""
+    """The entries of a dict, or of a sequence. Equal at once if all are the very same objects."""
 
     def __init__(self, now: Any) -> None:
         self._then = dict(now) if isinstance(now, dict) else list(now)

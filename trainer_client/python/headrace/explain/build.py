@@ -279,7 +279,7 @@ def _datasets(dataset: Any, depth: int) -> Iterator[Any]:
 
 
 def _label(part: Any) -> str:
-    """As the program wrote it, in one line."""
+    """The part as the program wrote it, in one line."""
     if isinstance(part, type) or hasattr(part, "__qualname__"):
         return name_of(part)
     text = " ".join(repr(part).split())

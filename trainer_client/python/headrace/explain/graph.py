@@ -37,7 +37,7 @@ class Graph:
     rng_reason: str
     nodes: list[GraphNode] = field(default_factory=list)  # in the order of the data
     cut: str = ""  # id of the last node that runs on workers; empty: none does
-    cache: str = ""  # id of the node behind which the cache point is; empty: there is none
+    cache: str = ""  # id of the node before the cache point; empty: there is none
     cached: str = "nothing"  # what may be kept there: "nothing", "encoded" or "decoded"
     reasons: list[dict[str, str]] = field(default_factory=list)  # "reason", "remedy" of all of it
 

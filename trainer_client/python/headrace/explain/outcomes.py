@@ -28,13 +28,13 @@ class Verification:
     equal: int = 0  # of them
     compared_with: str = ""  # "stock" or "dataset[key] under the same seeds"; empty: with nothing
     reason: str = ""  # why it is not native
-    # Of the first batch that differs.
+    # About the first batch that differs.
     batch: int | None = None
     field: str = ""
     sample: int | None = None
     what: str = ""
     node: str = ""
-    # With --workers.
+    # Only with --workers.
     worker: int | None = None
     host: str = ""
     other_files: int = 0  # samples that it was not let make: its files are others
@@ -53,7 +53,7 @@ class Outcome:
 
 
 def result_of(loader: Any, captured: Captured) -> Verification:
-    """With nothing compared so far."""
+    """A result with nothing compared so far."""
     rng = "" if isinstance(captured, StaysLocal) else captured.plan.rng
     why = "" if isinstance(captured, NativePlan) else captured.reason
     return Verification(captured.name, loader.num_workers, captured.path, rng, reason=why)
@@ -90,7 +90,7 @@ def by_hand(loader: Any, captured: Served, indices: Any, base_seed: int) -> list
 
 
 def _rows(captured: Served, index: list[Any]) -> list[int]:
-    """By which the service seeds the samples of these keys."""
+    """The rows by which the service seeds the samples of these keys."""
     if isinstance(captured, NativePlan):
         return [key + captured.rows.count if key < 0 else key for key in index]
     plain = all(type(key) is int for key in index)

@@ -30,7 +30,7 @@ def in_the_seam() -> Iterator[None]:
 
 
 def watch(module: ModuleType) -> None:
-    """From now on, of the iterators of torch.utils.data.dataloader. Idempotent."""
+    """Watches the iterators of torch.utils.data.dataloader after this call. Idempotent."""
     global _watching
     _watching = True
     base = module._BaseDataLoaderIter

@@ -35,7 +35,7 @@ class DataLoader(_TorchLoader[Any]):
         num_workers is) or "auto" (torch).
 
     state_dict() is what the program has received so far. It may be taken at any time, is JSON, and
-    may be loaded before or behind iter(); the next batch is then the one that would have come.
+    may be loaded before or after iter(); the next batch is then the one that would have come.
     """
 
     def __init__(self, *args: Any, rng: str = "auto", **kwargs: Any) -> None:

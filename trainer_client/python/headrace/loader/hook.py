@@ -15,13 +15,13 @@ from . import aside, inspection
 from .names import STATEFUL
 
 _STOCK = "__headrace_stock__"
-# Of the standard library, as they were when torch was imported; none: they are needed no more.
+# Modules of the standard library from when torch was imported; none: no longer needed.
 _standard: dict[str, ModuleType] = {}
 _said: set[str] = set()
 
 
 def install() -> None:
-    """Serves every torch DataLoader of this process from now on. Idempotent; imports torch."""
+    """Serves every torch DataLoader of this process after this call. Idempotent; imports torch."""
     import torch.utils.data.dataloader
 
     patch(torch.utils.data.dataloader)

@@ -46,8 +46,8 @@ _looking: int | None = None  # the thread that looks at the loaders, and may ite
 
 
 def look_with(look: Look) -> None:
-    """Of the package's root: what looks at the loaders, from the one that is being iterated, and says
-    the exit code and what to print."""
+    """Sets the function, of the package's root, that looks at the loaders, from the one that is
+    being iterated. It returns the exit code and what to print."""
     global _look_at
     _look_at = look
 

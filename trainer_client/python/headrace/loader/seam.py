@@ -75,7 +75,7 @@ def _make_iterator(loader: Any, stock: Any, state: LoaderState, rng: str) -> Any
 
 
 def _native_again(loader: Any, state: LoaderState, rng: str) -> Any:
-    """For lazy_iterator: keeps no loader alive."""
+    """Makes a native iterator again, for lazy_iterator. Keeps no loader alive."""
     kept = weakref.ref(loader)
 
     def capture_again() -> NativePlan | None:

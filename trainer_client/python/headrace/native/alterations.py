@@ -83,8 +83,8 @@ def first_alteration(groups: Iterable[str]) -> str:
 
 
 class Watch:
-    """A few namespaces as they are now, to be looked at again for every sample: some microseconds.
-    Thread-compatible. Sees names bound anew, not a function's own parts."""
+    """A few namespaces as they are now. A look for every sample takes some microseconds.
+    Thread-compatible. Sees rebound names, not changes of a function's own parts."""
 
     def __init__(
         self,
@@ -175,7 +175,8 @@ _is_fork = False
 
 
 def _names_below(prefix: str) -> list[str]:
-    """Of modules. A fork goes on from what the process before it found, and looks at new ones alone."""
+    """The names of modules. A fork goes on from what its parent found, and looks only at new
+    ones."""
     table, names = _below.get(prefix, (ModuleTable(), []))
     kept, new = table.news()
     if not (kept and _is_fork):
@@ -186,7 +187,8 @@ def _names_below(prefix: str) -> list[str]:
 
 
 def _after_fork_in_child() -> None:
-    """Another thread may have been looking: nobody lets go of its lock here, nor ends what it began."""
+    """Resets the lock and the unfinished look of another thread, which does not exist in the
+    child."""
     global _is_fork, _lock
     _is_fork = True
     if _lock.locked():
@@ -238,7 +240,7 @@ def _is_at_home(name: str, value: Any) -> bool:
 
 
 def _is_own(module: types.ModuleType, name: str, value: Any) -> bool:
-    """Of a callable in a module's namespace."""
+    """Whether a callable in a module's namespace is the module's own."""
     if isinstance(value, types.FunctionType):
         home = getattr(value, "__module__", None) or ""
         here = value.__name__ == name and home == module.__name__ or _is_at_home(name, value)

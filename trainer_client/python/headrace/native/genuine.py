@@ -1,4 +1,4 @@
-"""Who wrote a function: the library by whose name it goes, or somebody else.
+"""Tells whether a function is from the library whose name it has, or from somebody else.
 
 Pure but for the looking; any thread. What is said of files is kept.
 """
@@ -10,7 +10,7 @@ import sysconfig
 import types
 from typing import Any
 
-# Not functions of Python: no file says who wrote them.
+# Not functions of Python: no file names their author.
 BUILTIN = (
     types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
     types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,

@@ -24,7 +24,7 @@ class Changed(NotNative):
 
 
 def first_change(groups: Iterable[str]) -> str:
-    """In words, what keeps native operators from standing for these groups; empty: nothing."""
+    """Says what keeps native operators from standing for these groups; empty: nothing."""
     groups = tuple(groups)
     if name := first_alteration(groups):
         return f"the program has replaced {name}"
@@ -40,7 +40,7 @@ def check_intact(groups: Iterable[str]) -> None:
 
 
 class ChainWatch:
-    """What native chains for these transforms stand for, to be looked at for every sample: some ten
+    """What native chains for these transforms stand for. A look for every sample takes some ten
     microseconds. Thread-compatible."""
 
     def __init__(self, transforms: Iterable[Any]) -> None:
@@ -48,5 +48,5 @@ class ChainWatch:
         self._watch = watch_of(transforms)
 
     def same(self) -> bool:
-        """Nothing of it is changed, or has been bound anew since."""
+        """True: nothing of it was changed or rebound since."""
         return self._intact and self._watch.same() and not first_setting(_SEEN_BY_CALLS)

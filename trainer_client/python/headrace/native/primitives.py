@@ -1,5 +1,6 @@
-"""What transforms and collation call in torch, NumPy and math: functions that are too many to be looked at
-whole, and that programs replace all the same (`torch.rand = antithetic`, `Tensor.uniform_ = clipped`).
+"""The functions that transforms and collation call in torch, NumPy and math. They are too many to
+look at whole, but programs do replace them (`torch.rand = antithetic`, `Tensor.uniform_ =
+clipped`).
 
 Pure but for the looking; any thread; nothing is imported. Some hundred microseconds.
 """
@@ -52,8 +53,8 @@ def _is_own(value: Any, name: str, package: str) -> bool:
 
 
 def _altered_method(torch: Any) -> str:
-    """Of tensors: one that torch defines, in C++ or in Python, and that is another one's now. What
-    programs add is no part of a transform."""
+    """The name of a tensor method that torch defines, in C++ or in Python, and that somebody has
+    replaced. What programs add is no part of a transform."""
     base = torch._C.TensorBase
     value: Any
     for name, value in vars(torch.Tensor).items():

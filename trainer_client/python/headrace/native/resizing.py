@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-# By API, interpolation and antialias.
+# Keys: API, interpolation and antialias.
 _KNOWN = {
     (1, "nearest", False): (
         1970193543, 3842481837, 1238754817, 1559545631, 534043571, 2161708333, 4274736846, 297780076,
@@ -56,7 +56,7 @@ _CASES = (((60, 24), (10, 24)), ((42, 35), (6, 5)), ((61, 47), (17, 23)), ((13, 
 
 
 def arguments(transform: Any, api: int, interpolation: str) -> dict[str, Any]:
-    """Of the node of a transform that resizes."""
+    """The arguments of the node of a transform that resizes."""
     # None is False for tensors; so is "warn", which was torchvision's default once.
     antialias = transform.antialias if isinstance(transform.antialias, bool) else None
     return {
@@ -92,7 +92,7 @@ def checksums(api: int, interpolation: str, antialias: bool) -> tuple[int, ...] 
 
 
 def _images(height: int, width: int, api: int) -> list[torch.Tensor]:
-    """As ToImage makes them."""
+    """Makes images as ToImage does."""
     numbers = torch.arange(height * width * 3, dtype=torch.int64)
     pixels = (numbers * 2654435761 % 4294967291 // 7919 % 256).to(torch.uint8)
     image = pixels.view(height, width, 3).permute(2, 0, 1)

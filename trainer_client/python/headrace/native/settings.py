@@ -15,7 +15,7 @@ from typing import Any
 from .alterations import BATCHES, PICTURES, TRANSFORMS
 from .genuine import is_genuine
 
-# Of PIL as it comes: pictures of twice as many pixels raise.
+# PIL's default limit: pictures of twice as many pixels raise.
 _PIL_PIXELS = 1024 * 1024 * 1024 // 4 // 3
 _DECODED_NATIVELY = ("JPEG", "PNG")
 

@@ -57,7 +57,7 @@ def kind_of(transform: Any) -> str | None:
 
 
 def node_of(transform: Any) -> Node:
-    """Of a single transform. Raises NotNative with its name."""
+    """The node of a single transform. Raises NotNative with its name."""
     kind = kind_of(transform)
     if type(transform) is torch.nn.Identity:
         kind = "v2.Identity"
@@ -219,7 +219,8 @@ def _random_affine(t: Any, api: str, named: dict[str, Any]) -> Node:
 
 
 def _center(t: Any) -> dict[str, Any]:
-    """With what says how torch makes grids of tensors, and so whether they are native too."""
+    """The arguments with the setting that says how torch makes grids of tensors, and so whether
+    they are native too."""
     if t.center is not None and not isinstance(t.center, list | tuple):
         raise NotNative(f"center={t.center!r} has no native form")
     return {"center": _floats(t.center), "tensor_grids": augment.matrix_products()}
@@ -238,7 +239,7 @@ def _random_operation(operation: str, attribute: str = "") -> Callable[[Any], No
 
 
 def _transformed(api: str, make: Callable[..., Node]) -> Callable[[Any], Node]:
-    """With the arguments `interpolation` and `fill`, which these transforms share."""
+    """Adds the arguments `interpolation` and `fill`, which these transforms share."""
 
     def convert(t: Any) -> Node:
         if api == "v1" and type(t.interpolation) is str:

@@ -117,8 +117,8 @@ _Look = tuple[list[Any], list[Any]]
 
 
 def _sight(look: _Look) -> tuple[list[Any], list[type], list[tuple[int, Any]]]:
-    """A look to be remembered: kept is what may hold something itself; of all else the kind will do.
-    An object that is kept has an address that no other one gets."""
+    """The part of a look to remember: the objects that may hold something themselves, and the kinds
+    of all others. No other object gets the address of one that is kept."""
     names, items = look
     kept = [(i, item) for i, item in enumerate(items) if not isinstance(item, _LEAVES)]
     return list(names), list(map(type, items)), kept

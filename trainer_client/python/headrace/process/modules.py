@@ -1,7 +1,7 @@
 """Installed modules and the program's own, and which of the former a bundle refers to.
 
-The names stand behind the bundle's pickle: a JSON list, its size as u32, and MARK. Who unpickles the
-bundle does not see them.
+The names follow the bundle's pickle: a JSON list, its size as u32, and MARK. Code that unpickles
+the bundle does not see them.
 """
 
 import functools
@@ -66,8 +66,8 @@ def made_modules() -> Iterator[ModuleType]:
 
 
 def namespace(module: Any) -> dict[str, Any]:
-    """Of a module, and nobody asked: one that is imported when it is first used stays so, and one whose
-    __getattr__ raises or warns does neither. Empty for what is no module."""
+    """The namespace of a module, read without its hooks. A lazily imported module stays unimported,
+    and a __getattr__ neither raises nor warns. Empty for what is no module."""
     if not isinstance(module, ModuleType):
         return {}
     held: dict[str, Any] = ModuleType.__getattribute__(module, "__dict__")
@@ -90,7 +90,8 @@ def any_own(among: Iterable[str]) -> bool:
 
 
 def import_installed(names: list[str]) -> None:
-    """As far as they are installed here, and can be imported; no other file is run by its name."""
+    """Imports those that are installed here and can be imported. No other file is run by its
+    name."""
     prefixes = _installed()
     for name in names:
         with suppress(Exception, SystemExit):

@@ -23,7 +23,7 @@ class Output:
             os.dup2(file, fd)
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # and not what the code has put there
-                stream.reconfigure(line_buffering=True)  # whoever dies has said it
+                stream.reconfigure(line_buffering=True)  # a process that dies has written it
 
     def take(self) -> list[bytes]:
         """What has come since the last call: of stdout, of stderr."""

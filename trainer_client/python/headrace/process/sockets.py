@@ -22,7 +22,7 @@ def pair() -> tuple[Socket, Socket]:
 
 
 def taken(descriptor: int) -> Socket:
-    """The socket of this descriptor, which belongs to it from now on."""
+    """Returns the socket of this descriptor, and owns the descriptor after that."""
     sock = Socket(fileno=descriptor)
     sock.settimeout(None)
     return sock

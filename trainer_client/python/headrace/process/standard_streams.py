@@ -2,14 +2,14 @@
 
 import os
 
-# Opened for what nobody does with them: who reads or writes is refused, as where they are closed.
+# Opened for the direction that nobody uses: a read or write fails, as on closed ones.
 _STREAMS = ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_RDONLY))
 
 
 def keep_numbers() -> None:
-    """Before descriptors of ours are made: none is to take such a number. Text for the stream would be
-    written to our socket or event, and a forked process closes 0. A program that is started by this
-    one finds them closed."""
+    """Called before our descriptors are made, so that none takes such a number. Otherwise text for
+    the stream would be written to our socket or event, and a forked process closes 0. A program
+    that this one starts finds them closed."""
     for number, mode in _STREAMS:
         try:
             os.fstat(number)

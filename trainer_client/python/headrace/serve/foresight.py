@@ -1,4 +1,4 @@
-"""Whether a batch is made before the program asks for it, and who makes it then: pure deciders.
+"""Pure deciders: whether a batch is made before the program asks for it, and which side makes it.
 
 Every way gives the same bits (docs/adr/0027-num-workers-0.md); these choose the one that takes the
 least of the program's time. One loader each; one thread.
@@ -60,14 +60,14 @@ class Pace:
         self._refused = 0  # in a row
 
     def stays(self) -> bool:
-        """For many batches to come the stock way is taken."""
+        """True: the next many batches are made in the stock way."""
         return self._stock_left > 0
 
     def stock_is_next(self) -> bool:
         return self._stock_left > 0 or self._count >= self._next_try
 
     def served(self, seconds: float) -> None:
-        """The service made a batch, in so much of the program's time."""
+        """Notes that the service made a batch, which took `seconds` of the program's time."""
         self._count += 1
         self._refused = 0
         self._served = [*self._served[1 - _TRY_AFTER :], seconds]
@@ -99,7 +99,7 @@ _FIRST_REST, _LONGEST_REST = 2, 512  # batches
 
 
 class Recapture:
-    """When to look at a data set anew that was changed in the middle of an epoch."""
+    """Decides when to capture a data set again that was changed in the middle of an epoch."""
 
     def __init__(self) -> None:
         self._rest = _FIRST_REST

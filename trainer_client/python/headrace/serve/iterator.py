@@ -119,7 +119,8 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
         return super()._assemble(batch) if changed is None else self._made_anew(batch, *changed)
 
     def _made_anew(self, batch: Any, keys: list[int], seeds: list[int]) -> Any:
-        """By the data set's own code, from the seeds that the workers had: it has changed since."""
+        """Makes the batch again with the data set's own code, which has changed since, from the
+        workers' seeds."""
         self._state.report.changed += 1
         gaps = {gap.position: gap for gap in batch.missing}
         rows = []
@@ -205,7 +206,7 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
 class ServedWorkersIter(  # type: ignore[override]  # nobody sets _workers
     WithWorkers, ServedIter, _MultiProcessingDataLoaderIter
 ):
-    """As ServedIter, with num_workers > 0."""
+    """Does what ServedIter does, with num_workers > 0."""
 
     def __init__(self, loader: Any, state: LoaderState, captured: NativePlan) -> None:
         self._may_have_workers(loader)

@@ -35,7 +35,7 @@ _PLAIN = (list, tuple, range, torch.Tensor)
 
 
 class KeysAhead:
-    """Of one epoch. Draws from no generator of the program and runs none of its code."""
+    """The keys of one epoch. Draws from no generator of the program and runs none of its code."""
 
     def __init__(self, batches: Iterator[list[Any]]) -> None:
         self._batches = batches
@@ -44,8 +44,8 @@ class KeysAhead:
 
     @classmethod
     def of(cls, batches: Any, dataset: Any) -> "KeysAhead | None":
-        """To be called just before the batch sampler's first batch. `dataset`: the loader's. None:
-        it is not one of torch's."""
+        """Called just before the batch sampler's first batch. `dataset`: the loader's. None: the
+        sampler is not one of torch's."""
         if type(batches) is not BatchSampler:
             return None
         sampler = _copy_of(batches.sampler, dataset)

@@ -35,7 +35,7 @@ def idle_lanes(made: list[int]) -> str:
 
 
 class Shown:
-    """The loader, as torch's code is to see it."""
+    """The loader that torch's code sees."""
 
     def __init__(self, loader: Any, context: Any) -> None:
         self._loader = loader
@@ -49,7 +49,7 @@ class ServedLanes(Lanes, Served):
     """What LaneIter and torchdata's iterator have in common: what comes of a session's batches. The
     number of a task is torch's own."""
 
-    # Of torch's iterator.
+    # Attributes of torch's iterator.
     _task_info: dict[int, Any]
     _workers_status: list[bool]
     _workers: list[Any]
@@ -78,7 +78,7 @@ class ServedLanes(Lanes, Served):
         self._begin_lanes(continue_lanes=self._continue_lanes, **self._beginning())
 
     def _beginning(self) -> dict[str, Any]:
-        """As Session.begin."""
+        """The arguments of Session.begin."""
         return {}
 
     def lane_asked(self, lane: int, message: Any) -> None:
@@ -94,7 +94,7 @@ class ServedLanes(Lanes, Served):
             self._tasks[self._submit_to(lane, index)] = task, lane
 
     def _try_get_data(self, timeout: float = _utils.MP_STATUS_CHECK_INTERVAL) -> tuple[bool, Any]:
-        """As torch's: whether there is an answer, and (task, data)."""
+        """Returns what torch's method does: whether there is an answer, and (task, data)."""
         if self._answers:
             return True, self._answers.popleft()
         deadline = time.monotonic() + timeout
@@ -281,7 +281,7 @@ class LaneIter(Placed, ServedLanes, _MultiProcessingDataLoaderIter):
 
 
 class _Lanes(position.Lanes):
-    """Of an iterator that may be gone."""
+    """The lanes of an iterator that may be gone."""
 
     def __init__(self, iterator: LaneIter) -> None:
         self._iterator = weakref.ref(iterator)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # spawned processes import this file, and need no more than i
 
 
 class LaneContext:
-    """In the place of multiprocessing, for an iterator that is a Lanes."""
+    """Replaces multiprocessing for an iterator that is a Lanes."""
 
     def __init__(self, iterator: "Lanes", context: Any) -> None:
         """`context`: the loader's own, or torch's."""
@@ -64,7 +64,7 @@ class _Lane:
         return self.control.fileno(), self.process.pid
 
     def end(self) -> None:
-        """Its process sees the end, whoever else has inherited our side of the socket."""
+        """Its process sees the end, even if others have inherited our side of the socket."""
         try:
             self.control.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -73,8 +73,8 @@ class _Lane:
 
 
 class _Ended:
-    """In the place of the event that tells workers to end. torch's code asks for it; to the workers
-    their control sockets say so."""
+    """Replaces the event that tells workers to end. torch's code asks for it; the workers learn it
+    from their control sockets."""
 
     _is_set = False
 
@@ -86,7 +86,7 @@ class _Ended:
 
 
 class _Queue:
-    """In the place of the queue to a worker, or of the one that all answer to."""
+    """Replaces the queue to a worker, or the queue for all answers."""
 
     lane = -1
     control: sockets.Socket | None = None
@@ -112,7 +112,7 @@ class Lanes:
     _lanes: list[_Lane]
     _code: "StagePlan"
     _loader: Any  # a weak reference
-    # Of torch's iterator.
+    # Attributes of torch's iterator.
     _dataset_kind: int
     _auto_collation: bool
     _persistent_workers: bool
@@ -179,7 +179,7 @@ def preload_natives() -> None:
 
 
 def died(processes: list[Any]) -> RuntimeError:
-    """As torch's own iterator says it."""
+    """The error that torch's own iterator would raise."""
     pids = ", ".join(str(process.pid) for process in processes)
     return RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly")
 

@@ -36,7 +36,7 @@ _DEPTH = 2  # batches ahead: one that is ready, and one that is being made
 
 @dataclass
 class _Asked:
-    """A batch that the service is to make."""
+    """A batch that the service will make."""
 
     number: int
     keys: list[int]
@@ -44,8 +44,8 @@ class _Asked:
 
 
 class Ahead:
-    """In the place of a loader's stock fetcher. `stock`: that one; `capture`: looks at the loader
-    anew, None where it has no native form any more. One thread; in a forked child it is the stock
+    """Replaces a loader's stock fetcher. `stock`: that fetcher. `capture`: captures the loader
+    again, None if it has no native form any more. One thread; in a forked child it is the stock
     fetcher."""
 
     def __init__(self, stock: Any, state: LoaderState, captured: NativePlan, capture: Anew) -> None:
@@ -226,7 +226,8 @@ class Ahead:
     # Made by the stock fetcher.
 
     def _timed(self, index: Any) -> Any:
-        """For the choice of who makes batches."""
+        """Makes the batch in the stock way and measures its time, for the choice between the
+        ways."""
         self._drop()
         started = time.perf_counter()
         data = self._stock.fetch(index)
@@ -371,7 +372,7 @@ class LazyIter(local._Local, _Foreseen):
                 handle.leave_next()
             step, self._left = started - (self._left or started), time.perf_counter()
         self._position.batches += 1
-        # Of time in next() a session knows.
+        # A session knows the time in next().
         times = (0.0, 0.0) if handle is not None else (self._left - started, step)
         self._state.report.delivered(ahead.path, local.batch_length(data), *times)
         return data

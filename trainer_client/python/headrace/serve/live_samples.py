@@ -15,7 +15,8 @@ _SEEDS = 2**64
 
 
 class LiveSamples:
-    """Of one epoch. One thread. Keys below 0 stand for no row: they have no seed here."""
+    """The live samples of one epoch. One thread. Keys below 0 stand for no row and have no seed
+    here."""
 
     def __init__(self, live: Live, base_seed: int) -> None:
         self._live = live

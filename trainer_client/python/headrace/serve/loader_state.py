@@ -10,7 +10,7 @@ from .learned import Learned
 
 
 class LoaderState:
-    """Of one loader. Made by the seam."""
+    """The state of one loader. Made by the seam."""
 
     def __init__(self, name: str, num_workers: int) -> None:
         self.report: LoaderReport = REPORT.add(name, num_workers)
@@ -32,7 +32,7 @@ class LoaderState:
         return taken or Reference(loader.dataset, loader.num_workers)
 
     def workers_met(self, signature: str) -> set[int]:
-        """Those whose samples of this plan were compared, to be added to."""
+        """The workers whose samples of this plan were compared; the caller adds to it."""
         if self._met[0] != signature:
             self._met = (signature, set())
         return self._met[1]

@@ -3,8 +3,8 @@ would make them.
 
 Every sample of a lane draws from where the one before it left the generator. What workers made of a
 batch was drawn as planned, so it holds only as long as the samples made here draw what was planned
-for them. They do not where a file was replaced, or where code draws as it likes. From there on all of
-the batch is made here, and the lane is planned anew after it.
+for them. They do not if a file was replaced, or if code draws as it likes. Then the rest of the
+batch is made here, and the lane after it is planned again.
 """
 
 from collections.abc import Callable

@@ -49,7 +49,7 @@ def batches_to_pull_freely(loader: Any) -> float:
     sampler = sampler_of(loader)
     if loader.num_workers > 0 or type(sampler) is not RandomSampler or sampler.generator is None:
         return math.inf
-    # It draws once more from the program's generator when its last key has been taken.
+    # It draws again from the program's generator when its last key has been taken.
     return len(loader) - 1
 
 
@@ -179,12 +179,12 @@ class Position:
             self.start.global_rng = state.encode(torch.default_generator)
 
     def rest(self) -> Iterator[Any] | None:
-        """In the place of the index sampler's iterator, where the epoch began otherwise."""
+        """Replaces the index sampler's iterator if the epoch began with other numbers."""
         taken = self.start.taken
         return rest_of(self._sampler, self._batch_sampler, taken) if taken else None
 
     def place(self, persistent: bool) -> LoaderPlace:
-        """For state_dict(): what the program has received."""
+        """What the program has received, for state_dict()."""
         lane_draws, lane_states = self.lanes.draws(), self.lanes.states(self.finished)
         if not self.finished:
             self.start.mid_epoch, self.start.batches = True, self.batches
@@ -215,10 +215,10 @@ class Placed:
     """Mixed in front of a DataLoader iterator: its draws and its sampler follow a Position."""
 
     _position: Position
-    _rewound: Any = None  # a weak reference to the loader whose place was loaded behind iter()
+    _rewound: Any = None  # a weak reference to the loader whose place was loaded after iter()
 
     def rewind(self, loader: Any) -> None:
-        """load_state_dict behind iter(): the next batch is the loaded place's."""
+        """Follows a load_state_dict after iter(): the next batch is the loaded place's."""
         self._rewound = weakref.ref(loader)
 
     def _follow_rewind(self) -> None:

@@ -1,7 +1,7 @@
 """The rest of an epoch, for another number of ranks, workers or samples a batch than it began with.
 
 All ranks of a DistributedSampler walk through one order, each taking every n-th key, so what they
-have taken together is a prefix of it, and the rest is shared out anew.
+have taken together is a prefix of it, and the rest is shared out again.
 """
 
 import itertools
@@ -17,7 +17,7 @@ from .state import LoaderPlace, seed_behind
 
 
 def shape_of(loader: Any) -> tuple[int | None, int | None]:
-    """Keys in a batch and number of ranks, as far as they can be seen."""
+    """Keys in a batch and number of ranks; None where they can't be seen."""
     sampler, batch_size = loader.sampler, 1
     if loader.batch_sampler is not None:
         if type(loader.batch_sampler) is not BatchSampler:
@@ -61,7 +61,7 @@ def fit(place: LoaderPlace, loader: Any) -> tuple[LoaderPlace, str]:
 
 
 def rest_of(sampler: Any, batch_sampler: Any, taken: int) -> Iterator[Any]:
-    """What the index sampler would yield behind the first `taken` keys of all ranks together."""
+    """What the index sampler would yield after the first `taken` keys of all ranks together."""
     if type(sampler) is DistributedSampler:
         keys: Iterable[Any] = _share(sampler, taken)
     else:

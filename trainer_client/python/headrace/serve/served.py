@@ -38,7 +38,7 @@ class Served:
     """Mixed in front of an iterator of torch's, whose attributes it reads. Yields nothing itself.
     One thread; of no use after fork."""
 
-    # Of torch's iterator.
+    # Attributes of torch's iterator.
     _auto_collation: bool
     _base_seed: Any
     _collate_fn: Any
@@ -66,7 +66,7 @@ class Served:
     # The session.
 
     def _take_handle(self) -> None:
-        """That of the iteration before, or a new one."""
+        """Takes the handle of the iteration before, or a new one."""
         if self._handle is None:
             self._handle = self._state.take_session(self._session_key)
         if self._handle is None:
@@ -134,7 +134,7 @@ class Served:
         return number
 
     def _submit_to(self, lane: int, index: Any) -> int:
-        """As _submit, of a lane's process, which is given what the sampler yielded."""
+        """Does what _submit does, for a lane's process, which gets what the sampler yielded."""
         number: int
         keys = index if self._auto_collation else [index]
         if type(keys) is list and all(type(key) is int for key in keys) and keys:

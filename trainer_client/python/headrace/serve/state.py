@@ -23,19 +23,19 @@ class LoaderPlace:
     headrace: int = VERSION
     num_workers: int = 0
     mid_epoch: bool = False
-    batches: int = 0  # received in this epoch, behind `taken`
-    # Keys in a batch, and ranks of a DistributedSampler, as far as they are known.
+    batches: int = 0  # received in this epoch, after `taken`
+    # Keys in a batch, and ranks of a DistributedSampler; None: not known.
     batch_size: int | None = None
     replicas: int | None = None
     # The epoch began with other numbers of these: keys that all ranks together took until then.
     taken: int = 0
     lanes_from: int = 0  # the batch at which lanes are as they were seeded, or as in lane_states
-    # Of this epoch; between epochs only for persistent workers, whose lanes go on.
+    # The values of this epoch; between epochs only for persistent workers, whose lanes go on.
     base_seed: int | None = None
     drew_base_seed: bool = True  # persistent workers draw it in their first epoch only
     rng: str = "none"
     lane_draws: list[int] | None = None
-    # A Python stage: the lanes' generators behind `batches` or, between epochs of persistent
+    # A Python stage: the lanes' generators after `batches` or, between epochs of persistent
     # workers, where the next one begins. Empty: a lane that has made nothing.
     lane_states: list[str] | None = None
     # Random state from which the sampler started, or will start.

@@ -45,7 +45,7 @@ class StatefulIter(
     Served,
     _StatefulMultiProcessingDataLoaderIter,  # type: ignore[misc]  # torchdata has no types
 ):
-    """As ServedIter. Worker i of torchdata's code is lane i."""
+    """Does what ServedIter does. Worker i of torchdata's code is lane i."""
 
     def __init__(self, loader: Any, state: LoaderState, captured: NativePlan) -> None:
         self._serve(loader, state, captured, loader.prefetch_factor * loader.num_workers)
@@ -105,7 +105,8 @@ class StatefulIter(
         self._indices[self._submit(keys)] = index, lane.id
 
     def _begin(self, lane: int) -> None:
-        """`lane`: of the first batch. A loaded state goes on with the lane behind its last one."""
+        """`lane`: that of the first batch. A loaded state goes on with the lane after its last
+        one."""
         self._begun = True
         self._take_handle()
         self._indices.clear()
@@ -149,7 +150,7 @@ class StatefulIter(
 
 
 class WorkerState:
-    """In the place of a worker process. Makes nothing; answers for its state."""
+    """Replaces a worker process. Makes nothing; answers for its state."""
 
     pid = -1  # torch watches those of its workers for their end
 
@@ -163,7 +164,7 @@ class WorkerState:
         pass
 
     def started(self, iterator: Any, message: Any) -> Any:
-        """As the worker loop answers when it has started, or begins another epoch."""
+        """Answers as the worker loop does when it has started, or begins another epoch."""
         self.snapshots.clear()
         state, loaded = self._state(iterator), self._loaded
         self._loaded = None
@@ -191,7 +192,7 @@ class _Raised(ExceptionWrapper):
 
 
 class _Queue:
-    """In the place of the queue to a worker."""
+    """Replaces the queue to a worker."""
 
     def __init__(self, iterator: Any) -> None:
         self._iterator = iterator
@@ -205,7 +206,7 @@ class _Queue:
 
 
 class _Context:
-    """In the place of multiprocessing."""
+    """Replaces multiprocessing."""
 
     Event = threading.Event
 

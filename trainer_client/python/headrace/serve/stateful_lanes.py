@@ -21,7 +21,7 @@ class StatefulLaneIter(
     ServedLanes,
     _StatefulMultiProcessingDataLoaderIter,  # type: ignore[misc]  # torchdata has no types
 ):
-    """As LaneIter."""
+    """Does what LaneIter does."""
 
     def __init__(self, loader: Any, state: LoaderState, captured: StagePlan) -> None:
         self._open_lanes(loader, state, captured)

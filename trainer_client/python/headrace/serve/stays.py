@@ -34,7 +34,7 @@ def batch_length(data: Any) -> int:
 class _Local(Placed):
     """Mixed in front of a stock iterator: counts, and can start in the middle of an epoch."""
 
-    # Of torch's iterator.
+    # Attributes of torch's iterator.
     _auto_collation: bool
     _num_workers: int
     _dataset_kind: int
@@ -123,7 +123,7 @@ def local_iterator(loader: Any, stock: Any, state: LoaderState) -> Any:
     """torch's own iterator for this loader."""
     state.report.path, state.report.rng = "local", ""
     if stock.__module__ != "torch.utils.data.dataloader":
-        return stock(loader)  # somebody else's hook, behind ours
+        return stock(loader)  # somebody else's hook, after ours
     if loader.num_workers > 0:
         loader.check_worker_number_rationality()
     cls = LocalMulti if loader.num_workers > 0 else LocalSingle

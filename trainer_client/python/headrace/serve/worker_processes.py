@@ -1,8 +1,9 @@
 """Worker processes of an iterator whose batches are made elsewhere.
 
 To programs the stock iterator's `_workers` are processes: they look whether one is alive, measure it, wait
-for its end. Native batches need none, so they are made when somebody looks: by the loader's own context,
-as children that wait for the iterator's end and do nothing else. Who does not look pays nothing.
+for its end. Native batches need none, so they are made when somebody looks: by the loader's own
+context, as children that wait for the iterator's end and do nothing else. A program that does not
+look pays nothing.
 """
 
 import contextlib
@@ -60,7 +61,7 @@ class WorkerProcesses:
         self._ended = True
         for end in self._ends:
             with contextlib.suppress(OSError):  # it has ended
-                end.shutdown(socket.SHUT_RDWR)  # whoever else has inherited our side
+                end.shutdown(socket.SHUT_RDWR)  # even if others have inherited our side
             end.close()
         try:
             for process in self.processes:

@@ -10,12 +10,12 @@ from typing import Any, Protocol
 
 import torch
 
-# Waits whose events the device has not reached yet. A device that lags behind further is never idle.
+# Waits whose events the device has not reached yet. A device that lags further is never idle.
 _MOST_PENDING = 64
 
 
 class Event(Protocol):
-    """As torch.cuda.Event with its time."""
+    """A torch.cuda.Event with its time."""
 
     def record(self) -> None: ...
     def query(self) -> bool: ...
@@ -40,13 +40,13 @@ class Cuda:
 
 
 class IdleMeter:
-    """Of one session. One thread.
+    """The meter of one session. One thread.
 
     The device reaches an event when it has done all that the stream was given before. One event is
-    recorded when the program asks for a batch, behind its last step, and one when it gets it. In
-    between the stream is given nothing, so the device's own time from the first to the second is how
-    long it stood still for this wait: none if it was at work all along, all of it if it had finished
-    before.
+    recorded when the program asks for a batch, after its last step, and one when it gets it. In
+    between the stream is given nothing, so the device's own time from the first to the second is
+    how long it stood still for this wait: none if it was at work all along, all of it if it had
+    finished before.
     """
 
     def __init__(self, device: Device, told: Callable[[int], None]) -> None:

@@ -31,7 +31,7 @@ class Options:
     rank: int = -1  # in the group
     report: str = ""
     rng: str = "auto"
-    # One batch of so many is compared: of native plans, samples with the dataset's own, of code
+    # One batch in this many is compared: of native plans, samples with the dataset's own, of code
     # elsewhere, with the same batch made on this host; 0: none.
     compare: int = 256
     on_difference: str = "raise"  # in next(), or "warn"

@@ -63,7 +63,7 @@ class LoaderReport:
     mispredicted: int = 0
     changed: int = 0
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTS, 0))
-    # Of native plans: samples that were made again by the dataset's own code while the program went
+    # Native plans: samples that were made again by the dataset's own code while the program went
     # on, and those of them that were others.
     compared_samples: int = 0
     different_samples: int = 0
@@ -120,7 +120,7 @@ _said: set[str] = set()
 
 
 def say(report: LoaderReport, name: str, text: str) -> None:
-    """One line on stderr, once: many programs make their loaders anew each epoch."""
+    """Writes one line on stderr, once, because many programs make new loaders each epoch."""
     line = f"headrace: DataLoader({name}) {text}"
     if report.add_reason(text) and line not in _said:
         _said.add(line)
@@ -138,7 +138,7 @@ def _print(line: str) -> None:
 
 
 def rank() -> str:
-    """Of this process among those that train together, as launchers and torch tell it."""
+    """The rank of this process among those that train together, from launchers and torch."""
     distributed = sys.modules.get("torch.distributed")
     if "RANK" not in os.environ and distributed is not None:
         if distributed.is_available() and distributed.is_initialized():

@@ -45,7 +45,7 @@ def begin() -> None:
     Nothing with a coordinator. Its thread has ended when client() returns."""
     keep_numbers()
     if _client is None and not options.from_environment().coordinator:
-        with contextlib.suppress(RuntimeError):  # no thread to be had
+        with contextlib.suppress(RuntimeError):  # no thread is available
             _thread.start_new_thread(_connect_quietly, ())  # unseen by threading's hooks
 
 

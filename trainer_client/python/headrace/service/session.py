@@ -130,10 +130,11 @@ def _after_fork_in_parent() -> None:
 
 
 def release_inherited() -> None:
-    """In a child that reads no batch of the program's: their memory need not wait for its end."""
+    """Called in a child that reads no batch of the program, so that their memory need not wait for
+    its end."""
     _after_fork_in_parent()
 
 
-# Not for subprocess, which runs another program: no memory is inherited. In the child the
-# descriptors stay open as long as it lives.
+# This does not run for subprocess, which starts another program: no memory is inherited. In the
+# child the descriptors stay open while it lives.
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent)

@@ -3,8 +3,8 @@
 It imports what takes long, torch and the installed modules that bundles refer to, and runs nothing
 else: no bundle is unpickled here, so no session sees what another one did.
 
-A fork must not happen beside threads that nobody told of it, and must not inherit the program's own
-modules. Where an import leaves such a thing behind, this process takes on the session itself, or, with
+No fork may happen beside threads that do not know of it, and none may inherit the program's own
+modules. If an import leaves such a thing, this process takes on the session itself, or, with
 sessions forked already, asks for a fresh one.
 """
 
@@ -72,7 +72,7 @@ class Base(Forks):
         if "numpy" in self.settings["packages"]:
             import_installed(["numpy.random"])  # NumPy does so when it is first asked for one
         if "PIL" in self.settings["packages"]:
-            # Not what looks at PIL (images.py), which comes behind what a program does to it.
+            # Not what looks at PIL (images.py), which comes after what a program does to it.
             with suppress(ImportError):
                 importlib.import_module("PIL.JpegImagePlugin")
                 importlib.import_module("PIL.Image").preinit()  # as the first open() does
@@ -127,8 +127,8 @@ def begin_again(seed: str, settings: bytes, control: socket.socket) -> NoReturn:
 
 
 def left_threads() -> bool:
-    """Threads that would run during a fork. Pools that handle forks stop for one (OpenBLAS's does), so
-    this looks behind one."""
+    """Whether threads would run during a fork. Pools that handle forks stop for one (OpenBLAS's
+    does), so this looks after a fork."""
     pid = os.fork()
     if pid == 0:
         os._exit(0)

@@ -6,9 +6,9 @@ process can go back. The fork makes the lane's batches again from the first one,
 PIL alone, and goes on in the lane's place; the process that was the lane waits for it, and ends as it
 ends.
 
-So it does where the lane's code was seen to keep state, and other hosts had made some of the lane's
-batches (docs/adr/0029-state-seen.md). There the fork begins another life of the lane, is asked for all
-batches anew, and has a sleeping fork of its own, as every lane that may move.
+It does the same if the lane's code was seen to keep state and other hosts had made some of the
+lane's batches (docs/adr/0029-state-seen.md). Then the fork begins another life of the lane and is
+asked for all batches again. It has a sleeping fork of its own, like every lane that may move.
 """
 
 import os
@@ -38,7 +38,7 @@ class Handed:
 
     @classmethod
     def anew(cls, workers: list[Worker], life: int) -> "Handed":
-        """For another life of the lane, which has no past."""
+        """Makes one for another life of the lane, which has no past."""
         handed = cls.__new__(cls)
         handed._workers, handed._rest = workers, ([], b"", -1, life)
         return handed

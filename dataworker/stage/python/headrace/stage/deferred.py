@@ -63,7 +63,7 @@ class DeferredImage(Image.Image):
         return {"version": 3, "shape": self._pixels.shape, "typestr": "|u1", "data": data}
 
     def is_whole_file(self) -> bool:
-        """Nobody has decoded it, or asked for anything but all of it."""
+        """True: nobody has decoded it, or asked for less than all of it."""
         return self._pixels is None and not self._steps and self._source.uses == 0
 
     @property
@@ -71,7 +71,7 @@ class DeferredImage(Image.Image):
         return self._source
 
     def tensor(self, by_hand: Callable[..., Any]) -> Any:
-        """As by_hand, which is F.to_tensor, or None: it must do it."""
+        """Does what by_hand does, which is F.to_tensor. None: by_hand must do it."""
         if self._pixels is not None:
             return None
         return _maker().tensor(self._source, self._steps, by_hand)
@@ -238,7 +238,8 @@ def defer(opened: Any) -> DeferredImage | None:
 
 
 def whole_file(opened: Any) -> bytes | None:
-    """Of an image that PIL has opened and not yet decoded, where it can be deferred."""
+    """Returns the file of an image that PIL has opened and not yet decoded, if it can be
+    deferred."""
     if (
         type(opened) is not JpegImagePlugin.JpegImageFile
         or not _maker().takes("decode")
@@ -263,7 +264,7 @@ def deferred_of(image: Any) -> DeferredImage | None:
 
 
 def _untouched(opened: Any) -> bool:
-    """Not decoded, closed, or told by draft() to decode less."""
+    """Whether it was not decoded, closed, or told by draft() to decode less."""
     tile = opened.tile
     return (
         len(tile) == 1

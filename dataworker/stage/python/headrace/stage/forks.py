@@ -57,7 +57,7 @@ class Forks(ABC):
         """A sentence about a child's end."""
 
     def let_go(self) -> None:
-        """Of what belongs to this role, in a process that takes on another."""
+        """Releases what belongs to this role, in a process that takes on another."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self.control.close()

@@ -48,8 +48,8 @@ class Entry(NamedTuple):
 
 
 class Replaced:
-    """Stands where the library's function stood. Not a function, which would become a method where a
-    class holds it; not thread-safe, as far as counts go."""
+    """Stands where the library's function stood. It is not a function, which would become a method
+    if a class holds it. Its counts are not thread-safe."""
 
     def __init__(self, entry: Entry) -> None:
         self.real = getattr(entry.owner, entry.name)
@@ -74,7 +74,7 @@ class Replaced:
         return made.value
 
     def put(self) -> None:
-        """In the library function's place."""
+        """Puts this in the library function's place."""
         setattr(self._entry.owner, self._entry.name, self)
 
     def __getattr__(self, name: str) -> Any:
@@ -123,7 +123,7 @@ def enable(by_value: bool = True) -> None:
         return
     places = _referrers(entries) if by_value else _prepared
     for space, name, real in HeldNames().look(_names(entries)) if places is None else places:
-        # Whoever prepared it may have been another process, before the program changed things here.
+        # Another process may have prepared it, before the program changed things here.
         if space.get(name) is real and id(real) in entries:
             space[name] = entries[id(real)]
     for replaced in entries.values():
@@ -131,8 +131,8 @@ def enable(by_value: bool = True) -> None:
 
 
 def prepare() -> None:
-    """In a process that forks lanes. What they need is looked for here: looking writes a count into
-    every object that is looked at, and so would give each lane memory of its own."""
+    """Called in a process that forks lanes, to look for what they need. A look writes a count into
+    every object that it visits, and so would give each lane memory of its own."""
     global _prepared
     if not _preparing.acquire(blocking=False):
         return  # another thread begins a loader, or did in the process that this was forked from
@@ -153,7 +153,7 @@ def _names(entries: dict[int, Replaced]) -> dict[int, str]:
 
 
 def _entries() -> dict[int, Replaced]:
-    """By id() of the library's function."""
+    """The entries by id() of the library's function."""
     found: dict[int, Replaced] = {}
     for library, module in _ENTRIES.items():
         if library not in sys.modules:

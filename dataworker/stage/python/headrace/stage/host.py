@@ -28,7 +28,7 @@ The bundle is a cloudpickle (protocol 5) of a dict:
     environ, group   the trainer's ranks (ranks.py)
     process_at_end   last: as process, with what is known when all else is pickled
 
-and behind it are the names of the installed modules that it refers to (modules.py).
+After the pickle come the names of the installed modules that it refers to (modules.py).
 
 Messages, in both directions: u32 kind, u32 number of parts, u64 size of each part, the parts; little
 endian. Descriptors ride on a message's first byte.

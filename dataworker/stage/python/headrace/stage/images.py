@@ -1,10 +1,10 @@
-"""Pictures in Python stages: PIL's interface in front, the native operators behind.
+"""Pictures in Python stages: PIL's interface with the native operators.
 
 In a stage host, a JPEG file that user code opens with PIL is not decoded where the code says so. The
-image that `convert("RGB")`, `crop`, `resize` or `transpose` returns only notes what was asked, and so
-does the opened one when the code calls load(), to have its file closed; whoever then wants its pixels
-(NumPy, ToTensor, any other method) gets them from one native pass over the file, which decodes no more
-than the crop shows. User code runs as it is and draws what it draws.
+image that `convert("RGB")`, `crop`, `resize` or `transpose` returns only notes what was asked, and
+so does the opened one when the code calls load(), to have its file closed. Code that then needs the
+pixels (NumPy, ToTensor, any other method) gets them from one native pass over the file, which
+decodes no more than the crop shows. User code runs as it is and draws what it draws.
 
 The bits are PIL's:
   - the first images of every sequence of steps are made both ways and compared; a step that differs is

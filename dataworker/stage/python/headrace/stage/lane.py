@@ -86,7 +86,7 @@ class Made:
 
 
 class LanePort:
-    """In the place of a worker's index queue, result queue and event. Made in the trainer, used in the
+    """Replaces a worker's index queue, result queue and event. Made in the trainer, used in the
     lane's process alone, by one thread."""
 
     may_defer = False  # there is a process that may go on in the place of this one
@@ -95,8 +95,8 @@ class LanePort:
         self._control, self._settings = control, settings
 
     def open(self, arguments: dict[str, Any], handed: Received | None) -> dict[str, Any]:
-        """Once, first. The worker loop's arguments, as it is to have them. `handed`: by the process
-        in whose place this one goes on."""
+        """Called once, first. Returns the arguments for the worker loop. `handed`: from the process
+        that this one replaces."""
         life = 0 if handed is None else handed.life
         self._requests = Requests(self._control, self._settings.trainer, life)
         self._collate = arguments["collate_fn"]
@@ -122,7 +122,7 @@ class LanePort:
         if handed is not None and handed.anew:
             self._replay = handed.resume(self._requests)
         elif handed is not None:
-            self._natives = self._silent = True  # pictures are PIL's from now on
+            self._natives = self._silent = True  # pictures are PIL's after this
             self._unseen.enter_context(muted())
             self._replay = handed.resume(self._requests)
         return {
@@ -226,7 +226,7 @@ class LanePort:
         """What the loop's fetcher is asked for."""
         state = request.state
         if self._settings.tells_state:
-            # Asked for once more from its beginning: another process made what came after it.
+            # Asked for again from its beginning: another process made what came after it.
             state = state or self._began
             self._began = self._began or get_state(self._roots)
         moved = bool(state) and state != self._told

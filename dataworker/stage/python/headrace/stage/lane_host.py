@@ -135,7 +135,7 @@ class Host:
         return bundle.collate_fn(data)
 
     def told(self, output: Output) -> tuple[bytes, ...]:
-        """Of the batches made since the last call: what they printed, and images made natively."""
+        """What the batches since the last call printed, and how many images were made natively."""
         images = functions.take_count() + (self.images.take_count() if self.images else 0)
         return *output.take(), numbers(images)
 
@@ -154,7 +154,7 @@ class Host:
                 if before[0] != numbers(wire.TOO_SMALL):
                     told = self.told(output)
                 else:
-                    self.told(output)  # for it is made, and says all, once more
+                    self.told(output)  # because the batch is made again, and prints all again
                 cpu = time.process_time_ns() - cpu
                 change = self.watch.after() if self.watch is not None else ""
                 told = *told, samples, numbers(cpu), change.encode()

@@ -32,7 +32,7 @@ class Asked:
         self._cpu = time.process_time_ns()
 
     def cpu_used(self) -> int:
-        """Of this process since the request came, ns."""
+        """CPU time of this process since the request came, ns."""
         return time.process_time_ns() - self._cpu
 
 
@@ -51,8 +51,8 @@ class Requests:
 
     The trainer holds the other end of `control`: it sends sockets to serve on, each with the number of
     the lane's life, and shuts it down when the lane is to end. A later life begins as the lane did
-    before its first batch: next() raises Again, and what is left of the life before is served no more. A worker that hangs up is let go of with its memory, which
-    the trainer waits for.
+    before its first batch: next() raises Again, and what is left of the life before is served no
+    more. A worker that hangs up is dropped with its memory, which the trainer waits for.
     """
 
     def __init__(self, control: sockets.Socket, trainer: int, life: int = 0) -> None:

@@ -1,7 +1,7 @@
 """What malloc of a process that makes batches does with memory that is free again.
 
-glibc gives a buffer of more than 32 MiB back to the kernel, which clears the next one anew. A collate_fn
-that mixes a batch of usual size makes several: an epoch of it took 2.7 s instead of 2.0.
+glibc gives a buffer of more than 32 MiB back to the kernel, which clears the next one again. A
+collate_fn that mixes a batch of usual size makes several: an epoch of it took 2.7 s instead of 2.0.
 """
 
 import ctypes
@@ -15,28 +15,29 @@ _SET_BY_USERS = (
 )  # fmt: skip
 
 ALL = 2**31 - 1
-# Of a lane, which is one of many on its host. A stock worker has as much while it collates.
+# The limit of a lane, which is one of many on its host. A stock worker has as much while it
+# collates.
 _MOST = 128 << 20
 _SMALL = 8 << 20  # smaller batches' buffers glibc keeps by itself
 _BUFFERS = 4  # of its size, while a batch is mixed
 
 
 class Buffers:
-    """Those of a lane's batches. One thread."""
+    """The buffers of a lane's batches. One thread."""
 
     def __init__(self) -> None:
         self._largest = _SMALL
 
     def see(self, batch: int) -> None:
-        """A batch of so many bytes was made."""
+        """Notes that a batch of `batch` bytes was made."""
         if batch > self._largest:
             self._largest = batch
             keep(min(_BUFFERS * batch, _MOST))
 
 
 def keep(most: int) -> None:
-    """Up to so many bytes that are free stay with the process. Nothing where its user has told malloc
-    what to do, or the C library is another one."""
+    """Keeps up to `most` free bytes with the process. Does nothing if the user has configured
+    malloc, or the C library is another one."""
     if any(name in os.environ for name in _SET_BY_USERS):
         return
     libc = ctypes.CDLL(None)

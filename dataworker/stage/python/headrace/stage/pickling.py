@@ -78,7 +78,8 @@ def by_name(module: str, qualname: str) -> Any:
 
 
 def exception_by_name(module: str, qualname: str) -> Any:
-    """As by_name; RuntimeError where the trainer has no such type (one made inside of a function)."""
+    """Does what by_name does; RuntimeError if the trainer has no such type (one made inside a
+    function)."""
     try:
         return by_name(module, qualname)
     except (ImportError, AttributeError):
@@ -104,7 +105,7 @@ class Arena:
 
 
 class Slot:
-    """Places buffers one behind the other. Goes on counting when there is no room."""
+    """Places buffers one after the other. Goes on counting when there is no room."""
 
     def __init__(self, arena: Arena | None, offset: int, size: int) -> None:
         self.arena, self.offset, self.size = arena, offset, size
@@ -173,7 +174,7 @@ def collating(slot: Slot | None) -> Iterator[None]:
 
 
 def keeps_nothing(collate_fn: Any) -> bool:
-    """It is torch's own, with no entries of the program's in its table."""
+    """Whether it is torch's own, with no entries of the program in its table."""
     from torch.utils.data._utils import collate
 
     functions = collate.default_collate_fn_map.values()
@@ -299,7 +300,7 @@ def _bytes_of(storage: Any) -> Any:
 
 
 def _is_special(tensor: Any) -> bool:
-    """It has more to it than its elements."""
+    """Whether it has more to it than its elements."""
     import torch
 
     return bool(
@@ -379,7 +380,8 @@ def unpickle_batch(pickled: bytes, buffers: list[Any]) -> Any:
 
 
 def pickle_error(wrapper: Any) -> bytes:
-    """Of an ExceptionWrapper; an exception type that can't travel becomes RuntimeError with its text."""
+    """Pickles an ExceptionWrapper. An exception type that can't travel becomes RuntimeError with
+    its text."""
     for kind in (wrapper.exc_type, RuntimeError):
         wrapper.exc_type = kind
         try:

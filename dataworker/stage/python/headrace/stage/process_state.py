@@ -18,7 +18,7 @@ from typing import Any
 from .settings import SETTINGS
 
 State = dict[str, Any]
-# Of installed modules: module, path of names in it, plain value.
+# Values in installed modules: module, path of names in it, plain value.
 Attributes = list[tuple[str, str, Any]]
 # Why it matters, and the trainer's hash of SOME_TEXT.
 Hashes = tuple[str, int]
@@ -91,7 +91,7 @@ def _short(value: Any) -> str:
 
 
 def read() -> State:
-    """Of this process. Settings of modules that nobody has imported are left out."""
+    """Reads the state of this process, without the settings of modules that nobody has imported."""
     return {
         setting.name: setting.read()
         for setting in SETTINGS

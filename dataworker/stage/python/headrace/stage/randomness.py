@@ -9,7 +9,7 @@ from ..process import generators
 
 
 def seed_lane(base_seed: int, lane: int) -> None:
-    """As torch.utils.data._utils.worker._worker_loop does it."""
+    """Seeds as torch.utils.data._utils.worker._worker_loop does."""
     import torch
     from torch.utils.data._utils.worker import _generate_state
 

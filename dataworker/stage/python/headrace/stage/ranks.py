@@ -28,7 +28,8 @@ def ranks() -> dict[str, Any]:
 
 
 def take_place(bundle: SimpleNamespace) -> None:
-    """In a worker's process: the trainer's ranks, in a process group that cannot communicate."""
+    """Takes the trainer's ranks in a worker's process, with a process group that cannot
+    communicate."""
     for name in [n for n in os.environ if n in _NAMES or n.startswith(_PREFIXES)]:
         del os.environ[name]
     os.environ.update(bundle.environ)

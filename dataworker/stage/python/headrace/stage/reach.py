@@ -85,7 +85,7 @@ class Picture:
     __hash__ = None  # type: ignore[assignment]  # has none
 
     def places(self) -> dict[tuple[Step, ...], Token]:
-        """By path. For people and for differences: it costs more than the picture."""
+        """The tokens by path. For messages and differences: it costs more than the picture."""
         paths: list[tuple[Step, ...]] = []
         for parent, step in zip(self.parents, self.steps, strict=True):
             paths.append((*(paths[parent] if parent >= 0 else ()), step))
@@ -346,7 +346,7 @@ def _text(step: Step) -> str:
 
 
 def spelled(path: tuple[Step, ...]) -> str:
-    """As the program would write it: dataset.log[3], train.COUNTER, dataset.Rows.made."""
+    """The path as the program would write it: dataset.log[3], train.COUNTER, dataset.Rows.made."""
     text = ""
     for how, name in path:
         if how == ":":

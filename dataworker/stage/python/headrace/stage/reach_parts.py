@@ -81,7 +81,7 @@ def ends_of(value: Any) -> Iterator[tuple[Step, Any]]:
 
 
 def attributes(value: Any) -> Iterator[tuple[Step, Any]]:
-    """Of an object, as they are stored."""
+    """The attributes of an object, as they are stored."""
     kind: Any = type(value)
     try:
         stored = object.__getattribute__(value, "__dict__")

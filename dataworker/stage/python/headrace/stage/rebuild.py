@@ -16,7 +16,7 @@ def lru_cached(function: Callable[..., Any], parameters: dict[str, Any]) -> Any:
 
 
 def cached_property(function: Callable[..., Any], name: str | None) -> Any:
-    """With a lock of its own, where this Python gives it one."""
+    """Makes one with a lock of its own, if this Python gives it one."""
     made = functools.cached_property(function)
     made.attrname = name
     return made
@@ -25,9 +25,10 @@ def cached_property(function: Callable[..., Any], name: str | None) -> Any:
 def skeleton_class(
     kind: type, name: str, bases: tuple[type, ...], body: dict[str, Any], number: str, extra: Any
 ) -> Any:
-    """As cloudpickle's function of the same purpose, whose class is filled afterwards. But a class is
-    made once, however its pickle gets there, and code of the program's own that is told of new classes
-    (__init_subclass__, a metaclass) is not told: what it wrote down in the trainer travels."""
+    """Does what cloudpickle's function of the same purpose does; the class is filled afterwards.
+    But a class is made once, however its pickle gets there, and code of the program's own that is
+    told of new classes (__init_subclass__, a metaclass) is not told: what it wrote down in the
+    trainer travels."""
     known = cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID.get(number)
     if known is not None:
         return known

@@ -37,8 +37,8 @@ _CHEAP = frozenset(
         "random_vertical_flip", "resize",
     )
 )  # fmt: skip
-# Of tensors, with or without channels last in memory by what they draw. Code that looks at the tensor,
-# or adds its values up, could tell.
+# Ops whose draws decide whether their tensors have channels last in memory. Code that looks at the
+# tensor, or adds its values up, could tell.
 _ANY_ORDER = frozenset(
     ("auto_augment", "rand_augment", "random_grayscale", "random_resized_crop", "trivial_augment_wide")
 )  # fmt: skip
@@ -69,7 +69,7 @@ class Run:
         self.makes_tensor = any(node.op in TO_TENSOR for node in nodes)
         self.checked = 0  # images that were made both ways
         self.trusted = True  # none of them differed
-        # By what it draws, an image may come out as the object that it was.
+        # Depending on its draws, an image may come out as the same object.
         self.may_keep = all(kind_of(leaf) in _MAY_KEEP for leaf in leaves)
         self.like: Any = None  # what came out by Python, for its type and strides
         self._renderer = renderer
@@ -122,7 +122,7 @@ Part = Run | Choice | Own
 
 
 class Recipe:
-    """Of one transform, as it is now."""
+    """The recipe of one transform, as it is now."""
 
     def __init__(self, transform: Any, renderer: Any, perform: Callable[[Any, Any], Any]) -> None:
         """`perform`: what a list of parts makes of a value, for the branches of a Choice."""
@@ -137,8 +137,8 @@ class Recipe:
         self._watch = ChainWatch(thing for thing, _ in self._noted)
 
     def holds(self) -> bool:
-        """Nobody has altered the objects since, or what their calls go through, not even to alter
-        it back."""
+        """True: nobody has altered the objects since, or what their calls go through, not even to
+        alter it back."""
         self._altered = self._altered or not (self._as_noted() and self._watch.same())
         return not self._altered
 
@@ -219,7 +219,7 @@ class Recipe:
 
 
 def _kind(transform: Any) -> str | None:
-    """As kind_of; None also for an object that is not as its class made it."""
+    """Does what kind_of does; None also for an object that is not as its class made it."""
     try:
         check_unaltered(transform)
     except Exception:  # NotNative; it has no attributes

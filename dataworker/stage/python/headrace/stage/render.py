@@ -50,7 +50,7 @@ class Step(NamedTuple):
 
 
 def corners_of(box: Any) -> tuple[int, int, int, int] | None:
-    """As PIL rounds them; None: PIL has an error or a warning to give."""
+    """The corners as PIL rounds them; None: PIL would raise or warn."""
     try:
         left, top, right, bottom = (int(round(edge)) for edge in box)
     except (TypeError, ValueError, OverflowError):
@@ -94,7 +94,7 @@ class Source:
 
 
 class ImageMaker:
-    """What this process knows about native images. Not thread-safe, as far as counts go."""
+    """What this process knows about native images. Its counts are not thread-safe."""
 
     def __init__(self, renderer: Any, kept: frozenset[str]) -> None:
         self.renderer = renderer

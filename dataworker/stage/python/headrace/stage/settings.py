@@ -136,7 +136,8 @@ def _pattern(text: Any) -> Any:
 
 
 def _category(kind: Any) -> Any:
-    """By its name where a worker has it by that name: it need not import a library for a filter."""
+    """The category's name, if a worker has it by that name, otherwise the class itself. So a worker
+    need not import a library for a filter."""
     name = kind.__module__, kind.__qualname__
     own = name[0] == "__main__" or any_own([name[0]]) or _named(name) is not kind
     return kind if own else name
@@ -163,7 +164,7 @@ def _set_filters(wanted: list[tuple[Any, ...]]) -> None:
 
 
 def _levels() -> tuple[int, list[tuple[str, int, bool, bool]]]:
-    """Of loggers that are not as they are made; the root logger is ""."""
+    """The levels of loggers that are not as they are made; the root logger is ""."""
     found = [
         (name, logger.level, logger.disabled, logger.propagate)
         for name, logger in sorted(logging.root.manager.loggerDict.copy().items())
@@ -212,7 +213,7 @@ def _torch() -> Any:
 
 
 def _set_inference(on: bool) -> None:
-    """For as long as the process lives."""
+    """Sets it while the process lives."""
     mode = _torch().inference_mode(on)
     mode.__enter__()
     _kept.append(mode)

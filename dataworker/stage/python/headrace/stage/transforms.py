@@ -28,7 +28,7 @@ from .deferred import DeferredImage, deferred_of
 from .recipes import FILE, RGB, Choice, L, Part, Recipe, Run
 from .render import CHECKS, ImageMaker, Source
 
-# More transforms than that are not kept: they are made anew for each sample.
+# More transforms than that are not kept: the program makes them again for each sample.
 _MOST_RECIPES = 64
 _NOTHING_DRAWN = np.empty(0, np.uint8)
 
@@ -47,7 +47,7 @@ class Pixels(NamedTuple):
 
 
 class Performer:
-    """Not thread-safe, as far as counts go."""
+    """Its counts are not thread-safe."""
 
     def __init__(self, maker: ImageMaker) -> None:
         self._maker = maker
@@ -187,7 +187,7 @@ def _channels(value: Any) -> int:
 
 
 def _shown(value: Any) -> Any:
-    """As user code may see it."""
+    """The value as user code may see it."""
     return value.image() if isinstance(value, Pixels) else value
 
 
@@ -220,7 +220,7 @@ def enable(maker: ImageMaker) -> None:
 
 
 def _entrances() -> Iterator[tuple[type, str]]:
-    """Of the transforms that this process knows: where user code calls them."""
+    """The methods by which user code calls the transforms that this process knows."""
     if "torchvision.transforms" in sys.modules:
         yield sys.modules["torchvision.transforms"].Compose, "__call__"
     if "torchvision.transforms.v2" in sys.modules:

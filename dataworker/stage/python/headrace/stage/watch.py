@@ -26,8 +26,8 @@ _NOTHING = object()
 
 
 class Watch:
-    """Of one process's lane. One thread. `parts`: as picture's. `fills`: that filling in is proved to be
-    none. `clock`: seconds."""
+    """Watches one process's lane. One thread. `parts`: as picture's. `fills`: that filling in is
+    proved to be none. `clock`: seconds."""
 
     def __init__(
         self,
@@ -53,7 +53,8 @@ class Watch:
         self._began = self._clock()
 
     def after(self) -> str:
-        """It was made. What the code was seen to have changed, once; else empty."""
+        """Called after the batch was made. Returns once what the code was seen to have changed;
+        otherwise empty."""
         if self._told or self._last is None:
             return ""
         self._seconds += self._clock() - self._began

@@ -38,8 +38,8 @@ def greet(sock: _socket.socket) -> None:
 
 
 def receive(sock: _socket.socket) -> tuple[int, list[bytes], list[int]]:
-    """Kind, parts, descriptors, of the first frame that is no HELLO. EOFError when the other side is
-    gone; OtherRelease. For who has nothing else to wait for."""
+    """Returns kind, parts and descriptors of the first frame that is no HELLO. For a caller that
+    waits for nothing else. EOFError when the other side is gone; OtherRelease."""
     while True:
         kind, parts, fds = receive_any(sock)
         if kind != HELLO:
@@ -47,12 +47,12 @@ def receive(sock: _socket.socket) -> tuple[int, list[bytes], list[int]]:
 
 
 def unexpected(kind: int) -> OtherRelease:
-    """Of a frame that nobody sends here."""
+    """The error for a frame that nobody sends here."""
     return OtherRelease(f"an unexpected frame of kind {kind}: this process is release {_release()}")
 
 
 def receive_any(sock: _socket.socket) -> tuple[int, list[bytes], list[int]]:
-    """As receive(), of the next frame, whatever it is."""
+    """Does what receive() does, for the next frame of any kind."""
     head, fds = _receive_exactly(sock, _HEAD.size)
     magic, protocol, kind, count = _HEAD.unpack(head)
     if magic != _MAGIC:
@@ -135,7 +135,7 @@ class Request:
         self.index = data[at + state : at + state + index]
 
     def packed(self, with_state: bool) -> bytes:
-        """As it came, with or without its state."""
+        """The request as it came, with or without its state."""
         state = self.state if with_state else b""
         head = self.HEAD.pack(
             *(self.lane, self.base_seed, self.slot_offset, self.slot_bytes),

@@ -95,7 +95,7 @@ def of_live(it: Interpreter, part: Lasting, keys: bool) -> Value:
 
 
 def _of_own(it: Interpreter, frame: Frame, part: Any, quietly: bool) -> Value:
-    """By its __iter__ and __next__, or by __getitem__."""
+    """The items that its __iter__ and __next__, or its __getitem__, give."""
     found = special(it, frame, part, "__iter__")
     if found is not None:
         result = NOTHING

@@ -16,10 +16,10 @@ By key, for a dict:
                                      self.cache[key] = found           self.cache[key] = found
                                      return found
 
-What is filled in may depend on what lasts and on the key alone: it draws nothing, reads no local
-name of the sample and sets none that the rest of the sample uses. Nothing else may look at what is
-filled: what is filled is read only where every way to there has filled it, so that no sample can
-tell whether it is the first. Anything else is a write, and state.
+A filled value may depend only on what lasts and on the key: it draws nothing, reads no local name
+of the sample and sets none that the rest of the sample uses. Nothing else may look at it. It is
+read only where every way to there has filled it, so that no sample can tell whether it is the
+first. Anything else is a write, and state.
 """
 
 import ast

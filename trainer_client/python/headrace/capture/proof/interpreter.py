@@ -92,8 +92,8 @@ class Interpreter:
     # Frames and what they make.
 
     def frame(self, caller: Frame, node: Any, name: str, file: str, of: int) -> Frame:
-        """Of a call. The call at the same place of the same frame is the same one, and so are the
-        calls by which a function comes to call itself."""
+        """The frame of a call. A call at the same place of the same frame has the same one, and so
+        have the calls by which a function comes to call itself."""
         key: tuple[Any, ...] = (caller.context, caller.line, of)
         for context, function in reversed(caller.chain):
             if function == of:

@@ -254,7 +254,8 @@ def store(it: Interpreter, frame: Frame, owner: Value, key: Value, value: Value)
 
 
 def check_content(it: Interpreter, part: Any, value: Value) -> None:
-    """Into an object whose content is not followed only goes what is not followed either."""
+    """Checks that an object whose content is not followed gets only values that are not followed
+    either."""
     if type(part) is Abstract and part.cls in it.known.arrays:
         plain(it, value)
         return
@@ -276,7 +277,8 @@ def delete(it: Interpreter, frame: Frame, owner: Value, key: Value) -> None:
 
 
 def combined(it: Interpreter, frame: Frame, name: str, x: Any, y: Any) -> Value:
-    """Of `x + y`, `x * n`, `x | y`, where one is a container: a new one with both's entries."""
+    """The value of `x + y`, `x * n`, `x | y`, if one is a container: a new one with the entries of
+    both."""
     base = base_of(getattr(x, "cls", None)) or base_of(getattr(y, "cls", None)) or list
     array = [p for p in (x, y) if getattr(p, "cls", None) in it.known.arrays or
              type(p) is Abstract and p.cls is None]  # fmt: skip

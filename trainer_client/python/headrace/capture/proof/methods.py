@@ -74,7 +74,7 @@ def call(it: Interpreter, frame: Frame, part: Any, name: str, given: Arguments) 
 def _of_object(it: Interpreter, frame: Frame, part: Any, name: str, given: Arguments) -> Value:
     known_name = constant_of(given.at(0))
     if name == "__setattr__" and known_name:
-        # As object does it: past a __setattr__ of the class.
+        # Sets it as object does, past a __setattr__ of the class.
         it.writes_if_lasting(part, f"sets {describe(part)}.{known_name[0]}")
         if type(part) is Made:
             it.set_field(part, known_name[0], given.at(1))

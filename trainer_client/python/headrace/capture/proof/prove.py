@@ -46,7 +46,7 @@ def prove(loader: Any) -> Proof:
 def prove_parts(
     dataset: Any, collate_fn: Any = None, worker_init_fn: Any = None, getitems: bool = True
 ) -> Proof:
-    """As prove. getitems: batches are asked for by __getitems__ where the data set has it."""
+    """Does what prove does. getitems: batches come from __getitems__ if the data set has it."""
 
     def follow(it: Interpreter) -> None:
         if isinstance(dataset, torch.utils.data.IterableDataset):
@@ -61,7 +61,8 @@ def prove_parts(
 
 
 def prove_call(function: Any, name: str) -> Proof:
-    """As prove, of a callable that gets one sample or one list of them. `name`: what reasons call it."""
+    """Does what prove does, for a callable that gets one sample or one list of them. `name`: its
+    name in reasons."""
 
     def follow(it: Interpreter) -> None:
         made = one(it.make(it.outermost, "sample", list))

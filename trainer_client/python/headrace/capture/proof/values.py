@@ -172,7 +172,7 @@ def is_plain_enum(cls: type) -> bool:
 
 
 def constant(value: Any) -> Value:
-    """Of a value that can't be changed."""
+    """The abstract value of a value that can't be changed."""
     kind = type(value)
     if kind in _PLAIN_CONSTANTS:
         return one(Lasting([value], ("constant", kind, value), ""))
@@ -192,7 +192,8 @@ def constant_of(value: Value) -> Any:
 
 
 def values_of(objects: Iterable[Any], key: Any, path: str, budget: Any = None) -> Value:
-    """Of live objects. `key` tells which, where they are too many to be told apart."""
+    """The abstract value of live objects. `key` stands for them if they are too many to tell
+    apart."""
     objects = objects if isinstance(objects, list | tuple) else list(objects)
     if budget is not None:
         budget.spend(len(objects))
@@ -244,7 +245,7 @@ def is_container(part: Any) -> bool:
 
 
 def maps(part: Any) -> bool:
-    """Of a container: whether it is a mapping."""
+    """Whether a container is a mapping."""
     return issubclass(base_of(part.cls), MAPPINGS)
 
 

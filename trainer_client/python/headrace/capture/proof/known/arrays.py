@@ -49,7 +49,7 @@ _DRAWS = (
 
 
 def _choice(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
-    """Of an array's entries: with a size a new array, and else one of them."""
+    """A choice of an array's entries: with a size a new array, otherwise one entry."""
     it.draws()
     sized = len(given.args) > 1 or "size" in given.named
     return apply(it, frame, "choice", given, FRESH, Vector if sized else None)

@@ -339,7 +339,7 @@ def _partial(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Val
 
 
 def _copy(it: Interpreter, frame: Frame, thing: Any, given: Arguments) -> Value:
-    """copy.copy: its content is the same. copy.deepcopy: as far as it is plain."""
+    """copy.copy: the content is the same. copy.deepcopy: only of plain values."""
     deep = getattr(thing, "__name__", "") == "deepcopy"
     result = NOTHING
     for part in given.at(0):

@@ -157,7 +157,8 @@ _LATER = {
 }  # fmt: skip
 _loaded: set[Any] = set()
 
-# Of a value whose class is not known: a number, a text, an array, or plain data of a library.
+# Methods of a value whose class is not known: a number, a text, an array, or plain data of a
+# library.
 SCALAR_METHODS = (
     {n for cls in (str, bytes, int, float, complex, tuple, frozenset) for n in dir(cls)}
     | _ARRAY.fresh

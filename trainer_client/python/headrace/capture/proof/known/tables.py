@@ -72,7 +72,7 @@ class Known:
         return classes.is_manager(part)
 
     def is_own(self, cls: Any) -> bool:
-        """Not a class of a library that has a table, nor of Python itself."""
+        """Whether it is neither a class of a library that has a table, nor of Python itself."""
         return (getattr(cls, "__module__", "") or "").partition(".")[0] not in self.packages
 
 
