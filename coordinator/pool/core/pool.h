@@ -70,7 +70,7 @@ class Pool {
   // Says whether the member's process is there. Nothing: this pool cannot know.
   [[nodiscard]] virtual std::optional<bool> Alive(WorkerId worker) const = 0;
 
-  // Ends all members that it started. Those that still run after stop_grace are killed. Idempotent.
+  // Ends all members that it started, and kills those that take too long. Idempotent.
   // No member can be started after it.
   virtual void Stop() = 0;
 };
