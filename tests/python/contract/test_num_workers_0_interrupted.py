@@ -10,6 +10,7 @@ from typing import Any
 import headrace
 import pytest
 import torch
+from headrace.service import service
 from support.compare import assert_same, seed_everything
 from support.lazily import both_ways, epoch, folder, generators
 from support.pipelines import evaluate_v1, train_v1
@@ -82,7 +83,7 @@ def test_in_a_forked_child_an_iteration_goes_on(photos, capfd):
 def test_a_service_that_ends_leaves_the_epoch_to_the_trainer(photos, capfd):
     def program() -> list[Any]:
         loader = DataLoader(folder(photos, train_v1()), 3, shuffle=True)
-        return epoch(loader, lambda number: headrace.service.close() if number == 2 else None)
+        return epoch(loader, lambda number: service.close() if number == 2 else None)
 
     _, report = both_ways(program)
     assert report.samples_by_path == {"native": 9, "python": 0, "local": 18}
