@@ -185,7 +185,7 @@ BatchDone Read(Reader& r, const fb::BatchDone* v) {
   }
   out.lane_ended = v->lane_ended();
   r.Require(!out.lane_ended || (out.pickle.empty() && out.python_error.empty()),
-            "a batch behind the lane's end");
+            "a batch after the lane's end");
   return out;
 }
 

@@ -35,7 +35,7 @@ Attach Read(Reader& r, const fb::Attach* v) {
              .cache_bytes = v->cache_bytes(),
              .lanes_given = v->lanes_given()};
   r.Require(out.split.worker_nodes <= static_cast<std::int64_t>(out.plan.chain.size()),
-            "split behind the end of the chain");
+            "split past the end of the chain");
   return out;
 }
 

@@ -196,10 +196,10 @@ TEST(Message, ABatchBehindTheEndOfItsLaneIsRefused) {
   BatchDone done{.samples = 0, .lane_ended = true};
   EXPECT_TRUE(DecodeError(done).ok());
   done.pickle = Bytes(3);
-  EXPECT_THAT(DecodeError(done).message(), HasSubstr("behind the lane's end"));
+  EXPECT_THAT(DecodeError(done).message(), HasSubstr("after the lane's end"));
   done.pickle.clear();
   done.python_error = Bytes(3);
-  EXPECT_THAT(DecodeError(done).message(), HasSubstr("behind the lane's end"));
+  EXPECT_THAT(DecodeError(done).message(), HasSubstr("after the lane's end"));
   done = BatchDone{.samples = -2};
   EXPECT_THAT(DecodeError(done).message(), HasSubstr("samples"));
 }

@@ -23,10 +23,10 @@ Generated from the capture's table and from the installed torchvision; `HEADRACE
 
 A pipeline is native as a whole if every transform of it is, its samples come from a dataset with a native form, and `collate_fn` is torch's. Else it is a Python stage: the program's own code runs on the workers. There each stretch of native transforms in a `Compose` still runs as one native chain, with its draws, whatever `Dataset` class calls it, and whatever stands around it; pictures that the code opens with PIL are decoded, cropped, resized and mirrored natively ([0010](../adr/0010-deferred-images.md), [0014](../adr/0014-native-chains-in-stages.md)).
 
-Operators of geometry and colour take PIL images and, behind `PILToTensor` or `ToImage`, tensors of uint8 (plain ones and `tv_tensors.Image`). The exceptions:
+Operators of geometry and colour take PIL images and, after `PILToTensor` or `ToImage`, tensors of uint8 (plain ones and `tv_tensors.Image`). The exceptions:
 
 - Tensors are resized with the bits of torch's own kernels, where the client finds its torch's to be the known ones; in v1 `bilinear` and `bicubic` with antialias only ([0017](../adr/0017-resize-of-tensors.md)).
-- Of tensors that are no longer uint8 (behind `ToTensor`, `ConvertImageDtype` or `ToDtype`), crops, flips, constant padding, `Normalize`, `RandomErasing`, conversions of the element type and `ToPureTensor` are native.
+- Of tensors that are no longer uint8 (after `ToTensor`, `ConvertImageDtype` or `ToDtype`), crops, flips, constant padding, `Normalize`, `RandomErasing`, conversions of the element type and `ToPureTensor` are native.
 - Affine transforms of tensors are nearest or bilinear, as in torchvision. Tensors' bits are those of torch's AVX2 and AVX512 builds on one thread, as in the loader's workers; affine transforms, and so AugMix of images too, are native where torch's products of matrices have bits that are known: those of MKL on CPUs of Intel and on CPUs of AMD are, which differ.
 - Contrast of tensors of more than 2,105,376 pixels, also as one of the operations of an auto-augment policy, and quarter turns by `v2` of square tensors of more than 65,793 pixels, are made by the trainer, sample by sample.
 
