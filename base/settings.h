@@ -13,7 +13,11 @@ namespace headrace {
 
 // A setting that users may give to one component: a kind of pool, a cache tier.
 struct Setting {
-  enum class Kind : std::uint8_t { kText, kCount };  // kCount: a whole number, 0 or more
+  enum class Kind : std::uint8_t {
+    kText,
+    kCount,  // a whole number, 0 or more
+    kBytes,  // "4096", "64M", "2G": powers of 1024
+  };
   std::string name;  // "stop-grace-ms": words with dashes, the unit last
   Kind kind = Kind::kText;
   std::string value;  // the default
@@ -33,6 +37,7 @@ class Settings {
 
   // REQUIRES: the component has such a setting, of this kind.
   [[nodiscard]] std::int64_t Count(std::string_view name) const;
+  [[nodiscard]] std::uint64_t Bytes(std::string_view name) const;
   [[nodiscard]] const std::string& Text(std::string_view name) const;
 
  private:

@@ -1,6 +1,8 @@
 #include "base/settings.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 
@@ -39,6 +41,25 @@ TEST(Settings, ACountIsAWholeNumber) {
     const Status status = Settings::Make(kKnown, {{"grace-ms", value}}).status();
     EXPECT_EQ(status.code(), Code::kInvalidArgument) << value;
     EXPECT_THAT(status.message(), HasSubstr("grace-ms")) << value;
+  }
+}
+
+TEST(Settings, ASizeIsANumberWithAUnitOrWithout) {
+  const std::vector<Setting> known{
+      {.name = "size", .kind = Setting::Kind::kBytes, .value = "0", .help = "how much"}};
+  const std::pair<std::string, std::uint64_t> sizes[] = {
+      {"0", 0},           {"4096", 4096},     {"7b", 7},
+      {"2K", 2048},       {"2kb", 2048},      {"64MiB", std::uint64_t{64} << 20},
+      {"3G", 3ULL << 30}, {"1t", 1ULL << 40}, {"16777215T", 16777215ULL << 40}};
+  for (const auto& [text, bytes] : sizes) {
+    const auto settings = Settings::Make(known, {{"size", text}});
+    ASSERT_TRUE(settings.ok()) << text;
+    EXPECT_EQ(settings->Bytes("size"), bytes) << text;
+  }
+  for (const std::string text : {"", "G", "-1", "1.5G", "2 G", "2X", "2Gi", "2GBB", "16777216T"}) {
+    const Status status = Settings::Make(known, {{"size", text}}).status();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << text;
+    EXPECT_THAT(status.message(), HasSubstr("is a size")) << text;
   }
 }
 

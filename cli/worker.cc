@@ -4,10 +4,22 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "dataworker/cache/cache_registry.h"
 #include "dataworker/worker/worker_main.h"
 
 namespace headrace::cli {
 namespace {
+
+std::string CacheTierHelp() {
+  std::string help = "A tier of the cache, slower than --cache; repeatable, the fastest first:";
+  for (const dataworker::CacheTierDescriptor* tier : dataworker::BuiltinCacheTiers().All()) {
+    help += "\n  " + tier->name + ": " + tier->summary;
+    for (const Setting& setting : tier->AllSettings()) {
+      help += "\n    " + setting.name + ": " + setting.help + " [default: " + setting.value + "]";
+    }
+  }
+  return help;
+}
 
 int Work(const dataworker::WorkerOptions& given) {
   dataworker::WorkerOptions options = given;
@@ -42,6 +54,9 @@ void AddWorker(CLI::App& app, Action& chosen) {
       ->type_name("DIR");
   AddCount(*command, "--threads", options->threads, "Compute threads [default: usable CPUs]");
   AddSize(*command, "--cache", options->cache_bytes, "Memory cache, for example 2G [default: 0]");
+  command->add_option("--cache-tier", options->cache_tiers, CacheTierHelp())
+      ->allow_extra_args(false)
+      ->type_name("NAME[:KEY=VALUE,...]");
   AddSize(*command, "--source-bytes-per-second", options->source_bytes_per_second,
           "Most bytes a second that are read at sources, for example 200M [default: no limit]");
   AddLimits(*command, options->stage_memory, options->allowed_roots);
@@ -53,6 +68,7 @@ void AddWorker(CLI::App& app, Action& chosen) {
       "Examples:\n"
       "  headrace worker --coordinator tcp://head:7070\n"
       "  headrace worker --coordinator tcp://head:7070 --threads 16 --cache 64G\n"
+      "  headrace worker --coordinator tcp://head:7070 --cache-tier memory:size=64G\n"
       "  headrace worker --coordinator tcp://head:7070 --allow-root /data --stage-memory 4G");
   command->callback([&chosen, options] { chosen = [options] { return Work(*options); }; });
 }

@@ -1,12 +1,17 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
 
-#include "dataworker/cache/cache.h"
+#include "dataworker/cache/cache_tier.h"
+#include "dataworker/cache/sample_store.h"
 
-// For tests: entries that tell what they are.
+// For tests: entries that tell what they are, and lookups that wait for slow tiers.
 namespace headrace::dataworker {
 
 inline const JobId kJob(1);
@@ -27,8 +32,9 @@ inline Bytes Payload(std::uint64_t inode, std::int64_t version, std::size_t size
   return bytes;
 }
 
-inline bool Put(SampleCache& cache, JobId job, std::uint64_t inode, std::size_t size,
-                std::int64_t version = 0) {
+// `cache`: a CacheTier or a SampleStore.
+template <typename Cache>
+bool Put(Cache& cache, JobId job, std::uint64_t inode, std::size_t size, std::int64_t version = 0) {
   auto claim = cache.TryClaim(job, Key(inode, version), size);
   return claim && claim.Commit(Payload(inode, version, size));
 }
@@ -37,7 +43,44 @@ inline bool Equal(ByteSpan a, ByteSpan b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
-inline JobCacheStats StatsOf(const SampleCache& cache, JobId job) {
+// Makes a slow tier answer what it was asked, as its device would.
+using Pump = std::function<void()>;
+inline const Pump kNoPump = [] {};
+
+// One open question.
+template <typename Answer>
+struct Open {
+  std::atomic<int> answers = 0;
+  Answer answer;
+
+  void Take(Answer taken) {
+    answer = std::move(taken);
+    ++answers;
+  }
+  Answer Wait(const Pump& pump) {
+    while (answers == 0) pump();
+    return std::move(answer);
+  }
+};
+
+inline CachePin Ask(CacheTier& tier, JobId job, const CacheKey& key, const Pump& pump = kNoPump) {
+  CacheLookup answer = tier.Find(job, key);
+  if (!answer.later) return std::move(answer.pin);
+  const auto open = std::make_shared<Open<CachePin>>();
+  tier.Fetch(job, key, [open](CachePin pin) { open->Take(std::move(pin)); });
+  return open->Wait(pump);
+}
+
+inline CacheLookup AskStore(SampleStore& store, JobId job, const CacheKey& key,
+                            const Pump& pump = kNoPump) {
+  CacheLookup found = store.Find(job, key);
+  if (!found.later) return found;
+  const auto open = std::make_shared<Open<CacheLookup>>();
+  store.FindLater(job, key, found, [open](CacheLookup answer) { open->Take(std::move(answer)); });
+  return open->Wait(pump);
+}
+
+inline JobCacheStats StatsOf(const CacheTier& cache, JobId job) {
   for (const JobCacheStats& stats : cache.JobStats()) {
     if (stats.job == job) return stats;
   }
@@ -45,10 +88,11 @@ inline JobCacheStats StatsOf(const SampleCache& cache, JobId job) {
 }
 
 // How many of the job's first `count` samples are there.
-inline int Kept(SampleCache& cache, JobId job, std::uint64_t count, std::uint64_t first = 0) {
+inline int Kept(CacheTier& cache, JobId job, std::uint64_t count, std::uint64_t first = 0,
+                const Pump& pump = kNoPump) {
   int kept = 0;
   for (std::uint64_t inode = first; inode < first + count; ++inode) {
-    if (const CachePin pin = cache.Find(job, Key(inode))) {
+    if (const CachePin pin = Ask(cache, job, Key(inode), pump)) {
       kept += Equal(pin.bytes(), Payload(inode, 0, pin.bytes().size())) ? 1 : -1000;
     }
   }

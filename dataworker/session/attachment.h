@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/result.h"
-#include "dataworker/cache/cache.h"
+#include "dataworker/cache/sample_store.h"
 #include "dataworker/session/session_environment.h"
 #include "schemas/wire/message.h"
 
@@ -21,7 +21,7 @@ namespace headrace::dataworker {
 class Attachment {
  public:
   // `clock` and `cache` outlive it. REQUIRES: Renew before anything is answered.
-  Attachment(const Clock& clock, SampleCache& cache, SessionEnvironment::Send send,
+  Attachment(const Clock& clock, SampleStore& cache, SessionEnvironment::Send send,
              const wire::Attach& attach)
       : clock_(clock), cache_(cache), send_(std::move(send)), attach_(attach) {}
 
@@ -60,7 +60,7 @@ class Attachment {
 
  private:
   const Clock& clock_;
-  SampleCache& cache_;
+  SampleStore& cache_;
   const SessionEnvironment::Send send_;
   std::string peer_;
   wire::Attach attach_;

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "dataworker/cache/memory/memory_cache.h"
+#include "dataworker/cache/cache_registry.h"
 #include "gtest/gtest.h"
 
 namespace headrace::dataworker {
@@ -25,7 +25,8 @@ class AttachmentTest : public ::testing::Test {
   }
 
   FakeClock clock_;
-  std::unique_ptr<SampleCache> cache_ = MakeMemoryCache(4 << 20);
+  std::unique_ptr<SampleStore> cache_ =
+      std::move(BuiltinCacheTiers().MakeStore({{"memory", {{"size", "4M"}}}})).value();
   std::vector<std::pair<std::string, wire::Body>> sent_;
   Attachment attachment_{
       clock_, *cache_,

@@ -60,11 +60,32 @@ std::vector<std::int32_t> BatchWork::Positions(const wire::BatchRequest& request
   return positions;
 }
 
+// The rest of a unit, after a slow tier has answered. The batch counts it as one of its own.
+class BatchWork::RestOfUnit final : public Work {
+ public:
+  RestOfUnit(std::shared_ptr<BatchWork> batch, Unit unit)
+      : Work(1, batch->iteration()), batch_(std::move(batch)), unit_(std::move(unit)) {}
+
+ protected:
+  void Run(std::int64_t /*unit*/, ThreadContext& context) override {
+    if (!batch_->cancelled()) batch_->RunPart(std::move(unit_), context);
+  }
+  void Finish() override {
+    unit_.found.pin = CachePin();
+    batch_->Drop(1);
+  }
+
+ private:
+  const std::shared_ptr<BatchWork> batch_;
+  Unit unit_;
+};
+
 BatchWork::BatchWork(Setup setup, OnDone on_done)
     : Work(static_cast<std::int64_t>(Positions(setup.request).size()), setup.request.iteration),
       setup_(std::move(setup)),
       on_done_(std::move(on_done)),
-      positions_(Positions(setup_.request)) {}
+      positions_(Positions(setup_.request)),
+      tiers_(setup_.cache ? setup_.cache->store().tiers() : 0) {}
 
 MutableByteSpan BatchWork::Row(std::size_t field, std::int32_t position) const {
   const std::size_t bytes = setup_.layout.row_bytes[field];
@@ -73,26 +94,52 @@ MutableByteSpan BatchWork::Row(std::size_t field, std::int32_t position) const {
 }
 
 void BatchWork::Run(std::int64_t unit, ThreadContext& context) {
+  RunPart({.position = positions_[static_cast<std::size_t>(unit)]}, context);
+}
+
+void BatchWork::RunPart(Unit unit, ThreadContext& context) {
   const SteadyTime begin = setup_.clock->Now();
   const Duration cpu = setup_.clock->ThreadCpu();
   if (!started_.exchange(true)) queue_ns_ = Nanos(begin - setup_.received);
-  const std::int32_t position = positions_[static_cast<std::size_t>(unit)];
-  SampleCost cost;
-  const Status status = MakeSample(position, cost, context);
-  if (!status.ok()) FailSample(position, status, cost.size_changed);
+  const Status status = MakeSample(unit, context);
+  if (!status.ok()) FailSample(unit.position, status, unit.cost.size_changed);
   if (context.file.capacity() > kKeptFileBytes) context.file = ScratchBuffer();
-  Count(cost, setup_.clock->Now() - begin, setup_.clock->ThreadCpu() - cpu);
+  unit.cost.total += setup_.clock->Now() - begin;
+  unit.cost.cpu += setup_.clock->ThreadCpu() - cpu;
+  if (unit.found.later) {
+    Await(std::move(unit));
+  } else {
+    Count(unit.cost);
+  }
 }
 
-void BatchWork::Count(const SampleCost& cost, Duration total, Duration cpu) {
-  total_ns_ += Nanos(total);
+// No thread is at the sample until the answer. Then it goes on as work of its own.
+void BatchWork::Await(Unit unit) {
+  Postpone();
+  const CacheKey key = unit.key;
+  const CacheLookup stopped = std::exchange(unit.found, CacheLookup());
+  auto self = std::static_pointer_cast<BatchWork>(shared_from_this());
+  setup_.cache->store().FindLater(
+      setup_.cache->job(), key, stopped, [self, waiting = std::move(unit)](CacheLookup found) {
+        Unit answered = waiting;
+        answered.found = std::move(found);
+        self->setup_.resume(std::make_shared<RestOfUnit>(self, std::move(answered)));
+      });
+}
+
+void BatchWork::Count(const SampleCost& cost) {
+  total_ns_ += Nanos(cost.total);
   source_ns_ += Nanos(cost.source);
   source_bytes_ += cost.source_bytes;
   // Only a hit that saves the decoding is a cheaper path.
-  (cost.decoded_hit ? hit_cpu_ns_ : miss_cpu_ns_) += Nanos(cpu);
+  (cost.decoded_hit ? hit_cpu_ns_ : miss_cpu_ns_) += Nanos(cost.cpu);
   decoded_hits_ += cost.decoded_hit ? 1 : 0;
   encoded_hits_ += cost.encoded_hit ? 1 : 0;
   misses_ += cost.miss ? 1 : 0;
+  if (!cost.decoded_hit && !cost.encoded_hit) return;
+  TierCount& tier = tiers_[cost.tier];
+  (cost.decoded_hit ? tier.decoded : tier.encoded) += 1;
+  if (cost.decoded_hit) tier.cpu_ns += Nanos(cost.cpu);
 }
 
 Result<SourceSample> BatchWork::Read(const Sample& sample, ThreadContext& context) {
@@ -107,7 +154,8 @@ Result<SourceSample> BatchWork::Read(const Sample& sample, ThreadContext& contex
   return source;
 }
 
-Status BatchWork::MakeSample(std::int32_t position, SampleCost& cost, ThreadContext& context) {
+Status BatchWork::MakeSample(Unit& unit, ThreadContext& context) {
+  const std::int32_t position = unit.position;
   const std::int64_t key = setup_.request.keys[static_cast<std::size_t>(position)];
   HR_TRY(const CompiledPlan::Location at, setup_.plan->Locate(key));
   const std::vector<FieldSpec>& fields = setup_.plan->fields();
@@ -120,8 +168,9 @@ Status BatchWork::MakeSample(std::int32_t position, SampleCost& cost, ThreadCont
     } else if (made) {  // the same image in a second field
       std::copy_n(Row(made_at, position).begin(), out.size(), out.begin());
     } else {
-      const Sample sample{position, at, out, cost};
+      const Sample sample{position, at, out, unit, unit.cost};
       HR_RETURN_IF_ERROR(MakeImage(sample, context));
+      if (unit.found.later) return {};
       HR_RETURN_IF_ERROR(BearWitness(sample));
       made = true;
       made_at = i;
@@ -152,12 +201,10 @@ Status BatchWork::MakeImage(const Sample& sample, ThreadContext& context) {
   if (setup_.cache == nullptr || form == CacheForm::kNone || !sample.at.source->cacheable()) {
     return MakeUncached(sample, context);
   }
-  const SteadyTime begin = setup_.clock->Now();
-  HR_TRY(const ContentIdentity content, sample.at.source->Identify(sample.at.row));
-  const CacheKey key{content, form == CacheForm::kPrefix ? setup_.plan->chain().prefix_hash() : 0};
-  const CachePin pin = setup_.cache->cache().Find(setup_.cache->job(), key);
-  sample.cost.source += setup_.clock->Now() - begin;
-  if (pin) {
+  HR_RETURN_IF_ERROR(AskCache(sample));
+  if (sample.unit.found.later) return {};
+  if (const CachePin& pin = sample.unit.found.pin) {
+    sample.cost.tier = sample.unit.found.tier;
     if (form == CacheForm::kPrefix) {
       sample.cost.decoded_hit = true;
       return FromPayload(sample, pin.bytes(), context);
@@ -169,10 +216,23 @@ Status BatchWork::MakeImage(const Sample& sample, ThreadContext& context) {
   if (form == CacheForm::kPrefix) return MakeAndKeepPrefix(sample, source, context);
   const CacheKey read_key{source.content, 0};
   if (auto claim =
-          setup_.cache->cache().TryClaim(setup_.cache->job(), read_key, source.bytes.size())) {
+          setup_.cache->store().TryClaim(setup_.cache->job(), read_key, source.bytes.size())) {
     claim.Commit(source.bytes);
   }
   return FromEncoded(sample, source.bytes, context);
+}
+
+Status BatchWork::AskCache(const Sample& sample) {
+  Unit& unit = sample.unit;
+  if (unit.asked) return {};
+  const SteadyTime begin = setup_.clock->Now();
+  HR_TRY(const ContentIdentity content, sample.at.source->Identify(sample.at.row));
+  const bool prefix = setup_.plan->cache_form() == CacheForm::kPrefix;
+  unit.key = {content, prefix ? setup_.plan->chain().prefix_hash() : 0};
+  unit.found = setup_.cache->store().Find(setup_.cache->job(), unit.key);
+  unit.asked = true;
+  sample.cost.source += setup_.clock->Now() - begin;
+  return {};
 }
 
 Status BatchWork::MakeUncached(const Sample& sample, ThreadContext& context) {
@@ -192,7 +252,7 @@ Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& so
   HR_TRY(const CompiledPlan::Shapes shapes, setup_.plan->ShapesOf(spec));
   // The content that was read, which may be newer than the one that was looked up.
   const CacheKey key{source.content, setup_.plan->chain().prefix_hash()};
-  auto claim = setup_.cache->cache().TryClaim(setup_.cache->job(), key,
+  auto claim = setup_.cache->store().TryClaim(setup_.cache->job(), key,
                                               shapes.prefix.bytes() + kPayloadOverhead);
   if (!claim) return FromEncoded(sample, source.bytes, context);
   HR_RETURN_IF_ERROR(setup_.plan->runner().RunPrefix(source.bytes, context.ops, &context.payload));
@@ -295,6 +355,12 @@ wire::BatchDone BatchWork::TakeAnswer() {
   done.batch = setup_.request.batch;
   done.attempt = setup_.request.attempt;
   done.needed_bytes = setup_.layout.bytes;
+  for (std::size_t i = 0; i < tiers_.size(); ++i) {
+    const TierCount& tier = tiers_[i];
+    if (tier.decoded == 0 && tier.encoded == 0) continue;
+    done.tiers.push_back(
+        {setup_.cache->store().tier_name(i), tier.decoded, tier.encoded, tier.cpu_ns});
+  }
   const std::lock_guard lock(mutex_);
   done.status = batch_error_;
   if (done.status.ok() && cancelled()) done.status = Cancelled("the iteration was cancelled");

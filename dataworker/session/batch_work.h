@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "dataworker/cache/cache.h"
+#include "dataworker/cache/sample_store.h"
 #include "dataworker/session/compiled_plan.h"
 #include "dataworker/share/work.h"
 #include "schemas/wire/data.h"
@@ -30,6 +30,8 @@ class BatchWork final : public Work {
     bool sends_memory = false;         // the answer carries it; otherwise it is the trainer's
     Clock* clock = nullptr;
     SteadyTime received;
+    // Queues the rest of a unit that waited for a slow tier; any thread. Not needed without a cache.
+    std::function<void(std::shared_ptr<Work>)> resume = {};
   };
   using OnDone = std::function<void(std::shared_ptr<BatchWork>)>;
   // Most characters of a sample's failure, so that those of a batch fit a message.
@@ -55,26 +57,49 @@ class BatchWork final : public Work {
   void Finish() override;
 
  private:
-  // The costs of one sample besides its time, noted by the code that makes it.
+  // The costs of one sample, noted by the code that makes it.
   struct SampleCost {
-    Duration source{};  // reading it, or looking for it
+    Duration total{}, cpu{};  // of a thread
+    Duration source{};        // reading it, or looking for it
     std::uint64_t source_bytes = 0;
     bool decoded_hit = false, encoded_hit = false, miss = false;
     bool size_changed = false;  // its parameters were drawn for another size
+    std::uint32_t tier = 0;     // of the hit
+  };
+  // What a sample keeps while a slow tier looks for it.
+  struct Unit {
+    std::int32_t position = 0;
+    SampleCost cost;
+    bool asked = false;  // the cache; then key and found are set
+    CacheKey key;
+    CacheLookup found;
+  };
+  class RestOfUnit;
+  // The hits of one tier.
+  struct TierCount {
+    std::atomic<std::uint32_t> decoded = 0, encoded = 0;
+    std::atomic<std::uint64_t> cpu_ns = 0;
   };
   struct Sample {
     std::int32_t position = 0;
     CompiledPlan::Location at;
     MutableByteSpan out;  // of the chain field
-    SampleCost& cost;
+    Unit& unit;
+    SampleCost& cost;  // of the unit
   };
   [[nodiscard]] MutableByteSpan Row(std::size_t field, std::int32_t position) const;
-  Status MakeSample(std::int32_t position, SampleCost& cost, ThreadContext& context);
+  // Makes a sample, or the part of it up to a wait for a slow tier.
+  void RunPart(Unit unit, ThreadContext& context);
+  void Await(Unit unit);
+  // The sample waits if the unit says so: found.later.
+  Status MakeSample(Unit& unit, ThreadContext& context);
   Status MakeImage(const Sample& sample, ThreadContext& context);
+  // Asks the cache, unless that was done.
+  Status AskCache(const Sample& sample);
   Status MakeUncached(const Sample& sample, ThreadContext& context);
   // Reads the sample from its source, whatever the caches have.
   Result<SourceSample> Read(const Sample& sample, ThreadContext& context);
-  void Count(const SampleCost& cost, Duration total, Duration cpu);
+  void Count(const SampleCost& cost);
   Status MakeAndKeepPrefix(const Sample& sample, const SourceSample& source,
                            ThreadContext& context);
   Status FromEncoded(const Sample& sample, ByteSpan encoded, ThreadContext& context);
@@ -105,6 +130,7 @@ class BatchWork final : public Work {
   std::atomic<std::uint32_t> decoded_hits_ = 0;
   std::atomic<std::uint32_t> encoded_hits_ = 0;
   std::atomic<std::uint32_t> misses_ = 0;
+  std::vector<TierCount> tiers_;  // of the cache
 
   std::mutex mutex_;
   // Guarded by mutex_:

@@ -85,6 +85,11 @@ void NativeRunner::Launch(wire::BatchRequest request, SteadyTime received,
   setup.clock = &environment_.reactor.clock();
   setup.received = received;
   setup.request = std::move(request);
+  // Closed: nobody waits for the batch.
+  setup.resume = WhenDone([](NativeRunner& runner, std::shared_ptr<Work> rest) {
+    runner.environment_.queue.Push(runner.attachment_.job(), runner.attachment_.session(),
+                                   std::move(rest), WorkQueue::Place::kFront);
+  });
   auto done = WhenDone([](NativeRunner& runner, const std::shared_ptr<BatchWork>& work) {
     runner.OnBatchDone(work);
   });

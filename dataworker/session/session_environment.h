@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dataworker/cache/cache.h"
+#include "dataworker/cache/sample_store.h"
 #include "dataworker/exec/executor.h"
 #include "dataworker/memory/payload_pool.h"
 #include "dataworker/session/blob_table.h"
@@ -33,7 +33,7 @@ struct SessionEnvironment {
   net::Reactor& reactor;
   Executor& executor;
   WorkQueue& queue;
-  SampleCache& cache;
+  SampleStore& cache;
   BlobTable& blobs;
   PayloadPool& payloads;
   StageLosses& losses;

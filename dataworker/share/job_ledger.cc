@@ -4,15 +4,19 @@
 #include <limits>
 
 namespace headrace::dataworker {
+namespace {
+
+StoreQuota QuotaOf(const wire::JobGrant& grant) {
+  StoreQuota quota{.bytes = grant.cache_bytes};
+  for (const wire::TierBytes& tier : grant.tiers) quota.tiers.emplace_back(tier.tier, tier.bytes);
+  return quota;
+}
+
+}  // namespace
 
 void JobLedger::EndGrant(JobId job) {
   queue_.Drain(job);
-  if (!ended_.insert(job).second) return;
-  std::uint64_t bytes = 0;
-  for (const JobCacheStats& stats : cache_.JobStats()) {
-    if (stats.job == job) bytes = stats.bytes;
-  }
-  cache_.SetQuota(job, bytes);
+  if (ended_.insert(job).second) cache_.FreezeQuota(job);
 }
 
 void JobLedger::OnDirective(const wire::WorkerDirective& directive, std::optional<SteadyTime> asked,
@@ -38,7 +42,7 @@ void JobLedger::OnDirective(const wire::WorkerDirective& directive, std::optiona
     ended_.erase(grant.job);
     queue_.SetLimits(grant.job, {.millicores = grant.millicores,
                                  .source_bytes_per_second = grant.source_bytes_per_second});
-    cache_.SetQuota(grant.job, grant.cache_bytes);
+    cache_.SetQuota(grant.job, QuotaOf(grant));
   }
   for (const JobId job : former) {
     if (!granted_.contains(job)) EndGrant(job);
@@ -77,12 +81,16 @@ std::vector<wire::JobUsage> JobLedger::Usage(std::span<const Attached> sessions)
   for (const Attached& session : sessions) {
     usage[session.job].queued_samples += static_cast<std::uint64_t>(session.stage_samples);
   }
-  for (const JobCacheStats& stats : cache_.JobStats()) {
-    wire::JobUsage& job = usage[stats.job];
-    job.cache_bytes = stats.bytes;
-    job.cache_entries = stats.entries;
-    job.cache_hits = stats.hits;
-    job.cache_misses = stats.misses;
+  for (const StoreJobStats& stats : cache_.JobStats()) {
+    wire::JobUsage& job = usage[stats.all.job];
+    job.cache_bytes = stats.all.bytes;
+    job.cache_entries = stats.all.entries;
+    job.cache_hits = stats.all.hits;
+    job.cache_misses = stats.all.misses;
+    for (std::size_t i = 0; i < stats.tiers.size(); ++i) {
+      const JobCacheStats& tier = stats.tiers[i];
+      job.tiers.push_back({cache_.tier_name(i), tier.bytes, tier.entries, tier.hits, tier.misses});
+    }
   }
   for (const JobWork& work : queue_.Usage()) {
     const auto job = usage.find(work.job);

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/ids.h"
-#include "dataworker/cache/cache.h"
+#include "dataworker/cache/sample_store.h"
 #include "dataworker/share/work_queue.h"
 #include "schemas/wire/control.h"
 
@@ -21,7 +21,7 @@ namespace headrace::dataworker {
 class JobLedger {
  public:
   // `threads`: the shared cores. Both outlive it.
-  JobLedger(WorkQueue& queue, SampleCache& cache, int threads)
+  JobLedger(WorkQueue& queue, SampleStore& cache, int threads)
       : queue_(queue), cache_(cache), threads_(threads) {}
 
   // A session that is attached here.
@@ -65,7 +65,7 @@ class JobLedger {
   void EndGrant(JobId job);
 
   WorkQueue& queue_;
-  SampleCache& cache_;
+  SampleStore& cache_;
   const int threads_;
   bool has_grants_ = false;  // the coordinator is one that gives them
   std::set<JobId> granted_;

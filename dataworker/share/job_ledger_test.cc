@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "dataworker/cache/memory/memory_cache.h"
+#include "dataworker/cache/cache_registry.h"
 #include "dataworker/exec/inline_executor.h"
 #include "gmock/gmock.h"
 
@@ -49,7 +49,8 @@ class JobLedgerTest : public ::testing::Test {
   InlineExecutor executor_;
   FakeClock clock_;
   WorkQueue queue_{{executor_, clock_, [](Duration) {}}};
-  std::unique_ptr<SampleCache> cache_ = MakeMemoryCache(4 << 20);
+  std::unique_ptr<SampleStore> cache_ =
+      std::move(BuiltinCacheTiers().MakeStore({{"memory", {{"size", "4M"}}}})).value();
   JobLedger ledger_{queue_, *cache_, 8};
   const JobId a_{1}, b_{2};
   std::uint64_t inode_ = 0;

@@ -41,6 +41,9 @@ class Work : public std::enable_shared_from_this<Work> {
 
  protected:
   virtual void Run(std::int64_t unit, ThreadContext& context) = 0;
+  // For Run: the unit waits without a thread. It ends with a Drop(1) more, after the other work
+  // that does the rest of it.
+  void Postpone() { unfinished_.fetch_add(1, std::memory_order_relaxed); }
   // Runs on the thread of the last unit, or on the one that cancelled. All that the units wrote is
   // visible. Must not block.
   virtual void Finish() = 0;

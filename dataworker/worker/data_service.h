@@ -24,7 +24,7 @@ class DataService {
     net::Reactor& reactor;
     Executor& executor;
     WorkQueue& queue;
-    SampleCache& cache;
+    SampleStore& cache;
     wire::HostIdentity host;  // of this process
     Limits limits;
   };

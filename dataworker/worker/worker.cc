@@ -34,6 +34,19 @@ Result<std::vector<std::string>> RealPaths(const std::vector<std::string>& direc
   return real;
 }
 
+// The tiers that the options name, fastest first. Without any it is the memory tier, without room.
+Result<std::vector<CacheTierChoice>> CacheTiers(const WorkerOptions& options) {
+  std::vector<CacheTierChoice> tiers;
+  if (options.cache_bytes > 0 || options.cache_tiers.empty()) {
+    tiers.push_back({"memory", {{"size", std::to_string(options.cache_bytes)}}});
+  }
+  for (const std::string& text : options.cache_tiers) {
+    HR_TRY(CacheTierChoice tier, CacheTierChoice::Parse(text));
+    tiers.push_back(std::move(tier));
+  }
+  return tiers;
+}
+
 // Returns the address that trainers use, from the one that was bound.
 std::string Advertised(const std::string& bound, const std::string& host) {
   constexpr std::string_view kTcp = "tcp://";
@@ -66,7 +79,8 @@ Status Worker::Open(const WorkerOptions& options) {
   info_.host = wire::ReadHostIdentity();
   const int threads = options.threads > 0 ? options.threads : UsableCpus();
   executor_ = MakeTbbExecutor(threads);
-  HR_TRY(cache_, BuiltinCacheTiers().Make("memory", options.cache_bytes, {}));
+  HR_TRY(const std::vector<CacheTierChoice> tiers, CacheTiers(options));
+  HR_TRY(cache_, BuiltinCacheTiers().MakeStore(tiers));
   queue_ = std::make_unique<WorkQueue>(WorkQueue::Parts{
       *executor_, reactor_.clock(), [this, weak = std::weak_ptr(alive_)](Duration delay) {
         reactor_.Post([this, weak, delay] {
@@ -88,7 +102,10 @@ Status Worker::Open(const WorkerOptions& options) {
   info_.endpoints = {Advertised(service_->endpoint(), host)};
   info_.arena_path = arena_path_;
   info_.cores = threads;
-  info_.cache_bytes = options.cache_bytes;
+  for (const auto& [name, stats] : cache_->TierStats()) {
+    info_.tiers.push_back({name, stats.budget});
+    info_.cache_bytes += stats.budget;
+  }
   info_.version = kVersion;
   info_.local = options.local;
   if (options.coordinator.empty()) return {};
@@ -116,6 +133,8 @@ Worker::~Worker() {
   // trainers take their slots back, and no thread may write there any more.
   if (service_) service_->CloseSessions();
   if (executor_) executor_->Stop();
+  // Answers refer to sessions, and give their part of the cache back.
+  if (cache_) cache_->Stop();
   service_.reset();
   // ZeroMQ does not remove it.
   constexpr std::string_view kIpc = "ipc://";
@@ -132,6 +151,9 @@ wire::WorkerHeartbeat Worker::Load() {
   beat.cache_bytes = cache.bytes;
   beat.cache_hits = cache.hits;
   beat.cache_misses = cache.misses;
+  for (const auto& [name, tier] : cache_->TierStats()) {
+    beat.tiers.push_back({name, tier.bytes, tier.entries, tier.hits, tier.misses});
+  }
   beat.samples = service_->samples_made();
   beat.queued_samples = static_cast<std::uint64_t>(std::max<std::int64_t>(queue_->queued(), 0));
   beat.jobs = service_->jobs();

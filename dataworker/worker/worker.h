@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "dataworker/cache/cache.h"
+#include "dataworker/cache/sample_store.h"
 #include "dataworker/exec/executor.h"
 #include "dataworker/share/work_queue.h"
 #include "dataworker/worker/coordinator_link.h"
@@ -50,7 +50,7 @@ class Worker {
   wire::WorkerInfo info_;
   std::string arena_path_;
   std::unique_ptr<Executor> executor_;
-  std::unique_ptr<SampleCache> cache_;
+  std::unique_ptr<SampleStore> cache_;
   std::unique_ptr<WorkQueue> queue_;
   std::unique_ptr<DataService> service_;
   std::unique_ptr<CoordinatorLink> coordinator_;  // none in tests without a coordinator

@@ -17,7 +17,10 @@ struct WorkerOptions {
   // /tmp/headrace-<uid>; made with mode 0700 when missing.
   std::string directory;
   std::int32_t threads = 0;       // compute threads; 0: usable CPUs
-  std::uint64_t cache_bytes = 0;  // most bytes of the memory cache, all jobs together
+  std::uint64_t cache_bytes = 0;  // most bytes of the memory tier, all jobs together
+  // More tiers of the cache, fastest first, each as CacheTierChoice::Parse reads it. The memory
+  // tier of `cache_bytes` comes before them.
+  std::vector<std::string> cache_tiers;
   // Most bytes a second that native plans read at their sources, all jobs together, so that local
   // files can stand for a remote store; 0: no limit.
   std::uint64_t source_bytes_per_second = 0;

@@ -8,6 +8,7 @@
 #include "base/graph.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "schemas/wire/tiers.h"
 
 // Control-plane messages as plain structs (FlatBuffers form: schemas/fbs/control.fbs).
 //   client -> coordinator  OpenJob, OpenSession, ConsumerHeartbeat, CloseSession, CloseJob
@@ -79,8 +80,9 @@ struct WorkerInfo {
   HostIdentity host;
   std::int32_t cores = 1;
   std::string version;
-  std::uint64_t cache_bytes = 0;  // budget of its memory cache
+  std::uint64_t cache_bytes = 0;  // budget of its cache, all tiers together
   bool local = false;             // serves trainers of its own host and user alone
+  std::vector<TierBytes> tiers;   // budgets; none: an older worker, with one of cache_bytes
   friend bool operator==(const WorkerInfo&, const WorkerInfo&) = default;
 };
 
@@ -112,6 +114,7 @@ struct SessionLoad {
   // values.
   std::uint64_t compared = 0;
   std::uint64_t differed = 0;
+  std::vector<TierHits> tiers;
   friend bool operator==(const SessionLoad&, const SessionLoad&) = default;
 };
 struct ConsumerHeartbeat {
@@ -166,6 +169,7 @@ struct JobUsage {
   std::uint64_t cache_hits = 0;
   std::uint64_t cache_misses = 0;
   std::uint64_t queued_samples = 0;  // now
+  std::vector<TierUse> tiers;
   friend bool operator==(const JobUsage&, const JobUsage&) = default;
 };
 // The most jobs or usages that a message may name; more is refused.
@@ -182,6 +186,7 @@ struct WorkerHeartbeat {
   std::uint64_t queued_samples = 0;
   std::vector<JobId> jobs;      // jobs with an attached session
   std::vector<JobUsage> usage;  // those, and jobs with entries in the cache
+  std::vector<TierUse> tiers;
   friend bool operator==(const WorkerHeartbeat&, const WorkerHeartbeat&) = default;
 };
 // What one job may use of a worker.
@@ -190,6 +195,7 @@ struct JobGrant {
   std::uint32_t millicores = 0;               // share of the worker's cores; 1000: one core
   std::uint64_t cache_bytes = 0;              // most bytes for its entries in the cache
   std::uint64_t source_bytes_per_second = 0;  // 0: no limit
+  std::vector<TierBytes> tiers;               // quotas; none: the worker divides cache_bytes
   friend bool operator==(const JobGrant&, const JobGrant&) = default;
 };
 struct WorkerDirective {

@@ -114,10 +114,11 @@ Offset<fb::BatchDone> Write(Builder& b, const BatchDone& v) {
                              w.file.ctime_ns, w.file.size, w.file.ends, w.file.whole);
   });
   const auto state_change = WriteText(b, v.state_change);
+  const auto tiers = WriteTiers(b, v.tiers);
   return fb::CreateBatchDone(b, v.session.value, v.iteration.value, v.batch.value, v.attempt,
                              status, v.needed_bytes, v.used_bytes, fields, failures, cost, pickle,
                              offsets, sizes, python_error, lane_state, output, v.samples,
-                             v.lane_ended, error_output, witnesses, state_change);
+                             v.lane_ended, error_output, witnesses, state_change, tiers);
 }
 
 BatchDone Read(Reader& r, const fb::BatchDone* v) {
@@ -154,6 +155,7 @@ BatchDone Read(Reader& r, const fb::BatchDone* v) {
                 .python_ns = cost->python_ns(),
                 .wall_ns = cost->wall_ns()};
   }
+  out.tiers = ReadTiers(r, v->tiers());
   out.pickle = r.Raw(v->pickle());
   out.buffer_offsets = r.Scalars(v->buffer_offsets());
   out.buffer_sizes = r.Scalars(v->buffer_sizes());

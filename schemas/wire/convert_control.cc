@@ -65,11 +65,12 @@ SessionOpened Read(Reader& r, const fb::SessionOpened* v) {
 }
 
 Offset<fb::SessionLoad> Write(Builder& b, const SessionLoad& v) {
+  const auto tiers = WriteTiers(b, v.tiers);
   return fb::CreateSessionLoad(
       b, v.session.value, v.batches, v.samples, v.stall_ns, v.step_ns, v.outstanding_bytes,
       v.wait_sampler_ns, v.wait_source_ns, v.wait_compute_ns, v.wait_python_ns, v.wait_queue_ns,
       v.wait_network_ns, v.wait_copy_ns, v.idle_ns, v.idle_known, v.hit_samples, v.miss_samples,
-      v.hit_cpu_ns, v.miss_cpu_ns, v.source_bytes, v.compared, v.differed);
+      v.hit_cpu_ns, v.miss_cpu_ns, v.source_bytes, v.compared, v.differed, tiers);
 }
 
 SessionLoad Read(Reader& r, const fb::SessionLoad* v) {
@@ -94,7 +95,8 @@ SessionLoad Read(Reader& r, const fb::SessionLoad* v) {
           .miss_cpu_ns = v->miss_cpu_ns(),
           .source_bytes = v->source_bytes(),
           .compared = v->compared(),
-          .differed = v->differed()};
+          .differed = v->differed(),
+          .tiers = ReadTiers(r, v->tiers())};
 }
 
 Offset<fb::ConsumerHeartbeat> Write(Builder& b, const ConsumerHeartbeat& v) {

@@ -44,6 +44,18 @@ auto ReadAll(Reader& r, const flatbuffers::Vector<Offset<Table>>* tables) {
   return out;
 }
 
+// Lists of cache tiers (convert_tiers.cc).
+template <typename Table>
+using TierVector = flatbuffers::Vector<Offset<Table>>;
+template <typename Table>
+using TierTables = Offset<TierVector<Table>>;
+TierTables<fb::TierBytes> WriteTiers(Builder& b, const std::vector<TierBytes>& tiers);
+TierTables<fb::TierUse> WriteTiers(Builder& b, const std::vector<TierUse>& tiers);
+TierTables<fb::TierHits> WriteTiers(Builder& b, const std::vector<TierHits>& tiers);
+std::vector<TierBytes> ReadTiers(Reader& r, const TierVector<fb::TierBytes>* tables);
+std::vector<TierUse> ReadTiers(Reader& r, const TierVector<fb::TierUse>* tables);
+std::vector<TierHits> ReadTiers(Reader& r, const TierVector<fb::TierHits>* tables);
+
 // Control messages (convert_control.cc, convert_status.cc).
 Offset<fb::OpenJob> Write(Builder& b, const OpenJob& v);
 OpenJob Read(Reader& r, const fb::OpenJob* v);

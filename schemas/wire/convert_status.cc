@@ -8,8 +8,9 @@ Offset<fb::WorkerInfo> Write(Builder& b, const WorkerInfo& v) {
   const auto arena_path = WriteText(b, v.arena_path);
   const auto host = Write(b, v.host);
   const auto version = WriteText(b, v.version);
+  const auto tiers = WriteTiers(b, v.tiers);
   return fb::CreateWorkerInfo(b, v.worker.value, endpoints, arena_path, host, v.cores, version,
-                              v.cache_bytes, v.local);
+                              v.cache_bytes, v.local, tiers);
 }
 
 WorkerInfo Read(Reader& r, const fb::WorkerInfo* v) {
@@ -21,7 +22,8 @@ WorkerInfo Read(Reader& r, const fb::WorkerInfo* v) {
           .cores = r.NotNegative(v->cores(), "cores"),
           .version = r.Text(v->version()),
           .cache_bytes = v->cache_bytes(),
-          .local = v->local()};
+          .local = v->local(),
+          .tiers = ReadTiers(r, v->tiers())};
 }
 
 Offset<fb::RegisterWorker> Write(Builder& b, const RegisterWorker& v) {
@@ -50,9 +52,10 @@ WorkerRegistered Read(Reader& r, const fb::WorkerRegistered* v) {
 namespace {
 
 Offset<fb::JobUsage> Write(Builder& b, const JobUsage& v) {
+  const auto tiers = WriteTiers(b, v.tiers);
   return fb::CreateJobUsage(b, v.job.value, v.cpu_ns, v.samples, v.source_bytes, v.limited_ns,
                             v.cache_bytes, v.cache_entries, v.cache_hits, v.cache_misses,
-                            v.queued_samples);
+                            v.queued_samples, tiers);
 }
 
 JobUsage Read(Reader& r, const fb::JobUsage* v) {
@@ -65,18 +68,22 @@ JobUsage Read(Reader& r, const fb::JobUsage* v) {
           .cache_entries = v->cache_entries(),
           .cache_hits = v->cache_hits(),
           .cache_misses = v->cache_misses(),
-          .queued_samples = v->queued_samples()};
+          .queued_samples = v->queued_samples(),
+          .tiers = ReadTiers(r, v->tiers())};
 }
 
 Offset<fb::JobGrant> Write(Builder& b, const JobGrant& v) {
-  return fb::CreateJobGrant(b, v.job.value, v.millicores, v.cache_bytes, v.source_bytes_per_second);
+  const auto tiers = WriteTiers(b, v.tiers);
+  return fb::CreateJobGrant(b, v.job.value, v.millicores, v.cache_bytes, v.source_bytes_per_second,
+                            tiers);
 }
 
 JobGrant Read(Reader& r, const fb::JobGrant* v) {
   return {.job = r.ReadId<JobId>(v->job(), "job of a grant"),
           .millicores = v->millicores(),
           .cache_bytes = v->cache_bytes(),
-          .source_bytes_per_second = v->source_bytes_per_second()};
+          .source_bytes_per_second = v->source_bytes_per_second(),
+          .tiers = ReadTiers(r, v->tiers())};
 }
 
 template <typename T>
@@ -101,9 +108,10 @@ std::vector<T> ReadOfJobs(Reader& r, const flatbuffers::Vector<Offset<Table>>* t
 Offset<fb::WorkerHeartbeat> Write(Builder& b, const WorkerHeartbeat& v) {
   const auto jobs = WriteIds(b, v.jobs);
   const auto usage = WriteOfJobs(b, v.usage);
+  const auto tiers = WriteTiers(b, v.tiers);
   return fb::CreateWorkerHeartbeat(b, v.request, v.worker.value, v.cpu_seconds, v.resident_bytes,
                                    v.cache_bytes, v.cache_hits, v.cache_misses, v.samples,
-                                   v.queued_samples, jobs, usage);
+                                   v.queued_samples, jobs, usage, tiers);
 }
 
 WorkerHeartbeat Read(Reader& r, const fb::WorkerHeartbeat* v) {
@@ -118,7 +126,8 @@ WorkerHeartbeat Read(Reader& r, const fb::WorkerHeartbeat* v) {
           .samples = v->samples(),
           .queued_samples = v->queued_samples(),
           .jobs = r.Ids<JobId>(v->jobs(), "jobs"),
-          .usage = ReadOfJobs<JobUsage>(r, v->usage(), "usage")};
+          .usage = ReadOfJobs<JobUsage>(r, v->usage(), "usage"),
+          .tiers = ReadTiers(r, v->tiers())};
 }
 
 Offset<fb::WorkerDirective> Write(Builder& b, const WorkerDirective& v) {

@@ -168,6 +168,7 @@ struct BatchDone {
   std::vector<Witness> witnesses;  // those that were asked for and could be read
   // Python plans: what the code changed that outlives the batch; empty: nothing seen.
   std::string state_change;
+  std::vector<TierHits> tiers;  // the hits of `cost` by tier; only tiers that had some
   friend bool operator==(const BatchDone&, const BatchDone&) = default;
 };
 

@@ -83,7 +83,8 @@ SessionLoad RandomBody::Load() {
           .miss_cpu_ns = Number(),
           .source_bytes = Number(),
           .compared = Number(),
-          .differed = Number()};
+          .differed = Number(),
+          .tiers = TierHitsList()};
 }
 
 WorkerInfo RandomBody::Worker() {
@@ -94,7 +95,26 @@ WorkerInfo RandomBody::Worker() {
           .cores = Count(),
           .version = Text(),
           .cache_bytes = Number(),
-          .local = Coin()};
+          .local = Coin(),
+          .tiers = TierBytesList()};
+}
+
+std::vector<TierBytes> RandomBody::TierBytesList() {
+  return Some([this] { return TierBytes{.tier = Text(), .bytes = Number()}; });
+}
+std::vector<TierUse> RandomBody::TierUseList() {
+  return Some([this] {
+    return TierUse{.tier = Text(),
+                   .bytes = Number(),
+                   .entries = Number(),
+                   .hits = Number(),
+                   .misses = Number()};
+  });
+}
+std::vector<TierHits> RandomBody::TierHitsList() {
+  return Some([this] {
+    return TierHits{.tier = Text(), .decoded = Number(), .encoded = Number(), .cpu_ns = Number()};
+  });
 }
 
 JobUsage RandomBody::Usage() {
@@ -107,14 +127,16 @@ JobUsage RandomBody::Usage() {
           .cache_entries = Number(),
           .cache_hits = Number(),
           .cache_misses = Number(),
-          .queued_samples = Number()};
+          .queued_samples = Number(),
+          .tiers = TierUseList()};
 }
 
 JobGrant RandomBody::Grant() {
   return {.job = AnId<JobId>(),
           .millicores = Number32(),
           .cache_bytes = Number(),
-          .source_bytes_per_second = Number()};
+          .source_bytes_per_second = Number(),
+          .tiers = TierBytesList()};
 }
 
 JobStatus RandomBody::Job() {
@@ -151,7 +173,8 @@ WorkerHeartbeat RandomBody::Heartbeat() {
           .samples = Number(),
           .queued_samples = Number(),
           .jobs = Some([this] { return AnId<JobId>(); }),
-          .usage = Some([this] { return Usage(); })};
+          .usage = Some([this] { return Usage(); }),
+          .tiers = TierUseList()};
 }
 
 BatchRequest RandomBody::Request() {
@@ -222,6 +245,7 @@ BatchDone RandomBody::Done() {
               .source_bytes = Number(),
               .python_ns = Number(),
               .wall_ns = Number()};
+  out.tiers = TierHitsList();
   for (std::uint64_t i = Below(4); i > 0; --i) {
     out.witnesses.push_back({.position = Count(),
                              .file = {.device = Number(),

@@ -10,17 +10,9 @@
 
 #include "base/buffer.h"
 #include "base/ids.h"
-#include "dataworker/cache/cache.h"
+#include "dataworker/cache/cache_tier.h"
 
 namespace headrace::dataworker {
-
-// The identity of an entry in the index: a file (its content may change) and a form.
-struct EntryId {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  std::uint64_t form = 0;
-  friend bool operator==(const EntryId&, const EntryId&) = default;
-};
 
 // Bytes in use: memory maps and index entries. Thread-safe.
 struct MemoryBudget {

@@ -17,19 +17,13 @@
 namespace headrace::dataworker {
 namespace {
 
-struct HashEntryId {
-  std::size_t operator()(const EntryId& id) const noexcept {
-    return MixBits(id.inode ^ MixBits(id.device ^ MixBits(id.form)));
-  }
-};
-
 // The index is cut into shards, so that threads seldom meet; the memory is one ChunkStore.
-class MemoryCache final : public SampleCache {
+class MemoryCache final : public CacheTier {
  public:
   explicit MemoryCache(std::uint64_t budget_bytes) : store_(budget_bytes) {}
 
-  CachePin Find(JobId job, const CacheKey& key) override {
-    const EntryId id = IdOf(key);
+  CacheLookup Find(JobId job, const CacheKey& key) override {
+    const EntryId id = EntryId::Of(key);
     Shard& shard = ShardOf(id);
     std::shared_ptr<Chunk> stale;
     {
@@ -39,7 +33,7 @@ class MemoryCache final : public SampleCache {
         if (entry->second.content == key.content) {
           entry->second.chunk->SetUser(job);
           ++shard.TallyOf(job).hits;
-          return {entry->second.bytes, entry->second.chunk};
+          return {.pin = {entry->second.bytes, entry->second.chunk}};
         }
         stale = std::move(entry->second.chunk);
         shard.entries.erase(entry);
@@ -51,12 +45,27 @@ class MemoryCache final : public SampleCache {
   }
 
   Claim TryClaim(JobId job, const CacheKey& key, std::size_t expected_bytes) override {
-    if (!store_.HasRoom(job, expected_bytes)) return {};
-    const EntryId id = IdOf(key);
+    if (!store_.HasRoom(job, expected_bytes)) return Claim(Refusal::kNoRoom);
+    const EntryId id = EntryId::Of(key);
     Shard& shard = ShardOf(id);
     const std::lock_guard lock(shard.mutex);
     const bool inserted = shard.entries.try_emplace(id, Entry{key.content, nullptr, {}}).second;
-    return inserted ? Claim(*this, job, key) : Claim();
+    return inserted ? Claim(*this, job, key) : Claim(Refusal::kTaken);
+  }
+
+  void Forget(const CacheKey& key) override {
+    const EntryId id = EntryId::Of(key);
+    Shard& shard = ShardOf(id);
+    std::shared_ptr<Chunk> chunk;
+    {
+      const std::lock_guard lock(shard.mutex);
+      const auto entry = shard.entries.find(id);
+      if (entry == shard.entries.end() || !entry->second.chunk) return;
+      if (entry->second.content != key.content) return;
+      chunk = std::move(entry->second.chunk);
+      shard.entries.erase(entry);
+    }
+    Drop(chunk);
   }
 
   void AddJob(JobId job, std::uint64_t quota) override { store_.AddJob(job, quota); }
@@ -65,6 +74,8 @@ class MemoryCache final : public SampleCache {
     store_.SetQuota(job, quota);
     while (const auto given_up = store_.GiveUp(job)) RemoveEvicted(*given_up);
   }
+
+  void SetOnGivenUp(OnGivenUp on_given_up) override { on_given_up_ = std::move(on_given_up); }
 
   [[nodiscard]] CacheStats Stats() const override {
     CacheStats stats{.bytes = store_.used(), .budget = store_.limit(), .entries = entries_.load()};
@@ -97,7 +108,7 @@ class MemoryCache final : public SampleCache {
 
  protected:
   bool Store(JobId job, const CacheKey& key, ByteSpan payload) override {
-    const EntryId id = IdOf(key);
+    const EntryId id = EntryId::Of(key);
     std::optional<ChunkStore::Place> place;
     while (true) {
       ChunkStore::Evicted evicted;
@@ -121,7 +132,7 @@ class MemoryCache final : public SampleCache {
   }
 
   void Abandon(const CacheKey& key) override {
-    const EntryId id = IdOf(key);
+    const EntryId id = EntryId::Of(key);
     Shard& shard = ShardOf(id);
     const std::lock_guard lock(shard.mutex);
     shard.entries.erase(id);
@@ -164,9 +175,6 @@ class MemoryCache final : public SampleCache {
     std::unordered_map<EntryId, Entry, HashEntryId> entries;  // guarded by mutex
   };
 
-  [[nodiscard]] static EntryId IdOf(const CacheKey& key) {
-    return {.device = key.content.device, .inode = key.content.inode, .form = key.form};
-  }
   [[nodiscard]] Shard& ShardOf(const EntryId& id) {
     return shards_[(HashEntryId()(id) >> 48) % shards_.size()];
   }
@@ -180,27 +188,32 @@ class MemoryCache final : public SampleCache {
   void RemoveEvicted(const ChunkStore::Evicted& evicted) {
     for (const EntryId& id : evicted.entries) {
       Shard& shard = ShardOf(id);
-      bool removed = false;
+      Entry entry;
       {
         const std::lock_guard lock(shard.mutex);
-        const auto entry = shard.entries.find(id);
-        if (entry != shard.entries.end() && entry->second.chunk == evicted.chunk) {
-          shard.entries.erase(entry);
-          removed = true;
-        }
+        const auto found = shard.entries.find(id);
+        if (found == shard.entries.end() || found->second.chunk != evicted.chunk) continue;
+        entry = std::move(found->second);
+        shard.entries.erase(found);
       }
-      if (removed) Drop(evicted.chunk);
+      if (on_given_up_) {
+        on_given_up_(evicted.chunk->owner(), {entry.content, id.form},
+                     {entry.bytes, evicted.chunk});
+      }
+      entry.chunk.reset();
+      Drop(evicted.chunk);
     }
   }
 
   ChunkStore store_;
   std::array<Shard, 16> shards_;
   std::atomic<std::uint64_t> entries_ = 0;
+  OnGivenUp on_given_up_;  // set before the first entry
 };
 
 }  // namespace
 
-std::unique_ptr<SampleCache> MakeMemoryCache(std::uint64_t budget_bytes) {
+std::unique_ptr<CacheTier> MakeMemoryCache(std::uint64_t budget_bytes) {
   return std::make_unique<MemoryCache>(budget_bytes);
 }
 
@@ -209,7 +222,7 @@ void RegisterCacheMemory(CacheRegistry& registry) {
                 .summary = "memory of the worker's process",
                 .settings = {},
                 .make = [](std::uint64_t budget, const Settings&) {
-                  return Result<std::unique_ptr<SampleCache>>(MakeMemoryCache(budget));
+                  return Result<std::unique_ptr<CacheTier>>(MakeMemoryCache(budget));
                 }});
 }
 

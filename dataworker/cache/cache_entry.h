@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "base/buffer.h"
+#include "base/hash.h"
+#include "dataworker/source/core/source.h"
+
+namespace headrace::dataworker {
+
+// What an entry holds: `form` 0 is the encoded bytes, anything else the payload of
+// ops::ChainRunner::RunPrefix for the chain with that prefix_hash().
+struct CacheKey {
+  ContentIdentity content;
+  std::uint64_t form = 0;
+};
+
+// The identity of an entry in the index of a tier: a file (its content may change) and a form.
+struct EntryId {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t form = 0;
+  friend bool operator==(const EntryId&, const EntryId&) = default;
+
+  [[nodiscard]] static EntryId Of(const CacheKey& key) {
+    return {.device = key.content.device, .inode = key.content.inode, .form = key.form};
+  }
+};
+
+struct HashEntryId {
+  std::size_t operator()(const EntryId& id) const noexcept {
+    return MixBits(id.inode ^ MixBits(id.device ^ MixBits(id.form)));
+  }
+};
+
+// Read access to an entry; empty on a miss. The bytes stay valid while the pin lives, whatever the
+// cache does, and ScratchBuffer::kSlack bytes after them are readable. Movable; thread-compatible.
+class CachePin {
+ public:
+  CachePin() = default;
+  CachePin(ByteSpan bytes, std::shared_ptr<const void> hold)
+      : bytes_(bytes), hold_(std::move(hold)) {}
+  explicit operator bool() const { return hold_ != nullptr; }
+  [[nodiscard]] ByteSpan bytes() const { return bytes_; }
+
+ private:
+  ByteSpan bytes_;
+  std::shared_ptr<const void> hold_;
+};
+
+}  // namespace headrace::dataworker

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/check.h"
+#include "base/ids.h"
+#include "dataworker/cache/cache_entry.h"
+
+// One place where samples stay between epochs and jobs (docs/howto/add-cache-tier.md).
+namespace headrace::dataworker {
+
+struct CacheStats {
+  std::uint64_t bytes = 0;  // with overhead; never above the budget
+  std::uint64_t budget = 0;
+  std::uint64_t entries = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+};
+
+// Counts of one job. Its entries are those that it stored, even if other jobs find them.
+struct JobCacheStats {
+  JobId job;
+  std::uint64_t bytes = 0;  // with overhead
+  std::uint64_t entries = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+};
+
+// What is known of a key without waiting for anything.
+struct CacheLookup {
+  CachePin pin;            // the entry; empty: a miss, or `later`
+  bool later = false;      // the tier must look: ask Fetch
+  std::uint32_t tier = 0;  // that has it, or must look; its place in the store, which sets it
+};
+
+// A cache tier. Thread-safe. Admits until it is full and never evicts for a job whose data fills
+// it: under shuffled epochs that hits c/d of the reads, which no eviction order reaches (SiloD).
+// A live job loses only what SetQuota takes from it.
+//
+// A tier may lose entries: its medium can fail, be full or be taken away. It never answers with
+// other bytes than those that were stored under the key. A tier whose medium may return wrong bytes
+// checks them, and answers with a miss.
+class CacheTier {
+ public:
+  // Takes the answer to Fetch: the entry, or an empty pin for a miss.
+  using OnFound = std::function<void(CachePin)>;
+  // Is offered an entry that the tier gives up to meet a quota or to make room. The tier has
+  // forgotten it already; the bytes go with the pin. Called on the thread whose call made the tier
+  // give it up, without a lock of the tier.
+  using OnGivenUp = std::function<void(JobId owner, const CacheKey&, CachePin)>;
+
+  enum class Refusal : std::uint8_t {
+    kNoRoom,  // also: this job may not, or the medium does not take it
+    kTaken,   // the entry is there, or another thread makes it
+  };
+
+  // The right to make and store one entry. Only one thread has it at a time. Its destructor gives
+  // it back unless Commit was called. Movable; must not outlive the tier.
+  class Claim {
+   public:
+    explicit Claim(Refusal why) : why_(why) {}
+    Claim(CacheTier& tier, JobId job, const CacheKey& key) : tier_(&tier), job_(job), key_(key) {}
+    Claim(Claim&& other) noexcept
+        : tier_(std::exchange(other.tier_, nullptr)),
+          why_(other.why_),
+          job_(other.job_),
+          key_(other.key_) {}
+    Claim& operator=(Claim&&) = delete;
+    ~Claim() {
+      if (tier_ != nullptr) tier_->Abandon(key_);
+    }
+    explicit operator bool() const { return tier_ != nullptr; }
+    // REQUIRES: the claim is empty.
+    [[nodiscard]] Refusal why() const { return why_; }
+    // Copies the payload into the entry. False: there is no room for it after all.
+    bool Commit(ByteSpan payload) {
+      return std::exchange(tier_, nullptr)->Store(job_, key_, payload);
+    }
+
+   private:
+    CacheTier* tier_ = nullptr;
+    Refusal why_ = Refusal::kNoRoom;
+    JobId job_;
+    CacheKey key_;
+  };
+
+  virtual ~CacheTier() = default;
+
+  // Finds the entry of exactly this content, and drops an entry of older content of the same file.
+  // Compute threads call it, so it never waits for a device or a peer: it answers from memory, or
+  // says `later`.
+  virtual CacheLookup Find(JobId job, const CacheKey& key) = 0;
+  // Begins to look where Find could not, and does not wait. Calls `on_found` exactly once: before it returns, or later on any
+  // thread, without a lock of the tier. The tier bounds the time of an answer itself. REQUIRES:
+  // Find said `later`.
+  virtual void Fetch(JobId /*job*/, const CacheKey& /*key*/, OnFound /*on_found*/) {
+    HR_CHECK(false);  // a tier that answers at once
+  }
+  // Returns the right to make an entry of about `expected_bytes`. Never waits. If it is refused,
+  // the caller makes the sample in the cheapest way, for itself alone.
+  virtual Claim TryClaim(JobId job, const CacheKey& key, std::size_t expected_bytes) = 0;
+  // Drops the entry of exactly this content, if it is there. Pins stay valid.
+  virtual void Forget(const CacheKey& key) = 0;
+
+  // Lets a job with attached sessions add entries up to `quota` bytes of the budget. The entries of
+  // a job that has gone stay for others until somebody needs their room.
+  virtual void AddJob(JobId job, std::uint64_t quota) = 0;
+  virtual void RemoveJob(JobId job) = 0;
+  // Replaces the quotas of AddJob, also before the first AddJob and after the last session. Without
+  // a value those quotas hold again. A job that has more gives up entries until it fits, those that
+  // nobody else uses first. It never gives up an entry that is in use (pinned) or being made; a
+  // later SetQuota takes those.
+  virtual void SetQuota(JobId job, std::optional<std::uint64_t> quota) = 0;
+
+  // REQUIRES: called before the first entry. Without it, entries that are given up are lost.
+  virtual void SetOnGivenUp(OnGivenUp on_given_up) = 0;
+  // Answers every open Fetch, with a miss if need be, before it returns. Later ones are answered at
+  // once. Idempotent; the destructor does the same.
+  virtual void Stop() {}
+
+  [[nodiscard]] virtual CacheStats Stats() const = 0;
+  // The jobs that are attached or have entries, by id.
+  [[nodiscard]] virtual std::vector<JobCacheStats> JobStats() const = 0;
+
+ protected:
+  virtual bool Store(JobId job, const CacheKey& key, ByteSpan payload) = 0;
+  virtual void Abandon(const CacheKey& key) = 0;
+};
+
+}  // namespace headrace::dataworker

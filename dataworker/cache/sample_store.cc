@@ -1,0 +1,210 @@
+#include "dataworker/cache/sample_store.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+
+#include "base/check.h"
+#include "dataworker/cache/divide_quota.h"
+
+namespace headrace::dataworker {
+namespace {
+
+std::vector<std::uint64_t> Budgets(const std::vector<SampleStore::Tier>& tiers) {
+  std::vector<std::uint64_t> budgets;
+  for (const auto& each : tiers) budgets.push_back(each.tier->Stats().budget);
+  return budgets;
+}
+
+// The same entry, which keeps its place as long as its bytes are in use.
+CachePin WithPlace(CachePin pin, FetchGate::Place place) {
+  const ByteSpan bytes = pin.bytes();
+  struct Held {
+    CachePin pin;
+    FetchGate::Place place;  // freed first: the next fetch does not wait for the memory's release
+  };
+  return {bytes, std::make_shared<const Held>(std::move(pin), std::move(place))};
+}
+
+}  // namespace
+
+SampleStore::SampleStore(std::vector<Tier> tiers, std::size_t most_fetches)
+    : tiers_(std::move(tiers)),
+      fastest_(tiers_.front().tier.get()),
+      only_one_(tiers_.size() == 1),
+      budgets_(Budgets(tiers_)),
+      gate_(std::make_shared<FetchGate>(most_fetches)) {
+  for (std::size_t i = 0; i + 1 < tiers_.size(); ++i) {
+    tiers_[i].tier->SetOnGivenUp([this, i](JobId owner, const CacheKey& key, const CachePin& pin) {
+      Put(i + 1, tiers_.size(), owner, key, pin.bytes());
+    });
+  }
+}
+
+SampleStore::~SampleStore() { Stop(); }
+
+void SampleStore::Stop() {
+  stopped_ = true;
+  for (const Tier& each : tiers_) each.tier->Stop();
+  gate_->Close();
+}
+
+CacheLookup SampleStore::FindFrom(std::size_t tier, JobId job, const CacheKey& key) {
+  for (; tier < tiers_.size(); ++tier) {
+    CacheLookup found = tiers_[tier].tier->Find(job, key);
+    found.tier = static_cast<std::uint32_t>(tier);
+    if (found.pin) Promote(tier, job, key, found.pin);
+    if (found.pin || found.later) return found;
+  }
+  return {};
+}
+
+void SampleStore::FindLater(JobId job, const CacheKey& key, const CacheLookup& stopped,
+                            OnFound on_found) {
+  HR_CHECK(stopped.later);
+  gate_->Enter(job,
+               [this, job, key, tier = stopped.tier, on_found = std::move(on_found)](
+                   FetchGate::Place place) { Fetch(tier, job, key, std::move(place), on_found); });
+}
+
+void SampleStore::Fetch(std::size_t tier, JobId job, const CacheKey& key, FetchGate::Place place,
+                        OnFound on_found) {
+  if (stopped_) {
+    place.reset();
+    on_found({});
+    return;
+  }
+  tiers_[tier].tier->Fetch(job, key,
+                           [this, tier, job, key, place = std::move(place),
+                            on_found = std::move(on_found)](CachePin pin) mutable {
+                             if (pin) {
+                               Promote(tier, job, key, pin);
+                               on_found({.pin = WithPlace(std::move(pin), std::move(place)),
+                                         .tier = static_cast<std::uint32_t>(tier)});
+                               return;
+                             }
+                             CacheLookup next = FindFrom(tier + 1, job, key);
+                             if (next.later) {
+                               Fetch(next.tier, job, key, std::move(place), std::move(on_found));
+                               return;
+                             }
+                             place.reset();
+                             on_found(std::move(next));
+                           });
+}
+
+// The copy below goes when the one above is there, so that no reader misses both.
+void SampleStore::Promote(std::size_t from, JobId job, const CacheKey& key, const CachePin& pin) {
+  if (Put(0, from, job, key, pin.bytes())) tiers_[from].tier->Forget(key);
+}
+
+bool SampleStore::Put(std::size_t first, std::size_t last, JobId job, const CacheKey& key,
+                      ByteSpan payload) {
+  for (std::size_t tier = first; tier < last; ++tier) {
+    CacheTier::Claim claim = tiers_[tier].tier->TryClaim(job, key, payload.size());
+    if (claim && claim.Commit(payload)) return true;
+  }
+  return false;
+}
+
+CacheTier::Claim SampleStore::ClaimFrom(std::size_t& tier, JobId job, const CacheKey& key,
+                                        std::size_t bytes) {
+  while (true) {
+    CacheTier::Claim claim = tiers_[tier].tier->TryClaim(job, key, bytes);
+    if (claim || claim.why() == CacheTier::Refusal::kTaken || tier + 1 == tiers_.size()) {
+      return claim;
+    }
+    ++tier;
+  }
+}
+
+SampleStore::Claim SampleStore::TryClaim(JobId job, const CacheKey& key,
+                                         std::size_t expected_bytes) {
+  std::size_t tier = 0;
+  CacheTier::Claim claim = ClaimFrom(tier, job, key, expected_bytes);
+  return {*this, tier, std::move(claim), job, key};
+}
+
+bool SampleStore::Claim::Commit(ByteSpan payload) {
+  if (claim_.Commit(payload)) return true;
+  return store_.Put(tier_ + 1, store_.tiers_.size(), job_, key_, payload);
+}
+
+void SampleStore::AddJob(JobId job, std::uint64_t quota) {
+  const std::vector<std::uint64_t> shares = DivideQuota(quota, budgets_);
+  for (std::size_t i = 0; i < tiers_.size(); ++i) tiers_[i].tier->AddJob(job, shares[i]);
+}
+
+void SampleStore::RemoveJob(JobId job) {
+  for (const Tier& each : tiers_) each.tier->RemoveJob(job);
+}
+
+// The slowest first: it then has room for what those above it give up.
+void SampleStore::SetQuota(JobId job, const std::optional<StoreQuota>& quota) {
+  std::vector<std::uint64_t> shares;
+  if (quota && quota->tiers.empty()) shares = DivideQuota(quota->bytes, budgets_);
+  for (std::size_t i = tiers_.size(); i-- > 0;) {
+    std::optional<std::uint64_t> share;
+    if (quota && !quota->tiers.empty()) {
+      const auto named = std::ranges::find(quota->tiers, tiers_[i].name,
+                                           &std::pair<std::string, std::uint64_t>::first);
+      share = named == quota->tiers.end() ? 0 : named->second;
+    } else if (quota) {
+      share = shares[i];
+    }
+    tiers_[i].tier->SetQuota(job, share);
+  }
+}
+
+void SampleStore::FreezeQuota(JobId job) {
+  for (const Tier& each : tiers_) {
+    std::uint64_t bytes = 0;
+    for (const JobCacheStats& stats : each.tier->JobStats()) {
+      if (stats.job == job) bytes = stats.bytes;
+    }
+    each.tier->SetQuota(job, bytes);
+  }
+}
+
+CacheStats SampleStore::Stats() const {
+  CacheStats sum;
+  for (const Tier& each : tiers_) {
+    const CacheStats stats = each.tier->Stats();
+    sum.bytes += stats.bytes;
+    sum.budget += stats.budget;
+    sum.entries += stats.entries;
+    sum.hits += stats.hits;
+    sum.misses = stats.misses;  // of the last: who misses there has asked all
+  }
+  return sum;
+}
+
+std::vector<std::pair<std::string, CacheStats>> SampleStore::TierStats() const {
+  std::vector<std::pair<std::string, CacheStats>> stats;
+  for (const Tier& each : tiers_) stats.emplace_back(each.name, each.tier->Stats());
+  return stats;
+}
+
+std::vector<StoreJobStats> SampleStore::JobStats() const {
+  std::map<JobId, StoreJobStats> jobs;
+  for (std::size_t i = 0; i < tiers_.size(); ++i) {
+    for (const JobCacheStats& stats : tiers_[i].tier->JobStats()) {
+      StoreJobStats& job = jobs[stats.job];
+      job.tiers.resize(tiers_.size());
+      job.tiers[i] = stats;
+      job.all.bytes += stats.bytes;
+      job.all.entries += stats.entries;
+      job.all.hits += stats.hits;
+      if (i + 1 == tiers_.size()) job.all.misses = stats.misses;
+    }
+  }
+  std::vector<StoreJobStats> list;
+  for (auto& [id, job] : jobs) {
+    job.all.job = id;
+    for (JobCacheStats& tier : job.tiers) tier.job = id;
+    list.push_back(std::move(job));
+  }
+  return list;
+}
+
+}  // namespace headrace::dataworker

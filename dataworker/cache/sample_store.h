@@ -1,0 +1,147 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/ids.h"
+#include "dataworker/cache/cache_entry.h"
+#include "dataworker/cache/cache_tier.h"
+#include "dataworker/cache/fetch_gate.h"
+
+namespace headrace::dataworker {
+
+// A job's quotas in the tiers.
+struct StoreQuota {
+  std::uint64_t bytes = 0;  // of all tiers together; DivideQuota divides it
+  // By the tier's name, in place of `bytes`. Tiers that it does not name have none.
+  std::vector<std::pair<std::string, std::uint64_t>> tiers = {};
+};
+
+// What a job has in each tier, in their order, and in all together.
+struct StoreJobStats {
+  JobCacheStats all;  // a miss is a miss of every tier
+  std::vector<JobCacheStats> tiers;
+};
+
+// The cache tiers of a worker as one cache, fastest first.
+//
+//   lookup     the tiers are asked in order. The fast ones answer at once. The first one that must
+//              look ends the lookup with `later`, and FindLater goes on from there
+//   new entry  goes to the fastest tier with room
+//   promotion  an entry that is found in a lower tier moves up if a faster one has room for it
+//   demotion   an entry that a tier gives up to meet a quota is offered to those after it
+//
+// So an entry is in one tier; for moments, while it moves, in two. Thread-safe. The worker owns it;
+// it outlives sessions and claims, not the pins.
+class SampleStore {
+ public:
+  struct Tier {
+    std::string name;
+    std::unique_ptr<CacheTier> tier;
+  };
+  // Most entries of slow tiers that one job has in memory or on their way at the same time. More
+  // wait for their turn in FetchGate.
+  static constexpr std::size_t kMostFetches = 64;
+
+  // REQUIRES: at least one tier.
+  explicit SampleStore(std::vector<Tier> tiers, std::size_t most_fetches = kMostFetches);
+  SampleStore(const SampleStore&) = delete;
+  SampleStore& operator=(const SampleStore&) = delete;
+  ~SampleStore();
+
+  using OnFound = std::function<void(CacheLookup)>;
+
+  // Never waits. For a hit of the first tier it costs what the tier costs.
+  CacheLookup Find(JobId job, const CacheKey& key) {
+    CacheLookup found = fastest_->Find(job, key);
+    if (!found.pin && !found.later && !only_one_) found = FindFrom(1, job, key);
+    return found;
+  }
+  // Goes on where a lookup stopped. Calls `on_found` exactly once, with a pin or with a miss:
+  // before it returns, or on a thread of a tier. Until the pin is released it holds one of the
+  // job's places: a caller that has one must not wait for the next. REQUIRES: stopped.later.
+  void FindLater(JobId job, const CacheKey& key, const CacheLookup& stopped, OnFound on_found);
+
+  // The right to make one entry, in the fastest tier with room. See CacheTier::Claim.
+  class Claim {
+   public:
+    explicit operator bool() const { return static_cast<bool>(claim_); }
+    // False: no tier has room after all.
+    bool Commit(ByteSpan payload);
+
+   private:
+    friend class SampleStore;
+    Claim(SampleStore& store, std::size_t tier, CacheTier::Claim claim, JobId job,
+          const CacheKey& key)
+        : store_(store), tier_(tier), claim_(std::move(claim)), job_(job), key_(key) {}
+    SampleStore& store_;
+    const std::size_t tier_;
+    CacheTier::Claim claim_;
+    const JobId job_;
+    const CacheKey key_;
+  };
+  Claim TryClaim(JobId job, const CacheKey& key, std::size_t expected_bytes);
+
+  // As CacheTier's, with a quota for all tiers together.
+  void AddJob(JobId job, std::uint64_t quota);
+  void RemoveJob(JobId job);
+  void SetQuota(JobId job, const std::optional<StoreQuota>& quota);
+  // Sets the quotas to what the job has: it keeps that and gets no more.
+  void FreezeQuota(JobId job);
+
+  // Answers every open FindLater, with a miss if need be, before it returns; later ones at once.
+  // The owner calls it while all that an answer refers to is there. Idempotent.
+  void Stop();
+
+  // Of all tiers together.
+  [[nodiscard]] CacheStats Stats() const;
+  [[nodiscard]] std::vector<std::pair<std::string, CacheStats>> TierStats() const;
+  // The jobs that are attached or have entries, by id.
+  [[nodiscard]] std::vector<StoreJobStats> JobStats() const;
+  [[nodiscard]] const std::string& tier_name(std::size_t tier) const { return tiers_[tier].name; }
+  [[nodiscard]] std::size_t tiers() const { return tiers_.size(); }
+
+ private:
+  // Asks the tiers from this one on.
+  CacheLookup FindFrom(std::size_t tier, JobId job, const CacheKey& key);
+  void Fetch(std::size_t tier, JobId job, const CacheKey& key, FetchGate::Place place,
+             OnFound on_found);
+  CacheTier::Claim ClaimFrom(std::size_t& tier, JobId job, const CacheKey& key, std::size_t bytes);
+  // Stores in the fastest tier of [first, last) with room.
+  bool Put(std::size_t first, std::size_t last, JobId job, const CacheKey& key, ByteSpan payload);
+  void Promote(std::size_t from, JobId job, const CacheKey& key, const CachePin& pin);
+
+  const std::vector<Tier> tiers_;
+  CacheTier* const fastest_;
+  const bool only_one_;
+  const std::vector<std::uint64_t> budgets_;
+  const std::shared_ptr<FetchGate> gate_;
+  std::atomic<bool> stopped_ = false;
+};
+
+// Keeps a job known to the store while one of its sessions, or a batch of one, lives.
+class CacheLease {
+ public:
+  CacheLease(SampleStore& store, JobId job, std::uint64_t quota) : store_(store), job_(job) {
+    store_.AddJob(job_, quota);
+  }
+  CacheLease(const CacheLease&) = delete;
+  CacheLease& operator=(const CacheLease&) = delete;
+  ~CacheLease() { store_.RemoveJob(job_); }
+  [[nodiscard]] SampleStore& store() const { return store_; }
+  [[nodiscard]] JobId job() const { return job_; }
+
+ private:
+  SampleStore& store_;
+  const JobId job_;
+};
+
+}  // namespace headrace::dataworker
