@@ -54,6 +54,8 @@ wire::ClusterStatus Example(std::uint64_t samples, double cpu_seconds, std::int6
   worker.last.resident_bytes = 300U << 20;
   worker.last.cache_hits = 1;
   worker.last.cache_misses = 3;
+  worker.info.tiers = {{"memory", 1000}};
+  worker.last.tiers = {{"memory", 900, 9, 1, 3}};
   worker.last.samples = samples;
   worker.last.jobs = {JobId(3)};
   worker.silent_ms = 250;
@@ -175,6 +177,9 @@ TEST(Show, JsonIsJson) {
   EXPECT_EQ(jobs["jobs"][0]["job"], 3);
   EXPECT_DOUBLE_EQ(jobs["jobs"][0]["sessions"][0]["stall_seconds"].get<double>(), 1.0);
   const auto workers = nlohmann::json::parse(WorkersJson(status));
+  EXPECT_EQ(
+      workers["workers"][0]["cache_tiers"].dump(),
+      R"([{"budget_bytes":1000,"bytes":900,"entries":9,"hits":1,"misses":3,"tier":"memory"}])");
   EXPECT_EQ(workers["workers"][0]["cpu_seconds"], 2.5);
   EXPECT_EQ(workers["ended_workers_cpu_seconds"], 1.0);
 }

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
 #include "cli/show.h"
@@ -22,6 +24,13 @@ Json Cluster(const wire::ClusterStatus& now) {
 double Seconds(std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 Json Session(const wire::SessionLoad& load) {
+  Json tiers = Json::array();
+  for (const wire::TierHits& tier : load.tiers) {
+    tiers.push_back({{"tier", tier.tier},
+                     {"decoded_hits", tier.decoded},
+                     {"encoded_hits", tier.encoded},
+                     {"cpu_seconds", Seconds(tier.cpu_ns)}});
+  }
   return {{"session", load.session.value},
           {"batches", load.batches},
           {"samples", load.samples},
@@ -42,8 +51,14 @@ Json Session(const wire::SessionLoad& load) {
           {"hit_cpu_seconds", Seconds(load.hit_cpu_ns)},
           {"miss_cpu_seconds", Seconds(load.miss_cpu_ns)},
           {"source_bytes", load.source_bytes},
+          {"cache_tiers", std::move(tiers)},
           {"compared", load.compared},
           {"differed", load.differed}};
+}
+
+std::uint64_t BudgetOf(const wire::WorkerInfo& worker, const std::string& tier) {
+  const auto named = std::ranges::find(worker.tiers, tier, &wire::TierBytes::tier);
+  return named == worker.tiers.end() ? 0 : named->bytes;
 }
 
 }  // namespace
@@ -87,6 +102,15 @@ std::string WorkersJson(const wire::ClusterStatus& now) {
     const wire::WorkerHeartbeat& last = worker.last;
     Json jobs = Json::array();
     for (const JobId id : last.jobs) jobs.push_back(id.value);
+    Json tiers = Json::array();
+    for (const wire::TierUse& tier : last.tiers) {
+      tiers.push_back({{"tier", tier.tier},
+                       {"budget_bytes", BudgetOf(worker.info, tier.tier)},
+                       {"bytes", tier.bytes},
+                       {"entries", tier.entries},
+                       {"hits", tier.hits},
+                       {"misses", tier.misses}});
+    }
     workers.push_back({{"worker", worker.info.worker.value},
                        {"hostname", worker.info.host.hostname},
                        {"pid", worker.info.host.pid},
@@ -101,6 +125,7 @@ std::string WorkersJson(const wire::ClusterStatus& now) {
                        {"cache_bytes", last.cache_bytes},
                        {"cache_hits", last.cache_hits},
                        {"cache_misses", last.cache_misses},
+                       {"cache_tiers", std::move(tiers)},
                        {"samples", last.samples},
                        {"queued_samples", last.queued_samples},
                        {"silent_ms", worker.silent_ms}});

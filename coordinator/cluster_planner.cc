@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "coordinator/divide_tiers.h"
 #include "coordinator/placement/placement.h"
 #include "coordinator/policy/core/divide.h"
 
@@ -312,6 +313,22 @@ class ClusterPlanner {
             Steady(heard ? std::min(own, most) : most, HeldOn(grant.job, id).cache_bytes);
       }
     }
+    for (const PlacementWorker& worker : workers_) GrantTiers(worker.worker, plan);
+  }
+  // A worker with one tier needs no division.
+  void GrantTiers(WorkerId id, ClusterPlan& plan) const {
+    const std::vector<wire::TierBytes>& tiers = state_.FindWorker(id)->info.tiers;
+    if (tiers.size() < 2) return;
+    std::vector<wire::JobGrant*> grants;
+    std::vector<std::uint64_t> bytes;
+    for (JobPlan& job : plan.jobs) {
+      const auto grant = job.grants.find(id);
+      if (grant == job.grants.end()) continue;
+      grants.push_back(&grant->second);
+      bytes.push_back(grant->second.cache_bytes);
+    }
+    auto shares = DivideTiers(tiers, bytes);
+    for (std::size_t i = 0; i < grants.size(); ++i) grants[i]->tiers = std::move(shares[i]);
   }
   [[nodiscard]] wire::JobGrant HeldOn(JobId job, WorkerId worker) const {
     const auto& grants = state_.FindJob(job)->grants;

@@ -219,6 +219,32 @@ TEST_F(ClusterPlannerTest, CachesAreGrantedOverTheWorkersOfAJob) {
   EXPECT_EQ(plan.jobs[0].grants.at(two).cache_bytes, 1'000'000u);
 }
 
+TEST_F(ClusterPlannerTest, ACacheOfSeveralTiersIsGrantedByTier) {
+  AddWorker worker;
+  worker.token = "worker-token";
+  worker.info.worker = state_.next_worker();
+  worker.info.cores = 1;
+  worker.info.host = {"pool", "pool", 0, 1};
+  worker.info.cache_bytes = 3'000'000;
+  worker.info.tiers = {{"memory", 1'000'000}, {"disk", 2'000'000}};
+  Apply(worker);
+  Report(worker.info.worker, {});
+  AddJob add;
+  add.cache_bytes = 2'500'000;
+  const JobId job = Job(add);
+  AddSession session;
+  session.job = job;
+  session.session = SessionId(job.value);
+  session.dataset = 77;
+  session.rows = 10'000;
+  Apply(session);
+  const ClusterPlan plan = Plan();
+  const wire::JobGrant& grant = plan.jobs[0].grants.at(worker.info.worker);
+  EXPECT_EQ(grant.cache_bytes, 2'500'000u);
+  EXPECT_EQ(grant.tiers,
+            (std::vector<wire::TierBytes>{{"memory", 1'000'000}, {"disk", 1'500'000}}));
+}
+
 TEST_F(ClusterPlannerTest, AJobThatAskedForNoCacheGetsNone) {
   const WorkerId worker = Worker(1, "pool", 3'000'000);
   const JobId job = Job();

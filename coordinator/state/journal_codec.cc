@@ -23,6 +23,19 @@ wire::HostIdentity DecodeHost(const Json& j) {
   return host;
 }
 
+Json Encode(const std::vector<wire::TierBytes>& tiers) {
+  Json list = Json::array();
+  for (const wire::TierBytes& each : tiers) list.push_back({each.tier, each.bytes});
+  return list;
+}
+std::vector<wire::TierBytes> DecodeTiers(const Json& list) {
+  std::vector<wire::TierBytes> tiers;
+  for (const Json& each : list) {
+    tiers.push_back({each.at(0).get<std::string>(), each.at(1).get<std::uint64_t>()});
+  }
+  return tiers;
+}
+
 struct Encoder {
   Json operator()(const AddJob& u) const {
     return {{"type", "add_job"},
@@ -68,6 +81,7 @@ struct Encoder {
             {"host", Encode(u.info.host)},
             {"cores", u.info.cores},
             {"cache_bytes", u.info.cache_bytes},
+            {"tiers", Encode(u.info.tiers)},
             {"local", u.info.local},
             {"version", u.info.version}};
   }
@@ -159,6 +173,7 @@ Update DecodeFields(const std::string& type, const Json& j) {
     u.info.cores = j.value("cores", 1);
     u.info.version = j.value("version", "");
     u.info.cache_bytes = j.value("cache_bytes", std::uint64_t{0});
+    if (const auto tiers = j.find("tiers"); tiers != j.end()) u.info.tiers = DecodeTiers(*tiers);
     u.info.local = j.value("local", false);
     return u;
   }

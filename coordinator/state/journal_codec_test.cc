@@ -71,8 +71,12 @@ class Draw {
     Fill(field);
   }
   void Fill(wire::WorkerInfo& info) {
-    auto& [worker, endpoints, arena_path, host, cores, version, cache_bytes, local] = info;
-    All(worker, endpoints, arena_path, host, cores, version, cache_bytes, local);
+    auto& [worker, endpoints, arena_path, host, cores, version, cache_bytes, local, tiers] = info;
+    All(worker, endpoints, arena_path, host, cores, version, cache_bytes, local, tiers);
+  }
+  void Fill(wire::TierBytes& budget) {
+    auto& [tier, bytes] = budget;
+    All(tier, bytes);
   }
   void Fill(wire::HostIdentity& host) {
     auto& [hostname, boot_id, uid, pid] = host;

@@ -95,9 +95,9 @@ class CacheTier {
   // Compute threads call it, so it never waits for a device or a peer: it answers from memory, or
   // says `later`.
   virtual CacheLookup Find(JobId job, const CacheKey& key) = 0;
-  // Begins to look where Find could not, and does not wait. Calls `on_found` exactly once: before it returns, or later on any
-  // thread, without a lock of the tier. The tier bounds the time of an answer itself. REQUIRES:
-  // Find said `later`.
+  // Begins to look where Find could not, and does not wait. Calls `on_found` once, here or later on
+  // any thread, and then destroys it; both without a lock of the tier. The tier bounds the time of
+  // an answer itself. REQUIRES: Find said `later`.
   virtual void Fetch(JobId /*job*/, const CacheKey& /*key*/, OnFound /*on_found*/) {
     HR_CHECK(false);  // a tier that answers at once
   }

@@ -48,12 +48,12 @@ class FakeSlowTier final : public CacheTier {
     std::unique_lock lock(mutex_);
     if (open_.empty()) return false;
     std::swap(open_[random_() % open_.size()], open_.back());
-    const Open open = std::move(open_.back());
+    Open open = std::move(open_.back());
     open_.pop_back();
     ++answering_;
     CachePin pin = stopped_ ? CachePin() : Look(open.job, open.key);
     lock.unlock();
-    open.on_found(std::move(pin));
+    std::exchange(open.on_found, nullptr)(std::move(pin));
     lock.lock();
     --answering_;
     return true;

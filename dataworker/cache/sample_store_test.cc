@@ -93,7 +93,9 @@ TEST(SampleStore, WhatAQuotaTakesMovesDownAndComesBackUp) {
   stack.store->AddJob(kJob, kNoQuota);
   for (std::uint64_t inode = 0; inode < 20; ++inode) Put(*stack.store, kJob, inode, kSize);
   EXPECT_EQ(stack.entries(0), 20U);
-  stack.store->SetQuota(kJob, StoreQuota{.tiers = {{"tier0", 0}, {"tier1", 1 << 20}}});
+  stack.store->SetQuota(kJob, StoreQuota{.tiers = {{"tier0", 1 << 20}, {"tier1", 0}}});
+  EXPECT_EQ(stack.entries(0), 20U);
+  stack.store->SetQuota(kJob, StoreQuota{.tiers = {{"tier1", 1 << 20}}});
   EXPECT_EQ(stack.entries(0), 0U);
   EXPECT_EQ(stack.entries(1), 20U);
   stack.store->SetQuota(kJob, StoreQuota{.tiers = {{"tier0", 1 << 20}, {"tier1", 1 << 20}}});
@@ -126,6 +128,28 @@ TEST(SampleStore, ASampleThatIsBeingMadeIsNotMadeAgainBelow) {
   ASSERT_TRUE(claim);
   EXPECT_FALSE(stack.store->TryClaim(kJob, Key(1), kSize));
   EXPECT_EQ(stack.entries(1), 0U);
+}
+
+TEST(SampleStore, AnEntryThatIsLargerThanExpectedGoesToATierWithRoom) {
+  Stack stack(true, {64 << 10, 1 << 20}, 1);
+  stack.store->AddJob(kJob, kNoQuota);
+  auto claim = stack.store->TryClaim(kJob, Key(1), 10);
+  ASSERT_TRUE(claim);
+  EXPECT_TRUE(claim.Commit(Payload(1, 0, 100'000)));
+  EXPECT_EQ(stack.entries(0), 0U);
+  EXPECT_EQ(stack.entries(1), 1U);
+}
+
+TEST(SampleStore, AMissOfASlowTierGoesOnToTheNext) {
+  Stack stack(false, {1 << 20, 1 << 20, 1 << 20}, 1);
+  stack.store->AddJob(kJob, kNoQuota);
+  stack.slow[0]->SetFaults({.full = 0, .corrupt = 1});
+  EXPECT_TRUE(Put(*stack.tiers[0], kJob, 1, kSize));
+  EXPECT_TRUE(Put(*stack.tiers[2], kJob, 1, kSize));
+  const CacheLookup found = stack.Get(1);
+  EXPECT_EQ(found.tier, 2U);
+  ASSERT_TRUE(found.pin);
+  EXPECT_TRUE(Equal(found.pin.bytes(), Payload(1, 0, kSize)));
 }
 
 TEST(SampleStore, ASlowTierThatIsFullGoneOrCorruptIsAMiss) {
@@ -179,6 +203,11 @@ TEST(SampleStore, StopAnswersWhatIsOpenAndWhatWaits) {
   Stack stack(true, {0, 1 << 20}, 1, 2);
   stack.store->AddJob(kJob, kNoQuota);
   int answers = 0;
+  std::vector<CachePin> pins;  // both places
+  for (std::uint64_t inode = 100; inode < 102; ++inode) {
+    ASSERT_TRUE(Put(*stack.store, kJob, inode, kSize));
+    pins.push_back(stack.Get(inode).pin);
+  }
   const auto ask = [&](std::uint64_t inode) {
     const CacheLookup lookup = stack.store->Find(kJob, Key(inode));
     ASSERT_TRUE(lookup.later);

@@ -62,13 +62,14 @@ Worker::Worker(net::Reactor& reactor, std::function<void(Status)> on_end)
     : reactor_(reactor), on_end_(std::move(on_end)) {}
 
 Result<std::unique_ptr<Worker>> Worker::Start(net::Reactor& reactor, WorkerOptions options,
-                                              std::function<void(Status)> on_end) {
+                                              std::function<void(Status)> on_end,
+                                              const CacheRegistry& tiers) {
   std::unique_ptr<Worker> worker(new Worker(reactor, std::move(on_end)));
-  HR_RETURN_IF_ERROR(worker->Open(options));
+  HR_RETURN_IF_ERROR(worker->Open(options, tiers));
   return worker;
 }
 
-Status Worker::Open(const WorkerOptions& options) {
+Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers) {
   HR_TRY(const std::string directory, PrivateDirectory(options.directory));
   const std::string base = directory + "/w" + std::to_string(::getpid());
   std::string listen = options.listen;
@@ -79,8 +80,8 @@ Status Worker::Open(const WorkerOptions& options) {
   info_.host = wire::ReadHostIdentity();
   const int threads = options.threads > 0 ? options.threads : UsableCpus();
   executor_ = MakeTbbExecutor(threads);
-  HR_TRY(const std::vector<CacheTierChoice> tiers, CacheTiers(options));
-  HR_TRY(cache_, BuiltinCacheTiers().MakeStore(tiers));
+  HR_TRY(const std::vector<CacheTierChoice> chosen, CacheTiers(options));
+  HR_TRY(cache_, tiers.MakeStore(chosen));
   queue_ = std::make_unique<WorkQueue>(WorkQueue::Parts{
       *executor_, reactor_.clock(), [this, weak = std::weak_ptr(alive_)](Duration delay) {
         reactor_.Post([this, weak, delay] {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "dataworker/cache/cache_registry.h"
 #include "dataworker/cache/sample_store.h"
 #include "dataworker/exec/executor.h"
 #include "dataworker/share/work_queue.h"
@@ -21,9 +22,10 @@ namespace headrace::dataworker {
 class Worker {
  public:
   // `on_end`: called when no reason is left to run on; empty status for a drain or a finished
-  // Leave.
+  // Leave. `tiers`: those that the options may name.
   static Result<std::unique_ptr<Worker>> Start(net::Reactor& reactor, WorkerOptions options,
-                                               std::function<void(Status)> on_end);
+                                               std::function<void(Status)> on_end,
+                                               const CacheRegistry& tiers = BuiltinCacheTiers());
   ~Worker();
 
   // Takes no new sessions, answers the open requests, tells the coordinator, then calls on_end.
@@ -40,7 +42,7 @@ class Worker {
 
  private:
   Worker(net::Reactor& reactor, std::function<void(Status)> on_end);
-  Status Open(const WorkerOptions& options);
+  Status Open(const WorkerOptions& options, const CacheRegistry& tiers);
   [[nodiscard]] wire::WorkerHeartbeat Load();
   void End(Status status);
   void EndWhenIdle();

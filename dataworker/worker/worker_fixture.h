@@ -126,10 +126,11 @@ class TestWorker {
     options.listen = listen;
     options.threads = threads;
     options.cache_bytes = cache_bytes;
-    Start(options, Clock::Real());
+    Start(options, Clock::Real(), BuiltinCacheTiers());
   }
-  explicit TestWorker(const WorkerOptions& options, Clock& clock = Clock::Real()) {
-    Start(options, clock);
+  explicit TestWorker(const WorkerOptions& options, Clock& clock = Clock::Real(),
+                      const CacheRegistry& tiers = BuiltinCacheTiers()) {
+    Start(options, clock, tiers);
   }
   ~TestWorker() {
     OnReactorThread(*reactor_, [this] { worker_.reset(); });
@@ -157,7 +158,7 @@ class TestWorker {
   void WaitForEnd() { ended_.get_future().get(); }
 
  private:
-  void Start(WorkerOptions options, Clock& clock) {
+  void Start(WorkerOptions options, Clock& clock, const CacheRegistry& tiers) {
     auto made = net::Reactor::Make("test-worker", clock);
     EXPECT_TRUE(made.ok());
     reactor_ = std::move(made).value();
@@ -166,7 +167,8 @@ class TestWorker {
     if (options.listen.empty()) options.listen = "ipc://" + directory_.path() + "/data";
     if (options.threads == 0) options.threads = 2;
     const Status status = OnReactorThread(*reactor_, [&]() -> Status {
-      HR_TRY(worker_, Worker::Start(*reactor_, options, [this](Status) { ended_.set_value(); }));
+      HR_TRY(worker_, Worker::Start(
+                          *reactor_, options, [this](Status) { ended_.set_value(); }, tiers));
       return {};
     });
     EXPECT_TRUE(status.ok()) << status.ToString();

@@ -158,4 +158,15 @@ void AddCost(const wire::BatchCost& cost, std::int64_t tried, SessionStats& stat
   stats.queue_ns += cost.queue_ns;
 }
 
+void AddTiers(const std::vector<wire::TierHits>& tiers, SessionStats& stats) {
+  for (const wire::TierHits& tier : tiers) {
+    const bool full = stats.hits_by_tier.size() >= wire::kMostTiers;
+    if (full && !stats.hits_by_tier.contains(tier.tier)) continue;
+    TierHits& sum = stats.hits_by_tier[tier.tier];
+    sum.decoded += tier.decoded;
+    sum.encoded += tier.encoded;
+    sum.cpu_ns += tier.cpu_ns;
+  }
+}
+
 }  // namespace headrace::client

@@ -13,6 +13,7 @@ void Delivery::Made(const PlannedBatch& planned, const Bytes& lane_state, const 
                     SteadyTime arrived, wire::BatchDone&& done) {
   const wire::BatchCost cost = done.cost;
   const auto failures = std::move(done.failures);
+  const auto tiers = std::move(done.tiers);
   ReadyBatch ready;
   const auto keys = static_cast<std::int64_t>(planned.keys.size());
   ready.samples = done.samples >= 0 ? done.samples : keys;
@@ -52,6 +53,7 @@ void Delivery::Made(const PlannedBatch& planned, const Bytes& lane_state, const 
   ready.timeline.worker = WorkerTimes(cost);
   parts_.mailbox.ChangeStats([&](SessionStats& stats) {
     AddCost(cost, tried, stats);
+    AddTiers(tiers, stats);
     stats.hedged = parts_.dispatcher.hedged();
     stats.rerequested = parts_.dispatcher.rerequested();
   });

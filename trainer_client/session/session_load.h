@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "schemas/wire/message.h"
 #include "trainer_client/include/headrace/client.h"
@@ -10,6 +12,10 @@ namespace headrace::client {
 // Returns what a heartbeat tells the coordinator of a session. Pure.
 [[nodiscard]] inline wire::SessionLoad LoadOf(SessionId session, const SessionStats& stats,
                                               std::uint64_t outstanding_bytes) {
+  std::vector<wire::TierHits> tiers;
+  for (const auto& [name, hits] : stats.hits_by_tier) {
+    tiers.push_back({name, hits.decoded, hits.encoded, hits.cpu_ns});
+  }
   return {.session = session,
           .batches = stats.batches,
           .samples = stats.samples,
@@ -31,7 +37,8 @@ namespace headrace::client {
           .miss_cpu_ns = stats.miss_cpu_ns,
           .source_bytes = stats.source_bytes,
           .compared = stats.compared,
-          .differed = stats.differed};
+          .differed = stats.differed,
+          .tiers = std::move(tiers)};
 }
 
 }  // namespace headrace::client

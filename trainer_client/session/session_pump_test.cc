@@ -89,6 +89,7 @@ class SessionPumpTest : public testing::Test {
     done.attempt = request.attempt;
     done.status = std::move(status);
     done.cost = cost_;
+    done.tiers = tiers_;
     EXPECT_TRUE(worker_->Send(peer, done).ok());
   }
   // Until it was attached a second time it swallows what it is asked; the third request tells it
@@ -111,6 +112,7 @@ class SessionPumpTest : public testing::Test {
   std::shared_ptr<SessionPump> core_;
   int attached_ = 0, swallowed_ = 0;
   wire::BatchCost cost_;
+  std::vector<wire::TierHits> tiers_;
 };
 
 TEST_F(SessionPumpTest, SlotsOfASessionThatTheWorkerForgotAreFree) {
@@ -138,6 +140,7 @@ TEST_F(SessionPumpTest, WaitsAndCostsReachTheCoordinator) {
            .source_bytes = 4096,
            .python_ns = 5'000,
            .wall_ns = std::uint64_t(-1)};  // what a peer says is bounded
+  tiers_ = {{.tier = "memory", .decoded = 1, .cpu_ns = 70}};
   shared_->EnterNext(reactor_->clock());
   EXPECT_FALSE(shared_->Next(std::chrono::milliseconds(0), reactor_->clock()).ok());
   RunOn(*reactor_, [this] {
@@ -164,6 +167,7 @@ TEST_F(SessionPumpTest, WaitsAndCostsReachTheCoordinator) {
   EXPECT_EQ(load.hit_cpu_ns, 70U);
   EXPECT_EQ(load.miss_cpu_ns, 900U);
   EXPECT_EQ(load.source_bytes, 4096U);
+  EXPECT_EQ(load.tiers, tiers_);
   const SessionStats stats = shared_->Stats(reactor_->clock());
   EXPECT_EQ(stats.compute_ns, 3'000U);
   EXPECT_EQ(stats.python_ns, 5'000U);

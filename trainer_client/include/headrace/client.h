@@ -206,6 +206,12 @@ struct WaitTimes {
   std::uint64_t copy_ns = 0;     // the trainer's own part, with the samples that it makes itself
 };
 
+// Samples that came from one cache tier of workers.
+struct TierHits {
+  std::uint64_t decoded = 0, encoded = 0;
+  std::uint64_t cpu_ns = 0;  // CPU time of workers, for the decoded ones
+};
+
 // Counts since the session was opened. Hits and misses count samples: found decoded in a cache,
 // found encoded, read from their source.
 struct SessionStats {
@@ -217,7 +223,8 @@ struct SessionStats {
   bool idle_known = false;     // AddIdle was called
   std::uint64_t shm_bytes = 0, tcp_bytes = 0;
   std::uint64_t decoded_hits = 0, encoded_hits = 0, misses = 0;
-  std::uint64_t native_images = 0;  // made natively for Python stages
+  std::map<std::string, TierHits> hits_by_tier;  // by the tier's name
+  std::uint64_t native_images = 0;               // made natively for Python stages
   std::uint64_t hedged = 0, rerequested = 0, missing_samples = 0;
   std::uint64_t compared = 0, differed = 0;  // batches made twice; with other values
   std::map<std::int64_t, std::uint64_t> samples_by_worker;

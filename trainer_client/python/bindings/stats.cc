@@ -16,6 +16,14 @@ nb::dict StatsOf(const SessionStats& stats) {
   dict["decoded_hits"] = stats.decoded_hits;
   dict["encoded_hits"] = stats.encoded_hits;
   dict["misses"] = stats.misses;
+  nb::dict by_tier;
+  for (const auto& [name, hits] : stats.hits_by_tier) {
+    nb::dict tier;
+    tier["decoded"] = hits.decoded;
+    tier["encoded"] = hits.encoded;
+    by_tier[nb::str(name.c_str(), name.size())] = tier;
+  }
+  dict["hits_by_tier"] = by_tier;
   dict["native_images"] = stats.native_images;
   dict["hedged"] = stats.hedged;
   dict["rerequested"] = stats.rerequested;

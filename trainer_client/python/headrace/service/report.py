@@ -45,6 +45,8 @@ class LoaderReport:
     cache_hits: dict[str, int] = field(
         default_factory=lambda: {"decoded": 0, "encoded": 0, "misses": 0}
     )
+    # The hits by the worker's cache tier: {"memory": {"decoded": 0, "encoded": 0}}.
+    cache_hits_by_tier: dict[str, dict[str, int]] = field(default_factory=dict)
     # stall_seconds by cause; what a loader waited that stays in the trainer is not divided.
     wait_seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(WAIT_CAUSES, 0.0))
     idle_seconds: float | None = None  # of stall_seconds, with the device idle; None: not measured
@@ -100,6 +102,10 @@ class LoaderReport:
         for kind in ("decoded", "encoded"):
             self.cache_hits[kind] += stats[f"{kind}_hits"]
         self.cache_hits["misses"] += stats["misses"]
+        for tier, hits in stats["hits_by_tier"].items():
+            by_kind = self.cache_hits_by_tier.setdefault(tier, {"decoded": 0, "encoded": 0})
+            for kind in by_kind:
+                by_kind[kind] += hits[kind]
         self.stall_seconds += stats["stall_ns"] * 1e-9
         self.step_seconds += stats["step_ns"] * 1e-9
         for cause in WAIT_CAUSES:

@@ -1,0 +1,25 @@
+#include "coordinator/divide_tiers.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace headrace::coordinator {
+
+std::vector<std::vector<wire::TierBytes>> DivideTiers(const std::vector<wire::TierBytes>& tiers,
+                                                      const std::vector<std::uint64_t>& grants) {
+  std::vector<std::vector<wire::TierBytes>> shares(grants.size());
+  std::vector<double> left(grants.begin(), grants.end());
+  for (std::size_t t = 0; t < tiers.size(); ++t) {
+    const double all = std::accumulate(left.begin(), left.end(), 0.0);
+    const auto room = static_cast<double>(tiers[t].bytes);
+    const double part = t + 1 == tiers.size() || all <= room ? 1 : room / all;
+    for (std::size_t g = 0; g < grants.size(); ++g) {
+      const auto bytes = static_cast<std::uint64_t>(left[g] * part);
+      shares[g].push_back({tiers[t].tier, bytes});
+      left[g] -= static_cast<double>(bytes);
+    }
+  }
+  return shares;
+}
+
+}  // namespace headrace::coordinator
