@@ -4,22 +4,10 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "dataworker/cache/cache_registry.h"
 #include "dataworker/worker/worker_main.h"
 
 namespace headrace::cli {
 namespace {
-
-std::string CacheTierHelp() {
-  std::string help = "A tier of the cache, slower than --cache; repeatable, the fastest first:";
-  for (const dataworker::CacheTierDescriptor* tier : dataworker::BuiltinCacheTiers().All()) {
-    help += "\n  " + tier->name + ": " + tier->summary;
-    for (const Setting& setting : tier->AllSettings()) {
-      help += "\n    " + setting.name + ": " + setting.help + " [default: " + setting.value + "]";
-    }
-  }
-  return help;
-}
 
 int Work(const dataworker::WorkerOptions& given) {
   dataworker::WorkerOptions options = given;
@@ -54,7 +42,7 @@ void AddWorker(CLI::App& app, Action& chosen) {
       ->type_name("DIR");
   AddCount(*command, "--threads", options->threads, "Compute threads [default: usable CPUs]");
   AddSize(*command, "--cache", options->cache_bytes, "Memory cache, for example 2G [default: 0]");
-  command->add_option("--cache-tier", options->cache_tiers, CacheTierHelp())
+  command->add_option("--cache-tier", options->cache_tiers, dataworker::CacheTierHelp())
       ->allow_extra_args(false)
       ->type_name("NAME[:KEY=VALUE,...]");
   AddSize(*command, "--source-bytes-per-second", options->source_bytes_per_second,

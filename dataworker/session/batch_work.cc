@@ -106,15 +106,11 @@ void BatchWork::RunPart(Unit unit, ThreadContext& context) {
   if (context.file.capacity() > kKeptFileBytes) context.file = ScratchBuffer();
   unit.cost.total += setup_.clock->Now() - begin;
   unit.cost.cpu += setup_.clock->ThreadCpu() - cpu;
-  if (unit.found.later) {
-    Await(std::move(unit));
-  } else {
+  if (!unit.found.later) {
     Count(unit.cost);
+    return;
   }
-}
-
-// No thread is at the sample until the answer. Then it goes on as work of its own.
-void BatchWork::Await(Unit unit) {
+  // No thread is at the sample until the answer. Then it goes on as work of its own.
   Postpone();
   const CacheKey key = unit.key;
   const CacheLookup stopped = std::exchange(unit.found, CacheLookup());
@@ -201,10 +197,19 @@ Status BatchWork::MakeImage(const Sample& sample, ThreadContext& context) {
   if (setup_.cache == nullptr || form == CacheForm::kNone || !sample.at.source->cacheable()) {
     return MakeUncached(sample, context);
   }
-  HR_RETURN_IF_ERROR(AskCache(sample));
-  if (sample.unit.found.later) return {};
-  if (const CachePin& pin = sample.unit.found.pin) {
-    sample.cost.tier = sample.unit.found.tier;
+  Unit& unit = sample.unit;
+  if (!unit.asked) {
+    const SteadyTime begin = setup_.clock->Now();
+    HR_TRY(const ContentIdentity content, sample.at.source->Identify(sample.at.row));
+    const bool prefix = form == CacheForm::kPrefix;
+    unit.key = {content, prefix ? setup_.plan->chain().prefix_hash() : 0};
+    unit.found = setup_.cache->store().Find(setup_.cache->job(), unit.key);
+    unit.asked = true;
+    sample.cost.source += setup_.clock->Now() - begin;
+  }
+  if (unit.found.later) return {};
+  if (const CachePin& pin = unit.found.pin) {
+    sample.cost.tier = unit.found.tier;
     if (form == CacheForm::kPrefix) {
       sample.cost.decoded_hit = true;
       return FromPayload(sample, pin.bytes(), context);
@@ -220,19 +225,6 @@ Status BatchWork::MakeImage(const Sample& sample, ThreadContext& context) {
     claim.Commit(source.bytes);
   }
   return FromEncoded(sample, source.bytes, context);
-}
-
-Status BatchWork::AskCache(const Sample& sample) {
-  Unit& unit = sample.unit;
-  if (unit.asked) return {};
-  const SteadyTime begin = setup_.clock->Now();
-  HR_TRY(const ContentIdentity content, sample.at.source->Identify(sample.at.row));
-  const bool prefix = setup_.plan->cache_form() == CacheForm::kPrefix;
-  unit.key = {content, prefix ? setup_.plan->chain().prefix_hash() : 0};
-  unit.found = setup_.cache->store().Find(setup_.cache->job(), unit.key);
-  unit.asked = true;
-  sample.cost.source += setup_.clock->Now() - begin;
-  return {};
 }
 
 Status BatchWork::MakeUncached(const Sample& sample, ThreadContext& context) {

@@ -90,12 +90,9 @@ class BatchWork final : public Work {
   [[nodiscard]] MutableByteSpan Row(std::size_t field, std::int32_t position) const;
   // Makes a sample, or the part of it up to a wait for a slow tier.
   void RunPart(Unit unit, ThreadContext& context);
-  void Await(Unit unit);
   // The sample waits if the unit says so: found.later.
   Status MakeSample(Unit& unit, ThreadContext& context);
   Status MakeImage(const Sample& sample, ThreadContext& context);
-  // Asks the cache, unless that was done.
-  Status AskCache(const Sample& sample);
   Status MakeUncached(const Sample& sample, ThreadContext& context);
   // Reads the sample from its source, whatever the caches have.
   Result<SourceSample> Read(const Sample& sample, ThreadContext& context);

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/process/spawn.h"
 #include "base/unique_fd.h"
+#include "dataworker/cache/cache_registry.h"
 #include "dataworker/worker/local_turn.h"
 #include "dataworker/worker/private_directory.h"
 #include "dataworker/worker/worker.h"
@@ -49,6 +50,17 @@ Result<UniqueFd> ProcessEnd(std::int64_t pid) {
 }
 
 }  // namespace
+
+std::string CacheTierHelp() {
+  std::string help = "A tier of the cache, slower than --cache; repeatable, the fastest first:";
+  for (const CacheTierDescriptor* tier : BuiltinCacheTiers().All()) {
+    help += "\n  " + tier->name + ": " + tier->summary;
+    for (const Setting& setting : tier->AllSettings()) {
+      help += "\n    " + setting.name + ": " + setting.help + " [default: " + setting.value + "]";
+    }
+  }
+  return help;
+}
 
 int WorkerMain(const WorkerOptions& options) {
   InitLog("worker", LogLevel::kWarning);

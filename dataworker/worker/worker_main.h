@@ -36,6 +36,9 @@ struct WorkerOptions {
   bool local = false;
 };
 
+// The cache tiers of this build and what may be set of each, for --help.
+[[nodiscard]] std::string CacheTierHelp();
+
 // Runs a data worker on the calling thread until SIGTERM or SIGINT, until the coordinator drains
 // it, or until the parent dies. After a signal it answers the open requests, tells the coordinator,
 // then returns 0. If it cannot start, it returns a non-zero exit code, with one line on stderr that

@@ -99,24 +99,6 @@ WorkerInfo RandomBody::Worker() {
           .tiers = TierBytesList()};
 }
 
-std::vector<TierBytes> RandomBody::TierBytesList() {
-  return Some([this] { return TierBytes{.tier = Text(), .bytes = Number()}; });
-}
-std::vector<TierUse> RandomBody::TierUseList() {
-  return Some([this] {
-    return TierUse{.tier = Text(),
-                   .bytes = Number(),
-                   .entries = Number(),
-                   .hits = Number(),
-                   .misses = Number()};
-  });
-}
-std::vector<TierHits> RandomBody::TierHitsList() {
-  return Some([this] {
-    return TierHits{.tier = Text(), .decoded = Number(), .encoded = Number(), .cpu_ns = Number()};
-  });
-}
-
 JobUsage RandomBody::Usage() {
   return {.job = AnId<JobId>(),
           .cpu_ns = Number(),
@@ -129,14 +111,6 @@ JobUsage RandomBody::Usage() {
           .cache_misses = Number(),
           .queued_samples = Number(),
           .tiers = TierUseList()};
-}
-
-JobGrant RandomBody::Grant() {
-  return {.job = AnId<JobId>(),
-          .millicores = Number32(),
-          .cache_bytes = Number(),
-          .source_bytes_per_second = Number(),
-          .tiers = TierBytesList()};
 }
 
 JobStatus RandomBody::Job() {

@@ -20,11 +20,7 @@ class RandomBody : RandomValues {
   [[nodiscard]] Split ASplit(std::int32_t nodes);
   [[nodiscard]] SessionLoad Load();
   [[nodiscard]] WorkerInfo Worker();
-  [[nodiscard]] std::vector<TierBytes> TierBytesList();
-  [[nodiscard]] std::vector<TierUse> TierUseList();
-  [[nodiscard]] std::vector<TierHits> TierHitsList();
   [[nodiscard]] JobUsage Usage();
-  [[nodiscard]] JobGrant Grant();
   [[nodiscard]] WorkerHeartbeat Heartbeat();
   [[nodiscard]] JobStatus Job();
   [[nodiscard]] Body MakeControl(std::size_t index);

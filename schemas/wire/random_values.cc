@@ -50,6 +50,32 @@ HostIdentity RandomValues::Host() {
   return {.hostname = Text(), .boot_id = Text(), .uid = Number32(), .pid = Signed()};
 }
 
+std::vector<TierBytes> RandomValues::TierBytesList() {
+  return Some([this] { return TierBytes{.tier = Text(), .bytes = Number()}; });
+}
+std::vector<TierUse> RandomValues::TierUseList() {
+  return Some([this] {
+    return TierUse{.tier = Text(),
+                   .bytes = Number(),
+                   .entries = Number(),
+                   .hits = Number(),
+                   .misses = Number()};
+  });
+}
+std::vector<TierHits> RandomValues::TierHitsList() {
+  return Some([this] {
+    return TierHits{.tier = Text(), .decoded = Number(), .encoded = Number(), .cpu_ns = Number()};
+  });
+}
+
+JobGrant RandomValues::Grant() {
+  return {.job = AnId<JobId>(),
+          .millicores = Number32(),
+          .cache_bytes = Number(),
+          .source_bytes_per_second = Number(),
+          .tiers = TierBytesList()};
+}
+
 ArgValue RandomValues::Arg() {
   switch (Below(6)) {
     case 0:

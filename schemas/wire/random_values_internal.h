@@ -35,6 +35,10 @@ class RandomValues {
     return items;
   }
 
+  [[nodiscard]] std::vector<TierBytes> TierBytesList();
+  [[nodiscard]] std::vector<TierUse> TierUseList();
+  [[nodiscard]] std::vector<TierHits> TierHitsList();
+  [[nodiscard]] JobGrant Grant();
   [[nodiscard]] Status AStatus();
   [[nodiscard]] HostIdentity Host();
   [[nodiscard]] ArgValue Arg();
