@@ -137,6 +137,8 @@ Worker::~Worker() {
   // Answers refer to sessions, and give their part of the cache back.
   if (cache_) cache_->Stop();
   service_.reset();
+  // Batches that were posted to the reactor still have their part of the cache, so it goes last.
+  if (cache_) reactor_.Post([cache = std::shared_ptr<SampleStore>(std::move(cache_))] {});
   // ZeroMQ does not remove it.
   constexpr std::string_view kIpc = "ipc://";
   for (const std::string& endpoint : info_.endpoints) {
