@@ -48,6 +48,10 @@ def build_torch_exp(
 def exp_ranges(plan: dict[str, Any]) -> list[tuple[float, float, bool]]:
     """The draws of a plan's chain that go through torch.exp: what "torch_exp" must cover."""
 
+def gaussian_weights(positions: Sequence[float], sigma: float, api: int) -> bytes:
+    """torchvision's _get_gaussian_kernel1d for these positions, as float32, by the functions of the
+    loaded torch. `api`: 1 or 2. UnsupportedError: there is no torch that can be called."""
+
 def check_plan(plan: dict[str, Any]) -> None:
     """Raises UnsupportedError (naming the node) if the plan's chain has no native form."""
 
