@@ -237,7 +237,7 @@ nb::bytes GaussianWeightsOf(const std::vector<float>& positions, float sigma, in
   if (torch == nullptr) Raise(Unsupported("this process has no torch that can be called"));
   std::vector<float> weights(positions.size());
   Check(ops::GaussianWeights(*torch, positions, sigma, api, weights));
-  return {weights.data(), weights.size() * sizeof(float)};
+  return nb::bytes(weights.data(), weights.size() * sizeof(float));
 }
 
 }  // namespace
