@@ -4,12 +4,13 @@
 #include <bit>
 
 #include "ops/core/op_registry.h"
+#include "ops/vision/image_kernel.h"
 #include "ops/vision/tensor/convolve.h"
 
 namespace headrace::ops {
 namespace {
 
-class GaussianBlurKernel final : public Kernel {
+class GaussianBlurKernel final : public ImageKernel {
  public:
   explicit GaussianBlurKernel(const GaussianBlurSchema& schema) : schema_(schema) {}
 

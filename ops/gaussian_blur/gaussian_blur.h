@@ -3,14 +3,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "ops/core/op.h"
 #include "ops/torch/torch_functions.h"
+#include "ops/vision/image_schema.h"
 
 namespace headrace::ops {
 
 // torchvision's GaussianBlur on PIL images and u8 tensors. Params: the float32 weights of the
 // columns, then those of the rows.
-class GaussianBlurSchema final : public OpSchema {
+class GaussianBlurSchema final : public ImageSchema {
  public:
   struct Options {
     // torchvision's positions of the weights, for the columns and for the rows.
@@ -31,8 +31,8 @@ class GaussianBlurSchema final : public OpSchema {
   // kUnsupported: the border is longer than the side, or torch sums in another order.
   Status Shape(const ImageSpec& in, ImageSpec* out) const override;
   // kUnsupported: no torch is loaded that computes the weights. Other errors as Shape.
-  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-              ImageSpec* out) const override;
+  Status DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                   ImageSpec* out) const override;
   [[nodiscard]] std::int64_t columns() const { return std::ssize(options_.x); }
   [[nodiscard]] std::int64_t rows() const { return std::ssize(options_.y); }
 

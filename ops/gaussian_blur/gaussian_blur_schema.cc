@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "ops/core/op_registry.h"
-#include "ops/core/schema_util.h"
 #include "ops/gaussian_blur/gaussian_blur.h"
 #include "ops/vision/geometry/border.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {
@@ -65,8 +65,8 @@ Status GaussianBlurSchema::Shape(const ImageSpec& in, ImageSpec* out) const {
   return Status::Ok();
 }
 
-Status GaussianBlurSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-                                ImageSpec* out) const {
+Status GaussianBlurSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                                     ImageSpec* out) const {
   HR_RETURN_IF_ERROR(Shape(in, out));
   if (options_.torch == nullptr) return Unsupported("this process has no torch for the weights");
   const float sigma = rng.Uniform(options_.sigma_low, options_.sigma_high, options_.rounding);

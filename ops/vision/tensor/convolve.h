@@ -4,6 +4,7 @@
 #include <span>
 
 #include "ops/core/op.h"
+#include "ops/vision/image.h"
 #include "ops/vision/tensor/pointwise.h"
 
 namespace headrace::ops {
