@@ -103,7 +103,7 @@ def test_in_a_pipeline_from_a_file(api):
 def test_every_weight_of_many_deviations(api):
     """Weights, and so the order of torch's own sums and its exp, in 20,000 draws."""
     _, args = chain_of(APIS[api].GaussianBlur(23))[0]
-    chain = compile_chain([("from_array", {"mode": "RGB"}), ("gaussian_blur", args)])
+    chain = compile_chain([("decode", {}), ("gaussian_blur", args)])
     drawn, _ = chain.draw([(30, 30)] * 20_000, 7)
     torch.manual_seed(7)
     module = sys.modules[blurring._MODULES[api]]
