@@ -88,7 +88,7 @@ def _same(module: Any, api: int, columns: int, rows: int, sigma: float, channels
     image = _image(height, width, channels)
     blur = module.gaussian_blur if api == 1 else module.gaussian_blur_image
     made = blur(torch.from_numpy(image), [columns, rows], [sigma, sigma])
-    return made.numpy().tobytes() == _blurred(image, *weights).tobytes()
+    return bool(made.numpy().tobytes() == _blurred(image, *weights).tobytes())
 
 
 def _image(height: int, width: int, channels: int) -> np.ndarray:
