@@ -38,7 +38,9 @@
   X(u64, source_bytes, 9, 19, kBytes, "", "read from sources, and by Python stages from files")  \
   X(u64, python_ns, 10, 37, kNanoseconds, "", "wall time in Python stages")                      \
   X(u64, wall_ns, 11, 38, kNanoseconds, "",                                                      \
-    "wall time from the receipt of a request to its answer, added up over the batches")
+    "wall time from the receipt of a request to its answer, added up over the batches")          \
+  X(u32, refused_samples, 12, 39, kCount, "",                                                    \
+    "samples that workers could not make natively, so that the trainer made them again")
 
 // What a client counts for one loader since its session began: fields of SessionLoad.
 // X(type, name, id, unit, kind, column, help)
