@@ -23,7 +23,7 @@ std::string ShownName(const Metric& metric) {
 double ShownValue(const Metric& metric, double value) {
   switch (metric.unit) {
     case MetricUnit::kNanoseconds:
-      return value * 1e-9;
+      return value / 1e9;  // 3 ns is 3e-09, and not 3.0000000000000004e-09
     case MetricUnit::kMillicores:
       return value / 1000;
     case MetricUnit::kCount:

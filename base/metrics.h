@@ -69,7 +69,7 @@
     "samples that workers made from the decoded cache")                                     \
   X(u64, miss_samples, 16, kCount, kCounter, "", "all others that workers worked on")       \
   X(u64, compared, 20, kCount, kCounter, "",                                                \
-    "batches of workers elsewhere that were made on the trainer's host, too")               \
+    "batches that were made on the trainer's host, too, to compare them")                   \
   X(u64, differed, 21, kCount, kCounter, "", "of these, batches with other values")         \
   X(u64, iterations, 22, kCount, kCounter, "", "iterations that the program began")         \
   X(u64, shm_bytes, 23, kBytes, kCounter, "", "of batches that came through shared memory") \
