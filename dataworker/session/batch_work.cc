@@ -35,9 +35,9 @@ Status BatchWork::CheckRequest(const CompiledPlan& plan, const wire::BatchReques
   if (plan.rng() == RngMode::kNone && plan.param_words() > 0) {
     return InvalidArgument("the plan draws, but says that it does not");
   }
-  if (!request.sizes.empty() && request.sizes.size() != batch * wire::BatchRequest::kSizeWords) {
-    return InvalidArgument("the batch has " + std::to_string(request.sizes.size()) +
-                           " words of sizes for " + std::to_string(batch) + " samples");
+  if (!request.specs.empty() && request.specs.size() != batch) {
+    return InvalidArgument("the batch has " + std::to_string(request.specs.size()) + " specs for " +
+                           std::to_string(batch) + " samples");
   }
   for (const std::int32_t position : request.skip) {
     if (position < 0 || static_cast<std::size_t>(position) >= batch) {
@@ -188,7 +188,7 @@ Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& so
                                     ThreadContext& context) {
   if (!source.encoded) return FromPixels(sample, source, context);
   const auto no_more = [&](std::size_t) { return source.bytes; };
-  HR_TRY(const ops::ImageSpec spec, ops::ChainRunner::ReadHeader(source.bytes, no_more));
+  HR_TRY(const TensorSpec spec, ops::ChainRunner::ReadHeader(source.bytes, no_more));
   HR_TRY(const CompiledPlan::Shapes shapes, setup_.plan->ShapesOf(spec));
   // The content that was read, which may be newer than the one that was looked up.
   const CacheKey key{source.content, setup_.plan->chain().prefix_hash()};
@@ -202,7 +202,7 @@ Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& so
   return status;
 }
 
-Result<ops::Params> BatchWork::ParamsFor(const Sample& sample, const ops::ImageSpec& spec,
+Result<ops::Params> BatchWork::ParamsFor(const Sample& sample, const TensorSpec& spec,
                                          std::vector<std::int32_t>& drawn) {
   const std::size_t words = setup_.plan->param_words();
   const auto position = static_cast<std::size_t>(sample.position);
@@ -213,29 +213,21 @@ Result<ops::Params> BatchWork::ParamsFor(const Sample& sample, const ops::ImageS
   }
   drawn.resize(words);
   ops::TorchGenerator generator(setup_.request.seeds[position]);
-  ops::ImageSpec out;
+  TensorSpec out;
   HR_RETURN_IF_ERROR(setup_.plan->chain().Draw(spec, generator, drawn, &out));
   return ops::Params(drawn);
 }
 
-Status BatchWork::CheckSize(const Sample& sample, const ops::ImageSpec& spec) const {
-  if (setup_.request.sizes.empty()) return {};
-  constexpr std::size_t kWords = wire::BatchRequest::kSizeWords;
-  const auto planned = std::span(setup_.request.sizes)
-                           .subspan(static_cast<std::size_t>(sample.position) * kWords, kWords);
-  if (planned[0] == spec.height && planned[1] == spec.width && planned[2] == spec.channels) {
-    return {};
-  }
-  const auto text = [](std::int64_t height, std::int64_t width, std::int64_t channels) {
-    return std::to_string(width) + " x " + std::to_string(height) + " pixels of " +
-           std::to_string(channels) + " channels";
-  };
+Status BatchWork::CheckSize(const Sample& sample, const TensorSpec& spec) const {
+  if (setup_.request.specs.empty()) return {};
+  const auto& planned = setup_.request.specs[static_cast<std::size_t>(sample.position)];
+  if (planned == spec) return {};
   sample.cost.size_changed = true;
-  return Unavailable("the image has " + text(spec.height, spec.width, spec.channels) +
-                     " now, and was planned with " + text(planned[0], planned[1], planned[2]));
+  return Unavailable("the sample is " + spec.ToString() + " now, and was planned as " +
+                     (planned ? planned->ToString() : "none"));
 }
 
-Status BatchWork::CheckShape(const ops::ImageSpec& spec) {
+Status BatchWork::CheckShape(const TensorSpec& spec) {
   HR_TRY(const CompiledPlan::Shapes shapes, setup_.plan->ShapesOf(spec));
   if (shapes.out == setup_.layout.chain_out) return {};
   Status error = Unsupported("the samples of the batch have different shapes");
@@ -245,10 +237,10 @@ Status BatchWork::CheckShape(const ops::ImageSpec& spec) {
 
 Status BatchWork::FromEncoded(const Sample& sample, ByteSpan encoded, ThreadContext& context) {
   std::vector<std::int32_t> drawn;
-  ops::ImageSpec spec;
+  TensorSpec spec;
   // Only callers that need the header read it: a runner checks its output's size itself.
   const bool shape = !setup_.plan->fixed_output() || setup_.plan->rng() == RngMode::kSample;
-  if (shape || !setup_.request.sizes.empty()) {
+  if (shape || !setup_.request.specs.empty()) {
     const auto no_more = [&](std::size_t) { return encoded; };
     HR_TRY(spec, ops::ChainRunner::ReadHeader(encoded, no_more));
   }
@@ -259,7 +251,7 @@ Status BatchWork::FromEncoded(const Sample& sample, ByteSpan encoded, ThreadCont
 
 Status BatchWork::FromPayload(const Sample& sample, ByteSpan payload, ThreadContext& context) {
   std::vector<std::int32_t> drawn;
-  HR_TRY(const ops::ImageSpec spec, ops::ChainRunner::PayloadSource(payload));
+  HR_TRY(const TensorSpec spec, ops::ChainRunner::PayloadSource(payload));
   HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
   HR_RETURN_IF_ERROR(CheckShape(spec));
   return setup_.plan->runner().RunFromPrefix(payload, params, context.ops, sample.out);
@@ -268,10 +260,9 @@ Status BatchWork::FromPayload(const Sample& sample, ByteSpan payload, ThreadCont
 Status BatchWork::FromPixels(const Sample& sample, const SourceSample& source,
                              ThreadContext& context) {
   std::vector<std::int32_t> drawn;
-  HR_TRY(const ops::Params params, ParamsFor(sample, source.pixels, drawn));
-  HR_RETURN_IF_ERROR(CheckShape(source.pixels));
-  return setup_.plan->runner().RunPixels(source.bytes, source.pixels, params, context.ops,
-                                         sample.out);
+  HR_TRY(const ops::Params params, ParamsFor(sample, source.row, drawn));
+  HR_RETURN_IF_ERROR(CheckShape(source.row));
+  return setup_.plan->runner().RunPixels(source.bytes, source.row, params, context.ops, sample.out);
 }
 
 void BatchWork::FailSample(std::int32_t position, const Status& status, bool size_changed) {

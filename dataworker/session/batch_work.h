@@ -82,11 +82,11 @@ class BatchWork final : public Work {
   Status FromPixels(const Sample& sample, const SourceSample& source, ThreadContext& context);
   // Returns the sample's parameters: the request's, or those drawn into `drawn` for a source image
   // of `spec`. kUnavailable: the request's were drawn for an image of another size.
-  Result<ops::Params> ParamsFor(const Sample& sample, const ops::ImageSpec& spec,
+  Result<ops::Params> ParamsFor(const Sample& sample, const TensorSpec& spec,
                                 std::vector<std::int32_t>& drawn);
-  [[nodiscard]] Status CheckSize(const Sample& sample, const ops::ImageSpec& spec) const;
+  [[nodiscard]] Status CheckSize(const Sample& sample, const TensorSpec& spec) const;
   // A sample whose shape is not the batch's ends the batch.
-  [[nodiscard]] Status CheckShape(const ops::ImageSpec& spec);
+  [[nodiscard]] Status CheckShape(const TensorSpec& spec);
   // Notes the identity of the sample's file, if the trainer asks for it.
   Status BearWitness(const Sample& sample);
   void FailSample(std::int32_t position, const Status& status, bool size_changed);

@@ -1,7 +1,6 @@
 #include "dataworker/session/compiled_plan.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -17,11 +16,6 @@ constexpr std::uint64_t kMaxBatchBytes = std::uint64_t{1} << 40;
 bool UsesChain(const Plan& plan) {
   return std::any_of(plan.fields.begin(), plan.fields.end(),
                      [](const FieldSpec& field) { return field.kind == FieldSpec::Kind::kChain; });
-}
-
-std::vector<std::int64_t> RowShape(const ops::ImageSpec& spec) {
-  if (spec.layout == ops::Layout::kChw) return {spec.channels, spec.height, spec.width};
-  return {spec.height, spec.width, spec.channels};
 }
 
 }  // namespace
@@ -136,26 +130,20 @@ Status CompiledPlan::CompileChain(const Plan& plan, const wire::Split& split,
   return {};
 }
 
-// A chain whose output is the same for sizes of every proportion fixes it by an operator (a crop, a
-// resize to height and width). Each sample is still checked against the layout when it runs.
+// Sources of rows in memory give every sample one spec; of the others nothing is known beforehand.
 void CompiledPlan::FindFixedOutput() {
-  constexpr std::array<std::pair<std::int64_t, std::int64_t>, 7> kSizes{
-      {{375, 500}, {500, 375}, {64, 64}, {47, 33}, {1000, 3000}, {3000, 1000}, {701, 709}}};
-  std::vector<ops::ImageSpec> inputs;
   ScratchBuffer unused;
   for (const auto& source : sources_) {
-    if (source->cacheable() || source->rows() == 0) continue;
-    if (const auto spec = source->Describe(0, unused); spec.ok()) inputs.push_back(*spec);
-  }
-  if (inputs.size() < sources_.size()) {
-    for (const auto& [height, width] : kSizes) {
-      inputs.push_back({.height = height, .width = width});
+    if (source->rows() == 0) continue;
+    TensorSpec input = chain().source();
+    if (!source->cacheable()) {
+      const auto row = source->Describe(0, unused);
+      if (!row.ok()) continue;
+      input = *row;
     }
-  }
-  for (const ops::ImageSpec& input : inputs) {
     const Result<Shapes> shapes = ShapesOf(input);
-    if (!shapes.ok()) continue;  // this size is refused by an operator
-    if (fixed_output_ && !(*fixed_output_ == shapes->out)) {
+    if (!shapes.ok()) continue;  // an operator refuses every sample
+    if (!shapes->out.known() || (fixed_output_ && *fixed_output_ != shapes->out)) {
       fixed_output_.reset();
       return;
     }
@@ -181,14 +169,14 @@ Result<CompiledPlan::Location> CompiledPlan::Locate(std::int64_t key) const {
   return Location{sources_[at].get(), at == 0 ? row : row - ends_[at - 1]};
 }
 
-Result<CompiledPlan::Shapes> CompiledPlan::ShapesOf(const ops::ImageSpec& in) const {
-  std::vector<ops::ImageSpec> after(chain().nodes().size());
+Result<CompiledPlan::Shapes> CompiledPlan::ShapesOf(const TensorSpec& in) const {
+  std::vector<TensorSpec> after(chain().nodes().size());
   HR_RETURN_IF_ERROR(chain().Shapes(in, after));
   return Shapes{.prefix = after[static_cast<std::size_t>(chain().pure_prefix()) - 1],
                 .out = after.back()};
 }
 
-Result<BatchLayout> CompiledPlan::Layout(std::size_t batch, const ops::ImageSpec& out) const {
+Result<BatchLayout> CompiledPlan::Layout(std::size_t batch, const TensorSpec& out) const {
   BatchLayout layout;
   layout.chain_out = out;
   for (const FieldSpec& field : fields_) {
@@ -197,7 +185,7 @@ Result<BatchLayout> CompiledPlan::Layout(std::size_t batch, const ops::ImageSpec
     std::size_t row_bytes = 0;
     if (field.kind == FieldSpec::Kind::kChain) {
       placed.dtype = out.dtype;
-      row_shape = RowShape(out);
+      row_shape.assign(out.dims.begin(), out.dims.end());
       row_bytes = out.bytes();
     } else {
       const Source::Column& column = *sources_[0]->column(field.index);

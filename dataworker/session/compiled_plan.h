@@ -18,7 +18,7 @@ namespace headrace::dataworker {
 
 // Where the fields of a batch lie in its slot.
 struct BatchLayout {
-  ops::ImageSpec chain_out;  // of each sample; meaningful when the plan has a chain field
+  TensorSpec chain_out;  // of each sample; meaningful when the plan has a chain field
   std::vector<wire::FieldLayout> fields;
   std::vector<std::size_t> row_bytes;  // one a field
   std::uint64_t bytes = 0;
@@ -60,17 +60,17 @@ class CompiledPlan {
   [[nodiscard]] CacheForm cache_form() const { return cache_form_; }
 
   // What the chain makes of every sample, if that does not depend on the sample.
-  [[nodiscard]] const std::optional<ops::ImageSpec>& fixed_output() const { return fixed_output_; }
+  [[nodiscard]] const std::optional<TensorSpec>& fixed_output() const { return fixed_output_; }
   // What the chain makes of a source image, and what its pure prefix makes of it.
   struct Shapes {
-    ops::ImageSpec prefix;
-    ops::ImageSpec out;
+    TensorSpec prefix;
+    TensorSpec out;
   };
-  [[nodiscard]] Result<Shapes> ShapesOf(const ops::ImageSpec& in) const;
+  [[nodiscard]] Result<Shapes> ShapesOf(const TensorSpec& in) const;
 
   // The layout of a batch. `out` is ignored without a chain field. kUnsupported: too large for any
   // memory.
-  [[nodiscard]] Result<BatchLayout> Layout(std::size_t batch, const ops::ImageSpec& out) const;
+  [[nodiscard]] Result<BatchLayout> Layout(std::size_t batch, const TensorSpec& out) const;
 
   // Every blob that a plan names.
   [[nodiscard]] static std::vector<BlobHash> BlobsOf(const Plan& plan);
@@ -92,7 +92,7 @@ class CompiledPlan {
   std::vector<BlobContent> constants_;  // the chain refers to their memory
   std::optional<ops::ChainRunner> runner_;
   CacheForm cache_form_ = CacheForm::kNone;
-  std::optional<ops::ImageSpec> fixed_output_;
+  std::optional<TensorSpec> fixed_output_;
 };
 
 }  // namespace headrace::dataworker

@@ -17,9 +17,7 @@ DescribeWork::DescribeWork(std::shared_ptr<const CompiledPlan> plan, wire::Descr
       on_done_(std::move(on_done)) {
   answer_.request = request.request;
   answer_.session = request.session;
-  answer_.heights.assign(keys_.size(), -1);
-  answer_.widths.assign(keys_.size(), -1);
-  answer_.channels.assign(keys_.size(), -1);
+  answer_.specs.assign(keys_.size(), std::nullopt);
 }
 
 void DescribeWork::Run(std::int64_t unit, ThreadContext& context) {
@@ -28,10 +26,7 @@ void DescribeWork::Run(std::int64_t unit, ThreadContext& context) {
     const auto at = plan_->Locate(keys_[i]);
     if (!at.ok()) continue;
     const auto spec = at->source->Describe(at->row, context.file);
-    if (!spec.ok()) continue;
-    answer_.heights[i] = static_cast<std::int32_t>(spec->height);
-    answer_.widths[i] = static_cast<std::int32_t>(spec->width);
-    answer_.channels[i] = spec->channels;
+    if (spec.ok()) answer_.specs[i] = *spec;
   }
 }
 

@@ -28,7 +28,7 @@ void NativeRunner::Submit(wire::BatchRequest request, SteadyTime received) {
     return;
   }
   if (!plan_->has_chain()) {
-    Launch(std::move(request), received, ops::ImageSpec());
+    Launch(std::move(request), received, TensorSpec());
     return;
   }
   if (plan_->fixed_output()) {
@@ -55,7 +55,7 @@ void NativeRunner::OnShape(const std::shared_ptr<ShapeWork>& work, SteadyTime re
 }
 
 void NativeRunner::Launch(wire::BatchRequest request, SteadyTime received,
-                          const ops::ImageSpec& shape) {
+                          const TensorSpec& shape) {
   Result<BatchLayout> layout = plan_->Layout(request.keys.size(), shape);
   if (!layout.ok()) {
     attachment_.Refuse(request, layout.status());

@@ -53,7 +53,7 @@ class NativeRunner : public std::enable_shared_from_this<NativeRunner> {
  private:
   void Push(std::shared_ptr<Work> work, WorkQueue::Place place);
   void OnShape(const std::shared_ptr<ShapeWork>& work, SteadyTime received);
-  void Launch(wire::BatchRequest request, SteadyTime received, const ops::ImageSpec& shape);
+  void Launch(wire::BatchRequest request, SteadyTime received, const TensorSpec& shape);
   void OnBatchDone(const std::shared_ptr<BatchWork>& work);
   template <typename Then>
   [[nodiscard]] auto WhenDone(Then then) {

@@ -11,16 +11,16 @@ ShapeWork::ShapeWork(std::shared_ptr<const CompiledPlan> plan, wire::BatchReques
       request_(std::move(request)),
       on_done_(std::move(on_done)) {}
 
-Result<ops::ImageSpec> ShapeWork::ShapeOf(std::int64_t key, ThreadContext& context) const {
+Result<TensorSpec> ShapeWork::ShapeOf(std::int64_t key, ThreadContext& context) const {
   HR_TRY(const CompiledPlan::Location at, plan_->Locate(key));
-  HR_TRY(const ops::ImageSpec spec, at.source->Describe(at.row, context.file));
+  HR_TRY(const TensorSpec spec, at.source->Describe(at.row, context.file));
   HR_TRY(const CompiledPlan::Shapes shapes, plan_->ShapesOf(spec));
   return shapes.out;
 }
 
 void ShapeWork::Run(std::int64_t /*unit*/, ThreadContext& context) {
   for (const std::int32_t position : BatchWork::Positions(request_)) {
-    const Result<ops::ImageSpec> shape =
+    const Result<TensorSpec> shape =
         ShapeOf(request_.keys[static_cast<std::size_t>(position)], context);
     if (shape.ok()) {
       shape_ = *shape;

@@ -21,7 +21,7 @@ class ShapeWork final : public Work {
   ShapeWork(std::shared_ptr<const CompiledPlan> plan, wire::BatchRequest request, OnDone on_done);
   [[nodiscard]] const wire::BatchRequest& request() const { return request_; }
   // The shape of the samples. REQUIRES: the work has finished.
-  [[nodiscard]] const std::optional<ops::ImageSpec>& shape() const { return shape_; }
+  [[nodiscard]] const std::optional<TensorSpec>& shape() const { return shape_; }
   // Why there is no shape: one failure for each position.
   [[nodiscard]] std::vector<wire::SampleFailure> TakeFailures() { return std::move(failures_); }
   [[nodiscard]] wire::BatchRequest TakeRequest() { return std::move(request_); }
@@ -31,12 +31,12 @@ class ShapeWork final : public Work {
   void Finish() override;
 
  private:
-  Result<ops::ImageSpec> ShapeOf(std::int64_t key, ThreadContext& context) const;
+  Result<TensorSpec> ShapeOf(std::int64_t key, ThreadContext& context) const;
 
   const std::shared_ptr<const CompiledPlan> plan_;
   wire::BatchRequest request_;
   const OnDone on_done_;
-  std::optional<ops::ImageSpec> shape_;
+  std::optional<TensorSpec> shape_;
   std::vector<wire::SampleFailure> failures_;
 };
 

@@ -33,8 +33,8 @@ class Bottomless final : public Source {
     sample.bytes = ByteSpan(memory_).first(static_cast<std::size_t>(bytes));
     return sample;
   }
-  [[nodiscard]] Result<ops::ImageSpec> Describe(std::int64_t, ScratchBuffer&) const override {
-    return ops::ImageSpec();
+  [[nodiscard]] Result<TensorSpec> Describe(std::int64_t, ScratchBuffer&) const override {
+    return TensorSpec();
   }
   [[nodiscard]] const Column* column(std::int32_t) const override { return nullptr; }
   Status CopyColumn(std::int32_t, std::int64_t, MutableByteSpan) const override { return {}; }

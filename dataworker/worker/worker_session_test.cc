@@ -63,7 +63,10 @@ TEST_F(WorkerTest, ASampleWhoseImageHasNotThePlannedSizeIsRefused) {
           ops::Chain::Compile(attach_.plan.chain, attach_.plan.libraries, {})->param_words());
       request.params.assign(4 * words, 0);
       // Sample 1 is as planned; of the others height, width and channels are not.
-      request.sizes = {31, 50, 3, 31, 49, 3, 32, 47, 3, 33, 47, 1};
+      const auto image = [](std::int64_t height, std::int64_t width, std::int64_t channels) {
+        return TensorSpec{DType::kU8, Layout::kHwc, {height, width, channels}};
+      };
+      request.specs = {image(31, 50, 3), image(31, 49, 3), image(32, 47, 3), image(33, 47, 1)};
       client.Send(request);
       const wire::BatchDone done = client.Next<wire::BatchDone>();
       ASSERT_TRUE(done.status.ok()) << done.status.ToString();
@@ -75,7 +78,7 @@ TEST_F(WorkerTest, ASampleWhoseImageHasNotThePlannedSizeIsRefused) {
         EXPECT_EQ(done.failures[i].code, Code::kUnavailable);
       }
       EXPECT_THAT(done.failures[0].message,
-                  HasSubstr("has 50 x 30 pixels of 3 channels now, and was planned with 50 x 31"));
+                  HasSubstr("is uint8[30, 50, 3] now, and was planned as uint8[31, 50, 3]"));
     }
   }
 }

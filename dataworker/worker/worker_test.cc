@@ -126,11 +126,11 @@ TEST_F(WorkerTest, DescribeReadsSizesAndSaysWhichHaveNone) {
   client.Send(describe);
   const wire::Described described = client.Next<wire::Described>();
   EXPECT_EQ(described.request, 9U);
-  ASSERT_EQ(described.heights.size(), AllKeys().size());
-  for (std::size_t i = 0; i < described.heights.size(); ++i) {
+  ASSERT_EQ(described.specs.size(), AllKeys().size());
+  for (std::size_t i = 0; i < described.specs.size(); ++i) {
     const auto key = static_cast<std::int32_t>(AllKeys()[i]);
-    EXPECT_EQ(described.heights[i], key == 2 ? -1 : 30 + key);
-    EXPECT_EQ(described.widths[i], key == 2 ? -1 : 50 - key);
+    const TensorSpec image{DType::kU8, Layout::kHwc, {30 + key, 50 - key, 3}};
+    EXPECT_EQ(described.specs[i], key == 2 ? std::nullopt : std::optional(image));
   }
 }
 

@@ -91,7 +91,7 @@ class WorkerTest : public ::testing::Test {
     HR_CHECK(spec.ok());
     std::vector<std::int32_t> params(static_cast<std::size_t>(shared->param_words()));
     ops::TorchGenerator generator(static_cast<std::uint64_t>(key) * 31 + 5);
-    ops::ImageSpec out;
+    TensorSpec out;
     HR_CHECK(shared->Draw(*spec, generator, params, &out).ok());
     ops::OpContext context;
     Bytes pixels(out.bytes());

@@ -1,11 +1,12 @@
 #include "ops/_template/example.h"
 
 #include "ops/core/op_registry.h"
+#include "ops/vision/image_kernel.h"
 
 namespace headrace::ops {
 namespace {
 
-class ExampleKernel final : public Kernel {
+class ExampleKernel final : public ImageKernel {
  public:
   Status Run(const Image& in, Params params, OpContext& /*context*/, ScratchBuffer& memory,
              Image* out) const override {

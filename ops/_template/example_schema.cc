@@ -1,6 +1,6 @@
 #include "ops/_template/example.h"
 #include "ops/core/op_registry.h"
-#include "ops/core/schema_util.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {
@@ -13,8 +13,8 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
 }  // namespace
 
 // Draws in the framework's order: each call here is one call there.
-Status ExampleSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-                           ImageSpec* out) const {
+Status ExampleSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                                ImageSpec* out) const {
   params[0] = Happens(rng, p_) ? 1 : 0;
   return Shape(in, out);
 }

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "ops/core/op_registry.h"
 #include "ops/vision/augment/augment.h"
+#include "ops/vision/image_kernel.h"
 #include "ops/vision/work.h"
 
 namespace headrace::ops {
@@ -16,7 +17,7 @@ constexpr int kSumSlot = 1;
 constexpr int kBranchSlot = 2;
 constexpr int kSpareSlot = 3;
 
-class AugMixKernel final : public Kernel {
+class AugMixKernel final : public ImageKernel {
  public:
   explicit AugMixKernel(const AugMixSchema& schema)
       : space_(schema.space()), branch_words_(schema.branch_words()) {}

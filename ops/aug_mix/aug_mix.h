@@ -26,8 +26,8 @@ class AugMixSchema final : public AugmentSchema {
   AugMixSchema(AugmentSpace space, const Options& options)
       : AugmentSchema(std::move(space)), options_(options) {}
   [[nodiscard]] int param_words() const override;
-  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-              ImageSpec* out) const override;
+  Status DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                   ImageSpec* out) const override;
 
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] std::size_t max_depth() const {

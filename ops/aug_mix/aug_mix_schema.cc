@@ -3,7 +3,7 @@
 
 #include "ops/aug_mix/aug_mix.h"
 #include "ops/core/op_registry.h"
-#include "ops/core/schema_util.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {
@@ -86,8 +86,8 @@ int AugMixSchema::param_words() const {
   return static_cast<int>(1 + static_cast<std::size_t>(options_.width) * branch_words());
 }
 
-Status AugMixSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-                          ImageSpec* out) const {
+Status AugMixSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                               ImageSpec* out) const {
   HR_RETURN_IF_ERROR(Shape(in, out));
   std::array<float, 2> mixed{};  // for the original, and for the branches
   std::array<float, TorchGenerator::kMostWeights> weights{};

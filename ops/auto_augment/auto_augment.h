@@ -23,8 +23,8 @@ class AutoAugmentSchema final : public AugmentSchema {
   AutoAugmentSchema(AugmentSpace space, std::vector<Policy> policies)
       : AugmentSchema(std::move(space)), policies_(std::move(policies)) {}
   [[nodiscard]] int param_words() const override { return kSteps * AugmentSpace::kWords; }
-  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-              ImageSpec* out) const override;
+  Status DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                   ImageSpec* out) const override;
 
  private:
   std::vector<Policy> policies_;

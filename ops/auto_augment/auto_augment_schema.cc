@@ -44,8 +44,8 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
 
 }  // namespace
 
-Status AutoAugmentSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-                               ImageSpec* out) const {
+Status AutoAugmentSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                                    ImageSpec* out) const {
   HR_RETURN_IF_ERROR(Shape(in, out));
   const auto count = static_cast<std::int64_t>(policies_.size());
   const Policy& policy = policies_[static_cast<std::size_t>(rng.RandInt(0, count))];

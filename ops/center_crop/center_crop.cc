@@ -6,7 +6,7 @@
 namespace headrace::ops {
 namespace {
 
-class CenterCropKernel final : public Kernel {
+class CenterCropKernel final : public ImageKernel {
  public:
   explicit CenterCropKernel(const CenterCropSchema& schema) : schema_(schema) {}
   [[nodiscard]] bool folds() const override { return true; }

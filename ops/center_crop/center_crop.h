@@ -1,12 +1,12 @@
 #pragma once
 
-#include "ops/core/op.h"
-#include "ops/core/schema_util.h"
+#include "ops/vision/image_schema.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 
 // F.center_crop: pads with zeros where the image is smaller than the crop.
-class CenterCropSchema final : public OpSchema {
+class CenterCropSchema final : public ImageSchema {
  public:
   explicit CenterCropSchema(Size size) : size_(size) {}
   [[nodiscard]] Purity purity() const override { return Purity::kPure; }

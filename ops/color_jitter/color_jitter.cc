@@ -5,13 +5,14 @@
 #include <cstring>
 
 #include "ops/core/op_registry.h"
+#include "ops/vision/image_kernel.h"
 #include "ops/vision/pil/enhance.h"
 #include "ops/vision/tensor/tensor_ops.h"
 
 namespace headrace::ops {
 namespace {
 
-class ColorJitterKernel final : public Kernel {
+class ColorJitterKernel final : public ImageKernel {
  public:
   explicit ColorJitterKernel(const ColorJitterSchema& schema) : schema_(schema) {}
 

@@ -3,14 +3,14 @@
 #include <array>
 #include <optional>
 
-#include "ops/core/op.h"
+#include "ops/vision/image_schema.h"
 
 namespace headrace::ops {
 
 // torchvision's ColorJitter on PIL images and u8 tensors. Params: the order of the four steps, two
 // bits each with the first step lowest. Then come the float32 factors of brightness, contrast,
 // saturation and hue.
-class ColorJitterSchema final : public OpSchema {
+class ColorJitterSchema final : public ImageSchema {
  public:
   enum Step { kBrightness = 0, kContrast = 1, kSaturation = 2, kHue = 3 };
   static constexpr std::size_t kSteps = 4;
@@ -31,8 +31,8 @@ class ColorJitterSchema final : public OpSchema {
   [[nodiscard]] Purity purity() const override { return Purity::kRandom; }
   [[nodiscard]] int param_words() const override { return 1 + static_cast<int>(kSteps); }
   Status Shape(const ImageSpec& in, ImageSpec* out) const override;
-  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-              ImageSpec* out) const override;
+  Status DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                   ImageSpec* out) const override;
   [[nodiscard]] bool has(std::size_t step) const { return options_.bounds[step].has_value(); }
   [[nodiscard]] const Options& options() const { return options_; }
 

@@ -3,7 +3,7 @@
 
 #include "ops/color_jitter/color_jitter.h"
 #include "ops/core/op_registry.h"
-#include "ops/core/schema_util.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {
@@ -56,8 +56,8 @@ Status ColorJitterSchema::Shape(const ImageSpec& in, ImageSpec* out) const {
   return options_.tensor && has(kContrast) ? CheckMean(in) : Status::Ok();
 }
 
-Status ColorJitterSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-                               ImageSpec* out) const {
+Status ColorJitterSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                                    ImageSpec* out) const {
   HR_RETURN_IF_ERROR(Shape(in, out));
   std::array<std::int64_t, kSteps> order;
   rng.RandPerm(order);

@@ -1,6 +1,7 @@
 #include "ops/core/chain.h"
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -11,15 +12,24 @@
 namespace headrace::ops {
 namespace {
 
-// No operator makes images larger than this; keeps every size computation far from overflow.
-constexpr std::int64_t kMaxPixels = std::int64_t{1} << 30;
-
-std::string NodeName(const std::vector<Node>& nodes, std::size_t i) {
+std::string NameOf(const std::vector<Node>& nodes, std::size_t i) {
   const Node& node = nodes[i];
   return "node " + std::to_string(i) + " " + (node.label.empty() ? node.op : node.label);
 }
 
-bool IsSource(const std::string& op) { return op == "decode" || op == "from_array"; }
+// An image without its size: an operator is compiled for images of every size, even where those of
+// this chain have one. So a size that the framework refuses is an error of each sample, as there.
+TensorSpec OfAnySize(const TensorSpec& spec) {
+  switch (spec.layout) {
+    case Layout::kHwc:
+      return {spec.dtype, spec.layout, {Dims::kAny, Dims::kAny, spec.dims[2]}};
+    case Layout::kChw:
+      return {spec.dtype, spec.layout, {spec.dims[0], Dims::kAny, Dims::kAny}};
+    case Layout::kPlain:
+      break;
+  }
+  return spec;
+}
 
 void AppendText(Bytes& out, std::string_view text) {
   const std::uint64_t size = text.size();
@@ -58,19 +68,6 @@ std::uint64_t HashNodes(std::span<const Node> nodes, const ClientLibraries& libr
   return HashBytes(text);
 }
 
-Status CheckSpec(const ImageSpec& spec) {
-  if (spec.height <= 0 || spec.width <= 0) {
-    return InvalidArgument("image of " + std::to_string(spec.height) + " x " +
-                           std::to_string(spec.width) + " pixels");
-  }
-  if (spec.height > kMaxPixels || spec.width > kMaxPixels ||
-      spec.height * spec.width > kMaxPixels) {
-    return Unsupported("image of " + std::to_string(spec.height) + " x " +
-                       std::to_string(spec.width) + " pixels is too large");
-  }
-  return Status::Ok();
-}
-
 }  // namespace
 
 Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
@@ -86,12 +83,9 @@ Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
   bool prefix = true;
   for (std::size_t i = 0; i < chain.nodes_.size(); ++i) {
     const Node& node = chain.nodes_[i];
-    const std::string name = NodeName(chain.nodes_, i);
+    const std::string name = NameOf(chain.nodes_, i);
     if (node.form != Form::kNative) {
       return Unsupported(name + ": " + (node.reason.empty() ? "has no native form" : node.reason));
-    }
-    if (IsSource(node.op) != (i == 0)) {
-      return Unsupported(name + ": a chain starts with decode or from_array, and only there");
     }
     const SchemaRegistry::Entry* entry = SchemaRegistry::Builtin().Find(node.op);
     if (entry == nullptr) return Unsupported(name + ": no native operator " + node.op);
@@ -99,7 +93,15 @@ Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
     if (!args.ok()) return args.status().WithContext(name);
     Result<std::shared_ptr<const OpSchema>> schema = entry->make(*args, context);
     if (!schema.ok()) return schema.status().WithContext(name);
-    context.input = (*schema)->OutputKind(context.input);
+    const std::optional<TensorSpec> source = (*schema)->SourceSpec();
+    if (source.has_value() != (i == 0)) {
+      return Unsupported(name + ": a chain starts with decode or from_array, and only there");
+    }
+    if (source) context.input = *source;
+    TensorSpec output;
+    const Status inferred = (*schema)->Infer(context.input, &output);
+    if (!inferred.ok()) return inferred.WithContext(name);
+    context.input = OfAnySize(output);
     // Tensors have four times the bytes and are one table away from the pixels: not worth keeping.
     prefix = prefix && (*schema)->purity() == Purity::kPure &&
              context.input.layout == Layout::kHwc && context.input.dtype == DType::kU8;
@@ -124,34 +126,34 @@ std::vector<ExpRange> Chain::exp_ranges() const {
   return all;
 }
 
-Status Chain::Shapes(const ImageSpec& in, std::span<ImageSpec> after_node) const {
+std::string Chain::NodeName(int node) const {
+  return NameOf(nodes_, static_cast<std::size_t>(node));
+}
+
+Status Chain::Shapes(const TensorSpec& in, std::span<TensorSpec> after_node) const {
   HR_CHECK(after_node.size() == nodes_.size());
-  ImageSpec spec = in;
-  HR_RETURN_IF_ERROR(CheckSpec(spec));
+  TensorSpec spec = in;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    ImageSpec next;
-    Status status = schemas_[i]->Shape(spec, &next);
-    if (status.ok()) status = CheckSpec(next);
-    if (!status.ok()) return status.WithContext(NodeName(nodes_, i));
+    TensorSpec next;
+    const Status status = schemas_[i]->Infer(spec, &next);
+    if (!status.ok()) return status.WithContext(NameOf(nodes_, i));
     after_node[i] = spec = next;
   }
   return Status::Ok();
 }
 
-Status Chain::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-                   ImageSpec* out) const {
+Status Chain::Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams params,
+                   TensorSpec* out) const {
   HR_CHECK(params.size() == static_cast<std::size_t>(param_words_));
-  ImageSpec spec = in;
-  HR_RETURN_IF_ERROR(CheckSpec(spec));
+  TensorSpec spec = in;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    ImageSpec next;
+    TensorSpec next;
     Status status =
         schemas_[i]->Draw(spec, rng,
                           params.subspan(static_cast<std::size_t>(param_offsets_[i]),
                                          static_cast<std::size_t>(schemas_[i]->param_words())),
                           &next);
-    if (status.ok()) status = CheckSpec(next);
-    if (!status.ok()) return status.WithContext(NodeName(nodes_, i));
+    if (!status.ok()) return status.WithContext(NameOf(nodes_, i));
     spec = next;
   }
   *out = spec;

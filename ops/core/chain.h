@@ -27,8 +27,12 @@ class Chain {
                                Constants constants);
 
   [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
+  // The node as errors name it: "node 1 RandomResizedCrop(...)".
+  [[nodiscard]] std::string NodeName(int node) const;
   [[nodiscard]] const ClientLibraries& libraries() const { return libraries_; }
   [[nodiscard]] const OpSchema& schema(int node) const { return *schemas_[node]; }
+  // The sources that the chain takes.
+  [[nodiscard]] TensorSpec source() const { return *schemas_.front()->SourceSpec(); }
   // True if any operator draws.
   [[nodiscard]] bool is_random() const { return param_words_ > 0; }
   // Number of int32 words that Draw fills for one sample, for all operators together.
@@ -43,12 +47,13 @@ class Chain {
   // The uniform draws that go through torch.exp, which the constant "torch_exp" must cover. Without
   // it Draw fails with kInvalidArgument; everything else works.
   [[nodiscard]] std::vector<ExpRange> exp_ranges() const;
-  // Gives the outputs for a source image of spec `in`, after each node; like Draw without drawing.
-  // Errors as OpSchema::Shape. REQUIRES: after_node.size() == nodes().size().
-  Status Shapes(const ImageSpec& in, std::span<ImageSpec> after_node) const;
+  // Gives the outputs for a source of spec `in`, after each node; like Draw without drawing.
+  // Errors as OpSchema::Infer. REQUIRES: after_node.size() == nodes().size().
+  Status Shapes(const TensorSpec& in, std::span<TensorSpec> after_node) const;
 
-  // Draws for one sample whose source image is `in`. REQUIRES: params.size() == param_words().
-  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params, ImageSpec* out) const;
+  // Draws for one sample whose source is `in`. REQUIRES: params.size() == param_words().
+  Status Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams params,
+              TensorSpec* out) const;
 
   // The seed of one sample's generator in RngMode::kSample. For samples made in Python, it also
   // goes to torch.manual_seed, random.seed and numpy.random.seed (its low 32 bits). occurrence: how

@@ -38,7 +38,7 @@ TEST(Chain, ImageNetTrainDrawsCropAndFlip) {
   EXPECT_EQ(chain->pure_prefix(), 1);
   TorchGenerator rng(0);
   std::vector<std::int32_t> params(5);
-  ImageSpec out;
+  TensorSpec out;
   for (int i = 0; i < 100; ++i) {
     ASSERT_TRUE(chain->Draw(RgbSpec(375, 500), rng, params, &out).ok());
     EXPECT_GE(params[0], 0);
@@ -46,7 +46,7 @@ TEST(Chain, ImageNetTrainDrawsCropAndFlip) {
     EXPECT_LE(params[1] + params[3], 500);
     EXPECT_TRUE(params[4] == 0 || params[4] == 1);
   }
-  EXPECT_EQ(out, (ImageSpec{224, 224, 3, DType::kF32, Layout::kChw}));
+  EXPECT_EQ(out, (TensorSpec{DType::kF32, Layout::kChw, {3, 224, 224}}));
 }
 
 TEST(Chain, DrawWithoutTheExpTableSaysSo) {
@@ -54,7 +54,7 @@ TEST(Chain, DrawWithoutTheExpTableSaysSo) {
   ASSERT_TRUE(chain.ok());
   TorchGenerator rng(0);
   std::vector<std::int32_t> params(5);
-  ImageSpec out;
+  TensorSpec out;
   const Status status = chain->Draw(RgbSpec(375, 500), rng, params, &out);
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_THAT(status.message(), HasSubstr("node 1 random_resized_crop: the plan's constant"));
@@ -100,9 +100,9 @@ TEST(Chain, WhatHasNoNativeFormIsNamed) {
 }
 
 TEST(Chain, ImagesWithoutPixelsAreRefused) {
-  const Result<Chain> chain = CompileRgb({});
+  const Result<Chain> chain = Compile({MakeNode("decode")});
   TorchGenerator rng(0);
-  ImageSpec out;
+  TensorSpec out;
   EXPECT_EQ(chain->Draw(RgbSpec(0, 5), rng, {}, &out).code(), Code::kInvalidArgument);
   EXPECT_EQ(chain->Draw(RgbSpec(1 << 20, 1 << 20), rng, {}, &out).code(), Code::kUnsupported);
 }

@@ -21,8 +21,8 @@ struct CompileContext {
   const ClientLibraries* libraries = nullptr;
   // Null if the plan has no constant "torch_exp".
   std::shared_ptr<const TorchExpTable> torch_exp;
-  // Channels, element type and layout of the operator's input; its size is not known yet.
-  ImageSpec input;
+  // The operator's input. A size is Dims::kAny where it differs between samples.
+  TensorSpec input;
 };
 
 using SchemaPtr = std::shared_ptr<const OpSchema>;

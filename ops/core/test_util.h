@@ -24,8 +24,8 @@ inline Node MakeNode(std::string op, Args args = {}) {
 
 inline Args Rgb() { return {{"mode", std::string("RGB")}}; }
 
-inline ImageSpec RgbSpec(std::int64_t height, std::int64_t width) {
-  return {height, width, 3, DType::kU8, Layout::kHwc};
+inline TensorSpec RgbSpec(std::int64_t height, std::int64_t width) {
+  return {DType::kU8, Layout::kHwc, {height, width, 3}};
 }
 
 // Makes a table that says that torch.exp is rounded correctly in every range of the nodes. It is

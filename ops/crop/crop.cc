@@ -6,7 +6,7 @@
 namespace headrace::ops {
 namespace {
 
-class CropKernel final : public Kernel {
+class CropKernel final : public ImageKernel {
  public:
   explicit CropKernel(const CropSchema& schema) : schema_(schema) {}
   [[nodiscard]] bool folds() const override { return true; }

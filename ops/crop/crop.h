@@ -1,11 +1,11 @@
 #pragma once
 
-#include "ops/core/op.h"
+#include "ops/vision/image_schema.h"
 
 namespace headrace::ops {
 
 // PIL's Image.crop: a window of the image, with zeros outside the image.
-class CropSchema final : public OpSchema {
+class CropSchema final : public ImageSchema {
  public:
   explicit CropSchema(const Window& window) : window_(window) {}
   [[nodiscard]] Purity purity() const override { return Purity::kPure; }

@@ -2,13 +2,14 @@
 
 #include "ops/core/op_registry.h"
 #include "ops/vision/image_header.h"
+#include "ops/vision/image_kernel.h"
 #include "ops/vision/jpeg/jpeg_decoder.h"
 #include "ops/vision/png/png_decoder.h"
 
 namespace headrace::ops {
 namespace {
 
-class DecodeKernel final : public Kernel {
+class DecodeKernel final : public ImageKernel {
  public:
   Status Decode(ByteSpan file, const std::optional<Window>& window, bool packed, OpContext& context,
                 ScratchBuffer& memory, Image* out) const override {

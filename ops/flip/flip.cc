@@ -6,7 +6,7 @@
 namespace headrace::ops {
 namespace {
 
-class FlipKernel final : public Kernel {
+class FlipKernel final : public ImageKernel {
  public:
   explicit FlipKernel(bool horizontal) : horizontal_(horizontal) {}
   [[nodiscard]] bool folds() const override { return true; }

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "ops/core/op.h"
+#include "ops/vision/image_schema.h"
 
 namespace headrace::ops {
 
 // PIL's Image.transpose with FLIP_LEFT_RIGHT or FLIP_TOP_BOTTOM.
-class FlipSchema final : public OpSchema {
+class FlipSchema final : public ImageSchema {
  public:
   explicit FlipSchema(bool horizontal) : horizontal_(horizontal) {}
   [[nodiscard]] Purity purity() const override { return Purity::kPure; }

@@ -1,6 +1,6 @@
 #include "ops/core/op_registry.h"
-#include "ops/core/schema_util.h"
 #include "ops/flip/flip.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {

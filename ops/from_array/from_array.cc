@@ -1,11 +1,12 @@
 #include "ops/from_array/from_array.h"
 
 #include "ops/core/op_registry.h"
+#include "ops/vision/image_kernel.h"
 
 namespace headrace::ops {
 namespace {
 
-class FromArrayKernel final : public Kernel {
+class FromArrayKernel final : public ImageKernel {
  public:
   [[nodiscard]] bool folds() const override { return true; }
 };

@@ -9,9 +9,9 @@ using ::headrace::ops::testing::MakeNode;
 using ::headrace::ops::testing::RunPixels;
 
 TEST(FromArray, RowsOfAnotherShapeAreRefused) {
-  EXPECT_EQ(RunPixels({}, {2, 2, 4, DType::kU8, Layout::kHwc}, {}).status.code(),
+  EXPECT_EQ(RunPixels({}, {DType::kU8, Layout::kHwc, {2, 2, 4}}, {}).status.code(),
             Code::kInvalidArgument);
-  EXPECT_EQ(RunPixels({}, {2, 2, 3, DType::kF32, Layout::kHwc}, {}).status.code(),
+  EXPECT_EQ(RunPixels({}, {DType::kF32, Layout::kHwc, {2, 2, 3}}, {}).status.code(),
             Code::kInvalidArgument);
 }
 

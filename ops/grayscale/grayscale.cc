@@ -1,13 +1,14 @@
 #include "ops/grayscale/grayscale.h"
 
 #include "ops/core/op_registry.h"
+#include "ops/vision/image_kernel.h"
 #include "ops/vision/pil/luma.h"
 #include "ops/vision/tensor/tensor_ops.h"
 
 namespace headrace::ops {
 namespace {
 
-class GrayscaleKernel final : public Kernel {
+class GrayscaleKernel final : public ImageKernel {
  public:
   explicit GrayscaleKernel(const GrayscaleSchema& schema) : schema_(schema) {}
 

@@ -1,12 +1,12 @@
 #pragma once
 
-#include "ops/core/op.h"
+#include "ops/vision/image_schema.h"
 
 namespace headrace::ops {
 
 // PIL's convert("L"), or torchvision's rgb_to_grayscale on u8 tensors. Repeats the result over 3
 // channels on request.
-class GrayscaleSchema final : public OpSchema {
+class GrayscaleSchema final : public ImageSchema {
  public:
   GrayscaleSchema(int channels, bool tensor, int api)
       : channels_(channels), tensor_(tensor), api_(api) {}

@@ -1,11 +1,12 @@
 #include "ops/identity/identity.h"
 
 #include "ops/core/op_registry.h"
+#include "ops/vision/image_kernel.h"
 
 namespace headrace::ops {
 namespace {
 
-class IdentityKernel final : public Kernel {
+class IdentityKernel final : public ImageKernel {
  public:
   [[nodiscard]] bool folds() const override { return true; }
 };

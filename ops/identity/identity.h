@@ -1,11 +1,11 @@
 #pragma once
 
-#include "ops/core/op.h"
+#include "ops/vision/image_schema.h"
 
 namespace headrace::ops {
 
 // Changes nothing and draws nothing.
-class IdentitySchema final : public OpSchema {
+class IdentitySchema final : public ImageSchema {
  public:
   [[nodiscard]] Purity purity() const override { return Purity::kPure; }
 };

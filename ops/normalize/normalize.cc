@@ -2,11 +2,12 @@
 
 #include "ops/core/element.h"
 #include "ops/core/op_registry.h"
+#include "ops/vision/image_kernel.h"
 
 namespace headrace::ops {
 namespace {
 
-class NormalizeKernel final : public Kernel {
+class NormalizeKernel final : public ImageKernel {
  public:
   explicit NormalizeKernel(const NormalizeSchema& schema) : schema_(schema) {}
   [[nodiscard]] bool folds() const override { return true; }

@@ -1,12 +1,12 @@
 #pragma once
 
-#include "ops/core/op.h"
-#include "ops/core/schema_util.h"
+#include "ops/vision/image_schema.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 
 // F.normalize of float tensors: subtracts the mean, then divides, channel by channel.
-class NormalizeSchema final : public OpSchema {
+class NormalizeSchema final : public ImageSchema {
  public:
   NormalizeSchema(DType dtype, const ChannelValues& mean, const ChannelValues& std_dev)
       : dtype_(dtype), mean_(mean), std_dev_(std_dev) {}

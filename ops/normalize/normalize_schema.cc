@@ -1,7 +1,7 @@
 #include "ops/core/element.h"
 #include "ops/core/op_registry.h"
-#include "ops/core/schema_util.h"
 #include "ops/normalize/normalize.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {
@@ -11,9 +11,9 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   if (!IsFloat(context.input.dtype)) {
     return InvalidArgument("Input tensor should be a float tensor");
   }
-  HR_TRY(const ChannelValues mean, ReadFill(args, "mean", context.input));
-  HR_TRY(const ChannelValues std_dev, ReadFill(args, "std", context.input));
-  for (int c = 0; c < context.input.channels; ++c) {
+  HR_TRY(const ChannelValues mean, ReadFill(args, "mean", InputOf(context)));
+  HR_TRY(const ChannelValues std_dev, ReadFill(args, "std", InputOf(context)));
+  for (int c = 0; c < InputOf(context).channels; ++c) {
     if (std_dev[static_cast<std::size_t>(c)] == 0) {
       return InvalidArgument("std evaluated to zero, leading to division by zero.");
     }

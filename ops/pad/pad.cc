@@ -7,7 +7,7 @@
 namespace headrace::ops {
 namespace {
 
-class PadKernel final : public Kernel {
+class PadKernel final : public ImageKernel {
  public:
   explicit PadKernel(const PadSchema& schema) : schema_(schema) {}
 

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "ops/core/schema_util.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 
 // F.pad.
-class PadSchema final : public OpSchema {
+class PadSchema final : public ImageSchema {
  public:
   PadSchema(const Padding& padding, PaddingMode mode, const ChannelValues& fill)
       : padding_(padding), mode_(mode), fill_(fill) {}

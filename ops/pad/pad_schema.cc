@@ -1,7 +1,7 @@
 #include "ops/core/op_registry.h"
-#include "ops/core/schema_util.h"
 #include "ops/pad/pad.h"
 #include "ops/vision/geometry/border.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {
@@ -11,7 +11,7 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   HR_TRY(const PaddingMode mode, ReadPaddingMode(args, "padding_mode"));
   HR_TRY(const int api, ReadApi(args));
   if (mode != PaddingMode::kConstant) HR_RETURN_IF_ERROR(NeedsBytes(context));
-  HR_TRY(const ChannelValues fill, ReadBorderFill(args, "fill", mode, api, context.input));
+  HR_TRY(const ChannelValues fill, ReadBorderFill(args, "fill", mode, api, InputOf(context)));
   return MakeSchema<PadSchema>(padding, mode, fill);
 }
 

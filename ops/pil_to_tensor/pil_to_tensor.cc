@@ -1,11 +1,12 @@
 #include "ops/pil_to_tensor/pil_to_tensor.h"
 
 #include "ops/core/op_registry.h"
+#include "ops/vision/image_kernel.h"
 
 namespace headrace::ops {
 namespace {
 
-class PilToTensorKernel final : public Kernel {
+class PilToTensorKernel final : public ImageKernel {
  public:
   [[nodiscard]] bool folds() const override { return true; }
 };

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "ops/core/op.h"
+#include "ops/vision/image_schema.h"
 
 namespace headrace::ops {
 
 // PIL image to a uint8 CHW tensor.
-class PilToTensorSchema final : public OpSchema {
+class PilToTensorSchema final : public ImageSchema {
  public:
   [[nodiscard]] Purity purity() const override { return Purity::kPure; }
   [[nodiscard]] ImageSpec OutputKind(const ImageSpec& in) const override {

@@ -1,6 +1,6 @@
 #include "ops/core/op_registry.h"
-#include "ops/core/schema_util.h"
 #include "ops/pil_to_tensor/pil_to_tensor.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {

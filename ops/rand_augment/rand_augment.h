@@ -15,8 +15,8 @@ class RandAugmentSchema final : public AugmentSchema {
   [[nodiscard]] int param_words() const override {
     return static_cast<int>(num_ops_) * static_cast<int>(AugmentSpace::kWords);
   }
-  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-              ImageSpec* out) const override;
+  Status DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                   ImageSpec* out) const override;
 
  private:
   std::int64_t num_ops_;

@@ -23,8 +23,8 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
 
 }  // namespace
 
-Status RandAugmentSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-                               ImageSpec* out) const {
+Status RandAugmentSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                                    ImageSpec* out) const {
   HR_RETURN_IF_ERROR(Shape(in, out));
   for (; !params.empty(); params = params.subspan(AugmentSpace::kWords)) {
     const auto op = static_cast<AugmentOp>(rng.RandInt(0, kRandomAugmentOps));

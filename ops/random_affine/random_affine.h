@@ -20,8 +20,8 @@ class RandomAffineSchema final : public AffineSchema {
 
   RandomAffineSchema(const Pixels& pixels, Options options)
       : AffineSchema(pixels), options_(std::move(options)) {}
-  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-              ImageSpec* out) const override;
+  Status DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                   ImageSpec* out) const override;
 
  private:
   Options options_;

@@ -1,8 +1,8 @@
 #include <cmath>
 
 #include "ops/core/op_registry.h"
-#include "ops/core/schema_util.h"
 #include "ops/random_affine/random_affine.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {
@@ -40,8 +40,8 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
 
 }  // namespace
 
-Status RandomAffineSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-                                ImageSpec* out) const {
+Status RandomAffineSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                                     ImageSpec* out) const {
   const auto uniform = [&](const UniformBounds& bounds) {
     return static_cast<double>(rng.Uniform(bounds.low, bounds.high, pixels().rounding));
   };

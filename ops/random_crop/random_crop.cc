@@ -7,7 +7,7 @@
 namespace headrace::ops {
 namespace {
 
-class RandomCropKernel final : public Kernel {
+class RandomCropKernel final : public ImageKernel {
  public:
   explicit RandomCropKernel(const RandomCropSchema& schema) : schema_(schema) {}
 

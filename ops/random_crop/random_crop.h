@@ -2,13 +2,13 @@
 
 #include <array>
 
-#include "ops/core/schema_util.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 
 // torchvision's RandomCrop: pads, then crops at a random place. Params: top and left of the crop in
 // the padded image.
-class RandomCropSchema final : public OpSchema {
+class RandomCropSchema final : public ImageSchema {
  public:
   struct Config {
     Size size;
@@ -23,8 +23,8 @@ class RandomCropSchema final : public OpSchema {
   [[nodiscard]] Purity purity() const override { return Purity::kRandom; }
   [[nodiscard]] int param_words() const override { return 2; }
   Status Shape(const ImageSpec& in, ImageSpec* out) const override;
-  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-              ImageSpec* out) const override;
+  Status DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                   ImageSpec* out) const override;
 
   // The paddings that the transform applies to an image, in order. v1 pads up to three times, v2 at
   // most once. With reflections this makes different borders.

@@ -1,7 +1,7 @@
 #include "ops/core/op_registry.h"
-#include "ops/core/schema_util.h"
 #include "ops/random_crop/random_crop.h"
 #include "ops/vision/geometry/border.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {
@@ -21,7 +21,7 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   if (config.has_padding || config.pad_if_needed) {
     HR_TRY(config.mode, ReadPaddingMode(args, "padding_mode"));
     if (config.mode != PaddingMode::kConstant) HR_RETURN_IF_ERROR(NeedsBytes(context));
-    HR_TRY(config.fill, ReadBorderFill(args, "fill", config.mode, api, context.input));
+    HR_TRY(config.fill, ReadBorderFill(args, "fill", config.mode, api, InputOf(context)));
   }
   return MakeSchema<RandomCropSchema>(config);
 }
@@ -82,8 +82,8 @@ Status RandomCropSchema::Shape(const ImageSpec& in, ImageSpec* out) const {
   return Status::Ok();
 }
 
-Status RandomCropSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-                              ImageSpec* out) const {
+Status RandomCropSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                                   ImageSpec* out) const {
   HR_RETURN_IF_ERROR(Shape(in, out));
   const Padding total = PadsFor(in).total;
   const std::int64_t spare_height = in.height + total.top + total.bottom - out->height;

@@ -6,7 +6,7 @@
 namespace headrace::ops {
 namespace {
 
-class RandomErasingKernel final : public Kernel {
+class RandomErasingKernel final : public ImageKernel {
  public:
   explicit RandomErasingKernel(const RandomErasingSchema& schema) : schema_(schema) {}
   [[nodiscard]] bool folds() const override { return true; }

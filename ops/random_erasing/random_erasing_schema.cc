@@ -2,8 +2,8 @@
 
 #include "ops/core/element.h"
 #include "ops/core/op_registry.h"
-#include "ops/core/schema_util.h"
 #include "ops/random_erasing/random_erasing.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {
@@ -15,7 +15,7 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
     return InvalidArgument("Random erasing probability should be between 0 and 1");
   }
   HR_TRY(AreaSampler sampler, AreaSampler::Make(args, context));
-  HR_TRY(ChannelValues value, ReadFill(args, "value", context.input));
+  HR_TRY(ChannelValues value, ReadFill(args, "value", InputOf(context)));
   const DType dtype = context.input.dtype;
   for (double& v : value) {
     const double single = RoundTo(DType::kF32, v);  // torch.tensor(value) is float32
@@ -44,8 +44,8 @@ OpSpec Spec() {
 }  // namespace
 
 // Source: torchvision/transforms/transforms.py, RandomErasing.get_params; v2 draws the same.
-Status RandomErasingSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-                                 ImageSpec* out) const {
+Status RandomErasingSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng,
+                                      MutableParams params, ImageSpec* out) const {
   for (int i = 0; i < 4; ++i) params[static_cast<std::size_t>(i)] = 0;
   if (!Happens(rng, p_)) return Shape(in, out);
   for (int attempt = 0; attempt < 10; ++attempt) {

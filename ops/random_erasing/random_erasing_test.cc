@@ -24,8 +24,8 @@ TEST(RandomErasing, DrawsNothingMoreWhenItDoesNotHappen) {
   const Result<Chain> chain = Chain::Compile(nodes, testing::Libraries(), {{"torch_exp", table}});
   ASSERT_TRUE(chain.ok());
   std::vector<std::int32_t> params(4, 9);
-  ImageSpec out;
-  ASSERT_TRUE(chain->Draw(RgbSpec(8, 8), rng, params, &out).ok());
+  TensorSpec out;
+  ASSERT_TRUE(chain->Draw(testing::RowOf(RgbSpec(8, 8)), rng, params, &out).ok());
   EXPECT_EQ(rng.draws(), 1U);
   EXPECT_THAT(params, ElementsAre(0, 0, 0, 0));
 }

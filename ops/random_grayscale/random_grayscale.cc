@@ -1,13 +1,14 @@
 #include "ops/random_grayscale/random_grayscale.h"
 
 #include "ops/core/op_registry.h"
+#include "ops/vision/image_kernel.h"
 #include "ops/vision/pil/luma.h"
 #include "ops/vision/tensor/tensor_ops.h"
 
 namespace headrace::ops {
 namespace {
 
-class RandomGrayscaleKernel final : public Kernel {
+class RandomGrayscaleKernel final : public ImageKernel {
  public:
   explicit RandomGrayscaleKernel(const RandomGrayscaleSchema& schema) : schema_(schema) {}
 

@@ -6,7 +6,7 @@
 namespace headrace::ops {
 namespace {
 
-class RandomHorizontalFlipKernel final : public Kernel {
+class RandomHorizontalFlipKernel final : public ImageKernel {
  public:
   [[nodiscard]] bool folds() const override { return true; }
   Status Fold(Params params, FoldedPass& fold) const override {

@@ -1,17 +1,17 @@
 #pragma once
 
-#include "ops/core/op.h"
+#include "ops/vision/image_schema.h"
 
 namespace headrace::ops {
 
 // torchvision's RandomHorizontalFlip. Params: 1 to flip, else 0.
-class RandomHorizontalFlipSchema final : public OpSchema {
+class RandomHorizontalFlipSchema final : public ImageSchema {
  public:
   explicit RandomHorizontalFlipSchema(double p) : p_(p) {}
   [[nodiscard]] Purity purity() const override { return Purity::kRandom; }
   [[nodiscard]] int param_words() const override { return 1; }
-  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-              ImageSpec* out) const override;
+  Status DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                   ImageSpec* out) const override;
 
  private:
   double p_;

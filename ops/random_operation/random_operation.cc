@@ -1,6 +1,7 @@
 #include "ops/random_operation/random_operation.h"
 
 #include "ops/core/op_registry.h"
+#include "ops/vision/image_kernel.h"
 #include "ops/vision/pil/image_ops.h"
 #include "ops/vision/pil/sharpness.h"
 #include "ops/vision/tensor/tensor_ops.h"
@@ -11,7 +12,7 @@ namespace {
 
 using Operation = RandomOperationSchema::Operation;
 
-class RandomOperationKernel final : public Kernel {
+class RandomOperationKernel final : public ImageKernel {
  public:
   explicit RandomOperationKernel(const RandomOperationSchema& schema)
       : options_(schema.options()) {}

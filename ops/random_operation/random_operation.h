@@ -2,13 +2,13 @@
 
 #include <cstdint>
 
-#include "ops/core/op.h"
+#include "ops/vision/image_schema.h"
 
 namespace headrace::ops {
 
 // torchvision's RandomInvert and similar: one operation on PIL images or u8 tensors, which happens
 // or not. Params: 1 if it happens, else 0.
-class RandomOperationSchema final : public OpSchema {
+class RandomOperationSchema final : public ImageSchema {
  public:
   enum class Operation : std::uint8_t {
     kInvert,
@@ -29,8 +29,8 @@ class RandomOperationSchema final : public OpSchema {
   explicit RandomOperationSchema(const Options& options) : options_(options) {}
   [[nodiscard]] Purity purity() const override { return Purity::kRandom; }
   [[nodiscard]] int param_words() const override { return 1; }
-  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-              ImageSpec* out) const override;
+  Status DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                   ImageSpec* out) const override;
 
   [[nodiscard]] const Options& options() const { return options_; }
 

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "ops/core/op_registry.h"
-#include "ops/core/schema_util.h"
 #include "ops/random_operation/random_operation.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {
@@ -54,8 +54,8 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
 
 }  // namespace
 
-Status RandomOperationSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-                                   ImageSpec* out) const {
+Status RandomOperationSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng,
+                                        MutableParams params, ImageSpec* out) const {
   // v1 compares the number as a Python float, v2 p as a float32.
   const bool happens =
       options_.api == 1 ? static_cast<double>(rng.Rand()) < options_.p : Happens(rng, options_.p);

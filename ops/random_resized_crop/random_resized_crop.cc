@@ -7,7 +7,7 @@
 namespace headrace::ops {
 namespace {
 
-class RandomResizedCropKernel final : public Kernel {
+class RandomResizedCropKernel final : public ImageKernel {
  public:
   explicit RandomResizedCropKernel(const CropResize& resize) : resize_(resize) {}
 

@@ -4,15 +4,15 @@
 #include <utility>
 #include <vector>
 
-#include "ops/core/op.h"
-#include "ops/core/schema_util.h"
 #include "ops/vision/geometry/resizing.h"
+#include "ops/vision/image_schema.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 
 // torchvision's RandomResizedCrop on PIL images and uint8 tensors. Params: top, left, height, width
 // of the crop.
-class RandomResizedCropSchema final : public OpSchema {
+class RandomResizedCropSchema final : public ImageSchema {
  public:
   RandomResizedCropSchema(Size size, AreaSampler sampler, const Resizing& resizing)
       : size_(size), sampler_(std::move(sampler)), resizing_(resizing) {}
@@ -24,8 +24,8 @@ class RandomResizedCropSchema final : public OpSchema {
     out->width = size_.width;
     return resizing_.CheckOutput(*out);
   }
-  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-              ImageSpec* out) const override;
+  Status DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                   ImageSpec* out) const override;
   [[nodiscard]] std::vector<ExpRange> exp_ranges() const override { return {sampler_.exp_range()}; }
   [[nodiscard]] const Resizing& resizing() const { return resizing_; }
 

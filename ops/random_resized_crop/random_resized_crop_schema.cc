@@ -1,8 +1,8 @@
 #include <cmath>
 
 #include "ops/core/op_registry.h"
-#include "ops/core/schema_util.h"
 #include "ops/random_resized_crop/random_resized_crop.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {
@@ -68,8 +68,8 @@ Status RandomResizedCropSchema::DrawCrop(const ImageSpec& in, TorchGenerator& rn
   return Status::Ok();
 }
 
-Status RandomResizedCropSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-                                     ImageSpec* out) const {
+Status RandomResizedCropSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng,
+                                          MutableParams params, ImageSpec* out) const {
   Window crop;
   HR_RETURN_IF_ERROR(DrawCrop(in, rng, &crop));
   params[0] = static_cast<std::int32_t>(crop.top);

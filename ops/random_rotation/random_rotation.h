@@ -11,8 +11,8 @@ class RandomRotationSchema final : public AffineSchema {
  public:
   RandomRotationSchema(const Pixels& pixels, UniformBounds degrees, std::optional<Point> center)
       : AffineSchema(pixels), degrees_(degrees), center_(center) {}
-  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-              ImageSpec* out) const override;
+  Status DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                   ImageSpec* out) const override;
 
  private:
   [[nodiscard]] Motion OfPil(double degrees, const ImageSpec& in) const;

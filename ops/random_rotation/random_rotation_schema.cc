@@ -50,8 +50,8 @@ AffineSchema::Motion RandomRotationSchema::OfTensor(double degrees, const ImageS
   return motion;
 }
 
-Status RandomRotationSchema::Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-                                  ImageSpec* out) const {
+Status RandomRotationSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng,
+                                       MutableParams params, ImageSpec* out) const {
   HR_RETURN_IF_ERROR(Shape(in, out));
   const double degrees = rng.Uniform(degrees_.low, degrees_.high, pixels().rounding);
   return Write(pixels().affine.tensor ? OfTensor(degrees, in) : OfPil(degrees, in), in, params);

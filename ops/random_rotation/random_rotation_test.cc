@@ -23,7 +23,7 @@ Node Rotate(double low, double high) {
   return MakeNode("random_rotation", {{"degrees", std::vector<double>{low, high}}});
 }
 
-std::vector<float> Rotated(const Node& node, const ImageSpec& spec,
+std::vector<float> Rotated(const Node& node, const TensorSpec& spec,
                            const std::vector<std::uint8_t>& pixels) {
   TorchGenerator rng(1);
   const auto params = DrawNode(node, spec, rng);

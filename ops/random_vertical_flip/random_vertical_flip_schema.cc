@@ -1,6 +1,6 @@
 #include "ops/core/op_registry.h"
-#include "ops/core/schema_util.h"
 #include "ops/random_vertical_flip/random_vertical_flip.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {
@@ -11,8 +11,8 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& /*context*/) {
 
 }  // namespace
 
-Status RandomVerticalFlipSchema::Draw(const ImageSpec& in, TorchGenerator& rng,
-                                      MutableParams params, ImageSpec* out) const {
+Status RandomVerticalFlipSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng,
+                                           MutableParams params, ImageSpec* out) const {
   params[0] = Happens(rng, p_) ? 1 : 0;
   return Shape(in, out);
 }

@@ -3,13 +3,13 @@
 #include <utility>
 #include <vector>
 
-#include "ops/core/op.h"
 #include "ops/vision/geometry/resizing.h"
+#include "ops/vision/image_schema.h"
 
 namespace headrace::ops {
 
 // torchvision's Resize on PIL images and uint8 tensors.
-class ResizeSchema final : public OpSchema {
+class ResizeSchema final : public ImageSchema {
  public:
   // `sides` is empty (then max_size decides), one (the shorter edge) or [height, width].
   ResizeSchema(std::vector<std::int64_t> sides, std::int64_t max_size, const Resizing& resizing)

@@ -76,9 +76,9 @@ void RunSamples(benchmark::State& state, const ChainRunner& runner, Run run) {
   const Chain& chain = runner.chain();
   TorchGenerator rng(1);
   std::vector<std::vector<std::int32_t>> params(count);
-  ImageSpec out;
+  TensorSpec out;
   for (std::size_t i = 0; i < count; ++i) {
-    const Result<ImageSpec> spec =
+    const Result<TensorSpec> spec =
         ChainRunner::ReadHeader(AsBytes(Photographs()[i]), [](std::size_t) { return ByteSpan(); });
     params[i].resize(static_cast<std::size_t>(chain.param_words()));
     if (!spec.ok() || !chain.Draw(*spec, rng, params[i], &out).ok()) {
@@ -128,10 +128,10 @@ void BM_DrawParams(benchmark::State& state) {
   const std::shared_ptr<const Chain> chain = ImageNet(Train());
   TorchGenerator rng(1);
   std::vector<std::int32_t> params(static_cast<std::size_t>(chain->param_words()));
-  ImageSpec out;
+  TensorSpec out;
   for (auto _ : state) {
     benchmark::DoNotOptimize(
-        chain->Draw({375, 500, 3, DType::kU8, Layout::kHwc}, rng, params, &out).ok());
+        chain->Draw({DType::kU8, Layout::kHwc, {375, 500, 3}}, rng, params, &out).ok());
   }
   state.SetItemsProcessed(state.iterations());
 }

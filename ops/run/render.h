@@ -2,8 +2,8 @@
 
 #include <span>
 
-#include "ops/core/op.h"
 #include "ops/vision/fold/fold.h"
+#include "ops/vision/image_kernel.h"
 
 namespace headrace::ops {
 

@@ -19,14 +19,15 @@ Params ParamsOf(const Chain& chain, int node, Params params) {
                         static_cast<std::size_t>(chain.schema(node).param_words()));
 }
 
-Status RunPlan::Make(const Chain& chain, std::span<const std::shared_ptr<const Kernel>> kernels,
-                     int first, int last, const ImageSpec& in, Params params, OpContext& context) {
+Status RunPlan::Make(const Chain& chain, std::span<const ImageSchema* const> schemas,
+                     std::span<const std::shared_ptr<const ImageKernel>> kernels, int first,
+                     int last, const ImageSpec& in, Params params, OpContext& context) {
   count_ = 0;
   FoldedPass& fold = end_;
   fold.Reset(in);
   for (int node = first; node < last; ++node) {
-    const Kernel& kernel = *kernels[static_cast<std::size_t>(node)];
-    const OpSchema& schema = chain.schema(node);
+    const ImageKernel& kernel = *kernels[static_cast<std::size_t>(node)];
+    const ImageSchema& schema = *schemas[static_cast<std::size_t>(node)];
     if (kernel.folds()) {
       fold.MapFills(kernel);
       HR_RETURN_IF_ERROR(kernel.Fold(ParamsOf(chain, node, params), fold));
@@ -45,7 +46,7 @@ Status RunPlan::Make(const Chain& chain, std::span<const std::shared_ptr<const K
   source_ = Shown(end_);
   for (std::size_t i = count_; i-- > 0;) {
     Step& step = steps_[i];
-    const Kernel& kernel = *kernels[static_cast<std::size_t>(step.node)];
+    const ImageKernel& kernel = *kernels[static_cast<std::size_t>(step.node)];
     const Request request{step.in, step.out, ParamsOf(chain, step.node, params), source_};
     HR_TRY(const std::optional<Window> read, kernel.InputWindow(request, context));
     step.makes = read ? request.wanted : WholeOf(step.out);

@@ -6,8 +6,9 @@
 
 #include "base/result.h"
 #include "ops/core/chain.h"
-#include "ops/core/op.h"
 #include "ops/vision/fold/fold.h"
+#include "ops/vision/image_kernel.h"
+#include "ops/vision/image_schema.h"
 
 namespace headrace::ops {
 
@@ -28,10 +29,12 @@ class RunPlan {
     Window makes;   // window of `out`
   };
 
-  // Plans nodes [first, last) for a source of spec `in`; `params` are those of the whole chain.
+  // Plans nodes [first, last) of the chain for a source of spec `in`; `schemas` and `kernels` are
+  // its halves; `params` are those of the whole chain.
   // kInvalidArgument: they do not fit the source.
-  Status Make(const Chain& chain, std::span<const std::shared_ptr<const Kernel>> kernels, int first,
-              int last, const ImageSpec& in, Params params, OpContext& context);
+  Status Make(const Chain& chain, std::span<const ImageSchema* const> schemas,
+              std::span<const std::shared_ptr<const ImageKernel>> kernels, int first, int last,
+              const ImageSpec& in, Params params, OpContext& context);
 
   [[nodiscard]] std::span<const Step> steps() const { return {steps_.data(), count_}; }
   // The window of the source that is needed.

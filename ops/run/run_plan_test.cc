@@ -19,28 +19,32 @@ using ::headrace::ops::testing::RgbSpec;
 // Makes plans of a chain after decode, without pixels.
 class RunPlanTest : public ::testing::Test {
  protected:
-  Status Make(std::vector<Node> nodes, const ImageSpec& in, std::vector<std::int32_t> params = {},
+  Status Make(std::vector<Node> nodes, const TensorSpec& in, std::vector<std::int32_t> params = {},
               int last = -1) {
     nodes.insert(nodes.begin(), MakeNode("decode"));
     chain_.emplace(*Chain::Compile(std::move(nodes), Libraries(), {}));
     kernels_.clear();
+    schemas_.clear();
     for (std::size_t i = 0; i < chain_->nodes().size(); ++i) {
-      const CompileContext context{&chain_->libraries(), nullptr, {}};
+      const OpSchema& schema = chain_->schema(static_cast<int>(i));
+      const CompileContext context{&chain_->libraries(), nullptr, chain_->source()};
       const KernelFactory* make = KernelRegistry::Builtin().Find(chain_->nodes()[i].op);
-      kernels_.push_back(*(*make)(chain_->schema(static_cast<int>(i)), context));
+      schemas_.push_back(dynamic_cast<const ImageSchema*>(&schema));
+      kernels_.push_back(std::dynamic_pointer_cast<const ImageKernel>(*(*make)(schema, context)));
     }
     if (last < 0) last = static_cast<int>(kernels_.size());
-    return plan_.Make(*chain_, kernels_, 0, last, in, params, context_);
+    return plan_.Make(*chain_, schemas_, kernels_, 0, last, *ImageSpec::From(in), params, context_);
   }
   // The part of the source that is decoded.
-  Window Source(std::vector<Node> nodes, const ImageSpec& in,
+  Window Source(std::vector<Node> nodes, const TensorSpec& in,
                 std::vector<std::int32_t> params = {}) {
     EXPECT_TRUE(Make(std::move(nodes), in, std::move(params)).ok());
     return plan_.source();
   }
 
   std::optional<Chain> chain_;
-  std::vector<std::shared_ptr<const Kernel>> kernels_;
+  std::vector<const ImageSchema*> schemas_;
+  std::vector<std::shared_ptr<const ImageKernel>> kernels_;
   OpContext context_;
   RunPlan plan_;
 };
@@ -48,7 +52,7 @@ class RunPlanTest : public ::testing::Test {
 Node Resize(std::int64_t size) { return MakeNode("resize", {{"size", size}}); }
 Node CenterCrop(std::int64_t size) { return MakeNode("center_crop", {{"size", size}}); }
 
-const ImageSpec kPhotograph = RgbSpec(375, 500);  // resized to 256 x 341
+const TensorSpec kPhotograph = RgbSpec(375, 500);  // resized to 256 x 341
 
 TEST_F(RunPlanTest, CenterCropBehindAResizeReadsTheMiddle) {
   // Crop at (16, 58). Row 16 is around 16.5 * 375 / 256 = 24.2, row 239 around 350.8, column 58
@@ -80,7 +84,7 @@ TEST_F(RunPlanTest, ContrastTakesTheMeanOfTheWholeImage) {
   const Node contrast = MakeNode("color_jitter", {{"contrast", 0.5}});
   const std::vector<std::int32_t> params{0xe4, 0, 0, 0, 0};
   EXPECT_EQ(Source({Resize(256), contrast, CenterCrop(224)}, kPhotograph, params),
-            WholeOf(kPhotograph));
+            (Window{0, 0, 375, 500}));
   EXPECT_EQ(Source({CenterCrop(100), contrast, CenterCrop(10)}, kPhotograph, params),
             (Window{138, 200, 100, 100}));
 }
@@ -103,7 +107,7 @@ TEST_F(RunPlanTest, WhatIsKeptForTheCacheIsNotCropped) {
   const Node crop = MakeNode("random_crop", {{"size", std::int64_t{2}}});
   ASSERT_TRUE(Make({Resize(50), crop}, RgbSpec(200, 100), {}, /*last=*/2).ok());
   EXPECT_EQ(plan_.source(), (Window{0, 0, 200, 100}));
-  EXPECT_EQ(plan_.end().spec(), RgbSpec(100, 50));
+  EXPECT_EQ(plan_.end().spec().tensor(), RgbSpec(100, 50));
 }
 
 TEST_F(RunPlanTest, PlansDoNotRememberEarlierSamples) {

@@ -25,7 +25,7 @@ struct Working {
 };
 
 // The result for each value of each channel, as elements of `out`.
-Bytes TableOf(std::span<const std::shared_ptr<const Kernel>> kernels, const ImageSpec& out) {
+Bytes TableOf(std::span<const std::shared_ptr<const ImageKernel>> kernels, const ImageSpec& out) {
   const std::size_t element = DTypeBytes(out.dtype);
   Bytes table(static_cast<std::size_t>(out.channels) * kValues * element);
   std::byte* to = table.data();
@@ -69,32 +69,37 @@ struct ChainRunner::Source {
 
 Result<ChainRunner> ChainRunner::Make(std::shared_ptr<const Chain> chain) {
   ChainRunner runner;
-  CompileContext context{&chain->libraries(), nullptr, {}};
+  CompileContext context{&chain->libraries(), nullptr, chain->source()};
   const std::vector<Node>& nodes = chain->nodes();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const OpSchema& schema = chain->schema(static_cast<int>(i));
+    const auto* schema = dynamic_cast<const ImageSchema*>(&chain->schema(static_cast<int>(i)));
     const KernelFactory* make = KernelRegistry::Builtin().Find(nodes[i].op);
     if (make == nullptr) return Unsupported("this worker has no kernel for " + nodes[i].op);
-    HR_TRY(std::shared_ptr<const Kernel> kernel, (*make)(schema, context));
+    HR_TRY(const KernelPtr made, (*make)(chain->schema(static_cast<int>(i)), context));
+    auto kernel = std::dynamic_pointer_cast<const ImageKernel>(made);
+    if (schema == nullptr || kernel == nullptr) {
+      return Unsupported(nodes[i].op + " does not work on images");
+    }
     if (context.input.dtype != DType::kU8 && !kernel->folds()) {
       return Internal(nodes[i].op + " computes on tensors that are not uint8");
     }
-    context.input = schema.OutputKind(context.input);
+    HR_TRY(const ImageSpec input, schema->ReadInput(context.input));
+    context.input = schema->OutputKind(input).tensor();
+    runner.schemas_.push_back(schema);
     runner.kernels_.push_back(std::move(kernel));
   }
-  if (context.input.dtype != DType::kU8) {
-    runner.table_ = TableOf(runner.kernels_, context.input);
-  }
+  HR_TRY(const ImageSpec output, ImageSpec::From(context.input));
+  if (output.dtype != DType::kU8) runner.table_ = TableOf(runner.kernels_, output);
   runner.chain_ = std::move(chain);
   return runner;
 }
 
-Result<ImageSpec> ChainRunner::ReadHeader(ByteSpan head,
-                                          const std::function<ByteSpan(std::size_t)>& more) {
+Result<TensorSpec> ChainRunner::ReadHeader(ByteSpan head,
+                                           const std::function<ByteSpan(std::size_t)>& more) {
   while (true) {
     HR_TRY(const ImageHeader header, ReadImageHeader(head));
     if (header.need_bytes == 0) {
-      return ImageSpec{header.height, header.width, 3, DType::kU8, Layout::kHwc};
+      return TensorSpec{DType::kU8, Layout::kHwc, {header.height, header.width, 3}};
     }
     const ByteSpan longer = more(header.need_bytes);
     if (longer.size() <= head.size()) return DataLoss("image file is truncated in its header");
@@ -102,10 +107,21 @@ Result<ImageSpec> ChainRunner::ReadHeader(ByteSpan head,
   }
 }
 
-Result<ImageSpec> ChainRunner::OutputSpec(const ImageSpec& in) const {
-  std::vector<ImageSpec> shapes(kernels_.size());
+Result<TensorSpec> ChainRunner::OutputSpec(const TensorSpec& in) const {
+  std::vector<TensorSpec> shapes(kernels_.size());
   HR_RETURN_IF_ERROR(chain_->Shapes(in, shapes));
   return shapes.back();
+}
+
+Status ChainRunner::Shapes(const ImageSpec& in, std::span<ImageSpec> after_node) const {
+  HR_RETURN_IF_ERROR(CheckPixels(in));
+  const ImageSpec* before = &in;
+  for (std::size_t i = 0; i < schemas_.size(); ++i) {
+    const Status status = schemas_[i]->CheckedShape(*before, &after_node[i]);
+    if (!status.ok()) return status.WithContext(chain_->NodeName(static_cast<int>(i)));
+    before = &after_node[i];
+  }
+  return Status::Ok();
 }
 
 // Runs nodes [first, last) on a source: renders what is folded and computes the rest. Makes only
@@ -114,7 +130,8 @@ Status ChainRunner::Execute(const Source& source, int first, int last, Params pa
                             OpContext& context, MutableByteSpan out) const {
   RunPlan& plan = context.Tool<Working>().plan;
   Image image = source.image;
-  HR_RETURN_IF_ERROR(plan.Make(*chain_, kernels_, first, last, image.spec, params, context));
+  HR_RETURN_IF_ERROR(
+      plan.Make(*chain_, schemas_, kernels_, first, last, image.spec, params, context));
   const FoldedPass& end = plan.end();
   if (end.spec().bytes() != out.size()) return Internal("chain made a sample of another size");
   int held = 1;  // the output buffer that `image` lives in
@@ -160,7 +177,7 @@ Status ChainRunner::Finish(const Source& source, const ImageSpec& in, int first,
   }
   auto& shapes = context.Tool<Working>().shapes;
   shapes.resize(kernels_.size());
-  HR_RETURN_IF_ERROR(chain_->Shapes(in, shapes));
+  HR_RETURN_IF_ERROR(Shapes(in, shapes));
   if (first > 0 && shapes[static_cast<std::size_t>(first - 1)] != source.image.spec) {
     return DataLoss("cached sample is of another pipeline");
   }
@@ -187,15 +204,15 @@ Status ChainRunner::RunPrefix(ByteSpan encoded, OpContext& context, Bytes* paylo
   HR_TRY(source.image.spec, SpecOf(encoded));
   auto& shapes = context.Tool<Working>().shapes;
   shapes.resize(kernels_.size());
-  HR_RETURN_IF_ERROR(chain_->Shapes(source.image.spec, shapes));
+  HR_RETURN_IF_ERROR(Shapes(source.image.spec, shapes));
   const int nodes = chain_->pure_prefix();
   const ImageSpec image = shapes[static_cast<std::size_t>(nodes - 1)];
   MutableByteSpan pixels;
-  AllocatePayload(source.image.spec, image, payload, &pixels);
+  AllocatePayload(source.image.spec.tensor(), image, payload, &pixels);
   return Execute(source, 0, nodes, {}, context, pixels);
 }
 
-Result<ImageSpec> ChainRunner::PayloadSource(ByteSpan payload) {
+Result<TensorSpec> ChainRunner::PayloadSource(ByteSpan payload) {
   HR_TRY(const Payload read, ReadPayload(payload));
   return read.source;
 }
@@ -204,12 +221,15 @@ Status ChainRunner::RunFromPrefix(ByteSpan payload, Params params, OpContext& co
                                   MutableByteSpan out) const {
   HR_TRY(const Payload read, ReadPayload(payload));
   const Source source{{}, read.image, false};
-  return Finish(source, read.source, chain_->pure_prefix(), params, context, out);
+  const Result<ImageSpec> in = schemas_.front()->ReadInput(read.source);
+  if (!in.ok()) return DataLoss("cached sample is of another source");
+  return Finish(source, *in, chain_->pure_prefix(), params, context, out);
 }
 
-Status ChainRunner::RunPixels(ByteSpan pixels, const ImageSpec& spec, Params params,
+Status ChainRunner::RunPixels(ByteSpan pixels, const TensorSpec& row, Params params,
                               OpContext& context, MutableByteSpan out) const {
-  if (pixels.size() != spec.bytes() || spec.dtype != DType::kU8 || spec.layout != Layout::kHwc) {
+  HR_TRY(const ImageSpec spec, schemas_.front()->ReadInput(row));
+  if (pixels.size() != spec.bytes() || spec.dtype != DType::kU8) {
     return InvalidArgument("array row is not an image of its shape");
   }
   // A copy, because kernels may read a little past the last pixel.

@@ -7,7 +7,9 @@
 #include "base/buffer.h"
 #include "base/result.h"
 #include "ops/core/chain.h"
-#include "ops/core/op.h"
+#include "ops/vision/image.h"
+#include "ops/vision/image_kernel.h"
+#include "ops/vision/image_schema.h"
 
 namespace headrace::ops {
 
@@ -24,8 +26,8 @@ class ChainRunner {
   // past `head`, it calls `more` with the total length wanted. `more` returns the longer span, or
   // the same one at end of file. kUnsupported: a format or variant that only PIL reads. kDataLoss:
   // damaged.
-  static Result<ImageSpec> ReadHeader(ByteSpan head,
-                                      const std::function<ByteSpan(std::size_t)>& more);
+  static Result<TensorSpec> ReadHeader(ByteSpan head,
+                                       const std::function<ByteSpan(std::size_t)>& more);
 
   // Encoded file -> finished sample. `params` come from Chain::Draw with the spec of this file.
   // out.size() must be the bytes of the drawn output (kInvalidArgument otherwise: the file
@@ -36,18 +38,18 @@ class ChainRunner {
   Status RunPrefix(ByteSpan encoded, OpContext& context, Bytes* payload) const;
   // Spec of the source image from which a payload was made (Draw needs it). kDataLoss: not a
   // payload.
-  static Result<ImageSpec> PayloadSource(ByteSpan payload);
+  static Result<TensorSpec> PayloadSource(ByteSpan payload);
   // Payload of RunPrefix -> finished sample; the same bits as Run. kDataLoss: not a payload of this
   // chain.
   Status RunFromPrefix(ByteSpan payload, Params params, OpContext& context,
                        MutableByteSpan out) const;
-  // Pixels in memory (array sources), dense HWC u8 of `spec` -> finished sample. kInvalidArgument:
+  // Pixels in memory (array sources), a dense row of `spec` -> finished sample. kInvalidArgument:
   // another number of bytes than `spec` has, or params of another image.
-  Status RunPixels(ByteSpan pixels, const ImageSpec& spec, Params params, OpContext& context,
+  Status RunPixels(ByteSpan pixels, const TensorSpec& spec, Params params, OpContext& context,
                    MutableByteSpan out) const;
 
-  // Spec of the finished sample for a source image of spec `in`. Errors as OpSchema::Shape.
-  Result<ImageSpec> OutputSpec(const ImageSpec& in) const;
+  // Spec of the finished sample for a source of spec `in`. Errors as OpSchema::Infer.
+  Result<TensorSpec> OutputSpec(const TensorSpec& in) const;
 
   [[nodiscard]] const Chain& chain() const { return *chain_; }
 
@@ -58,8 +60,12 @@ class ChainRunner {
   Status Execute(const Source& source, int first, int last, Params params, OpContext& context,
                  MutableByteSpan out) const;
 
+  // Chain::Shapes, in an image's words.
+  Status Shapes(const ImageSpec& in, std::span<ImageSpec> after_node) const;
+
   std::shared_ptr<const Chain> chain_;
-  std::vector<std::shared_ptr<const Kernel>> kernels_;
+  std::vector<const ImageSchema*> schemas_;  // the chain's
+  std::vector<std::shared_ptr<const ImageKernel>> kernels_;
   Bytes table_;  // what becomes of the values in the pointwise tail; empty: nothing
 };
 

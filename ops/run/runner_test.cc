@@ -73,7 +73,7 @@ TEST_F(RunnerTest, HeaderIsReadInPieces) {
     ++asked;
     return ByteSpan(file_).first(std::min(wanted, file_.size()));
   };
-  const Result<ImageSpec> spec = ChainRunner::ReadHeader(ByteSpan(file_).first(3), more);
+  const Result<TensorSpec> spec = ChainRunner::ReadHeader(ByteSpan(file_).first(3), more);
   ASSERT_TRUE(spec.ok());
   EXPECT_EQ(*spec, RgbSpec(kHeight, kWidth));
   EXPECT_GT(asked, 0U);
@@ -127,12 +127,12 @@ TEST_F(RunnerTest, WhatIsCachedIsTheWholeImageBehindThePrefix) {
   Bytes payload;
   ASSERT_TRUE(runner_->RunPrefix(file_, context_, &payload).ok());
   EXPECT_EQ(payload, whole);
-  EXPECT_EQ(ReadPayload(payload)->image.spec, RgbSpec(24, 36));
+  EXPECT_EQ(ReadPayload(payload)->image.spec.tensor(), RgbSpec(24, 36));
   // A pure crop is part of the prefix, and of its key.
   Compile({resize, MakeNode("center_crop", {{"size", std::int64_t{9}}}), MakeNode("to_tensor")});
   EXPECT_NE(runner_->chain().prefix_hash(), key);
   ASSERT_TRUE(runner_->RunPrefix(file_, context_, &payload).ok());
-  EXPECT_EQ(ReadPayload(payload)->image.spec, RgbSpec(9, 9));
+  EXPECT_EQ(ReadPayload(payload)->image.spec.tensor(), RgbSpec(9, 9));
 }
 
 TEST_F(RunnerTest, DamagedPayloadIsDataLoss) {
@@ -146,7 +146,7 @@ TEST_F(RunnerTest, DamagedPayloadIsDataLoss) {
   EXPECT_EQ(run(payload), Code::kOk);
   EXPECT_EQ(run(ByteSpan(payload).first(10)), Code::kDataLoss);
   EXPECT_EQ(run(ByteSpan(payload).first(payload.size() - 1)), Code::kDataLoss);
-  for (std::size_t i = 0; i < 32; ++i) {
+  for (std::size_t i = 0; i < 128; ++i) {
     Bytes damaged = payload;
     damaged[i] ^= std::byte{0x80};
     const Code code = run(damaged);

@@ -19,6 +19,7 @@ using ::headrace::ops::testing::MakeNode;
 using ::headrace::ops::testing::Pixels;
 using ::headrace::ops::testing::PlainExpTable;
 using ::headrace::ops::testing::Ran;
+using ::headrace::ops::testing::RowOf;
 using ::headrace::ops::testing::RunPixels;
 
 using Random = std::mt19937;
@@ -137,7 +138,7 @@ Node RandomNode(Random& random, bool tensor) {
 // The values of a tensor in the order of an image's values.
 std::vector<float> ChannelsLast(const Ran& ran) {
   if (ran.spec.layout != Layout::kChw) return ran.values;
-  const auto channels = static_cast<std::size_t>(ran.spec.channels);
+  const auto channels = static_cast<std::size_t>(ran.spec.dims[0]);
   const std::size_t pixels = ran.values.size() / channels;
   std::vector<float> values(ran.values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -147,7 +148,7 @@ std::vector<float> ChannelsLast(const Ran& ran) {
 }
 
 // Runs each operator in a separate chain, on the whole output of the one before.
-Ran OneByOne(const Chain& chain, ImageSpec spec, Pixels pixels,
+Ran OneByOne(const Chain& chain, TensorSpec spec, Pixels pixels,
              const std::vector<std::int32_t>& params) {
   const std::string& pillow = chain.libraries().pillow;
   const Node& source = chain.nodes()[1];
@@ -162,8 +163,8 @@ Ran OneByOne(const Chain& chain, ImageSpec spec, Pixels pixels,
     if (!ran.status.ok()) return ran;
     const std::vector<float> values = ChannelsLast(ran);
     pixels.assign(values.begin(), values.end());
-    spec = ran.spec;
-    spec.layout = Layout::kHwc;
+    const Result<ImageSpec> made = ImageSpec::From(ran.spec);
+    spec = {DType::kU8, Layout::kHwc, {made->height, made->width, made->channels}};
   }
   return ran;
 }
@@ -190,15 +191,15 @@ TEST_P(RandomChains, EqualTheirOperatorsOneByOne) {
     const Result<Chain> chain =
         Chain::Compile(nodes, Libraries(GetParam()), {{"torch_exp", table}});
     ASSERT_TRUE(chain.ok()) << chain.status().ToString();
-    const ImageSpec in{Between(random, 1, 90), Between(random, 1, 90), channels, DType::kU8,
-                       Layout::kHwc};
+    const TensorSpec in{
+        DType::kU8, Layout::kHwc, {Between(random, 1, 90), Between(random, 1, 90), channels}};
     Pixels pixels(in.bytes());
     for (std::uint8_t& value : pixels) value = static_cast<std::uint8_t>(random());
     TorchGenerator rng(random());
     std::vector<std::int32_t> params(static_cast<std::size_t>(chain->param_words()));
-    ImageSpec out;
+    TensorSpec out;
     // Some chains make no image from this one: a border that reflects too much.
-    if (!chain->Draw(in, rng, params, &out).ok()) continue;
+    if (!chain->Draw(RowOf(in), rng, params, &out).ok()) continue;
     const Ran expected = OneByOne(*chain, in, pixels, params);
     ASSERT_TRUE(expected.status.ok()) << expected.status.ToString();
     const Ran ran = RunPixels({nodes.begin() + 1, nodes.end()}, in, pixels, params, GetParam());

@@ -4,11 +4,12 @@
 
 #include "ops/core/element.h"
 #include "ops/core/op_registry.h"
+#include "ops/vision/image_kernel.h"
 
 namespace headrace::ops {
 namespace {
 
-class ToDtypeKernel final : public Kernel {
+class ToDtypeKernel final : public ImageKernel {
  public:
   explicit ToDtypeKernel(const ToDtypeSchema& schema) : schema_(schema) {}
   [[nodiscard]] bool folds() const override { return true; }

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "ops/core/op.h"
+#include "ops/vision/image_schema.h"
 
 namespace headrace::ops {
 
 // Changes a tensor's element type: uint8 to any other, one float type to another, or no change.
-class ToDtypeSchema final : public OpSchema {
+class ToDtypeSchema final : public ImageSchema {
  public:
   // How a value changes; all but kKeep take uint8.
   enum class Rule : std::uint8_t {

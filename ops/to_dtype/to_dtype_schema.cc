@@ -1,7 +1,7 @@
 #include "ops/core/element.h"
 #include "ops/core/op_registry.h"
-#include "ops/core/schema_util.h"
 #include "ops/to_dtype/to_dtype.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {

@@ -1,11 +1,12 @@
 #include "ops/to_image/to_image.h"
 
 #include "ops/core/op_registry.h"
+#include "ops/vision/image_kernel.h"
 
 namespace headrace::ops {
 namespace {
 
-class ToImageKernel final : public Kernel {
+class ToImageKernel final : public ImageKernel {
  public:
   [[nodiscard]] bool folds() const override { return true; }
 };

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "ops/core/op.h"
+#include "ops/vision/image_schema.h"
 
 namespace headrace::ops {
 
 // PIL image to a uint8 CHW tensor; tensors stay as they are.
-class ToImageSchema final : public OpSchema {
+class ToImageSchema final : public ImageSchema {
  public:
   [[nodiscard]] Purity purity() const override { return Purity::kPure; }
   [[nodiscard]] ImageSpec OutputKind(const ImageSpec& in) const override {

@@ -2,11 +2,12 @@
 
 #include "ops/core/element.h"
 #include "ops/core/op_registry.h"
+#include "ops/vision/image_kernel.h"
 
 namespace headrace::ops {
 namespace {
 
-class ToTensorKernel final : public Kernel {
+class ToTensorKernel final : public ImageKernel {
  public:
   [[nodiscard]] bool folds() const override { return true; }
   [[nodiscard]] double Map(int /*channel*/, double value) const override {

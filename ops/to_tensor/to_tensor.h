@@ -1,11 +1,11 @@
 #pragma once
 
-#include "ops/core/op.h"
+#include "ops/vision/image_schema.h"
 
 namespace headrace::ops {
 
 // PIL image to a float32 CHW tensor: each value divided by 255.
-class ToTensorSchema final : public OpSchema {
+class ToTensorSchema final : public ImageSchema {
  public:
   [[nodiscard]] Purity purity() const override { return Purity::kPure; }
   [[nodiscard]] ImageSpec OutputKind(const ImageSpec& in) const override {

@@ -13,8 +13,8 @@ class TrivialAugmentWideSchema final : public AugmentSchema {
   TrivialAugmentWideSchema(AugmentSpace space, std::int64_t bins)
       : AugmentSchema(std::move(space)), bins_(bins) {}
   [[nodiscard]] int param_words() const override { return AugmentSpace::kWords; }
-  Status Draw(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
-              ImageSpec* out) const override;
+  Status DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
+                   ImageSpec* out) const override;
 
  private:
   std::int64_t bins_;

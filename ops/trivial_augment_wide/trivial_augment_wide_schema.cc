@@ -1,6 +1,6 @@
 #include "ops/core/op_registry.h"
-#include "ops/core/schema_util.h"
 #include "ops/trivial_augment_wide/trivial_augment_wide.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {
@@ -14,8 +14,8 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
 
 }  // namespace
 
-Status TrivialAugmentWideSchema::Draw(const ImageSpec& in, TorchGenerator& rng,
-                                      MutableParams params, ImageSpec* out) const {
+Status TrivialAugmentWideSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng,
+                                           MutableParams params, ImageSpec* out) const {
   HR_RETURN_IF_ERROR(Shape(in, out));
   const auto op = static_cast<AugmentOp>(rng.RandInt(0, kRandomAugmentOps));
   const std::int64_t level = HasMagnitude(op) ? rng.RandInt(0, bins_) : 0;

@@ -50,7 +50,7 @@ TEST(TrivialAugmentWide, DrawsWhatTheOperationNeeds) {
 }
 
 TEST(TrivialAugmentWide, EachOperationTakesItsOwnMagnitude) {
-  const ImageSpec spec = GraySpec(1, 4);
+  const TensorSpec spec = GraySpec(1, 4);
   const std::vector<std::uint8_t> pixels{40, 80, 120, 160};
   const auto run = [&](AugmentOp op, std::int32_t level) {
     return RunPixels({Trivial()}, spec, pixels, Step(op, level)).values;

@@ -54,13 +54,19 @@ Offset<fb::BatchRequest> Write(Builder& b, const BatchRequest& v) {
   const auto skip = WriteScalars(b, v.skip);
   const auto lane_state = WriteRaw(b, v.lane_state);
   const auto index = WriteRaw(b, v.index);
-  const auto sizes = WriteScalars(b, v.sizes);
+  std::vector<std::int32_t> image_sizes;
+  for (const auto& spec : v.specs) {
+    const ImageSize size = ImageSizeOf(spec).value_or(ImageSize{});
+    image_sizes.insert(image_sizes.end(), {size.height, size.width, size.channels});
+  }
+  const auto sizes = WriteScalars(b, image_sizes);
+  const auto specs = WriteSpecs(b, v.specs);
   const auto witness = WriteScalars(b, v.witness);
   const auto whole = WriteScalars(b, v.witness_whole);
   return fb::CreateBatchRequest(b, v.session.value, v.iteration.value, v.batch.value, v.attempt,
                                 keys, params, seeds, skip, v.slot.value, v.slot_offset,
                                 v.slot_bytes, v.lane.value, v.base_seed, lane_state, index,
-                                v.lane_set, sizes, witness, whole);
+                                v.lane_set, sizes, witness, whole, specs);
 }
 
 BatchRequest Read(Reader& r, const fb::BatchRequest* v) {
@@ -80,14 +86,23 @@ BatchRequest Read(Reader& r, const fb::BatchRequest* v) {
                    .lane_state = r.Raw(v->lane_state()),
                    .index = r.Raw(v->index()),
                    .lane_set = v->lane_set(),
-                   .sizes = r.Scalars(v->sizes()),
+                   .specs = ReadSpecs(r, v->specs()),
                    .witness = r.Scalars(v->witness()),
                    .witness_whole = r.Scalars(v->witness_whole())};
   const std::size_t samples = out.keys.size();
   r.Require(out.params.empty() || (samples != 0 && out.params.size() % samples == 0),
             "params that do not divide among the keys");
-  r.Require(out.sizes.empty() || out.sizes.size() == samples * BatchRequest::kSizeWords,
-            "sizes and keys of unequal length");
+  const std::vector<std::int32_t> sizes = r.Scalars(v->sizes());
+  r.Require(sizes.empty() || sizes.size() == samples * 3, "sizes and keys of unequal length");
+  if (out.specs.empty() && sizes.size() == samples * 3) {  // of a peer that writes no specs
+    for (std::size_t i = 0; i < sizes.size(); i += 3) {
+      const ImageSize size{sizes[i], sizes[i + 1], sizes[i + 2]};
+      const std::int32_t least = std::min({size.height, size.width, size.channels});
+      r.Require(least >= 0, "image size");
+      out.specs.push_back(least == 0 ? std::nullopt : std::optional(SpecOf(size)));
+    }
+  }
+  r.Require(out.specs.empty() || out.specs.size() == samples, "specs and keys of unequal length");
   r.Require(out.seeds.empty() || out.seeds.size() == samples, "seeds and keys of unequal length");
   const auto require_positions = [&](const std::vector<std::int32_t>& positions, const char* what) {
     for (const std::int32_t position : positions) {

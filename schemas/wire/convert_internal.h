@@ -29,6 +29,16 @@ Offset<fb::Split> Write(Builder& b, const Split& v);
 Split Read(Reader& r, const fb::Split* v);
 Offset<fb::WorkerInfo> Write(Builder& b, const WorkerInfo& v);
 WorkerInfo Read(Reader& r, const fb::WorkerInfo* v);
+// Specs of samples, and the sizes that peers of version 1 read in their place (convert_spec.cc).
+using Specs = std::vector<std::optional<TensorSpec>>;
+VectorOffset<const fb::TensorSpec*> WriteSpecs(Builder& b, const Specs& specs);
+Specs ReadSpecs(Reader& r, const flatbuffers::Vector<const fb::TensorSpec*>* specs);
+// The size of a uint8 image; nullopt: another tensor, or none.
+struct ImageSize {
+  std::int32_t height = 0, width = 0, channels = 0;
+};
+std::optional<ImageSize> ImageSizeOf(const std::optional<TensorSpec>& spec);
+TensorSpec SpecOf(const ImageSize& size);
 Offset<fb::SessionLoad> Write(Builder& b, const SessionLoad& v);
 SessionLoad Read(Reader& r, const fb::SessionLoad* v);
 

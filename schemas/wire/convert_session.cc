@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "schemas/wire/convert_internal.h"
 
 // Messages about a session between a trainer and a worker, before batches flow.
@@ -86,23 +88,39 @@ Describe Read(Reader& r, const fb::Describe* v) {
 
 Offset<fb::Described> Write(Builder& b, const Described& v) {
   const auto status = Write(b, v.status);
-  const auto heights = WriteScalars(b, v.heights);
-  const auto widths = WriteScalars(b, v.widths);
-  const auto channels = WriteScalars(b, v.channels);
-  return fb::CreateDescribed(b, v.request, v.session.value, status, heights, widths, channels);
+  std::vector<std::int32_t> heights, widths, channels;
+  for (const auto& spec : v.specs) {
+    const ImageSize size = ImageSizeOf(spec).value_or(ImageSize{-1, -1, -1});
+    heights.push_back(size.height);
+    widths.push_back(size.width);
+    channels.push_back(size.channels);
+  }
+  const auto written_heights = WriteScalars(b, heights);
+  const auto written_widths = WriteScalars(b, widths);
+  const auto written_channels = WriteScalars(b, channels);
+  const auto specs = WriteSpecs(b, v.specs);
+  return fb::CreateDescribed(b, v.request, v.session.value, status, written_heights, written_widths,
+                             written_channels, specs);
 }
 
 Described Read(Reader& r, const fb::Described* v) {
   Described out{.request = v->request(),
                 .session = r.ReadId<SessionId>(v->session(), "session"),
                 .status = Read(r, v->status()),
-                .heights = r.Scalars(v->heights()),
-                .widths = r.Scalars(v->widths()),
-                .channels = r.Scalars(v->channels())};
-  r.Require(out.heights.size() == out.widths.size() && out.heights.size() == out.channels.size(),
+                .specs = ReadSpecs(r, v->specs())};
+  const auto heights = r.Scalars(v->heights());
+  const auto widths = r.Scalars(v->widths());
+  const auto channels = r.Scalars(v->channels());
+  r.Require(heights.size() == widths.size() && heights.size() == channels.size(),
             "heights, widths and channels of unequal length");
-  for (const auto* column : {&out.heights, &out.widths, &out.channels}) {
-    for (const std::int32_t value : *column) r.Require(value >= -1, "image size");
+  if (!out.specs.empty() || heights.size() != widths.size() || heights.size() != channels.size()) {
+    return out;
+  }
+  for (std::size_t i = 0; i < heights.size(); ++i) {  // of a peer that writes no specs
+    const ImageSize size{heights[i], widths[i], channels[i]};
+    const std::int32_t least = std::min({size.height, size.width, size.channels});
+    r.Require(least >= -1, "image size");
+    out.specs.push_back(least < 0 ? std::nullopt : std::optional(SpecOf(size)));
   }
   return out;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "base/ids.h"
 #include "base/metric.h"
 #include "base/result.h"
+#include "base/tensor_spec.h"
 #include "schemas/wire/control.h"
 
 // Data-plane messages between a trainer and a worker (FlatBuffers form: schemas/fbs/data.fbs.in).
@@ -62,10 +64,9 @@ struct Describe {
 struct Described {
   std::uint64_t request = 0;
   SessionId session;
-  Status status;                      // status of the whole request (unknown session ...)
-  std::vector<std::int32_t> heights;  // one a key, pixels; -1: this sample has no native form
-  std::vector<std::int32_t> widths;
-  std::vector<std::int32_t> channels;
+  Status status;  // status of the whole request (unknown session ...)
+  // One a key: what its source says of itself. Absent: this sample has no native form.
+  std::vector<std::optional<TensorSpec>> specs;
   friend bool operator==(const Described&, const Described&) = default;
 };
 
@@ -92,11 +93,9 @@ struct BatchRequest {
   // The set of lanes' processes that makes the batch: the worker has it, or it is on its way. 0:
   // the worker's own hosts make the batch.
   std::uint64_t lane_set = 0;
-  // Height, width and channels of each key's image for which `params` were drawn: kSizeWords for
-  // each key, 0 if none were drawn. A sample whose image has another size is refused. Empty: sizes
-  // are not checked.
-  std::vector<std::int32_t> sizes;
-  static constexpr std::size_t kSizeWords = 3;
+  // The spec of each key's source for which `params` were drawn; absent if none were drawn. A sample
+  // whose source has another spec is refused. Empty: specs are not checked.
+  std::vector<std::optional<TensorSpec>> specs;
   // Positions whose files the worker is to witness, and those of them that it reads whole.
   std::vector<std::int32_t> witness;
   std::vector<std::int32_t> witness_whole;

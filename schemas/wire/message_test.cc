@@ -118,10 +118,10 @@ TEST(Message, ContradictingContentIsRefusedByName) {
   EXPECT_THAT(DecodeError(BatchRequest{.slot_offset = ~0ULL, .slot_bytes = 1}).message(),
               HasSubstr("slot"));
   EXPECT_THAT(DecodeError(BatchRequest{.session = SessionId(-2)}).message(), HasSubstr("session"));
-  EXPECT_THAT(DecodeError(Described{.heights = {1}, .widths = {1}}).message(),
-              HasSubstr("unequal length"));
-  EXPECT_THAT(DecodeError(Described{.heights = {-2}, .widths = {1}, .channels = {3}}).message(),
-              HasSubstr("image size"));
+  EXPECT_THAT(DecodeError(BatchRequest{.keys = {1, 2}, .specs = {TensorSpec{}}}).message(),
+              HasSubstr("sizes and keys"));
+  const TensorSpec any{DType::kU8, Layout::kHwc, {Dims::kAny, 4, 3}};
+  EXPECT_THAT(DecodeError(Described{.specs = {any}}).message(), HasSubstr("dimension"));
   EXPECT_THAT(DecodeError(OpenJob{.wanted_workers = -1}).message(), HasSubstr("wanted_workers"));
   EXPECT_THAT(DecodeError(JobOpened{.heartbeat_ms = 0}).message(), HasSubstr("heartbeat_ms"));
   EXPECT_THAT(DecodeError(Attach{.split = {.worker_nodes = 1}}).message(), HasSubstr("split"));

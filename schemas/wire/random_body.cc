@@ -118,6 +118,15 @@ WorkerHeartbeat RandomBody::Heartbeat() {
   return out;
 }
 
+std::optional<TensorSpec> RandomBody::ASpec() {
+  if (Below(5) == 0) return std::nullopt;
+  std::vector<std::int64_t> dims(Below(Dims::kMost + 1));
+  for (std::int64_t& size : dims)
+    size = Coin() ? Count() : static_cast<std::int64_t>(Number() >> 1);
+  return TensorSpec{static_cast<DType>(Below(10)), static_cast<Layout>(Below(3)),
+                    Dims(std::span<const std::int64_t>(dims))};
+}
+
 BatchRequest RandomBody::Request() {
   BatchRequest out;
   out.session = AnId<SessionId>();
@@ -141,9 +150,7 @@ BatchRequest RandomBody::Request() {
   out.slot_bytes = Number() >> 1;
   out.lane = AnId<LaneId>();
   out.base_seed = Number();
-  for (std::size_t i = Coin() ? samples * BatchRequest::kSizeWords : 0; i > 0; --i) {
-    out.sizes.push_back(Count());
-  }
+  for (std::size_t i = Coin() ? samples : 0; i > 0; --i) out.specs.push_back(ASpec());
   for (std::size_t i = 0; i < samples; i += 1 + Below(30)) {
     out.witness.push_back(static_cast<std::int32_t>(i));
     if (Coin()) out.witness_whole.push_back(static_cast<std::int32_t>(i));
@@ -320,11 +327,7 @@ Body RandomBody::MakeData(std::size_t index) {
       out.request = Number();
       out.session = AnId<SessionId>();
       out.status = AStatus();
-      for (std::uint64_t i = Below(5); i > 0; --i) {
-        out.heights.push_back(Count() - 1);
-        out.widths.push_back(Count() - 1);
-        out.channels.push_back(static_cast<std::int32_t>(Below(5)) - 1);
-      }
+      for (std::uint64_t i = Below(5); i > 0; --i) out.specs.push_back(ASpec());
       return out;
     }
     case 22:

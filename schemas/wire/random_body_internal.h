@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "schemas/wire/message.h"
 #include "schemas/wire/random_values_internal.h"
@@ -25,6 +26,7 @@ class RandomBody : RandomValues {
   [[nodiscard]] JobStatus Job();
   [[nodiscard]] Body MakeControl(std::size_t index);
   [[nodiscard]] Body MakeData(std::size_t index);
+  [[nodiscard]] std::optional<TensorSpec> ASpec();
   [[nodiscard]] BatchRequest Request();
   [[nodiscard]] BatchDone Done();
 };

@@ -76,25 +76,22 @@ Status CheckPlan(const Plan& plan, const std::map<BlobHash, Blob>& blobs) {
   return Status::Ok();
 }
 
-// Returns the size of the images in an array source; height 0: none.
-ops::ImageSpec ArrayImage(const SourceLeaf& leaf) {
-  ops::ImageSpec spec;
-  if (leaf.arrays.empty() || leaf.arrays[0].row_shape.size() < 2) return spec;
-  const std::vector<std::int64_t>& shape = leaf.arrays[0].row_shape;
-  spec.height = shape[0];
-  spec.width = shape[1];
-  spec.channels = shape.size() > 2 ? static_cast<std::int32_t>(shape[2]) : 1;
-  return spec;
+// Returns what the rows of an array source are; nullopt: no sample has so many dimensions.
+std::optional<TensorSpec> RowOf(const SourceLeaf& leaf) {
+  if (leaf.arrays.empty() || leaf.arrays[0].row_shape.size() > Dims::kMost) return std::nullopt;
+  const SourceLeaf::Array& array = leaf.arrays[0];
+  return TensorSpec{array.dtype, Layout::kPlain, Dims(std::span(array.row_shape))};
 }
 
-// Returns what the chain makes of an image, if that does not depend on its size.
-ops::ImageSpec GuessOutput(const Plan& plan, const ops::Chain& chain) {
-  ops::ImageSpec input{256, 256};
+// Returns what the chain makes of every sample, if that does not depend on the sample.
+std::optional<TensorSpec> FixedOutput(const Plan& plan, const ops::Chain& chain) {
+  std::optional<TensorSpec> input = chain.source();
   if (!plan.leaves.empty() && plan.leaves[0].kind == SourceLeaf::Kind::kArrays) {
-    input = ArrayImage(plan.leaves[0]);
+    input = RowOf(plan.leaves[0]);
   }
-  std::vector<ops::ImageSpec> after(chain.nodes().size());
-  return chain.Shapes(input, after).ok() && !after.empty() ? after.back() : ops::ImageSpec{};
+  std::vector<TensorSpec> after(chain.nodes().size());
+  if (!input || !chain.Shapes(*input, after).ok() || !after.back().known()) return std::nullopt;
+  return after.back();
 }
 
 }  // namespace
@@ -259,7 +256,7 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
     }
     HR_TRY(ops::Chain compiled, ops::Chain::Compile(plan.chain, plan.libraries, constants));
     chain = std::make_shared<const ops::Chain>(std::move(compiled));
-    setup.output = GuessOutput(plan, *chain);
+    setup.output = FixedOutput(plan, *chain);
   }
   HR_TRY(setup.planner, PlannerOptions(plan, blobs, chain));
 
@@ -337,9 +334,8 @@ Result<client::DrawPlanner::Options> ClientImpl::PlannerOptions(
   if (plan.rng != RngMode::kTorch) return options;
   if (!chain) return InvalidArgument("a plan that draws without an operator");
   options.param_words = chain->param_words();
-  options.draw = [chain](const ops::ImageSpec& in, ops::TorchGenerator& rng,
-                         ops::MutableParams params,
-                         ops::ImageSpec* out) { return chain->Draw(in, rng, params, out); };
+  options.draw = [chain](const TensorSpec& in, ops::TorchGenerator& rng, ops::MutableParams params,
+                         TensorSpec* out) { return chain->Draw(in, rng, params, out); };
   options.dims = Dims(plan, rows);
   return options;
 }
@@ -363,10 +359,8 @@ std::shared_ptr<client::SizeTable> ClientImpl::Dims(const Plan& plan, std::int64
   std::int64_t row = 0;
   for (const SourceLeaf& leaf : plan.leaves) {
     if (leaf.kind == SourceLeaf::Kind::kArrays) {
-      const ops::ImageSpec spec = ArrayImage(leaf);
-      for (std::int64_t i = 0; i < leaf.rows; ++i) {
-        table->Set(row + i, spec.height, spec.width, spec.channels);
-      }
+      const std::optional<TensorSpec> spec = RowOf(leaf);
+      for (std::int64_t i = 0; i < leaf.rows; ++i) table->Set(row + i, spec);
     }
     row += leaf.rows;
   }

@@ -2,23 +2,7 @@
 
 #include <algorithm>
 
-#include "schemas/wire/data.h"
-
 namespace headrace::client {
-namespace {
-
-constexpr std::size_t kSizeWords = wire::BatchRequest::kSizeWords;
-
-// The size for which it was drawn.
-ops::ImageSpec SpecOf(std::span<const std::int32_t> words) {
-  ops::ImageSpec spec;
-  spec.height = words[0];
-  spec.width = words[1];
-  spec.channels = words[2];
-  return spec;
-}
-
-}  // namespace
 
 void BatchDraws::Clear() {
   next_ = 0;
@@ -33,26 +17,22 @@ void BatchDraws::Begin(const ops::TorchGenerator& generator, std::size_t samples
   samples_ = samples;
   words_ = param_words;
   params_.assign(samples * words_, 0);
-  sizes_.assign(samples * kSizeWords, 0);
+  specs_.assign(samples, std::nullopt);
+  output_.reset();
 }
 
-std::span<std::int32_t> BatchDraws::SizeOf(std::size_t position) {
-  return std::span(sizes_).subspan(position * kSizeWords, kSizeWords);
-}
-
-bool BatchDraws::Draw(const ops::ImageSpec& spec, const DrawFunction& draw,
+bool BatchDraws::Draw(const TensorSpec& spec, const DrawFunction& draw,
                       ops::TorchGenerator& generator) {
-  const std::span<std::int32_t> size = SizeOf(next_);
-  size[0] = static_cast<std::int32_t>(spec.height);
-  size[1] = static_cast<std::int32_t>(spec.width);
-  size[2] = spec.channels;
+  specs_[next_] = spec;
+  TensorSpec output;
   const Status drawn =
-      draw(spec, generator, std::span(params_).subspan(next_ * words_, words_), &output_);
+      draw(spec, generator, std::span(params_).subspan(next_ * words_, words_), &output);
   if (!drawn.ok()) {
-    std::ranges::fill(size, 0);
+    specs_[next_].reset();
     generator = Before(static_cast<std::int32_t>(next_), draw);
     return false;
   }
+  output_ = output;
   ++next_;
   return true;
 }
@@ -67,18 +47,16 @@ void BatchDraws::Resolve(const ops::TorchGenerator& after, bool failed) {
 ops::TorchGenerator BatchDraws::Before(std::int32_t position, const DrawFunction& draw) const {
   ops::TorchGenerator generator = *start_;
   std::vector<std::int32_t> params(words_);
-  ops::ImageSpec output;
+  TensorSpec output;
   for (std::int32_t i = 0; i < position; ++i) {
     if (const auto at = std::ranges::find(resolved_, i, &Resolved::position);
         at != resolved_.end()) {
       generator = at->after;
       continue;
     }
-    // Draws as it was planned, whatever size the image has now. The draw succeeded before, so it
+    // Draws as it was planned, whatever the sample is now. The draw succeeded before, so it
     // succeeds again.
-    const auto size =
-        std::span(sizes_).subspan(static_cast<std::size_t>(i) * kSizeWords, kSizeWords);
-    (void)draw(SpecOf(size), generator, params, &output);
+    (void)draw(*specs_[static_cast<std::size_t>(i)], generator, params, &output);
   }
   return generator;
 }

@@ -14,8 +14,8 @@
 namespace headrace::client {
 
 // Chain::Draw of the plan's chain.
-using DrawFunction = std::function<Status(const ops::ImageSpec& in, ops::TorchGenerator& rng,
-                                          ops::MutableParams params, ops::ImageSpec* out)>;
+using DrawFunction = std::function<Status(const TensorSpec& in, ops::TorchGenerator& rng,
+                                          ops::MutableParams params, TensorSpec* out)>;
 
 // Holds what one batch has drawn, sample after sample, and its lane's generator before each sample.
 // When the trainer makes a sample, it gives the state of the generator after it. Pure.
@@ -38,7 +38,7 @@ class BatchDraws {
 
   // Draws the next sample. False: the framework raises at this sample. Then nothing is drawn, and
   // the generator stands before the sample.
-  [[nodiscard]] bool Draw(const ops::ImageSpec& spec, const DrawFunction& draw,
+  [[nodiscard]] bool Draw(const TensorSpec& spec, const DrawFunction& draw,
                           ops::TorchGenerator& generator);
   // Notes that the trainer has made the next sample. `failed`: it raised, and no later sample is
   // drawn.
@@ -51,21 +51,20 @@ class BatchDraws {
   [[nodiscard]] ops::TorchGenerator Before(std::int32_t position, const DrawFunction& draw) const;
   [[nodiscard]] std::optional<ops::TorchGenerator> TakeStart() { return std::move(start_); }
   [[nodiscard]] std::vector<std::int32_t> TakeParams() { return std::move(params_); }
-  // The sizes of the drawn samples, as in wire::BatchRequest::sizes.
-  [[nodiscard]] const std::vector<std::int32_t>& sizes() const { return sizes_; }
-  // The output of one sample; height 0: not known.
-  [[nodiscard]] const ops::ImageSpec& output() const { return output_; }
+  // The specs of the drawn samples' sources, as in wire::BatchRequest::specs.
+  [[nodiscard]] const std::vector<std::optional<TensorSpec>>& specs() const { return specs_; }
+  // The output of one sample, if any was drawn.
+  [[nodiscard]] const std::optional<TensorSpec>& output() const { return output_; }
 
  private:
-  [[nodiscard]] std::span<std::int32_t> SizeOf(std::size_t position);
-
   std::optional<ops::TorchGenerator> start_;
   std::size_t samples_ = 0, words_ = 0;
-  std::vector<std::int32_t> params_, sizes_;
+  std::vector<std::int32_t> params_;
+  std::vector<std::optional<TensorSpec>> specs_;
   std::size_t next_ = 0;
   std::int32_t end_ = -1;
   std::vector<Resolved> resolved_;
-  ops::ImageSpec output_;
+  std::optional<TensorSpec> output_;
 };
 
 }  // namespace headrace::client

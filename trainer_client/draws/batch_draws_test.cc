@@ -2,23 +2,28 @@
 
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace headrace::client {
 namespace {
 
+using ::testing::ElementsAre;
+
 constexpr std::int64_t kBadWidth = 13;  // the framework raises on it
 
 // As many draws as the image is high; the last one is the parameter.
-Status Draw(const ops::ImageSpec& in, ops::TorchGenerator& rng, ops::MutableParams params,
-            ops::ImageSpec* out) {
-  for (std::int64_t i = 0; i < in.height; ++i) params[0] = static_cast<std::int32_t>(rng.Next());
-  if (in.width == kBadWidth) return InvalidArgument("too small");
+Status Draw(const TensorSpec& in, ops::TorchGenerator& rng, ops::MutableParams params,
+            TensorSpec* out) {
+  for (std::int64_t i = 0; i < in.dims[0]; ++i) params[0] = static_cast<std::int32_t>(rng.Next());
+  if (in.dims[1] == kBadWidth) return InvalidArgument("too small");
   *out = in;
   return Status::Ok();
 }
 
-ops::ImageSpec Spec(std::int64_t height, std::int64_t width = 5) { return {height, width, 3}; }
+TensorSpec Spec(std::int64_t height, std::int64_t width = 5) {
+  return {DType::kU8, Layout::kHwc, {height, width, 3}};
+}
 
 class BatchDrawsTest : public testing::Test {
  protected:
@@ -36,8 +41,8 @@ TEST_F(BatchDrawsTest, EachSampleDrawsAfterTheOneBefore) {
   EXPECT_EQ(draws_.next(), 1U);
   EXPECT_TRUE(draws_.Draw(Spec(3), Draw, generator_));
   EXPECT_EQ(draws_.next(), 2U);
-  EXPECT_EQ(draws_.sizes(), (std::vector<std::int32_t>{2, 5, 3, 3, 5, 3}));
-  EXPECT_EQ(draws_.output().height, 3);
+  EXPECT_THAT(draws_.specs(), ElementsAre(Spec(2), Spec(3)));
+  EXPECT_EQ(draws_.output(), Spec(3));
   EXPECT_EQ(draws_.Before(0, Draw).draws(), 0U);
   EXPECT_EQ(draws_.Before(1, Draw).draws(), 2U);
   EXPECT_EQ(draws_.Before(2, Draw).draws(), 5U);
@@ -52,7 +57,7 @@ TEST_F(BatchDrawsTest, WhereTheFrameworkRaisesNothingIsDrawn) {
   EXPECT_FALSE(draws_.Draw(Spec(4, kBadWidth), Draw, generator_));
   EXPECT_EQ(draws_.next(), 1U);
   EXPECT_EQ(generator_.draws(), 2U);
-  EXPECT_EQ(draws_.sizes(), (std::vector<std::int32_t>{2, 5, 3, 0, 0, 0}));
+  EXPECT_THAT(draws_.specs(), ElementsAre(Spec(2), std::nullopt));
 }
 
 TEST_F(BatchDrawsTest, AfterASampleOfTheTrainerItsStateCounts) {

@@ -124,12 +124,11 @@ void DrawPlanner::Ask(std::int64_t key) {
 
 std::vector<std::int64_t> DrawPlanner::TakeUnknown() { return std::exchange(unknown_, {}); }
 
-void DrawPlanner::Described(std::int64_t key, std::int64_t height, std::int64_t width,
-                            std::int32_t channels) {
+void DrawPlanner::Described(std::int64_t key, const std::optional<TensorSpec>& spec) {
   asked_.erase(key);
   const std::int64_t row = Row(key);
   if (row < 0 || !options_.dims) return;
-  options_.dims->Set(row, height, width, channels);
+  options_.dims->Set(row, spec);
   sizes_changed_ = true;
 }
 
@@ -215,7 +214,7 @@ std::optional<PlannedBatch> DrawPlanner::Next() {
   planned.lane = record.lane;
   planned.keys = record.keys;
   planned.params = record.draws.TakeParams();
-  planned.sizes = record.draws.sizes();
+  planned.specs = record.draws.specs();
   planned.seeds = record.seeds;
   planned.output = record.draws.output();
   planned.lane_state = record.state_after;

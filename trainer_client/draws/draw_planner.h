@@ -28,9 +28,9 @@ struct PlannedBatch {
   std::vector<std::int32_t> params;  // RngMode::kTorch
   std::vector<std::uint64_t> seeds;  // RngMode::kSample
   std::vector<std::int32_t> skip;    // positions that the trainer makes, or that are never made
-  // The sizes that `params` were drawn for, as in wire::BatchRequest::sizes; empty without params.
-  std::vector<std::int32_t> sizes;
-  ops::ImageSpec output;  // of one sample; height 0 when not known
+  // What `params` were drawn for, as in wire::BatchRequest::specs; empty without params.
+  std::vector<std::optional<TensorSpec>> specs;
+  std::optional<TensorSpec> output;  // of one sample, when it is known
   // torch.get_rng_state() after the batch, if the iteration began with lane_states.
   Bytes lane_state;
 };
@@ -70,7 +70,7 @@ class DrawPlanner {
 
   // Keys whose sizes are needed and were not asked for yet.
   [[nodiscard]] std::vector<std::int64_t> TakeUnknown();
-  void Described(std::int64_t key, std::int64_t height, std::int64_t width, std::int32_t channels);
+  void Described(std::int64_t key, const std::optional<TensorSpec>& spec);
   // Notes that the image of this key has another size now. Planned batches keep the old size, which
   // workers refuse. Batches that are drawn after this call wait for the new one.
   void SizeChanged(std::int64_t key);

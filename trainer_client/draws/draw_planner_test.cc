@@ -17,24 +17,28 @@
 namespace headrace::client {
 namespace {
 
-using ops::ImageSpec;
 using ops::TorchGenerator;
+using ::testing::ElementsAre;
 
 constexpr int kWords = 2;
 constexpr std::int64_t kBadWidth = 13;  // the framework raises on it
 
+TensorSpec Image(std::int64_t height, std::int64_t width) {
+  return {DType::kU8, Layout::kHwc, {height, width, 3}};
+}
+
 // How much it draws depends on the size and on the numbers, as in RandomResizedCrop, and some of it
 // comes in pairs, of which one is kept for the next sample, as in AugMix.
-Status FakeDraw(const ImageSpec& in, TorchGenerator& rng, ops::MutableParams params,
-                ImageSpec* out) {
+Status FakeDraw(const TensorSpec& in, TorchGenerator& rng, ops::MutableParams params,
+                TensorSpec* out) {
   std::uint32_t last = rng.Next();
-  for (std::int64_t i = 0; i < in.height % 5 || last % 4 == 0; ++i) last = rng.Next();
-  if (in.width == kBadWidth) return InvalidArgument("too small");
+  for (std::int64_t i = 0; i < in.dims[0] % 5 || last % 4 == 0; ++i) last = rng.Next();
+  if (in.dims[1] == kBadWidth) return InvalidArgument("too small");
   std::array<float, 2> weights{};
-  if (in.height % 3 == 0) rng.Dirichlet(1, std::span(weights).first(1 + last % 2));
+  if (in.dims[0] % 3 == 0) rng.Dirichlet(1, std::span(weights).first(1 + last % 2));
   params[0] = static_cast<std::int32_t>(last ^ std::bit_cast<std::uint32_t>(weights[0]));
-  params[1] = static_cast<std::int32_t>(in.width);
-  *out = ImageSpec{224, 224, 3, DType::kF32, ops::Layout::kChw};
+  params[1] = static_cast<std::int32_t>(in.dims[1]);
+  *out = TensorSpec{DType::kF32, Layout::kChw, {3, 224, 224}};
   return Status::Ok();
 }
 
@@ -42,17 +46,17 @@ Status FakeDraw(const ImageSpec& in, TorchGenerator& rng, ops::MutableParams par
 void PythonDraw(std::int64_t key, TorchGenerator& rng) { rng.Discard(3 + key % 700); }
 
 struct Data {
-  std::vector<ImageSpec> specs;
+  std::vector<TensorSpec> specs;
   std::set<std::int64_t> exotic;  // header not readable
 };
 
 Data MakeData(std::mt19937_64& random, std::int64_t rows, bool with_exotic) {
   Data data;
   for (std::int64_t i = 0; i < rows; ++i) {
-    data.specs.push_back({1 + static_cast<std::int64_t>(random() % 500),
-                          20 + static_cast<std::int64_t>(random() % 500)});
+    const auto height = 1 + static_cast<std::int64_t>(random() % 500);
+    const auto width = 20 + static_cast<std::int64_t>(random() % 500);
     if (with_exotic && random() % 20 == 0) data.exotic.insert(i);
-    if (with_exotic && random() % 50 == 0) data.specs.back().width = kBadWidth;
+    data.specs.push_back(Image(height, with_exotic && random() % 50 == 0 ? kBadWidth : width));
   }
   return data;
 }
@@ -69,12 +73,12 @@ std::vector<std::vector<std::int32_t>> Model(const Data& data, const Batches& ba
     std::vector<std::int32_t>& words = params.emplace_back(batches[b].size() * kWords);
     for (std::size_t i = 0; i < batches[b].size(); ++i) {
       const std::int64_t key = batches[b][i];
-      const ImageSpec& spec = data.specs[static_cast<std::size_t>(key)];
-      if (data.exotic.contains(key) || spec.width == kBadWidth) {
+      const TensorSpec& spec = data.specs[static_cast<std::size_t>(key)];
+      if (data.exotic.contains(key) || spec.dims[1] == kBadWidth) {
         PythonDraw(key, generator);
         continue;
       }
-      ImageSpec out;
+      TensorSpec out;
       EXPECT_TRUE(
           FakeDraw(spec, generator, std::span(words).subspan(i * kWords, kWords), &out).ok());
     }
@@ -145,9 +149,8 @@ class Driver {
       planner_.DescribeLost(std::vector{key});
       return;
     }
-    const ImageSpec& spec = data_.specs[static_cast<std::size_t>(key)];
-    const bool exotic = data_.exotic.contains(key);
-    planner_.Described(key, exotic ? -1 : spec.height, exotic ? -1 : spec.width, 3);
+    const TensorSpec& spec = data_.specs[static_cast<std::size_t>(key)];
+    planner_.Described(key, data_.exotic.contains(key) ? std::nullopt : std::optional(spec));
   }
 
   const Data& data_;
@@ -234,16 +237,20 @@ TEST_P(PlannerRandom, PersistentLanesGoOnBehindWhatWasSubmitted) {
 
 INSTANTIATE_TEST_SUITE_P(Lanes, PlannerRandom, testing::Values(1, 2, 3, 8));
 
-DrawPlanner SmallPlanner(int lanes, const std::vector<ImageSpec>& specs) {
-  auto options = TorchOptions(lanes, static_cast<std::int64_t>(specs.size()));
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    options.dims->Set(static_cast<std::int64_t>(i), specs[i].height, specs[i].width, 3);
+// Height and width of each row; absent: no native form.
+using Sizes = std::vector<std::optional<std::pair<int, int>>>;
+DrawPlanner SmallPlanner(int lanes, const Sizes& sizes) {
+  auto options = TorchOptions(lanes, static_cast<std::int64_t>(sizes.size()));
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto& size = sizes[i];
+    options.dims->Set(static_cast<std::int64_t>(i),
+                      size ? std::optional(Image(size->first, size->second)) : std::nullopt);
   }
   return DrawPlanner(std::move(options));
 }
 
 TEST(DrawPlanner, ReplanAfterARaisingSampleGoesOnFromItsState) {
-  DrawPlanner planner = SmallPlanner(2, {{10, 30}, {11, 31}, {12, 32}});
+  DrawPlanner planner = SmallPlanner(2, {{{10, 30}}, {{11, 31}}, {{12, 32}}});
   IterationOptions iteration;
   iteration.base_seed = 3;
   ASSERT_TRUE(planner.Begin(iteration).ok());
@@ -261,10 +268,10 @@ TEST(DrawPlanner, ReplanAfterARaisingSampleGoesOnFromItsState) {
   // Expected: lane 0 drew sample 0 only, then batch 2.
   TorchGenerator generator(3);
   std::vector<std::int32_t> words(kWords);
-  ImageSpec out;
-  ASSERT_TRUE(FakeDraw({10, 30}, generator, words, &out).ok());
+  TensorSpec out;
+  ASSERT_TRUE(FakeDraw(Image(10, 30), generator, words, &out).ok());
   EXPECT_EQ(planner.LaneDraws()->front(), generator.draws());
-  ASSERT_TRUE(FakeDraw({10, 30}, generator, words, &out).ok());
+  ASSERT_TRUE(FakeDraw(Image(10, 30), generator, words, &out).ok());
   const auto batch2 = planner.Next();
   ASSERT_TRUE(batch2.has_value());
   EXPECT_EQ(batch2->batch, 2);
@@ -274,14 +281,14 @@ TEST(DrawPlanner, ReplanAfterARaisingSampleGoesOnFromItsState) {
 }
 
 TEST(DrawPlanner, WhatIsPlannedKeepsItsSizesWhenAnImageChanges) {
-  DrawPlanner planner = SmallPlanner(1, {{10, 30}, {11, 31}, {12, 32}});
+  DrawPlanner planner = SmallPlanner(1, {{{10, 30}}, {{11, 31}}, {{12, 32}}});
   IterationOptions iteration;
   iteration.base_seed = 3;
   ASSERT_TRUE(planner.Begin(iteration).ok());
   planner.Submit({0, 1, 2});
   const auto planned = planner.Next();
   ASSERT_TRUE(planned.has_value());
-  EXPECT_EQ(planned->sizes, (std::vector<std::int32_t>{10, 30, 3, 11, 31, 3, 12, 32, 3}));
+  EXPECT_THAT(planned->specs, ElementsAre(Image(10, 30), Image(11, 31), Image(12, 32)));
   MissingSample before, after;
   before.position = after.position = 2;
   planner.DescribeState(0, before);
@@ -292,8 +299,8 @@ TEST(DrawPlanner, WhatIsPlannedKeepsItsSizesWhenAnImageChanges) {
   // Where the lane is after the batch.
   TorchGenerator generator(3);
   std::vector<std::int32_t> words(kWords);
-  ImageSpec out;
-  for (const ImageSpec& spec : {ImageSpec{10, 30}, ImageSpec{11, 31}, ImageSpec{12, 32}}) {
+  TensorSpec out;
+  for (const TensorSpec& spec : {Image(10, 30), Image(11, 31), Image(12, 32)}) {
     ASSERT_TRUE(FakeDraw(spec, generator, words, &out).ok());
   }
   EXPECT_EQ(after.torch_state_after, generator.TorchState());
@@ -301,16 +308,16 @@ TEST(DrawPlanner, WhatIsPlannedKeepsItsSizesWhenAnImageChanges) {
   planner.Submit({1});
   EXPECT_FALSE(planner.Next().has_value());
   EXPECT_EQ(planner.TakeUnknown(), (std::vector<std::int64_t>{1}));
-  planner.Described(1, 47, 7, 3);
+  planner.Described(1, Image(47, 7));
   const auto next = planner.Next();
   ASSERT_TRUE(next.has_value());
-  EXPECT_EQ(next->sizes, (std::vector<std::int32_t>{47, 7, 3}));
-  ASSERT_TRUE(FakeDraw({47, 7}, generator, words, &out).ok());
+  EXPECT_THAT(next->specs, ElementsAre(Image(47, 7)));
+  ASSERT_TRUE(FakeDraw(Image(47, 7), generator, words, &out).ok());
   EXPECT_EQ(next->params, words);
 }
 
 TEST(DrawPlanner, FailedSampleEndsItsBatchAndTheLaneGoesOn) {
-  DrawPlanner planner = SmallPlanner(1, {{10, 30}, {-1, -1}, {12, 32}});
+  DrawPlanner planner = SmallPlanner(1, {{{10, 30}}, std::nullopt, {{12, 32}}});
   ASSERT_TRUE(planner.Begin({}).ok());
   planner.Submit({0, 1, 2});
   planner.Submit({2});
@@ -327,7 +334,7 @@ TEST(DrawPlanner, FailedSampleEndsItsBatchAndTheLaneGoesOn) {
 }
 
 TEST(DrawPlanner, ForeignStateCannotBeResumedByCounting) {
-  DrawPlanner planner = SmallPlanner(1, {{-1, -1}});
+  DrawPlanner planner = SmallPlanner(1, {std::nullopt});
   ASSERT_TRUE(planner.Begin({}).ok());
   planner.Submit({0});
   const auto needed = planner.TakeNeeded();
@@ -339,7 +346,7 @@ TEST(DrawPlanner, ForeignStateCannotBeResumedByCounting) {
 }
 
 TEST(DrawPlanner, KeyOutsideOfTheDataIsTheTrainersToRaiseOn) {
-  DrawPlanner planner = SmallPlanner(1, {{10, 30}});
+  DrawPlanner planner = SmallPlanner(1, {{{10, 30}}});
   ASSERT_TRUE(planner.Begin({}).ok());
   planner.Submit({5});
   EXPECT_EQ(planner.TakeNeeded()->key, 5);
@@ -367,7 +374,7 @@ TEST(DrawPlanner, SampleSeedsCountARepeatedKeyAlsoAcrossAResume) {
 }
 
 TEST(DrawPlanner, StateOfAnotherNumberOfLanesIsRefused) {
-  DrawPlanner planner = SmallPlanner(2, {{10, 30}});
+  DrawPlanner planner = SmallPlanner(2, {{{10, 30}}});
   IterationOptions iteration;
   iteration.lane_draws = {1, 2, 3};
   EXPECT_EQ(planner.Begin(iteration).code(), Code::kInvalidArgument);

@@ -52,7 +52,7 @@ wire::BatchRequest BatchRequests::Make(const PlannedBatch& planned, const Dispat
   request.params = planned.params;
   request.seeds = planned.seeds;
   request.skip = planned.skip;
-  request.sizes = planned.sizes;
+  request.specs = planned.specs;
   request.slot = slot.id;
   request.slot_offset = slot.offset;
   request.slot_bytes = slot.bytes;

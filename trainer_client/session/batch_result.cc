@@ -15,8 +15,9 @@ std::uint64_t Align(std::uint64_t bytes) {
 }
 
 // Bytes of one row of a field.
-std::uint64_t RowBytes(const Plan& plan, const FieldSpec& field, const ops::ImageSpec& output) {
-  if (field.kind == FieldSpec::Kind::kChain) return output.bytes();
+std::uint64_t RowBytes(const Plan& plan, const FieldSpec& field,
+                       const std::optional<TensorSpec>& output) {
+  if (field.kind == FieldSpec::Kind::kChain) return output ? output->bytes() : 0;
   if (plan.leaves.empty() || plan.leaves[0].kind == SourceLeaf::Kind::kFiles) return 8;  // label
   const auto index = static_cast<std::size_t>(field.index);
   if (index >= plan.leaves[0].arrays.size()) return 0;
@@ -47,7 +48,8 @@ Status CheckField(const wire::FieldLayout& field, std::size_t samples, std::uint
 
 }  // namespace
 
-std::uint64_t BatchBytes(const Plan& plan, std::size_t samples, const ops::ImageSpec& output) {
+std::uint64_t BatchBytes(const Plan& plan, std::size_t samples,
+                         const std::optional<TensorSpec>& output) {
   std::uint64_t bytes = 0;
   for (const FieldSpec& field : plan.fields) {
     bytes += Align(samples * RowBytes(plan, field, output));

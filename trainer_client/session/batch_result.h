@@ -17,7 +17,7 @@ namespace headrace::client {
 // Returns the bytes that a batch of `samples` takes in a slot. `output`: what the chain makes of
 // one sample.
 [[nodiscard]] std::uint64_t BatchBytes(const Plan& plan, std::size_t samples,
-                                       const ops::ImageSpec& output);
+                                       const std::optional<TensorSpec>& output);
 
 // Checks that a successful answer fits the plan, the request and the slot; kDataLoss if it does
 // not.

@@ -15,7 +15,7 @@ class BatchSizes {
  public:
   // `output`: what the chain makes, if the planner does not draw; height 0: unknown. `hint`: bytes
   // of a batch while nothing else is known. The plan outlives this.
-  BatchSizes(const Plan& plan, const ops::ImageSpec& output, std::uint64_t hint)
+  BatchSizes(const Plan& plan, const std::optional<TensorSpec>& output, std::uint64_t hint)
       : plan_(plan), output_(output), hint_(hint) {}
 
   [[nodiscard]] std::uint64_t Estimate(const PlannedBatch& planned) const;
@@ -24,7 +24,7 @@ class BatchSizes {
 
  private:
   const Plan& plan_;
-  ops::ImageSpec output_;
+  std::optional<TensorSpec> output_;
   std::uint64_t hint_;
   double bytes_per_sample_ = 0;
 };

@@ -68,7 +68,7 @@ void Delivery::Failed(std::int64_t ticket, const PlannedBatch& planned, const St
     missing.code = why.code();
     missing.message = why.message();
     // It may have failed because of the shape of an image that was replaced.
-    if (!planned.sizes.empty()) parts_.planner.SizeChanged(planned.keys[i]);
+    if (!planned.specs.empty()) parts_.planner.SizeChanged(planned.keys[i]);
   }
   ready.batch.keys = planned.keys;
   AddMissing(planned.batch, ready.batch.missing);

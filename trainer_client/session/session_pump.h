@@ -47,7 +47,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
     SessionOptions options;
     DrawPlanner::Options planner;
     // What the chain makes, if the planner does not draw and so does not know; height 0: unknown.
-    ops::ImageSpec output;
+    std::optional<TensorSpec> output;
     // A request without an answer for this long was lost.
     Duration resend_floor = Dispatcher::Options().resend_floor;
     // Next reports that no worker was ready for this long.

@@ -38,13 +38,12 @@ class SessionPumpTest : public testing::Test {
       } else if (const auto* request = std::get_if<wire::BatchRequest>(&incoming.body)) {
         OnRequest(incoming.peer, *request);
       } else if (const auto* describe = std::get_if<wire::Describe>(&incoming.body)) {
-        const std::vector<std::int32_t> sides(describe->keys.size(), 4);
+        const TensorSpec small{DType::kU8, Layout::kHwc, {4, 4, 4}};
+        const std::vector<std::optional<TensorSpec>> specs(describe->keys.size(), small);
         EXPECT_TRUE(worker_
                         ->Send(incoming.peer, wire::Described{.request = describe->request,
                                                               .session = describe->session,
-                                                              .heights = sides,
-                                                              .widths = sides,
-                                                              .channels = sides})
+                                                              .specs = specs})
                         .ok());
       }
     };

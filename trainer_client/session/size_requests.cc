@@ -42,10 +42,9 @@ bool SizeRequests::OnDescribed(WorkerId worker, const wire::Described& described
     return code != Code::kNotFound;
   }
   // If anything else is wrong with them, the trainer's own code will report it.
-  const bool valid = described.status.ok() && described.heights.size() == open.keys.size();
+  const bool valid = described.status.ok() && described.specs.size() == open.keys.size();
   for (std::size_t i = 0; i < open.keys.size(); ++i) {
-    planner_.Described(open.keys[i], valid ? described.heights[i] : -1,
-                       valid ? described.widths[i] : -1, valid ? described.channels[i] : -1);
+    planner_.Described(open.keys[i], valid ? described.specs[i] : std::nullopt);
   }
   return true;
 }

@@ -35,12 +35,10 @@ class SizeRequestsTest : public testing::Test {
     return true;
   }
   static wire::Described Answer(const wire::Describe& describe) {
-    const std::vector<std::int32_t> sides(describe.keys.size(), 4);
+    const TensorSpec small{DType::kU8, Layout::kHwc, {4, 4, 4}};
     return {.request = describe.request,
             .session = describe.session,
-            .heights = sides,
-            .widths = sides,
-            .channels = sides};
+            .specs = std::vector<std::optional<TensorSpec>>(describe.keys.size(), small)};
   }
 
   std::shared_ptr<SizeTable> sizes_ = std::make_shared<SizeTable>(1000);
@@ -118,7 +116,7 @@ TEST_F(SizeRequestsTest, WhatNoWorkerCanReadIsTheTrainers) {
   planner_.Submit({3});
   ASSERT_TRUE(Ask());
   wire::Described answer = Answer(sent_.at(0).second);
-  answer.heights.clear();
+  answer.specs.clear();
   EXPECT_TRUE(requests_.OnDescribed(sent_.at(0).first, answer));
   EXPECT_FALSE(planner_.Next().has_value());
   EXPECT_TRUE(planner_.TakeNeeded().has_value());

@@ -22,17 +22,10 @@ std::optional<std::size_t> RowBytes(const SourceLeaf::Array& array) {
   return bytes;
 }
 
-// How PIL's Image.fromarray sees a row: [H, W] or [H, W, C] of u8.
-std::optional<ops::ImageSpec> PixelsOf(const SourceLeaf::Array& array) {
-  const auto& shape = array.row_shape;
-  if (array.dtype != DType::kU8 || shape.size() < 2 || shape.size() > 3) return std::nullopt;
-  const std::int64_t channels = shape.size() == 3 ? shape[2] : 1;
-  if (channels < 1 || channels > 4 || shape[0] < 1 || shape[1] < 1) return std::nullopt;
-  return ops::ImageSpec{.height = shape[0],
-                        .width = shape[1],
-                        .channels = static_cast<std::int32_t>(channels),
-                        .dtype = DType::kU8,
-                        .layout = ops::Layout::kHwc};
+// The rows of an array; nullopt: they have more dimensions than a sample may have.
+std::optional<TensorSpec> RowsOf(const SourceLeaf::Array& array) {
+  if (array.row_shape.size() > Dims::kMost) return std::nullopt;
+  return TensorSpec{array.dtype, Layout::kPlain, Dims(std::span(array.row_shape))};
 }
 
 class Arrays final : public Source {
@@ -41,8 +34,8 @@ class Arrays final : public Source {
     BlobContent content;
     Column column;
   };
-  Arrays(std::int64_t rows, std::vector<Part> parts, std::optional<ops::ImageSpec> pixels)
-      : rows_(rows), parts_(std::move(parts)), pixels_(pixels) {}
+  Arrays(std::int64_t rows, std::vector<Part> parts, std::optional<TensorSpec> row)
+      : rows_(rows), parts_(std::move(parts)), row_(std::move(row)) {}
 
   [[nodiscard]] std::int64_t rows() const override { return rows_; }
   [[nodiscard]] bool cacheable() const override { return false; }  // the blob is in memory already
@@ -55,15 +48,15 @@ class Arrays final : public Source {
   [[nodiscard]] Result<SourceSample> Read(std::int64_t row,
                                           ScratchBuffer& /*buffer*/) const override {
     HR_RETURN_IF_ERROR(CheckRow(row));
-    if (!pixels_) return Unsupported("array 0 of the plan does not hold images");
+    if (!row_) return Unsupported("rows of array 0 have too many dimensions");
     return SourceSample{
-        .bytes = RowOf(parts_[0], row), .encoded = false, .pixels = *pixels_, .content = {}};
+        .bytes = RowOf(parts_[0], row), .encoded = false, .row = *row_, .content = {}};
   }
-  [[nodiscard]] Result<ops::ImageSpec> Describe(std::int64_t row,
-                                                ScratchBuffer& /*buffer*/) const override {
+  [[nodiscard]] Result<TensorSpec> Describe(std::int64_t row,
+                                            ScratchBuffer& /*buffer*/) const override {
     HR_RETURN_IF_ERROR(CheckRow(row));
-    if (!pixels_) return Unsupported("array 0 of the plan does not hold images");
-    return *pixels_;
+    if (!row_) return Unsupported("rows of array 0 have too many dimensions");
+    return *row_;
   }
   [[nodiscard]] const Column* column(std::int32_t index) const override {
     if (index < 0 || static_cast<std::size_t>(index) >= parts_.size()) return nullptr;
@@ -88,7 +81,7 @@ class Arrays final : public Source {
 
   const std::int64_t rows_;
   const std::vector<Part> parts_;
-  const std::optional<ops::ImageSpec> pixels_;
+  const std::optional<TensorSpec> row_;
 };
 
 Result<std::unique_ptr<Source>> MakeArrays(const SourceLeaf& leaf,
@@ -113,7 +106,7 @@ Result<std::unique_ptr<Source>> MakeArrays(const SourceLeaf& leaf,
          {.dtype = array.dtype, .row_shape = array.row_shape, .row_bytes = *row_bytes}});
   }
   return std::unique_ptr<Source>(
-      std::make_unique<Arrays>(leaf.rows, std::move(parts), PixelsOf(leaf.arrays[0])));
+      std::make_unique<Arrays>(leaf.rows, std::move(parts), RowsOf(leaf.arrays[0])));
 }
 
 }  // namespace

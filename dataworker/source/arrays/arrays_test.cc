@@ -30,11 +30,11 @@ TEST_F(Arrays, ARowIsAViewOfItsOwnBytes) {
   const auto sample = (*source)->Read(2, buffer_);
   ASSERT_EQ(sample->bytes.size(), 6U);
   EXPECT_EQ(sample->bytes[0], std::byte{12});
-  EXPECT_EQ(sample->pixels.channels, 1);
+  EXPECT_EQ(sample->row, (TensorSpec{DType::kU8, Layout::kPlain, {2, 3}}));
 }
 
-TEST_F(Arrays, NumbersAreNotImagesButAreColumns) {
-  const auto source = Open(4, 4 * 5 * 4, DType::kF32, {5});
+TEST_F(Arrays, RowsOfMoreDimensionsThanASampleAreColumnsOnly) {
+  const auto source = Open(4, 4 * 5 * 4, DType::kF32, {1, 1, 1, 1, 5, 1});
   EXPECT_EQ((*source)->Read(0, buffer_).status().code(), Code::kUnsupported);
   std::byte row[20];
   ASSERT_TRUE((*source)->CopyColumn(0, 3, row).ok());

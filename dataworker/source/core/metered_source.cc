@@ -30,8 +30,8 @@ class MeteredSource final : public Source {
     }
     return witness;
   }
-  [[nodiscard]] Result<ops::ImageSpec> Describe(std::int64_t row,
-                                                ScratchBuffer& buffer) const override {
+  [[nodiscard]] Result<TensorSpec> Describe(std::int64_t row,
+                                            ScratchBuffer& buffer) const override {
     return source_->Describe(row, buffer);
   }
   [[nodiscard]] const Column* column(std::int32_t index) const override {

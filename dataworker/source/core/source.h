@@ -12,7 +12,7 @@
 #include "base/file_witness.h"
 #include "base/graph.h"
 #include "base/result.h"
-#include "ops/core/op.h"
+#include "base/tensor_spec.h"
 
 // Where samples come from: one folder for each kind of leaf (docs/howto/add-source.md).
 namespace headrace::dataworker {
@@ -30,13 +30,13 @@ struct ContentIdentity {
 
 struct SourceSample {
   ByteSpan bytes;           // valid until the next use of the buffer, and while the source lives
-  bool encoded = true;      // an image file; otherwise dense pixels of `pixels`
-  ops::ImageSpec pixels;    // of a sample that is not encoded
+  bool encoded = true;      // a file; otherwise a dense tensor of `row`
+  TensorSpec row;           // of a sample that is not encoded
   ContentIdentity content;  // of exactly these bytes; meaningful if cacheable()
 };
 
-// Reads an image's size from its first bytes; see ops::ChainRunner::ReadHeader.
-using HeaderReader = std::function<Result<ops::ImageSpec>(
+// Reads a file's spec from its first bytes; see ops::ChainRunner::ReadHeader.
+using HeaderReader = std::function<Result<TensorSpec>(
     ByteSpan head, const std::function<ByteSpan(std::size_t)>& more)>;
 // Returns the content of a blob of the plan; nullptr when the session has none of that hash.
 using BlobContent = std::shared_ptr<const ByteSpan>;
@@ -68,9 +68,9 @@ class Source {
                                                         bool /*whole*/) const {
     return Unsupported("not a file");
   }
-  // Returns the size of the row's image, from as few bytes as possible.
-  [[nodiscard]] virtual Result<ops::ImageSpec> Describe(std::int64_t row,
-                                                        ScratchBuffer& buffer) const = 0;
+  // Returns the spec of the row's sample, from as few bytes as possible.
+  [[nodiscard]] virtual Result<TensorSpec> Describe(std::int64_t row,
+                                                    ScratchBuffer& buffer) const = 0;
 
   // Returns another field of a sample. For files, column 1 is the int64 label. For arrays, column i
   // is array i. nullptr: there is no such column.

@@ -59,20 +59,19 @@ class BlobMap {
 };
 
 // Reads "<height> <width>\n" at the start of a file; when that line is "far" it is at byte 20000.
-inline Result<ops::ImageSpec> ReadTextHeader(ByteSpan head,
-                                             const std::function<ByteSpan(std::size_t)>& more) {
+inline Result<TensorSpec> ReadTextHeader(ByteSpan head,
+                                         const std::function<ByteSpan(std::size_t)>& more) {
   std::string_view text = AsText(head);
   if (text.starts_with("far")) {
     text = AsText(more(20'032));
     if (text.size() < 20'001) return DataLoss("header is cut off");
     text.remove_prefix(20'000);
   }
-  ops::ImageSpec spec;
-  if (std::sscanf(std::string(text.substr(0, 32)).c_str(), "%ld %ld", &spec.height, &spec.width) !=
-      2) {
+  std::int64_t height = 0, width = 0;
+  if (std::sscanf(std::string(text.substr(0, 32)).c_str(), "%ld %ld", &height, &width) != 2) {
     return Unsupported("not an image");
   }
-  return spec;
+  return TensorSpec{DType::kU8, Layout::kHwc, {height, width, 3}};
 }
 
 }  // namespace headrace::dataworker

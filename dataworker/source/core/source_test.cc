@@ -78,13 +78,13 @@ TYPED_TEST(SourceContract, DescribeNeedsNoReadAndEveryRowCanBeRead) {
   for (std::int64_t row = 0; row < kRows; ++row) {
     const auto described = this->source_->Describe(row, this->buffer_);
     ASSERT_TRUE(described.ok()) << described.status().ToString();
-    EXPECT_EQ(described->height, 4);
+    EXPECT_EQ(described->dims[0], 4);
     const auto sample = this->source_->Read(row, this->buffer_);
     ASSERT_TRUE(sample.ok()) << sample.status().ToString();
     EXPECT_FALSE(sample->bytes.empty());
     if (!sample->encoded) {
-      EXPECT_EQ(sample->bytes.size(), sample->pixels.bytes());
-      EXPECT_EQ(sample->pixels, *described);
+      EXPECT_EQ(sample->bytes.size(), sample->row.bytes());
+      EXPECT_EQ(sample->row, *described);
     }
   }
 }

@@ -164,7 +164,7 @@ class LocalDir final : public Source {
     if (got != size || !(IdentityOf(before) == IdentityOf(after))) {
       return Unavailable("changed while it was read: " + path);
     }
-    return SourceSample{.bytes = out, .encoded = true, .pixels = {}, .content = IdentityOf(before)};
+    return SourceSample{.bytes = out, .encoded = true, .row = {}, .content = IdentityOf(before)};
   }
 
   [[nodiscard]] Result<FileWitness> BearWitness(std::int64_t row, bool whole) const override {
@@ -174,8 +174,8 @@ class LocalDir final : public Source {
     return ReadWitness(file.fd(), whole, path);
   }
 
-  [[nodiscard]] Result<ops::ImageSpec> Describe(std::int64_t row,
-                                                ScratchBuffer& buffer) const override {
+  [[nodiscard]] Result<TensorSpec> Describe(std::int64_t row,
+                                            ScratchBuffer& buffer) const override {
     HR_RETURN_IF_ERROR(CheckRow(row));
     const std::string path = table_.Path(row);
     HR_TRY(const File file, opener_.Open(path));
@@ -201,7 +201,7 @@ class LocalDir final : public Source {
     };
     extend(kHeadBytes);
     HR_RETURN_IF_ERROR(failed);
-    Result<ops::ImageSpec> spec = read_header_(have, extend);
+    Result<TensorSpec> spec = read_header_(have, extend);
     HR_RETURN_IF_ERROR(failed);
     if (!spec.ok()) return spec.status().WithContext(path);
     return spec;

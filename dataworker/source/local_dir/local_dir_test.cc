@@ -67,7 +67,7 @@ TEST_F(LocalDir, MissingFileNamesItsPath) {
 
 TEST_F(LocalDir, AnAbsolutePathIgnoresTheRoot) {
   directory_.Write("a", "3 4\n");
-  EXPECT_EQ(Open(directory_.path() + "/a")->Describe(0, buffer_)->width, 4);
+  EXPECT_EQ(Open(directory_.path() + "/a")->Describe(0, buffer_)->dims[1], 4);
 }
 
 TEST_F(LocalDir, EveryChangeMakesANewIdentity) {
@@ -132,7 +132,7 @@ TEST_F(LocalDir, HeaderBehindTheFirstReadIsFound) {
   std::string content = "far";
   content.resize(20'000, ' ');
   directory_.Write("a", content + "12 34\n");
-  EXPECT_EQ(Open("a")->Describe(0, buffer_)->width, 34);
+  EXPECT_EQ(Open("a")->Describe(0, buffer_)->dims[1], 34);
   directory_.Write("a", content);
   const Status cut = Open("a")->Describe(0, buffer_).status();
   EXPECT_EQ(cut.code(), Code::kDataLoss);

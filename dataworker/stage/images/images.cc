@@ -54,12 +54,7 @@ MutableByteSpan BytesOf(const StateIn& state) {
 
 template <typename T>
 nb::object ToArray(Made made) {
-  const auto height = static_cast<std::size_t>(made.spec.height);
-  const auto width = static_cast<std::size_t>(made.spec.width);
-  const auto channels = static_cast<std::size_t>(made.spec.channels);
-  const bool planes = made.spec.layout == ops::Layout::kChw;
-  const std::vector<std::size_t> shape = planes ? std::vector<std::size_t>{channels, height, width}
-                                                : std::vector<std::size_t>{height, width, channels};
+  const std::vector<std::size_t> shape(made.spec.dims.begin(), made.spec.dims.end());
   auto* const data = made.memory.release();
   const nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<std::byte*>(p); });
   return nb::cast(
@@ -88,11 +83,9 @@ class Chain {
   }
 
   nb::object RunPixels(const PixelsIn& pixels, const StateIn& state) {
-    if (pixels.ndim() != 2 && pixels.ndim() != 3) return nb::none();
-    const ops::ImageSpec spec{
-        .height = static_cast<std::int64_t>(pixels.shape(0)),
-        .width = static_cast<std::int64_t>(pixels.shape(1)),
-        .channels = pixels.ndim() == 3 ? static_cast<std::int32_t>(pixels.shape(2)) : 1};
+    if (pixels.ndim() > Dims::kMost) return nb::none();
+    const std::span sizes(pixels.shape_ptr(), pixels.ndim());
+    const TensorSpec spec{DType::kU8, Layout::kPlain, Dims(sizes)};
     return ToObject([&] {
       const nb::gil_scoped_release release;
       return chain_.RunPixels(std::as_bytes(std::span(pixels.data(), pixels.size())), spec,

@@ -18,16 +18,14 @@ Result<NativeChain> NativeChain::Make(std::vector<Node> nodes, const ClientLibra
   HR_TRY(auto runner, ops::ChainRunner::Make(made.chain_));
   made.runner_ = std::make_shared<const ops::ChainRunner>(std::move(runner));
   made.workshop_ = std::move(workshop);
-  ops::ImageSpec kind;
-  for (int i = 0; i < static_cast<int>(made.chain_->nodes().size()); ++i) {
-    kind = made.chain_->schema(i).OutputKind(kind);
-  }
-  made.dtype_ = kind.dtype;
+  std::vector<TensorSpec> after(made.chain_->nodes().size());
+  HR_RETURN_IF_ERROR(made.chain_->Shapes(made.chain_->source(), after));
+  made.dtype_ = after.back().dtype;
   return made;
 }
 
 template <typename Run>
-Result<Made> NativeChain::Make(const ops::ImageSpec& source, MutableByteSpan state,
+Result<Made> NativeChain::Make(const TensorSpec& source, MutableByteSpan state,
                                const Run& run) const {
   std::vector<std::int32_t> params(static_cast<std::size_t>(chain_->param_words()));
   ops::TorchGenerator generator;
@@ -44,13 +42,13 @@ Result<Made> NativeChain::Make(const ops::ImageSpec& source, MutableByteSpan sta
 
 Result<Made> NativeChain::RunFile(ByteSpan file, MutableByteSpan state) const {
   const auto no_more = [](std::size_t) { return ByteSpan(); };
-  HR_TRY(const ops::ImageSpec source, ops::ChainRunner::ReadHeader(file, no_more));
+  HR_TRY(const TensorSpec source, ops::ChainRunner::ReadHeader(file, no_more));
   return Make(source, state, [&](ops::Params params, ops::OpContext& context, MutableByteSpan out) {
     return runner_->Run(file, params, context, out);
   });
 }
 
-Result<Made> NativeChain::RunPixels(ByteSpan pixels, const ops::ImageSpec& spec,
+Result<Made> NativeChain::RunPixels(ByteSpan pixels, const TensorSpec& spec,
                                     MutableByteSpan state) const {
   return Make(spec, state, [&](ops::Params params, ops::OpContext& context, MutableByteSpan out) {
     return runner_->RunPixels(pixels, spec, params, context, out);

@@ -15,7 +15,7 @@ using Workshop = Tools<ops::OpContext>;
 
 // A finished sample in memory of its own.
 struct Made {
-  ops::ImageSpec spec;
+  TensorSpec spec;
   std::unique_ptr<std::byte[]> memory;
 };
 
@@ -36,12 +36,12 @@ class NativeChain {
   // read if nothing is random, and unchanged after an error. Errors of ChainRunner::ReadHeader,
   // Chain::Draw and ChainRunner::Run.
   Result<Made> RunFile(ByteSpan file, MutableByteSpan state) const;
-  // Does the same from pixels, u8 HWC of `spec`. REQUIRES: pixels.size() == spec.bytes().
-  Result<Made> RunPixels(ByteSpan pixels, const ops::ImageSpec& spec, MutableByteSpan state) const;
+  // Does the same from the row of an array, u8 of `spec`. REQUIRES: pixels.size() == spec.bytes().
+  Result<Made> RunPixels(ByteSpan pixels, const TensorSpec& spec, MutableByteSpan state) const;
 
  private:
   template <typename Run>
-  Result<Made> Make(const ops::ImageSpec& source, MutableByteSpan state, const Run& run) const;
+  Result<Made> Make(const TensorSpec& source, MutableByteSpan state, const Run& run) const;
 
   DType dtype_ = DType::kU8;
   std::shared_ptr<const ops::Chain> chain_;

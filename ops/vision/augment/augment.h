@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ops/vision/augment/augment_space.h"
+#include "ops/vision/image_kernel.h"
 #include "ops/vision/work.h"
 
 namespace headrace::ops {
@@ -11,7 +12,7 @@ void ApplyToTensor(const Augmentation& step, const AugmentSpace& space, Work& wo
 
 // The kernel half of an operator with an AugmentSpace: params are kWords for each operation. The
 // operations are applied in turn.
-class AugmentKernel final : public Kernel {
+class AugmentKernel final : public ImageKernel {
  public:
   // The schema must outlive the kernel.
   explicit AugmentKernel(const AugmentSchema& schema) : space_(schema.space()) {}

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/check.h"
-#include "ops/core/schema_util.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {
@@ -97,7 +97,7 @@ Result<AugmentSpace> AugmentSpace::Make(const OpArgs& args, const CompileContext
   space.bins_ = bins;
   HR_TRY(space.api_, ReadApi(args));
   const bool tensor = bins.tensor || context.input.layout == Layout::kChw;
-  HR_TRY(space.affine_, ReadAffineArgs(args, context.input, tensor));
+  HR_TRY(space.affine_, ReadAffineArgs(args, InputOf(context), tensor));
   const std::string_view rotate = tensor ? "tensor_rotate" : "rotate";
   if (!args.Has(rotate)) return Unsupported("torch's matrices of rotations are not known");
   constexpr double kMost = 1e4;

@@ -11,6 +11,7 @@
 #include "ops/core/op_registry.h"
 #include "ops/vision/geometry/affine_args.h"
 #include "ops/vision/geometry/affine_matrix.h"
+#include "ops/vision/image_schema.h"
 
 // What torchvision's auto-augment transforms share: the operations that they choose from, and how
 // large each may be. The magnitudes are numbers from the client's torch and libm, which no other
@@ -114,7 +115,7 @@ class AugmentSpace {
 };
 
 // The schema half of an operator with an AugmentSpace.
-class AugmentSchema : public OpSchema {
+class AugmentSchema : public ImageSchema {
  public:
   explicit AugmentSchema(AugmentSpace space) : space_(std::move(space)) {}
   [[nodiscard]] Purity purity() const override { return Purity::kRandom; }

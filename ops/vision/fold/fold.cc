@@ -73,7 +73,7 @@ void FoldedPass::FillRect(const Window& where, const ChannelValues& value) {
   AddClipped(where, value);
 }
 
-void FoldedPass::MapFills(const Kernel& kernel) {
+void FoldedPass::MapFills(const ImageKernel& kernel) {
   for (Fill& fill : fills_) {
     for (int c = 0; c < spec_.channels; ++c) {
       double& value = fill.value[static_cast<std::size_t>(c)];

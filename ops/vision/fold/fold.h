@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "ops/core/op.h"
+#include "ops/vision/image_kernel.h"
 
 namespace headrace::ops {
 
@@ -32,7 +32,7 @@ class FoldedPass {
   // REQUIRES: `where` is inside the image so far.
   void FillRect(const Window& where, const ChannelValues& value);
   // Sends the values of the fills so far through the kernel's Map.
-  void MapFills(const Kernel& kernel);
+  void MapFills(const ImageKernel& kernel);
   // Sets channels, element type and layout.
   void SetKind(const ImageSpec& kind);
 

@@ -3,9 +3,9 @@
 #include <array>
 #include <cstdint>
 
-#include "ops/core/op.h"
 #include "ops/vision/geometry/affine_matrix.h"
 #include "ops/vision/geometry/interpolation.h"
+#include "ops/vision/image.h"
 
 namespace headrace::ops {
 

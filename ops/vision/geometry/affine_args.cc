@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "ops/core/schema_util.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "ops/core/op.h"
 #include "ops/vision/geometry/interpolation.h"
+#include "ops/vision/image.h"
 
 namespace headrace::ops {
 

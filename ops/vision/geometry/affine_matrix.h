@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "ops/core/op.h"
+#include "ops/vision/image.h"
 
 namespace headrace::ops {
 

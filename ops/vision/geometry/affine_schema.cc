@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "ops/core/schema_util.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {
@@ -20,7 +20,7 @@ Result<AffineSchema::Pixels> AffineSchema::ReadPixels(const OpArgs& args,
   const bool tensor = context.input.layout == Layout::kChw;
   Pixels pixels;
   HR_TRY(pixels.api, ReadApi(args));
-  HR_TRY(pixels.affine, ReadAffineArgs(args, context.input, tensor));
+  HR_TRY(pixels.affine, ReadAffineArgs(args, InputOf(context), tensor));
   HR_TRY(pixels.rounding, UniformRounding(context));
   return pixels;
 }

@@ -7,13 +7,14 @@
 #include "ops/core/op_registry.h"
 #include "ops/vision/geometry/affine_args.h"
 #include "ops/vision/geometry/affine_matrix.h"
+#include "ops/vision/image_schema.h"
 
 namespace headrace::ops {
 
 // The schema half of an operator that transforms images by a random matrix. Params: the matrix as
 // six doubles, and a word with its number of quarter turns (-1: none). The matrix comes from sines
 // and cosines of the C library, as in the client's torch.
-class AffineSchema : public OpSchema {
+class AffineSchema : public ImageSchema {
  public:
   struct Pixels {
     AffineArgs affine;

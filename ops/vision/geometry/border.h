@@ -4,7 +4,7 @@
 #include <span>
 
 #include "base/result.h"
-#include "ops/core/schema_util.h"
+#include "ops/vision/schema_util.h"
 
 // Padding with a border made from the image itself (numpy.pad's modes).
 namespace headrace::ops {

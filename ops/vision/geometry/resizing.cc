@@ -1,6 +1,6 @@
 #include "ops/vision/geometry/resizing.h"
 
-#include "ops/core/schema_util.h"
+#include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {

@@ -5,6 +5,7 @@
 #include "base/result.h"
 #include "ops/core/op_registry.h"
 #include "ops/vision/geometry/interpolation.h"
+#include "ops/vision/image.h"
 
 namespace headrace::ops {
 

@@ -6,7 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/result.h"
-#include "ops/core/op.h"
+#include "ops/vision/image.h"
 
 namespace headrace::ops {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ops/core/op.h"
+#include "ops/vision/image.h"
 
 namespace headrace::ops {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "ops/core/op.h"
+#include "ops/vision/image.h"
 
 namespace headrace::ops {
 

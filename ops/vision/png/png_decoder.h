@@ -5,7 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/result.h"
-#include "ops/core/op.h"
+#include "ops/vision/image.h"
 #include "ops/vision/jpeg/jpeg_decoder.h"
 
 namespace headrace::ops {

@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "ops/core/op.h"
 #include "ops/vision/geometry/resizing.h"
+#include "ops/vision/image.h"
 #include "ops/vision/resample/resample.h"
 
 namespace headrace::ops {

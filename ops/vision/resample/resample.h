@@ -8,8 +8,8 @@
 
 #include "base/buffer.h"
 #include "base/result.h"
-#include "ops/core/op.h"
 #include "ops/vision/geometry/resizing.h"
+#include "ops/vision/image.h"
 
 namespace headrace::ops {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "ops/core/op.h"
 #include "ops/vision/geometry/affine_args.h"
+#include "ops/vision/image.h"
 
 // Each operation is rounded to float32 as torch's is. Source: torchvision's _gen_affine_grid,
 // ATen's GridSamplerKernel.cpp.

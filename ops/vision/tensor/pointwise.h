@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "ops/core/op.h"
+#include "ops/vision/image.h"
 
 namespace headrace::ops {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "ops/core/schema_util.h"
+#include "ops/vision/schema_util.h"
 
 // tests/python/ops compares with torch.
 namespace headrace::ops {

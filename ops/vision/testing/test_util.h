@@ -4,8 +4,8 @@
 #include <random>
 #include <vector>
 
-#include "ops/core/op.h"
 #include "ops/vision/canvas.h"
+#include "ops/vision/image.h"
 #include "ops/vision/tensor/pointwise.h"
 
 namespace headrace::ops {

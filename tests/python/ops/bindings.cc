@@ -92,7 +92,7 @@ class PyChain {
 
   // start: where earlier samples of the lane left the generator (TorchGenerator::position).
   nb::tuple Run(const nb::bytes& file, std::uint64_t seed, std::uint64_t start) {
-    const ImageSpec source = Take(ChainRunner::ReadHeader(View(file), NoMore));
+    const TensorSpec source = Take(ChainRunner::ReadHeader(View(file), NoMore));
     return Sample(
         source, seed,
         [&](Params params, MutableByteSpan out) {
@@ -101,15 +101,13 @@ class PyChain {
         start);
   }
   void RunParams(const nb::bytes& file, const std::vector<std::int32_t>& params) {
-    const ImageSpec source = Take(ChainRunner::ReadHeader(View(file), NoMore));
+    const TensorSpec source = Take(ChainRunner::ReadHeader(View(file), NoMore));
     Bytes out(Take(runner_->OutputSpec(source)).bytes());
     Check(runner_->Run(View(file), params, context_, out));
   }
   nb::tuple RunArray(const PixelsIn& pixels, std::uint64_t seed, std::uint64_t start) {
-    const ImageSpec source{static_cast<std::int64_t>(pixels.shape(0)),
-                           static_cast<std::int64_t>(pixels.shape(1)),
-                           pixels.ndim() == 3 ? static_cast<std::int32_t>(pixels.shape(2)) : 1,
-                           DType::kU8, Layout::kHwc};
+    const std::span sizes(pixels.shape_ptr(), pixels.ndim());
+    const TensorSpec source{DType::kU8, Layout::kPlain, Dims(sizes)};
     const ByteSpan bytes{reinterpret_cast<const std::byte*>(pixels.data()), pixels.size()};
     return Sample(
         source, seed,
@@ -124,7 +122,7 @@ class PyChain {
     return ToPython(payload);
   }
   nb::tuple RunCached(const nb::bytes& payload, std::uint64_t seed) {
-    const ImageSpec source = Take(ChainRunner::PayloadSource(View(payload)));
+    const TensorSpec source = Take(ChainRunner::PayloadSource(View(payload)));
     return Sample(source, seed, [&](Params params, MutableByteSpan out) {
       return runner_->RunFromPrefix(View(payload), params, context_, out);
     });
@@ -138,8 +136,8 @@ class PyChain {
     std::vector<std::vector<std::int32_t>> all;
     for (const auto& [height, width] : sizes) {
       auto& params = all.emplace_back(static_cast<std::size_t>(chain_->param_words()));
-      ImageSpec out;
-      Check(chain_->Draw({height, width, 3, DType::kU8, Layout::kHwc}, rng, params, &out));
+      TensorSpec out;
+      Check(chain_->Draw({DType::kU8, Layout::kHwc, {height, width, 3}}, rng, params, &out));
     }
     return {std::move(all), rng.draws()};
   }
@@ -148,11 +146,11 @@ class PyChain {
   static ByteSpan NoMore(std::size_t /*wanted*/) { return {}; }
 
   template <typename Run>
-  nb::tuple Sample(const ImageSpec& source, std::uint64_t seed, Run run, std::uint64_t start = 0) {
+  nb::tuple Sample(const TensorSpec& source, std::uint64_t seed, Run run, std::uint64_t start = 0) {
     TorchGenerator rng = TorchGenerator::At(seed, start);
     const std::uint64_t before = rng.draws();
     std::vector<std::int32_t> params(static_cast<std::size_t>(chain_->param_words()));
-    ImageSpec spec;
+    TensorSpec spec;
     Check(chain_->Draw(source, rng, params, &spec));
     state_ = rng;
     // Poisoned, so that a byte which the runner leaves out is seen.
@@ -163,15 +161,10 @@ class PyChain {
     const nb::capsule owner(memory.release(), [](void* p) noexcept {
       delete static_cast<std::vector<std::uint64_t>*>(p);
     });
-    const auto h = static_cast<std::size_t>(spec.height);
-    const auto w = static_cast<std::size_t>(spec.width);
-    const auto c = static_cast<std::size_t>(spec.channels);
-    const bool chw = spec.layout == Layout::kChw;
-    const std::vector<std::size_t> shape =
-        chw ? std::vector<std::size_t>{c, h, w} : std::vector<std::size_t>{h, w, c};
+    const std::vector<std::size_t> shape(spec.dims.begin(), spec.dims.end());
     // Floats of 16 bits as their bits: numpy has no bfloat16.
     const auto array = [&]<typename T>(T /*element*/) {
-      return nb::cast(nb::ndarray<nb::numpy, T>(data, 3, shape.data(), owner));
+      return nb::cast(nb::ndarray<nb::numpy, T>(data, shape.size(), shape.data(), owner));
     };
     const auto as_numpy = [&]() -> nb::object {
       switch (spec.dtype) {
@@ -223,9 +216,9 @@ nb::tuple ReadHeader(const nb::bytes& file, std::size_t first) {
     ++calls;
     return all.first(std::min(wanted, all.size()));
   };
-  const ImageSpec spec =
+  const TensorSpec spec =
       Take(ChainRunner::ReadHeader(all.first(std::min(first, all.size())), more));
-  return nb::make_tuple(spec.height, spec.width, calls);
+  return nb::make_tuple(spec.dims[0], spec.dims[1], calls);
 }
 
 }  // namespace

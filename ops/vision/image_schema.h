@@ -1,0 +1,38 @@
+#pragma once
+
+#include "ops/core/op.h"
+#include "ops/vision/image.h"
+
+namespace headrace::ops {
+
+// The light half of an operator on images: OpSchema in an image's own words. Operators that make
+// another size override Shape, those that change type, layout or channels OutputKind, and those
+// that draw DrawImage.
+class ImageSchema : public OpSchema {
+ public:
+  // Channels, element type and layout of the output; height and width are ignored.
+  [[nodiscard]] virtual ImageSpec OutputKind(const ImageSpec& in) const { return in; }
+  // As OpSchema::Infer, for an image whose size is known.
+  virtual Status Shape(const ImageSpec& in, ImageSpec* out) const {
+    *out = OutputKind(in);
+    return Status::Ok();
+  }
+  // As OpSchema::Draw.
+  virtual Status DrawImage(const ImageSpec& in, TorchGenerator& /*rng*/, MutableParams /*params*/,
+                           ImageSpec* out) const {
+    return Shape(in, out);
+  }
+
+  // Shape, and a check of the size that it makes.
+  Status CheckedShape(const ImageSpec& in, ImageSpec* out) const;
+
+  // What the operator takes as an image. The first operator of a chain also reads rows of arrays.
+  [[nodiscard]] virtual Result<ImageSpec> ReadInput(const TensorSpec& in) const {
+    return ImageSpec::From(in);
+  }
+  Status Infer(const TensorSpec& in, TensorSpec* out) const final;
+  Status Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams params,
+              TensorSpec* out) const final;
+};
+
+}  // namespace headrace::ops
