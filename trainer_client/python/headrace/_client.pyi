@@ -23,6 +23,12 @@ class OtherReleaseError(HeadraceError): ...
 
 __version__: str
 
+# Names in Session.stats(): what workers tell of each batch (a part of the counters), what only
+# grows, and what is a value of now.
+batch_metrics: tuple[str, ...]
+session_counters: tuple[str, ...]
+session_gauges: tuple[str, ...]
+
 @final
 class Blob:
     """Content that a plan refers to by its hash: any contiguous buffer, not copied, kept alive."""
@@ -206,7 +212,7 @@ class Session:
     @property
     def max_outstanding(self) -> int: ...
     def stats(self) -> dict[str, Any]:
-        """Fields of headrace::SessionStats by name."""
+        """Fields of headrace::SessionStats by name (docs/reference/metrics.md)."""
     # What the coordinator decided: a line for each node that stays in the trainer, how many nodes
     # run on workers, and how many of them lie before the cache point (0: encoded bytes only).
     @property
