@@ -29,8 +29,8 @@ wire::ClusterStatus Example(std::uint64_t samples, double cpu_seconds, std::int6
   wire::ClusterStatus status;
   status.version = "0.1.0";
   status.wall_ms = wall_ms;
-  status.cpu_seconds = 0.25;
-  status.ended_cpu_seconds = 1;
+  status.coordinator_cpu_seconds = 0.25;
+  status.ended_workers_cpu_seconds = 1;
   wire::JobStatus job;
   job.job = JobId(3);
   job.name = "train.py";
@@ -92,8 +92,8 @@ TEST(Show, AJobsPageHasAllItsRanks) {
   wire::JobStatus& first = status.jobs[0];
   first.group = "run";
   first.rank = 0;
-  first.rate = 590;
-  first.ready_rate = 1000;
+  first.samples_per_second = 590;
+  first.samples_per_second_when_ready = 1000;
   first.advice = "waits 41%: 30% decode";
   wire::JobStatus second = first;
   second.job = JobId(4);

@@ -26,6 +26,7 @@ void AddVerify(CLI::App& app, Action& chosen, std::vector<std::string> program);
 void AddJobs(CLI::App& app, Action& chosen);
 void AddWorkers(CLI::App& app, Action& chosen);
 void AddTop(CLI::App& app, Action& chosen);
+void AddMetrics(CLI::App& app, Action& chosen);
 void AddSimulate(CLI::App& app, Action& chosen);
 
 // Prints "headrace: MESSAGE" on stderr, one line; returns the exit code 1.

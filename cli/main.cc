@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
   headrace::cli::AddJobs(app, chosen);
   headrace::cli::AddWorkers(app, chosen);
   headrace::cli::AddTop(app, chosen);
+  headrace::cli::AddMetrics(app, chosen);
   headrace::cli::AddSimulate(app, chosen);
   // The parser reports with exceptions; they stop here.
   try {

@@ -43,24 +43,39 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-struct JobTotals {
-  std::uint64_t batches = 0, samples = 0, stall_ns = 0, step_ns = 0, compared = 0, differed = 0;
-};
-JobTotals Totals(const wire::JobStatus& job) {
-  JobTotals t;
+// The sum over the loaders of a job.
+wire::SessionLoad Totals(const wire::JobStatus& job) {
+  wire::SessionLoad sum;
   for (const wire::SessionLoad& load : job.sessions) {
-    t.batches += load.batches;
-    t.samples += load.samples;
-    t.stall_ns += load.stall_ns;
-    t.step_ns += load.step_ns;
-    t.compared += load.compared;
-    t.differed += load.differed;
+    wire::SessionLoad::EachMetric([&](const Metric&, auto member) { sum.*member += load.*member; });
   }
-  return t;
+  return sum;
+}
+
+std::string CellOf(const Metric& metric, double value) {
+  if (metric.unit == MetricUnit::kBytes) return BytesText(static_cast<std::uint64_t>(value));
+  if (ShownUnit(metric) == "seconds") return Format("%.1fs", ShownValue(metric, value));
+  return Format("%.0f", ShownValue(metric, value));
+}
+
+// Appends the headings, or the values, of those metrics of T that have a column.
+template <typename T>
+void AddHeadings(std::vector<std::string>& head) {
+  T::EachMetric([&](const Metric& metric, auto) {
+    if (!metric.column.empty()) head.emplace_back(metric.column);
+  });
+}
+template <typename T>
+void AddCells(const T& numbers, std::vector<std::string>& row) {
+  T::EachMetric([&](const Metric& metric, auto member) {
+    if (!metric.column.empty()) {
+      row.push_back(CellOf(metric, static_cast<double>(numbers.*member)));
+    }
+  });
 }
 
 // How many of the batches that were made twice were equal.
-std::string EqualText(const JobTotals& t) {
+std::string EqualText(const wire::SessionLoad& t) {
   if (t.compared == 0) return "-";
   return std::to_string(t.compared - std::min(t.differed, t.compared)) + "/" +
          std::to_string(t.compared);
@@ -118,16 +133,18 @@ std::string AgeText(std::int64_t ms) {
 
 std::string JobsTable(const wire::ClusterStatus& now, const wire::ClusterStatus* before) {
   if (now.jobs.empty()) return "no jobs\n";
-  std::vector<std::string> head = {"JOB",     "NAME",  "HOST",    "PID",     "STATE", "AGE",
-                                   "WORKERS", "CORES", "BATCHES", "SAMPLES", "EQUAL", "STALL"};
+  std::vector<std::string> head = {"JOB",   "NAME", "HOST",    "PID",
+                                   "STATE", "AGE",  "WORKERS", "CORES"};
+  AddHeadings<wire::SessionLoad>(head);
+  head.insert(head.end(), {"EQUAL", "STALL"});
   if (before) head.emplace_back("SAMPLES/S");
   Table table(std::move(head));
   for (const wire::JobStatus& job : now.jobs) {
-    JobTotals t = Totals(job);
+    const wire::SessionLoad t = Totals(job);
     std::string stall = StallShare(t.stall_ns, t.step_ns);
     std::string rate;
     if (before) {
-      JobTotals old;
+      wire::SessionLoad old;
       for (const wire::JobStatus& each : before->jobs) {
         if (each.job == job.job) old = Totals(each);
       }
@@ -142,11 +159,9 @@ std::string JobsTable(const wire::ClusterStatus& now, const wire::ClusterStatus*
                                     Plain(job.state),
                                     AgeText(now.wall_ms - job.opened_ms),
                                     Ids(job.workers),
-                                    CoresOf(job),
-                                    std::to_string(t.batches),
-                                    std::to_string(t.samples),
-                                    EqualText(t),
-                                    std::move(stall)};
+                                    CoresOf(job)};
+    AddCells(t, row);
+    row.insert(row.end(), {EqualText(t), std::move(stall)});
     if (before) row.push_back(std::move(rate));
     table.Add(std::move(row));
   }
@@ -155,27 +170,23 @@ std::string JobsTable(const wire::ClusterStatus& now, const wire::ClusterStatus*
 
 std::string WorkersTable(const wire::ClusterStatus& now, const wire::ClusterStatus* before) {
   if (now.workers.empty()) return "no workers\n";
-  std::vector<std::string> head = {"WORKER", "HOST",  "PID",  "STATE",   "CORES",  "JOBS", "CPU",
-                                   "MEMORY", "CACHE", "HITS", "SAMPLES", "QUEUED", "SEEN"};
+  std::vector<std::string> head = {"WORKER", "HOST", "PID", "STATE", "CORES", "JOBS"};
+  AddHeadings<wire::WorkerHeartbeat>(head);
+  head.insert(head.end(), {"HITS", "SEEN"});
   if (before) head.insert(head.end(), {"CPU%", "SAMPLES/S"});
   Table table(std::move(head));
   for (const wire::WorkerStatus& worker : now.workers) {
     const wire::WorkerHeartbeat& last = worker.last;
     const auto reads = static_cast<double>(last.cache_hits + last.cache_misses);
     std::vector<std::string> row = {
-        std::to_string(worker.info.worker.value),
-        Plain(worker.info.host.hostname),
-        std::to_string(worker.info.host.pid),
-        Plain(worker.state),
-        std::to_string(worker.info.cores),
-        std::to_string(last.jobs.size()),
-        Format("%.1fs", last.cpu_seconds),
-        BytesText(last.resident_bytes),
-        BytesText(last.cache_bytes),
-        reads > 0 ? Format("%.0f%%", 100 * static_cast<double>(last.cache_hits) / reads) : "-",
-        std::to_string(last.samples),
-        std::to_string(last.queued_samples),
-        Format("%.1fs", static_cast<double>(worker.silent_ms) / 1000)};
+        std::to_string(worker.info.worker.value), Plain(worker.info.host.hostname),
+        std::to_string(worker.info.host.pid),     Plain(worker.state),
+        std::to_string(worker.info.cores),        std::to_string(last.jobs.size())};
+    AddCells(last, row);
+    row.insert(
+        row.end(),
+        {reads > 0 ? Format("%.0f%%", 100 * static_cast<double>(last.cache_hits) / reads) : "-",
+         Format("%.1fs", static_cast<double>(worker.silent_ms) / 1000)});
     if (before) {
       wire::WorkerHeartbeat old;
       for (const wire::WorkerStatus& each : before->workers) {
@@ -194,13 +205,13 @@ std::string WorkersTable(const wire::ClusterStatus& now, const wire::ClusterStat
 
 std::string TopPage(const std::string& address, const wire::ClusterStatus& now,
                     const wire::ClusterStatus* before) {
-  double cpu = now.cpu_seconds + now.ended_cpu_seconds;
+  double cpu = now.coordinator_cpu_seconds + now.ended_workers_cpu_seconds;
   for (const wire::WorkerStatus& worker : now.workers) cpu += worker.last.cpu_seconds;
   const std::string lines = AdviceLines(now);
   return "headrace " + Plain(now.version) + "  " + address + "  " +
          std::to_string(now.jobs.size()) + " jobs  " + std::to_string(now.workers.size()) +
          " workers  " + Format("%.1f", cpu) + " CPU s (coordinator " +
-         Format("%.2f", now.cpu_seconds) + ")\n\n" + JobsTable(now, before) + "\n" +
+         Format("%.2f", now.coordinator_cpu_seconds) + ")\n\n" + JobsTable(now, before) + "\n" +
          WorkersTable(now, before) + (lines.empty() ? "" : "\n" + lines);
 }
 

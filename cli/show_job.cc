@@ -22,13 +22,15 @@ std::string RankText(const wire::JobStatus& job) {
                                        Format("%.2f", job.demand_millicores / 1000.0) +
                                        " asked for, on " + std::to_string(job.workers.size()) +
                                        (job.workers.size() == 1 ? " worker" : " workers"));
-  if (job.cache_bytes > 0) text += Line("cache", BytesText(job.cache_bytes) + " granted");
-  if (job.source_bytes_per_second > 0) {
-    text += Line("source", "at most " + BytesText(job.source_bytes_per_second) + "/s");
+  if (job.cache_bytes_granted > 0)
+    text += Line("cache", BytesText(job.cache_bytes_granted) + " granted");
+  if (job.source_bytes_per_second_limit > 0) {
+    text += Line("source", "at most " + BytesText(job.source_bytes_per_second_limit) + "/s");
   }
-  if (job.ready_rate > 0) {
-    text += Line("speed", Format("%.0f", job.rate) + " samples/s; its trainer would take " +
-                              Format("%.0f", job.ready_rate) + " with data always ready");
+  if (job.samples_per_second_when_ready > 0) {
+    text += Line("speed",
+                 Format("%.0f", job.samples_per_second) + " samples/s; its trainer would take " +
+                     Format("%.0f", job.samples_per_second_when_ready) + " with data always ready");
   }
   if (!job.advice.empty()) text += Line("waiting", Who(job) + " " + Plain(job.advice));
   return text;

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "cli/show.h"
@@ -14,14 +16,22 @@ std::string Dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Json Cluster(const wire::ClusterStatus& now) {
-  return {{"version", now.version},
-          {"wall_ms", now.wall_ms},
-          {"coordinator_cpu_seconds", now.cpu_seconds},
-          {"ended_workers_cpu_seconds", now.ended_cpu_seconds}};
+// Adds the metrics of `numbers` to an object, in the units that people see.
+template <typename T>
+void AddMetrics(const T& numbers, Json& to) {
+  T::EachMetric([&](const Metric& metric, auto member) {
+    const auto value = numbers.*member;
+    const bool whole = std::is_integral_v<decltype(value)> && ShownName(metric) == metric.name;
+    to[ShownName(metric)] =
+        whole ? Json(value) : Json(ShownValue(metric, static_cast<double>(value)));
+  });
 }
 
-double Seconds(std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
+Json Cluster(const wire::ClusterStatus& now) {
+  Json json = {{"version", now.version}, {"wall_ms", now.wall_ms}};
+  AddMetrics(now, json);
+  return json;
+}
 
 Json Session(const wire::SessionLoad& load) {
   Json tiers = Json::array();
@@ -29,31 +39,23 @@ Json Session(const wire::SessionLoad& load) {
     tiers.push_back({{"tier", tier.tier},
                      {"decoded_hits", tier.decoded},
                      {"encoded_hits", tier.encoded},
-                     {"cpu_seconds", Seconds(tier.cpu_ns)}});
+                     {"cpu_seconds", static_cast<double>(tier.cpu_ns) * 1e-9}});
   }
-  return {{"session", load.session.value},
-          {"batches", load.batches},
-          {"samples", load.samples},
-          {"stall_seconds", Seconds(load.stall_ns)},
-          {"step_seconds", Seconds(load.step_ns)},
-          {"outstanding_bytes", load.outstanding_bytes},
-          {"wait_seconds",
-           {{"sampler", Seconds(load.wait_sampler_ns)},
-            {"source", Seconds(load.wait_source_ns)},
-            {"compute", Seconds(load.wait_compute_ns)},
-            {"python", Seconds(load.wait_python_ns)},
-            {"queue", Seconds(load.wait_queue_ns)},
-            {"network", Seconds(load.wait_network_ns)},
-            {"copy", Seconds(load.wait_copy_ns)}}},
-          {"idle_seconds", load.idle_known ? Json(Seconds(load.idle_ns)) : Json()},
-          {"hit_samples", load.hit_samples},
-          {"miss_samples", load.miss_samples},
-          {"hit_cpu_seconds", Seconds(load.hit_cpu_ns)},
-          {"miss_cpu_seconds", Seconds(load.miss_cpu_ns)},
-          {"source_bytes", load.source_bytes},
-          {"cache_tiers", std::move(tiers)},
-          {"compared", load.compared},
-          {"differed", load.differed}};
+  constexpr std::string_view kWait = "wait_", kSeconds = "_seconds";
+  Json flat = Json::object();
+  AddMetrics(load, flat);
+  if (!load.idle_known) flat["idle_seconds"] = nullptr;
+  Json session = {{"session", load.session.value}};
+  for (const auto& [name, value] : flat.items()) {
+    if (name.starts_with(kWait)) {
+      const std::size_t cause = name.size() - kWait.size() - kSeconds.size();
+      session["wait_seconds"][name.substr(kWait.size(), cause)] = value;
+    } else {
+      session[name] = value;
+    }
+  }
+  session["cache_tiers"] = std::move(tiers);
+  return session;
 }
 
 std::uint64_t BudgetOf(const wire::WorkerInfo& worker, const std::string& tier) {
@@ -70,26 +72,21 @@ std::string JobsJson(const wire::ClusterStatus& now) {
     for (const wire::SessionLoad& load : job.sessions) sessions.push_back(Session(load));
     Json workers = Json::array();
     for (const WorkerId id : job.workers) workers.push_back(id.value);
-    jobs.push_back({{"job", job.job.value},
-                    {"name", job.name},
-                    {"hostname", job.hostname},
-                    {"pid", job.pid},
-                    {"state", job.state},
-                    {"opened_ms", job.opened_ms},
-                    {"workers", std::move(workers)},
-                    {"tenant", job.tenant},
-                    {"priority", job.priority},
-                    {"group", job.group},
-                    {"rank", job.rank},
-                    {"granted_cores", job.granted_millicores / 1000.0},
-                    {"demand_cores", job.demand_millicores / 1000.0},
-                    {"cache_bytes_granted", job.cache_bytes},
-                    {"source_bytes_per_second_limit", job.source_bytes_per_second},
-                    {"samples_per_second", job.rate},
-                    {"samples_per_second_when_ready", job.ready_rate},
-                    {"wait_share", job.wait_share},
-                    {"advice", job.advice},
-                    {"sessions", std::move(sessions)}});
+    Json entry = {{"job", job.job.value},
+                  {"name", job.name},
+                  {"hostname", job.hostname},
+                  {"pid", job.pid},
+                  {"state", job.state},
+                  {"opened_ms", job.opened_ms},
+                  {"workers", std::move(workers)},
+                  {"tenant", job.tenant},
+                  {"priority", job.priority},
+                  {"group", job.group},
+                  {"rank", job.rank}};
+    AddMetrics(job, entry);
+    entry["advice"] = job.advice;
+    entry["sessions"] = std::move(sessions);
+    jobs.push_back(std::move(entry));
   }
   Json all = Cluster(now);
   all["jobs"] = std::move(jobs);
@@ -102,6 +99,16 @@ std::string WorkersJson(const wire::ClusterStatus& now) {
     const wire::WorkerHeartbeat& last = worker.last;
     Json jobs = Json::array();
     for (const JobId id : last.jobs) jobs.push_back(id.value);
+    Json entry = {{"worker", worker.info.worker.value},
+                  {"hostname", worker.info.host.hostname},
+                  {"pid", worker.info.host.pid},
+                  {"state", worker.state},
+                  {"version", worker.info.version},
+                  {"cores", worker.info.cores},
+                  {"local", worker.info.local},
+                  {"endpoints", worker.info.endpoints},
+                  {"jobs", std::move(jobs)}};
+    AddMetrics(last, entry);
     Json tiers = Json::array();
     for (const wire::TierUse& tier : last.tiers) {
       tiers.push_back({{"tier", tier.tier},
@@ -111,24 +118,9 @@ std::string WorkersJson(const wire::ClusterStatus& now) {
                        {"hits", tier.hits},
                        {"misses", tier.misses}});
     }
-    workers.push_back({{"worker", worker.info.worker.value},
-                       {"hostname", worker.info.host.hostname},
-                       {"pid", worker.info.host.pid},
-                       {"state", worker.state},
-                       {"version", worker.info.version},
-                       {"cores", worker.info.cores},
-                       {"local", worker.info.local},
-                       {"endpoints", worker.info.endpoints},
-                       {"jobs", std::move(jobs)},
-                       {"cpu_seconds", last.cpu_seconds},
-                       {"resident_bytes", last.resident_bytes},
-                       {"cache_bytes", last.cache_bytes},
-                       {"cache_hits", last.cache_hits},
-                       {"cache_misses", last.cache_misses},
-                       {"cache_tiers", std::move(tiers)},
-                       {"samples", last.samples},
-                       {"queued_samples", last.queued_samples},
-                       {"silent_ms", worker.silent_ms}});
+    entry["cache_tiers"] = std::move(tiers);
+    entry["silent_ms"] = worker.silent_ms;
+    workers.push_back(std::move(entry));
   }
   Json all = Cluster(now);
   all["workers"] = std::move(workers);

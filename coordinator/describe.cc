@@ -29,15 +29,15 @@ wire::JobStatus Describe(const Job& job) {
   status.group = job.spec.group;
   status.rank = job.spec.rank;
   const TimeShares& times = job.meter.times();
-  status.rate = job.meter.rate();
-  status.ready_rate = job.meter.measured().ready_rate;
+  status.samples_per_second = job.meter.rate();
+  status.samples_per_second_when_ready = job.meter.measured().ready_rate;
   status.wait_share = times.all() > 0 ? times.wait() / times.all() : 0;
   status.demand_millicores =
       static_cast<std::uint32_t>(std::min(1000 * job.meter.demand().cores, 4e9));
   for (const auto& [id, grant] : job.grants) {
     status.granted_millicores += grant.millicores;
-    status.cache_bytes += grant.cache_bytes;
-    status.source_bytes_per_second += grant.source_bytes_per_second;
+    status.cache_bytes_granted += grant.cache_bytes;
+    status.source_bytes_per_second_limit += grant.source_bytes_per_second;
   }
   if (job.phase == Job::Phase::kRunning) {
     status.advice = Advice(job.meter, job.granted_cores());
@@ -69,8 +69,8 @@ wire::ClusterStatus DescribeCluster(const Rules& rules, const State& state, std:
   status.request = request;
   status.version = rules.version;
   status.wall_ms = now.wall_ms;
-  status.cpu_seconds = now.own_cpu_seconds;
-  status.ended_cpu_seconds = state.ended_cpu_seconds();
+  status.coordinator_cpu_seconds = now.own_cpu_seconds;
+  status.ended_workers_cpu_seconds = state.ended_cpu_seconds();
   for (const auto& [id, job] : state.jobs()) status.jobs.push_back(Describe(job));
   for (const auto& [id, worker] : state.workers()) {
     status.workers.push_back(Describe(worker, now.steady));

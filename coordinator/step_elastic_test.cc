@@ -262,7 +262,7 @@ TEST_F(ElasticTest, TheStatusSaysWhatIsKnown) {
   const wire::JobStatus job = cluster_.Status().jobs.at(0);
   EXPECT_EQ(job.granted_millicores, 4000u);
   EXPECT_NEAR(job.demand_millicores, 8000, 80);
-  EXPECT_NEAR(job.ready_rate, 800, 8);
+  EXPECT_NEAR(job.samples_per_second_when_ready, 800, 8);
   EXPECT_NEAR(job.wait_share, 0.5, 0.01);
   EXPECT_EQ(job.advice, "waits 50%: 50% decode; 4 more cores would cut it to 0%");
   // There is no advice for a job that is gone.

@@ -40,7 +40,10 @@ function(must_break NAME FROM TO)
     message(FATAL_ERROR "${NAME}: flatc failed for another reason: ${result_TEXT}")
   endif()
 endfunction()
-must_break(data.fbs "use_arena: bool (id: 3);      // mapped" "use_arena: int (id: 3);  // mapped")
+must_break(data.fbs "use_arena: bool (id: 3);" "use_arena: int (id: 3);")
+must_break(data.fbs "queue_ns: ulong (id: 2);" "queue_ns: uint (id: 2);")
+must_break(control.fbs "batches: ulong (id: 1); samples: ulong (id: 2);"
+  "batches: ulong (id: 2); samples: ulong (id: 1);")
 must_break(control.fbs "heartbeat_ms: uint = 1000 (id: 4)" "heartbeat_ms: uint = 2000 (id: 4)")
 must_break(plan.fbs "lanes: int = 1 (id: 6);\n  libraries: ClientLibraries (id: 7)"
   "lanes: int = 1 (id: 7);\n  libraries: ClientLibraries (id: 6)")

@@ -1,6 +1,7 @@
 #include "coordinator/scaling/job_meter.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -14,25 +15,26 @@ double Count(std::uint64_t now, std::uint64_t before) {
   return static_cast<double>(now > before ? now - before : 0);
 }
 
+// What a trainer waits for: a time of the meter, and the total that clients report.
+struct Cause {
+  double TimeShares::*time;
+  std::uint64_t wire::SessionLoad::*total;
+};
+constexpr std::array kCauses{Cause{&TimeShares::sampler, &wire::SessionLoad::wait_sampler_ns},
+                             Cause{&TimeShares::source, &wire::SessionLoad::wait_source_ns},
+                             Cause{&TimeShares::compute, &wire::SessionLoad::wait_compute_ns},
+                             Cause{&TimeShares::python, &wire::SessionLoad::wait_python_ns},
+                             Cause{&TimeShares::queue, &wire::SessionLoad::wait_queue_ns},
+                             Cause{&TimeShares::network, &wire::SessionLoad::wait_network_ns},
+                             Cause{&TimeShares::copy, &wire::SessionLoad::wait_copy_ns}};
+
 void Add(TimeShares& sum, const TimeShares& more) {
   sum.step += more.step;
-  sum.sampler += more.sampler;
-  sum.source += more.source;
-  sum.compute += more.compute;
-  sum.python += more.python;
-  sum.queue += more.queue;
-  sum.network += more.network;
-  sum.copy += more.copy;
+  for (const Cause& cause : kCauses) sum.*cause.time += more.*cause.time;
 }
 
 void ScaleWaits(TimeShares& times, double factor) {
-  times.sampler *= factor;
-  times.source *= factor;
-  times.compute *= factor;
-  times.python *= factor;
-  times.queue *= factor;
-  times.network *= factor;
-  times.copy *= factor;
+  for (const Cause& cause : kCauses) times.*cause.time *= factor;
 }
 
 // A session that was not counted for this long, in seconds, did not begin within the last periods.
@@ -44,13 +46,9 @@ JobMeter::Totals JobMeter::Growth(const wire::SessionLoad& now, const wire::Sess
   Totals t;
   t.samples = Count(now.samples, before.samples);
   t.times.step = Seconds(now.step_ns, before.step_ns);
-  t.times.sampler = Seconds(now.wait_sampler_ns, before.wait_sampler_ns);
-  t.times.source = Seconds(now.wait_source_ns, before.wait_source_ns);
-  t.times.compute = Seconds(now.wait_compute_ns, before.wait_compute_ns);
-  t.times.python = Seconds(now.wait_python_ns, before.wait_python_ns);
-  t.times.queue = Seconds(now.wait_queue_ns, before.wait_queue_ns);
-  t.times.network = Seconds(now.wait_network_ns, before.wait_network_ns);
-  t.times.copy = Seconds(now.wait_copy_ns, before.wait_copy_ns);
+  for (const Cause& cause : kCauses) {
+    t.times.*cause.time = Seconds(now.*cause.total, before.*cause.total);
+  }
   // A client of an older release does not say what it waited for.
   const double stall = Seconds(now.stall_ns, before.stall_ns);
   t.times.compute += std::max(0.0, stall - t.times.wait());

@@ -364,7 +364,8 @@ wire::BatchDone BatchWork::TakeAnswer() {
                .hit_cpu_ns = hit_cpu_ns_,
                .miss_cpu_ns = miss_cpu_ns_,
                .source_bytes = source_bytes_,
-               .wall_ns = Nanos(setup_.clock->Now() - setup_.received)};
+               .wall_ns = Nanos(setup_.clock->Now() - setup_.received),
+               .refused_samples = static_cast<std::uint32_t>(done.failures.size())};
   return done;
 }
 

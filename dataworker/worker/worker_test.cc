@@ -106,6 +106,7 @@ TEST_F(WorkerTest, BadSamplesFailAloneAndSkippedOnesAreLeft) {
   client.Send(request);
   const wire::BatchDone done = client.Next<wire::BatchDone>();
   ASSERT_EQ(done.failures.size(), 3U);
+  EXPECT_EQ(done.cost.refused_samples, 3U);
   EXPECT_EQ(done.failures[0].position, 1);
   EXPECT_EQ(done.failures[0].code, Code::kNotFound);
   EXPECT_THAT(done.failures[0].message, HasSubstr("/2.png"));

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
 #include "ops/core/chain.h"
+#include "ops/torch/torch_functions.h"
 
 // Helpers of the operators' tests.
 namespace headrace::ops::testing {
@@ -14,6 +17,23 @@ namespace headrace::ops::testing {
 inline ClientLibraries Libraries(std::string pillow = "13.0.0") {
   return {std::move(pillow), "2.13.0+cpu", "0.28.0", "AVX512"};
 }
+
+// A torch whose exp is 1 everywhere: the weights of a blur are equal.
+class EvenTorch final : public TorchFunctions {
+ public:
+  Status Exp(std::span<const float> /*in*/, std::span<float> out) const override {
+    std::ranges::fill(out, 1.0F);
+    return Status::Ok();
+  }
+  Status Sum(std::span<const float> in, float* out) const override {
+    *out = static_cast<float>(in.size());
+    return Status::Ok();
+  }
+  Status Softmax(std::span<const float> in, std::span<float> out) const override {
+    std::ranges::fill(out, 1.0F / static_cast<float>(in.size()));
+    return Status::Ok();
+  }
+};
 
 inline Node MakeNode(std::string op, Args args = {}) {
   Node node;

@@ -14,6 +14,7 @@ namespace headrace::ops {
 namespace {
 
 using ::headrace::ops::testing::AugmentArgs;
+using ::headrace::ops::testing::EvenTorch;
 using ::headrace::ops::testing::Libraries;
 using ::headrace::ops::testing::MakeNode;
 using ::headrace::ops::testing::Pixels;
@@ -62,7 +63,7 @@ Node RandomNode(Random& random, bool tensor) {
                 {"api", api},
                 {"tensors", std::int64_t{1}}};
   }
-  switch (Between(random, 0, 16)) {
+  switch (Between(random, 0, 17)) {
     case 0:
     case 1:
       return MakeNode("resize", resizing);
@@ -125,6 +126,12 @@ Node RandomNode(Random& random, bool tensor) {
       if (operation == "solarize" || operation == "sharpness") args["value"] = 1.5;
       return MakeNode("random_operation", args);
     }
+    case 16:
+      return MakeNode("gaussian_blur",
+                      {{"positions_x", std::vector<double>(2 * Between(random, 0, 4) + 1)},
+                       {"positions_y", std::vector<double>(2 * Between(random, 0, 4) + 1)},
+                       {"known_sums", std::int64_t{1}},
+                       {"api", api}});
     default: {
       Args args = OneOf<Args>(
           random,
@@ -172,6 +179,8 @@ Ran OneByOne(const Chain& chain, TensorSpec spec, Pixels pixels,
 class RandomChains : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(RandomChains, EqualTheirOperatorsOneByOne) {
+  const EvenTorch torch;
+  const ScopedTorchFunctions scope(&torch);
   int compared = 0;
   for (unsigned round = 0; round < 600; ++round) {
     Random random(Seed() + round);

@@ -7,10 +7,11 @@
 
 #include "base/graph.h"
 #include "base/ids.h"
+#include "base/metric.h"
 #include "base/result.h"
 #include "schemas/wire/tiers.h"
 
-// Control-plane messages as plain structs (FlatBuffers form: schemas/fbs/control.fbs).
+// Control-plane messages as plain structs (FlatBuffers form: schemas/fbs/control.fbs.in).
 //   client -> coordinator  OpenJob, OpenSession, ConsumerHeartbeat, CloseSession, CloseJob
 //   worker -> coordinator  RegisterWorker, WorkerHeartbeat, LeaveWorker
 //   cli    -> coordinator  StatusQuery
@@ -86,35 +87,21 @@ struct WorkerInfo {
   friend bool operator==(const WorkerInfo&, const WorkerInfo&) = default;
 };
 
-// Where one loader's trainer waited since the last heartbeat.
+// What one loader has measured since its session began. The causes of a wait add up to stall_ns.
 struct SessionLoad {
   SessionId session;
-  std::uint64_t batches = 0;   // delivered in all
-  std::uint64_t samples = 0;   // delivered in all
-  std::uint64_t stall_ns = 0;  // blocked in next(), in all
-  std::uint64_t step_ns = 0;   // between next() calls, in all
-  std::uint64_t outstanding_bytes = 0;
-  // stall_ns by cause; they add up to it.
-  std::uint64_t wait_sampler_ns = 0;
-  std::uint64_t wait_source_ns = 0;
-  std::uint64_t wait_compute_ns = 0;
-  std::uint64_t wait_python_ns = 0;
-  std::uint64_t wait_queue_ns = 0;
-  std::uint64_t wait_network_ns = 0;
-  std::uint64_t wait_copy_ns = 0;
-  std::uint64_t idle_ns = 0;  // part of stall_ns with the device idle; only if idle_known
-  bool idle_known = false;
-  // Work of workers for the batches that were delivered.
-  std::uint64_t hit_samples = 0;   // from the decoded cache
-  std::uint64_t miss_samples = 0;  // all others that a worker worked on
-  std::uint64_t hit_cpu_ns = 0;
-  std::uint64_t miss_cpu_ns = 0;
-  std::uint64_t source_bytes = 0;
-  // Batches of remote workers that the trainer's host made too, and those of them with other
-  // values.
-  std::uint64_t compared = 0;
-  std::uint64_t differed = 0;
-  std::vector<TierHits> tiers;
+  HEADRACE_SESSION_METRICS(HEADRACE_METRIC_MEMBER);
+  HEADRACE_LOAD_METRICS(HEADRACE_METRIC_MEMBER);
+  HEADRACE_BATCH_METRICS(HEADRACE_METRIC_TOTAL);
+  bool idle_known = false;      // idle_ns was measured
+  std::vector<TierHits> tiers;  // by tier, for the batches that were delivered
+  template <typename Visit>
+  static void EachMetric(Visit&& visit) {
+    using Self = SessionLoad;
+    HEADRACE_SESSION_METRICS(HEADRACE_METRIC_VISIT);
+    HEADRACE_LOAD_METRICS(HEADRACE_METRIC_VISIT);
+    HEADRACE_BATCH_METRICS(HEADRACE_METRIC_VISIT_OF_BATCH);
+  }
   friend bool operator==(const SessionLoad&, const SessionLoad&) = default;
 };
 struct ConsumerHeartbeat {
@@ -160,16 +147,13 @@ struct WorkerRegistered {
 // What one job has used of a worker since the worker's start.
 struct JobUsage {
   JobId job;
-  std::uint64_t cpu_ns = 0;   // thread time of its samples, and of its stage processes
-  std::uint64_t samples = 0;  // made
-  std::uint64_t source_bytes = 0;
-  std::uint64_t limited_ns = 0;   // its source limit, or the worker's, held its work back
-  std::uint64_t cache_bytes = 0;  // now, as cache_entries
-  std::uint64_t cache_entries = 0;
-  std::uint64_t cache_hits = 0;
-  std::uint64_t cache_misses = 0;
-  std::uint64_t queued_samples = 0;  // now
+  HEADRACE_USAGE_METRICS(HEADRACE_METRIC_MEMBER);
   std::vector<TierUse> tiers;
+  template <typename Visit>
+  static void EachMetric(Visit&& visit) {
+    using Self = JobUsage;
+    HEADRACE_USAGE_METRICS(HEADRACE_METRIC_VISIT);
+  }
   friend bool operator==(const JobUsage&, const JobUsage&) = default;
 };
 // The most jobs or usages that a message may name; more is refused.
@@ -177,16 +161,15 @@ inline constexpr std::size_t kMaxJobsOfWorker = 65536;
 struct WorkerHeartbeat {
   std::uint64_t request = 0;
   WorkerId worker;
-  double cpu_seconds = 0;  // the process and its stage hosts, since its start
-  std::uint64_t resident_bytes = 0;
-  std::uint64_t cache_bytes = 0;
-  std::uint64_t cache_hits = 0;
-  std::uint64_t cache_misses = 0;
-  std::uint64_t samples = 0;  // made since its start
-  std::uint64_t queued_samples = 0;
+  HEADRACE_WORKER_METRICS(HEADRACE_METRIC_MEMBER);
   std::vector<JobId> jobs;      // jobs with an attached session
   std::vector<JobUsage> usage;  // those, and jobs with entries in the cache
   std::vector<TierUse> tiers;
+  template <typename Visit>
+  static void EachMetric(Visit&& visit) {
+    using Self = WorkerHeartbeat;
+    HEADRACE_WORKER_METRICS(HEADRACE_METRIC_VISIT);
+  }
   friend bool operator==(const WorkerHeartbeat&, const WorkerHeartbeat&) = default;
 };
 // What one job may use of a worker.
@@ -230,14 +213,13 @@ struct JobStatus {
   std::int32_t priority = 0;
   std::string group;
   std::int32_t rank = -1;
-  double rate = 0;                            // samples/s of late, as the next two
-  double ready_rate = 0;                      // rate of the trainer if data is always there
-  double wait_share = 0;                      // share of its time, 0..1
-  std::uint32_t demand_millicores = 0;        // what the controller asks for
-  std::uint32_t granted_millicores = 0;       // what the leases add up to
-  std::uint64_t cache_bytes = 0;              // quota on all its workers
-  std::uint64_t source_bytes_per_second = 0;  // limit on all its workers; 0: none
+  HEADRACE_JOB_METRICS(HEADRACE_METRIC_MEMBER);
   std::string advice;  // for people: what it waits for, and what would change that
+  template <typename Visit>
+  static void EachMetric(Visit&& visit) {
+    using Self = JobStatus;
+    HEADRACE_JOB_METRICS(HEADRACE_METRIC_VISIT);
+  }
   friend bool operator==(const JobStatus&, const JobStatus&) = default;
 };
 struct WorkerStatus {
@@ -252,10 +234,14 @@ struct ClusterStatus {
   Status status;
   std::string version;
   std::int64_t wall_ms = 0;
-  double cpu_seconds = 0;        // CPU of the coordinator itself
-  double ended_cpu_seconds = 0;  // workers that are gone and no longer listed below
+  HEADRACE_CLUSTER_METRICS(HEADRACE_METRIC_MEMBER);
   std::vector<JobStatus> jobs;
   std::vector<WorkerStatus> workers;
+  template <typename Visit>
+  static void EachMetric(Visit&& visit) {
+    using Self = ClusterStatus;
+    HEADRACE_CLUSTER_METRICS(HEADRACE_METRIC_VISIT);
+  }
   friend bool operator==(const ClusterStatus&, const ClusterStatus&) = default;
 };
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "schemas/wire/convert_internal.h"
+#include "schemas/wire/convert_metrics_internal.h"
 
 // The hot messages: one BatchRequest and one BatchDone a batch.
 namespace headrace::wire {
@@ -30,6 +31,18 @@ SampleFailure ReadFailure(Reader& r, const fb::SampleFailure& v) {
           .code = ReadCode(v.code()),
           .message = r.Text(v.message()),
           .size_changed = v.size_changed()};
+}
+
+Offset<fb::BatchCost> Write(Builder& b, const BatchCost& v) {
+  fb::BatchCostBuilder table(b);
+  HEADRACE_BATCH_METRICS(HEADRACE_WRITE_METRIC);
+  return table.Finish();
+}
+
+BatchCost Read(Reader& r, const fb::BatchCost& v) {
+  BatchCost out;
+  HEADRACE_BATCH_METRICS(HEADRACE_READ_METRIC);
+  return out;
 }
 
 }  // namespace
@@ -113,10 +126,7 @@ Offset<fb::BatchDone> Write(Builder& b, const BatchDone& v) {
     return fb::CreateSampleFailure(b, failure.position, static_cast<fb::Code>(failure.code),
                                    WriteText(b, failure.message), failure.size_changed);
   });
-  const auto cost = fb::CreateBatchCost(b, v.cost.source_ns, v.cost.compute_ns, v.cost.queue_ns,
-                                        v.cost.decoded_hits, v.cost.encoded_hits, v.cost.misses,
-                                        v.cost.native_images, v.cost.hit_cpu_ns, v.cost.miss_cpu_ns,
-                                        v.cost.source_bytes, v.cost.python_ns, v.cost.wall_ns);
+  const auto cost = Write(b, v.cost);
   const auto pickle = WriteRaw(b, v.pickle);
   const auto offsets = WriteScalars(b, v.buffer_offsets);
   const auto sizes = WriteScalars(b, v.buffer_sizes);
@@ -156,20 +166,7 @@ BatchDone Read(Reader& r, const fb::BatchDone* v) {
       out.failures.push_back(ReadFailure(r, *failure));
     }
   }
-  if (const fb::BatchCost* cost = v->cost()) {
-    out.cost = {.source_ns = cost->source_ns(),
-                .compute_ns = cost->compute_ns(),
-                .queue_ns = cost->queue_ns(),
-                .decoded_hits = cost->decoded_hits(),
-                .encoded_hits = cost->encoded_hits(),
-                .misses = cost->misses(),
-                .native_images = cost->native_images(),
-                .hit_cpu_ns = cost->hit_cpu_ns(),
-                .miss_cpu_ns = cost->miss_cpu_ns(),
-                .source_bytes = cost->source_bytes(),
-                .python_ns = cost->python_ns(),
-                .wall_ns = cost->wall_ns()};
-  }
+  if (v->cost() != nullptr) out.cost = Read(r, *v->cost());
   out.tiers = ReadTiers(r, v->tiers());
   out.pickle = r.Raw(v->pickle());
   out.buffer_offsets = r.Scalars(v->buffer_offsets());

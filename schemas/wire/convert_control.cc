@@ -1,4 +1,5 @@
 #include "schemas/wire/convert_internal.h"
+#include "schemas/wire/convert_metrics_internal.h"
 
 // Jobs, sessions and leases as the coordinator's clients see them.
 namespace headrace::wire {
@@ -66,37 +67,26 @@ SessionOpened Read(Reader& r, const fb::SessionOpened* v) {
 
 Offset<fb::SessionLoad> Write(Builder& b, const SessionLoad& v) {
   const auto tiers = WriteTiers(b, v.tiers);
-  return fb::CreateSessionLoad(
-      b, v.session.value, v.batches, v.samples, v.stall_ns, v.step_ns, v.outstanding_bytes,
-      v.wait_sampler_ns, v.wait_source_ns, v.wait_compute_ns, v.wait_python_ns, v.wait_queue_ns,
-      v.wait_network_ns, v.wait_copy_ns, v.idle_ns, v.idle_known, v.hit_samples, v.miss_samples,
-      v.hit_cpu_ns, v.miss_cpu_ns, v.source_bytes, v.compared, v.differed, tiers);
+  fb::SessionLoadBuilder table(b);
+  table.add_session(v.session.value);
+  HEADRACE_SESSION_METRICS(HEADRACE_WRITE_METRIC);
+  HEADRACE_LOAD_METRICS(HEADRACE_WRITE_METRIC);
+  HEADRACE_BATCH_METRICS(HEADRACE_WRITE_METRIC);
+  table.add_idle_known(v.idle_known);
+  table.add_tiers(tiers);
+  return table.Finish();
 }
 
-SessionLoad Read(Reader& r, const fb::SessionLoad* v) {
-  return {.session = r.ReadId<SessionId>(v->session(), "session"),
-          .batches = v->batches(),
-          .samples = v->samples(),
-          .stall_ns = v->stall_ns(),
-          .step_ns = v->step_ns(),
-          .outstanding_bytes = v->outstanding_bytes(),
-          .wait_sampler_ns = v->wait_sampler_ns(),
-          .wait_source_ns = v->wait_source_ns(),
-          .wait_compute_ns = v->wait_compute_ns(),
-          .wait_python_ns = v->wait_python_ns(),
-          .wait_queue_ns = v->wait_queue_ns(),
-          .wait_network_ns = v->wait_network_ns(),
-          .wait_copy_ns = v->wait_copy_ns(),
-          .idle_ns = v->idle_ns(),
-          .idle_known = v->idle_known(),
-          .hit_samples = v->hit_samples(),
-          .miss_samples = v->miss_samples(),
-          .hit_cpu_ns = v->hit_cpu_ns(),
-          .miss_cpu_ns = v->miss_cpu_ns(),
-          .source_bytes = v->source_bytes(),
-          .compared = v->compared(),
-          .differed = v->differed(),
-          .tiers = ReadTiers(r, v->tiers())};
+SessionLoad Read(Reader& r, const fb::SessionLoad* load) {
+  const fb::SessionLoad& v = *load;
+  SessionLoad out;
+  out.session = r.ReadId<SessionId>(v.session(), "session");
+  HEADRACE_SESSION_METRICS(HEADRACE_READ_METRIC);
+  HEADRACE_LOAD_METRICS(HEADRACE_READ_METRIC);
+  HEADRACE_BATCH_METRICS(HEADRACE_READ_METRIC);
+  out.idle_known = v.idle_known();
+  out.tiers = ReadTiers(r, v.tiers());
+  return out;
 }
 
 Offset<fb::ConsumerHeartbeat> Write(Builder& b, const ConsumerHeartbeat& v) {

@@ -1,4 +1,5 @@
 #include "schemas/wire/convert_internal.h"
+#include "schemas/wire/convert_metrics_internal.h"
 
 // Workers, and the cluster as `headrace jobs`, `workers` and `top` show it.
 namespace headrace::wire {
@@ -53,23 +54,20 @@ namespace {
 
 Offset<fb::JobUsage> Write(Builder& b, const JobUsage& v) {
   const auto tiers = WriteTiers(b, v.tiers);
-  return fb::CreateJobUsage(b, v.job.value, v.cpu_ns, v.samples, v.source_bytes, v.limited_ns,
-                            v.cache_bytes, v.cache_entries, v.cache_hits, v.cache_misses,
-                            v.queued_samples, tiers);
+  fb::JobUsageBuilder table(b);
+  table.add_job(v.job.value);
+  HEADRACE_USAGE_METRICS(HEADRACE_WRITE_METRIC);
+  table.add_tiers(tiers);
+  return table.Finish();
 }
 
-JobUsage Read(Reader& r, const fb::JobUsage* v) {
-  return {.job = r.ReadId<JobId>(v->job(), "job of usage"),
-          .cpu_ns = v->cpu_ns(),
-          .samples = v->samples(),
-          .source_bytes = v->source_bytes(),
-          .limited_ns = v->limited_ns(),
-          .cache_bytes = v->cache_bytes(),
-          .cache_entries = v->cache_entries(),
-          .cache_hits = v->cache_hits(),
-          .cache_misses = v->cache_misses(),
-          .queued_samples = v->queued_samples(),
-          .tiers = ReadTiers(r, v->tiers())};
+JobUsage Read(Reader& r, const fb::JobUsage* usage) {
+  const fb::JobUsage& v = *usage;
+  JobUsage out;
+  out.job = r.ReadId<JobId>(v.job(), "job of usage");
+  HEADRACE_USAGE_METRICS(HEADRACE_READ_METRIC);
+  out.tiers = ReadTiers(r, v.tiers());
+  return out;
 }
 
 Offset<fb::JobGrant> Write(Builder& b, const JobGrant& v) {
@@ -109,25 +107,27 @@ Offset<fb::WorkerHeartbeat> Write(Builder& b, const WorkerHeartbeat& v) {
   const auto jobs = WriteIds(b, v.jobs);
   const auto usage = WriteOfJobs(b, v.usage);
   const auto tiers = WriteTiers(b, v.tiers);
-  return fb::CreateWorkerHeartbeat(b, v.request, v.worker.value, v.cpu_seconds, v.resident_bytes,
-                                   v.cache_bytes, v.cache_hits, v.cache_misses, v.samples,
-                                   v.queued_samples, jobs, usage, tiers);
+  fb::WorkerHeartbeatBuilder table(b);
+  table.add_request(v.request);
+  table.add_worker(v.worker.value);
+  HEADRACE_WORKER_METRICS(HEADRACE_WRITE_METRIC);
+  table.add_jobs(jobs);
+  table.add_usage(usage);
+  table.add_tiers(tiers);
+  return table.Finish();
 }
 
-WorkerHeartbeat Read(Reader& r, const fb::WorkerHeartbeat* v) {
-  if (v == nullptr) return {};
-  return {.request = v->request(),
-          .worker = r.ReadId<WorkerId>(v->worker(), "worker"),
-          .cpu_seconds = r.NotNegative(v->cpu_seconds(), "cpu_seconds"),
-          .resident_bytes = v->resident_bytes(),
-          .cache_bytes = v->cache_bytes(),
-          .cache_hits = v->cache_hits(),
-          .cache_misses = v->cache_misses(),
-          .samples = v->samples(),
-          .queued_samples = v->queued_samples(),
-          .jobs = r.Ids<JobId>(v->jobs(), "jobs"),
-          .usage = ReadOfJobs<JobUsage>(r, v->usage(), "usage"),
-          .tiers = ReadTiers(r, v->tiers())};
+WorkerHeartbeat Read(Reader& r, const fb::WorkerHeartbeat* beat) {
+  WorkerHeartbeat out;
+  if (beat == nullptr) return out;
+  const fb::WorkerHeartbeat& v = *beat;
+  out.request = v.request();
+  out.worker = r.ReadId<WorkerId>(v.worker(), "worker");
+  HEADRACE_WORKER_METRICS(HEADRACE_READ_METRIC);
+  out.jobs = r.Ids<JobId>(v.jobs(), "jobs");
+  out.usage = ReadOfJobs<JobUsage>(r, v.usage(), "usage");
+  out.tiers = ReadTiers(r, v.tiers());
+  return out;
 }
 
 Offset<fb::WorkerDirective> Write(Builder& b, const WorkerDirective& v) {
@@ -170,33 +170,42 @@ Offset<fb::JobStatus> Write(Builder& b, const JobStatus& v) {
   const auto tenant = WriteText(b, v.tenant);
   const auto group = WriteText(b, v.group);
   const auto advice = WriteText(b, v.advice);
-  return fb::CreateJobStatus(b, v.job.value, name, hostname, v.pid, state, v.opened_ms, sessions,
-                             workers, tenant, v.priority, group, v.rank, v.rate, v.ready_rate,
-                             v.wait_share, v.demand_millicores, v.granted_millicores, v.cache_bytes,
-                             v.source_bytes_per_second, advice);
+  fb::JobStatusBuilder table(b);
+  table.add_job(v.job.value);
+  table.add_name(name);
+  table.add_hostname(hostname);
+  table.add_pid(v.pid);
+  table.add_state(state);
+  table.add_opened_ms(v.opened_ms);
+  table.add_sessions(sessions);
+  table.add_workers(workers);
+  table.add_tenant(tenant);
+  table.add_priority(v.priority);
+  table.add_group(group);
+  table.add_rank(v.rank);
+  HEADRACE_JOB_METRICS(HEADRACE_WRITE_METRIC);
+  table.add_advice(advice);
+  return table.Finish();
 }
 
-JobStatus Read(Reader& r, const fb::JobStatus* v) {
-  return {.job = r.ReadId<JobId>(v->job(), "job"),
-          .name = r.Text(v->name()),
-          .hostname = r.Text(v->hostname()),
-          .pid = v->pid(),
-          .state = r.Text(v->state()),
-          .opened_ms = v->opened_ms(),
-          .sessions = ReadAll(r, v->sessions()),
-          .workers = r.Ids<WorkerId>(v->workers(), "workers"),
-          .tenant = r.Text(v->tenant()),
-          .priority = v->priority(),
-          .group = r.Text(v->group()),
-          .rank = v->rank(),
-          .rate = r.NotNegative(v->rate(), "rate"),
-          .ready_rate = r.NotNegative(v->ready_rate(), "ready_rate"),
-          .wait_share = r.NotNegative(v->wait_share(), "wait_share"),
-          .demand_millicores = v->demand_millicores(),
-          .granted_millicores = v->granted_millicores(),
-          .cache_bytes = v->cache_bytes(),
-          .source_bytes_per_second = v->source_bytes_per_second(),
-          .advice = r.Text(v->advice())};
+JobStatus Read(Reader& r, const fb::JobStatus* job) {
+  const fb::JobStatus& v = *job;
+  JobStatus out;
+  out.job = r.ReadId<JobId>(v.job(), "job");
+  out.name = r.Text(v.name());
+  out.hostname = r.Text(v.hostname());
+  out.pid = v.pid();
+  out.state = r.Text(v.state());
+  out.opened_ms = v.opened_ms();
+  out.sessions = ReadAll(r, v.sessions());
+  out.workers = r.Ids<WorkerId>(v.workers(), "workers");
+  out.tenant = r.Text(v.tenant());
+  out.priority = v.priority();
+  out.group = r.Text(v.group());
+  out.rank = v.rank();
+  HEADRACE_JOB_METRICS(HEADRACE_READ_METRIC);
+  out.advice = r.Text(v.advice());
+  return out;
 }
 
 Offset<fb::WorkerStatus> Write(Builder& b, const WorkerStatus& v) {
@@ -221,23 +230,30 @@ Offset<fb::ClusterStatus> Write(Builder& b, const ClusterStatus& v) {
   const auto jobs = WriteTables(b, v.jobs, [&b](const JobStatus& job) { return Write(b, job); });
   const auto workers =
       WriteTables(b, v.workers, [&b](const WorkerStatus& worker) { return Write(b, worker); });
-  return fb::CreateClusterStatus(b, v.request, status, version, v.wall_ms, v.cpu_seconds, jobs,
-                                 workers, v.ended_cpu_seconds);
+  fb::ClusterStatusBuilder table(b);
+  table.add_request(v.request);
+  table.add_status(status);
+  table.add_version(version);
+  table.add_wall_ms(v.wall_ms);
+  HEADRACE_CLUSTER_METRICS(HEADRACE_WRITE_METRIC);
+  table.add_jobs(jobs);
+  table.add_workers(workers);
+  return table.Finish();
 }
 
-ClusterStatus Read(Reader& r, const fb::ClusterStatus* v) {
+ClusterStatus Read(Reader& r, const fb::ClusterStatus* status) {
+  const fb::ClusterStatus& v = *status;
   ClusterStatus out;
-  out.request = v->request();
-  out.status = Read(r, v->status());
-  out.version = r.Text(v->version());
-  out.wall_ms = v->wall_ms();
-  out.cpu_seconds = r.NotNegative(v->cpu_seconds(), "cpu_seconds");
-  out.ended_cpu_seconds = r.NotNegative(v->ended_cpu_seconds(), "ended_cpu_seconds");
-  if (v->jobs() != nullptr) {
-    for (const fb::JobStatus* job : *v->jobs()) out.jobs.push_back(Read(r, job));
+  out.request = v.request();
+  out.status = Read(r, v.status());
+  out.version = r.Text(v.version());
+  out.wall_ms = v.wall_ms();
+  HEADRACE_CLUSTER_METRICS(HEADRACE_READ_METRIC);
+  if (v.jobs() != nullptr) {
+    for (const fb::JobStatus* job : *v.jobs()) out.jobs.push_back(Read(r, job));
   }
-  if (v->workers() != nullptr) {
-    for (const fb::WorkerStatus* worker : *v->workers()) out.workers.push_back(Read(r, worker));
+  if (v.workers() != nullptr) {
+    for (const fb::WorkerStatus* worker : *v.workers()) out.workers.push_back(Read(r, worker));
   }
   return out;
 }

@@ -9,11 +9,12 @@
 #include "base/file_witness.h"
 #include "base/graph.h"
 #include "base/ids.h"
+#include "base/metric.h"
 #include "base/result.h"
 #include "base/tensor_spec.h"
 #include "schemas/wire/control.h"
 
-// Data-plane messages between a trainer and a worker (FlatBuffers form: schemas/fbs/data.fbs).
+// Data-plane messages between a trainer and a worker (FlatBuffers form: schemas/fbs/data.fbs.in).
 namespace headrace::wire {
 
 struct Attach {
@@ -121,20 +122,14 @@ struct Witness {
   FileWitness file;
   friend bool operator==(const Witness&, const Witness&) = default;
 };
-// Thread time, summed over the batch's samples.
+// What a worker measured while it made a batch.
 struct BatchCost {
-  std::uint64_t source_ns = 0;  // all threads together, like compute_ns
-  std::uint64_t compute_ns = 0;
-  std::uint64_t queue_ns = 0;  // wall time from receipt to the first sample's start
-  std::uint32_t decoded_hits = 0;
-  std::uint32_t encoded_hits = 0;
-  std::uint32_t misses = 0;
-  std::uint32_t native_images = 0;  // images that a Python stage had made natively
-  std::uint64_t hit_cpu_ns = 0;     // CPU time on samples from the decoded cache
-  std::uint64_t miss_cpu_ns = 0;    // CPU time on all others; of stage hosts, too
-  std::uint64_t source_bytes = 0;   // read from the source
-  std::uint64_t python_ns = 0;      // wall time in the Python stage; part of compute_ns
-  std::uint64_t wall_ns = 0;        // from receipt to the answer; 0: not told
+  HEADRACE_BATCH_METRICS(HEADRACE_METRIC_MEMBER);
+  template <typename Visit>
+  static void EachMetric(Visit&& visit) {
+    using Self = BatchCost;
+    HEADRACE_BATCH_METRICS(HEADRACE_METRIC_VISIT_OF_BATCH);
+  }
   friend bool operator==(const BatchCost&, const BatchCost&) = default;
 };
 // Payload frames (only without an arena): the slot's bytes [0, used_bytes), cut into frames.

@@ -62,29 +62,11 @@ Split RandomBody::ASplit(std::int32_t nodes) {
 }
 
 SessionLoad RandomBody::Load() {
-  return {.session = AnId<SessionId>(),
-          .batches = Number(),
-          .samples = Number(),
-          .stall_ns = Number(),
-          .step_ns = Number(),
-          .outstanding_bytes = Number(),
-          .wait_sampler_ns = Number(),
-          .wait_source_ns = Number(),
-          .wait_compute_ns = Number(),
-          .wait_python_ns = Number(),
-          .wait_queue_ns = Number(),
-          .wait_network_ns = Number(),
-          .wait_copy_ns = Number(),
-          .idle_ns = Number(),
-          .idle_known = Coin(),
-          .hit_samples = Number(),
-          .miss_samples = Number(),
-          .hit_cpu_ns = Number(),
-          .miss_cpu_ns = Number(),
-          .source_bytes = Number(),
-          .compared = Number(),
-          .differed = Number(),
-          .tiers = TierHitsList()};
+  SessionLoad out{.session = AnId<SessionId>()};
+  Measure(out);
+  out.idle_known = Coin();
+  out.tiers = TierHitsList();
+  return out;
 }
 
 WorkerInfo RandomBody::Worker() {
@@ -100,55 +82,37 @@ WorkerInfo RandomBody::Worker() {
 }
 
 JobUsage RandomBody::Usage() {
-  return {.job = AnId<JobId>(),
-          .cpu_ns = Number(),
-          .samples = Number(),
-          .source_bytes = Number(),
-          .limited_ns = Number(),
-          .cache_bytes = Number(),
-          .cache_entries = Number(),
-          .cache_hits = Number(),
-          .cache_misses = Number(),
-          .queued_samples = Number(),
-          .tiers = TierUseList()};
+  JobUsage out{.job = AnId<JobId>()};
+  Measure(out);
+  out.tiers = TierUseList();
+  return out;
 }
 
 JobStatus RandomBody::Job() {
-  return {.job = AnId<JobId>(),
-          .name = Text(),
-          .hostname = Text(),
-          .pid = Signed(),
-          .state = Text(),
-          .opened_ms = Signed(),
-          .sessions = Some([this] { return Load(); }),
-          .workers = Some([this] { return AnId<WorkerId>(); }),
-          .tenant = Text(),
-          .priority = static_cast<std::int32_t>(Signed()),
-          .group = Text(),
-          .rank = static_cast<std::int32_t>(Signed()),
-          .rate = static_cast<double>(Number32()),
-          .ready_rate = static_cast<double>(Number32()),
-          .wait_share = static_cast<double>(Number32()) / 3,
-          .demand_millicores = Number32(),
-          .granted_millicores = Number32(),
-          .cache_bytes = Number(),
-          .source_bytes_per_second = Number(),
-          .advice = Text()};
+  JobStatus out{.job = AnId<JobId>(),
+                .name = Text(),
+                .hostname = Text(),
+                .pid = Signed(),
+                .state = Text(),
+                .opened_ms = Signed(),
+                .sessions = Some([this] { return Load(); }),
+                .workers = Some([this] { return AnId<WorkerId>(); }),
+                .tenant = Text(),
+                .priority = static_cast<std::int32_t>(Signed()),
+                .group = Text(),
+                .rank = static_cast<std::int32_t>(Signed())};
+  Measure(out);
+  out.advice = Text();
+  return out;
 }
 
 WorkerHeartbeat RandomBody::Heartbeat() {
-  return {.request = Number(),
-          .worker = AnId<WorkerId>(),
-          .cpu_seconds = static_cast<double>(Count()) / 7,
-          .resident_bytes = Number(),
-          .cache_bytes = Number(),
-          .cache_hits = Number(),
-          .cache_misses = Number(),
-          .samples = Number(),
-          .queued_samples = Number(),
-          .jobs = Some([this] { return AnId<JobId>(); }),
-          .usage = Some([this] { return Usage(); }),
-          .tiers = TierUseList()};
+  WorkerHeartbeat out{.request = Number(), .worker = AnId<WorkerId>()};
+  Measure(out);
+  out.jobs = Some([this] { return AnId<JobId>(); });
+  out.usage = Some([this] { return Usage(); });
+  out.tiers = TierUseList();
+  return out;
 }
 
 std::optional<TensorSpec> RandomBody::ASpec() {
@@ -214,18 +178,7 @@ BatchDone RandomBody::Done() {
                          .message = Text(),
                          .size_changed = Coin()};
   });
-  out.cost = {.source_ns = Number(),
-              .compute_ns = Number(),
-              .queue_ns = Number(),
-              .decoded_hits = Number32(),
-              .encoded_hits = Number32(),
-              .misses = Number32(),
-              .native_images = Number32(),
-              .hit_cpu_ns = Number(),
-              .miss_cpu_ns = Number(),
-              .source_bytes = Number(),
-              .python_ns = Number(),
-              .wall_ns = Number()};
+  Measure(out.cost);
   out.tiers = TierHitsList();
   for (std::uint64_t i = Below(4); i > 0; --i) {
     out.witnesses.push_back({.position = Count(),
@@ -324,8 +277,7 @@ Body RandomBody::MakeControl(std::size_t index) {
   out.status = AStatus();
   out.version = Text();
   out.wall_ms = Signed();
-  out.cpu_seconds = static_cast<double>(Count()) / 3;
-  out.ended_cpu_seconds = static_cast<double>(Count()) / 3;
+  Measure(out);
   out.jobs = Some([this] { return Job(); });
   out.workers = Some([this] {
     return WorkerStatus{

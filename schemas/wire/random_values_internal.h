@@ -35,6 +35,12 @@ class RandomValues {
     return items;
   }
 
+  // Gives each metric of `out` a value.
+  template <typename T>
+  void Measure(T& out) {
+    T::EachMetric([&](const Metric&, auto member) { Set(out.*member); });
+  }
+
   [[nodiscard]] std::vector<TierBytes> TierBytesList();
   [[nodiscard]] std::vector<TierUse> TierUseList();
   [[nodiscard]] std::vector<TierHits> TierHitsList();
@@ -44,6 +50,10 @@ class RandomValues {
   [[nodiscard]] ArgValue Arg();
 
  private:
+  void Set(std::uint64_t& value) { value = Number(); }
+  void Set(std::uint32_t& value) { value = Number32(); }
+  void Set(double& value) { value = static_cast<double>(Number32()) / 3; }
+
   std::mt19937_64 engine_;
 };
 

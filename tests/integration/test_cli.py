@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -165,6 +166,18 @@ def test_jobs_and_top_print_once(tmp_path):
         page = headrace("top", "--once", "--coordinator", address)
         assert page.returncode == 0
         assert page.stdout.startswith("headrace ")
+
+
+def test_metrics_have_a_line_for_each_worker(tmp_path):
+    address = f"ipc://{tmp_path}/control"
+    with coordinator("--listen", address, "--workers", "2"):
+        ready = wait_for(lambda: len(ready_workers(address)) == 2 and workers(address), "workers")
+        answer = headrace("metrics", "--coordinator", address)
+        assert answer.returncode == 0, answer.stderr
+        assert "# TYPE headrace_worker_cpu_seconds_total counter\n" in answer.stdout
+        name = r"headrace_worker_cpu_seconds_total\{worker_id=\"(\d+)\"\} [0-9.e-]+"
+        found = re.findall(f"^{name}$", answer.stdout, re.MULTILINE)
+        assert sorted(found) == sorted(str(worker["worker"]) for worker in ready)
 
 
 def test_nobody_answers():

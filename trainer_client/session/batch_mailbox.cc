@@ -13,13 +13,13 @@ std::uint64_t Nanos(Duration duration) { return static_cast<std::uint64_t>(durat
 
 void SetWaits(const WaitByCause& wait, SessionStats& stats) {
   stats.stall_ns = Nanos(wait.Sum());
-  stats.wait = {.sampler_ns = Nanos(wait[WaitCause::kSampler]),
-                .source_ns = Nanos(wait[WaitCause::kSource]),
-                .compute_ns = Nanos(wait[WaitCause::kCompute]),
-                .python_ns = Nanos(wait[WaitCause::kPython]),
-                .queue_ns = Nanos(wait[WaitCause::kQueue]),
-                .network_ns = Nanos(wait[WaitCause::kNetwork]),
-                .copy_ns = Nanos(wait[WaitCause::kCopy])};
+  stats.wait_sampler_ns = Nanos(wait[WaitCause::kSampler]);
+  stats.wait_source_ns = Nanos(wait[WaitCause::kSource]);
+  stats.wait_compute_ns = Nanos(wait[WaitCause::kCompute]);
+  stats.wait_python_ns = Nanos(wait[WaitCause::kPython]);
+  stats.wait_queue_ns = Nanos(wait[WaitCause::kQueue]);
+  stats.wait_network_ns = Nanos(wait[WaitCause::kNetwork]);
+  stats.wait_copy_ns = Nanos(wait[WaitCause::kCopy]);
 }
 
 }  // namespace

@@ -142,22 +142,15 @@ BatchTimeline::Worker WorkerTimes(const wire::BatchCost& cost) {
   return times;
 }
 
-void AddCost(const wire::BatchCost& cost, std::int64_t tried, SessionStats& stats) {
+void AddCost(wire::BatchCost cost, std::int64_t tried, SessionStats& stats) {
   const auto samples = static_cast<std::uint64_t>(std::max<std::int64_t>(tried, 0));
   const std::uint64_t hits = std::min<std::uint64_t>(cost.decoded_hits, samples);
-  stats.decoded_hits += cost.decoded_hits;
-  stats.encoded_hits += cost.encoded_hits;
-  stats.misses += cost.misses;
-  stats.native_images += cost.native_images;
   stats.hit_samples += hits;
   stats.miss_samples += samples - hits;
-  stats.hit_cpu_ns += cost.hit_cpu_ns;
-  stats.miss_cpu_ns += cost.miss_cpu_ns;
-  stats.source_bytes += cost.source_bytes;
-  stats.source_ns += cost.source_ns;
-  stats.compute_ns += cost.compute_ns - std::min(cost.python_ns, cost.compute_ns);
-  stats.python_ns += cost.python_ns;
-  stats.queue_ns += cost.queue_ns;
+  cost.compute_ns -= std::min(cost.python_ns, cost.compute_ns);
+#define HEADRACE_ADD_METRIC(type, name, ...) stats.name += cost.name;
+  HEADRACE_BATCH_METRICS(HEADRACE_ADD_METRIC)
+#undef HEADRACE_ADD_METRIC
 }
 
 void AddTiers(const std::vector<wire::TierHits>& tiers, SessionStats& stats) {

@@ -32,7 +32,7 @@ Status CopyPayload(const std::vector<ByteSpan>& payload, std::uint64_t used_byte
 [[nodiscard]] BatchTimeline::Worker WorkerTimes(const wire::BatchCost& cost);
 
 // Adds the cost of a delivered batch. `tried`: its samples that the worker worked on.
-void AddCost(const wire::BatchCost& cost, std::int64_t tried, SessionStats& stats);
+void AddCost(wire::BatchCost cost, std::int64_t tried, SessionStats& stats);
 // Adds its hits by tier. Of more than wire::kMostTiers names the later ones are not told apart.
 void AddTiers(const std::vector<wire::TierHits>& tiers, SessionStats& stats);
 

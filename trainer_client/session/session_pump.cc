@@ -380,8 +380,9 @@ void SessionPump::CheckWorkers() {
 }
 
 wire::SessionLoad SessionPump::Load() {
-  return LoadOf(context_.session, shared_->GrowingStats(reactor_->clock()),
-                dispatcher_.outstanding_bytes());
+  SessionStats stats = shared_->GrowingStats(reactor_->clock());
+  AddArena(context_.arena->counts(), stats);
+  return LoadOf(context_.session, stats, dispatcher_.outstanding_bytes());
 }
 
 }  // namespace headrace::client

@@ -198,15 +198,15 @@ TEST_F(SizesTest, AWaitForAWorkerIsToldFromOneForSizes) {
   EXPECT_GE(Duration(load.wait_queue_ns), submitted - asked) << "told while it waits";
   auto taken = shared_->Next(seconds(20), reactor_->clock());
   EXPECT_TRUE(taken.ok() && taken->batch) << taken.status().ToString();
-  const WaitTimes first = shared_->Stats(reactor_->clock()).wait;
-  EXPECT_GE(Duration(first.queue_ns), leased - submitted);
-  EXPECT_GT(first.source_ns, 0U) << "sizes were asked for";
+  const SessionStats first = shared_->Stats(reactor_->clock());
+  EXPECT_GE(Duration(first.wait_queue_ns), leased - submitted);
+  EXPECT_GT(first.wait_source_ns, 0U) << "sizes were asked for";
 
   // They are known now, and a worker is there: the batch is on its way before it is waited for.
   RunOn(*reactor_, [this] { core_->Submit({1}, -1, reactor_->clock().Now()); });
   taken = shared_->Next(seconds(20), reactor_->clock());
   EXPECT_TRUE(taken.ok() && taken->batch) << taken.status().ToString();
-  EXPECT_EQ(shared_->Stats(reactor_->clock()).wait.source_ns, first.source_ns);
+  EXPECT_EQ(shared_->Stats(reactor_->clock()).wait_source_ns, first.wait_source_ns);
 }
 
 // Its code takes twice as long to import as an unreachable worker is waited for.

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "trainer_client/session/session_load.h"
+
 namespace headrace::client {
 
 Status Runtime::Check() const {
@@ -190,11 +192,7 @@ SessionStats TrainerSession::Stats() const {
   // In a forked child the mutex may be locked for ever.
   if (forked()) return {};
   SessionStats stats = shared_->Stats(runtime_->reactor->clock());
-  const client::Arena::Counts counts = arena_->counts();
-  stats.arena_bytes = counts.bytes;
-  stats.arena_slots =
-      static_cast<std::uint64_t>(counts.free + counts.lent + counts.ready + counts.held +
-                                 counts.quarantined + counts.inherited);
+  client::AddArena(arena_->counts(), stats);
   return stats;
 }
 

@@ -142,6 +142,7 @@ def test_samples_that_the_trainer_makes_are_its_own_part(large_photos, seam):
     loader = DataLoader(datasets.ImageFolder(large_photos, small), 2, num_workers=1)
     waits = second_epoch(loader)
     assert report_of(loader).counts["missing_samples"] == 2 * 8
+    assert report_of(loader).counts["refused_samples"] == 2 * 8
     assert share(waits, "copy") >= 0.8, waits
 
 

@@ -11,10 +11,11 @@
 #include <vector>
 
 #include "base/graph.h"
+#include "base/metric.h"
 #include "base/result.h"
 
 // The trainer's side of Headrace, and the only public C++ header (with base/graph.h,
-// base/result.h).
+// base/metric.h, base/result.h).
 //   Client   one a process: connection to a coordinator, or a private one with local workers.
 //   Session  one a loader: sends numbered index batches, delivers finished ones in order.
 //   Batch    memory that a worker wrote; a slot of the arena that is free again when it dies.
@@ -195,47 +196,26 @@ struct IterationOptions {
   std::vector<Bytes> lane_states;
 };
 
-// What the program waited for, in nanoseconds: docs/reference/stall.md.
-struct WaitTimes {
-  std::uint64_t sampler_ns = 0;  // its own sampler
-  std::uint64_t source_ns = 0;   // workers read samples, or their sizes
-  std::uint64_t compute_ns = 0;  // workers decode and augment natively
-  std::uint64_t python_ns = 0;   // workers run a Python stage
-  std::uint64_t queue_ns = 0;    // waits for a worker or its threads, and waits that are not over
-  std::uint64_t network_ns = 0;  // request and answer on their way
-  std::uint64_t copy_ns = 0;     // the trainer's own part, with the samples that it makes itself
-};
-
 // Samples that came from one cache tier of workers.
 struct TierHits {
   std::uint64_t decoded = 0, encoded = 0;
   std::uint64_t cpu_ns = 0;  // CPU time of workers, for the decoded ones
 };
 
-// Counts since the session was opened. Hits and misses count samples: found decoded in a cache,
-// found encoded, read from their source.
+// Numbers since the session was opened: docs/reference/metrics.md says what each is. The causes of
+// a wait (wait_*_ns) add up to stall_ns: docs/reference/stall.md.
 struct SessionStats {
-  std::uint64_t batches = 0, samples = 0, iterations = 0;
-  std::uint64_t stall_ns = 0;  // waits for data: from EnterNext to LeaveNext, or in Next
-  std::uint64_t step_ns = 0;   // between such waits of one iteration
-  WaitTimes wait;              // stall_ns by cause: they add up to it
-  std::uint64_t idle_ns = 0;   // part of stall_ns, by AddIdle
-  bool idle_known = false;     // AddIdle was called
-  std::uint64_t shm_bytes = 0, tcp_bytes = 0;
-  std::uint64_t decoded_hits = 0, encoded_hits = 0, misses = 0;
-  std::map<std::string, TierHits> hits_by_tier;  // by the tier's name
-  std::uint64_t native_images = 0;               // made natively for Python stages
-  std::uint64_t hedged = 0, rerequested = 0, missing_samples = 0;
-  std::uint64_t compared = 0, differed = 0;  // batches made twice; with other values
+  HEADRACE_SESSION_METRICS(HEADRACE_METRIC_MEMBER);
+  HEADRACE_BATCH_METRICS(HEADRACE_METRIC_TOTAL);
+  bool idle_known = false;  // AddIdle was called
   std::map<std::int64_t, std::uint64_t> samples_by_worker;
-  std::uint64_t arena_bytes = 0, arena_slots = 0;
-  // What workers spent on the delivered batches. CPU time by path: samples from the decoded cache,
-  // and all others.
-  std::uint64_t hit_samples = 0, miss_samples = 0, hit_cpu_ns = 0, miss_cpu_ns = 0;
-  std::uint64_t source_bytes = 0;  // read from the source
-  // Wall time of all their threads together: reading, native work, Python stages. queue_ns is the
-  // time of batches before their first sample began.
-  std::uint64_t source_ns = 0, compute_ns = 0, python_ns = 0, queue_ns = 0;
+  std::map<std::string, TierHits> hits_by_tier;  // by the tier's name
+  template <typename Visit>
+  static void EachMetric(Visit&& visit) {
+    using Self = SessionStats;
+    HEADRACE_SESSION_METRICS(HEADRACE_METRIC_VISIT);
+    HEADRACE_BATCH_METRICS(HEADRACE_METRIC_VISIT_OF_BATCH);
+  }
 };
 
 class TrainerSession;

@@ -7,6 +7,7 @@
 #include "trainer_client/python/bindings/errors.h"
 #include "trainer_client/python/bindings/plan.h"
 #include "trainer_client/python/bindings/session.h"
+#include "trainer_client/python/bindings/stats.h"
 
 NB_MODULE(_client, module) {
   // Tensors that live until the interpreter ends are no leak.
@@ -17,4 +18,5 @@ NB_MODULE(_client, module) {
   headrace::python::AddPlans(module);
   headrace::python::AddBatches(module);
   headrace::python::AddSessions(module);
+  headrace::python::AddStats(module);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ops/core/chain.h"
+#include "ops/torch/torch_functions.h"
 #include "trainer_client/python/bindings/blob.h"
 #include "trainer_client/python/bindings/errors.h"
 #include "trainer_client/python/bindings/integers.h"
@@ -231,11 +232,21 @@ ops::Chain CompileChain(nb::dict source) {
                                    std::move(constants)));
 }
 
+nb::bytes GaussianWeightsOf(const std::vector<float>& positions, float sigma, int api) {
+  const ops::TorchFunctions* torch = ops::TorchFunctions::Loaded();
+  if (torch == nullptr) Raise(Unsupported("this process has no torch that can be called"));
+  std::vector<float> weights(positions.size());
+  Check(ops::GaussianWeights(*torch, positions, sigma, api, weights));
+  return nb::bytes(weights.data(), weights.size() * sizeof(float));
+}
+
 }  // namespace
 
 PlanWithBlobs ParsePlan(nb::dict source) { return Parser().Parse(source); }
 
 void AddPlans(nb::module_& module) {
+  module.def("gaussian_weights", &GaussianWeightsOf, nb::arg("positions"), nb::arg("sigma"),
+             nb::arg("api"));
   module.def("sample_seed", &ops::Chain::SampleSeed, nb::arg("base_seed"), nb::arg("key"),
              nb::arg("occurrence"));
   module.def(

@@ -19,7 +19,7 @@ struct PlanWithBlobs {
 // kind.
 [[nodiscard]] PlanWithBlobs ParsePlan(nanobind::dict source);
 
-// check_plan, exp_ranges.
+// check_plan, exp_ranges, gaussian_weights.
 void AddPlans(nanobind::module_& module);
 
 }  // namespace headrace::python

@@ -23,6 +23,12 @@ class OtherReleaseError(HeadraceError): ...
 
 __version__: str
 
+# Names in Session.stats(): what workers tell of each batch (a part of the counters), what only
+# grows, and what is a value of now.
+batch_metrics: tuple[str, ...]
+session_counters: tuple[str, ...]
+session_gauges: tuple[str, ...]
+
 @final
 class Blob:
     """Content that a plan refers to by its hash: any contiguous buffer, not copied, kept alive."""
@@ -47,6 +53,10 @@ def build_torch_exp(
 
 def exp_ranges(plan: dict[str, Any]) -> list[tuple[float, float, bool]]:
     """The draws of a plan's chain that go through torch.exp: what "torch_exp" must cover."""
+
+def gaussian_weights(positions: Sequence[float], sigma: float, api: int) -> bytes:
+    """torchvision's _get_gaussian_kernel1d for these positions, as float32, by the functions of the
+    loaded torch. `api`: 1 or 2. UnsupportedError: there is no torch that can be called."""
 
 def check_plan(plan: dict[str, Any]) -> None:
     """Raises UnsupportedError (naming the node) if the plan's chain has no native form."""
@@ -202,7 +212,7 @@ class Session:
     @property
     def max_outstanding(self) -> int: ...
     def stats(self) -> dict[str, Any]:
-        """Fields of headrace::SessionStats by name."""
+        """Fields of headrace::SessionStats by name (docs/reference/metrics.md)."""
     # What the coordinator decided: a line for each node that stays in the trainer, how many nodes
     # run on workers, and how many of them lie before the cache point (0: encoded bytes only).
     @property

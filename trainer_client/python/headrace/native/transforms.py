@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from . import augment, resizing
+from . import augment, blurring, resizing
 from .collate import name_of
 from .plan import PURE, RANDOM, Node, NotNative
 from .wrappers import held_by
@@ -302,9 +302,10 @@ _TRANSFORMED: dict[str, Callable[..., Node]] = {
     "RandomRotation": _random_rotation,
     "RandomAffine": _random_affine,
 }
-_RESIZING: dict[str, Callable[..., Node]] = {
+_BY_API: dict[str, Callable[..., Node]] = {
     "Resize": _resize,
     "RandomResizedCrop": _random_resized_crop,
+    "GaussianBlur": blurring.gaussian_blur,
 }
 _TABLE: dict[str, Callable[[Any], Node]] = {
     **{f"{api}.{name}": convert for api in _MODULES for name, convert in _BOTH.items()},
@@ -316,7 +317,7 @@ _TABLE: dict[str, Callable[[Any], Node]] = {
     **{
         f"{api}.{name}": functools.partial(make, api=api)
         for api in _MODULES
-        for name, make in _RESIZING.items()
+        for name, make in _BY_API.items()
     },
     "v2.RandomCrop": _random_crop_v2,
     "v2.ToImage": _plain("to_image"),
@@ -330,5 +331,5 @@ _TABLE: dict[str, Callable[[Any], Node]] = {
 _API_MATTERS = {
     "to_dtype", "random_crop", "trivial_augment_wide", "rand_augment", "auto_augment", "aug_mix",
     "random_operation", "random_affine", "random_rotation", "color_jitter", "grayscale",
-    "random_grayscale", "resize", "random_resized_crop", "pad",
+    "random_grayscale", "resize", "random_resized_crop", "pad", "gaussian_blur",
 }  # fmt: skip

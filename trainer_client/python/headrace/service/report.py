@@ -12,16 +12,30 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..native import binding
 from ..process.output import tell
 from ..version import __version__
 from . import options
 
 # What stall_seconds is divided into; docs/reference/stall.md.
 WAIT_CAUSES = ("sampler", "source", "compute", "python", "queue", "network", "copy")
-_COUNTS = (
-    "hedged", "rerequested", "missing_samples", "native_images", "compared", "differed",
-    "arena_bytes", "arena_slots",
-)  # fmt: skip
+# Metrics of a session (docs/reference/metrics.md) that have a place of their own below. Of the others
+# `worker_seconds` has the times that workers tell of batches, and `counts` has the rest.
+_PLACED = {
+    "batches", "samples", "iterations", "stall_ns", "step_ns", "idle_ns", "shm_bytes", "tcp_bytes",
+    "decoded_hits", "encoded_hits", "misses", "hit_samples", "miss_samples", "source_bytes",
+    *(f"wait_{cause}_ns" for cause in WAIT_CAUSES),
+}  # fmt: skip
+
+
+def _worker_times() -> list[str]:
+    return [name for name in binding.batch_metrics if name.endswith("_ns") and name not in _PLACED]
+
+
+def _counted() -> list[str]:
+    elsewhere = _PLACED | set(_worker_times())
+    names: tuple[str, ...] = binding.session_counters + binding.session_gauges
+    return [name for name in names if name not in elsewhere]
 
 
 @dataclass
@@ -54,7 +68,7 @@ class LoaderReport:
     # the decoded cache, and all others.
     worker_seconds: dict[str, float] = field(
         default_factory=lambda: dict.fromkeys(
-            ("source", "compute", "python", "queue", "hit_cpu", "miss_cpu"), 0.0
+            (name.removesuffix("_ns") for name in _worker_times()), 0.0
         )
     )
     worker_samples: dict[str, int] = field(default_factory=lambda: {"hit": 0, "miss": 0})
@@ -64,7 +78,7 @@ class LoaderReport:
     made_ahead: int = 0
     mispredicted: int = 0
     changed: int = 0
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTS, 0))
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_counted(), 0))
     # Native plans: samples that were made again by the dataset's own code while the program went
     # on, and those of them that were others.
     compared_samples: int = 0
@@ -117,8 +131,8 @@ class LoaderReport:
         for kind in self.worker_samples:
             self.worker_samples[kind] += stats[f"{kind}_samples"]
         self.source_bytes += stats["source_bytes"]
-        for name in _COUNTS:
-            largest = name.startswith("arena")
+        for name in self.counts:
+            largest = name in binding.session_gauges
             self.counts[name] = (max if largest else int.__add__)(self.counts[name], stats[name])
 
 

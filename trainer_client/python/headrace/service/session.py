@@ -112,7 +112,7 @@ def _since(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
     for name, value in now.items():
         if isinstance(value, dict):
             change[name] = _since(before.get(name, {}), value)
-        elif str(name).startswith("arena") or isinstance(value, bool):
+        elif name in binding.session_gauges or isinstance(value, bool):
             change[name] = value
         else:
             change[name] = value - before.get(name, 0)

@@ -1,0 +1,129 @@
+#pragma once
+
+// The table of metrics: every number that Headrace measures, once. Adding one is a row here and the
+// line that measures it (docs/howto/add-metric.md).
+//
+// From a row are made: the member of the plain structs and their sums, the field on the wire
+// (schemas/fbs/*.fbs.in), the keys of `stats()`, of the report and of `headrace jobs|workers
+// --json`, the column of `headrace top`, the line of `headrace metrics`, and the row of
+// docs/reference/metrics.md.
+//
+// A list is named after the thing that has the numbers. X gets, in this order:
+//   type    u64, u32 or f64
+//   name    of the member and of the field on the wire; it ends with the unit of ns and millicores
+//   id      of the field on the wire; it never changes, and a new one is the next free number
+//   unit    of MetricUnit (base/metric.h)
+//   kind    kCounter: a total that only grows. kGauge: a value of now
+//   column  heading in `headrace top`; "": none
+//   help    a phrase
+// Only macros and comments may stand in this file: the schema is made from it by the preprocessor.
+
+// What a worker tells of one batch, field `id` of BatchCost. The client adds the batches up. So each
+// row is a counter of the session, too: field `total` of SessionLoad, as u64.
+// X(type, name, id, total, unit, column, help)
+#define HEADRACE_BATCH_METRICS(X)                                                                \
+  X(u64, source_ns, 0, 30, kNanoseconds, "", "wall time of threads that read samples")           \
+  X(u64, compute_ns, 1, 31, kNanoseconds, "",                                                    \
+    "wall time of threads that make samples natively; of one batch, with its Python stage")      \
+  X(u64, queue_ns, 2, 32, kNanoseconds, "",                                                      \
+    "wall time from the receipt of a request to its first sample's start")                       \
+  X(u32, decoded_hits, 3, 33, kCount, "", "samples that were found decoded in the cache")        \
+  X(u32, encoded_hits, 4, 34, kCount, "", "samples that were found encoded in the cache")        \
+  X(u32, misses, 5, 35, kCount, "", "samples that were read from their source")                  \
+  X(u32, native_images, 6, 36, kCount, "", "pictures that were made natively for Python stages") \
+  X(u64, hit_cpu_ns, 7, 17, kNanoseconds, "",                                                    \
+    "CPU time of threads on samples from the decoded cache")                                     \
+  X(u64, miss_cpu_ns, 8, 18, kNanoseconds, "",                                                   \
+    "CPU time of threads and stage hosts on all other samples")                                  \
+  X(u64, source_bytes, 9, 19, kBytes, "", "read from sources, and by Python stages from files")  \
+  X(u64, python_ns, 10, 37, kNanoseconds, "", "wall time in Python stages")                      \
+  X(u64, wall_ns, 11, 38, kNanoseconds, "",                                                      \
+    "wall time from the receipt of a request to its answer, added up over the batches")          \
+  X(u32, refused_samples, 12, 39, kCount, "",                                                    \
+    "samples that workers could not make natively, so that the trainer made them again")
+
+// What a client counts for one loader since its session began: fields of SessionLoad.
+// X(type, name, id, unit, kind, column, help)
+#define HEADRACE_SESSION_METRICS(X)                                                         \
+  X(u64, batches, 1, kCount, kCounter, "BATCHES", "batches that the program got")           \
+  X(u64, samples, 2, kCount, kCounter, "SAMPLES", "samples of these batches")               \
+  X(u64, stall_ns, 3, kNanoseconds, kCounter, "", "time in next()")                         \
+  X(u64, step_ns, 4, kNanoseconds, kCounter, "", "time between two next() of an iteration") \
+  X(u64, wait_sampler_ns, 6, kNanoseconds, kCounter, "",                                    \
+    "part of the stall: the program's own sampler")                                         \
+  X(u64, wait_source_ns, 7, kNanoseconds, kCounter, "",                                     \
+    "part of the stall: workers read samples, or their sizes")                              \
+  X(u64, wait_compute_ns, 8, kNanoseconds, kCounter, "",                                    \
+    "part of the stall: workers decode and augment natively")                               \
+  X(u64, wait_python_ns, 9, kNanoseconds, kCounter, "",                                     \
+    "part of the stall: workers run a Python stage")                                        \
+  X(u64, wait_queue_ns, 10, kNanoseconds, kCounter, "",                                     \
+    "part of the stall: no worker or none of its threads, and waits that are not over")     \
+  X(u64, wait_network_ns, 11, kNanoseconds, kCounter, "",                                   \
+    "part of the stall: request and answer on their way")                                   \
+  X(u64, wait_copy_ns, 12, kNanoseconds, kCounter, "",                                      \
+    "part of the stall: the trainer's own part, with the samples that it makes itself")     \
+  X(u64, idle_ns, 13, kNanoseconds, kCounter, "",                                           \
+    "part of the stall in which the device had nothing to do; only if that is measured")    \
+  X(u64, hit_samples, 15, kCount, kCounter, "",                                             \
+    "samples that workers made from the decoded cache")                                     \
+  X(u64, miss_samples, 16, kCount, kCounter, "", "all others that workers worked on")       \
+  X(u64, compared, 20, kCount, kCounter, "",                                                \
+    "batches that were made on the trainer's host, too, to compare them")                   \
+  X(u64, differed, 21, kCount, kCounter, "", "of these, batches with other values")         \
+  X(u64, iterations, 22, kCount, kCounter, "", "iterations that the program began")         \
+  X(u64, shm_bytes, 23, kBytes, kCounter, "", "of batches that came through shared memory") \
+  X(u64, tcp_bytes, 24, kBytes, kCounter, "", "of batches that came over sockets")          \
+  X(u64, hedged, 25, kCount, kCounter, "",                                                  \
+    "batches that a second worker was asked for because they were late")                    \
+  X(u64, rerequested, 26, kCount, kCounter, "",                                             \
+    "batches that were asked for again because their worker was lost")                      \
+  X(u64, missing_samples, 27, kCount, kCounter, "", "samples that the trainer made itself") \
+  X(u64, arena_bytes, 28, kBytes, kGauge, "", "memory for batches")                         \
+  X(u64, arena_slots, 29, kCount, kGauge, "", "slots in this memory")
+
+// What only the heartbeat of a loader tells, beside the two lists above: fields of SessionLoad.
+#define HEADRACE_LOAD_METRICS(X) \
+  X(u64, outstanding_bytes, 5, kBytes, kGauge, "", "asked for and not delivered")
+
+// What a worker says of itself, since its start: fields of WorkerHeartbeat.
+#define HEADRACE_WORKER_METRICS(X)                                                                 \
+  X(f64, cpu_seconds, 2, kSeconds, kCounter, "CPU", "CPU time of the process and its stage hosts") \
+  X(u64, resident_bytes, 3, kBytes, kGauge, "MEMORY", "memory of the process")                     \
+  X(u64, cache_bytes, 4, kBytes, kGauge, "CACHE", "memory that the cache takes")                   \
+  X(u64, cache_hits, 5, kCount, kCounter, "", "samples that were found in the cache")              \
+  X(u64, cache_misses, 6, kCount, kCounter, "", "samples that were not found in the cache")        \
+  X(u64, samples, 7, kCount, kCounter, "SAMPLES", "samples that were made")                        \
+  X(u64, queued_samples, 8, kCount, kGauge, "QUEUED", "samples that wait for a thread")
+
+// What one job used of one worker, since the worker's start: fields of JobUsage.
+#define HEADRACE_USAGE_METRICS(X)                                                           \
+  X(u64, cpu_ns, 1, kNanoseconds, kCounter, "",                                             \
+    "CPU time of threads on its samples, and of its stage hosts")                           \
+  X(u64, samples, 2, kCount, kCounter, "", "samples that were made")                        \
+  X(u64, source_bytes, 3, kBytes, kCounter, "", "read at its sources")                      \
+  X(u64, limited_ns, 4, kNanoseconds, kCounter, "",                                         \
+    "time for which a limit of the source held its work back")                              \
+  X(u64, cache_bytes, 5, kBytes, kGauge, "", "memory that its entries in the cache take")   \
+  X(u64, cache_entries, 6, kCount, kGauge, "", "its entries in the cache")                  \
+  X(u64, cache_hits, 7, kCount, kCounter, "", "samples that were found in the cache")       \
+  X(u64, cache_misses, 8, kCount, kCounter, "", "samples that were not found in the cache") \
+  X(u64, queued_samples, 9, kCount, kGauge, "", "samples that wait for a thread")
+
+// What the coordinator says of one job: fields of JobStatus.
+#define HEADRACE_JOB_METRICS(X)                                                                 \
+  X(f64, samples_per_second, 12, kPerSecond, kGauge, "", "samples that it got of late")         \
+  X(f64, samples_per_second_when_ready, 13, kPerSecond, kGauge, "",                             \
+    "samples that its trainer would take of late, with data always ready")                      \
+  X(f64, wait_share, 14, kShare, kGauge, "", "part of its time that it waited of late, 0 to 1") \
+  X(u32, demand_millicores, 15, kMillicores, kGauge, "", "cores that it could use")             \
+  X(u32, granted_millicores, 16, kMillicores, kGauge, "", "cores that its leases add up to")    \
+  X(u64, cache_bytes_granted, 17, kBytes, kGauge, "", "its quota of the caches of its workers") \
+  X(u64, source_bytes_per_second_limit, 18, kPerSecond, kGauge, "",                             \
+    "limit on its sources, on all its workers; 0: none")
+
+// What the coordinator says of itself and of workers that are gone: fields of ClusterStatus.
+#define HEADRACE_CLUSTER_METRICS(X)                                                         \
+  X(f64, coordinator_cpu_seconds, 4, kSeconds, kCounter, "", "CPU time of the coordinator") \
+  X(f64, ended_workers_cpu_seconds, 7, kSeconds, kCounter, "",                              \
+    "CPU time of workers that are gone and not listed any more")

@@ -1,0 +1,207 @@
+#include "cli/metrics_text.h"
+
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "cli/text.h"
+#include "schemas/wire/data.h"
+
+namespace headrace::cli {
+namespace {
+
+using Labels = std::vector<std::pair<std::string_view, std::string>>;
+
+// Whose numbers a struct has: a part of the name, and what the page says.
+struct Owner {
+  std::string_view name;
+  std::string_view meaning;
+  std::string_view labels;
+};
+constexpr Owner kCluster{"", "the cluster", ""};
+constexpr Owner kJob{"job", "a job", "job_id"};
+constexpr Owner kSession{"session", "a loader of a job, since it began", "job_id, session_id"};
+constexpr Owner kWorker{"worker", "a worker, since its start", "worker_id"};
+constexpr Owner kUsage{"worker_job", "a job on a worker, since the worker's start",
+                       "worker_id, job_id"};
+
+constexpr std::string_view kJobInfo = "a job: always 1; the labels say which";
+constexpr std::string_view kWorkerInfo = "a worker: always 1; the labels say which";
+
+std::string NameOf(const Owner& owner, const Metric& metric) {
+  std::string name = "headrace_";
+  name += owner.name;
+  if (!owner.name.empty()) name += '_';
+  name += ShownName(metric);
+  if (metric.kind == MetricKind::kCounter) name += "_total";
+  return name;
+}
+
+std::string_view KindOf(const Metric& metric) {
+  return metric.kind == MetricKind::kCounter ? "counter" : "gauge";
+}
+
+// Not of the locale, and with all digits that matter.
+template <typename T>
+std::string Number(T value) {
+  std::array<char, 64> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
+}
+
+template <typename T>
+std::string ShownNumber(const Metric& metric, T value) {
+  if (std::is_integral_v<T> && ShownName(metric) == metric.name) return Number(value);
+  return Number(ShownValue(metric, static_cast<double>(value)));
+}
+
+// In quotes. One label that is no UTF-8, or has another escape than \\ and \", would spoil the
+// whole text for its reader. JSON's form has no other once control characters are gone.
+std::string Quoted(const std::string& text) {
+  using Json = nlohmann::json;
+  return Json(Plain(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string LabelText(const Labels& labels) {
+  std::string text;
+  for (const auto& [name, value] : labels) {
+    text += text.empty() ? '{' : ',';
+    text += name;
+    text += '=';
+    text += Quoted(value);
+  }
+  if (!text.empty()) text += '}';
+  return text;
+}
+
+std::string Head(const std::string& name, std::string_view help, std::string_view kind) {
+  return "# HELP " + name + " " + std::string(help) + "\n# TYPE " + name + " " + std::string(kind) +
+         "\n";
+}
+
+// Whether it was measured at all.
+template <typename T>
+bool Known(const T&, const Metric&) {
+  return true;
+}
+bool Known(const wire::SessionLoad& load, const Metric& metric) {
+  return metric.name != "idle_ns" || load.idle_known;
+}
+
+// All lines of one metric must stand together, so the metrics are the outer loop. `each` calls its
+// argument with every T and its labels.
+template <typename T, typename Each>
+std::string Family(const Owner& owner, Each each) {
+  std::string text;
+  T::EachMetric([&](const Metric& metric, auto member) {
+    const std::string name = NameOf(owner, metric);
+    std::string lines;
+    each([&](const T& numbers, const Labels& labels) {
+      if (!Known(numbers, metric)) return;
+      lines += name + LabelText(labels) + " " + ShownNumber(metric, numbers.*member) + "\n";
+    });
+    if (!lines.empty()) text += Head(name, metric.help, KindOf(metric)) + lines;
+  });
+  return text;
+}
+
+std::string Id(std::int64_t value) { return std::to_string(value); }
+
+std::string Infos(const wire::ClusterStatus& now) {
+  std::string jobs, workers;
+  for (const wire::JobStatus& job : now.jobs) {
+    jobs += "headrace_job_info" +
+            LabelText({{"job_id", Id(job.job.value)},
+                       {"name", job.name},
+                       {"hostname", job.hostname},
+                       {"pid", Id(job.pid)},
+                       {"tenant", job.tenant},
+                       {"group", job.group},
+                       {"rank", Id(job.rank)},
+                       {"state", job.state}}) +
+            " 1\n";
+  }
+  for (const wire::WorkerStatus& worker : now.workers) {
+    workers += "headrace_worker_info" +
+               LabelText({{"worker_id", Id(worker.info.worker.value)},
+                          {"hostname", worker.info.host.hostname},
+                          {"pid", Id(worker.info.host.pid)},
+                          {"version", worker.info.version},
+                          {"cores", Id(worker.info.cores)},
+                          {"state", worker.state}}) +
+               " 1\n";
+  }
+  std::string text;
+  if (!jobs.empty()) text += Head("headrace_job_info", kJobInfo, "gauge") + jobs;
+  if (!workers.empty()) text += Head("headrace_worker_info", kWorkerInfo, "gauge") + workers;
+  return text;
+}
+
+template <typename T>
+std::string Rows(const Owner& owner) {
+  std::string text = "\n## Of " + std::string(owner.meaning) + "\n\n";
+  if (!owner.labels.empty()) text += "Labels: " + std::string(owner.labels) + ".\n\n";
+  text += "| metric | in the code | kind | unit | is |\n|---|---|---|---|---|\n";
+  T::EachMetric([&](const Metric& metric, auto) {
+    text += "| `" + NameOf(owner, metric) + "` | `" + std::string(metric.name) + "` | " +
+            std::string(KindOf(metric)) + " | " + std::string(ShownUnit(metric)) + " | " +
+            std::string(metric.help) + " |\n";
+  });
+  return text;
+}
+
+}  // namespace
+
+std::string MetricsText(const wire::ClusterStatus& now) {
+  const auto cluster = [&](const auto& line) { line(now, Labels()); };
+  const auto jobs = [&](const auto& line) {
+    for (const wire::JobStatus& job : now.jobs) line(job, Labels{{"job_id", Id(job.job.value)}});
+  };
+  const auto sessions = [&](const auto& line) {
+    for (const wire::JobStatus& job : now.jobs) {
+      for (const wire::SessionLoad& load : job.sessions) {
+        line(load, Labels{{"job_id", Id(job.job.value)}, {"session_id", Id(load.session.value)}});
+      }
+    }
+  };
+  const auto workers = [&](const auto& line) {
+    for (const wire::WorkerStatus& worker : now.workers) {
+      line(worker.last, Labels{{"worker_id", Id(worker.info.worker.value)}});
+    }
+  };
+  const auto usages = [&](const auto& line) {
+    for (const wire::WorkerStatus& worker : now.workers) {
+      for (const wire::JobUsage& usage : worker.last.usage) {
+        line(usage,
+             Labels{{"worker_id", Id(worker.info.worker.value)}, {"job_id", Id(usage.job.value)}});
+      }
+    }
+  };
+  return Family<wire::ClusterStatus>(kCluster, cluster) + Infos(now) +
+         Family<wire::JobStatus>(kJob, jobs) + Family<wire::SessionLoad>(kSession, sessions) +
+         Family<wire::WorkerHeartbeat>(kWorker, workers) + Family<wire::JobUsage>(kUsage, usages);
+}
+
+std::string MetricsPage() {
+  std::string_view of_batches;
+  wire::BatchCost::EachMetric([&](const Metric& metric, auto) {
+    if (of_batches.empty()) of_batches = metric.name;
+  });
+  const auto info = [](std::string_view name, std::string_view help) {
+    return "| `headrace_" + std::string(name) + "_info` | | gauge | | " + std::string(help) +
+           " |\n";
+  };
+  return "# Metrics\n\nGenerated from `base/metrics.h`; see [how to add one]"
+         "(../howto/add-metric.md). `headrace metrics` prints them in Prometheus' text format. "
+         "`headrace jobs --json` and `headrace workers --json` show them without `headrace_`, the "
+         "owner and `_total`.\n" +
+         Rows<wire::ClusterStatus>(kCluster) + info("job", kJobInfo) + info("worker", kWorkerInfo) +
+         Rows<wire::JobStatus>(kJob) + Rows<wire::SessionLoad>(kSession) +
+         Rows<wire::WorkerHeartbeat>(kWorker) + Rows<wire::JobUsage>(kUsage);
+}
+
+}  // namespace headrace::cli

@@ -1,0 +1,140 @@
+#include "cli/metrics_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "schemas/wire/data.h"
+
+namespace headrace::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+wire::ClusterStatus Example() {
+  wire::ClusterStatus status;
+  status.coordinator_cpu_seconds = 0.25;
+  wire::JobStatus job;
+  job.job = JobId(3);
+  job.name = "train.py";
+  job.granted_millicores = 1500;
+  for (const std::int64_t session : {5, 6}) {
+    wire::SessionLoad load{.session = SessionId(session)};
+    load.stall_ns = 1'250'000'000;
+    load.samples = (std::uint64_t{1} << 60) + 1;  // more than a double holds
+    job.sessions.push_back(load);
+  }
+  status.jobs = {job};
+  wire::WorkerStatus worker;
+  worker.info.worker = WorkerId(1);
+  worker.last.resident_bytes = 300;
+  worker.last.usage = {{.job = JobId(3), .cpu_ns = 500'000'000}};
+  status.workers = {worker};
+  return status;
+}
+
+TEST(MetricsText, HasValuesInBaseUnits) {
+  const std::string text = MetricsText(Example());
+  for (const char* line : {
+           "# HELP headrace_session_stall_seconds_total time in next()\n"
+           "# TYPE headrace_session_stall_seconds_total counter\n"
+           "headrace_session_stall_seconds_total{job_id=\"3\",session_id=\"5\"} 1.25\n"
+           "headrace_session_stall_seconds_total{job_id=\"3\",session_id=\"6\"} 1.25\n",
+           "headrace_coordinator_cpu_seconds_total 0.25\n",
+           "headrace_job_granted_cores{job_id=\"3\"} 1.5\n",
+           "headrace_session_samples_total{job_id=\"3\",session_id=\"5\"} 1152921504606846977\n",
+           "# TYPE headrace_worker_resident_bytes gauge\n"
+           "headrace_worker_resident_bytes{worker_id=\"1\"} 300\n",
+           "headrace_worker_job_cpu_seconds_total{worker_id=\"1\",job_id=\"3\"} 0.5\n",
+       }) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+// What a parser of the format asks: two lines of head, then all lines of the metric, and no other
+// characters.
+TEST(MetricsText, IsWhatParsersTake) {
+  auto status = Example();
+  status.jobs[0].name = "a \"b\" \\ c\n\x1b[2J \xff";
+  std::istringstream lines(MetricsText(status));
+  const std::regex help(R"(# HELP (headrace_[a-z_]+) [^\\]+)");
+  const std::regex type(R"(# TYPE (headrace_[a-z_]+) (counter|gauge))");
+  const std::regex sample(
+      R"re((headrace_[a-z_]+)(\{[a-z_]+="([^"\\]|\\["\\])*"(,[a-z_]+="([^"\\]|\\["\\])*")*\})? [0-9][0-9.e+-]*)re");
+  std::set<std::string> families;
+  std::string family;
+  bool typed = true;
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (std::regex_match(line, match, help)) {
+      EXPECT_TRUE(families.insert(match[1]).second) << "twice: " << line;
+      family = match[1];
+      typed = false;
+    } else if (std::regex_match(line, match, type)) {
+      EXPECT_EQ(match[1], family);
+      EXPECT_EQ(match[2] == "counter", family.ends_with("_total")) << line;
+      typed = true;
+    } else {
+      ASSERT_TRUE(std::regex_match(line, match, sample)) << line;
+      EXPECT_EQ(match[1], family) << line;
+      EXPECT_TRUE(typed);
+    }
+  }
+  EXPECT_GT(families.size(), 60u);
+  EXPECT_THAT(MetricsText(status), HasSubstr(R"(name="a \"b\" \\ c??[2J )"
+                                             "\xef\xbf\xbd\""));
+}
+
+TEST(MetricsText, WhatWasNotMeasuredIsLeftOut) {
+  auto status = Example();
+  EXPECT_THAT(MetricsText(status), Not(HasSubstr("idle_seconds")));
+  status.jobs[0].sessions[1].idle_known = true;
+  EXPECT_THAT(MetricsText(status),
+              HasSubstr("_idle_seconds_total{job_id=\"3\",session_id=\"6\"} 0\n"));
+  EXPECT_THAT(MetricsText({}), Not(HasSubstr("headrace_job")));
+}
+
+// A name of the table ends as its unit asks. So the rules of ShownName hold for it.
+template <typename T>
+void CheckNames() {
+  std::set<std::string> names;
+  T::EachMetric([&](const Metric& metric, auto) {
+    const std::string name(metric.name);
+    EXPECT_TRUE(names.insert(name).second) << "twice: " << name;
+    EXPECT_EQ(metric.unit == MetricUnit::kNanoseconds, name.ends_with("_ns")) << name;
+    EXPECT_EQ(metric.unit == MetricUnit::kMillicores, name.ends_with("_millicores")) << name;
+    EXPECT_EQ(metric.unit == MetricUnit::kSeconds, name.ends_with("_seconds")) << name;
+    EXPECT_FALSE(metric.help.empty()) << name;
+    EXPECT_EQ(metric.help.find_first_of("\n\\|"), std::string_view::npos) << name;
+  });
+}
+
+TEST(MetricsTable, NamesSayTheirUnits) {
+  CheckNames<wire::BatchCost>();
+  CheckNames<wire::SessionLoad>();
+  CheckNames<wire::WorkerHeartbeat>();
+  CheckNames<wire::JobUsage>();
+  CheckNames<wire::JobStatus>();
+  CheckNames<wire::ClusterStatus>();
+}
+
+// The page is generated: run this test with HEADRACE_UPDATE_DOCS=1 to write it.
+TEST(MetricsTable, ReferencePageIsUpToDate) {
+  const std::filesystem::path path =
+      std::filesystem::path(HEADRACE_SOURCE_DIR) / "docs/reference/metrics.md";
+  if (std::getenv("HEADRACE_UPDATE_DOCS") != nullptr) std::ofstream(path) << MetricsPage();
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  EXPECT_EQ(text, MetricsPage());
+}
+
+}  // namespace
+}  // namespace headrace::cli

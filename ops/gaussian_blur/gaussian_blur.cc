@@ -1,0 +1,66 @@
+#include "ops/gaussian_blur/gaussian_blur.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "ops/core/op_registry.h"
+#include "ops/vision/image_kernel.h"
+#include "ops/vision/tensor/convolve.h"
+
+namespace headrace::ops {
+namespace {
+
+class GaussianBlurKernel final : public ImageKernel {
+ public:
+  explicit GaussianBlurKernel(const GaussianBlurSchema& schema) : schema_(schema) {}
+
+  [[nodiscard]] Result<std::optional<Window>> InputWindow(const Request& request,
+                                                          OpContext& /*context*/) const override {
+    return std::optional(
+        ConvolveReads(request.in, schema_.columns(), schema_.rows(), request.wanted));
+  }
+
+  Status Run(const Image& in, Params params, OpContext& context, ScratchBuffer& memory,
+             Image* out) const override {
+    std::vector<float> numbers(params.size());
+    std::ranges::transform(params, numbers.begin(),
+                           [](std::int32_t word) { return std::bit_cast<float>(word); });
+    const auto columns = static_cast<std::size_t>(schema_.columns());
+    const ConvolveWeights weights{std::span(numbers).first(columns),
+                                  std::span(numbers).subspan(columns)};
+    if (!AreWeights(weights.x) || !AreWeights(weights.y)) {
+      return InvalidArgument("weights of a blur are out of range");
+    }
+    const Window& wanted = out->held;
+    out->pixel_stride = static_cast<std::size_t>(in.spec.channels);
+    out->row_stride = static_cast<std::size_t>(wanted.width) * out->pixel_stride;
+    std::uint8_t* to = memory.Ensure(out->row_stride * static_cast<std::size_t>(wanted.height));
+    Convolve(in, weights, wanted, context, to);
+    out->data = to;
+    return Status::Ok();
+  }
+
+ private:
+  // Not negative, with a sum near 1: no result is above 255.
+  static bool AreWeights(std::span<const float> weights) {
+    constexpr double kMost = 1.0005;
+    double sum = 0;
+    for (const float weight : weights) {
+      if (!(weight >= 0)) return false;
+      sum += static_cast<double>(weight);
+    }
+    return sum <= kMost;
+  }
+
+  const GaussianBlurSchema& schema_;  // the chain's, which outlives its kernels
+};
+
+Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
+  return MakeKernel<GaussianBlurKernel>(static_cast<const GaussianBlurSchema&>(schema));
+}
+
+}  // namespace
+
+void RegisterKernelGaussianBlur(KernelRegistry& registry) { registry.Add("gaussian_blur", Make); }
+
+}  // namespace headrace::ops
