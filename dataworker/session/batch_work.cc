@@ -104,8 +104,10 @@ void BatchWork::RunPart(Unit unit, ThreadContext& context) {
   const Status status = MakeSample(unit, context);
   if (!status.ok()) FailSample(unit.position, status, unit.cost.size_changed);
   if (context.file.capacity() > kKeptFileBytes) context.file = ScratchBuffer();
-  unit.cost.total += setup_.clock->Now() - begin;
+  // In this order. A thread beyond its quota is held when it asks the kernel for its CPU time. That
+  // wait is the sample's, not the queue's.
   unit.cost.cpu += setup_.clock->ThreadCpu() - cpu;
+  unit.cost.total += setup_.clock->Now() - begin;
   if (!unit.found.later) {
     Count(unit.cost);
     return;
