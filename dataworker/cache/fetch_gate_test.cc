@@ -22,6 +22,7 @@ TEST(FetchGate, OneJobsFetchesWaitForItsOwnPlacesOnly) {
   EXPECT_EQ(a.size(), 3U);
   b[0].reset();
   EXPECT_EQ(a.size(), 3U);
+  gate->Close();  // so that nothing begins while `a` goes
 }
 
 TEST(FetchGate, FetchesThatEndAtOnceDoNotNest) {
