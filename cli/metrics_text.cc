@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "cli/text.h"
-#include "schemas/wire/data.h"
 
 namespace headrace::cli {
 namespace {
@@ -187,10 +186,6 @@ std::string MetricsText(const wire::ClusterStatus& now) {
 }
 
 std::string MetricsPage() {
-  std::string_view of_batches;
-  wire::BatchCost::EachMetric([&](const Metric& metric, auto) {
-    if (of_batches.empty()) of_batches = metric.name;
-  });
   const auto info = [](std::string_view name, std::string_view help) {
     return "| `headrace_" + std::string(name) + "_info` | | gauge | | " + std::string(help) +
            " |\n";

@@ -119,8 +119,9 @@ class CacheTier {
 
   // REQUIRES: called before the first entry. Without it, entries that are given up are lost.
   virtual void SetOnGivenUp(OnGivenUp on_given_up) = 0;
-  // Answers every open Fetch, with a miss if need be, before it returns. Later ones are answered at
-  // once. Idempotent; the destructor does the same.
+  // Answers every open Fetch, with a miss if need be, and destroys its `on_found`, both before it
+  // returns. So no thread of the tier keeps anything of a caller's. Later ones are answered at once.
+  // Idempotent; the destructor does the same.
   virtual void Stop() {}
 
   [[nodiscard]] virtual CacheStats Stats() const = 0;

@@ -174,7 +174,7 @@ CacheStats SampleStore::Stats() const {
     sum.budget += stats.budget;
     sum.entries += stats.entries;
     sum.hits += stats.hits;
-    sum.misses = stats.misses;  // of the last: who misses there has asked all
+    sum.misses = stats.misses;  // of the last: the others were asked before
   }
   return sum;
 }

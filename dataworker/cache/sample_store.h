@@ -39,8 +39,8 @@ struct StoreJobStats {
 //   promotion  an entry that is found in a lower tier moves up if a faster one has room for it
 //   demotion   an entry that a tier gives up to meet a quota is offered to those after it
 //
-// So an entry is in one tier; for moments, while it moves, in two. Thread-safe. The worker owns it;
-// it outlives sessions and claims, not the pins.
+// So an entry is in one tier; for moments, while it moves, in two. Thread-safe. The worker and the
+// leases share it. It outlives claims, not the pins.
 class SampleStore {
  public:
   struct Tier {
@@ -127,20 +127,21 @@ class SampleStore {
   std::atomic<bool> stopped_ = false;
 };
 
-// Keeps a job known to the store while one of its sessions, or a batch of one, lives.
+// Keeps the store, and a job known to it, while one of the job's sessions, or a batch of one, lives.
 class CacheLease {
  public:
-  CacheLease(SampleStore& store, JobId job, std::uint64_t quota) : store_(store), job_(job) {
-    store_.AddJob(job_, quota);
+  CacheLease(std::shared_ptr<SampleStore> store, JobId job, std::uint64_t quota)
+      : store_(std::move(store)), job_(job) {
+    store_->AddJob(job_, quota);
   }
   CacheLease(const CacheLease&) = delete;
   CacheLease& operator=(const CacheLease&) = delete;
-  ~CacheLease() { store_.RemoveJob(job_); }
-  [[nodiscard]] SampleStore& store() const { return store_; }
+  ~CacheLease() { store_->RemoveJob(job_); }
+  [[nodiscard]] SampleStore& store() const { return *store_; }
   [[nodiscard]] JobId job() const { return job_; }
 
  private:
-  SampleStore& store_;
+  const std::shared_ptr<SampleStore> store_;
   const JobId job_;
 };
 

@@ -21,9 +21,9 @@ namespace headrace::dataworker {
 class Attachment {
  public:
   // `clock` and `cache` outlive it. REQUIRES: Renew before anything is answered.
-  Attachment(const Clock& clock, SampleStore& cache, SessionEnvironment::Send send,
+  Attachment(const Clock& clock, std::shared_ptr<SampleStore> cache, SessionEnvironment::Send send,
              const wire::Attach& attach)
-      : clock_(clock), cache_(cache), send_(std::move(send)), attach_(attach) {}
+      : clock_(clock), cache_(std::move(cache)), send_(std::move(send)), attach_(attach) {}
 
   // Attaches for the first time, or again: the connection or the coordinator is new, or something
   // is missing. REQUIRES: SamePlan(attach).
@@ -60,7 +60,7 @@ class Attachment {
 
  private:
   const Clock& clock_;
-  SampleStore& cache_;
+  const std::shared_ptr<SampleStore> cache_;
   const SessionEnvironment::Send send_;
   std::string peer_;
   wire::Attach attach_;

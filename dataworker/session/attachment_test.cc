@@ -25,11 +25,11 @@ class AttachmentTest : public ::testing::Test {
   }
 
   FakeClock clock_;
-  std::unique_ptr<SampleStore> cache_ =
+  std::shared_ptr<SampleStore> cache_ =
       std::move(BuiltinCacheTiers().MakeStore({{"memory", {{"size", "4M"}}}})).value();
   std::vector<std::pair<std::string, wire::Body>> sent_;
   Attachment attachment_{
-      clock_, *cache_,
+      clock_, cache_,
       [this](const std::string& peer, wire::Body body, std::vector<net::PayloadFrame> /*payload*/) {
         sent_.emplace_back(peer, std::move(body));
       },

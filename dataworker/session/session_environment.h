@@ -33,7 +33,7 @@ struct SessionEnvironment {
   net::Reactor& reactor;
   Executor& executor;
   WorkQueue& queue;
-  SampleStore& cache;
+  std::shared_ptr<SampleStore> cache;
   BlobTable& blobs;
   PayloadPool& payloads;
   StageLosses& losses;

@@ -49,7 +49,7 @@ class JobLedgerTest : public ::testing::Test {
   InlineExecutor executor_;
   FakeClock clock_;
   WorkQueue queue_{{executor_, clock_, [](Duration) {}}};
-  std::unique_ptr<SampleStore> cache_ =
+  std::shared_ptr<SampleStore> cache_ =
       std::move(BuiltinCacheTiers().MakeStore({{"memory", {{"size", "4M"}}}})).value();
   JobLedger ledger_{queue_, *cache_, 8};
   const JobId a_{1}, b_{2};
@@ -57,7 +57,7 @@ class JobLedgerTest : public ::testing::Test {
 };
 
 TEST_F(JobLedgerTest, GrantsHoldUntilTheNextOnes) {
-  const CacheLease lease(*cache_, a_, std::uint64_t{4} << 20);
+  const CacheLease lease(cache_, a_, std::uint64_t{4} << 20);
   ledger_.OnDirective(Directive({{.job = a_,
                                   .millicores = 2500,
                                   .cache_bytes = 1 << 20,
@@ -75,7 +75,7 @@ TEST_F(JobLedgerTest, GrantsHoldUntilTheNextOnes) {
 }
 
 TEST_F(JobLedgerTest, AnOlderCoordinatorGivesEqualSharesAndTheQuotasOfSessions) {
-  const CacheLease lease(*cache_, a_, std::uint64_t{2} << 20);
+  const CacheLease lease(cache_, a_, std::uint64_t{2} << 20);
   ledger_.OnDirective(Directive({{.job = a_, .millicores = 2500, .source_bytes_per_second = 1}}),
                       std::nullopt, {});
   EXPECT_EQ(Admits(a_), 0U);
@@ -95,7 +95,7 @@ TEST_F(JobLedgerTest, AnOlderCoordinatorGivesEqualSharesAndTheQuotasOfSessions) 
 }
 
 TEST_F(JobLedgerTest, AJobWhoseLeaseEndedIsServedToItsEnd) {
-  auto lease = std::make_unique<const CacheLease>(*cache_, a_, std::uint64_t{4} << 20);
+  auto lease = std::make_unique<const CacheLease>(cache_, a_, std::uint64_t{4} << 20);
   ledger_.OnDirective(Directive({{.job = a_, .millicores = 3000, .cache_bytes = 1 << 20}}),
                       std::nullopt, {});
   const std::uint64_t stored = Admits(a_) / 1000;
@@ -154,7 +154,7 @@ TEST_F(JobLedgerTest, CoresOfStagesGoByWeightAmongThoseWhoHaveWork) {
 }
 
 TEST_F(JobLedgerTest, UsageNamesJobsWithSessionsOrEntriesAndForgetsTheOthers) {
-  auto lease = std::make_unique<const CacheLease>(*cache_, a_, 10'000);
+  auto lease = std::make_unique<const CacheLease>(cache_, a_, 10'000);
   const std::uint64_t stored = Admits(a_) / 1000;
   ASSERT_GT(stored, 0U);
   ledger_.AddSamples(a_, 7);

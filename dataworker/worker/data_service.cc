@@ -26,7 +26,7 @@ DataService::DataService(const Parts& parts)
     : reactor_(parts.reactor),
       payloads_(kMostPayloadBytes, kKeptPayloadBytes),
       bases_(parts.reactor),
-      ledger_(parts.queue, parts.cache, parts.executor.concurrency()),
+      ledger_(parts.queue, *parts.cache, parts.executor.concurrency()),
       environment_{
           .reactor = parts.reactor,
           .executor = parts.executor,

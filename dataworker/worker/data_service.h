@@ -24,7 +24,7 @@ class DataService {
     net::Reactor& reactor;
     Executor& executor;
     WorkQueue& queue;
-    SampleStore& cache;
+    std::shared_ptr<SampleStore> cache;
     wire::HostIdentity host;  // of this process
     Limits limits;
   };

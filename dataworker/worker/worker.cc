@@ -94,7 +94,7 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers) {
   queue_->SetSourceLimit(options.source_bytes_per_second);
   HR_TRY(std::vector<std::string> roots, RealPaths(options.allowed_roots));
   service_ = std::make_unique<DataService>(
-      DataService::Parts{reactor_, *executor_, *queue_, *cache_, info_.host,
+      DataService::Parts{reactor_, *executor_, *queue_, cache_, info_.host,
                          Limits{options.stage_memory, std::move(roots)}});
   arena_path_ = base + ".arena";
   HR_RETURN_IF_ERROR(service_->Listen(listen, arena_path_));
@@ -137,8 +137,6 @@ Worker::~Worker() {
   // Answers refer to sessions, and give their part of the cache back.
   if (cache_) cache_->Stop();
   service_.reset();
-  // Batches that were posted to the reactor still have their part of the cache, so it goes last.
-  if (cache_) reactor_.Post([cache = std::shared_ptr<SampleStore>(std::move(cache_))] {});
   // ZeroMQ does not remove it.
   constexpr std::string_view kIpc = "ipc://";
   for (const std::string& endpoint : info_.endpoints) {

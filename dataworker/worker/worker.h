@@ -52,7 +52,7 @@ class Worker {
   wire::WorkerInfo info_;
   std::string arena_path_;
   std::unique_ptr<Executor> executor_;
-  std::unique_ptr<SampleStore> cache_;
+  std::shared_ptr<SampleStore> cache_;
   std::unique_ptr<WorkQueue> queue_;
   std::unique_ptr<DataService> service_;
   std::unique_ptr<CoordinatorLink> coordinator_;  // none in tests without a coordinator

@@ -71,11 +71,11 @@ std::uint64_t HashNodes(std::span<const Node> nodes, const ClientLibraries& libr
 }  // namespace
 
 Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
-                             Constants constants) {
+                             Constants constants, const TorchFunctions* torch) {
   Chain chain;
   chain.nodes_ = std::move(nodes);
   chain.libraries_ = std::move(libraries);
-  CompileContext context{&chain.libraries_, nullptr, {}};
+  CompileContext context{&chain.libraries_, nullptr, {}, torch};
   if (const auto at = constants.find("torch_exp"); at != constants.end()) {
     HR_TRY(context.torch_exp, TorchExpTable::Parse(at->second));
   }

@@ -11,6 +11,7 @@
 #include "base/graph.h"
 #include "base/result.h"
 #include "ops/core/op.h"
+#include "ops/torch/torch_functions.h"
 
 namespace headrace::ops {
 
@@ -23,8 +24,10 @@ class Chain {
  public:
   // kUnsupported: an operator, argument or combination that has no native form (the message names
   // the node). kInvalidArgument: arguments that the framework would refuse too.
+  // `torch` computes what draws need of it, and outlives the chain.
   static Result<Chain> Compile(std::vector<Node> nodes, ClientLibraries libraries,
-                               Constants constants);
+                               Constants constants,
+                               const TorchFunctions* torch = TorchFunctions::Loaded());
 
   [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
   // The node as errors name it: "node 1 RandomResizedCrop(...)".

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "ops/core/op.h"
 #include "ops/core/op_spec.h"
+#include "ops/torch/torch_functions.h"
 
 // The operators of this build by name. Filled by generated calls, one for each operator folder:
 // RegisterSchemas(SchemaRegistry&) and RegisterKernels(KernelRegistry&).
@@ -23,6 +24,8 @@ struct CompileContext {
   std::shared_ptr<const TorchExpTable> torch_exp;
   // The operator's input. A size is Dims::kAny where it differs between samples.
   TensorSpec input;
+  // For draws that go through torch; null where they are not made.
+  const TorchFunctions* torch = nullptr;
 };
 
 using SchemaPtr = std::shared_ptr<const OpSchema>;

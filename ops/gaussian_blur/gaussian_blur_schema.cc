@@ -43,7 +43,7 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   }
   HR_TRY(options.api, ReadApi(args));
   HR_TRY(options.rounding, UniformRounding(context));
-  options.torch = TorchFunctions::Loaded();
+  options.torch = context.torch;
   return MakeSchema<GaussianBlurSchema>(std::move(options));
 }
 

@@ -42,9 +42,8 @@ TEST(GaussianBlur, ReflectsTheBorderAndRoundsHalfToEven) {
 
 TEST(GaussianBlur, DrawsOneNumberAndComputesTheWeights) {
   const EvenTorch torch;
-  const ScopedTorchFunctions scope(&torch);
   TorchGenerator rng(1);
-  const auto drawn = DrawNode(Blur({-1, 0, 1}, {0}), RgbSpec(9, 9), rng);
+  const auto drawn = DrawNode(Blur({-1, 0, 1}, {0}), RgbSpec(9, 9), rng, &torch);
   ASSERT_TRUE(drawn.ok()) << drawn.status().ToString();
   EXPECT_EQ(rng.draws(), 1U);
   constexpr float kThird = 1.0F / 3.0F;

@@ -63,19 +63,22 @@ inline TensorSpec GraySpec(std::int64_t height, std::int64_t width) {
 
 // Draws for nodes that follow from_array, for an image of that spec.
 inline Result<std::vector<std::int32_t>> DrawNodes(std::vector<Node> nodes, const TensorSpec& image,
-                                                   TorchGenerator& rng) {
+                                                   TorchGenerator& rng,
+                                                   const TorchFunctions* torch = nullptr) {
   const std::string mode = image.dims[2] == 1 ? "L" : "RGB";
   nodes.insert(nodes.begin(), MakeNode("from_array", {{"mode", mode}}));
   const Bytes table = PlainExpTable(nodes);
-  HR_TRY(const Chain chain, Chain::Compile(std::move(nodes), Libraries(), {{"torch_exp", table}}));
+  HR_TRY(const Chain chain,
+         Chain::Compile(std::move(nodes), Libraries(), {{"torch_exp", table}}, torch));
   std::vector<std::int32_t> params(static_cast<std::size_t>(chain.param_words()));
   TensorSpec out;
   HR_RETURN_IF_ERROR(chain.Draw(RowOf(image), rng, params, &out));
   return params;
 }
 inline Result<std::vector<std::int32_t>> DrawNode(Node node, const TensorSpec& image,
-                                                  TorchGenerator& rng) {
-  return DrawNodes({std::move(node)}, image, rng);
+                                                  TorchGenerator& rng,
+                                                  const TorchFunctions* torch = nullptr) {
+  return DrawNodes({std::move(node)}, image, rng, torch);
 }
 
 // Expects that the operator draws one number, whatever its probability, and acts on it.

@@ -180,7 +180,6 @@ class RandomChains : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(RandomChains, EqualTheirOperatorsOneByOne) {
   const EvenTorch torch;
-  const ScopedTorchFunctions scope(&torch);
   int compared = 0;
   for (unsigned round = 0; round < 600; ++round) {
     Random random(Seed() + round);
@@ -198,7 +197,7 @@ TEST_P(RandomChains, EqualTheirOperatorsOneByOne) {
 
     const Bytes table = PlainExpTable(nodes);
     const Result<Chain> chain =
-        Chain::Compile(nodes, Libraries(GetParam()), {{"torch_exp", table}});
+        Chain::Compile(nodes, Libraries(GetParam()), {{"torch_exp", table}}, &torch);
     ASSERT_TRUE(chain.ok()) << chain.status().ToString();
     const TensorSpec in{
         DType::kU8, Layout::kHwc, {Between(random, 1, 90), Between(random, 1, 90), channels}};

@@ -90,21 +90,14 @@ const TorchFunctions* FindLoaded() {
 }
 
 std::atomic<const TorchFunctions*> known{nullptr};
-std::atomic<const TorchFunctions*> stand_in{nullptr};
 
 }  // namespace
 
 const TorchFunctions* TorchFunctions::Loaded() {
-  if (const TorchFunctions* functions = stand_in.load()) return functions;
   const TorchFunctions* functions = known.load();
   if (functions == nullptr) known.store(functions = FindLoaded());
   return functions;
 }
-
-ScopedTorchFunctions::ScopedTorchFunctions(const TorchFunctions* functions) {
-  stand_in.store(functions);
-}
-ScopedTorchFunctions::~ScopedTorchFunctions() { stand_in.store(nullptr); }
 
 // Source: torchvision/transforms/_functional_tensor.py and v2/functional/_misc.py.
 Status GaussianWeights(const TorchFunctions& torch, std::span<const float> positions, float sigma,

@@ -23,15 +23,6 @@ class TorchFunctions {
   static const TorchFunctions* Loaded();
 };
 
-// While it lives, Loaded() gives these functions instead. For tests. Not thread-safe.
-class ScopedTorchFunctions {
- public:
-  explicit ScopedTorchFunctions(const TorchFunctions* functions);
-  ~ScopedTorchFunctions();
-  ScopedTorchFunctions(const ScopedTorchFunctions&) = delete;
-  ScopedTorchFunctions& operator=(const ScopedTorchFunctions&) = delete;
-};
-
 // torchvision's _get_gaussian_kernel1d. `positions`: its torch.linspace. `api`: 1 for
 // torchvision.transforms, 2 for torchvision.transforms.v2. Errors of the functions.
 // REQUIRES: weights.size() == positions.size(), sigma > 0.

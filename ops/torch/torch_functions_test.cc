@@ -15,15 +15,6 @@ using ::testing::ElementsAre;
 
 TEST(TorchFunctions, AreMissingWithoutTorch) { EXPECT_EQ(TorchFunctions::Loaded(), nullptr); }
 
-TEST(TorchFunctions, AStandInIsThereAsLongAsItsScope) {
-  const EvenTorch torch;
-  {
-    const ScopedTorchFunctions scope(&torch);
-    EXPECT_EQ(TorchFunctions::Loaded(), &torch);
-  }
-  EXPECT_EQ(TorchFunctions::Loaded(), nullptr);
-}
-
 // Keeps what the functions are asked for.
 class Recorder final : public TorchFunctions {
  public:

@@ -46,7 +46,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
     LinkContext context;
     SessionOptions options;
     DrawPlanner::Options planner;
-    // What the chain makes, if the planner does not draw and so does not know; height 0: unknown.
+    // What the chain makes of every sample, for plans that do not draw. Absent: it depends on them.
     std::optional<TensorSpec> output;
     // A request without an answer for this long was lost.
     Duration resend_floor = Dispatcher::Options().resend_floor;
