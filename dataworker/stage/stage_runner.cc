@@ -184,16 +184,19 @@ Result<StageHost*> StageRunner::HostFor(const StageJob& job) {
   }
   const StageHosts::Lane lane{
       .lane = static_cast<std::int32_t>(std::max<std::int64_t>(job.request.lane.value, 0)),
-      .set = lanes_ != nullptr ? job.request.lane_set : 0};
-  const auto found = std::find_if(hosts_.begin(), hosts_.end(),
-                                  [&](const auto& entry) { return entry.second.lane() == lane; });
+      .set = job.request.lane_set};
+  const bool begins_anew = source_->begins_anew();
+  const auto found = std::find_if(hosts_.begin(), hosts_.end(), [&](const auto& entry) {
+    const StageHosts::Lane& other = entry.second.lane();
+    return other.lane == lane.lane && (other.set == lane.set || begins_anew);
+  });
   if (found == hosts_.end()) return BeginHost(lane);
   StageHost& host = found->second;
   if (!host.idle()) return nullptr;
-  // A host that has made batches already must not make the first one of a lane.
-  const bool begins =
-      source_->begins_anew() && options_.rng != RngMode::kSample && job.request.lane_state.empty();
-  if (host.begun() && begins) {
+  // The worker's own host must not go on from an earlier set, whatever its code keeps. One that has
+  // made batches already must not make the first one of a lane.
+  const bool first = options_.rng != RngMode::kSample && job.request.lane_state.empty();
+  if (begins_anew && (host.lane().set != lane.set || (host.begun() && first))) {
     EndHost(host.id());
     return BeginHost(lane);
   }

@@ -149,6 +149,19 @@ TEST_F(StageRunnerTest, ALaneStaysInItsHostUntilItBeginsAnew) {
   EXPECT_NE(Pid(anew), Pid(first));
 }
 
+TEST_F(StageRunnerTest, AnotherSetOfLanesHasOtherHosts) {
+  ASSERT_TRUE(Start(RngMode::kTorch, 2).ok());
+  const auto first = Ask(Request(1, 0, ""));
+  // Another worker made the first batch of the lane's new set.
+  wire::BatchRequest second = Request(2, 0, "+");
+  second.lane_set = 1;
+  const auto anew = Ask(second);
+  EXPECT_NE(Pid(anew), Pid(first));
+  wire::BatchRequest third = Request(3, 0, "++");
+  third.lane_set = 1;
+  EXPECT_EQ(Pid(Ask(third)), Pid(anew));
+}
+
 TEST_F(StageRunnerTest, WhatUserCodeReadsFromFilesIsTheBatchs) {
   directory_.Write("sample", std::string(100'000, 'x'));
   ASSERT_TRUE(Start(RngMode::kTorch, 1).ok());

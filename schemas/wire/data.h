@@ -90,8 +90,9 @@ struct BatchRequest {
   // The batch's keys as the program's sampler gave them, pickled, if they are not integers. Only
   // stage hosts read it. `keys` then has the same length, for the count.
   Bytes index;
-  // The set of lanes' processes that makes the batch: the worker has it, or it is on its way. 0:
-  // the worker's own hosts make the batch.
+  // The set of lanes' processes that makes the batch. Each time that lanes begin, a new set does, as
+  // the stock loader's workers are new ones. If the trainer gives the processes, the worker has the
+  // set, or it is on its way.
   std::uint64_t lane_set = 0;
   // The spec of each key's source for which `params` were drawn; absent if none were drawn. A sample
   // whose source has another spec is refused. Empty: specs are not checked.

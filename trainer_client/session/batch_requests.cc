@@ -16,7 +16,7 @@ bool BatchRequests::Send(const Dispatcher::Send& send, bool coming) {
   Status sent = Internal("no link or no plan for a send");
   std::vector<std::int32_t> witness;
   if (link != nullptr && planned != nullptr) {
-    wire::BatchRequest request = Make(*planned, send, *slot, *link);
+    wire::BatchRequest request = Make(*planned, send, *slot);
     parts_.content.Ask(send.worker, request);
     sent = link->Send(request);
     witness = std::move(request.witness);
@@ -42,7 +42,7 @@ bool BatchRequests::Send(const Dispatcher::Send& send, bool coming) {
 }
 
 wire::BatchRequest BatchRequests::Make(const PlannedBatch& planned, const Dispatcher::Send& send,
-                                       const Slot& slot, const WorkerLink& link) const {
+                                       const Slot& slot) const {
   wire::BatchRequest request;
   request.session = parts_.context.session;
   request.iteration = IterationId(BatchBook::IterationOf(send.ticket));
@@ -61,7 +61,7 @@ wire::BatchRequest BatchRequests::Make(const PlannedBatch& planned, const Dispat
     request.base_seed = base_seed_;
     request.lane_state = parts_.lanes.state(planned.lane);
     request.index = parts_.book.index(send.ticket);
-    if (link.given_lanes()) request.lane_set = parts_.context.lanes.set();
+    request.lane_set = parts_.context.lanes.set();
   }
   return request;
 }
@@ -79,7 +79,7 @@ void BatchRequests::SendShadow(const Dispatcher::Send& send, const Comparisons::
   shadow.worker = ask.maker;
   shadow.attempt = ask.attempt;
   const PlannedBatch* planned = parts_.book.Find(send.ticket);
-  sent = sent && planned != nullptr && link->Send(Make(*planned, shadow, slot, *link)).ok();
+  sent = sent && planned != nullptr && link->Send(Make(*planned, shadow, slot)).ok();
   if (!sent) {
     parts_.loans.Return(slot.id);
     parts_.comparisons.LoseShadow(ask.attempt);

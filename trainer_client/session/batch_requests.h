@@ -40,7 +40,7 @@ class BatchRequests {
 
  private:
   [[nodiscard]] wire::BatchRequest Make(const PlannedBatch& planned, const Dispatcher::Send& send,
-                                        const Slot& slot, const WorkerLink& link) const;
+                                        const Slot& slot) const;
   void SendShadow(const Dispatcher::Send& send, const Comparisons::Ask& ask);
 
   Parts parts_;

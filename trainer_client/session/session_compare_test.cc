@@ -211,6 +211,23 @@ TEST_F(CompareTest, AWorkerElsewhereServesAfterTwoEqualBatches) {
   EXPECT_EQ(core_->Load().differed, 0U);
 }
 
+TEST_F(CompareTest, NewLanesAreNewOnesElsewhereToo) {
+  Trust();
+  Submit(kThere);
+  EXPECT_EQ(NextContent(), made_);
+  std::uint64_t before = 0;
+  RunOn(*reactor_, [&] {
+    before = there_->asked.back().lane_set;
+    core_->SetLanes({});
+    EXPECT_TRUE(core_->Begin({}).ok());
+  });
+  Submit(kHere);
+  EXPECT_EQ(NextContent(), 0);
+  Submit(kThere);
+  EXPECT_EQ(NextContent(), 1);
+  RunOn(*reactor_, [&] { EXPECT_GT(there_->asked.back().lane_set, before); });
+}
+
 TEST_F(CompareTest, AWorkerOnTrialThatDiffersIsWithdrawnAndNothingOfItWasConsumed) {
   there_->wrong_by = 100;
   Start({on_here_, elsewhere_});

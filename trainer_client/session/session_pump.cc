@@ -137,6 +137,8 @@ Status SessionPump::Begin(const IterationOptions& iteration) {
   requests_.Begin(iteration.base_seed);
   shared_->ChangeStats([](SessionStats& stats) { ++stats.iterations; });
   const bool python_lanes = HasPythonLanes(context_.plan);
+  // A trainer that gives the processes has given new ones.
+  if (!context_.gives_lanes && !iteration.continue_lanes) context_.lanes.Replace({});
   if (python_lanes && iteration.continue_lanes) {
     lanes_.GoOn();
   } else {

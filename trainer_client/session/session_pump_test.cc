@@ -94,6 +94,7 @@ class SessionPumpTest : public testing::Test {
   // Until it was attached a second time it swallows what it is asked; the third request tells it
   // that it has lost the session.
   void OnRequest(const std::string& peer, const wire::BatchRequest& request) {
+    lane_set_ = request.lane_set;
     if (attached_ > 1) {
       Answer(peer, request, Status::Ok());
     } else if (++swallowed_ == 3) {
@@ -110,6 +111,7 @@ class SessionPumpTest : public testing::Test {
   std::shared_ptr<BatchMailbox> shared_ = std::make_shared<BatchMailbox>(true);
   std::shared_ptr<SessionPump> core_;
   int attached_ = 0, swallowed_ = 0;
+  std::uint64_t lane_set_ = 0;  // of the last request
   wire::BatchCost cost_;
   std::vector<wire::TierHits> tiers_;
 };
@@ -128,6 +130,27 @@ TEST_F(SessionPumpTest, SlotsOfASessionThatTheWorkerForgotAreFree) {
     EXPECT_EQ(counts.lent + counts.quarantined, 0) << "a slot is lent to nobody";
     EXPECT_EQ(attached_, 2);
   });
+}
+
+TEST_F(SessionPumpTest, EachIterationHasItsOwnLanesUnlessTheyGoOn) {
+  const auto set_of_next = [this] {
+    RunOn(*reactor_, [this] { core_->Submit({1}, -1, reactor_->clock().Now()); });
+    const auto taken = shared_->Next(seconds(20), reactor_->clock());
+    EXPECT_TRUE(taken.ok() && taken->batch) << taken.status().ToString();
+    std::uint64_t set = 0;
+    RunOn(*reactor_, [&] { set = lane_set_; });
+    return set;
+  };
+  const auto begin = [this](bool continue_lanes) {
+    RunOn(*reactor_, [&] { EXPECT_TRUE(core_->Begin({.continue_lanes = continue_lanes}).ok()); });
+  };
+  RunOn(*reactor_, [this] { swallowed_ = 2; });  // it is attached again by the first request
+  const std::uint64_t first = set_of_next();
+  EXPECT_EQ(set_of_next(), first);
+  begin(true);
+  EXPECT_EQ(set_of_next(), first);
+  begin(false);
+  EXPECT_GT(set_of_next(), first);
 }
 
 TEST_F(SessionPumpTest, WaitsAndCostsReachTheCoordinator) {
