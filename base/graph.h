@@ -83,10 +83,6 @@ struct ClientLibraries {
 
 // Where samples come from. Rows of several leaves are numbered one after the other.
 struct SourceLeaf {
-  enum class Kind : std::uint8_t {
-    kFiles = 0,   // encoded images in files: `table` holds the paths (FileTable in schemas/fbs)
-    kArrays = 1,  // rows of arrays in memory: one blob per field, row-major
-  };
   struct Array {
     BlobHash blob;
     DType dtype = DType::kU8;
@@ -94,10 +90,14 @@ struct SourceLeaf {
 
     friend bool operator==(const Array&, const Array&) = default;
   };
-  Kind kind = Kind::kFiles;
+  // Fields of a sample: its arrays; without arrays, an encoded file and its int64 label.
+  [[nodiscard]] std::size_t columns() const { return arrays.empty() ? 2 : arrays.size(); }
+
+  std::string source = "local_dir";  // registry name: a folder of dataworker/source
+  Args args;                         // of the source, as an operator has them
   std::int64_t rows = 0;
-  BlobHash table;             // kFiles
-  std::vector<Array> arrays;  // kArrays: field i of the sample
+  BlobHash table;             // the paths of files (FileTable in schemas/fbs); invalid: none
+  std::vector<Array> arrays;  // rows in memory, row-major: array i is field i of the sample
   friend bool operator==(const SourceLeaf&, const SourceLeaf&) = default;
 };
 
@@ -105,7 +105,7 @@ struct SourceLeaf {
 struct FieldSpec {
   enum class Kind : std::uint8_t {
     kChain = 0,  // source field 0 after the operator chain
-    kArray = 1,  // array `index` of the leaf, or for kFiles the int64 label column (index 1)
+    kArray = 1,  // array `index` of the leaf; of a leaf of files, the int64 label (index 1)
   };
   Kind kind = Kind::kChain;
   std::int32_t index = 0;

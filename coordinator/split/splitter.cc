@@ -28,13 +28,8 @@ Status CheckPlan(const Plan& plan) {
   for (const SourceLeaf& leaf : plan.leaves) {
     if (leaf.rows < 0) return InvalidArgument(name + ": a source with a negative number of rows");
     for (const FieldSpec& field : plan.fields) {
-      const auto columns = leaf.kind == SourceLeaf::Kind::kFiles ? std::size_t{2}
-                                                                 // the image and its label
-                                                                 : leaf.arrays.size();
-      const bool known = field.kind == FieldSpec::Kind::kChain
-                             ? columns > 0
-                             : field.index >= 0 && static_cast<std::size_t>(field.index) < columns;
-      if (!known) {
+      if (field.kind == FieldSpec::Kind::kChain) continue;
+      if (field.index < 0 || static_cast<std::size_t>(field.index) >= leaf.columns()) {
         return InvalidArgument(name + ": field " + std::to_string(field.index) +
                                " is not in every source");
       }

@@ -104,7 +104,7 @@ TEST(Splitter, PythonStageGoesWhole) {
 TEST(Splitter, ArraysNeedNoChain) {
   Plan plan;
   SourceLeaf leaf;
-  leaf.kind = SourceLeaf::Kind::kArrays;
+  leaf.source = "arrays";
   leaf.arrays = {{BlobHash(1), DType::kF32, {4}}, {BlobHash(2), DType::kI64, {}}};
   plan.leaves = {leaf};
   plan.fields = {{FieldSpec::Kind::kArray, 0}, {FieldSpec::Kind::kArray, 1}};

@@ -217,7 +217,7 @@ TEST_F(WorkerTest, ArraysOfImagesAndNumbersMakeABatch) {
   Bytes numbers(10 * 4);
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::byte>(i);
   attach_.plan.leaves = {
-      {.kind = SourceLeaf::Kind::kArrays,
+      {.source = "arrays",
        .rows = 10,
        .table = {},
        .arrays = {{AddBlob(images), DType::kU8, {8, 8, 3}}, {AddBlob(numbers), DType::kU8, {4}}}}};

@@ -34,8 +34,7 @@ class WorkerTest : public ::testing::Test {
     const BlobHash hash = AddBlob(wire::EncodeFileTable(table));
     attach_.session = SessionId(77);
     attach_.job = JobId(5);
-    attach_.plan.leaves = {
-        {.kind = SourceLeaf::Kind::kFiles, .rows = kFiles, .table = hash, .arrays = {}}};
+    attach_.plan.leaves = {{.source = "local_dir", .rows = kFiles, .table = hash, .arrays = {}}};
     attach_.plan.chain = {MakeNode("decode", {{"mode", std::string("RGB")}}),
                           MakeNode("random_crop", {{"size", std::int64_t{kSide}}}),
                           MakeNode("random_horizontal_flip", {{"p", 0.5}}),

@@ -5,6 +5,10 @@
 namespace headrace::wire {
 namespace {
 
+// The sources that a peer of the first protocol knows, as kinds of leaf.
+constexpr const char* kFiles = "local_dir";
+constexpr const char* kArrays = "arrays";
+
 Offset<fb::Arg> WriteArg(Builder& b, const std::string& name, const ArgValue& value) {
   const auto name_offset = WriteText(b, name);
   const auto kind = static_cast<fb::ArgKind>(value.index());
@@ -64,10 +68,17 @@ Map ReadMap(Reader& r, const flatbuffers::Vector<Offset<Table>>* tables, ReadVal
   return out;
 }
 
+auto WriteArgs(Builder& b, const Args& args) {
+  return WriteTables(b, args, [&b](const auto& arg) { return WriteArg(b, arg.first, arg.second); });
+}
+
+Args ReadArgs(Reader& r, const flatbuffers::Vector<Offset<fb::Arg>>* args) {
+  return ReadMap<Args>(r, args, [&r](const fb::Arg& arg) { return ReadArgValue(r, arg); });
+}
+
 Offset<fb::Node> Write(Builder& b, const Node& v) {
   const auto op = WriteText(b, v.op);
-  const auto args =
-      WriteTables(b, v.args, [&b](const auto& arg) { return WriteArg(b, arg.first, arg.second); });
+  const auto args = WriteArgs(b, v.args);
   const auto label = WriteText(b, v.label);
   const auto reason = WriteText(b, v.reason);
   return fb::CreateNode(b, op, args, static_cast<fb::Purity>(v.purity),
@@ -77,7 +88,7 @@ Offset<fb::Node> Write(Builder& b, const Node& v) {
 Node Read(Reader& r, const fb::Node* v) {
   Node out;
   out.op = r.Text(v->op());
-  out.args = ReadMap<Args>(r, v->args(), [&r](const fb::Arg& arg) { return ReadArgValue(r, arg); });
+  out.args = ReadArgs(r, v->args());
   out.purity = r.Enum<Purity>(v->purity(), fb::Purity::MAX, "purity");
   out.form = r.Enum<Form>(v->form(), fb::Form::MAX, "form");
   out.label = r.Text(v->label());
@@ -106,12 +117,34 @@ SourceLeaf::Array Read(Reader& r, const fb::ArrayColumn* v) {
 Offset<fb::SourceLeaf> Write(Builder& b, const SourceLeaf& v) {
   const auto arrays =
       WriteTables(b, v.arrays, [&b](const SourceLeaf::Array& array) { return Write(b, array); });
-  return fb::CreateSourceLeaf(b, static_cast<fb::LeafKind>(v.kind), v.rows, v.table.value, arrays);
+  const fb::LeafKind kind = !v.args.empty()       ? fb::LeafKind::Named
+                            : v.source == kFiles  ? fb::LeafKind::Files
+                            : v.source == kArrays ? fb::LeafKind::Arrays
+                                                  : fb::LeafKind::Named;
+  if (kind != fb::LeafKind::Named) {
+    return fb::CreateSourceLeaf(b, kind, v.rows, v.table.value, arrays);
+  }
+  const auto source = WriteText(b, v.source);
+  return fb::CreateSourceLeaf(b, kind, v.rows, v.table.value, arrays, source, WriteArgs(b, v.args));
 }
 
 SourceLeaf Read(Reader& r, const fb::SourceLeaf* v) {
   SourceLeaf out;
-  out.kind = r.Enum<SourceLeaf::Kind>(v->kind(), fb::LeafKind::MAX, "leaf kind");
+  switch (v->kind()) {
+    case fb::LeafKind::Files:
+      out.source = kFiles;
+      break;
+    case fb::LeafKind::Arrays:
+      out.source = kArrays;
+      break;
+    case fb::LeafKind::Named:
+      out.source = r.Text(v->source());
+      r.Require(!out.source.empty(), "a source without name");
+      out.args = ReadArgs(r, v->args());
+      break;
+    default:
+      r.Fail("leaf of an unknown kind");
+  }
   out.rows = r.NotNegative(v->rows(), "rows");
   out.table = r.ReadId<BlobHash>(v->table(), "file table");
   if (v->arrays() != nullptr) {

@@ -189,8 +189,8 @@ std::vector<GoldenMessage> GoldenMessages() {
 Plan GoldenPlan() {
   Plan plan;
   plan.name = "ImageFolder(/data/train)";
-  plan.leaves = {{.kind = SourceLeaf::Kind::kFiles, .rows = 1000, .table = BlobHash(11)},
-                 {.kind = SourceLeaf::Kind::kArrays,
+  plan.leaves = {{.rows = 1000, .table = BlobHash(11)},
+                 {.source = "arrays",
                   .rows = 10,
                   .arrays = {{.blob = BlobHash(12), .dtype = DType::kU8, .row_shape = {32, 32, 3}},
                              {.blob = BlobHash(13), .dtype = DType::kI64, .row_shape = {}}}}};

@@ -8,7 +8,8 @@ Plan RandomBody::MakePlan() {
   plan.name = Text();
   plan.leaves = Some([this] {
     SourceLeaf leaf;
-    leaf.kind = Coin() ? SourceLeaf::Kind::kFiles : SourceLeaf::Kind::kArrays;
+    leaf.source = Coin() ? "local_dir" : Coin() ? "arrays" : "source" + Text();
+    for (std::uint64_t i = Below(3); i > 0; --i) leaf.args[Text()] = Arg();
     leaf.rows = Count();
     leaf.table = AnId<BlobHash>();
     leaf.arrays = Some([this] {

@@ -24,7 +24,7 @@ def plan(values: np.ndarray) -> dict[str, Any]:
     array = {"blob": _client.Blob(values), "dtype": "float32", "row_shape": list(values.shape[1:])}
     return {
         "name": "rows",
-        "leaves": [{"kind": "arrays", "rows": len(values), "arrays": [array]}],
+        "leaves": [{"source": "arrays", "rows": len(values), "arrays": [array]}],
         "fields": [{"kind": "array", "index": 0}],
         "lanes": 2,
     }
@@ -223,7 +223,7 @@ values = np.ones((8, 4), dtype=np.float32)
 array = {"blob": _client.Blob(values), "dtype": "float32", "row_shape": [4]}
 client = _client.Client(binary=options.find_binary())
 session = client.open_session(
-    {"leaves": [{"kind": "arrays", "rows": 8, "arrays": [array]}],
+    {"leaves": [{"source": "arrays", "rows": 8, "arrays": [array]}],
      "fields": [{"kind": "array", "index": 0}]}, max_outstanding=4)
 session.begin(base_seed=0)
 for _ in range(4):

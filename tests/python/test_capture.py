@@ -181,7 +181,7 @@ def test_image_folder(photos):
     found = captured(datasets.ImageFolder(photos, train_v1()))
     plan = found.plan
     assert found.path == "native" and found.name == f"ImageFolder({photos})"
-    assert plan.leaves[0].kind == "files" and plan.leaves[0].rows == 27
+    assert plan.leaves[0].source == "local_dir" and plan.leaves[0].rows == 27
     assert plan.chain[0].op == "decode" and plan.rng == "torch" and plan.lanes == 1
     assert [field.kind for field in plan.fields] == ["chain", "array"]
     assert plan.row_map is None and "torch_exp" in plan.constants

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "schemas/wire/host_identity.h"
+#include "schemas/wire/message.h"
 
 namespace headrace {
 namespace {
@@ -57,7 +58,10 @@ Status CheckPlan(const Plan& plan, const std::map<BlobHash, Blob>& blobs) {
   if (plan.fields.empty()) return InvalidArgument("a plan of no fields");
   for (const SourceLeaf& leaf : plan.leaves) {
     if (leaf.rows < 0) return InvalidArgument("a source of " + std::to_string(leaf.rows) + " rows");
-    if (leaf.kind == SourceLeaf::Kind::kFiles) {
+    if (!leaf.table.valid() && leaf.arrays.empty() && leaf.args.empty()) {
+      return InvalidArgument("the source '" + leaf.source + "' has no table, array or argument");
+    }
+    if (leaf.table.valid()) {
       HR_RETURN_IF_ERROR(FindBlob(blobs, leaf.table, "file table").status());
     }
     for (const SourceLeaf::Array& array : leaf.arrays) {
@@ -86,7 +90,7 @@ std::optional<TensorSpec> RowOf(const SourceLeaf& leaf) {
 // Returns what the chain makes of every sample, if that does not depend on the sample.
 std::optional<TensorSpec> FixedOutput(const Plan& plan, const ops::Chain& chain) {
   std::optional<TensorSpec> input = chain.source();
-  if (!plan.leaves.empty() && plan.leaves[0].kind == SourceLeaf::Kind::kArrays) {
+  if (!plan.leaves.empty() && !plan.leaves[0].arrays.empty()) {
     input = RowOf(plan.leaves[0]);
   }
   std::vector<TensorSpec> after(chain.nodes().size());
@@ -341,14 +345,10 @@ Result<client::DrawPlanner::Options> ClientImpl::PlannerOptions(
 }
 
 std::shared_ptr<client::SizeTable> ClientImpl::Dims(const Plan& plan, std::int64_t rows) {
-  std::string identity;
-  for (const SourceLeaf& leaf : plan.leaves) {
-    identity.append(std::to_string(leaf.rows)).append(":").append(std::to_string(leaf.table.value));
-    for (const SourceLeaf::Array& array : leaf.arrays) {
-      identity.append(",").append(std::to_string(array.blob.value));
-    }
-    identity += ";";
-  }
+  // Equal plans encode to equal bytes.
+  Plan only_sources;
+  only_sources.leaves = plan.leaves;
+  std::string identity(AsText(wire::EncodePlan(only_sources)));
   const std::scoped_lock lock(mutex_);
   const auto at = std::ranges::find(dims_, identity, [](const auto& entry) { return entry.first; });
   if (at != dims_.end()) {
@@ -358,7 +358,7 @@ std::shared_ptr<client::SizeTable> ClientImpl::Dims(const Plan& plan, std::int64
   auto table = std::make_shared<client::SizeTable>(rows);
   std::int64_t row = 0;
   for (const SourceLeaf& leaf : plan.leaves) {
-    if (leaf.kind == SourceLeaf::Kind::kArrays) {
+    if (!leaf.arrays.empty()) {
       const std::optional<TensorSpec> spec = RowOf(leaf);
       for (std::int64_t i = 0; i < leaf.rows; ++i) table->Set(row + i, spec);
     }

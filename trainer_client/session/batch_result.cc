@@ -18,7 +18,7 @@ std::uint64_t Align(std::uint64_t bytes) {
 std::uint64_t RowBytes(const Plan& plan, const FieldSpec& field,
                        const std::optional<TensorSpec>& output) {
   if (field.kind == FieldSpec::Kind::kChain) return output ? output->bytes() : 0;
-  if (plan.leaves.empty() || plan.leaves[0].kind == SourceLeaf::Kind::kFiles) return 8;  // label
+  if (plan.leaves.empty() || plan.leaves[0].arrays.empty()) return 8;  // label
   const auto index = static_cast<std::size_t>(field.index);
   if (index >= plan.leaves[0].arrays.size()) return 0;
   const SourceLeaf::Array& array = plan.leaves[0].arrays[index];

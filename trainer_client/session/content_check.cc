@@ -31,7 +31,7 @@ ContentCheck::ContentCheck(std::shared_ptr<net::Reactor> reactor, const Plan& pl
     : reactor_(std::move(reactor)), row_map_(row_map) {
   if (plan.has_python_stage) return;
   for (const SourceLeaf& leaf : plan.leaves) {
-    const Blob* blob = leaf.kind == SourceLeaf::Kind::kFiles ? blobs.Find(leaf.table) : nullptr;
+    const Blob* blob = leaf.table.valid() ? blobs.Find(leaf.table) : nullptr;
     if (blob != nullptr) {
       Result<wire::FileTableView> files = wire::FileTableView::Open(blob->data);
       if (files.ok()) tables_.push_back({rows_, std::min(leaf.rows, files->size()), *files});

@@ -35,8 +35,7 @@ class ContentCheckTest : public testing::Test {
     blobs_ =
         std::make_unique<BlobStore>(std::map<BlobHash, Blob>{{BlobHash(1), Blob{*bytes, bytes}}});
     Plan plan;
-    plan.leaves = {
-        {.kind = SourceLeaf::Kind::kFiles, .rows = kRows, .table = BlobHash(1), .arrays = {}}};
+    plan.leaves = {{.rows = kRows, .table = BlobHash(1), .arrays = {}}};
     EXPECT_TRUE(reactor_->Start().ok());
     RunOn(*reactor_, [&] {
       check_ =

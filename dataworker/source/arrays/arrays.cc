@@ -86,6 +86,7 @@ class Arrays final : public Source {
 
 Result<std::unique_ptr<Source>> MakeArrays(const SourceLeaf& leaf,
                                            const SourceRegistry::Environment& environment) {
+  HR_RETURN_IF_ERROR(CheckNoArgs(leaf));
   if (leaf.arrays.empty() || leaf.rows < 0) return InvalidArgument("a source without arrays");
   std::vector<Arrays::Part> parts;
   for (std::size_t i = 0; i < leaf.arrays.size(); ++i) {
@@ -111,8 +112,6 @@ Result<std::unique_ptr<Source>> MakeArrays(const SourceLeaf& leaf,
 
 }  // namespace
 
-void RegisterSourceArrays(SourceRegistry& registry) {
-  registry.Add(SourceLeaf::Kind::kArrays, MakeArrays);
-}
+void RegisterSourceArrays(SourceRegistry& registry) { registry.Add("arrays", MakeArrays); }
 
 }  // namespace headrace::dataworker

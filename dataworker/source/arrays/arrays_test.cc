@@ -15,7 +15,7 @@ class Arrays : public ::testing::Test {
                                        std::vector<std::int64_t> row_shape) {
     Bytes content(bytes);
     for (std::size_t i = 0; i < bytes; ++i) content[i] = static_cast<std::byte>(i);
-    SourceLeaf leaf{.kind = SourceLeaf::Kind::kArrays,
+    SourceLeaf leaf{.source = "arrays",
                     .rows = rows,
                     .table = {},
                     .arrays = {{blobs_.Add(content), dtype, std::move(row_shape)}}};

@@ -16,7 +16,7 @@ TEST(MeteredSource, CountsWhatItsThreadReads) {
   BlobMap blobs;
   const wire::FileTable table{
       .root = directory.path(), .paths = {"small", "far", "gone"}, .labels = {1, 2, 3}};
-  const SourceLeaf leaf{.kind = SourceLeaf::Kind::kFiles,
+  const SourceLeaf leaf{.source = "local_dir",
                         .rows = 3,
                         .table = blobs.Add(wire::EncodeFileTable(table)),
                         .arrays = {}};
@@ -43,7 +43,7 @@ TEST(MeteredSource, CountsWhatItsThreadReads) {
 TEST(MeteredSource, WhatLiesInMemoryIsNotRead) {
   BlobMap blobs;
   const SourceLeaf leaf{
-      .kind = SourceLeaf::Kind::kArrays,
+      .source = "arrays",
       .rows = 5,
       .table = {},
       .arrays = {{.blob = blobs.Add(Bytes(5 * 12)), .dtype = DType::kU8, .row_shape = {2, 2, 3}}}};

@@ -4,12 +4,17 @@
 
 namespace headrace::dataworker {
 
+Status CheckNoArgs(const SourceLeaf& leaf) {
+  if (leaf.args.empty()) return {};
+  return InvalidArgument("the source '" + leaf.source + "' has no argument '" +
+                         leaf.args.begin()->first + "'");
+}
+
 Result<std::unique_ptr<Source>> SourceRegistry::Make(const SourceLeaf& leaf,
                                                      const Environment& environment) const {
-  const auto factory = factories_.find(leaf.kind);
+  const auto factory = factories_.find(leaf.source);
   if (factory == factories_.end()) {
-    return Unsupported("this worker has no source of kind " +
-                       std::to_string(static_cast<int>(leaf.kind)));
+    return Unsupported("this worker has no source '" + leaf.source + "'");
   }
   HR_TRY(auto source, factory->second(leaf, environment));
   if (source->rows() != leaf.rows) {

@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "base/tensor_spec.h"
 
-// Where samples come from: one folder for each kind of leaf (docs/howto/add-source.md).
+// Where samples come from: one folder for each source (docs/howto/add-source.md).
 namespace headrace::dataworker {
 
 // Identifies a content without reading it. Two equal identities on one host mean equal bytes. Any
@@ -87,7 +87,7 @@ class Source {
   static constexpr std::size_t kHeadBytes = 16384;  // first read of Describe
 };
 
-// Makes sources by kind of leaf. Filled once by RegisterSources (generated); then immutable.
+// Makes sources by name. Filled once by RegisterSources (generated); then immutable.
 class SourceRegistry {
  public:
   struct Environment {
@@ -100,15 +100,19 @@ class SourceRegistry {
   using Factory =
       std::function<Result<std::unique_ptr<Source>>(const SourceLeaf&, const Environment&)>;
 
-  void Add(SourceLeaf::Kind kind, Factory factory) { factories_[kind] = std::move(factory); }
-  // Makes the source of a leaf. kUnsupported: a kind of a newer peer. kNotFound: a missing blob.
-  // kInvalidArgument or kDataLoss: a leaf that contradicts its blobs.
+  void Add(std::string name, Factory factory) { factories_[std::move(name)] = std::move(factory); }
+  // Makes the source of a leaf. kUnsupported: a source that this build does not have. kNotFound: a
+  // missing blob. kInvalidArgument or kDataLoss: a leaf that contradicts its blobs, or an argument
+  // that the source does not know.
   [[nodiscard]] Result<std::unique_ptr<Source>> Make(const SourceLeaf& leaf,
                                                      const Environment& environment) const;
 
  private:
-  std::map<SourceLeaf::Kind, Factory> factories_;
+  std::map<std::string, Factory> factories_;
 };
+
+// For a source without arguments. kInvalidArgument: the leaf has one, and nothing may ignore it.
+[[nodiscard]] Status CheckNoArgs(const SourceLeaf& leaf);
 
 // All sources of this build.
 [[nodiscard]] const SourceRegistry& BuiltinSources();

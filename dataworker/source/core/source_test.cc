@@ -5,6 +5,7 @@
 #include <string>
 
 #include "dataworker/source/core/source_fixture.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace headrace::dataworker {
@@ -24,7 +25,7 @@ struct Files {
       table.paths.push_back(name);
       table.labels.push_back(row * 10);
     }
-    leaf = {.kind = SourceLeaf::Kind::kFiles,
+    leaf = {.source = "local_dir",
             .rows = kRows,
             .table = blobs.Add(wire::EncodeFileTable(table)),
             .arrays = {}};
@@ -38,7 +39,7 @@ struct ImageArrays {
     Bytes labels(kRows * 8);
     for (std::int64_t row = 0; row < kRows; ++row)
       labels[static_cast<std::size_t>(row) * 8] = static_cast<std::byte>(row * 10);
-    leaf = {.kind = SourceLeaf::Kind::kArrays,
+    leaf = {.source = "arrays",
             .rows = kRows,
             .table = {},
             .arrays = {{.blob = blobs.Add(Bytes(kRows * 4 * 6 * 3)),
@@ -123,10 +124,21 @@ TYPED_TEST(SourceContract, APlanThatContradictsItsContentIsRefused) {
             Code::kNotFound);
 }
 
-TEST(SourceRegistry, AKindOfANewerPeerIsUnsupported) {
+TYPED_TEST(SourceContract, AnArgumentThatTheSourceDoesNotKnowIsRefused) {
+  SourceLeaf wrong = this->kind_.leaf;
+  wrong.args["no_such_argument"] = std::int64_t{1};
+  const Status status =
+      BuiltinSources().Make(wrong, {this->kind_.blobs.lookup(), ReadTextHeader}).status();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_THAT(status.message(), ::testing::HasSubstr("no_such_argument"));
+}
+
+TEST(SourceRegistry, ASourceOfANewerPeerIsUnsupported) {
   SourceLeaf leaf;
-  leaf.kind = static_cast<SourceLeaf::Kind>(200);
-  EXPECT_EQ(BuiltinSources().Make(leaf, {}).status().code(), Code::kUnsupported);
+  leaf.source = "no_such_source";
+  const Status status = BuiltinSources().Make(leaf, {}).status();
+  EXPECT_EQ(status.code(), Code::kUnsupported);
+  EXPECT_THAT(status.message(), ::testing::HasSubstr("no_such_source"));
 }
 
 }  // namespace

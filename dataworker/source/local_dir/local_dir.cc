@@ -232,6 +232,7 @@ class LocalDir final : public Source {
 
 Result<std::unique_ptr<Source>> MakeLocalDir(const SourceLeaf& leaf,
                                              const SourceRegistry::Environment& environment) {
+  HR_RETURN_IF_ERROR(CheckNoArgs(leaf));
   BlobContent bytes = environment.blob(leaf.table);
   if (!bytes) return NotFound("the file table of the plan is missing");
   HR_TRY(wire::FileTableView table, wire::FileTableView::Open(*bytes));
@@ -241,8 +242,6 @@ Result<std::unique_ptr<Source>> MakeLocalDir(const SourceLeaf& leaf,
 
 }  // namespace
 
-void RegisterSourceLocalDir(SourceRegistry& registry) {
-  registry.Add(SourceLeaf::Kind::kFiles, MakeLocalDir);
-}
+void RegisterSourceLocalDir(SourceRegistry& registry) { registry.Add("local_dir", MakeLocalDir); }
 
 }  // namespace headrace::dataworker

@@ -42,7 +42,7 @@ class LocalDir : public ::testing::Test {
  protected:
   std::unique_ptr<Source> Open(const std::string& name) {
     wire::FileTable table{.root = directory_.path(), .paths = {name}, .labels = {0}};
-    SourceLeaf leaf{.kind = SourceLeaf::Kind::kFiles,
+    SourceLeaf leaf{.source = "local_dir",
                     .rows = 1,
                     .table = blobs_.Add(wire::EncodeFileTable(table)),
                     .arrays = {}};

@@ -130,9 +130,8 @@ class Parser {
   SourceLeaf ParseLeaf(nb::handle source) {
     Reader reader(source, "leaf");
     SourceLeaf leaf;
-    reader.ReadEnum("kind",
-                    {{"files", SourceLeaf::Kind::kFiles}, {"arrays", SourceLeaf::Kind::kArrays}},
-                    leaf.kind);
+    reader.Read("source", leaf.source);
+    leaf.args = ParseArgs(leaf.source, reader.Get("args"));
     reader.Read("rows", leaf.rows);
     leaf.table = AddBlob(reader.Get("table"));
     for (nb::handle item : Items(reader.Get("arrays"))) {
@@ -162,11 +161,7 @@ class Parser {
     Reader reader(source, "node");
     Node node;
     reader.Read("op", node.op);
-    if (const nb::object args = reader.Get("args"); !args.is_none()) {
-      for (auto [name, value] : nb::cast<nb::dict>(args)) {
-        if (!value.is_none()) node.args[nb::cast<std::string>(name)] = ParseArg(node.op, value);
-      }
-    }
+    node.args = ParseArgs(node.op, reader.Get("args"));
     reader.ReadEnum(
         "purity",
         {{"pure", Purity::kPure}, {"random", Purity::kRandom}, {"stateful", Purity::kStateful}},
@@ -176,6 +171,16 @@ class Parser {
     reader.Read("reason", node.reason);
     reader.Done();
     return node;
+  }
+
+  // `owner`: the operator or the source whose arguments they are.
+  static Args ParseArgs(const std::string& owner, nb::handle source) {
+    Args args;
+    if (source.is_none()) return args;
+    for (auto [name, value] : nb::cast<nb::dict>(source)) {
+      if (!value.is_none()) args[nb::cast<std::string>(name)] = ParseArg(owner, value);
+    }
+    return args;
   }
 
   static ArgValue ParseArg(const std::string& op, nb::handle value) {

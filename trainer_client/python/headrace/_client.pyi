@@ -266,8 +266,8 @@ class Client:
         """`plan` has the fields of headrace::Plan (base/graph.h); blobs stand in it as Blob objects:
 
         {"name": str,
-         "leaves": [{"kind": "files", "rows": int, "table": Blob} |
-                    {"kind": "arrays", "rows": int,
+         "leaves": [{"source": "local_dir", "args": {...}, "rows": int, "table": Blob} |
+                    {"source": "arrays", "rows": int,
                      "arrays": [{"blob": Blob, "dtype": "uint8", "row_shape": [32, 32, 3]}]}],
          "row_map": Blob | None,                  # int64[]
          "chain": [{"op": str, "args": {str: int | float | str | bytes | list[int] | list[float]},

@@ -115,7 +115,7 @@ def _folder(dataset: Any, seen: Fingerprint) -> Rows:
     inside = _below(os.path.join(root, ""), paths, here)
     root = os.path.join(here, root)
     table = binding.encode_file_table(root, inside, _labels(dataset, labels))
-    leaf = Leaf("files", len(samples), table)
+    leaf = Leaf("local_dir", len(samples), table)
     return Rows([leaf], len(samples), _IMAGE_AND_LABEL, _decode(), [dataset])
 
 

@@ -120,7 +120,7 @@ def _part(dataset: Any, leaves: Any, offset: int, objects: Unchanged) -> Any:
     objects.watch_attributes(dataset, _LOOKED_AT)
     for cls in type(dataset).__mro__:
         objects.classes[cls] = None
-    return (_Folder if leaf.kind == "files" else _Images)(dataset, leaf, offset)
+    return (_Folder if not leaf.arrays else _Images)(dataset, leaf, offset)
 
 
 class _Subset:

@@ -123,7 +123,7 @@ class _Native:
 
     def build(self) -> None:
         plan, split, graph = self.captured.plan, self.split, self.graph
-        files = plan.leaves[0].kind == "files"
+        files = not plan.leaves[0].arrays
         what = "files" if files else "rows of arrays"
         label = f"{self.captured.name}: {self.captured.rows.count} {what}"
         source = graph.add(GraphNode("source", label, PURE, NATIVE))

@@ -61,10 +61,11 @@ class Array:
 
 @dataclass
 class Leaf:
-    kind: str  # "files" | "arrays"
+    source: str  # a folder of dataworker/source
     rows: int
     table: Any = None  # Blob
     arrays: list[Array] = field(default_factory=list)
+    args: dict[str, Any] = field(default_factory=dict)  # of the source
 
 
 @dataclass
