@@ -71,7 +71,7 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types
         reason = refusal(obj)
         if reason is not None:
             raise Refused(reason)
-        return self._by_cloudpickle(obj)
+        return _code(obj) if isinstance(obj, CodeType) else self._by_cloudpickle(obj)
 
     def travels(self, obj: Any) -> bool:
         """Whether a function, class or wrapper goes by value: a worker can't find it by its name."""
@@ -118,6 +118,14 @@ class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types
         if not self.travels(obj):
             return NotImplemented
         return rebuild.lru_cached, (obj.__wrapped__, obj.cache_parameters()), _more_of(obj)
+
+
+def _code(code: CodeType) -> Any:
+    """With the name of its file, which tracebacks show and proofs read. cloudpickle 3.1.3 writes
+    another one; releases before it wrote this one."""
+    make, parts = cloudpickle.cloudpickle._code_reduce(code)
+    file = sys.intern(code.co_filename)
+    return make, tuple(file if part == "<dynamic-code>" else part for part in parts)
 
 
 def _more_of(wrapper: Any) -> dict[str, Any] | None:
