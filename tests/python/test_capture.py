@@ -361,21 +361,6 @@ def test_own_modules_travel_by_value(pool):
     assert type(pickle.loads(bundle)["dataset"]) is Numbers
 
 
-def test_code_keeps_the_name_of_its_file(pool):
-    """Tracebacks of a worker name the program's files, whatever cloudpickle is installed."""
-    bundle = bytes(captured(Numbers(), collate_fn=collate_names).plan.python.bundle)
-    code = (
-        "import pickle, sys; data = pickle.load(sys.stdin.buffer);"
-        "print(type(data['dataset']).__getitem__.__code__.co_filename,"
-        " data['collate_fn'].__code__.co_filename)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", code], input=bundle, capture_output=True, check=False
-    )
-    file = Numbers.__getitem__.__code__.co_filename
-    assert done.stdout.decode() == f"{file} {file}\n", done.stderr.decode()
-
-
 class Overlaps(Numbers):
     def __getitem__(self, index):
         boxes = torch.tensor([[0, 0, 2, index + 1]], dtype=torch.float32)
