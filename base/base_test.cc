@@ -33,6 +33,21 @@ TEST(Result, ContextGoesInFront) {
   EXPECT_TRUE(Status::Ok().WithContext("y").ok());
 }
 
+TEST(Result, ADetailGoesWithTheStatus) {
+  const Status status = NoSession("session 3 is not attached");
+  EXPECT_EQ(status.WithContext("batch 7").detail(), Detail::kNoSession);
+  EXPECT_NE(status, NotFound("session 3 is not attached"));
+  EXPECT_EQ(NotFound("x").WithDetail(Detail::kNoFile),
+            Status(Code::kNotFound, "x", Detail::kNoFile));
+}
+
+TEST(Result, WhoKnowsNoDetailsMeansThatThereIsNoSession) {
+  EXPECT_TRUE(IsNoSession(NoSession("x")));
+  EXPECT_TRUE(IsNoSession(NotFound("x")));
+  EXPECT_FALSE(IsNoSession(NotFound("x").WithDetail(Detail::kNoFile)));
+  EXPECT_FALSE(IsNoSession(Unavailable("x").WithDetail(Detail::kNoSession)));
+}
+
 TEST(Result, FullDiskIsExhaustedNotUnavailable) {
   EXPECT_EQ(ErrnoStatus(ENOSPC, "memfd").code(), Code::kResourceExhausted);
   EXPECT_EQ(ErrnoStatus(ENOENT, "open a").message(), "open a: No such file or directory");

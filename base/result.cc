@@ -37,6 +37,28 @@ std::string_view CodeName(Code code) {
   return "Unknown";
 }
 
+std::string_view DetailName(Detail detail) {
+  switch (detail) {
+    case Detail::kNone:
+      return "";
+    case Detail::kNoSession:
+      return "NoSession";
+    case Detail::kSlotTooSmall:
+      return "SlotTooSmall";
+    case Detail::kOtherSpec:
+      return "OtherSpec";
+    case Detail::kOtherContent:
+      return "OtherContent";
+    case Detail::kNoFile:
+      return "NoFile";
+    case Detail::kNotAllowed:
+      return "NotAllowed";
+    case Detail::kUnknown:
+      return "Unknown";
+  }
+  return "Unknown";
+}
+
 std::string Status::ToString() const {
   if (ok()) return "Ok";
   std::string text(CodeName(code_));
@@ -45,7 +67,7 @@ std::string Status::ToString() const {
 
 Status Status::WithContext(std::string_view context) const {
   if (ok()) return *this;
-  return {code_, std::string(context) + ": " + message_};
+  return {code_, std::string(context) + ": " + message_, detail_};
 }
 
 Status ErrnoStatus(int error_number, std::string_view what) {

@@ -27,26 +27,46 @@ enum class Code : unsigned char {
 
 [[nodiscard]] std::string_view CodeName(Code code);
 
+// What a decision has to know beyond the code. A message is for people; nobody decides by its words.
+// Values are wire values: append only.
+enum class Detail : unsigned char {
+  kNone = 0,
+  kNoSession = 1,     // kNotFound: the peer does not know the session, job or worker; begin again
+  kSlotTooSmall = 2,  // kResourceExhausted: a larger slot would do
+  kOtherSpec = 3,     // kUnavailable: the sample is not the tensor that its draws were made for
+  kOtherContent = 4,  // kUnavailable: the file is not the one that the trainer has by this name
+  kNoFile = 5,        // kNotFound: on that host the name of the sample's file leads nowhere
+  kNotAllowed = 6,    // kUnavailable: the file lies outside of what the worker may read
+  kUnknown = 255,     // a detail of a newer peer
+};
+
+[[nodiscard]] std::string_view DetailName(Detail detail);
+
 // Outcome of an operation that returns no value. Cheap when ok. Thread-compatible.
 class [[nodiscard]] Status {  // NOLINT(clang-analyzer-core.uninitialized.Assign): see .clang-tidy
  public:
   Status() = default;
-  Status(Code code, std::string message) : code_(code), message_(std::move(message)) {}
+  Status(Code code, std::string message, Detail detail = Detail::kNone)
+      : code_(code), detail_(detail), message_(std::move(message)) {}
 
   static Status Ok() { return {}; }
   [[nodiscard]] bool ok() const { return code_ == Code::kOk; }
   [[nodiscard]] Code code() const { return code_; }
+  [[nodiscard]] Detail detail() const { return detail_; }
   // Says what happened to what (ids, path, offset), and the remedy if it is known.
   [[nodiscard]] const std::string& message() const { return message_; }
   // "NotFound: no such file: /a/b.jpg"
   [[nodiscard]] std::string ToString() const;
-  // The same code, with "context: " before the message.
+  // The same code and detail, with "context: " before the message.
   [[nodiscard]] Status WithContext(std::string_view context) const;
+  // The same code and message.
+  [[nodiscard]] Status WithDetail(Detail detail) const { return {code_, message_, detail}; }
 
   friend bool operator==(const Status&, const Status&) = default;
 
  private:
   Code code_ = Code::kOk;
+  Detail detail_ = Detail::kNone;
   std::string message_;
 };
 
@@ -82,6 +102,15 @@ class [[nodiscard]] Result {
   return {Code::kInvalidArgument, std::move(m)};
 }
 [[nodiscard]] inline Status NotFound(std::string m) { return {Code::kNotFound, std::move(m)}; }
+[[nodiscard]] inline Status NoSession(std::string m) {
+  return {Code::kNotFound, std::move(m), Detail::kNoSession};
+}
+// True: the peer does not know what was asked of it, and one begins again. Older peers say kNotFound
+// alone.
+[[nodiscard]] inline bool IsNoSession(const Status& status) {
+  return status.code() == Code::kNotFound &&
+         (status.detail() == Detail::kNoSession || status.detail() == Detail::kNone);
+}
 [[nodiscard]] inline Status Unavailable(std::string m) {
   return {Code::kUnavailable, std::move(m)};
 }

@@ -23,8 +23,8 @@ std::string Text(JobId job) { return "job " + std::to_string(job.value); }
 std::string Text(WorkerId worker) { return "worker " + std::to_string(worker.value); }
 
 Status UnknownJob(JobId job) {
-  return NotFound(Text(job) +
-                  " is not known to this coordinator (was it restarted?); open it again");
+  return NoSession(Text(job) +
+                   " is not known to this coordinator (was it restarted?); open it again");
 }
 
 // Identifies what the cache keeps of a plan: its sources, and the prefix before the cache point. 0:
@@ -285,9 +285,9 @@ class Stepper {
     if (!worker) {
       wire::WorkerDirective reply;
       reply.request = m.request;
-      reply.status = NotFound(Text(m.worker) +
-                              " is not known to this coordinator (was it "
-                              "restarted?); register again");
+      reply.status = NoSession(Text(m.worker) +
+                               " is not known to this coordinator (was it "
+                               "restarted?); register again");
       return Answer(peer, std::move(reply));
     }
     if (worker->phase == Worker::Phase::kLost) Change(ReviveWorker{m.worker});

@@ -102,7 +102,7 @@ void BatchWork::RunPart(Unit unit, ThreadContext& context) {
   const Duration cpu = setup_.clock->ThreadCpu();
   if (!started_.exchange(true)) queue_ns_ = Nanos(begin - setup_.received);
   const Status status = MakeSample(unit, context);
-  if (!status.ok()) FailSample(unit.position, status, unit.cost.size_changed);
+  if (!status.ok()) FailSample(unit.position, status);
   if (context.file.capacity() > kKeptFileBytes) context.file = ScratchBuffer();
   // In this order. A thread beyond its quota is held when it asks the kernel for its CPU time. That
   // wait is the sample's, not the queue's.
@@ -276,9 +276,9 @@ Status BatchWork::CheckSize(const Sample& sample, const TensorSpec& spec) const 
   if (setup_.request.specs.empty()) return {};
   const auto& planned = setup_.request.specs[static_cast<std::size_t>(sample.position)];
   if (planned == spec) return {};
-  sample.cost.size_changed = true;
   return Unavailable("the sample is " + spec.ToString() + " now, and was planned as " +
-                     (planned ? planned->ToString() : "none"));
+                     (planned ? planned->ToString() : "none"))
+      .WithDetail(Detail::kOtherSpec);
 }
 
 Status BatchWork::CheckShape(const TensorSpec& spec) {
@@ -319,10 +319,10 @@ Status BatchWork::FromPixels(const Sample& sample, const SourceSample& source,
   return setup_.plan->runner().RunPixels(source.bytes, source.row, params, context.ops, sample.out);
 }
 
-void BatchWork::FailSample(std::int32_t position, const Status& status, bool size_changed) {
+void BatchWork::FailSample(std::int32_t position, const Status& status) {
   const std::lock_guard lock(mutex_);
   failures_.push_back(
-      {position, status.code(), status.message().substr(0, kMostMessageBytes), size_changed});
+      {position, status.code(), status.message().substr(0, kMostMessageBytes), status.detail()});
 }
 
 void BatchWork::FailBatch(const Status& status) {

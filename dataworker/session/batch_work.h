@@ -63,8 +63,7 @@ class BatchWork final : public Work {
     Duration source{};        // reading it, or looking for it
     std::uint64_t source_bytes = 0;
     bool decoded_hit = false, encoded_hit = false, miss = false;
-    bool size_changed = false;  // its parameters were drawn for another size
-    std::uint32_t tier = 0;     // of the hit
+    std::uint32_t tier = 0;  // of the hit
   };
   // What a sample keeps while a slow tier looks for it.
   struct Unit {
@@ -111,7 +110,7 @@ class BatchWork final : public Work {
   [[nodiscard]] Status CheckShape(const TensorSpec& spec);
   // Notes the identity of the sample's file, if the trainer asks for it.
   Status BearWitness(const Sample& sample);
-  void FailSample(std::int32_t position, const Status& status, bool size_changed);
+  void FailSample(std::int32_t position, const Status& status);
   void FailBatch(const Status& status);
 
   Setup setup_;

@@ -66,7 +66,8 @@ void NativeRunner::Launch(wire::BatchRequest request, SteadyTime received,
     attachment_.Refuse(
         request,
         ResourceExhausted("the batch takes " + std::to_string(bytes) + " bytes, the slot has " +
-                          std::to_string(request.slot_bytes)),
+                          std::to_string(request.slot_bytes))
+            .WithDetail(Detail::kSlotTooSmall),
         bytes);
     return;
   }

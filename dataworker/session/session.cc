@@ -163,7 +163,7 @@ void Session::Fail(Status status) {
 bool Session::Abandoned(bool leased, SteadyTime asked) {
   if (!attachment_.Abandoned(leased || memory_.has_arena(), asked)) return false;
   if (state_ == State::kWaiting && waiting_.size() > 0) {
-    Fail(NotFound("the session has no trainer"));
+    Fail(NoSession("the session has no trainer"));
   }
   return outstanding() == 0;
 }
@@ -182,7 +182,7 @@ void Session::OnBatchRequest(wire::BatchRequest request) {
   // The awaited blobs were lost on their way. The trainer attaches again, and learns what is
   // missing.
   if (state_ == State::kWaiting && blobs_.Stalled(now)) {
-    Fail(NotFound("the blobs of the plan did not come"));
+    Fail(NoSession("the blobs of the plan did not come"));
   }
   if (outstanding() >= kMostOutstanding) {
     attachment_.Refuse(request, ResourceExhausted("too many requests wait here"));

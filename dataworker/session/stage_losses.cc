@@ -13,8 +13,8 @@ Status StageLosses::Add(SessionId session, const std::string& how) {
   ++lost.times;
   lost.how = how;
   if (Status refusal = Check(session); !refusal.ok()) return refusal;
-  return NotFound("the Python stage of session " + std::to_string(session.value) +
-                  " was lost: " + how);
+  return NoSession("the Python stage of session " + std::to_string(session.value) +
+                   " was lost: " + how);
 }
 
 Status StageLosses::Check(SessionId session) const {

@@ -61,7 +61,8 @@ StageAnswers::Made StageAnswers::Read(const StageJob& job, StageFrame frame,
     return Refusal(
         job,
         ResourceExhausted("the batch takes " + std::to_string(needed[0]) + " bytes, the slot has " +
-                          std::to_string(job.request.slot_bytes)),
+                          std::to_string(job.request.slot_bytes))
+            .WithDetail(Detail::kSlotTooSmall),
         needed[0]);
   }
   Made made;

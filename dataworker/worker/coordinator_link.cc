@@ -108,7 +108,7 @@ void CoordinatorLink::OnMessage(const wire::Body& body) {
         &CoordinatorLink::Beat);
     events_.on_registered(worker_);
   } else if (const auto* directive = std::get_if<wire::WorkerDirective>(&body)) {
-    if (directive->status.code() == Code::kNotFound) {
+    if (IsNoSession(directive->status)) {
       worker_ = WorkerId();
       Register();
       StartTimer(kRegisterAgain, &CoordinatorLink::Register);

@@ -207,7 +207,7 @@ void DataService::OnBatchRequest(const std::string& peer, wire::BatchRequest req
   answer.iteration = request.iteration;
   answer.batch = request.batch;
   answer.attempt = request.attempt;
-  answer.status = NotFound(SessionText(request.session) + " is not attached");
+  answer.status = NoSession(SessionText(request.session) + " is not attached");
   Send(peer, std::move(answer), {});
 }
 
@@ -219,7 +219,7 @@ void DataService::OnDescribe(const std::string& peer, wire::Describe request) {
   wire::Described answer;
   answer.request = request.request;
   answer.session = request.session;
-  answer.status = NotFound(SessionText(request.session) + " is not attached");
+  answer.status = NoSession(SessionText(request.session) + " is not attached");
   Send(peer, std::move(answer), {});
 }
 

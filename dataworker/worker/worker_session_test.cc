@@ -74,7 +74,7 @@ TEST_F(WorkerTest, ASampleWhoseImageHasNotThePlannedSizeIsRefused) {
       const std::vector<std::int32_t> refused = {0, 2, 3};
       for (std::size_t i = 0; i < refused.size(); ++i) {
         EXPECT_EQ(done.failures[i].position, refused[i]);
-        EXPECT_TRUE(done.failures[i].size_changed);
+        EXPECT_EQ(done.failures[i].detail, Detail::kOtherSpec);
         EXPECT_EQ(done.failures[i].code, Code::kUnavailable);
       }
       EXPECT_THAT(done.failures[0].message,

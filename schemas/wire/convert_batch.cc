@@ -30,7 +30,7 @@ SampleFailure ReadFailure(Reader& r, const fb::SampleFailure& v) {
   return {.position = r.NotNegative(v.position(), "position"),
           .code = ReadCode(v.code()),
           .message = r.Text(v.message()),
-          .size_changed = v.size_changed()};
+          .detail = v.size_changed() ? Detail::kOtherSpec : ReadDetail(v.detail())};
 }
 
 Offset<fb::BatchCost> Write(Builder& b, const BatchCost& v) {
@@ -123,8 +123,9 @@ Offset<fb::BatchDone> Write(Builder& b, const BatchDone& v) {
                                  WriteScalars(b, field.shape), field.offset);
   });
   const auto failures = WriteTables(b, v.failures, [&b](const SampleFailure& failure) {
-    return fb::CreateSampleFailure(b, failure.position, static_cast<fb::Code>(failure.code),
-                                   WriteText(b, failure.message), failure.size_changed);
+    return fb::CreateSampleFailure(
+        b, failure.position, static_cast<fb::Code>(failure.code), WriteText(b, failure.message),
+        failure.detail == Detail::kOtherSpec, static_cast<fb::Detail>(failure.detail));
   });
   const auto cost = Write(b, v.cost);
   const auto pickle = WriteRaw(b, v.pickle);

@@ -20,15 +20,20 @@ Code ReadCode(fb::Code code) {
   return code <= fb::Code::OtherRelease ? static_cast<Code>(code) : Code::kUnknown;
 }
 
+Detail ReadDetail(fb::Detail detail) {
+  return detail <= fb::Detail::NotAllowed ? static_cast<Detail>(detail) : Detail::kUnknown;
+}
+
 Offset<fb::Status> Write(Builder& b, const Status& v) {
   if (v.ok() && v.message().empty()) return 0;
   const auto message = WriteText(b, v.message());
-  return fb::CreateStatus(b, static_cast<fb::Code>(v.code()), message);
+  return fb::CreateStatus(b, static_cast<fb::Code>(v.code()), message,
+                          static_cast<fb::Detail>(v.detail()));
 }
 
 Status Read(Reader& r, const fb::Status* v) {
   if (v == nullptr) return {};
-  return {ReadCode(v->code()), r.Text(v->message())};
+  return {ReadCode(v->code()), r.Text(v->message()), ReadDetail(v->detail())};
 }
 
 Offset<fb::HostIdentity> Write(Builder& b, const HostIdentity& v) {

@@ -21,6 +21,7 @@ using Offset = flatbuffers::Offset<T>;
 Offset<fb::Status> Write(Builder& b, const Status& v);
 Status Read(Reader& r, const fb::Status* v);
 Code ReadCode(fb::Code code);
+Detail ReadDetail(fb::Detail detail);
 Offset<fb::HostIdentity> Write(Builder& b, const HostIdentity& v);
 HostIdentity Read(Reader& r, const fb::HostIdentity* v);
 Offset<fb::Plan> Write(Builder& b, const Plan& v);

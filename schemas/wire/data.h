@@ -114,7 +114,7 @@ struct SampleFailure {
   std::int32_t position = 0;  // in the batch
   Code code = Code::kUnknown;
   std::string message;
-  bool size_changed = false;  // the image has not the size that the request names
+  Detail detail = Detail::kNone;
   friend bool operator==(const SampleFailure&, const SampleFailure&) = default;
 };
 // What a worker sees in the file of a sample.
@@ -139,7 +139,8 @@ struct BatchDone {
   IterationId iteration;
   BatchId batch;
   std::uint32_t attempt = 0;
-  // kResourceExhausted with needed_bytes > slot_bytes: ask again with a larger slot.
+  // kSlotTooSmall, or of an older worker kResourceExhausted with needed_bytes: ask again with a slot
+  // of that size.
   // kNotFound: the worker does not know the session: attach again.
   Status status;
   std::uint64_t needed_bytes = 0;

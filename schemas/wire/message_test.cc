@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "schemas/wire/convert_internal.h"
 #include "schemas/wire/random_body_internal.h"
 
 namespace headrace::wire {
@@ -73,6 +74,28 @@ TEST(Message, CodeOfANewerPeerIsUnknown) {
   const auto body = RoundTrip(SessionOpened{.status = Status(static_cast<Code>(77), "x")});
   ASSERT_TRUE(body.ok());
   EXPECT_EQ(std::get<SessionOpened>(*body).status.code(), Code::kUnknown);
+}
+
+TEST(Message, DetailOfANewerPeerIsUnknown) {
+  const auto body =
+      RoundTrip(SessionOpened{.status = Status(Code::kNotFound, "x", static_cast<Detail>(77))});
+  ASSERT_TRUE(body.ok());
+  const Status& status = std::get<SessionOpened>(*body).status;
+  EXPECT_EQ(status.detail(), Detail::kUnknown);
+  EXPECT_FALSE(IsNoSession(status));
+}
+
+TEST(Message, AnOlderWorkersFlagIsADetail) {
+  Builder builder;
+  const auto failure = fb::CreateSampleFailure(builder, 0, fb::Code::Unavailable, 0, true);
+  const auto failures = builder.CreateVector(&failure, 1);
+  fb::BatchDoneBuilder done(builder);
+  done.add_session(1), done.add_iteration(1), done.add_batch(1);
+  done.add_failures(failures);
+  builder.Finish(done.Finish(), "HR47");
+  const Result<Body> body = Decode(Encode(BatchDone{}).header, TakeBody(builder));
+  ASSERT_TRUE(body.ok()) << body.status().ToString();
+  EXPECT_EQ(std::get<BatchDone>(*body).failures.at(0).detail, Detail::kOtherSpec);
 }
 
 TEST(Message, OtherVersionIsAnotherReleaseAndNamesBoth) {

@@ -177,7 +177,7 @@ BatchDone RandomBody::Done() {
     return SampleFailure{.position = Count(),
                          .code = Coin() ? Code::kUnknown : Code::kUnsupported,
                          .message = Text(),
-                         .size_changed = Coin()};
+                         .detail = ADetail()};
   });
   Measure(out.cost);
   out.tiers = TierHitsList();

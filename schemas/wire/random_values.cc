@@ -43,7 +43,11 @@ Bytes RandomValues::Raw() {
 
 Status RandomValues::AStatus() {
   if (Coin()) return {};
-  return {Below(8) == 0 ? Code::kUnknown : static_cast<Code>(1 + Below(11)), Text()};
+  return {Below(8) == 0 ? Code::kUnknown : static_cast<Code>(1 + Below(11)), Text(), ADetail()};
+}
+
+Detail RandomValues::ADetail() {
+  return Below(8) == 0 ? Detail::kUnknown : static_cast<Detail>(Below(7));
 }
 
 HostIdentity RandomValues::Host() {

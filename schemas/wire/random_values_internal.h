@@ -46,6 +46,7 @@ class RandomValues {
   [[nodiscard]] std::vector<TierHits> TierHitsList();
   [[nodiscard]] JobGrant Grant();
   [[nodiscard]] Status AStatus();
+  [[nodiscard]] Detail ADetail();
   [[nodiscard]] HostIdentity Host();
   [[nodiscard]] ArgValue Arg();
 

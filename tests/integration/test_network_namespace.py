@@ -110,3 +110,17 @@ def test_a_worker_with_other_files_under_the_same_paths_is_found_out(host, photo
     lines = [line for line in said.splitlines() if "has not the trainer's file" in line]
     assert len(lines) == 1, said
     assert str(photos) in lines[0] and "give that worker the files" in lines[0]
+
+
+def test_a_worker_without_the_files_leaves_the_program_to_its_own_workers(host, photos, tmp_path):
+    nothing = tmp_path / "nothing"
+    nothing.mkdir()
+    report = tmp_path / "report.json"
+    with pool(host, tmp_path / "runtime", {photos: nothing}) as address:
+        sums, said = run_and_hear(
+            photos, str(HEADRACE), "run", "--coordinator", address, "--report", str(report)
+        )
+    assert sums == run_program(photos, HEADRACE="off")
+    (loader,) = json.loads(report.read_text())["loaders"]
+    assert loader["path"] == "local", said
+    assert "No such file or directory" in said

@@ -241,7 +241,7 @@ void JobLink::OnSessionOpened(const wire::SessionOpened& opened) {
 }
 
 void JobLink::OnLeases(const wire::Leases& leases) {
-  if (leases.status.code() == Code::kNotFound) {
+  if (IsNoSession(leases.status)) {
     // A late answer of this kind must not undo a job that was opened since.
     if (leases.job == job_ || !leases.job.valid()) {
       job_ = JobId();

@@ -12,14 +12,25 @@
 
 namespace headrace::client {
 
+namespace {
+
+// Older workers tell no detail.
+bool IsTooSmall(const wire::BatchDone& done) {
+  const Detail detail = done.status.detail();
+  return done.needed_bytes > 0 && (detail == Detail::kSlotTooSmall || detail == Detail::kNone);
+}
+
+}  // namespace
+
 Dispatcher::Answer AnswerKind(const wire::BatchDone& done) {
   switch (done.status.code()) {
     case Code::kOk:
       return Dispatcher::Answer::kMade;
     case Code::kResourceExhausted:
-      return done.needed_bytes > 0 ? Dispatcher::Answer::kTooSmall : Dispatcher::Answer::kRefused;
+      return IsTooSmall(done) ? Dispatcher::Answer::kTooSmall : Dispatcher::Answer::kRefused;
     case Code::kNotFound:
-      return Dispatcher::Answer::kNoSession;
+      return IsNoSession(done.status) ? Dispatcher::Answer::kNoSession
+                                      : Dispatcher::Answer::kRefused;
     case Code::kCancelled:
       return Dispatcher::Answer::kCancelled;
     case Code::kUnavailable:
@@ -46,7 +57,7 @@ void BatchAnswers::OnDone(WorkerId worker, wire::BatchDone&& done,
   // Before the batch is settled, because it may have to be made again.
   parts_.watch.OnStateChange(worker, done.state_change);
   if (loan->shadow) {
-    const bool knows_session = done.status.code() != Code::kNotFound;
+    const bool knows_session = !IsNoSession(done.status);
     parts_.elsewhere.OnShadow(*loan, std::move(done), payload);
     events_.on_settled(worker, knows_session);
     return;

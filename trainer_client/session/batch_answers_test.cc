@@ -5,9 +5,10 @@
 namespace headrace::client {
 namespace {
 
-Dispatcher::Answer KindOf(Code code, std::uint64_t needed_bytes = 0) {
+Dispatcher::Answer KindOf(Code code, std::uint64_t needed_bytes = 0,
+                          Detail detail = Detail::kNone) {
   wire::BatchDone done;
-  if (code != Code::kOk) done.status = Status(code, "why");
+  if (code != Code::kOk) done.status = Status(code, "why", detail);
   done.needed_bytes = needed_bytes;
   return AnswerKind(done);
 }
@@ -26,6 +27,16 @@ TEST(AnswerKind, WhatAnotherWorkerMayMakeIsNoFailure) {
 TEST(AnswerKind, ASlotIsTooSmallWhereTheWorkerSaysHowMuchItTakes) {
   EXPECT_EQ(KindOf(Code::kResourceExhausted, 1), Dispatcher::Answer::kTooSmall);
   EXPECT_EQ(KindOf(Code::kResourceExhausted), Dispatcher::Answer::kRefused);
+  EXPECT_EQ(KindOf(Code::kResourceExhausted, 1, Detail::kSlotTooSmall),
+            Dispatcher::Answer::kTooSmall);
+  // It does not say which slot would do: asking again would never end.
+  EXPECT_EQ(KindOf(Code::kResourceExhausted, 0, Detail::kSlotTooSmall),
+            Dispatcher::Answer::kRefused);
+}
+
+TEST(AnswerKind, WhatIsMissingIsNotAlwaysTheSession) {
+  EXPECT_EQ(KindOf(Code::kNotFound, 0, Detail::kNoSession), Dispatcher::Answer::kNoSession);
+  EXPECT_EQ(KindOf(Code::kNotFound, 0, Detail::kNoFile), Dispatcher::Answer::kRefused);
 }
 
 TEST(AnswerKind, AWorkerThatForgotTheSessionIsNotRefusing) {

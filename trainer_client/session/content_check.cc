@@ -137,7 +137,10 @@ void ContentCheck::Finish(const Question& question, const std::vector<Item>& ite
     if (unfit_.insert(question.worker).second && FirstTime(question.where)) {
       LogWarning(text + kRemedy);
     }
-    differ.push_back({.position = item.position, .code = Code::kUnavailable, .message = text});
+    differ.push_back({.position = item.position,
+                      .code = Code::kUnavailable,
+                      .message = text,
+                      .detail = Detail::kOtherContent});
   }
   done(std::move(differ));
 }

@@ -28,8 +28,9 @@ void Delivery::Made(const PlannedBatch& planned, const Bytes& lane_state, const 
     MissingSample& missing = batch.missing.emplace_back();
     missing.position = failure.position;
     missing.code = failure.code;
+    missing.detail = failure.detail;
     missing.message = failure.message;
-    if (failure.size_changed) {
+    if (failure.detail == Detail::kOtherSpec) {
       parts_.planner.SizeChanged(planned.keys[static_cast<std::size_t>(failure.position)]);
     }
   }
@@ -68,6 +69,7 @@ void Delivery::Failed(std::int64_t ticket, const PlannedBatch& planned, const St
     MissingSample& missing = ready.batch.missing.emplace_back();
     missing.position = static_cast<std::int32_t>(i);
     missing.code = why.code();
+    missing.detail = why.detail();
     missing.message = why.message();
     // It may have failed because of the shape of an image that was replaced.
     if (!planned.specs.empty()) parts_.planner.SizeChanged(planned.keys[i]);

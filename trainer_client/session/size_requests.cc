@@ -39,7 +39,7 @@ bool SizeRequests::OnDescribed(WorkerId worker, const wire::Described& described
   const Code code = described.status.code();
   if (code == Code::kNotFound || code == Code::kUnavailable || code == Code::kCancelled) {
     planner_.DescribeLost(open.keys);
-    return code != Code::kNotFound;
+    return !IsNoSession(described.status);
   }
   // If anything else is wrong with them, the trainer's own code will report it.
   const bool valid = described.status.ok() && described.specs.size() == open.keys.size();

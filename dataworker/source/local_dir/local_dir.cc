@@ -37,6 +37,12 @@ class File {
   int fd_ = -1;
 };
 
+// Says that a file is not there as what a sample's failure is.
+Status FileStatus(int error_number, const std::string& path) {
+  const Status status = ErrnoStatus(error_number, path);
+  return status.code() == Code::kNotFound ? status.WithDetail(Detail::kNoFile) : status;
+}
+
 // Opens what paths name; with allowed roots, only what lies in one of them.
 class Opener {
  public:
@@ -46,18 +52,19 @@ class Opener {
   // Opened for fstat only.
   [[nodiscard]] Result<File> Place(const std::string& path) const {
     File place(::open(path.c_str(), O_PATH | O_CLOEXEC));
-    if (place.fd() < 0) return ErrnoStatus(errno, path);
+    if (place.fd() < 0) return FileStatus(errno, path);
     // Checks the opened file, not its name, which may mean another file a moment later.
     std::array<char, PATH_MAX> real{};
     const ssize_t size = ::readlink(Handle(place).c_str(), real.data(), real.size());
-    if (size < 0) return ErrnoStatus(errno, path);
+    if (size < 0) return FileStatus(errno, path);
     const std::string_view at(real.data(), static_cast<std::size_t>(size));
     if (std::any_of(roots_.begin(), roots_.end(), [&](const auto& r) { return Below(at, r); })) {
       return place;
     }
     const std::string where = at == path ? path : path + " -> " + std::string(at);
     if (!warned_.exchange(true)) LogWarning("outside of every --allow-root: " + where);
-    return Unavailable(where + ": this worker reads below its --allow-root only");
+    return Unavailable(where + ": this worker reads below its --allow-root only")
+        .WithDetail(Detail::kNotAllowed);
   }
   // O_NONBLOCK: a FIFO in the list must not hang the thread. It changes nothing for regular files.
   [[nodiscard]] Result<File> Open(const std::string& path) const {
@@ -65,11 +72,11 @@ class Opener {
     if (restricted()) {
       HR_TRY(const File allowed, Place(path));
       File file(::open(Handle(allowed).c_str(), kFlags));
-      if (file.fd() < 0) return ErrnoStatus(errno, path);
+      if (file.fd() < 0) return FileStatus(errno, path);
       return file;
     }
     File file(::open(path.c_str(), kFlags));
-    if (file.fd() < 0) return ErrnoStatus(errno, path);
+    if (file.fd() < 0) return FileStatus(errno, path);
     return file;
   }
 
@@ -140,9 +147,9 @@ class LocalDir final : public Source {
     struct stat st;
     if (opener_.restricted()) {
       HR_TRY(const File place, opener_.Place(path));
-      if (::fstat(place.fd(), &st) != 0) return ErrnoStatus(errno, path);
+      if (::fstat(place.fd(), &st) != 0) return FileStatus(errno, path);
     } else if (::stat(path.c_str(), &st) != 0) {
-      return ErrnoStatus(errno, path);
+      return FileStatus(errno, path);
     }
     HR_RETURN_IF_ERROR(CheckRegular(st, path));
     return IdentityOf(st);
@@ -153,14 +160,14 @@ class LocalDir final : public Source {
     const std::string path = table_.Path(row);
     HR_TRY(const File file, opener_.Open(path));
     struct stat before, after;
-    if (::fstat(file.fd(), &before) != 0) return ErrnoStatus(errno, path);
+    if (::fstat(file.fd(), &before) != 0) return FileStatus(errno, path);
     HR_RETURN_IF_ERROR(CheckRegular(before, path));
     const auto size = static_cast<std::size_t>(before.st_size);
     const MutableByteSpan out{
         reinterpret_cast<std::byte*>(buffer.Ensure(std::max(size, std::size_t{1}))), size};
     HR_TRY(const std::size_t got, ReadRange(file.fd(), out, 0, path));
     // A writer may be at work: bytes of two versions must not get the identity of one.
-    if (::fstat(file.fd(), &after) != 0) return ErrnoStatus(errno, path);
+    if (::fstat(file.fd(), &after) != 0) return FileStatus(errno, path);
     if (got != size || !(IdentityOf(before) == IdentityOf(after))) {
       return Unavailable("changed while it was read: " + path);
     }
@@ -180,7 +187,7 @@ class LocalDir final : public Source {
     const std::string path = table_.Path(row);
     HR_TRY(const File file, opener_.Open(path));
     struct stat st;
-    if (::fstat(file.fd(), &st) != 0) return ErrnoStatus(errno, path);
+    if (::fstat(file.fd(), &st) != 0) return FileStatus(errno, path);
     HR_RETURN_IF_ERROR(CheckRegular(st, path));
     const auto size = static_cast<std::size_t>(st.st_size);
     ByteSpan have;

@@ -85,6 +85,7 @@ struct MissingSample {
   std::int32_t position = 0;  // in the batch
   std::int64_t key = 0;
   Code code = Code::kUnknown;
+  Detail detail = Detail::kNone;
   std::string message;
   // RngMode::kTorch: bytes of torch.get_rng_state() just before this sample.
   Bytes torch_state;

@@ -93,6 +93,7 @@ void AddBatches(nb::module_& module) {
       .def_ro("position", &MissingSample::position)
       .def_ro("key", &MissingSample::key)
       .def_prop_ro("code", [](const MissingSample& self) { return CodeName(self.code); })
+      .def_prop_ro("detail", [](const MissingSample& self) { return DetailName(self.detail); })
       .def_ro("message", &MissingSample::message)
       .def_prop_ro("torch_state",
                    [](const MissingSample& self) { return BytesObject(self.torch_state); })

@@ -81,6 +81,8 @@ class MissingSample:
     @property
     def code(self) -> str: ...
     @property
+    def detail(self) -> str: ...  # base/result.h, Detail: "OtherContent"; empty: none
+    @property
     def message(self) -> str: ...
     @property
     def torch_state(self) -> bytes: ...  # torch.get_rng_state() before the sample; rng "torch" only

@@ -33,7 +33,7 @@ from ..service.session import SessionHandle
 from .asks import Ask, Made, Start
 from .bits import copy_of, same_bits
 from .reference import Reference, ReferenceLost
-from .samples import file_of
+from .samples import file_of, is_other_file
 
 _SPREAD = 4  # keys over the whole dataset
 _MOST_KINDS = 4  # of files, by the ends of their names
@@ -236,7 +236,7 @@ def _drawn_alike(
 def _read(batch: Any) -> _Native:
     if batch.missing:
         said = batch.missing[0]
-        return _OtherFile(said.message) if said.code == "Unavailable" else said.message
+        return _OtherFile(said.message) if is_other_file(said) else said.message
     return [copy_of(from_dlpack(field)[0]) for field in batch.fields]
 
 

@@ -48,6 +48,12 @@ def seed_all(seed: int) -> None:
     np.random.seed(seed & 0xFFFFFFFF)
 
 
+def is_other_file(missing: Any) -> bool:
+    """Whether no worker made a sample for its file alone, which on that host is another one, is not
+    there or may not be read."""
+    return missing.detail in ("OtherContent", "NoFile", "NotAllowed")
+
+
 class Made:
     """A sample, or what was raised instead, and the random state after it."""
 
