@@ -80,7 +80,12 @@
     "batches that were asked for again because their worker was lost")                      \
   X(u64, missing_samples, 27, kCount, kCounter, "", "samples that the trainer made itself") \
   X(u64, arena_bytes, 28, kBytes, kGauge, "", "memory for batches")                         \
-  X(u64, arena_slots, 29, kCount, kGauge, "", "slots in this memory")
+  X(u64, arena_slots, 29, kCount, kGauge, "", "slots in this memory")                       \
+  X(u64, received_bytes, 41, kBytes, kCounter, "",                                          \
+    "of payloads that crossed sockets: less than tcp_bytes where uint8 crossed")            \
+  X(u64, finished_batches, 42, kCount, kCounter, "",                                        \
+    "batches that crossed as uint8 and were finished in the trainer")                       \
+  X(u64, finish_ns, 43, kNanoseconds, kCounter, "", "time of the client's reactor for that")
 
 // What only the heartbeat of a loader tells, beside the two lists above: fields of SessionLoad.
 #define HEADRACE_LOAD_METRICS(X) \

@@ -48,6 +48,13 @@ void AddLaunchOptions(CLI::App& command, LaunchOptions& options, bool worker_cou
                   "stock loader's: raise an error, or warn [default: raise]")
       ->check(CLI::IsMember({"raise", "warn"}))
       ->type_name("WHAT");
+  command
+      .add_option("--wire", options.wire,
+                  "What crosses the network from workers of other hosts: uint8 pixels, which are "
+                  "converted and normalised here, batches as-made, or auto, which is what costs "
+                  "less; the batches are the same [default: auto]")
+      ->check(CLI::IsMember({"auto", "uint8", "as-made"}))
+      ->type_name("FORM");
   if (worker_count) {
     AddCount(command, "--workers", options.workers,
              "Worker processes; with a coordinator the most that serve the program, 0 for no "
@@ -95,6 +102,7 @@ Status PrepareLaunch(const LaunchOptions& options) {
   SetEnvironment("HEADRACE_RNG", options.rng);
   SetEnvironment("HEADRACE_COMPARE", options.compare);
   SetEnvironment("HEADRACE_ON_DIFFERENCE", options.on_difference);
+  SetEnvironment("HEADRACE_WIRE", options.wire);
   if (options.trust_code) SetEnvironment("HEADRACE_TRUST_CODE", "1");
   if (options.remote_only) SetEnvironment("HEADRACE_LOCAL_WORKER", "off");
   SetEnvironment("HEADRACE_TENANT", options.tenant);

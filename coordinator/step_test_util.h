@@ -10,8 +10,8 @@
 namespace headrace::coordinator {
 
 // Accepts every plan as native.
-inline Result<int> AllNative(std::span<const Node> prefix, const ClientLibraries&) {
-  return static_cast<int>(prefix.size());
+inline Result<NativeForm> AllNative(std::span<const Node> chain, const ClientLibraries&) {
+  return NativeForm{.pure_prefix = static_cast<int>(chain.size())};
 }
 
 inline Plan SmallPlan() {

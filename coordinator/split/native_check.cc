@@ -6,11 +6,11 @@
 namespace headrace::coordinator {
 
 NativeCheck BuiltinNativeCheck() {
-  return [](std::span<const Node> prefix, const ClientLibraries& libraries) -> Result<int> {
+  return [](std::span<const Node> chain, const ClientLibraries& libraries) -> Result<NativeForm> {
     // The plan's constants are blobs between trainer and worker; shapes and purity don't need them.
-    HR_TRY(const ops::Chain chain,
-           ops::Chain::Compile({prefix.begin(), prefix.end()}, libraries, {}));
-    return chain.pure_prefix();
+    HR_TRY(const ops::Chain compiled,
+           ops::Chain::Compile({chain.begin(), chain.end()}, libraries, {}));
+    return NativeForm{.pure_prefix = compiled.pure_prefix(), .tail = compiled.tail()};
   };
 }
 

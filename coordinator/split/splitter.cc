@@ -1,9 +1,7 @@
 #include "coordinator/split/splitter.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
-#include <vector>
 
 namespace headrace::coordinator {
 namespace {
@@ -54,33 +52,16 @@ std::string OwnReason(const Node& node) {
 Result<wire::Split> SplitPlan(const Plan& plan, const NativeCheck& check) {
   HR_RETURN_IF_ERROR(CheckPlan(plan));
   wire::Split split;
-  const std::span<const Node> chain(plan.chain);
-  if (plan.has_python_stage) {
-    split.worker_nodes = static_cast<std::int32_t>(chain.size());
-    return split;
-  }
-  std::size_t legal = 0;
-  while (legal < chain.size() && OwnReason(chain[legal]).empty()) ++legal;
-  std::string why = legal < chain.size() ? OwnReason(chain[legal]) : "";
-  // A native name may have arguments without a native form: the longest prefix that compiles
-  // counts.
-  int pure = 0;
-  for (; legal > 0; --legal) {
-    const Result<int> checked = check(chain.first(legal), plan.libraries);
-    if (checked.ok()) {
-      pure = *checked;
-      break;
+  split.worker_nodes = static_cast<std::int32_t>(plan.chain.size());
+  if (plan.has_python_stage || plan.chain.empty()) return split;
+  for (const Node& node : plan.chain) {
+    if (const std::string why = OwnReason(node); !why.empty()) {
+      return Unsupported(NameOf(node) + " stays in the trainer: " + why);
     }
-    why = checked.status().message();
   }
-  split.worker_nodes = static_cast<std::int32_t>(legal);
-  split.cache_node = std::min<std::int32_t>(pure, split.worker_nodes);
-  for (std::size_t i = legal; i < chain.size(); ++i) {
-    const std::string own = OwnReason(chain[i]);
-    std::string reason = i == legal ? why : own;
-    if (reason.empty()) reason = "it comes after " + NameOf(chain[legal]);
-    split.reasons.push_back(NameOf(chain[i]) + " stays in the trainer: " + reason);
-  }
+  HR_TRY(const NativeForm form, check(plan.chain, plan.libraries));
+  split.cache_node = form.pure_prefix;
+  split.tail_node = form.tail;
   return split;
 }
 

@@ -9,19 +9,22 @@
 
 namespace headrace::coordinator {
 
-// Checks whether nodes from the start of a chain have a native form. If so, says after how many of
-// them the cache point is worth placing (ops::Chain::pure_prefix). Otherwise kUnsupported or
-// kInvalidArgument with the reason. Pure.
-using NativeCheck =
-    std::function<Result<int>(std::span<const Node> prefix, const ClientLibraries& libraries)>;
+// Where a chain of native operators may be cut.
+struct NativeForm {
+  int pure_prefix = 0;  // ops::Chain::pure_prefix: the cache point follows these nodes
+  int tail = 0;         // ops::Chain::tail: the trainer may finish samples from this node on
+};
+// Checks whether a chain has a native form. Otherwise kUnsupported or kInvalidArgument with the
+// reason. Pure.
+using NativeCheck = std::function<Result<NativeForm>(std::span<const Node> chain,
+                                                     const ClientLibraries& libraries)>;
 
 // Checks against the operators of this build.
 [[nodiscard]] NativeCheck BuiltinNativeCheck();
 
-// Cuts a plan. Workers get the longest prefix of the chain that is stateless and native; the
-// trainer gets the rest. The cache point follows the longest pure prefix of the workers' part. A
-// plan with a Python stage goes to the workers as a whole. `reasons` has one line for each node
-// that stays, in order. Pure. kInvalidArgument: not a plan (no source, no field, a field of
+// Says where a plan may be cut: at its cache point, and before the tail that a trainer may finish. A
+// plan with a Python stage is not cut. Pure. kUnsupported: a node is not stateless and native; the
+// plan then stays with its trainer. kInvalidArgument: not a plan (no source, no field, a field of
 // nothing, no lane).
 [[nodiscard]] Result<wire::Split> SplitPlan(const Plan& plan, const NativeCheck& check);
 

@@ -64,7 +64,7 @@ struct Encoder {
             {"plan_hash", u.plan_hash},
             {"worker_nodes", u.split.worker_nodes},
             {"cache_node", u.split.cache_node},
-            {"reasons", u.split.reasons},
+            {"tail_node", u.split.tail_node},
             {"dataset", u.dataset},
             {"rows", u.rows},
             {"lanes_stay", u.lanes_stay}};
@@ -150,7 +150,7 @@ Update DecodeFields(const std::string& type, const Json& j) {
     wire::Split split;
     split.worker_nodes = j.at("worker_nodes").get<std::int32_t>();
     split.cache_node = j.at("cache_node").get<std::int32_t>();
-    split.reasons = j.value("reasons", std::vector<std::string>{});
+    split.tail_node = j.value("tail_node", 0);
     return AddSession{job(),
                       SessionId(j.at("session").get<std::int64_t>()),
                       j.value("plan_name", ""),

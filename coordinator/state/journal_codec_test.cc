@@ -83,8 +83,8 @@ class Draw {
     All(hostname, boot_id, uid, pid);
   }
   void Fill(wire::Split& split) {
-    auto& [worker_nodes, cache_node, reasons] = split;
-    All(worker_nodes, cache_node, reasons);
+    auto& [worker_nodes, cache_node, tail_node] = split;
+    All(worker_nodes, cache_node, tail_node);
   }
   template <typename Tag>
   void Fill(StrongId<Tag>& id) {

@@ -15,7 +15,7 @@ bool BatchMemory::HasArenaOf(std::uint64_t connection) const {
 
 Result<BatchMemory::Place> BatchMemory::Take(const wire::BatchRequest& request,
                                              std::uint64_t bytes) {
-  if (use_ && arena_) {
+  if (!leaves()) {
     HR_TRY(const MutableByteSpan slot, arena_->Slot(request.slot_offset, request.slot_bytes));
     return Place{.memory = slot.first(bytes), .hold = arena_};
   }

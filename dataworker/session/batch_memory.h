@@ -28,6 +28,9 @@ class BatchMemory {
   // The arena; nullptr: none is used.
   [[nodiscard]] std::shared_ptr<ArenaMap> used_arena() const { return use_ ? arena_ : nullptr; }
 
+  // Whether answers carry the batches.
+  [[nodiscard]] bool leaves() const { return used_arena() == nullptr; }
+
   struct Place {
     MutableByteSpan memory;
     std::shared_ptr<const void> hold;  // keeps `memory`

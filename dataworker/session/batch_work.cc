@@ -300,7 +300,7 @@ Status BatchWork::FromEncoded(const Sample& sample, ByteSpan encoded, ThreadCont
   }
   HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
   if (shape) HR_RETURN_IF_ERROR(CheckShape(spec));
-  return setup_.plan->runner().Run(encoded, params, context.ops, sample.out);
+  return setup_.runner->Run(encoded, params, context.ops, sample.out);
 }
 
 Status BatchWork::FromPayload(const Sample& sample, ByteSpan payload, ThreadContext& context) {
@@ -308,7 +308,7 @@ Status BatchWork::FromPayload(const Sample& sample, ByteSpan payload, ThreadCont
   HR_TRY(const TensorSpec spec, ops::ChainRunner::PayloadSource(payload));
   HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
   HR_RETURN_IF_ERROR(CheckShape(spec));
-  return setup_.plan->runner().RunFromPrefix(payload, params, context.ops, sample.out);
+  return setup_.runner->RunFromPrefix(payload, params, context.ops, sample.out);
 }
 
 Status BatchWork::FromPixels(const Sample& sample, const SourceSample& source,
@@ -316,7 +316,7 @@ Status BatchWork::FromPixels(const Sample& sample, const SourceSample& source,
   std::vector<std::int32_t> drawn;
   HR_TRY(const ops::Params params, ParamsFor(sample, source.row, drawn));
   HR_RETURN_IF_ERROR(CheckShape(source.row));
-  return setup_.plan->runner().RunPixels(source.bytes, source.row, params, context.ops, sample.out);
+  return setup_.runner->RunPixels(source.bytes, source.row, params, context.ops, sample.out);
 }
 
 void BatchWork::FailSample(std::int32_t position, const Status& status) {
@@ -340,6 +340,7 @@ wire::BatchDone BatchWork::TakeAnswer() {
   done.batch = setup_.request.batch;
   done.attempt = setup_.request.attempt;
   done.needed_bytes = setup_.layout.bytes;
+  done.tail_node = setup_.before_tail ? setup_.request.tail_node : 0;
   for (std::size_t i = 0; i < tiers_.size(); ++i) {
     const TierCount& tier = tiers_[i];
     if (tier.decoded == 0 && tier.encoded == 0) continue;

@@ -22,8 +22,10 @@ class BatchWork final : public Work {
  public:
   struct Setup {
     std::shared_ptr<const CompiledPlan> plan;
-    wire::BatchRequest request;               // checked: see CheckRequest
-    std::shared_ptr<const CacheLease> cache;  // nullptr: this session has none
+    wire::BatchRequest request;                // checked: see CheckRequest
+    std::shared_ptr<const CacheLease> cache;   // nullptr: this session has none
+    const ops::ChainRunner* runner = nullptr;  // the plan's, if it has a chain
+    bool before_tail = false;                  // what `runner` and `layout` are
     BatchLayout layout;
     MutableByteSpan memory;            // layout.bytes of them
     std::shared_ptr<const void> hold;  // keeps `memory`

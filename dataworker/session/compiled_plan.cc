@@ -115,6 +115,7 @@ Status CompiledPlan::CompileChain(const Plan& plan, const wire::Split& split,
   HR_TRY(ops::Chain chain,
          ops::Chain::Compile(std::move(nodes), plan.libraries, std::move(constants)));
   HR_TRY(runner_, ops::ChainRunner::Make(std::make_shared<const ops::Chain>(std::move(chain))));
+  if (runner_->chain().tail() > 0) before_tail_ = runner_->BeforeTail();
   const bool any_cacheable = std::any_of(sources_.begin(), sources_.end(),
                                          [](const auto& source) { return source->cacheable(); });
   const bool all_in_memory = std::all_of(sources_.begin(), sources_.end(), [](const auto& source) {
@@ -176,7 +177,8 @@ Result<CompiledPlan::Shapes> CompiledPlan::ShapesOf(const TensorSpec& in) const 
                 .out = after.back()};
 }
 
-Result<BatchLayout> CompiledPlan::Layout(std::size_t batch, const TensorSpec& out) const {
+Result<BatchLayout> CompiledPlan::Layout(std::size_t batch, const TensorSpec& out,
+                                         bool before_tail) const {
   BatchLayout layout;
   layout.chain_out = out;
   for (const FieldSpec& field : fields_) {
@@ -184,9 +186,9 @@ Result<BatchLayout> CompiledPlan::Layout(std::size_t batch, const TensorSpec& ou
     std::vector<std::int64_t> row_shape;
     std::size_t row_bytes = 0;
     if (field.kind == FieldSpec::Kind::kChain) {
-      placed.dtype = out.dtype;
+      placed.dtype = before_tail ? DType::kU8 : out.dtype;
       row_shape.assign(out.dims.begin(), out.dims.end());
-      row_bytes = out.bytes();
+      row_bytes = out.bytes() / DTypeBytes(out.dtype) * DTypeBytes(placed.dtype);
     } else {
       const Source::Column& column = *sources_[0]->column(field.index);
       placed.dtype = column.dtype;

@@ -54,6 +54,11 @@ class CompiledPlan {
   // REQUIRES: has_chain().
   [[nodiscard]] const ops::Chain& chain() const { return runner_->chain(); }
   [[nodiscard]] const ops::ChainRunner& runner() const { return *runner_; }
+  // The chain without its tail, which the trainer finishes. nullptr: it has none that starts at
+  // node `tail`.
+  [[nodiscard]] const ops::ChainRunner* BeforeTail(std::int32_t tail) const {
+    return before_tail_ && tail == chain().tail() ? &*before_tail_ : nullptr;
+  }
   [[nodiscard]] std::size_t param_words() const {
     return has_chain() ? static_cast<std::size_t>(chain().param_words()) : 0;
   }
@@ -68,9 +73,10 @@ class CompiledPlan {
   };
   [[nodiscard]] Result<Shapes> ShapesOf(const TensorSpec& in) const;
 
-  // The layout of a batch. `out` is ignored without a chain field. kUnsupported: too large for any
-  // memory.
-  [[nodiscard]] Result<BatchLayout> Layout(std::size_t batch, const TensorSpec& out) const;
+  // The layout of a batch. `out` is ignored without a chain field. `before_tail`: of one whose tail
+  // is left out. kUnsupported: too large for any memory.
+  [[nodiscard]] Result<BatchLayout> Layout(std::size_t batch, const TensorSpec& out,
+                                           bool before_tail = false) const;
 
   // Every blob that a plan names.
   [[nodiscard]] static std::vector<BlobHash> BlobsOf(const Plan& plan);
@@ -91,6 +97,7 @@ class CompiledPlan {
   BlobContent row_map_;
   std::vector<BlobContent> constants_;  // the chain refers to their memory
   std::optional<ops::ChainRunner> runner_;
+  std::optional<ops::ChainRunner> before_tail_;
   CacheForm cache_form_ = CacheForm::kNone;
   std::optional<TensorSpec> fixed_output_;
 };

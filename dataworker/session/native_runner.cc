@@ -61,8 +61,7 @@ void NativeRunner::Launch(wire::BatchRequest request, SteadyTime received,
     attachment_.Refuse(request, layout.status());
     return;
   }
-  const std::uint64_t bytes = layout->bytes;
-  if (bytes > request.slot_bytes) {
+  if (const std::uint64_t bytes = layout->bytes; bytes > request.slot_bytes) {
     attachment_.Refuse(
         request,
         ResourceExhausted("the batch takes " + std::to_string(bytes) + " bytes, the slot has " +
@@ -71,7 +70,14 @@ void NativeRunner::Launch(wire::BatchRequest request, SteadyTime received,
         bytes);
     return;
   }
-  Result<BatchMemory::Place> place = memory_.Take(request, bytes);
+  const ops::ChainRunner* chain = plan_->has_chain() ? &plan_->runner() : nullptr;
+  const ops::ChainRunner* before_tail =
+      chain != nullptr && memory_.leaves() ? plan_->BeforeTail(request.tail_node) : nullptr;
+  if (before_tail != nullptr) {
+    chain = before_tail;
+    layout = plan_->Layout(request.keys.size(), shape, true);  // smaller than the one above
+  }
+  Result<BatchMemory::Place> place = memory_.Take(request, layout->bytes);
   if (!place.ok()) {
     attachment_.Refuse(request, place.status());
     return;
@@ -81,6 +87,8 @@ void NativeRunner::Launch(wire::BatchRequest request, SteadyTime received,
   setup.hold = std::move(place->hold);
   setup.sends_memory = place->leaves;
   setup.plan = plan_;
+  setup.runner = chain;
+  setup.before_tail = before_tail != nullptr;
   setup.cache = attachment_.cache();
   setup.layout = std::move(layout).value();
   setup.clock = &environment_.reactor.clock();

@@ -5,6 +5,7 @@
 
 #include "dataworker/worker/worker_test_base.h"
 #include "gmock/gmock.h"
+#include "ops/core/finisher.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -29,6 +30,64 @@ TEST_F(WorkerTest, ArenaAndNetworkGiveTheBitsOfTheChain) {
   const wire::BatchDone done = far.Next<wire::BatchDone>(&payload);
   EXPECT_EQ(payload.size(), done.used_bytes);
   ExpectBatch(request, done, payload);
+}
+
+// The tail of the chain starts at node 3.
+TEST_F(WorkerTest, TheTailIsLeftToTheTrainerWhereItAllowsThatAndTheAnswerCarriesTheBatch) {
+  TestWorker worker("tcp://127.0.0.1:*", 1 << 20);
+  TestClient far(worker);
+  far.Attach(attach_, blobs_);
+  wire::BatchRequest request = Request(AllKeys());
+  const auto ask = [&](std::int32_t tail, Bytes* payload) {
+    request.tail_node = tail;
+    far.Send(request);
+    return far.Next<wire::BatchDone>(payload);
+  };
+  Bytes payload;
+  for (const std::int32_t other : {0, 2, 4}) {
+    const wire::BatchDone done = ask(other, &payload);
+    EXPECT_EQ(done.tail_node, 0);
+    ExpectBatch(request, done, payload);
+  }
+  auto chain = ops::Chain::Compile(attach_.plan.chain, attach_.plan.libraries, {});
+  const auto finisher = ops::Finisher::Make(*chain, 3);
+  ASSERT_TRUE(finisher.ok());
+  for (int round = 0; round < 2; ++round) {  // from the cache, too
+    wire::BatchDone done = ask(3, &payload);
+    ASSERT_TRUE(done.status.ok()) << done.status.ToString();
+    EXPECT_EQ(done.tail_node, 3);
+    EXPECT_EQ(payload.size(), done.used_bytes);
+    EXPECT_LT(done.used_bytes, kFiles * (kPixelBytes / 4 + 8) + 64);
+    EXPECT_EQ(done.fields[0].dtype, DType::kU8);
+    Bytes finished(kFiles * kPixelBytes + 64 + kFiles * 8);
+    constexpr std::size_t kPlane = kSide * kSide;
+    for (std::size_t i = 0; i < kFiles * 3; ++i) {
+      finisher->Finish(static_cast<int>(i % 3), ByteSpan(payload).subspan(i * kPlane, kPlane),
+                       MutableByteSpan(finished).subspan(i * kPlane * 4, kPlane * 4));
+    }
+    const std::size_t labels = (kFiles * kPixelBytes + 63) / 64 * 64;
+    std::copy_n(payload.begin() + static_cast<std::ptrdiff_t>(done.fields[1].offset), kFiles * 8,
+                finished.begin() + static_cast<std::ptrdiff_t>(labels));
+    done.fields[0].dtype = DType::kF32;
+    done.fields[1].offset = labels;
+    ExpectBatch(request, done, finished);
+  }
+  // The slot has to hold the finished batch.
+  request.slot_bytes = kFiles * kPixelBytes;
+  const wire::BatchDone refused = ask(3, &payload);
+  EXPECT_EQ(refused.status.code(), Code::kResourceExhausted);
+  EXPECT_GT(refused.needed_bytes, kFiles * kPixelBytes);
+
+  TestClient near(worker);
+  const TestArena arena(kArenaBytes);
+  attach_.session = SessionId(78);
+  near.Attach(attach_, blobs_, &arena);
+  wire::BatchRequest here = Request(AllKeys());
+  here.tail_node = 3;
+  near.Send(here);
+  const wire::BatchDone written = near.Next<wire::BatchDone>();
+  EXPECT_EQ(written.tail_node, 0);
+  ExpectBatch(here, written, arena.memory().subspan(4096));
 }
 
 TEST_F(WorkerTest, NothingOutsideOfTheSlotIsWritten) {

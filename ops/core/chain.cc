@@ -31,6 +31,14 @@ TensorSpec OfAnySize(const TensorSpec& spec) {
   return spec;
 }
 
+// The nodes before the tail of a chain that ends with node `i`, whose input is `in`. `before`: the
+// same for the chain without it.
+int TailBefore(int i, const OpSchema& schema, const TensorSpec& in, int before) {
+  if (schema.reorders()) return before;
+  if (!schema.maps()) return 0;
+  return before == 0 && in.dtype == DType::kU8 && in.layout != Layout::kPlain ? i : before;
+}
+
 void AppendText(Bytes& out, std::string_view text) {
   const std::uint64_t size = text.size();
   const ByteSpan head = std::as_bytes(std::span(&size, 1));
@@ -98,6 +106,7 @@ Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
       return Unsupported(name + ": a chain starts with decode or from_array, and only there");
     }
     if (source) context.input = *source;
+    chain.tail_ = TailBefore(static_cast<int>(i), **schema, context.input, chain.tail_);
     TensorSpec output;
     const Status inferred = (*schema)->Infer(context.input, &output);
     if (!inferred.ok()) return inferred.WithContext(name);
@@ -110,6 +119,8 @@ Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
     chain.param_words_ += (*schema)->param_words();
     chain.schemas_.push_back(std::move(schema).value());
   }
+  chain.output_ = context.input;
+  if (chain.output_.layout != Layout::kChw || DTypeBytes(chain.output_.dtype) < 2) chain.tail_ = 0;
   chain.prefix_hash_ =
       HashNodes(std::span(chain.nodes_).first(static_cast<std::size_t>(chain.pure_prefix_)),
                 chain.libraries_);

@@ -46,6 +46,13 @@ class Chain {
   [[nodiscard]] int pure_prefix() const { return pure_prefix_; }
   // Identity of that prefix with the library versions that matter: part of the cache key.
   [[nodiscard]] std::uint64_t prefix_hash() const { return prefix_hash_; }
+  // The number of nodes before the tail. The tail's nodes map each element by itself (OpSchema::maps),
+  // or put elements in another order. They make wider elements, in CHW, of uint8 values. So a
+  // receiver of those values can finish a sample (Finisher), with a quarter of the bytes on the
+  // way. 0: the chain has no tail, or something else follows it.
+  [[nodiscard]] int tail() const { return tail_; }
+  // What the chain makes of samples of any size.
+  [[nodiscard]] const TensorSpec& output() const { return output_; }
 
   // The uniform draws that go through torch.exp, which the constant "torch_exp" must cover. Without
   // it Draw fails with kInvalidArgument; everything else works.
@@ -71,6 +78,8 @@ class Chain {
   std::vector<int> param_offsets_;
   int param_words_ = 0;
   int pure_prefix_ = 0;
+  int tail_ = 0;
+  TensorSpec output_;
   std::uint64_t prefix_hash_ = 0;
 };
 

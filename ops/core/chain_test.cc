@@ -85,6 +85,37 @@ TEST(Chain, PrefixHashKnowsArgumentsAndPillowButNotTheTail) {
   EXPECT_EQ(hash(8, false, "13"), hash(8, true, "13"));
 }
 
+int TailOf(std::vector<Node> nodes) {
+  nodes.insert(nodes.begin(), MakeNode("decode"));
+  const Result<Chain> chain = Compile(std::move(nodes));
+  EXPECT_TRUE(chain.ok()) << chain.status().ToString();
+  return chain.ok() ? chain->tail() : -1;
+}
+
+TEST(Chain, TheTailMapsUint8ToWiderElementsAndNothingElseFollows) {
+  const Node normalize = MakeNode("normalize", {{"mean", 0.5}, {"std", 0.5}});
+  const auto to = [](const std::string& dtype) {
+    return MakeNode("to_dtype", {{"dtype", dtype}, {"scale", std::int64_t{1}}});
+  };
+  const Node flip = MakeNode("random_horizontal_flip");
+  EXPECT_EQ(Compile(ImageNetTrain())->tail(), 3);
+  EXPECT_EQ(TailOf({MakeNode("to_tensor")}), 1);
+  EXPECT_EQ(TailOf({MakeNode("to_image"), flip, to("float32"), normalize}), 1);
+  EXPECT_EQ(TailOf({MakeNode("to_tensor"), normalize, flip, MakeNode("random_vertical_flip")}), 1);
+  EXPECT_EQ(TailOf({MakeNode("to_tensor"), to("float16")}), 1);
+  // An operator on tensors of uint8 stays on the worker.
+  EXPECT_EQ(TailOf({MakeNode("to_image"), MakeNode("pad", {{"padding", std::int64_t{1}}}),
+                    to("float32")}),
+            3);
+  // Values that no uint8 stands for follow.
+  EXPECT_EQ(TailOf({MakeNode("to_tensor"), normalize, MakeNode("random_erasing")}), 0);
+  EXPECT_EQ(TailOf({MakeNode("to_tensor"), MakeNode("pad", {{"padding", std::int64_t{1}}})}), 0);
+  // Nothing is saved.
+  EXPECT_EQ(TailOf({MakeNode("to_image")}), 0);
+  EXPECT_EQ(TailOf({MakeNode("to_image"), to("int8")}), 0);
+  EXPECT_EQ(TailOf({flip}), 0);
+}
+
 TEST(Chain, WhatHasNoNativeFormIsNamed) {
   EXPECT_THAT(Compile({MakeNode("decode"), MakeNode("elastic_transform")}).status().message(),
               HasSubstr("node 1 elastic_transform: no native operator"));

@@ -49,6 +49,13 @@ class OpSchema {
                       TensorSpec* out) const {
     return Infer(in, out);
   }
+  // Whether the operator only maps elements, each by itself, and draws nothing: see Map.
+  [[nodiscard]] virtual bool maps() const { return false; }
+  // Maps one element (element.h) of channel `channel`. The result is an element of the output's
+  // type, and each step is rounded as in torch. Other operators keep the element.
+  [[nodiscard]] virtual double Map(int /*channel*/, double value) const { return value; }
+  // Whether the operator only puts the elements of each channel in another order.
+  [[nodiscard]] virtual bool reorders() const { return false; }
   // The uniform draws that this operator sends through torch.exp.
   [[nodiscard]] virtual std::vector<ExpRange> exp_ranges() const { return {}; }
 };

@@ -9,6 +9,7 @@ class FlipSchema final : public ImageSchema {
  public:
   explicit FlipSchema(bool horizontal) : horizontal_(horizontal) {}
   [[nodiscard]] Purity purity() const override { return Purity::kPure; }
+  [[nodiscard]] bool reorders() const override { return true; }
   [[nodiscard]] bool horizontal() const { return horizontal_; }
 
  private:

@@ -8,6 +8,7 @@ namespace headrace::ops {
 class IdentitySchema final : public ImageSchema {
  public:
   [[nodiscard]] Purity purity() const override { return Purity::kPure; }
+  [[nodiscard]] bool maps() const override { return true; }
 };
 
 }  // namespace headrace::ops

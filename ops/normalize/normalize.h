@@ -11,6 +11,8 @@ class NormalizeSchema final : public ImageSchema {
   NormalizeSchema(DType dtype, const ChannelValues& mean, const ChannelValues& std_dev)
       : dtype_(dtype), mean_(mean), std_dev_(std_dev) {}
   [[nodiscard]] Purity purity() const override { return Purity::kPure; }
+  [[nodiscard]] bool maps() const override { return true; }
+  [[nodiscard]] double Map(int channel, double value) const override;
   [[nodiscard]] DType dtype() const { return dtype_; }
   [[nodiscard]] const ChannelValues& mean() const { return mean_; }
   [[nodiscard]] const ChannelValues& std_dev() const { return std_dev_; }

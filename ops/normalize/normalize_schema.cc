@@ -23,6 +23,12 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
 
 }  // namespace
 
+double NormalizeSchema::Map(int channel, double value) const {
+  const auto c = static_cast<std::size_t>(channel);
+  const double shifted = RoundTo(dtype_, value - mean_[c]);
+  return RoundTo(dtype_, shifted / std_dev_[c]);
+}
+
 void RegisterSchemaNormalize(SchemaRegistry& registry) {
   registry.Add(
       {.name = "normalize",

@@ -14,6 +14,7 @@ class PilToTensorSchema final : public ImageSchema {
     out.dtype = DType::kU8;
     return out;
   }
+  [[nodiscard]] bool maps() const override { return true; }
 };
 
 }  // namespace headrace::ops

@@ -9,6 +9,7 @@ class RandomHorizontalFlipSchema final : public ImageSchema {
  public:
   explicit RandomHorizontalFlipSchema(double p) : p_(p) {}
   [[nodiscard]] Purity purity() const override { return Purity::kRandom; }
+  [[nodiscard]] bool reorders() const override { return true; }
   [[nodiscard]] int param_words() const override { return 1; }
   Status DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
                    ImageSpec* out) const override;

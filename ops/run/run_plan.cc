@@ -21,15 +21,16 @@ Params ParamsOf(const Chain& chain, int node, Params params) {
 
 Status RunPlan::Make(const Chain& chain, std::span<const ImageSchema* const> schemas,
                      std::span<const std::shared_ptr<const ImageKernel>> kernels, int first,
-                     int last, const ImageSpec& in, Params params, OpContext& context) {
+                     int last, int tail, const ImageSpec& in, Params params, OpContext& context) {
   count_ = 0;
   FoldedPass& fold = end_;
   fold.Reset(in);
   for (int node = first; node < last; ++node) {
     const ImageKernel& kernel = *kernels[static_cast<std::size_t>(node)];
     const ImageSchema& schema = *schemas[static_cast<std::size_t>(node)];
+    if (node >= tail && schema.maps()) continue;
     if (kernel.folds()) {
-      fold.MapFills(kernel);
+      fold.MapFills(schema);
       HR_RETURN_IF_ERROR(kernel.Fold(ParamsOf(chain, node, params), fold));
       fold.SetKind(schema.OutputKind(fold.spec()));
       continue;
@@ -41,6 +42,12 @@ Status RunPlan::Make(const Chain& chain, std::span<const ImageSchema* const> sch
     HR_RETURN_IF_ERROR(schema.Shape(step.in, &step.out));
     std::swap(step.before, fold);
     fold.Reset(step.out);
+  }
+
+  if (tail < last) {
+    ImageSpec kind = end_.spec();
+    kind.layout = Layout::kChw;
+    end_.SetKind(kind);
   }
 
   source_ = Shown(end_);

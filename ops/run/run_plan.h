@@ -30,11 +30,12 @@ class RunPlan {
   };
 
   // Plans nodes [first, last) of the chain for a source of spec `in`; `schemas` and `kernels` are
-  // its halves; `params` are those of the whole chain.
+  // its halves; `params` are those of the whole chain. From node `tail` on, it plans only what puts
+  // elements in another order: the result is then uint8 in CHW (Chain::tail); `last`: all.
   // kInvalidArgument: they do not fit the source.
   Status Make(const Chain& chain, std::span<const ImageSchema* const> schemas,
               std::span<const std::shared_ptr<const ImageKernel>> kernels, int first, int last,
-              const ImageSpec& in, Params params, OpContext& context);
+              int tail, const ImageSpec& in, Params params, OpContext& context);
 
   [[nodiscard]] std::span<const Step> steps() const { return {steps_.data(), count_}; }
   // The window of the source that is needed.

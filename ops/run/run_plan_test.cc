@@ -33,7 +33,8 @@ class RunPlanTest : public ::testing::Test {
       kernels_.push_back(std::dynamic_pointer_cast<const ImageKernel>(*(*make)(schema, context)));
     }
     if (last < 0) last = static_cast<int>(kernels_.size());
-    return plan_.Make(*chain_, schemas_, kernels_, 0, last, *ImageSpec::From(in), params, context_);
+    return plan_.Make(*chain_, schemas_, kernels_, 0, last, last, *ImageSpec::From(in), params,
+                      context_);
   }
   // The part of the source that is decoded.
   Window Source(std::vector<Node> nodes, const TensorSpec& in,

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "ops/core/element.h"
 #include "ops/core/op_registry.h"
+#include "ops/core/value_table.h"
 #include "ops/run/payload.h"
 #include "ops/run/render.h"
 #include "ops/run/run_plan.h"
@@ -16,31 +16,12 @@ namespace headrace::ops {
 namespace {
 
 constexpr int kScratchSlot = 7;
-constexpr int kValues = 256;
 
 // State that a thread keeps from sample to sample.
 struct Working {
   RunPlan plan;
   std::vector<ImageSpec> shapes;
 };
-
-// The result for each value of each channel, as elements of `out`.
-Bytes TableOf(std::span<const std::shared_ptr<const ImageKernel>> kernels, const ImageSpec& out) {
-  const std::size_t element = DTypeBytes(out.dtype);
-  Bytes table(static_cast<std::size_t>(out.channels) * kValues * element);
-  std::byte* to = table.data();
-  for (int c = 0; c < out.channels; ++c) {
-    for (int v = 0; v < kValues; ++v, to += element) {
-      double value = v;
-      for (const auto& kernel : kernels) {
-        if (kernel->folds()) value = kernel->Map(c, value);
-      }
-      const std::uint64_t bits = ElementBits(out.dtype, value);
-      std::memcpy(to, &bits, element);
-    }
-  }
-  return table;
-}
 
 bool LivesIn(const Image& image, ScratchBuffer& buffer) {
   return buffer.data() != nullptr && image.data >= buffer.data() &&
@@ -89,9 +70,24 @@ Result<ChainRunner> ChainRunner::Make(std::shared_ptr<const Chain> chain) {
     runner.kernels_.push_back(std::move(kernel));
   }
   HR_TRY(const ImageSpec output, ImageSpec::From(context.input));
-  if (output.dtype != DType::kU8) runner.table_ = TableOf(runner.kernels_, output);
+  if (output.dtype != DType::kU8) runner.table_ = ValueTable(*chain, 0);
+  runner.tail_ = static_cast<int>(nodes.size());
   runner.chain_ = std::move(chain);
   return runner;
+}
+
+ChainRunner ChainRunner::BeforeTail() const {
+  HR_CHECK(chain_->tail() > 0);
+  ChainRunner runner = *this;
+  runner.tail_ = chain_->tail();
+  runner.table_.clear();
+  return runner;
+}
+
+ImageSpec ChainRunner::SampleOf(ImageSpec end) const {
+  if (tail_ == static_cast<int>(kernels_.size())) return end;
+  end.dtype = DType::kU8;
+  return end;
 }
 
 Result<TensorSpec> ChainRunner::ReadHeader(ByteSpan head,
@@ -124,14 +120,14 @@ Status ChainRunner::Shapes(const ImageSpec& in, std::span<ImageSpec> after_node)
   return Status::Ok();
 }
 
-// Runs nodes [first, last) on a source: renders what is folded and computes the rest. Makes only
+// Runs nodes [first, last) on a source, without those that map elements from `tail` on. Renders what is folded and computes the rest. Makes only
 // the part of each image that the sample shows.
-Status ChainRunner::Execute(const Source& source, int first, int last, Params params,
+Status ChainRunner::Execute(const Source& source, int first, int last, int tail, Params params,
                             OpContext& context, MutableByteSpan out) const {
   RunPlan& plan = context.Tool<Working>().plan;
   Image image = source.image;
   HR_RETURN_IF_ERROR(
-      plan.Make(*chain_, schemas_, kernels_, first, last, image.spec, params, context));
+      plan.Make(*chain_, schemas_, kernels_, first, last, tail, image.spec, params, context));
   const FoldedPass& end = plan.end();
   if (end.spec().bytes() != out.size()) return Internal("chain made a sample of another size");
   int held = 1;  // the output buffer that `image` lives in
@@ -181,7 +177,7 @@ Status ChainRunner::Finish(const Source& source, const ImageSpec& in, int first,
   if (first > 0 && shapes[static_cast<std::size_t>(first - 1)] != source.image.spec) {
     return DataLoss("cached sample is of another pipeline");
   }
-  const ImageSpec& last = shapes.back();
+  const ImageSpec last = SampleOf(shapes.back());
   if (out.size() != last.bytes() ||
       reinterpret_cast<std::uintptr_t>(out.data()) % DTypeBytes(last.dtype) != 0) {
     return InvalidArgument("image of " + std::to_string(in.height) + " x " +
@@ -189,7 +185,7 @@ Status ChainRunner::Finish(const Source& source, const ImageSpec& in, int first,
                            std::to_string(last.bytes()) + " bytes, not " +
                            std::to_string(out.size()));
   }
-  return Execute(source, first, static_cast<int>(kernels_.size()), params, context, out);
+  return Execute(source, first, static_cast<int>(kernels_.size()), tail_, params, context, out);
 }
 
 Status ChainRunner::Run(ByteSpan encoded, Params params, OpContext& context,
@@ -209,7 +205,7 @@ Status ChainRunner::RunPrefix(ByteSpan encoded, OpContext& context, Bytes* paylo
   const ImageSpec image = shapes[static_cast<std::size_t>(nodes - 1)];
   MutableByteSpan pixels;
   AllocatePayload(source.image.spec.tensor(), image, payload, &pixels);
-  return Execute(source, 0, nodes, {}, context, pixels);
+  return Execute(source, 0, nodes, nodes, {}, context, pixels);
 }
 
 Result<TensorSpec> ChainRunner::PayloadSource(ByteSpan payload) {

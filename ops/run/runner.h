@@ -21,6 +21,11 @@ class ChainRunner {
   // kUnsupported: this worker has no kernel for a node.
   static Result<ChainRunner> Make(std::shared_ptr<const Chain> chain);
 
+  // The same chain without what its tail makes of the values: samples are uint8 in CHW, of which a
+  // Finisher makes the same bits. It still takes the params of the whole chain. REQUIRES:
+  // chain().tail() > 0.
+  [[nodiscard]] ChainRunner BeforeTail() const;
+
   // Reads the size of an encoded image from its header alone, as PIL's Image.open reports it. If
   // the chain's decode does convert("RGB"), the size is the one after it. If the header extends
   // past `head`, it calls `more` with the total length wanted. `more` returns the longer span, or
@@ -48,7 +53,7 @@ class ChainRunner {
   Status RunPixels(ByteSpan pixels, const TensorSpec& spec, Params params, OpContext& context,
                    MutableByteSpan out) const;
 
-  // Spec of the finished sample for a source of spec `in`. Errors as OpSchema::Infer.
+  // Spec of the chain's output for a source of spec `in`. Errors as OpSchema::Infer.
   Result<TensorSpec> OutputSpec(const TensorSpec& in) const;
 
   [[nodiscard]] const Chain& chain() const { return *chain_; }
@@ -57,8 +62,10 @@ class ChainRunner {
   struct Source;
   Status Finish(const Source& source, const ImageSpec& in, int first, Params params,
                 OpContext& context, MutableByteSpan out) const;
-  Status Execute(const Source& source, int first, int last, Params params, OpContext& context,
-                 MutableByteSpan out) const;
+  Status Execute(const Source& source, int first, int last, int tail, Params params,
+                 OpContext& context, MutableByteSpan out) const;
+  // What Run writes, for a chain that ends with `end`.
+  [[nodiscard]] ImageSpec SampleOf(ImageSpec end) const;
 
   // Chain::Shapes, in an image's words.
   Status Shapes(const ImageSpec& in, std::span<ImageSpec> after_node) const;
@@ -66,7 +73,8 @@ class ChainRunner {
   std::shared_ptr<const Chain> chain_;
   std::vector<const ImageSchema*> schemas_;  // the chain's
   std::vector<std::shared_ptr<const ImageKernel>> kernels_;
-  Bytes table_;  // what becomes of the values in the pointwise tail; empty: nothing
+  int tail_ = 0;  // nodes from here on map nothing: all of them, or Chain::tail()
+  Bytes table_;   // what becomes of the values in the pointwise tail; empty: nothing
 };
 
 }  // namespace headrace::ops

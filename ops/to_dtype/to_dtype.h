@@ -22,6 +22,8 @@ class ToDtypeSchema final : public ImageSchema {
     out.dtype = dtype_;
     return out;
   }
+  [[nodiscard]] bool maps() const override { return true; }
+  [[nodiscard]] double Map(int channel, double value) const override;
   [[nodiscard]] DType dtype() const { return dtype_; }
   [[nodiscard]] Rule rule() const { return rule_; }
 

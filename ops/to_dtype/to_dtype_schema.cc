@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "ops/core/element.h"
 #include "ops/core/op_registry.h"
 #include "ops/to_dtype/to_dtype.h"
@@ -36,6 +38,25 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
 }
 
 }  // namespace
+
+double ToDtypeSchema::Map(int /*channel*/, double value) const {
+  switch (rule_) {
+    case ToDtypeSchema::Rule::kKeep:
+      return RoundTo(dtype_, value);
+    case ToDtypeSchema::Rule::kWrap:
+      return value < 128 ? value : value - 256;
+    case ToDtypeSchema::Rule::kDivide:
+      return RoundTo(dtype_, value / 255.0);
+    case ToDtypeSchema::Rule::kMultiply:
+      // torch multiplies 16-bit floats by a float32 number.
+      return RoundTo(dtype_, value * (dtype_ == DType::kF64 ? 1.0 / 255.0
+                                                            : RoundTo(DType::kF32, 1.0 / 255.0)));
+    case ToDtypeSchema::Rule::kShift:
+      break;
+  }
+  const int value_bits = static_cast<int>(DTypeBytes(dtype_)) * 8 - 1;  // without the sign
+  return std::floor(std::scalbn(value, value_bits - 8));
+}
 
 void RegisterSchemaToDtype(SchemaRegistry& registry) {
   registry.Add(

@@ -13,6 +13,7 @@ class ToImageSchema final : public ImageSchema {
     out.layout = Layout::kChw;
     return out;
   }
+  [[nodiscard]] bool maps() const override { return true; }
 };
 
 }  // namespace headrace::ops

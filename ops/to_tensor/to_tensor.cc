@@ -1,6 +1,5 @@
 #include "ops/to_tensor/to_tensor.h"
 
-#include "ops/core/element.h"
 #include "ops/core/op_registry.h"
 #include "ops/vision/image_kernel.h"
 
@@ -10,9 +9,6 @@ namespace {
 class ToTensorKernel final : public ImageKernel {
  public:
   [[nodiscard]] bool folds() const override { return true; }
-  [[nodiscard]] double Map(int /*channel*/, double value) const override {
-    return RoundTo(DType::kF32, value / 255.0);
-  }
 };
 
 Result<KernelPtr> Make(const OpSchema& /*schema*/, const CompileContext& /*context*/) {

@@ -14,6 +14,8 @@ class ToTensorSchema final : public ImageSchema {
     out.dtype = DType::kF32;
     return out;
   }
+  [[nodiscard]] bool maps() const override { return true; }
+  [[nodiscard]] double Map(int channel, double value) const override;
 };
 
 }  // namespace headrace::ops

@@ -1,3 +1,4 @@
+#include "ops/core/element.h"
 #include "ops/core/op_registry.h"
 #include "ops/to_tensor/to_tensor.h"
 #include "ops/vision/schema_util.h"
@@ -11,6 +12,10 @@ Result<SchemaPtr> Make(const OpArgs& /*args*/, const CompileContext& context) {
 }
 
 }  // namespace
+
+double ToTensorSchema::Map(int /*channel*/, double value) const {
+  return RoundTo(DType::kF32, value / 255.0);
+}
 
 void RegisterSchemaToTensor(SchemaRegistry& registry) {
   registry.Add({.name = "to_tensor",

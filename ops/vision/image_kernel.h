@@ -44,14 +44,11 @@ class ImageKernel : public Kernel {
                         OpContext& /*context*/, ScratchBuffer& /*memory*/, Image* /*out*/) const {
     return Internal("operator does not read files");
   }
-  // True for an operator that only moves pixels, fills rectangles or maps values one by one. It is
+  // True for an operator that only moves pixels, fills rectangles or maps values (OpSchema::Map). It is
   // never run: it is folded with its neighbours into one pass over the pixels.
   [[nodiscard]] virtual bool folds() const { return false; }
   // Adds this operator to `fold`, whose image so far is the operator's input. REQUIRES: folds().
   virtual Status Fold(Params /*params*/, FoldedPass& /*fold*/) const { return Status::Ok(); }
-  // Maps one element (element.h) of channel `channel` through an operator that maps values. The
-  // result is an element of the output's type, and each step is rounded as in torch.
-  [[nodiscard]] virtual double Map(int /*channel*/, double value) const { return value; }
 };
 
 }  // namespace headrace::ops

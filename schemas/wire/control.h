@@ -60,11 +60,13 @@ struct OpenSession {
   Plan plan;
   friend bool operator==(const OpenSession&, const OpenSession&) = default;
 };
-// How the splitter cut the plan. Nodes [0, worker_nodes) run on workers, the rest in the trainer.
+// How the splitter cut the plan. All nodes run on workers, but the trainer may finish a chain's tail.
 struct Split {  // NOLINT(clang-analyzer-core.uninitialized.Assign): see .clang-tidy
-  std::int32_t worker_nodes = 0;
-  std::int32_t cache_node = 0;  // the cache point follows this many nodes; 0: encoded bytes only
-  std::vector<std::string> reasons;  // one line for each node that stays in the trainer
+  std::int32_t worker_nodes = 0;  // the length of the chain
+  std::int32_t cache_node = 0;    // the cache point follows this many nodes; 0: encoded bytes only
+  // From this node on, a receiver of the values before it may finish a sample (ops/core/finisher.h);
+  // 0: it may not.
+  std::int32_t tail_node = 0;
   friend bool operator==(const Split&, const Split&) = default;
 };
 struct SessionOpened {

@@ -66,7 +66,7 @@ Offset<fb::BatchRequest> Write(Builder& b, const BatchRequest& v) {
   return fb::CreateBatchRequest(b, v.session.value, v.iteration.value, v.batch.value, v.attempt,
                                 keys, params, seeds, skip, v.slot.value, v.slot_offset,
                                 v.slot_bytes, v.lane.value, v.base_seed, lane_state, index,
-                                v.lane_set, sizes, witness, whole, specs);
+                                v.lane_set, sizes, witness, whole, specs, v.tail_node);
 }
 
 BatchRequest Read(Reader& r, const fb::BatchRequest* v) {
@@ -88,7 +88,8 @@ BatchRequest Read(Reader& r, const fb::BatchRequest* v) {
                    .lane_set = v->lane_set(),
                    .specs = ReadSpecs(r, v->specs()),
                    .witness = r.Scalars(v->witness()),
-                   .witness_whole = r.Scalars(v->witness_whole())};
+                   .witness_whole = r.Scalars(v->witness_whole()),
+                   .tail_node = r.NotNegative(v->tail_node(), "tail_node")};
   const std::size_t samples = out.keys.size();
   r.Require(out.params.empty() || (samples != 0 && out.params.size() % samples == 0),
             "params that do not divide among the keys");
@@ -141,10 +142,10 @@ Offset<fb::BatchDone> Write(Builder& b, const BatchDone& v) {
   });
   const auto state_change = WriteText(b, v.state_change);
   const auto tiers = WriteTiers(b, v.tiers);
-  return fb::CreateBatchDone(b, v.session.value, v.iteration.value, v.batch.value, v.attempt,
-                             status, v.needed_bytes, v.used_bytes, fields, failures, cost, pickle,
-                             offsets, sizes, python_error, lane_state, output, v.samples,
-                             v.lane_ended, error_output, witnesses, state_change, tiers);
+  return fb::CreateBatchDone(
+      b, v.session.value, v.iteration.value, v.batch.value, v.attempt, status, v.needed_bytes,
+      v.used_bytes, fields, failures, cost, pickle, offsets, sizes, python_error, lane_state,
+      output, v.samples, v.lane_ended, error_output, witnesses, state_change, tiers, v.tail_node);
 }
 
 BatchDone Read(Reader& r, const fb::BatchDone* v) {
@@ -186,6 +187,7 @@ BatchDone Read(Reader& r, const fb::BatchDone* v) {
   out.state_change = r.Text(v->state_change());
   out.samples = v->samples();
   r.Require(out.samples >= -1, "samples");
+  out.tail_node = r.NotNegative(v->tail_node(), "tail_node");
   if (v->witnesses() != nullptr) {
     for (const fb::Witness* w : *v->witnesses()) {
       out.witnesses.push_back({.position = r.NotNegative(w->position(), "position"),

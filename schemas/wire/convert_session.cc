@@ -6,16 +6,16 @@
 namespace headrace::wire {
 
 Offset<fb::Split> Write(Builder& b, const Split& v) {
-  const auto reasons = WriteTexts(b, v.reasons);
-  return fb::CreateSplit(b, v.worker_nodes, v.cache_node, reasons);
+  return fb::CreateSplit(b, v.worker_nodes, v.cache_node, 0, v.tail_node);
 }
 
 Split Read(Reader& r, const fb::Split* v) {
   if (v == nullptr) return {};
   r.Require(v->cache_node() <= v->worker_nodes(), "cache point outside the worker part");
+  r.Require(v->tail_node() <= v->worker_nodes(), "tail outside the worker part");
   return {.worker_nodes = r.NotNegative(v->worker_nodes(), "worker_nodes"),
           .cache_node = r.NotNegative(v->cache_node(), "cache_node"),
-          .reasons = r.Texts(v->reasons())};
+          .tail_node = r.NotNegative(v->tail_node(), "tail_node")};
 }
 
 Offset<fb::Attach> Write(Builder& b, const Attach& v) {

@@ -100,6 +100,9 @@ struct BatchRequest {
   // Positions whose files the worker is to witness, and those of them that it reads whole.
   std::vector<std::int32_t> witness;
   std::vector<std::int32_t> witness_whole;
+  // The worker may leave the chain's nodes from this one on to the trainer, if its answer carries
+  // the batch; 0: it may not.
+  std::int32_t tail_node = 0;
   friend bool operator==(const BatchRequest&, const BatchRequest&) = default;
 };
 
@@ -165,6 +168,9 @@ struct BatchDone {
   // Python plans: what the code changed that outlives the batch; empty: nothing seen.
   std::string state_change;
   std::vector<TierHits> tiers;  // the hits of `cost` by tier; only tiers that had some
+  // The request's, if the worker left nodes out. Fields of the chain are then its uint8 values in CHW
+  // before this node, which is what used_bytes, fields and payload tell of. 0: all is made.
+  std::int32_t tail_node = 0;
   friend bool operator==(const BatchDone&, const BatchDone&) = default;
 };
 

@@ -150,6 +150,10 @@ TEST(Message, ContradictingContentIsRefusedByName) {
   EXPECT_THAT(DecodeError(Attach{.split = {.worker_nodes = 1}}).message(), HasSubstr("split"));
   EXPECT_THAT(DecodeError(SessionOpened{.split = {.worker_nodes = 1, .cache_node = 2}}).message(),
               HasSubstr("cache point"));
+  EXPECT_THAT(DecodeError(SessionOpened{.split = {.worker_nodes = 1, .tail_node = 2}}).message(),
+              HasSubstr("tail outside"));
+  EXPECT_THAT(DecodeError(BatchRequest{.tail_node = -1}).message(), HasSubstr("tail_node"));
+  EXPECT_THAT(DecodeError(BatchDone{.tail_node = -1}).message(), HasSubstr("tail_node"));
   EXPECT_THAT(DecodeError(BlobPart{.total_bytes = 1, .offset = 2}).message(), HasSubstr("offset"));
 }
 

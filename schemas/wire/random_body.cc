@@ -58,7 +58,8 @@ Split RandomBody::ASplit(std::int32_t nodes) {
   split.worker_nodes = static_cast<std::int32_t>(Below(static_cast<std::uint64_t>(nodes) + 1));
   split.cache_node =
       static_cast<std::int32_t>(Below(static_cast<std::uint64_t>(split.worker_nodes) + 1));
-  split.reasons = Some([this] { return Text(); });
+  split.tail_node =
+      static_cast<std::int32_t>(Below(static_cast<std::uint64_t>(split.worker_nodes) + 1));
   return split;
 }
 
@@ -156,6 +157,7 @@ BatchRequest RandomBody::Request() {
   out.lane_state = Raw();
   out.index = Raw();
   out.lane_set = Number();
+  out.tail_node = Count();
   return out;
 }
 
@@ -205,6 +207,7 @@ BatchDone RandomBody::Done() {
   out.output = Text();
   out.error_output = Text();
   out.state_change = Text();
+  out.tail_node = Count();
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "gtest/gtest.h"
 #include "tests/integration/service.h"
@@ -35,9 +36,10 @@ class SessionTest : public testing::Test {
     batches_ = IndexBatches(folder_.samples, 16, 1);
     iteration_.base_seed = 11;
   }
-  std::unique_ptr<Session> Open(bool in_order = true) {
+  std::unique_ptr<Session> Open(bool in_order = true, WireForm wire = WireForm::kAuto) {
     SessionOptions options;
     options.in_order = in_order;
+    options.wire = wire;
     auto session = client_->OpenSession(folder_.plan, folder_.blobs, options);
     EXPECT_TRUE(session.ok()) << session.status().ToString();
     return *std::move(session);
@@ -58,14 +60,51 @@ TEST_F(SessionTest, TcpBytesEqualSharedMemoryBytes) {
     EXPECT_EQ(batch.transport, Transport::kShm);
     EXPECT_TRUE(batch.missing.empty());
   });
-  ::setenv("HEADRACE_TRANSPORT", "tcp", 1);
-  const auto session = Open();
-  ::unsetenv("HEADRACE_TRANSPORT");
-  const auto tcp = RunIteration(*session, batches_, iteration_, [](const Batch& batch) {
-    EXPECT_EQ(batch.transport, Transport::kTcp);
-  });
-  EXPECT_EQ(shm, tcp);
-  EXPECT_GT(session->Stats().tcp_bytes, 0U);
+  std::map<WireForm, SessionStats> stats;
+  for (const WireForm form : {WireForm::kAuto, WireForm::kAsMade, WireForm::kUint8}) {
+    ::setenv("HEADRACE_TRANSPORT", "tcp", 1);
+    const auto session = Open(true, form);
+    ::unsetenv("HEADRACE_TRANSPORT");
+    const auto tcp = RunIteration(*session, batches_, iteration_, [](const Batch& batch) {
+      EXPECT_EQ(batch.transport, Transport::kTcp);
+    });
+    EXPECT_EQ(shm, tcp);
+    stats[form] = session->Stats();
+  }
+  const SessionStats& made = stats[WireForm::kAsMade];
+  const SessionStats& uint8 = stats[WireForm::kUint8];
+  EXPECT_EQ(made.received_bytes, made.tcp_bytes);
+  EXPECT_EQ(made.finished_batches, 0U);
+  EXPECT_EQ(uint8.tcp_bytes, made.tcp_bytes) << "what the trainer gets is the same";
+  EXPECT_LE(static_cast<double>(uint8.received_bytes),
+            0.26 * static_cast<double>(made.received_bytes));
+  EXPECT_EQ(uint8.finished_batches, batches_.size());
+  EXPECT_GT(uint8.finish_ns, 0U);
+}
+
+TEST_F(SessionTest, MissingSamplesOfABatchThatCrossesAsUint8) {
+  TemporaryFolder images;
+  MakeImages(images.path(), 2, 10);
+  std::ofstream(images.path() + "/class_1/4.jpg") << "no image";
+  ImageFolderOptions options;
+  options.rng = RngMode::kSample;
+  options.image_size = 64;
+  const auto folder = OpenImageFolder(images.path(), options);
+  ASSERT_TRUE(folder.ok());
+  std::vector<std::vector<std::uint64_t>> seen;
+  for (const WireForm form : {WireForm::kAsMade, WireForm::kUint8}) {
+    SessionOptions session_options;
+    session_options.wire = form;
+    ::setenv("HEADRACE_TRANSPORT", "tcp", 1);
+    const auto session = *client_->OpenSession(folder->plan, folder->blobs, session_options);
+    ::unsetenv("HEADRACE_TRANSPORT");
+    // The only sample of a batch, and one among others.
+    seen.push_back(RunIteration(
+        *session, {{14}, {3, 14, 5}, {1, 2}}, iteration_,
+        [](const Batch& batch) { EXPECT_EQ(batch.missing.size(), batch.batch < 2 ? 1U : 0U); }));
+    EXPECT_GE(session->Stats().finished_batches, form == WireForm::kUint8 ? 2U : 0U);
+  }
+  EXPECT_EQ(seen[0], seen[1]);
 }
 
 TEST_F(SessionTest, TwoSessionsAtOnceDoNotMix) {

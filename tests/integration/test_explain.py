@@ -111,7 +111,7 @@ def test_json_is_as_documented(explained):
             assert node["runs"] in ("workers", "trainer")
             stays = node["form"] == "python" or node["runs"] == "trainer"
             assert one_line(node) if stays else not node["reason"], node
-        assert {loader["cut"], loader["cache"]} <= {None, *ids}
+        assert {loader["cut"], loader["cache"], loader["wire"]} <= {None, *ids}
 
 
 def test_every_loader_is_described_and_the_iterated_one_is_first(explained):
@@ -143,6 +143,10 @@ def test_native_chain(explained):
     assert crop["label"].startswith("RandomCrop(size=(32, 32)")
     assert {node["form"] for node in train["nodes"][1:]} == {"native"}
     assert train["cut"] == hook["id"] and "not called" in hook["note"]
+    # ToTensor and Normalize can be done at the other end of a network.
+    assert train["wire"] == crop["id"]
+    noted = [node["label"].split("(")[0] for node in train["nodes"] if "trainer" in node["note"]]
+    assert noted == ["ToTensor", "Normalize"]
     assert (train["cache"], train["cached"]) == (resize["id"], "decoded")
     assert train["rng"] == "torch" and "num_workers=2" in train["rng_reason"]
 

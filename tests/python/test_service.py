@@ -94,6 +94,7 @@ def test_collection_of_garbage_is_switched_as_the_program_has_it(switch):
         ("HEADRACE_WORKERS", "-1", "write a number"),
         ("HEADRACE_THREADS", "two", "write a number"),
         ("HEADRACE_RNG", "dice", "write one of auto, torch, sample"),
+        ("HEADRACE_WIRE", "float", "write one of auto, uint8, as-made"),
         ("HEADRACE_PRIORITY", "high", "is not a whole number"),
         ("HEADRACE_LOCAL_WORKER", "maybe", "write on or off"),
     ],

@@ -277,9 +277,12 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
   wire::Split cut = std::move(*split).value();
   if (!plan.has_python_stage && cut.worker_nodes != static_cast<std::int32_t>(plan.chain.size())) {
     runtime_->reactor->Post([core = core_, id] { core->CloseSession(id); });
-    std::string why = "a part of the plan stays in the trainer";
-    for (const std::string& reason : cut.reasons) why.append("; ").append(reason);
-    return Unsupported(why);
+    return Unsupported("the coordinator at " + endpoint() +
+                       " cannot run all of the plan; it may be of an older release");
+  }
+  if (chain && cut.tail_node > 0) {
+    Result<ops::Finisher> finisher = ops::Finisher::Make(*chain, cut.tail_node);
+    if (finisher.ok()) setup.finisher = std::move(finisher).value();
   }
 
   HR_TRY(auto arena, client::Arena::Make(options.max_arena_bytes));

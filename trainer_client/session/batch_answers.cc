@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "schemas/wire/host_identity.h"
 #include "trainer_client/session/batch_result.h"
+#include "trainer_client/session/finish_payload.h"
 
 namespace headrace::client {
 
@@ -62,7 +63,7 @@ void BatchAnswers::OnDone(WorkerId worker, wire::BatchDone&& done,
     events_.on_settled(worker, knows_session);
     return;
   }
-  const Dispatcher::Answer answer = Receive(*loan, done, payload);
+  const Dispatcher::Answer answer = Receive(*loan, arrived, done, payload);
   const PlannedBatch* planned = parts_.book.Find(loan->ticket);
   if (answer != Dispatcher::Answer::kMade || loan->witness.empty() || planned == nullptr) {
     Settle(*loan, arrived, answer, std::move(done));
@@ -71,15 +72,41 @@ void BatchAnswers::OnDone(WorkerId worker, wire::BatchDone&& done,
   }
 }
 
-Dispatcher::Answer BatchAnswers::Receive(const Loan& loan, wire::BatchDone& done,
+Status BatchAnswers::TakePayload(const Loan& loan, SteadyTime arrived, wire::BatchDone& done,
+                                 const std::vector<ByteSpan>& payload) const {
+  if (done.tail_node != 0 && done.tail_node != loan.tail_node) {
+    return DataLoss("a batch without its tail, for which nobody asked");
+  }
+  const std::uint64_t bytes = done.used_bytes;  // of the payload
+  const bool finishes = done.tail_node != 0;
+  const MutableByteSpan slot = parts_.loans.Memory(loan.slot);
+  HR_RETURN_IF_ERROR(
+      finishes ? FinishPayload(parts_.context.plan, *parts_.wire.finisher(), payload, slot, done)
+               : CopyPayload(payload, bytes, slot));
+  const Duration spent = parts_.clock.Now() - arrived;
+  const auto wall = std::chrono::nanoseconds(std::min<std::uint64_t>(
+      done.cost.wall_ns, static_cast<std::uint64_t>((arrived - loan.sent).count())));
+  parts_.wire.Came(loan.worker, bytes, arrived - loan.sent - wall);
+  if (finishes) parts_.wire.Finished(bytes, spent);
+  parts_.mailbox.ChangeStats([&](SessionStats& stats) {
+    stats.received_bytes += bytes;
+    if (!finishes) return;
+    ++stats.finished_batches;
+    stats.finish_ns += static_cast<std::uint64_t>(spent.count());
+  });
+  return Status::Ok();
+}
+
+Dispatcher::Answer BatchAnswers::Receive(const Loan& loan, SteadyTime arrived,
+                                         wire::BatchDone& done,
                                          const std::vector<ByteSpan>& payload) const {
   const Dispatcher::Answer answer = AnswerKind(done);
   const PlannedBatch* planned = parts_.book.Find(loan.ticket);
   if (answer == Dispatcher::Answer::kMade && planned != nullptr) {
     Status valid = CheckAnswer(parts_.context.plan, planned->keys.size(), loan.slot.bytes, done);
     // A worker that lost the arena meanwhile sends the bytes, whatever we expected.
-    if (valid.ok() && (!loan.arena || !payload.empty())) {
-      valid = CopyPayload(payload, done.used_bytes, parts_.loans.Memory(loan.slot));
+    if (valid.ok() && (!loan.arena || !payload.empty() || done.tail_node != 0)) {
+      valid = TakePayload(loan, arrived, done, payload);
     }
     if (!valid.ok()) {
       LogError("worker=" + std::to_string(loan.worker.value) + " answered wrongly error=\"" +

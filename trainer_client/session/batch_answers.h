@@ -16,6 +16,7 @@
 #include "trainer_client/session/lane_states.h"
 #include "trainer_client/session/slot_loans.h"
 #include "trainer_client/session/state_watch.h"
+#include "trainer_client/session/wire_choice.h"
 #include "trainer_client/session/worker_set.h"
 
 namespace headrace::client {
@@ -41,6 +42,8 @@ class BatchAnswers {
     Elsewhere& elsewhere;
     StateWatch& watch;
     Delivery& delivery;
+    BatchMailbox& mailbox;
+    WireChoice& wire;
     const Clock& clock;
   };
   struct Events {
@@ -59,8 +62,12 @@ class BatchAnswers {
   [[nodiscard]] bool checking() const { return checking_ > 0; }
 
  private:
-  [[nodiscard]] Dispatcher::Answer Receive(const Loan& loan, wire::BatchDone& done,
+  [[nodiscard]] Dispatcher::Answer Receive(const Loan& loan, SteadyTime arrived,
+                                           wire::BatchDone& done,
                                            const std::vector<ByteSpan>& payload) const;
+  // Puts a payload into the slot, and finishes it there if the worker left the tail out.
+  [[nodiscard]] Status TakePayload(const Loan& loan, SteadyTime arrived, wire::BatchDone& done,
+                                   const std::vector<ByteSpan>& payload) const;
   // Settles the answer when its files have been compared with the trainer's.
   void CheckContent(Loan loan, const PlannedBatch& planned, SteadyTime arrived,
                     wire::BatchDone&& done);

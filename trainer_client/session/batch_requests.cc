@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "schemas/wire/host_identity.h"
 
 namespace headrace::client {
 
@@ -15,11 +16,17 @@ bool BatchRequests::Send(const Dispatcher::Send& send, bool coming) {
   const PlannedBatch* planned = parts_.book.Find(send.ticket);
   Status sent = Internal("no link or no plan for a send");
   std::vector<std::int32_t> witness;
+  std::int32_t tail_node = 0;
   if (link != nullptr && planned != nullptr) {
     wire::BatchRequest request = Make(*planned, send, *slot);
     parts_.content.Ask(send.worker, request);
+    if (!link->uses_arena()) {
+      request.tail_node = parts_.wire.TailFor(
+          send.worker, wire::SameHost(link->worker().host, parts_.context.host));
+    }
     sent = link->Send(request);
     witness = std::move(request.witness);
+    tail_node = request.tail_node;
   }
   if (!sent.ok()) {
     LogDebug("batch not sent error=\"" + sent.ToString() + "\"");
@@ -31,6 +38,7 @@ bool BatchRequests::Send(const Dispatcher::Send& send, bool coming) {
                                   .ticket = send.ticket,
                                   .arena = link->uses_arena(),
                                   .sent = parts_.clock.Now(),
+                                  .tail_node = tail_node,
                                   .witness = std::move(witness)});
   parts_.watch.Asked(send.worker, send.ticket);
   if (parts_.watch.shadows()) {

@@ -10,6 +10,7 @@
 #include "trainer_client/session/lane_states.h"
 #include "trainer_client/session/slot_loans.h"
 #include "trainer_client/session/state_watch.h"
+#include "trainer_client/session/wire_choice.h"
 #include "trainer_client/session/worker_set.h"
 
 namespace headrace::client {
@@ -28,6 +29,7 @@ class BatchRequests {
     Comparisons& comparisons;
     ContentCheck& content;
     StateWatch& watch;
+    const WireChoice& wire;
     const Clock& clock;
   };
 

@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::uint64_t kAlignment = 64;
 
-std::uint64_t Align(std::uint64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 // Bytes of one row of a field.
 std::uint64_t RowBytes(const Plan& plan, const FieldSpec& field,
                        const std::optional<TensorSpec>& output) {
@@ -48,11 +44,15 @@ Status CheckField(const wire::FieldLayout& field, std::size_t samples, std::uint
 
 }  // namespace
 
+std::uint64_t AlignField(std::uint64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 std::uint64_t BatchBytes(const Plan& plan, std::size_t samples,
                          const std::optional<TensorSpec>& output) {
   std::uint64_t bytes = 0;
   for (const FieldSpec& field : plan.fields) {
-    bytes += Align(samples * RowBytes(plan, field, output));
+    bytes += AlignField(samples * RowBytes(plan, field, output));
   }
   return bytes;
 }
@@ -90,14 +90,18 @@ Status CheckAnswer(const Plan& plan, std::size_t samples, std::uint64_t slot_byt
   return Status::Ok();
 }
 
-Status CopyPayload(const std::vector<ByteSpan>& payload, std::uint64_t used_bytes,
-                   MutableByteSpan slot) {
+Status CheckPayload(const std::vector<ByteSpan>& payload, std::uint64_t used_bytes) {
   std::uint64_t total = 0;
   for (const ByteSpan frame : payload) total += frame.size();
-  if (total != used_bytes || total > slot.size()) {
-    return DataLoss(std::to_string(total) + " payload bytes instead of " +
-                    std::to_string(used_bytes));
-  }
+  if (total == used_bytes) return Status::Ok();
+  return DataLoss(std::to_string(total) + " payload bytes instead of " +
+                  std::to_string(used_bytes));
+}
+
+Status CopyPayload(const std::vector<ByteSpan>& payload, std::uint64_t used_bytes,
+                   MutableByteSpan slot) {
+  HR_RETURN_IF_ERROR(CheckPayload(payload, used_bytes));
+  if (used_bytes > slot.size()) return DataLoss("a payload that is larger than its slot");
   std::byte* to = slot.data();
   for (const ByteSpan frame : payload) {
     if (!frame.empty()) std::memcpy(to, frame.data(), frame.size());

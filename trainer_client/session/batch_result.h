@@ -24,6 +24,10 @@ namespace headrace::client {
 Status CheckAnswer(const Plan& plan, std::size_t samples, std::uint64_t slot_bytes,
                    const wire::BatchDone& done);
 
+// Returns where the next field may begin, after so many bytes of a slot.
+[[nodiscard]] std::uint64_t AlignField(std::uint64_t bytes);
+// kDataLoss: the frames are not `used_bytes` together.
+Status CheckPayload(const std::vector<ByteSpan>& payload, std::uint64_t used_bytes);
 // Copies payload frames to the slot's start. kDataLoss: not `used_bytes` of them.
 Status CopyPayload(const std::vector<ByteSpan>& payload, std::uint64_t used_bytes,
                    MutableByteSpan slot);

@@ -9,6 +9,7 @@
 #include "base/graph.h"
 #include "base/result.h"
 #include "net/reactor.h"
+#include "ops/core/finisher.h"
 #include "schemas/wire/message.h"
 #include "trainer_client/draws/draw_planner.h"
 #include "trainer_client/session/batch_answers.h"
@@ -28,6 +29,7 @@
 #include "trainer_client/session/size_requests.h"
 #include "trainer_client/session/slot_loans.h"
 #include "trainer_client/session/state_watch.h"
+#include "trainer_client/session/wire_choice.h"
 #include "trainer_client/session/worker_set.h"
 
 namespace headrace::client {
@@ -48,6 +50,8 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
     DrawPlanner::Options planner;
     // What the chain makes of every sample, for plans that do not draw. Absent: it depends on them.
     std::optional<TensorSpec> output;
+    // Finishes batches whose tail workers leave out. Absent: they may not.
+    std::optional<ops::Finisher> finisher;
     // A request without an answer for this long was lost.
     Duration resend_floor = Dispatcher::Options().resend_floor;
     // Next reports that no worker was ready for this long.
@@ -128,6 +132,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   BatchBook book_;
   client::LaneStates lanes_;
   BatchSizes sizes_;
+  WireChoice wire_;
   SizeRequests size_requests_;
   NoWorkerAlarm alarm_;
   // What has sockets, memory or files.

@@ -24,6 +24,7 @@ struct Loan {
   SteadyTime sent;
   bool forgotten = false;                  // no answer will come, but the worker may still write
   bool shadow = false;                     // an attempt of Comparisons, not of the dispatcher
+  std::int32_t tail_node = 0;              // wire::BatchRequest::tail_node
   std::vector<std::int32_t> witness = {};  // positions whose files it bears witness of
 };
 

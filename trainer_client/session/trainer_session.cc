@@ -270,9 +270,8 @@ Result<std::vector<std::uint64_t>> Session::LaneDraws() const { return impl_->La
 Result<std::vector<Bytes>> Session::LaneStates(bool end) const { return impl_->LaneStates(end); }
 std::int64_t Session::outstanding() const { return impl_->outstanding(); }
 SessionStats Session::Stats() const { return impl_->Stats(); }
-const std::vector<std::string>& Session::SplitReasons() const { return impl_->split().reasons; }
-std::int32_t Session::WorkerNodes() const { return impl_->split().worker_nodes; }
 std::int32_t Session::CacheNode() const { return impl_->split().cache_node; }
+std::int32_t Session::TailNode() const { return impl_->split().tail_node; }
 void Session::Interrupt() { impl_->Interrupt(); }
 int Session::BeforeFork() { return impl_->BeforeFork(); }
 

@@ -73,11 +73,11 @@ void FoldedPass::FillRect(const Window& where, const ChannelValues& value) {
   AddClipped(where, value);
 }
 
-void FoldedPass::MapFills(const ImageKernel& kernel) {
+void FoldedPass::MapFills(const OpSchema& schema) {
   for (Fill& fill : fills_) {
     for (int c = 0; c < spec_.channels; ++c) {
       double& value = fill.value[static_cast<std::size_t>(c)];
-      value = kernel.Map(c, value);
+      value = schema.Map(c, value);
     }
   }
 }

@@ -31,8 +31,8 @@ class FoldedPass {
   void FlipVertical();
   // REQUIRES: `where` is inside the image so far.
   void FillRect(const Window& where, const ChannelValues& value);
-  // Sends the values of the fills so far through the kernel's Map.
-  void MapFills(const ImageKernel& kernel);
+  // Sends the values of the fills so far through the operator's Map.
+  void MapFills(const OpSchema& schema);
   // Sets channels, element type and layout.
   void SetKind(const ImageSpec& kind);
 

@@ -40,6 +40,13 @@ struct ClientOptions {
   std::chrono::milliseconds connect_timeout{10'000};
 };
 
+// The form in which batches cross a network, where workers share no memory with the trainer.
+enum class WireForm : std::uint8_t {
+  kAuto,    // kUint8 where that costs less
+  kAsMade,  // finished batches
+  kUint8,   // the values before the conversion to wider elements, where the plan ends with one
+};
+
 struct SessionOptions {
   // Most batches that are submitted and not yet delivered (prefetch_factor * num_workers).
   std::int64_t max_outstanding = 4;
@@ -58,6 +65,8 @@ struct SessionOptions {
   // The one worker that makes this session's batches, by the coordinator's number, whatever the job
   // has leased. It serves to look at one worker by itself. -1: the workers that the job has leased.
   std::int64_t only_worker = -1;
+  // The bits of a batch do not depend on it.
+  WireForm wire = WireForm::kAuto;
 };
 
 // A worker that the coordinator knows.
@@ -304,13 +313,11 @@ class Session {
   [[nodiscard]] std::int64_t outstanding() const;
   // All zero in a forked child.
   [[nodiscard]] SessionStats Stats() const;
-  // What the coordinator decided, for `explain` and the report. SplitReasons: one line for each
-  // node of the chain that stays in the trainer. WorkerNodes: how many of the first nodes run on
-  // workers. CacheNode: how many of those lie before the cache point (0: only encoded bytes are
-  // cached).
-  [[nodiscard]] const std::vector<std::string>& SplitReasons() const;
-  [[nodiscard]] std::int32_t WorkerNodes() const;
+  // What the coordinator decided, for `explain`. CacheNode: how many nodes lie before the cache point
+  // (0: only encoded bytes are cached). TailNode: from which node on the trainer may finish batches
+  // that cross a network (0: it may not).
   [[nodiscard]] std::int32_t CacheNode() const;
+  [[nodiscard]] std::int32_t TailNode() const;
   // Makes the call that waits now return kCancelled, once. If none waits, the next one that would
   // wait does.
   void Interrupt();

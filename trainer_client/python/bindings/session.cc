@@ -35,6 +35,13 @@ using std::chrono::milliseconds;
 // Ctrl-C is noticed after at most this long.
 constexpr milliseconds kSlice{100};
 
+WireForm WireFormOf(const std::string& name) {
+  if (name == "auto") return WireForm::kAuto;
+  if (name == "uint8") return WireForm::kUint8;
+  if (name == "as-made") return WireForm::kAsMade;
+  Raise(InvalidArgument("no wire form '" + name + "'"));
+}
+
 milliseconds Timeout(double seconds) {
   constexpr double kMost = 1e9;  // keeps infinity representable
   if (std::isnan(seconds)) Raise(InvalidArgument("timeout is not a number"));
@@ -292,9 +299,8 @@ void AddSessions(nb::module_& module) {
       .def_prop_ro("outstanding", [](SessionObject& self) { return self.get().outstanding(); })
       .def_prop_ro("max_outstanding", &SessionObject::max_outstanding)
       .def("stats", &SessionObject::Stats)
-      .def_prop_ro("split_reasons", [](SessionObject& self) { return self.get().SplitReasons(); })
-      .def_prop_ro("worker_nodes", [](SessionObject& self) { return self.get().WorkerNodes(); })
       .def_prop_ro("cache_node", [](SessionObject& self) { return self.get().CacheNode(); })
+      .def_prop_ro("tail_node", [](SessionObject& self) { return self.get().TailNode(); })
       .def("enter_next", &SessionObject::Mark<&Session::EnterNext>)
       .def("leave_next", &SessionObject::Mark<&Session::LeaveNext>)
       .def("enter_sampler", &SessionObject::Mark<&Session::EnterSampler>)
@@ -336,7 +342,7 @@ void AddSessions(nb::module_& module) {
           "open_session",
           [](ClientObject& self, nb::dict plan, std::int64_t max_outstanding, bool in_order,
              std::uint64_t slot_bytes_hint, std::uint64_t max_arena_bytes, bool gives_lanes,
-             std::uint64_t compare_every, std::int64_t only_worker) {
+             std::uint64_t compare_every, std::int64_t only_worker, const std::string& wire) {
             SessionOptions options;
             options.max_outstanding = max_outstanding;
             options.in_order = in_order;
@@ -345,13 +351,14 @@ void AddSessions(nb::module_& module) {
             options.gives_lanes = gives_lanes;
             options.compare_every = compare_every;
             options.only_worker = only_worker;
+            options.wire = WireFormOf(wire);
             return self.Open(plan, options);
           },
           nb::arg("plan"), nb::kw_only(), nb::arg("max_outstanding"), nb::arg("in_order") = true,
           nb::arg("slot_bytes_hint") = SessionOptions().slot_bytes_hint,
           nb::arg("max_arena_bytes") = SessionOptions().max_arena_bytes,
           nb::arg("gives_lanes") = false, nb::arg("compare_every") = SessionOptions().compare_every,
-          nb::arg("only_worker") = -1)
+          nb::arg("only_worker") = -1, nb::arg("wire") = "auto")
       .def("workers",
            [](ClientObject& self) {
              nb::list found;

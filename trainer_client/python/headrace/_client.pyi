@@ -218,11 +218,9 @@ class Session:
     # What the coordinator decided: a line for each node that stays in the trainer, how many nodes
     # run on workers, and how many of them lie before the cache point (0: encoded bytes only).
     @property
-    def split_reasons(self) -> list[str]: ...
-    @property
-    def worker_nodes(self) -> int: ...
-    @property
     def cache_node(self) -> int: ...
+    @property
+    def tail_node(self) -> int: ...
     def interrupt(self) -> None: ...
     # The trainer's thread enters and leaves next(), and the sampler in it: headrace::Session.
     def enter_next(self) -> None: ...
@@ -264,6 +262,10 @@ class Client:
         in_order: bool = True,
         slot_bytes_hint: int = 1 << 20,
         max_arena_bytes: int = 16 << 30,
+        gives_lanes: bool = False,
+        compare_every: int = 256,
+        only_worker: int = -1,
+        wire: str = "auto",
     ) -> Session:
         """`plan` has the fields of headrace::Plan (base/graph.h); blobs stand in it as Blob objects:
 

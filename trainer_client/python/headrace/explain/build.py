@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from torch.utils.data import BatchSampler
@@ -19,6 +19,7 @@ from ..native import collate, transforms
 from ..native.collate import name_of
 from ..native.plan import NATIVE, PURE, PYTHON, RANDOM, STATEFUL, Node
 from ..serve.position import sampler_of
+from ..service import options
 from ..service.report import LoaderReport
 from ..service.session import SessionHandle
 from .graph import TRAINER, Graph, GraphNode
@@ -30,6 +31,12 @@ _SAMPLER_WHY = "the order is the program's own, and the trainer alone knows what
 _SAMPLER_REMEDY = "nothing has to change: all that it sends are row numbers"
 _PICTURES = "JPEG files that its code opens with PIL are decoded, cropped and resized natively"
 _CHAINS = "native where a Compose calls it on a PIL image"
+_FINISHED = {
+    "auto": "done in the trainer for batches that cross a network, where that costs less",
+    "uint8": "done in the trainer for batches that cross a network",
+}
+# Operators that a worker does also where what is around them is left to the trainer.
+_REORDER = ("flip", "random_horizontal_flip", "random_vertical_flip")
 _SEEDS_ONLY = "it seeds `random` and `numpy` only, from which nothing native draws: not called"
 
 
@@ -45,11 +52,11 @@ def purity_of(part: Any, kind: str) -> tuple[str, str]:
 
 @dataclass
 class _Split:
-    """What the coordinator said."""
+    """What the coordinator said: after how many operators the cache point is, and before which one
+    batches may cross a network."""
 
-    worker_nodes: int = 0
     cache_node: int = 0
-    reasons: list[str] = field(default_factory=list)
+    tail_node: int = 0
 
 
 def graph_of(loader: Any) -> Graph:
@@ -82,7 +89,7 @@ def _decide(loader: Any) -> tuple[Captured, str]:
 def _open(captured: NativePlan) -> _Split:
     with closing(SessionHandle(captured.plan, LoaderReport("", 0), 1, True)) as handle:
         raw = handle.raw
-        return _Split(raw.worker_nodes, raw.cache_node, list(raw.split_reasons))
+        return _Split(raw.cache_node, raw.tail_node)
 
 
 def _rng_reason(loader: Any, rng: str) -> str:
@@ -127,33 +134,23 @@ class _Native:
         what = "files" if files else "rows of arrays"
         label = f"{self.captured.name}: {self.captured.rows.count} {what}"
         source = graph.add(GraphNode("source", label, PURE, NATIVE))
-        last = source
         if files:
             graph.cache, graph.cached = source.id, "encoded"
-        reasons = iter(split.reasons)
+        wire = options.from_environment().wire
         for i, node in enumerate(plan.chain):
             added = graph.add(GraphNode("operator", node.label, node.purity, node.form))
-            if i >= split.worker_nodes:
-                added.runs, added.reason = TRAINER, next(reasons, "")
-                added.remedy = NotNative.remedy
-                continue
-            last = added
             if i + 1 == split.cache_node:
                 graph.cache, graph.cached = added.id, "decoded"
-        whole = split.worker_nodes == len(plan.chain)
-        behind = [GraphNode("collate", name_of(self.loader.collate_fn), PURE, NATIVE)]
+            if split.tail_node and wire != "as-made" and i + 1 >= split.tail_node:
+                if i + 1 == split.tail_node:
+                    graph.wire = added.id
+                elif node.op not in _REORDER:
+                    added.note = _FINISHED[wire]
+        graph.add(GraphNode("collate", name_of(self.loader.collate_fn), PURE, NATIVE))
         if self.loader.worker_init_fn is not None:
             label = name_of(self.loader.worker_init_fn)
-            behind.append(GraphNode("hook", label, PURE, NATIVE, note=_SEEDS_ONLY))
-        for step in behind:
-            graph.add(step)
-            if whole:
-                last = step
-            else:
-                step.runs = TRAINER
-                step.reason = "it comes behind what stays in the trainer"
-                step.remedy = "what helps there"
-        graph.cut = last.id
+            graph.add(GraphNode("hook", label, PURE, NATIVE, note=_SEEDS_ONLY))
+        graph.cut = graph.nodes[-1].id
 
 
 class _Python:

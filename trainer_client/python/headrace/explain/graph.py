@@ -38,6 +38,7 @@ class Graph:
     nodes: list[GraphNode] = field(default_factory=list)  # in the order of the data
     cut: str = ""  # id of the last node that runs on workers; empty: none does
     cache: str = ""  # id of the node before the cache point; empty: there is none
+    wire: str = ""  # id of the node whose uint8 output may cross a network; empty: there is none
     cached: str = "nothing"  # what may be kept there: "nothing", "encoded" or "decoded"
     reasons: list[dict[str, str]] = field(default_factory=list)  # "reason", "remedy" of all of it
 
@@ -49,7 +50,7 @@ class Graph:
     def as_dict(self) -> dict[str, Any]:
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
         plain["nodes"] = [_node(node) for node in self.nodes]
-        for name in ("cut", "cache"):
+        for name in ("cut", "cache", "wire"):
             plain[name] = plain[name] or None
         return plain
 

@@ -17,6 +17,7 @@ _STYLE = (
     ".box{stroke:#555;stroke-width:1}.flow{stroke:#555;stroke-width:1.5}"
     ".cut{stroke:#b00020;stroke-width:2;stroke-dasharray:8 5}.cutword{fill:#b00020}"
     ".cache{stroke:#1a5fb4;stroke-width:3}.cacheword{fill:#1a5fb4}"
+    ".wire{stroke:#b00020;stroke-width:1;stroke-dasharray:2 4}.wireword{fill:#b00020}"
 )
 _LEGEND = "green: native; yellow: Python code; grey: in the trainer; dashed: the cut"
 
@@ -119,6 +120,8 @@ def _column(page: _Page, graph: Graph) -> None:
         page.box(node)
         if node.id == graph.cache:
             page.rule("cache", f"cache point ({graph.cached})")
+        if node.id == graph.wire:
+            page.rule("wire", "over a network uint8 may cross here")
     if away:
         page.rule("cut", "cut: batches come back to the trainer")
 

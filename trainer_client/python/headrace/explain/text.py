@@ -12,6 +12,7 @@ _CACHES = {
     "encoded": "cache point: encoded samples may be kept here (--cache)",
     "decoded": "cache point: what comes out here may be kept (--cache)",
 }
+_WIRE = "over a network uint8 may cross here: fewer bytes, the same batches (--wire)"
 
 
 def render(graphs: list[Graph]) -> str:
@@ -38,6 +39,8 @@ def _graph(graph: Graph) -> str:
         lines += _node(node)
         if node.id == graph.cache:
             lines.append(_rule("=", _CACHES[graph.cached]))
+        if node.id == graph.wire:
+            lines.append(_rule("~", _WIRE))
     if away:
         lines.append(_rule("-", "cut: batches come back to the trainer"))
     return "\n".join(lines) + "\n"

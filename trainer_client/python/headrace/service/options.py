@@ -15,6 +15,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 RNG_MODES = ("auto", "torch", "sample")
 ON_DIFFERENCE = ("raise", "warn")
+WIRE_FORMS = ("auto", "uint8", "as-made")
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Options:
     # elsewhere, with the same batch made on this host; 0: none.
     compare: int = 256
     on_difference: str = "raise"  # in next(), or "warn"
+    wire: str = "auto"  # what crosses a network: "uint8", batches "as-made", or what costs less
 
 
 def is_off(environ: Mapping[str, str] = os.environ) -> bool:
@@ -65,6 +67,9 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
         raise OptionError(
             f"HEADRACE_ON_DIFFERENCE={on_difference!r}: write one of {', '.join(ON_DIFFERENCE)}"
         )
+    wire = environ.get("HEADRACE_WIRE", "") or Options.wire
+    if wire not in WIRE_FORMS:
+        raise OptionError(f"HEADRACE_WIRE={wire!r}: write one of {', '.join(WIRE_FORMS)}")
     group, rank = _group(environ)
     return Options(
         coordinator=coordinator,
@@ -81,6 +86,7 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
         rng=rng,
         compare=_count(environ, "HEADRACE_COMPARE", Options.compare),
         on_difference=on_difference,
+        wire=wire,
     )
 
 

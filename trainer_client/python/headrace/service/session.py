@@ -48,13 +48,12 @@ class SessionHandle:
             gives_lanes=gives_lanes,
             compare_every=options.from_environment().compare,
             only_worker=_only_worker.get(),
+            wire=options.from_environment().wire,
         )
         self._pid = os.getpid()
         self._report = report
         self._reported: dict[str, Any] = {}
         self._idle = device.idle_meter(self.raw.add_idle)
-        for reason in self.raw.split_reasons:
-            report.add_reason(reason)
         REPORT.watch(weakref.ref(self))
         _open.add(self)
 
