@@ -96,34 +96,22 @@ void Nearest(const PilSource& source, const AffineMatrix& m, const PilFill& fill
   }
 }
 
-template <std::size_t kChannels>
-void Transform(const PilSource& source, const AffineMatrix& m, Interpolation interpolation,
-               const PilFill& fill, std::uint8_t* out) {
-  const Window whole{0, 0, source.height(), source.width()};
-  const auto from = [&m](double x, double y) {
-    return PilPoint{m[0] * x + m[1] * y + m[2], m[3] * x + m[4] * y + m[5]};
-  };
-  switch (interpolation) {
-    case Interpolation::kBilinear:
-      return PilTransform<kChannels>(source, whole, fill, out, from,
-                                     [&](auto... at) { PilBilinear<kChannels>(source, at...); });
-    case Interpolation::kBicubic:
-      return PilTransform<kChannels>(source, whole, fill, out, from,
-                                     [&](auto... at) { PilBicubic<kChannels>(source, at...); });
-    default:
-      return Nearest<kChannels>(source, m, fill, out);
-  }
-}
-
 }  // namespace
 
 void TransformAffine(const Image& in, const AffineMatrix& matrix, Interpolation interpolation,
                      const std::array<std::uint8_t, 3>& fill, std::uint8_t* out) {
   const PilSource source(in);
-  if (in.spec.channels == 1) {
-    Transform<1>(source, matrix, interpolation, fill, out);
+  if (interpolation == Interpolation::kBilinear || interpolation == Interpolation::kBicubic) {
+    const AffineMatrix& m = matrix;
+    const auto from = [&m](double x, double y) {
+      return PilPoint{m[0] * x + m[1] * y + m[2], m[3] * x + m[4] * y + m[5]};
+    };
+    PilTransform(source, WholeOf(in.spec), fill, out, from,
+                 PilSamplerOf(interpolation, in.spec.channels));
+  } else if (in.spec.channels == 1) {
+    Nearest<1>(source, matrix, fill, out);
   } else {
-    Transform<3>(source, matrix, interpolation, fill, out);
+    Nearest<3>(source, matrix, fill, out);
   }
 }
 
