@@ -18,7 +18,8 @@ inline ClientLibraries Libraries(std::string pillow = "13.0.0") {
   return {std::move(pillow), "2.13.0+cpu", "0.28.0", "AVX512"};
 }
 
-// A torch whose exp is 1 everywhere: the weights of a blur are equal.
+// A torch whose exp is 1 everywhere: the weights of a blur are equal. It has one solution for every
+// equation, which as a perspective is a mild one.
 class EvenTorch final : public TorchFunctions {
  public:
   Status Exp(std::span<const float> /*in*/, std::span<float> out) const override {
@@ -31,6 +32,12 @@ class EvenTorch final : public TorchFunctions {
   }
   Status Softmax(std::span<const float> in, std::span<float> out) const override {
     std::ranges::fill(out, 1.0F / static_cast<float>(in.size()));
+    return Status::Ok();
+  }
+  Status LeastSquares(std::span<const double> /*rows*/, std::span<const double> /*values*/,
+                      std::span<double> solution) const override {
+    std::ranges::copy(std::initializer_list<double>{1.05, 0.02, -1, 0.01, 0.95, 0.5, 5e-4, 3e-4},
+                      solution.begin());
     return Status::Ok();
   }
 };

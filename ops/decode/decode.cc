@@ -18,14 +18,7 @@ class DecodeKernel final : public ImageKernel {
     if (header.format == ImageFormat::kJpeg) {
       return context.Tool<JpegDecoder>().DecodeRgb(file, window, format, memory, out);
     }
-    HR_RETURN_IF_ERROR(context.Tool<PngDecoder>().DecodeRgb(file, format, memory, out));
-    if (window) {
-      out->held = {0, 0, out->spec.height, out->spec.width};
-      out->data = out->At(window->top, window->left);
-      out->spec.height = window->height;
-      out->spec.width = window->width;
-    }
-    return Status::Ok();
+    return context.Tool<PngDecoder>().DecodeRgb(file, window, format, memory, out);
   }
   // Once decoded, nothing is left to do.
   [[nodiscard]] bool folds() const override { return true; }

@@ -63,7 +63,7 @@ Node RandomNode(Random& random, bool tensor) {
                 {"api", api},
                 {"tensors", std::int64_t{1}}};
   }
-  switch (Between(random, 0, 17)) {
+  switch (Between(random, 0, 18)) {
     case 0:
     case 1:
       return MakeNode("resize", resizing);
@@ -132,6 +132,9 @@ Node RandomNode(Random& random, bool tensor) {
                        {"positions_y", std::vector<double>(2 * Between(random, 0, 4) + 1)},
                        {"known_sums", std::int64_t{1}},
                        {"api", api}});
+    case 17:
+      if (tensor) return MakeNode("identity");
+      return MakeNode("random_perspective", {{"interpolation", moved}, {"p", 0.8}});
     default: {
       Args args = OneOf<Args>(
           random,

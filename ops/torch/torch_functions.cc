@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
+#include <optional>
 #include <string>
 
 namespace headrace::ops {
@@ -26,6 +28,16 @@ struct Interface {
   std::int32_t (*cpu)() = nullptr;
 };
 
+// What came later (torch/csrc/stable/c/shim.h): texts and optional arguments.
+struct NewerInterface {
+  std::int32_t (*call)(const char* op, const char* overload, Value* stack,
+                       std::uint64_t version) = nullptr;
+  std::int32_t (*text_of)(const char* data, std::size_t length, void** out) = nullptr;
+  std::int32_t (*new_value)(Value** out) = nullptr;
+  std::int32_t (*float64)() = nullptr;
+};
+constexpr std::uint64_t kVersion = std::uint64_t{2} << 56 | std::uint64_t{13} << 48;
+
 template <typename Function>
 bool Find(void* library, const char* name, Function*& function) {
   function = reinterpret_cast<Function*>(dlsym(library, name));
@@ -34,7 +46,8 @@ bool Find(void* library, const char* name, Function*& function) {
 
 class LoadedFunctions final : public TorchFunctions {
  public:
-  explicit LoadedFunctions(const Interface& torch) : torch_(torch) {}
+  LoadedFunctions(const Interface& torch, const std::optional<NewerInterface>& newer)
+      : torch_(torch), newer_(newer) {}
 
   Status Exp(std::span<const float> in, std::span<float> out) const override {
     Value stack[1];
@@ -49,7 +62,43 @@ class LoadedFunctions final : public TorchFunctions {
     return Call("aten::_softmax", in, stack, out);
   }
 
+  Status LeastSquares(std::span<const double> rows, std::span<const double> values,
+                      std::span<double> solution) const override {
+    if (!newer_) return Unsupported("this torch solves no equations");
+    const auto height = static_cast<std::int64_t>(values.size());
+    const auto width = static_cast<std::int64_t>(rows.size()) / height;
+    Tensor left = nullptr, right = nullptr;
+    void* driver = nullptr;
+    Value* given = nullptr;  // an argument that may be left out is given by address
+    if (MakeTensor(rows, {height, width}, &left) != 0 ||
+        MakeTensor(values, {height}, &right) != 0 || newer_->text_of("gels", 4, &driver) != 0 ||
+        newer_->new_value(&given) != 0) {
+      return Internal("torch makes no arguments");
+    }
+    *given = reinterpret_cast<Value>(driver);
+    constexpr std::size_t kResults = 4;  // solution, residuals, rank, singular values
+    Value stack[kResults] = {reinterpret_cast<Value>(left), reinterpret_cast<Value>(right),
+                             0 /* rcond */, reinterpret_cast<Value>(given)};
+    if (newer_->call("aten::linalg_lstsq", "", stack, kVersion) != 0) {
+      return Unsupported("torch finds no solution");
+    }
+    void* data = nullptr;
+    const bool read = torch_.data_of(reinterpret_cast<Tensor>(stack[0]), &data) == 0;
+    if (read) std::memcpy(solution.data(), data, solution.size_bytes());
+    for (const Value result : stack) torch_.remove(reinterpret_cast<Tensor>(result));
+    return read ? Status::Ok() : Internal("torch has no result of aten::linalg_lstsq");
+  }
+
  private:
+  // A tensor of `sizes`, which uses the memory of `values`.
+  std::int32_t MakeTensor(std::span<const double> values, std::initializer_list<std::int64_t> sizes,
+                          Tensor* out) const {
+    const std::int64_t strides[2] = {sizes.size() == 1 ? 1 : *(sizes.begin() + 1), 1};
+    return torch_.tensor_of(const_cast<double*>(values.data()),
+                            static_cast<std::int64_t>(sizes.size()), sizes.begin(), strides, 0,
+                            newer_->float64(), torch_.cpu(), 0, out);
+  }
+
   // The call takes the arguments off the stack, and leaves its result there.
   Status Call(const char* op, std::span<const float> in, Value* stack, std::span<float> out) const {
     const auto size = static_cast<std::int64_t>(in.size());
@@ -70,6 +119,7 @@ class LoadedFunctions final : public TorchFunctions {
   }
 
   Interface torch_;
+  std::optional<NewerInterface> newer_;
 };
 
 const TorchFunctions* FindLoaded() {
@@ -85,11 +135,29 @@ const TorchFunctions* FindLoaded() {
       !Find(library, "aoti_torch_device_type_cpu", torch.cpu)) {
     return nullptr;
   }
-  static const LoadedFunctions functions(torch);
+  NewerInterface newer;
+  const bool is_newer = Find(library, "torch_call_dispatcher", newer.call) &&
+                        Find(library, "torch_new_string_handle", newer.text_of) &&
+                        Find(library, "torch_new_stable_ivalue", newer.new_value) &&
+                        Find(library, "aoti_torch_dtype_float64", newer.float64);
+  static const LoadedFunctions functions(torch, is_newer ? std::optional(newer) : std::nullopt);
   return &functions;
 }
 
 std::atomic<const TorchFunctions*> known{nullptr};
+
+// Twice the area of a triangle; 0: its corners lie on a line.
+std::int64_t Area(const std::array<std::int64_t, 2>& a, const std::array<std::int64_t, 2>& b,
+                  const std::array<std::int64_t, 2>& c) {
+  return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+}
+
+bool HasLine(const Corners& corners) {
+  for (std::size_t i = 0; i < 4; ++i) {
+    if (Area(corners[i], corners[(i + 1) % 4], corners[(i + 2) % 4]) == 0) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -112,6 +180,32 @@ Status GaussianWeights(const TorchFunctions& torch, std::span<const float> posit
   float sum = 0;
   HR_RETURN_IF_ERROR(torch.Sum(weights, &sum));
   for (float& weight : weights) weight /= sum;
+  return Status::Ok();
+}
+
+// Source: torchvision/transforms/functional.py. All numbers of the equations are whole, so exact.
+Status SolvePerspective(const TorchFunctions& torch, const Corners& start, const Corners& end,
+                        std::span<float, 8> coefficients) {
+  if (HasLine(start) || HasLine(end)) return Unsupported("corners of an image lie on a line");
+  std::array<double, 64> rows{};
+  std::array<double, 8> values{}, solution{};
+  for (std::size_t corner = 0; corner < 4; ++corner) {
+    const auto [x, y] = end[corner];
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      const std::int64_t to = start[corner][axis];
+      const std::size_t row = 2 * corner + axis;
+      double* const equation = &rows[8 * row];
+      equation[3 * axis] = static_cast<double>(x);
+      equation[3 * axis + 1] = static_cast<double>(y);
+      equation[3 * axis + 2] = 1;
+      equation[6] = static_cast<double>(-to * x);
+      equation[7] = static_cast<double>(-to * y);
+      values[row] = static_cast<double>(to);
+    }
+  }
+  HR_RETURN_IF_ERROR(torch.LeastSquares(rows, values, solution));
+  std::ranges::transform(solution, coefficients.begin(),
+                         [](double value) { return static_cast<float>(value); });
   return Status::Ok();
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <span>
 
 #include "base/result.h"
@@ -19,6 +21,15 @@ class TorchFunctions {
   // torch.softmax(in, 0)
   virtual Status Softmax(std::span<const float> in, std::span<float> out) const = 0;
 
+  // torch.linalg.lstsq(rows, values, driver="gels").solution, of a matrix with values.size() rows.
+  // kUnsupported: a torch without the newer C interface (2.13), or no solution; torch may have
+  // written a line to stderr then. The bits don't depend on the number of threads for a matrix of 8
+  // rows (tests/python/ops).
+  virtual Status LeastSquares(std::span<const double> /*rows*/, std::span<const double> /*values*/,
+                              std::span<double> /*solution*/) const {
+    return Unsupported("this torch solves no equations");
+  }
+
   // Null where no torch is loaded, or one without the C interface (`aoti_torch_call_dispatcher`).
   static const TorchFunctions* Loaded();
 };
@@ -28,5 +39,13 @@ class TorchFunctions {
 // REQUIRES: weights.size() == positions.size(), sigma > 0.
 Status GaussianWeights(const TorchFunctions& torch, std::span<const float> positions, float sigma,
                        int api, std::span<float> weights);
+
+// x and y of the corners of an image: upper left, upper right, lower right, lower left.
+using Corners = std::array<std::array<std::int64_t, 2>, 4>;
+
+// torchvision's _get_perspective_coeffs(start, end): the coefficients of the transform that shows
+// `start` at `end`. kUnsupported: as LeastSquares, or three corners lie on a line.
+Status SolvePerspective(const TorchFunctions& torch, const Corners& start, const Corners& end,
+                        std::span<float, 8> coefficients);
 
 }  // namespace headrace::ops

@@ -27,22 +27,33 @@ void CheckPixels(const Image& image, const Window& window, std::int64_t width,
   }
 }
 
+// The window's pixels are those of the whole image, in either format.
+void TryPng(ByteSpan file, const Window& window, std::int64_t width) {
+  PngDecoder decoder;
+  ScratchBuffer memory, all;
+  Image image, part;
+  const bool whole = decoder.DecodeRgb(file, {}, PixelFormat::kRgb, all, &image).ok();
+  if (!decoder.DecodeRgb(file, window, PixelFormat::kRgbx, memory, &part).ok()) return;
+  if (!whole) return;  // a pixel outside of the window has no colour
+  const auto bytes = static_cast<std::size_t>(image.spec.height * width * 3);
+  CheckPixels(part, window, width, {image.data, image.data + bytes});
+}
+
 void TryFile(ByteSpan file, std::uint32_t choice) {
   const Result<ImageHeader> header = ReadImageHeader(file);
   if (!header.ok() || header->need_bytes > 0) return;
   if (header->width * header->height > kMostPixels) return;
   ScratchBuffer memory;
   Image image;
-  if (header->format == ImageFormat::kPng) {
-    PngDecoder decoder;
-    (void)decoder.DecodeRgb(file, PixelFormat::kRgbx, memory, &image);
-    return;
-  }
   Window window;
   window.top = choice % 251 * header->height / 251;
   window.left = choice / 251 % 241 * header->width / 241;
   window.height = 1 + choice / 7 % 239 * (header->height - window.top - 1) / 239;
   window.width = 1 + choice / 13 % 233 * (header->width - window.left - 1) / 233;
+  if (header->format == ImageFormat::kPng) {
+    TryPng(file, window, header->width);
+    return;
+  }
   JpegDecoder decoder;
   (void)decoder.ReadForm(file);
   std::vector<std::uint8_t> pixels(static_cast<std::size_t>(header->width * header->height * 3));

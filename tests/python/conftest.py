@@ -25,7 +25,8 @@ def _private_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     """No setting of the person who runs the tests, and no trace in their home."""
     kept = dict(os.environ)
     for name in [name for name in os.environ if name.startswith("HEADRACE_")]:
-        if not name.startswith("HEADRACE_TEST_") and name != "HEADRACE_BINARY":
+        kept_too = ("HEADRACE_BINARY", "HEADRACE_UPDATE_DOCS")
+        if not name.startswith("HEADRACE_TEST_") and name not in kept_too:
             del os.environ[name]
     os.environ["HEADRACE_LOCAL_WORKER"] = "off"  # tests of a coordinator count its workers
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))

@@ -78,11 +78,14 @@ def decode_jpeg(data: bytes, size, window=None, pixel_bytes=4):
     return code, out
 
 
-def decode_png(data: bytes, size, pixel_bytes=4):
-    out = np.empty((size[1], size[0], 3), np.uint8)
+def decode_png(data: bytes, size, window=None, pixel_bytes=4):
+    """As decode_jpeg."""
+    height, width = (size[1], size[0]) if window is None else window[2:]
+    out = np.empty((height, width, 3), np.uint8)
     raw = _bytes(data)
+    part = _int64(window)
     code = library().hr_png_decode(
-        _pointer(raw), ctypes.c_size_t(len(data)), pixel_bytes,
+        _pointer(raw), ctypes.c_size_t(len(data)), _pointer(part), pixel_bytes,
         _pointer(out), ctypes.c_size_t(out.size),
     )  # fmt: skip
     return code, out

@@ -1,65 +1,26 @@
 #include "ops/vision/geometry/affine.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
+
+#include "ops/vision/geometry/pil_sampling.h"
 
 // Source: libImaging/Geometry.c. Each path computes as Pillow's does, in its order, since the bits
 // of a coordinate decide about the pixel.
 namespace headrace::ops {
 namespace {
 
-using Fill = std::array<std::uint8_t, 3>;
-
-// The source's pixels, at coordinates that may lie anywhere.
-class Source {
- public:
-  explicit Source(const Image& in)
-      : in_(in),
-        last_x_(in.spec.width - 1),
-        last_y_(in.spec.height - 1),
-        width_(static_cast<double>(in.spec.width)),
-        height_(static_cast<double>(in.spec.height)) {}
-
-  [[nodiscard]] std::int64_t width() const { return in_.spec.width; }
-  [[nodiscard]] std::int64_t height() const { return in_.spec.height; }
-  [[nodiscard]] bool HasColumn(double x) const { return x >= 0.0 && x < width_; }
-  [[nodiscard]] bool HasRow(double y) const { return y >= 0.0 && y < height_; }
-  [[nodiscard]] bool HasRow(std::int64_t y) const { return y >= 0 && y <= last_y_; }
-  [[nodiscard]] std::int64_t ClipX(std::int64_t x) const {
-    return std::clamp<std::int64_t>(x, 0, last_x_);
-  }
-  [[nodiscard]] std::int64_t ClipY(std::int64_t y) const {
-    return std::clamp<std::int64_t>(y, 0, last_y_);
-  }
-  // REQUIRES: (y, x) is inside.
-  [[nodiscard]] const std::uint8_t* At(std::int64_t y, std::int64_t x) const {
-    return in_.At(y, x);
-  }
-
- private:
-  const Image& in_;
-  std::int64_t last_x_, last_y_;
-  double width_, height_;
-};
-
-template <std::size_t kChannels>
-void Put(const std::uint8_t* pixel, std::uint8_t* out) {
-  std::memcpy(out, pixel, kChannels);
-}
-
 // ImagingScaleAffine: for matrices that do not mix the axes.
 template <std::size_t kChannels>
-void Scale(const Source& source, const AffineMatrix& m, const Fill& fill, std::uint8_t* out) {
+void Scale(const PilSource& source, const AffineMatrix& m, const PilFill& fill, std::uint8_t* out) {
   double y = m[5] + m[4] * 0.5;
   for (std::int64_t row = 0; row < source.height(); ++row, y += m[4]) {
     const bool has_row = source.HasRow(y);
     double x = m[2] + m[0] * 0.5;
     for (std::int64_t column = 0; column < source.width(); ++column, x += m[0], out += kChannels) {
-      Put<kChannels>(has_row && source.HasColumn(x)
-                         ? source.At(static_cast<std::int64_t>(y), static_cast<std::int64_t>(x))
-                         : fill.data(),
-                     out);
+      PutPixel<kChannels>(has_row && source.HasColumn(x) ? source.At(static_cast<std::int64_t>(y),
+                                                                     static_cast<std::int64_t>(x))
+                                                         : fill.data(),
+                          out);
     }
   }
 }
@@ -74,7 +35,7 @@ std::int64_t ToFixed(double v) { return static_cast<std::int64_t>(std::floor(v *
 
 // affine_fixed
 template <std::size_t kChannels>
-void Fixed(const Source& source, const AffineMatrix& m, const Fill& fill, std::uint8_t* out) {
+void Fixed(const PilSource& source, const AffineMatrix& m, const PilFill& fill, std::uint8_t* out) {
   const std::int64_t x_by_column = ToFixed(m[0]);
   const std::int64_t x_by_row = ToFixed(m[1]);
   const std::int64_t y_by_column = ToFixed(m[3]);
@@ -88,7 +49,7 @@ void Fixed(const Source& source, const AffineMatrix& m, const Fill& fill, std::u
       const std::int64_t at_x = x >> 16;
       const std::int64_t at_y = y >> 16;
       const bool inside = at_x >= 0 && at_x < source.width() && at_y >= 0 && at_y < source.height();
-      Put<kChannels>(inside ? source.At(at_y, at_x) : fill.data(), out);
+      PutPixel<kChannels>(inside ? source.At(at_y, at_x) : fill.data(), out);
       x += x_by_column;
       y += y_by_column;
     }
@@ -99,7 +60,8 @@ void Fixed(const Source& source, const AffineMatrix& m, const Fill& fill, std::u
 
 // The last part of ImagingTransformAffine, for images too large for fixed point.
 template <std::size_t kChannels>
-void Floating(const Source& source, const AffineMatrix& m, const Fill& fill, std::uint8_t* out) {
+void Floating(const PilSource& source, const AffineMatrix& m, const PilFill& fill,
+              std::uint8_t* out) {
   double first_x = m[2] + m[1] * 0.5 + m[0] * 0.5;
   double first_y = m[5] + m[4] * 0.5 + m[3] * 0.5;
   for (std::int64_t row = 0; row < source.height(); ++row) {
@@ -107,9 +69,10 @@ void Floating(const Source& source, const AffineMatrix& m, const Fill& fill, std
     double y = first_y;
     for (std::int64_t column = 0; column < source.width(); ++column, out += kChannels) {
       const bool inside = source.HasColumn(x) && source.HasRow(y);
-      Put<kChannels>(inside ? source.At(static_cast<std::int64_t>(y), static_cast<std::int64_t>(x))
-                            : fill.data(),
-                     out);
+      PutPixel<kChannels>(
+          inside ? source.At(static_cast<std::int64_t>(y), static_cast<std::int64_t>(x))
+                 : fill.data(),
+          out);
       x += m[0];
       y += m[3];
     }
@@ -119,7 +82,8 @@ void Floating(const Source& source, const AffineMatrix& m, const Fill& fill, std
 }
 
 template <std::size_t kChannels>
-void Nearest(const Source& source, const AffineMatrix& m, const Fill& fill, std::uint8_t* out) {
+void Nearest(const PilSource& source, const AffineMatrix& m, const PilFill& fill,
+             std::uint8_t* out) {
   const auto width = static_cast<double>(source.width());
   const auto height = static_cast<double>(source.height());
   if (m[1] == 0 && m[3] == 0) {
@@ -132,111 +96,22 @@ void Nearest(const Source& source, const AffineMatrix& m, const Fill& fill, std:
   }
 }
 
-// ImagingGenericTransform: filter(x, y, pixel) makes a pixel from the source around (x, y), which
-// is inside.
-template <std::size_t kChannels, typename Filter>
-void Generic(const Source& source, const AffineMatrix& m, const Fill& fill, std::uint8_t* out,
-             Filter filter) {
-  for (std::int64_t row = 0; row < source.height(); ++row) {
-    const double y_out = static_cast<double>(row) + 0.5;
-    for (std::int64_t column = 0; column < source.width(); ++column, out += kChannels) {
-      const double x_out = static_cast<double>(column) + 0.5;
-      const double x = m[0] * x_out + m[1] * y_out + m[2];
-      const double y = m[3] * x_out + m[4] * y_out + m[5];
-      if (source.HasColumn(x) && source.HasRow(y)) {
-        filter(x - 0.5, y - 0.5, out);
-      } else {
-        Put<kChannels>(fill.data(), out);
-      }
-    }
-  }
-}
-
-// bilinear_filter8 and bilinear_filter32RGB
-template <std::size_t kChannels>
-void Bilinear(const Source& source, double x, double y, std::uint8_t* out) {
-  const double left = std::floor(x);
-  const double top = std::floor(y);
-  const double dx = x - left;
-  const double dy = y - top;
-  const auto row = static_cast<std::int64_t>(top);
-  const std::int64_t x0 = source.ClipX(static_cast<std::int64_t>(left));
-  const std::int64_t x1 = source.ClipX(static_cast<std::int64_t>(left) + 1);
-  const std::int64_t y0 = source.ClipY(row);
-  const std::int64_t y1 = source.ClipY(row + 1);
-  const std::uint8_t* a = source.At(y0, x0);
-  const std::uint8_t* b = source.At(y0, x1);
-  const std::uint8_t* c = source.At(y1, x0);
-  const std::uint8_t* d = source.At(y1, x1);
-  for (std::size_t i = 0; i < kChannels; ++i) {
-    const double above = a[i] + (b[i] - a[i]) * dx;
-    const double below = c[i] + (d[i] - c[i]) * dx;
-    out[i] = static_cast<std::uint8_t>(above + (below - above) * dy);
-  }
-}
-
-double Cubic(double v1, double v2, double v3, double v4, double d) {
-  const double p1 = v2;
-  const double p2 = -v1 + v3;
-  const double p3 = 2 * (v1 - v2) + v3 - v4;
-  const double p4 = -v1 + v2 - v3 + v4;
-  return p1 + d * (p2 + d * (p3 + d * p4));
-}
-
-// bicubic_filter8 and bicubic_filter32RGB
-template <std::size_t kChannels>
-void Bicubic(const Source& source, double x, double y, std::uint8_t* out) {
-  const double left = std::floor(x);
-  const double top = std::floor(y);
-  const double dx = x - left;
-  const double dy = y - top;
-  const auto row = static_cast<std::int64_t>(top) - 1;
-  const auto column = static_cast<std::int64_t>(left) - 1;
-  std::int64_t columns[4];
-  for (std::int64_t i = 0; i < 4; ++i) columns[i] = source.ClipX(column + i);
-  for (std::size_t i = 0; i < kChannels; ++i) {
-    double v[4];
-    for (std::int64_t k = 0; k < 4; ++k) {
-      // A row that is missing below repeats the computed result of the row before it.
-      if (k > 0 && !source.HasRow(row + k)) {
-        v[k] = v[k - 1];
-        continue;
-      }
-      const std::int64_t at = source.ClipY(row + k);
-      v[k] = Cubic(source.At(at, columns[0])[i], source.At(at, columns[1])[i],
-                   source.At(at, columns[2])[i], source.At(at, columns[3])[i], dx);
-    }
-    const double value = Cubic(v[0], v[1], v[2], v[3], dy);
-    out[i] = static_cast<std::uint8_t>(std::clamp(value, 0.0, 255.0));
-  }
-}
-
-template <std::size_t kChannels>
-void Transform(const Source& source, const AffineMatrix& m, Interpolation interpolation,
-               const Fill& fill, std::uint8_t* out) {
-  switch (interpolation) {
-    case Interpolation::kBilinear:
-      return Generic<kChannels>(source, m, fill, out, [&](double x, double y, std::uint8_t* pixel) {
-        Bilinear<kChannels>(source, x, y, pixel);
-      });
-    case Interpolation::kBicubic:
-      return Generic<kChannels>(source, m, fill, out, [&](double x, double y, std::uint8_t* pixel) {
-        Bicubic<kChannels>(source, x, y, pixel);
-      });
-    default:
-      return Nearest<kChannels>(source, m, fill, out);
-  }
-}
-
 }  // namespace
 
 void TransformAffine(const Image& in, const AffineMatrix& matrix, Interpolation interpolation,
                      const std::array<std::uint8_t, 3>& fill, std::uint8_t* out) {
-  const Source source(in);
-  if (in.spec.channels == 1) {
-    Transform<1>(source, matrix, interpolation, fill, out);
+  const PilSource source(in);
+  if (interpolation == Interpolation::kBilinear || interpolation == Interpolation::kBicubic) {
+    const AffineMatrix& m = matrix;
+    const auto from = [&m](double x, double y) {
+      return PilPoint{m[0] * x + m[1] * y + m[2], m[3] * x + m[4] * y + m[5]};
+    };
+    PilTransform(source, WholeOf(in.spec), fill, out, from,
+                 PilSamplerOf(interpolation, in.spec.channels));
+  } else if (in.spec.channels == 1) {
+    Nearest<1>(source, matrix, fill, out);
   } else {
-    Transform<3>(source, matrix, interpolation, fill, out);
+    Nearest<3>(source, matrix, fill, out);
   }
 }
 

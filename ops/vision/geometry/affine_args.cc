@@ -23,6 +23,15 @@ Status ReadMode(const OpArgs& args, AffineArgs* made) {
   return Unsupported("PIL transforms by nearest, bilinear or bicubic only");
 }
 
+// The fill of an image. REQUIRES: there is one.
+Result<std::array<std::uint8_t, 3>> ReadBytes(const OpArgs& args, ImageSpec input) {
+  input.layout = Layout::kHwc;  // fractions are allowed
+  HR_TRY(const ChannelValues fill, ReadFill(args, "fill", input));
+  std::array<std::uint8_t, 3> bytes{};
+  for (std::size_t c = 0; c < bytes.size(); ++c) bytes[c] = static_cast<std::uint8_t>(fill[c]);
+  return bytes;
+}
+
 Result<MatrixProducts> ReadProducts(const OpArgs& args) {
   const std::int64_t value = args.Int("tensor_grids");
   for (const auto known :
@@ -55,12 +64,7 @@ Result<AffineArgs> ReadAffineArgs(const OpArgs& args, const ImageSpec& input, bo
   }
   HR_RETURN_IF_ERROR(ReadMode(args, &made));
   if (!args.Has("fill")) return made;
-  ImageSpec pixels = input;
-  pixels.layout = Layout::kHwc;  // fractions are allowed
-  HR_TRY(const ChannelValues fill, ReadFill(args, "fill", pixels));
-  for (std::size_t c = 0; c < made.fill.size(); ++c) {
-    made.fill[c] = static_cast<std::uint8_t>(fill[c]);
-  }
+  HR_TRY(made.fill, ReadBytes(args, input));
   if (!tensor) return made;
   std::vector<double> values = args.Numbers("fill");  // as many as there are channels, or one
   values.resize(made.fill.size(), values.front());
@@ -70,6 +74,21 @@ Result<AffineArgs> ReadAffineArgs(const OpArgs& args, const ImageSpec& input, bo
       return Unsupported("fill is not a value of the image");
     (*made.tensor_fill)[c] = static_cast<float>(values[c]);
   }
+  return made;
+}
+
+std::vector<ArgSpec> PilArgSpecs() {
+  return {{"interpolation", ArgType::kText, std::string("nearest"),
+           "nearest, nearest-exact, bilinear or bicubic"},
+          {"fill", ArgType::kNumbers, std::nullopt,
+           "value outside of the image, or one for each channel; 0 when left out"}};
+}
+
+Result<AffineArgs> ReadPilArgs(const OpArgs& args, const ImageSpec& input) {
+  AffineArgs made;
+  HR_RETURN_IF_ERROR(ReadMode(args, &made));
+  if (!args.Has("fill")) return made;
+  HR_TRY(made.fill, ReadBytes(args, input));
   return made;
 }
 

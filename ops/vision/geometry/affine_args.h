@@ -36,5 +36,8 @@ struct AffineArgs {
 // tensors, does not have; a fill that is not a value of the image. kInvalidArgument: products of a
 // later release.
 Result<AffineArgs> ReadAffineArgs(const OpArgs& args, const ImageSpec& input, bool tensor);
+// The same of PIL images alone: "interpolation" and "fill".
+[[nodiscard]] std::vector<ArgSpec> PilArgSpecs();
+Result<AffineArgs> ReadPilArgs(const OpArgs& args, const ImageSpec& input);
 
 }  // namespace headrace::ops

@@ -120,6 +120,11 @@ bool IsHarmless(std::string_view name, ByteSpan data, int color) {
   return true;
 }
 
+// Gray images have no palette, and others may suggest one.
+bool IsPalette(ByteSpan data, int color) {
+  return color != 0 && color != 4 && !data.empty() && data.size() % 3 == 0 && data.size() <= 768;
+}
+
 bool IsChunkName(std::string_view name) {
   return std::all_of(name.begin(), name.end(),
                      [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
@@ -159,7 +164,6 @@ Result<PngChunks> WalkPngChunks(ByteSpan file) {
     return Unsupported("PNG: unknown coding");
   }
   out.interlaced = ihdr[12] == std::byte{1};
-  out.critical.push_back(file.subspan(kSignature, kIhdr + kFraming));
   std::size_t at = kSignature + kIhdr + kFraming;
   std::size_t text = 0;
   Stage stage = Stage::kHeader;
@@ -170,7 +174,7 @@ Result<PngChunks> WalkPngChunks(ByteSpan file) {
     const std::string_view name = AsText(file.subspan(at + 4, 4));
     const ByteSpan data = file.subspan(at + 8, length);
     if (!IsChunkName(name)) return DataLoss("PNG: broken chunk name");
-    // libpng checks the checksums of the pixels.
+    // PIL, too, does not look at the checksums of the pixels' chunks.
     if (name != "IDAT" && U32(file, at + 8 + length) != crc32(0, ZlibBytes(file.subspan(at + 4)),
                                                               static_cast<uInt>(length + 4))) {
       return DataLoss("PNG: bad checksum of " + std::string(name));
@@ -184,10 +188,15 @@ Result<PngChunks> WalkPngChunks(ByteSpan file) {
       if (stage == Stage::kPixels) stage = Stage::kAfterPixels;
     } else {
       if (!Advance(name, &stage)) return Unsupported("PNG: misplaced chunk " + std::string(name));
-      out.critical.push_back(file.subspan(at, length + kFraming));
+      if (name == "PLTE") {
+        if (!IsPalette(data, out.color)) return Unsupported("PNG: palette");
+        out.palette = data;
+      }
+      if (name == "IDAT") out.pixels.push_back(data);
     }
     at += length + kFraming;
   }
+  if (out.color == 3 && out.palette.empty()) return Unsupported("PNG: no palette");
   return out;
 }
 

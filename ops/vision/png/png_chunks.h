@@ -15,7 +15,8 @@ struct PngChunks {
   int depth = 0;            // bits a channel
   int color = 0;            // PNG colour type
   bool interlaced = false;
-  std::vector<ByteSpan> critical;  // IHDR, PLTE, IDAT ..., IEND, each with its header and checksum
+  ByteSpan palette;              // 3 bytes a colour; empty if the file has none
+  std::vector<ByteSpan> pixels;  // the contents of the IDAT chunks, at least one
 };
 
 // Walks the chunks of a file. Accepts only files whose other chunks neither stop PIL nor change its

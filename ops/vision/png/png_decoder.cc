@@ -1,166 +1,151 @@
 #include "ops/vision/png/png_decoder.h"
 
-#include <png.h>
+#include <libdeflate.h>
 
 #include <algorithm>
-#include <array>
-#include <csetjmp>
 #include <cstring>
 #include <string>
-#include <vector>
+#include <utility>
 
+#include "ops/vision/fold/fold.h"
 #include "ops/vision/png/png_chunks.h"
+#include "ops/vision/png/png_filter.h"
+#include "ops/vision/png/png_rows.h"
 
 namespace headrace::ops {
 namespace {
 
-// One decoding run of libpng, which gets only the critical chunks. Its errors and warnings leave by
-// longjmp to the innermost Run. So code in between holds nothing that needs a destructor.
-class Reader {
- public:
-  explicit Reader(const PngChunks& chunks) : chunks_(chunks) {
-    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, OnStop, OnStop);
-    if (png_ != nullptr) info_ = png_create_info_struct(png_);
-    if (info_ != nullptr) png_set_read_fn(png_, this, OnRead);
-  }
-  ~Reader() { png_destroy_read_struct(&png_, &info_, nullptr); }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
+// DEFLATE makes at most 258 bytes of 2 bits.
+constexpr std::size_t kMostInflation = 1032;
 
-  [[nodiscard]] bool ok() const { return info_ != nullptr; }
-  [[nodiscard]] const char* text() const { return text_; }
+// Whether the file's bytes are the output's pixels, so that they need no conversion.
+bool HasOutputsBytes(const PngChunks& png, std::size_t pixel_bytes) {
+  if (png.interlaced || png.depth != 8) return false;
+  return png.color == 2 || (png.color == 6 && pixel_bytes == 4);
+}
 
-  // Makes palette images one index a byte, and all others pixels of `format`.
-  bool Start(PixelFormat format, bool as_indices) {
-    return Run([=, this] {
-      png_set_sig_bytes(png_, 8);  // the signature is not among the chunks
-      png_read_info(png_, info_);
-      if (as_indices) {
-        png_set_packing(png_);
-      } else {
-        png_set_strip_16(png_);
-        png_set_expand_gray_1_2_4_to_8(png_);
-        png_set_gray_to_rgb(png_);
-        if (format == PixelFormat::kRgb) {
-          png_set_strip_alpha(png_);
-        } else {
-          png_set_filler(png_, 0, PNG_FILLER_AFTER);
-        }
-      }
-      png_set_interlace_handling(png_);
-      png_read_update_info(png_, info_);
-    });
-  }
-  [[nodiscard]] std::size_t row_bytes() const { return png_get_rowbytes(png_, info_); }
-
-  bool ReadRows(png_bytepp rows) {
-    return Run([=, this] {
-      png_read_image(png_, rows);
-      png_read_end(png_, nullptr);
-    });
-  }
-
-  // Writes the palette's colours as 4-byte pixels; returns their number.
-  std::size_t Palette(std::array<std::uint8_t, 1024>* colors) const {
-    png_colorp entries = nullptr;
-    int count = 0;
-    if (png_get_PLTE(png_, info_, &entries, &count) == 0) return 0;
-    for (int i = 0; i < count; ++i) {
-      const std::uint8_t pixel[4] = {entries[i].red, entries[i].green, entries[i].blue, 0};
-      std::memcpy(colors->data() + 4 * i, pixel, 4);
-    }
-    return static_cast<std::size_t>(count);
-  }
-
- private:
-  template <typename F>
-  bool Run(F f) {
-    if (setjmp(landing_) != 0) return false;
-    f();
-    return true;
-  }
-  // PIL goes on after some of libpng's errors and warnings, so PIL has to decide.
-  [[noreturn]] static void OnStop(png_structp png, png_const_charp message) {
-    auto* self = static_cast<Reader*>(png_get_error_ptr(png));
-    std::strncpy(self->text_, message, sizeof self->text_ - 1);
-    std::longjmp(self->landing_, 1);
-  }
-  static void OnRead(png_structp png, png_bytep out, std::size_t size) {
-    auto* self = static_cast<Reader*>(png_get_io_ptr(png));
-    while (size > 0) {
-      if (self->chunk_ == self->chunks_.critical.size()) png_error(png, "truncated");
-      const ByteSpan rest = self->chunks_.critical[self->chunk_].subspan(self->offset_);
-      const std::size_t n = std::min(size, rest.size());
-      std::memcpy(out, rest.data(), n);
-      out += n;
-      size -= n;
-      self->offset_ += n;
-      if (n == rest.size()) {
-        ++self->chunk_;
-        self->offset_ = 0;
-      }
+// PIL refuses an unknown filter of any row. `row` is the first of the inflated rows.
+Status CheckFilters(const PngChunks& png, const std::uint8_t* row) {
+  for (const PngPass& pass : PassesOf(png)) {
+    const std::size_t pixels =
+        Met(static_cast<std::size_t>(png.width), pass.left, pass.column_step);
+    std::size_t rows = Met(static_cast<std::size_t>(png.height), pass.top, pass.row_step);
+    for (; pixels > 0 && rows > 0; --rows, row += 1 + RowBytes(png, pixels)) {
+      if (*row >= kPngFilters) return DataLoss("PNG: filter " + std::to_string(*row));
     }
   }
-
-  const PngChunks& chunks_;
-  png_structp png_ = nullptr;
-  png_infop info_ = nullptr;
-  std::jmp_buf landing_;
-  char text_[128] = {};
-  std::size_t chunk_ = 0;
-  std::size_t offset_ = 0;
-};
-
-// Looks the indices up. False: an index has no colour, and PIL decides what it shows there.
-bool MapIndices(const std::uint8_t* indices, std::size_t pixels,
-                const std::array<std::uint8_t, 1024>& colors, std::size_t count, std::size_t step,
-                std::uint8_t* out) {
-  std::uint8_t largest = 0;
-  for (std::size_t i = 0; i < pixels; ++i, out += step) {
-    largest = std::max(largest, indices[i]);
-    std::memcpy(out, colors.data() + std::size_t{4} * indices[i], step);
-  }
-  return largest < count;
+  return Status::Ok();
 }
 
 }  // namespace
 
-PngDecoder::PngDecoder() = default;
+struct PngDecoder::Inflater {
+  libdeflate_decompressor* const engine = libdeflate_alloc_decompressor();
+  Inflater() = default;
+  ~Inflater() { libdeflate_free_decompressor(engine); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+};
+
+PngDecoder::PngDecoder() : inflater_(std::make_unique<Inflater>()) {}
 PngDecoder::~PngDecoder() = default;
 
-Status PngDecoder::DecodeRgb(ByteSpan file, PixelFormat format, ScratchBuffer& memory, Image* out) {
-  HR_TRY(const PngChunks chunks, WalkPngChunks(file));
-  if (chunks.color == PNG_COLOR_TYPE_GRAY && chunks.depth == 16) {
-    return Unsupported("PNG: 16-bit gray");
-  }
-  Reader reader(chunks);
-  if (!reader.ok()) return ResourceExhausted("PNG: no memory for libpng");
-  const auto refuse = [&reader] { return DataLoss(std::string("PNG: ") + reader.text()); };
-  const bool has_palette = chunks.color == PNG_COLOR_TYPE_PALETTE;
-  if (!reader.Start(format, has_palette)) return refuse();
-
-  const auto width = static_cast<std::size_t>(chunks.width);
-  const auto height = static_cast<std::size_t>(chunks.height);
-  const auto pixel_bytes = static_cast<std::size_t>(format);
-  const std::size_t read_bytes = has_palette ? width : width * pixel_bytes;
-  if (reader.row_bytes() != read_bytes) return Unsupported("PNG: unexpected row format");
-  std::uint8_t* pixels = memory.Ensure(width * height * pixel_bytes);
-  std::uint8_t* target = has_palette ? rows_.Ensure(width * height) : pixels;
-  std::vector<png_bytep> rows(height);
-  for (std::size_t y = 0; y < height; ++y) rows[y] = target + y * read_bytes;
-  if (!reader.ReadRows(rows.data())) return refuse();
-  if (has_palette) {
-    std::array<std::uint8_t, 1024> colors{};
-    const std::size_t count = reader.Palette(&colors);
-    if (!MapIndices(target, width * height, colors, count, pixel_bytes, pixels)) {
-      return Unsupported("PNG: a pixel without a colour in the palette");
+Status PngDecoder::Inflate(const PngChunks& png) {
+  if (inflater_->engine == nullptr) return ResourceExhausted("PNG: no memory for libdeflate");
+  std::size_t size = 0;
+  for (const ByteSpan part : png.pixels) size += part.size();
+  const std::size_t inflated = InflatedBytes(png);
+  if (inflated / kMostInflation > size) return DataLoss("PNG: too few bytes for its pixels");
+  const void* stream = png.pixels.front().data();
+  if (png.pixels.size() > 1) {
+    std::uint8_t* to = stream_.Ensure(size);
+    stream = to;
+    for (const ByteSpan part : png.pixels) {
+      if (!part.empty()) std::memcpy(to, part.data(), part.size());
+      to += part.size();
     }
   }
-  out->data = pixels;
-  out->row_stride = width * pixel_bytes;
+  std::size_t read = 0;
+  const libdeflate_result outcome =
+      libdeflate_zlib_decompress_ex(inflater_->engine, stream, size, filtered_.Ensure(inflated),
+                                    inflated, &read, /*actual_out_nbytes_ret=*/nullptr);
+  if (outcome != LIBDEFLATE_SUCCESS) return DataLoss("PNG: damaged pixels");
+  if (read != size) return DataLoss("PNG: bytes after the pixels");
+  return Status::Ok();
+}
+
+void PngDecoder::DecodeDirectly(const PngChunks& png, std::size_t rows, std::size_t columns,
+                                std::size_t pixel_bytes, std::uint8_t* out) {
+  const std::size_t unit = BitsOfPixel(png) / 8;
+  const std::size_t in_stride = 1 + RowBytes(png, static_cast<std::size_t>(png.width));
+  const std::size_t out_stride = columns * pixel_bytes;
+  std::uint8_t* const zeros = rows_.Ensure(out_stride);
+  std::memset(zeros, 0, out_stride);
+  const std::uint8_t* above = zeros;
+  const std::uint8_t* row = filtered_.data();
+  for (std::size_t y = 0; y < rows; ++y, row += in_stride, out += out_stride) {
+    Unfilter(row[0], row + 1, above, columns, unit, pixel_bytes, out);
+    above = out;
+  }
+}
+
+Status PngDecoder::DecodePasses(const PngChunks& png, std::size_t rows, std::size_t columns,
+                                std::size_t pixel_bytes, std::uint8_t* out) {
+  PngColors colors(png);
+  const std::size_t unit = std::max<std::size_t>(BitsOfPixel(png) / 8, 1);
+  const auto width = static_cast<std::size_t>(png.width);
+  // Pixels of at most 8 bytes are stored 8 bytes at a time.
+  const std::size_t longest = RowBytes(png, width) + 8;
+  std::uint8_t* const zeros = rows_.Ensure(3 * longest);
+  std::uint8_t *here = zeros + longest, *above = here + longest;
+  std::memset(zeros, 0, longest);
+  const std::uint8_t* row = filtered_.data();
+  for (const PngPass& pass : PassesOf(png)) {
+    const std::size_t in_row = Met(width, pass.left, pass.column_step);
+    if (in_row == 0) continue;
+    const std::size_t in_pass = Met(static_cast<std::size_t>(png.height), pass.top, pass.row_step);
+    const std::size_t wanted = Met(columns, pass.left, pass.column_step);
+    const std::size_t wanted_rows = wanted > 0 ? Met(rows, pass.top, pass.row_step) : 0;
+    const std::size_t stride = 1 + RowBytes(png, in_row);
+    for (std::size_t y = 0; y < wanted_rows; ++y) {
+      const std::uint8_t* const filtered = row + y * stride;
+      Unfilter(filtered[0], filtered + 1, y == 0 ? zeros : above, RowBytes(png, wanted) / unit,
+               unit, unit, here);
+      std::uint8_t* const to =
+          out + ((pass.top + y * pass.row_step) * columns + pass.left) * pixel_bytes;
+      colors.Convert(here, wanted, pass.column_step * pixel_bytes, pixel_bytes == 4, to);
+      std::swap(here, above);
+    }
+    row += in_pass * stride;
+  }
+  if (colors.lacked_colors()) return Unsupported("PNG: a pixel without a colour in the palette");
+  return Status::Ok();
+}
+
+Status PngDecoder::DecodeRgb(ByteSpan file, const std::optional<Window>& window, PixelFormat format,
+                             ScratchBuffer& memory, Image* out) {
+  HR_TRY(const PngChunks png, WalkPngChunks(file));
+  const ImageSpec spec{png.height, png.width, 3, DType::kU8, Layout::kHwc};
+  const Window part = window.value_or(WholeOf(spec));
+  if (!IsInside(part, spec)) return InvalidArgument("PNG: window is not inside of the image");
+  HR_RETURN_IF_ERROR(Inflate(png));
+  HR_RETURN_IF_ERROR(CheckFilters(png, filtered_.data()));
+
+  const auto rows = static_cast<std::size_t>(part.top + part.height);
+  const auto columns = static_cast<std::size_t>(part.left + part.width);
+  const auto pixel_bytes = static_cast<std::size_t>(format);
+  std::uint8_t* const pixels = memory.Ensure(rows * columns * pixel_bytes);
+  if (HasOutputsBytes(png, pixel_bytes)) {
+    DecodeDirectly(png, rows, columns, pixel_bytes, pixels);
+  } else {
+    HR_RETURN_IF_ERROR(DecodePasses(png, rows, columns, pixel_bytes, pixels));
+  }
+  out->row_stride = columns * pixel_bytes;
   out->pixel_stride = pixel_bytes;
-  out->spec = ImageSpec{chunks.height, chunks.width, 3, DType::kU8, Layout::kHwc};
-  out->held = Window{0, 0, chunks.height, chunks.width};
+  out->data = pixels + static_cast<std::size_t>(part.top) * out->row_stride +
+              static_cast<std::size_t>(part.left) * pixel_bytes;
+  out->spec = {part.height, part.width, 3, DType::kU8, Layout::kHwc};
+  out->held = WholeOf(out->spec);
   return Status::Ok();
 }
 

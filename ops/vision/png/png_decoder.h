@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "base/buffer.h"
 #include "base/result.h"
@@ -10,12 +11,16 @@
 
 namespace headrace::ops {
 
-// Decodes PNG files to the bits of PIL's Image.open(file).convert("RGB"): gray, palette and RGB in
-// every bit depth that PIL maps to 8 bits, alpha dropped, interlaced or not.
+struct PngChunks;
+
+// Decodes PNG files to the bits of PIL's Image.open(file).convert("RGB"): every colour type and bit
+// depth, alpha dropped, 16-bit gray cut off at 255, interlaced or not.
 //
 // As in JpegDecoder, a file is decoded only when PIL is known to accept it with the same pixels:
 //   kDataLoss     truncated or damaged
-//   kUnsupported  PIL has to decide (16-bit gray, animations, chunks that PIL parses, ...)
+//   kUnsupported  PIL has to decide (animations, chunks that PIL parses, ...)
+// As in PIL, checksums of the chunks of pixels don't count, and the one of the pixels themselves
+// does.
 //
 // Not thread-safe; one per executor thread. Safe on hostile input.
 class PngDecoder {
@@ -25,11 +30,27 @@ class PngDecoder {
   PngDecoder(const PngDecoder&) = delete;
   PngDecoder& operator=(const PngDecoder&) = delete;
 
-  // Decodes the whole image into `memory`, with `out` as in JpegDecoder::DecodeRgb.
-  Status DecodeRgb(ByteSpan file, PixelFormat format, ScratchBuffer& memory, Image* out);
+  // Decodes `window` (the whole image when absent) into `memory`, with `out` as in
+  // JpegDecoder::DecodeRgb. All of the file is read and checked, whatever the window is; pixels to
+  // the right of it and below it are not made. kInvalidArgument: the window is empty or not inside
+  // the image.
+  Status DecodeRgb(ByteSpan file, const std::optional<Window>& window, PixelFormat format,
+                   ScratchBuffer& memory, Image* out);
 
  private:
-  ScratchBuffer rows_;
+  struct Inflater;
+
+  Status Inflate(const PngChunks& png);
+  // Make the image's first `rows` rows of `columns` pixels, of `pixel_bytes` each.
+  void DecodeDirectly(const PngChunks& png, std::size_t rows, std::size_t columns,
+                      std::size_t pixel_bytes, std::uint8_t* out);
+  Status DecodePasses(const PngChunks& png, std::size_t rows, std::size_t columns,
+                      std::size_t pixel_bytes, std::uint8_t* out);
+
+  std::unique_ptr<Inflater> inflater_;
+  ScratchBuffer stream_;    // the compressed pixels, where they lie in several chunks
+  ScratchBuffer filtered_;  // the inflated rows, each after its filter byte
+  ScratchBuffer rows_;      // a row of zeros, and two rows without filters
 };
 
 }  // namespace headrace::ops

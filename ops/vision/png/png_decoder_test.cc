@@ -43,11 +43,17 @@ const std::string kSignature = "\x89PNG\r\n\x1A\n";
 const std::string kEnd = Chunk("IEND", "");
 
 // 2 x 2 pixels, rows without filters.
+std::string Rows(const std::string& row0, const std::string& row1) {
+  return std::string(1, '\0') + row0 + std::string(1, '\0') + row1;
+}
 std::string File(char depth, char color, const std::string& row0, const std::string& row1,
                  const std::string& between = "", const std::string& behind = "") {
-  const std::string rows = std::string(1, '\0') + row0 + std::string(1, '\0') + row1;
-  return kSignature + Header(2, 2, depth, color) + between + Chunk("IDAT", Deflate(rows)) + behind +
-         kEnd;
+  return kSignature + Header(2, 2, depth, color) + between +
+         Chunk("IDAT", Deflate(Rows(row0, row1))) + behind + kEnd;
+}
+// 2 x 2 gray pixels.
+std::string GrayFile(const std::string& chunks) {
+  return kSignature + Header(2, 2, 8, 0) + chunks + kEnd;
 }
 
 struct Outcome {
@@ -60,7 +66,7 @@ Outcome Decode(const std::string& file, PixelFormat format = PixelFormat::kRgbx)
   ScratchBuffer memory;
   Image image;
   Outcome outcome;
-  outcome.status = decoder.DecodeRgb(AsBytes(file), format, memory, &image);
+  outcome.status = decoder.DecodeRgb(AsBytes(file), {}, format, memory, &image);
   if (!outcome.status.ok()) return outcome;
   outcome.pixels = Packed(image);
   return outcome;
@@ -92,15 +98,73 @@ TEST(PngDecoder, Kinds) {
   ExpectPixels(File(1, 3, "\x40", "\x80", kPalette), {1, 2, 3, 10, 11, 12, 10, 11, 12, 1, 2, 3});
 }
 
+TEST(PngDecoder, SixteenBitGrayIsCutOff) {
+  using namespace std::string_literals;  // NOLINT(build/namespaces)
+  ExpectPixels(File(16, 0, "\0\x07\0\xFF"s, "\1\0\xFF\xFE"s),
+               {7, 7, 7, 255, 255, 255, 255, 255, 255, 255, 255, 255});
+}
+
+TEST(PngDecoder, Windows) {
+  const std::string file = File(8, 2, "abcdef", "ghijkl");
+  PngDecoder decoder;
+  ScratchBuffer memory;
+  Image image;
+  const auto decode = [&](const Window& window) {
+    return decoder.DecodeRgb(AsBytes(file), window, PixelFormat::kRgbx, memory, &image);
+  };
+  ASSERT_TRUE(decode({1, 0, 1, 1}).ok());
+  EXPECT_EQ(Packed(image), (std::vector<std::uint8_t>{'g', 'h', 'i'}));
+  ASSERT_TRUE(decode({0, 1, 2, 1}).ok());
+  EXPECT_EQ(Packed(image), (std::vector<std::uint8_t>{'d', 'e', 'f', 'j', 'k', 'l'}));
+  for (const Window& outside : {Window{0, 0, 3, 1}, Window{0, -1, 1, 1}, Window{0, 0, 0, 1}}) {
+    EXPECT_EQ(decode(outside).code(), Code::kInvalidArgument);
+  }
+}
+
+TEST(PngDecoder, ChecksWhatLiesOutsideOfTheWindow) {
+  const std::string file = GrayFile(Chunk("IDAT", Deflate(std::string("\0ab\5cd", 6))));
+  PngDecoder decoder;
+  ScratchBuffer memory;
+  Image image;
+  EXPECT_EQ(decoder.DecodeRgb(AsBytes(file), Window{0, 0, 1, 1}, PixelFormat::kRgb, memory, &image),
+            DataLoss("PNG: filter 5"));
+}
+
+TEST(PngDecoder, PixelsInSeveralChunks) {
+  const std::string stream = Deflate(Rows("ab", "cd"));
+  std::string chunks = Chunk("IDAT", "");
+  for (const char byte : stream) chunks += Chunk("IDAT", std::string(1, byte));
+  ExpectPixels(GrayFile(chunks), {'a', 'a', 'a', 'b', 'b', 'b', 'c', 'c', 'c', 'd', 'd', 'd'});
+}
+
+TEST(PngDecoder, ChecksumsAsPil) {
+  std::string stream = Deflate(Rows("ab", "cd"));
+  std::string chunk = Chunk("IDAT", stream);
+  chunk.back() = static_cast<char>(chunk.back() ^ 1);  // PIL does not look at it
+  EXPECT_TRUE(Decode(GrayFile(chunk)).status.ok());
+  EXPECT_EQ(Decode(GrayFile(Chunk("IDAT", stream + "x"))).status,
+            DataLoss("PNG: bytes after the pixels"));
+  stream.back() = static_cast<char>(stream.back() ^ 1);
+  EXPECT_EQ(Decode(GrayFile(Chunk("IDAT", stream))).status, DataLoss("PNG: damaged pixels"));
+}
+
+TEST(PngDecoder, ManyPixelsOfFewBytesAreRefusedBeforeMemoryIsTaken) {
+  const std::string file = kSignature + Header(9000, 9000, 16, 6) +
+                           Chunk("IDAT", Deflate(std::string(1000, '\0'))) + kEnd;
+  EXPECT_EQ(Decode(file).status, DataLoss("PNG: too few bytes for its pixels"));
+}
+
 TEST(PngDecoder, LeftToPil) {
-  const std::string gray_row("\0\1\0\2", 4);
-  EXPECT_EQ(Decode(File(16, 0, gray_row, gray_row)).status.code(), Code::kUnsupported);
   // An index without a colour.
   EXPECT_EQ(Decode(File(2, 3, "\x30", "\x10", kPalette)).status.code(), Code::kUnsupported);
   for (const std::string& chunk :
        {Chunk("acTL", std::string("\0\0\0\1\0\0\0\0", 8)), Chunk("tEXt", std::string("bbox\0x", 6)),
-        Chunk("gAMA", "abc"), Chunk("tRNS", "abc"), Chunk("ABCD", "")}) {
+        Chunk("gAMA", "abc"), Chunk("tRNS", "abc"), Chunk("ABCD", ""), kPalette}) {
     EXPECT_EQ(Decode(File(8, 0, "ab", "cd", chunk)).status.code(), Code::kUnsupported);
+  }
+  for (const std::string& chunk : {std::string(), Chunk("PLTE", ""), Chunk("PLTE", "abcd")}) {
+    EXPECT_EQ(Decode(File(8, 3, std::string(2, '\0'), "cd", chunk)).status,
+              Unsupported(chunk.empty() ? "PNG: no palette" : "PNG: palette"));
   }
 }
 

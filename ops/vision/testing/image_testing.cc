@@ -61,13 +61,16 @@ HR_EXPORT int hr_jpeg_decode(const std::uint8_t* data, std::size_t size, const s
   return Finish(status, image, out, capacity);
 }
 
-HR_EXPORT int hr_png_decode(const std::uint8_t* data, std::size_t size, int pixel_bytes,
-                            std::uint8_t* out, std::size_t capacity) {
+// As hr_jpeg_decode.
+HR_EXPORT int hr_png_decode(const std::uint8_t* data, std::size_t size, const std::int64_t* window,
+                            int pixel_bytes, std::uint8_t* out, std::size_t capacity) {
   static thread_local PngDecoder decoder;
   static thread_local ScratchBuffer memory;
+  std::optional<Window> part;
+  if (window != nullptr) part = Window{window[0], window[1], window[2], window[3]};
   Image image;
   const Status status = decoder.DecodeRgb(
-      Span(data, size), PixelFormat{static_cast<std::uint8_t>(pixel_bytes)}, memory, &image);
+      Span(data, size), part, PixelFormat{static_cast<std::uint8_t>(pixel_bytes)}, memory, &image);
   return Finish(status, image, out, capacity);
 }
 

@@ -17,12 +17,12 @@ from torchvision import datasets
 
 @pytest.fixture
 def odd_photos(tmp_path):
-    """16 photos, 3 of them in forms that only PIL reads: CMYK, 16-bit PNG, BMP."""
+    """16 photos, 3 of them in forms that only PIL reads: CMYK, GIF, BMP."""
     root = write_jpegs(tmp_path / "odd", classes=2, count=8)
     first, second, third = sorted(root.glob("class1/*.jpg"))[:3]
     with Image.open(first) as image:
         image.convert("CMYK").save(first, "JPEG")
-    Image.new("I;16", (60, 60), 30000).save(second, "PNG")
+    Image.new("P", (60, 60), 3).save(second, "GIF")
     with Image.open(third) as image:
         image.load()
     image.save(third, "BMP")

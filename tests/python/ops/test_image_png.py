@@ -1,7 +1,10 @@
 """ops/vision/png_decoder against Pillow, bit for bit. The rule is that of test_image_jpeg.py."""
 
 import io
+import os
 import struct
+import subprocess
+import sys
 import zlib
 
 import hypothesis
@@ -22,7 +25,7 @@ from support.image_kernels import (
 
 # Colour type -> bit depths, samples a pixel.
 KINDS = {
-    0: ((1, 2, 4, 8), 1),
+    0: ((1, 2, 4, 8, 16), 1),
     2: ((8, 16), 3),
     3: ((1, 2, 4, 8), 1),
     4: ((8, 16), 2),
@@ -163,11 +166,14 @@ def files(draw, sides=sides, extra=NOTHING):
     return file, size
 
 
-def check_agrees(data, size, pixel_bytes=4):
-    code, got = decode_png(data, size, pixel_bytes)
+def check_agrees(data, size, pixel_bytes=4, window=None):
+    code, got = decode_png(data, size, window, pixel_bytes)
     if code == OK:
         want = pil_rgb(data)
         assert want is not None, "decoded what Pillow refuses"
+        if window is not None:
+            top, left, height, width = window
+            want = want[top : top + height, left : left + width]
         assert np.array_equal(got, want), np.argwhere((got != want).any(axis=2))[:5]
     return code
 
@@ -176,6 +182,18 @@ def check_agrees(data, size, pixel_bytes=4):
 @hypothesis.given(files(), st.sampled_from([3, 4]))
 def test_every_kind(file, pixel_bytes):
     assert check_agrees(*file, pixel_bytes) == OK
+
+
+@settings
+@hypothesis.given(files(), st.sampled_from([3, 4]), st.data())
+def test_windows(file, pixel_bytes, data):
+    width, height = file[1]
+    top, left = data.draw(st.integers(0, height - 1)), data.draw(st.integers(0, width - 1))
+    rows, columns = (
+        data.draw(st.integers(1, height - top)),
+        data.draw(st.integers(1, width - left)),
+    )
+    assert check_agrees(*file, pixel_bytes, (top, left, rows, columns)) == OK
 
 
 @settings
@@ -278,7 +296,40 @@ def test_transparent_palette():
         assert check_agrees(out.getvalue(), (45, 67)) == OK
 
 
-def test_sixteen_bit_gray_is_left_to_pillow():
+@pytest.fixture(scope="module")
+def all_sixteen_bit_grays() -> bytes:
     out = io.BytesIO()
-    Image.fromarray(np.arange(600, dtype=np.uint16).reshape(20, 30)).save(out, "PNG")
-    assert decode_png(out.getvalue(), (30, 20))[0] == UNSUPPORTED
+    Image.fromarray(np.arange(1 << 16, dtype=np.uint16).reshape(256, 256)).save(out, "PNG")
+    return out.getvalue()
+
+
+def test_sixteen_bit_gray(all_sixteen_bit_grays):
+    assert check_agrees(all_sixteen_bit_grays, (256, 256)) == OK
+
+
+@pytest.mark.skipif("HEADRACE_TEST_PILLOW_OLD" not in os.environ, reason="no older Pillow")
+def test_sixteen_bit_gray_of_an_older_pillow(all_sixteen_bit_grays):
+    """Its arithmetic has been discussed in Pillow, so an older one is asked too."""
+    program = (
+        "import io, sys; import numpy as np; from PIL import Image; "
+        "image = Image.open(io.BytesIO(sys.stdin.buffer.read())).convert('RGB'); "
+        "sys.stdout.buffer.write(np.asarray(image).tobytes())"
+    )
+    made = subprocess.run(
+        [sys.executable, "-c", program],
+        input=all_sixteen_bit_grays,
+        stdout=subprocess.PIPE,
+        env=dict(os.environ, PYTHONPATH=os.environ["HEADRACE_TEST_PILLOW_OLD"]),
+        check=True,
+    ).stdout
+    code, got = decode_png(all_sixteen_bit_grays, (256, 256))
+    assert code == OK and got.tobytes() == made
+
+
+def test_checksums_of_the_pixels_chunks_do_not_count():
+    """PIL skips them: a file with a wrong one has pixels."""
+    whole = encode(3, 20, 10, 2, 8, 0, pieces=3)
+    length = struct.unpack(">I", whole[33:37])[0]
+    damaged = bytearray(whole)
+    damaged[41 + length] ^= 1
+    assert check_agrees(bytes(damaged), (20, 10)) == OK

@@ -32,7 +32,7 @@ TO_TENSOR = ("to_tensor", {})
         ),
         ([TO_TENSOR, ("to_dtype", {"dtype": "uint8"})], "float to integer"),
         ([TO_TENSOR, ("normalize", {"mean": [0.5, 0.5], "std": [0.5]})], "mean has 2 values"),
-        ([("random_perspective", {})], "no native operator random_perspective"),
+        ([("elastic_transform", {})], "no native operator elastic_transform"),
     ],
 )
 def test_what_has_no_native_form_says_why(nodes, reason):

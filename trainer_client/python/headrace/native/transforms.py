@@ -218,6 +218,14 @@ def _random_affine(t: Any, api: str, named: dict[str, Any]) -> Node:
     return Node("random_affine", {**args, **_center(t), **named}, RANDOM)
 
 
+def _random_perspective(t: Any, api: str, named: dict[str, Any]) -> Node:
+    scale = t.distortion_scale
+    if type(scale) not in (int, float):
+        raise NotNative(f"distortion_scale={scale!r} has no native form")
+    args = {"distortion_scale": float(scale), "p": float(t.p)}
+    return Node("random_perspective", {**args, **named}, RANDOM)
+
+
 def _center(t: Any) -> dict[str, Any]:
     """The arguments with the setting that says how torch makes grids of tensors, and so whether
     they are native too."""
@@ -301,6 +309,7 @@ _TRANSFORMED: dict[str, Callable[..., Node]] = {
     "AugMix": augment.aug_mix,
     "RandomRotation": _random_rotation,
     "RandomAffine": _random_affine,
+    "RandomPerspective": _random_perspective,
 }
 _BY_API: dict[str, Callable[..., Node]] = {
     "Resize": _resize,
