@@ -1,9 +1,20 @@
 """Transforms of the program's own that only apply torchvision's, as a small graph.
 
-views.py      what is found: Views
-grounds.py    what it was found by, to be looked at again
+    recognise.py   views_of: follows the code, and puts together what was found
+    views.py       what is found: Views
+    grounds.py     what it was found by, to be looked at again
+    follower.py    one following: frames, names, the transforms applied so far
+    values.py      what an expression may stand for; Stop, which ends a following
+    statements.py, expressions.py, containers.py, attributes.py, calls.py
+                   what each construct of Python does
+
+proof/ follows code as well, for another question. It joins all ways that code may go, and what it
+makes in loops, until nothing is added: whether state is kept follows from that. What is computed in
+which order does not. Here there is one way, since the picture alone is unknown and nothing may be
+decided by it.
 """
 
+from .recognise import views_of
 from .views import SOURCE, Applied, Structure, Views, indices_of
 
-__all__ = ["SOURCE", "Applied", "Structure", "Views", "indices_of"]
+__all__ = ["SOURCE", "Applied", "Structure", "Views", "indices_of", "views_of"]
