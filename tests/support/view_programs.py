@@ -265,6 +265,11 @@ def inner_functions(image):
     return [make(PAD) for make in makers], view(1, end=NORMALIZE_ALL)
 
 
+def asserts(image, n=2):
+    assert n == 2, "pytest rewrites asserts of its own files, so this one is here"
+    return TO_TENSOR(image)
+
+
 v1_pad_of_three = v1.Pad(3)
 NORMALIZE_ALL = v1.Compose([v1.ToTensor(), NORMALIZE])
 

@@ -73,8 +73,14 @@ def call(f: Follower, callee: Any, args: list[Any], named: dict[str, Any], at: s
     if kind is functools.partial:
         return _partial(f, thing, args, named, at)
     if issubclass(kind, type) or not has_plain_meta(kind):
-        raise Stop(f"calls {name(callee)}, which is not followed", _OWN_TRANSFORMS)
+        raise _unknown(callee)
     return _object(f, callee, args, named, at)
+
+
+def _unknown(callee: Any) -> Stop:
+    stop = Stop(f"calls {name(callee)}, which is not followed", _OWN_TRANSFORMS)
+    stop.unknown = callee
+    return stop
 
 
 def _object(f: Follower, callee: Held, args: list[Any], named: dict[str, Any], at: str) -> Any:
@@ -97,7 +103,7 @@ def _object(f: Follower, callee: Held, args: list[Any], named: dict[str, Any], a
         _check_no_hooks(f, callee)
         return _within(f, callee, lambda: call(f, attribute(f, callee, "forward"), args, named, at))
     if type(function) is not types.FunctionType:
-        raise Stop(f"calls {name(callee)}, which is not followed", _OWN_TRANSFORMS)
+        raise _unknown(callee)
     return _within(f, callee, lambda: _follow(f, function, [callee, *args], named, thing))
 
 
@@ -159,7 +165,7 @@ def _follow(
     f: Follower, function: types.FunctionType, args: list[Any], named: dict[str, Any], thing: Any
 ) -> Any:
     if (function.__module__ or "").partition(".")[0] in _LIBRARIES:
-        raise Stop(f"calls {name(Held(function))}, which is not followed", _OWN_TRANSFORMS)
+        raise _unknown(Held(function))
     tree = _tree(f, function)
     defaults = _defaults(f, function)
     try:

@@ -296,7 +296,12 @@ def _call(f: Follower, frame: Frame, node: Any) -> Any:
         if keyword.arg is None:
             raise Stop("calls with a starred argument")
         named[keyword.arg] = value(f, frame, keyword.value)
-    return f.call(f, callee, args, named, frame.place(node))
+    try:
+        return f.call(f, callee, args, named, frame.place(node))
+    except Stop as stop:
+        if stop.unknown is callee:  # the program's own name of it says most
+            stop.text = f"calls {ast.unparse(node.func)}, which is not followed"
+        raise
 
 
 _RULES: dict[type, Callable[[Follower, Frame, Any], Any]] = {

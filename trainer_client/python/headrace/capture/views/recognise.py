@@ -12,7 +12,7 @@ from typing import Any
 from ...native.plan import NotNative
 from .calls import call
 from .follower import Follower, Step
-from .values import Held, Image, Stop, is_constant, name
+from .values import Held, Image, Stop, is_constant, name, replaced_builtin
 from .views import SOURCE, Applied, Structure, Views
 
 # They make a tensor of a picture. A tensor they leave as it is, or refuse.
@@ -24,6 +24,8 @@ def views_of(transform: Any) -> Views:
     transform, and the place in its code."""
     f = Follower(call)
     try:
+        if replaced := replaced_builtin():
+            raise Stop(f"may use builtins.{replaced}, which the program has replaced")
         found = call(f, Held(transform), [Image(SOURCE)], {}, name(Held(transform)))
         views = _shaped(f, found)
     except Stop as stop:

@@ -27,6 +27,10 @@ VIEWS_OF_DICTS = (type(_EMPTY.items()), type(_EMPTY.keys()), type(_EMPTY.values(
 _METAS = (type, ABCMeta)
 _BUILTIN_FUNCTION = types.BuiltinFunctionType
 _OF_HEAP = 1 << 9  # CPython's flag of classes that are made by Python code
+_RESTS_ON = (
+    "all", "any", "bool", "dict", "enumerate", "getattr", "id", "int", "isinstance", "issubclass",
+    "iter", "len", "list", "map", "object", "range", "str", "tuple", "type", "vars", "zip",
+)  # fmt: skip
 _NAMED = (types.FunctionType, _BUILTIN_FUNCTION, types.MethodDescriptorType)
 
 
@@ -36,6 +40,7 @@ class Stop(Exception):
     def __init__(self, text: str, remedy: str = "") -> None:
         super().__init__(text)
         self.text = text
+        self.unknown: Any = None  # what is called and not followed
         self.remedy = remedy
         self.place = ""  # "GaussianBlur.__call__ (main.py:33)"
         self.culprit = ""  # the transform that the code belongs to
@@ -106,6 +111,13 @@ def builtin_name(thing: Any) -> str:
     return ""
 
 
+def replaced_builtin() -> str:
+    """The first of the builtins that following rests on, here and in the program, that is not
+    Python's own; empty: all are."""
+    space = vars(builtins)
+    return next((one for one in _RESTS_ON if builtin_name(space.get(one)) != one), "")
+
+
 def name(value: Any) -> str:
     """What a value is called in reasons. Runs no code of the program's, as `name_of` might."""
     if type(value) is Image:
@@ -130,6 +142,8 @@ def name(value: Any) -> str:
     if issubclass(type(thing), type):
         return str(type.__dict__["__qualname__"].__get__(thing))
     cls = type(thing)
+    if cls in CONTAINERS:
+        return f"a kept {cls.__name__}"
     return _with_module(cls, cls.__qualname__) if has_plain_meta(cls) else "an object"
 
 
