@@ -218,7 +218,7 @@ class AnAlteredTransform(Base):
         self.t.forward = RAN.append
 
 
-@case("whose class derives from Pad")
+@case("whose class derives from torchvision's Pad")
 class ADerivedTransform(Base):
     class Mine(v1.Pad):
         def forward(self, image):
@@ -727,8 +727,8 @@ two = lambda x: END(x), lambda x: PAD(x)  # noqa: E731
 case("shares its line with another lambda", "two lambdas")(lambda: two[0])
 case("is not what its file says", "no text")(lambda: eval("lambda x: END(x)", globals()))
 case("has no native form", "an uncallable")(lambda: 3)
-case("has no native form", "a builtin")(lambda: abs)
-case("has no native form", "an abstract object")(abc.ABC)
+case("abs has no native form: it calls abs, which", "a builtin")(lambda: abs)
+case("ABC has no native form: it is no code that can be followed", "an abstract object")(abc.ABC)
 
 
 @pytest.mark.parametrize("name", CASES)

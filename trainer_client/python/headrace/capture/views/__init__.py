@@ -1,5 +1,6 @@
 """Transforms of the program's own that only apply torchvision's, as a small graph.
 
+    steps.py       steps_of: where it is one chain
     recognise.py   views_of: follows the code, and puts together what was found
     views.py       what is found: Views
     grounds.py     what it was found by, to be looked at again
@@ -14,7 +15,18 @@ which order does not. Here there is one way, since the picture alone is unknown 
 decided by it.
 """
 
+from .grounds import Grounds
 from .recognise import views_of
+from .steps import steps_of
 from .views import SOURCE, Applied, Structure, Views, indices_of
 
-__all__ = ["SOURCE", "Applied", "Structure", "Views", "indices_of", "views_of"]
+__all__ = [
+    "SOURCE",
+    "Applied",
+    "Grounds",
+    "Structure",
+    "Views",
+    "indices_of",
+    "steps_of",
+    "views_of",
+]

@@ -78,7 +78,8 @@ def call(f: Follower, callee: Any, args: list[Any], named: dict[str, Any], at: s
 
 
 def _unknown(callee: Any) -> Stop:
-    stop = Stop(f"calls {name(callee)}, which is not followed", _OWN_TRANSFORMS)
+    text = f"calls {name(callee)}, which is not followed"
+    stop = Stop(text, _OWN_TRANSFORMS, "it is no code that can be followed")
     stop.unknown = callee
     return stop
 
@@ -97,7 +98,8 @@ def _object(f: Follower, callee: Held, args: list[Any], named: dict[str, Any], a
         return _apply(f, callee, _only(callee, args, named), at)
     for base in cls.__mro__[1:]:
         if base.__module__.startswith("torchvision.transforms"):
-            raise Stop(f"calls {name(callee)}, whose class derives from {base.__name__}")
+            text = f"class derives from torchvision's {base.__name__}"
+            raise Stop(f"calls {name(callee)}, whose {text}", _OWN_TRANSFORMS, f"its {text}")
     function = in_class(f, cls, "__call__")
     if function is _MODULE_CALL:
         _check_no_hooks(f, callee)
@@ -133,7 +135,11 @@ def _in_turn(f: Follower, callee: Held, args: list[Any], named: dict[str, Any], 
     if not parts and type(callee.thing) is not torch.nn.Sequential:
         raise Stop(f"calls {name(callee)}, which holds nothing")
     for part in parts:
-        found = call(f, part, [found], {}, at)
+        try:
+            found = call(f, part, [found], {}, at)
+        except Stop as stop:
+            stop.culprit = stop.culprit or (name(part) if f.depth == 0 else "")
+            raise
     return found
 
 

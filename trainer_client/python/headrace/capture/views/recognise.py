@@ -30,8 +30,8 @@ def views_of(transform: Any) -> Views:
         views = _shaped(f, found)
     except Stop as stop:
         culprit = stop.culprit or name(Held(transform))
-        where = f"{stop.place} " if stop.place else "it "
-        raise NotNative(f"{culprit} has no native form: {where}{stop.text}", stop.remedy) from None
+        why = f"{stop.place} {stop.text}" if stop.place else stop.bare or f"it {stop.text}"
+        raise NotNative(f"{culprit} has no native form: {why}", stop.remedy) from None
     except (NotNative, AssertionError):
         raise
     except Exception as error:  # objects may do anything when they are looked at

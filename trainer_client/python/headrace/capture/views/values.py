@@ -35,13 +35,17 @@ _NAMED = (types.FunctionType, _BUILTIN_FUNCTION, types.MethodDescriptorType)
 
 
 class Stop(Exception):
-    """What the code does is not followed. Its places are filled in on the way out."""
+    """What the code does is not followed. Its places are filled in on the way out.
 
-    def __init__(self, text: str, remedy: str = "") -> None:
+    text: what it does, after its place. bare: why the transform itself is not followed, where
+    nobody's code but torchvision's calls it."""
+
+    def __init__(self, text: str, remedy: str = "", bare: str = "") -> None:
         super().__init__(text)
         self.text = text
         self.unknown: Any = None  # what is called and not followed
         self.remedy = remedy
+        self.bare = bare
         self.place = ""  # "GaussianBlur.__call__ (main.py:33)"
         self.culprit = ""  # the transform that the code belongs to
 
