@@ -79,7 +79,7 @@ def call(f: Follower, callee: Any, args: list[Any], named: dict[str, Any], at: s
 
 def _unknown(callee: Any) -> Stop:
     text = f"calls {name(callee)}, which is not followed"
-    stop = Stop(text, _OWN_TRANSFORMS, "it is no code that can be followed")
+    stop = Stop(text, _OWN_TRANSFORMS, "")
     stop.unknown = callee
     return stop
 

@@ -30,8 +30,10 @@ def views_of(transform: Any) -> Views:
         views = _shaped(f, found)
     except Stop as stop:
         culprit = stop.culprit or name(Held(transform))
-        why = f"{stop.place} {stop.text}" if stop.place else stop.bare or f"it {stop.text}"
-        raise NotNative(f"{culprit} has no native form: {why}", stop.remedy) from None
+        why = f"it {stop.text}" if stop.bare is None else stop.bare
+        why = f"{stop.place} {stop.text}" if stop.place else why
+        reason = f"{culprit} has no native form" + (f": {why}" if why else "")
+        raise NotNative(reason, stop.remedy) from None
     except (NotNative, AssertionError):
         raise
     except Exception as error:  # objects may do anything when they are looked at

@@ -37,10 +37,10 @@ _NAMED = (types.FunctionType, _BUILTIN_FUNCTION, types.MethodDescriptorType)
 class Stop(Exception):
     """What the code does is not followed. Its places are filled in on the way out.
 
-    text: what it does, after its place. bare: why the transform itself is not followed, where
-    nobody's code but torchvision's calls it."""
+    text: what it does, after its place. bare: said instead of it where nobody's code but
+    torchvision's calls the transform; empty: there is nothing to say."""
 
-    def __init__(self, text: str, remedy: str = "", bare: str = "") -> None:
+    def __init__(self, text: str, remedy: str = "", bare: str | None = None) -> None:
         super().__init__(text)
         self.text = text
         self.unknown: Any = None  # what is called and not followed
@@ -140,19 +140,23 @@ def name(value: Any) -> str:
     if type(thing) is types.ModuleType:
         return thing.__name__
     if type(thing) in _NAMED:
-        return _with_module(thing, thing.__qualname__)
+        return _in_module(thing.__module__, thing.__qualname__)
     if type(thing) is types.MethodType:
         return name(Held(thing.__func__))
     if issubclass(type(thing), type):
-        return str(type.__dict__["__qualname__"].__get__(thing))
-    cls = type(thing)
-    if cls in CONTAINERS:
-        return f"a kept {cls.__name__}"
-    return _with_module(cls, cls.__qualname__) if has_plain_meta(cls) else "an object"
+        return _class_name(thing)
+    if type(thing) in CONTAINERS:
+        return f"a kept {_class_name(type(thing))}"
+    return _class_name(type(thing))
 
 
-def _with_module(thing: Any, own: str) -> str:
-    module = thing.__module__
+def _class_name(cls: type) -> str:
+    """A metaclass has no say in it."""
+    module, own = (type.__dict__[of].__get__(cls) for of in ("__module__", "__qualname__"))
+    return _in_module(module, own)
+
+
+def _in_module(module: Any, own: str) -> str:
     known = type(module) is str and module not in ("__main__", "builtins", "")
     return f"{module}.{own}" if known else own
 
