@@ -23,6 +23,21 @@ class APropertyThatDraws(Base):
         return [END(x) for _ in range(self.views)]
 
 
+@case("uses .count of .*APropertyBeforeTheObjectsOwn, which is a property")
+class APropertyBeforeTheObjectsOwn(Base):
+    def __init__(self):
+        super().__init__()
+        self.__dict__["count"] = 2
+
+    @property
+    def count(self):
+        RAN.append("count")
+        return 3
+
+    def __call__(self, x):
+        return [END(x) for _ in range(self.count)]
+
+
 @case("which its __getattr__ makes")
 class GetattrOfItsOwn(Base):
     def __getattr__(self, name):
@@ -98,6 +113,28 @@ class Meta(type):
 @case("objects.AMetaclass has no native form$")
 class AMetaclass(Base, metaclass=Meta):
     pass
+
+
+class LookedAt(type):
+    def __getattribute__(cls, name):
+        if name == "__mro__":
+            RAN.append(name)
+        return super().__getattribute__(name)
+
+
+class Settings(metaclass=LookedAt):
+    def __init__(self):
+        self.n = 2
+
+
+@case("Settings, which has a metaclass")
+class AMetaclassOfWhatItHolds(Base):
+    def __init__(self):
+        super().__init__()
+        self.settings = Settings()
+
+    def __call__(self, x):
+        return [END(x) for _ in range(self.settings.n)]
 
 
 @case("uses __n, whose name a class changes")

@@ -40,10 +40,7 @@ _MAKE_SEVERAL = ("FiveCrop", "TenCrop")
 _LIBRARIES = frozenset(("torch", "torchvision", "PIL", "numpy", *sys.stdlib_module_names))
 _NOT_RUN_AT_ONCE = 0x20 | 0x80 | 0x100 | 0x200  # flags of generators and coroutines
 _ANY_ARGUMENTS = 0x04 | 0x08  # *args, **named
-_OWN_TRANSFORMS = (
-    "a transform of torchvision's in its place; views are native where the program's code only "
-    "applies transforms of torchvision's to the picture"
-)
+_OWN_TRANSFORMS = "a transform of torchvision's in its place"
 
 
 def call(f: Follower, callee: Any, args: list[Any], named: dict[str, Any], at: str) -> Any:

@@ -15,6 +15,10 @@ from .follower import Follower, Step
 from .values import Held, Image, Stop, is_constant, name, replaced_builtin
 from .views import SOURCE, Applied, Structure, Views
 
+_REMEDY = (
+    "code that only applies torchvision's transforms to the picture: docs/reference/own-transforms.md "
+    "says what of it is followed"
+)
 # They make a tensor of a picture. A tensor they leave as it is, or refuse.
 _MAKE_TENSORS = ("ToTensor", "PILToTensor", "ToImage")
 
@@ -33,7 +37,7 @@ def views_of(transform: Any) -> Views:
         why = f"it {stop.text}" if stop.bare is None else stop.bare
         why = f"{stop.place} {stop.text}" if stop.place else why
         reason = f"{culprit} has no native form" + (f": {why}" if why else "")
-        raise NotNative(reason, stop.remedy) from None
+        raise NotNative(reason, stop.remedy or _REMEDY) from None
     except (NotNative, AssertionError):
         raise
     except Exception as error:  # objects may do anything when they are looked at
