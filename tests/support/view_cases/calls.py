@@ -131,14 +131,40 @@ class AppliesForever(Base):
         return END(x)
 
 
-@case(r"applies Normalize\(inplace=True\) to a tensor that it uses elsewhere")
+@case("applies Normalize with inplace=True to a tensor that it uses elsewhere")
 class ChangesASharedValue(Base):
     def __call__(self, x):
         y = v2_image(x)
         return y, IN_PLACE(IDENTITY(y))
 
 
+@case("applies RandomApply with inplace=True to a tensor that it uses elsewhere")
+class ChangesASharedValueAtTimes(Base):
+    def __call__(self, x):
+        y = self.t(x)
+        return y, AT_TIMES(y)
+
+
+@case("applies RandomApply with inplace=True to a tensor that it uses elsewhere")
+class ChangesASharedValueDeepInside(Base):
+    def __call__(self, x):
+        y = v2_image(x)
+        return AT_TIMES_TOO(v2_again(y)), y
+
+
+@case("applies Normalize with inplace=True to a tensor that it uses elsewhere")
+class ChangesAValueThatIsHandedOn(Base):
+    """PILToTensor of v2 hands a tensor on as it is."""
+
+    def __call__(self, x):
+        y = v2_image(x)
+        return IN_PLACE(v2_again(y)), y
+
+
 IN_PLACE, IDENTITY = v1.Normalize([0.5], [0.5], inplace=True), nn.Identity()
+AT_TIMES = v1.RandomApply([v1.Compose([PAD, v1.RandomApply(nn.ModuleList([IN_PLACE]))])])
+AT_TIMES_TOO = v2.RandomApply([v2.Compose([v2.Normalize([0.5], [0.5], inplace=True)])])
+v2_again = v2.PILToTensor()
 
 
 # What is returned.

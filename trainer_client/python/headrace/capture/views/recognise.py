@@ -116,18 +116,29 @@ def _makes_tensors(step: Step) -> bool:
     return type(step.transform).__name__ in _MAKE_TENSORS
 
 
+def _changes_its_input(part: Any) -> bool:
+    """A transform with inplace=True, or one that holds such, as RandomApply may."""
+    if type(part) in (list, tuple):
+        return any(map(_changes_its_input, part))
+    if not type(part).__module__.startswith(("torchvision.", "torch.nn.")):
+        return False  # a part of the program's own, which has no native form there
+    held = vars(part)
+    inner = [held.get("transforms"), *(held.get("_modules") or {}).values()]
+    return bool(held.get("inplace")) or any(map(_changes_its_input, inner))
+
+
 def _check_values_stay(steps: list[Step], uses: list[int]) -> None:
     """Some transforms change the tensor that they get, and others may hand on the one they got. So
     nobody else may have it, back to where the tensor was made of a picture."""
     for step in steps:
-        if not vars(step.transform).get("inplace"):
+        if not _changes_its_input(step.transform):
             continue
         way = _way_to(steps, step.of)
         made = [_makes_tensors(steps[at]) for at in way]
         shared = way[made.index(True) :] if True in made else []
         if any(uses[at] > 1 for at in shared):
             raise Stop(
-                f"applies {type(step.transform).__name__}(inplace=True) to a tensor that it uses "
-                "elsewhere as well",
+                f"applies {type(step.transform).__name__} with inplace=True to a tensor that it "
+                "uses elsewhere as well",
                 "inplace=False",
             )
