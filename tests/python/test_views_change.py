@@ -7,6 +7,7 @@ import types
 
 import pytest
 from headrace.capture.views import views_of
+from headrace.native.plan import NotNative
 from support.view_programs import PROGRAMS, Counted
 from torch import nn
 from torchvision import transforms as v1
@@ -203,9 +204,22 @@ def test_a_look_takes_microseconds():
     assert took < 0.05
 
 
-def test_a_function_of_no_file_is_not_followed_by_its_name():
-    from headrace.native.plan import NotNative
+OTHER_CODE = {
+    "by position": {"co_posonlyargcount": 1},
+    "by name": {"co_kwonlyargcount": 1, "co_argcount": 1},
+    "flags": {"co_flags": other_helper.__code__.co_flags | 0x2000},
+    "another name": {"co_names": ("PAD",)},
+}
 
+
+@pytest.mark.parametrize("name", OTHER_CODE)
+def test_a_function_whose_code_is_not_that_of_its_text(name):
+    made = types.FunctionType(other_helper.__code__.replace(**OTHER_CODE[name]), globals())
+    with pytest.raises(NotNative, match="is not what its file says"):
+        views_of(functools.partial(made, END))
+
+
+def test_a_function_of_no_file_is_not_followed_by_its_name():
     same = types.FunctionType(other_helper.__code__, globals())
     same.__code__ = other_helper.__code__.replace(co_filename=helper.__code__.co_filename + "x")
     with pytest.raises(NotNative, match="is not what its file says"):

@@ -226,6 +226,17 @@ class ASubclassOfList(Base):
         return [t(x) for t in self.ts]
 
 
+@case("whose modules are not numbered")
+class ModulesWithOtherNames(Base):
+    def __init__(self):
+        super().__init__()
+        self.ts = nn.ModuleList([v2.ToImage(), v2.ToImage()])
+        self.ts._modules = {"1": self.ts[0], "0": self.ts[1]}
+
+    def __call__(self, x):
+        return self.ts[0](x)
+
+
 class OwnDict(dict):
     def __getitem__(self, key):
         RAN.append(key)

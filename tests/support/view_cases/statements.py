@@ -97,13 +97,60 @@ class ACoroutine(Base):
         return END(x)
 
 
-@case("has a generator")
+@case("makes a generator")
 class AGeneratorInside(Base):
     def __call__(self, x):
         def views():
             yield END(x)
 
         return list(views())
+
+
+@case("makes a generator")
+class ALambdaThatIsAGenerator(Base):
+    def __call__(self, x):
+        view = lambda: (yield) if not self.n else END(x)  # noqa: E731
+        return view()
+
+
+@case("makes a function with annotations")
+class AnAnnotationThatRuns(Base):
+    def __call__(self, x):
+        def view(y: RAN.append(1)):
+            return END(y)
+
+        return view(x)
+
+
+@case("returns 2, which is no picture")
+class AGlobalInABranchThatIsNotTaken(Base):
+    """The statement counts for the whole function."""
+
+    def __call__(self, x):
+        COUNT = END(x)
+
+        def view():
+            if not self.n:
+                global COUNT
+            return COUNT
+
+        assert_free = [COUNT]
+        return [view(), *assert_free]
+
+
+@case("whose name a class changes")
+class AParameterThatTheClassRenames(Base):
+    def one(self, __image):
+        return END(__image)
+
+    def __call__(self, x):
+        return self.one(x)
+
+
+@case("makes a function that takes any arguments")
+class AnyArgumentsInside(Base):
+    def __call__(self, x):
+        return (lambda *y: END(x))(x)
 
 
 @case("has a decorator")

@@ -14,7 +14,18 @@ from ..proof.lookup import MISSING as ABSENT
 from ..proof.lookup import lookup
 from .follower import Follower
 from .grounds import CONTAINERS
-from .values import MISSING, Held, Image, Method, OfContainer, Stop, has_plain_meta, name, wrap
+from .values import (
+    MISSING,
+    Held,
+    Image,
+    Method,
+    OfContainer,
+    Stop,
+    has_plain_meta,
+    is_private,
+    name,
+    wrap,
+)
 
 _OF_LISTS = ("append", "extend")
 _OF_DICTS = ("items", "keys", "values")
@@ -25,7 +36,7 @@ _MODULE_GETATTR = vars(torch.nn.Module)["__getattr__"]
 def attribute(f: Follower, owner: Any, of: str) -> Any:
     """Raises Stop. `of`: the attribute's name."""
     f.spend()
-    if of.startswith("__") and not of.endswith("__"):
+    if is_private(of):
         raise Stop(f"uses {of}, whose name a class changes")
     if type(owner) is list and of in _OF_LISTS or type(owner) is dict and of in _OF_DICTS:
         return OfContainer(owner, of)

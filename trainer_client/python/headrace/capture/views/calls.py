@@ -29,6 +29,7 @@ from .values import (
     builtin_name,
     has_plain_meta,
     is_dict,
+    is_private,
     is_sequence,
     name,
     wrap,
@@ -220,6 +221,8 @@ def _bind(
     by_place = [arg.arg for arg in (*tree.args.posonlyargs, *tree.args.args)]
     by_name = [arg.arg for arg in (*tree.args.args, *tree.args.kwonlyargs)]
     called = f"calls {getattr(tree, 'name', 'a lambda')}"
+    if changed := [key for key in (*by_place, *by_name) if is_private(key)]:
+        raise Stop(f"{called} with {changed[0]}, whose name a class changes")
     if len(args) > len(by_place):
         raise Stop(f"{called} with too many arguments")
     bound = dict(zip(by_place, args, strict=False))

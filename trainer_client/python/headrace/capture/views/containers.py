@@ -70,7 +70,10 @@ def modules(f: Follower, value: Held) -> list[Any]:
     if not is_dict(Held(found)):
         raise Stop(f"goes through {name(value)}, which holds no modules")
     held = f.seen.entries(found)
-    return [wrap(part) for part in held[len(held) // 2 :]]
+    half = len(held) // 2
+    if held[:half] != list(map(str, range(half))):  # by which ModuleList finds them
+        raise Stop(f"goes through {name(value)}, whose modules are not numbered")
+    return [wrap(part) for part in held[half:]]
 
 
 def take(f: Follower, owner: Any, key: Any) -> Any:

@@ -1,15 +1,19 @@
 """What each expression of Python stands for. What is not here ends the following."""
 
+import __future__
+
 import ast
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..proof.frames import scope_of
 from .attributes import attribute, in_class
 from .containers import check_size, entries, take
 from .follower import Follower, Frame
 from .values import MISSING, Held, Inner, Lazy, Stop, is_constant, is_dict, is_sequence, name
 
+_NOT_EVALUATED = __future__.annotations.compiler_flag  # `from __future__ import annotations`
 _MOST = 1 << 31  # of the numbers that are counted with
 _ARITHMETIC: dict[type, Callable[[int, int], int]] = {
     ast.Add: operator.add,
@@ -276,6 +280,10 @@ def inner(f: Follower, frame: Frame, node: Any) -> Inner:
     args = node.args
     if args.vararg is not None or args.kwarg is not None:
         raise Stop("makes a function that takes any arguments")
+    if scope_of(node).generates:
+        raise Stop("makes a generator")
+    if _annotations(node) and not frame.function.__code__.co_flags & _NOT_EVALUATED:
+        raise Stop("makes a function with annotations, which are code")
     by_place = [arg.arg for arg in (*args.posonlyargs, *args.args)]
     last = by_place[len(by_place) - len(args.defaults) :]
     defaults = {one: value(f, frame, at) for one, at in zip(last, args.defaults, strict=True)}
@@ -283,6 +291,12 @@ def inner(f: Follower, frame: Frame, node: Any) -> Inner:
         if at is not None:
             defaults[arg.arg] = value(f, frame, at)
     return Inner(node, frame, defaults)
+
+
+def _annotations(node: Any) -> bool:
+    args = node.args
+    every = [*args.posonlyargs, *args.args, *args.kwonlyargs]
+    return bool(getattr(node, "returns", None) or any(arg.annotation for arg in every))
 
 
 def _call(f: Follower, frame: Frame, node: Any) -> Any:

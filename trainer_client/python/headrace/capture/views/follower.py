@@ -10,7 +10,7 @@ from typing import Any
 
 from ..proof.frames import scope_of
 from .grounds import Grounds
-from .values import MISSING, Held, Image, Stop, wrap
+from .values import MISSING, Held, Image, Stop, is_private, wrap
 
 MOST_STEPS = 20_000  # expressions, statements and calls that are followed
 DEEPEST = 16  # calls of the program's functions in each other
@@ -41,6 +41,11 @@ class Frame:
         if isinstance(self.tree, _COMPREHENSIONS):
             return name in targets_of(self.tree)
         return name in scope_of(self.tree).local
+
+    def passes_by(self, name: str) -> bool:
+        """Whether it says that the name is the module's."""
+        tree = self.tree
+        return not isinstance(tree, _COMPREHENSIONS) and name in scope_of(tree).of_module
 
     def place(self, node: Any) -> str:
         file = os.path.basename(self.function.__code__.co_filename)
@@ -75,12 +80,14 @@ class Follower:
     # Names.
 
     def name(self, frame: Frame, name: str) -> Any:
-        if name.startswith("__") and not name.endswith("__"):
+        if is_private(name):
             raise Stop(f"uses {name}, whose name a class changes")
         here: Frame | None = frame
         while here is not None:
             if here.binds(name):
                 return _bound(here.names, name)
+            if here.passes_by(name):
+                return self._of_module(here.function, name)
             here = here.outer
         function = frame.function
         if name in function.__code__.co_freevars:

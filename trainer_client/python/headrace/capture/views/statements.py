@@ -4,7 +4,6 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
-from ..proof.frames import scope_of
 from .containers import entries, extend
 from .expressions import assign, combine, inner, truth, value
 from .follower import Follower, Frame
@@ -48,7 +47,7 @@ def _statement(f: Follower, frame: Frame, node: Any) -> Left:
             found = value(f, frame, node.value)
             for target in node.targets:
                 assign(f, frame, target, found)
-        case ast.AnnAssign(target=ast.Name()):
+        case ast.AnnAssign(target=ast.Name(), simple=1):
             if node.value is not None:
                 assign(f, frame, node.target, value(f, frame, node.value))
         case ast.AugAssign(target=ast.Name()):
@@ -72,8 +71,6 @@ def _statement(f: Follower, frame: Frame, node: Any) -> Left:
         case ast.FunctionDef():
             if node.decorator_list:
                 raise Stop("has a decorator")
-            if scope_of(node).generates:
-                raise Stop("has a generator")
             frame.names[node.name] = inner(f, frame, node)
         case _:
             raise Stop(f"has {_CALLED.get(type(node), type(node).__name__)}")

@@ -101,6 +101,11 @@ def is_constant(value: Any) -> bool:
     return type(value) in CONSTANTS
 
 
+def is_private(name: str) -> bool:
+    """Whether it is another name inside of a class."""
+    return name.startswith("__") and not name.endswith("__")
+
+
 def has_plain_meta(cls: type) -> bool:
     """Whether the class is looked up in as every class: nobody's code runs."""
     return type(cls) in _METAS
