@@ -37,9 +37,12 @@ TEST_F(WorkerTest, TheTailIsLeftToTheTrainerWhereItAllowsThatAndTheAnswerCarries
   TestWorker worker("tcp://127.0.0.1:*", 1 << 20);
   TestClient far(worker);
   far.Attach(attach_, blobs_);
-  wire::BatchRequest request = Request(AllKeys());
+  wire::BatchRequest request;
+  std::uint64_t slot_bytes = 1 << 20;
   const auto ask = [&](std::int32_t tail, Bytes* payload) {
+    request = Request(AllKeys());
     request.tail_node = tail;
+    request.slot_bytes = slot_bytes;
     far.Send(request);
     return far.Next<wire::BatchDone>(payload);
   };
@@ -73,14 +76,14 @@ TEST_F(WorkerTest, TheTailIsLeftToTheTrainerWhereItAllowsThatAndTheAnswerCarries
     ExpectBatch(request, done, finished);
   }
   // The slot has to hold the finished batch.
-  request.slot_bytes = kFiles * kPixelBytes;
+  slot_bytes = kFiles * kPixelBytes;
   const wire::BatchDone refused = ask(3, &payload);
   EXPECT_EQ(refused.status.code(), Code::kResourceExhausted);
   EXPECT_GT(refused.needed_bytes, kFiles * kPixelBytes);
 
-  TestClient near(worker);
+  TestWorker local;
+  TestClient near(local);
   const TestArena arena(kArenaBytes);
-  attach_.session = SessionId(78);
   near.Attach(attach_, blobs_, &arena);
   wire::BatchRequest here = Request(AllKeys());
   here.tail_node = 3;
