@@ -57,9 +57,10 @@ class Solver final : public OlderTorch {
                       std::span<double> solution) const override {
     asked.assign(rows.begin(), rows.end());
     asked_values.assign(values.begin(), values.end());
-    std::ranges::fill(solution, 0.1);
+    std::ranges::fill(solution, answer);
     return Status::Ok();
   }
+  double answer = 0.1;
   mutable std::vector<double> asked, asked_values;
 };
 
@@ -85,6 +86,9 @@ TEST(RandomPerspective, WithoutASolutionTheTrainerMakesTheSample) {
   };
   EXPECT_EQ(code(GraySpec(1, 9), &torch), Code::kUnsupported);  // corners on a line
   EXPECT_EQ(code(GraySpec(9, 9), &without), Code::kUnsupported);
+  Solver large;
+  large.answer = 1e39;
+  EXPECT_EQ(code(GraySpec(9, 9), &large), Code::kUnsupported);
   EXPECT_EQ(code(GraySpec(9, 9), nullptr), Code::kUnsupported);
 }
 
