@@ -105,6 +105,16 @@ TEST(RandomPerspective, MovesPixelsAndFills) {
       ElementsAre(10, 20, 30, 30));
 }
 
+// 49 * (1 / 49) is less than 1, so a product with the reciprocal takes another pixel.
+TEST(RandomPerspective, DividesAsPillowDoes) {
+  const auto words = Words({49, 0, 24.5F, 0, 0, 24.5F, 0, 96});
+  EXPECT_THAT(RunPixels({Perspective()}, GraySpec(1, 4), {10, 20, 30, 40}, words).values,
+              ElementsAre(20, 30, 40, 0));
+  const auto down = Words({0, 0, 24.5F, 0, 49, 24.5F, 96, 0});
+  EXPECT_THAT(RunPixels({Perspective()}, GraySpec(4, 1), {10, 20, 30, 40}, down).values,
+              ElementsAre(20, 30, 40, 0));
+}
+
 TEST(RandomPerspective, ACropAfterItMakesOnlyItsPart) {
   const Node crop = MakeNode("crop", {{"top", std::int64_t{0}},
                                       {"left", std::int64_t{2}},
