@@ -13,7 +13,8 @@ import harness
 import numpy as np
 import torch
 from headrace import _images
-from headrace.native.plan import Node, Plan, libraries
+from headrace.native.libraries import libraries
+from headrace.native.plan import Node, Plan
 from headrace.native.torch_exp import torch_exp
 from headrace.native.transforms import nodes_of
 from PIL import Image

@@ -62,7 +62,7 @@ void RegisterSchemaRandomPerspective(SchemaRegistry& registry) {
   registry.Add(
       {.name = "random_perspective",
        .doc = "Moves the corners of a PIL image, as PIL does. The coefficients are the solution of "
-              "the client's own torch (2.13 or later). The trainer makes images of which three "
+              "the client's own torch. The trainer makes images of which three "
               "corners come to lie on a line.",
        .args = std::move(args),
        .classes = {"v1.RandomPerspective", "v2.RandomPerspective"}},

@@ -57,9 +57,10 @@ class Solver final : public OlderTorch {
                       std::span<double> solution) const override {
     asked.assign(rows.begin(), rows.end());
     asked_values.assign(values.begin(), values.end());
-    std::ranges::fill(solution, 0.1);
+    std::ranges::fill(solution, answer);
     return Status::Ok();
   }
+  double answer = 0.1;
   mutable std::vector<double> asked, asked_values;
 };
 
@@ -85,6 +86,9 @@ TEST(RandomPerspective, WithoutASolutionTheTrainerMakesTheSample) {
   };
   EXPECT_EQ(code(GraySpec(1, 9), &torch), Code::kUnsupported);  // corners on a line
   EXPECT_EQ(code(GraySpec(9, 9), &without), Code::kUnsupported);
+  Solver large;
+  large.answer = 1e39;
+  EXPECT_EQ(code(GraySpec(9, 9), &large), Code::kUnsupported);
   EXPECT_EQ(code(GraySpec(9, 9), nullptr), Code::kUnsupported);
 }
 
@@ -99,6 +103,16 @@ TEST(RandomPerspective, MovesPixelsAndFills) {
       RunPixels({node}, GraySpec(1, 4), {10, 20, 30, 40}, Words({2, 0, 0, 0, 1, 0, 0.5F, 0}))
           .values,
       ElementsAre(10, 20, 30, 30));
+}
+
+// 49 * (1 / 49) is less than 1, so a product with the reciprocal takes another pixel.
+TEST(RandomPerspective, DividesAsPillowDoes) {
+  const auto words = Words({49, 0, 24.5F, 0, 0, 24.5F, 0, 96});
+  EXPECT_THAT(RunPixels({Perspective()}, GraySpec(1, 4), {10, 20, 30, 40}, words).values,
+              ElementsAre(20, 30, 40, 0));
+  const auto down = Words({0, 0, 24.5F, 0, 49, 24.5F, 96, 0});
+  EXPECT_THAT(RunPixels({Perspective()}, GraySpec(4, 1), {10, 20, 30, 40}, down).values,
+              ElementsAre(20, 30, 40, 0));
 }
 
 TEST(RandomPerspective, ACropAfterItMakesOnlyItsPart) {

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <initializer_list>
-#include <optional>
 #include <string>
+#include <vector>
 
 namespace headrace::ops {
 namespace {
@@ -28,15 +28,12 @@ struct Interface {
   std::int32_t (*cpu)() = nullptr;
 };
 
-// What came later (torch/csrc/stable/c/shim.h): texts and optional arguments.
-struct NewerInterface {
-  std::int32_t (*call)(const char* op, const char* overload, Value* stack,
-                       std::uint64_t version) = nullptr;
-  std::int32_t (*text_of)(const char* data, std::size_t length, void** out) = nullptr;
-  std::int32_t (*new_value)(Value** out) = nullptr;
-  std::int32_t (*float64)() = nullptr;
-};
-constexpr std::uint64_t kVersion = std::uint64_t{2} << 56 | std::uint64_t{13} << 48;
+// LAPACK's dgels, as torch's linear algebra calls it. Its integers have 32 or 64 bits by the build:
+// small numbers of 64 bits, whose first half is the number too, serve both.
+using Gels = void(const char* transpose, const std::int64_t* rows, const std::int64_t* columns,
+                  const std::int64_t* sides, double* a, const std::int64_t* stride_a, double* b,
+                  const std::int64_t* stride_b, double* work, const std::int64_t* size_of_work,
+                  std::int64_t* info, std::size_t length_of_transpose);
 
 template <typename Function>
 bool Find(void* library, const char* name, Function*& function) {
@@ -46,8 +43,7 @@ bool Find(void* library, const char* name, Function*& function) {
 
 class LoadedFunctions final : public TorchFunctions {
  public:
-  LoadedFunctions(const Interface& torch, const std::optional<NewerInterface>& newer)
-      : torch_(torch), newer_(newer) {}
+  LoadedFunctions(const Interface& torch, Gels* gels) : torch_(torch), gels_(gels) {}
 
   Status Exp(std::span<const float> in, std::span<float> out) const override {
     Value stack[1];
@@ -64,41 +60,32 @@ class LoadedFunctions final : public TorchFunctions {
 
   Status LeastSquares(std::span<const double> rows, std::span<const double> values,
                       std::span<double> solution) const override {
-    if (!newer_) return Unsupported("this torch solves no equations");
+    if (gels_ == nullptr) return Unsupported("this torch solves no equations");
     const auto height = static_cast<std::int64_t>(values.size());
-    const auto width = static_cast<std::int64_t>(rows.size()) / height;
-    Tensor left = nullptr, right = nullptr;
-    void* driver = nullptr;
-    Value* given = nullptr;  // an argument that may be left out is given by address
-    if (MakeTensor(rows, {height, width}, &left) != 0 ||
-        MakeTensor(values, {height}, &right) != 0 || newer_->text_of("gels", 4, &driver) != 0 ||
-        newer_->new_value(&given) != 0) {
-      return Internal("torch makes no arguments");
+    const auto width = std::ssize(rows) / height;
+    std::vector<double> columns(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto at = static_cast<std::int64_t>(i);
+      columns[static_cast<std::size_t>(at % width * height + at / width)] = rows[i];
     }
-    *given = reinterpret_cast<Value>(driver);
-    constexpr std::size_t kResults = 4;  // solution, residuals, rank, singular values
-    Value stack[kResults] = {reinterpret_cast<Value>(left), reinterpret_cast<Value>(right),
-                             0 /* rcond */, reinterpret_cast<Value>(given)};
-    if (newer_->call("aten::linalg_lstsq", "", stack, kVersion) != 0) {
-      return Unsupported("torch finds no solution");
-    }
-    void* data = nullptr;
-    const bool read = torch_.data_of(reinterpret_cast<Tensor>(stack[0]), &data) == 0;
-    if (read) std::memcpy(solution.data(), data, solution.size_bytes());
-    for (const Value result : stack) torch_.remove(reinterpret_cast<Tensor>(result));
-    return read ? Status::Ok() : Internal("torch has no result of aten::linalg_lstsq");
+    std::vector<double> right(values.begin(), values.end());
+    std::vector<double> work(1);
+    const auto call = [&](std::int64_t size_of_work) {
+      const std::int64_t one = 1;
+      std::int64_t info = 0;
+      gels_("N", &height, &width, &one, columns.data(), &height, right.data(), &height, work.data(),
+            &size_of_work, &info, 1);
+      return static_cast<std::int32_t>(info);
+    };
+    // As torch does: the library says first how much room it likes, which decides its blocks.
+    if (call(-1) != 0) return Internal("LAPACK says no size of its workspace");
+    work.resize(static_cast<std::size_t>(work.front()));
+    if (call(std::ssize(work)) != 0) return Unsupported("the equations have no solution");
+    std::copy_n(right.begin(), solution.size(), solution.begin());
+    return Status::Ok();
   }
 
  private:
-  // A tensor of `sizes`, which uses the memory of `values`.
-  std::int32_t MakeTensor(std::span<const double> values, std::initializer_list<std::int64_t> sizes,
-                          Tensor* out) const {
-    const std::int64_t strides[2] = {sizes.size() == 1 ? 1 : *(sizes.begin() + 1), 1};
-    return torch_.tensor_of(const_cast<double*>(values.data()),
-                            static_cast<std::int64_t>(sizes.size()), sizes.begin(), strides, 0,
-                            newer_->float64(), torch_.cpu(), 0, out);
-  }
-
   // The call takes the arguments off the stack, and leaves its result there.
   Status Call(const char* op, std::span<const float> in, Value* stack, std::span<float> out) const {
     const auto size = static_cast<std::int64_t>(in.size());
@@ -119,7 +106,7 @@ class LoadedFunctions final : public TorchFunctions {
   }
 
   Interface torch_;
-  std::optional<NewerInterface> newer_;
+  Gels* gels_;  // null: torch has none
 };
 
 const TorchFunctions* FindLoaded() {
@@ -135,12 +122,9 @@ const TorchFunctions* FindLoaded() {
       !Find(library, "aoti_torch_device_type_cpu", torch.cpu)) {
     return nullptr;
   }
-  NewerInterface newer;
-  const bool is_newer = Find(library, "torch_call_dispatcher", newer.call) &&
-                        Find(library, "torch_new_string_handle", newer.text_of) &&
-                        Find(library, "torch_new_stable_ivalue", newer.new_value) &&
-                        Find(library, "aoti_torch_dtype_float64", newer.float64);
-  static const LoadedFunctions functions(torch, is_newer ? std::optional(newer) : std::nullopt);
+  Gels* gels = nullptr;
+  Find(library, "dgels_", gels);
+  static const LoadedFunctions functions(torch, gels);
   return &functions;
 }
 
@@ -206,6 +190,9 @@ Status SolvePerspective(const TorchFunctions& torch, const Corners& start, const
   HR_RETURN_IF_ERROR(torch.LeastSquares(rows, values, solution));
   std::ranges::transform(solution, coefficients.begin(),
                          [](double value) { return static_cast<float>(value); });
+  if (!std::ranges::all_of(coefficients, [](float value) { return std::isfinite(value); })) {
+    return Unsupported("the equations have no solution in float32");
+  }
   return Status::Ok();
 }
 

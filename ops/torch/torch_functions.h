@@ -21,10 +21,10 @@ class TorchFunctions {
   // torch.softmax(in, 0)
   virtual Status Softmax(std::span<const float> in, std::span<float> out) const = 0;
 
-  // torch.linalg.lstsq(rows, values, driver="gels").solution, of a matrix with values.size() rows.
-  // kUnsupported: a torch without the newer C interface (2.13), or no solution; torch may have
-  // written a line to stderr then. The bits don't depend on the number of threads for a matrix of 8
-  // rows (tests/python/ops).
+  // torch.linalg.lstsq(rows, values, driver="gels").solution, of a matrix with values.size() rows,
+  // by the LAPACK that torch brings. Torch's own function takes a text, and its C interface loses
+  // 90 bytes with each (2.13). kUnsupported: no LAPACK, or no solution. The bits don't depend on
+  // the number of threads for a matrix of 8 rows (tests/python/ops).
   virtual Status LeastSquares(std::span<const double> /*rows*/, std::span<const double> /*values*/,
                               std::span<double> /*solution*/) const {
     return Unsupported("this torch solves no equations");
