@@ -23,6 +23,8 @@ Generated from the capture's table and from the installed torchvision; `HEADRACE
 
 A pipeline is native as a whole if every transform of it is, its samples come from a dataset with a native form, and `collate_fn` is torch's. Else it is a Python stage: the program's own code runs on the workers. There each stretch of native transforms in a `Compose` still runs as one native chain, with its draws, whatever `Dataset` class calls it, and whatever stands around it; pictures that the code opens with PIL are decoded, cropped, resized and mirrored natively ([0010](../adr/0010-deferred-images.md), [0014](../adr/0014-native-chains-in-stages.md)).
 
+A transform may also be the program's own code: a class or function that only applies transforms of this table [counts as what it applies](own-transforms.md).
+
 Operators of geometry and colour take PIL images and, after `PILToTensor` or `ToImage`, tensors of uint8 (plain ones and `tv_tensors.Image`). The exceptions:
 
 - Tensors are resized with the bits of torch's own kernels, where the client finds its torch's to be the known ones; in v1 `bilinear` and `bicubic` with antialias only ([0017](../adr/0017-resize-of-tensors.md)).

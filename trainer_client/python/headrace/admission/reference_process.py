@@ -18,7 +18,7 @@ from torch._utils import ExceptionWrapper
 from torch.utils.data import ConcatDataset, Subset
 from torch.utils.data._utils import worker
 
-from ..native.transforms import leaves_of
+from ..capture.views import steps_of
 from ..process import sockets
 from ..service import session
 from . import bits
@@ -160,7 +160,7 @@ def _prefix(dataset: Any, key: int, length: int) -> Any:
         value = leaf[index][0]
     finally:
         leaf.transform = transform
-    for step in leaves_of(transform)[: length - 1]:
+    for step in steps_of(transform)[0][: length - 1]:
         value = step(value)
     return value if isinstance(value, torch.Tensor) else torch.from_numpy(np.array(value))
 

@@ -8,6 +8,7 @@ from .datasets import Rows
 from .fingerprint import Fingerprint
 from .kept import Code
 from .known_hooks import Seeding, stock_seed
+from .views import Grounds
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class NativePlan:
     rows: Rows
     seen: Fingerprint
     seeding: Seeding = stock_seed  # of its lanes
+    grounds: tuple[Grounds, ...] = ()  # of transforms that are code of the program's
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class Live:
 
     def __init__(self, dataset: Any, captured: NativePlan) -> None:
         self._objects = Unchanged()
-        self._expected = captured.rows.rows
+        self._expected, self._grounds = captured.rows.rows, captured.grounds
         leaves = iter(captured.rows.leaves)
         self._root = _part(dataset, leaves, 0, self._objects)
         self._directory = os.getcwd()
@@ -57,8 +57,13 @@ class Live:
         self._definitions = Definitions([*owners, torch.Tensor, *classes])
 
     def objects_same(self) -> bool:
-        """Transforms, loader functions, and which data sets hold which."""
-        return self._objects.same() and self._root.same()
+        """Transforms with the code that they are, loader functions, and which data sets hold
+        which."""
+        return (
+            self._objects.same()
+            and self._root.same()
+            and all(grounds.same() for grounds in self._grounds)
+        )
 
     def process_same(self) -> bool:
         """The libraries, and settings of the process that samples depend on."""

@@ -19,7 +19,8 @@ _BUILTIN = (dict, list, tuple, set, frozenset)
 _MISSING = object()
 
 
-def _same(now: Any, then: Any) -> bool:
+def is_same(now: Any, then: Any) -> bool:
+    """The very object, or an equal number or text of its type."""
     return now is then or (type(now) is type(then) and isinstance(now, _ATOMS) and now == then)
 
 
@@ -40,7 +41,7 @@ class _Entries:
             return False
         if isinstance(now, dict):
             return _same_named(now, self._then)
-        return all(map(_same, now, self._then))
+        return all(map(is_same, now, self._then))
 
 
 class Unchanged:
@@ -98,7 +99,7 @@ class Unchanged:
 
 
 def _same_named(now: Any, then: Any) -> bool:
-    return all(_same(now.get(name, _MISSING), value) for name, value in then.items())
+    return all(is_same(now.get(name, _MISSING), value) for name, value in then.items())
 
 
 def _version(tensor: torch.Tensor) -> tuple[Any, ...]:

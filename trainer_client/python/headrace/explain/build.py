@@ -13,6 +13,7 @@ from ..capture import Captured, Local, NativePlan, NotNative, StagePlan, StaysLo
 from ..capture.datasets import rows_of
 from ..capture.fingerprint import Fingerprint
 from ..capture.proof import prove_call, prove_parts
+from ..capture.views import steps_of
 from ..errors import WorkersUnavailable
 from ..loader import seam
 from ..native import collate, transforms
@@ -208,7 +209,7 @@ class _Python:
         def check() -> Any:
             if name.startswith("target"):
                 raise NotNative(f"{name}={name_of(step)} is Python code")
-            return transforms.node_of(step)
+            return [transforms.node_of(single) for single in steps_of(step)[0]]
 
         node = self.part("transform", step, check)
         node.within = dataset.id

@@ -30,7 +30,12 @@ def nodes_of(transform: Any) -> list[Node]:
         raise NotNative(
             "without a transform the dataset yields PIL images, not tensors", _TO_TENSORS
         )
-    nodes = [node_of(leaf) for leaf in leaves_of(transform)]
+    return nodes_of_steps(transform, leaves_of(transform))
+
+
+def nodes_of_steps(transform: Any, steps: list[Any]) -> list[Node]:
+    """The same, of a transform that is known to apply these single ones in turn."""
+    nodes = [node_of(step) for step in steps]
     if not any(node.op in TO_TENSOR for node in nodes):
         raise NotNative(f"{name_of(transform)} yields PIL images, not tensors", _TO_TENSORS)
     return nodes

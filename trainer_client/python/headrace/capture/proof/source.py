@@ -11,6 +11,10 @@ from types import CodeType, FunctionType
 
 Tree = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _LARGEST = 600_000  # bytes of a file that is read
+_COMPARED = (
+    "co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_argcount",
+    "co_posonlyargcount", "co_kwonlyargcount", "co_flags", "co_exceptiontable",
+)  # fmt: skip
 
 
 class _File:
@@ -41,8 +45,7 @@ def trees_of(function: FunctionType) -> list[Tree]:
 
 
 def _same(a: CodeType, b: CodeType) -> bool:
-    names = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_argcount")
-    if any(getattr(a, name) != getattr(b, name) for name in names):
+    if any(getattr(a, name, None) != getattr(b, name, None) for name in _COMPARED):
         return False
     if len(a.co_consts) != len(b.co_consts):
         return False

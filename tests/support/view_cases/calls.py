@@ -1,0 +1,200 @@
+"""Calls of what is not followed, of too much, and what may not be returned."""
+
+import abc
+
+import torch
+from torch import nn
+from torchvision import transforms as v1
+from torchvision.transforms import functional as F
+from torchvision.transforms import v2
+
+from .base import END, PAD, Base, case
+
+# Calls.
+
+
+@case("calls torch.stack, which")
+class Stacks(Base):
+    def __call__(self, x):
+        return torch.stack([END(x), END(x)])
+
+
+@case("calls torchvision.transforms.functional.hflip")
+class CallsAFunctionOfTorchvision(Base):
+    def __call__(self, x):
+        return END(F.hflip(x))
+
+
+@case("calls print")
+class Prints(Base):
+    def __call__(self, x):
+        print("a sample")
+        return END(x)
+
+
+@case("calls getattr")
+class GetsByName(Base):
+    def __call__(self, x):
+        return getattr(self, "t")(x)  # noqa: B009
+
+
+@case("uses .copy of the picture")
+class CallsAMethodOfThePicture(Base):
+    def __call__(self, x):
+        return END(x.copy())
+
+
+@case("applies .*ToTensor to a list, not to a picture")
+class AppliesToAList(Base):
+    def __call__(self, x):
+        return END([x, x])
+
+
+@case("applies .*ToTensor to 3, not to a picture")
+class AppliesToANumber(Base):
+    def __call__(self, x):
+        return END(3)
+
+
+@case("with other than one picture")
+class AppliesToTwo(Base):
+    def __call__(self, x):
+        return v2_image(x, x)
+
+
+v2_image = v2.ToImage()
+
+
+@case("makes several pictures at once")
+class Crops(Base):
+    def __call__(self, x):
+        return [END(crop) for crop in FIVE(x)]
+
+
+FIVE = v1.FiveCrop(4)
+
+
+@case("without x")
+class CallsWithoutAnArgument(Base):
+    def one(self, x):
+        return END(x)
+
+    def __call__(self, x):
+        return self.one()
+
+
+@case("in each other, more than")
+class CallsItself(Base):
+    def __call__(self, x):
+        return self(x)
+
+
+@case("goes on for too long")
+class GoesOnForLong(Base):
+    def __call__(self, x):
+        for _ in range(1_000_000_000):
+            y = END
+        return y(x)
+
+
+@case("goes on for too long|makes over")
+class ExtendsAListByItself(Base):
+    def __call__(self, x):
+        views = [END(x)]
+        views.extend(view for view in views)
+        return views
+
+
+@case("makes over")
+class Doubles(Base):
+    def __call__(self, x):
+        views = [END(x)]
+        for _ in range(60):
+            views = views + views
+        return views
+
+
+@case("goes on for too long")
+class Nests(Base):
+    def __call__(self, x):
+        views = [END(x)]
+        for _ in range(60):
+            views = [views, views]
+        return views
+
+
+@case("applies over 1,000 transforms")
+class AppliesForever(Base):
+    def __call__(self, x):
+        for _ in range(2000):
+            x = PAD(x)
+        return END(x)
+
+
+@case(r"applies Normalize\(inplace=True\) to a tensor that it uses elsewhere")
+class ChangesASharedValue(Base):
+    def __call__(self, x):
+        y = v2_image(x)
+        return y, IN_PLACE(IDENTITY(y))
+
+
+IN_PLACE, IDENTITY = v1.Normalize([0.5], [0.5], inplace=True), nn.Identity()
+
+
+# What is returned.
+
+
+@case("returns the picture itself, a PIL image")
+class ReturnsThePicture(Base):
+    def __call__(self, x):
+        return x, END(x)
+
+
+@case("returns a PIL image, not a tensor")
+class ReturnsPil(Base):
+    def __call__(self, x):
+        return PAD(x), END(x)
+
+
+@case("returns no picture")
+class ReturnsNothing(Base):
+    def __call__(self, x):
+        return [[END(x)][1:], {}]
+
+
+@case("returns None, which is no picture")
+class ForgetsToReturn(Base):
+    def __call__(self, x):
+        END(x)
+
+
+@case("returns 1, which is no picture")
+class ReturnsANumberToo(Base):
+    def __call__(self, x):
+        return END(x), 1
+
+
+@case("returns .*ToTensor")
+class ReturnsATransform(Base):
+    def __call__(self, x):
+        return END(x), END
+
+
+@case("keys are neither texts nor integers")
+class ReturnsOddKeys(Base):
+    def __call__(self, x):
+        return {None: END(x)}
+
+
+@case("has a set")
+class ReturnsASet(Base):
+    def __call__(self, x):
+        return {END(x)}
+
+
+two = lambda x: END(x), lambda x: PAD(x)  # noqa: E731
+case("shares its line with another lambda", "two lambdas")(lambda: two[0])
+case("is not what its file says", "no text")(lambda: eval("lambda x: END(x)", globals()))
+case("has no native form", "an uncallable")(lambda: 3)
+case("abs has no native form: it calls abs, which", "a builtin")(lambda: abs)
+case("ABC has no native form$", "an abstract object")(abc.ABC)

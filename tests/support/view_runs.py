@@ -1,0 +1,78 @@
+"""What a transform really does with a picture: each call of a torchvision transform, in order."""
+
+from contextlib import contextmanager
+from unittest import mock
+
+import torch
+from headrace.capture.views import SOURCE
+from torchvision import transforms as v1
+from torchvision.transforms import v2
+
+_CLASSES = ("Pad", "Resize", "RandomCrop", "CenterCrop", "RandomHorizontalFlip", "Normalize",
+            "ToTensor", "PILToTensor", "ToImage", "ColorJitter", "RandomErasing")  # fmt: skip
+
+
+class Picture:
+    """Stands for the picture, or for what was made of it: the number of the call that made it."""
+
+    def __init__(self, number=SOURCE):
+        self.number = number
+
+
+@contextmanager
+def _recorded(calls):
+    def record(self, picture):
+        calls.append((self, picture.number))
+        return Picture(len(calls) - 1)
+
+    with mock.patch.object(torch.nn.Identity, "forward", record):
+        patches = []
+        for module in (v1, v2):
+            for name in _CLASSES:
+                cls = getattr(module, name, None)
+                if cls is not None:
+                    method = "forward" if issubclass(cls, torch.nn.Module) else "__call__"
+                    patches.append(mock.patch.object(cls, method, record))
+        for patch in patches:
+            patch.start()
+        try:
+            yield
+        finally:
+            for patch in patches:
+                patch.stop()
+
+
+def true_run(transform):
+    """The calls as (transform, number of the call whose result it got), and what comes back, with
+    numbers of calls in it."""
+    calls = []
+    with _recorded(calls):
+        result = transform(Picture())
+    return calls, _numbered(result)
+
+
+def steps_of(views):
+    """The same of a recognition."""
+    calls, last = [], {SOURCE: SOURCE}
+    for index, value in enumerate(views.values):
+        at = last[value.of]
+        assert value.transforms and value.of < index
+        for transform in value.transforms:
+            calls.append((transform, at))
+            at = len(calls) - 1
+        last[index] = at
+    return calls, _numbered(views.result, lambda index: last[index])
+
+
+def _numbered(result, number=lambda picture: picture.number):
+    if type(result) in (list, tuple):
+        return type(result)(_numbered(part, number) for part in result)
+    if type(result) is dict:
+        return {key: _numbered(part, number) for key, part in result.items()}
+    return number(result)
+
+
+def same_calls(one, other):
+    return len(one) == len(other) and all(
+        a is b and of == from_ for (a, of), (b, from_) in zip(one, other, strict=True)
+    )

@@ -1,0 +1,32 @@
+"""Transforms of the program's own that only apply torchvision's, as a small graph.
+
+    steps.py       steps_of: where it is one chain
+    recognise.py   views_of: follows the code, and puts together what was found
+    views.py       what is found: Views
+    grounds.py     what it was found by, to be looked at again
+    follower.py    one following: frames, names, the transforms applied so far
+    values.py      what an expression may stand for; Stop, which ends a following
+    statements.py, expressions.py, containers.py, attributes.py, calls.py
+                   what each construct of Python does
+
+proof/ follows code as well, for another question. It joins all ways that code may go, and what it
+makes in loops, until nothing is added: whether state is kept follows from that. What is computed in
+which order does not. Here there is one way, since the picture alone is unknown and nothing may be
+decided by it.
+"""
+
+from .grounds import Grounds
+from .recognise import views_of
+from .steps import steps_of
+from .views import SOURCE, Applied, Structure, Views, indices_of
+
+__all__ = [
+    "SOURCE",
+    "Applied",
+    "Grounds",
+    "Structure",
+    "Views",
+    "indices_of",
+    "steps_of",
+    "views_of",
+]

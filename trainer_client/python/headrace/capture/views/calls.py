@@ -1,0 +1,356 @@
+"""What a call does: a transform is applied, or the program's code is followed into."""
+
+import functools
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ...native.collate import name_of
+from ...native.transforms import CONTAINERS, check_unaltered, kind_of
+from ..proof.source import trees_of
+from .attributes import attribute, class_of, in_class, own
+from .containers import check_size, entries, extend
+from .expressions import value
+from .follower import DEEPEST, Follower, Frame
+from .statements import Return, block
+from .values import (
+    MISSING,
+    VIEWS_OF_DICTS,
+    Held,
+    Image,
+    Inner,
+    Lazy,
+    Method,
+    OfContainer,
+    Stop,
+    builtin_name,
+    has_plain_meta,
+    is_dict,
+    is_sequence,
+    name,
+    wrap,
+)
+
+_MODULE_CALL = vars(torch.nn.Module)["__call__"]
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_MAKE_SEVERAL = ("FiveCrop", "TenCrop")
+_LIBRARIES = frozenset(("torch", "torchvision", "PIL", "numpy", *sys.stdlib_module_names))
+_NOT_RUN_AT_ONCE = 0x20 | 0x80 | 0x100 | 0x200  # flags of generators and coroutines
+_ANY_ARGUMENTS = 0x04 | 0x08  # *args, **named
+_OWN_TRANSFORMS = "a transform of torchvision's in its place"
+
+
+def call(f: Follower, callee: Any, args: list[Any], named: dict[str, Any], at: str) -> Any:
+    """callee(*args, **named). `at`: the place of the call, for people. Raises Stop."""
+    f.spend()
+    if type(callee) is Method:
+        return _follow(f, callee.function, [callee.owner, *args], named, callee.function)
+    if type(callee) is Inner:
+        return _inner(f, callee, args, named)
+    if type(callee) is OfContainer:
+        return _of_container(f, callee, args, named)
+    if type(callee) is not Held:
+        raise Stop(f"calls {name(callee)}")
+    thing = callee.thing
+    if own_name := builtin_name(thing):
+        rule = _BUILTINS.get(own_name)
+        if own_name == "zip" and type(named.get("strict")) is bool:
+            rule = functools.partial(_zip, strict=named.pop("strict"))
+        if rule is None or named:
+            raise Stop(f"calls {own_name}, which is not followed")
+        return rule(f, args)
+    kind = type(thing)
+    if kind is types.FunctionType:
+        return _follow(f, thing, args, named, thing)
+    if kind is types.MethodType and type(thing.__func__) is types.FunctionType:
+        return _follow(f, thing.__func__, [wrap(thing.__self__), *args], named, thing.__func__)
+    if kind is functools.partial:
+        return _partial(f, thing, args, named, at)
+    if issubclass(kind, type) or not has_plain_meta(kind):
+        raise _unknown(callee)
+    return _object(f, callee, args, named, at)
+
+
+def _unknown(callee: Any) -> Stop:
+    text = f"calls {name(callee)}, which is not followed"
+    stop = Stop(text, _OWN_TRANSFORMS, "")
+    stop.unknown = callee
+    return stop
+
+
+def _object(f: Follower, callee: Held, args: list[Any], named: dict[str, Any], at: str) -> Any:
+    thing = callee.thing
+    cls = class_of(f, thing)
+    kind = kind_of(thing) if cls.__module__.startswith("torchvision.") else None
+    if cls is torch.nn.Sequential or kind in CONTAINERS:
+        check_unaltered(thing)
+        return _in_turn(f, callee, args, named, at)
+    if kind == "v1.Lambda":
+        check_unaltered(thing)
+        return call(f, attribute(f, callee, "lambd"), _only(callee, args, named), {}, at)
+    if kind is not None or cls is torch.nn.Identity:
+        return _apply(f, callee, _only(callee, args, named), at)
+    for base in cls.__mro__[1:]:
+        if base.__module__.startswith("torchvision.transforms"):
+            text = f"class derives from torchvision's {base.__name__}"
+            raise Stop(f"calls {name(callee)}, whose {text}", _OWN_TRANSFORMS, f"its {text}")
+    function = in_class(f, cls, "__call__")
+    if function is _MODULE_CALL:
+        _check_no_hooks(f, callee)
+        return _within(f, callee, lambda: call(f, attribute(f, callee, "forward"), args, named, at))
+    if type(function) is not types.FunctionType:
+        raise _unknown(callee)
+    return _within(f, callee, lambda: _follow(f, function, [callee, *args], named, thing))
+
+
+def _only(callee: Any, args: list[Any], named: dict[str, Any]) -> list[Any]:
+    if len(args) != 1 or named:
+        raise Stop(f"calls {name(callee)} with other than one picture")
+    return args
+
+
+def _apply(f: Follower, callee: Held, args: list[Any], at: str) -> Image:
+    (image,) = args
+    if type(image) is not Image:
+        raise Stop(f"applies {name_of(callee.thing)} to {name(image)}, not to a picture")
+    if type(callee.thing).__name__ in _MAKE_SEVERAL:
+        raise Stop(f"applies {name_of(callee.thing)}, which makes several pictures at once")
+    check_unaltered(callee.thing)
+    return f.apply(callee.thing, image, at)
+
+
+def _in_turn(f: Follower, callee: Held, args: list[Any], named: dict[str, Any], at: str) -> Any:
+    """What Compose and Sequential do: each part gets what the one before it made."""
+    (found,) = _only(callee, args, named)
+    held = (
+        callee if type(callee.thing) is torch.nn.Sequential else attribute(f, callee, "transforms")
+    )
+    parts = list(entries(f, held))
+    if not parts and type(callee.thing) is not torch.nn.Sequential:
+        raise Stop(f"calls {name(callee)}, which holds nothing")
+    for part in parts:
+        try:
+            found = call(f, part, [found], {}, at)
+        except Stop as stop:
+            stop.culprit = stop.culprit or (name(part) if f.depth == 0 else "")
+            raise
+    return found
+
+
+def _check_no_hooks(f: Follower, callee: Held) -> None:
+    for table in _HOOKS:
+        hooks = own(f, callee.thing, table)
+        if not is_dict(Held(hooks)) or f.seen.entries(hooks):
+            raise Stop(f"calls {name(callee)}, which has hooks", "remove the hooks")
+    compiled = own(f, callee.thing, "_compiled_call_impl")
+    if compiled is not MISSING and compiled is not None:
+        raise Stop(f"calls {name(callee)}, which is compiled")
+
+
+# The program's functions.
+
+
+def _within(f: Follower, callee: Held, follow: Callable[[], Any]) -> Any:
+    """An object is to blame for what its code does, by its class."""
+    outermost = f.depth == 0
+    try:
+        return follow()
+    except Stop as stop:
+        if outermost:
+            stop.culprit = name(callee)
+        raise
+
+
+def _follow(
+    f: Follower, function: types.FunctionType, args: list[Any], named: dict[str, Any], thing: Any
+) -> Any:
+    if (function.__module__ or "").partition(".")[0] in _LIBRARIES:
+        raise _unknown(Held(function))
+    tree = _tree(f, function)
+    defaults = _defaults(f, function)
+    try:
+        return _run(f, Frame(function, tree, _bind(tree, args, named, defaults)))
+    except Stop as stop:
+        stop.culprit = stop.culprit or (name(Held(thing)) if f.depth == 0 else "")
+        raise
+
+
+def _inner(f: Follower, callee: Inner, args: list[Any], named: dict[str, Any]) -> Any:
+    frame = callee.frame.inside(callee.tree)
+    frame.names = _bind(callee.tree, args, named, callee.defaults)
+    return _run(f, frame)
+
+
+def _run(f: Follower, frame: Frame) -> Any:
+    if f.depth >= DEEPEST:
+        raise Stop(f"calls functions in each other, more than {DEEPEST} deep")
+    f.depth += 1
+    try:
+        if isinstance(frame.tree.body, list):
+            left = block(f, frame, frame.tree.body)
+            return left.value if isinstance(left, Return) else None
+        return value(f, frame, frame.tree.body)
+    finally:
+        f.depth -= 1
+
+
+def _tree(f: Follower, function: types.FunctionType) -> Any:
+    code = f.seen.read(("code", id(function)), lambda: function.__code__)
+    called = f"calls {name(Held(function))}"
+    if code.co_flags & _NOT_RUN_AT_ONCE:
+        raise Stop(f"{called}, which is a generator or a coroutine")
+    if "__wrapped__" in function.__dict__:
+        raise Stop(f"{called}, which is wrapped by a decorator")
+    if code.co_flags & _ANY_ARGUMENTS:
+        raise Stop(f"{called}, which takes any arguments")
+    trees = trees_of(function)
+    if len(trees) != 1:
+        why = "shares its line with another lambda" if trees else "is not what its file says"
+        raise Stop(f"{called}, which {why}")
+    return trees[0]
+
+
+def _bind(
+    tree: Any, args: list[Any], named: dict[str, Any], defaults: dict[str, Any]
+) -> dict[str, Any]:
+    """What the names of a function's parameters stand for."""
+    by_place = [arg.arg for arg in (*tree.args.posonlyargs, *tree.args.args)]
+    by_name = [arg.arg for arg in (*tree.args.args, *tree.args.kwonlyargs)]
+    called = f"calls {getattr(tree, 'name', 'a lambda')}"
+    if len(args) > len(by_place):
+        raise Stop(f"{called} with too many arguments")
+    bound = dict(zip(by_place, args, strict=False))
+    for key, one in named.items():
+        if key not in by_name or key in bound:
+            raise Stop(f"{called} with {key}=, which does not fit")
+        bound[key] = one
+    for key in (*by_place, *by_name):
+        if key not in bound and key not in defaults:
+            raise Stop(f"{called} without {key}")
+    return {**defaults, **bound}
+
+
+def _defaults(f: Follower, function: types.FunctionType) -> dict[str, Any]:
+    code = function.__code__
+    by_place = code.co_varnames[: code.co_argcount]
+    held = f.seen.read(("defaults", id(function)), lambda: function.__defaults__) or ()
+    found = dict(zip(by_place[::-1], map(wrap, held[::-1]), strict=False))
+    for key in code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]:
+        look = functools.partial(_default, function, key)
+        default = f.seen.read(("default", id(function), key), look)
+        if default is not MISSING:
+            found[key] = wrap(default)
+    return found
+
+
+def _default(function: types.FunctionType, key: str) -> Any:
+    return (function.__kwdefaults__ or {}).get(key, MISSING)
+
+
+def _partial(
+    f: Follower, thing: "functools.partial[Any]", args: list[Any], named: dict[str, Any], at: str
+) -> Any:
+    function = f.seen.read(("func", id(thing)), lambda: thing.func)
+    first = f.seen.read(("args", id(thing)), lambda: thing.args)
+    held = f.seen.read(("keywords", id(thing)), lambda: thing.keywords)
+    if type(first) is not tuple or type(held) is not dict:
+        raise Stop(f"calls {name(Held(thing))}, which is not followed")
+    placeholder = getattr(functools, "Placeholder", MISSING)  # of Python 3.14
+    if any(one is placeholder for one in first):
+        raise Stop("calls a partial with a placeholder")
+    keywords = f.mapping(Held(held))
+    return call(f, wrap(function), [*map(wrap, first), *args], {**keywords, **named}, at)
+
+
+# Builtins, and methods of lists and dicts.
+
+
+def _of_container(f: Follower, callee: OfContainer, args: list[Any], named: dict[str, Any]) -> Any:
+    owner = callee.container
+    if callee.name in ("append", "extend") and len(args) == 1 and not named:
+        if callee.name == "append":
+            owner.append(args[0])
+            check_size(owner)
+        else:
+            extend(f, owner, args[0])
+        return None
+    if callee.name in ("items", "keys", "values") and not args and not named:
+        found = getattr(f.mapping(owner), callee.name)()
+        assert type(found) in VIEWS_OF_DICTS
+        return found
+    raise Stop(f"calls {name(callee)} with arguments that do not fit")
+
+
+def _range(f: Follower, args: list[Any]) -> Any:
+    if not 1 <= len(args) <= 3 or any(type(one) not in (int, bool) for one in args):
+        raise Stop("calls range with other than integers")
+    if len(args) == 3 and not args[2]:
+        raise Stop("calls range with a step of 0")
+    return range(*args)
+
+
+def _len(f: Follower, args: list[Any]) -> Any:
+    if len(args) == 1:
+        (one,) = args
+        if type(one) in (list, tuple, dict, range, str):
+            return len(one)
+        if is_sequence(one):
+            return len(f.items(one))
+        if is_dict(one):
+            return len(f.mapping(one))
+        if type(one) is Held and type(one.thing) in (torch.nn.ModuleList, torch.nn.Sequential):
+            return len(list(entries(f, one)))
+    raise Stop(f"calls len of {', '.join(map(name, args))}")
+
+
+def _list(f: Follower, args: list[Any]) -> Any:
+    return list(entries(f, args[0])) if _at_most_one("list", args) else []
+
+
+def _tuple(f: Follower, args: list[Any]) -> Any:
+    return tuple(entries(f, args[0])) if _at_most_one("tuple", args) else ()
+
+
+def _at_most_one(called: str, args: list[Any]) -> bool:
+    if len(args) > 1:
+        raise Stop(f"calls {called} with {len(args)} arguments")
+    return bool(args)
+
+
+def _dict(f: Follower, args: list[Any]) -> Any:
+    if args:
+        raise Stop("calls dict with arguments")
+    return {}
+
+
+def _map(f: Follower, args: list[Any]) -> Any:
+    if len(args) < 2:
+        raise Stop("calls map without a container")
+    function = args[0]
+    each = [entries(f, one) for one in args[1:]]
+    return Lazy(map(lambda *parts: call(f, function, list(parts), {}, "map"), *each))
+
+
+def _zip(f: Follower, args: list[Any], strict: bool = False) -> Any:
+    return Lazy(zip(*[entries(f, one) for one in args], strict=strict))
+
+
+def _enumerate(f: Follower, args: list[Any]) -> Any:
+    if not args or len(args) > 2 or any(type(one) is not int for one in args[1:]):
+        raise Stop("calls enumerate with other than a container and a number")
+    return Lazy(enumerate(entries(f, args[0]), *args[1:]))
+
+
+_BUILTINS: dict[str, Callable[[Follower, list[Any]], Any]] = {
+    "range": _range,
+    "len": _len,
+    "list": _list,
+    "tuple": _tuple,
+    "dict": _dict,
+    "map": _map,
+    "zip": _zip,
+    "enumerate": _enumerate,
+}

@@ -1,0 +1,334 @@
+"""What each expression of Python stands for. What is not here ends the following."""
+
+import ast
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .attributes import attribute, in_class
+from .containers import check_size, entries, take
+from .follower import Follower, Frame
+from .values import MISSING, Held, Inner, Lazy, Stop, is_constant, is_dict, is_sequence, name
+
+_MOST = 1 << 31  # of the numbers that are counted with
+_ARITHMETIC: dict[type, Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_ORDER: dict[type, Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+
+
+def value(f: Follower, frame: Frame, node: ast.expr) -> Any:
+    """Raises Stop, with the place."""
+    f.spend()
+    try:
+        rule = _RULES.get(type(node))
+        if rule is None:
+            raise Stop(f"has {_CALLED.get(type(node), type(node).__name__)}")
+        return rule(f, frame, node)
+    except Stop as stop:
+        stop.place = stop.place or frame.place(node)
+        raise
+
+
+def truth(f: Follower, what: Any) -> bool:
+    """What `if what` decides by, where that is no code of anybody's."""
+    if is_constant(what) or type(what) in (list, tuple, dict, range):
+        return bool(what)
+    if is_sequence(what):
+        return bool(f.items(what))
+    if is_dict(what):
+        return bool(f.mapping(what))
+    if type(what) is Held and not issubclass(type(what.thing), type):
+        cls = type(what.thing)
+        if all(in_class(f, cls, of) is MISSING for of in ("__bool__", "__len__")):
+            return True
+    raise Stop(f"decides by {name(what)}")
+
+
+def assign(f: Follower, frame: Frame, target: ast.expr, what: Any) -> None:
+    if isinstance(target, ast.Name):
+        if not frame.binds(target.id):
+            raise Stop(f"sets {target.id}, which is not its own")
+        frame.names[target.id] = what
+    elif isinstance(target, ast.Tuple | ast.List):
+        if any(isinstance(part, ast.Starred) for part in target.elts):
+            raise Stop("has a starred target")
+        parts = list(entries(f, what))
+        if len(parts) != len(target.elts):
+            raise Stop(f"unpacks {len(parts)} values to {len(target.elts)} names")
+        for part, one in zip(target.elts, parts, strict=True):
+            assign(f, frame, part, one)
+    elif isinstance(target, ast.Subscript):
+        owner = value(f, frame, target.value)
+        key = value(f, frame, target.slice)
+        if type(owner) is not dict or not is_constant(key):
+            raise Stop(f"sets an entry of {name(owner)}")
+        owner[key] = what
+    else:
+        raise Stop("sets an attribute")
+
+
+def _constant(f: Follower, frame: Frame, node: Any) -> Any:
+    if not is_constant(node.value):
+        raise Stop(f"has the constant {node.value!r}")
+    return node.value
+
+
+def _name(f: Follower, frame: Frame, node: Any) -> Any:
+    return f.name(frame, node.id)
+
+
+def _attribute(f: Follower, frame: Frame, node: Any) -> Any:
+    return attribute(f, value(f, frame, node.value), node.attr)
+
+
+def _subscript(f: Follower, frame: Frame, node: Any) -> Any:
+    owner = value(f, frame, node.value)
+    if not isinstance(node.slice, ast.Slice):
+        return take(f, owner, value(f, frame, node.slice))
+    bounds = (node.slice.lower, node.slice.upper, node.slice.step)
+    return take(f, owner, slice(*[b if b is None else value(f, frame, b) for b in bounds]))
+
+
+def _elements(f: Follower, frame: Frame, nodes: list[ast.expr]) -> list[Any]:
+    found: list[Any] = []
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            found.extend(entries(f, value(f, frame, node.value)))
+        else:
+            found.append(value(f, frame, node))
+    return found
+
+
+def _list(f: Follower, frame: Frame, node: Any) -> Any:
+    return _elements(f, frame, node.elts)
+
+
+def _tuple(f: Follower, frame: Frame, node: Any) -> Any:
+    return tuple(_elements(f, frame, node.elts))
+
+
+def _dict(f: Follower, frame: Frame, node: Any) -> Any:
+    made = {}
+    for key, one in zip(node.keys, node.values, strict=True):
+        if key is None:
+            more = value(f, frame, one)
+            if not is_dict(more):
+                raise Stop(f"takes the entries of {name(more)}")
+            made.update(f.mapping(more))
+            continue
+        under = _key(value(f, frame, key))
+        made[under] = value(f, frame, one)
+    return made
+
+
+def _key(key: Any) -> Any:
+    if not is_constant(key):
+        raise Stop(f"has {name(key)} as a key of a dict")
+    return key
+
+
+def _text(f: Follower, frame: Frame, node: Any) -> Any:
+    found = []
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            one = value(f, frame, part.value)
+            if part.conversion != -1 or part.format_spec or type(one) not in (int, str):
+                raise Stop("makes a text that is not followed")
+            found.append(str(one))
+        else:
+            found.append(value(f, frame, part))
+    return check_size("".join(found))
+
+
+# Comprehensions: entries are made one by one, in the frame of the comprehension.
+
+
+def _each(f: Follower, frame: Frame, node: Any, make: Callable[[Frame], Any]) -> Iterator[Any]:
+    """The first container is looked at at once, in the frame around."""
+    if any(generator.is_async for generator in node.generators):
+        raise Stop("has an async comprehension")
+    first = entries(f, value(f, frame, node.generators[0].iter))
+    return _from(f, frame.inside(node), node, 0, first, make)
+
+
+def _from(
+    f: Follower, inner: Frame, node: Any, level: int, over: Iterator[Any], make: Callable[..., Any]
+) -> Iterator[Any]:
+    generator = node.generators[level]
+    for one in over:
+        assign(f, inner, generator.target, one)
+        if not all(truth(f, value(f, inner, test)) for test in generator.ifs):
+            continue
+        if level + 1 == len(node.generators):
+            yield make(inner)
+        else:
+            deeper = entries(f, value(f, inner, node.generators[level + 1].iter))
+            yield from _from(f, inner, node, level + 1, deeper, make)
+
+
+def _list_comprehension(f: Follower, frame: Frame, node: Any) -> Any:
+    return list(_each(f, frame, node, lambda inner: value(f, inner, node.elt)))
+
+
+def _dict_comprehension(f: Follower, frame: Frame, node: Any) -> Any:
+    def make(inner: Frame) -> tuple[Any, Any]:
+        key = _key(value(f, inner, node.key))
+        return key, value(f, inner, node.value)
+
+    return dict(_each(f, frame, node, make))
+
+
+def _generator(f: Follower, frame: Frame, node: Any) -> Any:
+    return Lazy(_each(f, frame, node, lambda inner: value(f, inner, node.elt)))
+
+
+# Operators.
+
+
+def combine(f: Follower, kind: type, left: Any, right: Any) -> Any:
+    """left `kind` right, of numbers, texts, lists and tuples."""
+    rule = _ARITHMETIC.get(kind)
+    if rule is not None and type(left) in (int, bool) and type(right) in (int, bool):
+        if kind in (ast.FloorDiv, ast.Mod) and not right:
+            raise Stop("divides by 0")
+        found = rule(left, right)
+        if abs(found) < _MOST:
+            return found
+    elif kind is ast.Add and type(left) is str and type(right) is str:
+        return check_size(left + right)
+    elif kind is ast.Add and is_sequence(left) and is_sequence(right):
+        one, other = f.items(left), f.items(right)
+        if type(one) is type(other):
+            return check_size(one + other)
+    elif kind is ast.Mult and is_sequence(left) and type(right) is int:
+        items = f.items(left)
+        check_size(range(len(items) * right))
+        return items * right
+    raise Stop(f"computes with {name(left)} and {name(right)}")
+
+
+def _binary(f: Follower, frame: Frame, node: Any) -> Any:
+    left = value(f, frame, node.left)
+    return combine(f, type(node.op), left, value(f, frame, node.right))
+
+
+def _unary(f: Follower, frame: Frame, node: Any) -> Any:
+    operand = value(f, frame, node.operand)
+    if isinstance(node.op, ast.Not):
+        return not truth(f, operand)
+    if isinstance(node.op, ast.USub) and type(operand) in (int, float):
+        return -operand
+    raise Stop(f"computes with {name(operand)}")
+
+
+def _either(f: Follower, frame: Frame, node: Any) -> Any:
+    *first, last = node.values
+    for part in first:
+        found = value(f, frame, part)
+        if truth(f, found) is isinstance(node.op, ast.Or):
+            return found
+    return value(f, frame, last)  # whose truth nobody asks for
+
+
+def _compare(f: Follower, frame: Frame, node: Any) -> Any:
+    left = value(f, frame, node.left)
+    for op, part in zip(node.ops, node.comparators, strict=True):
+        right = value(f, frame, part)
+        if not _holds(op, left, right):
+            return False
+        left = right
+    return True
+
+
+def _holds(op: ast.cmpop, left: Any, right: Any) -> bool:
+    if isinstance(op, ast.Is | ast.IsNot):
+        if left is not None and right is not None:
+            raise Stop(f"asks whether {name(left)} is {name(right)}")
+        return (left is right) is isinstance(op, ast.Is)
+    rule = _ORDER.get(type(op))
+    if rule is None or not is_constant(left) or not is_constant(right):
+        raise Stop(f"compares {name(left)} and {name(right)}")
+    try:
+        return rule(left, right)
+    except TypeError as error:
+        raise Stop(f"raises TypeError: {error}") from None
+
+
+def _choice(f: Follower, frame: Frame, node: Any) -> Any:
+    chosen = node.body if truth(f, value(f, frame, node.test)) else node.orelse
+    return value(f, frame, chosen)
+
+
+def inner(f: Follower, frame: Frame, node: Any) -> Inner:
+    """A lambda or def: a function of the followed code's own."""
+    args = node.args
+    if args.vararg is not None or args.kwarg is not None:
+        raise Stop("makes a function that takes any arguments")
+    by_place = [arg.arg for arg in (*args.posonlyargs, *args.args)]
+    last = by_place[len(by_place) - len(args.defaults) :]
+    defaults = {one: value(f, frame, at) for one, at in zip(last, args.defaults, strict=True)}
+    for arg, at in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+        if at is not None:
+            defaults[arg.arg] = value(f, frame, at)
+    return Inner(node, frame, defaults)
+
+
+def _call(f: Follower, frame: Frame, node: Any) -> Any:
+    callee = value(f, frame, node.func)
+    args, named = [], {}
+    for part in node.args:
+        if isinstance(part, ast.Starred):
+            raise Stop("calls with a starred argument")
+        args.append(value(f, frame, part))
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            raise Stop("calls with a starred argument")
+        named[keyword.arg] = value(f, frame, keyword.value)
+    try:
+        return f.call(f, callee, args, named, frame.place(node))
+    except Stop as stop:
+        if stop.unknown is callee:  # the program's own name of it says most
+            stop.text = f"calls {ast.unparse(node.func)}, which is not followed"
+        raise
+
+
+_RULES: dict[type, Callable[[Follower, Frame, Any], Any]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.List: _list,
+    ast.Tuple: _tuple,
+    ast.Dict: _dict,
+    ast.JoinedStr: _text,
+    ast.ListComp: _list_comprehension,
+    ast.DictComp: _dict_comprehension,
+    ast.GeneratorExp: _generator,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.BoolOp: _either,
+    ast.Compare: _compare,
+    ast.IfExp: _choice,
+    ast.Call: _call,
+    ast.Lambda: inner,
+}
+_CALLED: dict[type, str] = {
+    ast.NamedExpr: "an assignment inside an expression",
+    ast.Await: "an await",
+    ast.Yield: "a yield",
+    ast.YieldFrom: "a yield",
+    ast.Set: "a set",
+    ast.SetComp: "a set",
+}

@@ -1,0 +1,148 @@
+"""One following of a transform: what it has applied so far, and what it may still do."""
+
+import ast
+import functools
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+from ..proof.frames import scope_of
+from .grounds import Grounds
+from .values import MISSING, Held, Image, Stop, wrap
+
+MOST_STEPS = 20_000  # expressions, statements and calls that are followed
+DEEPEST = 16  # calls of the program's functions in each other
+MOST_APPLIED = 1_000  # transforms for one sample
+
+_COMPREHENSIONS = ast.ListComp | ast.DictComp | ast.GeneratorExp
+
+
+@dataclass(frozen=True)
+class Step:
+    transform: Any
+    of: int  # SOURCE, or the number of an earlier step
+    where: str
+
+
+@dataclass
+class Frame:
+    """A function while it is followed. `outer`: the frame around, of a comprehension and of a
+    function that the followed code makes; `function`: the live one that these are in."""
+
+    function: FunctionType
+    tree: Any
+    names: dict[str, Any] = field(default_factory=dict)
+    outer: "Frame | None" = None
+
+    def binds(self, name: str) -> bool:
+        """Whether the name is one of its own, set or not."""
+        if isinstance(self.tree, _COMPREHENSIONS):
+            return name in targets_of(self.tree)
+        return name in scope_of(self.tree).local
+
+    def place(self, node: Any) -> str:
+        file = os.path.basename(self.function.__code__.co_filename)
+        return f"{self.function.__qualname__} ({file}:{node.lineno})"
+
+    def inside(self, tree: Any) -> "Frame":
+        return Frame(self.function, tree, {}, self)
+
+
+class Follower:
+    """`call`: calls.call, which this module can't know."""
+
+    def __init__(self, call: Callable[..., Any]) -> None:
+        self.call = call
+        self.seen = Grounds()
+        self.steps: list[Step] = []
+        self.depth = 0
+        self._spent = 0
+
+    def spend(self) -> None:
+        self._spent += 1
+        if self._spent > MOST_STEPS:
+            raise Stop("goes on for too long to be followed")
+
+    def apply(self, transform: Any, image: Image, where: str) -> Image:
+        if len(self.steps) >= MOST_APPLIED:
+            raise Stop(f"applies over {MOST_APPLIED:,} transforms to one picture")
+        self.seen.hold(transform)
+        self.steps.append(Step(transform, image.step, where))
+        return Image(len(self.steps) - 1)
+
+    # Names.
+
+    def name(self, frame: Frame, name: str) -> Any:
+        if name.startswith("__") and not name.endswith("__"):
+            raise Stop(f"uses {name}, whose name a class changes")
+        here: Frame | None = frame
+        while here is not None:
+            if here.binds(name):
+                return _bound(here.names, name)
+            here = here.outer
+        function = frame.function
+        if name in function.__code__.co_freevars:
+            return self._of_cell(function, name)
+        return self._of_module(function, name)
+
+    def _of_cell(self, function: FunctionType, name: str) -> Any:
+        cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
+
+        def look() -> Any:
+            try:
+                return cell.cell_contents
+            except ValueError:
+                return MISSING
+
+        found = self.seen.read(("cell", id(cell)), look)
+        if found is MISSING:
+            raise Stop(f"uses {name} before it is set")
+        return wrap(found)
+
+    def _of_module(self, function: FunctionType, name: str) -> Any:
+        for space in (function.__globals__, function.__builtins__):  # type: ignore[attr-defined]
+            if type(space) is not dict:
+                raise Stop(f"has its names in a {type(space).__name__}")
+            look = functools.partial(space.get, name, MISSING)
+            found = self.seen.read(("name", id(space), name), look)
+            if found is not MISSING:
+                return wrap(found)
+        raise Stop(f"uses {name}, which is not defined")
+
+    # Lists, tuples and dicts.
+
+    def items(self, value: Any) -> Any:
+        """A list or tuple of values: the code's own, or what the program's holds."""
+        if type(value) is Held:
+            return type(value.thing)(map(wrap, self.seen.entries(value.thing)))
+        return value
+
+    def mapping(self, value: Any) -> dict[Any, Any]:
+        """The same of a dict; its keys are constants."""
+        if type(value) is not Held:
+            own: dict[Any, Any] = value
+            return own
+        entries = [wrap(entry) for entry in self.seen.entries(value.thing)]
+        half = len(entries) // 2
+        if any(type(key) is Held for key in entries[:half]):
+            raise Stop("looks into a dict whose keys are objects")
+        return dict(zip(entries[:half], entries[half:], strict=True))
+
+
+def _bound(names: dict[str, Any], name: str) -> Any:
+    found = names.get(name, MISSING)
+    if found is MISSING:
+        raise Stop(f"uses {name} before it is set")
+    return found
+
+
+def targets_of(comprehension: Any) -> set[str]:
+    """The names that a comprehension binds, which are its own."""
+    return {
+        node.id
+        for generator in comprehension.generators
+        for node in ast.walk(generator.target)
+        if isinstance(node, ast.Name)
+    }

@@ -1,0 +1,133 @@
+"""From a transform of the program's own to Views, or to the reason why not.
+
+The code of `__call__`, `forward` or the function is followed as Python would run it, on its live
+objects, with the picture as the one thing that is not known. Nothing of it is run. Transforms of
+torchvision's are noted, in order. Whatever else could do more than compute with what is known ends
+the following: what is found is therefore what the code does, for every picture.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from ...native.plan import NotNative
+from .calls import call
+from .follower import Follower, Step
+from .values import Held, Image, Stop, is_constant, name, replaced_builtin
+from .views import SOURCE, Applied, Structure, Views
+
+_REMEDY = (
+    "code that only applies torchvision's transforms to the picture: docs/reference/own-transforms.md "
+    "says what of it is followed"
+)
+# They make a tensor of a picture. A tensor they leave as it is, or refuse.
+_MAKE_TENSORS = ("ToTensor", "PILToTensor", "ToImage")
+
+
+def views_of(transform: Any) -> Views:
+    """What `transform(picture)` computes and returns. Raises NotNative with the name of the
+    transform, and the place in its code."""
+    f = Follower(call)
+    try:
+        if replaced := replaced_builtin():
+            raise Stop(f"may use builtins.{replaced}, which the program has replaced")
+        found = call(f, Held(transform), [Image(SOURCE)], {}, name(Held(transform)))
+        views = _shaped(f, found)
+    except Stop as stop:
+        culprit = stop.culprit or name(Held(transform))
+        why = f"it {stop.text}" if stop.bare is None else stop.bare
+        why = f"{stop.place} {stop.text}" if stop.place else why
+        reason = f"{culprit} has no native form" + (f": {why}" if why else "")
+        raise NotNative(reason, stop.remedy or _REMEDY) from None
+    except (NotNative, AssertionError):
+        raise
+    except Exception as error:  # objects may do anything when they are looked at
+        text = f"it is not understood ({type(error).__name__}: {error})"
+        raise NotNative(f"{name(Held(transform))} has no native form: {text}") from None
+    f.seen.close()
+    return views
+
+
+def _shaped(f: Follower, found: Any) -> Views:
+    steps = f.steps
+    returned: list[int] = []
+    _returned(f, found, returned)
+    if not returned:
+        raise Stop("returns no picture")
+    uses = [0] * len(steps)
+    for number in [*returned, *(step.of for step in steps)]:
+        if number != SOURCE:
+            uses[number] += 1
+    _check_values_stay(steps, uses)
+    for number in returned:
+        if not any(_makes_tensors(steps[at]) for at in _way_to(steps, number)):
+            raise Stop(
+                "returns a PIL image, not a tensor",
+                "end each view with a transform that makes tensors, ToTensor or PILToTensor",
+            )
+    values: list[Applied] = []
+    value_of = {SOURCE: SOURCE}  # by step
+    for number, step in enumerate(steps):
+        if step.of != SOURCE and step.of == number - 1 and uses[step.of] == 1:
+            before = values.pop()
+            values.append(replace(before, transforms=(*before.transforms, step.transform)))
+        else:
+            values.append(Applied((step.transform,), value_of[step.of], step.where))
+        value_of[number] = len(values) - 1
+    return Views(tuple(values), _structure(found, value_of), f.seen)
+
+
+def _returned(f: Follower, found: Any, numbers: list[int]) -> None:
+    """The steps whose pictures are in what is returned."""
+    f.spend()
+    if type(found) is Image:
+        if found.step == SOURCE:
+            raise Stop("returns the picture itself, a PIL image")
+        numbers.append(found.step)
+    elif type(found) in (list, tuple, dict):
+        if type(found) is dict and any(type(key) not in (str, int) for key in found):
+            raise Stop("returns a dict whose keys are neither texts nor integers")
+        for part in found.values() if type(found) is dict else found:
+            _returned(f, part, numbers)
+    elif is_constant(found):
+        raise Stop(f"returns {found!r}, which is no picture")
+    else:
+        raise Stop(f"returns {name(found)}")
+
+
+def _structure(found: Any, value_of: dict[int, int]) -> Structure:
+    if type(found) is Image:
+        return value_of[found.step]
+    if type(found) is dict:
+        return {key: _structure(part, value_of) for key, part in found.items()}
+    parts = [_structure(part, value_of) for part in found]
+    return tuple(parts) if type(found) is tuple else parts
+
+
+def _way_to(steps: list[Step], number: int) -> list[int]:
+    """The steps from the picture to this one."""
+    way = []
+    while number != SOURCE:
+        way.append(number)
+        number = steps[number].of
+    return way[::-1]
+
+
+def _makes_tensors(step: Step) -> bool:
+    return type(step.transform).__name__ in _MAKE_TENSORS
+
+
+def _check_values_stay(steps: list[Step], uses: list[int]) -> None:
+    """Some transforms change the tensor that they get, and others may hand on the one they got. So
+    nobody else may have it, back to where the tensor was made of a picture."""
+    for step in steps:
+        if not vars(step.transform).get("inplace"):
+            continue
+        way = _way_to(steps, step.of)
+        made = [_makes_tensors(steps[at]) for at in way]
+        shared = way[made.index(True) :] if True in made else []
+        if any(uses[at] > 1 for at in shared):
+            raise Stop(
+                f"applies {type(step.transform).__name__}(inplace=True) to a tensor that it uses "
+                "elsewhere as well",
+                "inplace=False",
+            )

@@ -1,0 +1,75 @@
+"""What a program's own transform makes of a picture, where it only applies torchvision's.
+
+Programs of self-supervised learning make several views of one picture:
+
+    def __call__(self, x):
+        base = self.resize(x)
+        return [self.augment(base), self.augment(base)]
+
+is  Views(values=(Applied((resize,), SOURCE),
+                  Applied((crop, flip, to_tensor), 0),
+                  Applied((crop, flip, to_tensor), 0)),
+          result=[1, 2])
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from .grounds import Grounds
+
+SOURCE = -1  # as an Applied's `of`: the picture that the data set gives the transform
+
+# Nested as the program returns it, of exact list, tuple and dict; each int is an index of `values`.
+# Keys of a dict are str or int, in the program's order.
+Structure = int | list["Structure"] | tuple["Structure", ...] | dict[str | int, "Structure"]
+
+
+@dataclass(frozen=True)
+class Applied:
+    """One computed value: what the transforms make of one other value, one after the other.
+
+    transforms: one or more, each a class of torchvision's itself or torch.nn.Identity, no container,
+    and nothing about the object was altered. One object may be in several values. Whether each has
+    a native form is node_of's to say.
+    of: SOURCE, or the index of an earlier value.
+    where: the place in the program, for people: "TwoCrops.__call__ (main.py:12)".
+    """
+
+    transforms: tuple[Any, ...]
+    of: int
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Views:
+    """A small graph of computed values, and which of them the program returns.
+
+    values: in the order in which the program computes them, so in the order of their draws. Each
+    is computed once a sample and draws once, however often it is used: several times, as a step to
+    other values, or not at all (its draws and its errors are still the program's). A value that
+    the next one alone uses is not a value of its own, but the beginning of that one's transforms.
+    No value is changed after it was made by what is computed later (transforms with inplace=True).
+
+    result: what the program returns. An index may come twice, and in another order than computed.
+    Every index is that of a tensor: a transform that makes tensors is on its way from the picture.
+
+    seen: all that this was found by; seen.same() says whether it still holds.
+    """
+
+    values: tuple[Applied, ...]
+    result: Structure
+    seen: Grounds
+
+    @property
+    def chain(self) -> tuple[Any, ...] | None:
+        """The transforms, where the program returns one value made by one chain of them."""
+        single = len(self.values) == 1 and self.result == 0 and type(self.result) is int
+        return self.values[0].transforms if single else None
+
+
+def indices_of(result: Structure) -> list[int]:
+    """The indices in a structure, in the order in which they stand in it."""
+    if isinstance(result, int):
+        return [result]
+    parts = result.values() if isinstance(result, dict) else result
+    return [index for part in parts for index in indices_of(part)]
