@@ -1,16 +1,18 @@
 #include <vector>
 
 #include "coordinator/split/splitter.h"
-#include "ops/core/chain.h"
+#include "ops/core/graph.h"
 
 namespace headrace::coordinator {
 
 NativeCheck BuiltinNativeCheck() {
-  return [](std::span<const Node> chain, const ClientLibraries& libraries) -> Result<NativeForm> {
+  return [](std::span<const Node> nodes, std::span<const std::int32_t> values,
+            const ClientLibraries& libraries) -> Result<NativeForm> {
     // The plan's constants are blobs between trainer and worker; shapes and purity don't need them.
-    HR_TRY(const ops::Chain compiled,
-           ops::Chain::Compile({chain.begin(), chain.end()}, libraries, {}));
-    return NativeForm{.pure_prefix = compiled.pure_prefix(), .tail = compiled.tail()};
+    HR_TRY(const ops::Graph graph,
+           ops::Graph::Compile({nodes.begin(), nodes.end()}, {values.begin(), values.end()},
+                               libraries, {}));
+    return NativeForm{.pure_prefix = graph.pure_prefix(), .tail = graph.tail()};
   };
 }
 

@@ -26,14 +26,15 @@ Status CheckPlan(const Plan& plan) {
   for (const SourceLeaf& leaf : plan.leaves) {
     if (leaf.rows < 0) return InvalidArgument(name + ": a source with a negative number of rows");
     for (const FieldSpec& field : plan.fields) {
-      if (field.kind == FieldSpec::Kind::kChain) continue;
+      if (field.kind != FieldSpec::Kind::kArray) continue;
       if (field.index < 0 || static_cast<std::size_t>(field.index) >= leaf.columns()) {
         return InvalidArgument(name + ": field " + std::to_string(field.index) +
                                " is not in every source");
       }
     }
   }
-  return Status::Ok();
+  const Status graph = CheckGraph(plan);
+  return graph.ok() ? graph : graph.WithContext(name);
 }
 
 // Says why capture keeps this node in the trainer; empty: it can go to a worker.
@@ -59,7 +60,9 @@ Result<wire::Split> SplitPlan(const Plan& plan, const NativeCheck& check) {
       return Unsupported(NameOf(node) + " stays in the trainer: " + why);
     }
   }
-  HR_TRY(const NativeForm form, check(plan.chain, plan.libraries));
+  std::vector<std::int32_t> values;
+  if (HasGraph(plan)) values = ValuesOf(plan);
+  HR_TRY(const NativeForm form, check(plan.chain, values, plan.libraries));
   split.cache_node = form.pure_prefix;
   split.tail_node = form.tail;
   return split;

@@ -32,7 +32,8 @@ Plan Photographs(std::vector<Node> chain) {
 
 // Accepts everything as native, except nodes called "exotic". The pure prefix follows the nodes'
 // purity, and the tail is the last node.
-Result<NativeForm> Check(std::span<const Node> chain, const ClientLibraries&) {
+Result<NativeForm> Check(std::span<const Node> chain, std::span<const std::int32_t>,
+                         const ClientLibraries&) {
   NativeForm form{.tail = static_cast<int>(chain.size()) - 1};
   bool leading = true;
   for (const Node& node : chain) {
@@ -82,6 +83,45 @@ TEST(Splitter, TheTailIsWhatTheOperatorsSay) {
   EXPECT_EQ(tail(), 1);
   plan.chain.push_back(MakeNode("random_erasing", Purity::kRandom));
   EXPECT_EQ(tail(), 0);
+}
+
+// Several values have no tail in common, and a receiver finishes one.
+TEST(Splitter, AGraphOfTwoViewsHasNoTail) {
+  Plan plan = Photographs({MakeNode("decode", Purity::kPure),
+                           MakeNode("to_tensor", Purity::kPure),
+                           MakeNode("to_tensor", Purity::kPure)});
+  plan.libraries = {"13.0.0", "2.13.0+cpu", "0.28.0", "AVX512"};
+  plan.chain[2].inputs = {0};
+  plan.fields = {{FieldSpec::Kind::kValue, 1}, {FieldSpec::Kind::kValue, 2}};
+  const auto split = SplitPlan(plan, BuiltinNativeCheck());
+  ASSERT_TRUE(split.ok()) << split.status().ToString();
+  EXPECT_EQ(split->tail_node, 0);
+  EXPECT_EQ(split->cache_node, 1);
+}
+
+TEST(Splitter, AGraphIsCheckedWithItsValuesAndStaysWhole) {
+  using Kind = FieldSpec::Kind;
+  Plan plan = Photographs({MakeNode("decode", Purity::kPure), MakeNode("flip", Purity::kRandom),
+                           MakeNode("resize", Purity::kPure)});
+  plan.chain[2].inputs = {0};
+  plan.fields = {{Kind::kValue, 1}, {Kind::kValue, 2}, {Kind::kArray, 1}};
+  auto split = SplitPlan(plan,
+                         [](std::span<const Node> nodes, std::span<const std::int32_t> values,
+                            const ClientLibraries&) -> Result<NativeForm> {
+                           EXPECT_EQ(nodes.size(), 3U);
+                           EXPECT_THAT(values, ElementsAre(1, 2));
+                           return NativeForm{.pure_prefix = 1};
+                         });
+  ASSERT_TRUE(split.ok()) << split.status().ToString();
+  EXPECT_EQ(split->worker_nodes, 3);
+  EXPECT_EQ(split->cache_node, 1);
+  plan.chain[2].op = "exotic";
+  EXPECT_THAT(SplitPlan(plan, Check).status().message(), HasSubstr("lanczos"));
+  plan.chain[2] = MakeNode("mine", Purity::kPure, Form::kPython, "a lambda");
+  plan.chain[2].inputs = {0};
+  EXPECT_THAT(SplitPlan(plan, Check).status().message(), HasSubstr("a lambda"));
+  plan.chain[2].inputs = {2};
+  EXPECT_THAT(SplitPlan(plan, Check).status().message(), HasSubstr("not before it"));
 }
 
 TEST(Splitter, PythonStageGoesWhole) {

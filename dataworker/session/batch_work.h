@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "base/clock.h"
@@ -24,7 +25,7 @@ class BatchWork final : public Work {
     std::shared_ptr<const CompiledPlan> plan;
     wire::BatchRequest request;                // checked: see CheckRequest
     std::shared_ptr<const CacheLease> cache;   // nullptr: this session has none
-    const ops::ChainRunner* runner = nullptr;  // the plan's, if it has a chain
+    const ops::GraphRunner* runner = nullptr;  // the plan's, if it has a graph
     bool before_tail = false;                  // what `runner` and `layout` are
     BatchLayout layout;
     MutableByteSpan memory;            // layout.bytes of them
@@ -84,7 +85,7 @@ class BatchWork final : public Work {
   struct Sample {
     std::int32_t position = 0;
     CompiledPlan::Location at;
-    MutableByteSpan out;  // of the chain field
+    std::span<const MutableByteSpan> outs;  // of the graph's values
     Unit& unit;
     SampleCost& cost;  // of the unit
   };
@@ -93,7 +94,7 @@ class BatchWork final : public Work {
   void RunPart(Unit unit, ThreadContext& context);
   // The sample waits if the unit says so: found.later.
   Status MakeSample(Unit& unit, ThreadContext& context);
-  Status MakeImage(const Sample& sample, ThreadContext& context);
+  Status MakeValues(const Sample& sample, ThreadContext& context);
   Status MakeUncached(const Sample& sample, ThreadContext& context);
   // Reads the sample from its source, whatever the caches have.
   Result<SourceSample> Read(const Sample& sample, ThreadContext& context);

@@ -10,10 +10,8 @@ namespace {
 
 constexpr std::uint64_t kAlignment = 64;
 
-// Bytes of one row of a field.
-std::uint64_t RowBytes(const Plan& plan, const FieldSpec& field,
-                       const std::optional<TensorSpec>& output) {
-  if (field.kind == FieldSpec::Kind::kChain) return output ? output->bytes() : 0;
+// Bytes of one row of a column of the source.
+std::uint64_t RowBytes(const Plan& plan, const FieldSpec& field) {
   if (plan.leaves.empty() || plan.leaves[0].arrays.empty()) return 8;  // label
   const auto index = static_cast<std::size_t>(field.index);
   if (index >= plan.leaves[0].arrays.size()) return 0;
@@ -49,10 +47,17 @@ std::uint64_t AlignField(std::uint64_t bytes) {
 }
 
 std::uint64_t BatchBytes(const Plan& plan, std::size_t samples,
-                         const std::optional<TensorSpec>& output) {
+                         std::span<const TensorSpec> values) {
+  const std::vector<std::int32_t> nodes = ValuesOf(plan);
   std::uint64_t bytes = 0;
   for (const FieldSpec& field : plan.fields) {
-    bytes += AlignField(samples * RowBytes(plan, field, output));
+    if (field.kind == FieldSpec::Kind::kArray) {
+      bytes += AlignField(samples * RowBytes(plan, field));
+      continue;
+    }
+    const auto value =
+        static_cast<std::size_t>(std::ranges::find(nodes, NodeOf(plan, field)) - nodes.begin());
+    if (value < values.size()) bytes += AlignField(samples * values[value].bytes());
   }
   return bytes;
 }

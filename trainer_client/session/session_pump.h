@@ -48,8 +48,8 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
     LinkContext context;
     SessionOptions options;
     DrawPlanner::Options planner;
-    // What the chain makes of every sample, for plans that do not draw. Absent: it depends on them.
-    std::optional<TensorSpec> output;
+    // The values of every sample, for plans that do not draw. Empty: they depend on the sample.
+    std::vector<TensorSpec> values;
     // Finishes batches whose tail workers leave out. Absent: they may not.
     std::optional<ops::Finisher> finisher;
     // A request without an answer for this long was lost.
