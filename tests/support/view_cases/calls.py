@@ -109,7 +109,7 @@ class ExtendsAListByItself(Base):
 class Doubles(Base):
     def __call__(self, x):
         views = [END(x)]
-        for _ in range(60):
+        for _ in range(16):
             views = views + views
         return views
 
@@ -118,7 +118,7 @@ class Doubles(Base):
 class Nests(Base):
     def __call__(self, x):
         views = [END(x)]
-        for _ in range(60):
+        for _ in range(16):
             views = [views, views]
         return views
 
