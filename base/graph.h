@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/ids.h"
+#include "base/result.h"
 
 // The preprocessing graph as plain data. Capture makes it, the coordinator splits it, workers
 // compile it, and the client draws its random numbers. FlatBuffers form: schemas/fbs/plan.fbs.
@@ -58,7 +59,8 @@ using ArgValue = std::variant<std::int64_t, double, std::string, std::vector<std
                               std::vector<double>, Bytes>;
 using Args = std::map<std::string, ArgValue>;
 
-// One operator of the chain, in the order in which it is applied.
+// One operator. What it makes of a sample is its value. A plan lists its nodes in the order in which
+// the program applies them, which is the order of their draws.
 struct Node {
   std::string op;  // registry name: "decode", "random_resized_crop", ...
   Args args;
@@ -66,6 +68,10 @@ struct Node {
   Form form = Form::kNative;
   std::string label;   // text of the user: "RandomResizedCrop(size=(224, 224), ...)"
   std::string reason;  // why it is not native, or must stay; empty otherwise
+  // The values that it takes, by the numbers of the nodes that make them. Empty: the value of the
+  // node before it, or the sample's source for the first node. It never says {number - 1}, so that
+  // equal plans are equal.
+  std::vector<std::int32_t> inputs;
 
   friend bool operator==(const Node&, const Node&) = default;
 };
@@ -101,11 +107,12 @@ struct SourceLeaf {
   friend bool operator==(const SourceLeaf&, const SourceLeaf&) = default;
 };
 
-// One field of a sample, in output order; the batch holds it as a tensor [B, ...].
+// One field of a sample, in output order; the batch stacks it to a tensor [B, ...].
 struct FieldSpec {
   enum class Kind : std::uint8_t {
-    kChain = 0,  // source field 0 after the operator chain
+    kChain = 0,  // the value of the last node, in a plan whose nodes have no inputs
     kArray = 1,  // array `index` of the leaf; of a leaf of files, the int64 label (index 1)
+    kValue = 2,  // the value of node `index`
   };
   Kind kind = Kind::kChain;
   std::int32_t index = 0;
@@ -141,7 +148,7 @@ struct Plan {
   std::string name;                // for people: "ImageFolder(/data/train)"
   std::vector<SourceLeaf> leaves;  // empty for a Python plan
   BlobHash row_map;                // key -> row as int64[]; invalid: key == row
-  std::vector<Node> chain;
+  std::vector<Node> chain;         // the graph: a chain, unless a node has inputs
   std::vector<FieldSpec> fields;
   RngMode rng = RngMode::kNone;
   std::int32_t lanes = 1;  // virtual DataLoader workers; at least 1
@@ -152,5 +159,15 @@ struct Plan {
   PythonStage python;
   friend bool operator==(const Plan&, const Plan&) = default;
 };
+
+// The number of the node whose value a field is; -1: it is none, or the plan has no node.
+[[nodiscard]] std::int32_t NodeOf(const Plan& plan, const FieldSpec& field);
+// The nodes whose values are fields, each once, in the order of the fields.
+[[nodiscard]] std::vector<std::int32_t> ValuesOf(const Plan& plan);
+// True if the plan is no single chain: a node has inputs, or a field names its node.
+[[nodiscard]] bool HasGraph(const Plan& plan);
+// Checks the numbers in inputs and fields. kInvalidArgument: one that is out of place. A field of
+// kind kChain beside inputs is, too: a peer that knows no inputs would take the nodes for a chain.
+[[nodiscard]] Status CheckGraph(const Plan& plan);
 
 }  // namespace headrace

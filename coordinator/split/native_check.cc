@@ -1,16 +1,18 @@
 #include <vector>
 
 #include "coordinator/split/splitter.h"
-#include "ops/core/chain.h"
+#include "ops/core/graph.h"
 
 namespace headrace::coordinator {
 
 NativeCheck BuiltinNativeCheck() {
-  return [](std::span<const Node> prefix, const ClientLibraries& libraries) -> Result<int> {
+  return [](std::span<const Node> nodes, std::span<const std::int32_t> values,
+            const ClientLibraries& libraries) -> Result<int> {
     // The plan's constants are blobs between trainer and worker; shapes and purity don't need them.
-    HR_TRY(const ops::Chain chain,
-           ops::Chain::Compile({prefix.begin(), prefix.end()}, libraries, {}));
-    return chain.pure_prefix();
+    HR_TRY(const ops::Graph graph,
+           ops::Graph::Compile({nodes.begin(), nodes.end()}, {values.begin(), values.end()},
+                               libraries, {}));
+    return graph.pure_prefix();
   };
 }
 

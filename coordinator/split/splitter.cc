@@ -28,14 +28,15 @@ Status CheckPlan(const Plan& plan) {
   for (const SourceLeaf& leaf : plan.leaves) {
     if (leaf.rows < 0) return InvalidArgument(name + ": a source with a negative number of rows");
     for (const FieldSpec& field : plan.fields) {
-      if (field.kind == FieldSpec::Kind::kChain) continue;
+      if (field.kind != FieldSpec::Kind::kArray) continue;
       if (field.index < 0 || static_cast<std::size_t>(field.index) >= leaf.columns()) {
         return InvalidArgument(name + ": field " + std::to_string(field.index) +
                                " is not in every source");
       }
     }
   }
-  return Status::Ok();
+  const Status graph = CheckGraph(plan);
+  return graph.ok() ? graph : graph.WithContext(name);
 }
 
 // Says why capture keeps this node in the trainer; empty: it can go to a worker.
@@ -63,10 +64,14 @@ Result<wire::Split> SplitPlan(const Plan& plan, const NativeCheck& check) {
   while (legal < chain.size() && OwnReason(chain[legal]).empty()) ++legal;
   std::string why = legal < chain.size() ? OwnReason(chain[legal]) : "";
   // A native name may have arguments without a native form: the longest prefix that compiles
-  // counts.
+  // counts. A part of a graph makes no sample.
+  const bool whole = HasGraph(plan);
+  std::vector<std::int32_t> values;
+  if (whole) values = ValuesOf(plan);
+  if (whole && legal < chain.size()) legal = 0;
   int pure = 0;
-  for (; legal > 0; --legal) {
-    const Result<int> checked = check(chain.first(legal), plan.libraries);
+  for (; legal > 0; legal = whole ? 0 : legal - 1) {
+    const Result<int> checked = check(chain.first(legal), values, plan.libraries);
     if (checked.ok()) {
       pure = *checked;
       break;
@@ -78,6 +83,7 @@ Result<wire::Split> SplitPlan(const Plan& plan, const NativeCheck& check) {
   for (std::size_t i = legal; i < chain.size(); ++i) {
     const std::string own = OwnReason(chain[i]);
     std::string reason = i == legal ? why : own;
+    if (reason.empty() && whole) reason = "another part of the plan does";
     if (reason.empty()) reason = "it comes after " + NameOf(chain[legal]);
     split.reasons.push_back(NameOf(chain[i]) + " stays in the trainer: " + reason);
   }

@@ -9,20 +9,21 @@
 
 namespace headrace::coordinator {
 
-// Checks whether nodes from the start of a chain have a native form. If so, says after how many of
-// them the cache point is worth placing (ops::Chain::pure_prefix). Otherwise kUnsupported or
-// kInvalidArgument with the reason. Pure.
+// Checks whether nodes have a native form, where the values of some are wanted (none named: of the
+// last one). If so, says after how many of them the cache point is worth placing
+// (ops::Graph::pure_prefix). Otherwise kUnsupported or kInvalidArgument with the reason. Pure.
 using NativeCheck =
-    std::function<Result<int>(std::span<const Node> prefix, const ClientLibraries& libraries)>;
+    std::function<Result<int>(std::span<const Node> nodes, std::span<const std::int32_t> values,
+                              const ClientLibraries& libraries)>;
 
 // Checks against the operators of this build.
 [[nodiscard]] NativeCheck BuiltinNativeCheck();
 
 // Cuts a plan. Workers get the longest prefix of the chain that is stateless and native; the
-// trainer gets the rest. The cache point follows the longest pure prefix of the workers' part. A
+// trainer gets the rest. A plan that is no single chain goes whole, or not at all. The cache point follows the longest pure prefix of the workers' part. A
 // plan with a Python stage goes to the workers as a whole. `reasons` has one line for each node
 // that stays, in order. Pure. kInvalidArgument: not a plan (no source, no field, a field of
-// nothing, no lane).
+// nothing, no lane, a node before its input).
 [[nodiscard]] Result<wire::Split> SplitPlan(const Plan& plan, const NativeCheck& check);
 
 }  // namespace headrace::coordinator

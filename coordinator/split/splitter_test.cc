@@ -34,7 +34,8 @@ Plan Photographs(std::vector<Node> chain) {
 
 // Accepts everything as native, except nodes called "exotic". The pure prefix follows the nodes'
 // purity.
-Result<int> Check(std::span<const Node> prefix, const ClientLibraries&) {
+Result<int> Check(std::span<const Node> prefix, std::span<const std::int32_t>,
+                  const ClientLibraries&) {
   int pure = 0;
   bool leading = true;
   for (const Node& node : prefix) {
@@ -80,6 +81,38 @@ TEST(Splitter, ArgumentsWithoutNativeFormCutTooWithTheCompilersReason) {
   EXPECT_EQ(split->worker_nodes, 1);
   ASSERT_EQ(split->reasons.size(), 2U);
   EXPECT_THAT(split->reasons[0], HasSubstr("lanczos"));
+}
+
+// Part of a graph makes no sample.
+TEST(Splitter, AGraphGoesWholeOrNotAtAll) {
+  using Kind = FieldSpec::Kind;
+  Plan plan = Photographs({MakeNode("decode", Purity::kPure), MakeNode("flip", Purity::kRandom),
+                           MakeNode("resize", Purity::kPure)});
+  plan.chain[2].inputs = {0};
+  plan.fields = {{Kind::kValue, 1}, {Kind::kValue, 2}, {Kind::kArray, 1}};
+  auto split = SplitPlan(plan,
+                         [](std::span<const Node> nodes, std::span<const std::int32_t> values,
+                            const ClientLibraries&) -> Result<int> {
+                           EXPECT_EQ(nodes.size(), 3U);
+                           EXPECT_THAT(values, ElementsAre(1, 2));
+                           return 1;
+                         });
+  ASSERT_TRUE(split.ok()) << split.status().ToString();
+  EXPECT_EQ(split->worker_nodes, 3);
+  EXPECT_EQ(split->cache_node, 1);
+  plan.chain[2].op = "exotic";
+  split = SplitPlan(plan, Check);
+  ASSERT_TRUE(split.ok());
+  EXPECT_EQ(split->worker_nodes, 0);
+  ASSERT_EQ(split->reasons.size(), 3U);
+  EXPECT_THAT(split->reasons[0], HasSubstr("lanczos"));
+  plan.chain[2] = MakeNode("mine", Purity::kPure, Form::kPython, "a lambda");
+  plan.chain[2].inputs = {0};
+  split = SplitPlan(plan, Check);
+  EXPECT_EQ(split->worker_nodes, 0);
+  EXPECT_THAT(split->reasons[2], HasSubstr("a lambda"));
+  plan.chain[2].inputs = {2};
+  EXPECT_THAT(SplitPlan(plan, Check).status().message(), HasSubstr("not before it"));
 }
 
 TEST(Splitter, NothingNativeLeavesNothingToWorkers) {

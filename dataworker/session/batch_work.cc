@@ -157,22 +157,28 @@ Status BatchWork::MakeSample(Unit& unit, ThreadContext& context) {
   const std::int64_t key = setup_.request.keys[static_cast<std::size_t>(position)];
   HR_TRY(const CompiledPlan::Location at, setup_.plan->Locate(key));
   const std::vector<FieldSpec>& fields = setup_.plan->fields();
-  bool made = false;
-  std::size_t made_at = 0;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    const MutableByteSpan out = Row(i, position);
-    if (fields[i].kind == FieldSpec::Kind::kArray) {
-      HR_RETURN_IF_ERROR(at.source->CopyColumn(fields[i].index, at.row, out));
-    } else if (made) {  // the same image in a second field
-      std::copy_n(Row(made_at, position).begin(), out.size(), out.begin());
-    } else {
-      const Sample sample{position, at, out, unit, unit.cost};
-      HR_RETURN_IF_ERROR(MakeImage(sample, context));
-      if (unit.found.later) return {};
-      HR_RETURN_IF_ERROR(BearWitness(sample));
-      made = true;
-      made_at = i;
+  if (setup_.plan->has_graph()) {
+    const std::vector<std::int32_t>& value_of_field = setup_.plan->value_of_field();
+    std::vector<MutableByteSpan> outs(setup_.layout.values.size());
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (value_of_field[i] < 0) continue;
+      MutableByteSpan& out = outs[static_cast<std::size_t>(value_of_field[i])];
+      if (out.data() == nullptr) out = Row(i, position);
     }
+    const Sample sample{position, at, outs, unit, unit.cost};
+    HR_RETURN_IF_ERROR(MakeValues(sample, context));
+    if (unit.found.later) return {};
+    HR_RETURN_IF_ERROR(BearWitness(sample));
+    for (std::size_t i = 0; i < fields.size(); ++i) {  // the same value in a second field
+      if (value_of_field[i] < 0) continue;
+      const MutableByteSpan first = outs[static_cast<std::size_t>(value_of_field[i])];
+      const MutableByteSpan out = Row(i, position);
+      if (out.data() != first.data()) std::copy_n(first.begin(), out.size(), out.begin());
+    }
+  }
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].kind != FieldSpec::Kind::kArray) continue;
+    HR_RETURN_IF_ERROR(at.source->CopyColumn(fields[i].index, at.row, Row(i, position)));
   }
   return {};
 }
@@ -194,7 +200,7 @@ Status BatchWork::BearWitness(const Sample& sample) {
   return {};
 }
 
-Status BatchWork::MakeImage(const Sample& sample, ThreadContext& context) {
+Status BatchWork::MakeValues(const Sample& sample, ThreadContext& context) {
   const CacheForm form = setup_.plan->cache_form();
   if (setup_.cache == nullptr || form == CacheForm::kNone || !sample.at.source->cacheable()) {
     return MakeUncached(sample, context);
@@ -204,7 +210,7 @@ Status BatchWork::MakeImage(const Sample& sample, ThreadContext& context) {
     const SteadyTime begin = setup_.clock->Now();
     HR_TRY(const ContentIdentity content, sample.at.source->Identify(sample.at.row));
     const bool prefix = form == CacheForm::kPrefix;
-    unit.key = {content, prefix ? setup_.plan->chain().prefix_hash() : 0};
+    unit.key = {content, prefix ? setup_.plan->graph().prefix_hash() : 0};
     unit.found = setup_.cache->store().Find(setup_.cache->job(), unit.key);
     unit.asked = true;
     sample.cost.source += setup_.clock->Now() - begin;
@@ -245,7 +251,7 @@ Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& so
   HR_TRY(const TensorSpec spec, ops::ChainRunner::ReadHeader(source.bytes, no_more));
   HR_TRY(const CompiledPlan::Shapes shapes, setup_.plan->ShapesOf(spec));
   // The content that was read, which may be newer than the one that was looked up.
-  const CacheKey key{source.content, setup_.plan->chain().prefix_hash()};
+  const CacheKey key{source.content, setup_.plan->graph().prefix_hash()};
   auto claim = setup_.cache->store().TryClaim(setup_.cache->job(), key,
                                               shapes.prefix.bytes() + kPayloadOverhead);
   if (!claim) return FromEncoded(sample, source.bytes, context);
@@ -267,8 +273,8 @@ Result<ops::Params> BatchWork::ParamsFor(const Sample& sample, const TensorSpec&
   }
   drawn.resize(words);
   ops::TorchGenerator generator(setup_.request.seeds[position]);
-  TensorSpec out;
-  HR_RETURN_IF_ERROR(setup_.plan->chain().Draw(spec, generator, drawn, &out));
+  std::vector<TensorSpec> values(setup_.layout.values.size());
+  HR_RETURN_IF_ERROR(setup_.plan->graph().Draw(spec, generator, drawn, values));
   return ops::Params(drawn);
 }
 
@@ -283,7 +289,7 @@ Status BatchWork::CheckSize(const Sample& sample, const TensorSpec& spec) const 
 
 Status BatchWork::CheckShape(const TensorSpec& spec) {
   HR_TRY(const CompiledPlan::Shapes shapes, setup_.plan->ShapesOf(spec));
-  if (shapes.out == setup_.layout.chain_out) return {};
+  if (shapes.values == setup_.layout.values) return {};
   Status error = Unsupported("the samples of the batch have different shapes");
   FailBatch(error);
   return error;
@@ -293,14 +299,14 @@ Status BatchWork::FromEncoded(const Sample& sample, ByteSpan encoded, ThreadCont
   std::vector<std::int32_t> drawn;
   TensorSpec spec;
   // Only callers that need the header read it: a runner checks its output's size itself.
-  const bool shape = !setup_.plan->fixed_output() || setup_.plan->rng() == RngMode::kSample;
+  const bool shape = !setup_.plan->fixed_values() || setup_.plan->rng() == RngMode::kSample;
   if (shape || !setup_.request.specs.empty()) {
     const auto no_more = [&](std::size_t) { return encoded; };
     HR_TRY(spec, ops::ChainRunner::ReadHeader(encoded, no_more));
   }
   HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
   if (shape) HR_RETURN_IF_ERROR(CheckShape(spec));
-  return setup_.plan->runner().Run(encoded, params, context.ops, sample.out);
+  return setup_.plan->runner().Run(encoded, params, context.ops, sample.outs);
 }
 
 Status BatchWork::FromPayload(const Sample& sample, ByteSpan payload, ThreadContext& context) {
@@ -308,7 +314,7 @@ Status BatchWork::FromPayload(const Sample& sample, ByteSpan payload, ThreadCont
   HR_TRY(const TensorSpec spec, ops::ChainRunner::PayloadSource(payload));
   HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
   HR_RETURN_IF_ERROR(CheckShape(spec));
-  return setup_.plan->runner().RunFromPrefix(payload, params, context.ops, sample.out);
+  return setup_.plan->runner().RunFromPrefix(payload, params, context.ops, sample.outs);
 }
 
 Status BatchWork::FromPixels(const Sample& sample, const SourceSample& source,
@@ -316,7 +322,8 @@ Status BatchWork::FromPixels(const Sample& sample, const SourceSample& source,
   std::vector<std::int32_t> drawn;
   HR_TRY(const ops::Params params, ParamsFor(sample, source.row, drawn));
   HR_RETURN_IF_ERROR(CheckShape(source.row));
-  return setup_.plan->runner().RunPixels(source.bytes, source.row, params, context.ops, sample.out);
+  return setup_.plan->runner().RunPixels(source.bytes, source.row, params, context.ops,
+                                         sample.outs);
 }
 
 void BatchWork::FailSample(std::int32_t position, const Status& status, bool size_changed) {

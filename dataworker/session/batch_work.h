@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "base/clock.h"
@@ -83,7 +84,7 @@ class BatchWork final : public Work {
   struct Sample {
     std::int32_t position = 0;
     CompiledPlan::Location at;
-    MutableByteSpan out;  // of the chain field
+    std::span<const MutableByteSpan> outs;  // of the graph's values
     Unit& unit;
     SampleCost& cost;  // of the unit
   };
@@ -92,7 +93,7 @@ class BatchWork final : public Work {
   void RunPart(Unit unit, ThreadContext& context);
   // The sample waits if the unit says so: found.later.
   Status MakeSample(Unit& unit, ThreadContext& context);
-  Status MakeImage(const Sample& sample, ThreadContext& context);
+  Status MakeValues(const Sample& sample, ThreadContext& context);
   Status MakeUncached(const Sample& sample, ThreadContext& context);
   // Reads the sample from its source, whatever the caches have.
   Result<SourceSample> Read(const Sample& sample, ThreadContext& context);

@@ -13,10 +13,7 @@ namespace {
 constexpr std::uint64_t kFieldAlignment = 64;
 constexpr std::uint64_t kMaxBatchBytes = std::uint64_t{1} << 40;
 
-bool UsesChain(const Plan& plan) {
-  return std::any_of(plan.fields.begin(), plan.fields.end(),
-                     [](const FieldSpec& field) { return field.kind == FieldSpec::Kind::kChain; });
-}
+bool IsComputed(const FieldSpec& field) { return field.kind != FieldSpec::Kind::kArray; }
 
 }  // namespace
 
@@ -47,9 +44,9 @@ Result<std::shared_ptr<const CompiledPlan>> CompiledPlan::Compile(
   HR_RETURN_IF_ERROR(made->OpenSources(plan, blob, std::move(allowed_roots)));
   HR_RETURN_IF_ERROR(made->OpenRowMap(plan, blob));
   HR_RETURN_IF_ERROR(made->CheckColumns());
-  if (UsesChain(plan)) {
-    HR_RETURN_IF_ERROR(made->CompileChain(plan, split, blob));
-    made->FindFixedOutput();
+  if (std::ranges::any_of(plan.fields, IsComputed)) {
+    HR_RETURN_IF_ERROR(made->CompileGraph(plan, split, blob));
+    made->FindFixedValues();
   }
   return std::shared_ptr<const CompiledPlan>(std::move(made));
 }
@@ -82,7 +79,7 @@ Status CompiledPlan::OpenRowMap(const Plan& plan, const BlobLookup& blob) {
 
 Status CompiledPlan::CheckColumns() const {
   for (const FieldSpec& field : fields_) {
-    if (field.kind == FieldSpec::Kind::kChain) continue;
+    if (IsComputed(field)) continue;
     const Source::Column* first = sources_[0]->column(field.index);
     for (const auto& source : sources_) {
       const Source::Column* column = source->column(field.index);
@@ -98,13 +95,26 @@ Status CompiledPlan::CheckColumns() const {
   return {};
 }
 
-Status CompiledPlan::CompileChain(const Plan& plan, const wire::Split& split,
+Status CompiledPlan::CompileGraph(const Plan& plan, const wire::Split& split,
                                   const BlobLookup& blob) {
-  std::vector<Node> nodes = plan.chain;
-  if (split.worker_nodes < 0 || static_cast<std::size_t>(split.worker_nodes) > nodes.size()) {
+  const std::size_t nodes = plan.chain.size();
+  if (split.worker_nodes < 0 || static_cast<std::size_t>(split.worker_nodes) > nodes) {
     return InvalidArgument("the split is outside of the chain");
   }
-  if (split.worker_nodes > 0) nodes.resize(static_cast<std::size_t>(split.worker_nodes));
+  Plan cut;  // what the graph is made of
+  cut.chain = plan.chain;
+  cut.fields = plan.fields;
+  if (split.worker_nodes > 0) cut.chain.resize(static_cast<std::size_t>(split.worker_nodes));
+  if (cut.chain.size() < nodes && HasGraph(plan)) {
+    return InvalidArgument("the split cuts a plan that is no single chain");
+  }
+  HR_RETURN_IF_ERROR(CheckGraph(cut));
+  std::vector<std::int32_t> values = ValuesOf(cut);
+  for (const FieldSpec& field : cut.fields) {
+    const auto at = std::ranges::find(values, NodeOf(cut, field));
+    value_of_field_.push_back(at == values.end() ? -1
+                                                 : static_cast<std::int32_t>(at - values.begin()));
+  }
   ops::Constants constants;
   for (const auto& [name, hash] : plan.constants) {
     BlobContent content = blob(hash);
@@ -112,9 +122,9 @@ Status CompiledPlan::CompileChain(const Plan& plan, const wire::Split& split,
     constants[name] = *content;
     constants_.push_back(std::move(content));
   }
-  HR_TRY(ops::Chain chain,
-         ops::Chain::Compile(std::move(nodes), plan.libraries, std::move(constants)));
-  HR_TRY(runner_, ops::ChainRunner::Make(std::make_shared<const ops::Chain>(std::move(chain))));
+  HR_TRY(ops::Graph graph,
+         ops::Graph::Compile(cut.chain, std::move(values), plan.libraries, constants));
+  HR_TRY(runner_, ops::GraphRunner::Make(std::make_shared<const ops::Graph>(std::move(graph))));
   const bool any_cacheable = std::any_of(sources_.begin(), sources_.end(),
                                          [](const auto& source) { return source->cacheable(); });
   const bool all_in_memory = std::all_of(sources_.begin(), sources_.end(), [](const auto& source) {
@@ -131,11 +141,11 @@ Status CompiledPlan::CompileChain(const Plan& plan, const wire::Split& split,
 }
 
 // Sources of rows in memory give every sample one spec; of the others nothing is known beforehand.
-void CompiledPlan::FindFixedOutput() {
+void CompiledPlan::FindFixedValues() {
   ScratchBuffer unused;
   for (const auto& source : sources_) {
     if (source->rows() == 0) continue;
-    TensorSpec input = chain().source();
+    TensorSpec input = graph().source();
     if (!source->cacheable()) {
       const auto row = source->Describe(0, unused);
       if (!row.ok()) continue;
@@ -143,11 +153,12 @@ void CompiledPlan::FindFixedOutput() {
     }
     const Result<Shapes> shapes = ShapesOf(input);
     if (!shapes.ok()) continue;  // an operator refuses every sample
-    if (!shapes->out.known() || (fixed_output_ && *fixed_output_ != shapes->out)) {
-      fixed_output_.reset();
+    if (!std::ranges::all_of(shapes->values, &TensorSpec::known) ||
+        (fixed_values_ && *fixed_values_ != shapes->values)) {
+      fixed_values_.reset();
       return;
     }
-    fixed_output_ = shapes->out;
+    fixed_values_ = shapes->values;
   }
 }
 
@@ -170,25 +181,26 @@ Result<CompiledPlan::Location> CompiledPlan::Locate(std::int64_t key) const {
 }
 
 Result<CompiledPlan::Shapes> CompiledPlan::ShapesOf(const TensorSpec& in) const {
-  std::vector<TensorSpec> after(chain().nodes().size());
-  HR_RETURN_IF_ERROR(chain().Shapes(in, after));
-  return Shapes{.prefix = after[static_cast<std::size_t>(chain().pure_prefix()) - 1],
-                .out = after.back()};
+  Shapes shapes;
+  shapes.values.resize(graph().values().size());
+  HR_RETURN_IF_ERROR(graph().Shapes(in, shapes.values, &shapes.prefix));
+  return shapes;
 }
 
-Result<BatchLayout> CompiledPlan::Layout(std::size_t batch, const TensorSpec& out) const {
+Result<BatchLayout> CompiledPlan::Layout(std::size_t batch, std::vector<TensorSpec> values) const {
   BatchLayout layout;
-  layout.chain_out = out;
-  for (const FieldSpec& field : fields_) {
+  layout.values = std::move(values);
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
     wire::FieldLayout placed;
     std::vector<std::int64_t> row_shape;
     std::size_t row_bytes = 0;
-    if (field.kind == FieldSpec::Kind::kChain) {
-      placed.dtype = out.dtype;
-      row_shape.assign(out.dims.begin(), out.dims.end());
-      row_bytes = out.bytes();
+    if (IsComputed(fields_[i])) {
+      const TensorSpec& value = layout.values[static_cast<std::size_t>(value_of_field_[i])];
+      placed.dtype = value.dtype;
+      row_shape.assign(value.dims.begin(), value.dims.end());
+      row_bytes = value.bytes();
     } else {
-      const Source::Column& column = *sources_[0]->column(field.index);
+      const Source::Column& column = *sources_[0]->column(fields_[i].index);
       placed.dtype = column.dtype;
       row_shape = column.row_shape;
       row_bytes = column.row_bytes;

@@ -9,8 +9,8 @@
 #include "base/graph.h"
 #include "base/result.h"
 #include "dataworker/source/core/source.h"
-#include "ops/core/chain.h"
-#include "ops/run/runner.h"
+#include "ops/core/graph.h"
+#include "ops/run/graph_runner.h"
 #include "schemas/wire/control.h"
 #include "schemas/wire/data.h"
 
@@ -18,7 +18,7 @@ namespace headrace::dataworker {
 
 // Where the fields of a batch lie in its slot.
 struct BatchLayout {
-  TensorSpec chain_out;  // of each sample; meaningful when the plan has a chain field
+  std::vector<TensorSpec> values;  // of each sample, as CompiledPlan::Shapes::values
   std::vector<wire::FieldLayout> fields;
   std::vector<std::size_t> row_bytes;  // one a field
   std::uint64_t bytes = 0;
@@ -30,7 +30,7 @@ struct BatchLayout {
 //             not keep the file anyway (Source::rereads_from_memory).
 enum class CacheForm { kNone, kPrefix, kEncoded };
 
-// A plan that is ready to run: sources opened, chain compiled, columns checked. Immutable;
+// A plan that is ready to run: sources opened, nodes compiled, columns checked. Immutable;
 // thread-safe. The session and every running batch share it.
 class CompiledPlan {
  public:
@@ -50,27 +50,31 @@ class CompiledPlan {
 
   [[nodiscard]] const std::vector<FieldSpec>& fields() const { return fields_; }
   [[nodiscard]] RngMode rng() const { return rng_; }
-  [[nodiscard]] bool has_chain() const { return runner_.has_value(); }
-  // REQUIRES: has_chain().
-  [[nodiscard]] const ops::Chain& chain() const { return runner_->chain(); }
-  [[nodiscard]] const ops::ChainRunner& runner() const { return *runner_; }
+  // True if a field is the value of a node.
+  [[nodiscard]] bool has_graph() const { return runner_.has_value(); }
+  // REQUIRES: has_graph().
+  [[nodiscard]] const ops::Graph& graph() const { return runner_->graph(); }
+  [[nodiscard]] const ops::GraphRunner& runner() const { return *runner_; }
   [[nodiscard]] std::size_t param_words() const {
-    return has_chain() ? static_cast<std::size_t>(chain().param_words()) : 0;
+    return has_graph() ? static_cast<std::size_t>(graph().param_words()) : 0;
   }
+  // For each field which of the graph's values it is; -1: it is a column of the source.
+  [[nodiscard]] const std::vector<std::int32_t>& value_of_field() const { return value_of_field_; }
   [[nodiscard]] CacheForm cache_form() const { return cache_form_; }
 
-  // What the chain makes of every sample, if that does not depend on the sample.
-  [[nodiscard]] const std::optional<TensorSpec>& fixed_output() const { return fixed_output_; }
-  // What the chain makes of a source image, and what its pure prefix makes of it.
+  // The values of every sample, if they do not depend on the sample.
+  [[nodiscard]] const std::optional<std::vector<TensorSpec>>& fixed_values() const {
+    return fixed_values_;
+  }
+  // What the graph makes of a source image, and what its pure prefix makes of it.
   struct Shapes {
     TensorSpec prefix;
-    TensorSpec out;
+    std::vector<TensorSpec> values;
   };
   [[nodiscard]] Result<Shapes> ShapesOf(const TensorSpec& in) const;
 
-  // The layout of a batch. `out` is ignored without a chain field. kUnsupported: too large for any
-  // memory.
-  [[nodiscard]] Result<BatchLayout> Layout(std::size_t batch, const TensorSpec& out) const;
+  // The layout of a batch of samples with these values. kUnsupported: too large for any memory.
+  [[nodiscard]] Result<BatchLayout> Layout(std::size_t batch, std::vector<TensorSpec> values) const;
 
   // Every blob that a plan names.
   [[nodiscard]] static std::vector<BlobHash> BlobsOf(const Plan& plan);
@@ -80,19 +84,20 @@ class CompiledPlan {
   Status OpenSources(const Plan& plan, const BlobLookup& blob,
                      std::vector<std::string> allowed_roots);
   Status OpenRowMap(const Plan& plan, const BlobLookup& blob);
-  Status CompileChain(const Plan& plan, const wire::Split& split, const BlobLookup& blob);
+  Status CompileGraph(const Plan& plan, const wire::Split& split, const BlobLookup& blob);
   [[nodiscard]] Status CheckColumns() const;
-  void FindFixedOutput();
+  void FindFixedValues();
 
   std::vector<FieldSpec> fields_;
+  std::vector<std::int32_t> value_of_field_;
   RngMode rng_ = RngMode::kNone;
   std::vector<std::unique_ptr<Source>> sources_;
   std::vector<std::int64_t> ends_;  // the row number after the last of each source
   BlobContent row_map_;
-  std::vector<BlobContent> constants_;  // the chain refers to their memory
-  std::optional<ops::ChainRunner> runner_;
+  std::vector<BlobContent> constants_;  // the graph refers to their memory
+  std::optional<ops::GraphRunner> runner_;
   CacheForm cache_form_ = CacheForm::kNone;
-  std::optional<TensorSpec> fixed_output_;
+  std::optional<std::vector<TensorSpec>> fixed_values_;
 };
 
 }  // namespace headrace::dataworker

@@ -27,12 +27,12 @@ void NativeRunner::Submit(wire::BatchRequest request, SteadyTime received) {
     attachment_.Refuse(request, std::move(status));
     return;
   }
-  if (!plan_->has_chain()) {
-    Launch(std::move(request), received, TensorSpec());
+  if (!plan_->has_graph()) {
+    Launch(std::move(request), received, {});
     return;
   }
-  if (plan_->fixed_output()) {
-    Launch(std::move(request), received, *plan_->fixed_output());
+  if (plan_->fixed_values()) {
+    Launch(std::move(request), received, *plan_->fixed_values());
     return;
   }
   auto done = WhenDone([received](NativeRunner& runner, const std::shared_ptr<ShapeWork>& work) {
@@ -44,8 +44,8 @@ void NativeRunner::Submit(wire::BatchRequest request, SteadyTime received) {
 
 void NativeRunner::OnShape(const std::shared_ptr<ShapeWork>& work, SteadyTime received) {
   active_.erase(work);
-  if (work->shape() && !work->cancelled()) {
-    Launch(work->TakeRequest(), received, *work->shape());
+  if (work->values() && !work->cancelled()) {
+    Launch(work->TakeRequest(), received, *work->values());
     return;
   }
   wire::BatchDone answer = attachment_.AnswerTo(work->request());
@@ -55,8 +55,8 @@ void NativeRunner::OnShape(const std::shared_ptr<ShapeWork>& work, SteadyTime re
 }
 
 void NativeRunner::Launch(wire::BatchRequest request, SteadyTime received,
-                          const TensorSpec& shape) {
-  Result<BatchLayout> layout = plan_->Layout(request.keys.size(), shape);
+                          std::vector<TensorSpec> values) {
+  Result<BatchLayout> layout = plan_->Layout(request.keys.size(), std::move(values));
   if (!layout.ok()) {
     attachment_.Refuse(request, layout.status());
     return;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <set>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/ids.h"
@@ -53,7 +54,8 @@ class NativeRunner : public std::enable_shared_from_this<NativeRunner> {
  private:
   void Push(std::shared_ptr<Work> work, WorkQueue::Place place);
   void OnShape(const std::shared_ptr<ShapeWork>& work, SteadyTime received);
-  void Launch(wire::BatchRequest request, SteadyTime received, const TensorSpec& shape);
+  // `values`: as CompiledPlan::Shapes::values.
+  void Launch(wire::BatchRequest request, SteadyTime received, std::vector<TensorSpec> values);
   void OnBatchDone(const std::shared_ptr<BatchWork>& work);
   template <typename Then>
   [[nodiscard]] auto WhenDone(Then then) {

@@ -11,22 +11,23 @@ ShapeWork::ShapeWork(std::shared_ptr<const CompiledPlan> plan, wire::BatchReques
       request_(std::move(request)),
       on_done_(std::move(on_done)) {}
 
-Result<TensorSpec> ShapeWork::ShapeOf(std::int64_t key, ThreadContext& context) const {
+Result<std::vector<TensorSpec>> ShapeWork::ValuesOf(std::int64_t key,
+                                                    ThreadContext& context) const {
   HR_TRY(const CompiledPlan::Location at, plan_->Locate(key));
   HR_TRY(const TensorSpec spec, at.source->Describe(at.row, context.file));
-  HR_TRY(const CompiledPlan::Shapes shapes, plan_->ShapesOf(spec));
-  return shapes.out;
+  HR_TRY(CompiledPlan::Shapes shapes, plan_->ShapesOf(spec));
+  return std::move(shapes.values);
 }
 
 void ShapeWork::Run(std::int64_t /*unit*/, ThreadContext& context) {
   for (const std::int32_t position : BatchWork::Positions(request_)) {
-    const Result<TensorSpec> shape =
-        ShapeOf(request_.keys[static_cast<std::size_t>(position)], context);
-    if (shape.ok()) {
-      shape_ = *shape;
+    const Result<std::vector<TensorSpec>> values =
+        ValuesOf(request_.keys[static_cast<std::size_t>(position)], context);
+    if (values.ok()) {
+      values_ = *values;
       return;
     }
-    const Status status = shape.status();
+    const Status status = values.status();
     failures_.push_back(
         {position, status.code(), status.message().substr(0, BatchWork::kMostMessageBytes)});
   }

@@ -13,16 +13,16 @@
 
 namespace headrace::dataworker {
 
-// Finds the shape of a batch's samples if the plan alone does not give it: that of the first sample
-// that can be described. One unit.
+// Finds the shapes of a batch's values if the plan alone does not give them: those of the first
+// sample that can be described. One unit.
 class ShapeWork final : public Work {
  public:
   using OnDone = std::function<void(std::shared_ptr<ShapeWork>)>;
   ShapeWork(std::shared_ptr<const CompiledPlan> plan, wire::BatchRequest request, OnDone on_done);
   [[nodiscard]] const wire::BatchRequest& request() const { return request_; }
-  // The shape of the samples. REQUIRES: the work has finished.
-  [[nodiscard]] const std::optional<TensorSpec>& shape() const { return shape_; }
-  // Why there is no shape: one failure for each position.
+  // As CompiledPlan::Shapes::values. REQUIRES: the work has finished.
+  [[nodiscard]] const std::optional<std::vector<TensorSpec>>& values() const { return values_; }
+  // Why there are none: one failure for each position.
   [[nodiscard]] std::vector<wire::SampleFailure> TakeFailures() { return std::move(failures_); }
   [[nodiscard]] wire::BatchRequest TakeRequest() { return std::move(request_); }
 
@@ -31,12 +31,12 @@ class ShapeWork final : public Work {
   void Finish() override;
 
  private:
-  Result<TensorSpec> ShapeOf(std::int64_t key, ThreadContext& context) const;
+  Result<std::vector<TensorSpec>> ValuesOf(std::int64_t key, ThreadContext& context) const;
 
   const std::shared_ptr<const CompiledPlan> plan_;
   wire::BatchRequest request_;
   const OnDone on_done_;
-  std::optional<TensorSpec> shape_;
+  std::optional<std::vector<TensorSpec>> values_;
   std::vector<wire::SampleFailure> failures_;
 };
 

@@ -190,6 +190,88 @@ TEST_F(WorkerTest, CostIsToldByPathOfTheSample) {
   EXPECT_EQ(mixed.source_bytes, bytes_of(5));
 }
 
+// Two views of other shapes and types, and the first one again.
+TEST_F(WorkerTest, ABatchOfViewsIsWhatEachViewAloneWouldBe) {
+  constexpr std::size_t kSmall = 8;
+  const std::vector<Node> first = attach_.plan.chain;
+  attach_.plan.chain.push_back(
+      MakeNode("random_crop", {{"size", static_cast<std::int64_t>(kSmall)}}));
+  attach_.plan.chain.back().inputs = {0};
+  attach_.plan.chain.push_back(MakeNode("pil_to_tensor", {}));
+  attach_.plan.fields = {{FieldSpec::Kind::kValue, 5},
+                         {FieldSpec::Kind::kArray, 1},
+                         {FieldSpec::Kind::kValue, 3},
+                         {FieldSpec::Kind::kValue, 5}};
+  attach_.split.worker_nodes = 6;
+  std::filesystem::remove(directory_.path() + "/2.png");
+  directory_.Write("3.png", "not an image");
+  for (const std::uint64_t cache_bytes : {std::uint64_t{0}, std::uint64_t{8} << 20}) {
+    TestWorker worker("", cache_bytes);
+    TestClient client(worker);
+    const TestArena arena(kArenaBytes);
+    attach_.cache_bytes = cache_bytes;
+    client.Attach(attach_, blobs_, &arena);
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      const wire::BatchRequest request = Request({1, 2, 3, 4, 5, 1});
+      client.Send(request);
+      const wire::BatchDone done = client.Next<wire::BatchDone>();
+      ASSERT_TRUE(done.status.ok()) << done.status.ToString();
+      ASSERT_EQ(done.fields.size(), 4U);
+      EXPECT_EQ(done.fields[0].shape, (std::vector<std::int64_t>{6, 3, kSmall, kSmall}));
+      EXPECT_EQ(done.fields[0].dtype, DType::kU8);
+      EXPECT_EQ(done.fields[2].shape, (std::vector<std::int64_t>{6, 3, kSide, kSide}));
+      EXPECT_EQ(done.fields[2].dtype, DType::kF32);
+      EXPECT_EQ(done.fields[3].shape, done.fields[0].shape);
+      ASSERT_EQ(done.failures.size(), 2U);
+      EXPECT_EQ(done.failures[0].position, 1);
+      EXPECT_EQ(done.failures[1].position, 2);
+      // Sample 1 comes twice in a batch.
+      if (cache_bytes == 0) {
+        EXPECT_EQ(done.cost.decoded_hits, 0U);
+      } else if (epoch > 0) {
+        EXPECT_EQ(done.cost.decoded_hits, 4U);
+      }
+      const ByteSpan slot = arena.memory().subspan(4096);
+      const auto row = [&](std::size_t field, std::size_t position, std::size_t bytes) {
+        return slot.subspan(done.fields[field].offset + position * bytes, bytes);
+      };
+      for (const std::size_t position : {0, 3, 4, 5}) {
+        const std::int64_t key = request.keys[position];
+        ops::TorchGenerator generator(static_cast<std::uint64_t>(key) * 31 + 5);
+        const Bytes large = Make(key, first, generator);
+        const Bytes small =
+            Make(key, {first[0], attach_.plan.chain[4], attach_.plan.chain[5]}, generator);
+        EXPECT_TRUE(std::ranges::equal(row(2, position, kPixelBytes), large)) << position;
+        EXPECT_TRUE(std::ranges::equal(row(0, position, kSmall * kSmall * 3), small)) << position;
+        EXPECT_TRUE(std::ranges::equal(row(3, position, kSmall * kSmall * 3), small)) << position;
+        std::int64_t label = -1;
+        std::memcpy(&label, row(1, position, 8).data(), 8);
+        EXPECT_EQ(label, key * 7);
+      }
+    }
+  }
+}
+
+TEST_F(WorkerTest, APlanOfViewsThatIsCutOrMakesNothingOfANodeIsRefused) {
+  TestWorker worker;
+  TestClient client(worker);
+  client.Attach(attach_, blobs_);
+  client.Send(Request({0}));
+  EXPECT_TRUE(client.Next<wire::BatchDone>().status.ok());  // so the blobs are there
+  attach_.plan.chain.push_back(MakeNode("pil_to_tensor", {}));
+  attach_.plan.chain.back().inputs = {0};
+  attach_.plan.fields = {{FieldSpec::Kind::kValue, 3}, {FieldSpec::Kind::kValue, 4}};
+  const auto refusal = [&] {
+    attach_.session = SessionId(attach_.session.value + 1);
+    return client.Attach(attach_, blobs_).status.message();
+  };
+  attach_.split.worker_nodes = 4;
+  EXPECT_THAT(refusal(), HasSubstr("cuts a plan that is no single chain"));
+  attach_.split.worker_nodes = 5;
+  attach_.plan.fields.pop_back();
+  EXPECT_THAT(refusal(), HasSubstr("node 4 pil_to_tensor: no field is made of its value"));
+}
+
 TEST_F(WorkerTest, BatchesOfDifferentShapesAreLeftToTheTrainer) {
   attach_.plan.chain = {attach_.plan.chain[0], attach_.plan.chain[3]};
   attach_.plan.rng = RngMode::kNone;

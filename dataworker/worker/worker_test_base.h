@@ -78,7 +78,13 @@ class WorkerTest : public ::testing::Test {
   }
   // The sample as the chain makes it in this process.
   [[nodiscard]] Bytes Expected(std::int64_t key) const {
-    auto chain = ops::Chain::Compile(attach_.plan.chain, attach_.plan.libraries, {});
+    ops::TorchGenerator generator(static_cast<std::uint64_t>(key) * 31 + 5);
+    return Make(key, attach_.plan.chain, generator);
+  }
+  // As this chain makes it, with the generator's next draws.
+  [[nodiscard]] Bytes Make(std::int64_t key, std::vector<Node> nodes,
+                           ops::TorchGenerator& generator) const {
+    auto chain = ops::Chain::Compile(std::move(nodes), attach_.plan.libraries, {});
     HR_CHECK(chain.ok());
     auto shared = std::make_shared<const ops::Chain>(std::move(chain).value());
     const auto runner = ops::ChainRunner::Make(shared);
@@ -89,7 +95,6 @@ class WorkerTest : public ::testing::Test {
         ops::ChainRunner::ReadHeader(AsBytes(text), [&](std::size_t) { return AsBytes(text); });
     HR_CHECK(spec.ok());
     std::vector<std::int32_t> params(static_cast<std::size_t>(shared->param_words()));
-    ops::TorchGenerator generator(static_cast<std::uint64_t>(key) * 31 + 5);
     TensorSpec out;
     HR_CHECK(shared->Draw(*spec, generator, params, &out).ok());
     ops::OpContext context;

@@ -1,6 +1,7 @@
 #include "ops/core/chain.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -12,9 +13,8 @@
 namespace headrace::ops {
 namespace {
 
-std::string NameOf(const std::vector<Node>& nodes, std::size_t i) {
-  const Node& node = nodes[i];
-  return "node " + std::to_string(i) + " " + (node.label.empty() ? node.op : node.label);
+std::string NameOf(const Node& node, std::int32_t number) {
+  return "node " + std::to_string(number) + " " + (node.label.empty() ? node.op : node.label);
 }
 
 // An image without its size: an operator is compiled for images of every size, even where those of
@@ -71,9 +71,16 @@ std::uint64_t HashNodes(std::span<const Node> nodes, const ClientLibraries& libr
 }  // namespace
 
 Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
-                             Constants constants, const TorchFunctions* torch) {
+                             Constants constants, const TorchFunctions* torch,
+                             std::vector<std::int32_t> numbers) {
   Chain chain;
   chain.nodes_ = std::move(nodes);
+  chain.numbers_ = std::move(numbers);
+  if (chain.numbers_.empty()) {
+    chain.numbers_.resize(chain.nodes_.size());
+    std::iota(chain.numbers_.begin(), chain.numbers_.end(), 0);
+  }
+  HR_CHECK(chain.numbers_.size() == chain.nodes_.size());
   chain.libraries_ = std::move(libraries);
   CompileContext context{&chain.libraries_, nullptr, {}, torch};
   if (const auto at = constants.find("torch_exp"); at != constants.end()) {
@@ -81,9 +88,10 @@ Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
   }
   if (chain.nodes_.empty()) return Unsupported("an empty operator chain");
   bool prefix = true;
+  std::vector<TensorSpec> kinds;
   for (std::size_t i = 0; i < chain.nodes_.size(); ++i) {
     const Node& node = chain.nodes_[i];
-    const std::string name = NameOf(chain.nodes_, i);
+    const std::string name = chain.NodeName(static_cast<int>(i));
     if (node.form != Form::kNative) {
       return Unsupported(name + ": " + (node.reason.empty() ? "has no native form" : node.reason));
     }
@@ -102,6 +110,7 @@ Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
     const Status inferred = (*schema)->Infer(context.input, &output);
     if (!inferred.ok()) return inferred.WithContext(name);
     context.input = OfAnySize(output);
+    kinds.push_back(context.input);
     // Tensors have four times the bytes and are one table away from the pixels: not worth keeping.
     prefix = prefix && (*schema)->purity() == Purity::kPure &&
              context.input.layout == Layout::kHwc && context.input.dtype == DType::kU8;
@@ -109,11 +118,96 @@ Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
     chain.param_offsets_.push_back(chain.param_words_);
     chain.param_words_ += (*schema)->param_words();
     chain.schemas_.push_back(std::move(schema).value());
+    chain.gates_.push_back(dynamic_cast<const GateSchema*>(chain.schemas_.back().get()));
+    if (chain.gates_.back() != nullptr) HR_RETURN_IF_ERROR(chain.AddGate(i));
   }
-  chain.prefix_hash_ =
-      HashNodes(std::span(chain.nodes_).first(static_cast<std::size_t>(chain.pure_prefix_)),
-                chain.libraries_);
+  HR_RETURN_IF_ERROR(chain.CheckGates(kinds));
+  chain.LimitPrefix(chain.pure_prefix_);
   return chain;
+}
+
+void Chain::LimitPrefix(int most) {
+  pure_prefix_ = std::min(pure_prefix_, most);
+  prefix_hash_ =
+      HashNodes(std::span(nodes_).first(static_cast<std::size_t>(pure_prefix_)), libraries_);
+}
+
+Status Chain::AddGate(std::size_t i) {
+  const auto gate = static_cast<int>(i);
+  int first = gate + 1;
+  for (const int nodes : gates_[i]->parts()) {
+    const std::size_t last = static_cast<std::size_t>(first) + static_cast<std::size_t>(nodes);
+    // Its nodes are those that follow it in the plan.
+    if (last > nodes_.size() ||
+        numbers_[last - 1] - numbers_[i] != static_cast<int>(last) - 1 - gate) {
+      return Unsupported(NodeName(gate) + ": nodes that it governs do not follow it");
+    }
+    parts_.push_back({gate, first, static_cast<int>(last)});
+    first += nodes;
+  }
+  return Status::Ok();
+}
+
+// Whether a part leaves the shape as it is is looked at for some sizes here, and again for each
+// sample.
+Status Chain::CheckGates(std::span<const TensorSpec> kinds) const {
+  static constexpr std::pair<std::int64_t, std::int64_t> kProbes[] = {
+      {375, 500}, {500, 375}, {64, 64}, {47, 33}};
+  if (parts_.empty()) return Status::Ok();
+  for (const Part& part : parts_) {
+    const TensorSpec& kind = kinds[static_cast<std::size_t>(part.gate)];
+    if (kind.dtype != DType::kU8) {
+      return Unsupported(NodeName(part.gate) + ": only of images and tensors of uint8");
+    }
+    for (int i = part.first; i < part.last; ++i) {
+      if (kinds[static_cast<std::size_t>(i)] != kind) return PartChangesShape(part);
+      for (const Part& inner : parts_) {
+        if (inner.gate == i && inner.last > part.last) {
+          return Unsupported(NodeName(i) + ": nodes that it governs belong to another gate");
+        }
+      }
+    }
+  }
+  const TensorSpec from = source();
+  for (const auto& [height, width] : kProbes) {
+    std::vector<std::int64_t> sizes(from.dims.begin(), from.dims.end());
+    for (const std::int64_t size : {height, width}) {
+      const auto any = std::ranges::find(sizes, Dims::kAny);
+      if (any != sizes.end()) *any = size;
+    }
+    std::vector<TensorSpec> after(nodes_.size());
+    const Status status =
+        Shapes({from.dtype, from.layout, Dims(std::span(std::as_const(sizes)))}, after);
+    if (status.code() == Code::kUnsupported) return status;
+  }
+  return Status::Ok();
+}
+
+Status Chain::PartChangesShape(const Part& part) const {
+  return Unsupported(NodeName(part.gate) + ": " + NodeName(part.last - 1) +
+                     " changes the shape, which would then depend on what is drawn");
+}
+
+Status Chain::Route(int first, int last, Params params, std::vector<int>* nodes) const {
+  for (int i = first; i < last; ++i) {
+    const GateSchema* gate = gates_[static_cast<std::size_t>(i)];
+    if (gate == nullptr) {
+      nodes->push_back(i);
+      continue;
+    }
+    std::vector<int> route;
+    const Status status = gate->Route(params.subspan(static_cast<std::size_t>(param_offset(i)),
+                                                     static_cast<std::size_t>(gate->param_words())),
+                                      &route);
+    if (!status.ok()) return status.WithContext(NodeName(i));
+    const auto begin = std::ranges::find(parts_, i, &Part::gate);
+    for (const int number : route) {
+      const Part& part = begin[number];
+      HR_RETURN_IF_ERROR(Route(part.first, part.last, params, nodes));
+    }
+    i = begin[std::ssize(gate->parts()) - 1].last - 1;
+  }
+  return Status::Ok();
 }
 
 std::vector<ExpRange> Chain::exp_ranges() const {
@@ -127,7 +221,8 @@ std::vector<ExpRange> Chain::exp_ranges() const {
 }
 
 std::string Chain::NodeName(int node) const {
-  return NameOf(nodes_, static_cast<std::size_t>(node));
+  const auto i = static_cast<std::size_t>(node);
+  return NameOf(nodes_[i], numbers_[i]);
 }
 
 Status Chain::Shapes(const TensorSpec& in, std::span<TensorSpec> after_node) const {
@@ -136,8 +231,56 @@ Status Chain::Shapes(const TensorSpec& in, std::span<TensorSpec> after_node) con
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     TensorSpec next;
     const Status status = schemas_[i]->Infer(spec, &next);
-    if (!status.ok()) return status.WithContext(NameOf(nodes_, i));
+    if (!status.ok()) return status.WithContext(NodeName(static_cast<int>(i)));
     after_node[i] = spec = next;
+  }
+  return CheckParts([&](const Part& part) {
+    return after_node[static_cast<std::size_t>(part.last) - 1] ==
+           after_node[static_cast<std::size_t>(part.gate)];
+  });
+}
+
+Status Chain::DrawNode(std::size_t i, const TensorSpec& in, TorchGenerator& rng,
+                       MutableParams params, TensorSpec* out) const {
+  const Status status = schemas_[i]->Draw(in, rng, params, out);
+  return status.ok() ? status : status.WithContext(NodeName(static_cast<int>(i)));
+}
+
+// Draws nodes [first, last) where there are gates. `params` and `after` (unless empty) are those of
+// nodes from `begin` on. Words of what does not run are 0.
+Status Chain::DrawGated(std::size_t first, std::size_t last, TensorSpec* spec, TorchGenerator& rng,
+                        MutableParams params, std::size_t begin,
+                        std::span<TensorSpec> after) const {
+  const auto words_before = [&](std::size_t i) {
+    const int words = i < nodes_.size() ? param_offsets_[i] : param_words_;
+    return static_cast<std::size_t>(words - param_offsets_[begin]);
+  };
+  for (std::size_t i = first; i < last; ++i) {
+    const MutableParams words =
+        params.subspan(words_before(i), static_cast<std::size_t>(schemas_[i]->param_words()));
+    TensorSpec next;
+    HR_RETURN_IF_ERROR(DrawNode(i, *spec, rng, words, &next));
+    *spec = next;
+    if (!after.empty()) after[i - begin] = next;
+    if (gates_[i] == nullptr) continue;
+    const auto parts = std::ranges::find(parts_, static_cast<int>(i), &Part::gate);
+    const auto end = static_cast<std::size_t>(parts[std::ssize(gates_[i]->parts()) - 1].last);
+    std::ranges::fill(params.subspan(words_before(i + 1), words_before(end) - words_before(i + 1)),
+                      0);
+    std::vector<int> route;
+    HR_RETURN_IF_ERROR(gates_[i]->Route(words, &route));
+    for (const int number : route) {
+      const Part& part = parts[number];
+      TensorSpec made = *spec;
+      HR_RETURN_IF_ERROR(DrawGated(static_cast<std::size_t>(part.first),
+                                   static_cast<std::size_t>(part.last), &made, rng, params, begin,
+                                   after));
+      if (made != *spec) return PartChangesShape(part);
+    }
+    for (std::size_t inner = i + 1; inner < end && !after.empty(); ++inner) {
+      after[inner - begin] = *spec;
+    }
+    i = end - 1;
   }
   return Status::Ok();
 }
@@ -146,17 +289,40 @@ Status Chain::Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams para
                    TensorSpec* out) const {
   HR_CHECK(params.size() == static_cast<std::size_t>(param_words_));
   TensorSpec spec = in;
+  if (!parts_.empty()) {
+    HR_RETURN_IF_ERROR(DrawGated(0, nodes_.size(), &spec, rng, params, 0, {}));
+    *out = spec;
+    return Status::Ok();
+  }
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     TensorSpec next;
-    Status status =
-        schemas_[i]->Draw(spec, rng,
-                          params.subspan(static_cast<std::size_t>(param_offsets_[i]),
-                                         static_cast<std::size_t>(schemas_[i]->param_words())),
-                          &next);
-    if (!status.ok()) return status.WithContext(NameOf(nodes_, i));
+    HR_RETURN_IF_ERROR(
+        DrawNode(i, spec, rng,
+                 params.subspan(static_cast<std::size_t>(param_offsets_[i]),
+                                static_cast<std::size_t>(schemas_[i]->param_words())),
+                 &next));
     spec = next;
   }
   *out = spec;
+  return Status::Ok();
+}
+
+Status Chain::DrawNodes(int first, const TensorSpec& in, TorchGenerator& rng, MutableParams params,
+                        std::span<TensorSpec> after) const {
+  if (!parts_.empty()) {
+    TensorSpec value = in;
+    const auto begin = static_cast<std::size_t>(first);
+    return DrawGated(begin, begin + after.size(), &value, rng, params, begin, after);
+  }
+  const TensorSpec* spec = &in;
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    const std::size_t node = static_cast<std::size_t>(first) + i;
+    const auto words = static_cast<std::size_t>(schemas_[node]->param_words());
+    HR_RETURN_IF_ERROR(DrawNode(node, *spec, rng, params.first(words), &after[i]));
+    params = params.subspan(words);
+    spec = &after[i];
+  }
+  HR_CHECK(params.empty());
   return Status::Ok();
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/graph.h"
 #include "base/result.h"
+#include "ops/core/gate.h"
 #include "ops/core/op.h"
 #include "ops/torch/torch_functions.h"
 
@@ -18,16 +19,19 @@ namespace headrace::ops {
 // Contents of the plan's constants by name ("torch_exp"). Only Compile() reads them.
 using Constants = std::map<std::string, ByteSpan>;
 
-// A plan's operator chain with its arguments checked: the light half, which draws. Immutable after
-// Compile; thread-safe. The client (planner), the coordinator (splitter) and the worker link it.
+// Operators one after the other with their arguments checked: the light half, which draws. A plan
+// is one chain, or a graph of several (graph.h). Immutable after Compile; thread-safe.
 class Chain {
  public:
   // kUnsupported: an operator, argument or combination that has no native form (the message names
   // the node). kInvalidArgument: arguments that the framework would refuse too.
-  // `torch` computes what draws need of it, and outlives the chain.
+  // `torch` computes what draws need of it, and outlives the chain. `numbers`: the nodes' numbers
+  // in their plan, which messages name; empty: 0, 1, 2, ... REQUIRES: each node takes the value of
+  // the one before it, whatever its inputs say.
   static Result<Chain> Compile(std::vector<Node> nodes, ClientLibraries libraries,
                                Constants constants,
-                               const TorchFunctions* torch = TorchFunctions::Loaded());
+                               const TorchFunctions* torch = TorchFunctions::Loaded(),
+                               std::vector<std::int32_t> numbers = {});
 
   [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
   // The node as errors name it: "node 1 RandomResizedCrop(...)".
@@ -44,19 +48,47 @@ class Chain {
   [[nodiscard]] int param_offset(int node) const { return param_offsets_[node]; }
   // Number of leading nodes that are pure; the cache point follows them. At least 1 (decode).
   [[nodiscard]] int pure_prefix() const { return pure_prefix_; }
+  // Moves the cache point forward: the prefix has at most `most` nodes. REQUIRES: most >= 1.
+  void LimitPrefix(int most);
   // Identity of that prefix with the library versions that matter: part of the cache key.
   [[nodiscard]] std::uint64_t prefix_hash() const { return prefix_hash_; }
 
   // The uniform draws that go through torch.exp, which the constant "torch_exp" must cover. Without
   // it Draw fails with kInvalidArgument; everything else works.
   [[nodiscard]] std::vector<ExpRange> exp_ranges() const;
-  // Gives the outputs for a source of spec `in`, after each node; like Draw without drawing.
-  // Errors as OpSchema::Infer. REQUIRES: after_node.size() == nodes().size().
+  // One part of a gate: nodes [first, last).
+  struct Part {
+    int gate = 0, first = 0, last = 0;
+  };
+  // The parts of all gates, in the order of the list.
+  [[nodiscard]] std::span<const Part> parts() const { return parts_; }
+  [[nodiscard]] bool is_gate(int node) const {
+    return gates_[static_cast<std::size_t>(node)] != nullptr;
+  }
+  // Adds the nodes of [first, last) that run for a sample with these params (of the whole chain) to
+  // `nodes`, in the order in which they run; gates are left out. kInvalidArgument: params that Draw
+  // never makes.
+  Status Route(int first, int last, Params params, std::vector<int>* nodes) const;
+  // kUnsupported: a part of a gate changes the shape. `same(part)`: whether it does not.
+  template <typename Same>
+  Status CheckParts(Same same) const {
+    for (const Part& part : parts_) {
+      if (!same(part)) return PartChangesShape(part);
+    }
+    return Status::Ok();
+  }
+
+  // Gives the outputs for a source of spec `in`, after each node; like Draw without drawing, and as
+  // if all parts of gates ran. Errors as OpSchema::Infer, and as CheckParts. REQUIRES: after_node.size() == nodes().size().
   Status Shapes(const TensorSpec& in, std::span<TensorSpec> after_node) const;
 
   // Draws for one sample whose source is `in`. REQUIRES: params.size() == param_words().
   Status Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams params,
               TensorSpec* out) const;
+  // Draws for nodes [first, first + after.size()) alone, where `in` is the value before them, and
+  // gives the value after each. REQUIRES: `params` are the words of these nodes.
+  Status DrawNodes(int first, const TensorSpec& in, TorchGenerator& rng, MutableParams params,
+                   std::span<TensorSpec> after) const;
 
   // The seed of one sample's generator in RngMode::kSample. For samples made in Python, it also
   // goes to torch.manual_seed, random.seed and numpy.random.seed (its low 32 bits). occurrence: how
@@ -65,9 +97,21 @@ class Chain {
                                                 std::uint64_t occurrence);
 
  private:
+  [[nodiscard]] Status PartChangesShape(const Part& part) const;
+  // Notes the gate's parts. `kinds`: after each node, without sizes.
+  Status AddGate(std::size_t i);
+  Status CheckGates(std::span<const TensorSpec> kinds) const;
+  Status DrawGated(std::size_t first, std::size_t last, TensorSpec* spec, TorchGenerator& rng,
+                   MutableParams params, std::size_t begin, std::span<TensorSpec> after) const;
+  Status DrawNode(std::size_t i, const TensorSpec& in, TorchGenerator& rng, MutableParams params,
+                  TensorSpec* out) const;
+
   std::vector<Node> nodes_;
+  std::vector<std::int32_t> numbers_;
   ClientLibraries libraries_;
   std::vector<std::shared_ptr<const OpSchema>> schemas_;
+  std::vector<const GateSchema*> gates_;  // one a node; null: it is none
+  std::vector<Part> parts_;
   std::vector<int> param_offsets_;
   int param_words_ = 0;
   int pure_prefix_ = 0;

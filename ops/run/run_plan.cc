@@ -19,28 +19,42 @@ Params ParamsOf(const Chain& chain, int node, Params params) {
                         static_cast<std::size_t>(chain.schema(node).param_words()));
 }
 
+// Adds an operator to the pass so far, or ends the pass with it. `params` are its own.
+Status RunPlan::Add(int node, const ImageSchema& schema, const ImageKernel& kernel, Params params) {
+  FoldedPass& fold = end_;
+  if (kernel.folds()) {
+    fold.MapFills(kernel);
+    HR_RETURN_IF_ERROR(kernel.Fold(params, fold));
+    fold.SetKind(schema.OutputKind(fold.spec()));
+    return Status::Ok();
+  }
+  if (count_ == steps_.size()) steps_.emplace_back();
+  Step& step = steps_[count_++];
+  step.node = node;
+  step.in = fold.spec();
+  HR_RETURN_IF_ERROR(schema.Shape(step.in, &step.out));
+  std::swap(step.before, fold);
+  fold.Reset(step.out);
+  return Status::Ok();
+}
+
 Status RunPlan::Make(const Chain& chain, std::span<const ImageSchema* const> schemas,
                      std::span<const std::shared_ptr<const ImageKernel>> kernels, int first,
                      int last, const ImageSpec& in, Params params, OpContext& context) {
   count_ = 0;
-  FoldedPass& fold = end_;
-  fold.Reset(in);
-  for (int node = first; node < last; ++node) {
-    const ImageKernel& kernel = *kernels[static_cast<std::size_t>(node)];
-    const ImageSchema& schema = *schemas[static_cast<std::size_t>(node)];
-    if (kernel.folds()) {
-      fold.MapFills(kernel);
-      HR_RETURN_IF_ERROR(kernel.Fold(ParamsOf(chain, node, params), fold));
-      fold.SetKind(schema.OutputKind(fold.spec()));
-      continue;
-    }
-    if (count_ == steps_.size()) steps_.emplace_back();
-    Step& step = steps_[count_++];
-    step.node = node;
-    step.in = fold.spec();
-    HR_RETURN_IF_ERROR(schema.Shape(step.in, &step.out));
-    std::swap(step.before, fold);
-    fold.Reset(step.out);
+  end_.Reset(in);
+  const auto add = [&](int node) {
+    const auto i = static_cast<std::size_t>(node);
+    // An operator that folds nothing reads its params when it runs.
+    const bool folds = kernels[i]->folds();
+    return Add(node, *schemas[i], *kernels[i], folds ? ParamsOf(chain, node, params) : Params());
+  };
+  if (chain.parts().empty()) {
+    for (int node = first; node < last; ++node) HR_RETURN_IF_ERROR(add(node));
+  } else {
+    route_.clear();
+    HR_RETURN_IF_ERROR(chain.Route(first, last, params, &route_));
+    for (const int node : route_) HR_RETURN_IF_ERROR(add(node));
   }
 
   source_ = Shown(end_);

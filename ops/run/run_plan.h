@@ -30,7 +30,7 @@ class RunPlan {
   };
 
   // Plans nodes [first, last) of the chain for a source of spec `in`; `schemas` and `kernels` are
-  // its halves; `params` are those of the whole chain.
+  // its halves, null for gates; `params` are those of the whole chain.
   // kInvalidArgument: they do not fit the source.
   Status Make(const Chain& chain, std::span<const ImageSchema* const> schemas,
               std::span<const std::shared_ptr<const ImageKernel>> kernels, int first, int last,
@@ -39,10 +39,17 @@ class RunPlan {
   [[nodiscard]] std::span<const Step> steps() const { return {steps_.data(), count_}; }
   // The window of the source that is needed.
   [[nodiscard]] const Window& source() const { return source_; }
+  // True if the part of the source is the sample itself, so that it is to be decoded packed.
+  [[nodiscard]] bool wants_packed() const {
+    return count_ == 0 && end_.spec().layout == Layout::kHwc;
+  }
   // From the last step's output (the source, if nothing computes) to the sample.
   [[nodiscard]] const FoldedPass& end() const { return end_; }
 
  private:
+  Status Add(int node, const ImageSchema& schema, const ImageKernel& kernel, Params params);
+
+  std::vector<int> route_;   // of a chain with gates
   std::vector<Step> steps_;  // the first count_ of them; the others keep their memory
   std::size_t count_ = 0;
   Window source_;

@@ -33,7 +33,7 @@ Bytes TableOf(std::span<const std::shared_ptr<const ImageKernel>> kernels, const
     for (int v = 0; v < kValues; ++v, to += element) {
       double value = v;
       for (const auto& kernel : kernels) {
-        if (kernel->folds()) value = kernel->Map(c, value);
+        if (kernel && kernel->folds()) value = kernel->Map(c, value);
       }
       const std::uint64_t bits = ElementBits(out.dtype, value);
       std::memcpy(to, &bits, element);
@@ -72,6 +72,11 @@ Result<ChainRunner> ChainRunner::Make(std::shared_ptr<const Chain> chain) {
   CompileContext context{&chain->libraries(), nullptr, chain->source()};
   const std::vector<Node>& nodes = chain->nodes();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (chain->is_gate(static_cast<int>(i))) {  // it has no pixels
+      runner.schemas_.push_back(nullptr);
+      runner.kernels_.push_back(nullptr);
+      continue;
+    }
     const auto* schema = dynamic_cast<const ImageSchema*>(&chain->schema(static_cast<int>(i)));
     const KernelFactory* make = KernelRegistry::Builtin().Find(nodes[i].op);
     if (make == nullptr) return Unsupported("this worker has no kernel for " + nodes[i].op);
@@ -117,35 +122,37 @@ Status ChainRunner::Shapes(const ImageSpec& in, std::span<ImageSpec> after_node)
   HR_RETURN_IF_ERROR(CheckPixels(in));
   const ImageSpec* before = &in;
   for (std::size_t i = 0; i < schemas_.size(); ++i) {
-    const Status status = schemas_[i]->CheckedShape(*before, &after_node[i]);
-    if (!status.ok()) return status.WithContext(chain_->NodeName(static_cast<int>(i)));
+    if (schemas_[i] == nullptr) {
+      after_node[i] = *before;
+    } else {
+      const Status status = schemas_[i]->CheckedShape(*before, &after_node[i]);
+      if (!status.ok()) return status.WithContext(chain_->NodeName(static_cast<int>(i)));
+    }
     before = &after_node[i];
   }
+  return chain_->CheckParts([&](const Chain::Part& part) {
+    return after_node[static_cast<std::size_t>(part.last) - 1] ==
+           after_node[static_cast<std::size_t>(part.gate)];
+  });
+}
+
+// Decodes `window` of the image whose spec *image has.
+Status ChainRunner::Decode(ByteSpan file, const Window& window, bool packed, OpContext& context,
+                           ScratchBuffer& memory, Image* image) const {
+  const ImageSpec spec = image->spec;
+  std::optional<Window> part;
+  if (window != WholeOf(spec)) part = window;
+  HR_RETURN_IF_ERROR(kernels_[0]->Decode(file, part, packed, context, memory, image));
+  image->spec = spec;
+  image->held = window;
   return Status::Ok();
 }
 
-// Runs nodes [first, last) on a source: renders what is folded and computes the rest. Makes only
-// the part of each image that the sample shows.
-Status ChainRunner::Execute(const Source& source, int first, int last, Params params,
-                            OpContext& context, MutableByteSpan out) const {
-  RunPlan& plan = context.Tool<Working>().plan;
-  Image image = source.image;
-  HR_RETURN_IF_ERROR(
-      plan.Make(*chain_, schemas_, kernels_, first, last, image.spec, params, context));
-  const FoldedPass& end = plan.end();
-  if (end.spec().bytes() != out.size()) return Internal("chain made a sample of another size");
-  int held = 1;  // the output buffer that `image` lives in
-  if (source.encoded) {
-    const bool packed = plan.steps().empty() && end.spec().layout == Layout::kHwc;
-    const Window whole = WholeOf(image.spec);
-    std::optional<Window> part;
-    if (plan.source() != whole) part = plan.source();
-    const ImageSpec spec = image.spec;
-    HR_RETURN_IF_ERROR(
-        kernels_[0]->Decode(source.file, part, packed, context, context.output(held), &image));
-    image.spec = spec;
-    image.held = plan.source();
-  }
+// Renders what is folded and computes the rest. Makes only the part of each image that the sample
+// shows.
+Status ChainRunner::Compute(Image image, const RunPlan& plan, Params params, OpContext& context,
+                            MutableByteSpan out) const {
+  int held = 1;  // the output buffer that `image` may live in
   for (const RunPlan::Step& step : plan.steps()) {
     Image read;
     RenderImage(image, step.before, context.output(1 - held), &read);
@@ -165,12 +172,28 @@ Status ChainRunner::Execute(const Source& source, int first, int last, Params pa
     if (LivesIn(made, context.output(1 - held))) held = 1 - held;
     image = made;
   }
-  RenderOutput(image, end, table_, context.scratch(kScratchSlot), out);
+  RenderOutput(image, plan.end(), table_, context.scratch(kScratchSlot), out);
   return Status::Ok();
 }
 
-Status ChainRunner::Finish(const Source& source, const ImageSpec& in, int first, Params params,
-                           OpContext& context, MutableByteSpan out) const {
+// Runs nodes [first, last) on a source.
+Status ChainRunner::Execute(const Source& source, int first, int last, Params params,
+                            OpContext& context, MutableByteSpan out) const {
+  RunPlan& plan = context.Tool<Working>().plan;
+  Image image = source.image;
+  HR_RETURN_IF_ERROR(
+      plan.Make(*chain_, schemas_, kernels_, first, last, image.spec, params, context));
+  if (plan.end().spec().bytes() != out.size())
+    return Internal("chain made a sample of another size");
+  if (source.encoded) {
+    HR_RETURN_IF_ERROR(Decode(source.file, plan.source(), plan.wants_packed(), context,
+                              context.output(1), &image));
+  }
+  return Compute(image, plan, params, context, out);
+}
+
+Status ChainRunner::Check(const ImageSpec& in, int first, const ImageSpec& given, Params params,
+                          OpContext& context, MutableByteSpan out) const {
   if (params.size() != static_cast<std::size_t>(chain_->param_words())) {
     return InvalidArgument("a sample has " + std::to_string(chain_->param_words()) +
                            " parameter words, not " + std::to_string(params.size()));
@@ -178,7 +201,7 @@ Status ChainRunner::Finish(const Source& source, const ImageSpec& in, int first,
   auto& shapes = context.Tool<Working>().shapes;
   shapes.resize(kernels_.size());
   HR_RETURN_IF_ERROR(Shapes(in, shapes));
-  if (first > 0 && shapes[static_cast<std::size_t>(first - 1)] != source.image.spec) {
+  if (first > 0 && shapes[static_cast<std::size_t>(first - 1)] != given) {
     return DataLoss("cached sample is of another pipeline");
   }
   const ImageSpec& last = shapes.back();
@@ -189,6 +212,21 @@ Status ChainRunner::Finish(const Source& source, const ImageSpec& in, int first,
                            std::to_string(last.bytes()) + " bytes, not " +
                            std::to_string(out.size()));
   }
+  return Status::Ok();
+}
+
+Status ChainRunner::Prepare(const ImageSpec& in, Params params, OpContext& context,
+                            MutableByteSpan out, RunPlan* plan) const {
+  HR_RETURN_IF_ERROR(Check(in, 0, in, params, context, out));
+  HR_RETURN_IF_ERROR(plan->Make(*chain_, schemas_, kernels_, 0, static_cast<int>(kernels_.size()),
+                                in, params, context));
+  if (plan->end().spec().bytes() == out.size()) return Status::Ok();
+  return Internal("chain made a sample of another size");
+}
+
+Status ChainRunner::Finish(const Source& source, const ImageSpec& in, int first, Params params,
+                           OpContext& context, MutableByteSpan out) const {
+  HR_RETURN_IF_ERROR(Check(in, first, source.image.spec, params, context, out));
   return Execute(source, first, static_cast<int>(kernels_.size()), params, context, out);
 }
 

@@ -13,6 +13,8 @@
 
 namespace headrace::ops {
 
+class RunPlan;  // ops/run/run_plan.h
+
 // Runs a compiled chain on samples, in one pass where operators can be fused: crop-restricted
 // decode, and one table for the pointwise tail, written straight to the batch. Worker only.
 // Immutable; thread-safe: every thread brings its own OpContext.
@@ -54,17 +56,29 @@ class ChainRunner {
   [[nodiscard]] const Chain& chain() const { return *chain_; }
 
  private:
+  friend class GraphRunner;  // runs several chains on one decoded image
   struct Source;
   Status Finish(const Source& source, const ImageSpec& in, int first, Params params,
                 OpContext& context, MutableByteSpan out) const;
   Status Execute(const Source& source, int first, int last, Params params, OpContext& context,
+                 MutableByteSpan out) const;
+  // Checks that a source of spec `in`, of which nodes [0, first) make `given`, makes `out`.
+  Status Check(const ImageSpec& in, int first, const ImageSpec& given, Params params,
+               OpContext& context, MutableByteSpan out) const;
+  // Does what Run does before it decodes a file whose image has the spec `in`.
+  Status Prepare(const ImageSpec& in, Params params, OpContext& context, MutableByteSpan out,
+                 RunPlan* plan) const;
+  Status Decode(ByteSpan file, const Window& window, bool packed, OpContext& context,
+                ScratchBuffer& memory, Image* image) const;
+  // Makes the sample from an image that holds plan.source().
+  Status Compute(Image image, const RunPlan& plan, Params params, OpContext& context,
                  MutableByteSpan out) const;
 
   // Chain::Shapes, in an image's words.
   Status Shapes(const ImageSpec& in, std::span<ImageSpec> after_node) const;
 
   std::shared_ptr<const Chain> chain_;
-  std::vector<const ImageSchema*> schemas_;  // the chain's
+  std::vector<const ImageSchema*> schemas_;  // the chain's; null for gates, like their kernels
   std::vector<std::shared_ptr<const ImageKernel>> kernels_;
   Bytes table_;  // what becomes of the values in the pointwise tail; empty: nothing
 };

@@ -81,8 +81,9 @@ Offset<fb::Node> Write(Builder& b, const Node& v) {
   const auto args = WriteArgs(b, v.args);
   const auto label = WriteText(b, v.label);
   const auto reason = WriteText(b, v.reason);
+  const auto inputs = WriteScalars(b, v.inputs);
   return fb::CreateNode(b, op, args, static_cast<fb::Purity>(v.purity),
-                        static_cast<fb::Form>(v.form), label, reason);
+                        static_cast<fb::Form>(v.form), label, reason, inputs);
 }
 
 Node Read(Reader& r, const fb::Node* v) {
@@ -93,6 +94,7 @@ Node Read(Reader& r, const fb::Node* v) {
   out.form = r.Enum<Form>(v->form(), fb::Form::MAX, "form");
   out.label = r.Text(v->label());
   out.reason = r.Text(v->reason());
+  out.inputs = r.Scalars(v->inputs());
   return out;
 }
 
@@ -242,6 +244,7 @@ Plan Read(Reader& r, const fb::Plan* v) {
            .index = r.NotNegative(field->index(), "field index")});
     }
   }
+  r.Require(CheckGraph(out).ok(), "numbers of nodes");
   out.rng = r.Enum<RngMode>(v->rng(), fb::RngMode::MAX, "rng");
   out.lanes = v->lanes();
   r.Require(out.lanes >= 1, "lanes");

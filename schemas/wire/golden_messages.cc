@@ -236,6 +236,21 @@ Plan GoldenPlan() {
   return plan;
 }
 
+Plan GoldenViews() {
+  Plan plan;
+  plan.leaves = {{.rows = 1000, .table = BlobHash(11)}};
+  plan.chain = {{.op = "decode", .args = {{"mode", std::string("RGB")}}},
+                {.op = "random_horizontal_flip", .args = {{"p", 0.5}}, .purity = Purity::kRandom},
+                {.op = "to_tensor"},
+                {.op = "to_tensor", .inputs = {0}},
+                {.op = "stack", .inputs = {2, 3}}};
+  plan.fields = {{.kind = FieldSpec::Kind::kValue, .index = 4},
+                 {.kind = FieldSpec::Kind::kValue, .index = 3},
+                 {.kind = FieldSpec::Kind::kArray, .index = 1}};
+  plan.rng = RngMode::kSample;
+  return plan;
+}
+
 FileTable GoldenFileTable() {
   return {.root = "/data/train",
           .paths = {"cat/1.jpg", "dog/\xc3\xa9t\xc3\xa9.jpg", "/elsewhere/2.png", ""},

@@ -16,6 +16,7 @@ struct GoldenMessage {
 // frozen bytes go to schemas/golden/v2.
 [[nodiscard]] std::vector<GoldenMessage> GoldenMessages();
 [[nodiscard]] Plan GoldenPlan();            // plan.bin, by EncodePlan
+[[nodiscard]] Plan GoldenViews();           // plan_of_views.bin: a graph
 [[nodiscard]] FileTable GoldenFileTable();  // file_table.bin, by EncodeFileTable
 
 }  // namespace headrace::wire

@@ -79,6 +79,9 @@ TEST(Golden, FrozenPlanDecodesToItsValues) {
   const auto plan = DecodePlan(Frozen("plan", [] { return EncodePlan(GoldenPlan()); }));
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
   EXPECT_EQ(*plan, GoldenPlan());
+  const auto views = DecodePlan(Frozen("plan_of_views", [] { return EncodePlan(GoldenViews()); }));
+  ASSERT_TRUE(views.ok()) << views.status().ToString();
+  EXPECT_EQ(*views, GoldenViews());
 }
 
 TEST(Golden, FrozenFileTableDecodesToItsValues) {
@@ -114,6 +117,10 @@ TEST(Golden, MaimedMessagesAreReadSafelyOrRefused) {
 TEST(Golden, MaimedPlanIsReadSafelyOrRefused) {
   Maim(Frozen("plan", [] { return EncodePlan(GoldenPlan()); }),
        [](const Bytes& bad) { (void)DecodePlan(bad); });
+  Maim(Frozen("plan_of_views", [] { return EncodePlan(GoldenViews()); }), [](const Bytes& bad) {
+    const Result<Plan> plan = DecodePlan(bad);
+    EXPECT_TRUE(!plan.ok() || CheckGraph(*plan).ok());
+  });
 }
 
 }  // namespace

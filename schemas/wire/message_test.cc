@@ -12,6 +12,7 @@ namespace headrace::wire {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr std::size_t kBodies = std::variant_size_v<Body>;
 
@@ -172,6 +173,25 @@ TEST(Plan, EqualPlansHaveEqualBytesAndComeBack) {
     ASSERT_TRUE(back.ok()) << back.status().ToString();
     EXPECT_EQ(*back, plan);
   }
+}
+
+// A peer that knows neither inputs nor the kind Value refuses the plan for its fields.
+TEST(Plan, AGraphThatAnOlderPeerWouldTakeForAChainIsRefused) {
+  using Kind = FieldSpec::Kind;
+  const auto refused = [](std::vector<std::int32_t> inputs, FieldSpec field) {
+    Plan plan;
+    plan.chain = {{.op = "decode"}, {.op = "flip"}, {.op = "gray"}};
+    plan.chain[2].inputs = std::move(inputs);
+    plan.fields = {field};
+    return DecodePlan(EncodePlan(plan)).status().message();
+  };
+  EXPECT_THAT(refused({}, {Kind::kChain, 0}), IsEmpty());
+  EXPECT_THAT(refused({0}, {Kind::kValue, 2}), IsEmpty());
+  EXPECT_THAT(refused({0}, {Kind::kChain, 0}), HasSubstr("numbers of nodes"));
+  EXPECT_THAT(refused({2}, {Kind::kValue, 2}), HasSubstr("numbers of nodes"));
+  EXPECT_THAT(refused({-1}, {Kind::kValue, 2}), HasSubstr("numbers of nodes"));
+  EXPECT_THAT(refused({1}, {Kind::kValue, 2}), HasSubstr("numbers of nodes"));
+  EXPECT_THAT(refused({0}, {Kind::kValue, 3}), HasSubstr("numbers of nodes"));
 }
 
 TEST(Plan, NegativeZeroKeepsItsSign) {

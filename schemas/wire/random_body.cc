@@ -31,8 +31,23 @@ Plan RandomBody::MakePlan() {
     node.reason = Text();
     return node;
   });
-  plan.fields = Some([this] {
-    return FieldSpec{.kind = static_cast<FieldSpec::Kind>(Below(2)), .index = Count()};
+  bool inputs = false;
+  for (std::size_t i = 1; i < plan.chain.size(); ++i) {
+    for (std::uint64_t n = Below(3); n > 0; --n) {
+      plan.chain[i].inputs.push_back(static_cast<std::int32_t>(Below(i)));
+    }
+    // The node before it is not named.
+    if (plan.chain[i].inputs == std::vector{static_cast<std::int32_t>(i) - 1}) {
+      plan.chain[i].inputs.clear();
+    }
+    inputs = inputs || !plan.chain[i].inputs.empty();
+  }
+  plan.fields = Some([&] {
+    const FieldSpec value{
+        .kind = FieldSpec::Kind::kValue,
+        .index = static_cast<std::int32_t>(plan.chain.empty() ? 0 : Below(plan.chain.size()))};
+    if (!plan.chain.empty() && (inputs || Coin())) return value;
+    return FieldSpec{.kind = static_cast<FieldSpec::Kind>(inputs ? 1 : Below(2)), .index = Count()};
   });
   plan.rng = static_cast<RngMode>(Below(3));
   plan.lanes = 1 + Count() / 2;

@@ -87,15 +87,18 @@ std::optional<TensorSpec> RowOf(const SourceLeaf& leaf) {
   return TensorSpec{array.dtype, Layout::kPlain, Dims(std::span(array.row_shape))};
 }
 
-// Returns what the chain makes of every sample, if that does not depend on the sample.
-std::optional<TensorSpec> FixedOutput(const Plan& plan, const ops::Chain& chain) {
-  std::optional<TensorSpec> input = chain.source();
+// Returns the values of every sample, if they do not depend on the sample; otherwise nothing.
+std::vector<TensorSpec> FixedValues(const Plan& plan, const ops::Graph& graph) {
+  std::optional<TensorSpec> input = graph.source();
   if (!plan.leaves.empty() && !plan.leaves[0].arrays.empty()) {
     input = RowOf(plan.leaves[0]);
   }
-  std::vector<TensorSpec> after(chain.nodes().size());
-  if (!input || !chain.Shapes(*input, after).ok() || !after.back().known()) return std::nullopt;
-  return after.back();
+  std::vector<TensorSpec> values(graph.values().size());
+  if (!input || !graph.Shapes(*input, values, nullptr).ok() ||
+      !std::ranges::all_of(values, &TensorSpec::known)) {
+    return {};
+  }
+  return values;
 }
 
 }  // namespace
@@ -252,17 +255,19 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
   }
 
   client::SessionPump::Setup setup;
-  std::shared_ptr<const ops::Chain> chain;
+  std::shared_ptr<const ops::Graph> graph;
   if (!plan.has_python_stage && !plan.chain.empty()) {
     ops::Constants constants;
     for (const auto& [name, hash] : plan.constants) {
       HR_TRY(constants[name], FindBlob(blobs, hash, "constant " + name));
     }
-    HR_TRY(ops::Chain compiled, ops::Chain::Compile(plan.chain, plan.libraries, constants));
-    chain = std::make_shared<const ops::Chain>(std::move(compiled));
-    setup.output = FixedOutput(plan, *chain);
+    HR_RETURN_IF_ERROR(CheckGraph(plan));
+    HR_TRY(ops::Graph compiled,
+           ops::Graph::Compile(plan.chain, ValuesOf(plan), plan.libraries, constants));
+    graph = std::make_shared<const ops::Graph>(std::move(compiled));
+    setup.values = FixedValues(plan, *graph);
   }
-  HR_TRY(setup.planner, PlannerOptions(plan, blobs, chain));
+  HR_TRY(setup.planner, PlannerOptions(plan, blobs, graph));
 
   const SessionId id(static_cast<std::int64_t>(RandomBits() >> 1));
   using Split = Result<wire::Split>;
@@ -316,7 +321,7 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
 
 Result<client::DrawPlanner::Options> ClientImpl::PlannerOptions(
     const Plan& plan, const std::map<BlobHash, Blob>& blobs,
-    std::shared_ptr<const ops::Chain> chain) {
+    std::shared_ptr<const ops::Graph> graph) {
   client::DrawPlanner::Options options;
   options.rng = plan.rng;
   options.lanes = plan.lanes;
@@ -336,10 +341,13 @@ Result<client::DrawPlanner::Options> ClientImpl::PlannerOptions(
     options.keys = static_cast<std::int64_t>(options.row_map.size());
   }
   if (plan.rng != RngMode::kTorch) return options;
-  if (!chain) return InvalidArgument("a plan that draws without an operator");
-  options.param_words = chain->param_words();
-  options.draw = [chain](const TensorSpec& in, ops::TorchGenerator& rng, ops::MutableParams params,
-                         TensorSpec* out) { return chain->Draw(in, rng, params, out); };
+  if (!graph) return InvalidArgument("a plan that draws without an operator");
+  options.param_words = graph->param_words();
+  options.draw = [graph](const TensorSpec& in, ops::TorchGenerator& rng, ops::MutableParams params,
+                         std::vector<TensorSpec>* values) {
+    values->resize(graph->values().size());
+    return graph->Draw(in, rng, params, *values);
+  };
   options.dims = Dims(plan, rows);
   return options;
 }

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/core/chain.h"
+#include "ops/core/graph.h"
 #include "schemas/wire/control.h"
 #include "trainer_client/client/job_link.h"
 #include "trainer_client/draws/size_table.h"
@@ -43,7 +43,7 @@ class ClientImpl {
   void KeepLocalWorker();
   Result<client::DrawPlanner::Options> PlannerOptions(const Plan& plan,
                                                       const std::map<BlobHash, Blob>& blobs,
-                                                      std::shared_ptr<const ops::Chain> chain);
+                                                      std::shared_ptr<const ops::Graph> graph);
   std::shared_ptr<client::SizeTable> Dims(const Plan& plan, std::int64_t rows);
 
   ClientOptions options_;

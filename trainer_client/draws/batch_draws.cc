@@ -18,21 +18,20 @@ void BatchDraws::Begin(const ops::TorchGenerator& generator, std::size_t samples
   words_ = param_words;
   params_.assign(samples * words_, 0);
   specs_.assign(samples, std::nullopt);
-  output_.reset();
+  values_.clear();
 }
 
 bool BatchDraws::Draw(const TensorSpec& spec, const DrawFunction& draw,
                       ops::TorchGenerator& generator) {
   specs_[next_] = spec;
-  TensorSpec output;
   const Status drawn =
-      draw(spec, generator, std::span(params_).subspan(next_ * words_, words_), &output);
+      draw(spec, generator, std::span(params_).subspan(next_ * words_, words_), &drawn_);
   if (!drawn.ok()) {
     specs_[next_].reset();
     generator = Before(static_cast<std::int32_t>(next_), draw);
     return false;
   }
-  output_ = output;
+  std::swap(values_, drawn_);
   ++next_;
   return true;
 }
@@ -47,7 +46,7 @@ void BatchDraws::Resolve(const ops::TorchGenerator& after, bool failed) {
 ops::TorchGenerator BatchDraws::Before(std::int32_t position, const DrawFunction& draw) const {
   ops::TorchGenerator generator = *start_;
   std::vector<std::int32_t> params(words_);
-  TensorSpec output;
+  std::vector<TensorSpec> values;
   for (std::int32_t i = 0; i < position; ++i) {
     if (const auto at = std::ranges::find(resolved_, i, &Resolved::position);
         at != resolved_.end()) {
@@ -56,7 +55,7 @@ ops::TorchGenerator BatchDraws::Before(std::int32_t position, const DrawFunction
     }
     // Draws as it was planned, whatever the sample is now. The draw succeeded before, so it
     // succeeds again.
-    (void)draw(*specs_[static_cast<std::size_t>(i)], generator, params, &output);
+    (void)draw(*specs_[static_cast<std::size_t>(i)], generator, params, &values);
   }
   return generator;
 }

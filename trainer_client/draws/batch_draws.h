@@ -13,9 +13,10 @@
 
 namespace headrace::client {
 
-// Chain::Draw of the plan's chain.
-using DrawFunction = std::function<Status(const TensorSpec& in, ops::TorchGenerator& rng,
-                                          ops::MutableParams params, TensorSpec* out)>;
+// Graph::Draw of the plan's nodes; it resizes `values`.
+using DrawFunction =
+    std::function<Status(const TensorSpec& in, ops::TorchGenerator& rng, ops::MutableParams params,
+                         std::vector<TensorSpec>* values)>;
 
 // Holds what one batch has drawn, sample after sample, and its lane's generator before each sample.
 // When the trainer makes a sample, it gives the state of the generator after it. Pure.
@@ -53,8 +54,8 @@ class BatchDraws {
   [[nodiscard]] std::vector<std::int32_t> TakeParams() { return std::move(params_); }
   // The specs of the drawn samples' sources, as in wire::BatchRequest::specs.
   [[nodiscard]] const std::vector<std::optional<TensorSpec>>& specs() const { return specs_; }
-  // The output of one sample, if any was drawn.
-  [[nodiscard]] const std::optional<TensorSpec>& output() const { return output_; }
+  // The values of one sample; empty: none was drawn.
+  [[nodiscard]] const std::vector<TensorSpec>& values() const { return values_; }
 
  private:
   std::optional<ops::TorchGenerator> start_;
@@ -64,7 +65,7 @@ class BatchDraws {
   std::size_t next_ = 0;
   std::int32_t end_ = -1;
   std::vector<Resolved> resolved_;
-  std::optional<TensorSpec> output_;
+  std::vector<TensorSpec> values_, drawn_;
 };
 
 }  // namespace headrace::client

@@ -14,10 +14,10 @@ constexpr std::int64_t kBadWidth = 13;  // the framework raises on it
 
 // As many draws as the image is high; the last one is the parameter.
 Status Draw(const TensorSpec& in, ops::TorchGenerator& rng, ops::MutableParams params,
-            TensorSpec* out) {
+            std::vector<TensorSpec>* values) {
   for (std::int64_t i = 0; i < in.dims[0]; ++i) params[0] = static_cast<std::int32_t>(rng.Next());
   if (in.dims[1] == kBadWidth) return InvalidArgument("too small");
-  *out = in;
+  *values = {in, in};
   return Status::Ok();
 }
 
@@ -42,7 +42,7 @@ TEST_F(BatchDrawsTest, EachSampleDrawsAfterTheOneBefore) {
   EXPECT_TRUE(draws_.Draw(Spec(3), Draw, generator_));
   EXPECT_EQ(draws_.next(), 2U);
   EXPECT_THAT(draws_.specs(), ElementsAre(Spec(2), Spec(3)));
-  EXPECT_EQ(draws_.output(), Spec(3));
+  EXPECT_THAT(draws_.values(), ElementsAre(Spec(3), Spec(3)));
   EXPECT_EQ(draws_.Before(0, Draw).draws(), 0U);
   EXPECT_EQ(draws_.Before(1, Draw).draws(), 2U);
   EXPECT_EQ(draws_.Before(2, Draw).draws(), 5U);

@@ -216,7 +216,7 @@ std::optional<PlannedBatch> DrawPlanner::Next() {
   planned.params = record.draws.TakeParams();
   planned.specs = record.draws.specs();
   planned.seeds = record.seeds;
-  planned.output = record.draws.output();
+  planned.values = record.draws.values();
   planned.lane_state = record.state_after;
   for (const Unmade& unmade : UnmadePositions(batch)) planned.skip.push_back(unmade.position);
   if (record.draws.end() >= 0) {

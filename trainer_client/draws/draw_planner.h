@@ -30,7 +30,7 @@ struct PlannedBatch {
   std::vector<std::int32_t> skip;    // positions that the trainer makes, or that are never made
   // What `params` were drawn for, as in wire::BatchRequest::specs; empty without params.
   std::vector<std::optional<TensorSpec>> specs;
-  std::optional<TensorSpec> output;  // of one sample, when it is known
+  std::vector<TensorSpec> values;  // of one sample, when they are known
   // torch.get_rng_state() after the batch, if the iteration began with lane_states.
   Bytes lane_state;
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "ops/torch/torch_generator.h"
 #include "trainer_client/draws/draw_planner.h"
@@ -24,7 +25,7 @@ inline TensorSpec Image(std::int64_t height, std::int64_t width) {
 // How much it draws depends on the size and on the numbers, as in RandomResizedCrop, and some of it
 // comes in pairs, of which one is kept for the next sample, as in AugMix.
 inline Status FakeDraw(const TensorSpec& in, TorchGenerator& rng, ops::MutableParams params,
-                       TensorSpec* out) {
+                       std::vector<TensorSpec>* values) {
   std::uint32_t last = rng.Next();
   for (std::int64_t i = 0; i < in.dims[0] % 5 || last % 4 == 0; ++i) last = rng.Next();
   if (in.dims[1] == kBadWidth) return InvalidArgument("too small");
@@ -32,7 +33,7 @@ inline Status FakeDraw(const TensorSpec& in, TorchGenerator& rng, ops::MutablePa
   if (in.dims[0] % 3 == 0) rng.Dirichlet(1, std::span(weights).first(1 + last % 2));
   params[0] = static_cast<std::int32_t>(last ^ std::bit_cast<std::uint32_t>(weights[0]));
   params[1] = static_cast<std::int32_t>(in.dims[1]);
-  *out = TensorSpec{DType::kF32, Layout::kChw, {3, 224, 224}};
+  *values = {TensorSpec{DType::kF32, Layout::kChw, {3, 224, 224}}};
   return Status::Ok();
 }
 

@@ -49,7 +49,7 @@ std::vector<std::vector<std::int32_t>> Model(const Data& data, const Batches& ba
         PythonDraw(key, generator);
         continue;
       }
-      TensorSpec out;
+      std::vector<TensorSpec> out;
       EXPECT_TRUE(
           FakeDraw(spec, generator, std::span(words).subspan(i * kWords, kWords), &out).ok());
     }

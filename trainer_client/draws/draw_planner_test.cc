@@ -7,7 +7,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "ops/core/chain.h"
+#include "ops/core/graph.h"
+#include "ops/core/test_util.h"
 #include "trainer_client/draws/draw_planner_fixture.h"
 
 namespace headrace::client {
@@ -46,7 +47,7 @@ TEST(DrawPlanner, ReplanAfterARaisingSampleGoesOnFromItsState) {
   // Expected: lane 0 drew sample 0 only, then batch 2.
   TorchGenerator generator(3);
   std::vector<std::int32_t> words(kWords);
-  TensorSpec out;
+  std::vector<TensorSpec> out;
   ASSERT_TRUE(FakeDraw(Image(10, 30), generator, words, &out).ok());
   EXPECT_EQ(planner.LaneDraws()->front(), generator.draws());
   ASSERT_TRUE(FakeDraw(Image(10, 30), generator, words, &out).ok());
@@ -56,6 +57,42 @@ TEST(DrawPlanner, ReplanAfterARaisingSampleGoesOnFromItsState) {
   EXPECT_EQ(std::vector(batch2->params.begin(), batch2->params.begin() + kWords), words);
   EXPECT_EQ(planner.Next()->batch, 4);
   EXPECT_FALSE(planner.Next().has_value());
+}
+
+// As a program does that applies one transform after the other to each sample.
+TEST(DrawPlanner, TheViewsOfASampleDrawBeforeTheNextSample) {
+  using ops::testing::MakeNode;
+  std::vector<Node> nodes{MakeNode("decode"), MakeNode("random_crop", {{"size", std::int64_t{8}}}),
+                          MakeNode("random_crop", {{"size", std::int64_t{9}}})};
+  nodes[2].inputs = {0};
+  const ops::Graph graph = *ops::Graph::Compile(nodes, {1, 2}, ops::testing::Libraries(), {});
+  DrawPlanner::Options options = TorchOptions(1, 2);
+  options.param_words = graph.param_words();
+  options.draw = [&](const TensorSpec& in, TorchGenerator& rng, ops::MutableParams params,
+                     std::vector<TensorSpec>* values) {
+    values->resize(graph.values().size());
+    return graph.Draw(in, rng, params, *values);
+  };
+  options.dims->Set(0, Image(20, 30));
+  options.dims->Set(1, Image(40, 10));
+  DrawPlanner planner(std::move(options));
+  IterationOptions iteration;
+  iteration.base_seed = 3;
+  ASSERT_TRUE(planner.Begin(iteration).ok());
+  planner.Submit({0, 1});
+  const auto planned = planner.Next();
+  ASSERT_TRUE(planned.has_value());
+  TorchGenerator stock(3);
+  std::vector<std::int32_t> expected;
+  for (const auto& [height, width] : {std::pair{20, 30}, std::pair{40, 10}}) {
+    for (const int side : {8, 9}) {
+      expected.push_back(static_cast<std::int32_t>(stock.RandInt(0, height - side + 1)));
+      expected.push_back(static_cast<std::int32_t>(stock.RandInt(0, width - side + 1)));
+    }
+  }
+  EXPECT_EQ(planned->params, expected);
+  EXPECT_THAT(planned->values, ElementsAre(Image(8, 8), Image(9, 9)));
+  EXPECT_EQ(planner.LaneDraws()->front(), 0U) << "nothing is delivered yet";
 }
 
 TEST(DrawPlanner, WhatIsPlannedKeepsItsSizesWhenAnImageChanges) {
@@ -77,7 +114,7 @@ TEST(DrawPlanner, WhatIsPlannedKeepsItsSizesWhenAnImageChanges) {
   // Where the lane is after the batch.
   TorchGenerator generator(3);
   std::vector<std::int32_t> words(kWords);
-  TensorSpec out;
+  std::vector<TensorSpec> out;
   for (const TensorSpec& spec : {Image(10, 30), Image(11, 31), Image(12, 32)}) {
     ASSERT_TRUE(FakeDraw(spec, generator, words, &out).ok());
   }

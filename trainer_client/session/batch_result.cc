@@ -14,10 +14,8 @@ std::uint64_t Align(std::uint64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// Bytes of one row of a field.
-std::uint64_t RowBytes(const Plan& plan, const FieldSpec& field,
-                       const std::optional<TensorSpec>& output) {
-  if (field.kind == FieldSpec::Kind::kChain) return output ? output->bytes() : 0;
+// Bytes of one row of a column of the source.
+std::uint64_t RowBytes(const Plan& plan, const FieldSpec& field) {
   if (plan.leaves.empty() || plan.leaves[0].arrays.empty()) return 8;  // label
   const auto index = static_cast<std::size_t>(field.index);
   if (index >= plan.leaves[0].arrays.size()) return 0;
@@ -49,10 +47,17 @@ Status CheckField(const wire::FieldLayout& field, std::size_t samples, std::uint
 }  // namespace
 
 std::uint64_t BatchBytes(const Plan& plan, std::size_t samples,
-                         const std::optional<TensorSpec>& output) {
+                         std::span<const TensorSpec> values) {
+  const std::vector<std::int32_t> nodes = ValuesOf(plan);
   std::uint64_t bytes = 0;
   for (const FieldSpec& field : plan.fields) {
-    bytes += Align(samples * RowBytes(plan, field, output));
+    if (field.kind == FieldSpec::Kind::kArray) {
+      bytes += Align(samples * RowBytes(plan, field));
+      continue;
+    }
+    const auto value =
+        static_cast<std::size_t>(std::ranges::find(nodes, NodeOf(plan, field)) - nodes.begin());
+    if (value < values.size()) bytes += Align(samples * values[value].bytes());
   }
   return bytes;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/graph.h"
@@ -14,10 +15,10 @@
 // Turns a worker's answer into the batch that the trainer gets.
 namespace headrace::client {
 
-// Returns the bytes that a batch of `samples` takes in a slot. `output`: what the chain makes of
-// one sample.
+// Returns the bytes that a batch of `samples` takes in a slot. `values`: of one sample, in the order
+// of ValuesOf(plan); empty: unknown.
 [[nodiscard]] std::uint64_t BatchBytes(const Plan& plan, std::size_t samples,
-                                       const std::optional<TensorSpec>& output);
+                                       std::span<const TensorSpec> values);
 
 // Checks that a successful answer fits the plan, the request and the slot; kDataLoss if it does
 // not.

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "base/graph.h"
 #include "ops/core/op.h"
@@ -13,10 +15,10 @@ namespace headrace::client {
 // from answers alone. An estimate that is too small costs a second request. Pure. Reactor thread.
 class BatchSizes {
  public:
-  // `output`: what the chain makes, if the planner does not draw; height 0: unknown. `hint`: bytes
-  // of a batch while nothing else is known. The plan outlives this.
-  BatchSizes(const Plan& plan, const std::optional<TensorSpec>& output, std::uint64_t hint)
-      : plan_(plan), output_(output), hint_(hint) {}
+  // `values`: of a sample, if the planner does not draw; empty: unknown. `hint`: bytes of a batch
+  // while nothing else is known. The plan outlives this.
+  BatchSizes(const Plan& plan, std::vector<TensorSpec> values, std::uint64_t hint)
+      : plan_(plan), values_(std::move(values)), hint_(hint) {}
 
   [[nodiscard]] std::uint64_t Estimate(const PlannedBatch& planned) const;
   // Learns that a batch of `samples` took `bytes`. REQUIRES: samples > 0.
@@ -24,7 +26,7 @@ class BatchSizes {
 
  private:
   const Plan& plan_;
-  std::optional<TensorSpec> output_;
+  std::vector<TensorSpec> values_;
   std::uint64_t hint_;
   double bytes_per_sample_ = 0;
 };

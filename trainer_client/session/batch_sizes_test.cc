@@ -32,16 +32,29 @@ TEST(BatchSizes, OfANativePlanTheOutputTells) {
   Plan plan;
   plan.chain.emplace_back();
   plan.fields.emplace_back();
-  const BatchSizes unknown(plan, std::nullopt, kHint);
+  const BatchSizes unknown(plan, {}, kHint);
   EXPECT_GE(unknown.Estimate(Of(2)), kHint);
-  const TensorSpec output{DType::kU8, Layout::kHwc, {8, 8, 3}};
-  BatchSizes sizes(plan, output, kHint);
-  EXPECT_EQ(sizes.Estimate(Of(2)), BatchBytes(plan, 2, output));
+  const std::vector<TensorSpec> values{{DType::kU8, Layout::kHwc, {8, 8, 3}}};
+  BatchSizes sizes(plan, values, kHint);
+  EXPECT_EQ(sizes.Estimate(Of(2)), BatchBytes(plan, 2, values));
   PlannedBatch drawn = Of(2);
-  drawn.output = TensorSpec{DType::kU8, Layout::kHwc, {800, 8, 3}};
-  EXPECT_EQ(sizes.Estimate(drawn), BatchBytes(plan, 2, drawn.output));
+  drawn.values = {TensorSpec{DType::kU8, Layout::kHwc, {800, 8, 3}}};
+  EXPECT_EQ(sizes.Estimate(drawn), BatchBytes(plan, 2, drawn.values));
   sizes.Learn(kHint, 1);
   EXPECT_GE(sizes.Estimate(Of(2)), 2 * kHint) << "a worker said that it takes more";
+}
+
+TEST(BatchSizes, EachValueHasItsOwnSize) {
+  Plan plan;
+  plan.chain.resize(3);
+  plan.chain[2].inputs = {0};
+  using Kind = FieldSpec::Kind;
+  plan.fields = {{Kind::kValue, 2}, {Kind::kArray, 1}, {Kind::kValue, 1}, {Kind::kValue, 2}};
+  // In the order in which the fields name them.
+  const std::vector<TensorSpec> values{{DType::kU8, Layout::kPlain, {64}},
+                                       {DType::kF32, Layout::kPlain, {100}}};
+  EXPECT_EQ(BatchBytes(plan, 2, values), 128U + 64 + 832 + 128);
+  EXPECT_EQ(BatchBytes(plan, 2, {}), 64U);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ SessionPump::SessionPump(std::shared_ptr<net::Reactor> reactor, Setup setup,
       dispatcher_(Dispatcher::Options::For(context_.plan, setup.resend_floor)),
       comparisons_({.compare_every = setup.options.compare_every}),
       lanes_(context_.plan.lanes),
-      sizes_(context_.plan, setup.output, setup.options.slot_bytes_hint),
+      sizes_(context_.plan, setup.values, setup.options.slot_bytes_hint),
       size_requests_(context_.session, planner_),
       alarm_(
           {.timeout = setup.worker_timeout,

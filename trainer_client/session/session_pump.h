@@ -47,7 +47,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
     SessionOptions options;
     DrawPlanner::Options planner;
     // What the chain makes of every sample, for plans that do not draw. Absent: it depends on them.
-    std::optional<TensorSpec> output;
+    std::vector<TensorSpec> values;
     // A request without an answer for this long was lost.
     Duration resend_floor = Dispatcher::Options().resend_floor;
     // Next reports that no worker was ready for this long.

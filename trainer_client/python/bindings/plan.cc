@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/core/chain.h"
+#include "ops/core/graph.h"
 #include "ops/torch/torch_functions.h"
 #include "trainer_client/python/bindings/blob.h"
 #include "trainer_client/python/bindings/errors.h"
@@ -87,7 +87,9 @@ class Parser {
       Reader field(item, "field");
       FieldSpec& spec = plan.fields.emplace_back();
       field.ReadEnum("kind",
-                     {{"chain", FieldSpec::Kind::kChain}, {"array", FieldSpec::Kind::kArray}},
+                     {{"chain", FieldSpec::Kind::kChain},
+                      {"array", FieldSpec::Kind::kArray},
+                      {"value", FieldSpec::Kind::kValue}},
                      spec.kind);
       field.Read("index", spec.index);
       field.Done();
@@ -169,6 +171,7 @@ class Parser {
     reader.ReadEnum("form", {{"native", Form::kNative}, {"python", Form::kPython}}, node.form);
     reader.Read("label", node.label);
     reader.Read("reason", node.reason);
+    reader.Read("inputs", node.inputs);
     reader.Done();
     return node;
   }
@@ -225,7 +228,7 @@ class Parser {
   PlanWithBlobs result_;
 };
 
-ops::Chain CompileChain(nb::dict source) {
+ops::Graph CompileGraph(nb::dict source) {
   PlanWithBlobs parsed = ParsePlan(source);
   ops::Constants constants;
   for (const auto& [name, hash] : parsed.plan.constants) {
@@ -233,8 +236,9 @@ ops::Chain CompileChain(nb::dict source) {
       constants[name] = at->second.data;
     }
   }
-  return Check(ops::Chain::Compile(std::move(parsed.plan.chain), std::move(parsed.plan.libraries),
-                                   std::move(constants)));
+  Check(CheckGraph(parsed.plan));
+  return Check(ops::Graph::Compile(parsed.plan.chain, ValuesOf(parsed.plan), parsed.plan.libraries,
+                                   constants));
 }
 
 nb::bytes GaussianWeightsOf(const std::vector<float>& positions, float sigma, int api) {
@@ -258,14 +262,14 @@ void AddPlans(nb::module_& module) {
       "check_plan",
       [](nb::dict plan) {
         if (ParsePlan(plan).plan.chain.empty()) return;
-        (void)CompileChain(plan);
+        (void)CompileGraph(plan);
       },
       nb::arg("plan"));
   module.def(
       "exp_ranges",
       [](nb::dict plan) {
         std::vector<std::tuple<float, float, bool>> ranges;
-        for (const ops::ExpRange& range : CompileChain(plan).exp_ranges()) {
+        for (const ops::ExpRange& range : CompileGraph(plan).exp_ranges()) {
           ranges.emplace_back(range.low, range.high,
                               range.rounding == ops::TorchGenerator::Rounding::kFused);
         }

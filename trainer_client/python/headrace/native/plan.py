@@ -50,6 +50,7 @@ class Node:
     label: str = ""
     form: str = NATIVE
     reason: str = ""
+    inputs: list[int] = field(default_factory=list)  # numbers of nodes; empty: the node before it
 
 
 @dataclass
@@ -70,7 +71,7 @@ class Leaf:
 
 @dataclass
 class Field:
-    kind: str  # "chain" | "array"
+    kind: str  # "chain" (the last node's value) | "array" | "value" (of node `index`)
     index: int = 0
 
 
@@ -122,6 +123,13 @@ class Plan:
     def signature(self) -> str:
         """Equal for plans that make the same batches."""
         return repr(_plain(self, lambda blob: blob.hash))
+
+    @property
+    def is_graph(self) -> bool:
+        """Whether it is no single chain."""
+        return any(node.inputs for node in self.chain) or any(
+            made.kind == "value" for made in self.fields
+        )
 
     @property
     def is_random(self) -> bool:

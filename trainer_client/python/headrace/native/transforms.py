@@ -35,7 +35,7 @@ def nodes_of(transform: Any) -> list[Node]:
 
 def nodes_of_steps(transform: Any, steps: list[Any]) -> list[Node]:
     """The same, of a transform that is known to apply these single ones in turn."""
-    nodes = [node_of(step) for step in steps]
+    nodes = [node for step in steps for node in nodes_of_leaf(step)]
     if not any(node.op in TO_TENSOR for node in nodes):
         raise NotNative(f"{name_of(transform)} yields PIL images, not tensors", _TO_TENSORS)
     return nodes
@@ -61,8 +61,25 @@ def kind_of(transform: Any) -> str | None:
     return None
 
 
+def nodes_of_leaf(transform: Any) -> list[Node]:
+    """The nodes of a single transform: one, or a gate and the nodes that it governs. Raises
+    NotNative with the name of the part that has none."""
+    gate = GATES.get(kind_of(transform) or "")
+    if gate is None:
+        return [node_of(transform)]
+    check_unaltered(transform)
+    if type(transform.transforms) not in (list, tuple, torch.nn.ModuleList):
+        raise NotNative(f"{name_of(transform)} holds its transforms in an unknown kind of list")
+    parts = [
+        [node for leaf in leaves_of(part) for node in nodes_of_leaf(leaf)]
+        for part in transform.transforms
+    ]
+    nodes = [node for part in parts for node in part]
+    return [gate(transform, [len(part) for part in parts]), *nodes]
+
+
 def node_of(transform: Any) -> Node:
-    """The node of a single transform. Raises NotNative with its name."""
+    """The node of a single transform that is no gate. Raises NotNative with its name."""
     kind = kind_of(transform)
     if type(transform) is torch.nn.Identity:
         kind = "v2.Identity"
@@ -277,6 +294,27 @@ def _with_p(op: str) -> Callable[[Any], Node]:
 def _plain(op: str) -> Callable[[Any], Node]:
     return lambda t: Node(op, {}, PURE)
 
+
+def _random_apply(api: int) -> Callable[[Any, list[int]], Node]:
+    def convert(t: Any, parts: list[int]) -> Node:
+        args = {"p": float(t.p), "nodes": sum(parts), "api": api}
+        return Node("random_apply", args, RANDOM, f"RandomApply(p={t.p})")
+
+    return convert
+
+
+def _random_order(t: Any, parts: list[int]) -> Node:
+    return Node("random_order", {"parts": parts}, RANDOM, "RandomOrder()")
+
+
+# Transforms that hold others and draw which of them run, and in which order. v1's RandomOrder and
+# RandomChoice draw from Python's generator; v2's RandomChoice by torch.multinomial, whose draws are
+# MKL's.
+GATES: dict[str, Callable[[Any, list[int]], Node]] = {
+    "v1.RandomApply": _random_apply(1),
+    "v2.RandomApply": _random_apply(2),
+    "v2.RandomOrder": _random_order,
+}
 
 _BOTH: dict[str, Callable[[Any], Node]] = {
     "CenterCrop": _center_crop,

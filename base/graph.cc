@@ -1,0 +1,73 @@
+#include "base/graph.h"
+
+#include <algorithm>
+#include <string>
+
+namespace headrace {
+namespace {
+
+bool HasInputs(const Node& node) { return !node.inputs.empty(); }
+
+Status CheckInputs(const Node& node, std::int32_t number) {
+  for (const std::int32_t input : node.inputs) {
+    if (input < 0 || input >= number) {
+      return InvalidArgument("node " + std::to_string(number) + " takes the value of node " +
+                             std::to_string(input) + ", which is not before it");
+    }
+  }
+  if (node.inputs.size() == 1 && node.inputs[0] == number - 1) {
+    return InvalidArgument("node " + std::to_string(number) +
+                           " names the node before it, whose value it takes anyway");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::int32_t NodeOf(const Plan& plan, const FieldSpec& field) {
+  switch (field.kind) {
+    case FieldSpec::Kind::kChain:
+      return static_cast<std::int32_t>(plan.chain.size()) - 1;
+    case FieldSpec::Kind::kValue:
+      return field.index;
+    case FieldSpec::Kind::kArray:
+      break;
+  }
+  return -1;
+}
+
+std::vector<std::int32_t> ValuesOf(const Plan& plan) {
+  std::vector<std::int32_t> values;
+  for (const FieldSpec& field : plan.fields) {
+    const std::int32_t node = NodeOf(plan, field);
+    if (node >= 0 && std::ranges::find(values, node) == values.end()) values.push_back(node);
+  }
+  return values;
+}
+
+bool HasGraph(const Plan& plan) {
+  return std::ranges::any_of(plan.chain, HasInputs) ||
+         std::ranges::any_of(plan.fields, [](const FieldSpec& field) {
+           return field.kind == FieldSpec::Kind::kValue;
+         });
+}
+
+Status CheckGraph(const Plan& plan) {
+  const auto nodes = static_cast<std::int32_t>(plan.chain.size());
+  for (std::int32_t i = 0; i < nodes; ++i) {
+    HR_RETURN_IF_ERROR(CheckInputs(plan.chain[static_cast<std::size_t>(i)], i));
+  }
+  const bool inputs = std::ranges::any_of(plan.chain, HasInputs);
+  for (const FieldSpec& field : plan.fields) {
+    if (field.kind == FieldSpec::Kind::kValue && (field.index < 0 || field.index >= nodes)) {
+      return InvalidArgument("a field is the value of node " + std::to_string(field.index) +
+                             ", and there are " + std::to_string(nodes));
+    }
+    if (field.kind == FieldSpec::Kind::kChain && inputs) {
+      return InvalidArgument("a field of a plan whose nodes have inputs does not name its node");
+    }
+  }
+  return {};
+}
+
+}  // namespace headrace

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/graph.h"
+#include "base/result.h"
+#include "ops/core/chain.h"
+
+namespace headrace::ops {
+
+// A plan's nodes, compiled as straight chains from the source to each value that is wanted: two
+// views of an image are two chains. The nodes that chains share draw once, and a sample has one
+// record of draws for all nodes. A plan that is a single chain is a graph of one.
+//
+//   decode -> crop -> to_tensor          value 2   chain 0: nodes 0 1 2
+//        \--> resize -> to_tensor        value 4   chain 1: nodes 0 3 4
+//
+// The value of a node `stack` is made of the values of its inputs, one after the other: it has a
+// chain for each of them.
+//
+// Immutable after Compile; thread-safe. The client (planner), the coordinator (splitter) and the
+// worker link it.
+class Graph {
+ public:
+  // The chains that make a value: [first, first + count).
+  struct Value {
+    std::size_t first = 0, count = 1;
+    bool stacked = false;  // by a node `stack`, which adds a dimension
+  };
+
+  // `values`: the nodes whose values are wanted (ValuesOf of the plan); empty: the last one. Errors
+  // as Chain::Compile; kUnsupported also for a node that takes several values, unless it stacks
+  // them at the end. kInvalidArgument: inputs or values that are no node's, or a node that no value
+  // is made of.
+  static Result<Graph> Compile(const std::vector<Node>& nodes, std::vector<std::int32_t> values,
+                               const ClientLibraries& libraries, const Constants& constants,
+                               const TorchFunctions* torch = TorchFunctions::Loaded());
+
+  [[nodiscard]] std::span<const Value> values() const { return values_; }
+  [[nodiscard]] std::size_t chains() const { return chains_.size(); }
+  [[nodiscard]] const Chain& chain(std::size_t i) const { return *chains_[i].chain; }
+  [[nodiscard]] std::shared_ptr<const Chain> share_chain(std::size_t i) const {
+    return chains_[i].chain;
+  }
+  // The sources that the graph takes.
+  [[nodiscard]] TensorSpec source() const { return chain(0).source(); }
+  // Number of int32 words that Draw fills for one sample, for all nodes together.
+  [[nodiscard]] int param_words() const { return param_words_; }
+  // Number of leading nodes that are pure and that all values are made of; the cache point follows
+  // them. At least 1 (decode). They are a chain.
+  [[nodiscard]] int pure_prefix() const { return chain(0).pure_prefix(); }
+  // As Chain::prefix_hash.
+  [[nodiscard]] std::uint64_t prefix_hash() const { return chain(0).prefix_hash(); }
+  // As Chain::exp_ranges.
+  [[nodiscard]] std::vector<ExpRange> exp_ranges() const;
+
+  // Gives the values for a source of spec `in`, and what the pure prefix makes of it (unless null).
+  // Errors as OpSchema::Infer; kUnsupported: values of different shapes are stacked. REQUIRES:
+  // out.size() == values().size().
+  Status Shapes(const TensorSpec& in, std::span<TensorSpec> out, TensorSpec* prefix) const;
+  // Draws for one sample whose source is `in`, node by node in the order of the plan, and gives the
+  // values. Errors as Shapes. REQUIRES: params.size() == param_words(), out.size() ==
+  // values().size().
+  Status Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams params,
+              std::span<TensorSpec> out) const;
+  // The words of one chain, from those of all nodes: a part of `params`, or a copy in `memory`.
+  [[nodiscard]] Params ParamsOf(std::size_t chain, Params params,
+                                std::vector<std::int32_t>& memory) const;
+
+ private:
+  // Words that are neighbours in both orders.
+  struct Words {
+    std::size_t from = 0;  // in the sample's record
+    std::size_t count = 0;
+  };
+  struct Path {
+    std::shared_ptr<const Chain> chain;
+    std::vector<std::int32_t> nodes;
+    std::vector<Words> words;
+  };
+  // Nodes that follow one another in the list and in every chain that has them all.
+  struct Run {
+    std::size_t chain = 0;  // one of those
+    int first = 0;          // place in it
+    std::int32_t node = 0;  // number of the first
+    std::size_t count = 0;
+    std::int32_t input = -1;  // the node before them; -1: the source
+    Words words;
+  };
+  [[nodiscard]] Result<TensorSpec> Stacked(std::span<const TensorSpec> parts) const;
+  Status MakeValues(std::span<const TensorSpec> chains, std::span<TensorSpec> out) const;
+  void Arrange(std::size_t nodes);
+
+  std::vector<Path> chains_;
+  std::vector<Value> values_;
+  std::vector<Run> runs_;
+  std::size_t nodes_ = 0;
+  int param_words_ = 0;
+};
+
+}  // namespace headrace::ops

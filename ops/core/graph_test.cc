@@ -1,0 +1,195 @@
+#include "ops/core/graph.h"
+
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ops/core/test_util.h"
+
+namespace headrace::ops {
+namespace {
+
+using ::headrace::ops::testing::Libraries;
+using ::headrace::ops::testing::MakeNode;
+using ::headrace::ops::testing::PlainExpTable;
+using ::headrace::ops::testing::RgbSpec;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Inputs = std::vector<std::int32_t>;
+
+Node After(std::int32_t input, Node node) {
+  node.inputs = {input};
+  return node;
+}
+Node Of(Inputs inputs, Node node) {
+  node.inputs = std::move(inputs);
+  return node;
+}
+Node Crop(std::int64_t size) { return MakeNode("random_crop", {{"size", size}}); }
+Node CenterCrop(std::int64_t size) { return MakeNode("center_crop", {{"size", size}}); }
+Node Flip() { return MakeNode("random_horizontal_flip"); }
+Node Resized(std::int64_t size) { return MakeNode("random_resized_crop", {{"size", size}}); }
+
+Result<Graph> Compile(const std::vector<Node>& nodes, Inputs values) {
+  static const Bytes table = PlainExpTable({MakeNode("decode"), Resized(8)});
+  return Graph::Compile(nodes, std::move(values), Libraries(), {{"torch_exp", table}});
+}
+
+std::vector<TensorSpec> ShapesOf(const Graph& graph, const TensorSpec& in) {
+  std::vector<TensorSpec> out(graph.values().size());
+  EXPECT_TRUE(graph.Shapes(in, out, nullptr).ok());
+  return out;
+}
+
+TEST(Graph, OneChainIsThatChain) {
+  const std::vector<Node> nodes{MakeNode("decode"),
+                                MakeNode("resize", {{"size", std::int64_t{40}}}), Crop(8), Flip(),
+                                MakeNode("to_tensor")};
+  const Result<Graph> graph = Compile(nodes, {});
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  const Chain chain = *Chain::Compile(nodes, Libraries(), {});
+  EXPECT_EQ(graph->chains(), 1U);
+  EXPECT_EQ(graph->param_words(), chain.param_words());
+  EXPECT_EQ(graph->pure_prefix(), 2);
+  EXPECT_EQ(graph->prefix_hash(), chain.prefix_hash());
+  TorchGenerator mine(3), theirs(3);
+  std::vector<std::int32_t> drawn(3), expected(3);
+  std::vector<TensorSpec> out(1);
+  TensorSpec last;
+  ASSERT_TRUE(graph->Draw(RgbSpec(50, 60), mine, drawn, out).ok());
+  ASSERT_TRUE(chain.Draw(RgbSpec(50, 60), theirs, expected, &last).ok());
+  EXPECT_EQ(drawn, expected);
+  EXPECT_EQ(out[0], last);
+  std::vector<std::int32_t> memory;
+  EXPECT_EQ(graph->ParamsOf(0, drawn, memory).data(), drawn.data()) << "nothing is copied";
+}
+
+// The chains with two nodes of other kinds in the middle of the list, and draws that differ in
+// number by the image.
+TEST(Graph, NodesDrawInTheOrderOfTheList) {
+  const std::vector<Node> nodes{MakeNode("decode"), Resized(8), Flip(),
+                                After(0, Flip()),   Crop(9),    After(2, Flip()),
+                                After(4, Flip())};
+  const Result<Graph> graph = Compile(nodes, {5, 6});
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  // Crop of four words, then one, one, two, one, one.
+  ASSERT_EQ(graph->param_words(), 10);
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    TorchGenerator rng(seed), stock(seed);
+    std::vector<std::int32_t> drawn(10), expected(10);
+    std::vector<TensorSpec> out(2);
+    ASSERT_TRUE(graph->Draw(RgbSpec(30, 47), rng, drawn, out).ok());
+    const auto draw = [&](std::size_t chain, int node, const TensorSpec& in, std::size_t at) {
+      const OpSchema& schema = graph->chain(chain).schema(node);
+      TensorSpec made;
+      EXPECT_TRUE(
+          schema
+              .Draw(in, stock,
+                    std::span(expected).subspan(at, static_cast<std::size_t>(schema.param_words())),
+                    &made)
+              .ok());
+    };
+    draw(0, 1, RgbSpec(30, 47), 0);
+    draw(0, 2, RgbSpec(8, 8), 4);
+    draw(1, 1, RgbSpec(30, 47), 5);
+    draw(1, 2, RgbSpec(30, 47), 6);
+    draw(0, 3, RgbSpec(8, 8), 8);
+    draw(1, 3, RgbSpec(9, 9), 9);
+    EXPECT_EQ(drawn, expected) << "seed " << seed;
+    EXPECT_EQ(rng.draws(), stock.draws());
+    EXPECT_THAT(out, ElementsAre(RgbSpec(8, 8), RgbSpec(9, 9)));
+    std::vector<std::int32_t> memory;
+    const Params first = graph->ParamsOf(0, drawn, memory);
+    EXPECT_THAT(std::vector(first.begin(), first.end()),
+                ElementsAre(drawn[0], drawn[1], drawn[2], drawn[3], drawn[4], drawn[8]));
+    const Params second = graph->ParamsOf(1, drawn, memory);
+    EXPECT_THAT(std::vector(second.begin(), second.end()),
+                ElementsAre(drawn[5], drawn[6], drawn[7], drawn[9]));
+  }
+}
+
+TEST(Graph, ASharedNodeDrawsOnce) {
+  const Result<Graph> graph =
+      Compile({MakeNode("decode"), Crop(8), Flip(), After(1, Flip())}, {2, 3});
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_EQ(graph->param_words(), 4);
+  TorchGenerator rng(1);
+  std::vector<std::int32_t> drawn(4), memory, other;
+  std::vector<TensorSpec> out(2);
+  ASSERT_TRUE(graph->Draw(RgbSpec(30, 40), rng, drawn, out).ok());
+  EXPECT_EQ(rng.draws(), 4U);
+  const Params a = graph->ParamsOf(0, drawn, memory), b = graph->ParamsOf(1, drawn, other);
+  EXPECT_EQ((std::vector{a[0], a[1]}), (std::vector{b[0], b[1]})) << "one crop for both";
+}
+
+TEST(Graph, TheCachePointFollowsWhatAllValuesShare) {
+  const Node resize = MakeNode("resize", {{"size", std::int64_t{40}}});
+  const auto prefix = [](const std::vector<Node>& nodes, Inputs values) {
+    const Result<Graph> graph = Compile(nodes, std::move(values));
+    EXPECT_TRUE(graph.ok()) << graph.status().ToString();
+    return graph->pure_prefix();
+  };
+  EXPECT_EQ(
+      prefix({MakeNode("decode"), resize, CenterCrop(9), Flip(), After(1, CenterCrop(8))}, {3, 4}),
+      2);
+  EXPECT_EQ(prefix({MakeNode("decode"), resize, Flip(), After(0, resize)}, {2, 3}), 1);
+  // A value in the middle of another one's chain ends the prefix.
+  EXPECT_EQ(prefix({MakeNode("decode"), resize, CenterCrop(9)}, {2, 1}), 2);
+  EXPECT_EQ(prefix({MakeNode("decode"), Flip(), resize, After(1, resize)}, {2, 3}), 1);
+  const Graph views = *Compile({MakeNode("decode"), resize, Flip(), After(0, Flip())}, {2, 3});
+  EXPECT_EQ(views.prefix_hash(),
+            Chain::Compile({MakeNode("decode")}, Libraries(), {})->prefix_hash())
+      << "what is kept serves every plan of these files";
+}
+
+TEST(Graph, AStackHasADimensionForItsParts) {
+  const std::vector<Node> nodes{MakeNode("decode"),    CenterCrop(8),
+                                MakeNode("to_tensor"), After(0, Crop(8)),
+                                MakeNode("to_tensor"), Of({2, 4}, MakeNode("stack"))};
+  const Result<Graph> graph = Compile(nodes, {5});
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_EQ(graph->chains(), 2U);
+  const TensorSpec stacked{DType::kF32, Layout::kPlain, {2, 3, 8, 8}};
+  EXPECT_THAT(ShapesOf(*graph, RgbSpec(20, 20)), ElementsAre(stacked));
+  TorchGenerator rng(1);
+  std::vector<std::int32_t> drawn(2);
+  std::vector<TensorSpec> out(1);
+  ASSERT_TRUE(graph->Draw(RgbSpec(20, 20), rng, drawn, out).ok());
+  EXPECT_THAT(out, ElementsAre(stacked));
+
+  std::vector<Node> uneven = nodes;
+  uneven[3] = After(0, Crop(9));
+  const Status status = Compile(uneven, {5})->Shapes(RgbSpec(20, 20), out, nullptr);
+  EXPECT_EQ(status.code(), Code::kUnsupported);
+  EXPECT_THAT(status.message(), HasSubstr("different shapes are stacked"));
+}
+
+TEST(Graph, WhatIsNoGraphIsRefused) {
+  const auto refused = [](const std::vector<Node>& nodes, Inputs values) {
+    return Compile(nodes, std::move(values)).status();
+  };
+  const std::vector<Node> two{MakeNode("decode"), Flip(), After(0, Flip())};
+  EXPECT_EQ(refused(two, {2}),
+            InvalidArgument("node 1 random_horizontal_flip: no field is made of its value"));
+  EXPECT_THAT(refused(two, {1, 3}).message(), HasSubstr("node 3"));
+  EXPECT_THAT(refused({MakeNode("decode"), After(1, Flip())}, {}).message(),
+              HasSubstr("not before it"));
+  EXPECT_EQ(refused({MakeNode("decode"), Flip(), Of({0, 1}, Flip())}, {}),
+            Unsupported("node 2 random_horizontal_flip: takes several values"));
+  // A stack is no image.
+  EXPECT_THAT(
+      refused({MakeNode("decode"), Flip(), Of({0, 1}, MakeNode("stack")), Flip()}, {}).message(),
+      HasSubstr("takes several values"));
+  EXPECT_EQ(refused({MakeNode("stack")}, {}).code(), Code::kUnsupported);
+  EXPECT_EQ(refused({}, {}).code(), Code::kUnsupported);
+  // Messages name the node of the plan.
+  EXPECT_THAT(refused({MakeNode("decode"), Flip(), After(0, MakeNode("swirl"))}, {1, 2}).message(),
+              HasSubstr("node 2 swirl: no native operator"));
+}
+
+}  // namespace
+}  // namespace headrace::ops

@@ -1,0 +1,110 @@
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ops/run/test_util.h"
+
+namespace headrace::ops {
+namespace {
+
+using ::headrace::ops::testing::CompileRgb;
+using ::headrace::ops::testing::GraySpec;
+using ::headrace::ops::testing::MakeNode;
+using ::headrace::ops::testing::Ran;
+using ::headrace::ops::testing::RgbSpec;
+using ::headrace::ops::testing::RowOf;
+using ::headrace::ops::testing::RunPixels;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Node Apply(std::int64_t nodes, double p = 0.5, std::int64_t api = 1) {
+  return MakeNode("random_apply", {{"p", p}, {"nodes", nodes}, {"api", api}});
+}
+Node Flip(double p = 1) { return MakeNode("random_horizontal_flip", {{"p", p}}); }
+Node Invert() {
+  return MakeNode("random_operation", {{"operation", std::string("invert")}, {"p", 1.0}});
+}
+std::string Refused(std::vector<Node> nodes) {
+  return CompileRgb(std::move(nodes)).status().message();
+}
+
+TEST(RandomApply, WhatFollowsItsNodesRunsAlways) {
+  const std::vector<Node> nodes{Apply(2), Flip(), Flip(), Flip()};
+  EXPECT_THAT(RunPixels(nodes, GraySpec(1, 2), {1, 2}, {1, 1, 0, 0}).values, ElementsAre(2, 1));
+  EXPECT_THAT(RunPixels(nodes, GraySpec(1, 2), {1, 2}, {0, 1, 0, 0}).values, ElementsAre(1, 2));
+  EXPECT_THAT(RunPixels(nodes, GraySpec(1, 2), {1, 2}, {0, 1, 1, 1}).values, ElementsAre(2, 1));
+  EXPECT_THAT(RunPixels(nodes, GraySpec(1, 2), {1, 2}, {2, 1, 1, 1}).status.message(),
+              HasSubstr("it runs, or it does not"));
+}
+
+TEST(RandomApply, OperatorsThatComputeAreLeftOut) {
+  const std::vector<Node> nodes{Apply(1), Invert()};
+  const Ran ran = RunPixels(nodes, GraySpec(1, 2), {1, 2}, {0, 1});
+  EXPECT_THAT(ran.values, ElementsAre(1, 2)) << ran.status.ToString();
+  EXPECT_THAT(RunPixels(nodes, GraySpec(1, 2), {1, 2}, {1, 1}).values, ElementsAre(254, 253));
+}
+
+TEST(RandomApply, ItsNodesDrawOnlyWhereTheyRun) {
+  const Result<Chain> chain = CompileRgb({Apply(2), Flip(0.5), Flip(0.5), Flip(0.5)});
+  ASSERT_TRUE(chain.ok()) << chain.status().ToString();
+  bool both[2] = {};
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    TorchGenerator rng(seed), stock(seed);
+    std::vector<std::int32_t> params(4, 77);
+    TensorSpec out;
+    ASSERT_TRUE(chain->Draw(RowOf(RgbSpec(2, 2)), rng, params, &out).ok());
+    const bool runs = !(0.5F < stock.Rand());
+    EXPECT_EQ(params[0], runs ? 1 : 0);
+    for (const std::size_t i : {1, 2}) EXPECT_EQ(params[i], runs && stock.Rand() < 0.5F ? 1 : 0);
+    EXPECT_EQ(params[3], stock.Rand() < 0.5F ? 1 : 0);
+    EXPECT_EQ(rng.draws(), stock.draws());
+    both[runs ? 1 : 0] = true;
+  }
+  EXPECT_TRUE(both[0] && both[1]);
+}
+
+// v1 asks p < drawn, and v2 drawn >= p: they differ where both are equal.
+TEST(RandomApply, ADrawnNumberThatEqualsPIsTheApisMatter) {
+  const double p = static_cast<double>(TorchGenerator(5).Rand());
+  for (const std::int64_t api : {1, 2}) {
+    TorchGenerator rng(5);
+    std::vector<std::int32_t> params(2);
+    TensorSpec out;
+    ASSERT_TRUE(
+        CompileRgb({Apply(1, p, api), Flip()})->Draw(RowOf(RgbSpec(2, 2)), rng, params, &out).ok());
+    EXPECT_EQ(params[0], api == 1 ? 1 : 0);
+  }
+}
+
+TEST(RandomApply, GatesInsideOfGates) {
+  const std::vector<Node> nodes{Apply(3), Flip(), Apply(1), Invert()};
+  const auto run = [&](std::vector<std::int32_t> params) {
+    return RunPixels(nodes, GraySpec(1, 2), {1, 2}, std::move(params)).values;
+  };
+  EXPECT_THAT(run({1, 1, 0, 1}), ElementsAre(2, 1));
+  EXPECT_THAT(run({1, 1, 1, 1}), ElementsAre(253, 254));
+  EXPECT_THAT(run({0, 1, 1, 1}), ElementsAre(1, 2));
+}
+
+TEST(RandomApply, NodesThatChangeTheShapeAreRefused) {
+  const Args size{{"size", std::int64_t{8}}};
+  EXPECT_THAT(Refused({Apply(1), MakeNode("center_crop", size)}), HasSubstr("changes the shape"));
+  EXPECT_THAT(Refused({Apply(1), MakeNode("pad", {{"padding", std::int64_t{1}}})}),
+              HasSubstr("changes the shape"));
+  EXPECT_THAT(Refused({Apply(1), MakeNode("to_tensor")}), HasSubstr("changes the shape"));
+  EXPECT_THAT(Refused({MakeNode("to_tensor"), Apply(1), Flip()}), HasSubstr("of uint8"));
+  EXPECT_EQ(Refused({MakeNode("center_crop", size), Apply(1), MakeNode("center_crop", size)}), "");
+  // A resize that leaves squares as they are: each sample is looked at again.
+  const Result<Chain> chain = CompileRgb({MakeNode("center_crop", size), Apply(2), Flip(), Flip()});
+  EXPECT_TRUE(chain.ok());
+}
+
+TEST(RandomApply, ItsNodesMustFollowIt) {
+  EXPECT_THAT(Refused({Apply(2), Flip()}), HasSubstr("do not follow it"));
+  EXPECT_THAT(Refused({Apply(1), Apply(1), Flip()}), HasSubstr("belong to another gate"));
+  EXPECT_THAT(Refused({Apply(0), Flip()}), HasSubstr("no node"));
+  EXPECT_THAT(Refused({Apply(1000), Flip()}), HasSubstr("no node, or of too many"));
+}
+
+}  // namespace
+}  // namespace headrace::ops
