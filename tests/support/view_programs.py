@@ -307,7 +307,7 @@ PROGRAMS = {
     "lazily": Lazily,
     "a closure": lambda: two_of(augment(), 3),
     "a partial": lambda: functools.partial(applied, augment()),
-    "a partial with a name": lambda: functools.partial(two_of(TO_TENSOR), flip=v1.ToTensor()),
+    "a partial with a name": lambda: functools.partial(two_of(TO_TENSOR), flip=v1.RandomErasing(1.0)),
     "a lambda": lambda: A_LAMBDA,
     "a Lambda": lambda: v1.Compose([v1.Pad(1), v1.Lambda(A_LAMBDA)]),
     "inner functions": lambda: inner_functions,

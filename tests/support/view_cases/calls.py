@@ -97,6 +97,13 @@ class GoesOnForLong(Base):
         return y(x)
 
 
+@case("goes on for too long")
+class ListsANumberOfEntries(Base):
+    def __call__(self, x):
+        numbers = list(range(30_000))
+        return [END(x) for _ in numbers[:2]]
+
+
 @case("goes on for too long|makes over")
 class ExtendsAListByItself(Base):
     def __call__(self, x):
