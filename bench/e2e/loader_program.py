@@ -51,8 +51,19 @@ class Views(OwnDataset):
         return self.transform(image), self.transform(image)
 
 
+class TwoViews:
+    """SimCLR's transform of torchvision's own ImageFolder."""
+
+    def __init__(self, augment: T.Compose) -> None:
+        self.augment = augment
+
+    def __call__(self, image: Image.Image) -> list:
+        return [self.augment(image), self.augment(image)]
+
+
 KINDS = {
     "folder": None,
+    "simclr": None,
     "tensor": None,
     "mixup": None,
     "own": OwnDataset,
@@ -61,9 +72,9 @@ KINDS = {
 }
 
 
-def make_transform(kind: str, size: int) -> T.Compose | v2.Compose:
+def make_transform(kind: str, size: int) -> T.Compose | v2.Compose | TwoViews:
     """float32 [3, size, size]: the usual training transforms, of PIL images or of tensors as
-    torchvision recommends them, or SimCLR's without its blur."""
+    torchvision recommends them, or SimCLR's: "views" without its blur."""
     if kind == "tensor":
         return v2.Compose(
             [
@@ -75,11 +86,14 @@ def make_transform(kind: str, size: int) -> T.Compose | v2.Compose:
             ]
         )
     steps = [T.RandomResizedCrop(size), T.RandomHorizontalFlip()]
-    if kind == "views":
+    if kind in ("views", "simclr"):
         jitter = T.ColorJitter(0.8, 0.8, 0.8, 0.2)
         steps += [T.RandomApply([jitter], p=0.8), T.RandomGrayscale(0.2)]
+    if kind == "simclr":
+        steps.append(T.RandomApply([T.GaussianBlur(23, (0.1, 2.0))], p=0.5))
     normalize = T.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
-    return T.Compose([*steps, T.ToTensor(), normalize])
+    transform = T.Compose([*steps, T.ToTensor(), normalize])
+    return TwoViews(transform) if kind == "simclr" else transform
 
 
 def make_dataset(folder: str, size: int, kind: str) -> Dataset:
@@ -132,7 +146,9 @@ def run_epoch(loader: DataLoader, args: argparse.Namespace) -> dict:
         first = first if first is not None else done - start
         samples += len(labels)
         if args.sums:
-            sums.append(zlib.crc32(labels.numpy().tobytes(), zlib.crc32(images.numpy())))
+            views = images if isinstance(images, list) else [images]
+            values = [*views, labels]
+            sums.append(zlib.crc32(b"".join(value.numpy().tobytes() for value in values)))
         if args.max_batches and len(next_seconds) >= args.max_batches:
             break
     wall = time.perf_counter() - start

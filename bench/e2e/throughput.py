@@ -9,10 +9,11 @@ import pathlib
 
 import harness
 
-# Other programs: kind of the loader program -> what it is. The first is native; the samples of the
-# others are made by a Python stage.
+# Other programs: kind of the loader program -> what it is. The first two are native; the samples of
+# the others are made by a Python stage.
 KINDS = {
     "tensor": "torchvision's v2 transforms of tensors",
+    "simclr": "two SimCLR views of a picture, blur included",
     "own": "a dataset class of the program's own",
     "mixup": "MixUp and CutMix in `collate_fn`",
     "views": "two SimCLR views of a picture, of an own dataset class",

@@ -186,6 +186,17 @@ TEST(Graph, WhatIsNoGraphIsRefused) {
       HasSubstr("takes several values"));
   EXPECT_EQ(refused({MakeNode("stack")}, {}).code(), Code::kUnsupported);
   EXPECT_EQ(refused({}, {}).code(), Code::kUnsupported);
+  // Another branch begins at a gate, or among the nodes that it governs.
+  const Node gate = MakeNode("random_apply", {{"nodes", std::int64_t{2}}});
+  for (const std::int32_t at : {1, 2}) {
+    EXPECT_THAT(
+        refused({MakeNode("decode"), gate, Flip(), Flip(), After(at, Flip())}, {3, 4}).message(),
+        HasSubstr("node 1 random_apply: nodes that it governs do not follow it"));
+  }
+  EXPECT_THAT(refused({MakeNode("decode"), gate, Flip(), Flip()}, {2, 3}).message(),
+              HasSubstr("do not follow it"));
+  EXPECT_TRUE(
+      Compile({MakeNode("decode"), gate, Flip(), Flip(), Flip(), After(3, Flip())}, {4, 5}).ok());
   // Messages name the node of the plan.
   EXPECT_THAT(refused({MakeNode("decode"), Flip(), After(0, MakeNode("swirl"))}, {1, 2}).message(),
               HasSubstr("node 2 swirl: no native operator"));

@@ -10,6 +10,7 @@ namespace {
 using ::headrace::ops::testing::CompileRgb;
 using ::headrace::ops::testing::GraySpec;
 using ::headrace::ops::testing::MakeNode;
+using ::headrace::ops::testing::Pixels;
 using ::headrace::ops::testing::Ran;
 using ::headrace::ops::testing::RgbSpec;
 using ::headrace::ops::testing::RowOf;
@@ -94,9 +95,32 @@ TEST(RandomApply, NodesThatChangeTheShapeAreRefused) {
   EXPECT_THAT(Refused({Apply(1), MakeNode("to_tensor")}), HasSubstr("changes the shape"));
   EXPECT_THAT(Refused({MakeNode("to_tensor"), Apply(1), Flip()}), HasSubstr("of uint8"));
   EXPECT_EQ(Refused({MakeNode("center_crop", size), Apply(1), MakeNode("center_crop", size)}), "");
-  // A resize that leaves squares as they are: each sample is looked at again.
-  const Result<Chain> chain = CompileRgb({MakeNode("center_crop", size), Apply(2), Flip(), Flip()});
-  EXPECT_TRUE(chain.ok());
+}
+
+// No size that the compiler tries is large enough for the first crop.
+TEST(RandomApply, EachSampleIsLookedAtAgain) {
+  const std::vector<Node> nodes{
+      MakeNode("random_crop", {{"size", std::int64_t{1000}}}), Apply(1, 1),
+      MakeNode("center_crop", {{"size", std::vector<std::int64_t>{500, 2000}}})};
+  const Result<Chain> chain = CompileRgb(nodes);
+  ASSERT_TRUE(chain.ok()) << chain.status().ToString();
+  const TensorSpec large = RgbSpec(1001, 1002);
+  TorchGenerator rng(1);
+  std::vector<std::int32_t> params(3);
+  TensorSpec out;
+  const Status drawn = chain->Draw(RowOf(large), rng, params, &out);
+  EXPECT_EQ(drawn.code(), Code::kUnsupported);
+  EXPECT_THAT(drawn.message(), HasSubstr("changes the shape"));
+  std::vector<TensorSpec> after(4);
+  EXPECT_EQ(chain->Shapes(RowOf(large), after).code(), Code::kUnsupported);
+  // As many bytes as without it.
+  const Pixels pixels(large.bytes());
+  Pixels made(3000000);
+  const Result<ChainRunner> runner = ChainRunner::Make(std::make_shared<const Chain>(*chain));
+  OpContext context;
+  const Status ran = runner->RunPixels(std::as_bytes(std::span(pixels)), RowOf(large), params,
+                                       context, std::as_writable_bytes(std::span(made)));
+  EXPECT_EQ(ran.code(), Code::kUnsupported) << ran.ToString();
 }
 
 TEST(RandomApply, ItsNodesMustFollowIt) {

@@ -98,7 +98,7 @@ def test_sample_that_raises_but_not_natively():
     plan."""
     raising = admission._Sample(0, None, b"")
     made = admission.Made([torch.zeros(3), 1], None, b"")
-    fine = admission._Sample(1, admission.fields_of(made), b"")
+    fine = admission._Sample(1, admission.fields_of(made, (0, 1)), b"")
     assert not admission._agree([torch.zeros(3), torch.tensor(1)], raising)
     assert admission._agree("truncated", raising) and admission._agree("truncated", fine)
     verdict = admission._first_difference(None, None, [fine, raising], [fine.fields, fine.fields])

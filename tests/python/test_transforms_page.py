@@ -56,6 +56,8 @@ def what(api, name, module):
         return NONE
     if kind in table.CONTAINERS:
         return CONTAINER
+    if kind in table.GATES:
+        return NATIVE
     if kind in recipes.CHOICES:
         return CHOICE
     return NATIVE if kind in table._TABLE else CODE

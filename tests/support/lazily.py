@@ -1,5 +1,6 @@
 """A program with num_workers=0 without and with Headrace: its batches, and its generators."""
 
+import copy
 import hashlib
 import random
 from collections.abc import Callable
@@ -43,7 +44,7 @@ def epoch(loader: DataLoader, between: Callable[[int], Any] = lambda number: Non
     """What a program sees that calls between(number) after each batch."""
     told: list[Any] = []
     for number, batch in enumerate(loader):
-        told += [[part.clone() for part in batch], generators()]
+        told += [copy.deepcopy(batch), generators()]
         between(number)
     return [*told, generators()]
 

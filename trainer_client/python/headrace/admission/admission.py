@@ -27,6 +27,7 @@ from ..capture.capture import python_capture
 from ..errors import Unsupported, WorkersUnavailable
 from ..native import binding
 from ..native.plan import Field, Node, Plan
+from ..native.structure import Structure, fields_in
 from ..service import service
 from ..service.report import LoaderReport
 from ..service.session import SessionHandle
@@ -75,7 +76,7 @@ class _Verdict:
     """What a comparison found; without a reason all is well."""
 
     reason: str = ""
-    op: str = ""  # of the node to blame
+    ops: tuple[str, ...] = ()  # of the nodes to blame
     local: bool = False  # nothing is known of its samples
     lasts: bool = True  # False: other workers may serve the next epoch
 
@@ -99,8 +100,9 @@ def admit(loader: Any, captured: Captured, reference: Reference | None = None) -
         return captured
     if verdict.local:
         return StaysLocal(captured.name, verdict.reason, _REMEDY)
-    by_pil = _BY_PIL.get(verdict.op, (verdict.op,) if verdict.op else ())
-    return python_capture(loader, verdict.reason, captured.plan.rng, by_pil, _REMEDY)
+    by_pil = [part for op in verdict.ops for part in _BY_PIL.get(op, (op,))]
+    names = tuple(dict.fromkeys(by_pil))
+    return python_capture(loader, verdict.reason, captured.plan.rng, names, _REMEDY)
 
 
 def withdraw(captured: NativePlan, reason: str) -> None:
@@ -117,7 +119,7 @@ def _compare(loader: Any, captured: NativePlan, reference: Reference) -> _Verdic
     keys = keys_to_try(loader.dataset, captured.rows.count)
     plan = _comparable(captured.plan, len(keys))
     try:
-        by_hand_later = _begin_by_hand(reference, keys)
+        by_hand_later = _begin_by_hand(reference, keys, captured.structure)
         made, draws = _by_service(plan, keys, by_hand_later)
         by_hand = by_hand_later()
         refusals = [sample for sample in made if isinstance(sample, str)]
@@ -161,7 +163,10 @@ def _size_of(path: str) -> int | None:
 
 
 def _begin_by_hand(
-    reference: Reference, keys: list[int], length: int | None = None
+    reference: Reference,
+    keys: list[int],
+    structure: Structure | None = None,
+    length: int | None = None,
 ) -> Callable[[], list[_Sample]]:
     """Begins to make samples as the stock loader's workers do, or the output of the first `length`
     nodes, while the service makes them too. What it returns waits for them."""
@@ -171,18 +176,20 @@ def _begin_by_hand(
     @functools.cache
     def wait() -> list[_Sample]:
         return [
-            _Sample(key, fields_of(one, length is None), one.state_after)
+            _Sample(key, fields_of(one, structure), one.state_after)
             for key, one in zip(keys, reference.wait(number, _PATIENCE), strict=True)
         ]
 
     return wait
 
 
-def fields_of(made: Made, whole: bool = True) -> list[torch.Tensor] | None:
-    """None: it raised."""
+def fields_of(made: Made, structure: Structure | None) -> list[torch.Tensor] | None:
+    """None: it raised. `structure`: of a sample; None: it is a single tensor. A sample that is
+    nested in another way has no field."""
     if made.error is not None:
         return None
-    return [torch.as_tensor(item) for item in (made.value if whole else [made.value])]
+    fields = [made.value] if structure is None else fields_in(structure, made.value)
+    return [torch.as_tensor(item) for item in fields or []]
 
 
 def _by_service(
@@ -257,26 +264,48 @@ def _first_difference(
             return _Verdict(f"sample {sample.key} raises, and would not natively")
     if not plan.chain:
         return _Verdict("its samples differ")
+    if plan.is_graph:  # which no prefix is a plan of
+        ops = tuple(dict.fromkeys(node.op for node in plan.chain))
+        return _Verdict("its views are other bits natively", ops)
     keys = [sample.key for sample in by_hand if sample.fields is not None]
-    node = _first_different_node(reference, plan, keys, len(plan.chain) - 1) or plan.chain[-1]
-    return _Verdict(f"{node.label} gives other bits natively", node.op)
+    steps = _steps_of(plan.chain)
+    step = _first_different_step(reference, plan, keys, steps[:-1]) or steps[-1]
+    ops = tuple(node.op for node in plan.chain[step])
+    return _Verdict(f"{plan.chain[step][0].label} gives other bits natively", ops)
 
 
 def first_different_node(dataset: Any, plan: Plan, keys: list[int]) -> Node | None:
     """The node after which samples of these keys begin to differ from what the dataset's own code
-    makes; None: they do not differ."""
+    makes; None: they do not differ, or the plan is no single chain."""
+    if plan.is_graph:
+        return None
     with closing(Reference(dataset)) as reference:
         keys = list(dict.fromkeys(keys))
-        return _first_different_node(reference, _comparable(plan, len(keys)), keys, len(plan.chain))
+        comparable = _comparable(plan, len(keys))
+        step = _first_different_step(reference, comparable, keys, _steps_of(plan.chain))
+        return None if step is None else plan.chain[step.start]
 
 
-def _first_different_node(
-    reference: Reference, plan: Plan, keys: list[int], most: int
-) -> Node | None:
-    for length in range(1, most + 1):
-        prefix = replace(plan, chain=plan.chain[:length], fields=[Field("chain")])
+def _steps_of(chain: list[Node]) -> list[slice]:
+    """The nodes of each single transform: one, or a gate with those that it governs."""
+    steps, start = [], 0
+    while start < len(chain):
+        args = chain[start].args
+        governed = {"random_apply": args.get("nodes"), "random_order": args.get("parts")}
+        parts = governed.get(chain[start].op, 0)
+        end = start + 1 + (sum(parts) if isinstance(parts, list) else parts)
+        steps.append(slice(start, end))
+        start = end
+    return steps
+
+
+def _first_different_step(
+    reference: Reference, plan: Plan, keys: list[int], steps: list[slice]
+) -> slice | None:
+    for length, step in enumerate(steps, 1):
+        prefix = replace(plan, chain=plan.chain[: step.stop], fields=[Field("chain")])
         prefix.lanes, prefix.rng = len(keys), "torch" if prefix.is_random else "none"
-        by_hand = _begin_by_hand(reference, keys, length)
+        by_hand = _begin_by_hand(reference, keys, length=length)
         try:
             made, _ = _by_service(prefix, keys, by_hand)
         except Unsupported:
@@ -284,5 +313,5 @@ def _first_different_node(
         finally:
             by_hand()
         if not all(map(_agree, made, by_hand())):
-            return plan.chain[length - 1]
+            return step
     return None

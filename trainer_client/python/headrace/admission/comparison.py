@@ -229,7 +229,7 @@ class Comparison:
 
     def _compare(self, waiting: _Waiting, made: list[Any]) -> None:
         for key, row, sample in zip(waiting.keys, waiting.rows, made, strict=True):
-            theirs = fields_of(sample)
+            theirs = fields_of(sample, self._captured.structure)
             if row is None:
                 if theirs is None:
                     break  # it raises: the stock loader makes nothing after it

@@ -15,6 +15,9 @@ import torch
 from torch._utils import ExceptionWrapper
 from torch.utils.data import ConcatDataset, Subset
 
+from ..capture.captured import NativePlan
+from ..native.structure import Structure, fields_in, sample_of
+
 
 def state_bytes() -> bytes:
     """torch.get_rng_state() as bytes."""
@@ -111,15 +114,14 @@ def file_of(dataset: Any, key: Any) -> str:
     return path if isinstance(path, str) else ""
 
 
-def fill(fields: list[torch.Tensor], made: dict[int, Any]) -> bool:
+def fill(fields: list[torch.Tensor], made: dict[int, Any], structure: Structure) -> bool:
     """Writes samples into their rows. False if one does not fit there: nothing was written."""
-    for value in made.values():
-        if not isinstance(value, tuple) or len(value) != len(fields):
+    items = {position: fields_in(structure, value) for position, value in made.items()}
+    for of_sample in items.values():
+        if of_sample is None or not all(map(_fits, of_sample, fields)):
             return False
-        if not all(_fits(item, field) for item, field in zip(value, fields, strict=True)):
-            return False
-    for position, value in made.items():
-        for item, field in zip(value, fields, strict=True):
+    for position, of_sample in items.items():
+        for item, field in zip(of_sample or [], fields, strict=True):
             field[position] = item
     return True
 
@@ -130,13 +132,15 @@ def _fits(item: Any, field: torch.Tensor) -> bool:
     return type(item) is int and field.dtype == torch.int64 and field.ndim == 1
 
 
-def rows(fields: list[torch.Tensor], made: dict[int, Any], count: int, labels: bool) -> list[Any]:
-    """The samples of a batch one by one, for collate_fn. `labels`: field 1 holds Python ints."""
-    return [made[i] if i in made else _row(fields, i, labels) for i in range(count)]
+def rows(
+    fields: list[torch.Tensor], made: dict[int, Any], count: int, plan: NativePlan
+) -> list[Any]:
+    """The samples of a batch one by one, for collate_fn."""
+    return [made[i] if i in made else _row(fields, i, plan) for i in range(count)]
 
 
-def _row(fields: list[torch.Tensor], i: int, labels: bool) -> tuple[Any, ...]:
+def _row(fields: list[torch.Tensor], i: int, plan: NativePlan) -> Any:
     row: list[Any] = [field[i] for field in fields]
-    if labels:
-        row[1] = int(row[1])
-    return tuple(row)
+    for label in plan.labels:
+        row[label] = int(row[label])
+    return sample_of(plan.structure, row)

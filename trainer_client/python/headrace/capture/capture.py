@@ -8,19 +8,18 @@ from torch.utils.data import IterDataPipe, MapDataPipe
 from torch.utils.data.dataloader import _DatasetKind
 
 from ..native import binding, collate
-from ..native.collate import name_of
 from ..native.intact import OF_ARRAYS, OF_IMAGES, Changed, check_intact
 from ..native.libraries import libraries
 from ..native.plan import Local, NotNative, Plan, PythonStage
+from ..native.structure import plain
 from ..native.torch_exp import add_torch_exp
-from ..native.transforms import nodes_of, nodes_of_steps
 from ..process import fork_hooks
 from ..service import options
 from . import hooks, kept
 from .captured import Captured, NativePlan, StagePlan, StaysLocal
+from .computed import Computed, computed_of
 from .datasets import Rows, only_tensors, rows_of
 from .fingerprint import Fingerprint
-from .views import Grounds, steps_of
 
 
 def capture(loader: Any, rng: str, before: Captured | None = None) -> Captured:
@@ -118,10 +117,11 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Native
             "nothing: a row of a tensor is cheap to read",
         )
     rows, seen, row_map = _rows(loader.dataset, before)
-    grounds: list[Grounds] = []
     plan = Plan(name, rows.leaves, row_map, fields=rows.fields, libraries=libraries())
+    made = Computed([], rows.fields, plain(len(rows.fields)))
     if rows.source is not None:
-        plan.chain = [rows.source, *_transforms(rows, grounds)]
+        made = computed_of(rows)
+    plan.chain, plan.fields = made.nodes, made.fields
     check_intact(OF_ARRAYS if rows.source is None else OF_IMAGES)
     plan.rng = _rng_mode(plan.is_random, rng)
     plan.lanes = max(1, loader.num_workers)
@@ -132,7 +132,8 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Native
         raise NotNative(str(error)) from None
     except ValueError as error:  # the framework refuses these arguments too, when it is called
         raise NotNative(str(error)) from None
-    return NativePlan(name, plan, plan.signature(), rows, seen, seeding, tuple(grounds))
+    signature = plan.signature() + (repr(made.structure) if plan.is_graph else "")
+    return NativePlan(name, plan, signature, rows, seen, made.structure, seeding, made.grounds)
 
 
 def _rows(dataset: Any, before: Captured | None) -> tuple[Rows, Fingerprint, Any]:
@@ -143,30 +144,6 @@ def _rows(dataset: Any, before: Captured | None) -> tuple[Rows, Fingerprint, Any
     if rows.count == 0:
         raise NotNative("the dataset is empty", "nothing: it has no batch")
     return rows, seen, None if rows.rows is None else binding.Blob(rows.rows)
-
-
-def _transforms(rows: Rows, grounds: list[Grounds]) -> list[Any]:
-    for dataset in rows.datasets:
-        if dataset.target_transform is not None:
-            raise NotNative(
-                f"target_transform={name_of(dataset.target_transform)} is Python code",
-                "change the labels in the dataset once, or in the training loop",
-            )
-    chains = [_chain(dataset.transform, grounds) for dataset in rows.datasets]
-    if any(chain != chains[0] for chain in chains):
-        raise NotNative(
-            "the datasets of a ConcatDataset have different transforms",
-            "give each transform a loader of its own",
-        )
-    return chains[0]
-
-
-def _chain(transform: Any, grounds: list[Grounds]) -> list[Any]:
-    if transform is None:
-        return nodes_of(transform)
-    steps, seen = steps_of(transform)
-    grounds += [] if seen is None else [seen]
-    return nodes_of_steps(transform, steps)
 
 
 def _rng_mode(is_random: bool, rng: str) -> str:

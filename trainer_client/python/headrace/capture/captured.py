@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..native.plan import Plan, PythonStage
+from ..native.structure import Structure
 from .datasets import Rows
 from .fingerprint import Fingerprint
 from .kept import Code
@@ -22,8 +23,16 @@ class NativePlan:
     signature: str
     rows: Rows
     seen: Fingerprint
+    structure: Structure  # of the samples, with the numbers of the plan's fields
     seeding: Seeding = stock_seed  # of its lanes
     grounds: tuple[Grounds, ...] = ()  # of transforms that are code of the program's
+
+    @property
+    def labels(self) -> list[int]:
+        """The fields that are Python's int in a sample."""
+        kinds = [field.kind for field in self.plan.fields]
+        computed = any(kind != "array" for kind in kinds)
+        return [i for i, kind in enumerate(kinds) if computed and kind == "array"]
 
 
 @dataclass(frozen=True)

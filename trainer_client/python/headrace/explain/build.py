@@ -209,7 +209,7 @@ class _Python:
         def check() -> Any:
             if name.startswith("target"):
                 raise NotNative(f"{name}={name_of(step)} is Python code")
-            return [transforms.node_of(single) for single in steps_of(step)[0]]
+            return [transforms.nodes_of_leaf(single) for single in steps_of(step)[0]]
 
         node = self.part("transform", step, check)
         node.within = dataset.id
@@ -239,7 +239,7 @@ class _Python:
 
 def _native_node(step: Any) -> Node | None:
     try:
-        return transforms.node_of(step)
+        return transforms.nodes_of_leaf(step)[0]
     except NotNative:
         return None
 

@@ -21,6 +21,7 @@ from ..capture import NativePlan
 from ..capture.live import Live, Stamps
 from ..errors import HeadraceError
 from ..native import binding
+from ..native.structure import batch_of
 from ..service import service
 from ..service.report import say
 from . import stays as local
@@ -172,7 +173,9 @@ class Ahead:
             samples.set_torch_state(batch.lane_state)
         self._expected = batch.lane_state
         fields = [from_dlpack(field) for field in batch.fields]
-        return [field.clone() for field in fields] if batch.copy_advised else fields
+        if batch.copy_advised:
+            fields = [field.clone() for field in fields]
+        return batch_of(self._captured.structure, fields)
 
     def _is_asked(self, keys: list[int], now: bytes) -> bool:
         first = self._asked[0]

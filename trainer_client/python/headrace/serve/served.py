@@ -23,6 +23,7 @@ from ..capture import NativePlan, StagePlan
 from ..capture import Served as ServedPlan
 from ..errors import HeadraceError, WorkersUnavailable
 from ..native import binding
+from ..native.structure import batch_of
 from ..service import service
 from ..stage.pickling import unpickle_batch
 from .loader_state import LoaderState
@@ -229,14 +230,14 @@ class Served:
         self._comparison.delivered(batch, fields)
         if batch.copy_advised:
             fields = [field.clone() for field in fields]
+        structure = self._captured.structure
         if not batch.missing:
-            return fields
+            return batch_of(structure, fields)
         made = self._make_missing(batch)
-        if fields and samples.fill(fields, made):
-            return fields
-        labels = self._captured.plan.fields[0].kind == "chain"
+        if fields and samples.fill(fields, made, structure):
+            return batch_of(structure, fields)
         count = fields[0].shape[0] if fields else len(made)
-        return self._collate(batch.batch, samples.rows(fields, made, count, labels))
+        return self._collate(batch.batch, samples.rows(fields, made, count, self._captured))
 
     def _show(self, batch: Any) -> None:
         """What user code printed, marked with the worker as `headrace workers` names it."""

@@ -1,6 +1,6 @@
 """Transforms of the program's own that only apply torchvision's, as a small graph.
 
-    steps.py       steps_of: where it is one chain
+    steps.py       steps_or_views: its single transforms, or its views
     recognise.py   views_of: follows the code, and puts together what was found
     views.py       what is found: Views
     grounds.py     what it was found by, to be looked at again
@@ -17,7 +17,7 @@ decided by it.
 
 from .grounds import Grounds
 from .recognise import views_of
-from .steps import steps_of
+from .steps import steps_of, steps_or_views
 from .views import SOURCE, Applied, Structure, Views, indices_of
 
 __all__ = [
@@ -28,5 +28,6 @@ __all__ = [
     "Views",
     "indices_of",
     "steps_of",
+    "steps_or_views",
     "views_of",
 ]

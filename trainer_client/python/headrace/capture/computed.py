@@ -1,0 +1,93 @@
+"""The nodes and fields of a data set's transform: one chain, or a graph of views."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..native.collate import name_of
+from ..native.plan import PURE, Field, Node, NotNative
+from ..native.structure import Structure, plain
+from ..native.transforms import nodes_of, nodes_of_leaf, nodes_of_steps
+from .datasets import Rows
+from .views import SOURCE, Grounds, Views, steps_or_views
+
+
+@dataclass
+class Computed:
+    """What a plan says of a sample. `structure`: of the sample, with the fields' numbers."""
+
+    nodes: list[Node]
+    fields: list[Field]
+    structure: Structure
+    grounds: tuple[Grounds, ...] = field(default=(), compare=False)
+
+
+def computed_of(rows: Rows) -> Computed:
+    """REQUIRES: the rows have a source. Raises NotNative."""
+    for dataset in rows.datasets:
+        if dataset.target_transform is not None:
+            raise NotNative(
+                f"target_transform={name_of(dataset.target_transform)} is Python code",
+                "change the labels in the dataset once, or in the training loop",
+            )
+    made = [_of_one(rows, dataset.transform) for dataset in rows.datasets]
+    if any(one != made[0] for one in made):
+        raise NotNative(
+            "the datasets of a ConcatDataset have different transforms",
+            "give each transform a loader of its own",
+        )
+    return replace(made[0], grounds=tuple(seen for one in made for seen in one.grounds))
+
+
+def _of_one(rows: Rows, transform: Any) -> Computed:
+    assert rows.source is not None
+    if transform is None:
+        return _chain(rows, nodes_of(transform))
+    steps, seen = steps_or_views(transform)
+    grounds = () if seen is None else (seen,)
+    if isinstance(steps, Views):
+        return _graph(rows, steps, grounds)
+    return _chain(rows, nodes_of_steps(transform, steps), grounds)
+
+
+def _chain(rows: Rows, nodes: list[Node], grounds: tuple[Grounds, ...] = ()) -> Computed:
+    assert rows.source is not None
+    return Computed([rows.source, *nodes], rows.fields, plain(len(rows.fields)), grounds)
+
+
+def _graph(rows: Rows, views: Views, grounds: tuple[Grounds, ...]) -> Computed:
+    """Values become nodes in the program's order. What is pure and computed twice of the same value
+    is one node."""
+    assert rows.source is not None
+    nodes = [rows.source]
+    node_of_value = {SOURCE: 0}
+    pure: dict[tuple[int, str], int] = {}
+    for number, value in enumerate(views.values):
+        last = node_of_value[value.of]
+        for transform in value.transforms:
+            first, *governed = nodes_of_leaf(transform)
+            key = last, repr((first.op, first.args))
+            if first.purity == PURE and key in pure:
+                last = pure[key]
+                continue
+            first.inputs = [] if last == len(nodes) - 1 else [last]
+            nodes += [first, *governed]
+            last = len(nodes) - 1
+            if not governed:
+                pure[key] = last
+        node_of_value[number] = last
+    fields: list[Field] = []
+    result = _number(views.result, node_of_value, fields)
+    others = range(len(fields), len(fields) + len(rows.fields) - 1)
+    fields += rows.fields[1:]
+    return Computed(nodes, fields, (result, *others), grounds)
+
+
+def _number(result: Structure, nodes: dict[int, int], fields: list[Field]) -> Structure:
+    """The structure with a field for each place, since a batch holds each in memory of its own."""
+    if isinstance(result, int):
+        fields.append(Field("value", nodes[result]))
+        return len(fields) - 1
+    if isinstance(result, dict):
+        return {key: _number(part, nodes, fields) for key, part in result.items()}
+    parts = [_number(part, nodes, fields) for part in result]
+    return tuple(parts) if isinstance(result, tuple) else parts
