@@ -93,6 +93,20 @@ def applied(trans, picture):
     return trans(picture)
 
 
+class GivenAgain:
+    """A partial's argument that the call gives in its place."""
+
+    def __init__(self):
+        self.view = functools.partial(applied_by_name, by=v1.Pad(1), end=TO_TENSOR)
+
+    def __call__(self, image):
+        return self.view(image), self.view(image, by=v1_pad_of_three)
+
+
+def applied_by_name(image, *, by, end):
+    return end(by(image))
+
+
 class Each:
     """lightly: whatever it is given, once each."""
 
@@ -281,6 +295,7 @@ PROGRAMS = {
     "DINO": MultiCrop,
     "SwAV": Mapped,
     "SwAV by a partial": MappedPartials,
+    "a partial's argument given again": GivenAgain,
     "lightly": lambda: Each([augment(), v1.ToTensor(), v2.ToImage()]),
     "lightly with a tuple": lambda: Each((augment(), Counted(augment()))),
     "named": Named,
@@ -292,7 +307,7 @@ PROGRAMS = {
     "lazily": Lazily,
     "a closure": lambda: two_of(augment(), 3),
     "a partial": lambda: functools.partial(applied, augment()),
-    "a partial with a name": lambda: functools.partial(two_of(TO_TENSOR), flip=v1.ToTensor()),
+    "a partial with a name": lambda: functools.partial(two_of(TO_TENSOR), flip=v1.RandomErasing(1.0)),
     "a lambda": lambda: A_LAMBDA,
     "a Lambda": lambda: v1.Compose([v1.Pad(1), v1.Lambda(A_LAMBDA)]),
     "inner functions": lambda: inner_functions,

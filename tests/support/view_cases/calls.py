@@ -97,6 +97,13 @@ class GoesOnForLong(Base):
         return y(x)
 
 
+@case("goes on for too long")
+class ListsANumberOfEntries(Base):
+    def __call__(self, x):
+        numbers = list(range(30_000))
+        return [END(x) for _ in numbers[:2]]
+
+
 @case("goes on for too long|makes over")
 class ExtendsAListByItself(Base):
     def __call__(self, x):
@@ -109,7 +116,7 @@ class ExtendsAListByItself(Base):
 class Doubles(Base):
     def __call__(self, x):
         views = [END(x)]
-        for _ in range(60):
+        for _ in range(16):
             views = views + views
         return views
 
@@ -118,7 +125,7 @@ class Doubles(Base):
 class Nests(Base):
     def __call__(self, x):
         views = [END(x)]
-        for _ in range(60):
+        for _ in range(16):
             views = [views, views]
         return views
 
