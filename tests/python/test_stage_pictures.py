@@ -144,8 +144,22 @@ def test_warp_affine_equals_opencv():
     enable()
     rng = random.Random(SEED + 2)
     natively = 0
-    values = (None, (0, 0, 0), (7, 130, 255), [1.0, 2.0, 3.0], (9, 9, 9, 9), 5, (1.5, 2, 3), (300, -1, 2))
-    borders = [cv2.BORDER_CONSTANT, cv2.BORDER_REPLICATE, cv2.BORDER_REFLECT, cv2.BORDER_REFLECT_101]
+    values = (
+        None,
+        (0, 0, 0),
+        (7, 130, 255),
+        [1.0, 2.0, 3.0],
+        (9, 9, 9, 9),
+        5,
+        (1.5, 2, 3),
+        (300, -1, 2),
+    )
+    borders = [
+        cv2.BORDER_CONSTANT,
+        cv2.BORDER_REPLICATE,
+        cv2.BORDER_REFLECT,
+        cv2.BORDER_REFLECT_101,
+    ]
     for case in range(1500):
         image = any_array(rng)
         width = 16 * rng.randint(1, 6) if rng.random() < 0.8 else rng.randint(1, 90)
@@ -185,11 +199,19 @@ def test_ascontiguousarray_equals_numpy():
         image = turned(rng, any_array(rng))
         args, named = rng.choice(
             [((image,), {})] * 8
-            + [((image, np.uint8), {}), ((image,), {"dtype": np.float32}), ((image,), {"like": image})]
+            + [
+                ((image, np.uint8), {}),
+                ((image,), {"dtype": np.float32}),
+                ((image,), {"like": image}),
+            ]
             + [((image.tolist(),), {}), ((image.view(Subclass),), {}), ((image, "nonsense"), {})]
         )
         mine = outcome(np.ascontiguousarray, *args, **named)
-        assert mine == outcome(np.ascontiguousarray.real, *args, **named), (SEED, case, image.strides)
+        assert mine == outcome(np.ascontiguousarray.real, *args, **named), (
+            SEED,
+            case,
+            image.strides,
+        )
         natively += is_native(np.ascontiguousarray, args, named)
     assert natively > 300, natively
     whole = array(rng, 50, 50)
@@ -215,10 +237,14 @@ def test_normalize_equals_albucore():
                   A.Normalize((0, 0, 0), (1, 1, 1)), A.Normalize(normalization="image")]  # fmt: skip
     cases = [any_array(rng) for _ in range(300)]
     cases = [case if case.dtype in (np.uint8, np.float32) else array(rng, 9, 8) for case in cases]
-    expected = [outcome(lambda image, t=t: t(image=image)["image"], x) for x in cases for t in transforms]
+    expected = [
+        outcome(lambda image, t=t: t(image=image)["image"], x) for x in cases for t in transforms
+    ]
     enable()
     assert library.normalize_lut is not real
-    made = [outcome(lambda image, t=t: t(image=image)["image"], x) for x in cases for t in transforms]
+    made = [
+        outcome(lambda image, t=t: t(image=image)["image"], x) for x in cases for t in transforms
+    ]
     for case, (mine, theirs) in enumerate(zip(made, expected, strict=True)):
         assert mine == theirs, (SEED, case)
     image, means = array(rng, 30, 40), np.float32([1, 2, 3])
@@ -320,3 +346,25 @@ def test_a_machine_without_the_instructions():
     opencv_pictures._RESIZES = dict.fromkeys(opencv_pictures._RESIZES, lambda src, out: False)
     image = array(random.Random(SEED), 60, 70)
     assert (cv2.resize(image, (50, 40)) == cv2.resize.real(image, (50, 40))).all()
+
+
+@in_own_process
+def test_tables_of_another_kind_are_albucores():
+    """The native form computes what the table is expected to hold, and looks before."""
+    import cv2  # noqa: F401
+    from albucore import functions as library
+    from headrace.stage import albucore
+
+    enable()
+    made = albucore._made
+
+    def another(img, mean, factor):
+        result = made(img, mean, factor)
+        result[0, -1, 2] += 1
+        return result
+
+    albucore._made = another
+    values = np.float32([1, 2, 3])
+    args = array(random.Random(SEED), 9, 9), values, values
+    assert not is_native(library.normalize_lut, args, {})
+    assert outcome(library.normalize_lut, *args) == outcome(library.normalize_lut.real, *args)

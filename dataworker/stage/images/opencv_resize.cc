@@ -62,7 +62,7 @@ Tap TapOf(std::ptrdiff_t result, double scale) {
 
 // What the horizontal pass needs for each result, padded to groups of four.
 struct Columns {
-  std::vector<std::int32_t> bytes;            // where its first pixel begins
+  std::vector<std::int32_t> bytes;                   // where its first pixel begins
   std::vector<std::array<std::int16_t, 8>> weights;  // both weights, four times
 };
 
@@ -89,7 +89,7 @@ HR_TARGET inline __m256i Sums(const std::uint8_t* row, const Columns& columns, s
   const __m128i bytes = _mm_unpacklo_epi64(
       _mm_loadl_epi64(reinterpret_cast<const __m128i*>(row + columns.bytes[x])),
       _mm_loadl_epi64(reinterpret_cast<const __m128i*>(row + columns.bytes[x + 1])));
-  const __m256i pairs = _mm256_setr_epi8(  //
+  const __m256i pairs = _mm256_setr_epi8(                    //
       0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11, -1, -1, -1, -1,  //
       0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11, -1, -1, -1, -1);
   const __m256i words = _mm256_shuffle_epi8(_mm256_cvtepu8_epi16(bytes), pairs);
@@ -100,8 +100,7 @@ HR_TARGET inline __m256i Sums(const std::uint8_t* row, const Columns& columns, s
 HR_TARGET void Horizontal(const std::uint8_t* row, const Columns& columns,
                           std::vector<std::int16_t>& out) {
   for (std::size_t x = 0; x < columns.bytes.size(); x += 4) {
-    const __m256i four =
-        _mm256_packs_epi32(Sums(row, columns, x), Sums(row, columns, x + 2));
+    const __m256i four = _mm256_packs_epi32(Sums(row, columns, x), Sums(row, columns, x + 2));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(&out[4 * x]),
                         _mm256_permute4x64_epi64(four, 0xD8));
   }
@@ -112,8 +111,7 @@ HR_TARGET inline __m256i Mixed(const std::int16_t* upper, const std::int16_t* lo
                                __m256i second) {
   const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(upper));
   const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(lower));
-  const __m256i sum =
-      _mm256_add_epi16(_mm256_mulhi_epi16(a, first), _mm256_mulhi_epi16(b, second));
+  const __m256i sum = _mm256_add_epi16(_mm256_mulhi_epi16(a, first), _mm256_mulhi_epi16(b, second));
   return _mm256_srai_epi16(_mm256_add_epi16(sum, _mm256_set1_epi16(2)), 2);
 }
 

@@ -118,7 +118,8 @@ class Warper {
     _mm256_store_si256(reinterpret_cast<__m256i*>(columns), column);
     _mm256_store_si256(reinterpret_cast<__m256i*>(rows), row);
     for (int i = 0; i < 8; ++i) {
-      const std::ptrdiff_t xs[2] = {Inside(columns[i], in_.width), Inside(columns[i] + 1, in_.width)};
+      const std::ptrdiff_t xs[2] = {Inside(columns[i], in_.width),
+                                    Inside(columns[i] + 1, in_.width)};
       const std::ptrdiff_t ys[2] = {Inside(rows[i], in_.height), Inside(rows[i] + 1, in_.height)};
       for (int which = 0; which < 4; ++which) {
         made[which].at[i] = At(xs[which % 2], ys[which / 2]);
@@ -150,15 +151,13 @@ class Warper {
     __m256i made[4];
     for (int j = 0; j < 4; ++j) {
       const int i = 2 * j;
-      const auto two = [&](int which) HR_TARGET {
-        return Two(neighbour(i, which), neighbour(i + 1, which));
-      };
+      const auto two = [&](int which)
+                           HR_TARGET { return Two(neighbour(i, which), neighbour(i + 1, which)); };
       const __m256i places = _mm256_add_epi32(pair, _mm256_set1_epi32(i));
       const __m256 across = _mm256_permutevar8x32_ps(right, places);
       const __m256 upper = Between(two(0), two(1), across);
       const __m256 lower = Between(two(2), two(3), across);
-      made[j] = _mm256_cvtps_epi32(
-          Between(upper, lower, _mm256_permutevar8x32_ps(below, places)));
+      made[j] = _mm256_cvtps_epi32(Between(upper, lower, _mm256_permutevar8x32_ps(below, places)));
     }
     const __m256i packed = _mm256_packus_epi16(_mm256_packs_epi32(made[0], made[1]),
                                                _mm256_packs_epi32(made[2], made[3]));
@@ -166,8 +165,8 @@ class Warper {
   }
 
   HR_TARGET static __m256 Two(std::uint32_t first, std::uint32_t second) {
-    const __m128i bytes = _mm_insert_epi32(_mm_cvtsi32_si128(static_cast<int>(first)),
-                                           static_cast<int>(second), 1);
+    const __m128i bytes =
+        _mm_insert_epi32(_mm_cvtsi32_si128(static_cast<int>(first)), static_cast<int>(second), 1);
     return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes));
   }
 

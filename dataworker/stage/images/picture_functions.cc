@@ -30,7 +30,8 @@ bool IsSmall(std::size_t side) { return side > 0 && side <= kMostSide; }
 
 // Of an array of rows of pixels, as OpenCV takes it.
 std::optional<images::Pixels> RowsOf(const In& in) {
-  if (!images::HasKernels() || in.shape(2) != 3 || in.stride(2) != 1 || in.stride(1) != 3) return {};
+  if (!images::HasKernels() || in.shape(2) != 3 || in.stride(2) != 1 || in.stride(1) != 3)
+    return {};
   if (!IsSmall(in.shape(0)) || !IsSmall(in.shape(1))) return {};
   const auto width = static_cast<std::ptrdiff_t>(in.shape(1));
   if (in.stride(0) < 3 * width) return {};

@@ -35,7 +35,8 @@ class PictureKernels : public testing::Test {
     memory_.assign(static_cast<std::size_t>((height - 1) * stride + 3 * width), 0);
     memory_.shrink_to_fit();
     const bool rough = Draw(0, 3) == 0;
-    for (auto& byte : memory_) byte = static_cast<std::uint8_t>(rough ? 255 * Draw(0, 1) : Draw(0, 255));
+    for (auto& byte : memory_)
+      byte = static_cast<std::uint8_t>(rough ? 255 * Draw(0, 1) : Draw(0, 255));
     return {memory_.data(), height, width, stride};
   }
 
@@ -104,8 +105,8 @@ TEST_F(PictureKernels, CopiesInEachOrder) {
     for (std::ptrdiff_t y = 0; y < in.height; ++y) {
       for (std::ptrdiff_t x = 0; x < in.width; ++x) {
         for (int c = 0; c < 3; ++c) {
-          const auto at = order.planar ? (c * in.height + y) * in.width + x
-                                       : 3 * (y * in.width + x) + c;
+          const auto at =
+              order.planar ? (c * in.height + y) * in.width + x : 3 * (y * in.width + x) + c;
           const auto from_x = order.mirrored ? in.width - 1 - x : x;
           const auto from = y * in.stride + 3 * from_x + (order.reversed ? 2 - c : c);
           ASSERT_EQ(out[at], in.data[from]) << i << ", seed " << kSeed;

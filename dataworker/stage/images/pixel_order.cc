@@ -36,9 +36,7 @@ Shuffle PixelShuffle(const Order& order) {
   return bytes;
 }
 
-HR_TARGET __m128i Load(const void* at) {
-  return _mm_loadu_si128(static_cast<const __m128i*>(at));
-}
+HR_TARGET __m128i Load(const void* at) { return _mm_loadu_si128(static_cast<const __m128i*>(at)); }
 
 // One pixel; x counts results.
 void CopyPixel(const std::uint8_t* row, std::ptrdiff_t x, std::ptrdiff_t width, const Order& order,

@@ -13,11 +13,13 @@ namespace headrace::images {
 class RgbRow {
  public:
   RgbRow(std::uint8_t* picture, std::ptrdiff_t row, std::ptrdiff_t height, std::ptrdiff_t width)
-      : at_(picture + 3 * row * width), row_end_(at_ + 3 * width), end_(picture + 3 * height * width) {}
+      : at_(picture + 3 * row * width),
+        row_end_(at_ + 3 * width),
+        end_(picture + 3 * height * width) {}
 
   // `pixels`: four bytes each, of which the last one is left out. What is past the row is dropped.
   __attribute__((target("avx2"))) void Store8(__m256i pixels) {
-    const __m256i three = _mm256_setr_epi8(  //
+    const __m256i three = _mm256_setr_epi8(                      //
         0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1,  //
         0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
     const __m256i packed = _mm256_shuffle_epi8(pixels, three);
