@@ -172,6 +172,7 @@ def main():
     parser.add_argument("--data", type=pathlib.Path, default=harness.PHOTOS)
     parser.add_argument("--files", type=int, default=160)
     parser.add_argument("--pairs", type=int, default=9)
+    parser.add_argument("--names", nargs="+", default=list(PROGRAMS))
     parser.add_argument("--pictures", action="store_true", help="reading is native on both sides")
     args = parser.parse_args()
     cv2.setNumThreads(0)
@@ -181,7 +182,8 @@ def main():
     paths = files[:: max(len(files) // args.files, 1)][: args.files // BATCH * BATCH]
     switch = Switch(args.pictures)
     rows, data = [], {}
-    for name, sample in PROGRAMS.items():
+    for name in args.names:
+        sample = PROGRAMS[name]
         alternate(sample, paths, switch)  # imports, checks, and what only a first call does
         pairs = [alternate(sample, paths, switch) for _ in range(args.pairs)]
         data[name] = {"library_and_native_ms": pairs}

@@ -78,6 +78,19 @@ TEST_F(PictureKernels, ResizesAreOpenCvs) {
   EXPECT_GT(area, 250);
 }
 
+// Some columns then have a thousandth of a pixel or less, which OpenCV leaves out.
+TEST_F(PictureKernels, MeansOfNearlyWholePixelsAreOpenCvs) {
+  for (const int more : {1, 2, 3, 7}) {
+    const int width = 2000;
+    const Pixels in = Picture(3, width + more);
+    std::vector<std::uint8_t> out(static_cast<std::size_t>(3 * 2 * width));
+    ASSERT_TRUE(ResizeArea(in, 2, width, out.data()));
+    cv::Mat expected;
+    cv::resize(MatOf(in), expected, {width, 2}, 0, 0, cv::INTER_AREA);
+    EXPECT_EQ(std::memcmp(out.data(), expected.data, out.size()), 0) << more << ", seed " << kSeed;
+  }
+}
+
 TEST_F(PictureKernels, ResizesLeaveOtherCodesSizesAlone) {
   std::vector<std::uint8_t> out(3 * 60 * 60, 77);
   const std::vector<std::uint8_t> untouched = out;
