@@ -101,7 +101,20 @@ def test_resize_equals_opencv():
             args, named = (), {"src": image, "dsize": size}
         mine, theirs = outcome(cv2.resize, *args, **named), outcome(cv2.resize.real, *args, **named)
         assert mine == theirs, (SEED, case, image.shape, image.strides, size, named)
-    assert made_natively(cv2.resize, image=array(rng, 60, 70), sizes=((40, 30), (80, 90)))
+    image, size = array(rng, 60, 70), (40, 30)
+    wrong = (
+        {"fx": "much"},
+        {"dst": "there"},
+        {"dsize": ("a", 9)},
+        {"interpolation": None},
+        {"more": 1},
+    )
+    for named in wrong:
+        named = {"dsize": size} | named
+        assert outcome(cv2.resize, image, **named) == outcome(cv2.resize.real, image, **named)
+    dst = np.zeros((30, 40, 3), np.uint8)
+    assert cv2.resize(image, size, dst) is dst and (dst == cv2.resize.real(image, size)).all()
+    assert made_natively(cv2.resize, image=image, sizes=((40, 30), (80, 90)))
     assert functions.take_count() == 0, "these are no pictures of files"
 
 
@@ -176,7 +189,10 @@ def test_warp_affine_equals_opencv():
         assert mine == outcome(cv2.warpAffine.real, *args, **named), (SEED, case, args, named)
         natively += is_native(cv2.warpAffine, args, named)
     assert natively > 300, natively
-    image = array(rng, 40, 50)
+    image, dst = array(rng, 40, 50), np.zeros((30, 48, 3), np.uint8)
+    matrix = np.float64([[1, 0.5, 2], [0, 1, 3]])
+    assert cv2.warpAffine(image, matrix, (48, 30), dst) is dst
+    assert (dst == cv2.warpAffine.real(image, matrix, (48, 30))).all()
     for far in (np.nan, np.inf, 1e9, -1e9):
         matrix = np.array([[1, 0, far], [0, 1, 0]])
         assert not is_native(cv2.warpAffine, (image, matrix, (48, 30)), {})

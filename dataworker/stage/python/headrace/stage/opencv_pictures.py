@@ -82,13 +82,13 @@ def _warp(
 
 
 def _values(value: Any) -> list[int] | None:
-    """Whole ones, as a tuple or list; OpenCV rounds others."""
+    """Whole ones, as a tuple or list; OpenCV rounds others, and the kernel takes bytes alone."""
     if value is None:
         return [0] * _OUTSIDE
     if type(value) not in (tuple, list) or not _OUTSIDE <= len(value) <= _OUTSIDE + 1:
         return None
     whole = [int(v) for v in value[:_OUTSIDE] if isinstance(v, int | float) and v == int(v)]
-    return whole if len(whole) == _OUTSIDE and 0 <= min(whole) <= max(whole) <= 255 else None
+    return whole if len(whole) == _OUTSIDE else None
 
 
 def _contiguous(a: Any, dtype: Any = None, *, like: Any = None) -> Made | None:
