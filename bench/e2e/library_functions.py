@@ -1,5 +1,6 @@
 """What the native forms of library functions are worth to programs that read pictures with OpenCV or
-torchvision.io: CPU time of a sample, with and without them, in alternation in one process.
+torchvision.io: CPU time of a sample in alternation in one process. Either with the library's functions and
+with the native forms, or (--pictures) with native decoding alone and with all native forms.
 """
 
 import argparse
@@ -7,19 +8,22 @@ import pathlib
 import random
 import statistics
 import time
+import warnings
 
+import albucore
 import albumentations as A
 import cv2
 import harness
 import numpy as np
 import torch
 from albumentations.pytorch import ToTensorV2
-from headrace.stage import functions
+from headrace.stage import functions, memory
 from torch.utils.data import default_collate
 from torchvision.io import ImageReadMode, decode_jpeg, read_file, read_image
 from torchvision.transforms import v2
 
 BATCH = 32
+SIDE = 640
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 END = [A.Normalize(), ToTensorV2()]
 
@@ -52,6 +56,36 @@ def plain(path):
     return torch.from_numpy((image.astype(np.float32) / 255.0).transpose(2, 0, 1).copy())
 
 
+def letterbox(path):
+    """As detectors of the YOLO family read a picture."""
+    image = cv2.imread(path)
+    height, width = image.shape[:2]
+    ratio = SIDE / max(height, width)
+    if ratio != 1:
+        kind = cv2.INTER_AREA if ratio < 1 else cv2.INTER_LINEAR
+        size = int(width * ratio), int(height * ratio)
+        image = cv2.resize(image, size, interpolation=kind)
+    height, width = image.shape[:2]
+    top, left = (SIDE - height) // 2, (SIDE - width) // 2
+    below, right = SIDE - height - top, SIDE - width - left
+    grey = (114, 114, 114)
+    image = cv2.copyMakeBorder(image, top, below, left, right, cv2.BORDER_CONSTANT, value=grey)
+    if random.random() < 0.5:
+        image = np.fliplr(image)
+    return torch.from_numpy(np.ascontiguousarray(image.transpose(2, 0, 1)[::-1]))
+
+
+def smaller(path):
+    image = cv2.resize(read(path), (256, 256), interpolation=cv2.INTER_AREA)
+    return torch.from_numpy(image.transpose(2, 0, 1).copy())
+
+
+def shift_scale_rotate():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # albumentations would have people use Affine
+        return A.ShiftScaleRotate(p=0.5)
+
+
 def with_tensors(*steps):
     end = v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)
     transform = v2.Compose([*steps, *end])
@@ -63,6 +97,8 @@ PROGRAMS = {
     "cv2.imread alone": lambda path: cv2.imread(path)[0, 0],
     "torchvision.io.decode_jpeg alone": lambda path: decode_jpeg(read_file(path))[0, 0, 0],
     "cv2: resize, flip, / 255, transpose": plain,
+    "cv2: letterbox, planes of RGB": letterbox,
+    "cv2: resize by INTER_AREA": smaller,
     "albumentations, training": with_recipe(
         A.RandomResizedCrop(size=(224, 224)), A.HorizontalFlip(p=0.5)
     ),
@@ -78,6 +114,10 @@ PROGRAMS = {
         A.RandomBrightnessContrast(p=0.5), A.HorizontalFlip(p=0.5), A.Resize(416, 416),
         bbox_params=BOXES,
     ),
+    "albumentations, padded (ShiftScaleRotate, GaussianBlur)": with_recipe(
+        A.LongestMaxSize(320), A.PadIfNeeded(320, 320), A.HorizontalFlip(p=0.5),
+        shift_scale_rotate(), A.GaussianBlur(p=0.5),
+    ),
     "torchvision.io and v2, training": with_tensors(
         v2.RandomResizedCrop(224, antialias=True), v2.RandomHorizontalFlip()
     ),
@@ -90,14 +130,23 @@ PROGRAMS = {
 class Switch:
     """The functions of the libraries, or their native forms."""
 
-    def __init__(self):
+    def __init__(self, pictures):
         functions.enable()
-        places = (
+        reading = (
             (cv2, "imread"),
             (torch.ops.image, "decode_image"),
             (torch.ops.image, "decode_jpeg"),
         )
-        self.places = [(owner, name, getattr(owner, name)) for owner, name in places]
+        others = (
+            (cv2, "resize"),
+            (cv2, "warpAffine"),
+            (np, "ascontiguousarray"),
+            (albucore.functions, "normalize_lut"),
+        )
+        self.places = [
+            (owner, name, getattr(owner, name))
+            for owner, name in (others if pictures else reading + others)
+        ]
 
     def set(self, native):
         for owner, name, replaced in self.places:
@@ -123,15 +172,19 @@ def main():
     parser.add_argument("--data", type=pathlib.Path, default=harness.PHOTOS)
     parser.add_argument("--files", type=int, default=160)
     parser.add_argument("--pairs", type=int, default=9)
+    parser.add_argument("--names", nargs="+", default=list(PROGRAMS))
+    parser.add_argument("--pictures", action="store_true", help="reading is native on both sides")
     args = parser.parse_args()
     cv2.setNumThreads(0)
     torch.set_num_threads(1)
+    memory.keep(128 << 20)  # as a lane does; else what is timed is the kernel, which clears memory
     photos = harness.describe_photos(args.data)
     files = sorted(str(path) for path in args.data.rglob("*.jpg"))
     paths = files[:: max(len(files) // args.files, 1)][: args.files // BATCH * BATCH]
-    switch = Switch()
+    switch = Switch(args.pictures)
     rows, data = [], {}
-    for name, sample in PROGRAMS.items():
+    for name in args.names:
+        sample = PROGRAMS[name]
         alternate(sample, paths, switch)  # imports, checks, and what only a first call does
         pairs = [alternate(sample, paths, switch) for _ in range(args.pairs)]
         data[name] = {"library_and_native_ms": pairs}
@@ -141,8 +194,15 @@ def main():
         rows.append((name, shown))
     versions = {"cv2": cv2.__version__, "albumentations": A.__version__}
     title = "Library functions and their native forms, CPU time a sample"
+    if args.pictures:
+        title = (
+            "Functions on pictures and their native forms, after native reading, CPU time a sample"
+        )
     harness.write_report(
-        "library_functions", title, rows, {"photos": photos, **versions, "ms": data}
+        "picture_functions" if args.pictures else "library_functions",
+        title,
+        rows,
+        {"photos": photos, **versions, "ms": data},
     )
 
 

@@ -11,11 +11,11 @@ debian_packages() {
       echo libzmq3-dev cppzmq-dev libflatbuffers-dev flatbuffers-compiler
       echo libjpeg62-turbo-dev libpng-dev libdeflate-dev zlib1g-dev libtbb-dev libxxhash-dev libsqlite3-dev
       echo libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
-      echo libgtest-dev libgmock-dev
+      echo libgtest-dev libgmock-dev libopencv-core-dev libopencv-imgproc-dev
       echo python3 python3-dev python3-venv patchelf
       ;;
     test) echo iproute2 ;;
-    bench) echo libbenchmark-dev libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev ;;
+    bench) echo libbenchmark-dev libopencv-imgcodecs-dev ;;
     format) echo clang-format ;;
     lint) echo clang-tidy-16 ;; # clang 14 stumbles over the ranges of libstdc++ 12
     fuzz) echo clang-16 libclang-rt-16-dev ;;

@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "dataworker/stage/images/jpeg_file.h"
 #include "dataworker/stage/images/native_chain.h"
+#include "dataworker/stage/images/picture_functions.h"
 
 namespace nb = nanobind;
 
@@ -144,4 +145,5 @@ NB_MODULE(_images, module) {
       .def("compile", &Renderer::Compile, nb::arg("nodes"), nb::arg("torch_exp"))
       .def("render", &Renderer::Render, nb::arg("file"), nb::arg("nodes"));
   headrace::BindJpegFiles(module);
+  headrace::BindPictureFunctions(module);
 }

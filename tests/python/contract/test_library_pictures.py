@@ -1,6 +1,7 @@
 """Contract: programs whose own code reads pictures with OpenCV or torchvision.io, natively decoded."""
 
 import random
+import warnings
 
 import numpy as np
 import pytest
@@ -65,6 +66,23 @@ class Plain(Photos):
         return (image.astype(np.float32) / 255).transpose(2, 0, 1)
 
 
+class Letterboxed(Photos):
+    """As detectors read: the longest side resized, a grey frame, planes of RGB."""
+
+    def __getitem__(self, index):
+        image = cv2.imread(self.files[index])
+        longest = max(image.shape[:2])
+        height, width = (round(side * 96 / longest) for side in image.shape[:2])
+        kind = cv2.INTER_AREA if longest > 96 else cv2.INTER_LINEAR
+        image = cv2.resize(image, (width, height), interpolation=kind)
+        below, right = 96 - height, 96 - width
+        grey = (114, 114, 114)
+        image = cv2.copyMakeBorder(image, 0, below, 0, right, cv2.BORDER_CONSTANT, value=grey)
+        if random.random() < 0.5:
+            image = np.fliplr(image)
+        return np.ascontiguousarray(image.transpose(2, 0, 1)[::-1]), index
+
+
 class Tensors(Photos):
     def __getitem__(self, index):
         image = read_image(self.files[index], ImageReadMode.RGB)
@@ -89,6 +107,14 @@ def detection():
     return A.Compose([*steps, A.Normalize(), ToTensorV2()], bbox_params=boxes, seed=139)
 
 
+def padded():
+    steps = [A.LongestMaxSize(96), A.PadIfNeeded(96, 96), A.HorizontalFlip(p=0.5)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # albumentations would have people use Affine
+        steps += [A.ShiftScaleRotate(p=0.8), A.GaussianBlur(p=0.5), A.Normalize(), ToTensorV2()]
+    return A.Compose(steps, seed=140)
+
+
 def tensors():
     moves = v2.RandomResizedCrop(32, antialias=True), v2.RandomHorizontalFlip()
     return v2.Compose([*moves, v2.ToDtype(torch.float32, scale=True)])
@@ -100,6 +126,8 @@ PROGRAMS = {
     "segmentation": (Masked, segmentation, 2),
     "detection": (Boxed, detection, 1),
     "plain": (Plain, lambda: None, 1),
+    "padded": (Augmented, padded, 1),
+    "letterbox": (Letterboxed, lambda: None, 1),
     "tensors": (Tensors, tensors, 2),
 }
 

@@ -46,3 +46,32 @@ class JpegFiles:
     def decode(self, file: np.ndarray, channels: str, out: np.ndarray) -> bool:
         """Decodes into `out`, which is contiguous and has the picture's size. channels: BGR, RGB or
         GRAY. False: there is no native form, or the file is damaged; `out` then holds anything."""
+
+# Functions on pictures in memory, uint8 [H, W, 3]. They write into `out`, which is contiguous and has the
+# result's size, without the GIL. False, with `out` untouched: there is no native form of it, or this
+# machine has not the instructions. Thread-safe.
+
+def resize_linear(src: np.ndarray, out: np.ndarray) -> bool:
+    """cv2.resize with INTER_LINEAR."""
+
+def resize_area(src: np.ndarray, out: np.ndarray) -> bool:
+    """cv2.resize with INTER_AREA."""
+
+def warp_linear(
+    src: np.ndarray,
+    matrix: list[float],
+    inverted: bool,
+    border: int,
+    outside: list[int],
+    out: np.ndarray,
+) -> bool:
+    """cv2.warpAffine with INTER_LINEAR of OpenCV 5.0. matrix: its six numbers by rows, of the result's
+    places if `inverted`. outside: of three channels."""
+
+def copy_pixels(src: np.ndarray, out: np.ndarray) -> bool:
+    """A copy of pixels in another order: mirrored, channels reversed, or as planes [3, H, W]."""
+
+def normalize_pixels(
+    src: np.ndarray, mean: list[float], factor: list[float], out: np.ndarray
+) -> bool:
+    """(src - mean) * factor by channel in float32."""

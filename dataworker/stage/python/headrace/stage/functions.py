@@ -14,7 +14,7 @@ import importlib
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
 from ..process.modules import namespace
@@ -24,7 +24,11 @@ from .held_names import HeldNames, Place
 CHECKS = 2  # results of each kind that are made both ways
 
 # Modules that name entries, by the library that must be loaded.
-_ENTRIES = {"cv2": ".opencv", "torchvision.io.image": ".vision_io"}
+_ENTRIES = {
+    "cv2": ".opencv",
+    "albucore.functions": ".albucore",
+    "torchvision.io.image": ".vision_io",
+}
 
 
 class Made(NamedTuple):
@@ -45,6 +49,9 @@ class Entry(NamedTuple):
     native: Callable[..., Made | None]
     # An array whose type, layout and bits are those of a result.
     view: Callable[[Any], Any] = lambda value: value
+    # Arguments of calls that are made both ways before the first result of a process is used.
+    trials: Callable[[], Iterator[tuple[Any, ...]]] = lambda: iter(())
+    pictures: bool = True  # its results are pictures that the program would have to make
 
 
 class Replaced:
@@ -55,6 +62,7 @@ class Replaced:
         self.real = getattr(entry.owner, entry.name)
         self._entry = entry
         self._on = True
+        self._tried = False
         self._checked: Counter[Hashable] = Counter()
         functools.update_wrapper(self, self.real, updated=())
         self.__name__ = entry.name
@@ -62,7 +70,7 @@ class Replaced:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         made = self._native(args, named) if self._on else None
-        if made is None:
+        if made is None or not self._tried and not self._try():
             return self.real(*args, **named)
         if self._checked[made.kind] < CHECKS:
             value = self.real(*args, **named)
@@ -70,7 +78,7 @@ class Replaced:
                 self._blame()
                 return value
             self._checked[made.kind] += 1
-        _count.made += 1
+        _count.made += self._entry.pictures
         return made.value
 
     def put(self) -> None:
@@ -91,6 +99,16 @@ class Replaced:
             return self._entry.native(*args, **named)
         except Exception:
             return None  # the library meets it too, in its own way
+
+    def _try(self) -> bool:
+        """Whether all trials give what the library gives."""
+        self._tried = True
+        for args in self._entry.trials():
+            made = self._native(args, {})
+            if made is not None and not self._same(made.value, self.real(*args)):
+                self._blame()
+                return False
+        return True
 
     def _same(self, mine: Any, theirs: Any) -> bool:
         if type(mine) is not type(theirs):

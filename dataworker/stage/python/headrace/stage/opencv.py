@@ -1,4 +1,4 @@
-"""cv2.imread and cv2.imdecode of JPEG files, natively (functions.py)."""
+"""OpenCV's functions natively (functions.py): reading of JPEG files. Those on pictures: opencv_pictures.py."""
 
 import os
 import stat
@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 
 from .. import _images
+from . import opencv_pictures
 from .functions import Entry, Made
 
 _UPRIGHT = (0, 1)  # Exif's orientations that leave a picture as it is
@@ -71,9 +72,10 @@ class _Decoder:
 
 
 def entries() -> Iterator[Entry]:
+    library = f"OpenCV {cv2.__version__}"
+    yield from opencv_pictures.entries(library)
     if any(name.startswith(_LIMITS) for name in os.environ):
         return
     decoder = _Decoder()
-    library = f"OpenCV {cv2.__version__}"
     yield Entry(cv2, "imread", BuiltinFunctionType, library, decoder.imread)
     yield Entry(cv2, "imdecode", BuiltinFunctionType, library, decoder.imdecode)

@@ -1,0 +1,10 @@
+#include "dataworker/stage/images/pixels.h"
+
+namespace headrace::images {
+
+bool HasKernels() {
+  static const bool kHas = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  return kHas;
+}
+
+}  // namespace headrace::images
