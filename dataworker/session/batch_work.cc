@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "dataworker/source/core/source_bytes.h"
 #include "ops/torch/torch_generator.h"
 
 namespace headrace::dataworker {
@@ -60,7 +61,7 @@ std::vector<std::int32_t> BatchWork::Positions(const wire::BatchRequest& request
   return positions;
 }
 
-// The rest of a unit, after a slow tier has answered. The batch counts it as one of its own.
+// The rest of a unit, after a slow tier or a source has answered. The batch counts it as one of its own.
 class BatchWork::RestOfUnit final : public Work {
  public:
   RestOfUnit(std::shared_ptr<BatchWork> batch, Unit unit)
@@ -71,7 +72,7 @@ class BatchWork::RestOfUnit final : public Work {
     if (!batch_->cancelled()) batch_->RunPart(std::move(unit_), context);
   }
   void Finish() override {
-    unit_.found.pin = CachePin();
+    unit_.input = SampleInput();  // frees its places
     batch_->Drop(1);
   }
 
@@ -108,21 +109,101 @@ void BatchWork::RunPart(Unit unit, ThreadContext& context) {
   // wait is the sample's, not the queue's.
   unit.cost.cpu += setup_.clock->ThreadCpu() - cpu;
   unit.cost.total += setup_.clock->Now() - begin;
-  if (!unit.found.later) {
+  if (!unit.waits()) {
     Count(unit.cost);
     return;
   }
   // No thread is at the sample until the answer. Then it goes on as work of its own.
   Postpone();
-  const CacheKey key = unit.key;
-  const CacheLookup stopped = std::exchange(unit.found, CacheLookup());
+  if (unit.input.found.later) {
+    AwaitTier(std::move(unit));
+  } else if (unit.needs == Unit::Needs::kWitness) {
+    AwaitWitness(std::move(unit));
+  } else {
+    std::vector<Unit> one;
+    one.push_back(std::move(unit));
+    AwaitInputs(std::move(one), WorkQueue::Place::kFront);
+  }
+}
+
+void BatchWork::Begin() {
+  started_ = true;
+  queue_ns_ = Nanos(setup_.clock->Now() - setup_.received);
+  std::vector<Unit> units;
+  units.reserve(positions_.size());
+  for (const std::int32_t position : positions_) units.push_back({.position = position});
+  // After what was pushed before: the earlier batches.
+  AwaitInputs(std::move(units), WorkQueue::Place::kBack);
+}
+
+void BatchWork::AwaitInputs(std::vector<Unit> units, WorkQueue::Place place) {
+  std::vector<SampleInputs::Sample> samples;
+  std::vector<Unit> lost;  // whose keys are wrong: the unit itself finds out
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const auto position = static_cast<std::size_t>(units[i].position);
+    const auto at = setup_.plan->Locate(setup_.request.keys[position]);
+    if (at.ok()) {
+      samples.push_back({i, std::shared_ptr<Source>(setup_.plan, at->source), at->row,
+                         std::exchange(units[i].input, SampleInput())});
+    } else {
+      lost.push_back(units[i]);
+    }
+  }
+  const CacheForm form = setup_.plan->cache_form();
+  SampleInputs::Parts parts{setup_.reads, setup_.asker, nullptr, 0, setup_.clock};
+  if (form != CacheForm::kNone) parts.cache = setup_.cache;
+  if (form == CacheForm::kPrefix) parts.form = setup_.plan->chain().prefix_hash();
   auto self = std::static_pointer_cast<BatchWork>(shared_from_this());
-  setup_.cache->store().FindLater(
-      setup_.cache->job(), key, stopped, [self, waiting = std::move(unit)](CacheLookup found) {
-        Unit answered = waiting;
-        answered.found = std::move(found);
-        self->setup_.resume(std::make_shared<RestOfUnit>(self, std::move(answered)));
-      });
+  SampleInputs::Get(std::move(parts), std::move(samples),
+                    [self, place, waiting = std::make_shared<std::vector<Unit>>(std::move(units))](
+                        std::size_t index, SampleInput input) {
+                      Unit unit = std::move((*waiting)[index]);
+                      unit.cost.source += input.waited;
+                      unit.cost.total += input.waited;
+                      unit.input = std::move(input);
+                      self->Resume(std::move(unit), place);
+                    });
+  for (Unit& unit : lost) Resume(std::move(unit), place);
+}
+
+void BatchWork::AwaitWitness(Unit unit) {
+  const auto position = static_cast<std::size_t>(unit.position);
+  const auto at = setup_.plan->Locate(setup_.request.keys[position]);
+  const SteadyTime begin = setup_.clock->Now();
+  auto self = std::static_pointer_cast<BatchWork>(shared_from_this());
+  setup_.reads->Fetch(setup_.asker, *WitnessOf(unit.position),
+                      std::shared_ptr<Source>(setup_.plan, at->source), {at->row},
+                      [self, begin, waiting = std::move(unit)](std::size_t, RowAnswer answer) {
+                        Unit answered = waiting;
+                        const Duration waited = self->setup_.clock->Now() - begin;
+                        answered.cost.source += waited;
+                        answered.cost.total += waited;
+                        answered.input.witness = std::move(answer);
+                        self->Resume(std::move(answered), WorkQueue::Place::kFront);
+                      });
+}
+
+void BatchWork::AwaitTier(Unit unit) {
+  const CacheKey key = unit.input.key;
+  const CacheLookup stopped = std::exchange(unit.input.found, CacheLookup());
+  auto self = std::static_pointer_cast<BatchWork>(shared_from_this());
+  setup_.cache->store().FindLater(setup_.cache->job(), key, stopped,
+                                  [self, waiting = std::move(unit)](CacheLookup found) {
+                                    Unit answered = waiting;
+                                    answered.input.found = std::move(found);
+                                    self->Resume(std::move(answered), WorkQueue::Place::kFront);
+                                  });
+}
+
+void BatchWork::Resume(Unit unit, WorkQueue::Place place) {
+  if (cancelled()) {
+    unit.input = SampleInput();
+    Drop(1);
+    return;
+  }
+  unit.needs = Unit::Needs::kNothing;
+  auto self = std::static_pointer_cast<BatchWork>(shared_from_this());
+  setup_.resume(std::make_shared<RestOfUnit>(std::move(self), std::move(unit)), place);
 }
 
 void BatchWork::Count(const SampleCost& cost) {
@@ -140,16 +221,21 @@ void BatchWork::Count(const SampleCost& cost) {
   if (cost.decoded_hit) tier.cpu_ns += Nanos(cost.cpu);
 }
 
-Result<SourceSample> BatchWork::Read(const Sample& sample, ThreadContext& context) {
-  const SteadyTime begin = setup_.clock->Now();
-  Result<SourceSample> source = sample.at.source->Read(sample.at.row, context.file);
-  sample.cost.source += setup_.clock->Now() - begin;
-  sample.cost.miss = true;
-  // Arrays came with the plan: nothing is fetched for a sample.
-  if (source.ok() && sample.at.source->cacheable()) {
-    sample.cost.source_bytes += source->bytes.size();
+Result<const SourceSample*> BatchWork::Read(const Sample& sample, ThreadContext& context) {
+  std::optional<RowAnswer>& bytes = sample.unit.input.bytes;
+  if (!bytes) {
+    const SteadyTime begin = setup_.clock->Now();
+    bytes = AskNow(*sample.at.source, Ask::kBytes, sample.at.row, context.file);
+    sample.cost.source += setup_.clock->Now() - begin;
   }
-  return source;
+  if (!bytes) {
+    sample.unit.needs = Unit::Needs::kInput;
+    return nullptr;
+  }
+  sample.cost.miss = true;
+  HR_RETURN_IF_ERROR(bytes->status);
+  sample.cost.source_bytes += bytes->bytes_read;
+  return &bytes->sample;
 }
 
 Status BatchWork::MakeSample(Unit& unit, ThreadContext& context) {
@@ -167,9 +253,14 @@ Status BatchWork::MakeSample(Unit& unit, ThreadContext& context) {
       std::copy_n(Row(made_at, position).begin(), out.size(), out.begin());
     } else {
       const Sample sample{position, at, out, unit, unit.cost};
-      HR_RETURN_IF_ERROR(MakeImage(sample, context));
-      if (unit.found.later) return {};
+      if (!unit.made) {
+        HR_RETURN_IF_ERROR(MakeImage(sample, context));
+        if (unit.waits()) return {};
+        unit.made = true;
+        unit.input = SampleInput();  // its places are free for others before it waits again
+      }
       HR_RETURN_IF_ERROR(BearWitness(sample));
+      if (unit.waits()) return {};
       made = true;
       made_at = i;
     }
@@ -180,18 +271,31 @@ Status BatchWork::MakeSample(Unit& unit, ThreadContext& context) {
 // After the sample is made: if a file is replaced meanwhile, the witness names the new one, which
 // the trainer sees too.
 Status BatchWork::BearWitness(const Sample& sample) {
-  const wire::BatchRequest& request = setup_.request;
-  const auto asked = [&](const std::vector<std::int32_t>& positions) {
-    return std::ranges::find(positions, sample.position) != positions.end();
-  };
-  if (!sample.at.source->cacheable() || !asked(request.witness)) return {};
-  const SteadyTime begin = setup_.clock->Now();
-  HR_TRY(const FileWitness file,
-         sample.at.source->BearWitness(sample.at.row, asked(request.witness_whole)));
-  sample.cost.source += setup_.clock->Now() - begin;
+  const std::optional<Ask> ask = WitnessOf(sample.position);
+  if (!ask || !sample.at.source->cacheable()) return {};
+  std::optional<RowAnswer>& witness = sample.unit.input.witness;
+  if (!witness) {
+    const SteadyTime begin = setup_.clock->Now();
+    ScratchBuffer unused;
+    witness = AskNow(*sample.at.source, *ask, sample.at.row, unused);
+    sample.cost.source += setup_.clock->Now() - begin;
+  }
+  if (!witness) {
+    sample.unit.needs = Unit::Needs::kWitness;
+    return {};
+  }
+  HR_RETURN_IF_ERROR(witness->status);
   const std::lock_guard lock(mutex_);
-  witnesses_.push_back({sample.position, file});
+  witnesses_.push_back({sample.position, witness->witness});
   return {};
+}
+
+std::optional<Ask> BatchWork::WitnessOf(std::int32_t position) const {
+  const auto named = [&](const std::vector<std::int32_t>& positions) {
+    return std::ranges::find(positions, position) != positions.end();
+  };
+  if (!named(setup_.request.witness)) return std::nullopt;
+  return named(setup_.request.witness_whole) ? Ask::kWholeWitness : Ask::kWitness;
 }
 
 Status BatchWork::MakeImage(const Sample& sample, ThreadContext& context) {
@@ -199,28 +303,35 @@ Status BatchWork::MakeImage(const Sample& sample, ThreadContext& context) {
   if (setup_.cache == nullptr || form == CacheForm::kNone || !sample.at.source->cacheable()) {
     return MakeUncached(sample, context);
   }
-  Unit& unit = sample.unit;
-  if (!unit.asked) {
+  SampleInput& input = sample.unit.input;
+  const bool prefix = form == CacheForm::kPrefix;
+  if (!input.asked && !input.bytes) {
     const SteadyTime begin = setup_.clock->Now();
-    HR_TRY(const ContentIdentity content, sample.at.source->Identify(sample.at.row));
-    const bool prefix = form == CacheForm::kPrefix;
-    unit.key = {content, prefix ? setup_.plan->chain().prefix_hash() : 0};
-    unit.found = setup_.cache->store().Find(setup_.cache->job(), unit.key);
-    unit.asked = true;
+    const std::optional<RowAnswer> identity =
+        AskNow(*sample.at.source, Ask::kIdentity, sample.at.row, context.file);
+    if (identity && identity->status.ok()) {
+      input.key = {identity->sample.content, prefix ? setup_.plan->chain().prefix_hash() : 0};
+      input.found = setup_.cache->store().Find(setup_.cache->job(), input.key);
+      input.asked = true;
+    }
     sample.cost.source += setup_.clock->Now() - begin;
+    if (!identity) sample.unit.needs = Unit::Needs::kInput;
+    if (identity) HR_RETURN_IF_ERROR(identity->status);
   }
-  if (unit.found.later) return {};
-  if (const CachePin& pin = unit.found.pin) {
-    sample.cost.tier = unit.found.tier;
-    if (form == CacheForm::kPrefix) {
+  if (sample.unit.waits()) return {};
+  if (const CachePin& pin = input.found.pin) {
+    sample.cost.tier = input.found.tier;
+    if (prefix) {
       sample.cost.decoded_hit = true;
       return FromPayload(sample, pin.bytes(), context);
     }
     sample.cost.encoded_hit = true;
     return FromEncoded(sample, pin.bytes(), context);
   }
-  HR_TRY(const SourceSample source, Read(sample, context));
-  if (form == CacheForm::kPrefix) return MakeAndKeepPrefix(sample, source, context);
+  HR_TRY(const SourceSample* const read, Read(sample, context));
+  if (read == nullptr) return {};
+  const SourceSample& source = *read;
+  if (prefix) return MakeAndKeepPrefix(sample, source, context);
   const CacheKey read_key{source.content, 0};
   if (auto claim =
           setup_.cache->store().TryClaim(setup_.cache->job(), read_key, source.bytes.size())) {
@@ -230,7 +341,9 @@ Status BatchWork::MakeImage(const Sample& sample, ThreadContext& context) {
 }
 
 Status BatchWork::MakeUncached(const Sample& sample, ThreadContext& context) {
-  HR_TRY(const SourceSample source, Read(sample, context));
+  HR_TRY(const SourceSample* const read, Read(sample, context));
+  if (read == nullptr) return {};
+  const SourceSample& source = *read;
   return source.encoded ? FromEncoded(sample, source.bytes, context)
                         : FromPixels(sample, source, context);
 }

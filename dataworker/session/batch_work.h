@@ -6,12 +6,16 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
 #include "dataworker/cache/sample_store.h"
 #include "dataworker/session/compiled_plan.h"
+#include "dataworker/session/sample_inputs.h"
+#include "dataworker/share/source_reads.h"
 #include "dataworker/share/work.h"
+#include "dataworker/share/work_queue.h"
 #include "schemas/wire/data.h"
 
 namespace headrace::dataworker {
@@ -30,8 +34,10 @@ class BatchWork final : public Work {
     bool sends_memory = false;         // the answer carries it; otherwise it is the trainer's
     Clock* clock = nullptr;
     SteadyTime received;
-    // Queues the rest of a unit that waited for a slow tier; any thread. Not needed without a cache.
-    std::function<void(std::shared_ptr<Work>)> resume = {};
+    std::shared_ptr<SourceReads> reads = {};  // and who asks them
+    SourceReads::Asker asker = {};
+    // Queues the rest of a unit that waited for a slow tier or a source; any thread.
+    std::function<void(std::shared_ptr<Work>, WorkQueue::Place)> resume = {};
   };
   using OnDone = std::function<void(std::shared_ptr<BatchWork>)>;
   // Most characters of a sample's failure, so that those of a batch fit a message.
@@ -49,6 +55,9 @@ class BatchWork final : public Work {
 
   [[nodiscard]] const wire::BatchRequest& request() const { return setup_.request; }
   [[nodiscard]] const Setup& setup() const { return setup_; }
+  // In place of a push to the queue, for sources that wait: gets the inputs of all samples, ahead
+  // of the threads. `resume` then takes each sample that has its input. REQUIRES: there are units.
+  void Begin();
   // The answer. REQUIRES: the work has finished.
   [[nodiscard]] wire::BatchDone TakeAnswer();
 
@@ -66,13 +75,15 @@ class BatchWork final : public Work {
     bool size_changed = false;  // its parameters were drawn for another size
     std::uint32_t tier = 0;     // of the hit
   };
-  // What a sample keeps while a slow tier looks for it.
+  // What a sample keeps while it waits for a slow tier or a source.
   struct Unit {
+    enum class Needs : std::uint8_t { kNothing, kInput, kWitness };
     std::int32_t position = 0;
     SampleCost cost;
-    bool asked = false;  // the cache; then key and found are set
-    CacheKey key;
-    CacheLookup found;
+    SampleInput input;
+    Needs needs = Needs::kNothing;  // of the source
+    bool made = false;              // all but its witness
+    [[nodiscard]] bool waits() const { return input.found.later || needs != Needs::kNothing; }
   };
   class RestOfUnit;
   // The hits of one tier.
@@ -88,14 +99,19 @@ class BatchWork final : public Work {
     SampleCost& cost;  // of the unit
   };
   [[nodiscard]] MutableByteSpan Row(std::size_t field, std::int32_t position) const;
-  // Makes a sample, or the part of it up to a wait for a slow tier.
+  // Makes a sample, or the part of it up to a wait for a slow tier or a source.
   void RunPart(Unit unit, ThreadContext& context);
-  // The sample waits if the unit says so: found.later.
+  // Has units go on when their inputs are there; when a witness is; when a tier has looked.
+  void AwaitInputs(std::vector<Unit> units, WorkQueue::Place place);
+  void AwaitWitness(Unit unit);
+  void AwaitTier(Unit unit);
+  void Resume(Unit unit, WorkQueue::Place place);
+  // The sample waits if the unit says so.
   Status MakeSample(Unit& unit, ThreadContext& context);
   Status MakeImage(const Sample& sample, ThreadContext& context);
   Status MakeUncached(const Sample& sample, ThreadContext& context);
-  // Reads the sample from its source, whatever the caches have.
-  Result<SourceSample> Read(const Sample& sample, ThreadContext& context);
+  // The sample from its source, whatever the caches have. nullptr: it waits for the source.
+  Result<const SourceSample*> Read(const Sample& sample, ThreadContext& context);
   void Count(const SampleCost& cost);
   Status MakeAndKeepPrefix(const Sample& sample, const SourceSample& source,
                            ThreadContext& context);
@@ -109,6 +125,8 @@ class BatchWork final : public Work {
   [[nodiscard]] Status CheckSize(const Sample& sample, const TensorSpec& spec) const;
   // A sample whose shape is not the batch's ends the batch.
   [[nodiscard]] Status CheckShape(const TensorSpec& spec);
+  // How the sample's witness is asked for; nullopt: the trainer does not want it.
+  [[nodiscard]] std::optional<Ask> WitnessOf(std::int32_t position) const;
   // Notes the identity of the sample's file, if the trainer asks for it.
   Status BearWitness(const Sample& sample);
   void FailSample(std::int32_t position, const Status& status, bool size_changed);

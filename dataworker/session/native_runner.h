@@ -52,6 +52,9 @@ class NativeRunner : public std::enable_shared_from_this<NativeRunner> {
 
  private:
   void Push(std::shared_ptr<Work> work, WorkQueue::Place place);
+  [[nodiscard]] SourceReads::Asker AskerOf(IterationId iteration) const {
+    return {attachment_.job(), attachment_.session(), iteration};
+  }
   void OnShape(const std::shared_ptr<ShapeWork>& work, SteadyTime received);
   void Launch(wire::BatchRequest request, SteadyTime received, const TensorSpec& shape);
   void OnBatchDone(const std::shared_ptr<BatchWork>& work);
