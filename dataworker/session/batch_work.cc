@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "dataworker/session/batch_request.h"
 #include "dataworker/source/core/source_bytes.h"
 #include "ops/torch/torch_generator.h"
 
@@ -15,51 +16,7 @@ constexpr std::size_t kPayloadOverhead = 256;
 // A scratch buffer larger than this, because of one huge file, is given back.
 constexpr std::size_t kKeptFileBytes = std::size_t{32} << 20;
 
-std::uint64_t Nanos(Duration duration) {
-  return static_cast<std::uint64_t>(std::max<Duration::rep>(duration.count(), 0));
-}
-
 }  // namespace
-
-Status BatchWork::CheckRequest(const CompiledPlan& plan, const wire::BatchRequest& request) {
-  const std::size_t batch = request.keys.size();
-  if (batch == 0) return InvalidArgument("a batch without samples");
-  if (plan.rng() == RngMode::kTorch && request.params.size() != batch * plan.param_words()) {
-    return InvalidArgument("the batch has " + std::to_string(request.params.size()) +
-                           " words of parameters, not " + std::to_string(batch) + " times " +
-                           std::to_string(plan.param_words()));
-  }
-  if (plan.rng() == RngMode::kSample && request.seeds.size() != batch) {
-    return InvalidArgument("the batch has " + std::to_string(request.seeds.size()) + " seeds for " +
-                           std::to_string(batch) + " samples");
-  }
-  if (plan.rng() == RngMode::kNone && plan.param_words() > 0) {
-    return InvalidArgument("the plan draws, but says that it does not");
-  }
-  if (!request.specs.empty() && request.specs.size() != batch) {
-    return InvalidArgument("the batch has " + std::to_string(request.specs.size()) + " specs for " +
-                           std::to_string(batch) + " samples");
-  }
-  for (const std::int32_t position : request.skip) {
-    if (position < 0 || static_cast<std::size_t>(position) >= batch) {
-      return InvalidArgument("position " + std::to_string(position) + " is outside of the batch");
-    }
-  }
-  return {};
-}
-
-std::vector<std::int32_t> BatchWork::Positions(const wire::BatchRequest& request) {
-  std::vector<bool> skipped(request.keys.size());
-  for (const std::int32_t position : request.skip) {
-    skipped[static_cast<std::size_t>(position)] = true;
-  }
-  std::vector<std::int32_t> positions;
-  positions.reserve(request.keys.size());
-  for (std::size_t i = 0; i < skipped.size(); ++i) {
-    if (!skipped[i]) positions.push_back(static_cast<std::int32_t>(i));
-  }
-  return positions;
-}
 
 // The rest of a unit, after a slow tier or a source has answered. The batch counts it as one of its own.
 class BatchWork::RestOfUnit final : public Work {
@@ -82,11 +39,11 @@ class BatchWork::RestOfUnit final : public Work {
 };
 
 BatchWork::BatchWork(Setup setup, OnDone on_done)
-    : Work(static_cast<std::int64_t>(Positions(setup.request).size()), setup.request.iteration),
+    : Work(static_cast<std::int64_t>(PositionsOf(setup.request).size()), setup.request.iteration),
       setup_(std::move(setup)),
       on_done_(std::move(on_done)),
-      positions_(Positions(setup_.request)),
-      tiers_(setup_.cache ? setup_.cache->store().tiers() : 0) {}
+      positions_(PositionsOf(setup_.request)),
+      costs_(setup_.received, setup_.cache ? setup_.cache->store().tiers() : 0) {}
 
 MutableByteSpan BatchWork::Row(std::size_t field, std::int32_t position) const {
   const std::size_t bytes = setup_.layout.row_bytes[field];
@@ -101,7 +58,7 @@ void BatchWork::Run(std::int64_t unit, ThreadContext& context) {
 void BatchWork::RunPart(Unit unit, ThreadContext& context) {
   const SteadyTime begin = setup_.clock->Now();
   const Duration cpu = setup_.clock->ThreadCpu();
-  if (!started_.exchange(true)) queue_ns_ = Nanos(begin - setup_.received);
+  costs_.Start(begin);
   const Status status = MakeSample(unit, context);
   if (!status.ok()) FailSample(unit.position, status, unit.cost.size_changed);
   if (context.file.capacity() > kKeptFileBytes) context.file = ScratchBuffer();
@@ -110,25 +67,16 @@ void BatchWork::RunPart(Unit unit, ThreadContext& context) {
   unit.cost.cpu += setup_.clock->ThreadCpu() - cpu;
   unit.cost.total += setup_.clock->Now() - begin;
   if (!unit.waits()) {
-    Count(unit.cost);
+    costs_.Add(unit.cost);
     return;
   }
   // No thread is at the sample until the answer. Then it goes on as work of its own.
   Postpone();
-  if (unit.input.found.later) {
-    AwaitTier(std::move(unit));
-  } else if (unit.needs == Unit::Needs::kWitness) {
-    AwaitWitness(std::move(unit));
-  } else {
-    std::vector<Unit> one;
-    one.push_back(std::move(unit));
-    AwaitInputs(std::move(one), WorkQueue::Place::kFront);
-  }
+  Await(std::move(unit));
 }
 
 void BatchWork::Begin() {
-  started_ = true;
-  queue_ns_ = Nanos(setup_.clock->Now() - setup_.received);
+  costs_.Start(setup_.clock->Now());
   std::vector<Unit> units;
   units.reserve(positions_.size());
   for (const std::int32_t position : positions_) units.push_back({.position = position});
@@ -166,14 +114,29 @@ void BatchWork::AwaitInputs(std::vector<Unit> units, WorkQueue::Place place) {
   for (Unit& unit : lost) Resume(std::move(unit), place);
 }
 
-void BatchWork::AwaitWitness(Unit unit) {
+void BatchWork::Await(Unit unit) {
+  auto self = std::static_pointer_cast<BatchWork>(shared_from_this());
+  if (unit.input.found.later) {
+    const CacheKey key = unit.input.key;
+    const CacheLookup stopped = std::exchange(unit.input.found, CacheLookup());
+    setup_.cache->store().FindLater(setup_.cache->job(), key, stopped,
+                                    [self, waiting = std::move(unit)](CacheLookup found) {
+                                      Unit answered = waiting;
+                                      answered.input.found = std::move(found);
+                                      self->Resume(std::move(answered), WorkQueue::Place::kFront);
+                                    });
+    return;
+  }
+  if (unit.needs == Unit::Needs::kInput) {
+    AwaitInputs({std::move(unit)}, WorkQueue::Place::kFront);
+    return;
+  }
   const auto position = static_cast<std::size_t>(unit.position);
   const auto at = setup_.plan->Locate(setup_.request.keys[position]);
-  const SteadyTime begin = setup_.clock->Now();
-  auto self = std::static_pointer_cast<BatchWork>(shared_from_this());
-  setup_.reads->Fetch(setup_.asker, *WitnessOf(unit.position),
+  setup_.reads->Fetch(setup_.asker, *WitnessOf(setup_.request, unit.position),
                       std::shared_ptr<Source>(setup_.plan, at->source), {at->row},
-                      [self, begin, waiting = std::move(unit)](std::size_t, RowAnswer answer) {
+                      [self, begin = setup_.clock->Now(), waiting = std::move(unit)](
+                          std::size_t, RowAnswer answer) {
                         Unit answered = waiting;
                         const Duration waited = self->setup_.clock->Now() - begin;
                         answered.cost.source += waited;
@@ -181,18 +144,6 @@ void BatchWork::AwaitWitness(Unit unit) {
                         answered.input.witness = std::move(answer);
                         self->Resume(std::move(answered), WorkQueue::Place::kFront);
                       });
-}
-
-void BatchWork::AwaitTier(Unit unit) {
-  const CacheKey key = unit.input.key;
-  const CacheLookup stopped = std::exchange(unit.input.found, CacheLookup());
-  auto self = std::static_pointer_cast<BatchWork>(shared_from_this());
-  setup_.cache->store().FindLater(setup_.cache->job(), key, stopped,
-                                  [self, waiting = std::move(unit)](CacheLookup found) {
-                                    Unit answered = waiting;
-                                    answered.input.found = std::move(found);
-                                    self->Resume(std::move(answered), WorkQueue::Place::kFront);
-                                  });
 }
 
 void BatchWork::Resume(Unit unit, WorkQueue::Place place) {
@@ -204,21 +155,6 @@ void BatchWork::Resume(Unit unit, WorkQueue::Place place) {
   unit.needs = Unit::Needs::kNothing;
   auto self = std::static_pointer_cast<BatchWork>(shared_from_this());
   setup_.resume(std::make_shared<RestOfUnit>(std::move(self), std::move(unit)), place);
-}
-
-void BatchWork::Count(const SampleCost& cost) {
-  total_ns_ += Nanos(cost.total);
-  source_ns_ += Nanos(cost.source);
-  source_bytes_ += cost.source_bytes;
-  // Only a hit that saves the decoding is a cheaper path.
-  (cost.decoded_hit ? hit_cpu_ns_ : miss_cpu_ns_) += Nanos(cost.cpu);
-  decoded_hits_ += cost.decoded_hit ? 1 : 0;
-  encoded_hits_ += cost.encoded_hit ? 1 : 0;
-  misses_ += cost.miss ? 1 : 0;
-  if (!cost.decoded_hit && !cost.encoded_hit) return;
-  TierCount& tier = tiers_[cost.tier];
-  (cost.decoded_hit ? tier.decoded : tier.encoded) += 1;
-  if (cost.decoded_hit) tier.cpu_ns += Nanos(cost.cpu);
 }
 
 Result<const SourceSample*> BatchWork::Read(const Sample& sample, ThreadContext& context) {
@@ -271,7 +207,7 @@ Status BatchWork::MakeSample(Unit& unit, ThreadContext& context) {
 // After the sample is made: if a file is replaced meanwhile, the witness names the new one, which
 // the trainer sees too.
 Status BatchWork::BearWitness(const Sample& sample) {
-  const std::optional<Ask> ask = WitnessOf(sample.position);
+  const std::optional<Ask> ask = WitnessOf(setup_.request, sample.position);
   if (!ask || !sample.at.source->cacheable()) return {};
   std::optional<RowAnswer>& witness = sample.unit.input.witness;
   if (!witness) {
@@ -288,14 +224,6 @@ Status BatchWork::BearWitness(const Sample& sample) {
   const std::lock_guard lock(mutex_);
   witnesses_.push_back({sample.position, witness->witness});
   return {};
-}
-
-std::optional<Ask> BatchWork::WitnessOf(std::int32_t position) const {
-  const auto named = [&](const std::vector<std::int32_t>& positions) {
-    return std::ranges::find(positions, position) != positions.end();
-  };
-  if (!named(setup_.request.witness)) return std::nullopt;
-  return named(setup_.request.witness_whole) ? Ask::kWholeWitness : Ask::kWitness;
 }
 
 Status BatchWork::MakeImage(const Sample& sample, ThreadContext& context) {
@@ -374,7 +302,12 @@ Result<ops::Params> BatchWork::ParamsFor(const Sample& sample, const TensorSpec&
   const std::size_t words = setup_.plan->param_words();
   const auto position = static_cast<std::size_t>(sample.position);
   if (setup_.plan->rng() != RngMode::kSample || words == 0) {
-    HR_RETURN_IF_ERROR(CheckSize(sample, spec));
+    if (!setup_.request.specs.empty() && setup_.request.specs[position] != spec) {
+      const auto& planned = setup_.request.specs[position];
+      sample.cost.size_changed = true;
+      return Unavailable("the sample is " + spec.ToString() + " now, and was planned as " +
+                         (planned ? planned->ToString() : "none"));
+    }
     if (words == 0) return ops::Params();
     return ops::Params(setup_.request.params).subspan(position * words, words);
   }
@@ -383,15 +316,6 @@ Result<ops::Params> BatchWork::ParamsFor(const Sample& sample, const TensorSpec&
   TensorSpec out;
   HR_RETURN_IF_ERROR(setup_.plan->chain().Draw(spec, generator, drawn, &out));
   return ops::Params(drawn);
-}
-
-Status BatchWork::CheckSize(const Sample& sample, const TensorSpec& spec) const {
-  if (setup_.request.specs.empty()) return {};
-  const auto& planned = setup_.request.specs[static_cast<std::size_t>(sample.position)];
-  if (planned == spec) return {};
-  sample.cost.size_changed = true;
-  return Unavailable("the sample is " + spec.ToString() + " now, and was planned as " +
-                     (planned ? planned->ToString() : "none"));
 }
 
 Status BatchWork::CheckShape(const TensorSpec& spec) {
@@ -453,12 +377,6 @@ wire::BatchDone BatchWork::TakeAnswer() {
   done.batch = setup_.request.batch;
   done.attempt = setup_.request.attempt;
   done.needed_bytes = setup_.layout.bytes;
-  for (std::size_t i = 0; i < tiers_.size(); ++i) {
-    const TierCount& tier = tiers_[i];
-    if (tier.decoded == 0 && tier.encoded == 0) continue;
-    done.tiers.push_back(
-        {setup_.cache->store().tier_name(i), tier.decoded, tier.encoded, tier.cpu_ns});
-  }
   const std::lock_guard lock(mutex_);
   done.status = batch_error_;
   if (done.status.ok() && cancelled()) done.status = Cancelled("the iteration was cancelled");
@@ -470,17 +388,7 @@ wire::BatchDone BatchWork::TakeAnswer() {
     std::sort(done.failures.begin(), done.failures.end(),
               [](const auto& a, const auto& b) { return a.position < b.position; });
   }
-  done.cost = {.source_ns = source_ns_,
-               .compute_ns = total_ns_ - std::min<std::uint64_t>(source_ns_, total_ns_),
-               .queue_ns = queue_ns_,
-               .decoded_hits = decoded_hits_,
-               .encoded_hits = encoded_hits_,
-               .misses = misses_,
-               .hit_cpu_ns = hit_cpu_ns_,
-               .miss_cpu_ns = miss_cpu_ns_,
-               .source_bytes = source_bytes_,
-               .wall_ns = Nanos(setup_.clock->Now() - setup_.received),
-               .refused_samples = static_cast<std::uint32_t>(done.failures.size())};
+  costs_.Tell(setup_.cache.get(), setup_.clock->Now(), done);
   return done;
 }
 

@@ -1,16 +1,15 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "base/clock.h"
 #include "dataworker/cache/sample_store.h"
+#include "dataworker/session/batch_costs.h"
 #include "dataworker/session/compiled_plan.h"
 #include "dataworker/session/sample_inputs.h"
 #include "dataworker/share/source_reads.h"
@@ -43,14 +42,7 @@ class BatchWork final : public Work {
   // Most characters of a sample's failure, so that those of a batch fit a message.
   static constexpr std::size_t kMostMessageBytes = 1000;
 
-  // Checks that the request fits the plan: lengths, positions, lane. It checks all that a peer can
-  // get wrong, except the slot.
-  [[nodiscard]] static Status CheckRequest(const CompiledPlan& plan,
-                                           const wire::BatchRequest& request);
-  // The positions to make, in order.
-  [[nodiscard]] static std::vector<std::int32_t> Positions(const wire::BatchRequest& request);
-
-  // REQUIRES: CheckRequest is ok, Positions is not empty.
+  // REQUIRES: CheckRequest is ok, PositionsOf is not empty.
   BatchWork(Setup setup, OnDone on_done);
 
   [[nodiscard]] const wire::BatchRequest& request() const { return setup_.request; }
@@ -66,15 +58,6 @@ class BatchWork final : public Work {
   void Finish() override;
 
  private:
-  // The costs of one sample, noted by the code that makes it.
-  struct SampleCost {
-    Duration total{}, cpu{};  // of a thread
-    Duration source{};        // reading it, or looking for it
-    std::uint64_t source_bytes = 0;
-    bool decoded_hit = false, encoded_hit = false, miss = false;
-    bool size_changed = false;  // its parameters were drawn for another size
-    std::uint32_t tier = 0;     // of the hit
-  };
   // What a sample keeps while it waits for a slow tier or a source.
   struct Unit {
     enum class Needs : std::uint8_t { kNothing, kInput, kWitness };
@@ -86,11 +69,6 @@ class BatchWork final : public Work {
     [[nodiscard]] bool waits() const { return input.found.later || needs != Needs::kNothing; }
   };
   class RestOfUnit;
-  // The hits of one tier.
-  struct TierCount {
-    std::atomic<std::uint32_t> decoded = 0, encoded = 0;
-    std::atomic<std::uint64_t> cpu_ns = 0;
-  };
   struct Sample {
     std::int32_t position = 0;
     CompiledPlan::Location at;
@@ -101,10 +79,9 @@ class BatchWork final : public Work {
   [[nodiscard]] MutableByteSpan Row(std::size_t field, std::int32_t position) const;
   // Makes a sample, or the part of it up to a wait for a slow tier or a source.
   void RunPart(Unit unit, ThreadContext& context);
-  // Has units go on when their inputs are there; when a witness is; when a tier has looked.
+  // Has units go on when they have their inputs; a unit, when it has what it waits for.
   void AwaitInputs(std::vector<Unit> units, WorkQueue::Place place);
-  void AwaitWitness(Unit unit);
-  void AwaitTier(Unit unit);
+  void Await(Unit unit);
   void Resume(Unit unit, WorkQueue::Place place);
   // The sample waits if the unit says so.
   Status MakeSample(Unit& unit, ThreadContext& context);
@@ -112,7 +89,6 @@ class BatchWork final : public Work {
   Status MakeUncached(const Sample& sample, ThreadContext& context);
   // The sample from its source, whatever the caches have. nullptr: it waits for the source.
   Result<const SourceSample*> Read(const Sample& sample, ThreadContext& context);
-  void Count(const SampleCost& cost);
   Status MakeAndKeepPrefix(const Sample& sample, const SourceSample& source,
                            ThreadContext& context);
   Status FromEncoded(const Sample& sample, ByteSpan encoded, ThreadContext& context);
@@ -122,11 +98,8 @@ class BatchWork final : public Work {
   // of `spec`. kUnavailable: the request's were drawn for an image of another size.
   Result<ops::Params> ParamsFor(const Sample& sample, const TensorSpec& spec,
                                 std::vector<std::int32_t>& drawn);
-  [[nodiscard]] Status CheckSize(const Sample& sample, const TensorSpec& spec) const;
   // A sample whose shape is not the batch's ends the batch.
   [[nodiscard]] Status CheckShape(const TensorSpec& spec);
-  // How the sample's witness is asked for; nullopt: the trainer does not want it.
-  [[nodiscard]] std::optional<Ask> WitnessOf(std::int32_t position) const;
   // Notes the identity of the sample's file, if the trainer asks for it.
   Status BearWitness(const Sample& sample);
   void FailSample(std::int32_t position, const Status& status, bool size_changed);
@@ -135,17 +108,7 @@ class BatchWork final : public Work {
   Setup setup_;
   const OnDone on_done_;
   const std::vector<std::int32_t> positions_;
-  std::atomic<bool> started_ = false;
-  std::atomic<std::uint64_t> queue_ns_ = 0;
-  std::atomic<std::uint64_t> source_ns_ = 0;
-  std::atomic<std::uint64_t> total_ns_ = 0;
-  std::atomic<std::uint64_t> hit_cpu_ns_ = 0;
-  std::atomic<std::uint64_t> miss_cpu_ns_ = 0;
-  std::atomic<std::uint64_t> source_bytes_ = 0;
-  std::atomic<std::uint32_t> decoded_hits_ = 0;
-  std::atomic<std::uint32_t> encoded_hits_ = 0;
-  std::atomic<std::uint32_t> misses_ = 0;
-  std::vector<TierCount> tiers_;  // of the cache
+  BatchCosts costs_;
 
   std::mutex mutex_;
   // Guarded by mutex_:

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "dataworker/session/batch_request.h"
 #include "dataworker/session/describe_work.h"
 #include "net/payload.h"
 
@@ -24,7 +25,7 @@ void NativeRunner::Describe(wire::Describe request) {
 }
 
 void NativeRunner::Submit(wire::BatchRequest request, SteadyTime received) {
-  if (Status status = BatchWork::CheckRequest(*plan_, request); !status.ok()) {
+  if (Status status = CheckRequest(*plan_, request); !status.ok()) {
     attachment_.Refuse(request, std::move(status));
     return;
   }

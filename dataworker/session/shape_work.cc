@@ -1,5 +1,6 @@
 #include "dataworker/session/shape_work.h"
 
+#include "dataworker/session/batch_request.h"
 #include "dataworker/session/batch_work.h"
 #include "dataworker/source/core/source_bytes.h"
 
@@ -13,7 +14,7 @@ ShapeWork::ShapeWork(std::shared_ptr<const CompiledPlan> plan, std::shared_ptr<S
       asker_(asker),
       request_(std::move(request)),
       on_done_(std::move(on_done)),
-      positions_(BatchWork::Positions(request_)) {}
+      positions_(PositionsOf(request_)) {}
 
 Result<TensorSpec> ShapeWork::ShapeOf(const RowAnswer& answer) const {
   HR_RETURN_IF_ERROR(answer.status);
