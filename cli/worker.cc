@@ -47,6 +47,12 @@ void AddWorker(CLI::App& app, Action& chosen) {
       ->type_name("NAME[:KEY=VALUE,...]");
   AddSize(*command, "--source-bytes-per-second", options->source_bytes_per_second,
           "Most bytes a second that are read at sources, for example 200M [default: no limit]");
+  AddSize(*command, "--source-ahead", options->source_ahead_bytes,
+          "Most bytes of samples that are read ahead of the compute threads [default: 256M]");
+  AddCount(*command, "--source-requests", options->source_requests,
+           "Most samples that are asked of sources at the same time [default: 256]");
+  AddCount(*command, "--io-threads", options->io_threads,
+           "Most threads that wait for files [default: 16]");
   AddLimits(*command, options->stage_memory, options->allowed_roots);
   AddParentPid(*command, options->parent_pid);
   command->add_flag("--local", options->local,

@@ -15,8 +15,10 @@ pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 find_program(FLATC_EXECUTABLE flatc REQUIRED)
 if(HEADRACE_TESTS)
   enable_testing()
-  find_package(GTest REQUIRED)
   find_package(PNG REQUIRED)  # to write files
+endif()
+if(HEADRACE_TESTS OR HEADRACE_BENCH)
+  find_package(GTest REQUIRED)  # source_bench runs a worker of the tests
 endif()
 if(HEADRACE_BENCH)
   find_package(benchmark REQUIRED)

@@ -285,7 +285,7 @@ TEST_P(CacheContract, WhatAQuotaTakesIsOfferedWithItsOwnerAndBytes) {
   std::map<std::uint64_t, JobId> offered;
   std::vector<CachePin> kept;
   cache->SetOnGivenUp([&](JobId owner, const CacheKey& key, const CachePin& pin) {
-    const std::uint64_t inode = key.content.inode;
+    const std::uint64_t inode = key.content.place[1];
     EXPECT_EQ(key.form, Key(inode).form);
     EXPECT_TRUE(Equal(pin.bytes(), Payload(inode, 0, 30'000)));
     EXPECT_TRUE(offered.emplace(inode, owner).second);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -7,7 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/hash.h"
-#include "dataworker/source/core/source.h"
+#include "dataworker/source/core/content_identity.h"
 
 namespace headrace::dataworker {
 
@@ -18,21 +19,20 @@ struct CacheKey {
   std::uint64_t form = 0;
 };
 
-// The identity of an entry in the index of a tier: a file (its content may change) and a form.
+// The identity of an entry in the index of a tier: a place (its content may change) and a form.
 struct EntryId {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
+  std::array<std::uint64_t, 2> place{};
   std::uint64_t form = 0;
   friend bool operator==(const EntryId&, const EntryId&) = default;
 
   [[nodiscard]] static EntryId Of(const CacheKey& key) {
-    return {.device = key.content.device, .inode = key.content.inode, .form = key.form};
+    return {.place = key.content.place, .form = key.form};
   }
 };
 
 struct HashEntryId {
   std::size_t operator()(const EntryId& id) const noexcept {
-    return MixBits(id.inode ^ MixBits(id.device ^ MixBits(id.form)));
+    return MixBits(id.place[1] ^ MixBits(id.place[0] ^ MixBits(id.form)));
   }
 };
 

@@ -19,7 +19,7 @@ inline const JobId kOther(2);
 inline constexpr std::uint64_t kNoQuota = std::uint64_t{1} << 60;
 
 inline CacheKey Key(std::uint64_t inode, std::int64_t version = 0, std::uint64_t form = 7) {
-  return {.content = {.device = 1, .inode = inode, .size = 10, .mtime_ns = version, .ctime_ns = 0},
+  return {.content = {.place = {1, inode}, .version = {10, static_cast<std::uint64_t>(version), 0}},
           .form = form};
 }
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "dataworker/session/batch_request.h"
+#include "dataworker/source/core/source_bytes.h"
 #include "ops/torch/torch_generator.h"
 
 namespace headrace::dataworker {
@@ -14,53 +16,9 @@ constexpr std::size_t kPayloadOverhead = 256;
 // A scratch buffer larger than this, because of one huge file, is given back.
 constexpr std::size_t kKeptFileBytes = std::size_t{32} << 20;
 
-std::uint64_t Nanos(Duration duration) {
-  return static_cast<std::uint64_t>(std::max<Duration::rep>(duration.count(), 0));
-}
-
 }  // namespace
 
-Status BatchWork::CheckRequest(const CompiledPlan& plan, const wire::BatchRequest& request) {
-  const std::size_t batch = request.keys.size();
-  if (batch == 0) return InvalidArgument("a batch without samples");
-  if (plan.rng() == RngMode::kTorch && request.params.size() != batch * plan.param_words()) {
-    return InvalidArgument("the batch has " + std::to_string(request.params.size()) +
-                           " words of parameters, not " + std::to_string(batch) + " times " +
-                           std::to_string(plan.param_words()));
-  }
-  if (plan.rng() == RngMode::kSample && request.seeds.size() != batch) {
-    return InvalidArgument("the batch has " + std::to_string(request.seeds.size()) + " seeds for " +
-                           std::to_string(batch) + " samples");
-  }
-  if (plan.rng() == RngMode::kNone && plan.param_words() > 0) {
-    return InvalidArgument("the plan draws, but says that it does not");
-  }
-  if (!request.specs.empty() && request.specs.size() != batch) {
-    return InvalidArgument("the batch has " + std::to_string(request.specs.size()) + " specs for " +
-                           std::to_string(batch) + " samples");
-  }
-  for (const std::int32_t position : request.skip) {
-    if (position < 0 || static_cast<std::size_t>(position) >= batch) {
-      return InvalidArgument("position " + std::to_string(position) + " is outside of the batch");
-    }
-  }
-  return {};
-}
-
-std::vector<std::int32_t> BatchWork::Positions(const wire::BatchRequest& request) {
-  std::vector<bool> skipped(request.keys.size());
-  for (const std::int32_t position : request.skip) {
-    skipped[static_cast<std::size_t>(position)] = true;
-  }
-  std::vector<std::int32_t> positions;
-  positions.reserve(request.keys.size());
-  for (std::size_t i = 0; i < skipped.size(); ++i) {
-    if (!skipped[i]) positions.push_back(static_cast<std::int32_t>(i));
-  }
-  return positions;
-}
-
-// The rest of a unit, after a slow tier has answered. The batch counts it as one of its own.
+// The rest of a unit, after a slow tier or a source has answered. The batch counts it as one of its own.
 class BatchWork::RestOfUnit final : public Work {
  public:
   RestOfUnit(std::shared_ptr<BatchWork> batch, Unit unit)
@@ -71,7 +29,7 @@ class BatchWork::RestOfUnit final : public Work {
     if (!batch_->cancelled()) batch_->RunPart(std::move(unit_), context);
   }
   void Finish() override {
-    unit_.found.pin = CachePin();
+    unit_.input = SampleInput();  // frees its places
     batch_->Drop(1);
   }
 
@@ -81,11 +39,11 @@ class BatchWork::RestOfUnit final : public Work {
 };
 
 BatchWork::BatchWork(Setup setup, OnDone on_done)
-    : Work(static_cast<std::int64_t>(Positions(setup.request).size()), setup.request.iteration),
+    : Work(static_cast<std::int64_t>(PositionsOf(setup.request).size()), setup.request.iteration),
       setup_(std::move(setup)),
       on_done_(std::move(on_done)),
-      positions_(Positions(setup_.request)),
-      tiers_(setup_.cache ? setup_.cache->store().tiers() : 0) {}
+      positions_(PositionsOf(setup_.request)),
+      costs_(setup_.received, setup_.cache ? setup_.cache->store().tiers() : 0) {}
 
 MutableByteSpan BatchWork::Row(std::size_t field, std::int32_t position) const {
   const std::size_t bytes = setup_.layout.row_bytes[field];
@@ -100,7 +58,7 @@ void BatchWork::Run(std::int64_t unit, ThreadContext& context) {
 void BatchWork::RunPart(Unit unit, ThreadContext& context) {
   const SteadyTime begin = setup_.clock->Now();
   const Duration cpu = setup_.clock->ThreadCpu();
-  if (!started_.exchange(true)) queue_ns_ = Nanos(begin - setup_.received);
+  costs_.Start(begin);
   const Status status = MakeSample(unit, context);
   if (!status.ok()) FailSample(unit.position, status);
   if (context.file.capacity() > kKeptFileBytes) context.file = ScratchBuffer();
@@ -108,48 +66,112 @@ void BatchWork::RunPart(Unit unit, ThreadContext& context) {
   // wait is the sample's, not the queue's.
   unit.cost.cpu += setup_.clock->ThreadCpu() - cpu;
   unit.cost.total += setup_.clock->Now() - begin;
-  if (!unit.found.later) {
-    Count(unit.cost);
+  if (!unit.waits()) {
+    costs_.Add(unit.cost);
     return;
   }
   // No thread is at the sample until the answer. Then it goes on as work of its own.
   Postpone();
-  const CacheKey key = unit.key;
-  const CacheLookup stopped = std::exchange(unit.found, CacheLookup());
-  auto self = std::static_pointer_cast<BatchWork>(shared_from_this());
-  setup_.cache->store().FindLater(
-      setup_.cache->job(), key, stopped, [self, waiting = std::move(unit)](CacheLookup found) {
-        Unit answered = waiting;
-        answered.found = std::move(found);
-        self->setup_.resume(std::make_shared<RestOfUnit>(self, std::move(answered)));
-      });
+  Await(std::move(unit));
 }
 
-void BatchWork::Count(const SampleCost& cost) {
-  total_ns_ += Nanos(cost.total);
-  source_ns_ += Nanos(cost.source);
-  source_bytes_ += cost.source_bytes;
-  // Only a hit that saves the decoding is a cheaper path.
-  (cost.decoded_hit ? hit_cpu_ns_ : miss_cpu_ns_) += Nanos(cost.cpu);
-  decoded_hits_ += cost.decoded_hit ? 1 : 0;
-  encoded_hits_ += cost.encoded_hit ? 1 : 0;
-  misses_ += cost.miss ? 1 : 0;
-  if (!cost.decoded_hit && !cost.encoded_hit) return;
-  TierCount& tier = tiers_[cost.tier];
-  (cost.decoded_hit ? tier.decoded : tier.encoded) += 1;
-  if (cost.decoded_hit) tier.cpu_ns += Nanos(cost.cpu);
+void BatchWork::Begin() {
+  costs_.Start(setup_.clock->Now());
+  std::vector<Unit> units;
+  units.reserve(positions_.size());
+  for (const std::int32_t position : positions_) units.push_back({.position = position});
+  // After what was pushed before: the earlier batches.
+  AwaitInputs(std::move(units), WorkQueue::Place::kBack);
 }
 
-Result<SourceSample> BatchWork::Read(const Sample& sample, ThreadContext& context) {
-  const SteadyTime begin = setup_.clock->Now();
-  Result<SourceSample> source = sample.at.source->Read(sample.at.row, context.file);
-  sample.cost.source += setup_.clock->Now() - begin;
-  sample.cost.miss = true;
-  // Arrays came with the plan: nothing is fetched for a sample.
-  if (source.ok() && sample.at.source->cacheable()) {
-    sample.cost.source_bytes += source->bytes.size();
+void BatchWork::AwaitInputs(std::vector<Unit> units, WorkQueue::Place place) {
+  std::vector<SampleInputs::Sample> samples;
+  std::vector<Unit> lost;  // whose keys are wrong: the unit itself finds out
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const auto position = static_cast<std::size_t>(units[i].position);
+    const auto at = setup_.plan->Locate(setup_.request.keys[position]);
+    if (at.ok()) {
+      samples.push_back({i, std::shared_ptr<Source>(setup_.plan, at->source), at->row,
+                         std::exchange(units[i].input, SampleInput())});
+    } else {
+      lost.push_back(units[i]);
+    }
   }
-  return source;
+  const CacheForm form = setup_.plan->cache_form();
+  SampleInputs::Parts parts{setup_.reads, setup_.asker, nullptr, 0, setup_.clock};
+  if (form != CacheForm::kNone) parts.cache = setup_.cache;
+  if (form == CacheForm::kPrefix) parts.form = setup_.plan->graph().prefix_hash();
+  auto self = std::static_pointer_cast<BatchWork>(shared_from_this());
+  SampleInputs::Get(std::move(parts), std::move(samples),
+                    [self, place, waiting = std::make_shared<std::vector<Unit>>(std::move(units))](
+                        std::size_t index, SampleInput input) {
+                      Unit unit = std::move((*waiting)[index]);
+                      unit.cost.source += input.waited;
+                      unit.cost.total += input.waited;
+                      unit.input = std::move(input);
+                      self->Resume(std::move(unit), place);
+                    });
+  for (Unit& unit : lost) Resume(std::move(unit), place);
+}
+
+void BatchWork::Await(Unit unit) {
+  auto self = std::static_pointer_cast<BatchWork>(shared_from_this());
+  if (unit.input.found.later) {
+    const CacheKey key = unit.input.key;
+    const CacheLookup stopped = std::exchange(unit.input.found, CacheLookup());
+    setup_.cache->store().FindLater(setup_.cache->job(), key, stopped,
+                                    [self, waiting = std::move(unit)](CacheLookup found) {
+                                      Unit answered = waiting;
+                                      answered.input.found = std::move(found);
+                                      self->Resume(std::move(answered), WorkQueue::Place::kFront);
+                                    });
+    return;
+  }
+  if (unit.needs == Unit::Needs::kInput) {
+    AwaitInputs({std::move(unit)}, WorkQueue::Place::kFront);
+    return;
+  }
+  const auto position = static_cast<std::size_t>(unit.position);
+  const auto at = setup_.plan->Locate(setup_.request.keys[position]);
+  setup_.reads->Fetch(setup_.asker, *WitnessOf(setup_.request, unit.position),
+                      std::shared_ptr<Source>(setup_.plan, at->source), {at->row},
+                      [self, begin = setup_.clock->Now(), waiting = std::move(unit)](
+                          std::size_t, RowAnswer answer) {
+                        Unit answered = waiting;
+                        const Duration waited = self->setup_.clock->Now() - begin;
+                        answered.cost.source += waited;
+                        answered.cost.total += waited;
+                        answered.input.witness = std::move(answer);
+                        self->Resume(std::move(answered), WorkQueue::Place::kFront);
+                      });
+}
+
+void BatchWork::Resume(Unit unit, WorkQueue::Place place) {
+  if (cancelled()) {
+    unit.input = SampleInput();
+    Drop(1);
+    return;
+  }
+  unit.needs = Unit::Needs::kNothing;
+  auto self = std::static_pointer_cast<BatchWork>(shared_from_this());
+  setup_.resume(std::make_shared<RestOfUnit>(std::move(self), std::move(unit)), place);
+}
+
+Result<const SourceSample*> BatchWork::Read(const Sample& sample, ThreadContext& context) {
+  std::optional<RowAnswer>& bytes = sample.unit.input.bytes;
+  if (!bytes) {
+    const SteadyTime begin = setup_.clock->Now();
+    bytes = AskNow(*sample.at.source, Ask::kBytes, sample.at.row, context.file);
+    sample.cost.source += setup_.clock->Now() - begin;
+  }
+  if (!bytes) {
+    sample.unit.needs = Unit::Needs::kInput;
+    return nullptr;
+  }
+  sample.cost.miss = true;
+  HR_RETURN_IF_ERROR(bytes->status);
+  sample.cost.source_bytes += bytes->bytes_read;
+  return &bytes->sample;
 }
 
 Status BatchWork::MakeSample(Unit& unit, ThreadContext& context) {
@@ -166,9 +188,14 @@ Status BatchWork::MakeSample(Unit& unit, ThreadContext& context) {
       if (out.data() == nullptr) out = Row(i, position);
     }
     const Sample sample{position, at, outs, unit, unit.cost};
-    HR_RETURN_IF_ERROR(MakeValues(sample, context));
-    if (unit.found.later) return {};
+    if (!unit.made) {
+      HR_RETURN_IF_ERROR(MakeValues(sample, context));
+      if (unit.waits()) return {};
+      unit.made = true;
+      unit.input = SampleInput();  // its places are free for others before it waits again
+    }
     HR_RETURN_IF_ERROR(BearWitness(sample));
+    if (unit.waits()) return {};
     for (std::size_t i = 0; i < fields.size(); ++i) {  // the same value in a second field
       if (value_of_field[i] < 0) continue;
       const MutableByteSpan first = outs[static_cast<std::size_t>(value_of_field[i])];
@@ -186,17 +213,22 @@ Status BatchWork::MakeSample(Unit& unit, ThreadContext& context) {
 // After the sample is made: if a file is replaced meanwhile, the witness names the new one, which
 // the trainer sees too.
 Status BatchWork::BearWitness(const Sample& sample) {
-  const wire::BatchRequest& request = setup_.request;
-  const auto asked = [&](const std::vector<std::int32_t>& positions) {
-    return std::ranges::find(positions, sample.position) != positions.end();
-  };
-  if (!sample.at.source->cacheable() || !asked(request.witness)) return {};
-  const SteadyTime begin = setup_.clock->Now();
-  HR_TRY(const FileWitness file,
-         sample.at.source->BearWitness(sample.at.row, asked(request.witness_whole)));
-  sample.cost.source += setup_.clock->Now() - begin;
+  const std::optional<Ask> ask = WitnessOf(setup_.request, sample.position);
+  if (!ask || !sample.at.source->cacheable()) return {};
+  std::optional<RowAnswer>& witness = sample.unit.input.witness;
+  if (!witness) {
+    const SteadyTime begin = setup_.clock->Now();
+    ScratchBuffer unused;
+    witness = AskNow(*sample.at.source, *ask, sample.at.row, unused);
+    sample.cost.source += setup_.clock->Now() - begin;
+  }
+  if (!witness) {
+    sample.unit.needs = Unit::Needs::kWitness;
+    return {};
+  }
+  HR_RETURN_IF_ERROR(witness->status);
   const std::lock_guard lock(mutex_);
-  witnesses_.push_back({sample.position, file});
+  witnesses_.push_back({sample.position, witness->witness});
   return {};
 }
 
@@ -205,28 +237,35 @@ Status BatchWork::MakeValues(const Sample& sample, ThreadContext& context) {
   if (setup_.cache == nullptr || form == CacheForm::kNone || !sample.at.source->cacheable()) {
     return MakeUncached(sample, context);
   }
-  Unit& unit = sample.unit;
-  if (!unit.asked) {
+  SampleInput& input = sample.unit.input;
+  const bool prefix = form == CacheForm::kPrefix;
+  if (!input.asked && !input.bytes) {
     const SteadyTime begin = setup_.clock->Now();
-    HR_TRY(const ContentIdentity content, sample.at.source->Identify(sample.at.row));
-    const bool prefix = form == CacheForm::kPrefix;
-    unit.key = {content, prefix ? setup_.plan->graph().prefix_hash() : 0};
-    unit.found = setup_.cache->store().Find(setup_.cache->job(), unit.key);
-    unit.asked = true;
+    const std::optional<RowAnswer> identity =
+        AskNow(*sample.at.source, Ask::kIdentity, sample.at.row, context.file);
+    if (identity && identity->status.ok()) {
+      input.key = {identity->sample.content, prefix ? setup_.plan->graph().prefix_hash() : 0};
+      input.found = setup_.cache->store().Find(setup_.cache->job(), input.key);
+      input.asked = true;
+    }
     sample.cost.source += setup_.clock->Now() - begin;
+    if (!identity) sample.unit.needs = Unit::Needs::kInput;
+    if (identity) HR_RETURN_IF_ERROR(identity->status);
   }
-  if (unit.found.later) return {};
-  if (const CachePin& pin = unit.found.pin) {
-    sample.cost.tier = unit.found.tier;
-    if (form == CacheForm::kPrefix) {
+  if (sample.unit.waits()) return {};
+  if (const CachePin& pin = input.found.pin) {
+    sample.cost.tier = input.found.tier;
+    if (prefix) {
       sample.cost.decoded_hit = true;
       return FromPayload(sample, pin.bytes(), context);
     }
     sample.cost.encoded_hit = true;
     return FromEncoded(sample, pin.bytes(), context);
   }
-  HR_TRY(const SourceSample source, Read(sample, context));
-  if (form == CacheForm::kPrefix) return MakeAndKeepPrefix(sample, source, context);
+  HR_TRY(const SourceSample* const read, Read(sample, context));
+  if (read == nullptr) return {};
+  const SourceSample& source = *read;
+  if (prefix) return MakeAndKeepPrefix(sample, source, context);
   const CacheKey read_key{source.content, 0};
   if (auto claim =
           setup_.cache->store().TryClaim(setup_.cache->job(), read_key, source.bytes.size())) {
@@ -236,7 +275,9 @@ Status BatchWork::MakeValues(const Sample& sample, ThreadContext& context) {
 }
 
 Status BatchWork::MakeUncached(const Sample& sample, ThreadContext& context) {
-  HR_TRY(const SourceSample source, Read(sample, context));
+  HR_TRY(const SourceSample* const read, Read(sample, context));
+  if (read == nullptr) return {};
+  const SourceSample& source = *read;
   return source.encoded ? FromEncoded(sample, source.bytes, context)
                         : FromPixels(sample, source, context);
 }
@@ -267,7 +308,12 @@ Result<ops::Params> BatchWork::ParamsFor(const Sample& sample, const TensorSpec&
   const std::size_t words = setup_.plan->param_words();
   const auto position = static_cast<std::size_t>(sample.position);
   if (setup_.plan->rng() != RngMode::kSample || words == 0) {
-    HR_RETURN_IF_ERROR(CheckSize(sample, spec));
+    if (!setup_.request.specs.empty() && setup_.request.specs[position] != spec) {
+      const auto& planned = setup_.request.specs[position];
+      return Unavailable("the sample is " + spec.ToString() + " now, and was planned as " +
+                         (planned ? planned->ToString() : "none"))
+          .WithDetail(Detail::kOtherSpec);
+    }
     if (words == 0) return ops::Params();
     return ops::Params(setup_.request.params).subspan(position * words, words);
   }
@@ -276,15 +322,6 @@ Result<ops::Params> BatchWork::ParamsFor(const Sample& sample, const TensorSpec&
   std::vector<TensorSpec> values(setup_.layout.values.size());
   HR_RETURN_IF_ERROR(setup_.plan->graph().Draw(spec, generator, drawn, values));
   return ops::Params(drawn);
-}
-
-Status BatchWork::CheckSize(const Sample& sample, const TensorSpec& spec) const {
-  if (setup_.request.specs.empty()) return {};
-  const auto& planned = setup_.request.specs[static_cast<std::size_t>(sample.position)];
-  if (planned == spec) return {};
-  return Unavailable("the sample is " + spec.ToString() + " now, and was planned as " +
-                     (planned ? planned->ToString() : "none"))
-      .WithDetail(Detail::kOtherSpec);
 }
 
 Status BatchWork::CheckShape(const TensorSpec& spec) {
@@ -347,12 +384,6 @@ wire::BatchDone BatchWork::TakeAnswer() {
   done.attempt = setup_.request.attempt;
   done.needed_bytes = setup_.layout.bytes;
   done.tail_node = setup_.before_tail ? setup_.request.tail_node : 0;
-  for (std::size_t i = 0; i < tiers_.size(); ++i) {
-    const TierCount& tier = tiers_[i];
-    if (tier.decoded == 0 && tier.encoded == 0) continue;
-    done.tiers.push_back(
-        {setup_.cache->store().tier_name(i), tier.decoded, tier.encoded, tier.cpu_ns});
-  }
   const std::lock_guard lock(mutex_);
   done.status = batch_error_;
   if (done.status.ok() && cancelled()) done.status = Cancelled("the iteration was cancelled");
@@ -364,17 +395,7 @@ wire::BatchDone BatchWork::TakeAnswer() {
     std::sort(done.failures.begin(), done.failures.end(),
               [](const auto& a, const auto& b) { return a.position < b.position; });
   }
-  done.cost = {.source_ns = source_ns_,
-               .compute_ns = total_ns_ - std::min<std::uint64_t>(source_ns_, total_ns_),
-               .queue_ns = queue_ns_,
-               .decoded_hits = decoded_hits_,
-               .encoded_hits = encoded_hits_,
-               .misses = misses_,
-               .hit_cpu_ns = hit_cpu_ns_,
-               .miss_cpu_ns = miss_cpu_ns_,
-               .source_bytes = source_bytes_,
-               .wall_ns = Nanos(setup_.clock->Now() - setup_.received),
-               .refused_samples = static_cast<std::uint32_t>(done.failures.size())};
+  costs_.Tell(setup_.cache.get(), setup_.clock->Now(), done);
   return done;
 }
 

@@ -1,18 +1,20 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <vector>
 
 #include "base/clock.h"
 #include "dataworker/cache/sample_store.h"
+#include "dataworker/session/batch_costs.h"
 #include "dataworker/session/compiled_plan.h"
+#include "dataworker/session/sample_inputs.h"
+#include "dataworker/share/source_reads.h"
 #include "dataworker/share/work.h"
+#include "dataworker/share/work_queue.h"
 #include "schemas/wire/data.h"
 
 namespace headrace::dataworker {
@@ -23,8 +25,8 @@ class BatchWork final : public Work {
  public:
   struct Setup {
     std::shared_ptr<const CompiledPlan> plan;
-    wire::BatchRequest request;                // checked: see CheckRequest
-    std::shared_ptr<const CacheLease> cache;   // nullptr: this session has none
+    wire::BatchRequest request;               // checked: see CheckRequest
+    std::shared_ptr<const CacheLease> cache;  // nullptr: this session has none
     const ops::GraphRunner* runner = nullptr;  // the plan's, if it has a graph
     bool before_tail = false;                  // what `runner` and `layout` are
     BatchLayout layout;
@@ -33,25 +35,23 @@ class BatchWork final : public Work {
     bool sends_memory = false;         // the answer carries it; otherwise it is the trainer's
     Clock* clock = nullptr;
     SteadyTime received;
-    // Queues the rest of a unit that waited for a slow tier; any thread. Not needed without a cache.
-    std::function<void(std::shared_ptr<Work>)> resume = {};
+    std::shared_ptr<SourceReads> reads = {};  // and who asks them
+    SourceReads::Asker asker = {};
+    // Queues the rest of a unit that waited for a slow tier or a source; any thread.
+    std::function<void(std::shared_ptr<Work>, WorkQueue::Place)> resume = {};
   };
   using OnDone = std::function<void(std::shared_ptr<BatchWork>)>;
   // Most characters of a sample's failure, so that those of a batch fit a message.
   static constexpr std::size_t kMostMessageBytes = 1000;
 
-  // Checks that the request fits the plan: lengths, positions, lane. It checks all that a peer can
-  // get wrong, except the slot.
-  [[nodiscard]] static Status CheckRequest(const CompiledPlan& plan,
-                                           const wire::BatchRequest& request);
-  // The positions to make, in order.
-  [[nodiscard]] static std::vector<std::int32_t> Positions(const wire::BatchRequest& request);
-
-  // REQUIRES: CheckRequest is ok, Positions is not empty.
+  // REQUIRES: CheckRequest is ok, PositionsOf is not empty.
   BatchWork(Setup setup, OnDone on_done);
 
   [[nodiscard]] const wire::BatchRequest& request() const { return setup_.request; }
   [[nodiscard]] const Setup& setup() const { return setup_; }
+  // In place of a push to the queue, for sources that wait: gets the inputs of all samples, ahead
+  // of the threads. `resume` then takes each sample that has its input. REQUIRES: there are units.
+  void Begin();
   // The answer. REQUIRES: the work has finished.
   [[nodiscard]] wire::BatchDone TakeAnswer();
 
@@ -60,28 +60,17 @@ class BatchWork final : public Work {
   void Finish() override;
 
  private:
-  // The costs of one sample, noted by the code that makes it.
-  struct SampleCost {
-    Duration total{}, cpu{};  // of a thread
-    Duration source{};        // reading it, or looking for it
-    std::uint64_t source_bytes = 0;
-    bool decoded_hit = false, encoded_hit = false, miss = false;
-    std::uint32_t tier = 0;  // of the hit
-  };
-  // What a sample keeps while a slow tier looks for it.
+  // What a sample keeps while it waits for a slow tier or a source.
   struct Unit {
+    enum class Needs : std::uint8_t { kNothing, kInput, kWitness };
     std::int32_t position = 0;
     SampleCost cost;
-    bool asked = false;  // the cache; then key and found are set
-    CacheKey key;
-    CacheLookup found;
+    SampleInput input;
+    Needs needs = Needs::kNothing;  // of the source
+    bool made = false;              // all but its witness
+    [[nodiscard]] bool waits() const { return input.found.later || needs != Needs::kNothing; }
   };
   class RestOfUnit;
-  // The hits of one tier.
-  struct TierCount {
-    std::atomic<std::uint32_t> decoded = 0, encoded = 0;
-    std::atomic<std::uint64_t> cpu_ns = 0;
-  };
   struct Sample {
     std::int32_t position = 0;
     CompiledPlan::Location at;
@@ -90,15 +79,18 @@ class BatchWork final : public Work {
     SampleCost& cost;  // of the unit
   };
   [[nodiscard]] MutableByteSpan Row(std::size_t field, std::int32_t position) const;
-  // Makes a sample, or the part of it up to a wait for a slow tier.
+  // Makes a sample, or the part of it up to a wait for a slow tier or a source.
   void RunPart(Unit unit, ThreadContext& context);
-  // The sample waits if the unit says so: found.later.
+  // Has units go on when they have their inputs; a unit, when it has what it waits for.
+  void AwaitInputs(std::vector<Unit> units, WorkQueue::Place place);
+  void Await(Unit unit);
+  void Resume(Unit unit, WorkQueue::Place place);
+  // The sample waits if the unit says so.
   Status MakeSample(Unit& unit, ThreadContext& context);
   Status MakeValues(const Sample& sample, ThreadContext& context);
   Status MakeUncached(const Sample& sample, ThreadContext& context);
-  // Reads the sample from its source, whatever the caches have.
-  Result<SourceSample> Read(const Sample& sample, ThreadContext& context);
-  void Count(const SampleCost& cost);
+  // The sample from its source, whatever the caches have. nullptr: it waits for the source.
+  Result<const SourceSample*> Read(const Sample& sample, ThreadContext& context);
   Status MakeAndKeepPrefix(const Sample& sample, const SourceSample& source,
                            ThreadContext& context);
   Status FromEncoded(const Sample& sample, ByteSpan encoded, ThreadContext& context);
@@ -108,7 +100,6 @@ class BatchWork final : public Work {
   // of `spec`. kUnavailable: the request's were drawn for an image of another size.
   Result<ops::Params> ParamsFor(const Sample& sample, const TensorSpec& spec,
                                 std::vector<std::int32_t>& drawn);
-  [[nodiscard]] Status CheckSize(const Sample& sample, const TensorSpec& spec) const;
   // A sample whose shape is not the batch's ends the batch.
   [[nodiscard]] Status CheckShape(const TensorSpec& spec);
   // Notes the identity of the sample's file, if the trainer asks for it.
@@ -119,17 +110,7 @@ class BatchWork final : public Work {
   Setup setup_;
   const OnDone on_done_;
   const std::vector<std::int32_t> positions_;
-  std::atomic<bool> started_ = false;
-  std::atomic<std::uint64_t> queue_ns_ = 0;
-  std::atomic<std::uint64_t> source_ns_ = 0;
-  std::atomic<std::uint64_t> total_ns_ = 0;
-  std::atomic<std::uint64_t> hit_cpu_ns_ = 0;
-  std::atomic<std::uint64_t> miss_cpu_ns_ = 0;
-  std::atomic<std::uint64_t> source_bytes_ = 0;
-  std::atomic<std::uint32_t> decoded_hits_ = 0;
-  std::atomic<std::uint32_t> encoded_hits_ = 0;
-  std::atomic<std::uint32_t> misses_ = 0;
-  std::vector<TierCount> tiers_;  // of the cache
+  BatchCosts costs_;
 
   std::mutex mutex_;
   // Guarded by mutex_:

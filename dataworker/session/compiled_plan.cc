@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "dataworker/source/core/metered_source.h"
+#include "dataworker/source/core/remembered_source.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -34,14 +34,15 @@ std::vector<BlobHash> CompiledPlan::BlobsOf(const Plan& plan) {
   return hashes;
 }
 
-Result<std::shared_ptr<const CompiledPlan>> CompiledPlan::Compile(
-    const Plan& plan, const wire::Split& split, const BlobLookup& blob,
-    std::vector<std::string> allowed_roots) {
+Result<std::shared_ptr<const CompiledPlan>> CompiledPlan::Compile(const Plan& plan,
+                                                                  const wire::Split& split,
+                                                                  const BlobLookup& blob,
+                                                                  const SourceSupport& support) {
   std::shared_ptr<CompiledPlan> made(new CompiledPlan());
   if (plan.fields.empty()) return InvalidArgument("a plan without fields");
   made->fields_ = plan.fields;
   made->rng_ = plan.rng;
-  HR_RETURN_IF_ERROR(made->OpenSources(plan, blob, std::move(allowed_roots)));
+  HR_RETURN_IF_ERROR(made->OpenSources(plan, blob, support));
   HR_RETURN_IF_ERROR(made->OpenRowMap(plan, blob));
   HR_RETURN_IF_ERROR(made->CheckColumns());
   if (std::ranges::any_of(plan.fields, IsComputed)) {
@@ -52,15 +53,16 @@ Result<std::shared_ptr<const CompiledPlan>> CompiledPlan::Compile(
 }
 
 Status CompiledPlan::OpenSources(const Plan& plan, const BlobLookup& blob,
-                                 std::vector<std::string> allowed_roots) {
+                                 const SourceSupport& support) {
   if (plan.leaves.empty()) return InvalidArgument("a plan without sources");
-  const SourceRegistry::Environment environment{blob, MeteredHeaders(&ops::ChainRunner::ReadHeader),
-                                                std::move(allowed_roots)};
+  const SourceRegistry::Environment environment{blob, &ops::ChainRunner::ReadHeader,
+                                                support.allowed_roots, support.io};
   std::int64_t end = 0;
   for (const SourceLeaf& leaf : plan.leaves) {
-    HR_TRY(auto source, BuiltinSources().Make(leaf, environment));
+    HR_TRY(auto source, support.registry->Make(leaf, environment));
     if (__builtin_add_overflow(end, source->rows(), &end)) return InvalidArgument("too many rows");
-    sources_.push_back(Metered(std::move(source)));
+    const bool far = source->cacheable() && !source->rereads_from_memory();
+    sources_.push_back(far ? Remembered(std::move(source), *support.clock) : std::move(source));
     ends_.push_back(end);
   }
   return {};
@@ -148,9 +150,9 @@ void CompiledPlan::FindFixedValues() {
     if (source->rows() == 0) continue;
     TensorSpec input = graph().source();
     if (!source->cacheable()) {
-      const auto row = source->Describe(0, unused);
-      if (!row.ok()) continue;
-      input = *row;
+      const auto row = source->Now(Ask::kSpec, 0, unused);
+      if (!row || !row->status.ok()) continue;
+      input = row->spec;
     }
     const Result<Shapes> shapes = ShapesOf(input);
     if (!shapes.ok()) continue;  // an operator refuses every sample
@@ -161,6 +163,14 @@ void CompiledPlan::FindFixedValues() {
     }
     fixed_values_ = shapes->values;
   }
+}
+
+bool CompiledPlan::waits() const {
+  return std::ranges::any_of(sources_, [](const auto& source) { return source->waits(); });
+}
+
+void CompiledPlan::StopSources() const {
+  for (const auto& source : sources_) source->Stop();
 }
 
 Result<CompiledPlan::Location> CompiledPlan::Locate(std::int64_t key) const {

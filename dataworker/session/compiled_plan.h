@@ -30,19 +30,27 @@ struct BatchLayout {
 //             not keep the file anyway (Source::rereads_from_memory).
 enum class CacheForm { kNone, kPrefix, kEncoded };
 
+// What a worker has for sources. It outlives the plans.
+struct SourceSupport {
+  const SourceRegistry* registry = &BuiltinSources();
+  std::vector<std::string> allowed_roots = {};  // see SourceRegistry::Environment
+  IoExecutor* io = nullptr;
+  Clock* clock = &Clock::Real();
+};
+
 // A plan that is ready to run: sources opened, nodes compiled, columns checked. Immutable;
 // thread-safe. The session and every running batch share it.
 class CompiledPlan {
  public:
-  // Compiles a plan. `blob` gives the content of blobs. Files are read below `allowed_roots` (real
-  // paths), or anywhere if there are none. kNotFound: a blob is missing. kUnsupported: no native
+  // Compiles a plan. `blob` gives the content of blobs. kNotFound: a blob is missing. kUnsupported: no native
   // form here. kInvalidArgument, kDataLoss: the plan contradicts itself or its blobs.
-  static Result<std::shared_ptr<const CompiledPlan>> Compile(
-      const Plan& plan, const wire::Split& split, const BlobLookup& blob,
-      std::vector<std::string> allowed_roots = {});
+  static Result<std::shared_ptr<const CompiledPlan>> Compile(const Plan& plan,
+                                                             const wire::Split& split,
+                                                             const BlobLookup& blob,
+                                                             const SourceSupport& support = {});
 
   struct Location {
-    const Source* source = nullptr;
+    Source* source = nullptr;  // the plan's
     std::int64_t row = 0;
   };
   // The row of a key. kInvalidArgument: the key is outside the data set.
@@ -66,6 +74,10 @@ class CompiledPlan {
   // For each field which of the graph's values it is; -1: it is a column of the source.
   [[nodiscard]] const std::vector<std::int32_t>& value_of_field() const { return value_of_field_; }
   [[nodiscard]] CacheForm cache_form() const { return cache_form_; }
+  // Whether a source waits now: see Source::waits.
+  [[nodiscard]] bool waits() const;
+  // Has the sources answer what is open. Nobody may ask them after that.
+  void StopSources() const;
 
   // The values of every sample, if they do not depend on the sample.
   [[nodiscard]] const std::optional<std::vector<TensorSpec>>& fixed_values() const {
@@ -88,8 +100,7 @@ class CompiledPlan {
 
  private:
   CompiledPlan() = default;
-  Status OpenSources(const Plan& plan, const BlobLookup& blob,
-                     std::vector<std::string> allowed_roots);
+  Status OpenSources(const Plan& plan, const BlobLookup& blob, const SourceSupport& support);
   Status OpenRowMap(const Plan& plan, const BlobLookup& blob);
   Status CompileGraph(const Plan& plan, const wire::Split& split, const BlobLookup& blob);
   [[nodiscard]] Status CheckColumns() const;

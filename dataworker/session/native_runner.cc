@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "dataworker/session/batch_request.h"
 #include "dataworker/session/describe_work.h"
 #include "net/payload.h"
 
@@ -18,12 +19,13 @@ void NativeRunner::Describe(wire::Describe request) {
     runner.active_.erase(work);
     runner.attachment_.Send(work->TakeAnswer());
   });
-  Push(std::make_shared<DescribeWork>(plan_, std::move(request), std::move(done)),
+  Push(std::make_shared<DescribeWork>(plan_, environment_.reads, AskerOf(IterationId()),
+                                      std::move(request), std::move(done)),
        WorkQueue::Place::kFront);
 }
 
 void NativeRunner::Submit(wire::BatchRequest request, SteadyTime received) {
-  if (Status status = BatchWork::CheckRequest(*plan_, request); !status.ok()) {
+  if (Status status = CheckRequest(*plan_, request); !status.ok()) {
     attachment_.Refuse(request, std::move(status));
     return;
   }
@@ -38,7 +40,9 @@ void NativeRunner::Submit(wire::BatchRequest request, SteadyTime received) {
   auto done = WhenDone([received](NativeRunner& runner, const std::shared_ptr<ShapeWork>& work) {
     runner.OnShape(work, received);
   });
-  Push(std::make_shared<ShapeWork>(plan_, std::move(request), std::move(done)),
+  const SourceReads::Asker asker = AskerOf(request.iteration);
+  Push(std::make_shared<ShapeWork>(plan_, environment_.reads, asker, std::move(request),
+                                   std::move(done)),
        WorkQueue::Place::kFront);
 }
 
@@ -94,18 +98,24 @@ void NativeRunner::Launch(wire::BatchRequest request, SteadyTime received,
   setup.layout = std::move(layout).value();
   setup.clock = &environment_.reactor.clock();
   setup.received = received;
+  setup.reads = environment_.reads;
+  setup.asker = AskerOf(request.iteration);
   setup.request = std::move(request);
   // Closed: nobody waits for the batch.
-  setup.resume = WhenDone([](NativeRunner& runner, std::shared_ptr<Work> rest) {
-    runner.environment_.queue.Push(runner.attachment_.job(), runner.attachment_.session(),
-                                   std::move(rest), WorkQueue::Place::kFront);
-  });
+  setup.resume =
+      WhenDone([](NativeRunner& runner, std::shared_ptr<Work> rest, WorkQueue::Place at) {
+        runner.environment_.queue.Push(runner.attachment_.job(), runner.attachment_.session(),
+                                       std::move(rest), at);
+      });
   auto done = WhenDone([](NativeRunner& runner, const std::shared_ptr<BatchWork>& work) {
     runner.OnBatchDone(work);
   });
   auto work = std::make_shared<BatchWork>(std::move(setup), std::move(done));
   if (work->units() == 0) {
     OnBatchDone(work);  // the trainer makes every sample itself
+  } else if (plan_->has_graph() && plan_->waits()) {
+    active_.insert(work);
+    work->Begin();
   } else {
     Push(std::move(work), WorkQueue::Place::kBack);
   }
@@ -132,12 +142,15 @@ void NativeRunner::Cancel(IterationId before) {
     if (is_older(*work)) work->Cancel();
   }
   environment_.queue.Cancel(attachment_.session(), is_older);
+  environment_.reads->Drop(attachment_.session(), before);
 }
 
 void NativeRunner::Close() {
   closed_ = true;
   for (const auto& work : active_) work->Cancel();
   environment_.queue.Forget(attachment_.session());
+  environment_.reads->Drop(attachment_.session());
+  if (plan_) plan_->StopSources();  // what is open keeps the trainer's memory mapped
   active_.clear();
 }
 

@@ -53,6 +53,9 @@ class NativeRunner : public std::enable_shared_from_this<NativeRunner> {
 
  private:
   void Push(std::shared_ptr<Work> work, WorkQueue::Place place);
+  [[nodiscard]] SourceReads::Asker AskerOf(IterationId iteration) const {
+    return {attachment_.job(), attachment_.session(), iteration};
+  }
   void OnShape(const std::shared_ptr<ShapeWork>& work, SteadyTime received);
   // `values`: as CompiledPlan::Shapes::values.
   void Launch(wire::BatchRequest request, SteadyTime received, std::vector<TensorSpec> values);

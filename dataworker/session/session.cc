@@ -128,16 +128,18 @@ void Session::Compile() {
                   session.RunWaiting();
                 });
   const wire::Attach& attach = attachment_.request();
-  environment_.executor.Submit([plan = attach.plan, split = attach.split, blobs = blobs_.here(),
-                                roots = environment_.limits.allowed_roots,
-                                compiled](ThreadContext&) {
-    const auto find = [&blobs](BlobHash hash) {
-      const auto found = blobs.find(hash);
-      return found == blobs.end() ? nullptr : found->second;
-    };
-    auto made = CompiledPlan::Compile(plan, split, find, roots);
-    compiled(made.ok() ? *made : nullptr, made.status());
-  });
+  environment_.executor.Submit(
+      [plan = attach.plan, split = attach.split, blobs = blobs_.here(),
+       support = SourceSupport{&environment_.sources, environment_.limits.allowed_roots,
+                               &environment_.io, &environment_.reactor.clock()},
+       compiled](ThreadContext&) {
+        const auto find = [&blobs](BlobHash hash) {
+          const auto found = blobs.find(hash);
+          return found == blobs.end() ? nullptr : found->second;
+        };
+        auto made = CompiledPlan::Compile(plan, split, find, support);
+        compiled(made.ok() ? *made : nullptr, made.status());
+      });
 }
 
 void Session::OnStage(const Status& status) {

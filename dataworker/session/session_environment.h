@@ -7,11 +7,14 @@
 
 #include "dataworker/cache/sample_store.h"
 #include "dataworker/exec/executor.h"
+#include "dataworker/exec/io_executor.h"
 #include "dataworker/memory/payload_pool.h"
 #include "dataworker/session/blob_table.h"
 #include "dataworker/session/stage_losses.h"
 #include "dataworker/share/job_ledger.h"
+#include "dataworker/share/source_reads.h"
 #include "dataworker/share/work_queue.h"
+#include "dataworker/source/core/source.h"
 #include "dataworker/stage/stage_bases.h"
 #include "net/reactor.h"
 #include "schemas/wire/host_identity.h"
@@ -33,6 +36,9 @@ struct SessionEnvironment {
   net::Reactor& reactor;
   Executor& executor;
   WorkQueue& queue;
+  const SourceRegistry& sources;
+  IoExecutor& io;
+  std::shared_ptr<SourceReads> reads;
   std::shared_ptr<SampleStore> cache;
   BlobTable& blobs;
   PayloadPool& payloads;

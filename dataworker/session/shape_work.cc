@@ -1,35 +1,61 @@
 #include "dataworker/session/shape_work.h"
 
+#include "dataworker/session/batch_request.h"
 #include "dataworker/session/batch_work.h"
+#include "dataworker/source/core/source_bytes.h"
 
 namespace headrace::dataworker {
 
-ShapeWork::ShapeWork(std::shared_ptr<const CompiledPlan> plan, wire::BatchRequest request,
-                     OnDone on_done)
+ShapeWork::ShapeWork(std::shared_ptr<const CompiledPlan> plan, std::shared_ptr<SourceReads> reads,
+                     const SourceReads::Asker& asker, wire::BatchRequest request, OnDone on_done)
     : Work(1, request.iteration),
       plan_(std::move(plan)),
+      reads_(std::move(reads)),
+      asker_(asker),
       request_(std::move(request)),
-      on_done_(std::move(on_done)) {}
+      on_done_(std::move(on_done)),
+      positions_(PositionsOf(request_)) {}
 
-Result<std::vector<TensorSpec>> ShapeWork::ValuesOf(std::int64_t key,
-                                                    ThreadContext& context) const {
-  HR_TRY(const CompiledPlan::Location at, plan_->Locate(key));
-  HR_TRY(const TensorSpec spec, at.source->Describe(at.row, context.file));
-  HR_TRY(CompiledPlan::Shapes shapes, plan_->ShapesOf(spec));
+Result<std::vector<TensorSpec>> ShapeWork::ValuesOf(const RowAnswer& answer) const {
+  HR_RETURN_IF_ERROR(answer.status);
+  HR_TRY(CompiledPlan::Shapes shapes, plan_->ShapesOf(answer.spec));
   return std::move(shapes.values);
 }
 
-void ShapeWork::Run(std::int64_t /*unit*/, ThreadContext& context) {
-  for (const std::int32_t position : BatchWork::Positions(request_)) {
-    const Result<std::vector<TensorSpec>> values =
-        ValuesOf(request_.keys[static_cast<std::size_t>(position)], context);
-    if (values.ok()) {
-      values_ = *values;
-      return;
+void ShapeWork::Note(const Result<std::vector<TensorSpec>>& values) {
+  const std::int32_t position = positions_[next_++];
+  if (values.ok()) {
+    values_ = *values;
+    return;
+  }
+  const Status status = values.status();
+  failures_.push_back(
+      {position, status.code(), status.message().substr(0, BatchWork::kMostMessageBytes)});
+}
+
+void ShapeWork::Run(std::int64_t /*unit*/, ThreadContext& context) { GoOn(context.file); }
+
+void ShapeWork::GoOn(ScratchBuffer& buffer) {
+  while (!values_ && next_ < positions_.size() && !cancelled()) {
+    const auto at = plan_->Locate(request_.keys[static_cast<std::size_t>(positions_[next_])]);
+    if (!at.ok()) {
+      Note(at.status());
+      continue;
     }
-    const Status status = values.status();
-    failures_.push_back(
-        {position, status.code(), status.message().substr(0, BatchWork::kMostMessageBytes)});
+    if (const auto answer = AskNow(*at->source, Ask::kSpec, at->row, buffer)) {
+      Note(ValuesOf(*answer));
+      continue;
+    }
+    Postpone();
+    auto self = std::static_pointer_cast<ShapeWork>(shared_from_this());
+    reads_->Fetch(asker_, Ask::kSpec, std::shared_ptr<Source>(plan_, at->source), {at->row},
+                  [self](std::size_t, const RowAnswer& answered) {
+                    self->Note(self->ValuesOf(answered));
+                    ScratchBuffer own;
+                    self->GoOn(own);
+                    self->Drop(1);
+                  });
+    return;
   }
 }
 

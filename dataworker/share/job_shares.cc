@@ -114,7 +114,9 @@ void JobShares::Settle(Session& session, const Charged& charged, std::int64_t un
 }
 
 void JobShares::Place(Job& job, SteadyTime now) {
-  const SteadyTime ready = job.queued > 0 ? job.bucket.ReadyAt(now) : now;
+  // Units that read nothing, because all is cached or was read ahead, do not wait for a debt.
+  const bool reads = job.mean_bytes < 0 || job.mean_bytes >= kSomeBytes || job.reads_elsewhere;
+  const SteadyTime ready = job.queued > 0 && reads ? job.bucket.ReadyAt(now) : now;
   if (job.held_until != SteadyTime()) held_.erase({job.held_until, &job});
   job.held_until = SteadyTime();
   if (job.queued == 0) {
@@ -190,11 +192,40 @@ bool JobShares::MayRead(JobId id, SteadyTime now) {
   if (found == jobs_.end()) return true;
   Job& job = found->second;
   const bool may = job.bucket.ReadyAt(now) <= now && !(job.reads_elsewhere && Paused(now));
+  CountRefusal(job, !may, now);
+  return may;
+}
+
+void JobShares::CountRefusal(Job& job, bool refused, SteadyTime now) {
   if (job.refused_at != SteadyTime() && job.queued == 0) {
     job.limited += std::min(now - job.refused_at, kMostBetweenAsks);
   }
-  job.refused_at = may ? SteadyTime() : now;
-  return may;
+  job.refused_at = refused ? now : SteadyTime();
+}
+
+JobShares::Taken JobShares::TakeAhead(JobId id, double bytes, SteadyTime now) {
+  Job& job = jobs_[id];
+  if (!job.bucket.limited() && !all_.limited()) return {};
+  const SteadyTime ready = std::max(job.bucket.ReadyAt(now), all_.ReadyAt(now));
+  CountRefusal(job, ready > now, now);
+  if (ready > now) return {.again = ready};
+  CountDebt(job, now);
+  job.bucket.Take(bytes, now);
+  all_.Take(bytes, now);
+  Place(job, now);
+  return {.again = std::nullopt, .bytes = bytes};
+}
+
+void JobShares::SettleAhead(JobId id, double taken, std::uint64_t read, SteadyTime now) {
+  const double more = static_cast<double>(read) - taken;
+  all_.Take(more, now);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return;  // it has gone, and is not named again
+  Job& job = found->second;
+  job.source_bytes += read;
+  CountDebt(job, now);
+  job.bucket.Take(more, now);
+  Place(job, now);
 }
 
 std::uint32_t JobShares::Millicores(JobId id, SteadyTime now) const {

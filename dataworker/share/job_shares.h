@@ -102,6 +102,13 @@ class JobShares {
   void SetSourceLimit(std::uint64_t bytes_per_second, SteadyTime now);
   void Charge(JobId job, Duration cpu, std::uint64_t source_bytes, SteadyTime now);
   [[nodiscard]] bool MayRead(JobId job, SteadyTime now);
+  // What was taken for a read ahead, for SettleAhead.
+  struct Taken {
+    std::optional<SteadyTime> again;  // nothing was taken: when to ask again
+    double bytes = 0;                 // 0 without a limit
+  };
+  [[nodiscard]] Taken TakeAhead(JobId job, double bytes, SteadyTime now);
+  void SettleAhead(JobId job, double taken, std::uint64_t read, SteadyTime now);
   [[nodiscard]] std::uint32_t Millicores(JobId job, SteadyTime now) const;
   [[nodiscard]] std::vector<JobWork> Usage(SteadyTime now);
   void Forget(JobId job);
@@ -118,7 +125,7 @@ class JobShares {
     SteadyTime drained_at = SteadyTime::max();  // drops to the least weight
     double mean_bytes = -1;                     // read by a unit; below 0: none has run
     bool reads_elsewhere = false;
-    SteadyTime refused_at{};          // when MayRead refused it; the epoch: never
+    SteadyTime refused_at{};          // by MayRead or TakeAhead; the epoch: it was not
     SteadyTime held_until{};          // its place in held_; the epoch: none
     Duration own_debt{}, all_debt{};  // of the buckets, when `limited` was last brought up
     SteadyTime debts_at{};
@@ -133,6 +140,8 @@ class JobShares {
   // Updates the time for which the job was held back. Called before what it has queued changes.
   void CountDebt(Job& job, SteadyTime now);
   void SetWeight(Job& job, std::uint32_t millicores);
+  // Counts the time for which the job was refused with nothing queued here.
+  static void CountRefusal(Job& job, bool refused, SteadyTime now);
   [[nodiscard]] bool Paused(SteadyTime now);
 
   FairShare share_;

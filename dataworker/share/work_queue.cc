@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dataworker/source/core/metered_source.h"
+#include "dataworker/source/core/source_bytes.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -244,6 +244,16 @@ void WorkQueue::Charge(JobId job, Duration cpu, std::uint64_t source_bytes) {
 bool WorkQueue::MayRead(JobId job) {
   const std::lock_guard lock(mutex_);
   return shares_.MayRead(job, parts_.clock.Now());
+}
+
+WorkQueue::Taken WorkQueue::TakeAhead(JobId job, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  return shares_.TakeAhead(job, static_cast<double>(bytes), parts_.clock.Now());
+}
+
+void WorkQueue::SettleAhead(JobId job, double taken, std::uint64_t read) {
+  const std::lock_guard lock(mutex_);
+  shares_.SettleAhead(job, taken, read, parts_.clock.Now());
 }
 
 std::uint32_t WorkQueue::Millicores(JobId job) const {

@@ -64,6 +64,12 @@ class WorkQueue {
   // Whether a source limit lets batches of the job begin in its stage processes. The caller asks
   // repeatedly while some wait. That time counts as held back.
   [[nodiscard]] bool MayRead(JobId job);
+  // For reads ahead of the units (SourceReads): takes the bytes that a source is about to read for
+  // the job from its source limits and from that of all jobs, if neither is in debt. SettleAhead
+  // accounts for what was read in the end. The caller asks again at `again`.
+  using Taken = JobShares::Taken;
+  [[nodiscard]] Taken TakeAhead(JobId job, std::uint64_t bytes);
+  void SettleAhead(JobId job, double taken, std::uint64_t read);
   // The job's weight now.
   [[nodiscard]] std::uint32_t Millicores(JobId job) const;
 

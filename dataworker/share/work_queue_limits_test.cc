@@ -7,7 +7,7 @@
 
 #include "dataworker/exec/inline_executor.h"
 #include "dataworker/share/work_queue.h"
-#include "dataworker/source/core/metered_source.h"
+#include "dataworker/source/core/source_bytes.h"
 #include "gmock/gmock.h"
 
 namespace headrace::dataworker {
@@ -18,30 +18,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::int64_t kUnits = 1'000'000;
-
-// As many bytes from a source as they are asked for.
-class Bottomless final : public Source {
- public:
-  [[nodiscard]] std::int64_t rows() const override { return 1 << 30; }
-  [[nodiscard]] bool cacheable() const override { return true; }
-  [[nodiscard]] bool rereads_from_memory() const override { return false; }
-  [[nodiscard]] Result<ContentIdentity> Identify(std::int64_t) const override {
-    return ContentIdentity();
-  }
-  [[nodiscard]] Result<SourceSample> Read(std::int64_t bytes, ScratchBuffer&) const override {
-    SourceSample sample;
-    sample.bytes = ByteSpan(memory_).first(static_cast<std::size_t>(bytes));
-    return sample;
-  }
-  [[nodiscard]] Result<TensorSpec> Describe(std::int64_t, ScratchBuffer&) const override {
-    return TensorSpec();
-  }
-  [[nodiscard]] const Column* column(std::int32_t) const override { return nullptr; }
-  Status CopyColumn(std::int32_t, std::int64_t, MutableByteSpan) const override { return {}; }
-
- private:
-  Bytes memory_ = Bytes(1 << 20);
-};
 
 struct Used {
   Duration time{};
@@ -66,7 +42,7 @@ class LimitsTest : public ::testing::Test {
         : Work(units), test_(test), job_(job), time_(time), bytes_(bytes), pause_(pause) {}
 
    protected:
-    void Run(std::int64_t, ThreadContext& context) override {
+    void Run(std::int64_t, ThreadContext&) override {
       Used& used = test_.used_[job_];
       used.time += time_;
       used.bytes += bytes_;
@@ -77,9 +53,7 @@ class LimitsTest : public ::testing::Test {
         test_.elsewhere_ += 4 * time_;
         test_.waits_ += pause_ == Pause::kWaiting ? 1 : 0;
       }
-      if (bytes_ > 0) {
-        ASSERT_TRUE(test_.source_->Read(bytes_, context.file).ok());
-      }
+      CountSourceBytes(static_cast<std::uint64_t>(bytes_));
     }
     void Finish() override {}
 
@@ -123,7 +97,6 @@ class LimitsTest : public ::testing::Test {
   InlineExecutor executor_;
   FakeClock clock_;
   std::optional<SteadyTime> wake_;
-  std::unique_ptr<Source> source_ = Metered(std::make_unique<Bottomless>());
   std::map<JobId, Used> used_;
   // What units take is CPU time, but for what the system used for somebody else.
   ThreadUsage Usage() {
@@ -245,6 +218,24 @@ TEST_F(LimitsTest, TheWorkersDebtIsWhatWasRead) {
   EXPECT_EQ(used_[a_].units, 1);
   RunFor(seconds(2));
   EXPECT_EQ(used_[a_].units, 2);
+}
+
+// Else samples whose bytes are there would wait for the reads of later ones.
+TEST_F(LimitsTest, UnitsWhoseBytesWereReadAheadDoNotWaitForADebt) {
+  queue_.SetLimits(a_, {.source_bytes_per_second = 1000});
+  Push(a_, milliseconds(1), 0, 1);
+  RunFor(milliseconds(2));
+  EXPECT_FALSE(queue_.TakeAhead(a_, 100'000).again);
+  Push(a_, milliseconds(1), 0, 10);
+  RunFor(milliseconds(20));
+  EXPECT_EQ(used_[a_].units, 11);
+  const WorkQueue::Taken refused = queue_.TakeAhead(a_, 1);
+  ASSERT_TRUE(refused.again);
+  EXPECT_NEAR(std::chrono::duration<double>(*refused.again - clock_.Now()).count(), 100, 1);
+  queue_.SettleAhead(a_, 100'000, 500);  // it was much less: the rest is given back
+  RunFor(seconds(1));
+  EXPECT_FALSE(queue_.TakeAhead(a_, 1).again);
+  EXPECT_EQ(UsageOf(a_).source_bytes, 500U);
 }
 
 TEST_F(LimitsTest, WhatStageProcessesReadCountsForTheirJob) {

@@ -31,6 +31,9 @@ DataService::DataService(const Parts& parts)
           .reactor = parts.reactor,
           .executor = parts.executor,
           .queue = parts.queue,
+          .sources = parts.sources,
+          .io = parts.io,
+          .reads = parts.reads,
           .cache = parts.cache,
           .blobs = blobs_,
           .payloads = payloads_,
@@ -129,6 +132,7 @@ void DataService::OnDirective(const wire::WorkerDirective& directive,
                               std::optional<SteadyTime> asked) {
   if (asked) EndAbandoned(directive.jobs, *asked);
   ledger_.OnDirective(directive, asked, Attached());
+  environment_.reads->Wake();  // a limit may have changed
 }
 
 void DataService::EndAbandoned(const std::vector<JobId>& jobs, SteadyTime asked) {

@@ -24,6 +24,9 @@ class DataService {
     net::Reactor& reactor;
     Executor& executor;
     WorkQueue& queue;
+    const SourceRegistry& sources;
+    IoExecutor& io;
+    std::shared_ptr<SourceReads> reads;
     std::shared_ptr<SampleStore> cache;
     wire::HostIdentity host;  // of this process
     Limits limits;

@@ -63,13 +63,27 @@ Worker::Worker(net::Reactor& reactor, std::function<void(Status)> on_end)
 
 Result<std::unique_ptr<Worker>> Worker::Start(net::Reactor& reactor, WorkerOptions options,
                                               std::function<void(Status)> on_end,
-                                              const CacheRegistry& tiers) {
+                                              const CacheRegistry& tiers,
+                                              const SourceRegistry& sources) {
   std::unique_ptr<Worker> worker(new Worker(reactor, std::move(on_end)));
-  HR_RETURN_IF_ERROR(worker->Open(options, tiers));
+  HR_RETURN_IF_ERROR(worker->Open(options, tiers, sources));
   return worker;
 }
 
-Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers) {
+template <typename Wake>
+std::function<void(Duration)> Worker::WakeAfter(Wake wake) {
+  return [this, wake, weak = std::weak_ptr(alive_)](Duration delay) {
+    reactor_.Post([this, wake, weak, delay] {
+      if (weak.expired()) return;
+      reactor_.AddOnce(delay, [wake, weak] {
+        if (!weak.expired()) wake();
+      });
+    });
+  };
+}
+
+Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
+                    const SourceRegistry& sources) {
   HR_TRY(const std::string directory, PrivateDirectory(options.directory));
   const std::string base = directory + "/w" + std::to_string(::getpid());
   std::string listen = options.listen;
@@ -82,19 +96,22 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers) {
   executor_ = MakeTbbExecutor(threads);
   HR_TRY(const std::vector<CacheTierChoice> chosen, CacheTiers(options));
   HR_TRY(cache_, tiers.MakeStore(chosen));
-  queue_ = std::make_unique<WorkQueue>(WorkQueue::Parts{
-      *executor_, reactor_.clock(), [this, weak = std::weak_ptr(alive_)](Duration delay) {
-        reactor_.Post([this, weak, delay] {
-          if (weak.expired()) return;
-          reactor_.AddOnce(delay, [this, weak] {
-            if (!weak.expired()) queue_->Wake();
-          });
-        });
-      }});
+  queue_ = std::make_unique<WorkQueue>(
+      WorkQueue::Parts{*executor_, reactor_.clock(), WakeAfter([this] { queue_->Wake(); })});
   queue_->SetSourceLimit(options.source_bytes_per_second);
+  io_ = std::make_unique<IoExecutor>(std::max(options.io_threads, 1));
+  reads_ = std::make_shared<SourceReads>(
+      SourceReads::Parts{*queue_,
+                         reactor_.clock(),
+                         WakeAfter([this] { reads_->Wake(); }),
+                         [&reactor = reactor_](std::shared_ptr<const void> released) {
+                           reactor.Post([released = std::move(released)] {});
+                         },
+                         {.bytes = options.source_ahead_bytes,
+                          .rows = static_cast<std::size_t>(std::max(options.source_requests, 1))}});
   HR_TRY(std::vector<std::string> roots, RealPaths(options.allowed_roots));
   service_ = std::make_unique<DataService>(
-      DataService::Parts{reactor_, *executor_, *queue_, cache_, info_.host,
+      DataService::Parts{reactor_, *executor_, *queue_, sources, *io_, reads_, cache_, info_.host,
                          Limits{options.stage_memory, std::move(roots)}});
   arena_path_ = base + ".arena";
   HR_RETURN_IF_ERROR(service_->Listen(listen, arena_path_));
@@ -134,7 +151,10 @@ Worker::~Worker() {
   // trainers take their slots back, and no thread may write there any more.
   if (service_) service_->CloseSessions();
   if (executor_) executor_->Stop();
-  // Answers refer to sessions, and give their part of the cache back.
+  // Answers refer to sessions, and give their part of the cache back. Rows of stopped sources are
+  // answered by the sources, or by the last tasks of the io threads.
+  if (reads_) reads_->Stop();
+  if (io_) io_->Stop();
   if (cache_) cache_->Stop();
   service_.reset();
   // ZeroMQ does not remove it.

@@ -9,7 +9,10 @@
 #include "dataworker/cache/cache_registry.h"
 #include "dataworker/cache/sample_store.h"
 #include "dataworker/exec/executor.h"
+#include "dataworker/exec/io_executor.h"
+#include "dataworker/share/source_reads.h"
 #include "dataworker/share/work_queue.h"
+#include "dataworker/source/core/source.h"
 #include "dataworker/worker/coordinator_link.h"
 #include "dataworker/worker/data_service.h"
 #include "dataworker/worker/worker_main.h"
@@ -22,10 +25,11 @@ namespace headrace::dataworker {
 class Worker {
  public:
   // `on_end`: called when no reason is left to run on; empty status for a drain or a finished
-  // Leave. `tiers`: those that the options may name.
+  // Leave. `tiers`: those that the options may name. `sources`: those that plans may name.
   static Result<std::unique_ptr<Worker>> Start(net::Reactor& reactor, WorkerOptions options,
                                                std::function<void(Status)> on_end,
-                                               const CacheRegistry& tiers = BuiltinCacheTiers());
+                                               const CacheRegistry& tiers = BuiltinCacheTiers(),
+                                               const SourceRegistry& sources = BuiltinSources());
   ~Worker();
 
   // Takes no new sessions, answers the open requests, tells the coordinator, then calls on_end.
@@ -39,10 +43,15 @@ class Worker {
     return coordinator_ ? coordinator_->directives() : 0;
   }
   [[nodiscard]] CacheStats cache_stats() const { return cache_->Stats(); }
+  [[nodiscard]] const SourceReads& reads() const { return *reads_; }
 
  private:
   Worker(net::Reactor& reactor, std::function<void(Status)> on_end);
-  Status Open(const WorkerOptions& options, const CacheRegistry& tiers);
+  Status Open(const WorkerOptions& options, const CacheRegistry& tiers,
+              const SourceRegistry& sources);
+  // Returns a function for any thread that has `wake` called on the reactor after a delay.
+  template <typename Wake>
+  [[nodiscard]] std::function<void(Duration)> WakeAfter(Wake wake);
   [[nodiscard]] wire::WorkerHeartbeat Load();
   void End(Status status);
   void EndWhenIdle();
@@ -52,8 +61,10 @@ class Worker {
   wire::WorkerInfo info_;
   std::string arena_path_;
   std::unique_ptr<Executor> executor_;
+  std::unique_ptr<IoExecutor> io_;
   std::shared_ptr<SampleStore> cache_;
   std::unique_ptr<WorkQueue> queue_;
+  std::shared_ptr<SourceReads> reads_;
   std::unique_ptr<DataService> service_;
   std::unique_ptr<CoordinatorLink> coordinator_;  // none in tests without a coordinator
   std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);

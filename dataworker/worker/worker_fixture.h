@@ -126,11 +126,12 @@ class TestWorker {
     options.listen = listen;
     options.threads = threads;
     options.cache_bytes = cache_bytes;
-    Start(options, Clock::Real(), BuiltinCacheTiers());
+    Start(options, Clock::Real(), BuiltinCacheTiers(), BuiltinSources());
   }
   explicit TestWorker(const WorkerOptions& options, Clock& clock = Clock::Real(),
-                      const CacheRegistry& tiers = BuiltinCacheTiers()) {
-    Start(options, clock, tiers);
+                      const CacheRegistry& tiers = BuiltinCacheTiers(),
+                      const SourceRegistry& sources = BuiltinSources()) {
+    Start(options, clock, tiers, sources);
   }
   ~TestWorker() {
     OnReactorThread(*reactor_, [this] { worker_.reset(); });
@@ -151,6 +152,7 @@ class TestWorker {
       std::this_thread::yield();
     }
   }
+  [[nodiscard]] std::size_t open_rows() const { return worker_->reads().open_rows(); }
   [[nodiscard]] CacheStats cache() const { return worker_->cache_stats(); }
   void Leave() {
     OnReactorThread(*reactor_, [this] { worker_->Leave(std::chrono::seconds(10)); });
@@ -158,7 +160,8 @@ class TestWorker {
   void WaitForEnd() { ended_.get_future().get(); }
 
  private:
-  void Start(WorkerOptions options, Clock& clock, const CacheRegistry& tiers) {
+  void Start(WorkerOptions options, Clock& clock, const CacheRegistry& tiers,
+             const SourceRegistry& sources) {
     auto made = net::Reactor::Make("test-worker", clock);
     EXPECT_TRUE(made.ok());
     reactor_ = std::move(made).value();
@@ -167,8 +170,9 @@ class TestWorker {
     if (options.listen.empty()) options.listen = "ipc://" + directory_.path() + "/data";
     if (options.threads == 0) options.threads = 2;
     const Status status = OnReactorThread(*reactor_, [&]() -> Status {
-      HR_TRY(worker_, Worker::Start(
-                          *reactor_, options, [this](Status) { ended_.set_value(); }, tiers));
+      HR_TRY(worker_,
+             Worker::Start(
+                 *reactor_, options, [this](Status) { ended_.set_value(); }, tiers, sources));
       return {};
     });
     EXPECT_TRUE(status.ok()) << status.ToString();

@@ -24,6 +24,11 @@ struct WorkerOptions {
   // Most bytes a second that native plans read at their sources, all jobs together, so that local
   // files can stand for a remote store; 0: no limit.
   std::uint64_t source_bytes_per_second = 0;
+  // Most bytes of samples that are read ahead of the compute threads, and most rows that are asked
+  // of sources at the same time, all jobs together: see ReadWindow.
+  std::uint64_t source_ahead_bytes = std::uint64_t{256} << 20;
+  std::int32_t source_requests = 256;
+  std::int32_t io_threads = 16;  // most threads that wait for files
   // Most bytes of data (RLIMIT_DATA) of each Python process of a stage; 0: no limit.
   std::uint64_t stage_memory = 0;
   // Files are read only below these directories, after links are followed; none: anywhere. This

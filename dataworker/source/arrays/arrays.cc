@@ -41,38 +41,43 @@ class Arrays final : public Source {
   [[nodiscard]] bool cacheable() const override { return false; }  // the blob is in memory already
   [[nodiscard]] bool rereads_from_memory() const override { return true; }
 
-  [[nodiscard]] Result<ContentIdentity> Identify(std::int64_t row) const override {
-    HR_RETURN_IF_ERROR(CheckRow(row));
-    return ContentIdentity{};
+  [[nodiscard]] bool waits() const override { return false; }
+  [[nodiscard]] std::optional<RowAnswer> Now(Ask ask, std::int64_t row,
+                                             ScratchBuffer& /*buffer*/) const override {
+    RowAnswer answer;
+    answer.status = Answer(ask, row, answer);
+    return answer;
   }
-  [[nodiscard]] Result<SourceSample> Read(std::int64_t row,
-                                          ScratchBuffer& /*buffer*/) const override {
-    HR_RETURN_IF_ERROR(CheckRow(row));
-    if (!row_) return Unsupported("rows of array 0 have too many dimensions");
-    return SourceSample{
-        .bytes = RowOf(parts_[0], row), .encoded = false, .row = *row_, .content = {}};
-  }
-  [[nodiscard]] Result<TensorSpec> Describe(std::int64_t row,
-                                            ScratchBuffer& /*buffer*/) const override {
-    HR_RETURN_IF_ERROR(CheckRow(row));
-    if (!row_) return Unsupported("rows of array 0 have too many dimensions");
-    return *row_;
+  void Fetch(Ask ask, std::span<const std::int64_t> rows, Sink sink) const override {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      RowAnswer answer;
+      answer.status = Answer(ask, rows[i], answer);
+      sink(i, std::move(answer));
+    }
   }
   [[nodiscard]] const Column* column(std::int32_t index) const override {
     if (index < 0 || static_cast<std::size_t>(index) >= parts_.size()) return nullptr;
     return &parts_[static_cast<std::size_t>(index)].column;
   }
   Status CopyColumn(std::int32_t index, std::int64_t row, MutableByteSpan out) const override {
-    HR_RETURN_IF_ERROR(CheckRow(row));
+    HR_RETURN_IF_ERROR(CheckRow(row, rows_));
     const ByteSpan bytes = RowOf(parts_[static_cast<std::size_t>(index)], row);
     if (!bytes.empty()) std::memcpy(out.data(), bytes.data(), bytes.size());
     return {};
   }
 
  private:
-  [[nodiscard]] Status CheckRow(std::int64_t row) const {
-    if (row >= 0 && row < rows_) return {};
-    return InvalidArgument("row " + std::to_string(row) + " of " + std::to_string(rows_));
+  Status Answer(Ask ask, std::int64_t row, RowAnswer& answer) const {
+    HR_RETURN_IF_ERROR(CheckRow(row, rows_));
+    if (ask == Ask::kWitness || ask == Ask::kWholeWitness) return Unsupported("not a file");
+    if (ask == Ask::kIdentity) return {};
+    if (!row_) return Unsupported("rows of array 0 have too many dimensions");
+    answer.spec = *row_;
+    if (ask == Ask::kBytes) {
+      answer.sample = {
+          .bytes = RowOf(parts_[0], row), .encoded = false, .row = *row_, .content = {}};
+    }
+    return {};
   }
   [[nodiscard]] static ByteSpan RowOf(const Part& part, std::int64_t row) {
     const std::size_t bytes = part.column.row_bytes;

@@ -27,15 +27,18 @@ class Arrays : public ::testing::Test {
 
 TEST_F(Arrays, ARowIsAViewOfItsOwnBytes) {
   const auto source = Open(4, 24, DType::kU8, {2, 3});
-  const auto sample = (*source)->Read(2, buffer_);
-  ASSERT_EQ(sample->bytes.size(), 6U);
-  EXPECT_EQ(sample->bytes[0], std::byte{12});
-  EXPECT_EQ(sample->row, (TensorSpec{DType::kU8, Layout::kPlain, {2, 3}}));
+  const auto answer = (*source)->Now(Ask::kBytes, 2, buffer_);
+  ASSERT_TRUE(answer && answer->status.ok());
+  const SourceSample& sample = answer->sample;
+  ASSERT_EQ(sample.bytes.size(), 6U);
+  EXPECT_EQ(sample.bytes[0], std::byte{12});
+  EXPECT_EQ(answer->bytes_read, 0U);  // it came with the plan
+  EXPECT_EQ(sample.row, (TensorSpec{DType::kU8, Layout::kPlain, {2, 3}}));
 }
 
 TEST_F(Arrays, RowsOfMoreDimensionsThanASampleAreColumnsOnly) {
   const auto source = Open(4, 4 * 5 * 4, DType::kF32, {1, 1, 1, 1, 5, 1});
-  EXPECT_EQ((*source)->Read(0, buffer_).status().code(), Code::kUnsupported);
+  EXPECT_EQ((*source)->Now(Ask::kBytes, 0, buffer_)->status.code(), Code::kUnsupported);
   std::byte row[20];
   ASSERT_TRUE((*source)->CopyColumn(0, 3, row).ok());
   EXPECT_EQ(row[0], std::byte{60});

@@ -10,6 +10,11 @@ Status CheckNoArgs(const SourceLeaf& leaf) {
                          leaf.args.begin()->first + "'");
 }
 
+Status CheckRow(std::int64_t row, std::int64_t rows) {
+  if (row >= 0 && row < rows) return {};
+  return InvalidArgument("row " + std::to_string(row) + " of " + std::to_string(rows));
+}
+
 Result<std::unique_ptr<Source>> SourceRegistry::Make(const SourceLeaf& leaf,
                                                      const Environment& environment) const {
   const auto factory = factories_.find(leaf.source);

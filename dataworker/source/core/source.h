@@ -4,35 +4,64 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/file_witness.h"
 #include "base/graph.h"
 #include "base/result.h"
 #include "base/tensor_spec.h"
+#include "dataworker/exec/io_executor.h"
+#include "dataworker/source/core/content_identity.h"
 
 // Where samples come from: one folder for each source (docs/howto/add-source.md).
 namespace headrace::dataworker {
 
-// Identifies a content without reading it. Two equal identities on one host mean equal bytes. Any
-// write, replacement or touch makes a new one.
-struct ContentIdentity {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  std::uint64_t size = 0;  // bytes
-  std::int64_t mtime_ns = 0;
-  std::int64_t ctime_ns = 0;
-  friend bool operator==(const ContentIdentity&, const ContentIdentity&) = default;
-};
-
 struct SourceSample {
-  ByteSpan bytes;           // valid until the next use of the buffer, and while the source lives
+  ByteSpan bytes;           // of a file: ScratchBuffer::kSlack bytes after them are readable
   bool encoded = true;      // a file; otherwise a dense tensor of `row`
   TensorSpec row;           // of a sample that is not encoded
   ContentIdentity content;  // of exactly these bytes; meaningful if cacheable()
+};
+
+// What may be asked of a row.
+enum class Ask : std::uint8_t {
+  kIdentity,      // its content as it is now: sample.content and valid_for
+  kSpec,          // the spec of its sample, from as few bytes as possible: spec
+  kBytes,         // its bytes: sample, hold, and valid_for of sample.content
+  kWitness,       // what identifies its bytes on another host, from their ends: witness
+  kWholeWitness,  // the same, from all bytes
+};
+
+// The answer of a source for one row. An error is about this row alone, and names the file or the
+// row:
+//
+//   kNotFound         the row's content is gone
+//   kUnavailable      not readable, changed while it was read, or the source was stopped
+//   kUnsupported      not a sample (a directory, too large); a witness of what came with the plan
+//   kInvalidArgument  a row outside of [0, rows())
+struct RowAnswer {
+  Status status;
+  // Bytes that were read for it from a device or a peer; 0 for what is in memory with the plan.
+  std::uint64_t bytes_read = 0;
+  SourceSample sample;
+  // Keeps sample.bytes. Empty: they are in the caller's buffer, or in memory that the source owns.
+  std::shared_ptr<const void> hold;
+  // For how long sample.content may be believed without asking again. 0: every use asks.
+  Duration valid_for{};
+  TensorSpec spec;
+  FileWitness witness;
+
+  [[nodiscard]] static RowAnswer Failed(Status why) {
+    RowAnswer answer;
+    answer.status = std::move(why);
+    return answer;
+  }
 };
 
 // Reads a file's spec from its first bytes; see ops::ChainRunner::ReadHeader.
@@ -42,11 +71,17 @@ using HeaderReader = std::function<Result<TensorSpec>(
 using BlobContent = std::shared_ptr<const ByteSpan>;
 using BlobLookup = std::function<BlobContent(BlobHash)>;
 
-// One leaf of a plan. Immutable; thread-safe: every thread brings its own buffer.
-// Rows count from 0; a row outside [0, rows()) is kInvalidArgument. Every error names the file, or
-// the row, and is about that sample alone.
+// One leaf of a plan. Thread-safe. Rows count from 0.
+//
+// A source is asked in two ways. Now answers on the caller's thread if it need not wait. Fetch
+// begins to answer for several rows and calls back. So no compute thread waits for a device or a
+// peer. Callers bound what is open by SourceReads.
 class Source {
  public:
+  // Takes the answer for rows[index] of one Fetch.
+  using Sink = std::function<void(std::size_t index, RowAnswer)>;
+
+  // Nothing is open, or Stop was called. Never called inside of a sink.
   virtual ~Source() = default;
   [[nodiscard]] virtual std::int64_t rows() const = 0;
 
@@ -54,23 +89,22 @@ class Source {
   [[nodiscard]] virtual bool cacheable() const = 0;
   // True: a second read of a row comes from memory anyway (the kernel's page cache).
   [[nodiscard]] virtual bool rereads_from_memory() const = 0;
+  // True: answers have to wait as a rule. Callers then ask ahead, before a thread needs the rows.
+  // It may change from call to call.
+  [[nodiscard]] virtual bool waits() const = 0;
 
-  // Identifies the row's content as it is now, without reading it. kNotFound: the file is gone.
-  [[nodiscard]] virtual Result<ContentIdentity> Identify(std::int64_t row) const = 0;
-  // Reads the row's bytes into `buffer`, or returns a view of the source. kNotFound, kUnavailable
-  // (not readable, changed while it was read), kUnsupported (not a regular file, larger than
-  // kMaxEncodedBytes).
-  [[nodiscard]] virtual Result<SourceSample> Read(std::int64_t row,
-                                                  ScratchBuffer& buffer) const = 0;
-  // Returns a witness that identifies the row's bytes on another host. kUnsupported: they came with
-  // the plan.
-  [[nodiscard]] virtual Result<FileWitness> BearWitness(std::int64_t /*row*/,
-                                                        bool /*whole*/) const {
-    return Unsupported("not a file");
-  }
-  // Returns the spec of the row's sample, from as few bytes as possible.
-  [[nodiscard]] virtual Result<TensorSpec> Describe(std::int64_t row,
-                                                    ScratchBuffer& buffer) const = 0;
+  // Answers if that takes no wait for a device or a peer; nullopt: it would, ask Fetch. Bytes may
+  // lie in `buffer`: they are valid until its next use.
+  [[nodiscard]] virtual std::optional<RowAnswer> Now(Ask ask, std::int64_t row,
+                                                     ScratchBuffer& buffer) const = 0;
+  // Begins to answer for all of `rows`, which it knows together and may read together. Never
+  // waits. Calls `sink` exactly once for each row, on any thread, in any order, perhaps before it
+  // returns; without a lock of the source. The source bounds the time of an answer itself: an
+  // error is an answer. The caller keeps the source until then.
+  virtual void Fetch(Ask ask, std::span<const std::int64_t> rows, Sink sink) const = 0;
+  // Answers every open row (kUnavailable) before it returns, or has a task of the io executor do
+  // it next. Later ones are answered at once. Idempotent; does not wait.
+  virtual void Stop() {}
 
   // Returns another field of a sample. For files, column 1 is the int64 label. For arrays, column i
   // is array i. nullptr: there is no such column.
@@ -80,11 +114,11 @@ class Source {
     std::size_t row_bytes = 0;
   };
   [[nodiscard]] virtual const Column* column(std::int32_t index) const = 0;
-  // REQUIRES: column(index) and out.size() == its row_bytes.
+  // From memory. REQUIRES: column(index) and out.size() == its row_bytes.
   virtual Status CopyColumn(std::int32_t index, std::int64_t row, MutableByteSpan out) const = 0;
 
   static constexpr std::uint64_t kMaxEncodedBytes = std::uint64_t{1} << 30;
-  static constexpr std::size_t kHeadBytes = 16384;  // first read of Describe
+  static constexpr std::size_t kHeadBytes = 16384;  // first read for kSpec
 };
 
 // Makes sources by name. Filled once by RegisterSources (generated); then immutable.
@@ -96,6 +130,8 @@ class SourceRegistry {
     // Real paths. If it is not empty, a source refuses (kUnavailable) to open files that lie in
     // none of these directories after all links are followed.
     std::vector<std::string> allowed_roots = {};
+    // For what blocks. Outlives the sources' open rows. nullptr: for sources that need none.
+    IoExecutor* io = nullptr;
   };
   using Factory =
       std::function<Result<std::unique_ptr<Source>>(const SourceLeaf&, const Environment&)>;
@@ -113,6 +149,8 @@ class SourceRegistry {
 
 // For a source without arguments. kInvalidArgument: the leaf has one, and nothing may ignore it.
 [[nodiscard]] Status CheckNoArgs(const SourceLeaf& leaf);
+// kInvalidArgument: the row is outside of [0, rows).
+[[nodiscard]] Status CheckRow(std::int64_t row, std::int64_t rows);
 
 // All sources of this build.
 [[nodiscard]] const SourceRegistry& BuiltinSources();

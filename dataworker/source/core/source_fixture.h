@@ -1,17 +1,22 @@
 #pragma once
 
+#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/hash.h"
+#include "dataworker/exec/io_executor.h"
 #include "dataworker/source/core/source.h"
+#include "gtest/gtest.h"
 #include "schemas/wire/message.h"
 
 // For tests of sources: a directory that goes with the test, and blobs by hash.
@@ -56,6 +61,48 @@ class BlobMap {
 
  private:
   std::map<BlobHash, BlobContent> blobs_;
+};
+
+// Where tests let files be read that are not in memory.
+inline IoExecutor& TestIo() {
+  static IoExecutor io(4);
+  return io;
+}
+
+// Collects the answers of one Fetch.
+class Answers {
+ public:
+  Answers(const Source& source, Ask ask, const std::vector<std::int64_t>& rows)
+      : state_(std::make_shared<State>()) {
+    state_->answers.resize(rows.size());
+    source.Fetch(ask, rows, [state = state_](std::size_t index, RowAnswer answer) {
+      const std::lock_guard lock(state->mutex);
+      std::optional<RowAnswer>& place = state->answers[index];
+      EXPECT_FALSE(place) << "row " << index << " was answered twice";
+      place = std::move(answer);
+      ++state->come;
+      state->changed.notify_all();
+    });
+  }
+  [[nodiscard]] bool all() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->come == state_->answers.size();
+  }
+  // Waits for the answer of a row.
+  [[nodiscard]] RowAnswer Wait(std::size_t index) const {
+    std::unique_lock lock(state_->mutex);
+    state_->changed.wait(lock, [&] { return state_->answers[index].has_value(); });
+    return *state_->answers[index];
+  }
+
+ private:
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<std::optional<RowAnswer>> answers;
+    std::size_t come = 0;
+  };
+  const std::shared_ptr<State> state_;
 };
 
 // Reads "<height> <width>\n" at the start of a file; when that line is "far" it is at byte 20000.

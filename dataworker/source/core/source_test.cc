@@ -1,9 +1,17 @@
 // One contract, run over every source.
 #include "dataworker/source/core/source.h"
 
+#include <algorithm>
+#include <atomic>
+#include <iostream>
 #include <memory>
+#include <random>
 #include <string>
+#include <thread>
+#include <type_traits>
+#include <vector>
 
+#include "dataworker/source/core/fake_slow_source.h"
 #include "dataworker/source/core/source_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -49,53 +57,190 @@ struct ImageArrays {
   }
 };
 
+// The same files, read on io threads.
+struct FilesElsewhere : Files {};
+
+struct SlowObjects {
+  BlobMap blobs;
+  SourceLeaf leaf;
+  std::shared_ptr<FakeStore> store;
+  SlowObjects() {
+    std::vector<FakeStore::Object> objects;
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      const std::string text = "4 " + std::to_string(row + 1) + "\n" + std::string(100, 'x');
+      objects.push_back({CopyBytes(AsBytes(text)), row * 10});
+    }
+    const unsigned seed = std::random_device()();
+    std::cout << "seed " << seed << "\n";
+    store = std::make_shared<FakeStore>(std::move(objects), seed);
+    leaf = {.source = "slow", .rows = kRows, .table = {}, .arrays = {}};
+  }
+};
+
 template <typename Kind>
 class SourceContract : public ::testing::Test {
  protected:
+  static constexpr bool kSlow = std::is_same_v<Kind, SlowObjects>;
+
   void SetUp() override {
-    auto made = BuiltinSources().Make(kind_.leaf, {kind_.blobs.lookup(), ReadTextHeader});
+    if constexpr (kSlow) {
+      registry_.Add(
+          "slow",
+          [this](const SourceLeaf& leaf,
+                 const SourceRegistry::Environment& env) -> Result<std::unique_ptr<Source>> {
+            HR_RETURN_IF_ERROR(CheckNoArgs(leaf));
+            return kind_.store->Open(env.read_header);
+          });
+    }
+    auto made = Make(kind_.leaf, kind_.blobs.lookup());
     ASSERT_TRUE(made.ok()) << made.status().ToString();
     source_ = std::move(made).value();
   }
+  Result<std::unique_ptr<Source>> Make(const SourceLeaf& leaf, const BlobLookup& lookup) {
+    return registry_.Make(leaf, {lookup, ReadTextHeader, {}, &TestIo()});
+  }
+  // Lets a slow source answer.
+  void Pump(const Answers& answers) {
+    if constexpr (kSlow) {
+      while (!answers.all() && kind_.store->AnswerOne()) {
+      }
+    }
+  }
+  RowAnswer Later(Ask ask, std::int64_t row) {
+    const Answers answers(*source_, ask, {row});
+    Pump(answers);
+    return answers.Wait(0);
+  }
+  RowAnswer Get(Ask ask, std::int64_t row) {
+    if constexpr (!std::is_same_v<Kind, FilesElsewhere>) {
+      if (auto now = source_->Now(ask, row, buffer_)) return *now;
+    }
+    return Later(ask, row);
+  }
   Kind kind_;
+  SourceRegistry registry_ = BuiltinSources();
   std::unique_ptr<Source> source_;
   ScratchBuffer buffer_;
 };
-using Kinds = ::testing::Types<Files, ImageArrays>;
+using Kinds = ::testing::Types<Files, FilesElsewhere, ImageArrays, SlowObjects>;
 TYPED_TEST_SUITE(SourceContract, Kinds);
+
+constexpr Ask kAll[] = {Ask::kIdentity, Ask::kSpec, Ask::kBytes, Ask::kWitness, Ask::kWholeWitness};
 
 TYPED_TEST(SourceContract, RowsOutsideAreInvalidEverywhere) {
   EXPECT_EQ(this->source_->rows(), kRows);
   std::byte label[8];
   for (const std::int64_t row : {std::int64_t{-1}, kRows, std::int64_t{1} << 62}) {
-    EXPECT_EQ(this->source_->Identify(row).status().code(), Code::kInvalidArgument);
-    EXPECT_EQ(this->source_->Read(row, this->buffer_).status().code(), Code::kInvalidArgument);
-    EXPECT_EQ(this->source_->Describe(row, this->buffer_).status().code(), Code::kInvalidArgument);
+    for (const Ask ask : kAll) {
+      EXPECT_EQ(this->Get(ask, row).status.code(), Code::kInvalidArgument);
+      EXPECT_EQ(this->Later(ask, row).status.code(), Code::kInvalidArgument);
+    }
     EXPECT_EQ(this->source_->CopyColumn(1, row, label).code(), Code::kInvalidArgument);
   }
 }
 
-TYPED_TEST(SourceContract, DescribeNeedsNoReadAndEveryRowCanBeRead) {
+TYPED_TEST(SourceContract, ASpecNeedsNoBytesAndEveryRowCanBeRead) {
   for (std::int64_t row = 0; row < kRows; ++row) {
-    const auto described = this->source_->Describe(row, this->buffer_);
-    ASSERT_TRUE(described.ok()) << described.status().ToString();
-    EXPECT_EQ(described->dims[0], 4);
-    const auto sample = this->source_->Read(row, this->buffer_);
-    ASSERT_TRUE(sample.ok()) << sample.status().ToString();
-    EXPECT_FALSE(sample->bytes.empty());
-    if (!sample->encoded) {
-      EXPECT_EQ(sample->bytes.size(), sample->row.bytes());
-      EXPECT_EQ(sample->row, *described);
+    const RowAnswer described = this->Get(Ask::kSpec, row);
+    ASSERT_TRUE(described.status.ok()) << described.status.ToString();
+    EXPECT_EQ(described.spec.dims[0], 4);
+    const RowAnswer read = this->Get(Ask::kBytes, row);
+    ASSERT_TRUE(read.status.ok()) << read.status.ToString();
+    EXPECT_FALSE(read.sample.bytes.empty());
+    EXPECT_EQ(read.bytes_read, this->source_->cacheable() ? read.sample.bytes.size() : 0);
+    if (!read.sample.encoded) {
+      EXPECT_EQ(read.sample.bytes.size(), read.sample.row.bytes());
+      EXPECT_EQ(read.sample.row, described.spec);
     }
   }
 }
 
-TYPED_TEST(SourceContract, ReadHasTheIdentityThatIdentifySays) {
+TYPED_TEST(SourceContract, BytesHaveTheIdentityThatWasAskedFor) {
   if (!this->source_->cacheable()) GTEST_SKIP() << "this source has no identities";
   for (std::int64_t row = 0; row < kRows; ++row) {
-    EXPECT_EQ(this->source_->Read(row, this->buffer_)->content, *this->source_->Identify(row));
+    EXPECT_EQ(this->Get(Ask::kBytes, row).sample.content,
+              this->Get(Ask::kIdentity, row).sample.content);
   }
-  EXPECT_FALSE(*this->source_->Identify(0) == *this->source_->Identify(1));
+  EXPECT_FALSE(this->Get(Ask::kIdentity, 0).sample.content ==
+               this->Get(Ask::kIdentity, 1).sample.content);
+}
+
+TYPED_TEST(SourceContract, EachRowOfAFetchIsAnsweredOnceWithItsOwn) {
+  const std::vector<std::int64_t> rows = {3, 0, 0, 99, 4, -1};
+  for (const Ask ask : {Ask::kIdentity, Ask::kSpec, Ask::kBytes}) {
+    const Answers answers(*this->source_, ask, rows);
+    this->Pump(answers);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const RowAnswer answer = answers.Wait(i);
+      if (rows[i] < 0 || rows[i] >= kRows) {
+        EXPECT_EQ(answer.status.code(), Code::kInvalidArgument);
+        continue;
+      }
+      ASSERT_TRUE(answer.status.ok()) << answer.status.ToString();
+      const RowAnswer alone = this->Get(ask, rows[i]);
+      EXPECT_EQ(answer.sample.content, alone.sample.content);
+      EXPECT_EQ(answer.spec, alone.spec);
+      EXPECT_TRUE(std::ranges::equal(answer.sample.bytes, alone.sample.bytes));
+    }
+  }
+}
+
+TYPED_TEST(SourceContract, BytesStayWhileTheyAreHeldWhateverElseIsAsked) {
+  const Answers answers(*this->source_, Ask::kBytes, {0, 1, 2, 3, 4});
+  this->Pump(answers);
+  std::vector<RowAnswer> held;
+  std::vector<Bytes> copies;
+  for (std::size_t i = 0; i < 5; ++i) {
+    held.push_back(answers.Wait(i));
+    copies.push_back(CopyBytes(held.back().sample.bytes));
+  }
+  for (std::int64_t row = 0; row < kRows; ++row) (void)this->Later(Ask::kBytes, row);
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_TRUE(std::ranges::equal(held[i].sample.bytes, copies[i]));
+    if (!held[i].sample.encoded) continue;
+    volatile std::byte slack{};  // for the address sanitizer
+    for (std::size_t at = 0; at < ScratchBuffer::kSlack; ++at) {
+      slack = held[i].sample.bytes.data()[held[i].sample.bytes.size() + at];
+    }
+    (void)slack;
+  }
+}
+
+TYPED_TEST(SourceContract, StopAnswersWhatIsOpenAndWhatComesLater) {
+  const Answers open(*this->source_, Ask::kBytes, {0, 1, 2});
+  this->source_->Stop();
+  const Answers later(*this->source_, Ask::kBytes, {3, 4});
+  for (std::size_t i = 0; i < 3; ++i) {
+    const RowAnswer answer = open.Wait(i);
+    EXPECT_TRUE(answer.status.ok() || answer.status.code() == Code::kUnavailable);
+  }
+  for (std::size_t i = 0; i < 2; ++i) (void)later.Wait(i);
+  this->source_->Stop();
+}
+
+TYPED_TEST(SourceContract, ManyThreadsMayAskAtTheSameTime) {
+  std::vector<std::thread> threads;
+  std::atomic<int> left = 4;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([this, &left] {
+      ScratchBuffer own;
+      for (int times = 0; times < 25; ++times) {
+        for (std::int64_t row = 0; row < kRows; ++row) {
+          (void)this->source_->Now(Ask::kBytes, row, own);
+          const Answers answers(*this->source_, Ask::kBytes, {row});
+          const RowAnswer read = answers.Wait(0);
+          EXPECT_TRUE(read.status.ok()) << read.status.ToString();
+        }
+      }
+      --left;
+    });
+  }
+  if constexpr (TestFixture::kSlow) {
+    while (left > 0) {
+      if (!this->kind_.store->AnswerOne()) std::this_thread::yield();
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 TYPED_TEST(SourceContract, LabelColumnHoldsOneInt64ARow) {
@@ -116,19 +261,16 @@ TYPED_TEST(SourceContract, LabelColumnHoldsOneInt64ARow) {
 TYPED_TEST(SourceContract, APlanThatContradictsItsContentIsRefused) {
   SourceLeaf wrong = this->kind_.leaf;
   ++wrong.rows;
-  EXPECT_EQ(
-      BuiltinSources().Make(wrong, {this->kind_.blobs.lookup(), ReadTextHeader}).status().code(),
-      Code::kInvalidArgument);
+  EXPECT_EQ(this->Make(wrong, this->kind_.blobs.lookup()).status().code(), Code::kInvalidArgument);
+  if (TestFixture::kSlow) return;  // it has no blobs
   const BlobLookup nothing = [](BlobHash) { return nullptr; };
-  EXPECT_EQ(BuiltinSources().Make(this->kind_.leaf, {nothing, ReadTextHeader}).status().code(),
-            Code::kNotFound);
+  EXPECT_EQ(this->Make(this->kind_.leaf, nothing).status().code(), Code::kNotFound);
 }
 
 TYPED_TEST(SourceContract, AnArgumentThatTheSourceDoesNotKnowIsRefused) {
   SourceLeaf wrong = this->kind_.leaf;
   wrong.args["no_such_argument"] = std::int64_t{1};
-  const Status status =
-      BuiltinSources().Make(wrong, {this->kind_.blobs.lookup(), ReadTextHeader}).status();
+  const Status status = this->Make(wrong, this->kind_.blobs.lookup()).status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_THAT(status.message(), ::testing::HasSubstr("no_such_argument"));
 }
