@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "ops/vision/geometry/affine_avx2.h"
+
 // Source: libImaging/Geometry.c. Each path computes as Pillow's does, in its order, since the bits
 // of a coordinate decide about the pixel.
 namespace headrace::ops {
@@ -14,12 +16,13 @@ using Fill = std::array<std::uint8_t, 3>;
 // The source's pixels, at coordinates that may lie anywhere.
 class Source {
  public:
-  explicit Source(const Image& in)
+  Source(const Image& in, PointwiseLevel level)
       : in_(in),
         last_x_(in.spec.width - 1),
         last_y_(in.spec.height - 1),
         width_(static_cast<double>(in.spec.width)),
-        height_(static_cast<double>(in.spec.height)) {}
+        height_(static_cast<double>(in.spec.height)),
+        by_avx2_(level != PointwiseLevel::kScalar && in.spec.channels == 3) {}
 
   [[nodiscard]] std::int64_t width() const { return in_.spec.width; }
   [[nodiscard]] std::int64_t height() const { return in_.spec.height; }
@@ -32,6 +35,10 @@ class Source {
   [[nodiscard]] std::int64_t ClipY(std::int64_t y) const {
     return std::clamp<std::int64_t>(y, 0, last_y_);
   }
+  // Whether three channels may be read at once, as four bytes: pixels up to (y, x), which is inside.
+  [[nodiscard]] bool ByAvx2(std::int64_t y, std::int64_t x) const {
+    return by_avx2_ && (y < last_y_ || x < last_x_);
+  }
   // REQUIRES: (y, x) is inside.
   [[nodiscard]] const std::uint8_t* At(std::int64_t y, std::int64_t x) const {
     return in_.At(y, x);
@@ -41,6 +48,7 @@ class Source {
   const Image& in_;
   std::int64_t last_x_, last_y_;
   double width_, height_;
+  bool by_avx2_;
 };
 
 template <std::size_t kChannels>
@@ -164,13 +172,14 @@ void Bilinear(const Source& source, double x, double y, std::uint8_t* out) {
   const std::int64_t x1 = source.ClipX(static_cast<std::int64_t>(left) + 1);
   const std::int64_t y0 = source.ClipY(row);
   const std::int64_t y1 = source.ClipY(row + 1);
-  const std::uint8_t* a = source.At(y0, x0);
-  const std::uint8_t* b = source.At(y0, x1);
-  const std::uint8_t* c = source.At(y1, x0);
-  const std::uint8_t* d = source.At(y1, x1);
+  const std::uint8_t* const corners[4] = {source.At(y0, x0), source.At(y0, x1), source.At(y1, x0),
+                                          source.At(y1, x1)};
+#if defined(__x86_64__)
+  if (source.ByAvx2(y1, x1)) return BilinearAvx2(corners, dx, dy, out);
+#endif
   for (std::size_t i = 0; i < kChannels; ++i) {
-    const double above = a[i] + (b[i] - a[i]) * dx;
-    const double below = c[i] + (d[i] - c[i]) * dx;
+    const double above = corners[0][i] + (corners[1][i] - corners[0][i]) * dx;
+    const double below = corners[2][i] + (corners[3][i] - corners[2][i]) * dx;
     out[i] = static_cast<std::uint8_t>(above + (below - above) * dy);
   }
 }
@@ -194,17 +203,22 @@ void Bicubic(const Source& source, double x, double y, std::uint8_t* out) {
   const auto column = static_cast<std::int64_t>(left) - 1;
   std::int64_t columns[4];
   for (std::int64_t i = 0; i < 4; ++i) columns[i] = source.ClipX(column + i);
+  const std::uint8_t* pixels[4][4];
+  for (std::int64_t k = 0; k < 4; ++k) {
+    // A row that is missing below repeats the one before it.
+    const bool missing = k > 0 && !source.HasRow(row + k);
+    const std::int64_t at = source.ClipY(row + k);
+    for (std::size_t i = 0; i < 4; ++i) {
+      pixels[k][i] = missing ? pixels[k - 1][i] : source.At(at, columns[i]);
+    }
+  }
+#if defined(__x86_64__)
+  if (source.ByAvx2(row + 3, columns[3])) return BicubicAvx2(pixels, dx, dy, out);
+#endif
   for (std::size_t i = 0; i < kChannels; ++i) {
     double v[4];
-    for (std::int64_t k = 0; k < 4; ++k) {
-      // A row that is missing below repeats the computed result of the row before it.
-      if (k > 0 && !source.HasRow(row + k)) {
-        v[k] = v[k - 1];
-        continue;
-      }
-      const std::int64_t at = source.ClipY(row + k);
-      v[k] = Cubic(source.At(at, columns[0])[i], source.At(at, columns[1])[i],
-                   source.At(at, columns[2])[i], source.At(at, columns[3])[i], dx);
+    for (std::size_t k = 0; k < 4; ++k) {
+      v[k] = Cubic(pixels[k][0][i], pixels[k][1][i], pixels[k][2][i], pixels[k][3][i], dx);
     }
     const double value = Cubic(v[0], v[1], v[2], v[3], dy);
     out[i] = static_cast<std::uint8_t>(std::clamp(value, 0.0, 255.0));
@@ -231,8 +245,9 @@ void Transform(const Source& source, const AffineMatrix& m, Interpolation interp
 }  // namespace
 
 void TransformAffine(const Image& in, const AffineMatrix& matrix, Interpolation interpolation,
-                     const std::array<std::uint8_t, 3>& fill, std::uint8_t* out) {
-  const Source source(in);
+                     const std::array<std::uint8_t, 3>& fill, std::uint8_t* out,
+                     PointwiseLevel level) {
+  const Source source(in, level);
   if (in.spec.channels == 1) {
     Transform<1>(source, matrix, interpolation, fill, out);
   } else {

@@ -6,6 +6,7 @@
 #include "ops/vision/geometry/affine_matrix.h"
 #include "ops/vision/geometry/interpolation.h"
 #include "ops/vision/image.h"
+#include "ops/vision/tensor/pointwise.h"
 
 namespace headrace::ops {
 
@@ -13,6 +14,7 @@ namespace headrace::ops {
 // image with 1 or 3 channels. Writes packed pixels to `out`, which must not overlap the image.
 // REQUIRES: interpolation is nearest, bilinear or bicubic.
 void TransformAffine(const Image& in, const AffineMatrix& matrix, Interpolation interpolation,
-                     const std::array<std::uint8_t, 3>& fill, std::uint8_t* out);
+                     const std::array<std::uint8_t, 3>& fill, std::uint8_t* out,
+                     PointwiseLevel level = DetectPointwiseLevel());
 
 }  // namespace headrace::ops

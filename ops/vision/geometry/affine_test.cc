@@ -1,5 +1,6 @@
 #include "ops/vision/geometry/affine.h"
 
+#include <random>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -108,6 +109,38 @@ TEST(Affine, OnePixel) {
   for (const Interpolation mode : kModes) {
     EXPECT_THAT(Transformed(image.image, {1, 0.9, 0, 0.9, 1, 0}, mode), ElementsAre(77));
     EXPECT_THAT(Transformed(image.image, {1, 1.1, 0, 0, 1, 0}, mode), ElementsAre(9));
+  }
+}
+
+// Shears and translations leave one coordinate whole, where some sums are passed over.
+TEST(Affine, EveryLevelGivesTheSame) {
+  std::mt19937 random(20261125);
+  const auto number = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random);
+  };
+  for (int round = 0; round < 400; ++round) {
+    SCOPED_TRACE(round);
+    ImageMemory image(1 + static_cast<std::int64_t>(random() % 30),
+                      1 + static_cast<std::int64_t>(random() % 30), 3,
+                      3 + static_cast<int>(random() % 2));
+    const std::size_t bytes =
+        image.image.row_stride * static_cast<std::size_t>(image.image.spec.height);
+    for (std::size_t i = 0; i < bytes; ++i) image.pixels[i] = static_cast<std::uint8_t>(random());
+    const AffineMatrix matrices[] = {{1, number(-1, 1), 0, 0, 1, 0},
+                                     {1, 0, 0, number(-1, 1), 1, 0},
+                                     {1, 0, number(-9, 9), 0, 1, 0},
+                                     {1, 0, 0, 0, 1, number(-9, 9)},
+                                     {1, 0, 2, 0, 1, -3},
+                                     {number(-2, 2), number(-2, 2), number(-5, 20), number(-2, 2),
+                                      number(-2, 2), number(-5, 20)}};
+    for (const AffineMatrix& matrix : matrices) {
+      for (const Interpolation mode : kModes) {
+        Bytes8 scalar(image.image.spec.bytes());
+        TransformAffine(image.image, matrix, mode, {1, 2, 3}, scalar.data(),
+                        PointwiseLevel::kScalar);
+        EXPECT_EQ(Transformed(image.image, matrix, mode, {1, 2, 3}), scalar);
+      }
+    }
   }
 }
 
