@@ -26,7 +26,7 @@ find "$build" -name '*_bench' -type f -executable | sort | while read -r program
     exit 1
   fi
 done
-for script in throughput trainer_cost lifecycle resume fallback lazy code capture_cost library_functions native_rows stage_start stall_cost comparison wire; do
+for script in throughput trainer_cost lifecycle resume fallback lazy code capture_cost library_functions native_rows stage_pipelines stage_start stall_cost comparison wire; do
   echo "== $script"
   "$python" "bench/e2e/$script.py" "$@"
 done

@@ -63,7 +63,7 @@ Node RandomNode(Random& random, bool tensor) {
                 {"api", api},
                 {"tensors", std::int64_t{1}}};
   }
-  switch (Between(random, 0, 18)) {
+  switch (Between(random, 0, 21)) {
     case 0:
     case 1:
       return MakeNode("resize", resizing);
@@ -135,6 +135,27 @@ Node RandomNode(Random& random, bool tensor) {
     case 17:
       if (tensor) return MakeNode("identity");
       return MakeNode("random_perspective", {{"interpolation", moved}, {"p", 0.8}});
+    case 18:
+      if (tensor) return MakeNode("identity");
+      return MakeNode(
+          "affine", {{"matrix", OneOf<std::vector<double>>(random, {{1, 0.2, 0, 0, 1, 0},
+                                                                    {1, 0, 3.5, 0, 1, 0},
+                                                                    {0.9, 0.3, -2, -0.3, 0.9, 5}})},
+                     {"interpolation", moved}});
+    case 19: {
+      if (tensor) return MakeNode("identity");
+      std::vector<std::int64_t> table(256);
+      for (std::int64_t& value : table) value = Between(random, 0, 255);
+      return MakeNode("map_values", {{"table", table}});
+    }
+    case 20: {
+      if (tensor) return MakeNode("identity");
+      Args args{{"operation", OneOf<std::string>(random, {"autocontrast", "equalize", "brightness",
+                                                          "color", "contrast", "sharpness"})}};
+      const std::string& operation = std::get<std::string>(args["operation"]);
+      if (operation != "autocontrast" && operation != "equalize") args["factor"] = 1.5;
+      return MakeNode("pil_operation", args);
+    }
     default: {
       Args args = OneOf<Args>(
           random,

@@ -23,6 +23,7 @@ EXPECTED = {
     "with_hf_trainer_on_folder": (62, "native"),
     "with_torchdata": (54, "native"),
     "with_timm": (48, "python"),
+    "with_timm_augment": (168, "python"),
     "with_timm_on_folder": (48, "native"),
     "with_hf_datasets": (108, "python"),
     "with_hf_streaming": (108, "python"),

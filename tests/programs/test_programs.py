@@ -40,10 +40,12 @@ PROGRAMS_AND_PATHS = {
     "segmentation": ("pairs", {"python": 56}),
     "detection": ("photos", {"python": 60}),
     "with_opencv": ("photos/train", {"python": 40}),
+    "with_torchvision_io": ("photos/train", {"python": 84}),
+    "shared_pixels": ("photos/train", {"python": 21}),
     "with_albumentations": ("photos/train", {"python": 126}),
 }
 # Python programs -> pictures that were made natively all the same.
-NATIVE_PICTURES = {"classification": 21, "hf_classification": 69}
+NATIVE_PICTURES = {"classification": 21, "hf_classification": 69, "with_torchvision_io": 84}
 
 
 @pytest.mark.parametrize("name", PROGRAMS_AND_PATHS)

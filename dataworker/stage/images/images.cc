@@ -32,6 +32,8 @@ using ArgIn =
 using NodeIn = std::pair<std::string, std::map<std::string, ArgIn>>;
 using StateIn = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using PixelsIn = nb::ndarray<const std::uint8_t, nb::c_contig, nb::device::cpu>;
+using ColorsIn =
+    nb::ndarray<const std::uint8_t, nb::shape<-1, -1, 3>, nb::c_contig, nb::device::cpu>;
 
 std::vector<Node> ToNodes(const std::vector<NodeIn>& nodes) {
   std::vector<Node> chain;
@@ -77,10 +79,14 @@ class Chain {
   [[nodiscard]] bool is_random() const { return chain_.is_random(); }
 
   nb::object RunFile(const nb::bytes& file, const StateIn& state) {
-    return ToObject([&] {
-      const nb::gil_scoped_release release;
-      return chain_.RunFile(FileIn(file), BytesOf(state));
-    }());
+    return ToObject(Run(file, state));
+  }
+
+  nb::object RunFileDrawn(const nb::bytes& file, const StateIn& state) {
+    Result<Made> made = Run(file, state);
+    if (!made.ok()) return nb::none();
+    const std::vector<std::int32_t> params = std::move(made->params);
+    return nb::make_tuple(ToObject(std::move(made)), params);
   }
 
   nb::object RunPixels(const PixelsIn& pixels, const StateIn& state) {
@@ -95,6 +101,11 @@ class Chain {
   }
 
  private:
+  Result<Made> Run(const nb::bytes& file, const StateIn& state) {
+    const nb::gil_scoped_release release;
+    return chain_.RunFile(FileIn(file), BytesOf(state));
+  }
+
   const NativeChain chain_;
 };
 
@@ -123,6 +134,19 @@ class Renderer {
     }());
   }
 
+  nb::object Edit(const ColorsIn& pixels, const std::vector<NodeIn>& nodes) {
+    std::vector<Node> steps = ToNodes(nodes);
+    const std::span sizes(pixels.shape_ptr(), pixels.ndim());
+    const TensorSpec spec{DType::kU8, Layout::kPlain, Dims(sizes)};
+    return ToObject([&]() -> Result<Made> {
+      const nb::gil_scoped_release release;
+      steps.insert(steps.begin(), Node{.op = "from_array", .args = {{"mode", "RGB"}}});
+      HR_TRY(const auto chain, NativeChain::Make(std::move(steps), libraries_, {}, workshop_));
+      if (chain.is_random()) return Unsupported("an operator that draws");
+      return chain.RunPixels(std::as_bytes(std::span(pixels.data(), pixels.size())), spec, {});
+    }());
+  }
+
  private:
   const ClientLibraries libraries_;
   const std::shared_ptr<Workshop> workshop_;
@@ -138,12 +162,14 @@ NB_MODULE(_images, module) {
   nb::class_<Chain>(module, "Chain")
       .def_prop_ro("is_random", &Chain::is_random)
       .def("run_file", &Chain::RunFile, nb::arg("file"), nb::arg("state"))
+      .def("run_file_drawn", &Chain::RunFileDrawn, nb::arg("file"), nb::arg("state"))
       .def("run_pixels", &Chain::RunPixels, nb::arg("pixels"), nb::arg("state"));
   nb::class_<Renderer>(module, "Renderer")
       .def(nb::init<std::string, std::string, std::string, std::string>(), nb::arg("pillow"),
            nb::arg("torch"), nb::arg("torchvision"), nb::arg("cpu_capability"))
       .def("compile", &Renderer::Compile, nb::arg("nodes"), nb::arg("torch_exp"))
-      .def("render", &Renderer::Render, nb::arg("file"), nb::arg("nodes"));
+      .def("render", &Renderer::Render, nb::arg("file"), nb::arg("nodes"))
+      .def("edit", &Renderer::Edit, nb::arg("pixels"), nb::arg("nodes"));
   headrace::BindJpegFiles(module);
   headrace::BindPictureFunctions(module);
 }

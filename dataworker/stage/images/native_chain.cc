@@ -37,6 +37,7 @@ Result<Made> NativeChain::Make(const TensorSpec& source, MutableByteSpan state,
     return run(params, context, MutableByteSpan(made.memory.get(), made.spec.bytes()));
   }));
   if (is_random()) std::ranges::copy(generator.TorchState(), state.begin());
+  made.params = std::move(params);
   return made;
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/buffer.h"
 #include "base/result.h"
@@ -17,6 +18,7 @@ using Workshop = Tools<ops::OpContext>;
 struct Made {
   TensorSpec spec;
   std::unique_ptr<std::byte[]> memory;
+  std::vector<std::int32_t> params;  // what its operators drew
 };
 
 // A compiled chain with its draws. It does what a sequence of torchvision's transforms does to one

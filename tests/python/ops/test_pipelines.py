@@ -288,6 +288,7 @@ def test_the_same_with_an_older_pillow():
         "test_pipelines.py",
         "test_operators.py",
         "test_augment.py",
+        "test_pil_steps.py",
         "test_windows.py",
         "test_element_types.py",
     )
@@ -303,6 +304,7 @@ def test_the_same_with_torchs_default_cpu_capability():
         "test_generator.py",
         "test_operators.py",
         "test_augment.py",
+        "test_pil_steps.py",
         "-m",
         "not slow",
         "-k",

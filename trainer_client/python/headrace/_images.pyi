@@ -14,6 +14,8 @@ class Chain:
     @property
     def is_random(self) -> bool: ...
     def run_file(self, file: bytes, state: np.ndarray) -> np.ndarray | None: ...
+    def run_file_drawn(self, file: bytes, state: np.ndarray) -> tuple[np.ndarray, list[int]] | None:
+        """With what the operators drew, in the words of their params."""
     def run_pixels(self, pixels: np.ndarray, state: np.ndarray) -> np.ndarray | None:
         """`pixels`: uint8 [H, W, C] or [H, W]."""
 
@@ -26,6 +28,8 @@ class Renderer:
     def render(self, file: bytes, nodes: list[tuple[str, Args]]) -> np.ndarray | None:
         """What the nodes make of an encoded image: uint8 [H, W, 3], or as their last one says.
         None: there is no native form of it, or the file is damaged. Without the GIL."""
+    def edit(self, pixels: np.ndarray, nodes: list[tuple[str, Args]]) -> np.ndarray | None:
+        """The same of uint8 [H, W, 3], contiguous."""
 
 class JpegForm:
     """What a library that decodes JPEG files by itself may make depend on."""

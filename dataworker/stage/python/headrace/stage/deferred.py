@@ -6,11 +6,25 @@ from typing import Any
 
 from PIL import Image, ImageFile, JpegImagePlugin
 
+from .pictures import FilePicture, Picture
 from .redo import Redo
-from .render import FILTERS, FLIPS, ImageMaker, Source, Step, corners_of, two_sides
+from .render import ImageMaker, Source
+from .steps import (
+    FILTERS,
+    FLIPS,
+    Step,
+    affine_step,
+    corners_of,
+    enhance_step,
+    point_step,
+    two_sides,
+)
 
-_END_OF_IMAGE = b"\xff\xd9"
+END_OF_IMAGE = b"\xff\xd9"
 LOAD: Callable[..., Any] = ImageFile.ImageFile.load  # whatever takes its place
+
+# Enhancements that blend with a new image, which has no info.
+_NEW_INFO = frozenset(("brightness", "contrast"))
 
 _current: ImageMaker | None = None
 
@@ -21,6 +35,11 @@ def made_by(maker: ImageMaker) -> None:
     _current = maker
 
 
+def is_on() -> bool:
+    """Whether a batch is made that can be made again."""
+    return _current is not None and _current.on
+
+
 def _maker() -> ImageMaker:
     assert _current is not None
     return _current
@@ -29,9 +48,7 @@ def _maker() -> ImageMaker:
 class DeferredImage(Image.Image):
     """An RGB image whose pixels nobody has wanted yet. Becomes a plain Image when somebody does."""
 
-    _source: Source
-    _steps: tuple[Step, ...]
-    _pixels: Any  # uint8 [H, W, 3] once NumPy has seen them
+    _picture: Picture
 
     @property
     def im(self) -> Any:
@@ -42,8 +59,7 @@ class DeferredImage(Image.Image):
     def im(self, core: Any) -> None:
         if core is None:
             return  # Image.__init__ of an older PIL
-        for name in ("_source", "_steps", "_pixels"):
-            del self.__dict__[name]
+        del self.__dict__["_picture"]
         self.__class__ = Image.Image  # type: ignore[assignment]  # it becomes a plain one
         self.im = core
 
@@ -53,31 +69,28 @@ class DeferredImage(Image.Image):
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        if self._pixels is None:
-            self._pixels = _maker().pixels(self._source, self._steps)
-        if self._pixels is None:
+        pixels = self._picture.pixels(_maker())
+        if pixels is None:
             self._become_plain()
             return self.__array_interface__
         # As PIL's: a view that can't be written through.
-        data = memoryview(self._pixels).cast("B").toreadonly()
-        return {"version": 3, "shape": self._pixels.shape, "typestr": "|u1", "data": data}
-
-    def is_whole_file(self) -> bool:
-        """True: nobody has decoded it, or asked for less than all of it."""
-        return self._pixels is None and not self._steps and self._source.uses == 0
+        data = memoryview(pixels).cast("B").toreadonly()
+        return {"version": 3, "shape": pixels.shape, "typestr": "|u1", "data": data}
 
     @property
-    def source(self) -> Source:
-        return self._source
+    def source(self) -> Source | None:
+        """The file that it shows all of, if nobody has decoded it; None: it is something else."""
+        picture = self._picture
+        return (
+            picture.source if isinstance(picture, FilePicture) and picture.is_whole_file else None
+        )
 
     def tensor(self, by_hand: Callable[..., Any]) -> Any:
         """Does what by_hand does, which is F.to_tensor. None: by_hand must do it."""
-        if self._pixels is not None:
-            return None
-        return _maker().tensor(self._source, self._steps, by_hand)
+        return self._picture.tensor(_maker(), by_hand)
 
     def copy(self) -> Image.Image:
-        return _deferred(self, self._source, self._steps, self.size)
+        return _deferred(self, self._picture)
 
     __copy__ = copy
 
@@ -114,6 +127,53 @@ class DeferredImage(Image.Image):
             return super().transpose(method)
         return self._with(Step("flip", int(method)), self.size)
 
+    def transform(
+        self,
+        size: Any,
+        method: Any,
+        data: Any = None,
+        resample: Any = Image.Resampling.NEAREST,
+        fill: Any = 1,
+        fillcolor: Any = None,
+    ) -> Image.Image:
+        if two_sides(size) == self.size and _maker().takes("affine"):
+            step = affine_step(method, data, resample, fillcolor)
+            if step is not None:
+                return self._with(step, self.size)
+        return super().transform(size, method, data, resample, fill, fillcolor)
+
+    def point(self, lut: Any, mode: Any = None) -> Image.Image:
+        if mode is None and _maker().takes("point"):
+            if callable(lut) and not isinstance(lut, Image.ImagePointHandler):
+                lut = [lut(value) for value in range(256)] * 3  # as PIL calls it
+            step = point_step(lut)
+            if step is not None:
+                return self._with(step, self.size)
+        return super().point(lut, mode)
+
+    def edited(self, op: str) -> Image.Image | None:
+        """After a step that has no argument; None: PIL must do it."""
+        return self._with(Step(op, None), self.size) if _maker().takes(op) else None
+
+    def degenerate(self, op: str) -> Image.Image | None:
+        """What an enhancement blends this image with; None: PIL must make it."""
+        if not _maker().takes(op) or "transparency" in self.info:
+            return None
+        made = self._with(Step(op, 0.0), self.size)  # PIL copies it where the factor is 0
+        made._picture.degenerate_of = op, self._picture
+        if op in _NEW_INFO:
+            made.info = {}
+        return made
+
+    def blended(self, image: "DeferredImage", factor: Any) -> Image.Image | None:
+        """PIL's blend of an enhancement: of what it blends the image with, and the image. None: it
+        is another one."""
+        op, picture = self._picture.degenerate_of or ("", None)
+        step = enhance_step(op, factor)
+        if picture is not image._picture or step is None or not _maker().takes(op):
+            return None
+        return _deferred(self, image._picture.then(step, image.size))
+
     def __eq__(self, other: object) -> bool:
         self._become_plain()
         if isinstance(other, DeferredImage):
@@ -127,15 +187,10 @@ class DeferredImage(Image.Image):
         return self.__reduce_ex__(protocol)
 
     def _with(self, step: Step, size: tuple[int, int]) -> "DeferredImage":
-        return _deferred(self, self._source, (*self._steps, step), size)
+        return _deferred(self, self._picture.then(step, size))
 
     def _become_plain(self) -> None:
-        if self._pixels is not None:
-            height, width, _ = self._pixels.shape
-            made = Image.frombytes("RGB", (width, height), self._pixels)
-        else:
-            made = _maker().image(self._source, self._steps)
-        self.im = made.im
+        self.im = self._picture.image(_maker()).im
 
 
 class LoadedImage(JpegImagePlugin.JpegImageFile):
@@ -212,12 +267,10 @@ for _ours, _theirs in (
         setattr(_ours, _name, getattr(_theirs, _name))
 
 
-def _deferred(
-    like: Image.Image, source: Source, steps: tuple[Step, ...], size: tuple[int, int]
-) -> DeferredImage:
+def _deferred(like: Image.Image, picture: Picture) -> DeferredImage:
     image = DeferredImage()
-    image._source, image._steps, image._pixels = source, steps, None
-    image._mode, image._size = "RGB", size
+    image._picture = picture
+    image._mode, image._size = "RGB", picture.size
     copy_info = getattr(like, "_copy_info", like.info.copy)  # PIL 13 copies lists in it too
     image.info = copy_info()
     return image
@@ -226,7 +279,7 @@ def _deferred(
 def defer(opened: Any) -> DeferredImage | None:
     """The pixels of a file that PIL has opened and not yet decoded, as RGB."""
     if type(opened) is LoadedImage and _maker().takes("decode"):
-        return _deferred(opened, opened._source, (), opened.size)
+        return _deferred(opened, FilePicture(opened._source, (), opened.size))
     file = whole_file(opened)
     if file is None:
         return None
@@ -234,7 +287,7 @@ def defer(opened: Any) -> DeferredImage | None:
     if opened._exclusive_fp:
         opened.fp.close()
     opened.fp = io.BytesIO(file)
-    return _deferred(opened, Source(file), (), opened.size)
+    return _deferred(opened, FilePicture(Source(file), (), opened.size))
 
 
 def whole_file(opened: Any) -> bytes | None:
@@ -253,7 +306,7 @@ def whole_file(opened: Any) -> bytes | None:
     except Exception:
         return None  # PIL will meet it too, in its own way
     # Without its end it is truncated: PIL raises here and now, where the program expects it.
-    return file if type(file) is bytes and file.endswith(_END_OF_IMAGE) else None
+    return file if type(file) is bytes and file.endswith(END_OF_IMAGE) else None
 
 
 def deferred_of(image: Any) -> DeferredImage | None:

@@ -1,4 +1,4 @@
-"""Where PIL's names, and one of torchvision's, lead to deferred images (deferred.py)."""
+"""Where names of PIL's, and one of torchvision's, lead to deferred images (deferred.py)."""
 
 import functools
 import sys
@@ -10,6 +10,7 @@ from PIL import ExifTags, Image, ImageOps, JpegImagePlugin
 
 from .deferred import LOAD, DeferredImage, LoadedImage, PixelAccess, defer, whole_file
 from .render import PLAIN, Source
+from .steps import ENHANCEMENTS
 
 
 def _of_opened(name: str) -> Callable[..., Any]:
@@ -73,6 +74,51 @@ def _wrap_exif_transpose() -> None:
     ImageOps.exif_transpose = exif_transpose
 
 
+def _wrap_image_ops() -> None:
+    """Those that look at a histogram; the others are point()."""
+    for name in ("autocontrast", "equalize"):
+        setattr(ImageOps, name, _of_whole(name, getattr(ImageOps, name)))
+
+
+def _of_whole(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(real)
+    def operation(image: Any, *args: Any, **named: Any) -> Any:
+        plain = type(image) is DeferredImage and not args and not named
+        made = image.edited(name) if plain else None
+        return real(image, *args, **named) if made is None else made
+
+    return operation
+
+
+def _wrap_enhancements(module: Any) -> None:
+    """An enhancement is a blend with an image that its constructor makes. Both are deferred."""
+    for op, name in ENHANCEMENTS.items():
+        cls = getattr(module, name)
+        cls.__init__ = _of_enhancement(op, cls.__init__)
+    real = Image.blend
+
+    @functools.wraps(real)
+    def blend(im1: Any, im2: Any, alpha: Any) -> Any:
+        both = type(im1) is DeferredImage and type(im2) is DeferredImage
+        made = im1.blended(im2, alpha) if both else None
+        return real(im1, im2, alpha) if made is None else made
+
+    Image.blend = blend
+
+
+def _of_enhancement(op: str, real: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(real)
+    def init(self: Any, image: Any) -> None:
+        degenerate = image.degenerate(op) if type(image) is DeferredImage else None
+        if degenerate is None:
+            return real(self, image)
+        self.image, self.degenerate = image, degenerate
+        if op == "color":
+            self.intermediate_mode = "L"
+
+    return init
+
+
 def _wrap_to_tensor(functional: Any) -> None:
     import torch
 
@@ -95,6 +141,9 @@ def replace_names() -> None:
         setattr(JpegImagePlugin.JpegImageFile, name, _of_opened(name))
     _wrap_load()
     _wrap_exif_transpose()
+    _wrap_image_ops()
+    if "PIL.ImageEnhance" in sys.modules:
+        _wrap_enhancements(sys.modules["PIL.ImageEnhance"])
     functional = sys.modules.get("torchvision.transforms.functional")
     if functional is not None:
         _wrap_to_tensor(functional)

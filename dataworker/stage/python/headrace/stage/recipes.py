@@ -24,6 +24,8 @@ from ..native.libraries import libraries
 from ..native.plan import Node, Plan
 from ..native.torch_exp import torch_exp
 from ..native.transforms import CONTAINERS, TO_TENSOR, check_unaltered, kind_of, node_of
+from .tensor_order import nodes_of_file
+from .timm_transforms import is_timms, timm_node
 
 CHOICES = frozenset(
     f"{api}.{name}"
@@ -52,7 +54,7 @@ _MAY_KEEP = frozenset(
     )
 )  # fmt: skip
 # Where a chain begins: in a file, or in pixels of a mode of PIL's.
-FILE, RGB, L = "file", "RGB", "L"
+FILE, RGB, L, TENSOR = "file", "RGB", "L", "tensor of a file"
 _BEGINNINGS = {
     FILE: Node("decode", {"mode": "RGB"}),
     RGB: Node("from_array", {"mode": "RGB"}),
@@ -78,11 +80,17 @@ class Run:
     def chain(self, beginning: str) -> Any:
         """headrace._images.Chain from that beginning; None: there is none."""
         if beginning not in self._chains:
-            self._chains[beginning] = self._compiled([_BEGINNINGS[beginning], *self.nodes])
+            self._chains[beginning] = self._compiled(beginning)
         return self._chains[beginning]
 
-    def _compiled(self, nodes: list[Node]) -> Any:
-        if _order_is_drawn(nodes):
+    def _compiled(self, beginning: str) -> Any:
+        if beginning == TENSOR:
+            nodes = nodes_of_file(self.nodes)
+        elif _order_is_drawn(self.nodes):
+            nodes = None
+        else:
+            nodes = [_BEGINNINGS[beginning], *self.nodes]
+        if nodes is None:
             return None
         plan = Plan(chain=nodes, libraries=libraries())
         try:
@@ -124,8 +132,16 @@ Part = Run | Choice | Own
 class Recipe:
     """The recipe of one transform, as it is now."""
 
-    def __init__(self, transform: Any, renderer: Any, perform: Callable[[Any, Any], Any]) -> None:
-        """`perform`: what a list of parts makes of a value, for the branches of a Choice."""
+    def __init__(
+        self,
+        transform: Any,
+        renderer: Any,
+        perform: Callable[[Any, Any], Any],
+        of_tensor: bool = False,
+    ) -> None:
+        """`perform`: what a list of parts makes of a value, for the branches of a Choice.
+        `of_tensor`: it begins at a deferred tensor, not at an image."""
+        self._beginning = TENSOR if of_tensor else RGB
         self.transform = transform  # held, because it is known by its id
         self.is_native = False  # there is a Run in it
         self._altered = False
@@ -133,13 +149,15 @@ class Recipe:
         self._perform = perform
         self._noted: list[tuple[Any, dict[str, Any]]] = []
         self._tensors: list[tuple[torch.Tensor, int]] = []  # and how often they had been written
+        self._of_timm: list[type] = []
         self.parts = self._parts([transform])
         self._watch = ChainWatch(thing for thing, _ in self._noted)
 
     def holds(self) -> bool:
         """True: nobody has altered the objects since, or what their calls go through, not even to
         alter it back."""
-        self._altered = self._altered or not (self._as_noted() and self._watch.same())
+        whole = self._as_noted() and self._watch.same() and all(map(is_timms, self._of_timm))
+        self._altered = self._altered or not whole
         return not self._altered
 
     def _as_noted(self) -> bool:
@@ -176,7 +194,11 @@ class Recipe:
 
     def _node(self, leaf: Any) -> Node | None:
         try:
-            node = node_of(leaf)
+            node = timm_node(leaf)
+            if node is None:
+                node = node_of(leaf)
+            else:
+                self._of_timm.append(type(leaf))
             self._note(leaf, self._all_levels)
         except Exception:  # NotNative; what it holds can't be copied
             return None
@@ -207,9 +229,10 @@ class Recipe:
         while leaves:
             for count in range(len(leaves), 0, -1):
                 run = Run(leaves[:count], nodes[:count], self._renderer)
-                if run.chain(RGB) is not None:
+                if run.chain(self._beginning) is not None:
                     break
-            if run.chain(RGB) is None or all(node.op in _CHEAP for node in run.nodes):
+            cheap = self._beginning == RGB and all(node.op in _CHEAP for node in run.nodes)
+            if run.chain(self._beginning) is None or cheap:
                 parts += map(Own, leaves[:count])
             else:
                 parts.append(run)

@@ -4,72 +4,32 @@ The half of images.py that user code does not see.
 """
 
 import io
-import operator
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import PIL
 from PIL import Image
 
 from ..process.output import tell
 from .redo import Redo
+from .steps import Node, Step
 
+EDITED = "edited"  # in what was checked: a step that began at pixels
 CHECKS = 2  # images of each sequence of steps that are made both ways
-FILTERS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # by PIL's numbers
-FLIPS = ("horizontal", "vertical")  # PIL's FLIP_LEFT_RIGHT, FLIP_TOP_BOTTOM
 # PIL's own methods, whatever takes their place on images that are opened.
 PLAIN: dict[str, Callable[..., Any]] = {
-    name: getattr(Image.Image, name) for name in ("convert", "copy", "crop", "resize", "transpose")
+    name: getattr(Image.Image, name)
+    for name in ("convert", "copy", "crop", "resize", "transform", "transpose")
 }
 
-_Node = tuple[str, dict[str, Any]]
+_DECODE: Node = ("decode", {"mode": "RGB"})
+_TO_TENSOR: Node = ("to_tensor", {})
 
 
-class Step(NamedTuple):
-    """One of PIL's methods that was called on an image."""
-
-    op: str
-    argument: Any  # crop: (left, top, right, bottom); resize: (size, filter); flip: 0 or 1
-
-    def native(self) -> _Node:
-        if self.op == "crop":
-            left, top, right, bottom = self.argument
-            return "crop", {"top": top, "left": left, "size": [bottom - top, right - left]}
-        if self.op == "resize":
-            (width, height), resample = self.argument
-            return "resize", {"size": [height, width], "interpolation": FILTERS[resample]}
-        return "flip", {"axis": FLIPS[self.argument]}
-
-    def by_pil(self, image: Image.Image) -> Image.Image:
-        if self.op == "crop":
-            return image.crop(self.argument)
-        if self.op == "resize":
-            return image.resize(*self.argument)
-        return image.transpose(self.argument)
-
-
-def corners_of(box: Any) -> tuple[int, int, int, int] | None:
-    """The corners as PIL rounds them; None: PIL would raise or warn."""
-    try:
-        left, top, right, bottom = (int(round(edge)) for edge in box)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    width, height, most = right - left, bottom - top, Image.MAX_IMAGE_PIXELS
-    fits = width > 0 and height > 0 and (most is None or width * height <= most)
-    return (left, top, right, bottom) if fits else None
-
-
-def two_sides(size: Any) -> tuple[int, int] | None:
-    try:
-        width, height = (operator.index(side) for side in size)
-    except (TypeError, ValueError):
-        return None
-    return (width, height) if width > 0 and height > 0 else None
-
-
-_DECODE: _Node = ("decode", {"mode": "RGB"})
-_TO_TENSOR: _Node = ("to_tensor", {})
+def _image_of(pixels: Any) -> Image.Image:
+    height, width, _ = pixels.shape
+    return Image.frombytes("RGB", (width, height), pixels)
 
 
 class Source:
@@ -89,7 +49,8 @@ class Source:
     def whole(self, maker: "ImageMaker") -> Image.Image:
         """All of it, decoded once: a second crop of one picture does not decode it again."""
         if self._whole is None:
-            self._whole = maker.image(self, ())
+            pixels = maker.pixels(self, ())
+            self._whole = maker.by_pil(self) if pixels is None else _image_of(pixels)
         return self._whole
 
 
@@ -106,13 +67,6 @@ class ImageMaker:
     def takes(self, op: str) -> bool:
         return self.on and op not in self.kept
 
-    def image(self, source: Source, steps: tuple[Step, ...]) -> Image.Image:
-        pixels = self.pixels(source, steps)
-        if pixels is None:
-            return self.by_pil(source, steps)
-        height, width, _ = pixels.shape
-        return Image.frombytes("RGB", (width, height), pixels)
-
     def pixels(self, source: Source, steps: tuple[Step, ...]) -> Any:
         """uint8 [H, W, 3], or None: PIL must make it."""
         return self._render(source, steps, (), lambda image: image.tobytes())
@@ -123,15 +77,63 @@ class ImageMaker:
             source, steps, (_TO_TENSOR,), lambda image: by_hand(image).numpy().tobytes()
         )
 
+    def edited(self, pixels: Any, steps: tuple[Step, ...]) -> Any:
+        """What the steps make of uint8 [H, W, 3], or None."""
+        return self._edit(pixels, steps, (), lambda image: image.tobytes())
+
+    def edited_tensor(
+        self, pixels: Any, steps: tuple[Step, ...], by_hand: Callable[..., Any]
+    ) -> Any:
+        return self._edit(
+            pixels, steps, (_TO_TENSOR,), lambda image: by_hand(image).numpy().tobytes()
+        )
+
+    def _edit(
+        self,
+        pixels: Any,
+        steps: tuple[Step, ...],
+        tail: tuple[Node, ...],
+        bits: Callable[[Image.Image], bytes],
+    ) -> Any:
+        names = [step.op for step in steps] + [name for name, _ in tail]
+        if not all(map(self.takes, names)):
+            return None
+        array = self.renderer.edit(pixels, [*(step.native() for step in steps), *tail])
+        if array is None:
+            return None
+        # Each by itself: a policy that draws its steps makes more sequences than an epoch has pictures.
+        if any(self._checked[EDITED, name] < CHECKS for name in names):
+            image = _image_of(pixels)
+            for step in steps:
+                image = step.by_pil(image)
+            if array.tobytes() != bits(image):
+                self._blame_edit(pixels, steps)
+                return None
+            for name in names:
+                self._checked[EDITED, name] += 1
+        return array
+
+    def _blame_edit(self, pixels: Any, steps: tuple[Step, ...]) -> None:
+        """Does what _blame does."""
+        op = "to_tensor"
+        image = _image_of(pixels)
+        for done, step in enumerate(steps):
+            image = step.by_pil(image)
+            array = self.renderer.edit(pixels, [step.native() for step in steps[: done + 1]])
+            if array is not None and array.tobytes() != image.tobytes():
+                op = step.op
+                break
+        self._keep(op)
+
     def _render(
         self,
         source: Source,
         steps: tuple[Step, ...],
-        tail: tuple[_Node, ...],
+        tail: tuple[Node, ...],
         bits: Callable[[Image.Image], bytes],
     ) -> Any:
         nodes = [_DECODE, *(step.native() for step in steps), *tail]
-        names = tuple(name for name, _ in nodes)
+        names = ("decode", *(step.op for step in steps), *(name for name, _ in tail))
         if not all(map(self.takes, names)):
             return None
         source.uses += 1
@@ -169,8 +171,11 @@ class ImageMaker:
             nodes = [_DECODE, *(step.native() for step in steps[:done])]
             array = self.renderer.render(source.file, nodes)
             if array is not None and array.tobytes() != image.tobytes():
-                op = nodes[-1][0]
+                op = steps[done - 1].op if done else "decode"
                 break
+        self._keep(op)
+
+    def _keep(self, op: str) -> None:
         self.kept.add(op)
         tell(
             f"headrace: {op} gives other bits natively than PIL {PIL.__version__} does: PIL does it"

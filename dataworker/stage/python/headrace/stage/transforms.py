@@ -25,8 +25,10 @@ from PIL import Image
 
 from ..process.output import tell
 from .deferred import DeferredImage, deferred_of
-from .recipes import FILE, RGB, Choice, L, Part, Recipe, Run
+from .recipes import FILE, RGB, TENSOR, Choice, L, Part, Recipe, Run
 from .render import CHECKS, ImageMaker, Source
+from .tensor_order import has_channels_last
+from .tensors import DeferredTensor, settle
 
 # More transforms than that are not kept: the program makes them again for each sample.
 _MOST_RECIPES = 64
@@ -52,24 +54,28 @@ class Performer:
     def __init__(self, maker: ImageMaker) -> None:
         self._maker = maker
         self._drawing = threading.RLock()  # between a look at torch's generator and moving it on
-        self._recipes: dict[int, Recipe] = {}
+        self._recipes: dict[tuple[int, bool], Recipe] = {}
         self._compiled = 0
 
     def call(self, transform: Any, image: Any) -> Any:
         """What `transform` makes of the image; NotImplemented: it must say so itself."""
-        if not self._maker.on or not _is_pils(image) or torch.get_default_dtype() != torch.float32:
+        of_tensor = type(image) is DeferredTensor
+        if not self._maker.on or not (of_tensor or _is_pils(image)):
+            return NotImplemented
+        if torch.get_default_dtype() != torch.float32:
             return NotImplemented  # the operators make float32, and draw it
-        recipe = self._recipe(transform)
+        recipe = self._recipe(transform, of_tensor)
         if recipe is None or not recipe.is_native or not recipe.holds():
             return NotImplemented
         return _shown(self.perform(recipe.parts, image))
 
-    def _recipe(self, transform: Any) -> Recipe | None:
-        recipe = self._recipes.get(id(transform))
+    def _recipe(self, transform: Any, of_tensor: bool) -> Recipe | None:
+        key = id(transform), of_tensor
+        recipe = self._recipes.get(key)
         if recipe is None and self._compiled < _MOST_RECIPES:
             self._compiled += 1
-            recipe = Recipe(transform, self._maker.renderer, self.perform)
-            self._recipes[id(transform)] = recipe
+            recipe = Recipe(transform, self._maker.renderer, self.perform, of_tensor)
+            self._recipes[key] = recipe
         return recipe
 
     def perform(self, parts: list[Part], value: Any) -> Any:
@@ -101,6 +107,8 @@ class Performer:
 
     def _native(self, run: Run, value: Any) -> Any:
         """None: there is no native form of it."""
+        if type(value) is DeferredTensor:
+            return self._of_tensor(run, value)
         if _is_pils(value):
             value = deferred_of(value) or value
         beginning, pixels, source = self._beginning(value)
@@ -132,9 +140,45 @@ class Performer:
             source.uses += 1
         return _like(run, array) if run.makes_tensor else Pixels(array, value.info)
 
+    def _of_tensor(self, run: Run, tensor: DeferredTensor) -> Any:
+        """What the run makes of a tensor that nobody has looked at, from its file."""
+        chain, undecoded = run.chain(TENSOR), tensor._undecoded
+        if chain is None or undecoded.taken:
+            return None
+        with self._drawing if chain.is_random else nullcontext():
+            state = torch.get_rng_state() if chain.is_random else None
+            words = _NOTHING_DRAWN if state is None else state.numpy()
+            made = chain.run_file_drawn(undecoded.file, words)
+            if made is None:
+                return None
+            array, drawn = made
+            last = has_channels_last(run.nodes, undecoded.size, drawn)
+            if last is None:
+                return None
+            if run.checked < CHECKS:
+                return self._compare_tensor(run, settle(tensor), array, state, last)
+            if state is not None:
+                torch.set_rng_state(state)
+        undecoded.taken = True
+        return _ordered(run, array, last)
+
+    def _compare_tensor(self, run: Run, value: Any, array: Any, state: Any, last: bool) -> Any:
+        """Does what _compare does."""
+        with self._off():
+            made = _by_hand(run, value)
+        run.like = made
+        same = state is None or bytes(torch.get_rng_state().numpy()) == bytes(state.numpy())
+        if not same or not isinstance(made, torch.Tensor) or _bits(made) != array.tobytes():
+            self._distrust(run)
+        elif _ordered(run, array, last).stride() != made.stride():
+            run.trusted = False  # a part of a larger one, as its strides tell
+        else:
+            run.checked += 1
+        return made
+
     def _beginning(self, value: Any) -> tuple[str, Any, Source | None]:
         """Where a chain begins: its name, the pixels, or a file that nobody has decoded."""
-        if isinstance(value, DeferredImage) and value.is_whole_file():
+        if isinstance(value, DeferredImage) and value.source is not None:
             return FILE, None, value.source
         if isinstance(value, Pixels):
             array = value.array
@@ -156,12 +200,15 @@ class Performer:
             if run.makes_tensor and _like(run, array).stride() != made.stride():
                 run.trusted = False  # a part of a larger one, as its strides tell
             return made
+        self._distrust(run)
+        return made
+
+    def _distrust(self, run: Run) -> None:
         run.trusted = False
         names = ", ".join(node.op for node in run.nodes)
         tell(
             f"headrace: {names} give other bits natively than torchvision does: torchvision does them"
         )
-        return made
 
     @contextmanager
     def _off(self) -> Iterator[None]:
@@ -205,8 +252,12 @@ def _bits(value: Any) -> bytes:
 
 def _like(run: Run, array: np.ndarray) -> Any:
     """The tensor, of the type and in the order of memory that Python gives it."""
+    return _ordered(run, array, run.like.stride(0) == 1)
+
+
+def _ordered(run: Run, array: np.ndarray, channels_last: bool) -> Any:
     like, made = run.like, torch.from_numpy(array)
-    if like.stride(0) == 1 and not made.stride(0) == 1:  # channels last
+    if channels_last and not made.stride(0) == 1:
         channels, height, width = made.shape
         made = torch.empty(height, width, channels, dtype=made.dtype).permute(2, 0, 1).copy_(made)
     return made if type(like) is torch.Tensor else made.as_subclass(type(like))

@@ -1,23 +1,26 @@
 """torchvision.io's decoding of JPEG files, natively (functions.py).
 
-Replaced are the operators that read_image, decode_image and decode_jpeg call, whatever name a program
+Where pictures are deferred, so are colour ones of these (tensors.py). Replaced are the operators that read_image, decode_image and decode_jpeg call, whatever name a program
 has these by.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import torch
 import torchvision
 from torchvision.io import ImageReadMode
 
 from .. import _images
+from . import deferred, tensors
 from .functions import Entry, Made
 
 
 class _Decoder:
-    def __init__(self) -> None:
+    def __init__(self, library: Callable[..., Any]) -> None:
         self._files = _images.JpegFiles()
+        self._library = library
 
     def decode(self, data: Any, mode: Any, apply_exif_orientation: Any = False) -> Made | None:
         plain = type(data) is torch.Tensor and data.dtype is torch.uint8 and data.ndim == 1
@@ -32,18 +35,40 @@ class _Decoder:
         )
         if not gray and mode not in (ImageReadMode.RGB.value, ImageReadMode.UNCHANGED.value):
             return None
+        kind = (mode, form.components, form.sampling)
+        if not gray and self._defers(form, data):
+            return Made(kind, tensors.defer(self._undecoded(form, data, mode)))
         shape = (form.height, form.width, 1 if gray else 3)
         pixels = torch.empty(shape, dtype=torch.uint8, device="cpu")
         if not self._files.decode(file, "GRAY" if gray else "RGB", pixels.numpy()):
             return None
-        kind = (mode, form.components, form.sampling)
         return Made(kind, pixels.permute(2, 0, 1))
+
+    def _defers(self, form: Any, data: Any) -> bool:
+        """A truncated file is the library's, here and now."""
+        sides = min(form.height, form.width)
+        return deferred.is_on() and sides > 1 and bytes(data[-2:].numpy()) == deferred.END_OF_IMAGE
+
+    def _undecoded(self, form: Any, data: Any, mode: Any) -> tensors.Undecoded:
+        file = data.numpy().tobytes()  # the program may write something else into the tensor
+
+        def decode(pixels: Any) -> bool:
+            return self._files.decode(np.frombuffer(file, np.uint8), "RGB", pixels)
+
+        def library() -> torch.Tensor:
+            encoded = torch.frombuffer(bytearray(file), dtype=torch.uint8)
+            made: torch.Tensor = self._library(encoded, mode)
+            return made
+
+        return tensors.Undecoded(file, (form.height, form.width), decode, library)
 
 
 def entries() -> Iterator[Entry]:
-    decoder = _Decoder()
+    tensors.enable()
     library = f"torchvision {torchvision.__version__}"
     for name in ("decode_jpeg", "decode_image"):
         if hasattr(torch.ops.image, name):  # a torchvision without its image library has none
             own = torch._ops.OpOverloadPacket
-            yield Entry(torch.ops.image, name, own, library, decoder.decode, torch.Tensor.numpy)
+            decode = _Decoder(getattr(torch.ops.image, name)).decode
+            view, settle = torch.Tensor.numpy, tensors.settle
+            yield Entry(torch.ops.image, name, own, library, decode, view, settle)

@@ -1,0 +1,55 @@
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "ops/core/op_registry.h"
+#include "ops/pil_operation/pil_operation.h"
+#include "ops/vision/schema_util.h"
+
+namespace headrace::ops {
+namespace {
+
+using Operation = PilOperationSchema::Operation;
+
+struct Known {
+  std::string_view name;
+  Operation operation;
+  bool has_factor;
+};
+constexpr Known kOperations[] = {
+    {"autocontrast", Operation::kAutoContrast, false}, {"equalize", Operation::kEqualize, false},
+    {"brightness", Operation::kBrightness, true},      {"color", Operation::kColor, true},
+    {"contrast", Operation::kContrast, true},          {"sharpness", Operation::kSharpness, true}};
+constexpr double kMost = 1e6;
+
+Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
+  HR_RETURN_IF_ERROR(NeedsPilImage(context));
+  const std::string& name = args.Text("operation");
+  for (const Known& known : kOperations) {
+    if (known.name != name) continue;
+    if (args.Has("factor") != known.has_factor) {
+      return InvalidArgument(name + (known.has_factor ? " needs a factor" : " has no factor"));
+    }
+    const double factor = known.has_factor ? args.Number("factor") : 1;
+    if (!(std::abs(factor) <= kMost)) return Unsupported("factor is beyond a million");
+    return MakeSchema<PilOperationSchema>(
+        PilOperationSchema::Options{known.operation, static_cast<float>(factor)});
+  }
+  return Unsupported("operation " + name + " has no native form");
+}
+
+}  // namespace
+
+void RegisterSchemaPilOperation(SchemaRegistry& registry) {
+  registry.Add({.name = "pil_operation",
+                .doc = "One operation of PIL's ImageOps or ImageEnhance.",
+                .args = {{"operation", ArgType::kText, std::nullopt,
+                          "autocontrast, equalize, brightness, color, contrast or sharpness", true},
+                         {"factor", ArgType::kNumber, std::nullopt, "of the last four"}},
+                .classes = {"PIL.ImageOps.autocontrast", "PIL.ImageOps.equalize",
+                            "PIL.ImageEnhance.Brightness", "PIL.ImageEnhance.Color",
+                            "PIL.ImageEnhance.Contrast", "PIL.ImageEnhance.Sharpness"}},
+               Make);
+}
+
+}  // namespace headrace::ops

@@ -1,0 +1,54 @@
+"""timm's transforms that are one of torchvision's are a native chain, as long as they are timm's."""
+
+import io
+
+import torch
+from PIL import Image
+from support.own_process import in_own_process
+from support.photos import encode_photo
+from timm.data import create_transform
+from timm.data import transforms as of_timm
+
+
+def picture(seed):
+    return Image.open(io.BytesIO(encode_photo(50, 60, seed))).convert("RGB")
+
+
+def both_ways(maker, transform, seed):
+    made = []
+    for on in (True, False):
+        maker.on = on
+        torch.manual_seed(seed)
+        made.append(transform(picture(seed)))
+    maker.on = True
+    return made
+
+
+def native_calls(maker, transform):
+    """Of eight calls with the same bits, those that a chain made."""
+    from headrace.stage import transforms
+
+    calls, real = [], transforms._ordered
+    transforms._ordered = lambda *args: calls.append(1) or real(*args)
+    for seed in range(8):
+        mine, theirs = both_ways(maker, transform, seed)
+        assert torch.equal(mine, theirs) and mine.stride() == theirs.stride()
+    transforms._ordered = real
+    return len(calls)
+
+
+@in_own_process
+def test_maybe_to_tensor_is_native_while_it_is_timms():
+    from headrace.stage import images
+
+    transform = create_transform(
+        32, is_training=False
+    )  # Resize, CenterCrop, MaybeToTensor, Normalize
+    images.enable([])
+    maker = images._current
+    maker.on = True
+    assert any(type(step) is of_timm.MaybeToTensor for step in transform.transforms)
+    assert native_calls(maker, transform) > 4
+    real = of_timm.MaybeToTensor.__call__
+    of_timm.MaybeToTensor.__call__ = lambda self, image: real(self, image) * 2
+    assert native_calls(maker, transform) == 0
