@@ -112,8 +112,8 @@ def test_other_numbers_of_draws_are_a_difference(photos, monkeypatch, seam):
     admission._verdicts.clear()
     drawn = admission._by_service
 
-    def one_more(plan, wanted):
-        made, draws = drawn(plan, wanted)
+    def one_more(*asked):
+        made, draws = drawn(*asked)
         return made, [count + 1 for count in draws]
 
     monkeypatch.setattr(admission, "_by_service", one_more)

@@ -11,8 +11,10 @@ Which samples: spread over the dataset, and of image folders one of each kind of
 the smallest among some.
 """
 
+import functools
 import os
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,6 +31,7 @@ from ..service import service
 from ..service.report import LoaderReport
 from ..service.session import SessionHandle
 from .asks import Ask, Made, Start
+from .bits import copy_of, same_bits
 from .reference import Reference, ReferenceLost
 from .samples import file_of
 
@@ -114,8 +117,9 @@ def _compare(loader: Any, captured: NativePlan, reference: Reference) -> _Verdic
     keys = keys_to_try(loader.dataset, captured.rows.count)
     plan = _comparable(captured.plan, len(keys))
     try:
-        by_hand = _by_hand(reference, keys)
-        made, draws = _by_service(plan, by_hand)
+        by_hand_later = _begin_by_hand(reference, keys)
+        made, draws = _by_service(plan, keys, by_hand_later)
+        by_hand = by_hand_later()
         refusals = [sample for sample in made if isinstance(sample, str)]
         if all(isinstance(sample, _OtherFile) for sample in made):
             return _Verdict(refusals[0], local=True, lasts=False)
@@ -156,14 +160,22 @@ def _size_of(path: str) -> int | None:
         return None
 
 
-def _by_hand(reference: Reference, keys: list[int], length: int | None = None) -> list[_Sample]:
-    """Makes samples as the stock loader's workers do, or the output of the first `length` nodes."""
+def _begin_by_hand(
+    reference: Reference, keys: list[int], length: int | None = None
+) -> Callable[[], list[_Sample]]:
+    """Begins to make samples as the stock loader's workers do, or the output of the first `length`
+    nodes, while the service makes them too. What it returns waits for them."""
     asks = [Ask(key, Start(lane_seed=_SEED + i), length=length) for i, key in enumerate(keys)]
-    made = reference.make(asks, _PATIENCE)
-    return [
-        _Sample(key, fields_of(one, length is None), one.state_after)
-        for key, one in zip(keys, made, strict=True)
-    ]
+    number = reference.ask(asks)
+
+    @functools.cache
+    def wait() -> list[_Sample]:
+        return [
+            _Sample(key, fields_of(one, length is None), one.state_after)
+            for key, one in zip(keys, reference.wait(number, _PATIENCE), strict=True)
+        ]
+
+    return wait
 
 
 def fields_of(made: Made, whole: bool = True) -> list[torch.Tensor] | None:
@@ -173,18 +185,21 @@ def fields_of(made: Made, whole: bool = True) -> list[torch.Tensor] | None:
     return [torch.as_tensor(item) for item in (made.value if whole else [made.value])]
 
 
-def _by_service(plan: Plan, wanted: list[_Sample]) -> tuple[list[_Native], list[int]]:
-    """Returns the same samples from the workers, and how much each drew if that is known."""
+def _by_service(
+    plan: Plan, keys: list[int], by_hand: Callable[[], list[_Sample]]
+) -> tuple[list[_Native], list[int]]:
+    """Returns the samples from the workers, and how much each drew if that is known. `by_hand`: the
+    same samples by their own code, for those that no worker can make."""
     made: dict[int, _Native] = {}
-    with closing(SessionHandle(plan, LoaderReport("", 0), len(wanted), True)) as handle:
+    with closing(SessionHandle(plan, LoaderReport("", 0), len(keys), True)) as handle:
         service.call(handle.raw.begin, base_seed=_SEED)
-        for sample in wanted:  # one batch each: their sizes may differ
-            service.call(handle.raw.submit, [sample.key])
+        for key in keys:  # one batch each: their sizes may differ
+            service.call(handle.raw.submit, [key])
         deadline = time.monotonic() + _PATIENCE
-        while len(made) < len(wanted):
+        while len(made) < len(keys):
             event = service.call(handle.raw.next, 0.1)
             if isinstance(event, binding.SampleNeeded):
-                sample = wanted[event.batch]
+                sample = by_hand()[event.batch]
                 service.call(
                     handle.raw.resolve_sample,
                     event.batch,
@@ -203,7 +218,7 @@ def _by_service(plan: Plan, wanted: list[_Sample]) -> tuple[list[_Native], list[
             draws = handle.raw.lane_draws()
         except binding.HeadraceError:
             draws = []  # a lane whose samples the workers refused has moved in its own way
-    return [made[i] for i in range(len(wanted))], draws
+    return [made[i] for i in range(len(keys))], draws
 
 
 def _drawn_alike(
@@ -222,7 +237,7 @@ def _read(batch: Any) -> _Native:
     if batch.missing:
         said = batch.missing[0]
         return _OtherFile(said.message) if said.code == "Unavailable" else said.message
-    return [from_dlpack(field)[0].clone() for field in batch.fields]
+    return [copy_of(from_dlpack(field)[0]) for field in batch.fields]
 
 
 def _agree(mine: _Native, theirs: _Sample) -> bool:
@@ -231,13 +246,6 @@ def _agree(mine: _Native, theirs: _Sample) -> bool:
     return theirs.fields is not None and (
         len(mine) == len(theirs.fields) and all(map(same_bits, mine, theirs.fields))
     )
-
-
-def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
-    if a.dtype != b.dtype or a.shape != b.shape:
-        return False
-    raw_a, raw_b = (t.contiguous().reshape(-1).view(torch.uint8) for t in (a, b))
-    return torch.equal(raw_a, raw_b)
 
 
 def _first_difference(
@@ -268,11 +276,13 @@ def _first_different_node(
     for length in range(1, most + 1):
         prefix = replace(plan, chain=plan.chain[:length], fields=[Field("chain")])
         prefix.lanes, prefix.rng = len(keys), "torch" if prefix.is_random else "none"
-        by_hand = _by_hand(reference, keys, length)
+        by_hand = _begin_by_hand(reference, keys, length)
         try:
-            made, _ = _by_service(prefix, by_hand)
+            made, _ = _by_service(prefix, keys, by_hand)
         except Unsupported:
             continue  # an operator that has no native form without those after it
-        if not all(map(_agree, made, by_hand)):
+        finally:
+            by_hand()
+        if not all(map(_agree, made, by_hand())):
             return plan.chain[length - 1]
     return None

@@ -24,8 +24,9 @@ from ..native import binding
 from ..service import options
 from ..service.report import LoaderReport, say
 from . import admission
-from .admission import fields_of, same_bits
+from .admission import fields_of
 from .asks import GO_ON, Ask, Start
+from .bits import copy_of, same_bits
 from .reference import Reference, ReferenceLost
 
 _SAMPLES = 4  # of a batch
@@ -196,7 +197,7 @@ class Comparison:
                 batch.worker,
                 self._reference.ask(asks),
                 [keys[place] for place in places],
-                [None if i in missing else [f[i].clone() for f in fields] for i in places],
+                [None if i in missing else [copy_of(f[i]) for f in fields] for i in places],
             )
         )
 

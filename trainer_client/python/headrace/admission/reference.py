@@ -132,7 +132,11 @@ class Reference:
 
     def make(self, asks: Iterable[Ask], patience: float) -> list[Made]:
         """Asks and waits. Raises ReferenceLost."""
-        made = self.answers(self.ask(asks), patience)
+        return self.wait(self.ask(asks), patience)
+
+    def wait(self, number: int, patience: float) -> list[Made]:
+        """The answers to that ask, once. Raises ReferenceLost."""
+        made = self.answers(number, patience)
         if made is None:
             raise self._is_lost(f"has not answered for {patience:.0f} s")
         return made

@@ -21,6 +21,7 @@ from torch.utils.data._utils import worker
 from ..native.transforms import leaves_of
 from ..process import sockets
 from ..service import session
+from . import bits
 from .asks import Ask, Made, Start
 
 _LOOK = 5.0  # seconds between two looks at whether the trainer lives
@@ -142,7 +143,7 @@ def _make(dataset: Any, ask: Ask) -> tuple[Any, Any]:
 def _packed(value: Any, error: Any) -> bytes:
     state = torch.get_rng_state().numpy().tobytes()
     try:
-        return pickle.dumps(Made(value, error, state), protocol=5)
+        return bits.dumps(Made(value, error, state))
     except Exception as refused:
         what = "sample" if error is None else f"exception {error.exc_type.__name__}"
         try:
