@@ -47,6 +47,7 @@ def other_host(rate: str) -> Iterator[None]:
             subprocess.run(["ip", "netns", "exec", HOST, *shape], check=True)
         yield
     finally:
+        ip("link", "del", OURS, check=False)
         ip("netns", "del", HOST, check=False)
 
 
@@ -63,10 +64,12 @@ def pool(cache: str) -> Iterator[str]:
             stack.callback(process.terminate)
 
         start(str(HEADRACE), "coordinator", "--listen", address)
-        worker = [str(HEADRACE), "worker", "--coordinator", address, "--cache", cache]
-        start(
-            "ip", "netns", "exec", HOST, *worker, "--listen", f"tcp://{THERE}:0", "--threads", "1"
+        # Mounts of its own: its socket for shared memory is not to be seen from here.
+        worker = (
+            f"mount -t tmpfs none {private} && exec {HEADRACE} worker --coordinator {address} "
+            f"--cache {cache} --listen tcp://{THERE}:0 --threads 1"
         )
+        start("ip", "netns", "exec", HOST, "unshare", "--mount", "sh", "-c", worker)
         for _ in range(100):
             asked = [str(HEADRACE), "workers", "--json", "--coordinator", address]
             seen = subprocess.run(asked, capture_output=True, text=True, check=False)
