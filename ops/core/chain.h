@@ -69,9 +69,6 @@ class Chain {
   };
   // The parts of all gates, in the order of the list.
   [[nodiscard]] std::span<const Part> parts() const { return parts_; }
-  [[nodiscard]] bool is_gate(int node) const {
-    return gates_[static_cast<std::size_t>(node)] != nullptr;
-  }
   // Adds the nodes of [first, last) that run for a sample with these params (of the whole chain) to
   // `nodes`, in the order in which they run; gates are left out. kInvalidArgument: params that Draw
   // never makes.

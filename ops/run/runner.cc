@@ -53,15 +53,16 @@ Result<ChainRunner> ChainRunner::Make(std::shared_ptr<const Chain> chain) {
   CompileContext context{&chain->libraries(), nullptr, chain->source()};
   const std::vector<Node>& nodes = chain->nodes();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (chain->is_gate(static_cast<int>(i))) {  // it has no pixels
+    const OpSchema& any_schema = chain->schema(static_cast<int>(i));
+    if (dynamic_cast<const GateSchema*>(&any_schema) != nullptr) {  // it has no pixels
       runner.schemas_.push_back(nullptr);
       runner.kernels_.push_back(nullptr);
       continue;
     }
-    const auto* schema = dynamic_cast<const ImageSchema*>(&chain->schema(static_cast<int>(i)));
+    const auto* schema = dynamic_cast<const ImageSchema*>(&any_schema);
     const KernelFactory* make = KernelRegistry::Builtin().Find(nodes[i].op);
     if (make == nullptr) return Unsupported("this worker has no kernel for " + nodes[i].op);
-    HR_TRY(const KernelPtr made, (*make)(chain->schema(static_cast<int>(i)), context));
+    HR_TRY(const KernelPtr made, (*make)(any_schema, context));
     auto kernel = std::dynamic_pointer_cast<const ImageKernel>(made);
     if (schema == nullptr || kernel == nullptr) {
       return Unsupported(nodes[i].op + " does not work on images");

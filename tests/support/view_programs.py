@@ -279,6 +279,12 @@ def inner_functions(image):
     return [make(PAD) for make in makers], view(1, end=NORMALIZE_ALL)
 
 
+def shadows(image):
+    """A comprehension's names are its own."""
+    views = [TO_TENSOR(image) for image in [PAD(image), image]]
+    return views, TO_TENSOR(image), {n: TO_TENSOR(t(image)) for n, t in enumerate([PAD])}
+
+
 def asserts(image, n=2):
     assert n == 2, "pytest rewrites asserts of its own files, so this one is here"
     return TO_TENSOR(image)
@@ -307,10 +313,13 @@ PROGRAMS = {
     "lazily": Lazily,
     "a closure": lambda: two_of(augment(), 3),
     "a partial": lambda: functools.partial(applied, augment()),
-    "a partial with a name": lambda: functools.partial(two_of(TO_TENSOR), flip=v1.RandomErasing(1.0)),
+    "a partial with a name": lambda: functools.partial(
+        two_of(TO_TENSOR), flip=v1.RandomErasing(1.0)
+    ),
     "a lambda": lambda: A_LAMBDA,
     "a Lambda": lambda: v1.Compose([v1.Pad(1), v1.Lambda(A_LAMBDA)]),
     "inner functions": lambda: inner_functions,
+    "shadows": lambda: shadows,
     "a bound method": lambda: MultiCrop(1).__call__,
     "globals": lambda: module_level,
     "of others": OfOthers,

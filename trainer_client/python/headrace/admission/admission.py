@@ -290,10 +290,11 @@ def _steps_of(chain: list[Node]) -> list[slice]:
     """The nodes of each single transform: one, or a gate with those that it governs."""
     steps, start = [], 0
     while start < len(chain):
-        args = chain[start].args
-        governed = {"random_apply": args.get("nodes"), "random_order": args.get("parts")}
-        parts = governed.get(chain[start].op, 0)
-        end = start + 1 + (sum(parts) if isinstance(parts, list) else parts)
+        node = chain[start]
+        governed: int = node.args["nodes"] if node.op == "random_apply" else 0
+        if node.op == "random_order":
+            governed = sum(node.args["parts"])
+        end = start + 1 + governed
         steps.append(slice(start, end))
         start = end
     return steps

@@ -47,10 +47,15 @@ def _find(structure: Structure, sample: Any, found: dict[int, Any]) -> bool:
     if isinstance(structure, int):
         found[structure] = sample
         return True
-    if type(sample) is not type(structure) or len(sample) != len(structure):
-        return False
     if isinstance(structure, dict):
-        if list(sample) != list(structure):
-            return False
-        return all(_find(part, sample[key], found) for key, part in structure.items())
-    return all(_find(part, item, found) for part, item in zip(structure, sample, strict=True))
+        return (
+            type(sample) is dict
+            and list(sample) == list(structure)
+            and all(_find(part, sample[key], found) for key, part in structure.items())
+        )
+    kind = list if isinstance(structure, list) else tuple
+    return (
+        type(sample) is kind
+        and len(sample) == len(structure)
+        and all(_find(part, item, found) for part, item in zip(structure, sample, strict=True))
+    )
