@@ -10,7 +10,8 @@
 namespace headrace::coordinator {
 
 // Accepts every plan as native.
-inline Result<int> AllNative(std::span<const Node> prefix, const ClientLibraries&) {
+inline Result<int> AllNative(std::span<const Node> prefix, std::span<const std::int32_t>,
+                             const ClientLibraries&) {
   return static_cast<int>(prefix.size());
 }
 
