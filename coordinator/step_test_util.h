@@ -10,8 +10,9 @@
 namespace headrace::coordinator {
 
 // Accepts every plan as native.
-inline Result<NativeForm> AllNative(std::span<const Node> chain, const ClientLibraries&) {
-  return NativeForm{.pure_prefix = static_cast<int>(chain.size())};
+inline Result<NativeForm> AllNative(std::span<const Node> nodes, std::span<const std::int32_t>,
+                                    const ClientLibraries&) {
+  return NativeForm{.pure_prefix = static_cast<int>(nodes.size())};
 }
 
 inline Plan SmallPlan() {
