@@ -281,8 +281,15 @@ def inner_functions(image):
 
 def shadows(image):
     """A comprehension's names are its own."""
-    views = [TO_TENSOR(image) for image in [PAD(image), image]]
+    views = [TO_TENSOR(image) for image in [image, PAD(image)]]
     return views, TO_TENSOR(image), {n: TO_TENSOR(t(image)) for n, t in enumerate([PAD])}
+
+
+def first_at_once(image):
+    """What a generator goes through first is made with it, the rest when it is taken."""
+    later = (TO_TENSOR(one) for one in [PAD(image)] for _ in [PAD(one)])
+    first = TO_TENSOR(image)
+    return first, list(later)
 
 
 def asserts(image, n=2):
@@ -320,6 +327,7 @@ PROGRAMS = {
     "a Lambda": lambda: v1.Compose([v1.Pad(1), v1.Lambda(A_LAMBDA)]),
     "inner functions": lambda: inner_functions,
     "shadows": lambda: shadows,
+    "first at once": lambda: first_at_once,
     "a bound method": lambda: MultiCrop(1).__call__,
     "globals": lambda: module_level,
     "of others": OfOthers,

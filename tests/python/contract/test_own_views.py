@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader, Subset
 from torchvision import datasets
 
 # They compute what they do not return.
-PYTHON = ("shared", "of others")
+PYTHON = ("shared", "of others", "first at once")
 
 
 def photo(photos, name):

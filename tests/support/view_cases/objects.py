@@ -210,6 +210,22 @@ class ACompiledModule(Module):
         self._compiled_call_impl = RAN.append
 
 
+class Sized:
+    def __len__(self):
+        RAN.append("len")
+        return 0
+
+
+@case("decides by .*Sized")
+class ALengthOfItsOwn(Base):
+    def __init__(self):
+        super().__init__()
+        self.sized = Sized()
+
+    def __call__(self, x):
+        return END(x) if self.sized else END(PAD(x))
+
+
 class OwnList(list):
     def __iter__(self):
         RAN.append("iter")

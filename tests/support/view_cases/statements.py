@@ -138,6 +138,20 @@ class AGlobalInABranchThatIsNotTaken(Base):
         return [view(), *assert_free]
 
 
+@case("sets y, which is not its own")
+class ANonlocalInABranchThatIsNotTaken(Base):
+    def __call__(self, x):
+        y = END(x)
+
+        def view():
+            if not self.n:
+                nonlocal y
+            y = PAD(x)
+            return END(y)
+
+        return view(), y
+
+
 @case("whose name a class changes")
 class AParameterThatTheClassRenames(Base):
     def one(self, __image):
