@@ -1,5 +1,6 @@
 #include "dataworker/session/sample_inputs.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -41,11 +42,11 @@ void SampleInputs::Start() {
   for (const std::size_t i : known) {
     OnIdentity(samples_[i], *std::exchange(samples_[i].input.bytes, std::nullopt));
   }
-  Fetch(Ask::kIdentity, unknown, &SampleInputs::OnIdentity);
+  Fetch(Ask::kIdentity, std::move(unknown), &SampleInputs::OnIdentity);
   Settle(std::nullopt);
 }
 
-void SampleInputs::Fetch(Ask ask, const std::vector<std::size_t>& which,
+void SampleInputs::Fetch(Ask ask, std::vector<std::size_t> which,
                          void (SampleInputs::*then)(Sample&, RowAnswer)) {
   struct Rows {
     std::shared_ptr<Source> source;
@@ -53,6 +54,8 @@ void SampleInputs::Fetch(Ask ask, const std::vector<std::size_t>& which,
     std::vector<std::int64_t> rows;
   };
   std::map<const Source*, Rows> calls;
+  // Neighbours side by side, whatever the order of the batch or of the answers.
+  std::ranges::sort(which, {}, [this](std::size_t i) { return samples_[i].row; });
   for (const std::size_t i : which) {
     const Sample& sample = samples_[i];
     Rows& call = calls[sample.source.get()];
@@ -116,7 +119,7 @@ void SampleInputs::Settle(std::optional<std::size_t> needs_bytes) {
     --unsettled_;
     if (unsettled_ == 0 || needed_.size() >= kTogether) ask.swap(needed_);
   }
-  Fetch(Ask::kBytes, ask, &SampleInputs::OnBytes);
+  Fetch(Ask::kBytes, std::move(ask), &SampleInputs::OnBytes);
 }
 
 void SampleInputs::OnBytes(Sample& sample, RowAnswer answer) {

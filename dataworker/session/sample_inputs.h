@@ -60,7 +60,7 @@ class SampleInputs : public std::enable_shared_from_this<SampleInputs> {
   SampleInputs(Parts parts, std::vector<Sample> samples, OnInput on_input);
   void Start();
   // Asks the source of all these samples, and has `then` called with each answer.
-  void Fetch(Ask ask, const std::vector<std::size_t>& which,
+  void Fetch(Ask ask, std::vector<std::size_t> which,
              void (SampleInputs::*then)(Sample&, RowAnswer));
   void OnIdentity(Sample& sample, RowAnswer answer);
   void OnBytes(Sample& sample, RowAnswer answer);
