@@ -6,6 +6,7 @@
 namespace headrace::coordinator {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 Node MakeNode(std::string op, Purity purity, Form form = Form::kNative, std::string reason = {}) {

@@ -103,7 +103,7 @@ TEST(State, SnapshotMakesTheSameStateAgain) {
   wire::Split split;
   split.worker_nodes = 3;
   split.cache_node = 1;
-  split.reasons = {"count() stays"};
+  split.tail_node = 2;
   ASSERT_TRUE(state.Apply(AddSession{JobId(1), SessionId(9), "ImageFolder", 77, split}).ok());
   EXPECT_FALSE(state.FindJob(JobId(1))->lanes_stay());
   AddSession with_lanes{JobId(1), SessionId(10), "Stream", 78};

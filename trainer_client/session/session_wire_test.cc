@@ -51,7 +51,7 @@ class SessionWireTest : public testing::Test {
     setup.context.host = {.hostname = "here", .boot_id = "here"};
     setup.context.arena = *Arena::Make(std::uint64_t{4} << 20);
     setup.planner.keys = 256;
-    setup.output = TensorSpec{DType::kF32, Layout::kChw, {1, kSide, kSide}};
+    setup.values = {TensorSpec{DType::kF32, Layout::kChw, {1, kSide, kSide}}};
     setup.finisher = *ops::Finisher::Make(*ops::Chain::Compile(nodes, Libraries(), {}), 1);
     setup.options.wire = WireForm::kUint8;
     core_ = std::make_shared<SessionPump>(reactor_, std::move(setup), shared_);
