@@ -264,22 +264,20 @@ Status BatchWork::MakeValues(const Sample& sample, ThreadContext& context) {
   }
   HR_TRY(const SourceSample* const read, Read(sample, context));
   if (read == nullptr) return {};
-  const SourceSample& source = *read;
-  if (prefix) return MakeAndKeepPrefix(sample, source, context);
-  const CacheKey read_key{source.content, 0};
+  if (prefix) return MakeAndKeepPrefix(sample, *read, context);
+  const CacheKey read_key{read->content, 0};
   if (auto claim =
-          setup_.cache->store().TryClaim(setup_.cache->job(), read_key, source.bytes.size())) {
-    claim.Commit(source.bytes);
+          setup_.cache->store().TryClaim(setup_.cache->job(), read_key, read->bytes.size())) {
+    claim.Commit(read->bytes);
   }
-  return FromEncoded(sample, source.bytes, context);
+  return FromEncoded(sample, read->bytes, context);
 }
 
 Status BatchWork::MakeUncached(const Sample& sample, ThreadContext& context) {
   HR_TRY(const SourceSample* const read, Read(sample, context));
   if (read == nullptr) return {};
-  const SourceSample& source = *read;
-  return source.encoded ? FromEncoded(sample, source.bytes, context)
-                        : FromPixels(sample, source, context);
+  return read->encoded ? FromEncoded(sample, read->bytes, context)
+                       : FromPixels(sample, *read, context);
 }
 
 // Makes the whole output of the pure prefix for a sample that will be kept, so that every later

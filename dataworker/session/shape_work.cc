@@ -1,5 +1,7 @@
 #include "dataworker/session/shape_work.h"
 
+#include <atomic>
+
 #include "dataworker/session/batch_request.h"
 #include "dataworker/session/batch_work.h"
 #include "dataworker/source/core/source_bytes.h"
@@ -29,8 +31,8 @@ void ShapeWork::Note(const Result<std::vector<TensorSpec>>& values) {
     return;
   }
   const Status status = values.status();
-  failures_.push_back(
-      {position, status.code(), status.message().substr(0, BatchWork::kMostMessageBytes)});
+  failures_.push_back({position, status.code(),
+                       status.message().substr(0, BatchWork::kMostMessageBytes), status.detail()});
 }
 
 void ShapeWork::Run(std::int64_t /*unit*/, ThreadContext& context) { GoOn(context.file); }
@@ -48,14 +50,19 @@ void ShapeWork::GoOn(ScratchBuffer& buffer) {
     }
     Postpone();
     auto self = std::static_pointer_cast<ShapeWork>(shared_from_this());
+    // An answer may come before Fetch returns. The one of the two that is later goes on, so that
+    // such answers do not make a call in a call for each sample.
+    const auto first = std::make_shared<std::atomic<bool>>(true);
     reads_->Fetch(asker_, Ask::kSpec, std::shared_ptr<Source>(plan_, at->source), {at->row},
-                  [self](std::size_t, const RowAnswer& answered) {
+                  [self, first](std::size_t, const RowAnswer& answered) {
                     self->Note(self->ValuesOf(answered));
+                    if (first->exchange(false)) return;
                     ScratchBuffer own;
                     self->GoOn(own);
                     self->Drop(1);
                   });
-    return;
+    if (first->exchange(false)) return;
+    Drop(1);
   }
 }
 

@@ -42,6 +42,10 @@ Result<Graph> Graph::Compile(const std::vector<Node>& nodes, std::vector<std::in
                              const ClientLibraries& libraries, const Constants& constants,
                              const TorchFunctions* torch) {
   if (nodes.empty()) return Unsupported("an empty operator chain");
+  if (nodes.size() > kMostNodes) {
+    return Unsupported("a plan of " + std::to_string(nodes.size()) + " nodes; " +
+                       std::to_string(kMostNodes) + " are possible");
+  }
   if (values.empty()) values.push_back(static_cast<std::int32_t>(nodes.size()) - 1);
   Plan numbers;  // what CheckGraph looks at
   numbers.chain = nodes;
@@ -61,6 +65,9 @@ Result<Graph> Graph::Compile(const std::vector<Node>& nodes, std::vector<std::in
       if (value == 0) return Unsupported(NameOf(nodes, value) + ": a stack of nothing");
       ends = node.inputs.empty() ? std::vector{value - 1} : node.inputs;
       used[static_cast<std::size_t>(value)] = true;
+    }
+    if (ends.size() > kMostChains - std::min(kMostChains, graph.chains_.size())) {
+      return Unsupported("a plan with more than " + std::to_string(kMostChains) + " chains");
     }
     graph.values_.push_back({graph.chains_.size(), ends.size(), stacked});
     for (const std::int32_t end : ends) {

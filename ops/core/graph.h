@@ -31,6 +31,10 @@ class Graph {
     bool stacked = false;  // by a node `stack`, which adds a dimension
   };
 
+  // Most nodes, and most chains: a plan comes from a peer, and each chain is compiled by itself.
+  static constexpr std::size_t kMostNodes = 256;
+  static constexpr std::size_t kMostChains = 256;
+
   // `values`: the nodes whose values are wanted (ValuesOf of the plan); empty: the last one. Errors
   // as Chain::Compile; kUnsupported also for a node that takes several values, unless it stacks
   // them at the end. kInvalidArgument: inputs or values that are no node's, or a node that no value

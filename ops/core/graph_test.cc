@@ -168,6 +168,18 @@ TEST(Graph, AStackHasADimensionForItsParts) {
   EXPECT_THAT(status.message(), HasSubstr("different shapes are stacked"));
 }
 
+// Each would take minutes, and a peer can send it in a message.
+TEST(Graph, APlanThatIsTooLargeIsRefusedAtOnce) {
+  const std::vector<Node> many(Graph::kMostNodes + 1, MakeNode("decode"));
+  EXPECT_THAT(Compile(many, {}).status().message(), HasSubstr("257 nodes"));
+  const std::vector<Node> wide{MakeNode("decode"),
+                               Of(Inputs(Graph::kMostChains + 1, 0), MakeNode("stack"))};
+  EXPECT_THAT(Compile(wide, {1}).status().message(), HasSubstr("more than 256 chains"));
+  const Inputs values(Graph::kMostChains + 1, 0);
+  EXPECT_THAT(Compile({MakeNode("decode")}, values).status().message(),
+              HasSubstr("more than 256 chains"));
+}
+
 TEST(Graph, WhatIsNoGraphIsRefused) {
   const auto refused = [](const std::vector<Node>& nodes, Inputs values) {
     return Compile(nodes, std::move(values)).status();

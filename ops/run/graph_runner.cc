@@ -82,8 +82,8 @@ Status GraphRunner::Run(ByteSpan encoded, Params params, OpContext& context,
   if (graph_->pure_prefix() == 1) return RunOnOneImage(encoded, params, context, outs);
   // Operators that all chains share run once, on the whole image.
   Bytes& prefix = context.Tool<Working>().prefix;
-  HR_RETURN_IF_ERROR(RunPrefix(encoded, context, &prefix));
-  const Status status = RunFromPrefix(prefix, params, context, outs);
+  Status status = RunPrefix(encoded, context, &prefix);
+  if (status.ok()) status = RunFromPrefix(prefix, params, context, outs);
   if (prefix.capacity() > kKeptBytes) Bytes().swap(prefix);
   return status;
 }
@@ -109,12 +109,14 @@ Status GraphRunner::RunOnOneImage(ByteSpan encoded, Params params, OpContext& co
                      return status;
                    });
   if (!planned.ok()) return planned;
-  HR_RETURN_IF_ERROR(runners_[0].Decode(encoded, window, packed, context, working.image, &image));
-  const Status status =
-      ForEachChain(params, context, outs,
-                   [&](std::size_t i, const ChainRunner& runner, Params own, MutableByteSpan out) {
-                     return runner.Compute(image, working.plans[i], own, context, out);
-                   });
+  Status status = runners_[0].Decode(encoded, window, packed, context, working.image, &image);
+  if (status.ok()) {
+    status = ForEachChain(
+        params, context, outs,
+        [&](std::size_t i, const ChainRunner& runner, Params own, MutableByteSpan out) {
+          return runner.Compute(image, working.plans[i], own, context, out);
+        });
+  }
   if (working.image.capacity() > kKeptBytes) working.image = ScratchBuffer();
   return status;
 }

@@ -120,7 +120,11 @@ def test_what_is_not_exactly_the_librarys_is_not_native():
     hooked.register_forward_hook(lambda *args: None)
     replaced = v1.CenterCrop(3)
     replaced.forward = lambda image: image
+    compiled = v2.CenterCrop(3)
+    compiled.compile()
     for transform, reason in [
+        (compiled, "CenterCrop is compiled"),
+        (v2.RandomHorizontalFlip(torch.tensor([0.1], dtype=torch.float64)), "p=tensor"),
         (MyCrop(3), "MyCrop has no native form"),
         (v1.Lambda(abs), "Lambda has no native form"),
         (v1.RandomChoice([v1.CenterCrop(3)]), "RandomChoice has no native form"),

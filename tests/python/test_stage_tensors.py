@@ -216,6 +216,23 @@ def test_transforms_have_torchvisions_bits_draws_and_order():
 
 
 @in_own_process
+@in_own_process
+def test_a_change_without_torchs_functions_is_no_change_of_the_file():
+    maker = enable()
+    checked(maker)
+    compose = TRANSFORMS["training"]()
+    file = encode_photo(40, 50, 1)
+    made = []
+    for on in (True, True, True, True, False):
+        tensor = decoded(maker, file, on)
+        with torch._C.DisableTorchFunctionSubclass():
+            tensor.add_(1)
+        torch.manual_seed(SEED)
+        made.append(compose(tensor))
+    for other in made[:-1]:
+        assert torch.equal(other, made[-1])
+
+
 def test_one_tensor_may_be_transformed_twice():
     maker = enable()
     checked(maker)

@@ -64,7 +64,7 @@ Result<std::vector<wire::FieldLayout>> FinishedFields(const Plan& plan,
   std::uint64_t end = 0;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     wire::FieldLayout field = fields[i];
-    if (plan.fields[i].kind == FieldSpec::Kind::kChain) {
+    if (plan.fields[i].kind != FieldSpec::Kind::kArray) {
       if (field.dtype != DType::kU8 || field.shape.size() != 4 ||
           field.shape[1] != finisher.channels()) {
         return DataLoss("a field before its tail that is no batch of uint8 images with " +
@@ -102,7 +102,7 @@ Status FinishPayload(const Plan& plan, const ops::Finisher& finisher,
     const wire::FieldLayout& field = finished[i];
     std::byte* to = slot.data() + field.offset;
     reader.Seek(done.fields[i].offset);
-    if (plan.fields[i].kind != FieldSpec::Kind::kChain) {
+    if (plan.fields[i].kind == FieldSpec::Kind::kArray) {
       reader.Read(ElementsOf(field) * DTypeBytes(field.dtype), [&](ByteSpan piece) {
         std::memcpy(to, piece.data(), piece.size());
         to += piece.size();

@@ -1,8 +1,10 @@
 #include "trainer_client/session/finish_payload.h"
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -75,6 +77,20 @@ class FinishPayloadTest : public ::testing::Test {
   std::vector<std::uint64_t> slot_;
   wire::BatchDone done_;
 };
+
+// As a plan says it that names the values of its nodes, though it is a single chain.
+TEST_F(FinishPayloadTest, AFieldThatNamesItsNodeIsFinishedToo) {
+  const std::vector<FieldSpec> named{{FieldSpec::Kind::kValue, 2}, {FieldSpec::Kind::kArray, 1}};
+  const wire::BatchDone before = done_;
+  ASSERT_TRUE(Finish(Frames(), Slot()).ok());
+  const std::vector<std::uint64_t> expected = slot_;
+  const wire::BatchDone finished = std::exchange(done_, before);
+  std::ranges::fill(slot_, kGuard);
+  plan_.fields = named;
+  ASSERT_TRUE(Finish(Frames(), Slot()).ok());
+  EXPECT_EQ(done_, finished);
+  EXPECT_EQ(slot_, expected);
+}
 
 TEST_F(FinishPayloadTest, EveryValueIsFinishedAndEverythingElseCopiedHoweverTheFramesAreCut) {
   for (int round = 0; round < 50; ++round) {

@@ -102,6 +102,8 @@ def check_unaltered(transform: Any) -> None:
     """Raises NotNative where the object does not do what its class does."""
     cls = type(transform)
     for name, value in vars(transform).items():
+        if name == "_compiled_call_impl" and value is not None:
+            raise NotNative(f"{name_of(transform)} is compiled", "leave the transform as it is")
         if name in ("_forward_hooks", "_forward_pre_hooks") and value:
             raise NotNative(f"{name_of(transform)} has forward hooks", "remove the hooks")
         if callable(value) and callable(getattr(cls, name, None)):
@@ -215,7 +217,7 @@ def _random_erasing(t: Any) -> Node:
     return Node(
         "random_erasing",
         {
-            "p": float(t.p),
+            "p": _probability(t),
             "scale": _floats(t.scale),
             "ratio": _floats(t.ratio),
             "log_ratio": _log_ratio(t.ratio),
@@ -244,7 +246,7 @@ def _random_perspective(t: Any, api: str, named: dict[str, Any]) -> Node:
     scale = t.distortion_scale
     if type(scale) not in (int, float):
         raise NotNative(f"distortion_scale={scale!r} has no native form")
-    args = {"distortion_scale": float(scale), "p": float(t.p)}
+    args = {"distortion_scale": float(scale), "p": _probability(t)}
     return Node("random_perspective", {**args, **named}, RANDOM)
 
 
@@ -262,7 +264,7 @@ def _random_operation(operation: str, attribute: str = "") -> Callable[[Any], No
         whole = operation == "posterize"
         if attribute and (type(value) is not int and (whole or type(value) is not float)):
             raise NotNative(f"{attribute}={value!r} has no native form")
-        args = {"operation": operation, "p": float(t.p), "value": _floats(value)}
+        args = {"operation": operation, "p": _probability(t), "value": _floats(value)}
         return Node("random_operation", args, RANDOM)
 
     return convert
@@ -296,7 +298,14 @@ def _grayscale(t: Any) -> Node:
 
 
 def _with_p(op: str) -> Callable[[Any], Node]:
-    return lambda t: Node(op, {"p": float(t.p)}, RANDOM)
+    return lambda t: Node(op, {"p": _probability(t)}, RANDOM)
+
+
+def _probability(t: Any) -> float:
+    """Compared with what is drawn as Python's number. A tensor is compared in a type of its own."""
+    if not isinstance(t.p, int | float):
+        raise NotNative(f"p={t.p!r} has no native form")
+    return float(t.p)
 
 
 def _plain(op: str) -> Callable[[Any], Node]:
@@ -305,7 +314,7 @@ def _plain(op: str) -> Callable[[Any], Node]:
 
 def _random_apply(api: int) -> Callable[[Any, list[int]], Node]:
     def convert(t: Any, parts: list[int]) -> Node:
-        args = {"p": float(t.p), "nodes": sum(parts), "api": api}
+        args = {"p": _probability(t), "nodes": sum(parts), "api": api}
         return Node("random_apply", args, RANDOM, f"RandomApply(p={t.p})")
 
     return convert

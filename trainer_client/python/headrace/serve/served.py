@@ -284,7 +284,7 @@ class Served:
     def _make_missing(self, batch: Any) -> dict[int, Any]:
         """The missing samples by position. Raises the first one's error."""
         number = batch.batch
-        self._state.report.other_files += sum(is_other_file(gap) for gap in batch.missing)
+        self._state.report.other_files += sum(samples.is_other_file(gap) for gap in batch.missing)
         try:
             return make_missing(
                 batch,

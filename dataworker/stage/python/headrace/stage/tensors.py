@@ -59,6 +59,11 @@ class Undecoded:
             self._tensor = self._made()
         return self._tensor
 
+    @property
+    def seen(self) -> bool:
+        """Whether somebody has that tensor, and may have changed it."""
+        return self._tensor is not None
+
     def forget(self) -> None:
         """Called when that tensor is somebody's."""
         self._tensor = None

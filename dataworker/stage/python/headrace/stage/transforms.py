@@ -143,7 +143,8 @@ class Performer:
     def _of_tensor(self, run: Run, tensor: DeferredTensor) -> Any:
         """What the run makes of a tensor that nobody has looked at, from its file."""
         chain, undecoded = run.chain(TENSOR), tensor._undecoded
-        if chain is None or undecoded.taken:
+        # Pixels that somebody has looked at may have been changed.
+        if chain is None or undecoded.taken or undecoded.seen:
             return None
         with self._drawing if chain.is_random else nullcontext():
             state = torch.get_rng_state() if chain.is_random else None

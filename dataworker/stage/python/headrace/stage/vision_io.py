@@ -71,4 +71,4 @@ def entries() -> Iterator[Entry]:
             own = torch._ops.OpOverloadPacket
             decode = _Decoder(getattr(torch.ops.image, name)).decode
             view, settle = torch.Tensor.numpy, tensors.settle
-            yield Entry(torch.ops.image, name, own, library, decode, view, settle)
+            yield Entry(torch.ops.image, name, own, library, decode, view=view, settle=settle)

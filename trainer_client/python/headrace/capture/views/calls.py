@@ -36,6 +36,7 @@ from .values import (
 )
 
 _MODULE_CALL = vars(torch.nn.Module)["__call__"]
+_MODULE_STEPS = {step: vars(torch.nn.Module)[step] for step in ("_call_impl", "_slow_forward")}
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _MAKE_SEVERAL = ("FiveCrop", "TenCrop")
 _LIBRARIES = frozenset(("torch", "torchvision", "PIL", "numpy", *sys.stdlib_module_names))
@@ -149,6 +150,11 @@ def _check_no_hooks(f: Follower, callee: Held) -> None:
     compiled = own(f, callee.thing, "_compiled_call_impl")
     if compiled is not MISSING and compiled is not None:
         raise Stop(f"calls {name(callee)}, which is compiled")
+    # torch's __call__ gets to forward through these.
+    for step, of_torch in _MODULE_STEPS.items():
+        theirs = in_class(f, class_of(f, callee.thing), step)
+        if theirs is not of_torch or own(f, callee.thing, step) is not MISSING:
+            raise Stop(f"calls {name(callee)}, whose {step} is its own")
 
 
 # The program's functions.
