@@ -21,6 +21,7 @@ using Constants = std::map<std::string, ByteSpan>;
 
 // Operators one after the other with their arguments checked: the light half, which draws. A plan
 // is one chain, or a graph of several (graph.h). Immutable after Compile; thread-safe.
+// Methods: what client, coordinator and worker each ask of it.
 class Chain {
  public:
   // kUnsupported: an operator, argument or combination that has no native form (the message names

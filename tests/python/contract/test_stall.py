@@ -136,8 +136,8 @@ def test_samples_that_the_trainer_makes_are_its_own_part(large_photos, seam):
         if i % 2 == 0:
             Image.new("RGB", (32, 32)).save(file)
         else:
-            noise = np.random.default_rng(i).integers(0, 65536, (1000, 1000), dtype=np.uint16)
-            Image.fromarray(noise).save(file, "PNG")
+            noise = np.random.default_rng(i).integers(0, 256, (1000, 1000, 3), dtype=np.uint8)
+            Image.fromarray(noise).save(file, "TIFF", compression="tiff_lzw")
     small = transforms.Compose([transforms.Resize((32, 32)), transforms.ToTensor()])
     loader = DataLoader(datasets.ImageFolder(large_photos, small), 2, num_workers=1)
     waits = second_epoch(loader)

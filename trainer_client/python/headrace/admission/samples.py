@@ -54,7 +54,7 @@ def seed_all(seed: int) -> None:
 def is_other_file(missing: Any) -> bool:
     """Whether no worker made a sample for its file alone, which on that host is another one, is not
     there or may not be read."""
-    return missing.detail in ("OtherContent", "NoFile", "NotAllowed")
+    return missing.detail in ("OtherContent", "OtherSpec", "NoFile", "NotAllowed")
 
 
 class Made:

@@ -143,6 +143,7 @@ _count = _Count()
 def enable(by_value: bool = True) -> None:
     """Once in a process, after the imports of user code. `by_value`: there may be functions that came
     with globals of their own, which only a look at every object finds."""
+    _count.made = 0  # a lane is a fork: what its parent has made is not its own
     entries = _entries()
     if not entries:
         return
