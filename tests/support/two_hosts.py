@@ -43,6 +43,8 @@ def other_host() -> Iterator[str]:
             pytest.skip(f"two network namespaces cannot be joined here: {error.stderr.strip()}")
         yield name
     finally:
+        # The pair goes with the namespace too, but some time later, when the next test wants the name.
+        subprocess.run(["ip", "link", "del", ours], check=False, capture_output=True)
         subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
 
 
