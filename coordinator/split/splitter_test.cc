@@ -88,8 +88,7 @@ TEST(Splitter, TheTailIsWhatTheOperatorsSay) {
 
 // Several values have no tail in common, and a receiver finishes one.
 TEST(Splitter, AGraphOfTwoViewsHasNoTail) {
-  Plan plan = Photographs({MakeNode("decode", Purity::kPure),
-                           MakeNode("to_tensor", Purity::kPure),
+  Plan plan = Photographs({MakeNode("decode", Purity::kPure), MakeNode("to_tensor", Purity::kPure),
                            MakeNode("to_tensor", Purity::kPure)});
   plan.libraries = {"13.0.0", "2.13.0+cpu", "0.28.0", "AVX512"};
   plan.chain[2].inputs = {0};

@@ -18,7 +18,7 @@ struct SampleCost {
   Duration source{};  // reading it, or looking or waiting for it
   std::uint64_t source_bytes = 0;
   bool decoded_hit = false, encoded_hit = false, miss = false;
-  std::uint32_t tier = 0;     // of the hit
+  std::uint32_t tier = 0;  // of the hit
 };
 
 // The costs of a batch: the sums of its samples. Thread-safe.

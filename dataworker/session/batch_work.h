@@ -25,8 +25,8 @@ class BatchWork final : public Work {
  public:
   struct Setup {
     std::shared_ptr<const CompiledPlan> plan;
-    wire::BatchRequest request;               // checked: see CheckRequest
-    std::shared_ptr<const CacheLease> cache;  // nullptr: this session has none
+    wire::BatchRequest request;                // checked: see CheckRequest
+    std::shared_ptr<const CacheLease> cache;   // nullptr: this session has none
     const ops::GraphRunner* runner = nullptr;  // the plan's, if it has a graph
     bool before_tail = false;                  // what `runner` and `layout` are
     BatchLayout layout;
