@@ -216,7 +216,6 @@ def test_transforms_have_torchvisions_bits_draws_and_order():
 
 
 @in_own_process
-@in_own_process
 def test_a_change_without_torchs_functions_is_no_change_of_the_file():
     maker = enable()
     checked(maker)
@@ -233,6 +232,7 @@ def test_a_change_without_torchs_functions_is_no_change_of_the_file():
         assert torch.equal(other, made[-1])
 
 
+@in_own_process
 def test_one_tensor_may_be_transformed_twice():
     maker = enable()
     checked(maker)
