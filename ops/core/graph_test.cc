@@ -168,7 +168,7 @@ TEST(Graph, AStackHasADimensionForItsParts) {
   EXPECT_THAT(status.message(), HasSubstr("different shapes are stacked"));
 }
 
-// Each would take minutes, and a peer can send it in a message.
+// Each chain is compiled by itself, and a small message can name very many.
 TEST(Graph, APlanThatIsTooLargeIsRefusedAtOnce) {
   const std::vector<Node> many(Graph::kMostNodes + 1, MakeNode("decode"));
   EXPECT_THAT(Compile(many, {}).status().message(), HasSubstr("257 nodes"));
