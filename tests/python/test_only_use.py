@@ -25,8 +25,6 @@ def training():
 class Pictures:
     """As a Dataset is written. Its methods by what they do."""
 
-    target_transform = None
-
     def __init__(self, files):
         self.files = [(encoded(file), at) for at, file in enumerate(files)]
         self.data = [data for data, _ in self.files]
@@ -36,9 +34,9 @@ class Pictures:
         for path, file in zip(self.paths, files, strict=True):
             path.write_bytes(file)
         self.labels = list(range(len(files)))
-        self.transform = training()
+        self.transform = self.first = training()
         self.other = v2.Compose([lambda t: (type(t), t + 1), lambda pair: pair])
-        self.training = True
+        self.target_transform = None
         self.last = None
 
     def update(self):
@@ -81,6 +79,14 @@ class Shown(Pictures):
         if self.transform:
             image = self.transform(image)
         return {"image": image, "label": int(label)}
+
+    def with_target_first(self, i):
+        self.transform = self.first
+        image = decode_image(self.data[i], RGB)
+        label = self.labels[i]
+        if self.target_transform is not None:
+            label = self.target_transform(label)
+        return self.transform(image), label
 
     def each(self, i):
         made = []
@@ -159,6 +165,10 @@ class Seen(Pictures):
             made.append(transform(image))
             transform = self.other
         return made
+
+    def one_of_two(self, i):
+        transform = self.transform if self.labels[i] < 0 else self.other
+        return transform(decode_image(self.data[i], RGB))
 
     def rebound_in_a_loop(self, i):
         self.transform = training()
@@ -263,6 +273,7 @@ def test_programs_that_see_it_see_the_librarys_tensor():
 
 
 CHANGES = {
+    "another way": lambda d: setattr(d, "target_transform", lambda label: d.update() or label),
     "another object": lambda d: d.update(),
     "no object": lambda d: setattr(d, "transform", None),
     "a function": lambda d: setattr(d, "transform", lambda t: (type(t), t)),
@@ -301,12 +312,13 @@ def test_a_change_after_it_was_shown_is_seen():
     for name, change in CHANGES.items():
         maker, count = _prepared.setdefault("once", None) or _prepare()
         data = pictures(type("Changed", (Shown,), {}))
+        method = "with_target_first" if name == "another way" else "with_condition"
         for i in range(4):
-            data.with_condition(i)
+            getattr(data, method)(i)
         assert count.take()[0] == 4, name
         change(data)
         for i in range(4):
-            mine, theirs = both_ways(maker, data, "with_condition", i)
+            mine, theirs = both_ways(maker, data, method, i)
             assert mine == theirs, (SEED, name, i)
         assert count.take() == (0, 0) and set(seen) <= {torch.Tensor}, name
         globals()["decode_image"] = real_decode_image
