@@ -88,6 +88,13 @@ class Shown(Pictures):
             label = self.target_transform(label)
         return self.transform(image), label
 
+    def with_new_objects(self, i):
+        self.last = object()
+        image = decode_image(self.data[i], RGB)
+        if self.last is not None:
+            image = self.transform(image)
+        return image
+
     def each(self, i):
         made = []
         for data in self.data[i:]:
@@ -365,6 +372,17 @@ def test_a_look_keeps_no_value_of_the_function():
         thing = None
         return made, gone() is None
 
+    class Things(Shown):
+        def sample(self, i):
+            self.last = Thing()
+            image = decode_image(self.data[i], RGB)
+            if self.last is not None:
+                image = self.transform(image)
+            return weakref.ref(self.last)
+
+    things = pictures(Things)
+    seen = [things.sample(i % 4) for i in range(40)]
+    assert count.take()[0] == 40 and [thing() is None for thing in seen] == [True] * 39 + [False]
     shown = pictures(Shown)
     assert all(sample(shown.transform, data)[1] for data in shown.data)
     assert count.take()[0] == 4

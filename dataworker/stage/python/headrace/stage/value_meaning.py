@@ -38,7 +38,7 @@ class Meaning:
             thing = self.scope.value(value)
         except Unknown:
             return None
-        if of_none and type(thing) in _BY_VALUE and not value.is_constant:
+        if of_none and thing is not None:
             self.scope.note_type(value)
             return False
         if type(thing) in _BY_VALUE and not value.is_constant:
@@ -68,7 +68,8 @@ class Meaning:
             same = self.scope.value(value) is thing
         except Unknown:
             return False
-        self.scope.note(value)
+        if same:  # another object shows nothing, and is the program's
+            self.scope.note(value)
         return same
 
     def is_safe(self, value: Any) -> bool:
