@@ -54,7 +54,11 @@ def test_gaussian_blur(border):
         sigma_x = float(rng.choice([0, 0.3, 1, 2.5]))
         sigma_y = float(rng.choice([0, 1.5]))
         want = cv2.GaussianBlur(
-            image, (width, height), sigma_x, sigmaY=sigma_y, borderType=getattr(cv2, f"BORDER_{border}")
+            image,
+            (width, height),
+            sigma_x,
+            sigmaY=sigma_y,
+            borderType=getattr(cv2, f"BORDER_{border}"),
         )
         args = {"size": [height, width], "sigma_x": sigma_x, "sigma_y": sigma_y, "border": border}
         assert_same_bits(native("cv_gaussian_blur", args, image), whole(want))
