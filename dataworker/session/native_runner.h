@@ -28,7 +28,7 @@ class NativeRunner : public std::enable_shared_from_this<NativeRunner> {
       : environment_(environment), attachment_(attachment), memory_(memory) {}
 
   // Uses this plan after the call; running work goes on with the plan before.
-  void Use(std::shared_ptr<const CompiledPlan> plan) { plan_ = std::move(plan); }
+  void Use(std::shared_ptr<const CompiledPlan> plan);
 
   // Answers before the queued batches, because the trainer can't plan without the sizes. REQUIRES:
   // Use was called; the request has keys.
@@ -47,7 +47,8 @@ class NativeRunner : public std::enable_shared_from_this<NativeRunner> {
   // The number of requests without an answer.
   [[nodiscard]] std::size_t outstanding() const { return active_.size(); }
 
-  // Cancels everything. After it nothing is answered and nothing new is written.
+  // Cancels everything, and stops the sources of every plan that was used. After it nothing is
+  // answered and nothing new is written.
   void Close();
   [[nodiscard]] bool closed() const { return closed_; }
 
@@ -69,6 +70,7 @@ class NativeRunner : public std::enable_shared_from_this<NativeRunner> {
   const Attachment& attachment_;
   BatchMemory& memory_;
   std::shared_ptr<const CompiledPlan> plan_;
+  std::vector<std::weak_ptr<const CompiledPlan>> plans_before_;  // while work goes on with them
   std::set<std::shared_ptr<Work>> active_;
   bool closed_ = false;
 };

@@ -28,8 +28,9 @@ class SourceReads::Place {
   std::shared_ptr<const void> hold_;
 };
 
-// The open rows of one Source::Fetch. Keeps the source until the last of them is answered, and has
-// it released elsewhere: the answer comes on a thread of the source.
+// The open rows of one Source::Fetch. Keeps the source and the sink until the last of them is
+// answered, and has both released elsewhere: the answer comes on a thread of the source, and what a
+// sink refers to may own the source.
 class SourceReads::Open {
  public:
   Open(std::shared_ptr<SourceReads> reads, Begun begun)
@@ -43,6 +44,7 @@ class SourceReads::Open {
       const std::lock_guard lock(reads_->mutex_);
       reads_->Note(begun_.source, false);
     }
+    reads_->parts_.let_go(std::move(begun_.sink));
     reads_->parts_.let_go(std::move(begun_.source));
   }
 

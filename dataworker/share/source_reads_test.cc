@@ -220,6 +220,19 @@ TEST_F(SourceReadsTest, ASourceLivesUntilItsLastRowIsAnsweredAndGoesElsewhere) {
   EXPECT_TRUE(source.expired());
 }
 
+// What a sink refers to may own the source.
+TEST_F(SourceReadsTest, ASinkGoesElsewhereToo) {
+  auto owned = std::make_shared<int>();
+  const std::weak_ptr<int> watched = owned;
+  reads_->Fetch({kJob, SessionId(1), IterationId(1)}, Ask::kBytes, store_->Open(ReadTextHeader),
+                {0, 1}, [owned = std::move(owned)](std::size_t, const RowAnswer&) {});
+  EXPECT_TRUE(store_->AnswerOne());
+  EXPECT_TRUE(store_->AnswerOne());
+  EXPECT_FALSE(watched.expired());
+  gone_.clear();
+  EXPECT_TRUE(watched.expired());
+}
+
 TEST_F(SourceReadsTest, ASourceThatAnswersAtOnceNeedsNoStack) {
   BlobMap blobs;
   const SourceLeaf leaf{

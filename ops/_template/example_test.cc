@@ -2,12 +2,9 @@
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
 
 // Name the hazard, not the function.
@@ -18,4 +15,4 @@ TEST(Example, LeavesTheImageAloneWhenItDoesNotHappen) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

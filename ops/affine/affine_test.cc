@@ -7,14 +7,9 @@
 #include "ops/core/test_util.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::CompileRgb;
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::RgbSpec;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
 
 Node By(std::vector<double> matrix, const std::string& interpolation, Args more = {}) {
@@ -64,4 +59,4 @@ TEST(Affine, RefusesWhatHasNoNativeForm) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

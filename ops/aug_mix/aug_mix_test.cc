@@ -7,15 +7,9 @@
 #include "ops/run/test_util.h"
 #include "ops/vision/augment/augment_space.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::AugmentArgs;
-using ::headrace::ops::testing::DrawNode;
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::RgbSpec;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
 
 Node Mix(std::int64_t width = 1, std::int64_t depth = 1, std::int64_t api = 1) {
@@ -114,4 +108,4 @@ TEST(AugMix, ParametersOfNoDrawAreRefused) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

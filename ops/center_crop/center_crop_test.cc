@@ -4,13 +4,9 @@
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::Ran;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
 
 Ran Cropped(std::int64_t side, std::int64_t width) {
@@ -32,4 +28,4 @@ TEST(CenterCrop, SmallImagesGetZerosAndTheLargerHalfBehind) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

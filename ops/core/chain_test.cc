@@ -6,14 +6,9 @@
 #include "gtest/gtest.h"
 #include "ops/core/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::CompileRgb;
-using ::headrace::ops::testing::Libraries;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::PlainExpTable;
-using ::headrace::ops::testing::RgbSpec;
 using ::testing::HasSubstr;
 
 std::vector<Node> ImageNetTrain() {
@@ -147,4 +142,4 @@ TEST(Chain, SampleSeedDependsOnEverything) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

@@ -10,13 +10,9 @@
 #include "gtest/gtest.h"
 #include "ops/core/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::Libraries;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::PlainExpTable;
-using ::headrace::ops::testing::RgbSpec;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Inputs = std::vector<std::int32_t>;
@@ -215,4 +211,4 @@ TEST(Graph, WhatIsNoGraphIsRefused) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

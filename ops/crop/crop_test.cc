@@ -5,14 +5,9 @@
 #include "ops/core/test_util.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::CompileRgb;
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::Ran;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
 
 Node At(std::int64_t top, std::int64_t left, std::int64_t height, std::int64_t width) {
@@ -42,4 +37,4 @@ TEST(Crop, RefusesPlacesThatOverflow) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

@@ -1,10 +1,8 @@
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
-
-using ::headrace::ops::testing::MakeNode;
 
 TEST(Decode, OnlyRgb) {
   const Node node = MakeNode("decode", {{"mode", std::string("L")}});
@@ -24,4 +22,4 @@ TEST(Decode, RefusesWhatIsNoImage) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

@@ -6,14 +6,9 @@
 #include "ops/core/test_util.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::CompileRgb;
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::Ran;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
 
 Node By(const std::string& axis) { return MakeNode("flip", {{"axis", axis}}); }
@@ -36,4 +31,4 @@ TEST(Flip, KnowsTwoAxes) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

@@ -1,12 +1,8 @@
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
-
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::RunPixels;
 
 TEST(FromArray, RowsOfAnotherShapeAreRefused) {
   EXPECT_EQ(RunPixels({}, {DType::kU8, Layout::kHwc, {2, 2, 4}}, {}).status.code(),
@@ -26,4 +22,4 @@ TEST(FromArray, OtherModesHaveNoNativeForm) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

@@ -7,16 +7,9 @@
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::DrawNode;
-using ::headrace::ops::testing::EvenTorch;
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::RgbSpec;
-using ::headrace::ops::testing::RunPixels;
-using ::headrace::ops::testing::ShapeOf;
 using ::testing::ElementsAre;
 using Numbers = std::vector<double>;
 
@@ -83,4 +76,4 @@ TEST(GaussianBlur, RefusesWeightsThatAreNone) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

@@ -2,12 +2,9 @@
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
 
 TEST(Identity, ChangesNothing) {
@@ -16,4 +13,4 @@ TEST(Identity, ChangesNothing) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

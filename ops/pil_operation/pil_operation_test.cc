@@ -7,14 +7,9 @@
 #include "ops/core/test_util.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::CompileRgb;
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::RgbSpec;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
 
 Node By(const std::string& operation, std::optional<double> factor = std::nullopt) {
@@ -60,4 +55,4 @@ TEST(PilOperation, ValuesThatDoNotFitAreRefused) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

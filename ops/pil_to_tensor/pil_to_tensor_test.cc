@@ -2,13 +2,9 @@
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::Ran;
-using ::headrace::ops::testing::RgbSpec;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
 
 TEST(PilToTensor, KeepsBytesAndPutsChannelsFirst) {
@@ -18,4 +14,4 @@ TEST(PilToTensor, KeepsBytesAndPutsChannelsFirst) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

@@ -7,15 +7,9 @@
 #include "ops/run/test_util.h"
 #include "ops/vision/augment/augment_space.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::AugmentArgs;
-using ::headrace::ops::testing::DrawNode;
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::RgbSpec;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
 
 Node Rand(std::int64_t num_ops, std::int64_t magnitude = 9) {
@@ -106,4 +100,4 @@ TEST(RandAugment, WhatIsNotNativeSaysSo) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

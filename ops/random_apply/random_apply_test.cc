@@ -4,17 +4,9 @@
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::CompileRgb;
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::Pixels;
-using ::headrace::ops::testing::Ran;
-using ::headrace::ops::testing::RgbSpec;
-using ::headrace::ops::testing::RowOf;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -131,4 +123,4 @@ TEST(RandomApply, ItsNodesMustFollowIt) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

@@ -8,13 +8,9 @@
 #include "ops/run/test_util.h"
 
 // tests/python/ops compares it with torchvision.
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::DrawNode;
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::Each;
 using ::testing::ElementsAre;
 
@@ -140,4 +136,4 @@ TEST(RandomPerspective, RefusesWhatNoDrawMakes) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

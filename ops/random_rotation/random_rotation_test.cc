@@ -8,14 +8,9 @@
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::DrawNode;
-using ::headrace::ops::testing::DrawNodes;
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -125,4 +120,4 @@ TEST(RandomRotation, TurnsThatDoNotFitTheImageAreRefused) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

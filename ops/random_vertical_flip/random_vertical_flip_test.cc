@@ -4,13 +4,9 @@
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::ExpectOneDrawDecides;
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
 
 TEST(RandomVerticalFlip, DrawsOneNumber) { ExpectOneDrawDecides("random_vertical_flip"); }
@@ -22,4 +18,4 @@ TEST(RandomVerticalFlip, MirrorsWhenDrawn) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

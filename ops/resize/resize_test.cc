@@ -5,15 +5,9 @@
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::Ran;
-using ::headrace::ops::testing::RgbSpec;
-using ::headrace::ops::testing::RunPixels;
-using ::headrace::ops::testing::ShapeOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -129,4 +123,4 @@ TEST(Resize, ArgumentsThatContradictAreRefused) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

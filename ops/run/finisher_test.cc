@@ -11,13 +11,8 @@
 
 // A worker that leaves the tail of a chain out and a receiver that finishes it make the same bits as
 // the chain itself.
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
-
-using ::headrace::ops::testing::Libraries;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::Pixels;
-using ::headrace::ops::testing::RowOf;
 
 using Random = std::mt19937;
 
@@ -177,4 +172,4 @@ TEST(Finisher, TheTailOfAnotherBuildIsRefused) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

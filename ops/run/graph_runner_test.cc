@@ -15,16 +15,9 @@
 #include "ops/vision/jpeg/jpeg_test_util.h"
 
 // Graphs make of a sample what each of their values alone would be.
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::AugmentArgs;
-using ::headrace::ops::testing::EvenTorch;
-using ::headrace::ops::testing::Libraries;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::PlainExpTable;
-using ::headrace::ops::testing::RgbSpec;
-using ::headrace::ops::testing::RowOf;
 using ::testing::HasSubstr;
 
 using Random = std::mt19937;
@@ -313,4 +306,4 @@ TEST_F(GraphRunnerTest, ParamsOfAnotherPlanAreRefused) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

@@ -9,12 +9,8 @@
 #include "ops/core/op_registry.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
-
-using ::headrace::ops::testing::Libraries;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::RgbSpec;
 
 // Makes plans of a chain after decode, without pixels.
 class RunPlanTest : public ::testing::Test {
@@ -122,4 +118,4 @@ TEST_F(RunPlanTest, PlansDoNotRememberEarlierSamples) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

@@ -10,13 +10,9 @@
 #include "ops/run/payload.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::Libraries;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::PlainExpTable;
-using ::headrace::ops::testing::RgbSpec;
 using ::testing::HasSubstr;
 
 constexpr std::int64_t kHeight = 40, kWidth = 60;
@@ -195,4 +191,4 @@ TEST_F(RunnerTest, FlipBeforeAResizeIsRenderedOnce) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

@@ -10,18 +10,8 @@
 
 // Chains make only the part of each image that the sample shows, and this must not change the
 // result. Compares random chains with their operators one by one, each on whole images.
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
-
-using ::headrace::ops::testing::AugmentArgs;
-using ::headrace::ops::testing::EvenTorch;
-using ::headrace::ops::testing::Libraries;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::Pixels;
-using ::headrace::ops::testing::PlainExpTable;
-using ::headrace::ops::testing::Ran;
-using ::headrace::ops::testing::RowOf;
-using ::headrace::ops::testing::RunPixels;
 
 using Random = std::mt19937;
 
@@ -252,4 +242,4 @@ INSTANTIATE_TEST_SUITE_P(PassOrders, RandomChains, ::testing::Values("12.1.0", "
                          });
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

@@ -4,13 +4,9 @@
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::Ran;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
 
 Node To(const std::string& dtype, std::int64_t scale, std::int64_t api = 2) {
@@ -64,4 +60,4 @@ TEST(ToDtype, IsRefused) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

@@ -2,13 +2,9 @@
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::Ran;
-using ::headrace::ops::testing::RgbSpec;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
 
 TEST(ToTensor, DividesAndPutsChannelsFirst) {
@@ -24,4 +20,4 @@ TEST(ToTensor, TwiceHasNoNativeForm) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

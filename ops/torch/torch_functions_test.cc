@@ -7,10 +7,9 @@
 #include "ops/core/test_util.h"
 
 // tests/python/ops compares the weights with torchvision's, by the functions of a loaded torch.
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::EvenTorch;
 using ::testing::ElementsAre;
 
 TEST(TorchFunctions, AreMissingWithoutTorch) { EXPECT_EQ(TorchFunctions::Loaded(), nullptr); }
@@ -52,4 +51,4 @@ TEST(GaussianWeights, HandsOnErrors) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

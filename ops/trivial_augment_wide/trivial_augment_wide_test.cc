@@ -7,15 +7,9 @@
 #include "ops/run/test_util.h"
 #include "ops/vision/augment/augment_space.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::AugmentArgs;
-using ::headrace::ops::testing::DrawNode;
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::RgbSpec;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
 
 Node Trivial(std::int64_t api = 1) {
@@ -118,4 +112,4 @@ TEST(TrivialAugmentWide, MagnitudesThatNoTransformHasAreRefused) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

@@ -3,12 +3,8 @@
 #include "gtest/gtest.h"
 #include "ops/core/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
-
-using ::headrace::ops::testing::Libraries;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::RgbSpec;
 
 constexpr std::int64_t kAny = Dims::kAny;
 
@@ -61,4 +57,4 @@ TEST(ImageSchema, TensorsThatAreNoImagesAreRefused) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

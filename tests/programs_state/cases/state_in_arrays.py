@@ -2,29 +2,8 @@
 
 import numpy as np
 import torch
-from bits import epochs
 from cases import case, main
-from torch.utils.data import DataLoader, Dataset
-
-
-class Keeps(Dataset):
-    """`count()` is how many samples were made before this one."""
-
-    def __init__(self):
-        self.n, self.log, self.held = 0, [], {}
-        self.array = np.zeros(1, np.int64)
-
-    def __len__(self):
-        return 36
-
-    def count(self):
-        raise NotImplementedError
-
-    def __getitem__(self, index):
-        return index + 1000 * max(0, self.count() - 5)
-
-    def run(self):
-        epochs(DataLoader(self, 2, num_workers=2, prefetch_factor=3), 2)
+from keeps import Keeps
 
 
 @case(workers=2)

@@ -13,33 +13,14 @@ import numpy as np
 import torch
 from bits import epochs
 from cases import case, main
+from keeps import Keeps
 from torch.utils.data import (
     ChainDataset,
     ConcatDataset,
     DataLoader,
-    Dataset,
     IterableDataset,
     Subset,
 )
-
-
-class Keeps(Dataset):
-    """`count()` is how many samples its lane made before; it shows after five."""
-
-    def __init__(self):
-        self.n, self.log = 0, []
-
-    def __len__(self):
-        return 36
-
-    def count(self):
-        raise NotImplementedError
-
-    def __getitem__(self, index):
-        return index + 1000 * max(0, self.count() - 5)
-
-    def run(self):
-        epochs(DataLoader(self, 2, num_workers=2, prefetch_factor=3), 2)
 
 
 @case(workers=2, hosts=2)

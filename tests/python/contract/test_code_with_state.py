@@ -13,8 +13,8 @@ import torch
 from headrace.loader.seam import state_of
 from PIL import Image
 from support.compare import assert_same, check, seed_everything
+from support.lost_worker import check_with_a_lost_worker
 from support.photos import without_tables
-from support.processes import kill_processes
 from support.stateful import STATEFUL, Counter, Rows
 from support.stateless import Memo, MemoByDecorator, OpensLater, Scratch
 from torch.utils.data import DataLoader
@@ -102,26 +102,10 @@ class Weighted(Rows):
 
 def test_goes_on_where_the_data_worker_is_lost(two_workers):
     """The lane's process outlives it, with its state: each batch once, made once."""
-
-    def run(disturb):
-        seed_everything()
-        loader = DataLoader(Weighted(Bumped()), batch_size=2, num_workers=2, shuffle=True)
-        seen = []
-        for epoch in range(2):
-            for number, batch in enumerate(loader):
-                seen.append(batch)
-                if disturb and (epoch, number) == (1, 2):
-                    kill_processes(" worker")
-        return seen, loader
-
-    expected, _ = run(disturb=False)
-    headrace.install()
-    try:
-        seen, loader = run(disturb=True)
-    finally:
-        headrace.uninstall()
-    assert state_of(loader).report.path == "python"
-    assert_same(seen, expected)
+    check_with_a_lost_worker(
+        lambda: DataLoader(Weighted(Bumped()), batch_size=2, num_workers=2, shuffle=True),
+        path="python",
+    )
 
 
 @pytest.mark.parametrize("stop", [0, 1, 3, 4])

@@ -22,8 +22,9 @@ from support.compare import (
     stock,
 )
 from support.headrace_program import wait_for
+from support.lost_worker import check_with_a_lost_worker
 from support.photos import without_tables
-from support.processes import hosts, kill_processes, zygotes
+from support.processes import hosts, zygotes
 from support.streams import CannotBegin, Drawn, Growing, Lengthy, Pictures, RaisesOnce
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
@@ -259,29 +260,14 @@ def test_data_pipes_keep_their_own_workers(capfd):
 @pytest.mark.parametrize("persistent", [False, True])
 def test_worker_killed_in_the_middle_of_an_epoch(persistent, two_workers):
     """Each batch once, with the same bits. Data sets of persistent workers have a past, too."""
-
-    def run(disturb):
-        seed_everything()
-        loader = DataLoader(
+    check_with_a_lost_worker(
+        lambda: DataLoader(
             Drawn(30, 5, 40), batch_size=2, num_workers=3, persistent_workers=persistent
-        )
-        seen = []
-        for epoch in range(3):
-            for number, batch in enumerate(loader):
-                seen.append(batch)
-                if disturb and (epoch, number) == (1, 9):
-                    kill_processes(" worker")
-            seen.append(torch.rand(1))
-        return seen, loader
-
-    expected, _ = run(disturb=False)
-    headrace.install()
-    try:
-        seen, loader = run(disturb=True)
-    finally:
-        headrace.uninstall()
-    assert state_of(loader).report.path == "python"
-    assert_same(seen, expected)
+        ),
+        path="python",
+        epochs=3,
+        at=(1, 9),
+    )
 
 
 def test_pictures_are_native(own_photos):

@@ -1,6 +1,5 @@
 """Contract: several views of a picture, native, as the stock loader nests and makes them."""
 
-import copy
 import os
 
 import headrace
@@ -9,11 +8,11 @@ import torch
 from headrace.capture import capture
 from headrace.loader.seam import state_of
 from PIL import Image
-from support.compare import assert_same, check, seed_everything, served, stock
+from support.compare import check, served, stock
 from support.lazily import both_ways, epoch
+from support.lost_worker import check_with_a_lost_worker
 from support.photos import write_jpegs
 from support.pipelines import MEAN, STD
-from support.processes import kill_processes
 from torch.utils.data import ConcatDataset, DataLoader, Subset
 from torchvision import datasets
 from torchvision import transforms as v1
@@ -146,26 +145,9 @@ def test_views_from_the_cache(pictures, rng, monkeypatch):
 
 def test_a_worker_that_is_killed_in_an_epoch_of_views(pictures, two_workers):
     data = datasets.ImageFolder(pictures, MultiCrop())
-
-    def run(disturb):
-        seed_everything()
-        loader = DataLoader(data, batch_size=2, num_workers=2, shuffle=True)
-        seen = []
-        for epoch_number in range(2):
-            for number, batch in enumerate(loader):
-                seen.append(copy.deepcopy(batch))
-                if disturb and (epoch_number, number) == (1, 2):
-                    kill_processes(" worker")
-        return seen, loader
-
-    expected, _ = run(disturb=False)
-    headrace.install()
-    try:
-        seen, loader = run(disturb=True)
-    finally:
-        headrace.uninstall()
-    assert state_of(loader).report.path == "native"
-    assert_same(seen, expected)
+    check_with_a_lost_worker(
+        lambda: DataLoader(data, batch_size=2, num_workers=2, shuffle=True), path="native"
+    )
 
 
 def broken(root):
