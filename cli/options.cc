@@ -7,6 +7,12 @@ void AddCoordinatorAddress(CLI::App& command, std::string& address) {
       ->type_name("ADDRESS");
 }
 
+void AddInsecure(CLI::App& command, bool& insecure) {
+  command.add_flag("--insecure", insecure,
+                   "Listen where other hosts reach it, without keys: whoever reaches it can run "
+                   "code here and in the training programs");
+}
+
 void AddParentPid(CLI::App& command, std::int64_t& pid) {
   command.add_option("--parent-pid", pid, "End when this process ends")->type_name("PID");
 }

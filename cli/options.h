@@ -29,6 +29,8 @@ void AddSharedThreads(CLI::App& command, Value& threads) {
   AddCount(command, "--threads", threads,
            "Compute threads of all local workers together [default: usable CPUs]");
 }
+// Adds --insecure for a server.
+void AddInsecure(CLI::App& command, bool& insecure);
 void AddParentPid(CLI::App& command, std::int64_t& pid);
 // Adds --stage-memory and --allow-root; see dataworker::WorkerOptions.
 void AddLimits(CLI::App& command, std::uint64_t& stage_memory,
