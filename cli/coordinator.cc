@@ -20,6 +20,7 @@
 #include "cli/signals.h"
 #include "cli/tenants.h"
 #include "net/exposure.h"
+#include "net/keyring.h"
 #include "net/reactor.h"
 
 namespace headrace::cli {
@@ -107,7 +108,10 @@ Status Coordinate(const Options& options) {
     HR_TRY(directory, PrivateDirectory::Take(options.directory));
   }
 
-  HR_TRY(std::unique_ptr<net::Reactor> reactor, net::Reactor::Make("hr-coordinator"));
+  HR_TRY(
+      std::unique_ptr<net::Reactor> reactor,
+      net::MakeKeyedReactor("hr-coordinator", options.embedded ? "" : KeysDirectory(options.listen),
+                            {wire::Role::kCoordinator}));
   Status failure;
   coordinator::CoordinatorOptions wanted;
   wanted.listen = options.embedded ? "ipc://" + options.directory + "/control" : options.listen;
@@ -202,6 +206,7 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
   command->add_option("--listen", options->listen, "Where clients and workers reach it")
       ->type_name("ADDRESS")
       ->capture_default_str();
+  AddKeys(*command);
   AddInsecure(*command, options->insecure);
   command
       ->add_option("--state-dir", options->state_dir,

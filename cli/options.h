@@ -29,6 +29,9 @@ void AddSharedThreads(CLI::App& command, Value& threads) {
   AddCount(command, "--threads", threads,
            "Compute threads of all local workers together [default: usable CPUs]");
 }
+// Adds --keys for a subcommand that uses TCP: it sets HEADRACE_KEYS for this process and those that
+// it starts. KeysDirectory reads it.
+void AddKeys(CLI::App& command);
 // Adds --insecure for a server.
 void AddInsecure(CLI::App& command, bool& insecure);
 void AddParentPid(CLI::App& command, std::int64_t& pid);

@@ -14,6 +14,7 @@ int Work(const dataworker::WorkerOptions& given) {
   const Result<std::string> address = CoordinatorAddress(options.coordinator);
   if (!address.ok()) return Fail(address.status());
   options.coordinator = *address;
+  options.keys = KeysDirectory(options.listen.starts_with("tcp://") ? options.listen : *address);
   if (!options.listen.empty()) {
     if (Status s = CheckAddress(options.listen); !s.ok()) return Fail(s);
   }

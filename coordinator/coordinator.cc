@@ -51,7 +51,7 @@ class CoordinatorImpl final : public Coordinator {
   ~CoordinatorImpl() override { Stop(); }
 
   Status Init() {
-    HR_RETURN_IF_ERROR(net::CheckExposure(options_.listen, false, options_.insecure));
+    HR_RETURN_IF_ERROR(net::CheckExposure(options_.listen, reactor_.guarded(), options_.insecure));
     RegisterPolicies(policies_);
     rules_.plan.policy = policies_.Find(options_.policy);
     if (!rules_.plan.policy) return UnknownPolicy();

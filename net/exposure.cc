@@ -46,8 +46,9 @@ bool IsAnyAddress(std::string_view endpoint) {
 Status CheckExposure(const std::string& endpoint, bool keys, bool insecure) {
   if (keys || insecure || IsLocalEndpoint(endpoint)) return Status::Ok();
   return InvalidArgument("other hosts reach " + endpoint +
-                         ", and whoever does can run code here; listen on tcp://127.0.0.1:PORT, "
-                         "or say --insecure where every host of the network is trusted");
+                         ", and whoever does can run code here; make keys with `headrace keys DIR` "
+                         "and give --keys DIR, listen on tcp://127.0.0.1:PORT, or say --insecure "
+                         "where every host of the network is trusted");
 }
 
 Result<std::string> AddressTowards(const std::string& endpoint) {

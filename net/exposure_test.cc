@@ -24,7 +24,8 @@ TEST(Exposure, AnythingElseIsRemoteAndRefusedWithTheRemedy) {
     const Status refused = CheckExposure(remote, false, false);
     EXPECT_EQ(refused.code(), Code::kInvalidArgument) << remote;
     EXPECT_THAT(refused.message(),
-                testing::AllOf(testing::HasSubstr(remote), testing::HasSubstr("--insecure")));
+                testing::AllOf(testing::HasSubstr(remote), testing::HasSubstr("headrace keys"),
+                               testing::HasSubstr("--insecure")));
     EXPECT_TRUE(CheckExposure(remote, true, false).ok()) << remote;
     EXPECT_TRUE(CheckExposure(remote, false, true).ok()) << remote;
   }

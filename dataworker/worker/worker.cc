@@ -103,7 +103,7 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
   HR_TRY(const std::string directory, PrivateDirectory(options.directory));
   const std::string base = directory + "/w" + std::to_string(::getpid());
   HR_TRY(const std::string listen, ListenAddress(options, "ipc://" + base + ".data"));
-  HR_RETURN_IF_ERROR(net::CheckExposure(listen, false, options.insecure));
+  HR_RETURN_IF_ERROR(net::CheckExposure(listen, reactor_.guarded(), options.insecure));
   info_.host = wire::ReadHostIdentity();
   const int threads = options.threads > 0 ? options.threads : UsableCpus();
   executor_ = MakeTbbExecutor(threads);

@@ -15,6 +15,8 @@ struct WorkerOptions {
   // For TCP: the host name or address that trainers use for this worker. Empty: the address that it
   // listens at, or the host's name if it listens at all addresses.
   std::string advertise;
+  // Directory of keys (net/keyring.h), used where TCP is; empty: none.
+  std::string keys;
   // Allows it to listen where other hosts reach it though no keys keep strangers out.
   bool insecure = false;
   // Private directory of the ipc and arena sockets. Empty: $XDG_RUNTIME_DIR/headrace, or

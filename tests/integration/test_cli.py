@@ -268,7 +268,9 @@ def test_servers_listen_on_loopback_unless_told(tmp_path):
         port = ready["endpoints"][0].rpartition(":")[2]
         assert ready["endpoints"] == [f"tcp://127.0.0.1:{port}"]
         table = subprocess.run(["cat", "/proc/net/tcp"], capture_output=True, text=True, check=True)
-        bound = [line.split()[1] for line in table.stdout.splitlines() if f":{int(port):04X} " in line]
+        bound = [
+            line.split()[1] for line in table.stdout.splitlines() if f":{int(port):04X} " in line
+        ]
         assert f"0100007F:{int(port):04X}" in bound
         assert f"00000000:{int(port):04X}" not in bound
         assert worker.poll() is None
