@@ -28,10 +28,12 @@ void StatusPoller::Ask(std::chrono::milliseconds timeout) {
   deadline_ = reactor_.AddOnce(timeout, [this, timeout] {
     const auto tenths = timeout.count() / 100;
     std::string seconds = std::to_string(tenths / 10);
+    const bool tcp = address_.starts_with("tcp://");
+    const std::string keys = tcp ? ", or give both the same --keys" : "";
     if (tenths % 10 != 0) seconds.append(".").append(std::to_string(tenths % 10));
     Answer(Unavailable("no coordinator answers at " + address_ + " within " + seconds +
-                       " s; start one with `headrace coordinator --listen " + address_ +
-                       "`, or give both the same --keys"));
+                       " s; start one with `headrace coordinator --listen " + address_ + "`" +
+                       keys));
   });
   wire::StatusQuery query;
   query.request = ++asked_;
