@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "base/process/stats.h"
+#include "base/process/allowance.h"
 #include "base/version.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -231,7 +231,7 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
   AddCount(*command, "--max-workers", options->most_workers,
            "Start up to so many while jobs ask for them; those not needed for a minute end");
   AddSharedThreads(*command, options->threads);
-  AddSize(*command, "--cache", options->cache_bytes,
+  AddMemory(*command, "--cache", options->cache_bytes,
           "Memory cache of all local workers together, for example 2G [default: 0]");
   AddLimits(*command, options->stage_memory, options->allowed_roots);
   command->add_option("--heartbeat-ms", options->heartbeat_ms, "How often everybody reports")

@@ -62,7 +62,7 @@ void AddLaunchOptions(CLI::App& command, LaunchOptions& options, bool worker_cou
              "limit [default: 1; with a coordinator 0]");
   }
   AddSharedThreads(command, options.threads);
-  AddSize(command, "--cache", options.cache,
+  AddMemory(command, "--cache", options.cache,
           "Memory cache, all local workers together, for example 2G [default: 0]");
   AddSize(command, "--memory", options.memory,
           "Most memory for the batches of one DataLoader, those the program keeps included "

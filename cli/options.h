@@ -2,8 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
+
+#include "base/process/allowance.h"
 
 // Options that more than one subcommand has.
 namespace headrace::cli {
@@ -19,6 +22,16 @@ void AddCount(CLI::App& command, const char* name, Value& value, const char* hel
 template <typename Value>
 void AddSize(CLI::App& command, const char* name, Value& value, const char* help) {
   command.add_option(name, value, help)->transform(CLI::AsSizeValue(false))->type_name("SIZE");
+}
+
+// As AddSize, of memory of this host: more than it has, or than its container may use, is refused.
+template <typename Value>
+void AddMemory(CLI::App& command, const char* name, Value& value, const char* help) {
+  AddSize(command, name, value, help);
+  command.get_option(name)->check([](const std::string& bytes) -> std::string {
+    const Status fits = CheckMemoryFits(std::strtoull(bytes.c_str(), nullptr, 10));
+    return fits.ok() ? "" : fits.message();
+  });
 }
 
 // Adds --coordinator for a subcommand that needs one. CoordinatorAddress reads it.

@@ -43,7 +43,7 @@ void AddWorker(CLI::App& app, Action& chosen) {
                    "/tmp/headrace-UID]")
       ->type_name("DIR");
   AddCount(*command, "--threads", options->threads, "Compute threads [default: usable CPUs]");
-  AddSize(*command, "--cache", options->cache_bytes, "Memory cache, for example 2G [default: 0]");
+  AddMemory(*command, "--cache", options->cache_bytes, "Memory cache, for example 2G [default: 0]");
   command->add_option("--cache-tier", options->cache_tiers, dataworker::CacheTierHelp())
       ->allow_extra_args(false)
       ->type_name("NAME[:KEY=VALUE,...]");

@@ -1,12 +1,10 @@
 #include "base/process/stats.h"
 
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -51,13 +49,6 @@ double ProcessCpuSeconds(std::int64_t pid) {
   fields >> user >> system >> children_user >> children_system;
   return static_cast<double>(user + system + children_user + children_system) /
          static_cast<double>(::sysconf(_SC_CLK_TCK));
-}
-
-int UsableCpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return std::max(CPU_COUNT(&set), 1);
 }
 
 ThreadUsage UsageOfThisThread() {

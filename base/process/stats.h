@@ -13,8 +13,6 @@ namespace headrace {
 [[nodiscard]] double EndedChildrenCpuSeconds();
 // User and system time of a process and its ended children, in seconds; 0 when it is gone.
 [[nodiscard]] double ProcessCpuSeconds(std::int64_t pid);
-// Processors that this process may use; at least 1.
-[[nodiscard]] int UsableCpus();
 
 // User and system time of this process, its ended children, and the given live ones with theirs.
 [[nodiscard]] double CpuSeconds(std::span<const std::int64_t> live_children);

@@ -54,6 +54,9 @@ TEST(CacheRegistry, RefusesAStoreWithoutTiersOrWithTwoOfOneName) {
   const Status bad = refusal({{"memory", {{"size", "much"}}}});
   EXPECT_EQ(bad.code(), Code::kInvalidArgument);
   EXPECT_THAT(bad.message(), HasSubstr("cache tier memory"));
+  const Status large = refusal({{"memory", {{"size", "900000G"}}}});
+  EXPECT_EQ(large.code(), Code::kInvalidArgument);
+  EXPECT_THAT(large.message(), HasSubstr("more than the memory of this host"));
 }
 
 }  // namespace

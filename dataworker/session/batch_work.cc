@@ -322,10 +322,6 @@ Result<ops::Params> BatchWork::ParamsFor(const Sample& sample, const TensorSpec&
   return ops::Params(drawn);
 }
 
-bool BatchWork::ShapeMayDiffer() const {
-  return !setup_.plan->fixed_values() || setup_.plan->rng() == RngMode::kSample;
-}
-
 Status BatchWork::CheckShape(const TensorSpec& spec) {
   HR_TRY(const CompiledPlan::Shapes shapes, setup_.plan->ShapesOf(spec));
   if (shapes.values == setup_.layout.values) return {};
@@ -338,7 +334,7 @@ Status BatchWork::FromEncoded(const Sample& sample, ByteSpan encoded, ThreadCont
   std::vector<std::int32_t> drawn;
   TensorSpec spec;
   // Only callers that need the header read it: a runner checks its output's size itself.
-  const bool shape = ShapeMayDiffer();
+  const bool shape = setup_.plan->shapes_may_differ();
   if (shape || !setup_.request.specs.empty()) {
     const auto no_more = [&](std::size_t) { return encoded; };
     HR_TRY(spec, ops::ChainRunner::ReadHeader(encoded, no_more));
@@ -352,7 +348,7 @@ Status BatchWork::FromPayload(const Sample& sample, ByteSpan payload, ThreadCont
   std::vector<std::int32_t> drawn;
   HR_TRY(const TensorSpec spec, ops::ChainRunner::PayloadSource(payload));
   HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
-  if (ShapeMayDiffer()) HR_RETURN_IF_ERROR(CheckShape(spec));
+  if (setup_.plan->shapes_may_differ()) HR_RETURN_IF_ERROR(CheckShape(spec));
   return setup_.runner->RunFromPrefix(payload, params, context.ops, sample.outs);
 }
 
@@ -360,7 +356,7 @@ Status BatchWork::FromPixels(const Sample& sample, const SourceSample& source,
                              ThreadContext& context) {
   std::vector<std::int32_t> drawn;
   HR_TRY(const ops::Params params, ParamsFor(sample, source.row, drawn));
-  if (ShapeMayDiffer()) HR_RETURN_IF_ERROR(CheckShape(source.row));
+  if (setup_.plan->shapes_may_differ()) HR_RETURN_IF_ERROR(CheckShape(source.row));
   return setup_.runner->RunPixels(source.bytes, source.row, params, context.ops, sample.outs);
 }
 

@@ -100,8 +100,6 @@ class BatchWork final : public Work {
   // of `spec`. kUnavailable: the request's were drawn for an image of another size.
   Result<ops::Params> ParamsFor(const Sample& sample, const TensorSpec& spec,
                                 std::vector<std::int32_t>& drawn);
-  // False: every sample of the plan has the batch's shapes.
-  [[nodiscard]] bool ShapeMayDiffer() const;
   // A sample whose shape is not the batch's ends the batch.
   [[nodiscard]] Status CheckShape(const TensorSpec& spec);
   // Notes the identity of the sample's file, if the trainer asks for it.

@@ -83,6 +83,10 @@ class CompiledPlan {
   [[nodiscard]] const std::optional<std::vector<TensorSpec>>& fixed_values() const {
     return fixed_values_;
   }
+  // Whether a sample may have other shapes than its batch, so that each is looked at.
+  [[nodiscard]] bool shapes_may_differ() const {
+    return !fixed_values_ || rng_ == RngMode::kSample;
+  }
   // What the graph makes of a source image, and what its pure prefix makes of it.
   struct Shapes {
     TensorSpec prefix;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/process/allowance.h"
 #include "base/process/stats.h"
 #include "base/version.h"
 #include "dataworker/cache/cache_registry.h"

@@ -253,6 +253,9 @@ def test_a_damaged_journal_is_named(tmp_path):
         (["coordinator", "--embedded"], "--dir"),
         (["coordinator", "--listen", "tcp://0.0.0.0:0"], "--insecure"),
         (["worker", "--coordinator", "tcp://192.0.2.1:1", "--listen", "tcp://*:0"], "--insecure"),
+        (["run", "--cache", "900000G", "python"], "more than the memory of this host"),
+        (["worker", "--coordinator", "tcp://127.0.0.1:1", "--cache", "900000G"], "memory"),
+        (["coordinator", "--listen", "tcp://127.0.0.1:0", "--cache", "900000G"], "memory"),
     ],
 )
 def test_wrong_words_are_one_line(words, fragment):

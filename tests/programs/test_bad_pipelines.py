@@ -20,7 +20,7 @@ def test_a_dataset_that_does_not_pickle_is_served(tmp_path):
     assert compared.made["python"] == compared.samples == 12
     assert compared.said == [
         "headrace: DataLoader(Locked) runs as Python in its own workers: Locked is not a dataset with "
-        "a native form"
+        "a native form: Locked.__getitem__ (bad_pipeline.py:30) has a with statement"
     ]
 
 
@@ -29,7 +29,7 @@ def test_a_class_of_the_program_itself_runs_on_the_workers(tmp_path):
     assert compared.made["python"] == compared.samples == 12
     assert compared.said == [
         "headrace: DataLoader(Numbers) runs as Python in its own workers: Numbers is not a dataset with "
-        "a native form"
+        "a native form: Numbers.__getitem__ (bad_pipeline.py:22) calls float, which is not followed"
     ]
 
 

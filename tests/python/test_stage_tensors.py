@@ -1,18 +1,31 @@
-"""torchvision.io in stage hosts: tensors that are deferred are the library's, whoever looks at them."""
+"""torchvision.io in stage hosts: the program sees what the library makes, and pays for less where it can't
+see anything."""
 
 import copy
+import functools
 import io
 import pickle
 import random
+import sys
 import warnings
+import weakref
 
 import numpy as np
 import pytest
 import torch
+from support.deferred_tensors import (
+    Deferred,
+    as_bits,
+    checked,
+    decoded,
+    enable,
+    encoded,
+    transformed,
+)
 from support.own_process import in_own_process
 from support.photos import encode_photo, without_tables
 from torchvision import tv_tensors
-from torchvision.io import ImageReadMode, decode_image, decode_jpeg
+from torchvision.io import ImageReadMode, decode_image
 from torchvision.transforms import v2
 
 SEED = 20261125
@@ -20,59 +33,9 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 TAIL = [v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)]
 
 
-def enable():
-    """Enables them as in a host while it makes a batch."""
-    from headrace.stage import functions, images
-
-    images.enable([])
-    functions.enable()
-    images._current.on = True
-    return images._current
-
-
 def photo(rng, sides=(2, 160), **options):
     height, width = (rng.randint(*sides) for _ in range(2))
     return encode_photo(height, width, rng.randrange(10**6), **options)
-
-
-def encoded(file):
-    return torch.frombuffer(bytearray(file), dtype=torch.uint8)
-
-
-def decoded(maker, file, on, mode=ImageReadMode.RGB):
-    maker.on = on
-    tensor = decode_image(encoded(file), mode)
-    maker.on = True
-    return tensor
-
-
-def checked(maker):
-    """After the checks of every kind of file, when tensors stay deferred."""
-    for seed in range(3):
-        for _ in range(3):
-            for mode in (ImageReadMode.RGB, ImageReadMode.UNCHANGED):
-                decoded(maker, encode_photo(20, 30, seed), True, mode)
-
-
-def is_deferred(tensor):
-    from headrace.stage.tensors import DeferredTensor
-
-    return type(tensor) is DeferredTensor
-
-
-def as_bits(value):
-    if isinstance(value, torch.Tensor):
-        order = value.stride() if value.is_contiguous() else value.contiguous().stride()
-        return type(value), value.dtype, tuple(value.shape), order, value.numpy().tobytes()
-    if isinstance(value, torch.Size | torch.UntypedStorage):
-        return repr(value)
-    if isinstance(value, np.ndarray):
-        return value.dtype, value.shape, value.tobytes()
-    if isinstance(value, list | tuple):
-        return [as_bits(part) for part in value]
-    if isinstance(value, dict):
-        return {key: as_bits(part) for key, part in value.items()}
-    return value
 
 
 def by_script(tensor: torch.Tensor) -> torch.Tensor:
@@ -84,6 +47,23 @@ def saved(tensor):
     torch.save(tensor, file)
     file.seek(0)
     return torch.load(file)
+
+
+@functools.singledispatch
+def told(value):
+    return "something"
+
+
+@told.register
+def _(value: torch.Tensor):
+    return "a tensor"
+
+
+def matched(tensor):
+    match tensor:
+        case torch.Tensor(shape=(3, height, width)) if type(tensor) is torch.Tensor:
+            return height, width
+    return None
 
 
 # What a program may do to a tensor that it has read.
@@ -132,6 +112,15 @@ LOOKS = {
     "form": lambda t: (t.shape, t.size(0), t.dim(), t.ndim, t.dtype, t.numel(), t.stride(), len(t)),
     "device": lambda t: (str(t.device), t.is_cpu, t.is_meta, t.is_cuda, t.requires_grad),
     "isinstance": lambda t: (isinstance(t, torch.Tensor), torch.is_tensor(t), f"{type(t)}"),
+    "type": lambda t: (type(t) is torch.Tensor, t.__class__ is torch.Tensor, type(t).__mro__),
+    "registry": lambda t: {torch.Tensor: 1}.get(type(t)),
+    "singledispatch": told,
+    "match": matched,
+    "subclass": lambda t: (type(t).__subclasses__ == torch.Tensor.__subclasses__, vars(t)),
+    "weakref": lambda t: (weakref.ref(t)() is t, id(t) == id(copy.copy([t])[0])),
+    "address": lambda t: t.data_ptr() == t.clone().data_ptr(),
+    "version": lambda t: (t._version, t.is_leaf, t.grad_fn, hash(t) == id(t)),
+    "memory": lambda t: sys.getsizeof(t) == sys.getsizeof(torch.zeros(1)),
     "functional": lambda t: v2.functional.horizontal_flip(t),
     "transform": lambda t: v2.Grayscale()(t),
 }
@@ -146,7 +135,7 @@ def test_whoever_looks_sees_what_the_library_makes():
         for case in range(3):
             file = photo(rng)
             mine, theirs = decoded(maker, file, True), decoded(maker, file, False)
-            assert is_deferred(mine) and not is_deferred(theirs), (SEED, name)
+            assert type(mine) is type(theirs) is torch.Tensor, (SEED, name)
             with warnings.catch_warnings():
                 warnings.simplefilter(
                     "ignore"
@@ -154,15 +143,6 @@ def test_whoever_looks_sees_what_the_library_makes():
                 assert as_bits(look(mine)) == as_bits(look(theirs)), (SEED, name, case)
             assert mine.stride() == theirs.stride() and torch.equal(mine, theirs), name
             assert type(mine) is torch.Tensor and vars(mine) == {}
-
-
-@in_own_process
-def test_form_is_told_without_decoding():
-    maker = enable()
-    checked(maker)
-    tensor = decoded(maker, encode_photo(20, 30, 1), True)
-    assert (tensor.shape, tensor.size(-1), tensor.ndim) == ((3, 20, 30), 30, 3)
-    assert tensor.dtype is torch.uint8 and not tensor.is_floating_point() and is_deferred(tensor)
 
 
 TRANSFORMS = {
@@ -191,19 +171,18 @@ NATIVE = {
 def test_transforms_have_torchvisions_bits_draws_and_order():
     maker = enable()
     checked(maker)
+    count = Deferred()
     rng = random.Random(SEED)
     for name, make in TRANSFORMS.items():
-        transform, stayed = make(), 0
+        transform = make()
         for case in range(40):
             # Widths of the crop's side, too, and crops of full width, which keep another order.
             file = photo(rng, (2, 60)) if case % 2 else encode_photo(24, 24, rng.randrange(9**6))
             results = []
             for on in (True, False):
-                tensor = decoded(maker, file, on)
                 maker.on = on
                 torch.manual_seed(case)
-                made = transform(tensor)
-                stayed += is_deferred(tensor)
+                made = transformed(transform, file)
                 results.append((made, torch.get_rng_state()))
             maker.on = True
             (mine, state), (theirs, expected) = results
@@ -212,75 +191,55 @@ def test_transforms_have_torchvisions_bits_draws_and_order():
             assert type(mine) is type(theirs) and mine.dtype is theirs.dtype, note
             assert mine.stride() == theirs.stride(), (*note, mine.shape)
             assert mine.numpy().tobytes() == theirs.numpy().tobytes(), note
-        assert (stayed > 20) == (name in NATIVE), (name, stayed)
-
-
-@in_own_process
-def test_a_change_without_torchs_functions_is_no_change_of_the_file():
-    maker = enable()
-    checked(maker)
-    compose = TRANSFORMS["training"]()
-    file = encode_photo(40, 50, 1)
-    for _ in range(6):  # the chain is compared first, and trusted then
-        compose(decoded(maker, file, True))
-    made = []
-    for on in (True, True, False):
-        tensor = decoded(maker, file, on)
-        with torch._C.DisableTorchFunctionSubclass():
-            tensor.add_(1)
-        torch.manual_seed(SEED)
-        made.append(compose(tensor))
-    for other in made[:-1]:
-        assert torch.equal(other, made[-1])
-
-
-@in_own_process
-def test_one_tensor_may_be_transformed_twice():
-    maker = enable()
-    checked(maker)
-    transform = TRANSFORMS["training"]()
-    for case in range(6):
-        file = encode_photo(50, 60, case)
-        results = []
-        for on in (True, False):
-            tensor = decoded(maker, file, on)
-            maker.on = on
-            torch.manual_seed(case)
-            results.append([transform(tensor), transform(tensor), tensor])
-        maker.on = True
-        for mine, theirs in zip(*results, strict=True):
-            assert mine.stride() == theirs.stride() and torch.equal(mine, theirs)
+        made, settled = count.take()
+        assert (made - settled > 20) == (name in NATIVE), (name, made, settled)
 
 
 @in_own_process
 def test_the_file_is_the_one_that_was_decoded():
-    """A program may read the next file into the same memory."""
+    """A transform may be called while another thread reads the next file into the same memory."""
+    from headrace.stage import tensors
+
     maker = enable()
     checked(maker)
     data = encoded(encode_photo(20, 30, 1))
-    expected = decoded(maker, bytes(data.numpy()), False)
-    tensor = decode_image(data, ImageReadMode.RGB)
-    data.zero_()
-    assert is_deferred(tensor) and torch.equal(tensor, expected)
+    kept = bytes(data.numpy())
+    files = []
+    real = tensors.Undecoded.__init__
+
+    def init(undecoded, file, *args):
+        data.zero_()
+        files.append(file)
+        real(undecoded, file, *args)
+
+    tensors.Undecoded.__init__ = init
+    transform = TRANSFORMS["training"]()
+    torch.manual_seed(SEED)
+    mine = transform(decode_image(data, ImageReadMode.RGB))
+    torch.manual_seed(SEED)
+    theirs = transform(decoded(maker, kept, False))
+    assert files == [] or torch.equal(mine, theirs)
 
 
 @in_own_process
 def test_what_is_not_deferred():
     maker = enable()
     checked(maker)
-    file = encode_photo(20, 30, 1)
+    count = Deferred()
+    transform = v2.Compose([v2.Resize(20), *TAIL])
+    file, gray = encode_photo(20, 30, 1), encode_photo(20, 30, 1, gray=True)
+    for data in map(encoded, (encode_photo(1, 30, 1), encode_photo(20, 30, 1, progressive=True))):
+        for _ in range(4):
+            transform(decode_image(data, ImageReadMode.RGB))
+    data = encoded(gray)
     for _ in range(4):
-        assert not is_deferred(decoded(maker, file, True, ImageReadMode.GRAY))
-        assert not is_deferred(decoded(maker, encode_photo(1, 30, 1), True))
-        gray = encode_photo(20, 30, 1, gray=True)
-        assert not is_deferred(decoded(maker, gray, True, ImageReadMode.UNCHANGED))
-        assert not is_deferred(decoded(maker, encode_photo(20, 30, 1, progressive=True), True))
+        assert decode_image(data, ImageReadMode.UNCHANGED).shape[0] == 1
     with pytest.raises(RuntimeError):
-        decoded(maker, file[:-300], False)
-    with pytest.raises(RuntimeError):
-        decoded(maker, file[:-300], True)
-    for case in range(3):
-        assert is_deferred(decode_jpeg(encoded(file), ImageReadMode.RGB)) == (case == 2)
+        transformed(transform, file[:-300])
+    assert count.take() == (0, 0)
+    for _ in range(4):
+        transformed(transform, file)
+    assert count.take()[0] == 4
 
 
 @in_own_process
@@ -289,40 +248,12 @@ def test_a_damaged_file_ends_the_batch_behind_the_programs_back():
 
     maker = enable()
     checked(maker)
+    transform = TRANSFORMS["training"]()
+    for case in range(4):
+        transformed(transform, encode_photo(40, 50, case))
     file = without_tables(encode_photo(200, 300, 1))
-    tensor = decoded(maker, file, True)
-    if is_deferred(tensor):
-        with pytest.raises(Redo):
-            tensor.sum()
-        maker.on = False
-        with pytest.raises(RuntimeError):
-            tensor.sum()
-
-
-@in_own_process
-def test_code_that_wants_the_memory_itself_ends_the_batch():
-    """It is made again. Whatever else was deferred in it counts, too."""
-    from headrace.stage import images
-    from headrace.stage.pickling import BatchPickler
-    from headrace.stage.redo import Redo
-
-    maker = enable()
-    checked(maker)
+    with pytest.raises((Redo, RuntimeError)):
+        transformed(transform, file)
     maker.on = False
-    file = encode_photo(20, 30, 1)
-    with pytest.raises(Redo), images.deferring():
-        tensor = decode_image(encoded(file), ImageReadMode.RGB)
-        torch.zeros(3, 20, 30, dtype=torch.uint8).data = tensor
-    with pytest.raises(Redo), images.deferring():
-        tensor = decode_image(encoded(file), ImageReadMode.RGB)
-        BatchPickler(io.BytesIO(), lambda _: True).dump([torch.empty(3, device="meta")])
-    with pytest.raises(KeyError), images.deferring():  # no tensor was deferred in it
-        raise KeyError
-    with images.deferring():
-        BatchPickler(io.BytesIO(), lambda _: True).dump([torch.empty(3, device="meta")])
-        tensor = decode_image(encoded(file), ImageReadMode.RGB)
-        buffers = []
-        with io.BytesIO() as out:
-            BatchPickler(out, buffers.append).dump([tensor])
-            made = pickle.loads(out.getvalue(), buffers=buffers)
-    assert len(buffers) == 1 and torch.equal(made[0], decoded(maker, file, False))
+    with pytest.raises(RuntimeError):
+        transformed(transform, file)

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <fstream>
 #include <string>
 #include <utility>
 
@@ -31,41 +30,7 @@ std::uint64_t SizeClass(std::uint64_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-std::uint64_t ReadNumber(const char* path, std::uint64_t otherwise) {
-  std::ifstream file(path);
-  std::uint64_t value = 0;
-  return file >> value ? value : otherwise;  // "max" is no number
-}
-
 }  // namespace
-
-std::uint64_t AvailableMemory() {
-  std::uint64_t available = UINT64_MAX;
-  std::ifstream meminfo("/proc/meminfo");
-  for (std::string word; meminfo >> word;) {
-    if (word != "MemAvailable:") continue;
-    meminfo >> available;
-    available *= 1024;
-    break;
-  }
-  // In a container its own control group is mounted here; on a bare machine the root group has no
-  // limit.
-  const std::uint64_t limit = ReadNumber("/sys/fs/cgroup/memory.max", UINT64_MAX);
-  if (limit != UINT64_MAX) {
-    // The group is charged for cached files too; the kernel gives those up when memory is wanted.
-    std::uint64_t used = ReadNumber("/sys/fs/cgroup/memory.current", 0);
-    std::ifstream parts("/sys/fs/cgroup/memory.stat");
-    for (std::string word; parts >> word;) {
-      std::uint64_t bytes = 0;
-      if (!(parts >> bytes)) break;
-      if (word == "inactive_file" || word == "active_file" || word == "slab_reclaimable") {
-        used -= std::min(used, bytes);
-      }
-    }
-    available = std::min(available, limit - std::min(limit, used));
-  }
-  return available;
-}
 
 Result<std::shared_ptr<Arena>> Arena::Make(std::uint64_t max_bytes,
                                            std::function<std::uint64_t()> available) {

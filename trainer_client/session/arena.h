@@ -10,14 +10,11 @@
 
 #include "base/buffer.h"
 #include "base/ids.h"
+#include "base/process/allowance.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 
 namespace headrace::client {
-
-// Returns the bytes that can still be reserved: the smaller of the machine's and the control
-// group's.
-[[nodiscard]] std::uint64_t AvailableMemory();
 
 struct Slot {
   SlotId id;
@@ -59,7 +56,8 @@ class Arena : public std::enable_shared_from_this<Arena> {
 
   // kResourceExhausted: not even address space for 1 MiB.
   static Result<std::shared_ptr<Arena>> Make(
-      std::uint64_t max_bytes, std::function<std::uint64_t()> available = &AvailableMemory);
+      std::uint64_t max_bytes,
+      std::function<std::uint64_t()> available = [] { return AvailableMemory(); });
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;

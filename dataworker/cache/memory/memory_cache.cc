@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/process/allowance.h"
 #include "dataworker/cache/cache_registry.h"
 #include "dataworker/cache/memory/chunk_store.h"
 
@@ -218,12 +219,14 @@ std::unique_ptr<CacheTier> MakeMemoryCache(std::uint64_t budget_bytes) {
 }
 
 void RegisterCacheMemory(CacheRegistry& registry) {
-  registry.Add({.name = "memory",
-                .summary = "memory of the worker's process",
-                .settings = {},
-                .make = [](std::uint64_t budget, const Settings&) {
-                  return Result<std::unique_ptr<CacheTier>>(MakeMemoryCache(budget));
-                }});
+  registry.Add(
+      {.name = "memory",
+       .summary = "memory of the worker's process",
+       .settings = {},
+       .make = [](std::uint64_t budget, const Settings&) -> Result<std::unique_ptr<CacheTier>> {
+         HR_RETURN_IF_ERROR(CheckMemoryFits(budget));
+         return MakeMemoryCache(budget);
+       }});
 }
 
 }  // namespace headrace::dataworker

@@ -105,6 +105,46 @@ def test_persistent_workers_keep_the_dataset_of_the_first_epoch():
     check(loader_of(Numbers, persistent_workers=True), path="python", before=before, epochs=3)
 
 
+class OwnFolder(datasets.ImageFolder):
+    """The program's own code, which nobody knows."""
+
+    def __getitem__(self, index):
+        image, label = super().__getitem__(index)
+        return image + 0, label
+
+
+def _other_transform(loader, epoch):
+    if epoch:
+        loader.dataset.transform = evaluate_v1()
+
+
+def _other_argument(loader, epoch):
+    loader.dataset.transform.transforms[1].p = 1.0 if epoch else 0.0
+
+
+def _other_step(loader, epoch):
+    if epoch:
+        del loader.dataset.transform.transforms[1]
+
+
+@pytest.mark.parametrize("path", ["native", "python"])
+@pytest.mark.parametrize("change", [_other_transform, _other_argument, _other_step])
+def test_persistent_workers_keep_the_transform_of_the_first_epoch(photos, path, change):
+    """The workers of a stock loader have their own copies, made when they begin."""
+    kind = {"native": datasets.ImageFolder, "python": OwnFolder}[path]
+    make = loader_of(lambda: kind(photos, train_v1()), persistent_workers=True)
+    check(make, path=path, before=change, epochs=3)
+
+
+def test_persistent_workers_keep_the_samples_of_the_first_epoch(photos):
+    def before(loader, epoch):
+        if epoch:
+            loader.dataset.samples[3] = loader.dataset.samples[20]
+
+    make = loader_of(lambda: datasets.ImageFolder(photos, train_v1()), persistent_workers=True)
+    check(make, before=before, epochs=3)
+
+
 def test_persistent_workers_return_the_same_iterator(photos, seam):
     data = datasets.ImageFolder(photos, train_v1())
     loader = torch.utils.data.DataLoader(data, 4, num_workers=1, persistent_workers=True)

@@ -185,3 +185,39 @@ def test_damaged_file_raises_what_torchvision_raises(own_photos):
     files[3].write_bytes(files[3].read_bytes()[:200])
     seen = check(lambda loader: loader(Strict(own_photos), 4, num_workers=2), "python", epochs=1)
     assert [kind for kind, _ in seen].count("error") == 1
+
+
+class Handed(Photos):
+    """Hands the picture to its transform, which decodes no more than it shows."""
+
+    def __getitem__(self, index):
+        image = read_image(self.files[index], ImageReadMode.RGB)
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, index
+
+
+class Typed(Photos):
+    """Goes another way where it does not get a plain tensor."""
+
+    def __getitem__(self, index):
+        image = read_image(self.files[index], ImageReadMode.RGB)
+        plain = type(image) is torch.Tensor
+        return self.transform(image), plain
+
+
+def _cropped():
+    tail = [v2.RandomHorizontalFlip(), v2.ToDtype(torch.float32, scale=True)]
+    return v2.Compose([v2.RandomResizedCrop(32), *tail])
+
+
+@pytest.mark.parametrize("kind", [Handed, Typed])
+def test_a_picture_that_is_handed_on_is_the_librarys(photos, kind):
+    check(lambda loader: loader(kind(photos, _cropped()), 4, num_workers=2), "python", epochs=3)
+
+
+def test_a_damaged_picture_that_is_handed_on(own_photos):
+    files = sorted(own_photos.glob("*/*.jpg"))
+    files[5].write_bytes(without_tables(files[5].read_bytes()))
+    make = lambda loader: loader(Handed(own_photos, _cropped()), 2, num_workers=1)  # noqa: E731
+    check(make, "python", epochs=2)

@@ -70,6 +70,8 @@ def contrastive():
 
 class TwoViews(Photos):
     def __getitem__(self, index):
+        if index >= len(self.files):  # a decision by the index, which keeps it Python
+            raise IndexError(index)
         image = Image.open(self.files[index]).convert("RGB")
         return self.transform(image), self.transform(image)
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from .tensor_parts import parts_of
+
 
 class Difference:
     """The first difference. `field`: as the program would write it after the batch. `sample`: its
@@ -48,15 +50,27 @@ def _first(parts: Any) -> Difference | None:
 
 
 def _tensors(a: torch.Tensor, b: torch.Tensor, field: str) -> Difference | None:
-    if a.dtype != b.dtype or a.shape != b.shape or a.device != b.device or a.layout != b.layout:
+    if _outside(a) != _outside(b):
         return Difference(field, f"{_kind(a)} and {_kind(b)}")
-    if a.layout != torch.strided or a.is_quantized or a.is_nested:
+    parts, others = parts_of(a), parts_of(b)
+    if parts is not None and others is not None:
+        pairs = zip(parts, others, strict=True)
+        return _first((x, y, f"{field}.{name}") for (name, x), (_, y) in pairs)
+    if a.layout != torch.strided:  # a kind of a later torch
         return None if _equal(a, b) else Difference(field, "other elements")
+    if a.shape != b.shape:
+        return Difference(field, f"{_kind(a)} and {_kind(b)}")
     return _rows(_bits(a), _bits(b), a.shape[0] if a.ndim else 0, field)
 
 
+def _outside(t: torch.Tensor) -> tuple[Any, ...]:
+    return t.dtype, t.device, t.layout, t.is_nested, t.is_quantized
+
+
 def _kind(t: torch.Tensor) -> str:
-    return f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)} on {t.device}"
+    shape = "" if t.is_nested else list(t.shape)
+    what = " nested" if t.is_nested else "" if t.layout == torch.strided else f" {t.layout}"
+    return f"{str(t.dtype).removeprefix('torch.')}{shape}{what} on {t.device}"
 
 
 def _bits(tensor: torch.Tensor) -> np.ndarray:

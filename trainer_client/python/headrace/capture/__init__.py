@@ -2,6 +2,7 @@
 
     datasets.py      where samples come from: leaves, row numbers, fields
     transforms.py    the operator chain
+    items/           data sets that are code of the program's, as the files that they open
     views/           transforms that are code of the program's, as what they apply
     collate.py       how samples become a batch
     hooks.py         worker_init_fn

@@ -8,7 +8,8 @@ from ..native.plan import PURE, Field, Node, NotNative
 from ..native.structure import Structure, plain
 from ..native.transforms import nodes_of, nodes_of_leaf, nodes_of_steps
 from .datasets import Rows
-from .views import SOURCE, Grounds, Views, steps_or_views
+from .items import Items
+from .views import SOURCE, Applied, Grounds, Views, steps_or_views
 
 
 @dataclass
@@ -24,12 +25,15 @@ class Computed:
 def computed_of(rows: Rows) -> Computed:
     """REQUIRES: the rows have a source. Raises NotNative."""
     for dataset in rows.datasets:
-        if dataset.target_transform is not None:
+        if not isinstance(dataset, Items) and dataset.target_transform is not None:
             raise NotNative(
                 f"target_transform={name_of(dataset.target_transform)} is Python code",
                 "change the labels in the dataset once, or in the training loop",
             )
-    made = [_of_one(rows, dataset.transform) for dataset in rows.datasets]
+    made = [
+        _of_items(rows, dataset) if isinstance(dataset, Items) else _of_one(rows, dataset.transform)
+        for dataset in rows.datasets
+    ]
     if any(one != made[0] for one in made):
         raise NotNative(
             "the datasets of a ConcatDataset have different transforms",
@@ -54,14 +58,38 @@ def _chain(rows: Rows, nodes: list[Node], grounds: tuple[Grounds, ...] = ()) -> 
     return Computed([rows.source, *nodes], rows.fields, plain(len(rows.fields)), grounds)
 
 
-def _graph(rows: Rows, views: Views, grounds: tuple[Grounds, ...]) -> Computed:
-    """Values become nodes in the program's order. What is pure and computed twice of the same value
-    is one node."""
+def _of_items(rows: Rows, items: Items) -> Computed:
+    """Of a data set of the program's own."""
     assert rows.source is not None
-    nodes = [rows.source]
+    nodes, node_of_value = _nodes([rows.source], items.values)
+    fields: list[Field] = []
+    structure = _number(items.result, node_of_value, fields)
+    values = [made for made in fields if made.kind == "value"]
+    if (
+        len(values) == 1
+        and not any(node.inputs for node in nodes)
+        and (values[0].index == len(nodes) - 1)
+    ):
+        values[0].kind, values[0].index = "chain", 0
+    return Computed(nodes, fields, structure, (items.seen,))
+
+
+def _graph(rows: Rows, views: Views, grounds: tuple[Grounds, ...]) -> Computed:
+    assert rows.source is not None
+    nodes, node_of_value = _nodes([rows.source], views.values)
+    fields: list[Field] = []
+    result = _number(views.result, node_of_value, fields)
+    others = range(len(fields), len(fields) + len(rows.fields) - 1)
+    fields += rows.fields[1:]
+    return Computed(nodes, fields, (result, *others), grounds)
+
+
+def _nodes(nodes: list[Node], values: tuple[Applied, ...]) -> tuple[list[Node], dict[int, int]]:
+    """Values become nodes in the program's order. What is pure and computed twice of the same value
+    is one node. `nodes`: the source's."""
     node_of_value = {SOURCE: 0}
     pure: dict[tuple[int, str], int] = {}
-    for number, value in enumerate(views.values):
+    for number, value in enumerate(values):
         last = node_of_value[value.of]
         for transform in value.transforms:
             first, *governed = nodes_of_leaf(transform)
@@ -75,17 +103,14 @@ def _graph(rows: Rows, views: Views, grounds: tuple[Grounds, ...]) -> Computed:
             if not governed:
                 pure[key] = last
         node_of_value[number] = last
-    fields: list[Field] = []
-    result = _number(views.result, node_of_value, fields)
-    others = range(len(fields), len(fields) + len(rows.fields) - 1)
-    fields += rows.fields[1:]
-    return Computed(nodes, fields, (result, *others), grounds)
+    return nodes, node_of_value
 
 
 def _number(result: Structure, nodes: dict[int, int], fields: list[Field]) -> Structure:
     """The structure with a field for each place, since a batch holds each in memory of its own."""
     if isinstance(result, int):
-        fields.append(Field("value", nodes[result]))
+        label = Field("array", -result)  # the first one is column 1
+        fields.append(Field("value", nodes[result]) if result >= 0 else label)
         return len(fields) - 1
     if isinstance(result, dict):
         return {key: _number(part, nodes, fields) for key, part in result.items()}

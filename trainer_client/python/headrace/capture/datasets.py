@@ -16,6 +16,7 @@ from ..native import binding
 from ..native.collate import name_of
 from ..native.plan import DTYPES, Array, Field, Leaf, Local, Node, NotNative
 from .fingerprint import Fingerprint
+from .items import items_of
 
 # Serving arrays means copying them to the workers once.
 MAX_ARRAY_BYTES = 1 << 30
@@ -34,7 +35,8 @@ class Rows:
     count: int
     fields: list[Field]
     source: Node | None  # the first node of the chain; None: nothing but arrays
-    datasets: list[Any] = field(default_factory=list)  # of the leaves, for their transforms
+    # Of the leaves, for their transforms. Items: what was found in a data set of the program's own.
+    datasets: list[Any] = field(default_factory=list)
     rows: np.ndarray | None = None  # int64[count]; None: index == row
 
 
@@ -57,11 +59,7 @@ def rows_of(dataset: Any, seen: Fingerprint) -> Rows:
             return _cifar(dataset, seen)
         if name in _MNIST:
             return _mnist(dataset, seen)
-    raise NotNative(
-        f"{name_of(dataset)} is not a dataset with a native form",
-        "torchvision's ImageFolder, CIFAR and MNIST and torch's TensorDataset, Subset and "
-        "ConcatDataset have one, where their class is not derived from",
-    )
+    return _own(dataset, seen)
 
 
 def only_tensors(dataset: Any) -> bool:
@@ -71,6 +69,31 @@ def only_tensors(dataset: Any) -> bool:
     if type(dataset) is ConcatDataset:
         return all(map(only_tensors, dataset.datasets))
     return type(dataset) is TensorDataset
+
+
+def _own(dataset: Any, seen: Fingerprint) -> Rows:
+    """A data set of the program's own, whose code is followed."""
+    items = items_of(dataset)
+    seen.add_check(items.seen.same)
+    seen.add_check(items.lists.same)
+    if items.modes != ("RGB",):
+        raise NotNative(
+            f"{name_of(dataset)} opens other than one picture in RGB for each sample",
+            'one Image.open(path).convert("RGB") in __getitem__',
+        )
+    if len(items.labels) > 1:
+        raise NotNative(
+            f"{name_of(dataset)} returns several integers for each sample",
+            "one integer beside the picture",
+        )
+    (paths,) = items.paths
+    here = os.getcwd()
+    if not all(map(os.path.isabs, paths)):
+        seen.add_value(os.getcwd)
+    labels = items.labels[0] if items.labels else [0] * items.count
+    table = binding.encode_file_table(here, _below(os.path.join(here, ""), paths, here), labels)
+    leaf = Leaf("local_dir", items.count, table)
+    return Rows([leaf], items.count, _IMAGE_AND_LABEL, _decode(), [items])
 
 
 def _check_unaltered(dataset: Any) -> None:

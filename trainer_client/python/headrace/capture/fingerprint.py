@@ -21,6 +21,9 @@ class Fingerprint:
     def same(self) -> bool:
         return all(check() for check in self._checks)
 
+    def add_check(self, check: Callable[[], bool]) -> None:
+        self._checks.append(check)
+
     def add_identity(self, owner: Any, attribute: str) -> Any:
         """The attribute must stay the very same object (of an immutable type). Returns it."""
         value = getattr(owner, attribute)

@@ -20,6 +20,7 @@ from torch.utils.data._utils.collate import default_collate_fn_map
 
 from ..native.plan import Array, Leaf
 from .captured import NativePlan
+from .items import Items
 from .unchanged import Definitions, Unchanged
 
 # A file that was written so shortly before it was looked at may be written again and look the same.
@@ -42,7 +43,7 @@ class Live:
     def __init__(self, dataset: Any, captured: NativePlan) -> None:
         self._objects = Unchanged()
         self._expected, self._grounds = captured.rows.rows, captured.grounds
-        leaves = iter(captured.rows.leaves)
+        leaves = zip(captured.rows.leaves, captured.rows.datasets, strict=True)
         self._root = _part(dataset, leaves, 0, self._objects)
         self._directory = os.getcwd()
         self._process = _settings()
@@ -121,10 +122,12 @@ def _part(dataset: Any, leaves: Any, offset: int, objects: Unchanged) -> Any:
         return _Subset(dataset, _part(dataset.dataset, leaves, offset, objects))
     if type(dataset) is ConcatDataset:
         return _Concat(dataset, leaves, offset, objects)
-    leaf = next(leaves)
+    leaf, source = next(leaves)
     objects.watch_attributes(dataset, _LOOKED_AT)
     for cls in type(dataset).__mro__:
         objects.classes[cls] = None
+    if isinstance(source, Items):
+        return _Own(dataset, leaf, offset, source)
     return (_Folder if not leaf.arrays else _Images)(dataset, leaf, offset)
 
 
@@ -219,6 +222,21 @@ class _Folder(_Leaf):
 
     def paths(self, keys: Sequence[int]) -> list[str]:
         return [self._kept[key][0] for key in keys]
+
+
+class _Own(_Leaf):
+    """A data set of the program's own, whose code was followed. What the code is, and what it holds
+    beside lists of entries, is among the grounds."""
+
+    def __init__(self, dataset: Any, leaf: Leaf, offset: int, items: Items) -> None:
+        super().__init__(dataset, leaf, offset)
+        self._items = items
+
+    def rows(self, keys: Sequence[int]) -> list[int] | None:
+        return [self._offset + key for key in keys] if self._items.lists.same_at(keys) else None
+
+    def paths(self, keys: Sequence[int]) -> list[str]:
+        return [paths[key] for paths in self._items.paths for key in keys]
 
 
 class _Images(_Leaf):

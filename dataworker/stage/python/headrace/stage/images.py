@@ -20,7 +20,6 @@ docs/adr/0010-deferred-images.md. What torchvision's transforms do to such an im
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import PIL
 
@@ -74,19 +73,6 @@ def _is_changed() -> bool:
     return bool(change)
 
 
-def check_error() -> None:
-    """Called where code of the program raised inside of deferring(). Raises Redo if a deferred tensor may
-    be the reason."""
-    if _current is not None:
-        _tensors().check_error()
-
-
-def _tensors() -> Any:
-    from . import tensors  # it imports torch
-
-    return tensors
-
-
 def take_count() -> int:
     """Images that were made natively since the last call."""
     if _current is None:
@@ -104,12 +90,8 @@ def deferring() -> Iterator[None]:
     """Images are deferred inside, and may raise Redo; outside all is PIL's, errors too."""
     if _current is not None:
         _current.on = True
-        _tensors().begin_batch()
     try:
         yield
-    except Exception:
-        check_error()
-        raise
     finally:
         if _current is not None:
             _current.on = False

@@ -171,8 +171,6 @@ class LanePort:
         if asked is None or item[0] != asked.request.name[1]:
             return
         made = self._made(asked, item[1])
-        if made.error and self._images is not None:
-            self._images.check_error()
         if self._watch is not None:
             made.change = self._watch.after()
         self._answer(asked, made)  # which may be the first to look at a picture

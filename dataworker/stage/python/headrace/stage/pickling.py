@@ -214,12 +214,8 @@ class BatchPickler(pickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
         import torch
 
-        from .tensors import check_result
-
         if type(obj) in self.dispatch_table:
             return NotImplemented
-        if isinstance(obj, torch.Tensor):
-            check_result(obj)
         if type(obj) is torch.Tensor or type(obj) is torch.nn.Parameter:
             return self._tensor(obj)
         if type(obj).__name__ == "ndarray" and not obj.dtype.isnative:

@@ -140,7 +140,7 @@ class Recipe:
         of_tensor: bool = False,
     ) -> None:
         """`perform`: what a list of parts makes of a value, for the branches of a Choice.
-        `of_tensor`: it begins at a deferred tensor, not at an image."""
+        `of_tensor`: it begins at a tensor that nobody has decoded, not at an image."""
         self._beginning = TENSOR if of_tensor else RGB
         self.transform = transform  # held, because it is known by its id
         self.is_native = False  # there is a Run in it

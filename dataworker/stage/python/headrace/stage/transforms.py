@@ -28,7 +28,7 @@ from .deferred import DeferredImage, deferred_of
 from .recipes import FILE, RGB, TENSOR, Choice, L, Part, Recipe, Run
 from .render import CHECKS, ImageMaker, Source
 from .tensor_order import has_channels_last
-from .tensors import DeferredTensor, settle
+from .tensors import Undecoded, settle
 
 # More transforms than that are not kept: the program makes them again for each sample.
 _MOST_RECIPES = 64
@@ -59,7 +59,7 @@ class Performer:
 
     def call(self, transform: Any, image: Any) -> Any:
         """What `transform` makes of the image; NotImplemented: it must say so itself."""
-        of_tensor = type(image) is DeferredTensor
+        of_tensor = type(image) is Undecoded
         if not self._maker.on or not (of_tensor or _is_pils(image)):
             return NotImplemented
         if torch.get_default_dtype() != torch.float32:
@@ -68,6 +68,16 @@ class Performer:
         if recipe is None or not recipe.is_native or not recipe.holds():
             return NotImplemented
         return _shown(self.perform(recipe.parts, image))
+
+    def takes(self, transform: Any) -> bool:
+        """Whether call() with what stands for a tensor would decode no more than it needs."""
+        if not self._maker.on or torch.get_default_dtype() != torch.float32:
+            return False
+        recipe = self._recipe(transform, True)
+        if recipe is None or not recipe.holds():
+            return False
+        first = recipe.parts[0] if recipe.parts else None
+        return isinstance(first, Run) and first.trusted and first.chain(TENSOR) is not None
 
     def _recipe(self, transform: Any, of_tensor: bool) -> Recipe | None:
         key = id(transform), of_tensor
@@ -83,16 +93,16 @@ class Performer:
             if isinstance(part, Run):
                 value = self._run(part, value)
             elif isinstance(part, Choice):
-                value = part(value)
+                value = part(settle(value))
             else:
-                value = part.transform(_shown(value))
+                value = part.transform(settle(_shown(value)))
         return value
 
     def _run(self, run: Run, value: Any) -> Any:
         if run.may_keep and run.trusted and _is_image(value) and self._keeps(run, value):
             return value
         made = self._native(run, value) if run.trusted else None
-        return _by_hand(run, _shown(value)) if made is None else made
+        return _by_hand(run, settle(_shown(value))) if made is None else made
 
     def _keeps(self, run: Run, value: Any) -> bool:
         """Whether torchvision gives this object back, by what it draws now: it shows on any image. If
@@ -107,7 +117,7 @@ class Performer:
 
     def _native(self, run: Run, value: Any) -> Any:
         """None: there is no native form of it."""
-        if type(value) is DeferredTensor:
+        if type(value) is Undecoded:
             return self._of_tensor(run, value)
         if _is_pils(value):
             value = deferred_of(value) or value
@@ -140,11 +150,10 @@ class Performer:
             source.uses += 1
         return _like(run, array) if run.makes_tensor else Pixels(array, value.info)
 
-    def _of_tensor(self, run: Run, tensor: DeferredTensor) -> Any:
-        """What the run makes of a tensor that nobody has looked at, from its file."""
-        chain, undecoded = run.chain(TENSOR), tensor._undecoded
-        # Pixels that somebody has looked at may have been changed.
-        if chain is None or undecoded.taken or undecoded.seen:
+    def _of_tensor(self, run: Run, undecoded: Undecoded) -> Any:
+        """What the run makes of a tensor that nobody has decoded, from its file."""
+        chain = run.chain(TENSOR)
+        if chain is None:
             return None
         with self._drawing if chain.is_random else nullcontext():
             state = torch.get_rng_state() if chain.is_random else None
@@ -157,10 +166,9 @@ class Performer:
             if last is None:
                 return None
             if run.checked < CHECKS:
-                return self._compare_tensor(run, settle(tensor), array, state, last)
+                return self._compare_tensor(run, settle(undecoded), array, state, last)
             if state is not None:
                 torch.set_rng_state(state)
-        undecoded.taken = True
         return _ordered(run, array, last)
 
     def _compare_tensor(self, run: Run, value: Any, array: Any, state: Any, last: bool) -> Any:
@@ -264,11 +272,27 @@ def _ordered(run: Run, array: np.ndarray, channels_last: bool) -> Any:
     return made if type(like) is torch.Tensor else made.as_subclass(type(like))
 
 
+_performer: Performer | None = None
+_entered_by: dict[type, tuple[str, Any]] = {}
+
+
 def enable(maker: ImageMaker) -> None:
     """Once in a process, after the imports of user code."""
-    performer = Performer(maker)
+    global _performer
+    _performer = Performer(maker)
     for cls, name in _entrances():
-        setattr(cls, name, _entered(getattr(cls, name), performer))
+        call = _entered(getattr(cls, name), _performer)
+        setattr(cls, name, call)
+        _entered_by[cls] = name, call
+
+
+def takes(transform: Any) -> bool:
+    """Whether a call of this object with what stands for a tensor (tensors.py) makes its result from the
+    file, or at least from a tensor: no code but torchvision's sees what stood there."""
+    name, call = _entered_by.get(type(transform), ("", None))
+    if _performer is None or call is None or vars(type(transform)).get(name) is not call:
+        return False
+    return _performer.takes(transform)
 
 
 def _entrances() -> Iterator[tuple[type, str]]:
@@ -286,6 +310,6 @@ def _entered(real: Callable[..., Any], performer: Performer) -> Callable[..., An
             made = performer.call(self, inputs[0])
             if made is not NotImplemented:
                 return made
-        return real(self, *inputs, **named)
+        return real(self, *map(settle, inputs), **named)
 
     return call

@@ -1,24 +1,59 @@
 """torchvision.io's decoding of JPEG files, natively (functions.py).
 
-Where pictures are deferred, so are colour ones of these (tensors.py). Replaced are the operators that read_image, decode_image and decode_jpeg call, whatever name a program
-has these by.
+Replaced are the operators that read_image, decode_image and decode_jpeg call, whatever name a program has
+these by. Where pictures are deferred, so are colour ones of these whose only use is shown (only_use.py).
 """
 
+import sys
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import torch
 import torchvision
-from torchvision.io import ImageReadMode
+from torchvision.io import ImageReadMode, image
 
 from .. import _images
-from . import deferred, tensors
+from ..native.genuine import is_genuine
+from . import deferred, tensors, transforms
 from .functions import Entry, Made
+from .only_use import OnlyUse
+
+# Between this module's decode() and a function of torchvision's: Replaced, and what it calls.
+_FRAMES = 3
+
+
+class _Readers:
+    """torchvision's functions that end in the operators, and nothing else."""
+
+    def __init__(self) -> None:
+        named = {name: getattr(image, name, None) for name in _READERS}
+        self._of_code = {
+            function.__code__: function
+            for function in named.values()
+            if isinstance(function, types.FunctionType) and is_genuine(function, "torchvision")
+        }
+
+    def caller(self, frame: Any) -> tuple[Any, Any]:
+        """The frame of the program's that has called the outermost of them from there, and which
+        that is; None, None: something else is in between."""
+        reader = None
+        while frame is not None and frame.f_code in self._of_code:
+            own = frame.f_globals.get(reader.__name__) if reader is not None else None
+            if own is not reader:
+                return None, None
+            reader = self._of_code[frame.f_code]
+            frame = frame.f_back
+        return (frame, reader) if reader is not None else (None, None)
+
+
+_READERS = ("decode_image", "decode_jpeg", "read_image")
 
 
 class _Decoder:
-    def __init__(self, library: Callable[..., Any]) -> None:
+    def __init__(self, library: Callable[..., Any], readers: _Readers, only_use: OnlyUse) -> None:
+        self._readers, self._only_use = readers, only_use
         self._files = _images.JpegFiles()
         self._library = library
 
@@ -36,8 +71,8 @@ class _Decoder:
         if not gray and mode not in (ImageReadMode.RGB.value, ImageReadMode.UNCHANGED.value):
             return None
         kind = (mode, form.components, form.sampling)
-        if not gray and self._defers(form, data):
-            return Made(kind, tensors.defer(self._undecoded(form, data, mode)))
+        if not gray and self._defers(form, data) and self._is_taken(sys._getframe(_FRAMES)):
+            return Made(kind, self._undecoded(form, data, mode))
         shape = (form.height, form.width, 1 if gray else 3)
         pixels = torch.empty(shape, dtype=torch.uint8, device="cpu")
         if not self._files.decode(file, "GRAY" if gray else "RGB", pixels.numpy()):
@@ -48,6 +83,10 @@ class _Decoder:
         """A truncated file is the library's, here and now."""
         sides = min(form.height, form.width)
         return deferred.is_on() and sides > 1 and bytes(data[-2:].numpy()) == deferred.END_OF_IMAGE
+
+    def _is_taken(self, frame: Any) -> bool:
+        caller, reader = self._readers.caller(frame)
+        return self._only_use.shown(caller, reader)
 
     def _undecoded(self, form: Any, data: Any, mode: Any) -> tensors.Undecoded:
         file = data.numpy().tobytes()  # the program may write something else into the tensor
@@ -64,11 +103,11 @@ class _Decoder:
 
 
 def entries() -> Iterator[Entry]:
-    tensors.enable()
+    readers, only_use = _Readers(), OnlyUse(transforms.takes)
     library = f"torchvision {torchvision.__version__}"
     for name in ("decode_jpeg", "decode_image"):
         if hasattr(torch.ops.image, name):  # a torchvision without its image library has none
             own = torch._ops.OpOverloadPacket
-            decode = _Decoder(getattr(torch.ops.image, name)).decode
+            decode = _Decoder(getattr(torch.ops.image, name), readers, only_use).decode
             view, settle = torch.Tensor.numpy, tensors.settle
             yield Entry(torch.ops.image, name, own, library, decode, view=view, settle=settle)

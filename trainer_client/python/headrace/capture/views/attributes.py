@@ -20,6 +20,7 @@ from .values import (
     Image,
     Method,
     OfContainer,
+    Special,
     Stop,
     has_plain_meta,
     is_private,
@@ -40,11 +41,15 @@ def attribute(f: Follower, owner: Any, of: str) -> Any:
         raise Stop(f"uses {of}, whose name a class changes")
     if type(owner) is list and of in _OF_LISTS or type(owner) is dict and of in _OF_DICTS:
         return OfContainer(owner, of)
+    if isinstance(owner, Special):
+        return owner.attribute(f, of)
     if type(owner) is Image:
         raise Stop(f"uses .{of} of {name(owner)}")
     if type(owner) is not Held:
         raise Stop(f"uses .{of} of {name(owner)}, which is not followed")
     thing = owner.thing
+    if (known := f.known_attribute(thing, of)) is not None:
+        return known
     if type(thing) is types.ModuleType:
         found = f.seen.read(("own", id(thing), of), lambda: vars(thing).get(of, MISSING))
         if found is MISSING:

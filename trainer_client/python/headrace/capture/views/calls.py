@@ -25,6 +25,7 @@ from .values import (
     Lazy,
     Method,
     OfContainer,
+    Special,
     Stop,
     builtin_name,
     has_plain_meta,
@@ -54,9 +55,13 @@ def call(f: Follower, callee: Any, args: list[Any], named: dict[str, Any], at: s
         return _inner(f, callee, args, named)
     if type(callee) is OfContainer:
         return _of_container(f, callee, args, named)
+    if isinstance(callee, Special):
+        return callee.call(f, args, named, at)
     if type(callee) is not Held:
         raise Stop(f"calls {name(callee)}")
     thing = callee.thing
+    if (known := f.known(thing)) is not None:
+        return known(f, args, named)
     if own_name := builtin_name(thing):
         rule = _BUILTINS.get(own_name)
         if own_name == "zip" and type(named.get("strict")) is bool:
@@ -115,7 +120,7 @@ def _only(callee: Any, args: list[Any], named: dict[str, Any]) -> list[Any]:
 
 
 def _apply(f: Follower, callee: Held, args: list[Any], at: str) -> Image:
-    (image,) = args
+    image = f.picture(args[0])
     if type(image) is not Image:
         raise Stop(f"applies {name_of(callee.thing)} to {name(image)}, not to a picture")
     if type(callee.thing).__name__ in _MAKE_SEVERAL:
@@ -174,7 +179,7 @@ def _within(f: Follower, callee: Held, follow: Callable[[], Any]) -> Any:
 def _follow(
     f: Follower, function: types.FunctionType, args: list[Any], named: dict[str, Any], thing: Any
 ) -> Any:
-    if (function.__module__ or "").partition(".")[0] in _LIBRARIES:
+    if (function.__module__ or "").partition(".")[0] in _LIBRARIES and not f.is_followed(function):
         raise _unknown(Held(function))
     tree = _tree(f, function)
     defaults = _defaults(f, function)
@@ -306,6 +311,8 @@ def _len(f: Follower, args: list[Any]) -> Any:
         (one,) = args
         if type(one) in (list, tuple, dict, range, str):
             return len(one)
+        if type(one) is Held and (count := f.own_length(one.thing)) is not None:
+            return count
         if is_sequence(one):
             return len(f.items(one))
         if is_dict(one):

@@ -12,6 +12,7 @@ from .values import (
     VIEWS_OF_DICTS,
     Held,
     Lazy,
+    Special,
     Stop,
     is_constant,
     is_dict,
@@ -48,6 +49,8 @@ def _iterator(f: Follower, value: Any) -> Iterator[Any]:
         return value.entries
     if type(value) in (list, tuple, dict, range, *VIEWS_OF_DICTS):
         return iter(value)
+    if isinstance(value, Special):
+        return value.entries(f)
     if is_sequence(value):
         return iter(f.items(value))
     if is_dict(value):
@@ -78,6 +81,10 @@ def modules(f: Follower, value: Held) -> list[Any]:
 
 def take(f: Follower, owner: Any, key: Any) -> Any:
     """owner[key]"""
+    if isinstance(owner, Special):
+        return owner.entry(f, key)
+    if isinstance(key, Special):
+        return f.entry_at(owner, key)
     try:
         if is_sequence(owner) and _is_index(key):
             return f.items(owner)[key]

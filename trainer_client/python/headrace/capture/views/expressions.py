@@ -11,7 +11,18 @@ from ..proof.frames import scope_of
 from .attributes import attribute, in_class
 from .containers import check_size, entries, take
 from .follower import Follower, Frame
-from .values import MISSING, Held, Inner, Lazy, Stop, is_constant, is_dict, is_sequence, name
+from .values import (
+    MISSING,
+    Held,
+    Inner,
+    Lazy,
+    Special,
+    Stop,
+    is_constant,
+    is_dict,
+    is_sequence,
+    name,
+)
 
 _NOT_EVALUATED = __future__.annotations.compiler_flag  # `from __future__ import annotations`
 _MOST = 1 << 31  # of the numbers that are counted with
@@ -148,11 +159,17 @@ def _text(f: Follower, frame: Frame, node: Any) -> Any:
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
             one = value(f, frame, part.value)
+            if isinstance(one, Special) and part.conversion == -1:
+                spec = None if part.format_spec is None else value(f, frame, part.format_spec)
+                found.append(f.text(one, spec))
+                continue
             if part.conversion != -1 or part.format_spec or type(one) not in (int, str):
                 raise Stop("makes a text that is not followed")
             found.append(str(one))
         else:
             found.append(value(f, frame, part))
+    if any(isinstance(part, Special) for part in found):
+        return f.joined(found)
     return check_size("".join(found))
 
 
@@ -203,6 +220,9 @@ def _generator(f: Follower, frame: Frame, node: Any) -> Any:
 
 def combine(f: Follower, kind: type, left: Any, right: Any) -> Any:
     """left `kind` right, of numbers, texts, lists and tuples."""
+    known = f.combine(kind, left, right)
+    if known is not None:
+        return known
     rule = _ARITHMETIC.get(kind)
     if rule is not None and type(left) in (int, bool) and type(right) in (int, bool):
         if kind in (ast.FloorDiv, ast.Mod) and not right:
@@ -260,7 +280,10 @@ def _holds(op: ast.cmpop, left: Any, right: Any) -> bool:
     if isinstance(op, ast.Is | ast.IsNot):
         if left is not None and right is not None:
             raise Stop(f"asks whether {name(left)} is {name(right)}")
-        return (left is right) is isinstance(op, ast.Is)
+        none = all(
+            one.is_none() if isinstance(one, Special) else one is None for one in (left, right)
+        )
+        return none is isinstance(op, ast.Is)
     rule = _ORDER.get(type(op))
     if rule is None or not is_constant(left) or not is_constant(right):
         raise Stop(f"compares {name(left)} and {name(right)}")

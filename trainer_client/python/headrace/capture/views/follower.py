@@ -56,7 +56,9 @@ class Frame:
 
 
 class Follower:
-    """`call`: calls.call, which this module can't know."""
+    """`call`: calls.call, which this module can't know. `enters`: whether a `with` may be followed."""
+
+    enters = False
 
     def __init__(self, call: Callable[..., Any]) -> None:
         self.call = call
@@ -76,6 +78,43 @@ class Follower:
         self.seen.hold(transform)
         self.steps.append(Step(transform, image.step, where))
         return Image(len(self.steps) - 1)
+
+    # What following an entry of a data set knows beside this: see capture/items.
+
+    def known(self, callee: Any) -> "Callable[..., Any] | None":
+        """What a call of a library's own function does: rule(f, args, named)."""
+        return None
+
+    def known_attribute(self, thing: Any, of: str) -> Any:
+        return None
+
+    def is_followed(self, function: FunctionType) -> bool:
+        """Whether a library's function is followed as if it were the program's."""
+        return False
+
+    def combine(self, kind: type, left: Any, right: Any) -> Any:
+        return None
+
+    def text(self, value: Any, spec: Any) -> Any:
+        raise Stop("makes a text that is not followed")
+
+    def joined(self, parts: list[Any]) -> Any:
+        raise Stop("makes a text that is not followed")
+
+    def entry_at(self, owner: Any, key: Any) -> Any:
+        raise Stop("takes an entry that is not known")
+
+    def picture(self, value: Any) -> Any:
+        """The picture that a transform gets."""
+        return value
+
+    def leaf(self, found: Any) -> int | None:
+        """The number of something that is returned and no picture: below 0."""
+        return None
+
+    def own_length(self, container: Any) -> int | None:
+        """The length of a list that the program holds, where its entries are not noted."""
+        return None
 
     # Names.
 

@@ -15,7 +15,7 @@ from .follower import Follower, Step
 from .values import Held, Image, Stop, is_constant, name, replaced_builtin
 from .views import SOURCE, Applied, Structure, Views
 
-_REMEDY = (
+REMEDY = (
     "code that only applies torchvision's transforms to the picture: docs/reference/own-transforms.md "
     "says what of it is followed"
 )
@@ -31,23 +31,24 @@ def views_of(transform: Any) -> Views:
         if replaced := replaced_builtin():
             raise Stop(f"may use builtins.{replaced}, which the program has replaced")
         found = call(f, Held(transform), [Image(SOURCE)], {}, name(Held(transform)))
-        views = _shaped(f, found)
+        values, result = shaped(f, found)
     except Stop as stop:
         culprit = stop.culprit or name(Held(transform))
         why = f"it {stop.text}" if stop.bare is None else stop.bare
         why = f"{stop.place} {stop.text}" if stop.place else why
         reason = f"{culprit} has no native form" + (f": {why}" if why else "")
-        raise NotNative(reason, stop.remedy or _REMEDY) from None
+        raise NotNative(reason, stop.remedy or REMEDY) from None
     except (NotNative, AssertionError):
         raise
     except Exception as error:  # objects may do anything when they are looked at
         text = f"it is not understood ({type(error).__name__}: {error})"
         raise NotNative(f"{name(Held(transform))} has no native form: {text}") from None
     f.seen.close()
-    return views
+    return Views(values, result, f.seen)
 
 
-def _shaped(f: Follower, found: Any) -> Views:
+def shaped(f: Follower, found: Any) -> tuple[tuple[Applied, ...], Structure]:
+    """What was computed, and what of it is in `found`. Raises Stop."""
     steps = f.steps
     returned: list[int] = []
     _returned(f, found, returned)
@@ -55,7 +56,7 @@ def _shaped(f: Follower, found: Any) -> Views:
         raise Stop("returns no picture")
     uses = [0] * len(steps)
     for number in [*returned, *(step.of for step in steps)]:
-        if number != SOURCE:
+        if number > SOURCE:
             uses[number] += 1
     _check_values_stay(steps, uses)
     for number in returned:
@@ -65,24 +66,27 @@ def _shaped(f: Follower, found: Any) -> Views:
                 "end each view with a transform that makes tensors, ToTensor or PILToTensor",
             )
     values: list[Applied] = []
-    value_of = {SOURCE: SOURCE}  # by step
+    value_of: dict[int, int] = {}  # by step
     for number, step in enumerate(steps):
-        if step.of != SOURCE and step.of == number - 1 and uses[step.of] == 1:
+        if step.of > SOURCE and step.of == number - 1 and uses[step.of] == 1:
             before = values.pop()
             values.append(replace(before, transforms=(*before.transforms, step.transform)))
         else:
-            values.append(Applied((step.transform,), value_of[step.of], step.where))
+            of = value_of.get(step.of, step.of)  # below 0: a picture itself
+            values.append(Applied((step.transform,), of, step.where))
         value_of[number] = len(values) - 1
-    return Views(tuple(values), _structure(found, value_of), f.seen)
+    return tuple(values), _structure(f, found, value_of)
 
 
 def _returned(f: Follower, found: Any, numbers: list[int]) -> None:
     """The steps whose pictures are in what is returned."""
     f.spend()
     if type(found) is Image:
-        if found.step == SOURCE:
+        if found.step <= SOURCE:
             raise Stop("returns the picture itself, a PIL image")
         numbers.append(found.step)
+    elif f.leaf(found) is not None:
+        pass
     elif type(found) in (list, tuple, dict):
         if type(found) is dict and any(type(key) not in (str, int) for key in found):
             raise Stop("returns a dict whose keys are neither texts nor integers")
@@ -94,19 +98,21 @@ def _returned(f: Follower, found: Any, numbers: list[int]) -> None:
         raise Stop(f"returns {name(found)}")
 
 
-def _structure(found: Any, value_of: dict[int, int]) -> Structure:
+def _structure(f: Follower, found: Any, value_of: dict[int, int]) -> Structure:
     if type(found) is Image:
         return value_of[found.step]
+    if (other := f.leaf(found)) is not None:
+        return other
     if type(found) is dict:
-        return {key: _structure(part, value_of) for key, part in found.items()}
-    parts = [_structure(part, value_of) for part in found]
+        return {key: _structure(f, part, value_of) for key, part in found.items()}
+    parts = [_structure(f, part, value_of) for part in found]
     return tuple(parts) if type(found) is tuple else parts
 
 
 def _way_to(steps: list[Step], number: int) -> list[int]:
     """The steps from the picture to this one."""
     way = []
-    while number != SOURCE:
+    while number > SOURCE:
         way.append(number)
         number = steps[number].of
     return way[::-1]

@@ -7,7 +7,7 @@ from typing import Any
 from .containers import entries, extend
 from .expressions import assign, combine, inner, truth, value
 from .follower import Follower, Frame
-from .values import Held, Stop, name
+from .values import Held, Special, Stop, name
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,8 @@ def _statement(f: Follower, frame: Frame, node: Any) -> Left:
             return _Continue()
         case ast.Pass():
             pass
+        case ast.With() if f.enters:
+            return _with(f, frame, node)
         case ast.FunctionDef():
             if node.decorator_list:
                 raise Stop("has a decorator")
@@ -88,6 +90,22 @@ def _add(f: Follower, frame: Frame, node: ast.AugAssign) -> None:
         raise Stop(f"changes {name(now)} in place")
     else:
         assign(f, frame, node.target, combine(f, type(node.op), now, more))
+
+
+def _with(f: Follower, frame: Frame, node: ast.With) -> Left:
+    entered = []
+    for part in node.items:
+        manager = value(f, frame, part.context_expr)
+        if not isinstance(manager, Special):
+            raise Stop("has a with statement")
+        found = manager.enter(f)
+        entered.append(manager)
+        if part.optional_vars is not None:
+            assign(f, frame, part.optional_vars, found)
+    left = block(f, frame, node.body)
+    for manager in entered[::-1]:
+        manager.leave(f)
+    return left
 
 
 def _for(f: Follower, frame: Frame, node: ast.For) -> Left:

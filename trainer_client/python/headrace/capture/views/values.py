@@ -6,6 +6,7 @@
     Inner        a function that the followed code makes
     OfContainer  a method of a list or dict
     Lazy         an iterator, whose entries are made when somebody takes them
+    Special      what capture/items follows beside these: its class says what is done with it
 
 All else stands for itself: numbers, texts, None, ranges; lists, tuples and dicts that the followed
 code makes, of such values. So what it does to its own containers happens as it does there, in order.
@@ -85,6 +86,35 @@ class OfContainer:
         self.container, self.name = container, name
 
 
+class Special:
+    """A value whose own class says what is done with it: what an entry of a data set is made of
+    (capture/items). Each method raises Stop for what is not followed."""
+
+    called = "a value"
+
+    def attribute(self, f: Any, of: str) -> Any:
+        raise Stop(f"uses .{of} of {self.called}")
+
+    def call(self, f: Any, args: list[Any], named: dict[str, Any], at: str) -> Any:
+        raise Stop(f"calls {self.called}")
+
+    def entry(self, f: Any, key: Any) -> Any:
+        raise Stop(f"takes an entry of {self.called}")
+
+    def entries(self, f: Any) -> Iterator[Any]:
+        raise Stop(f"goes through {self.called}")
+
+    def is_none(self) -> bool:
+        return False
+
+    def enter(self, f: Any) -> Any:
+        """What `with` binds."""
+        raise Stop("has a with statement")
+
+    def leave(self, f: Any) -> None:
+        """The end of that statement."""
+
+
 class Lazy:
     __slots__ = ("entries",)
 
@@ -131,6 +161,8 @@ def name(value: Any) -> str:
     """What a value is called in reasons. Runs no code of the program's, as `name_of` might."""
     if type(value) is Image:
         return "the picture" if value.step < 0 else "what was made of the picture"
+    if isinstance(value, Special):
+        return value.called
     if type(value) is Method:
         return str(value.function.__qualname__)
     if type(value) is OfContainer:

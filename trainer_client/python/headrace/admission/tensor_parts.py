@@ -1,0 +1,38 @@
+"""Tensors that are more than their shape and bytes, in parts that are compared for them."""
+
+from typing import Any
+
+import torch
+
+
+def parts_of(tensor: torch.Tensor) -> list[tuple[str, Any]] | None:
+    """Names and values: all that tells it from another of its type, dtype, device and layout. None: its
+    shape and its bytes are all of it."""
+    if tensor.is_nested:
+        return [("unbind()", list(tensor.unbind()))]
+    form = [("shape", tuple(tensor.shape))]
+    if tensor.is_meta:
+        return [*form, ("stride()", tensor.stride() if tensor.layout == torch.strided else ())]
+    if tensor.is_quantized:
+        return form + _of_quantized(tensor)
+    if tensor.layout == torch.sparse_coo:
+        values = [("indices", tensor._indices()), ("values", tensor._values())]
+        return [*form, ("is_coalesced()", tensor.is_coalesced()), *values]
+    if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+        return [*form, *_named(tensor, "crow_indices", "col_indices", "values")]
+    if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
+        return [*form, *_named(tensor, "ccol_indices", "row_indices", "values")]
+    return None
+
+
+def _of_quantized(tensor: torch.Tensor) -> list[tuple[str, Any]]:
+    names = ["int_repr"]
+    if tensor.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric):
+        names += ["q_scale", "q_zero_point"]
+    else:
+        names += ["q_per_channel_scales", "q_per_channel_zero_points", "q_per_channel_axis"]
+    return [("qscheme()", tensor.qscheme()), *_named(tensor, *names)]
+
+
+def _named(tensor: Any, *names: str) -> list[tuple[str, Any]]:
+    return [(f"{name}()", getattr(tensor, name)()) for name in names]

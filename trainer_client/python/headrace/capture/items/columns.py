@@ -1,0 +1,201 @@
+"""What an index makes of what a data set holds: a value for every index.
+
+    path = os.path.join(self.root, self.names[index])
+
+is a column of texts. While code is followed, only the values of the first index are computed. All
+others are computed at the end, by the same functions of Python's, and a column whose entries differ in
+type is refused. So code that is not followed to its end costs little.
+"""
+
+import functools
+import operator
+import pathlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..unchanged import is_same
+from ..views.values import Held, Special, Stop, is_constant, name
+
+_OF_TEXTS = (
+    "capitalize", "endswith", "join", "lower", "lstrip", "partition", "removeprefix", "removesuffix",
+    "replace", "rpartition", "rsplit", "rstrip", "split", "startswith", "strip", "upper", "zfill",
+)  # fmt: skip
+_OF_PATHS = ("as_posix", "joinpath", "with_name", "with_stem", "with_suffix")
+_PARTS_OF_PATHS = ("name", "parent", "stem", "suffix")
+PATHS = (pathlib.PosixPath, pathlib.PurePosixPath)
+_ENTRIES = (int, bool, float, str, tuple, list, *PATHS)
+
+
+class Column(Special):
+    """`first`: the value of index 0. `every`: the values of all indices, in order."""
+
+    called = "what belongs to the index"
+
+    def __init__(self, first: Any, every: Callable[[], list[Any]], is_index: bool = False) -> None:
+        self.is_index = is_index
+        if type(first) not in _ENTRIES:
+            raise Stop(f"takes a {type(first).__name__} by the index")
+        self.first = first
+        self._every = functools.cache(every)
+
+    def compute(self) -> None:
+        """Raises Stop where the program's code would raise for an index."""
+        self._every()
+
+    def every(self) -> list[Any]:
+        """Raises Stop where they are of different types."""
+        found = self._every()
+        if set(map(type, found)) != {type(self.first)}:
+            raise Stop("takes entries of different types by the index")
+        return found
+
+    def attribute(self, f: Any, of: str) -> Any:
+        kind = type(self.first)
+        if kind in PATHS and of in _PARTS_OF_PATHS:
+            return each(f, operator.attrgetter(of), [self])
+        if kind is str and of in _OF_TEXTS or kind in PATHS and of in _OF_PATHS:
+            return _Method(self, of)
+        return super().attribute(f, of)
+
+    def entry(self, f: Any, key: Any) -> Any:
+        if type(self.first) not in (tuple, list, str) or not (
+            type(key) in (int, slice) or isinstance(key, Column)
+        ):
+            return super().entry(f, key)
+        return each(f, operator.getitem, [self, key])
+
+    def entries(self, f: Any) -> Iterator[Any]:
+        if type(self.first) not in (tuple, list):
+            return super().entries(f)
+        count = len(self.first)
+        return iter(
+            [each(f, functools.partial(_of_several, count, at), [self]) for at in range(count)]
+        )
+
+    def is_none(self) -> bool:
+        raise Stop(f"asks whether {self.called} is None")
+
+
+class _Method(Special):
+    called = "a method of what belongs to the index"
+
+    def __init__(self, column: Column, of: str) -> None:
+        self._column, self._of = column, of
+
+    def call(self, f: Any, args: list[Any], named: dict[str, Any], at: str) -> Any:
+        if named:
+            raise Stop(f"calls {self._of} with {next(iter(named))}=")
+        return each(f, functools.partial(_call_method, self._of), [self._column, *args])
+
+
+def _call_method(of: str, owner: Any, *args: Any) -> Any:
+    return getattr(owner, of)(*args)
+
+
+def _of_several(count: int, at: int, several: Any) -> Any:
+    if type(several) not in (tuple, list) or len(several) != count:
+        raise Stop("unpacks entries of different lengths")
+    return several[at]
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a function of Python's may be given it at once."""
+    return is_constant(value) or type(value) is Held and type(value.thing) in PATHS
+
+
+def each(f: Any, function: Callable[..., Any], args: list[Any]) -> Any:
+    """function(*args), which is pure, for every index; once, where none of them is a column."""
+    for one in args:
+        parts = (one.start, one.stop, one.step) if type(one) is slice else (one,)
+        if not all(isinstance(part, Column) or is_plain(part) for part in parts):
+            raise Stop(f"computes with {name(one)}")
+        if type(one) is slice and any(isinstance(part, Column) for part in parts):
+            raise Stop("takes a part by the index")
+    plain = [one.thing if type(one) is Held else one for one in args]
+    columns = [one for one in args if isinstance(one, Column)]
+    try:
+        first = function(*[one.first if isinstance(one, Column) else one for one in plain])
+    except Stop:
+        raise
+    except Exception as error:
+        raise Stop(f"raises {type(error).__name__}: {error}") from None
+    if not columns:
+        return Held(first) if type(first) in PATHS else first
+    return f.note(Column(first, lambda: _for_all(function, plain)))
+
+
+def _for_all(function: Callable[..., Any], args: list[Any]) -> list[Any]:
+    count = next(len(one.every()) for one in args if isinstance(one, Column))
+    spread = [one.every() if isinstance(one, Column) else [one] * count for one in args]
+    try:
+        return list(map(function, *spread))
+    except Stop:
+        raise
+    except Exception as error:
+        raise Stop(f"raises {type(error).__name__} for an index: {error}") from None
+
+
+class HeldLists:
+    """The lists of the program's that an index takes entries of, as they were. One thread."""
+
+    def __init__(self) -> None:
+        self.kept: dict[int, tuple[Any, list[Any]]] = {}
+        self._elsewhere: set[int] = set()  # those that are asked for other integers than the index
+
+    def column(self, container: Any, index: Column) -> Column:
+        """container[index]. `index`: of indices, or of other integers."""
+        known = self.kept.get(id(container))
+        if known is None:
+            known = self.kept[id(container)] = (container, list(container))
+        entries = known[1]
+        if not index.is_index:
+            self._elsewhere.add(id(container))
+        if type(index.first) is not int:
+            raise Stop("takes an entry by what is no integer")
+        if not -len(entries) <= index.first < len(entries):
+            raise Stop(f"takes an entry of a list of {len(entries):,} by an index beyond it")
+
+        def every() -> list[Any]:
+            try:
+                return [entries[at] for at in index.every()]
+            except IndexError:
+                raise Stop(f"takes an entry of a list of {len(entries):,} beyond it") from None
+
+        return Column(_checked(entries[index.first]), lambda: list(map(_checked, every())))
+
+    def same(self) -> bool:
+        """All that they hold is as it was."""
+        return all(_all_same(now, kept) for now, kept in self.kept.values())
+
+    def same_at(self, keys: Any) -> bool:
+        """The same, as far as it concerns these indices."""
+        for number, (now, kept) in self.kept.items():
+            if number in self._elsewhere:
+                if not _all_same(now, kept):
+                    return False
+                continue
+            if len(now) != len(kept):
+                return False
+            if not all(is_same(now[key], kept[key]) for key in keys):
+                return False
+        return True
+
+
+def _all_same(now: Any, kept: list[Any]) -> bool:
+    return len(now) == len(kept) and (
+        all(map(operator.is_, now, kept)) or all(map(is_same, now, kept))
+    )
+
+
+def _checked(entry: Any) -> Any:
+    """Entries are compared later with what they were: nobody may change them in place."""
+    if type(entry) in (tuple, list):
+        if type(entry) is list or any(not is_plain(_plain(part)) for part in entry):
+            raise Stop("takes an entry by the index that may change")
+    elif not is_plain(_plain(entry)):
+        raise Stop(f"takes a {type(entry).__name__} by the index")
+    return entry
+
+
+def _plain(part: Any) -> Any:
+    return Held(part) if type(part) in PATHS else part

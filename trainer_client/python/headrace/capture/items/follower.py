@@ -1,0 +1,142 @@
+"""One following of a data set's entry: pictures opened so far, and what is known beside views/."""
+
+import ast
+import operator
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..views.calls import call
+from ..views.follower import Follower
+from ..views.values import Held, Image, Stop, is_dict
+from .columns import PATHS, Column, HeldLists, each, is_plain
+from .library import rule_of
+from .pictures import Opened, OpenFile
+
+_MOST_PICTURES = 16  # that one entry opens
+_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Div: operator.truediv,
+}
+_SEQUENCES = (list, tuple)
+
+
+def _bare(value: Any) -> Any:
+    return value.thing if type(value) is Held else value
+
+
+@dataclass(frozen=True)
+class Picture:
+    """`mode`: what convert is given; empty: the picture is as the file has it."""
+
+    paths: Column
+    mode: str
+
+
+class ItemFollower(Follower):
+    enters = True
+
+    def __init__(self) -> None:
+        super().__init__(call)
+        self.lists = HeldLists()
+        self.pictures: list[Picture] = []
+        self.columns: list[Column] = []
+        self.made: list[Column] = []
+        self.files: list[OpenFile] = []
+
+    def begin(self, count: int) -> Column:
+        """The index of an entry."""
+        return Column(0, lambda: list(range(count)), is_index=True)
+
+    def note(self, column: Column) -> Column:
+        self.made.append(column)
+        return column
+
+    def check(self) -> None:
+        """Raises Stop where an entry may raise beside what is found in it."""
+        if any(not file.is_read for file in self.files):
+            raise Stop("opens a file that it does not use")
+        for column in self.made:
+            column.compute()
+
+    def open(self, opened: Opened, mode: str) -> Image:
+        paths = opened.file.paths
+        for number, known in enumerate(self.pictures):
+            if known.paths is paths and known.mode == mode:
+                return Image(-1 - number)
+        if len(self.pictures) >= _MOST_PICTURES:
+            raise Stop(f"opens over {_MOST_PICTURES} pictures")
+        self.pictures.append(Picture(paths, mode))
+        return Image(-len(self.pictures))
+
+    # What views/ asks.
+
+    def known(self, callee: Any) -> Callable[..., Any] | None:
+        return rule_of(callee)
+
+    def known_attribute(self, thing: Any, of: str) -> Any:
+        """Of a path that the program holds."""
+        if type(thing) in PATHS and of in ("name", "parent", "stem", "suffix"):
+            return each(self, operator.attrgetter(of), [Held(thing)])
+        return None
+
+    def is_followed(self, function: types.FunctionType) -> bool:
+        return (function.__module__ or "").startswith("torchvision.datasets.")
+
+    def combine(self, kind: type, left: Any, right: Any) -> Any:
+        of_paths = kind is ast.Div and any(
+            type(one) is Held and type(one.thing) in PATHS for one in (left, right)
+        )
+        if not of_paths and not isinstance(left, Column) and not isinstance(right, Column):
+            return None
+        rule = _OPERATORS.get(kind)
+        if rule is None or not all(
+            isinstance(one, Column) or is_plain(one) for one in (left, right)
+        ):
+            return None
+        return each(self, rule, [left, right])
+
+    def text(self, value: Any, spec: Any) -> Any:
+        if spec is not None and type(spec) is not str:
+            raise Stop("makes a text that is not followed")
+        return each(self, lambda one: format(one, spec or ""), [value])
+
+    def joined(self, parts: list[Any]) -> Any:
+        return each(self, lambda *texts: "".join(texts), parts)
+
+    def entry_at(self, owner: Any, key: Any) -> Any:
+        if not isinstance(key, Column):
+            return super().entry_at(owner, key)
+        thing = owner.thing if type(owner) is Held else owner
+        if type(owner) is Held and type(thing) in _SEQUENCES:
+            return self.note(self.lists.column(thing, key))
+        if is_dict(owner):
+            entries = self.mapping(owner).items()
+            found = {at: _bare(one) for at, one in entries if is_plain(one)}
+            return each(self, found.__getitem__, [key])
+        return super().entry_at(owner, key)
+
+    def own_length(self, container: Any) -> int | None:
+        if type(container) not in _SEQUENCES:
+            return None
+        length: int = self.seen.read(("len", id(container)), lambda: len(container))
+        return length
+
+    def picture(self, value: Any) -> Any:
+        return value.read(self, "") if type(value) is Opened else value
+
+    def leaf(self, found: Any) -> int | None:
+        if not isinstance(found, Column):
+            return None
+        if type(found.first) is not int:
+            raise Stop(f"returns a {type(found.first).__name__} beside the picture")
+        for number, known in enumerate(self.columns):
+            if known is found:
+                return -1 - number
+        self.columns.append(found)
+        return -len(self.columns)

@@ -1,0 +1,110 @@
+"""From a data set of the program's own to Items, or to the reason why not."""
+
+import types
+from dataclasses import dataclass
+from typing import Any
+
+from ...native.plan import NotNative
+from ..views.attributes import class_of, in_class, own
+from ..views.calls import call
+from ..views.grounds import Grounds
+from ..views.recognise import shaped
+from ..views.values import MISSING, Held, Method, Stop, name, replaced_builtin
+from ..views.views import Applied, Structure
+from .columns import PATHS, HeldLists
+from .follower import ItemFollower, Picture
+
+REMEDY = (
+    "a __getitem__ that opens pictures by paths of a list, applies torchvision's transforms and "
+    "returns tensors and integers: docs/reference/own-transforms.md says what of it is followed"
+)
+
+
+@dataclass(frozen=True)
+class Items:
+    """What each entry of a data set is.
+
+    count: of the entries. paths: of each picture that an entry opens, by index, and `modes`, what
+    they are converted to (empty: they are as in the file). labels: columns of integers.
+    values: as Views.values; an `of` below 0 is picture -1 - of.
+    result: what __getitem__ returns; an int below 0 is label -1 - it.
+    """
+
+    count: int
+    paths: tuple[list[str], ...]
+    modes: tuple[str, ...]
+    labels: tuple[list[int], ...]
+    values: tuple[Applied, ...]
+    result: Structure
+    seen: Grounds
+    lists: HeldLists
+
+
+def items_of(dataset: Any) -> Items:
+    """Raises NotNative with the name of the data set, and the place in its code. Runs none of it."""
+    f = ItemFollower()
+    try:
+        if replaced := replaced_builtin():
+            raise Stop(f"may use builtins.{replaced}, which the program has replaced")
+        count = call(f, _method(f, dataset, "__len__"), [], {}, "")
+        if type(count) is not int or count < 0:
+            raise Stop("has a __len__ that is not known")
+        if count == 0:
+            raise NotNative("the dataset is empty", "nothing: it has no batch")
+        found = call(f, _method(f, dataset, "__getitem__"), [f.begin(count)], {}, "")
+        values, result = shaped(f, found)
+        paths = tuple(map(_texts, f.pictures))
+        f.check()
+        labels = tuple(_labels(column.every()) for column in f.columns)
+    except Stop as stop:
+        why = f"{stop.place} {stop.text}" if stop.place else f"it {stop.text}"
+        raise NotNative(f"{_refused(dataset)}: {why}", stop.remedy or REMEDY) from None
+    except (NotNative, AssertionError):
+        raise
+    except Exception as error:  # objects may do anything when they are looked at
+        text = f"it is not understood ({type(error).__name__}: {error})"
+        raise NotNative(f"{_refused(dataset)}: {text}") from None
+    f.seen.close()
+    modes = tuple(picture.mode for picture in f.pictures)
+    return Items(count, paths, modes, labels, values, result, f.seen, f.lists)
+
+
+def _refused(dataset: Any) -> str:
+    return f"{name(Held(dataset))} is not a dataset with a native form"
+
+
+def _method(f: ItemFollower, dataset: Any, of: str) -> Method:
+    """As torch's loader finds it: in the class."""
+    cls = class_of(f, dataset)
+    if in_class(f, cls, "__getitems__") is not MISSING:
+        raise Stop("has __getitems__, which makes a batch at once")
+    if (
+        in_class(f, cls, "__getattr__") is not MISSING
+        or own(f, dataset, "__getitems__") is not MISSING
+    ):
+        raise Stop("may have __getitems__, which makes a batch at once")
+    if in_class(f, cls, "__getattribute__") is not object.__getattribute__:
+        raise Stop("has a __getattribute__ of its own")
+    function = in_class(f, cls, of)
+    if type(function) is not types.FunctionType:
+        raise Stop(f"has no {of} of Python")
+    return Method(function, Held(dataset))
+
+
+def _texts(picture: Picture) -> list[str]:
+    if type(picture.paths.first) is not str and type(picture.paths.first) not in PATHS:
+        raise Stop("opens a file by what is no path")
+    paths = list(map(str, picture.paths.every()))
+    try:
+        "".join(paths).encode()
+    except UnicodeEncodeError:
+        raise Stop("opens files whose names are not text") from None
+    if any("\0" in path or not path for path in paths):
+        raise Stop("opens files whose names are no paths")
+    return paths
+
+
+def _labels(labels: list[int]) -> list[int]:
+    if not (-(2**63) <= min(labels) and max(labels) < 2**63):
+        raise Stop("returns an integer beyond 64 bits")
+    return labels
