@@ -34,6 +34,7 @@ void AddLaunchOptions(CLI::App& command, LaunchOptions& options, bool worker_cou
                   "Use this coordinator's workers [default: $HEADRACE_COORDINATOR, else workers "
                   "on this host that end with the program]")
       ->type_name("ADDRESS");
+  AddKeys(command);
   command.add_flag("--remote-only", options.remote_only,
                    "With a coordinator: do not lend it this host's CPUs while the program runs");
   command.add_flag("--trust-code", options.trust_code,

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "dataworker/stage/images/normalize.h"
-#include "dataworker/stage/images/opencv_resize.h"
-#include "dataworker/stage/images/opencv_warp.h"
+#include "ops/vision/opencv/opencv_resize.h"
+#include "ops/vision/opencv/opencv_warp.h"
 #include "dataworker/stage/images/pixel_order.h"
 
 namespace headrace::images {

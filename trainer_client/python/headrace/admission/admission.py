@@ -31,6 +31,7 @@ from ..native.structure import Structure, fields_in
 from ..service import service
 from ..service.report import LoaderReport
 from ..service.session import SessionHandle
+from . import opencv_trials
 from .asks import Ask, Made, Start
 from .bits import copy_of, same_bits
 from .reference import Reference, ReferenceLost
@@ -120,6 +121,8 @@ def _compare(loader: Any, captured: NativePlan, reference: Reference) -> _Verdic
     keys = keys_to_try(loader.dataset, captured.rows.count)
     plan = _comparable(captured.plan, len(keys))
     try:
+        if different := _different_call(captured):
+            return _Verdict(different)
         by_hand_later = _begin_by_hand(reference, keys, captured.structure)
         made, draws = _by_service(plan, keys, by_hand_later)
         by_hand = by_hand_later()
@@ -135,6 +138,24 @@ def _compare(loader: Any, captured: NativePlan, reference: Reference) -> _Verdic
         return _Verdict(f"its samples can't be compared: {lost}", local=True)
     except Unsupported as error:
         return _Verdict(str(error))
+
+
+def _different_call(captured: NativePlan) -> str:
+    """Which of OpenCV's functions makes other pictures natively; empty: none does."""
+    calls = captured.rows.opened.calls if captured.rows.opened is not None else []
+    if not calls:
+        return ""
+    with closing(Reference(opencv_trials.Drawn(calls))) as reference:
+        for number, call in enumerate(calls):
+            plan, count = opencv_trials.plan_of(call)
+            keys = [number * count + i for i in range(count)]
+            by_hand = _begin_by_hand(reference, keys)
+            made, _ = _by_service(plan, list(range(count)), by_hand)
+            if refusal := next((one for one in made if isinstance(one, str)), ""):
+                return f"{call.node.label} can't be tried: {refusal}"
+            if not all(map(_agree, made, by_hand())):
+                return f"{call.node.label} gives other bits natively, by drawn pictures"
+    return ""
 
 
 def _comparable(plan: Plan, count: int) -> Plan:
@@ -263,7 +284,7 @@ def _first_difference(
     for sample, ours in zip(by_hand, made, strict=True):
         if sample.fields is None and not isinstance(ours, str):
             return _Verdict(f"sample {sample.key} raises, and would not natively")
-    if not plan.chain:
+    if not plan.chain or plan.chain[0].op == "cv_read":  # no code makes a prefix of a loader
         return _Verdict("its samples differ")
     if plan.is_graph:  # which no prefix is a plan of
         ops = tuple(dict.fromkeys(node.op for node in plan.chain))
@@ -278,7 +299,7 @@ def _first_difference(
 def first_different_node(dataset: Any, plan: Plan, keys: list[int]) -> Node | None:
     """The node after which samples of these keys begin to differ from what the dataset's own code
     makes; None: they do not differ, or the plan is no single chain."""
-    if plan.is_graph:
+    if plan.is_graph or plan.chain[:1] and plan.chain[0].op == "cv_read":
         return None
     with closing(Reference(dataset)) as reference:
         keys = list(dict.fromkeys(keys))

@@ -17,6 +17,7 @@ from ..native.collate import name_of
 from ..native.plan import DTYPES, Array, Field, Leaf, Local, Node, NotNative
 from .fingerprint import Fingerprint
 from .items import items_of
+from .views.opened import Opened, opened_by
 
 # Serving arrays means copying them to the workers once.
 MAX_ARRAY_BYTES = 1 << 30
@@ -38,6 +39,7 @@ class Rows:
     # Of the leaves, for their transforms. Items: what was found in a data set of the program's own.
     datasets: list[Any] = field(default_factory=list)
     rows: np.ndarray | None = None  # int64[count]; None: index == row
+    opened: Opened | None = None  # by a loader of the program's own
 
 
 def rows_of(dataset: Any, seen: Fingerprint) -> Rows:
@@ -108,11 +110,15 @@ def _check_unaltered(dataset: Any) -> None:
 def _folder(dataset: Any, seen: Fingerprint) -> Rows:
     folder = sys.modules["torchvision.datasets.folder"]
     loader = seen.add_identity(dataset, "loader")
+    opened = None
     if loader is not folder.default_loader and loader is not folder.pil_loader:
-        raise NotNative(
-            f"loader={name_of(loader)} is Python code",
-            "leave `loader` to torchvision, which opens pictures with PIL as RGB",
-        )
+        if "cv2" not in sys.modules:
+            raise NotNative(
+                f"loader={name_of(loader)} is Python code",
+                "leave `loader` to torchvision, which opens pictures with PIL as RGB",
+            )
+        opened = opened_by(loader)
+        seen.add_value(opened.seen.same)
     backend = sys.modules["torchvision"].get_image_backend()
     if loader is folder.default_loader and backend != "PIL":
         raise NotNative(
@@ -139,7 +145,8 @@ def _folder(dataset: Any, seen: Fingerprint) -> Rows:
     root = os.path.join(here, root)
     table = binding.encode_file_table(root, inside, _labels(dataset, labels))
     leaf = Leaf("local_dir", len(samples), table)
-    return Rows([leaf], len(samples), _IMAGE_AND_LABEL, _decode(), [dataset])
+    source = _decode() if opened is None else opened.source
+    return Rows([leaf], len(samples), _IMAGE_AND_LABEL, source, [dataset], opened=opened)
 
 
 def _below(prefix: str, paths: list[str], here: str) -> list[str]:
@@ -273,7 +280,9 @@ def _subset(dataset: "Subset[Any]", seen: Fingerprint) -> Rows:
         raise NotNative("Subset.indices has entries beyond its dataset")
     indices = np.where(indices < 0, indices + inner.count, indices)
     rows = indices if inner.rows is None else inner.rows[indices]
-    return Rows(inner.leaves, len(rows), inner.fields, inner.source, inner.datasets, rows)
+    return Rows(
+        inner.leaves, len(rows), inner.fields, inner.source, inner.datasets, rows, inner.opened
+    )
 
 
 def _indices(dataset: "Subset[Any]", seen: Fingerprint) -> np.ndarray:
@@ -294,7 +303,7 @@ def _concat(dataset: "ConcatDataset[Any]", seen: Fingerprint) -> Rows:
     seen.add_value(lambda: tuple(id(part) for part in dataset.datasets))
     first = parts[0]
     for part in parts:
-        if part.fields != first.fields or part.source != first.source:
+        if part.fields != first.fields or part.source != first.source or part.opened:
             raise NotNative(
                 "ConcatDataset of datasets of different kinds", "give each kind a loader of its own"
             )

@@ -12,6 +12,8 @@ from ...native.collate import name_of
 from ...native.several import PARTS, Part
 from ...native.transforms import CONTAINERS, check_unaltered, kind_of
 from ..proof.source import trees_of
+from . import arrays
+from .arrays import takes_pictures
 from .attributes import attribute, class_of, in_class, own
 from .containers import check_size, entries, extend
 from .expressions import value
@@ -55,6 +57,8 @@ def call(f: Follower, callee: Any, args: list[Any], named: dict[str, Any], at: s
         return _inner(f, callee, args, named)
     if type(callee) is OfContainer:
         return _of_container(f, callee, args, named)
+    if type(callee) is arrays.Copying:
+        return arrays.copy(callee, args, named)
     if isinstance(callee, Special):
         return callee.call(f, args, named, at)
     if type(callee) is not Held:
@@ -70,6 +74,8 @@ def call(f: Follower, callee: Any, args: list[Any], named: dict[str, Any], at: s
             raise Stop(f"calls {own_name}, which is not followed")
         return rule(f, args)
     kind = type(thing)
+    if kind is types.BuiltinFunctionType and takes_pictures(thing):
+        return arrays.call(f, thing, args, named)
     if kind is types.FunctionType:
         return _follow(f, thing, args, named, thing)
     if kind is types.MethodType and type(thing.__func__) is types.FunctionType:
