@@ -51,6 +51,7 @@ _BY_PIL = {
     "resize": ("resize",),
     "random_resized_crop": ("crop", "resize"),
     "center_crop": ("crop",),
+    "five_crop": ("crop",),
     "random_crop": ("crop",),
     "random_horizontal_flip": ("flip",),
     "random_vertical_flip": ("flip",),
