@@ -149,7 +149,7 @@ class Follower:
         return wrap(found)
 
     def _of_module(self, function: FunctionType, name: str) -> Any:
-        for space in (function.__globals__, function.__builtins__):
+        for space in (function.__globals__, function.__builtins__):  # type: ignore[attr-defined]
             if type(space) is not dict:
                 raise Stop(f"has its names in a {type(space).__name__}")
             look = functools.partial(space.get, name, MISSING)
