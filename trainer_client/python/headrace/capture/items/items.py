@@ -4,7 +4,11 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from ...native.collate import name_of
 from ...native.plan import NotNative
+from ...native.transforms import nodes_of_leaf
 from ..views.attributes import class_of, in_class, own
 from ..views.calls import call
 from ..views.grounds import Grounds
@@ -28,6 +32,8 @@ class Items:
     they are converted to (empty: they are as in the file). labels: columns of integers.
     values: as Views.values; an `of` below 0 is picture -1 - of.
     result: what __getitem__ returns; an int below 0 is label -1 - it.
+    index_types: of the indices from 0 on that the code takes as it takes Python's int of that value;
+    empty: all that a list takes. Of no negative index anything is known.
     """
 
     count: int
@@ -38,6 +44,7 @@ class Items:
     result: Structure
     seen: Grounds
     lists: HeldLists
+    index_types: tuple[type, ...] = (int,)
 
 
 def items_of(dataset: Any) -> Items:
@@ -53,6 +60,7 @@ def items_of(dataset: Any) -> Items:
             raise NotNative("the dataset is empty", "nothing: it has no batch")
         found = call(f, _method(f, dataset, "__getitem__"), [f.begin(count)], {}, "")
         values, result = shaped(f, found)
+        _check_native(dataset, f, values)
         paths = tuple(map(_texts, f.pictures))
         f.check()
         labels = tuple(_labels(column.every()) for column in f.columns)
@@ -66,11 +74,35 @@ def items_of(dataset: Any) -> Items:
         raise NotNative(f"{_refused(dataset)}: {text}") from None
     f.seen.close()
     modes = tuple(picture.mode for picture in f.pictures)
-    return Items(count, paths, modes, labels, values, result, f.seen, f.lists)
+    return Items(count, paths, modes, labels, values, result, f.seen, f.lists, _index_types(f))
+
+
+def _index_types(f: ItemFollower) -> tuple[type, ...]:
+    if f.computes_with_index:
+        return (int,)
+    returned = any(column.is_index for column in f.columns)
+    return (int, np.int64) if returned else ()  # both are collated to the same tensor
 
 
 def _refused(dataset: Any) -> str:
     return f"{name(Held(dataset))} is not a dataset with a native form"
+
+
+def _check_native(dataset: Any, f: ItemFollower, values: tuple[Applied, ...]) -> None:
+    """Before anything is computed for every index, which takes long."""
+    if [picture.mode for picture in f.pictures] != ["RGB"]:
+        raise NotNative(
+            f"{name_of(dataset)} opens other than one picture in RGB for each sample",
+            'one Image.open(path).convert("RGB") in __getitem__',
+        )
+    if len(f.columns) > 1:
+        raise NotNative(
+            f"{name_of(dataset)} returns several integers for each sample",
+            "one integer beside the picture",
+        )
+    for value in values:
+        for transform in value.transforms:
+            nodes_of_leaf(transform)
 
 
 def _method(f: ItemFollower, dataset: Any, of: str) -> Method:

@@ -126,6 +126,10 @@ class Special:
     def is_none(self) -> bool:
         return False
 
+    def grows(self) -> bool:
+        """Whether += changes the value itself, which other names may stand for, too."""
+        return False
+
     def enter(self, f: Any) -> Any:
         """What `with` binds."""
         raise Stop("has a with statement")
