@@ -16,6 +16,7 @@ constexpr std::size_t kMostEarlyArenas = 64;
 constexpr std::size_t kMostEarlyLanes = 1024;
 // A peer that does not read for this long has lost its answers; it asks again if it lives.
 constexpr Duration kSendFor = std::chrono::seconds(30);
+constexpr Duration kComplainEvery = std::chrono::seconds(1);
 constexpr Duration kSendAgainAfter = std::chrono::milliseconds(5);
 
 std::string SessionText(SessionId session) { return "session " + std::to_string(session.value); }
@@ -58,8 +59,11 @@ void DataService::CloseSessions() {
 Status DataService::Listen(const std::string& endpoint, const std::string& arena_path) {
   net::SocketEvents events;
   events.on_message = [this](net::Incoming&& incoming) { OnMessage(std::move(incoming)); };
-  events.on_invalid = [](const std::string& /*peer*/, const Status& error) {
-    LogDebug("bad message error=\"" + error.ToString() + "\"");
+  events.on_invalid = [this](const std::string& /*peer*/, const Status& error) {
+    const SteadyTime now = reactor_.clock().Now();
+    if (complained_ && now - *complained_ < kComplainEvery) return;
+    complained_ = now;
+    LogWarning("message refused: " + error.ToString());
   };
   HR_TRY(socket_, reactor_.BindRouter(endpoint, std::move(events)));
   HR_TRY(descriptors_,

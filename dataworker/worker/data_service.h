@@ -96,6 +96,7 @@ class DataService {
   std::deque<Unsent> unsent_;
   net::TimerId send_timer_ = 0;  // 0: none
   bool draining_ = false;
+  std::optional<SteadyTime> complained_;  // when a refused message was last logged
   std::unique_ptr<net::Socket> socket_;
   std::unique_ptr<net::DescriptorListener> descriptors_;
 };

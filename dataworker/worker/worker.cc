@@ -22,6 +22,7 @@
 namespace headrace::dataworker {
 namespace {
 
+constexpr std::string_view kTcp = "tcp://";
 constexpr Duration kLeaveCheck = std::chrono::milliseconds(20);
 constexpr Duration kDrainPatience = std::chrono::seconds(30);
 
@@ -52,7 +53,7 @@ Result<std::vector<CacheTierChoice>> CacheTiers(const WorkerOptions& options) {
 // Returns where to listen. `ipc`: the worker's own Unix socket.
 Result<std::string> ListenAddress(const WorkerOptions& options, const std::string& ipc) {
   if (!options.listen.empty()) return options.listen;
-  if (options.local || !options.coordinator.starts_with("tcp://")) return ipc;
+  if (options.local || !options.coordinator.starts_with(kTcp)) return ipc;
   // Who uses the coordinator's network is there; other networks of this host need not be.
   const Result<std::string> address = net::AddressTowards(options.coordinator);
   if (!address.ok()) {
@@ -66,7 +67,6 @@ Result<std::string> ListenAddress(const WorkerOptions& options, const std::strin
 // said, or empty.
 std::string Advertised(const std::string& bound, const std::string& advertise,
                        const std::string& hostname) {
-  constexpr std::string_view kTcp = "tcp://";
   if (!bound.starts_with(kTcp)) return bound;
   if (advertise.empty() && !net::IsAnyAddress(bound)) return bound;
   return std::string(kTcp) + (advertise.empty() ? hostname : advertise) +
@@ -131,6 +131,13 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
   HR_RETURN_IF_ERROR(service_->Listen(listen, arena_path_));
 
   info_.endpoints = {Advertised(service_->endpoint(), options.advertise, info_.host.hostname)};
+  // Workers that a coordinator starts beside itself are where it wants them.
+  const std::string& address = info_.endpoints.front();
+  if (!options.local && options.parent_pid == 0 && options.coordinator.starts_with(kTcp) &&
+      address.starts_with(kTcp) && net::IsLocalEndpoint(address)) {
+    LogWarning("this worker serves programs of this host alone, at " + address +
+               "; for other hosts say --listen tcp://0.0.0.0:0");
+  }
   info_.arena_path = arena_path_;
   info_.cores = threads;
   for (const auto& [name, stats] : cache_->TierStats()) {

@@ -20,6 +20,27 @@ TEST(WorkerAddress, IsTheOneByWhichItReachesItsCoordinator) {
   EXPECT_THAT(endpoint(), testing::StartsWith("tcp://a.gate:"));
 }
 
+TEST(WorkerAddress, OnLoopbackIsWarnedOf) {
+  auto reactor = std::move(net::Reactor::Make("worker")).value();
+  WorkerOptions options;
+  options.threads = 1;
+  options.coordinator = "tcp://127.0.0.1:9";
+  const auto log = [&] {
+    testing::internal::CaptureStderr();
+    EXPECT_TRUE(Worker::Start(*reactor, options, [](Status) {}).ok());
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(log(), testing::HasSubstr("serves programs of this host alone"));
+  options.local = true;
+  EXPECT_EQ(log(), "");
+  options.local = false;
+  options.parent_pid = 1;
+  EXPECT_EQ(log(), "");
+  options.parent_pid = 0;
+  options.advertise = "a.gate";
+  EXPECT_EQ(log(), "");
+}
+
 TEST(WorkerAddress, ThatOtherHostsReachMustBeAllowed) {
   auto reactor = std::move(net::Reactor::Make("worker")).value();
   WorkerOptions options;

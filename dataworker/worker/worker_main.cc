@@ -16,14 +16,17 @@
 #include "base/process/spawn.h"
 #include "base/unique_fd.h"
 #include "dataworker/cache/cache_registry.h"
+#include "dataworker/worker/await_address.h"
 #include "dataworker/worker/local_turn.h"
 #include "dataworker/worker/private_directory.h"
 #include "dataworker/worker/worker.h"
+#include "net/exposure.h"
 #include "net/keyring.h"
 
 namespace headrace::dataworker {
 namespace {
 
+constexpr Duration kAskAgainAfter = std::chrono::seconds(1);
 constexpr Duration kTermPatience = std::chrono::seconds(10);
 
 int Complain(const Status& status) {
@@ -90,12 +93,21 @@ int WorkerMain(const WorkerOptions& options) {
     if (!awaited.ok()) return Complain(awaited.status());
     if (!(turn = std::move(awaited).value())) return 0;
   }
+  WorkerOptions placed = options;
+  if (options.listen.empty() && !options.local && options.coordinator.starts_with("tcp://")) {
+    const auto address =
+        AwaitAddress([&] { return net::AddressTowards(options.coordinator); }, kAskAgainAfter,
+                     signals->get(), parent.valid() ? parent.get() : -1);
+    if (!address.ok()) return Complain(address.status());
+    if (!address->has_value()) return 0;
+    placed.listen = "tcp://" + **address + ":*";
+  }
   Result<std::unique_ptr<net::Reactor>> reactor = net::MakeKeyedReactor(
       "hr-worker", UsesTcp(options) ? options.keys : "", {wire::Role::kWorker});
   if (!reactor.ok()) return Complain(reactor.status());
 
   Status end;
-  Result<std::unique_ptr<Worker>> worker = Worker::Start(**reactor, options, [&](Status status) {
+  Result<std::unique_ptr<Worker>> worker = Worker::Start(**reactor, placed, [&](Status status) {
     end = std::move(status);
     (*reactor)->Stop();
   });
