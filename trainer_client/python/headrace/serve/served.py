@@ -244,7 +244,7 @@ class Served:
         if not batch.missing:
             return batch_of(structure, fields)
         made = self._make_missing(batch)
-        if fields and samples.fill(fields, made, structure):
+        if fields and samples.fill(fields, made, structure, self._captured.labels):
             return batch_of(structure, fields)
         count = fields[0].shape[0] if fields else len(made)
         return self._collate(batch.batch, samples.rows(fields, made, count, self._captured))
