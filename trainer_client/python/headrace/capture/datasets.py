@@ -14,9 +14,10 @@ from torch.utils.data import ConcatDataset, Subset, TensorDataset
 
 from ..native import binding
 from ..native.collate import name_of
+from ..native.opencv import Call
 from ..native.plan import DTYPES, Array, Field, Leaf, Local, Node, NotNative
 from .fingerprint import Fingerprint
-from .items import items_of
+from .items import Items, items_of
 from .views.opened import Opened, opened_by
 
 # Serving arrays means copying them to the workers once.
@@ -40,6 +41,12 @@ class Rows:
     datasets: list[Any] = field(default_factory=list)
     rows: np.ndarray | None = None  # int64[count]; None: index == row
     opened: Opened | None = None  # by a loader of the program's own
+
+    @property
+    def calls(self) -> list[Call]:
+        """Of OpenCV's functions, which are tried before they are used."""
+        own = [call for one in self.datasets if isinstance(one, Items) for call in one.calls]
+        return own if self.opened is None else [*own, *self.opened.calls]
 
 
 def rows_of(dataset: Any, seen: Fingerprint) -> Rows:
@@ -78,7 +85,8 @@ def _own(dataset: Any, seen: Fingerprint) -> Rows:
     items = items_of(dataset)
     seen.add_check(items.seen.same)
     seen.add_check(items.lists.same)
-    if items.modes != ("RGB",):
+    source = items.sources[0] if len(items.sources) == 1 else None
+    if source is None and items.modes != ("RGB",):
         raise NotNative(
             f"{name_of(dataset)} opens other than one picture in RGB for each sample",
             'one Image.open(path).convert("RGB") in __getitem__',
@@ -95,7 +103,7 @@ def _own(dataset: Any, seen: Fingerprint) -> Rows:
     labels = items.labels[0] if items.labels else [0] * items.count
     table = binding.encode_file_table(here, _below(os.path.join(here, ""), paths, here), labels)
     leaf = Leaf("local_dir", items.count, table)
-    return Rows([leaf], items.count, _IMAGE_AND_LABEL, _decode(), [items])
+    return Rows([leaf], items.count, _IMAGE_AND_LABEL, source or _decode(), [items])
 
 
 def _check_unaltered(dataset: Any) -> None:

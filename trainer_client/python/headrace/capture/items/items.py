@@ -4,7 +4,8 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
-from ...native.plan import NotNative
+from ...native.opencv import Call
+from ...native.plan import Node, NotNative
 from ..views.attributes import class_of, in_class, own
 from ..views.calls import call
 from ..views.grounds import Grounds
@@ -26,6 +27,7 @@ class Items:
 
     count: of the entries. paths: of each picture that an entry opens, by index, and `modes`, what
     they are converted to (empty: they are as in the file). labels: columns of integers.
+    sources: what reads each picture that PIL does not. calls: of cv2's, to be tried.
     values: as Views.values; an `of` below 0 is picture -1 - of.
     result: what __getitem__ returns; an int below 0 is label -1 - it.
     """
@@ -33,11 +35,13 @@ class Items:
     count: int
     paths: tuple[list[str], ...]
     modes: tuple[str, ...]
+    sources: tuple[Node | None, ...]
     labels: tuple[list[int], ...]
     values: tuple[Applied, ...]
     result: Structure
     seen: Grounds
     lists: HeldLists
+    calls: tuple[Call, ...] = ()
 
 
 def items_of(dataset: Any) -> Items:
@@ -66,7 +70,9 @@ def items_of(dataset: Any) -> Items:
         raise NotNative(f"{_refused(dataset)}: {text}") from None
     f.seen.close()
     modes = tuple(picture.mode for picture in f.pictures)
-    return Items(count, paths, modes, labels, values, result, f.seen, f.lists)
+    sources = tuple(picture.source for picture in f.pictures)
+    calls = tuple(f.calls)
+    return Items(count, paths, modes, sources, labels, values, result, f.seen, f.lists, calls)
 
 
 def _refused(dataset: Any) -> str:

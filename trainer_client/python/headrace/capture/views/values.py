@@ -110,6 +110,7 @@ class Special:
     (capture/items). Each method raises Stop for what is not followed."""
 
     called = "a value"
+    is_changed_in_place = False  # by `value += more`
 
     def attribute(self, f: Any, of: str) -> Any:
         raise Stop(f"uses .{of} of {self.called}")
@@ -119,6 +120,10 @@ class Special:
 
     def entry(self, f: Any, key: Any) -> Any:
         raise Stop(f"takes an entry of {self.called}")
+
+    def part(self, f: Any, text: str) -> Any:
+        """The entry by several keys, of which the text is known."""
+        raise Stop(f"takes [{text}] of {self.called}")
 
     def entries(self, f: Any) -> Iterator[Any]:
         raise Stop(f"goes through {self.called}")
