@@ -248,7 +248,7 @@ def _type_of(value: Any, kind: str) -> str:
     """The type's name, where it is known."""
     thing = value.thing if type(value) is Held else value
     if kind == TENSOR:
-        return _TORCH.get(thing, name(value)) if type(thing) is torch.dtype else name(value)
+        return _TORCH.get(thing, str(thing)) if type(thing) is torch.dtype else name(value)
     if is_constant(thing):
         return thing if type(thing) is str else name(value)
     numpy = sys.modules["numpy"]
