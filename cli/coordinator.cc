@@ -232,7 +232,7 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
            "Start up to so many while jobs ask for them; those not needed for a minute end");
   AddSharedThreads(*command, options->threads);
   AddMemory(*command, "--cache", options->cache_bytes,
-          "Memory cache of all local workers together, for example 2G [default: 0]");
+            "Memory cache of all local workers together, for example 2G [default: 0]");
   AddLimits(*command, options->stage_memory, options->allowed_roots);
   command->add_option("--heartbeat-ms", options->heartbeat_ms, "How often everybody reports")
       ->check(CLI::Range(10, 60'000))

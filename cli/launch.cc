@@ -63,7 +63,7 @@ void AddLaunchOptions(CLI::App& command, LaunchOptions& options, bool worker_cou
   }
   AddSharedThreads(command, options.threads);
   AddMemory(command, "--cache", options.cache,
-          "Memory cache, all local workers together, for example 2G [default: 0]");
+            "Memory cache, all local workers together, for example 2G [default: 0]");
   AddSize(command, "--memory", options.memory,
           "Most memory for the batches of one DataLoader, those the program keeps included "
           "[default: 16G]");

@@ -48,6 +48,25 @@ class Rows:
         own = [call for one in self.datasets if isinstance(one, Items) for call in one.calls]
         return own if self.opened is None else [*own, *self.opened.calls]
 
+    def path_of(self, index: int) -> str:
+        """The file of a sample; empty where there is none."""
+        row = index if self.rows is None else int(self.rows[index])
+        for leaf, dataset in zip(self.leaves, self.datasets, strict=True):
+            if row < leaf.rows:
+                if isinstance(dataset, Items):
+                    return dataset.paths[0][row] if dataset.paths else ""
+                samples = getattr(dataset, "samples", None)
+                return "" if samples is None else os.fspath(samples[row][0])
+            row -= leaf.rows
+        return ""
+
+    @property
+    def index_types(self) -> tuple[type, ...] | None:
+        """As Items.index_types, of all data sets of the program's own. None: there is none, and
+        torchvision's take any integer, negative ones from the end."""
+        own = [one.index_types for one in self.datasets if isinstance(one, Items)]
+        return min(own, key=lambda types: len(types) or 9) if own else None
+
 
 def rows_of(dataset: Any, seen: Fingerprint) -> Rows:
     """Raises NotNative with the dataset's name."""
@@ -85,17 +104,6 @@ def _own(dataset: Any, seen: Fingerprint) -> Rows:
     items = items_of(dataset)
     seen.add_check(items.seen.same)
     seen.add_check(items.lists.same)
-    source = items.sources[0] if len(items.sources) == 1 else None
-    if source is None and items.modes != ("RGB",):
-        raise NotNative(
-            f"{name_of(dataset)} opens other than one picture in RGB for each sample",
-            'one Image.open(path).convert("RGB") in __getitem__',
-        )
-    if len(items.labels) > 1:
-        raise NotNative(
-            f"{name_of(dataset)} returns several integers for each sample",
-            "one integer beside the picture",
-        )
     (paths,) = items.paths
     here = os.getcwd()
     if not all(map(os.path.isabs, paths)):
@@ -103,7 +111,8 @@ def _own(dataset: Any, seen: Fingerprint) -> Rows:
     labels = items.labels[0] if items.labels else [0] * items.count
     table = binding.encode_file_table(here, _below(os.path.join(here, ""), paths, here), labels)
     leaf = Leaf("local_dir", items.count, table)
-    return Rows([leaf], items.count, _IMAGE_AND_LABEL, source or _decode(), [items])
+    source = items.sources[0] or _decode()
+    return Rows([leaf], items.count, _IMAGE_AND_LABEL, source, [items])
 
 
 def _check_unaltered(dataset: Any) -> None:
@@ -158,13 +167,18 @@ def _folder(dataset: Any, seen: Fingerprint) -> Rows:
 
 
 def _below(prefix: str, paths: list[str], here: str) -> list[str]:
-    """The paths without the prefix; absolute where they do not begin with it."""
+    """The paths without the prefix; absolute where they do not begin with it. What follows a prefix
+    may begin with "/", too, and would be absolute without it."""
+    begin = len(prefix)
     # What lies between two texts that begin with the prefix does, too.
     if paths and min(paths).startswith(prefix) and max(paths).startswith(prefix):
-        begin = len(prefix)
-        return [path[begin:] for path in paths]
+        inside = [path[begin:] for path in paths]
+        if not any(path.startswith("/") for path in inside):
+            return inside
     return [
-        path[len(prefix) :] if path.startswith(prefix) else os.path.join(here, path)
+        path[begin:]
+        if path.startswith(prefix) and not path.startswith("/", begin)
+        else os.path.join(here, path)
         for path in paths
     ]
 
@@ -286,6 +300,15 @@ def _subset(dataset: "Subset[Any]", seen: Fingerprint) -> Rows:
     indices = _indices(dataset, seen)
     if len(indices) and (indices.min() < -inner.count or indices.max() >= inner.count):
         raise NotNative("Subset.indices has entries beyond its dataset")
+    if (types := inner.index_types) is not None:
+        held = dataset.indices
+        found = {held.dtype.type} if isinstance(held, np.ndarray) else set(map(type, held))
+        if (len(indices) and indices.min() < 0) or not found <= set(types or found):
+            raise NotNative(
+                "Subset.indices are other than integers of Python from 0 on, and the data set's own "
+                "code may see the difference",
+                "a list of integers from 0 on",
+            )
     indices = np.where(indices < 0, indices + inner.count, indices)
     rows = indices if inner.rows is None else inner.rows[indices]
     return Rows(

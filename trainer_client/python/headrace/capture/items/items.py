@@ -4,14 +4,18 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from ...native.collate import name_of
 from ...native.opencv import Call
 from ...native.plan import Node, NotNative
+from ...native.transforms import nodes_of_leaf
 from ..views.attributes import class_of, in_class, own
 from ..views.calls import call
 from ..views.grounds import Grounds
 from ..views.recognise import shaped
 from ..views.values import MISSING, Held, Method, Stop, name, replaced_builtin
-from ..views.views import Applied, Structure
+from ..views.views import Applied, Known, Structure
 from .columns import PATHS, HeldLists
 from .follower import ItemFollower, Picture
 
@@ -30,6 +34,8 @@ class Items:
     sources: what reads each picture that PIL does not. calls: of cv2's, to be tried.
     values: as Views.values; an `of` below 0 is picture -1 - of.
     result: what __getitem__ returns; an int below 0 is label -1 - it.
+    index_types: of the indices from 0 on that the code takes as it takes Python's int of that value;
+    empty: all that a list takes. Of no negative index anything is known.
     """
 
     count: int
@@ -41,6 +47,7 @@ class Items:
     result: Structure
     seen: Grounds
     lists: HeldLists
+    index_types: tuple[type, ...] = (int,)
     calls: tuple[Call, ...] = ()
 
 
@@ -57,6 +64,7 @@ def items_of(dataset: Any) -> Items:
             raise NotNative("the dataset is empty", "nothing: it has no batch")
         found = call(f, _method(f, dataset, "__getitem__"), [f.begin(count)], {}, "")
         values, result = shaped(f, found)
+        _check_native(dataset, f, values)
         paths = tuple(map(_texts, f.pictures))
         f.check()
         labels = tuple(_labels(column.every()) for column in f.columns)
@@ -72,11 +80,48 @@ def items_of(dataset: Any) -> Items:
     modes = tuple(picture.mode for picture in f.pictures)
     sources = tuple(picture.source for picture in f.pictures)
     calls = tuple(f.calls)
-    return Items(count, paths, modes, sources, labels, values, result, f.seen, f.lists, calls)
+    return Items(
+        count,
+        paths,
+        modes,
+        sources,
+        labels,
+        values,
+        result,
+        f.seen,
+        f.lists,
+        _index_types(f),
+        calls,
+    )
+
+
+def _index_types(f: ItemFollower) -> tuple[type, ...]:
+    if f.computes_with_index:
+        return (int,)
+    returned = any(column.is_index for column in f.columns)
+    return (int, np.int64) if returned else ()  # both are collated to the same tensor
 
 
 def _refused(dataset: Any) -> str:
     return f"{name(Held(dataset))} is not a dataset with a native form"
+
+
+def _check_native(dataset: Any, f: ItemFollower, values: tuple[Applied, ...]) -> None:
+    """Before anything is computed for every index, which takes long."""
+    if len(f.pictures) != 1 or (f.pictures[0].source is None and f.pictures[0].mode != "RGB"):
+        raise NotNative(
+            f"{name_of(dataset)} opens other than one picture in RGB for each sample",
+            'one Image.open(path).convert("RGB") in __getitem__',
+        )
+    if len(f.columns) > 1:
+        raise NotNative(
+            f"{name_of(dataset)} returns several integers for each sample",
+            "one integer beside the picture",
+        )
+    for value in values:
+        for transform in value.transforms:
+            if type(transform) is not Known:
+                nodes_of_leaf(transform)
 
 
 def _method(f: ItemFollower, dataset: Any, of: str) -> Method:

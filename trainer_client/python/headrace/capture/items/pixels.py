@@ -41,7 +41,6 @@ class Pixels(Special):
     ordered: bool = True
 
     called = "the picture"
-    is_changed_in_place = True
 
     def attribute(self, f: Any, of: str) -> Any:
         rule = (_OF_ARRAYS if self.kind == ARRAY else _OF_TENSORS).get(of)
@@ -50,6 +49,9 @@ class Pixels(Special):
         if self.kind == TENSOR:
             _check_torchs(f, of)
         return _Method(self, of, rule)
+
+    def grows(self) -> bool:
+        return True  # `image /= 255` changes the array itself
 
     def entry(self, f: Any, key: Any) -> Any:
         if key is None and self.axes == "HW":

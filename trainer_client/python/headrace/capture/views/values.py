@@ -110,7 +110,6 @@ class Special:
     (capture/items). Each method raises Stop for what is not followed."""
 
     called = "a value"
-    is_changed_in_place = False  # by `value += more`
 
     def attribute(self, f: Any, of: str) -> Any:
         raise Stop(f"uses .{of} of {self.called}")
@@ -129,6 +128,10 @@ class Special:
         raise Stop(f"goes through {self.called}")
 
     def is_none(self) -> bool:
+        return False
+
+    def grows(self) -> bool:
+        """Whether += changes the value itself, which other names may stand for, too."""
         return False
 
     def enter(self, f: Any) -> Any:
