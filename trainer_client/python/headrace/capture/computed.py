@@ -9,7 +9,7 @@ from ..native.structure import Structure, plain
 from ..native.transforms import kind_of, nodes_of, nodes_of_leaf, nodes_of_steps
 from .datasets import Rows
 from .items import Items
-from .views import SOURCE, Applied, Grounds, Views, steps_or_views
+from .views import SOURCE, Applied, Grounds, Known, Views, steps_or_views
 from .views.opened import Opened
 
 # Transforms that make tensors of arrays as they do of pictures with the same values.
@@ -114,7 +114,7 @@ def _nodes(nodes: list[Node], values: tuple[Applied, ...]) -> tuple[list[Node], 
     for number, value in enumerate(values):
         last = node_of_value[value.of]
         for transform in value.transforms:
-            first, *governed = nodes_of_leaf(transform)
+            first, *governed = _nodes_of(transform)
             key = last, repr((first.op, first.args))
             if first.purity == PURE and key in pure:
                 last = pure[key]
@@ -126,6 +126,11 @@ def _nodes(nodes: list[Node], values: tuple[Applied, ...]) -> tuple[list[Node], 
                 pure[key] = last
         node_of_value[number] = last
     return nodes, node_of_value
+
+
+def _nodes_of(transform: Any) -> list[Node]:
+    # A node is used once; one call may be on several ways.
+    return [replace(transform.node)] if type(transform) is Known else nodes_of_leaf(transform)
 
 
 def _number(result: Structure, nodes: dict[int, int], fields: list[Field]) -> Structure:

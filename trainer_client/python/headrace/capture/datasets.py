@@ -14,6 +14,7 @@ from torch.utils.data import ConcatDataset, Subset, TensorDataset
 
 from ..native import binding
 from ..native.collate import name_of
+from ..native.opencv import Call
 from ..native.plan import DTYPES, Array, Field, Leaf, Local, Node, NotNative
 from .fingerprint import Fingerprint
 from .items import Items, items_of
@@ -40,6 +41,12 @@ class Rows:
     datasets: list[Any] = field(default_factory=list)
     rows: np.ndarray | None = None  # int64[count]; None: index == row
     opened: Opened | None = None  # by a loader of the program's own
+
+    @property
+    def calls(self) -> list[Call]:
+        """Of OpenCV's functions, which are tried before they are used."""
+        own = [call for one in self.datasets if isinstance(one, Items) for call in one.calls]
+        return own if self.opened is None else [*own, *self.opened.calls]
 
     def path_of(self, index: int) -> str:
         """The file of a sample; empty where there is none."""
@@ -104,7 +111,8 @@ def _own(dataset: Any, seen: Fingerprint) -> Rows:
     labels = items.labels[0] if items.labels else [0] * items.count
     table = binding.encode_file_table(here, _below(os.path.join(here, ""), paths, here), labels)
     leaf = Leaf("local_dir", items.count, table)
-    return Rows([leaf], items.count, _IMAGE_AND_LABEL, _decode(), [items])
+    source = items.sources[0] or _decode()
+    return Rows([leaf], items.count, _IMAGE_AND_LABEL, source, [items])
 
 
 def _check_unaltered(dataset: Any) -> None:

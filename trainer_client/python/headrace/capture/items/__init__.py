@@ -4,6 +4,7 @@
     follower.py  one following: what it knows beside views/
     columns.py   Column: what the index makes of the lists that the data set holds, for every index
     pictures.py  files and pictures that are opened
+    pixels.py    pictures of cv2's, as arrays and tensors; tensors.py: what transforms get of them
     library.py   functions of libraries whose work is known: paths, texts, PIL's open
 
 The code is followed by views/, on the live data set. The index is the one thing that is not known.

@@ -7,12 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ...native.opencv import Call
+from ...native.plan import Node
 from ..views.calls import call
 from ..views.follower import Follower
 from ..views.values import Held, Image, Stop, is_dict
 from .columns import PATHS, Column, HeldLists, each, is_plain
 from .library import rule_of
 from .pictures import Opened, OpenFile
+from .pixels import Pixels
+from .tensors import Tensors
 
 _MOST_PICTURES = 16  # that one entry opens
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
@@ -33,10 +37,12 @@ def _bare(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Picture:
-    """`mode`: what convert is given; empty: the picture is as the file has it."""
+    """`mode`: what convert is given; empty: the picture is as the file has it. `source`: what reads
+    it, where that is not PIL."""
 
     paths: Column
     mode: str
+    source: Node | None = None
 
 
 class ItemFollower(Follower):
@@ -49,6 +55,8 @@ class ItemFollower(Follower):
         self.columns: list[Column] = []
         self.made: list[Column] = []
         self.files: list[OpenFile] = []
+        self.calls: list[Call] = []  # of cv2's, which are tried before they are used
+        self.tensors = Tensors()
         self.computes_with_index = False  # beside taking entries of lists by it
 
     def begin(self, count: int) -> Column:
@@ -66,14 +74,17 @@ class ItemFollower(Follower):
         for column in self.made:
             column.compute()
 
-    def open(self, opened: Opened, mode: str) -> Image:
-        paths = opened.file.paths
+    def opens(self, paths: Column) -> OpenFile:
+        self.files.append(OpenFile(paths))
+        return self.files[-1]
+
+    def open(self, paths: Column, mode: str, source: Node | None = None) -> Image:
         for number, known in enumerate(self.pictures):
-            if known.paths is paths and known.mode == mode:
+            if known.paths is paths and (known.mode, known.source) == (mode, source):
                 return Image(-1 - number)
         if len(self.pictures) >= _MOST_PICTURES:
             raise Stop(f"opens over {_MOST_PICTURES} pictures")
-        self.pictures.append(Picture(paths, mode))
+        self.pictures.append(Picture(paths, mode, source))
         return Image(-len(self.pictures))
 
     # What views/ asks.
@@ -91,6 +102,8 @@ class ItemFollower(Follower):
         return (function.__module__ or "").startswith("torchvision.datasets.")
 
     def combine(self, kind: type, left: Any, right: Any) -> Any:
+        if kind is ast.Div and type(left) is Pixels:
+            return left.divide(self, right)
         of_paths = kind is ast.Div and any(
             type(one) is Held and type(one.thing) in PATHS for one in (left, right)
         )
@@ -130,7 +143,22 @@ class ItemFollower(Follower):
         return length
 
     def picture(self, value: Any) -> Any:
+        if type(value) is Pixels:
+            return self.tensors.image_of(self, value)
         return value.read(self, "") if type(value) is Opened else value
+
+    def apply(self, transform: Any, image: Image, where: str) -> Image:
+        made = self.tensors.applied(self, transform, image, where)
+        return made or self.apply_any(transform, image, where)
+
+    def apply_any(self, transform: Any, image: Image, where: str) -> Image:
+        return super().apply(transform, image, where)
+
+    def as_pil(self, pixels: Pixels) -> Image:
+        return self.tensors.as_pil(self, pixels)
+
+    def returned(self, value: Any) -> Any:
+        return self.tensors.returned(self, value) if type(value) is Pixels else value
 
     def leaf(self, found: Any) -> int | None:
         if not isinstance(found, Column):

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from ...native.collate import name_of
-from ...native.plan import NotNative
+from ...native.opencv import Call
+from ...native.plan import Node, NotNative
 from ...native.transforms import nodes_of_leaf
 from ..views.attributes import class_of, in_class, own
 from ..views.calls import call
 from ..views.grounds import Grounds
 from ..views.recognise import shaped
 from ..views.values import MISSING, Held, Method, Stop, name, replaced_builtin
-from ..views.views import Applied, Structure
+from ..views.views import Applied, Known, Structure
 from .columns import PATHS, HeldLists
 from .follower import ItemFollower, Picture
 
@@ -30,6 +31,7 @@ class Items:
 
     count: of the entries. paths: of each picture that an entry opens, by index, and `modes`, what
     they are converted to (empty: they are as in the file). labels: columns of integers.
+    sources: what reads each picture that PIL does not. calls: of cv2's, to be tried.
     values: as Views.values; an `of` below 0 is picture -1 - of.
     result: what __getitem__ returns; an int below 0 is label -1 - it.
     index_types: of the indices from 0 on that the code takes as it takes Python's int of that value;
@@ -39,12 +41,14 @@ class Items:
     count: int
     paths: tuple[list[str], ...]
     modes: tuple[str, ...]
+    sources: tuple[Node | None, ...]
     labels: tuple[list[int], ...]
     values: tuple[Applied, ...]
     result: Structure
     seen: Grounds
     lists: HeldLists
     index_types: tuple[type, ...] = (int,)
+    calls: tuple[Call, ...] = ()
 
 
 def items_of(dataset: Any) -> Items:
@@ -74,7 +78,21 @@ def items_of(dataset: Any) -> Items:
         raise NotNative(f"{_refused(dataset)}: {text}") from None
     f.seen.close()
     modes = tuple(picture.mode for picture in f.pictures)
-    return Items(count, paths, modes, labels, values, result, f.seen, f.lists, _index_types(f))
+    sources = tuple(picture.source for picture in f.pictures)
+    calls = tuple(f.calls)
+    return Items(
+        count,
+        paths,
+        modes,
+        sources,
+        labels,
+        values,
+        result,
+        f.seen,
+        f.lists,
+        _index_types(f),
+        calls,
+    )
 
 
 def _index_types(f: ItemFollower) -> tuple[type, ...]:
@@ -90,7 +108,7 @@ def _refused(dataset: Any) -> str:
 
 def _check_native(dataset: Any, f: ItemFollower, values: tuple[Applied, ...]) -> None:
     """Before anything is computed for every index, which takes long."""
-    if [picture.mode for picture in f.pictures] != ["RGB"]:
+    if len(f.pictures) != 1 or (f.pictures[0].source is None and f.pictures[0].mode != "RGB"):
         raise NotNative(
             f"{name_of(dataset)} opens other than one picture in RGB for each sample",
             'one Image.open(path).convert("RGB") in __getitem__',
@@ -102,7 +120,8 @@ def _check_native(dataset: Any, f: ItemFollower, values: tuple[Applied, ...]) ->
         )
     for value in values:
         for transform in value.transforms:
-            nodes_of_leaf(transform)
+            if type(transform) is not Known:
+                nodes_of_leaf(transform)
 
 
 def _method(f: ItemFollower, dataset: Any, of: str) -> Method:

@@ -17,6 +17,7 @@ from ...native.genuine import is_genuine
 from ..views.values import Stop
 from .columns import Column, each
 from .pictures import Opened, OpenFile
+from .pixels import Pixels, function_rule
 
 Rule = Callable[[Any, list[Any], dict[str, Any]], Any]
 
@@ -38,9 +39,11 @@ def rule_of(thing: Any) -> Rule | None:
         return _pure(vars(posixpath)[name])
     if name == "open" and thing is vars(sys.modules.get("PIL.Image", io)).get("open"):
         return _open_picture
+    if name == "fromarray" and thing is vars(sys.modules.get("PIL.Image", io)).get("fromarray"):
+        return _from_array
     if name in _LOADERS and _is_of_torchvision(thing, name):
         return _load
-    return None
+    return function_rule(thing)
 
 
 _FUNCTION = type(rule_of)
@@ -87,6 +90,12 @@ def _open_picture(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
     return Opened(_file(f, args))
 
 
+def _from_array(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
+    if len(args) != 1 or named or type(args[0]) is not Pixels:
+        raise Stop("calls Image.fromarray with other than a picture")
+    return f.as_pil(args[0])
+
+
 def _load(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
     if len(args) != 1 or named:
         raise Stop("calls a loader with more than a path")
@@ -96,6 +105,4 @@ def _load(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
 def _file(f: Any, args: list[Any]) -> OpenFile:
     if len(args) != 1 or not isinstance(args[0], Column):
         raise Stop("opens a file that is not told by the index")
-    file = OpenFile(args[0])
-    f.files.append(file)
-    return file
+    return f.opens(args[0])  # type: ignore[no-any-return]

@@ -47,7 +47,7 @@ class Opened(Special):
         if self.file.is_closed:
             raise Stop("reads a picture of a file that is closed")
         self.file.is_read = True
-        image: Image = f.open(self, mode)
+        image: Image = f.open(self.file.paths, mode)
         return image
 
 

@@ -109,6 +109,10 @@ class Follower:
         """The picture that a transform gets."""
         return value
 
+    def returned(self, value: Any) -> Any:
+        """What is returned, where that is a picture."""
+        return value
+
     def leaf(self, found: Any) -> int | None:
         """The number of something that is returned and no picture: below 0."""
         return None

@@ -13,7 +13,7 @@ from ...native.plan import NotNative
 from .calls import call
 from .follower import Follower, Step
 from .values import Held, Image, Stop, is_constant, name, replaced_builtin
-from .views import SOURCE, Applied, Structure, Views
+from .views import SOURCE, Applied, Known, Structure, Views
 
 REMEDY = (
     "code that only applies torchvision's transforms to the picture: docs/reference/own-transforms.md "
@@ -81,6 +81,7 @@ def shaped(f: Follower, found: Any) -> tuple[tuple[Applied, ...], Structure]:
 def _returned(f: Follower, found: Any, numbers: list[int]) -> None:
     """The steps whose pictures are in what is returned."""
     f.spend()
+    found = f.returned(found)
     if type(found) is Image:
         if found.step <= SOURCE:
             raise Stop("returns the picture itself, a PIL image")
@@ -99,6 +100,7 @@ def _returned(f: Follower, found: Any, numbers: list[int]) -> None:
 
 
 def _structure(f: Follower, found: Any, value_of: dict[int, int]) -> Structure:
+    found = f.returned(found)
     if type(found) is Image:
         return value_of[found.step]
     if (other := f.leaf(found)) is not None:
@@ -119,25 +121,27 @@ def _way_to(steps: list[Step], number: int) -> list[int]:
 
 
 def _makes_tensors(step: Step) -> bool:
+    if type(step.transform) is Known:
+        return step.transform.makes_tensors
     return type(step.transform).__name__ in _MAKE_TENSORS
 
 
-def _changes_its_input(part: Any) -> bool:
+def changes_its_input(part: Any) -> bool:
     """A transform with inplace=True, or one that holds such, as RandomApply may."""
     if type(part) in (list, tuple):
-        return any(map(_changes_its_input, part))
+        return any(map(changes_its_input, part))
     if not type(part).__module__.startswith(("torchvision.", "torch.nn.")):
         return False  # a part of the program's own, which has no native form there
     held = vars(part)
     inner = [held.get("transforms"), *(held.get("_modules") or {}).values()]
-    return bool(held.get("inplace")) or any(map(_changes_its_input, inner))
+    return bool(held.get("inplace")) or any(map(changes_its_input, inner))
 
 
 def _check_values_stay(steps: list[Step], uses: list[int]) -> None:
     """Some transforms change the tensor that they get, and others may hand on the one they got. So
     nobody else may have it, back to where the tensor was made of a picture."""
     for step in steps:
-        if not _changes_its_input(step.transform):
+        if not changes_its_input(step.transform):
             continue
         way = _way_to(steps, step.of)
         made = [_makes_tensors(steps[at]) for at in way]
