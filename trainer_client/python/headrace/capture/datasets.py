@@ -16,7 +16,8 @@ from ..native import binding
 from ..native.collate import name_of
 from ..native.plan import DTYPES, Array, Field, Leaf, Local, Node, NotNative
 from .fingerprint import Fingerprint
-from .items import items_of
+from .items import TORCHVISION, items_of, reader_of
+from .views import Grounds
 
 # Serving arrays means copying them to the workers once.
 MAX_ARRAY_BYTES = 1 << 30
@@ -34,10 +35,11 @@ class Rows:
     leaves: list[Leaf]
     count: int
     fields: list[Field]
-    source: Node | None  # the first node of the chain; None: nothing but arrays
+    source: list[Node]  # the first nodes of the chain; none: nothing but arrays
     # Of the leaves, for their transforms. Items: what was found in a data set of the program's own.
     datasets: list[Any] = field(default_factory=list)
     rows: np.ndarray | None = None  # int64[count]; None: index == row
+    grounds: tuple[Grounds, ...] = ()  # of what reads the files
 
 
 def rows_of(dataset: Any, seen: Fingerprint) -> Rows:
@@ -76,7 +78,7 @@ def _own(dataset: Any, seen: Fingerprint) -> Rows:
     items = items_of(dataset)
     seen.add_check(items.seen.same)
     seen.add_check(items.lists.same)
-    if items.modes != ("RGB",):
+    if len(items.modes) != 1 or (items.libraries[0] != TORCHVISION and items.modes != ("RGB",)):
         raise NotNative(
             f"{name_of(dataset)} opens other than one picture in RGB for each sample",
             'one Image.open(path).convert("RGB") in __getitem__',
@@ -93,7 +95,8 @@ def _own(dataset: Any, seen: Fingerprint) -> Rows:
     labels = items.labels[0] if items.labels else [0] * items.count
     table = binding.encode_file_table(here, _below(os.path.join(here, ""), paths, here), labels)
     leaf = Leaf("local_dir", items.count, table)
-    return Rows([leaf], items.count, _IMAGE_AND_LABEL, _decode(), [items])
+    source = _decode(items.modes[0], items.libraries[0])
+    return Rows([leaf], items.count, _IMAGE_AND_LABEL, source, [items])
 
 
 def _check_unaltered(dataset: Any) -> None:
@@ -108,11 +111,6 @@ def _check_unaltered(dataset: Any) -> None:
 def _folder(dataset: Any, seen: Fingerprint) -> Rows:
     folder = sys.modules["torchvision.datasets.folder"]
     loader = seen.add_identity(dataset, "loader")
-    if loader is not folder.default_loader and loader is not folder.pil_loader:
-        raise NotNative(
-            f"loader={name_of(loader)} is Python code",
-            "leave `loader` to torchvision, which opens pictures with PIL as RGB",
-        )
     backend = sys.modules["torchvision"].get_image_backend()
     if loader is folder.default_loader and backend != "PIL":
         raise NotNative(
@@ -131,6 +129,14 @@ def _folder(dataset: Any, seen: Fingerprint) -> Rows:
             raise NotNative(
                 f"{name_of(dataset)}.samples holds file names that are not text"
             ) from None
+    source = _decode()
+    grounds: tuple[Grounds, ...] = ()
+    if loader is not folder.default_loader and loader is not folder.pil_loader and paths:
+        picture, by = reader_of(loader, paths)
+        seen.add_check(by.same)
+        if picture.library != TORCHVISION and picture.mode != "RGB":
+            raise NotNative(f"loader={name_of(loader)} opens pictures in another mode than RGB")
+        source, grounds = _decode(picture.mode, picture.library), (by,)
     root = os.fspath(dataset.root)
     if not os.path.isabs(root):
         seen.add_value(os.getcwd)
@@ -139,7 +145,7 @@ def _folder(dataset: Any, seen: Fingerprint) -> Rows:
     root = os.path.join(here, root)
     table = binding.encode_file_table(root, inside, _labels(dataset, labels))
     leaf = Leaf("local_dir", len(samples), table)
-    return Rows([leaf], len(samples), _IMAGE_AND_LABEL, _decode(), [dataset])
+    return Rows([leaf], len(samples), _IMAGE_AND_LABEL, source, [dataset], None, grounds)
 
 
 def _below(prefix: str, paths: list[str], here: str) -> list[str]:
@@ -154,12 +160,17 @@ def _below(prefix: str, paths: list[str], here: str) -> list[str]:
     ]
 
 
-def _decode() -> Node:
-    return Node("decode", {"mode": "RGB"}, label='Image.open(path).convert("RGB")')
+def _decode(mode: str = "RGB", library: str = "") -> list[Node]:
+    """A picture of PIL's or, by torchvision.io, a tensor."""
+    if library != TORCHVISION:
+        return [Node("decode", {"mode": mode}, label='Image.open(path).convert("RGB")')]
+    label = f"decode_image(path, ImageReadMode.{mode})"
+    decode = Node("decode", {"mode": mode, "library": TORCHVISION}, label=label)
+    return [decode, Node("pil_to_tensor", label=label)]
 
 
-def _from_array(mode: str) -> Node:
-    return Node("from_array", {"mode": mode}, label=f"Image.fromarray(row, mode={mode!r})")
+def _from_array(mode: str) -> list[Node]:
+    return [Node("from_array", {"mode": mode}, label=f"Image.fromarray(row, mode={mode!r})")]
 
 
 def _labels(dataset: Any, labels: Sequence[Any]) -> list[int]:
@@ -243,7 +254,7 @@ def _tensors(dataset: TensorDataset, seen: Fingerprint) -> Rows:
         seen.add_bytes(functools.partial(_bytes_at, dataset, i))
     count = len(tensors[0])
     leaf = Leaf("arrays", count, arrays=arrays)
-    return Rows([leaf], count, [Field("array", i) for i in range(len(arrays))], None, [dataset])
+    return Rows([leaf], count, [Field("array", i) for i in range(len(arrays))], [], [dataset])
 
 
 def _bytes_at(dataset: Any, i: int) -> np.ndarray:
@@ -273,7 +284,9 @@ def _subset(dataset: "Subset[Any]", seen: Fingerprint) -> Rows:
         raise NotNative("Subset.indices has entries beyond its dataset")
     indices = np.where(indices < 0, indices + inner.count, indices)
     rows = indices if inner.rows is None else inner.rows[indices]
-    return Rows(inner.leaves, len(rows), inner.fields, inner.source, inner.datasets, rows)
+    return Rows(
+        inner.leaves, len(rows), inner.fields, inner.source, inner.datasets, rows, inner.grounds
+    )
 
 
 def _indices(dataset: "Subset[Any]", seen: Fingerprint) -> np.ndarray:
@@ -313,4 +326,5 @@ def _concat(dataset: "ConcatDataset[Any]", seen: Fingerprint) -> Rows:
         first.source,
         [dataset for part in parts for dataset in part.datasets],
         None if identity else np.concatenate(rows).astype(np.int64),
+        tuple(grounds for part in parts for grounds in part.grounds),
     )

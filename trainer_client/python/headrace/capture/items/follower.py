@@ -12,7 +12,8 @@ from ..views.follower import Follower
 from ..views.values import Held, Image, Stop, is_dict
 from .columns import PATHS, Column, HeldLists, each, is_plain
 from .library import rule_of
-from .pictures import Opened, OpenFile
+from .pictures import TORCHVISION, Opened, OpenFile
+from .readers import mode_of_class
 
 _MOST_PICTURES = 16  # that one entry opens
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
@@ -32,10 +33,12 @@ def _bare(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Picture:
-    """`mode`: what convert is given; empty: the picture is as the file has it."""
+    """`mode`: what convert is given; empty: the picture is as the file has it. `library`: whose
+    picture it is; torchvision.io's is a tensor, and `mode` the name of its ImageReadMode."""
 
     paths: Column
     mode: str
+    library: str
 
 
 class ItemFollower(Follower):
@@ -64,14 +67,14 @@ class ItemFollower(Follower):
         for column in self.made:
             column.compute()
 
-    def open(self, opened: Opened, mode: str) -> Image:
-        paths = opened.file.paths
+    def open(self, paths: Column, mode: str, library: str) -> Image:
+        opened = Picture(paths, mode, library)
         for number, known in enumerate(self.pictures):
-            if known.paths is paths and known.mode == mode:
+            if known.paths is paths and (known.mode, known.library) == (mode, library):
                 return Image(-1 - number)
         if len(self.pictures) >= _MOST_PICTURES:
             raise Stop(f"opens over {_MOST_PICTURES} pictures")
-        self.pictures.append(Picture(paths, mode))
+        self.pictures.append(opened)
         return Image(-len(self.pictures))
 
     # What views/ asks.
@@ -80,10 +83,10 @@ class ItemFollower(Follower):
         return rule_of(callee)
 
     def known_attribute(self, thing: Any, of: str) -> Any:
-        """Of a path that the program holds."""
+        """Of a path that the program holds, and of torchvision's ImageReadMode."""
         if type(thing) in PATHS and of in ("name", "parent", "stem", "suffix"):
             return each(self, operator.attrgetter(of), [Held(thing)])
-        return None
+        return mode_of_class(self, thing, of)
 
     def is_followed(self, function: types.FunctionType) -> bool:
         return (function.__module__ or "").startswith("torchvision.datasets.")
@@ -129,6 +132,9 @@ class ItemFollower(Follower):
 
     def picture(self, value: Any) -> Any:
         return value.read(self, "") if type(value) is Opened else value
+
+    def is_tensor(self, picture: int) -> bool:
+        return self.pictures[-1 - picture].library == TORCHVISION
 
     def leaf(self, found: Any) -> int | None:
         if not isinstance(found, Column):

@@ -9,14 +9,18 @@ from ..views.attributes import class_of, in_class, own
 from ..views.calls import call
 from ..views.grounds import Grounds
 from ..views.recognise import shaped
-from ..views.values import MISSING, Held, Method, Stop, name, replaced_builtin
+from ..views.values import MISSING, Held, Image, Method, Stop, name, replaced_builtin
 from ..views.views import Applied, Structure
-from .columns import PATHS, HeldLists
+from .columns import PATHS, Column, HeldLists
 from .follower import ItemFollower, Picture
 
 REMEDY = (
     "a __getitem__ that opens pictures by paths of a list, applies torchvision's transforms and "
     "returns tensors and integers: docs/reference/own-transforms.md says what of it is followed"
+)
+_LOADERS = (
+    "leave `loader` to torchvision, which opens pictures with PIL as RGB, or let it be "
+    "torchvision.io.decode_image"
 )
 
 
@@ -25,7 +29,7 @@ class Items:
     """What each entry of a data set is.
 
     count: of the entries. paths: of each picture that an entry opens, by index, and `modes`, what
-    they are converted to (empty: they are as in the file). labels: columns of integers.
+    they are converted to (empty: they are as in the file), and `libraries`, whose they are. labels: columns of integers.
     values: as Views.values; an `of` below 0 is picture -1 - of.
     result: what __getitem__ returns; an int below 0 is label -1 - it.
     """
@@ -33,6 +37,7 @@ class Items:
     count: int
     paths: tuple[list[str], ...]
     modes: tuple[str, ...]
+    libraries: tuple[str, ...]
     labels: tuple[list[int], ...]
     values: tuple[Applied, ...]
     result: Structure
@@ -66,7 +71,32 @@ def items_of(dataset: Any) -> Items:
         raise NotNative(f"{_refused(dataset)}: {text}") from None
     f.seen.close()
     modes = tuple(picture.mode for picture in f.pictures)
-    return Items(count, paths, modes, labels, values, result, f.seen, f.lists)
+    libraries = tuple(picture.library for picture in f.pictures)
+    return Items(count, paths, modes, libraries, labels, values, result, f.seen, f.lists)
+
+
+def reader_of(loader: Any, paths: list[str]) -> tuple[Picture, Grounds]:
+    """What a folder's `loader` makes of each of its paths. Raises NotNative with its name."""
+    f = ItemFollower()
+    try:
+        if replaced := replaced_builtin():
+            raise Stop(f"may use builtins.{replaced}, which the program has replaced")
+        column = Column(paths[0], lambda: paths)
+        found = call(f, Held(loader), [column], {}, "")
+        if type(found) is not Image or f.steps or len(f.pictures) != 1:
+            raise Stop("does more than read the picture")
+        (picture,) = f.pictures
+        if picture.paths is not column:
+            raise Stop("reads another file")
+        f.check()
+    except Stop as stop:
+        why = f"{stop.place} {stop.text}" if stop.place else f"it {stop.text}"
+    except Exception as error:  # objects may do anything when they are looked at
+        why = f"it is not understood ({type(error).__name__}: {error})"
+    else:
+        f.seen.close()
+        return picture, f.seen
+    raise NotNative(f"loader={name(Held(loader))} is Python code: {why}", _LOADERS)
 
 
 def _refused(dataset: Any) -> str:
