@@ -27,6 +27,7 @@ void AddJobs(CLI::App& app, Action& chosen);
 void AddWorkers(CLI::App& app, Action& chosen);
 void AddTop(CLI::App& app, Action& chosen);
 void AddMetrics(CLI::App& app, Action& chosen);
+void AddKeysCommand(CLI::App& app, Action& chosen);
 void AddSimulate(CLI::App& app, Action& chosen);
 
 // Prints "headrace: MESSAGE" on stderr, one line; returns the exit code 1.
@@ -37,6 +38,9 @@ int Fail(const Status& status);
 [[nodiscard]] Result<std::string> CoordinatorAddress(const std::string& option);
 // kInvalidArgument: not an address; the message shows the right form.
 [[nodiscard]] Status CheckAddress(const std::string& address);
+
+// The value of HEADRACE_KEYS, if `address` is reached by TCP; else empty.
+[[nodiscard]] std::string KeysDirectory(const std::string& address);
 
 // Path of the running program.
 [[nodiscard]] Result<std::string> OwnPath();

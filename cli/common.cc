@@ -40,6 +40,11 @@ Result<std::string> CoordinatorAddress(const std::string& option) {
   return address;
 }
 
+std::string KeysDirectory(const std::string& address) {
+  const char* keys = std::getenv("HEADRACE_KEYS");
+  return keys == nullptr || !address.starts_with("tcp://") ? "" : keys;
+}
+
 Result<std::string> OwnPath() {
   std::array<char, PATH_MAX> path{};
   const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());

@@ -19,13 +19,16 @@
 #include "cli/private_directory.h"
 #include "cli/signals.h"
 #include "cli/tenants.h"
+#include "net/exposure.h"
+#include "net/keyring.h"
 #include "net/reactor.h"
 
 namespace headrace::cli {
 namespace {
 
 struct Options {
-  std::string listen = "tcp://0.0.0.0:7070";
+  std::string listen = "tcp://127.0.0.1:7070";
+  bool insecure = false;
   std::string state_dir;
   std::string policy = "utilization";
   std::string tenants;                     // path
@@ -63,6 +66,9 @@ std::vector<std::string> WorkerCommand(const Options& options, const std::string
     command.push_back(std::move(value));
   };
   add("--coordinator", endpoint);
+  // They reach it by loopback, and would listen there alone.
+  if (net::IsAnyAddress(options.listen)) add("--listen", "tcp://0.0.0.0:0");
+  if (options.insecure) command.emplace_back("--insecure");
   add("--threads", std::to_string(ThreadsOfWorker(options)));
   add("--cache", std::to_string(cache_bytes));
   if (options.stage_memory > 0) add("--stage-memory", std::to_string(options.stage_memory));
@@ -102,10 +108,14 @@ Status Coordinate(const Options& options) {
     HR_TRY(directory, PrivateDirectory::Take(options.directory));
   }
 
-  HR_TRY(std::unique_ptr<net::Reactor> reactor, net::Reactor::Make("hr-coordinator"));
+  HR_TRY(
+      std::unique_ptr<net::Reactor> reactor,
+      net::MakeKeyedReactor("hr-coordinator", options.embedded ? "" : KeysDirectory(options.listen),
+                            {wire::Role::kCoordinator}));
   Status failure;
   coordinator::CoordinatorOptions wanted;
   wanted.listen = options.embedded ? "ipc://" + options.directory + "/control" : options.listen;
+  wanted.insecure = options.insecure;
   wanted.state_dir = options.state_dir;
   wanted.policy = options.policy;
   if (!options.tenants.empty()) {
@@ -196,6 +206,8 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
   command->add_option("--listen", options->listen, "Where clients and workers reach it")
       ->type_name("ADDRESS")
       ->capture_default_str();
+  AddKeys(*command);
+  AddInsecure(*command, options->insecure);
   command
       ->add_option("--state-dir", options->state_dir,
                    "Keep a journal there, so that a restart goes on where this one ended")
@@ -220,7 +232,7 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
            "Start up to so many while jobs ask for them; those not needed for a minute end");
   AddSharedThreads(*command, options->threads);
   AddMemory(*command, "--cache", options->cache_bytes,
-          "Memory cache of all local workers together, for example 2G [default: 0]");
+            "Memory cache of all local workers together, for example 2G [default: 0]");
   AddLimits(*command, options->stage_memory, options->allowed_roots);
   command->add_option("--heartbeat-ms", options->heartbeat_ms, "How often everybody reports")
       ->check(CLI::Range(10, 60'000))
@@ -235,7 +247,8 @@ void AddCoordinator(CLI::App& app, Action& chosen) {
   AddParentPid(*command, options->parent_pid);
   command->footer(
       "Examples:\n"
-      "  headrace coordinator                                  any host may send workers and jobs\n"
+      "  headrace coordinator                                  programs of this host may send "
+      "jobs\n"
       "  headrace coordinator --workers 4 --cache 8G           with workers of its own\n"
       "  headrace coordinator --state-dir /var/lib/headrace    remembers jobs across restarts");
   command->callback([&chosen, options] { chosen = [options] { return Main(*options); }; });

@@ -34,6 +34,7 @@ void AddLaunchOptions(CLI::App& command, LaunchOptions& options, bool worker_cou
                   "Use this coordinator's workers [default: $HEADRACE_COORDINATOR, else workers "
                   "on this host that end with the program]")
       ->type_name("ADDRESS");
+  AddKeys(command);
   command.add_flag("--remote-only", options.remote_only,
                    "With a coordinator: do not lend it this host's CPUs while the program runs");
   command.add_flag("--trust-code", options.trust_code,
@@ -62,7 +63,7 @@ void AddLaunchOptions(CLI::App& command, LaunchOptions& options, bool worker_cou
   }
   AddSharedThreads(command, options.threads);
   AddMemory(command, "--cache", options.cache,
-          "Memory cache, all local workers together, for example 2G [default: 0]");
+            "Memory cache, all local workers together, for example 2G [default: 0]");
   AddSize(command, "--memory", options.memory,
           "Most memory for the batches of one DataLoader, those the program keeps included "
           "[default: 16G]");

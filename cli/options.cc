@@ -1,10 +1,35 @@
 #include "cli/options.h"
 
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
 namespace headrace::cli {
 
 void AddCoordinatorAddress(CLI::App& command, std::string& address) {
   command.add_option("--coordinator", address, "Its address [default: $HEADRACE_COORDINATOR]")
       ->type_name("ADDRESS");
+  AddKeys(command);
+}
+
+void AddKeys(CLI::App& command) {
+  command
+      .add_option_function<std::string>(
+          "--keys",
+          [](const std::string& directory) {
+            std::error_code failed;
+            const auto absolute = std::filesystem::absolute(directory, failed);
+            const bool as_it_is = directory.empty() || failed;
+            ::setenv("HEADRACE_KEYS", (as_it_is ? directory : absolute.string()).c_str(), 1);
+          },
+          "Directory of keys, made by `headrace keys` [default: $HEADRACE_KEYS, else none]")
+      ->type_name("DIR");
+}
+
+void AddInsecure(CLI::App& command, bool& insecure) {
+  command.add_flag("--insecure", insecure,
+                   "Listen where other hosts reach it, without keys: whoever reaches it can run "
+                   "code here and in the training programs");
 }
 
 void AddParentPid(CLI::App& command, std::int64_t& pid) {

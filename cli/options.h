@@ -42,6 +42,11 @@ void AddSharedThreads(CLI::App& command, Value& threads) {
   AddCount(command, "--threads", threads,
            "Compute threads of all local workers together [default: usable CPUs]");
 }
+// Adds --keys for a subcommand that uses TCP: it sets HEADRACE_KEYS for this process and those that
+// it starts. KeysDirectory reads it.
+void AddKeys(CLI::App& command);
+// Adds --insecure for a server.
+void AddInsecure(CLI::App& command, bool& insecure);
 void AddParentPid(CLI::App& command, std::int64_t& pid);
 // Adds --stage-memory and --allow-root; see dataworker::WorkerOptions.
 void AddLimits(CLI::App& command, std::uint64_t& stage_memory,

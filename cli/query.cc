@@ -3,6 +3,9 @@
 #include <optional>
 #include <variant>
 
+#include "cli/commands.h"
+#include "net/keyring.h"
+
 namespace headrace::cli {
 
 Result<std::unique_ptr<StatusPoller>> StatusPoller::Make(net::Reactor& reactor,
@@ -25,9 +28,12 @@ void StatusPoller::Ask(std::chrono::milliseconds timeout) {
   deadline_ = reactor_.AddOnce(timeout, [this, timeout] {
     const auto tenths = timeout.count() / 100;
     std::string seconds = std::to_string(tenths / 10);
+    const bool tcp = address_.starts_with("tcp://");
+    const std::string keys = tcp ? ", or give both the same --keys" : "";
     if (tenths % 10 != 0) seconds.append(".").append(std::to_string(tenths % 10));
     Answer(Unavailable("no coordinator answers at " + address_ + " within " + seconds +
-                       " s; start one with `headrace coordinator --listen " + address_ + "`"));
+                       " s; start one with `headrace coordinator --listen " + address_ + "`" +
+                       keys));
   });
   wire::StatusQuery query;
   query.request = ++asked_;
@@ -48,9 +54,15 @@ void StatusPoller::Answer(Result<wire::ClusterStatus> answer) {
   on_answer_(std::move(answer));
 }
 
+Result<std::unique_ptr<net::Reactor>> MakeQueryReactor(std::string name,
+                                                       const std::string& address) {
+  return net::MakeKeyedReactor(std::move(name), KeysDirectory(address),
+                               {wire::Role::kObserver, wire::Role::kAdmin, wire::Role::kTrainer});
+}
+
 Result<wire::ClusterStatus> QueryStatus(const std::string& address,
                                         std::chrono::milliseconds timeout) {
-  HR_TRY(std::unique_ptr<net::Reactor> reactor, net::Reactor::Make("hr-query"));
+  HR_TRY(std::unique_ptr<net::Reactor> reactor, MakeQueryReactor("hr-query", address));
   std::optional<Result<wire::ClusterStatus>> answer;
   HR_TRY(std::unique_ptr<StatusPoller> poller,
          StatusPoller::Make(*reactor, address, [&](Result<wire::ClusterStatus> got) {

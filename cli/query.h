@@ -21,6 +21,10 @@ inline constexpr std::chrono::milliseconds kQueryTimeout{5000};
 [[nodiscard]] Result<wire::ClusterStatus> QueryStatus(
     const std::string& address, std::chrono::milliseconds timeout = kQueryTimeout);
 
+// A reactor for questions to the coordinator at `address`, with the keys of KeysDirectory.
+[[nodiscard]] Result<std::unique_ptr<net::Reactor>> MakeQueryReactor(std::string name,
+                                                                     const std::string& address);
+
 // Asks repeatedly, on the caller's reactor. Reactor thread only.
 class StatusPoller {
  public:

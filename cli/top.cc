@@ -54,7 +54,7 @@ void Paint(const std::string& page) {
 int Live(const std::string& address) {
   auto signals = StopSignals::Block();
   if (!signals.ok()) return Fail(signals.status());
-  auto reactor = net::Reactor::Make("hr-top");
+  auto reactor = MakeQueryReactor("hr-top", address);
   if (!reactor.ok()) return Fail(reactor.status());
   net::Reactor& loop = **reactor;
   std::optional<wire::ClusterStatus> before;

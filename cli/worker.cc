@@ -14,6 +14,7 @@ int Work(const dataworker::WorkerOptions& given) {
   const Result<std::string> address = CoordinatorAddress(options.coordinator);
   if (!address.ok()) return Fail(address.status());
   options.coordinator = *address;
+  options.keys = KeysDirectory(options.listen.starts_with("tcp://") ? options.listen : *address);
   if (!options.listen.empty()) {
     if (Status s = CheckAddress(options.listen); !s.ok()) return Fail(s);
   }
@@ -28,13 +29,14 @@ void AddWorker(CLI::App& app, Action& chosen) {
   AddCoordinatorAddress(*command, options->coordinator);
   command
       ->add_option("--listen", options->listen,
-                   "Where trainers reach this worker: tcp://0.0.0.0:0 (any free port; the default "
-                   "for a tcp coordinator) or ipc://PATH")
+                   "Where trainers reach this worker: tcp://ADDRESS:PORT (0: any free port) or "
+                   "ipc://PATH [default: the address by which this host reaches the coordinator]")
       ->type_name("ADDRESS");
   command
       ->add_option("--advertise", options->advertise,
-                   "Host name or address that trainers use for it [default: this host's name]")
+                   "Host name or address that trainers use for it [default: where it listens]")
       ->type_name("HOST");
+  AddInsecure(*command, options->insecure);
   command
       ->add_option("--directory", options->directory,
                    "Private directory of its Unix sockets [default: $XDG_RUNTIME_DIR/headrace or "

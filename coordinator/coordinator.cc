@@ -21,6 +21,7 @@
 #include "coordinator/scaling/pool_growth.h"
 #include "coordinator/scaling/pool_size.h"
 #include "coordinator/state/journal.h"
+#include "net/exposure.h"
 #include "schemas/wire/host_identity.h"
 
 namespace headrace::coordinator {
@@ -50,6 +51,7 @@ class CoordinatorImpl final : public Coordinator {
   ~CoordinatorImpl() override { Stop(); }
 
   Status Init() {
+    HR_RETURN_IF_ERROR(net::CheckExposure(options_.listen, reactor_.guarded(), options_.insecure));
     RegisterPolicies(policies_);
     rules_.plan.policy = policies_.Find(options_.policy);
     if (!rules_.plan.policy) return UnknownPolicy();

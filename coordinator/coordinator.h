@@ -16,7 +16,9 @@
 namespace headrace::coordinator {
 
 struct CoordinatorOptions {
-  std::string listen = "tcp://0.0.0.0:7070";
+  std::string listen = "tcp://127.0.0.1:7070";
+  // Allows `listen` to be an address that other hosts reach though no keys keep strangers out.
+  bool insecure = false;
   std::string state_dir;  // directory of the journal; empty: a restart starts from nothing
   // True: another coordinator may later use this address. Peers of this one may come to it, so its
   // ids must differ from ours. False when embedded.
@@ -47,6 +49,7 @@ struct CoordinatorOptions {
 // only, or before the reactor runs; destroyed there or after the reactor has stopped.
 class Coordinator {
  public:
+  // kInvalidArgument: other hosts reach the address, and nobody has allowed that.
   // kUnavailable: the address is taken, or the journal belongs to another. kDataLoss: the journal
   // is damaged. kNotFound: no such policy, pool or worker program.
   static Result<std::unique_ptr<Coordinator>> Make(net::Reactor& reactor,

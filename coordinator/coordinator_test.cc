@@ -284,6 +284,18 @@ TEST_F(CoordinatorTest, AnAddressInUseIsAnErrorThatNamesIt) {
   EXPECT_THAT(made.status().message(), HasSubstr(second.listen.substr(second.listen.rfind(':'))));
 }
 
+TEST_F(CoordinatorTest, AnAddressThatOtherHostsReachMustBeAllowed) {
+  EXPECT_EQ(CoordinatorOptions().listen, "tcp://127.0.0.1:7070");
+  auto reactor = std::move(net::Reactor::Make("other")).value();
+  CoordinatorOptions options = options_;
+  options.listen = "tcp://0.0.0.0:0";
+  const Status refused = Coordinator::Make(*reactor, options).status();
+  EXPECT_EQ(refused.code(), Code::kInvalidArgument);
+  EXPECT_THAT(refused.message(), HasSubstr("--insecure"));
+  options.insecure = true;
+  EXPECT_TRUE(Coordinator::Make(*reactor, options).ok());
+}
+
 TEST_F(CoordinatorTest, UnknownPolicyAndPoolAreErrorsThatListTheKnownOnes) {
   auto reactor = std::move(net::Reactor::Make("other")).value();
   CoordinatorOptions options = options_;

@@ -9,7 +9,8 @@
 
 namespace headrace::net {
 
-Context::Context(int io_threads) : handle_(zmq_ctx_new()), pid_(getpid()) {
+Context::Context(int io_threads, std::shared_ptr<Keyring> keys)
+    : handle_(zmq_ctx_new()), pid_(getpid()), keys_(std::move(keys)) {
   HR_CHECK(handle_ != nullptr);
   zmq_ctx_set(handle_, ZMQ_IO_THREADS, io_threads);
   zmq_ctx_set(handle_, ZMQ_MAX_SOCKETS, 4096);
@@ -23,8 +24,8 @@ Context::~Context() {
 
 bool Context::InForkedChild() const { return getpid() != pid_; }
 
-std::shared_ptr<Context> MakeContext(int io_threads) {
-  return std::make_shared<Context>(io_threads);
+std::shared_ptr<Context> MakeContext(int io_threads, std::shared_ptr<Keyring> keys) {
+  return std::make_shared<Context>(io_threads, std::move(keys));
 }
 
 }  // namespace headrace::net

@@ -142,6 +142,7 @@ Status FaultReactor::Start() { return real_.Start(); }
 Status FaultReactor::Run() { return real_.Run(); }
 void FaultReactor::Stop() { real_.Stop(); }
 bool FaultReactor::OnThread() const { return real_.OnThread(); }
+bool FaultReactor::guarded() const { return real_.guarded(); }
 void FaultReactor::Post(std::function<void()> task) { real_.Post(std::move(task)); }
 TimerId FaultReactor::AddTimer(Duration interval, std::function<void()> callback) {
   return real_.AddTimer(interval, std::move(callback));

@@ -34,6 +34,7 @@ class FaultReactor final : public Reactor {
   Status Run() override;
   void Stop() override;
   [[nodiscard]] bool OnThread() const override;
+  [[nodiscard]] bool guarded() const override;
   void Post(std::function<void()> task) override;
   Result<std::unique_ptr<Socket>> BindRouter(const std::string& endpoint,
                                              SocketEvents events) override;

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "net/reactor_core_internal.h"
+#include "net/zap_handler_internal.h"
 
 namespace headrace::net {
 namespace {
@@ -52,6 +53,7 @@ class ReactorImpl final : public Reactor {
     }
     HR_CHECK(!OnThread());
     Stop();
+    if (admission_) core_->UnwatchFd(admission_->fd());
   }
 
   Status Start() override {
@@ -87,6 +89,7 @@ class ReactorImpl final : public Reactor {
   }
 
   [[nodiscard]] bool OnThread() const override { return core_->OnThread(); }
+  [[nodiscard]] bool guarded() const override { return core_->context()->keys() != nullptr; }
 
   void Post(std::function<void()> task) override {
     if (!core_->forked()) core_->Post(std::move(task));
@@ -95,13 +98,18 @@ class ReactorImpl final : public Reactor {
   Result<std::unique_ptr<Socket>> BindRouter(const std::string& endpoint,
                                              SocketEvents events) override {
     if (core_->forked()) return Unavailable("a reactor does not work in a forked process");
+    // Before the server: libzmq admits everybody while nobody answers for it.
+    if (!admission_ && guarded()) {
+      HR_TRY(admission_, ZapHandler::Open(core_->context(), core_->clock()));
+      core_->WatchFd(admission_->fd(), [admission = admission_.get()] { admission->Serve(); });
+    }
     return Adopt(ZmqSocket::Bind(core_->context(), endpoint), std::move(events));
   }
 
   Result<std::unique_ptr<Socket>> ConnectDealer(const std::string& endpoint,
                                                 SocketEvents events) override {
     if (core_->forked()) return Unavailable("a reactor does not work in a forked process");
-    return Adopt(ZmqSocket::Connect(core_->context(), endpoint), std::move(events));
+    return Adopt(ZmqSocket::Connect(core_->context(), endpoint, events.server), std::move(events));
   }
 
   TimerId AddTimer(Duration interval, std::function<void()> callback) override {
@@ -141,6 +149,7 @@ class ReactorImpl final : public Reactor {
   const std::string name_;
   const std::shared_ptr<Core> core_;
   std::mutex join_mutex_;
+  std::unique_ptr<ZapHandler> admission_;  // with keys, once a server is bound
   std::unique_ptr<std::thread> thread_;
 };
 

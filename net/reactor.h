@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "schemas/wire/message.h"
+#include "schemas/wire/roles.h"
 
 // A reactor is one thread that owns sockets, descriptors and timers. Other threads reach it by
 // Post. Compute never runs here.
@@ -39,6 +40,7 @@ struct Incoming {
   wire::Body body;
   std::vector<ByteSpan> payload;
   std::shared_ptr<void> payload_owner;
+  wire::Role role = wire::Role::kLocal;  // of the sender's key; it may send such a message
 };
 
 class Reactor;
@@ -61,14 +63,20 @@ struct SocketEvents {
   // Gets each invalid message: damaged, hostile or of another version. It may answer the peer, but
   // must never trust the message.
   std::function<void(const std::string& peer, const Status& error)> on_invalid;
+  // For ConnectDealer: what the server is. With keys, a server without that role's key gets nothing.
+  wire::Role server = wire::Role::kCoordinator;
 };
 
 using TimerId = std::uint64_t;
 
 // Owns ZeroMQ's I/O threads and the name space of "inproc://" endpoints. Reactors that share a
 // context reach each other by these endpoints. Thread-safe.
+// With `keys` (net/keyring.h), everything that crosses TCP is encrypted, servers admit known keys
+// alone, and a peer's message must be one that its role may send.
 class Context;
-[[nodiscard]] std::shared_ptr<Context> MakeContext(int io_threads = 1);
+class Keyring;
+[[nodiscard]] std::shared_ptr<Context> MakeContext(int io_threads = 1,
+                                                   std::shared_ptr<Keyring> keys = nullptr);
 
 // Thread rule: Post and Stop are thread-safe. All else is for the reactor thread, or before Start.
 // Fork rule: in a forked child every call does nothing or returns kUnavailable, and none hangs.
@@ -89,6 +97,8 @@ class Reactor {
   // thread it returns at once and takes effect at the end of the turn. Idempotent.
   virtual void Stop() = 0;
   [[nodiscard]] virtual bool OnThread() const = 0;
+  // Says whether keys keep strangers out of the TCP sockets.
+  [[nodiscard]] virtual bool guarded() const { return false; }
 
   // Runs `task` on the reactor thread, in order. After Stop, tasks are dropped.
   virtual void Post(std::function<void()> task) = 0;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <semaphore>
 #include <string>
@@ -18,6 +19,7 @@
 
 #include "base/unique_fd.h"
 #include "benchmark/benchmark.h"
+#include "net/keyring.h"
 #include "net/payload.h"
 #include "net/reactor.h"
 
@@ -47,11 +49,11 @@ std::int64_t PageFaults() {
 }
 
 // Args: batch bytes, frame bytes.
-void Transport(benchmark::State& state, const std::string& endpoint) {
+void Transport(benchmark::State& state, const std::string& endpoint, const std::string& keys = "") {
   const auto batch_bytes = static_cast<std::size_t>(state.range(0));
   const auto frame_bytes = static_cast<std::size_t>(state.range(1));
-  auto worker = std::move(Reactor::Make("worker")).value();
-  auto trainer = std::move(Reactor::Make("trainer")).value();
+  auto worker = std::move(MakeKeyedReactor("worker", keys, {wire::Role::kWorker})).value();
+  auto trainer = std::move(MakeKeyedReactor("trainer", keys, {wire::Role::kTrainer})).value();
   const auto batch = std::make_shared<Bytes>(batch_bytes, std::byte{7});
   std::unique_ptr<Socket> router;
   auto made = worker->BindRouter(endpoint, {.on_message = [&](Incoming&& request) {
@@ -72,7 +74,8 @@ void Transport(benchmark::State& state, const std::string& endpoint) {
                                                           to += part.size();
                                                         }
                                                         arrived.release();
-                                                      }}))
+                                                      },
+                                                  .server = wire::Role::kWorker}))
                     .value();
   if (!worker->Start().ok() || !trainer->Start().ok()) std::abort();
   auto ask = [&] {
@@ -99,6 +102,12 @@ void Transport(benchmark::State& state, const std::string& endpoint) {
 }
 
 void Tcp(benchmark::State& state) { Transport(state, "tcp://127.0.0.1:0"); }
+void TcpWithKeys(benchmark::State& state) {
+  std::string directory = "/tmp/headrace_bench_XXXXXX";
+  if (::mkdtemp(directory.data()) == nullptr || !WriteKeys(directory).ok()) std::abort();
+  Transport(state, "tcp://127.0.0.1:0", directory);
+  std::filesystem::remove_all(directory);
+}
 void Ipc(benchmark::State& state) {
   Transport(state, "ipc:///tmp/headrace_bench_" + std::to_string(getpid()));
 }
@@ -113,6 +122,7 @@ void Sizes(benchmark::internal::Benchmark* bench) {
   bench->UseRealTime()->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond);
 }
 BENCHMARK(Tcp)->Apply(Sizes);
+BENCHMARK(TcpWithKeys)->Apply(Sizes);
 BENCHMARK(Ipc)->Apply(Sizes);
 
 bool ReadAll(int fd, std::byte* to, std::size_t bytes) {

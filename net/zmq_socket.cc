@@ -7,12 +7,14 @@
 
 #include "base/check.h"
 #include "net/endpoint_internal.h"
+#include "net/keyring.h"
 #include "net/zmq_socket_internal.h"
 
 namespace headrace::net {
 namespace {
 
 constexpr int kLingerMs = 200;
+constexpr int kHandshakeMs = 5000;             // with keys
 constexpr int kReceiveQueueMessages = 100;     // further messages wait in the peer's memory
 constexpr std::size_t kCopyBelowBytes = 1024;  // a copy costs less than an allocation and a count
 constexpr std::size_t kMaxIdlePeers = 256;
@@ -49,6 +51,43 @@ void ZmqSocket::Set(int option, int value) {
   HR_CHECK(zmq_setsockopt(socket_, option, &value, sizeof(value)) == 0);
 }
 
+void ZmqSocket::Set(int option, const std::string& value) {
+  HR_CHECK(zmq_setsockopt(socket_, option, value.c_str(), value.size()) == 0);
+}
+
+Status ZmqSocket::Guard(const std::string& endpoint, wire::Role server) {
+  const std::shared_ptr<Keyring>& keys = context_->keys();
+  if (!keys || !endpoint.starts_with("tcp://")) return {};
+  guarded_ = true;
+  // ZeroMQ leaves a refused peer in its handshake, and the peer comes again after this time.
+  Set(ZMQ_HANDSHAKE_IVL, kHandshakeMs);
+  Set(ZMQ_CURVE_SECRETKEY, keys->secret_key());
+  if (kind_ == SocketKind::kRouter) {
+    Set(ZMQ_CURVE_SERVER, 1);
+    Set(ZMQ_ZAP_DOMAIN, std::string("headrace"));
+    return {};
+  }
+  const std::string expected = keys->ServerKey(server);
+  if (expected.empty()) {
+    return InvalidArgument("the file `allow` of the keys names no key of a " +
+                           std::string(wire::RoleName(server)) + ", so " + endpoint +
+                           " cannot be known");
+  }
+  server_ = server;
+  Set(ZMQ_CURVE_PUBLICKEY, keys->public_key());
+  Set(ZMQ_CURVE_SERVERKEY, expected);
+  return {};
+}
+
+std::optional<wire::Role> ZmqSocket::RoleOf(zmq::message_t& frame) const {
+  if (!guarded_) return wire::Role::kLocal;
+  if (kind_ == SocketKind::kDealer) return server_;
+  // What our admission said of the connection. A peer's own properties never replace it. Without a
+  // word of ours there is none, and the message is refused.
+  const char* role = zmq_msg_gets(frame.handle(), "User-Id");
+  return role == nullptr ? std::nullopt : wire::ParseRole(role);
+}
+
 Result<std::unique_ptr<ZmqSocket>> ZmqSocket::Open(std::shared_ptr<Context> context,
                                                    SocketKind kind, const std::string& endpoint) {
   HR_RETURN_IF_ERROR(CheckEndpoint(endpoint));
@@ -79,6 +118,7 @@ Result<std::unique_ptr<ZmqSocket>> ZmqSocket::Bind(std::shared_ptr<Context> cont
                                                    const std::string& endpoint) {
   HR_RETURN_IF_ERROR(CheckIpcPathIsFree(endpoint));
   HR_TRY(auto socket, Open(std::move(context), SocketKind::kRouter, endpoint));
+  HR_RETURN_IF_ERROR(socket->Guard(endpoint, wire::Role::kLocal));
   if (zmq_bind(socket->socket_, endpoint.c_str()) != 0) return EndpointError(errno, endpoint);
   std::array<char, 512> actual{};
   std::size_t size = actual.size();
@@ -88,8 +128,10 @@ Result<std::unique_ptr<ZmqSocket>> ZmqSocket::Bind(std::shared_ptr<Context> cont
 }
 
 Result<std::unique_ptr<ZmqSocket>> ZmqSocket::Connect(std::shared_ptr<Context> context,
-                                                      const std::string& endpoint) {
+                                                      const std::string& endpoint,
+                                                      wire::Role server) {
   HR_TRY(auto socket, Open(std::move(context), SocketKind::kDealer, endpoint));
+  HR_RETURN_IF_ERROR(socket->Guard(endpoint, server));
   if (zmq_connect(socket->socket_, endpoint.c_str()) != 0) return EndpointError(errno, endpoint);
   return socket;
 }
@@ -205,6 +247,15 @@ ZmqSocket::Received ZmqSocket::Receive(Incoming& message, Status& error) {
     error = body.status();
     return Received::kInvalid;
   }
+  const std::optional<wire::Role> role = RoleOf(frames_[next - 2]);
+  const wire::MessageType type = wire::TypeOf(*body);
+  if (!role || !wire::MaySend(*role, type)) {
+    error = InvalidArgument("a key of the role " +
+                            std::string(role ? wire::RoleName(*role) : "unknown") +
+                            " may not send " + std::string(wire::MessageName(type)));
+    return Received::kInvalid;
+  }
+  message.role = *role;
   message.body = std::move(*body);
   if (next < frames_.size()) {
     auto owner = std::make_shared<std::vector<zmq::message_t>>(

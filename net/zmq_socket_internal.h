@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -22,7 +23,7 @@ class ZmqSocket {
   static Result<std::unique_ptr<ZmqSocket>> Bind(std::shared_ptr<Context> context,
                                                  const std::string& endpoint);
   static Result<std::unique_ptr<ZmqSocket>> Connect(std::shared_ptr<Context> context,
-                                                    const std::string& endpoint);
+                                                    const std::string& endpoint, wire::Role server);
   ~ZmqSocket();
   ZmqSocket(const ZmqSocket&) = delete;
   ZmqSocket& operator=(const ZmqSocket&) = delete;
@@ -48,6 +49,11 @@ class ZmqSocket {
   static Result<std::unique_ptr<ZmqSocket>> Open(std::shared_ptr<Context> context, SocketKind kind,
                                                  const std::string& endpoint);
   void Set(int option, int value);
+  void Set(int option, const std::string& value);
+  // Has the socket use the context's keys.
+  Status Guard(const std::string& endpoint, wire::Role server);
+  // The role of who sent the frame; nullopt: its connection was not admitted by us.
+  [[nodiscard]] std::optional<wire::Role> RoleOf(zmq::message_t& frame) const;
   [[nodiscard]] std::shared_ptr<Counter> CounterOf(std::string_view peer);
   void ForgetIdlePeers();
   static void Fill(zmq_msg_t* frame, PayloadFrame payload, const std::shared_ptr<Counter>& counter);
@@ -58,6 +64,8 @@ class ZmqSocket {
   const SocketKind kind_;
   void* socket_;
   int fd_ = -1;
+  bool guarded_ = false;
+  wire::Role server_ = wire::Role::kLocal;  // DEALER with keys: the role of the other side
   std::string endpoint_;
   std::unordered_map<std::string, std::shared_ptr<Counter>> counters_;
   std::vector<zmq::message_t> frames_;  // frames of the message being received

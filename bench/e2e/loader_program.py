@@ -41,6 +41,20 @@ class LockedDataset(OwnDataset):
         super().__init__(folder)
         self.lock = threading.Lock()
 
+    def __getitem__(self, index: int) -> tuple:
+        with self.lock:
+            return super().__getitem__(index)
+
+
+class ForgivingDataset(OwnDataset):
+    """Takes the next picture where one is damaged: code that only Python can run."""
+
+    def __getitem__(self, index: int) -> tuple:
+        try:
+            return super().__getitem__(index)
+        except OSError:
+            return self[(index + 1) % len(self)]
+
 
 class Views(OwnDataset):
     """Two views of one picture, as contrastive training has them."""
@@ -67,6 +81,7 @@ KINDS = {
     "tensor": None,
     "mixup": None,
     "own": OwnDataset,
+    "forgiving": ForgivingDataset,
     "locked": LockedDataset,
     "views": Views,
 }

@@ -9,13 +9,14 @@ import pathlib
 
 import harness
 
-# Other programs: kind of the loader program -> what it is. The first two are native; the samples of
-# the others are made by a Python stage.
+# Other programs: kind of the loader program -> what it is. Those that say so are made by a Python
+# stage, the others are native.
 KINDS = {
     "tensor": "torchvision's v2 transforms of tensors",
     "simclr": "two SimCLR views of a picture, blur included",
     "own": "a dataset class of the program's own",
-    "mixup": "MixUp and CutMix in `collate_fn`",
+    "forgiving": "such a class that catches errors: a Python stage",
+    "mixup": "MixUp and CutMix in `collate_fn`: a Python stage",
     "views": "two SimCLR views of a picture, of an own dataset class",
 }
 

@@ -76,7 +76,20 @@ Result<Statement> Prepare(sqlite3* db, const std::string& path, const char* sql)
   return Statement(raw);
 }
 
+// Makes the file, or takes its group's and everybody's rights away: it holds the tokens of jobs.
+// SQLite gives its other files the mode of this one; those that a crash has left are tightened too.
+Status KeepToOwner(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd.valid()) return {};  // SQLite says why
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    const std::string file = path + suffix;
+    if (::chmod(file.c_str(), 0600) != 0 && errno != ENOENT) return ErrnoStatus(errno, file);
+  }
+  return {};
+}
+
 Result<Database> OpenDatabase(const std::string& path) {
+  HR_RETURN_IF_ERROR(KeepToOwner(path));
   sqlite3* raw = nullptr;
   const int rc =
       sqlite3_open_v2(path.c_str(), &raw,

@@ -117,6 +117,30 @@ TEST_F(JournalTest, ReplayGivesTheStateBack) {
   EXPECT_EQ(opened->state.next_job(), JobId(4));
 }
 
+// It holds the tokens of jobs.
+TEST_F(JournalTest, NobodyElseMayReadItAndAnOlderOneIsTightened) {
+  namespace fs = std::filesystem;
+  constexpr fs::perms kOwner = fs::perms::owner_read | fs::perms::owner_write;
+  const auto expect_own = [&] {
+    for (const std::string& file : {File(), File() + "-wal", File() + "-shm"}) {
+      EXPECT_EQ(fs::status(file).permissions(), kOwner) << file;
+    }
+  };
+  {
+    auto opened = Journal::Open(directory_, {});
+    ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+    AppendAndWait(*opened->journal, {Job(1)});
+    expect_own();
+  }
+  fs::permissions(File(), fs::perms::group_read | fs::perms::others_read, fs::perm_options::add);
+  std::ofstream(File() + "-wal");  // as a crash leaves it
+  fs::permissions(File() + "-wal", fs::perms::others_read, fs::perm_options::add);
+  auto opened = Journal::Open(directory_, {});
+  ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+  AppendAndWait(*opened->journal, {Job(2)});
+  expect_own();
+}
+
 TEST_F(JournalTest, CompactionKeepsWhatHolds) {
   {
     auto opened = Journal::Open(directory_, {});

@@ -16,6 +16,7 @@
 #include "dataworker/cache/cache_registry.h"
 #include "dataworker/exec/tbb_executor.h"
 #include "dataworker/worker/private_directory.h"
+#include "net/exposure.h"
 #include "schemas/wire/host_identity.h"
 
 namespace headrace::dataworker {
@@ -48,13 +49,28 @@ Result<std::vector<CacheTierChoice>> CacheTiers(const WorkerOptions& options) {
   return tiers;
 }
 
-// Returns the address that trainers use, from the one that was bound.
-std::string Advertised(const std::string& bound, const std::string& host) {
+// Returns where to listen. `ipc`: the worker's own Unix socket.
+Result<std::string> ListenAddress(const WorkerOptions& options, const std::string& ipc) {
+  if (!options.listen.empty()) return options.listen;
+  if (options.local || !options.coordinator.starts_with("tcp://")) return ipc;
+  // Who uses the coordinator's network is there; other networks of this host need not be.
+  const Result<std::string> address = net::AddressTowards(options.coordinator);
+  if (!address.ok()) {
+    return address.status().WithContext(
+        "the address by which this host reaches its coordinator; say --listen tcp://ADDRESS:0");
+  }
+  return "tcp://" + *address + ":*";
+}
+
+// Returns the address that trainers use, from the one that was bound. `advertise`: what the user
+// said, or empty.
+std::string Advertised(const std::string& bound, const std::string& advertise,
+                       const std::string& hostname) {
   constexpr std::string_view kTcp = "tcp://";
   if (!bound.starts_with(kTcp)) return bound;
-  const std::string address = bound.substr(kTcp.size(), bound.rfind(':') - kTcp.size());
-  if (address != "0.0.0.0" && address != "[::]" && address != "*") return bound;
-  return std::string(kTcp) + host + bound.substr(bound.rfind(':'));
+  if (advertise.empty() && !net::IsAnyAddress(bound)) return bound;
+  return std::string(kTcp) + (advertise.empty() ? hostname : advertise) +
+         bound.substr(bound.rfind(':'));
 }
 
 }  // namespace
@@ -87,11 +103,8 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
                     const SourceRegistry& sources) {
   HR_TRY(const std::string directory, PrivateDirectory(options.directory));
   const std::string base = directory + "/w" + std::to_string(::getpid());
-  std::string listen = options.listen;
-  if (listen.empty()) {
-    listen = options.local || options.coordinator.starts_with("ipc://") ? "ipc://" + base + ".data"
-                                                                        : "tcp://0.0.0.0:*";
-  }
+  HR_TRY(const std::string listen, ListenAddress(options, "ipc://" + base + ".data"));
+  HR_RETURN_IF_ERROR(net::CheckExposure(listen, reactor_.guarded(), options.insecure));
   info_.host = wire::ReadHostIdentity();
   const int threads = options.threads > 0 ? options.threads : UsableCpus();
   executor_ = MakeTbbExecutor(threads);
@@ -117,8 +130,7 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
   arena_path_ = base + ".arena";
   HR_RETURN_IF_ERROR(service_->Listen(listen, arena_path_));
 
-  const std::string& host = options.advertise.empty() ? info_.host.hostname : options.advertise;
-  info_.endpoints = {Advertised(service_->endpoint(), host)};
+  info_.endpoints = {Advertised(service_->endpoint(), options.advertise, info_.host.hostname)};
   info_.arena_path = arena_path_;
   info_.cores = threads;
   for (const auto& [name, stats] : cache_->TierStats()) {

@@ -19,6 +19,7 @@
 #include "dataworker/worker/local_turn.h"
 #include "dataworker/worker/private_directory.h"
 #include "dataworker/worker/worker.h"
+#include "net/keyring.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -47,6 +48,10 @@ Result<UniqueFd> ProcessEnd(std::int64_t pid) {
   UniqueFd fd = OpenPidfd(static_cast<pid_t>(pid));
   if (!fd.valid()) return ErrnoStatus(errno, "watch parent process " + std::to_string(pid));
   return fd;
+}
+
+bool UsesTcp(const WorkerOptions& options) {
+  return options.coordinator.starts_with("tcp://") || options.listen.starts_with("tcp://");
 }
 
 }  // namespace
@@ -85,7 +90,8 @@ int WorkerMain(const WorkerOptions& options) {
     if (!awaited.ok()) return Complain(awaited.status());
     if (!(turn = std::move(awaited).value())) return 0;
   }
-  Result<std::unique_ptr<net::Reactor>> reactor = net::Reactor::Make("hr-worker");
+  Result<std::unique_ptr<net::Reactor>> reactor = net::MakeKeyedReactor(
+      "hr-worker", UsesTcp(options) ? options.keys : "", {wire::Role::kWorker});
   if (!reactor.ok()) return Complain(reactor.status());
 
   Status end;

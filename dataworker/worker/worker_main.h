@@ -9,10 +9,16 @@ namespace headrace::dataworker {
 struct WorkerOptions {
   std::string coordinator;  // "tcp://host:port" or "ipc:///path"; required
   // Address of the data socket: "tcp://0.0.0.0:0", "ipc:///dir/x.sock". Empty: an ipc socket in
-  // `directory` for an ipc coordinator, else "tcp://0.0.0.0:0".
+  // `directory` for an ipc coordinator, else any port of the address by which this host reaches the
+  // coordinator.
   std::string listen;
-  // For TCP: the host name or address that trainers use for this worker. Empty: the host's name.
+  // For TCP: the host name or address that trainers use for this worker. Empty: the address that it
+  // listens at, or the host's name if it listens at all addresses.
   std::string advertise;
+  // Directory of keys (net/keyring.h), used where TCP is; empty: none.
+  std::string keys;
+  // Allows it to listen where other hosts reach it though no keys keep strangers out.
+  bool insecure = false;
   // Private directory of the ipc and arena sockets. Empty: $XDG_RUNTIME_DIR/headrace, or
   // /tmp/headrace-<uid>; made with mode 0700 when missing.
   std::string directory;

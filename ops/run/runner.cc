@@ -140,7 +140,7 @@ Status ChainRunner::Decode(ByteSpan file, const Window& window, bool packed, OpC
   std::optional<Window> part;
   if (window != WholeOf(spec)) part = window;
   HR_RETURN_IF_ERROR(kernels_[0]->Decode(file, part, packed, context, memory, image));
-  image->spec = spec;
+  image->spec = schemas_[0]->OutputKind(spec);  // a decoder may make one channel
   image->held = window;
   return Status::Ok();
 }

@@ -53,7 +53,7 @@ Node RandomNode(Random& random, bool tensor) {
                 {"api", api},
                 {"tensors", std::int64_t{1}}};
   }
-  switch (Between(random, 0, 21)) {
+  switch (Between(random, 0, 22)) {
     case 0:
     case 1:
       return MakeNode("resize", resizing);
@@ -146,6 +146,8 @@ Node RandomNode(Random& random, bool tensor) {
       if (operation != "autocontrast" && operation != "equalize") args["factor"] = 1.5;
       return MakeNode("pil_operation", args);
     }
+    case 21:
+      return MakeNode(tensor ? "identity" : "reverse_channels");
     default: {
       Args args = OneOf<Args>(
           random,

@@ -106,6 +106,8 @@ std::string VersionText(unsigned version) { return std::to_string(version); }
 
 }  // namespace
 
+MessageType TypeOf(const Body& body) { return kTypes[body.index()]; }
+
 EncodedMessage Encode(const Body& body) {
   const MessageType type = kTypes[body.index()];
   const auto number = static_cast<std::uint16_t>(type);

@@ -61,6 +61,8 @@ using Body = std::variant<std::monostate, OpenJob, JobOpened, OpenSession, Sessi
                           StatusQuery, ClusterStatus, Attach, Attached, BlobPart, Detach, Describe,
                           Described, BatchRequest, BatchDone, CancelIterations, Ping, Pong>;
 
+[[nodiscard]] MessageType TypeOf(const Body& body);
+
 // Encodes header and body. Cannot fail.
 struct EncodedMessage {
   std::array<std::byte, kHeaderBytes> header;

@@ -34,7 +34,7 @@ FENCES = {
     r"^flatbuffers/|_generated\.h$": ("schemas/",),
     r"^zmq\.h(pp)?$|^zmq_addon\.hpp$": ("net/",),
     r"^(jpeglib|jerror|turbojpeg|png)\.h$": ("ops/vision/",),
-    r"^opencv2?/": ("bench/",),
+    r"^opencv2?/": ("bench/", "ops/opencv/"),
     r"^(tbb|oneapi)/": ("dataworker/exec/",),
     r"^sqlite3\.h$": ("coordinator/state/",),
     r"^spdlog/|^fmt/": ("base/log",),

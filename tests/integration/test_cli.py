@@ -251,6 +251,8 @@ def test_a_damaged_journal_is_named(tmp_path):
         (["worker", "--coordinator", "head"], "tcp://HOST:PORT"),
         (["coordinator", "--policy", "dice", "--listen", "tcp://127.0.0.1:0"], "fifo"),
         (["coordinator", "--embedded"], "--dir"),
+        (["coordinator", "--listen", "tcp://0.0.0.0:0"], "--insecure"),
+        (["worker", "--coordinator", "tcp://192.0.2.1:1", "--listen", "tcp://*:0"], "--insecure"),
         (["run", "--cache", "900000G", "python"], "more than the memory of this host"),
         (["worker", "--coordinator", "tcp://127.0.0.1:1", "--cache", "900000G"], "memory"),
         (["coordinator", "--listen", "tcp://127.0.0.1:0", "--cache", "900000G"], "memory"),
@@ -258,6 +260,23 @@ def test_a_damaged_journal_is_named(tmp_path):
 )
 def test_wrong_words_are_one_line(words, fragment):
     refused(headrace(*words), fragment)
+
+
+def test_servers_listen_on_loopback_unless_told(tmp_path):
+    address = free_address()
+    assert "tcp://127.0.0.1:7070" in headrace("coordinator", "--help").stdout
+    words = ["worker", "--coordinator", address, "--directory", str(tmp_path / "w")]
+    with coordinator("--listen", address), running(*words) as worker:
+        (ready,) = wait_for(lambda: ready_workers(address), "worker")
+        port = ready["endpoints"][0].rpartition(":")[2]
+        assert ready["endpoints"] == [f"tcp://127.0.0.1:{port}"]
+        table = subprocess.run(["cat", "/proc/net/tcp"], capture_output=True, text=True, check=True)
+        bound = [
+            line.split()[1] for line in table.stdout.splitlines() if f":{int(port):04X} " in line
+        ]
+        assert f"0100007F:{int(port):04X}" in bound
+        assert f"00000000:{int(port):04X}" not in bound
+        assert worker.poll() is None
 
 
 SHOW = (

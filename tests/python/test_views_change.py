@@ -61,12 +61,14 @@ class Whole(nn.Module):
         self.partial = functools.partial(helper, END)
         self.closure = closed(END)
         self.unread, self.large = 1, 3
+        self.corners = v1.FiveCrop(4)
         self.nothing = None
 
     def forward(self, x):
         views = [self.part(x), helper(END, x), self.partial(x), *self.closure(x)]
         views += [END(t(self.flip(x))) for t in self.listed]
         views += [self.several[1](self.several[0](x)) for _ in range(self.count)]
+        views += [END(crop) for crop in self.corners(x)]
         if self.large > 3 or self.nothing is not None:
             views.append(END(x))
         return views, self.defaults(x)
@@ -105,6 +107,7 @@ CHANGES = {
     "an attribute of an inner object": lambda w: setattr(w.part, "inner", v1.Pad(7)),
     "an entry of a dict": lambda w: w.part.names.update(a=v1.Pad(7)),
     "a transform's number": lambda w: setattr(w.flip, "p", 0.6),
+    "the size of five crops": lambda w: setattr(w.corners, "size", (3, 3)),
     "another transform": lambda w: setattr(w, "flip", v1.RandomHorizontalFlip(0.5)),
     "a transform that is altered": lambda w: setattr(w.flip, "forward", helper),
     "a module more": lambda w: w.listed.append(v1.Pad(3)),

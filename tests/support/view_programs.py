@@ -40,6 +40,22 @@ class QueryAndKey:
         return [q, k]
 
 
+class FiveCrops:
+    """Evaluation: the corners and the middle, a tensor each."""
+
+    def __init__(self, crops, only=None):
+        self.crops, self.only, self.end = crops, only, augment()
+
+    def __call__(self, x):
+        made = self.crops(x)
+        if self.only is not None:
+            return self.end(made[self.only])
+        return tuple(self.end(crop) for crop in made)
+
+
+LISTED = lambda crops: [NORMALIZE(crop) for crop in crops]  # noqa: E731
+
+
 class Twins:
     """Barlow Twins and VICReg: two augmentations."""
 
@@ -335,4 +351,8 @@ PROGRAMS = {
     "one view": OneView,
     "one view for evaluation": lambda: OneView(train=False),
     "torchvision's alone": augment,
+    "five crops": lambda: FiveCrops(v1.FiveCrop((6, 9))),
+    "five crops by v2": lambda: FiveCrops(v2.FiveCrop(7)),
+    "five crops of tensors": lambda: v1.Compose([TO_TENSOR, v1.FiveCrop(7), v1.Lambda(LISTED)]),
+    "one of five crops": lambda: FiveCrops(v1.FiveCrop(6), only=3),
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "net/keyring.h"
 #include "schemas/wire/host_identity.h"
 #include "schemas/wire/message.h"
 
@@ -114,6 +115,7 @@ Result<std::unique_ptr<ClientImpl>> ClientImpl::Open(const ClientOptions& option
 Status ClientImpl::Start() {
   client::JobLink::Setup setup;
   setup.endpoint = options_.coordinator;
+  if (!setup.endpoint.starts_with("tcp://")) options_.keys.clear();  // nothing leaves the host
   if (options_.coordinator.empty()) {
     HR_TRY(service_, client::EmbeddedService::Acquire(options_));
     setup.endpoint = service_->endpoint();
@@ -130,7 +132,8 @@ Status ClientImpl::Start() {
   setup.token = MakeToken();
   runtime_ = std::make_shared<client::Runtime>();
   runtime_->pid = ::getpid();
-  HR_TRY(runtime_->reactor, net::Reactor::Make("headrace"));
+  HR_TRY(runtime_->reactor, net::MakeKeyedReactor("headrace", options_.keys,
+                                                  {wire::Role::kTrainer, wire::Role::kAdmin}));
   HR_RETURN_IF_ERROR(runtime_->reactor->Start());
   // A batch thread runs at once if a core is free. It never takes the core from the trainer that
   // just woke it, because next() would pay for our work.
@@ -160,7 +163,8 @@ Status ClientImpl::OpenJob() {
                         std::to_string(options_.connect_timeout.count()) + " ms";
   if (why && !why->ok()) message += " (" + why->ToString() + ")";
   return Unavailable(message +
-                     "; start one with `headrace coordinator`, correct the address, or leave it "
+                     "; start one with `headrace coordinator`, correct the address (or the keys, "
+                     "which both sides need or neither), or leave it "
                      "out to use local workers");
 }
 

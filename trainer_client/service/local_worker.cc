@@ -32,6 +32,9 @@ Shared& TheShared() {
 }  // namespace
 
 Result<std::shared_ptr<LocalWorker>> LocalWorker::Acquire(const ClientOptions& options) {
+  if (!options.keys.empty() && ::access((options.keys + "/worker.key").c_str(), F_OK) != 0) {
+    return NotFound(options.keys + " has no worker.key, which it would need");
+  }
   Shared& shared = TheShared();
   const std::scoped_lock lock(shared.mutex);
   if (shared.pid != ::getpid()) shared.workers.clear();
@@ -42,7 +45,8 @@ Result<std::shared_ptr<LocalWorker>> LocalWorker::Acquire(const ClientOptions& o
     worker = std::make_shared<LocalWorker>(std::vector<std::string>{
         options.binary.empty() ? "headrace" : options.binary, "worker", "--local", "--coordinator",
         options.coordinator, "--parent-pid", std::to_string(::getpid()), "--threads",
-        std::to_string(options.threads), "--cache", std::to_string(options.cache_bytes)});
+        std::to_string(options.threads), "--cache", std::to_string(options.cache_bytes), "--keys",
+        options.keys});
   }
   HR_RETURN_IF_ERROR(worker->Want(Clock::Real().Now()));
   known = worker;

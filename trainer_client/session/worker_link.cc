@@ -67,6 +67,7 @@ Status WorkerLink::Connect() {
                error.ToString() + "\"");
     if (error.code() == Code::kOtherRelease) Refused(error);
   };
+  events.server = wire::Role::kWorker;
   HR_TRY(socket_, reactor_.ConnectDealer(endpoint, std::move(events)));
   heard_ = reactor_.clock().Now();
   if (same_host && context_.allow_arena) ConnectArena();

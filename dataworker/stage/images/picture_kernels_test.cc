@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "dataworker/stage/images/normalize.h"
-#include "dataworker/stage/images/opencv_resize.h"
-#include "dataworker/stage/images/opencv_warp.h"
 #include "dataworker/stage/images/pixel_order.h"
+#include "ops/vision/opencv/opencv_resize.h"
+#include "ops/vision/opencv/opencv_warp.h"
 
 namespace headrace::images {
 namespace {

@@ -111,6 +111,14 @@ def test_center_crop(image, api, size, seed):
     check_image([("center_crop", {"size": size})], APIS[api].CenterCrop(size), image, seed)
 
 
+@given(images(least=8), apis, sizes(most=8), st.integers(0, 4), seeds)
+def test_five_crop(image, api, size, part, seed):
+    crops, take = APIS[api].FiveCrop(size), v1.Lambda(lambda made: made[part])
+    node = ("five_crop", {"size": size, "part": part})
+    check_image([node], v1.Compose([crops, take]), image, seed)
+    check_image([TO_TENSOR, node], v1.Compose([v1.ToTensor(), crops, take]), image, seed)
+
+
 @given(images(), apis, sizes(most=120), seeds)
 def test_center_crop_of_tensors(image, api, size, seed):
     transform = v1.Compose([v1.ToTensor(), APIS[api].CenterCrop(size)])

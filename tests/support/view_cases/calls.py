@@ -68,10 +68,10 @@ v2_image = v2.ToImage()
 @case("makes several pictures at once")
 class Crops(Base):
     def __call__(self, x):
-        return [END(crop) for crop in FIVE(x)]
+        return [END(crop) for crop in TEN(x)]
 
 
-FIVE = v1.FiveCrop(4)
+TEN = v1.TenCrop(4)
 
 
 @case("without x")
@@ -168,6 +168,15 @@ class ChangesAValueThatIsHandedOn(Base):
         return IN_PLACE(v2_again(y)), y
 
 
+@case("applies Normalize with inplace=True to a tensor that it uses elsewhere")
+class ChangesOneOfFiveCrops(Base):
+    """Crops of a tensor share its memory."""
+
+    def __call__(self, x):
+        return [IN_PLACE(crop) for crop in FIVE(v2_image(x))]
+
+
+FIVE = v1.FiveCrop(4)
 IN_PLACE, IDENTITY = v1.Normalize([0.5], [0.5], inplace=True), nn.Identity()
 AT_TIMES = v1.RandomApply([v1.Compose([PAD, v1.RandomApply(nn.ModuleList([IN_PLACE]))])])
 AT_TIMES_TOO = v2.RandomApply([v2.Compose([v2.Normalize([0.5], [0.5], inplace=True)])])

@@ -25,6 +25,9 @@ struct ClientOptions {
   // "tcp://host:port" or "ipc:///path". Empty: starts a private coordinator and local workers. They
   // end with this process, however it ends.
   std::string coordinator;
+  // Directory with the key of a trainer or admin, made by `headrace keys`; used with a coordinator
+  // that is reached by TCP. Empty: no keys.
+  std::string keys;
   std::string binary;             // path of the headrace program, to start processes here
   std::int32_t workers = 1;       // local worker processes (embedded) or workers wanted (0: all)
   std::int32_t threads = 0;       // compute threads of all local workers together; 0: usable CPUs

@@ -317,9 +317,10 @@ void AddSessions(nb::module_& module) {
           [](ClientObject* self, std::string coordinator, std::string binary, std::int32_t workers,
              std::int32_t threads, std::uint64_t cache_bytes, std::string job_name,
              bool local_worker, std::string tenant, std::int32_t priority, std::string group,
-             std::int32_t rank, double connect_timeout) {
+             std::int32_t rank, double connect_timeout, std::string keys) {
             ClientOptions options;
             options.coordinator = std::move(coordinator);
+            options.keys = std::move(keys);
             options.binary = std::move(binary);
             options.workers = workers;
             options.threads = threads;
@@ -337,7 +338,7 @@ void AddSessions(nb::module_& module) {
           nb::arg("workers") = 1, nb::arg("threads") = 0, nb::arg("cache_bytes") = 0,
           nb::arg("job_name") = "", nb::arg("local_worker") = true, nb::arg("tenant") = "",
           nb::arg("priority") = 0, nb::arg("group") = "", nb::arg("rank") = -1,
-          nb::arg("connect_timeout") = 10.0)
+          nb::arg("connect_timeout") = 10.0, nb::arg("keys") = "")
       .def(
           "open_session",
           [](ClientObject& self, nb::dict plan, std::int64_t max_outstanding, bool in_order,

@@ -24,6 +24,7 @@ from torch.utils.dlpack import from_dlpack
 
 from ..capture import Captured, NativePlan, StaysLocal
 from ..capture.capture import python_capture
+from ..capture.datasets import Rows
 from ..errors import Unsupported, WorkersUnavailable
 from ..native import binding
 from ..native.plan import Field, Node, Plan
@@ -31,10 +32,11 @@ from ..native.structure import Structure, fields_in
 from ..service import service
 from ..service.report import LoaderReport
 from ..service.session import SessionHandle
+from . import opencv_trials
 from .asks import Ask, Made, Start
 from .bits import copy_of, same_bits
 from .reference import Reference, ReferenceLost
-from .samples import file_of, is_other_file
+from .samples import is_other_file
 
 _SPREAD = 4  # keys over the whole dataset
 _MOST_KINDS = 4  # of files, by the ends of their names
@@ -50,6 +52,7 @@ _BY_PIL = {
     "resize": ("resize",),
     "random_resized_crop": ("crop", "resize"),
     "center_crop": ("crop",),
+    "five_crop": ("crop",),
     "random_crop": ("crop",),
     "random_horizontal_flip": ("flip",),
     "random_vertical_flip": ("flip",),
@@ -116,9 +119,11 @@ def is_withdrawn(captured: NativePlan) -> bool:
 
 
 def _compare(loader: Any, captured: NativePlan, reference: Reference) -> _Verdict:
-    keys = keys_to_try(loader.dataset, captured.rows.count)
+    keys = keys_to_try(captured.rows)
     plan = _comparable(captured.plan, len(keys))
     try:
+        if different := _different_call(captured):
+            return _Verdict(different)
         by_hand_later = _begin_by_hand(reference, keys, captured.structure)
         made, draws = _by_service(plan, keys, by_hand_later)
         by_hand = by_hand_later()
@@ -136,17 +141,36 @@ def _compare(loader: Any, captured: NativePlan, reference: Reference) -> _Verdic
         return _Verdict(str(error))
 
 
+def _different_call(captured: NativePlan) -> str:
+    """Which of OpenCV's functions makes other pictures natively; empty: none does."""
+    calls = captured.rows.opened.calls if captured.rows.opened is not None else []
+    if not calls:
+        return ""
+    with closing(Reference(opencv_trials.Drawn(calls))) as reference:
+        for number, call in enumerate(calls):
+            plan, count = opencv_trials.plan_of(call)
+            keys = [number * count + i for i in range(count)]
+            by_hand = _begin_by_hand(reference, keys)
+            made, _ = _by_service(plan, list(range(count)), by_hand)
+            if refusal := next((one for one in made if isinstance(one, str)), ""):
+                return f"{call.node.label} can't be tried: {refusal}"
+            if not all(map(_agree, made, by_hand())):
+                return f"{call.node.label} gives other bits natively, by drawn pictures"
+    return ""
+
+
 def _comparable(plan: Plan, count: int) -> Plan:
     """A lane for each sample, and torch's generator also where the loader has a seed for each: the
     same kernels and draws, from states that are known here."""
     return replace(plan, lanes=count, rng="torch" if plan.rng == "sample" else plan.rng)
 
 
-def keys_to_try(dataset: Any, count: int) -> list[int]:
-    """Which samples are made both ways. REQUIRES: the dataset has a native form."""
+def keys_to_try(rows: Rows) -> list[int]:
+    """Which samples are made both ways."""
+    count = rows.count
     keys = [i * count // _SPREAD for i in range(_SPREAD)]
     looked_at = dict.fromkeys(i * count // _LOOKED_AT for i in range(_LOOKED_AT))
-    files = [(key, path) for key in looked_at if (path := file_of(dataset, key))]
+    files = [(key, path) for key in looked_at if (path := rows.path_of(key))]
     kinds = {os.path.splitext(path)[1].lower(): key for key, path in reversed(files)}
     keys += list(kinds.values())[-_MOST_KINDS:]
     sizes = [(size, key) for key, path in files if (size := _size_of(path)) is not None]
@@ -262,7 +286,7 @@ def _first_difference(
     for sample, ours in zip(by_hand, made, strict=True):
         if sample.fields is None and not isinstance(ours, str):
             return _Verdict(f"sample {sample.key} raises, and would not natively")
-    if not plan.chain:
+    if not plan.chain or plan.chain[0].op == "cv_read":  # no code makes a prefix of a loader
         return _Verdict("its samples differ")
     if plan.is_graph:  # which no prefix is a plan of
         ops = tuple(dict.fromkeys(node.op for node in plan.chain))
@@ -277,7 +301,7 @@ def _first_difference(
 def first_different_node(dataset: Any, plan: Plan, keys: list[int]) -> Node | None:
     """The node after which samples of these keys begin to differ from what the dataset's own code
     makes; None: they do not differ, or the plan is no single chain."""
-    if plan.is_graph:
+    if plan.is_graph or plan.chain[:1] and plan.chain[0].op == "cv_read":
         return None
     with closing(Reference(dataset)) as reference:
         keys = list(dict.fromkeys(keys))

@@ -5,6 +5,7 @@ would have, so bits, exception types and messages are the stock loader's.
 """
 
 import bisect
+import os
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -117,7 +118,8 @@ def file_of(dataset: Any, key: Any) -> str:
         path = dataset.samples[key][0]
     except (AttributeError, LookupError, TypeError):
         return ""
-    return path if isinstance(path, str) else ""
+    # The samples of a data set of the program's own may be anything.
+    return path if isinstance(path, str) and os.path.exists(path) else ""
 
 
 def fill(fields: list[torch.Tensor], made: dict[int, Any], structure: Structure) -> bool:

@@ -6,10 +6,14 @@ from typing import Any
 from ..native.collate import name_of
 from ..native.plan import PURE, Field, Node, NotNative
 from ..native.structure import Structure, plain
-from ..native.transforms import TO_TENSOR, nodes_of, nodes_of_leaf, nodes_of_steps
+from ..native.transforms import TO_TENSOR, kind_of, nodes_of, nodes_of_leaf, nodes_of_steps
 from .datasets import Rows
 from .items import Items
 from .views import SOURCE, Applied, Grounds, Views, steps_or_views
+from .views.opened import Opened
+
+# Transforms that make tensors of arrays as they do of pictures with the same values.
+_OF_ARRAYS = ("v1.ToTensor", "v2.ToTensor", "v2.ToImage")
 
 
 @dataclass
@@ -51,6 +55,8 @@ def _of_one(rows: Rows, transform: Any) -> Computed:
         return _chain(rows, nodes_of(transform))
     steps, seen = steps_or_views(transform)
     grounds = () if seen is None else (seen,)
+    if rows.opened is not None:
+        return _of_array(rows, rows.opened, transform, steps, (*grounds, rows.opened.seen))
     if isinstance(steps, Views):
         return _graph(rows, steps, grounds)
     return _chain(rows, nodes_of_steps(transform, steps, makes_tensors), grounds)
@@ -58,6 +64,22 @@ def _of_one(rows: Rows, transform: Any) -> Computed:
 
 def _chain(rows: Rows, nodes: list[Node], grounds: tuple[Grounds, ...] = ()) -> Computed:
     return Computed([*rows.source, *nodes], rows.fields, plain(len(rows.fields)), grounds)
+
+
+def _of_array(
+    rows: Rows, opened: Opened, transform: Any, steps: Any, grounds: tuple[Grounds, ...]
+) -> Computed:
+    """Of an array, which torchvision's transforms of PIL images refuse."""
+    if isinstance(steps, Views):
+        raise NotNative(f"{name_of(transform)} makes several views of an array")
+    if not steps or kind_of(steps[0]) not in _OF_ARRAYS:
+        first = name_of(steps[0] if steps else transform)
+        raise NotNative(
+            f"{first} is applied to an array that cv2 made",
+            "ToTensor, or v2.ToImage, as the first transform",
+        )
+    nodes = [*(call.node for call in opened.calls), *nodes_of_steps(transform, steps)]
+    return _chain(rows, nodes, grounds)
 
 
 def _of_items(rows: Rows, items: Items) -> Computed:

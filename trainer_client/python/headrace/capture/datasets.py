@@ -16,8 +16,9 @@ from ..native import binding
 from ..native.collate import name_of
 from ..native.plan import DTYPES, Array, Field, Leaf, Local, Node, NotNative
 from .fingerprint import Fingerprint
-from .items import TORCHVISION, items_of, reader_of
+from .items import TORCHVISION, Items, Picture, items_of, reader_of
 from .views import Grounds
+from .views.opened import Opened, opened_by
 
 # Serving arrays means copying them to the workers once.
 MAX_ARRAY_BYTES = 1 << 30
@@ -39,7 +40,27 @@ class Rows:
     # Of the leaves, for their transforms. Items: what was found in a data set of the program's own.
     datasets: list[Any] = field(default_factory=list)
     rows: np.ndarray | None = None  # int64[count]; None: index == row
-    grounds: tuple[Grounds, ...] = ()  # of what reads the files
+    opened: Opened | None = None  # by a loader of the program's own
+    grounds: tuple[Grounds, ...] = ()  # of a loader that only reads
+
+    def path_of(self, index: int) -> str:
+        """The file of a sample; empty where there is none."""
+        row = index if self.rows is None else int(self.rows[index])
+        for leaf, dataset in zip(self.leaves, self.datasets, strict=True):
+            if row < leaf.rows:
+                if isinstance(dataset, Items):
+                    return dataset.paths[0][row] if dataset.paths else ""
+                samples = getattr(dataset, "samples", None)
+                return "" if samples is None else os.fspath(samples[row][0])
+            row -= leaf.rows
+        return ""
+
+    @property
+    def index_types(self) -> tuple[type, ...] | None:
+        """As Items.index_types, of all data sets of the program's own. None: there is none, and
+        torchvision's take any integer, negative ones from the end."""
+        own = [one.index_types for one in self.datasets if isinstance(one, Items)]
+        return min(own, key=lambda types: len(types) or 9) if own else None
 
 
 def rows_of(dataset: Any, seen: Fingerprint) -> Rows:
@@ -78,16 +99,6 @@ def _own(dataset: Any, seen: Fingerprint) -> Rows:
     items = items_of(dataset)
     seen.add_check(items.seen.same)
     seen.add_check(items.lists.same)
-    if len(items.modes) != 1 or (items.libraries[0] != TORCHVISION and items.modes != ("RGB",)):
-        raise NotNative(
-            f"{name_of(dataset)} opens other than one picture in RGB for each sample",
-            'one Image.open(path).convert("RGB") in __getitem__',
-        )
-    if len(items.labels) > 1:
-        raise NotNative(
-            f"{name_of(dataset)} returns several integers for each sample",
-            "one integer beside the picture",
-        )
     (paths,) = items.paths
     here = os.getcwd()
     if not all(map(os.path.isabs, paths)):
@@ -129,14 +140,14 @@ def _folder(dataset: Any, seen: Fingerprint) -> Rows:
             raise NotNative(
                 f"{name_of(dataset)}.samples holds file names that are not text"
             ) from None
-    source = _decode()
+    source, opened = _decode(), None
     grounds: tuple[Grounds, ...] = ()
     if loader is not folder.default_loader and loader is not folder.pil_loader and paths:
-        picture, by = reader_of(loader, paths)
-        seen.add_check(by.same)
-        if picture.library != TORCHVISION and picture.mode != "RGB":
-            raise NotNative(f"loader={name_of(loader)} opens pictures in another mode than RGB")
-        source, grounds = _decode(picture.mode, picture.library), (by,)
+        found = _read_by(loader, paths, seen)
+        if isinstance(found, Opened):
+            source, opened = [found.source], found
+        else:
+            source, grounds = _decode(found[0].mode, found[0].library), (found[1],)
     root = os.fspath(dataset.root)
     if not os.path.isabs(root):
         seen.add_value(os.getcwd)
@@ -145,17 +156,36 @@ def _folder(dataset: Any, seen: Fingerprint) -> Rows:
     root = os.path.join(here, root)
     table = binding.encode_file_table(root, inside, _labels(dataset, labels))
     leaf = Leaf("local_dir", len(samples), table)
-    return Rows([leaf], len(samples), _IMAGE_AND_LABEL, source, [dataset], None, grounds)
+    return Rows([leaf], len(samples), _IMAGE_AND_LABEL, source, [dataset], None, opened, grounds)
+
+
+def _read_by(loader: Any, paths: list[str], seen: Fingerprint) -> Opened | tuple[Picture, Grounds]:
+    """What a loader of the program's own does: by OpenCV, or by PIL and torchvision.io."""
+    try:
+        picture, grounds = reader_of(loader, paths)
+    except NotNative:
+        if "cv2" not in sys.modules:
+            raise
+        opened = opened_by(loader)
+        seen.add_value(opened.seen.same)
+        return opened
+    seen.add_check(grounds.same)
+    return picture, grounds
 
 
 def _below(prefix: str, paths: list[str], here: str) -> list[str]:
-    """The paths without the prefix; absolute where they do not begin with it."""
+    """The paths without the prefix; absolute where they do not begin with it. What follows a prefix
+    may begin with "/", too, and would be absolute without it."""
+    begin = len(prefix)
     # What lies between two texts that begin with the prefix does, too.
     if paths and min(paths).startswith(prefix) and max(paths).startswith(prefix):
-        begin = len(prefix)
-        return [path[begin:] for path in paths]
+        inside = [path[begin:] for path in paths]
+        if not any(path.startswith("/") for path in inside):
+            return inside
     return [
-        path[len(prefix) :] if path.startswith(prefix) else os.path.join(here, path)
+        path[begin:]
+        if path.startswith(prefix) and not path.startswith("/", begin)
+        else os.path.join(here, path)
         for path in paths
     ]
 
@@ -282,10 +312,26 @@ def _subset(dataset: "Subset[Any]", seen: Fingerprint) -> Rows:
     indices = _indices(dataset, seen)
     if len(indices) and (indices.min() < -inner.count or indices.max() >= inner.count):
         raise NotNative("Subset.indices has entries beyond its dataset")
+    if (types := inner.index_types) is not None:
+        held = dataset.indices
+        found = {held.dtype.type} if isinstance(held, np.ndarray) else set(map(type, held))
+        if (len(indices) and indices.min() < 0) or not found <= set(types or found):
+            raise NotNative(
+                "Subset.indices are other than integers of Python from 0 on, and the data set's own "
+                "code may see the difference",
+                "a list of integers from 0 on",
+            )
     indices = np.where(indices < 0, indices + inner.count, indices)
     rows = indices if inner.rows is None else inner.rows[indices]
     return Rows(
-        inner.leaves, len(rows), inner.fields, inner.source, inner.datasets, rows, inner.grounds
+        inner.leaves,
+        len(rows),
+        inner.fields,
+        inner.source,
+        inner.datasets,
+        rows,
+        inner.opened,
+        inner.grounds,
     )
 
 
@@ -307,7 +353,7 @@ def _concat(dataset: "ConcatDataset[Any]", seen: Fingerprint) -> Rows:
     seen.add_value(lambda: tuple(id(part) for part in dataset.datasets))
     first = parts[0]
     for part in parts:
-        if part.fields != first.fields or part.source != first.source:
+        if part.fields != first.fields or part.source != first.source or part.opened:
             raise NotNative(
                 "ConcatDataset of datasets of different kinds", "give each kind a loader of its own"
             )
@@ -326,5 +372,5 @@ def _concat(dataset: "ConcatDataset[Any]", seen: Fingerprint) -> Rows:
         first.source,
         [dataset for part in parts for dataset in part.datasets],
         None if identity else np.concatenate(rows).astype(np.int64),
-        tuple(grounds for part in parts for grounds in part.grounds),
+        grounds=tuple(grounds for part in parts for grounds in part.grounds),
     )

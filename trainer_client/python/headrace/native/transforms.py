@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from . import augment, blurring, resizing
+from . import augment, blurring, resizing, several
 from .collate import name_of
 from .plan import PURE, RANDOM, Node, NotNative
 from .wrappers import held_by
@@ -81,6 +81,9 @@ def nodes_of_leaf(transform: Any) -> list[Node]:
 
 def node_of(transform: Any) -> Node:
     """The node of a single transform that is no gate. Raises NotNative with its name."""
+    if type(transform) is several.Part:
+        check_unaltered(transform.of)
+        return several.node(transform, _ints(transform.of.size))
     kind = kind_of(transform)
     if type(transform) is torch.nn.Identity:
         kind = "v2.Identity"

@@ -151,15 +151,18 @@ class Served:
     def _keys(self, index: Any) -> tuple[list[int], bool]:
         """The batch's keys for the service, and whether some are not what the sampler yielded."""
         count = self._count
+        own = self._captured.rows.index_types if isinstance(self._captured, NativePlan) else None
         try:
-            if bool in map(type, index):
+            if bool in map(type, index) or (own and not set(map(type, index)) <= set(own)):
                 raise TypeError
             keys = list(map(operator.index, index))
             if not keys or (min(keys) >= 0 and max(keys) < count):
                 return keys, False
             known: list[int | None] = [*keys]
         except TypeError:
-            known = [_index_or_none(key) for key in index]
+            known = [_index_or_none(key) if not own or type(key) in own else None for key in index]
+        if own is not None:  # the program's own code takes a negative one as it likes
+            known = [None if key is not None and key < 0 else key for key in known]
         placed = [_NO_KEY if key is None else key + count if key < 0 else key for key in known]
         return [key if 0 <= key < count else _NO_KEY for key in placed], True
 

@@ -21,6 +21,7 @@ WIRE_FORMS = ("auto", "uint8", "as-made")
 @dataclass(frozen=True)
 class Options:
     coordinator: str = ""  # empty: a private one with local workers
+    keys: str = ""  # directory of keys for that coordinator; empty: none
     workers: int = 1  # local workers, or workers wanted of the coordinator (0: all)
     threads: int = 0  # compute threads of the local workers together; 0: usable CPUs
     cache_bytes: int = 0  # of the local workers together
@@ -73,6 +74,7 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
     group, rank = _group(environ)
     return Options(
         coordinator=coordinator,
+        keys=environ.get("HEADRACE_KEYS", ""),
         workers=_count(environ, "HEADRACE_WORKERS", 0 if coordinator else 1),
         threads=_count(environ, "HEADRACE_THREADS", 0),
         cache_bytes=_size(environ, "HEADRACE_CACHE", 0),

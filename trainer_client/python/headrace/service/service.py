@@ -57,6 +57,7 @@ def _connect_quietly() -> None:
 def _connect(settings: options.Options) -> Any:
     return binding.Client(
         coordinator=settings.coordinator,
+        keys=settings.keys,
         binary=options.find_binary(),
         workers=settings.workers,
         threads=settings.threads,

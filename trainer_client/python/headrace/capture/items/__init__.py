@@ -12,7 +12,8 @@ What is computed of it alone is computed for every index: the paths, and the lab
 """
 
 from .columns import Column
+from .follower import Picture
 from .items import Items, items_of, reader_of
 from .pictures import TORCHVISION
 
-__all__ = ["TORCHVISION", "Column", "Items", "items_of", "reader_of"]
+__all__ = ["TORCHVISION", "Column", "Items", "Picture", "items_of", "reader_of"]

@@ -25,6 +25,7 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
 }
 _SEQUENCES = (list, tuple)
+_TAKEN_FROM = (*_SEQUENCES, dict)
 
 
 def _bare(value: Any) -> Any:
@@ -51,6 +52,7 @@ class ItemFollower(Follower):
         self.columns: list[Column] = []
         self.made: list[Column] = []
         self.files: list[OpenFile] = []
+        self.computes_with_index = False  # beside taking entries of lists by it
 
     def begin(self, count: int) -> Column:
         """The index of an entry."""
@@ -116,7 +118,7 @@ class ItemFollower(Follower):
         if not isinstance(key, Column):
             return super().entry_at(owner, key)
         thing = owner.thing if type(owner) is Held else owner
-        if type(owner) is Held and type(thing) in _SEQUENCES:
+        if type(owner) is Held and type(thing) in _TAKEN_FROM:
             return self.note(self.lists.column(thing, key))
         if is_dict(owner):
             entries = self.mapping(owner).items()

@@ -4,7 +4,11 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from ...native.collate import name_of
 from ...native.plan import NotNative
+from ...native.transforms import nodes_of_leaf
 from ..views.attributes import class_of, in_class, own
 from ..views.calls import call
 from ..views.grounds import Grounds
@@ -13,6 +17,7 @@ from ..views.values import MISSING, Held, Image, Method, Stop, name, replaced_bu
 from ..views.views import Applied, Structure
 from .columns import PATHS, Column, HeldLists
 from .follower import ItemFollower, Picture
+from .pictures import PIL, TORCHVISION
 
 REMEDY = (
     "a __getitem__ that opens pictures by paths of a list, applies torchvision's transforms and "
@@ -29,9 +34,12 @@ class Items:
     """What each entry of a data set is.
 
     count: of the entries. paths: of each picture that an entry opens, by index, and `modes`, what
-    they are converted to (empty: they are as in the file), and `libraries`, whose they are. labels: columns of integers.
+    they are converted to (empty: they are as in the file), and `libraries`, whose they are.
+    labels: columns of integers.
     values: as Views.values; an `of` below 0 is picture -1 - of.
     result: what __getitem__ returns; an int below 0 is label -1 - it.
+    index_types: of the indices from 0 on that the code takes as it takes Python's int of that value;
+    empty: all that a list takes. Of no negative index anything is known.
     """
 
     count: int
@@ -43,6 +51,7 @@ class Items:
     result: Structure
     seen: Grounds
     lists: HeldLists
+    index_types: tuple[type, ...] = (int,)
 
 
 def items_of(dataset: Any) -> Items:
@@ -58,6 +67,7 @@ def items_of(dataset: Any) -> Items:
             raise NotNative("the dataset is empty", "nothing: it has no batch")
         found = call(f, _method(f, dataset, "__getitem__"), [f.begin(count)], {}, "")
         values, result = shaped(f, found)
+        _check_native(dataset, f, values)
         paths = tuple(map(_texts, f.pictures))
         f.check()
         labels = tuple(_labels(column.every()) for column in f.columns)
@@ -72,7 +82,8 @@ def items_of(dataset: Any) -> Items:
     f.seen.close()
     modes = tuple(picture.mode for picture in f.pictures)
     libraries = tuple(picture.library for picture in f.pictures)
-    return Items(count, paths, modes, libraries, labels, values, result, f.seen, f.lists)
+    index = _index_types(f)
+    return Items(count, paths, modes, libraries, labels, values, result, f.seen, f.lists, index)
 
 
 def reader_of(loader: Any, paths: list[str]) -> tuple[Picture, Grounds]:
@@ -88,6 +99,8 @@ def reader_of(loader: Any, paths: list[str]) -> tuple[Picture, Grounds]:
         (picture,) = f.pictures
         if picture.paths is not column:
             raise Stop("reads another file")
+        if picture.library != TORCHVISION and picture.mode != "RGB":
+            raise Stop("opens pictures in another mode than RGB")
         f.check()
     except Stop as stop:
         why = f"{stop.place} {stop.text}" if stop.place else f"it {stop.text}"
@@ -99,8 +112,33 @@ def reader_of(loader: Any, paths: list[str]) -> tuple[Picture, Grounds]:
     raise NotNative(f"loader={name(Held(loader))} is Python code: {why}", _LOADERS)
 
 
+def _index_types(f: ItemFollower) -> tuple[type, ...]:
+    if f.computes_with_index:
+        return (int,)
+    returned = any(column.is_index for column in f.columns)
+    return (int, np.int64) if returned else ()  # both are collated to the same tensor
+
+
 def _refused(dataset: Any) -> str:
     return f"{name(Held(dataset))} is not a dataset with a native form"
+
+
+def _check_native(dataset: Any, f: ItemFollower, values: tuple[Applied, ...]) -> None:
+    """Before anything is computed for every index, which takes long."""
+    kinds = [(picture.library, picture.mode) for picture in f.pictures]
+    if kinds != [(PIL, "RGB")] and [library for library, _ in kinds] != [TORCHVISION]:
+        raise NotNative(
+            f"{name_of(dataset)} opens other than one picture in RGB for each sample",
+            'one Image.open(path).convert("RGB") in __getitem__',
+        )
+    if len(f.columns) > 1:
+        raise NotNative(
+            f"{name_of(dataset)} returns several integers for each sample",
+            "one integer beside the picture",
+        )
+    for value in values:
+        for transform in value.transforms:
+            nodes_of_leaf(transform)
 
 
 def _method(f: ItemFollower, dataset: Any, of: str) -> Method:

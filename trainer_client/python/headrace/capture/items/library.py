@@ -76,7 +76,7 @@ def _pure(function: Callable[..., Any]) -> Rule:
 
 
 def _open(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
-    if len(args) + len(named) != 2 or [*args[1:], named.get("mode", "rb")][0] != "rb":
+    if len(args) + len(named) != 2 or [*args[1:], named.get("mode")][0] != "rb":
         raise Stop('opens a file otherwise than with "rb"')
     return opened_file(f, args[:1])
 

@@ -6,6 +6,7 @@
     grounds.py     what it was found by, to be looked at again
     follower.py    one following: frames, names, the transforms applied so far
     values.py      what an expression may stand for; Stop, which ends a following
+    opened.py      opened_by: a loader that opens pictures with OpenCV; arrays.py: what is done to them
     statements.py, expressions.py, containers.py, attributes.py, calls.py
                    what each construct of Python does
 

@@ -12,10 +12,12 @@ import torch
 
 from ..proof.lookup import MISSING as ABSENT
 from ..proof.lookup import lookup
+from . import arrays
 from .follower import Follower
 from .grounds import CONTAINERS
 from .values import (
     MISSING,
+    Array,
     Held,
     Image,
     Method,
@@ -41,6 +43,8 @@ def attribute(f: Follower, owner: Any, of: str) -> Any:
         raise Stop(f"uses {of}, whose name a class changes")
     if type(owner) is list and of in _OF_LISTS or type(owner) is dict and of in _OF_DICTS:
         return OfContainer(owner, of)
+    if type(owner) is Array and of == "copy":
+        return arrays.Copying(owner)
     if isinstance(owner, Special):
         return owner.attribute(f, of)
     if type(owner) is Image:

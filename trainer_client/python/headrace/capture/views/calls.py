@@ -9,8 +9,11 @@ from typing import Any
 import torch
 
 from ...native.collate import name_of
+from ...native.several import PARTS, Part
 from ...native.transforms import CONTAINERS, check_unaltered, kind_of
 from ..proof.source import trees_of
+from . import arrays
+from .arrays import takes_pictures
 from .attributes import attribute, class_of, in_class, own
 from .containers import check_size, entries, extend
 from .expressions import value
@@ -39,7 +42,6 @@ from .values import (
 _MODULE_CALL = vars(torch.nn.Module)["__call__"]
 _MODULE_STEPS = {step: vars(torch.nn.Module)[step] for step in ("_call_impl", "_slow_forward")}
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-_MAKE_SEVERAL = ("FiveCrop", "TenCrop")
 _LIBRARIES = frozenset(("torch", "torchvision", "PIL", "numpy", *sys.stdlib_module_names))
 _NOT_RUN_AT_ONCE = 0x20 | 0x80 | 0x100 | 0x200  # flags of generators and coroutines
 _ANY_ARGUMENTS = 0x04 | 0x08  # *args, **named
@@ -55,6 +57,8 @@ def call(f: Follower, callee: Any, args: list[Any], named: dict[str, Any], at: s
         return _inner(f, callee, args, named)
     if type(callee) is OfContainer:
         return _of_container(f, callee, args, named)
+    if type(callee) is arrays.Copying:
+        return arrays.copy(callee, args, named)
     if isinstance(callee, Special):
         return callee.call(f, args, named, at)
     if type(callee) is not Held:
@@ -70,6 +74,8 @@ def call(f: Follower, callee: Any, args: list[Any], named: dict[str, Any], at: s
             raise Stop(f"calls {own_name}, which is not followed")
         return rule(f, args)
     kind = type(thing)
+    if kind is types.BuiltinFunctionType and takes_pictures(thing):
+        return arrays.call(f, thing, args, named)
     if kind is types.FunctionType:
         return _follow(f, thing, args, named, thing)
     if kind is types.MethodType and type(thing.__func__) is types.FunctionType:
@@ -119,13 +125,15 @@ def _only(callee: Any, args: list[Any], named: dict[str, Any]) -> list[Any]:
     return args
 
 
-def _apply(f: Follower, callee: Held, args: list[Any], at: str) -> Image:
+def _apply(f: Follower, callee: Held, args: list[Any], at: str) -> Any:
     image = f.picture(args[0])
     if type(image) is not Image:
         raise Stop(f"applies {name_of(callee.thing)} to {name(image)}, not to a picture")
-    if type(callee.thing).__name__ in _MAKE_SEVERAL:
+    if type(callee.thing).__name__ == "TenCrop":
         raise Stop(f"applies {name_of(callee.thing)}, which makes several pictures at once")
     check_unaltered(callee.thing)
+    if count := PARTS.get(kind_of(callee.thing) or ""):
+        return tuple(f.apply(Part(callee.thing, part), image, at) for part in range(count))
     return f.apply(callee.thing, image, at)
 
 

@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..proof.frames import scope_of
+from . import arrays
 from .attributes import attribute, in_class
 from .containers import check_size, entries, take
 from .follower import Follower, Frame
 from .values import (
     MISSING,
+    Array,
     Held,
     Inner,
     Lazy,
@@ -110,6 +112,8 @@ def _attribute(f: Follower, frame: Frame, node: Any) -> Any:
 
 def _subscript(f: Follower, frame: Frame, node: Any) -> Any:
     owner = value(f, frame, node.value)
+    if type(owner) is Array:
+        return arrays.take(owner, ast.unparse(node.slice))
     if not isinstance(node.slice, ast.Slice):
         return take(f, owner, value(f, frame, node.slice))
     bounds = (node.slice.lower, node.slice.upper, node.slice.step)

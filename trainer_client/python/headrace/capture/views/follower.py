@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
+from ...native.several import Part
 from ..proof.frames import scope_of
 from .grounds import Grounds
 from .values import MISSING, Held, Image, Stop, is_private, wrap
@@ -75,7 +76,7 @@ class Follower:
     def apply(self, transform: Any, image: Image, where: str) -> Image:
         if len(self.steps) >= MOST_APPLIED:
             raise Stop(f"applies over {MOST_APPLIED:,} transforms to one picture")
-        self.seen.hold(transform)
+        self.seen.hold(transform.of if type(transform) is Part else transform)
         self.steps.append(Step(transform, image.step, where))
         return Image(len(self.steps) - 1)
 
@@ -152,7 +153,7 @@ class Follower:
         return wrap(found)
 
     def _of_module(self, function: FunctionType, name: str) -> Any:
-        for space in (function.__globals__, function.__builtins__):
+        for space in (function.__globals__, function.__builtins__):  # type: ignore[attr-defined]
             if type(space) is not dict:
                 raise Stop(f"has its names in a {type(space).__name__}")
             look = functools.partial(space.get, name, MISSING)

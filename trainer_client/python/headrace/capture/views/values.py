@@ -1,6 +1,7 @@
 """What an expression stands for while a transform is followed.
 
     Image        the picture, or what transforms made of it
+    File, Array  a picture's path, and the picture as OpenCV opened it (arrays.py)
     Held         a live object: a transform, an object, a function or a container of the program's
     Method       a function of Python with the object that it is bound to
     Inner        a function that the followed code makes
@@ -19,6 +20,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ...native.opencv import Call
+from ...native.plan import Node
 from .grounds import CONTAINERS
 
 CONSTANTS = (int, bool, float, str, bytes, type(None))
@@ -54,6 +57,22 @@ class Stop(Exception):
 @dataclass(frozen=True)
 class Image:
     step: int  # that made it; SOURCE: the picture itself
+
+
+@dataclass(frozen=True)
+class File:
+    """The path of a picture's file."""
+
+
+@dataclass(frozen=True)
+class Array:
+    """A picture as an array of uint8 that OpenCV made: read by `source`, then through `calls`.
+    turned: its channels are in the opposite order by a step below 0."""
+
+    source: Node
+    calls: tuple[Call, ...]
+    channels: int
+    turned: bool = False
 
 
 class Held:
@@ -105,6 +124,10 @@ class Special:
         raise Stop(f"goes through {self.called}")
 
     def is_none(self) -> bool:
+        return False
+
+    def grows(self) -> bool:
+        """Whether += changes the value itself, which other names may stand for, too."""
         return False
 
     def enter(self, f: Any) -> Any:
@@ -161,6 +184,8 @@ def name(value: Any) -> str:
     """What a value is called in reasons. Runs no code of the program's, as `name_of` might."""
     if type(value) is Image:
         return "the picture" if value.step < 0 else "what was made of the picture"
+    if type(value) in (Array, File):
+        return "the picture" if type(value) is Array else "the path"
     if isinstance(value, Special):
         return value.called
     if type(value) is Method:

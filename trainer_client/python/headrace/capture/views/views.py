@@ -29,8 +29,8 @@ class Applied:
     """One computed value: what the transforms make of one other value, one after the other.
 
     transforms: one or more, each a class of torchvision's itself or torch.nn.Identity, no container,
-    and nothing about the object was altered. One object may be in several values. Whether each has
-    a native form is node_of's to say.
+    and nothing about the object was altered; or a Part of one. One object may be in several values.
+    Whether each has a native form is node_of's to say.
     of: SOURCE, or the index of an earlier value. Of an entry of a data set: below 0, picture -1 - of.
     where: the place in the program, for people: "TwoCrops.__call__ (main.py:12)".
     """

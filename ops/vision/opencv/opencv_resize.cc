@@ -1,4 +1,4 @@
-#include "dataworker/stage/images/opencv_resize.h"
+#include "ops/vision/opencv/opencv_resize.h"
 
 #include <immintrin.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataworker/stage/images/store_rgb.h"
+#include "ops/vision/opencv/store_rgb.h"
 
 #define HR_TARGET __attribute__((target("avx2,fma")))
 

@@ -1,11 +1,11 @@
-#include "dataworker/stage/images/opencv_warp.h"
+#include "ops/vision/opencv/opencv_warp.h"
 
 #include <immintrin.h>
 
 #include <cmath>
 #include <cstring>
 
-#include "dataworker/stage/images/store_rgb.h"
+#include "ops/vision/opencv/store_rgb.h"
 
 #define HR_TARGET __attribute__((target("avx2,fma")))
 

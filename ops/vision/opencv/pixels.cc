@@ -1,4 +1,4 @@
-#include "dataworker/stage/images/pixels.h"
+#include "ops/vision/opencv/pixels.h"
 
 namespace headrace::images {
 

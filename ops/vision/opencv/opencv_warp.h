@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "dataworker/stage/images/pixels.h"
+#include "ops/vision/opencv/pixels.h"
 
 namespace headrace::images {
 
