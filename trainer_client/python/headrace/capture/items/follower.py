@@ -14,8 +14,9 @@ from ..views.follower import Follower
 from ..views.values import Held, Image, Stop, is_dict
 from .columns import PATHS, Column, HeldLists, each, is_plain
 from .library import rule_of
-from .pictures import Opened, OpenFile
+from .pictures import PIL, TORCHVISION, Opened, OpenFile
 from .pixels import Pixels
+from .readers import mode_of_class
 from .tensors import Tensors
 
 _MOST_PICTURES = 16  # that one entry opens
@@ -37,12 +38,18 @@ def _bare(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Picture:
-    """`mode`: what convert is given; empty: the picture is as the file has it. `source`: what reads
-    it, where that is not PIL."""
+    """`mode`: what convert is given; empty: the picture is as the file has it. `library`: whose
+    picture it is; torchvision.io's is a tensor, and `mode` the name of its ImageReadMode.
+    `source`: what reads it, where that is cv2."""
 
     paths: Column
     mode: str
+    library: str
     source: Node | None = None
+
+
+def _kind(picture: Picture) -> tuple[str, str, Node | None]:
+    return picture.mode, picture.library, picture.source
 
 
 class ItemFollower(Follower):
@@ -78,13 +85,16 @@ class ItemFollower(Follower):
         self.files.append(OpenFile(paths))
         return self.files[-1]
 
-    def open(self, paths: Column, mode: str, source: Node | None = None) -> Image:
+    def open(
+        self, paths: Column, mode: str, library: str = PIL, source: Node | None = None
+    ) -> Image:
+        opened = Picture(paths, mode, library, source)
         for number, known in enumerate(self.pictures):
-            if known.paths is paths and (known.mode, known.source) == (mode, source):
+            if known.paths is paths and _kind(known) == _kind(opened):
                 return Image(-1 - number)
         if len(self.pictures) >= _MOST_PICTURES:
             raise Stop(f"opens over {_MOST_PICTURES} pictures")
-        self.pictures.append(Picture(paths, mode, source))
+        self.pictures.append(opened)
         return Image(-len(self.pictures))
 
     # What views/ asks.
@@ -93,10 +103,10 @@ class ItemFollower(Follower):
         return rule_of(callee)
 
     def known_attribute(self, thing: Any, of: str) -> Any:
-        """Of a path that the program holds."""
+        """Of a path that the program holds, and of torchvision's ImageReadMode."""
         if type(thing) in PATHS and of in ("name", "parent", "stem", "suffix"):
             return each(self, operator.attrgetter(of), [Held(thing)])
-        return None
+        return mode_of_class(self, thing, of)
 
     def is_followed(self, function: types.FunctionType) -> bool:
         return (function.__module__ or "").startswith("torchvision.datasets.")
@@ -159,6 +169,9 @@ class ItemFollower(Follower):
 
     def returned(self, value: Any) -> Any:
         return self.tensors.returned(self, value) if type(value) is Pixels else value
+
+    def is_tensor(self, picture: int) -> bool:
+        return self.pictures[-1 - picture].library == TORCHVISION
 
     def leaf(self, found: Any) -> int | None:
         if not isinstance(found, Column):

@@ -5,6 +5,7 @@ What the libraries' pictures are is looked at again before each iter(): native/i
 """
 
 import builtins
+import functools
 import io
 import os
 import pathlib
@@ -15,9 +16,10 @@ from typing import Any
 
 from ...native.genuine import is_genuine
 from ..views.values import Stop
-from .columns import Column, each
+from .columns import each
 from .pictures import Opened, OpenFile
 from .pixels import Pixels, function_rule
+from .readers import READERS, is_reader, opened_file, read
 
 Rule = Callable[[Any, list[Any], dict[str, Any]], Any]
 
@@ -43,6 +45,8 @@ def rule_of(thing: Any) -> Rule | None:
         return _from_array
     if name in _LOADERS and _is_of_torchvision(thing, name):
         return _load
+    if name in READERS and is_reader(thing, name):
+        return functools.partial(read, thing)
     return function_rule(thing)
 
 
@@ -77,7 +81,7 @@ def _pure(function: Callable[..., Any]) -> Rule:
 def _open(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
     if len(args) + len(named) != 2 or [*args[1:], named.get("mode")][0] != "rb":
         raise Stop('opens a file otherwise than with "rb"')
-    return _file(f, args[:1])
+    return opened_file(f, args[:1])
 
 
 def _open_picture(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
@@ -87,7 +91,7 @@ def _open_picture(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
         if args[0].is_closed:
             raise Stop("opens a picture in a file that is closed")
         return Opened(args[0])
-    return Opened(_file(f, args))
+    return Opened(opened_file(f, args))
 
 
 def _from_array(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
@@ -99,10 +103,4 @@ def _from_array(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
 def _load(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
     if len(args) != 1 or named:
         raise Stop("calls a loader with more than a path")
-    return Opened(_file(f, args)).read(f, "RGB")
-
-
-def _file(f: Any, args: list[Any]) -> OpenFile:
-    if len(args) != 1 or not isinstance(args[0], Column):
-        raise Stop("opens a file that is not told by the index")
-    return f.opens(args[0])  # type: ignore[no-any-return]
+    return Opened(opened_file(f, args)).read(f, "RGB")

@@ -8,6 +8,7 @@ from ..views.follower import Step
 from ..views.recognise import changes_its_input
 from ..views.values import Image, Stop
 from ..views.views import Known
+from .pictures import OPENCV
 from .pixels import ARRAY, TENSOR, Pixels
 
 _OF_ARRAYS = ("ToTensor", "ToImage")
@@ -108,7 +109,7 @@ def _read(f: Any, pixels: Pixels) -> Image:
     if calls and calls[0].node.op == "reverse_channels" and source.args["channels"] == "BGR":
         args = {**source.args, "channels": "RGB"}
         source = Node(source.op, args, label=f"{source.label}, {calls.pop(0).node.label}")
-    image: Image = f.open(pixels.paths, "", source)
+    image: Image = f.open(pixels.paths, "", OPENCV, source)
     for call in calls:
         image = _step(f, call.node, image)
         f.calls.extend([] if _is_known(f.calls, call) else [call])

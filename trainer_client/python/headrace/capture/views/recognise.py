@@ -58,9 +58,10 @@ def shaped(f: Follower, found: Any) -> tuple[tuple[Applied, ...], Structure]:
     for number in [*returned, *(step.of for step in steps)]:
         if number > SOURCE:
             uses[number] += 1
-    _check_values_stay(steps, uses)
+    _check_values_stay(f, uses)
     for number in returned:
-        if not any(_makes_tensors(steps[at]) for at in _way_to(steps, number)):
+        way = _way_to(steps, number)
+        if not f.is_tensor(steps[way[0]].of) and not any(_makes_tensors(steps[at]) for at in way):
             raise Stop(
                 "returns a PIL image, not a tensor",
                 "end each view with a transform that makes tensors, ToTensor or PILToTensor",
@@ -84,7 +85,8 @@ def _returned(f: Follower, found: Any, numbers: list[int]) -> None:
     found = f.returned(found)
     if type(found) is Image:
         if found.step <= SOURCE:
-            raise Stop("returns the picture itself, a PIL image")
+            kind = "as it was read" if f.is_tensor(found.step) else "a PIL image"
+            raise Stop(f"returns the picture itself, {kind}")
         numbers.append(found.step)
     elif f.leaf(found) is not None:
         pass
@@ -137,16 +139,22 @@ def changes_its_input(part: Any) -> bool:
     return bool(held.get("inplace")) or any(map(changes_its_input, inner))
 
 
-def _check_values_stay(steps: list[Step], uses: list[int]) -> None:
+def _check_values_stay(f: Follower, uses: list[int]) -> None:
     """Some transforms change the tensor that they get, and others may hand on the one they got. So
-    nobody else may have it, back to where the tensor was made of a picture."""
+    nobody else may have it, back to where the tensor was made of a picture, or was read."""
+    steps = f.steps
+    of_pictures = [step.of for step in steps if step.of <= SOURCE]
     for step in steps:
         if not changes_its_input(step.transform):
             continue
         way = _way_to(steps, step.of)
         made = [_makes_tensors(steps[at]) for at in way]
         shared = way[made.index(True) :] if True in made else []
-        if any(uses[at] > 1 for at in shared):
+        picture = steps[way[0]].of if way else step.of
+        if f.is_tensor(picture):
+            shared = way
+        read_twice = f.is_tensor(picture) and of_pictures.count(picture) > 1
+        if read_twice or any(uses[at] > 1 for at in shared):
             raise Stop(
                 f"applies {type(step.transform).__name__} with inplace=True to a tensor that it "
                 "uses elsewhere as well",
