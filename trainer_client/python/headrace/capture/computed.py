@@ -4,12 +4,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..native.collate import name_of
+from ..native.kinds import kind_of
 from ..native.plan import PURE, Field, Node, NotNative
 from ..native.structure import Structure, plain
-from ..native.transforms import TO_TENSOR, kind_of, nodes_of, nodes_of_leaf, nodes_of_steps
+from ..native.transforms import TO_TENSOR, nodes_of, nodes_of_leaf, nodes_of_steps
 from .datasets import Rows
 from .items import Items
-from .views import SOURCE, Applied, Grounds, Known, Views, steps_or_views
+from .views import SOURCE, Applied, Grounds, Known, Stack, Views, steps_or_views
+from .views import Structure as Returned
 from .views.opened import Opened
 
 # Transforms that make tensors of arrays as they do of pictures with the same values.
@@ -86,11 +88,12 @@ def _of_items(rows: Rows, items: Items) -> Computed:
     """Of a data set of the program's own."""
     nodes, node_of_value = _nodes(rows.source, items.values)
     fields: list[Field] = []
-    structure = _number(items.result, node_of_value, fields)
+    structure = _number(items.result, node_of_value, fields, nodes)
     values = [made for made in fields if made.kind == "value"]
     if (
         len(values) == 1
         and not any(node.inputs for node in nodes)
+        and nodes[-1].op != "stack"
         and (values[0].index == len(nodes) - 1)
     ):
         values[0].kind, values[0].index = "chain", 0
@@ -100,7 +103,7 @@ def _of_items(rows: Rows, items: Items) -> Computed:
 def _graph(rows: Rows, views: Views, grounds: tuple[Grounds, ...]) -> Computed:
     nodes, node_of_value = _nodes(rows.source, views.values)
     fields: list[Field] = []
-    result = _number(views.result, node_of_value, fields)
+    result = _number(views.result, node_of_value, fields, nodes)
     others = range(len(fields), len(fields) + len(rows.fields) - 1)
     fields += rows.fields[1:]
     return Computed(nodes, fields, (result, *others), grounds)
@@ -134,13 +137,23 @@ def _nodes_of(transform: Any) -> list[Node]:
     return [replace(transform.node)] if type(transform) is Known else nodes_of_leaf(transform)
 
 
-def _number(result: Structure, nodes: dict[int, int], fields: list[Field]) -> Structure:
-    """The structure with a field for each place, since a batch holds each in memory of its own."""
+def _number(
+    result: Returned, node_of: dict[int, int], fields: list[Field], nodes: list[Node]
+) -> Structure:
+    """The structure with a field for each place, since a batch holds each in memory of its own. A
+    stack is a node more."""
+    if isinstance(result, Stack):
+        inputs = [node_of[value] for value in result.of]
+        if inputs == [len(nodes) - 1]:
+            inputs = []
+        nodes.append(Node("stack", label="torch.stack", inputs=inputs))
+        fields.append(Field("value", len(nodes) - 1))
+        return len(fields) - 1
     if isinstance(result, int):
         label = Field("array", -result)  # the first one is column 1
-        fields.append(Field("value", nodes[result]) if result >= 0 else label)
+        fields.append(Field("value", node_of[result]) if result >= 0 else label)
         return len(fields) - 1
     if isinstance(result, dict):
-        return {key: _number(part, nodes, fields) for key, part in result.items()}
-    parts = [_number(part, nodes, fields) for part in result]
+        return {key: _number(part, node_of, fields, nodes) for key, part in result.items()}
+    parts = [_number(part, node_of, fields, nodes) for part in result]
     return tuple(parts) if isinstance(result, tuple) else parts

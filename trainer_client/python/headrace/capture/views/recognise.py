@@ -12,8 +12,9 @@ from typing import Any
 from ...native.plan import NotNative
 from .calls import call
 from .follower import Follower, Step
+from .stacked import Stacked, check_returned
 from .values import Held, Image, Stop, is_constant, name, replaced_builtin
-from .views import SOURCE, Applied, Known, Structure, Views
+from .views import SOURCE, Applied, Known, Stack, Structure, Views
 
 REMEDY = (
     "code that only applies torchvision's transforms to the picture: docs/reference/own-transforms.md "
@@ -51,15 +52,18 @@ def shaped(f: Follower, found: Any) -> tuple[tuple[Applied, ...], Structure]:
     """What was computed, and what of it is in `found`. Raises Stop."""
     steps = f.steps
     returned: list[int] = []
-    _returned(f, found, returned)
+    stacks: list[Stacked] = []
+    _returned(f, found, returned, stacks)
     if not returned:
         raise Stop("returns no picture")
+    check_returned(f, stacks)
+    inside = [number for stack in f.stacks for number in stack.parts]
     uses = [0] * len(steps)
-    for number in [*returned, *(step.of for step in steps)]:
+    for number in [*returned, *inside, *(step.of for step in steps)]:
         if number > SOURCE:
             uses[number] += 1
     _check_values_stay(f, uses)
-    for number in returned:
+    for number in [*returned, *inside]:
         way = _way_to(steps, number)
         if not f.is_tensor(steps[way[0]].of) and not any(_makes_tensors(steps[at]) for at in way):
             raise Stop(
@@ -79,8 +83,8 @@ def shaped(f: Follower, found: Any) -> tuple[tuple[Applied, ...], Structure]:
     return tuple(values), _structure(f, found, value_of)
 
 
-def _returned(f: Follower, found: Any, numbers: list[int]) -> None:
-    """The steps whose pictures are in what is returned."""
+def _returned(f: Follower, found: Any, numbers: list[int], stacks: list[Stacked]) -> None:
+    """The steps whose pictures are in what is returned, and the stacks."""
     f.spend()
     found = f.returned(found)
     if type(found) is Image:
@@ -88,13 +92,16 @@ def _returned(f: Follower, found: Any, numbers: list[int]) -> None:
             kind = "as it was read" if f.is_tensor(found.step) else "a PIL image"
             raise Stop(f"returns the picture itself, {kind}")
         numbers.append(found.step)
+    elif type(found) is Stacked:
+        numbers.extend(found.parts)
+        stacks.append(found)
     elif f.leaf(found) is not None:
         pass
     elif type(found) in (list, tuple, dict):
         if type(found) is dict and any(type(key) not in (str, int) for key in found):
             raise Stop("returns a dict whose keys are neither texts nor integers")
         for part in found.values() if type(found) is dict else found:
-            _returned(f, part, numbers)
+            _returned(f, part, numbers, stacks)
     elif is_constant(found):
         raise Stop(f"returns {found!r}, which is no picture")
     else:
@@ -105,6 +112,8 @@ def _structure(f: Follower, found: Any, value_of: dict[int, int]) -> Structure:
     found = f.returned(found)
     if type(found) is Image:
         return value_of[found.step]
+    if type(found) is Stacked:
+        return Stack(tuple(value_of[step] for step in found.parts))
     if (other := f.leaf(found)) is not None:
         return other
     if type(found) is dict:
