@@ -1,6 +1,8 @@
 """Transforms as programs of self-supervised learning write them: several views of one picture.
 
 PROGRAMS: by name, how each is made. Their parts are torchvision's own transforms.
+
+Length: one list of small programs, each of which is read by itself.
 """
 
 import functools
