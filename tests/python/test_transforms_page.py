@@ -23,7 +23,7 @@ Generated from the capture's table and from the installed torchvision; `HEADRACE
 
 A pipeline is native as a whole if every transform of it is, its samples come from a dataset with a native form, and `collate_fn` is torch's. Else it is a Python stage: the program's own code runs on the workers. There each stretch of native transforms in a `Compose` still runs as one native chain, with its draws, whatever `Dataset` class calls it, and whatever stands around it; pictures that the code opens with PIL are decoded, cropped, resized, mirrored, transformed and enhanced natively, so that timm's own augmentations (`rand-m9-mstd0.5-inc1`, `original`, AugMix) run on native pixels with timm's own draws; tensors of `torchvision.io` are decoded by the v2 chain that takes them ([0016](../adr/0016-native-functions.md), [0010](../adr/0010-deferred-images.md), [0014](../adr/0014-native-chains-in-stages.md)).
 
-A transform may also be the program's own code: a class or function that only applies transforms of this table [counts as what it applies](own-transforms.md).
+A transform may also be the program's own code: a class or function that only applies transforms of this table [counts as what it applies](own-transforms.md). There it also says which data sets that read by `torchvision.io` have a native form: tensors of these are as those after `ToImage`.
 
 Operators of geometry and colour take PIL images and, after `PILToTensor` or `ToImage`, tensors of uint8 (plain ones and `tv_tensors.Image`). The exceptions:
 

@@ -7,10 +7,10 @@ from ..native.collate import name_of
 from ..native.kinds import kind_of
 from ..native.plan import PURE, Field, Node, NotNative
 from ..native.structure import Structure, plain
-from ..native.transforms import nodes_of, nodes_of_leaf, nodes_of_steps
+from ..native.transforms import TO_TENSOR, nodes_of, nodes_of_leaf, nodes_of_steps
 from .datasets import Rows
 from .items import Items
-from .views import SOURCE, Applied, Grounds, Stack, Views, steps_or_views
+from .views import SOURCE, Applied, Grounds, Known, Stack, Views, steps_or_views
 from .views import Structure as Returned
 from .views.opened import Opened
 
@@ -45,11 +45,14 @@ def computed_of(rows: Rows) -> Computed:
             "the datasets of a ConcatDataset have different transforms",
             "give each transform a loader of its own",
         )
-    return replace(made[0], grounds=tuple(seen for one in made for seen in one.grounds))
+    grounds = tuple(seen for one in made for seen in one.grounds)
+    return replace(made[0], grounds=(*rows.grounds, *grounds))
 
 
 def _of_one(rows: Rows, transform: Any) -> Computed:
-    assert rows.source is not None
+    makes_tensors = rows.source[-1].op in TO_TENSOR
+    if transform is None and makes_tensors:
+        return _chain(rows, [])
     if transform is None:
         return _chain(rows, nodes_of(transform))
     steps, seen = steps_or_views(transform)
@@ -58,12 +61,11 @@ def _of_one(rows: Rows, transform: Any) -> Computed:
         return _of_array(rows, rows.opened, transform, steps, (*grounds, rows.opened.seen))
     if isinstance(steps, Views):
         return _graph(rows, steps, grounds)
-    return _chain(rows, nodes_of_steps(transform, steps), grounds)
+    return _chain(rows, nodes_of_steps(transform, steps, makes_tensors), grounds)
 
 
 def _chain(rows: Rows, nodes: list[Node], grounds: tuple[Grounds, ...] = ()) -> Computed:
-    assert rows.source is not None
-    return Computed([rows.source, *nodes], rows.fields, plain(len(rows.fields)), grounds)
+    return Computed([*rows.source, *nodes], rows.fields, plain(len(rows.fields)), grounds)
 
 
 def _of_array(
@@ -84,8 +86,7 @@ def _of_array(
 
 def _of_items(rows: Rows, items: Items) -> Computed:
     """Of a data set of the program's own."""
-    assert rows.source is not None
-    nodes, node_of_value = _nodes([rows.source], items.values)
+    nodes, node_of_value = _nodes(rows.source, items.values)
     fields: list[Field] = []
     structure = _number(items.result, node_of_value, fields, nodes)
     values = [made for made in fields if made.kind == "value"]
@@ -100,8 +101,7 @@ def _of_items(rows: Rows, items: Items) -> Computed:
 
 
 def _graph(rows: Rows, views: Views, grounds: tuple[Grounds, ...]) -> Computed:
-    assert rows.source is not None
-    nodes, node_of_value = _nodes([rows.source], views.values)
+    nodes, node_of_value = _nodes(rows.source, views.values)
     fields: list[Field] = []
     result = _number(views.result, node_of_value, fields, nodes)
     others = range(len(fields), len(fields) + len(rows.fields) - 1)
@@ -109,15 +109,16 @@ def _graph(rows: Rows, views: Views, grounds: tuple[Grounds, ...]) -> Computed:
     return Computed(nodes, fields, (result, *others), grounds)
 
 
-def _nodes(nodes: list[Node], values: tuple[Applied, ...]) -> tuple[list[Node], dict[int, int]]:
+def _nodes(source: list[Node], values: tuple[Applied, ...]) -> tuple[list[Node], dict[int, int]]:
     """Values become nodes in the program's order. What is pure and computed twice of the same value
-    is one node. `nodes`: the source's."""
-    node_of_value = {SOURCE: 0}
+    is one node."""
+    nodes = list(source)
+    node_of_value = {SOURCE: len(source) - 1}
     pure: dict[tuple[int, str], int] = {}
     for number, value in enumerate(values):
         last = node_of_value[value.of]
         for transform in value.transforms:
-            first, *governed = nodes_of_leaf(transform)
+            first, *governed = _nodes_of(transform)
             key = last, repr((first.op, first.args))
             if first.purity == PURE and key in pure:
                 last = pure[key]
@@ -129,6 +130,11 @@ def _nodes(nodes: list[Node], values: tuple[Applied, ...]) -> tuple[list[Node], 
                 pure[key] = last
         node_of_value[number] = last
     return nodes, node_of_value
+
+
+def _nodes_of(transform: Any) -> list[Node]:
+    # A node is used once; one call may be on several ways.
+    return [replace(transform.node)] if type(transform) is Known else nodes_of_leaf(transform)
 
 
 def _number(

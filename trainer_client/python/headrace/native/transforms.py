@@ -31,10 +31,11 @@ def nodes_of(transform: Any) -> list[Node]:
     return nodes_of_steps(transform, leaves_of(transform))
 
 
-def nodes_of_steps(transform: Any, steps: list[Any]) -> list[Node]:
-    """The same, of a transform that is known to apply these single ones in turn."""
+def nodes_of_steps(transform: Any, steps: list[Any], of_tensors: bool = False) -> list[Node]:
+    """The same, of a transform that is known to apply these single ones in turn. `of_tensors`: what
+    it is given is a tensor already."""
     nodes = [node for step in steps for node in nodes_of_leaf(step)]
-    if not any(node.op in TO_TENSOR for node in nodes):
+    if not of_tensors and not any(node.op in TO_TENSOR for node in nodes):
         raise NotNative(f"{name_of(transform)} yields PIL images, not tensors", _TO_TENSORS)
     return nodes
 

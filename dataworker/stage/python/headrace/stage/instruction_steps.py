@@ -42,7 +42,7 @@ def _load_deref(look: Meaning, state: State, instruction: dis.Instruction) -> No
 def _load_attr(look: Meaning, state: State, instruction: dis.Instruction) -> None:
     (owner,) = state.pop()
     look.unseen([owner])
-    found: Any = OTHER if state.stale else look.attribute(owner, instruction.argval)
+    found: Any = look.attribute(state, owner, instruction.argval)
     if found is OTHER:
         kind = look.type_of(owner)
         if kind is not None and kind.__module__.split(".")[0] == _TRUSTED:
@@ -55,7 +55,7 @@ def _load_attr(look: Meaning, state: State, instruction: dis.Instruction) -> Non
 def _load_method(look: Meaning, state: State, instruction: dis.Instruction) -> None:
     (owner,) = state.pop()
     look.unseen([owner])
-    found: Any = OTHER if state.stale else look.attribute(owner, instruction.argval)
+    found: Any = look.attribute(state, owner, instruction.argval)
     if found is OTHER:
         look.any_code(state, [], 2)
     else:
@@ -168,8 +168,10 @@ def _call(look: Meaning, state: State, instruction: dis.Instruction) -> None:
     has_keywords, state.has_keywords = state.has_keywords, False
     first, callee, *args = state.pop(count + 2)
     look.unseen([first, callee])
+    look.reads_no_frames(callee)
     if first is NULL and args == [PICTURE] and not has_keywords:
         look.take(callee)
+        state.take()
         look.any_code(state, [], 1)
     elif first is NULL and all(map(look.is_safe, args)) and look.is_quiet(callee):
         state.stack.append(SAFE)

@@ -9,8 +9,9 @@ from typing import Any
 
 import torch
 
-from .function_state import NotShown, State
-from .known_values import NULL, OTHER, PICTURE, READER, SAFE, Known, Scope, Unknown
+from .frame_readers import reads_frames
+from .function_state import NotShown, State, is_picture
+from .known_values import NULL, OTHER, READER, SAFE, Known, Scope, Unknown
 
 # Operations on these types run no code of the program's.
 _SAFE_TYPES = frozenset((bool, bytes, float, int, str, pathlib.PosixPath, types.NoneType))
@@ -52,7 +53,7 @@ class Meaning:
         return None
 
     def unseen(self, values: list[Any]) -> None:
-        if any(value is PICTURE for value in values):
+        if any(map(is_picture, values)):
             raise NotShown
 
     def any_code(self, state: State, values: list[Any], leaves: int) -> None:
@@ -96,8 +97,25 @@ class Meaning:
         """The reader's name does not become another one while the reader's argument is made."""
         return READER if self.is_same(found, self._reader) else found
 
-    def attribute(self, owner: Any, name: str) -> Any:
-        return self.or_reader(self.scope.attribute(owner, name))
+    def attribute(self, state: State, owner: Any, name: str) -> Any:
+        found = self.scope.attribute(owner, name)
+        if state.stale:
+            self.reads_no_frames(found)
+            return OTHER
+        return self.or_reader(found)
+
+    def reads_no_frames(self, value: Any) -> None:
+        """It is no function that sees its caller's variables, whatever its name is here."""
+        try:
+            thing = self.scope.value(value)
+        except Unknown:
+            return
+        if type(thing) is types.BuiltinFunctionType or reads_frames(thing):
+            self.scope.note(value)
+        else:
+            self.scope.note_type(value)
+        if reads_frames(thing):
+            raise NotShown
 
     def take(self, callee: Any) -> None:
         try:
@@ -114,7 +132,10 @@ class Meaning:
         return any(self.is_same(callee, function) for function in (os.path.join, str, int, len))
 
     def named(self, state: State, kind: str, name: str) -> None:
-        state.stack.append(OTHER if state.stale else self.or_reader(Known(((kind, name),))))
+        known = Known(((kind, name),))
+        if state.stale and kind == "local":  # global names are looked at before
+            self.reads_no_frames(known)
+        state.stack.append(OTHER if state.stale else self.or_reader(known))
 
     def safe_or_any(self, state: State, values: list[Any]) -> None:
         if all(map(self.is_safe, values)):

@@ -20,12 +20,13 @@ decided by it.
 from .grounds import Grounds
 from .recognise import views_of
 from .steps import steps_of, steps_or_views
-from .views import SOURCE, Applied, Stack, Structure, Views, indices_of
+from .views import SOURCE, Applied, Known, Stack, Structure, Views, indices_of
 
 __all__ = [
     "SOURCE",
     "Applied",
     "Grounds",
+    "Known",
     "Stack",
     "Structure",
     "Views",

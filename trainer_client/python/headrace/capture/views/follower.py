@@ -110,6 +110,14 @@ class Follower:
         """The picture that a transform gets."""
         return value
 
+    def returned(self, value: Any) -> Any:
+        """What is returned, where that is a picture."""
+        return value
+
+    def is_tensor(self, picture: int) -> bool:
+        """Whether this picture itself is a tensor. `picture`: below 0, an Image's `step`."""
+        return False
+
     def leaf(self, found: Any) -> int | None:
         """The number of something that is returned and no picture: below 0."""
         return None

@@ -15,6 +15,7 @@ is  Views(values=(Applied((resize,), SOURCE),
 from dataclasses import dataclass
 from typing import Any
 
+from ...native.plan import Node
 from .grounds import Grounds
 
 SOURCE = -1  # as an Applied's `of`: the picture that the data set gives the transform
@@ -30,6 +31,14 @@ class Stack:
 # Nested as the program returns it, of exact list, tuple and dict; each int is an index of `values`.
 # Keys of a dict are str or int, in the program's order.
 Structure = int | Stack | list["Structure"] | tuple["Structure", ...] | dict[str | int, "Structure"]
+
+
+@dataclass(frozen=True)
+class Known:
+    """In the place of a transform: code of the program's whose native form is known."""
+
+    node: Node
+    makes_tensors: bool = False
 
 
 @dataclass(frozen=True)
