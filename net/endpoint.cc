@@ -1,4 +1,5 @@
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <zmq.h>
 
@@ -8,6 +9,7 @@
 
 #include "base/unique_fd.h"
 #include "net/endpoint_internal.h"
+#include "net/exposure.h"
 
 namespace headrace::net {
 namespace {
@@ -60,7 +62,8 @@ Status EndpointError(int error_number, const std::string& endpoint) {
     case EADDRNOTAVAIL:
     case ENODEV:
       return Unavailable(endpoint +
-                         " is not an address of this host; use one of its own, or tcp://*:PORT");
+                         " is not an address of this host; use one of its own (names are not looked up), or "
+                         "tcp://*:PORT");
     case EINVAL:
       return Malformed(endpoint);
     case ENAMETOOLONG:
@@ -88,6 +91,13 @@ Status CheckIpcPathIsFree(std::string_view endpoint) {
   if (!endpoint.starts_with(kIpc)) return Status::Ok();
   const std::string path(endpoint.substr(kIpc.size()));
   return UnixSocketIsServed(path, SOCK_STREAM) ? InUse(std::string(endpoint)) : Status::Ok();
+}
+
+Status KeepOthersOut(const std::string& endpoint) {
+  if (!endpoint.starts_with(kIpc) || IsAbstract(endpoint)) return Status::Ok();
+  const std::string path = endpoint.substr(kIpc.size());
+  // The umask would cover bind itself, and all threads of the process.
+  return ::chmod(path.c_str(), 0600) == 0 ? Status::Ok() : ErrnoStatus(errno, path);
 }
 
 }  // namespace headrace::net

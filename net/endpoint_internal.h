@@ -20,4 +20,8 @@ namespace headrace::net {
 // away.
 [[nodiscard]] Status CheckIpcPathIsFree(std::string_view endpoint);
 
+// Gives the path of a bound ipc:// endpoint mode 0600, so that only its user (and root) connects.
+// Does nothing for other endpoints and abstract names.
+[[nodiscard]] Status KeepOthersOut(const std::string& endpoint);
+
 }  // namespace headrace::net

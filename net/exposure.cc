@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 
 #include "base/unique_fd.h"
@@ -43,7 +44,18 @@ bool IsAnyAddress(std::string_view endpoint) {
   return host == "*" || host == "0.0.0.0" || host == "::";
 }
 
+bool IsAbstract(std::string_view endpoint) { return endpoint.starts_with("ipc://@"); }
+
+bool LoopbackInstead(std::string_view given, std::string_view bound) {
+  return bound.starts_with(kTcp) && IsLocalEndpoint(bound) && !IsLocalEndpoint(given);
+}
+
 Status CheckExposure(const std::string& endpoint, bool keys, bool insecure) {
+  if (IsAbstract(endpoint) && !insecure) {
+    return InvalidArgument("every user of this host reaches " + endpoint +
+                           ", and keys do not guard it; listen on ipc://PATH in a directory of "
+                           "mode 0700, or say --insecure");
+  }
   if (keys || insecure || IsLocalEndpoint(endpoint)) return Status::Ok();
   return InvalidArgument("other hosts reach " + endpoint +
                          ", and whoever does can run code here; make keys with `headrace keys DIR` "
@@ -55,6 +67,7 @@ Result<std::string> AddressTowards(const std::string& endpoint) {
   HR_RETURN_IF_ERROR(CheckEndpoint(endpoint));
   if (!endpoint.starts_with(kTcp)) return InvalidArgument(endpoint + " is no tcp address");
   const std::string host(HostOf(endpoint));
+  if (host == "*") return InvalidArgument(endpoint + " names no host");
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_DGRAM;
   addrinfo* found = nullptr;
@@ -83,7 +96,7 @@ Result<std::string> AddressTowards(const std::string& endpoint) {
     const std::string address = text.data();
     return own.ss_family == AF_INET6 ? "[" + address + "]" : address;
   }
-  return error != 0 ? ErrnoStatus(error, "the way to " + endpoint)
+  return error != 0 ? Unavailable("the way to " + endpoint + ": " + std::strerror(error))
                     : Unavailable("host " + host + " of " + endpoint + " has no IPv4 address");
 }
 

@@ -31,6 +31,25 @@ TEST(Exposure, AnythingElseIsRemoteAndRefusedWithTheRemedy) {
   }
 }
 
+TEST(Exposure, AnAbstractNameIsRefusedWithAndWithoutKeys) {
+  for (const bool keys : {false, true}) {
+    const Status refused = CheckExposure("ipc://@headrace", keys, false);
+    EXPECT_EQ(refused.code(), Code::kInvalidArgument);
+    EXPECT_THAT(refused.message(), testing::AllOf(testing::HasSubstr("ipc://@headrace"),
+                                                  testing::HasSubstr("--insecure")));
+    EXPECT_TRUE(CheckExposure("ipc://@headrace", keys, true).ok());
+  }
+  EXPECT_FALSE(IsAbstract("ipc:///run/@x"));
+}
+
+TEST(Exposure, LoopbackInsteadOfWhatWasGivenIsTold) {
+  EXPECT_TRUE(LoopbackInstead("tcp://head:7070", "tcp://127.0.1.1:7070"));
+  EXPECT_TRUE(LoopbackInstead("tcp://127.1:7070", "tcp://127.0.0.1:7070"));
+  EXPECT_FALSE(LoopbackInstead("tcp://localhost:7070", "tcp://127.0.0.1:7070"));
+  EXPECT_FALSE(LoopbackInstead("tcp://*:7070", "tcp://0.0.0.0:7070"));
+  EXPECT_FALSE(LoopbackInstead("ipc:///x", "ipc:///x"));
+}
+
 TEST(Exposure, AllAddressesAreTold) {
   EXPECT_TRUE(IsAnyAddress("tcp://0.0.0.0:7070"));
   EXPECT_TRUE(IsAnyAddress("tcp://*:7070"));
@@ -51,7 +70,9 @@ TEST(Exposure, AnUnknownHostIsNamed) {
   const Result<std::string> address = AddressTowards("tcp://no-such-host.invalid:7070");
   EXPECT_EQ(address.status().code(), Code::kUnavailable);
   EXPECT_THAT(address.status().message(), testing::HasSubstr("no-such-host.invalid"));
-  EXPECT_EQ(AddressTowards("ipc:///x").status().code(), Code::kInvalidArgument);
+  for (const char* never : {"ipc:///x", "tcp://*:7070", "tcp://head"}) {
+    EXPECT_EQ(AddressTowards(never).status().code(), Code::kInvalidArgument) << never;
+  }
 }
 
 }  // namespace

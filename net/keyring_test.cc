@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zmq.h>
 
 #include <chrono>
@@ -13,6 +15,7 @@
 #include <sstream>
 
 #include "net/test_util.h"
+#include "net/zmq_socket_internal.h"
 
 namespace headrace::net {
 namespace {
@@ -225,6 +228,32 @@ TEST_F(KeysTest, APlainPeerAndAKeyedServerDoNotTalk) {
   EXPECT_FALSE(keyed.Answered(kSilence));
   EXPECT_THAT(server.heard(), ::testing::IsEmpty());
   EXPECT_THAT(open.heard(), ::testing::IsEmpty());
+}
+
+// libzmq alone would hand over the frames of everybody who knows the server's key.
+TEST_F(KeysTest, WhileNobodyAnswersForAdmissionNothingComesIn) {
+  auto keys = Keyring::Open(Keys(), {Role::kCoordinator});
+  ASSERT_TRUE(keys.ok());
+  auto server = ZmqSocket::Bind(MakeContext(1, *keys), "tcp://127.0.0.1:*");
+  ASSERT_TRUE(server.ok()) << server.status().ToString();
+  Peer peer(Keys(), Role::kTrainer, (*server)->endpoint());
+  peer.Send(wire::StatusQuery{});
+  EXPECT_FALSE(peer.Answered(kSilence));
+  Incoming message;
+  Status error;
+  EXPECT_EQ((*server)->Receive(message, error), ZmqSocket::Received::kNothing) << error.ToString();
+}
+
+TEST_F(KeysTest, OnlyItsUserConnectsToAUnixSocket) {
+  const std::string path = root_ + "/control";
+  const mode_t before = ::umask(0);
+  auto server = ZmqSocket::Bind(MakeContext(1, nullptr), "ipc://" + path);
+  ::umask(before);
+  ASSERT_TRUE(server.ok()) << server.status().ToString();
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_TRUE(ZmqSocket::Bind(MakeContext(1, nullptr),
+                              "ipc://@headrace-test-" + std::to_string(::getpid()))
+                  .ok());
 }
 
 TEST_F(KeysTest, AServerWithAnotherKeyIsNotTalkedTo) {

@@ -18,6 +18,8 @@ constexpr int kHandshakeMs = 5000;             // with keys
 constexpr int kReceiveQueueMessages = 100;     // further messages wait in the peer's memory
 constexpr std::size_t kCopyBelowBytes = 1024;  // a copy costs less than an allocation and a count
 constexpr std::size_t kMaxIdlePeers = 256;
+// ZMQ_ZAP_ENFORCE_DOMAIN, which zmq.h shows to draft builds alone. The library knows it in any case.
+constexpr int kZapEnforceDomain = 93;
 
 // Routing id, header, body.
 constexpr std::size_t kEnvelopeFrames = 3;
@@ -65,6 +67,12 @@ Status ZmqSocket::Guard(const std::string& endpoint, wire::Role server) {
   if (kind_ == SocketKind::kRouter) {
     Set(ZMQ_CURVE_SERVER, 1);
     Set(ZMQ_ZAP_DOMAIN, std::string("headrace"));
+    // Otherwise libzmq admits everybody while nobody answers for admission.
+    const int enforce = 1;
+    if (zmq_setsockopt(socket_, kZapEnforceDomain, &enforce, sizeof(enforce)) != 0) {
+      return Unsupported("this libzmq cannot keep peers out while nobody answers for admission, so " +
+                         endpoint + " is not served with keys; install Debian's libzmq5");
+    }
     return {};
   }
   const std::string expected = keys->ServerKey(server);
@@ -124,6 +132,7 @@ Result<std::unique_ptr<ZmqSocket>> ZmqSocket::Bind(std::shared_ptr<Context> cont
   std::size_t size = actual.size();
   HR_CHECK(zmq_getsockopt(socket->socket_, ZMQ_LAST_ENDPOINT, actual.data(), &size) == 0);
   socket->endpoint_ = actual.data();
+  HR_RETURN_IF_ERROR(KeepOthersOut(socket->endpoint_));
   return socket;
 }
 

@@ -1,12 +1,17 @@
 """Differential admission: a node whose bits differ keeps the pipeline in Python, by name."""
 
+import os
+
 import pytest
 import torch
 from headrace.admission import admission
+from headrace.capture.datasets import rows_of
+from headrace.capture.fingerprint import Fingerprint
 from headrace.loader.seam import state_of
 from headrace.native import transforms
 from headrace.service import service
 from support.compare import check
+from support.own_datasets import Joined
 from support.pipelines import train_v1
 from torch.utils.data import DataLoader
 from torchvision import datasets
@@ -128,12 +133,22 @@ def test_keys_are_of_every_kind_and_size(tmp_path):
     for i, name in enumerate(names):
         (folder / name).write_bytes(b"x" * (1000 - i if name != "930.png" else 5))
     data = datasets.ImageFolder(tmp_path)
-    tried = [data.samples[key][0] for key in admission.keys_to_try(data, len(data))]
+    keys = admission.keys_to_try(rows_of(data, Fingerprint()))
+    tried = [data.samples[key][0] for key in keys]
     assert len(tried) == len(set(tried)) <= 10
     kinds = {path.rpartition(".")[2].lower() for path in tried}
     assert {"jpg", "png"} <= kinds
     assert str(folder / "000.jpg") in tried and str(folder / "930.png") in tried
-    assert admission.keys_to_try(torch.utils.data.TensorDataset(torch.zeros(9)), 9) == [0, 2, 4, 6]
+    tensors = torch.utils.data.TensorDataset(torch.zeros(9))
+    assert admission.keys_to_try(rows_of(tensors, Fingerprint())) == [0, 2, 4, 6]
+
+
+def test_files_of_a_data_set_of_the_programs_own_are_looked_at_too(own_photos):
+    data = Joined(own_photos)
+    last = max(range(len(data)), key=lambda i: os.stat(own_photos / data.names[i]).st_size)
+    assert last in admission.keys_to_try(rows_of(data, Fingerprint()))
+    part = torch.utils.data.Subset(data, [last, 0])
+    assert rows_of(part, Fingerprint()).path_of(0) == str(own_photos / data.names[last])
 
 
 def test_every_sample_raises(own_photos):

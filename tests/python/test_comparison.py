@@ -113,7 +113,7 @@ def other_samples(monkeypatch):
         return ((value[0] + 1, value[1]) if wrong else value), error
 
     monkeypatch.setattr(reference_process, "_make", make)
-    monkeypatch.setattr(admission, "keys_to_try", lambda dataset, count: [0])
+    monkeypatch.setattr(admission, "keys_to_try", lambda rows: [0])
 
 
 def test_difference_is_an_error_that_names_it(photos, every_batch, other_samples, seam):
@@ -159,7 +159,7 @@ def test_sample_that_raises_there_and_not_natively(photos, every_batch, monkeypa
         return real(dataset, ask)
 
     monkeypatch.setattr(reference_process, "_make", make)
-    monkeypatch.setattr(admission, "keys_to_try", lambda dataset, count: [0])
+    monkeypatch.setattr(admission, "keys_to_try", lambda rows: [0])
     loader = DataLoader(datasets.ImageFolder(photos, train_v1()), 4, num_workers=2)
     with pytest.raises(headrace.SamplesDiffer, match="sample 9 .* it raises there"):
         list(loader)
@@ -185,7 +185,7 @@ def test_reference_that_dies_is_no_error_of_the_program(photos, every_batch, mon
         return real(dataset, ask)
 
     monkeypatch.setattr(reference_process, "_make", make)
-    monkeypatch.setattr(admission, "keys_to_try", lambda dataset, count: [0])
+    monkeypatch.setattr(admission, "keys_to_try", lambda rows: [0])
     loader = DataLoader(datasets.ImageFolder(photos, train_v1()), 4, num_workers=2)
     assert len(list(loader)) == 7
     (reason,) = state_of(loader).report.reasons

@@ -1,9 +1,14 @@
 """Contract: data sets of the program's own that are followed give the stock loader's batches."""
 
+import os
+
+import numpy as np
 import pytest
+import torch
+from PIL import Image
 from support.compare import check
 from support.lazily import both_ways, epoch
-from support.own_datasets import NATIVE, augment
+from support.own_datasets import NATIVE, Joined, augment
 from torch.utils.data import ConcatDataset, DataLoader, Subset
 
 
@@ -27,7 +32,7 @@ def test_with_no_workers(photos, name):
 def test_parts_of_it(photos):
     data = NATIVE["joined"](photos)
     both = ConcatDataset([Subset(data, [3, 1, 2]), NATIVE["joined"](photos)])
-    for one in (Subset(data, [5, -1, 0]), Subset(Subset(data, [7, 8, 9]), [2, 0])):
+    for one in (Subset(data, [5, 1, 0]), Subset(Subset(data, [7, 8, 9]), [2, 0])):
         check(lambda loader, one=one: loader(one, batch_size=2, num_workers=1))
     data.transform = both.datasets[1].transform
     check(lambda loader: loader(both, batch_size=4, shuffle=True, num_workers=1))
@@ -63,3 +68,120 @@ def test_a_change_shows(photos, what, num_workers):
         ]
 
     both_ways(program)
+
+
+class Numbered(Joined):
+    """Code that shows what it gets as index."""
+
+    def __getitem__(self, idx):
+        path = os.path.join(self.root, self.names[idx])
+        return self.transform(Image.open(path).convert("RGB")), idx
+
+
+class Doubled(Numbered):
+    def __getitem__(self, idx):
+        path = os.path.join(self.root, self.names[idx])
+        return self.transform(Image.open(path).convert("RGB")), idx * 2
+
+
+class Looked(Joined):
+    """In a dict, where an index must be equal and not only stand for a place."""
+
+    def __init__(self, root):
+        super().__init__(root)
+        self.by_number = dict(enumerate(self.names))
+
+    def __getitem__(self, idx):
+        path = os.path.join(self.root, self.by_number[idx])
+        return self.transform(Image.open(path).convert("RGB")), 1
+
+
+INDICES = {
+    "negative": [*range(8), -1, -2, -1, -3],
+    "int32": np.arange(12, dtype=np.int32),
+    "int64": np.arange(12),
+    "tensors": torch.arange(12),
+    "bools": [False, True, 2, 3],
+    "of both kinds": [*range(6), np.int32(3), np.int64(4), torch.tensor(5), -1],
+}
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+@pytest.mark.parametrize("name", INDICES)
+@pytest.mark.parametrize("cls", [Joined, Numbered, Doubled, Looked])
+def test_the_code_sees_the_index_that_the_sampler_gives(photos, cls, name, num_workers):
+    data = cls(photos)
+    sampler = INDICES[name]
+    check(
+        lambda loader: loader(data, 4, sampler=sampler, num_workers=num_workers),
+        path=None,  # where none is the service's, the trainer's code is asked
+        epochs=1,
+    )
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+@pytest.mark.parametrize("name", INDICES)
+@pytest.mark.parametrize("cls", [Joined, Numbered, Doubled])
+def test_or_that_a_subset_gives(photos, cls, name, num_workers):
+    data = Subset(cls(photos), INDICES[name])
+    check(lambda loader: loader(data, 4, num_workers=num_workers), path=None, epochs=1)
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+def test_integers_of_numpy_are_served_where_the_code_only_takes_entries_by_them(
+    photos, num_workers
+):
+    data = Joined(photos)
+
+    def program():
+        return epoch(DataLoader(data, 4, sampler=np.arange(12), num_workers=num_workers))
+
+    _, report = both_ways(program)
+    assert report.samples_by_path["native"] == 12
+
+
+class Slots:
+    """Without attributes of its own."""
+
+    __slots__ = ()
+
+    def __len__(self):
+        return len(FILES)
+
+    def __getitem__(self, idx):
+        return AUGMENT(Image.open(FILES[idx]).convert("RGB"))
+
+
+FILES: list[str] = []
+AUGMENT = augment()
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+def test_a_class_with_slots(photos, num_workers):
+    FILES[:] = map(str, sorted(photos.rglob("*.jpg")))
+    check(lambda loader: loader(Slots(), 4, num_workers=num_workers), path=None)
+
+
+class Slashes(Joined):
+    def __getitem__(self, idx):
+        return self.transform(Image.open(f"{self.root}//{self.names[idx]}").convert("RGB"))
+
+
+def test_two_slashes_after_the_working_directory(photos, monkeypatch):
+    monkeypatch.chdir(photos)
+    check(lambda loader: loader(Slashes(photos), 4, num_workers=1), path="native")
+
+
+class Grows(Joined):
+    """A list that two names stand for grows."""
+
+    def __getitem__(self, idx):
+        parts = self.names[idx].split("/")
+        whole = parts
+        parts += ["17"]
+        image = Image.open(os.path.join(self.root, self.names[idx])).convert("RGB")
+        return self.transform(image), int(whole[-1])
+
+
+def test_a_list_that_grows_under_two_names(photos):
+    check(lambda loader: loader(Grows(photos), 4, num_workers=1), path="python")

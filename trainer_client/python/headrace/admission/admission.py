@@ -24,6 +24,7 @@ from torch.utils.dlpack import from_dlpack
 
 from ..capture import Captured, NativePlan, StaysLocal
 from ..capture.capture import python_capture
+from ..capture.datasets import Rows
 from ..errors import Unsupported, WorkersUnavailable
 from ..native import binding
 from ..native.plan import Field, Node, Plan
@@ -35,7 +36,7 @@ from . import opencv_trials
 from .asks import Ask, Made, Start
 from .bits import copy_of, same_bits
 from .reference import Reference, ReferenceLost
-from .samples import file_of, is_other_file
+from .samples import is_other_file
 
 _SPREAD = 4  # keys over the whole dataset
 _MOST_KINDS = 4  # of files, by the ends of their names
@@ -118,7 +119,7 @@ def is_withdrawn(captured: NativePlan) -> bool:
 
 
 def _compare(loader: Any, captured: NativePlan, reference: Reference) -> _Verdict:
-    keys = keys_to_try(loader.dataset, captured.rows.count)
+    keys = keys_to_try(captured.rows)
     plan = _comparable(captured.plan, len(keys))
     try:
         if different := _different_call(captured):
@@ -142,7 +143,7 @@ def _compare(loader: Any, captured: NativePlan, reference: Reference) -> _Verdic
 
 def _different_call(captured: NativePlan) -> str:
     """Which of OpenCV's functions makes other pictures natively; empty: none does."""
-    calls = captured.rows.opened.calls if captured.rows.opened is not None else []
+    calls = captured.rows.calls
     if not calls:
         return ""
     with closing(Reference(opencv_trials.Drawn(calls))) as reference:
@@ -164,11 +165,12 @@ def _comparable(plan: Plan, count: int) -> Plan:
     return replace(plan, lanes=count, rng="torch" if plan.rng == "sample" else plan.rng)
 
 
-def keys_to_try(dataset: Any, count: int) -> list[int]:
-    """Which samples are made both ways. REQUIRES: the dataset has a native form."""
+def keys_to_try(rows: Rows) -> list[int]:
+    """Which samples are made both ways."""
+    count = rows.count
     keys = [i * count // _SPREAD for i in range(_SPREAD)]
     looked_at = dict.fromkeys(i * count // _LOOKED_AT for i in range(_LOOKED_AT))
-    files = [(key, path) for key in looked_at if (path := file_of(dataset, key))]
+    files = [(key, path) for key in looked_at if (path := rows.path_of(key))]
     kinds = {os.path.splitext(path)[1].lower(): key for key, path in reversed(files)}
     keys += list(kinds.values())[-_MOST_KINDS:]
     sizes = [(size, key) for key, path in files if (size := _size_of(path)) is not None]
@@ -317,6 +319,8 @@ def _steps_of(chain: list[Node]) -> list[slice]:
         if node.op == "random_order":
             governed = sum(node.args["parts"])
         end = start + 1 + governed
+        if node.args.get("library") == "torchvision.io":
+            end += 1  # it makes a tensor, which two nodes do
         steps.append(slice(start, end))
         start = end
     return steps

@@ -26,7 +26,7 @@ from .unchanged import Definitions, Unchanged
 # A file that was written so shortly before it was looked at may be written again and look the same.
 _TICK = 50_000_000  # ns
 
-_LIBRARIES = ("torchvision.transforms", "torchvision.datasets", "PIL")
+_LIBRARIES = ("torchvision.transforms", "torchvision.datasets", "torchvision.io", "PIL")
 _MODULES = (
     "math", "numpy", "torch", "torch.nn.functional", "torch.nn.modules.module",
     "torch.utils.data._utils.collate",
@@ -44,7 +44,7 @@ class Live:
         self._objects = Unchanged()
         self._expected, self._grounds = captured.rows.rows, captured.grounds
         leaves = zip(captured.rows.leaves, captured.rows.datasets, strict=True)
-        self._root = _part(dataset, leaves, 0, self._objects)
+        self._root = _part(dataset, leaves, 0, self._objects, captured.rows.index_types)
         self._directory = os.getcwd()
         self._process = _settings()
         hooks = vars(torch.nn.modules.module)
@@ -86,7 +86,7 @@ class Live:
             return None
         try:
             found = [os.stat(path) for path in self._root.paths(keys)]
-        except OSError:
+        except (OSError, LookupError):
             return None
         newest = time.time_ns() - _TICK
         if any(file.st_ctime_ns >= newest for file in found):
@@ -116,12 +116,14 @@ def _openers() -> list[str]:
     return [name for name, entry in entries if not entry[0].__module__.startswith("PIL.")]
 
 
-def _part(dataset: Any, leaves: Any, offset: int, objects: Unchanged) -> Any:
-    """`offset`: rows of the leaves before it."""
+def _part(
+    dataset: Any, leaves: Any, offset: int, objects: Unchanged, types: tuple[type, ...] | None
+) -> Any:
+    """`offset`: rows of the leaves before it. `types`: Rows.index_types."""
     if type(dataset) is Subset:
-        return _Subset(dataset, _part(dataset.dataset, leaves, offset, objects))
+        return _Subset(dataset, _part(dataset.dataset, leaves, offset, objects, types), types)
     if type(dataset) is ConcatDataset:
-        return _Concat(dataset, leaves, offset, objects)
+        return _Concat(dataset, leaves, offset, objects, types)
     leaf, source = next(leaves)
     objects.watch_attributes(dataset, _LOOKED_AT)
     for cls in type(dataset).__mro__:
@@ -132,8 +134,9 @@ def _part(dataset: Any, leaves: Any, offset: int, objects: Unchanged) -> Any:
 
 
 class _Subset:
-    def __init__(self, dataset: "Subset[Any]", inner: Any) -> None:
+    def __init__(self, dataset: "Subset[Any]", inner: Any, types: tuple[type, ...] | None) -> None:
         self._dataset, self._held, self._inner = dataset, dataset.dataset, inner
+        self._types = types
         self.count, self.leaf_rows = len(dataset.indices), inner.leaf_rows
 
     def same(self) -> bool:
@@ -145,7 +148,12 @@ class _Subset:
 
     def _keys(self, keys: Sequence[int]) -> list[int]:
         indices, count = self._dataset.indices, self._inner.count
-        found = [operator.index(indices[key]) for key in keys]
+        held = [indices[key] for key in keys]
+        found = list(map(operator.index, held))
+        if self._types is not None and (
+            min(found) < 0 or (self._types and not set(map(type, held)) <= set(self._types))
+        ):
+            raise LookupError("an index that the data set's own code may take otherwise")
         return [key + count if key < 0 else key for key in found]
 
     def rows(self, keys: Sequence[int]) -> list[int] | None:
@@ -159,14 +167,19 @@ class _Subset:
 
 class _Concat:
     def __init__(
-        self, dataset: "ConcatDataset[Any]", leaves: Any, offset: int, objects: Unchanged
+        self,
+        dataset: "ConcatDataset[Any]",
+        leaves: Any,
+        offset: int,
+        objects: Unchanged,
+        types: tuple[type, ...] | None,
     ) -> None:
         self._dataset, self._held = dataset, list(dataset.datasets)
         self._ends = list(dataset.cumulative_sizes)
         self._parts: list[Any] = []
         self.count, self.leaf_rows = self._ends[-1], 0
         for part in self._held:
-            self._parts.append(_part(part, leaves, offset + self.leaf_rows, objects))
+            self._parts.append(_part(part, leaves, offset + self.leaf_rows, objects, types))
             self.leaf_rows += self._parts[-1].leaf_rows
 
     def same(self) -> bool:

@@ -79,8 +79,9 @@ class Unchanged:
 
     def watch_attributes(self, owner: Any, names: tuple[str, ...]) -> None:
         """Only these of its own, and what they hold."""
-        held = {name: owner.__dict__.get(name, _MISSING) for name in names}
-        self._named.append((owner.__dict__, held))
+        own = getattr(owner, "__dict__", {})  # none with __slots__
+        held = {name: own.get(name, _MISSING) for name in names}
+        self._named.append((own, held))
         self._watch_all(value for value in held.values() if value is not _MISSING)
 
     def _watch_all(self, values: Any) -> None:

@@ -30,7 +30,7 @@ from .keys_ahead import KeysAhead
 from .loader_state import LoaderState
 
 _SLICE = 0.1  # longest wait without a look at signals, seconds
-_INTEGERS = (int, np.int64, np.int32)  # whose values are all that data sets look at
+_INTEGERS = (int, np.int64, np.int32)  # which libraries' data sets take alike
 Anew = Callable[[], NativePlan | None]  # the loader as it is now
 _DEPTH = 2  # batches ahead: one that is ready, and one that is being made
 
@@ -124,7 +124,8 @@ class Ahead:
         count = self._captured.rows.count
         if type(index) is not list or not index:
             return None
-        if not all(type(k) in _INTEGERS and 0 <= k < count for k in index):
+        types = self._captured.rows.index_types or _INTEGERS
+        if not all(type(k) in types and 0 <= k < count for k in index):
             return None
         keys = list(map(int, index))
         if not live.rows_same(keys):

@@ -75,6 +75,9 @@ class Column(Special):
     def is_none(self) -> bool:
         raise Stop(f"asks whether {self.called} is None")
 
+    def grows(self) -> bool:
+        return type(self.first) is list
+
 
 class _Method(Special):
     called = "a method of what belongs to the index"
@@ -113,6 +116,8 @@ def each(f: Any, function: Callable[..., Any], args: list[Any]) -> Any:
             raise Stop("takes a part by the index")
     plain = [one.thing if type(one) is Held else one for one in args]
     columns = [one for one in args if isinstance(one, Column)]
+    if any(column.is_index for column in columns):
+        f.computes_with_index = True
     try:
         first = function(*[one.first if isinstance(one, Column) else one for one in plain])
     except Stop:
@@ -136,52 +141,63 @@ def _for_all(function: Callable[..., Any], args: list[Any]) -> list[Any]:
 
 
 class HeldLists:
-    """The lists of the program's that an index takes entries of, as they were. One thread."""
+    """The lists and dicts of the program's that an index takes entries of, as they were, and by which
+    columns it takes them. One thread."""
 
     def __init__(self) -> None:
-        self.kept: dict[int, tuple[Any, list[Any]]] = {}
-        self._elsewhere: set[int] = set()  # those that are asked for other integers than the index
+        self._kept: dict[int, tuple[Any, Any, list[Column]]] = {}
 
-    def column(self, container: Any, index: Column) -> Column:
-        """container[index]. `index`: of indices, or of other integers."""
-        known = self.kept.get(id(container))
+    def column(self, container: Any, by: Column) -> Column:
+        """container[by], of a list, tuple or dict."""
+        known = self._kept.get(id(container))
         if known is None:
-            known = self.kept[id(container)] = (container, list(container))
-        entries = known[1]
-        if not index.is_index:
-            self._elsewhere.add(id(container))
-        if type(index.first) is not int:
+            copied = dict(container) if type(container) is dict else list(container)
+            known = self._kept[id(container)] = (container, copied, [])
+        entries, columns = known[1:]
+        if by not in columns:
+            columns.append(by)
+        called = f"a {type(container).__name__} of {len(entries):,}"
+        if type(entries) is list and type(by.first) is not int:
             raise Stop("takes an entry by what is no integer")
-        if not -len(entries) <= index.first < len(entries):
-            raise Stop(f"takes an entry of a list of {len(entries):,} by an index beyond it")
 
         def every() -> list[Any]:
             try:
-                return [entries[at] for at in index.every()]
-            except IndexError:
-                raise Stop(f"takes an entry of a list of {len(entries):,} beyond it") from None
+                return [entries[at] for at in by.every()]
+            except LookupError:
+                raise Stop(f"takes an entry of {called} that it does not have") from None
 
-        return Column(_checked(entries[index.first]), lambda: list(map(_checked, every())))
+        try:
+            first = entries[by.first]
+        except LookupError:
+            raise Stop(f"takes an entry of {called} that it does not have") from None
+        return Column(_checked(first), lambda: list(map(_checked, every())))
 
     def same(self) -> bool:
         """All that they hold is as it was."""
-        return all(_all_same(now, kept) for now, kept in self.kept.values())
+        return all(_all_same(now, kept) for now, kept, _ in self._kept.values())
 
     def same_at(self, keys: Any) -> bool:
         """The same, as far as it concerns these indices."""
-        for number, (now, kept) in self.kept.items():
-            if number in self._elsewhere:
-                if not _all_same(now, kept):
-                    return False
-                continue
+        for now, kept, columns in self._kept.values():
             if len(now) != len(kept):
                 return False
-            if not all(is_same(now[key], kept[key]) for key in keys):
-                return False
+            for column in columns:
+                places = keys if column.is_index else [column.every()[key] for key in keys]
+                if not all(_same_entry(now, kept, place) for place in places):
+                    return False
         return True
 
 
-def _all_same(now: Any, kept: list[Any]) -> bool:
+def _same_entry(now: Any, kept: Any, place: Any) -> bool:
+    try:
+        return is_same(now[place], kept[place])
+    except LookupError:
+        return False
+
+
+def _all_same(now: Any, kept: Any) -> bool:
+    if type(kept) is dict:
+        return len(now) == len(kept) and all(_same_entry(now, kept, place) for place in kept)
     return len(now) == len(kept) and (
         all(map(operator.is_, now, kept)) or all(map(is_same, now, kept))
     )

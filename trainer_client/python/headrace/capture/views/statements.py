@@ -86,7 +86,7 @@ def _add(f: Follower, frame: Frame, node: ast.AugAssign) -> None:
     more = value(f, frame, node.value)
     if type(now) is list and isinstance(node.op, ast.Add):
         extend(f, now, more)
-    elif type(now) in (list, dict, Held):
+    elif type(now) in (list, dict, Held) or isinstance(now, Special) and now.grows():
         raise Stop(f"changes {name(now)} in place")
     else:
         assign(f, frame, node.target, combine(f, type(node.op), now, more))

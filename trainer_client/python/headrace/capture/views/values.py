@@ -120,10 +120,18 @@ class Special:
     def entry(self, f: Any, key: Any) -> Any:
         raise Stop(f"takes an entry of {self.called}")
 
+    def part(self, f: Any, text: str) -> Any:
+        """The entry by several keys, of which the text is known."""
+        raise Stop(f"takes [{text}] of {self.called}")
+
     def entries(self, f: Any) -> Iterator[Any]:
         raise Stop(f"goes through {self.called}")
 
     def is_none(self) -> bool:
+        return False
+
+    def grows(self) -> bool:
+        """Whether += changes the value itself, which other names may stand for, too."""
         return False
 
     def enter(self, f: Any) -> Any:
