@@ -4,6 +4,7 @@ import pathlib
 import sys
 import tempfile
 from builtins import locals as all_names
+from functools import partial
 from inspect import stack as frames
 
 import torch
@@ -14,6 +15,10 @@ from support.deferred_tensors import encoded
 from support.photos import encode_photo
 
 RGB = ImageReadMode.RGB
+
+
+def frame_of_caller():
+    return sys._getframe(1)
 
 
 def names_of_caller():
@@ -220,6 +225,17 @@ class Seen(Pictures):
         image = decode_image(self.data[i], RGB)
         made = self.transform(image)
         return made, names["i"], sorted(names)
+
+    def by_a_frame_from_elsewhere(self, i):
+        frame = frame_of_caller()
+        image = decode_image(self.data[i], RGB)
+        made = self.transform(image)
+        return made, type(frame.f_locals["image"])
+
+    def by_locals_that_another_calls(self, i):
+        image = decode_image(self.data[i], RGB)
+        made = self.transform(image)
+        return made, type(partial(all_names)()["image"])
 
     def by_the_frames(self, i):
         first = frames()[0]

@@ -42,7 +42,7 @@ def _load_deref(look: Meaning, state: State, instruction: dis.Instruction) -> No
 def _load_attr(look: Meaning, state: State, instruction: dis.Instruction) -> None:
     (owner,) = state.pop()
     look.unseen([owner])
-    found: Any = look.attribute(state, owner, instruction.argval)
+    found: Any = OTHER if state.stale else look.attribute(owner, instruction.argval)
     if found is OTHER:
         kind = look.type_of(owner)
         if kind is not None and kind.__module__.split(".")[0] == _TRUSTED:
@@ -55,7 +55,7 @@ def _load_attr(look: Meaning, state: State, instruction: dis.Instruction) -> Non
 def _load_method(look: Meaning, state: State, instruction: dis.Instruction) -> None:
     (owner,) = state.pop()
     look.unseen([owner])
-    found: Any = look.attribute(state, owner, instruction.argval)
+    found: Any = OTHER if state.stale else look.attribute(owner, instruction.argval)
     if found is OTHER:
         look.any_code(state, [], 2)
     else:

@@ -97,15 +97,12 @@ class Meaning:
         """The reader's name does not become another one while the reader's argument is made."""
         return READER if self.is_same(found, self._reader) else found
 
-    def attribute(self, state: State, owner: Any, name: str) -> Any:
-        found = self.scope.attribute(owner, name)
-        if state.stale:
-            self.reads_no_frames(found)
-            return OTHER
-        return self.or_reader(found)
+    def attribute(self, owner: Any, name: str) -> Any:
+        return self.or_reader(self.scope.attribute(owner, name))
 
     def reads_no_frames(self, value: Any) -> None:
-        """It is no function that sees its caller's variables, whatever its name is here."""
+        """What is called is no function that sees its caller's variables, whatever its name is here. The
+        first walk asks for all calls, also those after the picture is read."""
         try:
             thing = self.scope.value(value)
         except Unknown:
@@ -132,10 +129,7 @@ class Meaning:
         return any(self.is_same(callee, function) for function in (os.path.join, str, int, len))
 
     def named(self, state: State, kind: str, name: str) -> None:
-        known = Known(((kind, name),))
-        if state.stale and kind == "local":  # global names are looked at before
-            self.reads_no_frames(known)
-        state.stack.append(OTHER if state.stale else self.or_reader(known))
+        state.stack.append(OTHER if state.stale else self.or_reader(Known(((kind, name),))))
 
     def safe_or_any(self, state: State, values: list[Any]) -> None:
         if all(map(self.is_safe, values)):
