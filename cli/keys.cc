@@ -27,7 +27,7 @@ void AddKeysCommand(CLI::App& app, Action& chosen) {
       "  admin.key         may ask for everything\n"
       "Examples:\n"
       "  headrace keys ~/pool-keys\n"
-      "  headrace coordinator --listen tcp://head:7070 --keys ~/pool-keys\n"
+      "  headrace coordinator --listen tcp://0.0.0.0:7070 --keys ~/pool-keys\n"
       "  HEADRACE_KEYS=~/pool-keys headrace run --coordinator tcp://head:7070 python train.py");
   command->callback([&chosen, directory] {
     chosen = [directory] {

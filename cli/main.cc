@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
       "  headrace explain train.py                          what would run where, and why\n"
       "  headrace verify train.py                           are its batches bit for bit the same?\n"
       "  headrace keys ~/pool-keys                          who may use a shared pool\n"
-      "  headrace coordinator --listen tcp://head:7070   a shared pool: once, with keys\n"
+      "  headrace coordinator --listen tcp://0.0.0.0:7070   a shared pool: once, with keys\n"
       "  headrace worker --coordinator tcp://head:7070      on each node that lends its CPUs\n"
       "  headrace run --coordinator tcp://head:7070 python train.py\n"
       "  headrace top --coordinator tcp://head:7070\n"

@@ -12,6 +12,7 @@
 #include "coordinator/divide_tiers.h"
 #include "coordinator/placement/placement.h"
 #include "coordinator/policy/core/divide.h"
+#include "net/exposure.h"
 
 namespace headrace::coordinator {
 namespace {
@@ -28,6 +29,17 @@ std::string HostKey(const wire::HostIdentity& host) { return host.boot_id + "/" 
 // Equal for a local worker and those that it serves.
 std::string UserKey(const wire::HostIdentity& host) {
   return HostKey(host) + "/" + std::to_string(host.uid);
+}
+
+// Says whether no other host reaches the worker by TCP, because it gave loopback addresses alone.
+bool IsHomeOnly(const wire::WorkerInfo& info) {
+  bool tcp = false;
+  for (const std::string& endpoint : info.endpoints) {
+    if (!endpoint.starts_with("tcp://")) continue;
+    tcp = true;
+    if (!net::IsLocalEndpoint(endpoint)) return false;
+  }
+  return tcp;
 }
 
 // Part of an equal share of the source for a job that, as measured, needs none of it. Its cache may
@@ -67,8 +79,8 @@ class ClusterPlanner {
     for (const auto& [id, worker] : state_.workers()) {
       if (!worker.leasable()) continue;
       const std::string host = HostKey(worker.info.host);
-      workers_.push_back(
-          {id, worker.info.cores * 1000, host, worker.info.local, worker.info.host.uid});
+      workers_.push_back({id, worker.info.cores * 1000, host, worker.info.local,
+                          worker.info.host.uid, IsHomeOnly(worker.info)});
       if (worker.info.local) local_cores_[UserKey(worker.info.host)] += worker.info.cores;
       snapshot_.supply.cores += worker.info.cores;
       snapshot_.supply.cache_bytes += static_cast<double>(worker.info.cache_bytes);
@@ -242,7 +254,8 @@ class ClusterPlanner {
     std::vector<Leases> leases = Place(placed, workers_);
     for (std::size_t i = 0; i < placed.size() && rules_.lease_all; ++i) {
       for (const PlacementWorker& worker : workers_) {
-        if (placed[i].millicores > 0) leases[i].try_emplace(worker.worker, kLeastMillicores);
+        if (placed[i].millicores > 0 && (!worker.home_only || MayUse(placed[i], worker)))
+          leases[i].try_emplace(worker.worker, kLeastMillicores);
       }
     }
     for (std::size_t i = 0; i < placed.size(); ++i) {
@@ -257,7 +270,9 @@ class ClusterPlanner {
                                                  HeldOn(grant.job, id).source_bytes_per_second);
         }
       }
-      if (plan.jobs[i].reason.empty() && workers_.empty()) plan.jobs[i].reason = "no worker";
+      if (plan.jobs[i].reason.empty() && leases[i].empty()) {
+        plan.jobs[i].reason = workers_.empty() ? "no worker" : "no worker that serves its host";
+      }
     }
     GrantCaches(allocation, dataset, plan);
     std::sort(plan.jobs.begin(), plan.jobs.end(),

@@ -70,6 +70,10 @@ class CoordinatorImpl final : public Coordinator {
                options_.listen,
                {[this](net::Incoming&& message) { OnMessage(std::move(message)); },
                 [this](const std::string& peer, const Status& e) { OnInvalid(peer, e); }}));
+    if (net::LoopbackInstead(options_.listen, socket_->endpoint())) {
+      LogWarning("only this host reaches the coordinator: " + options_.listen + " is " +
+                 socket_->endpoint() + " here; say --listen tcp://0.0.0.0:PORT for a pool");
+    }
     HR_RETURN_IF_ERROR(StartPool());
     timer_ = reactor_.AddTimer(options_.heartbeat / 2, [this] { Dispatch(Tick{}); });
     // Grants come before a worker from the journal is told of its jobs.

@@ -296,6 +296,20 @@ TEST_F(CoordinatorTest, AnAddressThatOtherHostsReachMustBeAllowed) {
   EXPECT_TRUE(Coordinator::Make(*reactor, options).ok());
 }
 
+TEST_F(CoordinatorTest, LoopbackInsteadOfWhatWasGivenIsWarnedOf) {
+  auto reactor = std::move(net::Reactor::Make("other")).value();
+  CoordinatorOptions options = options_;
+  options.insecure = true;
+  const auto log_of = [&](const std::string& listen) {
+    options.listen = listen;
+    testing::internal::CaptureStderr();
+    EXPECT_TRUE(Coordinator::Make(*reactor, options).ok());
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(log_of("tcp://127.1:0"), HasSubstr("tcp://0.0.0.0:PORT"));
+  EXPECT_THAT(log_of("tcp://127.0.0.1:0"), testing::Not(HasSubstr("tcp://0.0.0.0:PORT")));
+}
+
 TEST_F(CoordinatorTest, UnknownPolicyAndPoolAreErrorsThatListTheKnownOnes) {
   auto reactor = std::move(net::Reactor::Make("other")).value();
   CoordinatorOptions options = options_;

@@ -46,6 +46,23 @@ TEST_F(StepTest, AWorkerThatRegistersIsLeasedAndBothSidesAreTold) {
   EXPECT_THAT(leases.workers[0].endpoints, ElementsAre("tcp://10.0.0.1:7000"));
 }
 
+TEST_F(StepTest, AWorkerOnLoopbackIsLeasedToItsOwnHostAlone) {
+  wire::RegisterWorker m;
+  m.token = "worker-aaaa";
+  m.info.endpoints = {"tcp://127.0.1.1:7071", "ipc:///run/headrace/w1.data"};
+  m.info.host = {"head", "boot-head", 1000, 6};
+  m.info.cores = 4;
+  m.info.version = cluster_.version;
+  const WorkerId worker = cluster_.Ask<wire::WorkerRegistered>(m).worker;
+  const wire::JobOpened job = cluster_.OpenJob("token-aaaa");  // on node1
+  EXPECT_THAT(cluster_.Heartbeat(job).workers, IsEmpty());
+  cluster_.rules.plan.lease_all = true;
+  EXPECT_THAT(cluster_.Heartbeat(cluster_.OpenJob("token-bbbb")).workers, IsEmpty());
+  m.info.endpoints.emplace_back("tcp://10.0.0.2:7071");
+  EXPECT_EQ(cluster_.Ask<wire::WorkerRegistered>(m).worker, worker);
+  EXPECT_THAT(cluster_.Heartbeat(job).workers, SizeIs(1));
+}
+
 TEST_F(StepTest, AWorkerSaysACredibleNumberOfCores) {
   wire::RegisterWorker m;
   m.token = "worker-aaaa";

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/process/private_directory.h"
 #include "base/unique_fd.h"
+#include "net/key_files_internal.h"
 
 namespace headrace::net {
 namespace {
@@ -38,18 +39,17 @@ std::string StampOf(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return {};
   std::ostringstream stamp;
-  stamp << info.st_ino << ' ' << info.st_size << ' ' << info.st_mode << ' ' << info.st_mtim.tv_sec
-        << ' ' << info.st_mtim.tv_nsec;
+  stamp << info.st_ino << ' ' << info.st_size << ' ' << info.st_mode << ' ' << info.st_uid << ' '
+        << info.st_mtim.tv_sec << ' ' << info.st_mtim.tv_nsec;
   return stamp.str();
 }
 
-Result<std::string> ReadOwn(const std::string& path) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+Result<std::string> Read(KeyPart part, const std::string& path) {
+  // O_NONBLOCK: a pipe is refused and not waited for.
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info {};
   if (!fd.valid() || ::fstat(fd.get(), &info) != 0) return ErrnoStatus(errno, path);
-  if (!S_ISREG(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 0077) != 0) {
-    return InvalidArgument(path + " is not a file that only this user can use; chmod 600 it");
-  }
+  HR_RETURN_IF_ERROR(JudgeKeyPart(part, path, info.st_mode, info.st_uid, ::geteuid()));
   std::string text(std::min<std::size_t>(static_cast<std::size_t>(info.st_size), kMostBytes), '\0');
   const ssize_t got = ::read(fd.get(), text.data(), text.size());
   if (got < 0) return ErrnoStatus(errno, path);
@@ -93,7 +93,7 @@ Status WriteKeys(const std::string& directory) {
 }
 
 Result<Keyring::Allowed> Keyring::ReadAllowed(const std::string& path) {
-  HR_TRY(const std::string text, ReadOwn(path));
+  HR_TRY(const std::string text, Read(KeyPart::kAllow, path));
   Allowed allowed;
   std::istringstream lines(text);
   int number = 0;
@@ -123,16 +123,14 @@ Result<std::shared_ptr<Keyring>> Keyring::Open(const std::string& directory,
   if (::stat(directory.c_str(), &info) != 0) {
     return ErrnoStatus(errno, directory).WithContext("keys; make them with `headrace keys DIR`");
   }
-  if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 0077) != 0) {
-    return InvalidArgument(directory +
-                           " is not a directory that only this user can use; chmod 700 it");
-  }
+  HR_RETURN_IF_ERROR(
+      JudgeKeyPart(KeyPart::kDirectory, directory, info.st_mode, info.st_uid, ::geteuid()));
   std::string wanted;
   for (const wire::Role role : roles) {
     const std::string path = KeyFile(directory, role);
     wanted.append(wanted.empty() ? "" : " or ").append(path);
     if (::access(path.c_str(), F_OK) != 0) continue;
-    HR_TRY(const std::string text, ReadOwn(path));
+    HR_TRY(const std::string text, Read(KeyPart::kSecret, path));
     std::shared_ptr<Keyring> keys(new Keyring(directory, role));
     std::istringstream words(text);
     words >> keys->public_key_ >> keys->secret_key_;

@@ -16,7 +16,9 @@
 //   allow         who is admitted: lines "ROLE PUBLIC-KEY"; lines that begin with # are remarks
 //   ROLE.key      the secret key of a role: "PUBLIC-KEY SECRET-KEY"
 //
-// in Z85, of ZeroMQ's CURVE (Curve25519). The directory has mode 0700, the files 0600. A host needs
+// in Z85, of ZeroMQ's CURVE (Curve25519). WriteKeys gives the directory mode 0700, the files 0600.
+// Others may see names and `allow`, and root may own all of it, as in a mounted secret. What others
+// could change, and keys that they could read, are refused. Links are followed. A host needs
 // `allow` and the key of what runs there. Clients take the first "coordinator" and the first
 // "worker" of `allow` for the servers' keys: a server with another key is not talked to.
 namespace headrace::net {
@@ -29,7 +31,7 @@ namespace headrace::net {
 class Keyring {
  public:
   // Takes the key of the first of `roles` whose file is there. kNotFound: none is. kInvalidArgument:
-  // others may read or write the files, or they are damaged; the message names the file.
+  // others may read or change what they must not, or the files are damaged; the message names the file.
   // kUnsupported: libzmq has no CURVE.
   static Result<std::shared_ptr<Keyring>> Open(const std::string& directory,
                                                std::initializer_list<wire::Role> roles);

@@ -251,9 +251,9 @@ TEST_F(KeysTest, OnlyItsUserConnectsToAUnixSocket) {
   ::umask(before);
   ASSERT_TRUE(server.ok()) << server.status().ToString();
   EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
-  EXPECT_TRUE(ZmqSocket::Bind(MakeContext(1, nullptr),
-                              "ipc://@headrace-test-" + std::to_string(::getpid()))
-                  .ok());
+  EXPECT_TRUE(
+      ZmqSocket::Bind(MakeContext(1, nullptr), "ipc://@headrace-test-" + std::to_string(::getpid()))
+          .ok());
 }
 
 TEST_F(KeysTest, AServerWithAnotherKeyIsNotTalkedTo) {
@@ -317,14 +317,36 @@ TEST_F(KeysTest, FilesAreTheOwnersAloneAndNeverReplaced) {
 TEST_F(KeysTest, FilesWithOtherModesAreRefused) {
   const auto refusal = [&] { return Keyring::Open(Keys(), {Role::kTrainer}).status(); };
   ASSERT_TRUE(refusal().ok());
-  for (const std::string& file : {Keys() + "/trainer.key", Keys() + "/allow"}) {
-    fs::permissions(file, fs::perms::group_read, fs::perm_options::add);
+  using Wrong = std::pair<std::string, fs::perms>;
+  for (const auto& [name, wrong] :
+       {Wrong{"/trainer.key", fs::perms::others_read},
+        Wrong{"/trainer.key", fs::perms::group_write}, Wrong{"/allow", fs::perms::others_write}}) {
+    fs::permissions(Keys() + name, wrong, fs::perm_options::add);
     EXPECT_EQ(refusal().code(), Code::kInvalidArgument);
-    EXPECT_THAT(refusal().message(), ::testing::AllOf(HasSubstr(file), HasSubstr("chmod 600")));
-    fs::permissions(file, fs::perms::group_read, fs::perm_options::remove);
+    EXPECT_THAT(refusal().message(),
+                ::testing::AllOf(HasSubstr(Keys() + name), HasSubstr("chmod 600")));
+    fs::permissions(Keys() + name, wrong, fs::perm_options::remove);
   }
-  fs::permissions(Keys(), fs::perms::others_exec, fs::perm_options::add);
+  ASSERT_TRUE(refusal().ok());
+  fs::permissions(Keys(), fs::perms::others_write, fs::perm_options::add);
   EXPECT_THAT(refusal().message(), HasSubstr("chmod 700"));
+}
+
+// As Kubernetes mounts a secret: a sticky directory that all may write, and links to the files.
+TEST_F(KeysTest, AMountedSecretIsTaken) {
+  const std::string mount = root_ + "/mount";
+  fs::create_directories(mount + "/..2026");
+  fs::create_directory_symlink("..2026", mount + "/..data");
+  for (const std::string name : {"allow", "trainer.key"}) {
+    fs::copy_file(Keys() + "/" + name, mount + "/..2026/" + name);
+    fs::create_symlink("..data/" + name, mount + "/" + name);
+  }
+  fs::permissions(mount + "/allow", fs::perms::others_read, fs::perm_options::add);
+  fs::permissions(mount, fs::perms::all | fs::perms::sticky_bit);
+  const auto opened = Keyring::Open(mount, {Role::kTrainer});
+  EXPECT_TRUE(opened.ok()) << opened.status().ToString();
+  fs::permissions(mount + "/..2026/trainer.key", fs::perms::others_read, fs::perm_options::add);
+  EXPECT_THAT(Keyring::Open(mount, {Role::kTrainer}).status().message(), HasSubstr("chmod 600"));
 }
 
 TEST_F(KeysTest, DamagedFilesAreNamed) {

@@ -22,7 +22,7 @@ class Placer {
       by_id_[workers_[w].worker] = w;
       by_host_[workers_[w].host].push_back(w);
       left_.push_back(workers_[w].millicores);
-      if (left_[w] > 0 && !workers_[w].local) free_.emplace(left_[w], w);
+      if (left_[w] > 0 && InPool(w)) free_.emplace(left_[w], w);
     }
     users_.assign(workers_.size(), 0);
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
@@ -75,7 +75,7 @@ class Placer {
     free_.erase({left_[w], w});
     left_[w] -= amount;
     need_[j] -= amount;
-    if (left_[w] > 0 && !workers_[w].local) free_.emplace(left_[w], w);
+    if (left_[w] > 0 && InPool(w)) free_.emplace(left_[w], w);
     if (is_new) ++users_[w];
     placed_[j][id] += amount;
   }
@@ -85,8 +85,11 @@ class Placer {
   }
 
   [[nodiscard]] bool MayUse(std::size_t j, std::size_t w) const {
-    return !workers_[w].local ||
-           (workers_[w].host == jobs_[j].host && workers_[w].uid == jobs_[j].uid);
+    return headrace::coordinator::MayUse(jobs_[j], workers_[w]);
+  }
+  // True: jobs of any host may use it.
+  [[nodiscard]] bool InPool(std::size_t w) const {
+    return !workers_[w].local && !workers_[w].home_only;
   }
 
   // Makes all leases smaller, each by the same part of what it has above the least lease.
@@ -225,6 +228,11 @@ class Placer {
 };
 
 }  // namespace
+
+bool MayUse(const PlacementJob& job, const PlacementWorker& worker) {
+  if (!worker.local && !worker.home_only) return true;
+  return worker.host == job.host && (!worker.local || worker.uid == job.uid);
+}
 
 std::vector<Leases> Place(const std::vector<PlacementJob>& jobs,
                           const std::vector<PlacementWorker>& workers) {

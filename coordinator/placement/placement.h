@@ -21,6 +21,9 @@
 //      already, then the smallest that covers the need, else the largest.
 //   5. A job that got nothing shares the worker that the fewest jobs share, so every job goes on.
 //
+// A worker that other hosts do not reach (PlacementWorker::home_only) takes part in step 2, and in
+// step 5 for jobs of its host.
+//
 // A worker whose cache holds samples of the job keeps a lease of kLeastMillicores, so that they
 // stay of use. When the coordinator has just begun, it may not know what a job holds of its
 // workers. Then each worker counts as an equal part, and no lease ends. Where the lanes of a job
@@ -40,6 +43,7 @@ struct PlacementWorker {
   std::string host;
   bool local = false;  // only for jobs of its host and user
   std::uint32_t uid = 0;
+  bool home_only = false;  // only for jobs of its host, of whatever user
 };
 struct HeldLease {
   std::int32_t millicores = 0;  // 0: not known any more
@@ -55,6 +59,9 @@ struct PlacementJob {
   std::uint32_t uid = 0;    // the trainer's user
   bool lanes_stay = false;
 };
+
+// Says whether a lease of the worker may go to the job: by host and user alone. Pure.
+[[nodiscard]] bool MayUse(const PlacementJob& job, const PlacementWorker& worker);
 
 // Gives the millicores of each lease that should hold, for each job of `jobs` (in order of
 // arrival). Workers have ascending ids. A lease names only workers of `workers`; leases held on

@@ -27,6 +27,21 @@ TEST(Placement, OwnHostFirstThenThePool) {
   EXPECT_THAT(leases[0], ElementsAre(Pair(WorkerId(1), 3000), Pair(WorkerId(2), 2000)));
 }
 
+TEST(Placement, AWorkerThatOtherHostsDoNotReachServesItsOwn) {
+  auto workers = Workers({{4000, "a"}, {2000, "b"}});
+  workers[0].home_only = true;
+  workers[0].uid = 7;  // of another user
+  const std::vector<PlacementJob> jobs = {
+      {JobId(1), 3000, 0, "a", {}},
+      {JobId(2), 3000, 0, "b", {{WorkerId(1), {1000, true}}}},
+      {JobId(3), 1000, 0, "c", {{WorkerId(1), {1000, true}}}, 0, 0, true},
+  };
+  const auto leases = Place(jobs, workers);
+  EXPECT_THAT(leases[0], ElementsAre(Pair(WorkerId(1), 3000)));
+  EXPECT_THAT(leases[1], ElementsAre(Pair(WorkerId(2), 2000)));
+  EXPECT_THAT(leases[2], ElementsAre(Pair(WorkerId(2), kLeastMillicores)));
+}
+
 TEST(Placement, AGuestLeavesTheCoresOfAnothersHost) {
   const auto workers = Workers({{2000, "a"}, {2000, "pool"}});
   const std::vector<PlacementJob> jobs = {

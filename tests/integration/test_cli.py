@@ -198,7 +198,7 @@ def test_a_worker_without_its_coordinator_says_so_and_waits(tmp_path):
     address, log = free_address(), tmp_path / "log"
     words = ["worker", "--coordinator", address, "--directory", str(tmp_path / "w")]
     with running(*words, log=log) as worker:
-        said = wait_for(lambda: log.read_text(), "warning")
+        said = wait_for(lambda: "no coordinator" in log.read_text() and log.read_text(), "warning")
         assert f"no coordinator answers at {address}; still trying" in said
         assert f"headrace coordinator --listen {address}" in said
         assert "correct --coordinator" in said

@@ -127,7 +127,7 @@ def test_wrong_files_are_one_line(keys, tmp_path):
     words = "coordinator", "--listen", address, "--keys"
     refused(headrace(*words, str(observer)), "coordinator.key")
     refused(headrace(*words, str(tmp_path / "none")), "headrace keys")
-    os.chmod(keys / "coordinator.key", 0o640)
+    os.chmod(keys / "coordinator.key", 0o604)
     refused(headrace(*words, str(keys)), "coordinator.key", "chmod 600")
     refused(headrace("keys", str(keys)), "never replaced")
 

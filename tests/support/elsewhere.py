@@ -42,9 +42,10 @@ def worker_elsewhere(
     steps += [
         f"mount --bind {shlex.quote(str(b))} {shlex.quote(str(a))}" for a, b in mounts.items()
     ]
+    # A worker on loopback serves its own host alone. 127.1 is no literal of loopback, and leads there.
     steps.append(
         f"exec {shlex.quote(HEADRACE)} worker --coordinator {address} "
-        "--listen tcp://127.0.0.1:0 --threads 1"
+        "--listen tcp://127.0.0.1:0 --advertise 127.1 --threads 1"
     )
     process = subprocess.Popen(
         [*_UNSHARE, *_own_root(), "sh", "-c", " && ".join(steps)],
