@@ -1,4 +1,5 @@
-"""Single rows of the operators' table against torchvision and Pillow: from a file's bytes to a tensor,
+"""Single rows of the operators' table against torchvision with Pillow or torchvision.io: from a file's
+bytes to a tensor,
 CPU time a sample on one core, in alternation in one process. Bits and draws of the first pass are
 compared.
 """
@@ -16,12 +17,18 @@ from headrace import _images
 from headrace.native.libraries import libraries
 from headrace.native.plan import Node, Plan
 from headrace.native.torch_exp import torch_exp
-from headrace.native.transforms import nodes_of
+from headrace.native.transforms import node_of, nodes_of
 from PIL import Image
 from torchvision import transforms as v1
-from torchvision.transforms import InterpolationMode
+from torchvision.io import ImageReadMode, decode_jpeg
+from torchvision.transforms import InterpolationMode, v2
 
 END = [v1.ToTensor(), v1.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))]
+TENSOR = "tensor"  # the form of JPEG files whose pictures are torchvision.io's
+TAIL = [
+    v2.ToDtype(torch.float32, scale=True),
+    v2.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+]
 TRAINING = [v1.RandomResizedCrop(224), v1.RandomHorizontalFlip()]
 
 
@@ -38,11 +45,20 @@ ROWS = {
         f"JPEG, training, RandomPerspective {mode}": ("JPEG", [*TRAINING, perspective(mode), *END])
         for mode in ("nearest", "bilinear", "bicubic")
     },
+    "torchvision.io, training": (
+        TENSOR,
+        [v2.RandomResizedCrop(224), v2.RandomHorizontalFlip(), *TAIL],
+    ),
+    "torchvision.io, training, TrivialAugmentWide": (
+        TENSOR,
+        [v2.RandomResizedCrop(224), v2.RandomHorizontalFlip(), v2.TrivialAugmentWide(), *TAIL],
+    ),
+    "torchvision.io, evaluation": (TENSOR, [v2.Resize(256), v2.CenterCrop(224), *TAIL]),
 }
 
 
 def encoded(path: pathlib.Path, form: str) -> bytes:
-    if form == "JPEG":
+    if form in ("JPEG", TENSOR):
         return path.read_bytes()
     image = Image.open(path).convert("RGB")
     if form == "gray":
@@ -54,17 +70,23 @@ def encoded(path: pathlib.Path, form: str) -> bytes:
     return out.getvalue()
 
 
-def compiled(transform: v1.Compose, renderer: "_images.Renderer") -> "_images.Chain":
-    plan = Plan(
-        chain=[Node("decode", {"mode": "RGB"}), *nodes_of(transform)], libraries=libraries()
-    )
+def compiled(form: str, transform: v1.Compose, renderer: "_images.Renderer") -> "_images.Chain":
+    if form == TENSOR:
+        decode = Node("decode", {"mode": "RGB", "library": "torchvision.io"})
+        nodes = [decode, Node("pil_to_tensor"), *map(node_of, transform.transforms)]
+    else:
+        nodes = [Node("decode", {"mode": "RGB"}), *nodes_of(transform)]
+    plan = Plan(chain=nodes, libraries=libraries())
     chain = renderer.compile([(node.op, node.args) for node in plan.chain], torch_exp(plan))
     if chain is None:
         raise SystemExit(f"{transform} has no native form here")
     return chain
 
 
-def stock(transform: v1.Compose, files: list[bytes]) -> list[torch.Tensor]:
+def stock(form: str, transform: v1.Compose, files: list[bytes]) -> list[torch.Tensor]:
+    if form == TENSOR:
+        tensors = [torch.frombuffer(bytearray(file), dtype=torch.uint8) for file in files]
+        return [transform(decode_jpeg(data, ImageReadMode.RGB)) for data in tensors]
     return [transform(Image.open(io.BytesIO(file)).convert("RGB")) for file in files]
 
 
@@ -73,9 +95,9 @@ def native(chain: "_images.Chain", files: list[bytes]) -> list[np.ndarray]:
     return [chain.run_file(file, state) for file in files]
 
 
-def check(transform: v1.Compose, chain: "_images.Chain", files: list[bytes]) -> None:
+def check(form: str, transform: v1.Compose, chain: "_images.Chain", files: list[bytes]) -> None:
     torch.manual_seed(1)
-    theirs = stock(transform, files)
+    theirs = stock(form, transform, files)
     torch.manual_seed(1)
     ours = native(chain, files)
     same = [
@@ -111,10 +133,10 @@ def main() -> None:
     for name, (form, steps) in ROWS.items():
         files = [encoded(path, form) for path in paths]
         transform = v1.Compose(steps)
-        chain = compiled(transform, renderer)
-        check(transform, chain, files)
+        chain = compiled(form, transform, renderer)
+        check(form, transform, chain, files)
         pairs = [
-            (milliseconds(stock, transform, files), milliseconds(native, chain, files))
+            (milliseconds(stock, form, transform, files), milliseconds(native, chain, files))
             for _ in range(args.pairs)
         ]
         data[name] = pairs

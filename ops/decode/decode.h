@@ -1,12 +1,22 @@
 #pragma once
 
+#include <cstdint>
+
 #include "ops/vision/image_schema.h"
 
 namespace headrace::ops {
 
-// PIL.Image.open(file).convert("RGB") for JPEG and PNG files.
+// Whose decoding it is. The pixels are the same; which files are left to the trainer differs.
+enum class DecodeAs : std::uint8_t {
+  kPil,        // PIL.Image.open(file).convert("RGB"), of JPEG and PNG files
+  kRgb,        // torchvision.io.decode_image(file, RGB), of JPEG files in colour and grey
+  kUnchanged,  // torchvision.io.decode_image(file), of JPEG files in colour
+};
+
 class DecodeSchema final : public ImageSchema {
  public:
+  explicit DecodeSchema(DecodeAs as) : as_(as) {}
+  [[nodiscard]] DecodeAs as() const { return as_; }
   [[nodiscard]] Purity purity() const override { return Purity::kPure; }
   // What a file's header says.
   [[nodiscard]] std::optional<TensorSpec> SourceSpec() const override {
@@ -15,6 +25,9 @@ class DecodeSchema final : public ImageSchema {
   [[nodiscard]] ImageSpec OutputKind(const ImageSpec& in) const override {
     return {in.height, in.width, 3, DType::kU8, Layout::kHwc};
   }
+
+ private:
+  DecodeAs as_;
 };
 
 }  // namespace headrace::ops

@@ -1,3 +1,5 @@
+#include <string>
+
 #include "ops/core/op_registry.h"
 #include "ops/decode/decode.h"
 #include "ops/vision/schema_util.h"
@@ -6,8 +8,13 @@ namespace headrace::ops {
 namespace {
 
 Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& /*context*/) {
-  if (args.Text("mode") != "RGB") return Unsupported("mode " + args.Text("mode"));
-  return MakeSchema<DecodeSchema>();
+  const std::string& mode = args.Text("mode");
+  const std::string& library = args.Text("library");
+  const bool of_tensors = library == "torchvision.io";
+  if (!of_tensors && library != "PIL") return Unsupported("library " + library);
+  if (of_tensors && mode == "UNCHANGED") return MakeSchema<DecodeSchema>(DecodeAs::kUnchanged);
+  if (mode != "RGB") return Unsupported("mode " + mode);
+  return MakeSchema<DecodeSchema>(of_tensors ? DecodeAs::kRgb : DecodeAs::kPil);
 }
 
 }  // namespace
@@ -17,9 +24,15 @@ void RegisterSchemaDecode(SchemaRegistry& registry) {
       {.name = "decode",
        .doc =
            "An encoded JPEG or PNG file as a PIL RGB image: `Image.open(path).convert(\"RGB\")`. "
-           "The first node of a chain over files.",
-       .args = {{"mode", ArgType::kText, std::string("RGB"), "PIL mode that convert() is given"}},
-       .classes = {"datasets.folder.pil_loader"}},
+           "With torchvision.io as library the pixels of a JPEG file as `decode_image(path, mode)` "
+           "makes them; other files are made by the trainer. The first node of a chain over "
+           "files.",
+       .args = {{"mode", ArgType::kText, std::string("RGB"),
+                 "PIL mode that convert() is given, or torchvision's: RGB or, of files in colour "
+                 "alone, UNCHANGED"},
+                {"library", ArgType::kText, std::string("PIL"), "PIL or torchvision.io"}},
+       .classes = {"datasets.folder.pil_loader", "io.read_image", "io.decode_image",
+                   "io.decode_jpeg"}},
       Make);
 }
 

@@ -1,5 +1,8 @@
+#include <string>
+
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
+#include "ops/vision/jpeg/jpeg_test_util.h"
 
 namespace headrace::ops::testing {
 namespace {
@@ -8,6 +11,44 @@ TEST(Decode, OnlyRgb) {
   const Node node = MakeNode("decode", {{"mode", std::string("L")}});
   EXPECT_EQ(Chain::Compile({node}, testing::Libraries(), {}).status(),
             Unsupported("node 0 decode: mode L"));
+}
+
+TEST(Decode, OnlyLibrariesThatItKnows) {
+  const auto compiled = [](const char* library, const char* mode) {
+    const Node node =
+        MakeNode("decode", {{"mode", std::string(mode)}, {"library", std::string(library)}});
+    return Chain::Compile({node}, testing::Libraries(), {}).status();
+  };
+  EXPECT_EQ(compiled("torchvision.io", "RGB"), Status::Ok());
+  EXPECT_EQ(compiled("torchvision.io", "UNCHANGED"), Status::Ok());
+  EXPECT_EQ(compiled("torchvision.io", "GRAY"), Unsupported("node 0 decode: mode GRAY"));
+  EXPECT_EQ(compiled("PIL", "UNCHANGED"), Unsupported("node 0 decode: mode UNCHANGED"));
+  EXPECT_EQ(compiled("cv2", "RGB"), Unsupported("node 0 decode: library cv2"));
+}
+
+Status Decoded(const std::string& file, const char* library, const char* mode) {
+  const Node node =
+      MakeNode("decode", {{"mode", std::string(mode)}, {"library", std::string(library)}});
+  const auto runner = ChainRunner::Make(
+      std::make_shared<const Chain>(*Chain::Compile({node}, testing::Libraries(), {})));
+  OpContext context;
+  Bytes out(16 * 16 * 3);
+  return runner->Run(AsBytes(file), {}, context, out);
+}
+
+// Their own pixels, or their own errors, are the trainer's to make.
+TEST(Decode, LeavesToTorchvisionWhatItDecodesInItsOwnWay) {
+  const std::string colour = EncodeJpeg(16, 16, {});
+  const std::string grey = EncodeJpeg(16, 16, {.space = JCS_GRAYSCALE});
+  const std::string cmyk = EncodeJpeg(16, 16, {.space = JCS_CMYK});
+  const char* const io = "torchvision.io";
+  EXPECT_EQ(Decoded(colour, io, "RGB"), Status::Ok());
+  EXPECT_EQ(Decoded(colour, io, "UNCHANGED"), Status::Ok());
+  EXPECT_EQ(Decoded(grey, io, "RGB"), Status::Ok());
+  EXPECT_EQ(Decoded(grey, io, "UNCHANGED").code(), Code::kUnsupported);
+  EXPECT_EQ(Decoded(cmyk, io, "RGB").code(), Code::kUnsupported);
+  EXPECT_EQ(Decoded(cmyk, io, "UNCHANGED").code(), Code::kUnsupported);
+  EXPECT_EQ(Decoded(cmyk, "PIL", "RGB"), Status::Ok());
 }
 
 TEST(Decode, RefusesWhatIsNoImage) {

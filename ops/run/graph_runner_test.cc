@@ -91,6 +91,22 @@ struct Drawn {
   std::vector<std::int32_t> values;
 };
 
+// Adds the crops of an image of the graph, and their stack.
+void AddStackOfCrops(Random& random, std::int32_t image, Drawn& drawn) {
+  const std::int64_t size = Between(random, 1, 6);
+  const char* end = Between(random, 0, 1) == 0 ? "to_tensor" : "pil_to_tensor";
+  Node stack = MakeNode("stack");
+  for (std::int64_t part = 0; part < 5; ++part) {
+    Node crop = MakeNode("five_crop", {{"size", size}, {"part", part}});
+    if (image != static_cast<std::int32_t>(drawn.nodes.size()) - 1) crop.inputs = {image};
+    drawn.nodes.push_back(std::move(crop));
+    drawn.nodes.push_back(MakeNode(end));
+    stack.inputs.push_back(static_cast<std::int32_t>(drawn.nodes.size()) - 1);
+  }
+  drawn.values.push_back(static_cast<std::int32_t>(drawn.nodes.size()));
+  drawn.nodes.push_back(std::move(stack));
+}
+
 // A tree of operators; some of its values are wanted, and all of its leaves.
 Drawn RandomGraph(Random& random, const Node& source) {
   Drawn drawn{{source}, {}};
@@ -112,6 +128,10 @@ Drawn RandomGraph(Random& random, const Node& source) {
     drawn.values.push_back(static_cast<std::int32_t>(drawn.nodes.size()));
     drawn.nodes.push_back(std::move(end));
   }
+  if (Between(random, 0, 3) == 0) {
+    const std::int64_t image = Between(random, 0, images - 1);
+    AddStackOfCrops(random, static_cast<std::int32_t>(image), drawn);
+  }
   return drawn;
 }
 
@@ -126,6 +146,12 @@ std::vector<std::int32_t> PathTo(const std::vector<Node>& nodes, std::int32_t va
   return path;
 }
 
+// The nodes whose values make one value: those that a stack joins, or its own.
+std::vector<std::int32_t> EndsOf(const Drawn& graph, std::int32_t value) {
+  const Node& node = graph.nodes[static_cast<std::size_t>(value)];
+  return node.op == "stack" ? node.inputs : std::vector{value};
+}
+
 class GraphRunnerTest : public ::testing::Test {
  protected:
   // Draws node by node, and runs each value as a chain of its own. False: the framework would raise.
@@ -135,9 +161,13 @@ class GraphRunnerTest : public ::testing::Test {
     std::vector<std::vector<std::int32_t>> words(graph.nodes.size());
     std::vector<TensorSpec> after(graph.nodes.size());
     std::vector<Chain> chains;
+    std::vector<std::int32_t> ends;
     for (const std::int32_t value : graph.values) {
+      for (const std::int32_t end : EndsOf(graph, value)) ends.push_back(end);
+    }
+    for (const std::int32_t end : ends) {
       std::vector<Node> straight;
-      for (const std::int32_t number : PathTo(graph.nodes, value)) {
+      for (const std::int32_t number : PathTo(graph.nodes, end)) {
         straight.push_back(graph.nodes[static_cast<std::size_t>(number)]);
       }
       Result<Chain> chain = Chain::Compile(std::move(straight), Libraries(), constants_, &torch_);
@@ -147,7 +177,7 @@ class GraphRunnerTest : public ::testing::Test {
     for (std::int32_t i = 0; i < std::ssize(graph.nodes); ++i) {
       const auto at = static_cast<std::size_t>(i);
       for (std::size_t v = 0; v < chains.size(); ++v) {
-        const std::vector<std::int32_t> path = PathTo(graph.nodes, graph.values[v]);
+        const std::vector<std::int32_t> path = PathTo(graph.nodes, ends[v]);
         const auto place = std::ranges::find(path, i) - path.begin();
         if (place == std::ssize(path)) continue;
         const OpSchema& schema = chains[v].schema(static_cast<int>(place));
@@ -162,18 +192,26 @@ class GraphRunnerTest : public ::testing::Test {
     record_.clear();
     for (const auto& of_node : words) record_.insert(record_.end(), of_node.begin(), of_node.end());
     draws_ = rng.draws();
-    expected_.clear();
+    std::vector<Bytes> parts;
     for (std::size_t v = 0; v < chains.size(); ++v) {
       std::vector<std::int32_t> own;
-      for (const std::int32_t number : PathTo(graph.nodes, graph.values[v])) {
+      for (const std::int32_t number : PathTo(graph.nodes, ends[v])) {
         const auto& of_node = words[static_cast<std::size_t>(number)];
         own.insert(own.end(), of_node.begin(), of_node.end());
       }
       const auto runner = ChainRunner::Make(std::make_shared<const Chain>(chains[v]));
-      Bytes& out = expected_.emplace_back(after[static_cast<std::size_t>(graph.values[v])].bytes());
+      Bytes& out = parts.emplace_back(after[static_cast<std::size_t>(ends[v])].bytes());
       const Status status = pixels ? runner->RunPixels(file, in, own, context_, out)
                                    : runner->Run(file, own, context_, out);
       HR_CHECK(status.ok());
+    }
+    expected_.clear();
+    auto part = parts.begin();
+    for (const std::int32_t value : graph.values) {
+      Bytes& joined = expected_.emplace_back();
+      for (std::size_t n = EndsOf(graph, value).size(); n > 0; --n, ++part) {
+        joined.insert(joined.end(), part->begin(), part->end());
+      }
     }
     return true;
   }
@@ -209,7 +247,7 @@ class GraphRunnerTest : public ::testing::Test {
 };
 
 TEST_F(GraphRunnerTest, RandomGraphsEqualTheirValuesOneByOne) {
-  int compared = 0, views = 0, cached = 0;
+  int compared = 0, views = 0, cached = 0, stacks = 0;
   for (unsigned round = 0; round < 400; ++round) {
     Random random(Seed() + round);
     const bool pixels = Between(random, 0, 3) == 0;
@@ -261,10 +299,12 @@ TEST_F(GraphRunnerTest, RandomGraphsEqualTheirValuesOneByOne) {
     }
     ++compared;
     views += graph.chains() > 1 ? 1 : 0;
+    stacks += drawn.nodes.back().op == "stack" ? 1 : 0;
   }
   EXPECT_GT(compared, 300);
   EXPECT_GT(views, 150);
   EXPECT_GT(cached, 20);
+  EXPECT_GT(stacks, 40);
 }
 
 TEST_F(GraphRunnerTest, PartsOfAStackLieOneAfterTheOther) {

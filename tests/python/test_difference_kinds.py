@@ -3,6 +3,7 @@
 import pytest
 import torch
 from headrace.admission.difference import difference
+from torchvision.tv_tensors import BoundingBoxes, Image
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # torch's, of what is a prototype
 
@@ -29,10 +30,36 @@ def of_one(value, *, at=0):
     return torch.sparse_coo_tensor([[at]], [value], (3,))
 
 
+def boxes(form, size=(8, 9)):
+    return BoundingBoxes(torch.ones(2, 4), format=form, canvas_size=size)
+
+
+class Named(torch.Tensor):
+    pass
+
+
+def named(note, value=1.0):
+    tensor = torch.full((3,), value).as_subclass(Named)
+    tensor.note = note
+    return tensor
+
+
 # All of these differ.
 KINDS = {
     "plain": lambda: EYE,
+    "wants a gradient": lambda: torch.eye(4).requires_grad_(),
+    "parameter": lambda: torch.nn.Parameter(EYE),
+    "parameter without a gradient": lambda: torch.nn.Parameter(EYE, requires_grad=False),
+    "corners": lambda: boxes("XYXY"),
+    "a corner and sides": lambda: boxes("XYWH"),
+    "corners in another picture": lambda: boxes("XYXY", (9, 8)),
+    "an image": lambda: Image(torch.ones(2, 4)),
+    "named": lambda: named(torch.ones(2)),
+    "named, another note": lambda: named(torch.zeros(2)),
+    "named, other values": lambda: named(torch.ones(2), 2.0),
+    "named, no note": lambda: torch.ones(3).as_subclass(Named),
     "coo": lambda: EYE.to_sparse(),
+    "coo, wants a gradient": lambda: EYE.to_sparse().requires_grad_(),
     "coo, other values": lambda: (EYE * 2).to_sparse(),
     "coo, larger": lambda: torch.eye(5).to_sparse(),
     "coo, of one": lambda: of_one(0.0),
@@ -74,3 +101,22 @@ def test_kinds(kind):
         found = difference({"x": [KINDS[kind]()]}, {"x": [make()]})
         assert (found is None) == (name == kind), name
         assert found is None or found.field.startswith("['x'][0]"), found.field
+
+
+def test_what_queues_forget_is_no_difference():
+    """`headrace verify` compares batches that crossed one with batches that did not."""
+    for make in (lambda: torch.ones(3), lambda: torch.nn.Parameter(torch.ones(3))):
+        noted = make()
+        noted.note = "of the program"
+        assert difference(noted, make()) is None
+
+
+def test_the_order_in_memory_is_no_difference():
+    """Collated clips with channels last are contiguous if a worker collates them, and only then."""
+    turned = torch.ones(4, 5, 3).permute(2, 0, 1)
+    assert difference(turned, turned.contiguous()) is None
+
+
+def test_the_attribute_that_differs_is_named():
+    found = difference([boxes("XYXY")], [boxes("XYWH")])
+    assert found.field == "[0].format" and "XYXY" in found.what

@@ -1,46 +1,18 @@
 """What stands for a picture that nobody has decoded is given out only where no code can see it."""
 
 import os
-import pathlib
 import random
-import tempfile
 
 import torch
 import torchvision
-from support.deferred_tensors import Deferred, as_bits, checked, enable, encoded
+from support.deferred_tensors import Deferred, as_bits, checked, enable
 from support.own_process import in_own_process
 from support.photos import encode_photo
+from support.picture_programs import RGB, Pictures, Seen, names_of_caller
 from torchvision.io import ImageReadMode, decode_image, read_image
-from torchvision.transforms import v2
 
 SEED = 20261125
-RGB = ImageReadMode.RGB
-
-
-def training():
-    tail = [v2.RandomHorizontalFlip(), v2.ToDtype(torch.float32, scale=True)]
-    return v2.Compose([v2.RandomResizedCrop(24), *tail])
-
-
-class Pictures:
-    """As a Dataset is written. Its methods by what they do."""
-
-    def __init__(self, files):
-        self.files = [(encoded(file), at) for at, file in enumerate(files)]
-        self.data = [data for data, _ in self.files]
-        folder = pathlib.Path(tempfile.mkdtemp())
-        self.root = str(folder)
-        self.paths = [folder / f"{at}.jpg" for at in range(len(files))]
-        for path, file in zip(self.paths, files, strict=True):
-            path.write_bytes(file)
-        self.labels = list(range(len(files)))
-        self.transform = self.first = training()
-        self.other = v2.Compose([lambda t: (type(t), t + 1), lambda pair: pair])
-        self.target_transform = None
-        self.last = None
-
-    def update(self):
-        self.transform = self.other
+ask = dict
 
 
 # Where it is shown that the picture only goes to the transform.
@@ -108,122 +80,33 @@ class Shown(Pictures):
         made = self.transform(image)
         return made, str(self)[:1]
 
-
-# Where somebody sees it, may see it, or may put something else in the transform's place.
-
-
-class Seen(Pictures):
-    def returned(self, i):
-        return decode_image(self.data[i], RGB)
-
-    def type_is_asked(self, i):
-        image = decode_image(self.data[i], RGB)
-        plain = type(image) is torch.Tensor
-        return plain, self.transform(image)
-
-    def type_is_asked_after(self, i):
+    def names_are_kept_elsewhere(self, i):
+        names = names_of_caller()
         image = decode_image(self.data[i], RGB)
         made = self.transform(image)
-        return made, type(image) is torch.Tensor
+        return made, names["i"]
 
-    def twice(self, i):
+    def what_names_hold_is_kept_elsewhere(self, i):
+        names_of_caller()["mine"] = i
+        made = self.transform(decode_image(self.data[i], RGB))
+        return made, names_of_caller()["mine"]
+
+    def asks(self, i):
         image = decode_image(self.data[i], RGB)
-        return self.transform(image), self.transform(image)
-
-    def kept(self, i):
-        self.last = image = decode_image(self.data[i], RGB)
         made = self.transform(image)
-        return made, type(self.last)
+        return made, sorted(ask())
 
-    def in_a_list(self, i):
-        images = [decode_image(self.data[i], RGB)]
-        return self.transform(images[0]), type(images[0])
-
-    def in_a_closure(self, i):
+    def asks_itself(self, i):
         image = decode_image(self.data[i], RGB)
-        look = lambda: type(image)  # noqa: E731
-        return self.transform(image), look()
+        made = self.transform(image)
+        return made, sorted(self.ask())
 
-    def rebound_by_a_method(self, i):
-        self.transform = training()
+    def one_of_two_ways(self, i):
+        first, second = self.transform, self.small
         image = decode_image(self.data[i], RGB)
-        self.update()
-        return self.transform(image)
-
-    def rebound(self, i):
-        self.transform = training()
-        image = decode_image(self.data[i], RGB)
-        self.transform = self.other
-        return self.transform(image)
-
-    def rebound_by_the_argument(self, i):
-        """The transform that was there before is called."""
-        self.transform, native = self.other, self.transform
-        return self.transform(decode_image(self._data_and(native, i), RGB))
-
-    def _data_and(self, transform, i):
-        self.transform = transform
-        return self.data[i]
-
-    def local_of_two_loops(self, i):
-        transform, made = self.transform, []
-        for at in range(2):
-            image = decode_image(self.data[at], RGB)
-            made.append(transform(image))
-            transform = self.other
-        return made
-
-    def one_of_two(self, i):
-        transform = self.transform if self.labels[i] < 0 else self.other
-        return transform(decode_image(self.data[i], RGB))
-
-    def rebound_in_a_loop(self, i):
-        self.transform = training()
-        made = []
-        for data in self.data[:2]:
-            image = decode_image(data, RGB)
-            made.append(self.transform(image))
-            self.transform = self.other
-        return made
-
-    def on_one_way(self, i):
-        image = decode_image(self.data[i], RGB)
-        if self.labels[i] % 2:
-            image = self.transform(image)
-        return type(image), image
-
-    def caught(self, i):
-        image = None
-        try:
-            image = decode_image(self.data[i], RGB)
-            return self.transform(image), 1 // 0
-        except ZeroDivisionError:
-            return type(image), image
-
-    def by_locals(self, i):
-        image = decode_image(self.data[i], RGB)
-        return type(locals()["image"]), self.transform(image)
-
-    def waits(self, i):
-        def parts():
-            image = decode_image(self.data[i], RGB)
-            yield type(image)
-            yield self.transform(image)
-
-        return list(parts())
-
-    def by_name(self, i):
-        image = decode_image(self.data[i], RGB)
-        return self.other(inpt=image) if False else type(image)
-
-    def by_another_function(self, i):
-        return self.transform(list(map(decode_image, self.data))[i])
-
-    def a_part(self, i):
-        return self.transform(decode_image(self.data[i], RGB)[:, 1:])
-
-    def by_own_transform(self, i):
-        return self.other(decode_image(self.data[i], RGB))
+        if self.target_transform is None:
+            return first(image)
+        return second(image)
 
 
 def pictures(kind):
@@ -386,3 +269,19 @@ def test_a_look_keeps_no_value_of_the_function():
     shown = pictures(Shown)
     assert all(sample(shown.transform, data)[1] for data in shown.data)
     assert count.take()[0] == 4
+
+
+@in_own_process
+def test_a_name_that_comes_to_hold_locals_is_seen():
+    _, count = prepared()
+    data = pictures(Shown)
+    methods = {
+        "asks": lambda: globals().__setitem__("ask", locals),
+        "asks_itself": lambda: setattr(data, "ask", locals),
+    }
+    for name, change in methods.items():
+        getattr(data, name)(0)
+        assert count.take()[0] == 1, name
+        change()
+        assert getattr(data, name)(0)[1] == ["i", "image", "made", "self"]
+        assert count.take() == (0, 0), name

@@ -206,7 +206,7 @@ class OfObjects(Base):
 CASES = {
     NotUsed: "a file that it does not use",
     RaisesForOne: "raises ValueError for an index",
-    OfObjects: "raises KeyError",
+    OfObjects: "may change",
     Counts: "sets an attribute",
     ByChance: "random.*is not followed",
     ByItself: "compares what belongs to the index",
@@ -218,7 +218,7 @@ CASES = {
     OneFile: "not told by the index",
     Gray: "uses .rotate of a picture that is opened",
     Mixed: "different types",
-    Short: "beyond it",
+    Short: "that it does not have",
     Changeable: "may change",
     Batches: "makes a batch at once",
     Perhaps: "may have __getitems__",

@@ -23,7 +23,7 @@ Generated from the capture's table and from the installed torchvision; `HEADRACE
 
 A pipeline is native as a whole if every transform of it is, its samples come from a dataset with a native form, and `collate_fn` is torch's. Else it is a Python stage: the program's own code runs on the workers. There each stretch of native transforms in a `Compose` still runs as one native chain, with its draws, whatever `Dataset` class calls it, and whatever stands around it; pictures that the code opens with PIL are decoded, cropped, resized, mirrored, transformed and enhanced natively, so that timm's own augmentations (`rand-m9-mstd0.5-inc1`, `original`, AugMix) run on native pixels with timm's own draws; tensors of `torchvision.io` are decoded by the v2 chain that takes them ([0016](../adr/0016-native-functions.md), [0010](../adr/0010-deferred-images.md), [0014](../adr/0014-native-chains-in-stages.md)).
 
-A transform may also be the program's own code: a class or function that only applies transforms of this table [counts as what it applies](own-transforms.md).
+A transform may also be the program's own code: a class or function that only applies transforms of this table [counts as what it applies](own-transforms.md). There it also says which data sets that read by `torchvision.io` have a native form: tensors of these are as those after `ToImage`.
 
 Operators of geometry and colour take PIL images and, after `PILToTensor` or `ToImage`, tensors of uint8 (plain ones and `tv_tensors.Image`). The exceptions:
 
@@ -34,7 +34,7 @@ Operators of geometry and colour take PIL images and, after `PILToTensor` or `To
 - `RandomPerspective` is native on PIL images. The last bits of its coefficients depend on the machine, since `torch.linalg.lstsq` solves for them. So the trainer calls the LAPACK of its own torch where it draws; the result is the same on any number of threads. The trainer makes images of which three corners come to lie on a line. Tensors stay in Python.
 - `ElasticTransform` stays in Python. It draws two random numbers for each pixel, and blurs them with torch's convolution by a kernel of 41 x 41. That blur is nine tenths of its time. A native form would draw those numbers again on the worker, and blur floats in torch's order; it is not written.
 - What `RandomApply` and `RandomOrder` hold must leave type and shape of a PIL image or a tensor of uint8 as they are; what is drawn would decide the shape of a batch otherwise. `RandomOrder` and `RandomChoice` of v1 draw from Python's generator, and `RandomChoice` of v2 by `torch.multinomial`, whose numbers come from MKL: they stay in Python.
-- `FiveCrop` is native where the program's own code makes a tensor of each of the five crops and returns all five, in a list, tuple or dict. Where it joins them by `torch.stack`, or leaves one out, it stays in Python.
+- `FiveCrop` and `TenCrop` are native where the program's own code makes a tensor of each of the crops and returns all of them, in a list, tuple or dict, or joined by `torch.stack`. Where it leaves one out, it stays in Python.
 - Contrast of tensors of more than 2,105,376 pixels, also as one of the operations of an auto-augment policy, and quarter turns by `v2` of square tensors of more than 65,793 pixels, are made by the trainer, sample by sample.
 
 torchvision's classification presets are native with their PIL backend, all four auto-augment policies included; where `MixUp` or `CutMix` is in `collate_fn`, their transforms are native chains in a Python stage. With the tensor backend everything of them but `Resize` and `RandomResizedCrop` has a native form. In a Python stage, whose code may look at a tensor, auto-augment policies, `RandomResizedCrop`, `RandomGrayscale` and `RandomEqualize` of tensors stay torchvision's: whether their result lies in memory with the channels last depends on what they draw. Of a `RandomResizedCrop` by v2 that comes first on a tensor of `torchvision.io` this is known, and it is native.
@@ -63,7 +63,7 @@ def what(api, name, module):
         return NATIVE
     if kind in recipes.CHOICES:
         return CHOICE
-    return NATIVE if kind in table._TABLE or kind in table.several.PARTS else CODE
+    return NATIVE if kind in table._TABLE or kind in table.several.KINDS else CODE
 
 
 def page():

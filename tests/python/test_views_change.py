@@ -6,11 +6,13 @@ import time
 import types
 
 import pytest
+import torch
 from headrace.capture.views import views_of
 from headrace.native.plan import NotNative
 from support.view_programs import PROGRAMS, Counted
 from torch import nn
 from torchvision import transforms as v1
+from torchvision.transforms import v2
 
 END = v1.ToTensor()
 PAD = v1.Pad(1)
@@ -61,14 +63,15 @@ class Whole(nn.Module):
         self.partial = functools.partial(helper, END)
         self.closure = closed(END)
         self.unread, self.large = 1, 3
-        self.corners = v1.FiveCrop(4)
+        self.corners, self.ten = v1.FiveCrop(4), v1.TenCrop(4)
         self.nothing = None
 
     def forward(self, x):
         views = [self.part(x), helper(END, x), self.partial(x), *self.closure(x)]
         views += [END(t(self.flip(x))) for t in self.listed]
         views += [self.several[1](self.several[0](x)) for _ in range(self.count)]
-        views += [END(crop) for crop in self.corners(x)]
+        views += [torch.stack([END(crop) for crop in self.corners(x)])]
+        views += [v1.ToTensor()(crop) for crop in self.ten(x)]
         if self.large > 3 or self.nothing is not None:
             views.append(END(x))
         return views, self.defaults(x)
@@ -108,6 +111,9 @@ CHANGES = {
     "an entry of a dict": lambda w: w.part.names.update(a=v1.Pad(7)),
     "a transform's number": lambda w: setattr(w.flip, "p", 0.6),
     "the size of five crops": lambda w: setattr(w.corners, "size", (3, 3)),
+    "the axis of ten crops": lambda w: setattr(w.ten, "vertical_flip", True),
+    "torch's stack": lambda w: globals().update(torch=types.SimpleNamespace(stack=helper)),
+    "the module of what the code makes": lambda w: globals().update(v1=v2),
     "another transform": lambda w: setattr(w, "flip", v1.RandomHorizontalFlip(0.5)),
     "a transform that is altered": lambda w: setattr(w.flip, "forward", helper),
     "a module more": lambda w: w.listed.append(v1.Pad(3)),

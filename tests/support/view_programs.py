@@ -1,10 +1,13 @@
 """Transforms as programs of self-supervised learning write them: several views of one picture.
 
 PROGRAMS: by name, how each is made. Their parts are torchvision's own transforms.
+
+Length: one list of small programs, each of which is read by itself.
 """
 
 import functools
 
+import torch
 from torch import nn
 from torchvision import transforms as v1
 from torchvision.transforms import v2
@@ -54,6 +57,30 @@ class FiveCrops:
 
 
 LISTED = lambda crops: [NORMALIZE(crop) for crop in crops]  # noqa: E731
+
+
+STACKED = lambda crops: torch.stack([TO_TENSOR(crop) for crop in crops])  # noqa: E731
+NORMALIZED = lambda crops: torch.stack([NORMALIZE(crop) for crop in crops])  # noqa: E731
+MADE_THERE = lambda crops: torch.stack([v1.ToTensor()(crop) for crop in crops])  # noqa: E731
+MADE_WITH = lambda crops: torch.stack([v1.Normalize((0.5,), (0.2,))(c) for c in crops])  # noqa: E731
+JOINED = lambda crops: torch.stack(crops)  # noqa: E731
+
+
+class Stacks:
+    """Views of one shape as one tensor; it is nested, and returned twice."""
+
+    def __init__(self, crops):
+        self.crops, self.end, self.whole = crops, augment(), v1.ToTensor()
+
+    def __call__(self, x):
+        whole = self.whole(x)
+        crops = torch.stack(tuple(self.end(crop) for crop in self.crops(x)))
+        others = torch.stack(tensors=[whole, self.whole(x), whole], dim=0)
+        return {"crops": (crops, others), "whole": whole, "again": crops}
+
+
+def stack_of_one(image):
+    return torch.stack([TO_TENSOR(image)], 0)
 
 
 class Twins:
@@ -354,5 +381,31 @@ PROGRAMS = {
     "five crops": lambda: FiveCrops(v1.FiveCrop((6, 9))),
     "five crops by v2": lambda: FiveCrops(v2.FiveCrop(7)),
     "five crops of tensors": lambda: v1.Compose([TO_TENSOR, v1.FiveCrop(7), v1.Lambda(LISTED)]),
+    "FiveCrop's own program": lambda: v1.Compose([v1.FiveCrop((6, 9)), v1.Lambda(STACKED)]),
+    "FiveCrop of tensors, joined": lambda: v1.Compose(
+        [v2.ToImage(), v2.FiveCrop(7), v1.Lambda(JOINED)]
+    ),
+    "FiveCrop, normalised later": lambda: v1.Compose(
+        [v1.Pad(1), v1.FiveCrop(6), v1.Lambda(STACKED), v1.Lambda(NORMALIZED)]
+    ),
+    "stacks": lambda: Stacks(v1.FiveCrop(7)),
+    "TenCrop": lambda: FiveCrops(v1.TenCrop((6, 9))),
+    "TenCrop's own program": lambda: v1.Compose([v1.TenCrop(7), v1.Lambda(STACKED)]),
+    "TenCrop of tensors, by rows": lambda: v1.Compose(
+        [TO_TENSOR, v2.TenCrop((5, 6), vertical_flip=True), v1.Lambda(JOINED)]
+    ),
+    "a stack of one": lambda: stack_of_one,
     "one of five crops": lambda: FiveCrops(v1.FiveCrop(6), only=3),
+}
+
+# What their code uses can't be replaced to record it: a transform that it makes, torch.stack itself.
+CONSTRUCTING = {
+    "torch.stack itself": lambda: v1.Compose([TO_TENSOR, v1.FiveCrop(7), v1.Lambda(torch.stack)]),
+    "FiveCrop as documented": lambda: v1.Compose([v1.FiveCrop(6), v1.Lambda(MADE_THERE)]),
+    "TenCrop as documented": lambda: v1.Compose(
+        [v2.TenCrop(6, vertical_flip=True), v1.Lambda(MADE_THERE)]
+    ),
+    "FiveCrop and Normalize as documented": lambda: v1.Compose(
+        [v1.FiveCrop(6), v1.Lambda(MADE_THERE), v1.Lambda(MADE_WITH)]
+    ),
 }

@@ -4,8 +4,8 @@ from contextlib import contextmanager
 from unittest import mock
 
 import torch
-from headrace.capture.views import SOURCE
-from headrace.native.several import Part
+from headrace.capture.views import SOURCE, Stack
+from headrace.native.several import Flipped, Part
 from torchvision import transforms as v1
 from torchvision.transforms import v2
 
@@ -20,6 +20,16 @@ class Picture:
         self.number = number
 
 
+class Joined:
+    """What torch.stack makes of such."""
+
+    def __init__(self, pictures):
+        self.pictures = list(pictures)
+
+    def __iter__(self):
+        return iter(self.pictures)
+
+
 @contextmanager
 def _recorded(calls):
     def record(self, picture):
@@ -31,9 +41,21 @@ def _recorded(calls):
         calls.extend((Part(self, number), picture.number) for number in range(5))
         return tuple(Picture(first + number) for number in range(5))
 
+    def record_ten(self, picture):
+        made = record_five(self, picture)
+        calls.append((Flipped(self), picture.number))
+        return made + record_five(self, Picture(len(calls) - 1))
+
+    def stack(tensors, dim=0):
+        assert dim == 0
+        return Joined(tensors)
+
     with mock.patch.object(torch.nn.Identity, "forward", record):
         patches = [mock.patch.object(v1.FiveCrop, "forward", record_five)]
         patches.append(mock.patch.object(v2.FiveCrop, "forward", record_five))
+        patches.append(mock.patch.object(v1.TenCrop, "forward", record_ten))
+        patches.append(mock.patch.object(v2.TenCrop, "forward", record_ten))
+        patches.append(mock.patch.object(torch, "stack", stack))
         for module in (v1, v2):
             for name in _CLASSES:
                 cls = getattr(module, name, None)
@@ -76,6 +98,10 @@ def _numbered(result, number=lambda picture: picture.number):
         return type(result)(_numbered(part, number) for part in result)
     if type(result) is dict:
         return {key: _numbered(part, number) for key, part in result.items()}
+    if type(result) is Joined:
+        return Stack(tuple(map(number, result.pictures)))
+    if type(result) is Stack:
+        return Stack(tuple(map(number, result.of)))
     return number(result)
 
 
@@ -88,4 +114,6 @@ def same_calls(one, other):
 def _same(one, other):
     if type(one) is Part and type(other) is Part:
         return one.of is other.of and one.number == other.number
+    if type(one) is Flipped and type(other) is Flipped:
+        return one.of is other.of
     return one is other

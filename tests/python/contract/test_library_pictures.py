@@ -194,7 +194,7 @@ class Handed(Photos):
         image = read_image(self.files[index], ImageReadMode.RGB)
         if self.transform is not None:
             image = self.transform(image)
-        return image, index
+        return image, self.files[index]  # a text, by which it stays a Python stage
 
 
 class Typed(Photos):

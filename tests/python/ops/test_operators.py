@@ -119,6 +119,17 @@ def test_five_crop(image, api, size, part, seed):
     check_image([TO_TENSOR, node], v1.Compose([v1.ToTensor(), crops, take]), image, seed)
 
 
+@given(images(least=8), apis, sizes(most=8), st.integers(0, 9), st.booleans(), seeds)
+def test_ten_crop(image, api, size, part, vertical, seed):
+    crops = APIS[api].TenCrop(size, vertical_flip=vertical)
+    take = v1.Lambda(lambda made: made[part])
+    nodes = [("five_crop", {"size": size, "part": part % 5})]
+    if part >= 5:
+        nodes.insert(0, ("flip", {"axis": "vertical" if vertical else "horizontal"}))
+    check_image(nodes, v1.Compose([crops, take]), image, seed)
+    check_image([TO_TENSOR, *nodes], v1.Compose([v1.ToTensor(), crops, take]), image, seed)
+
+
 @given(images(), apis, sizes(most=120), seeds)
 def test_center_crop_of_tensors(image, api, size, seed):
     transform = v1.Compose([v1.ToTensor(), APIS[api].CenterCrop(size)])

@@ -13,10 +13,135 @@ from .base import END, PAD, Base, case
 # Calls.
 
 
-@case("calls torch.stack, which")
-class Stacks(Base):
+@case("calls torch.stack along another dimension")
+class StacksAlongAnother(Base):
     def __call__(self, x):
-        return torch.stack([END(x), END(x)])
+        return torch.stack([END(x), END(x)], 1)
+
+
+@case("calls torch.stack along another dimension")
+class StacksAlongABool(Base):
+    def __call__(self, x):
+        return torch.stack([END(x), END(x)], dim=False)
+
+
+@case("calls torch.stack with arguments that are not followed")
+class StacksIntoAnother(Base):
+    def __call__(self, x):
+        return torch.stack([END(x), END(x)], out=None)
+
+
+@case("calls torch.stack with arguments that are not followed")
+class StacksTwice(Base):
+    def __call__(self, x):
+        return torch.stack([END(x)], tensors=[END(x)])
+
+
+@case("calls torch.stack with an iterator, not with a list or tuple")
+class StacksAGenerator(Base):
+    def __call__(self, x):
+        return torch.stack(END(x) for _ in range(2))
+
+
+@case("calls torch.stack with nothing")
+class StacksNothing(Base):
+    def __call__(self, x):
+        return torch.stack([]), END(x)
+
+
+@case("calls torch.stack with what torch.stack made in the list")
+class StacksAStack(Base):
+    def __call__(self, x):
+        return torch.stack([torch.stack([END(x)])])
+
+
+@case("calls torch.stack with the picture itself")
+class StacksThePicture(Base):
+    def __call__(self, x):
+        return torch.stack([x, END(x)])
+
+
+@case("returns a PIL image, not a tensor")
+class StacksPil(Base):
+    def __call__(self, x):
+        return torch.stack([PAD(x), PAD(x)])
+
+
+@case("applies .*Normalize.* to what torch.stack made, not to a picture")
+class AppliesToAStack(Base):
+    def __call__(self, x):
+        return NORMALIZE(torch.stack([END(x)]))
+
+
+@case("uses .view of what torch.stack made")
+class CallsAMethodOfAStack(Base):
+    def __call__(self, x):
+        return torch.stack([END(x)]).view(-1)
+
+
+@case("takes an entry of what torch.stack made")
+class TakesAnEntryOfAStack(Base):
+    def __call__(self, x):
+        return torch.stack([END(x)])[0]
+
+
+@case("joins tensors by torch.stack and does not return what it makes")
+class StacksInVain(Base):
+    def __call__(self, x):
+        views = [END(x), END(PAD(x))]
+        torch.stack(views)
+        return views
+
+
+@case("joins tensors by torch.stack and does not return what it makes")
+class StacksHalfInVain(Base):
+    """The bytes of the one become floats, since the other has some."""
+
+    def __call__(self, x):
+        one, other = torch.stack([BYTES(x), END(x)])
+        return torch.stack([TO_FLOAT(one), other])
+
+
+@case("joins tensors by torch.stack and does not return what it makes")
+class StacksLessThanBefore(Base):
+    def __call__(self, x):
+        one, other = torch.stack([END(x), END(PAD(x))])
+        return torch.stack([one])
+
+
+@case("applies Normalize with inplace=True to a tensor that it uses elsewhere")
+class ChangesWhatWasStacked(Base):
+    def __call__(self, x):
+        y = END(x)
+        return torch.stack([y, y]), IN_PLACE(y)
+
+
+@case("makes a ToTensor.* which raises TypeError")
+class MakesItWithTooMuch(Base):
+    def __call__(self, x):
+        return v1.ToTensor(1)(x)
+
+
+@case("makes a Normalize with .*, which is not followed")
+class MakesItWithAnObject(Base):
+    def __call__(self, x):
+        return v1.Normalize(MEANS, [0.5])(END(x))
+
+
+@case("calls v1.ColorJitter, which")
+class MakesAnother(Base):
+    def __call__(self, x):
+        return END(v1.ColorJitter()(x))
+
+
+@case("calls v2.ToTensor, which")
+class MakesWhatWarns(Base):
+    def __call__(self, x):
+        return v2.ToTensor()(x)
+
+
+BYTES, TO_FLOAT = v1.PILToTensor(), v1.ConvertImageDtype(torch.float32)
+NORMALIZE, MEANS = v1.Normalize([0.5], [0.5]), torch.tensor([0.5])
 
 
 @case("calls torchvision.transforms.functional.hflip")
@@ -65,13 +190,10 @@ class AppliesToTwo(Base):
 v2_image = v2.ToImage()
 
 
-@case("makes several pictures at once")
-class Crops(Base):
+@case("applies .*ToTensor.* to a tuple, not to a picture")
+class AppliesToCrops(Base):
     def __call__(self, x):
-        return [END(crop) for crop in TEN(x)]
-
-
-TEN = v1.TenCrop(4)
+        return END(FIVE(x))
 
 
 @case("without x")

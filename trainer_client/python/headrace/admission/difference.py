@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .tensor_parts import parts_of
+from .tensor_parts import beside_bits, parts_of
 
 
 class Difference:
@@ -20,7 +20,8 @@ class Difference:
 
 
 def difference(a: Any, b: Any, field: str = "") -> Difference | None:
-    """None: the same types, shapes and bits all the way down."""
+    """None: the same types, shapes and bits all the way down, and the same attributes of tensors, but
+    for those that torch's queues forget."""
     if type(a) is not type(b):
         return Difference(field, f"{type(a).__name__} and {type(b).__name__}")
     if isinstance(a, torch.Tensor):
@@ -52,6 +53,14 @@ def _first(parts: Any) -> Difference | None:
 def _tensors(a: torch.Tensor, b: torch.Tensor, field: str) -> Difference | None:
     if _outside(a) != _outside(b):
         return Difference(field, f"{_kind(a)} and {_kind(b)}")
+    beside = [dict(beside_bits(tensor)) for tensor in (a, b)]
+    if list(beside[0]) != list(beside[1]):
+        return Difference(field, f"attributes {list(beside[0])} and {list(beside[1])}")
+    found = _first((x, beside[1][name], f"{field}.{name}") for name, x in beside[0].items())
+    return found or _elements(a, b, field)
+
+
+def _elements(a: torch.Tensor, b: torch.Tensor, field: str) -> Difference | None:
     parts, others = parts_of(a), parts_of(b)
     if parts is not None and others is not None:
         pairs = zip(parts, others, strict=True)

@@ -122,11 +122,16 @@ def file_of(dataset: Any, key: Any) -> str:
     return path if isinstance(path, str) and os.path.exists(path) else ""
 
 
-def fill(fields: list[torch.Tensor], made: dict[int, Any], structure: Structure) -> bool:
-    """Writes samples into their rows. False if one does not fit there: nothing was written."""
+def fill(
+    fields: list[torch.Tensor], made: dict[int, Any], structure: Structure, labels: list[int]
+) -> bool:
+    """Writes samples into their rows. False if one does not fit there: nothing was written.
+    `labels`: fields of Python's integers, which are not collated with tensors."""
     items = {position: fields_in(structure, value) for position, value in made.items()}
     for of_sample in items.values():
         if of_sample is None or not all(map(_fits, of_sample, fields)):
+            return False
+        if any(type(of_sample[label]) is not int for label in labels):
             return False
     for position, of_sample in items.items():
         for item, field in zip(of_sample or [], fields, strict=True):

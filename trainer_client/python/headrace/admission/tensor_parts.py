@@ -4,6 +4,10 @@ from typing import Any
 
 import torch
 
+# torch's queues forget what the program set on these; a batch that crossed none still has it. Nested
+# ones keep their parts there, with numbers that the process counts.
+_FORGETFUL = (torch.Tensor, torch.nn.Parameter)
+
 
 def parts_of(tensor: torch.Tensor) -> list[tuple[str, Any]] | None:
     """Names and values: all that tells it from another of its type, dtype, device and layout. None: its
@@ -23,6 +27,15 @@ def parts_of(tensor: torch.Tensor) -> list[tuple[str, Any]] | None:
     if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
         return [*form, *_named(tensor, "ccol_indices", "row_indices", "values")]
     return None
+
+
+def beside_bits(tensor: torch.Tensor) -> list[tuple[str, Any]]:
+    """Names and values that tensors of any kind have beside their elements. Not the order in memory:
+    torch collates in another one in a worker than elsewhere (clips with channels last)."""
+    found: list[tuple[str, Any]] = [("requires_grad", tensor.requires_grad)]
+    if not tensor.is_nested and type(tensor) not in _FORGETFUL:
+        found += sorted(vars(tensor).items(), key=lambda item: str(item[0]))
+    return found
 
 
 def _of_quantized(tensor: torch.Tensor) -> list[tuple[str, Any]]:

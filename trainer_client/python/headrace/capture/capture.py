@@ -119,10 +119,10 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Native
     rows, seen, row_map = _rows(loader.dataset, before)
     plan = Plan(name, rows.leaves, row_map, fields=rows.fields, libraries=libraries())
     made = Computed([], rows.fields, plain(len(rows.fields)))
-    if rows.source is not None:
+    if rows.source:
         made = computed_of(rows)
     plan.chain, plan.fields = made.nodes, made.fields
-    check_intact(OF_ARRAYS if rows.source is None else OF_IMAGES)
+    check_intact(OF_IMAGES if rows.source else OF_ARRAYS)
     plan.rng = _rng_mode(plan.is_random, rng)
     plan.lanes = max(1, loader.num_workers)
     try:

@@ -4,12 +4,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..native.collate import name_of
+from ..native.kinds import kind_of
 from ..native.plan import PURE, Field, Node, NotNative
 from ..native.structure import Structure, plain
-from ..native.transforms import kind_of, nodes_of, nodes_of_leaf, nodes_of_steps
+from ..native.transforms import TO_TENSOR, nodes_of, nodes_of_leaf, nodes_of_steps
 from .datasets import Rows
 from .items import Items
-from .views import SOURCE, Applied, Grounds, Views, steps_or_views
+from .views import SOURCE, Applied, Grounds, Known, Stack, Views, steps_or_views
+from .views import Structure as Returned
 from .views.opened import Opened
 
 # Transforms that make tensors of arrays as they do of pictures with the same values.
@@ -43,11 +45,14 @@ def computed_of(rows: Rows) -> Computed:
             "the datasets of a ConcatDataset have different transforms",
             "give each transform a loader of its own",
         )
-    return replace(made[0], grounds=tuple(seen for one in made for seen in one.grounds))
+    grounds = tuple(seen for one in made for seen in one.grounds)
+    return replace(made[0], grounds=(*rows.grounds, *grounds))
 
 
 def _of_one(rows: Rows, transform: Any) -> Computed:
-    assert rows.source is not None
+    makes_tensors = rows.source[-1].op in TO_TENSOR
+    if transform is None and makes_tensors:
+        return _chain(rows, [])
     if transform is None:
         return _chain(rows, nodes_of(transform))
     steps, seen = steps_or_views(transform)
@@ -56,12 +61,11 @@ def _of_one(rows: Rows, transform: Any) -> Computed:
         return _of_array(rows, rows.opened, transform, steps, (*grounds, rows.opened.seen))
     if isinstance(steps, Views):
         return _graph(rows, steps, grounds)
-    return _chain(rows, nodes_of_steps(transform, steps), grounds)
+    return _chain(rows, nodes_of_steps(transform, steps, makes_tensors), grounds)
 
 
 def _chain(rows: Rows, nodes: list[Node], grounds: tuple[Grounds, ...] = ()) -> Computed:
-    assert rows.source is not None
-    return Computed([rows.source, *nodes], rows.fields, plain(len(rows.fields)), grounds)
+    return Computed([*rows.source, *nodes], rows.fields, plain(len(rows.fields)), grounds)
 
 
 def _of_array(
@@ -82,14 +86,14 @@ def _of_array(
 
 def _of_items(rows: Rows, items: Items) -> Computed:
     """Of a data set of the program's own."""
-    assert rows.source is not None
-    nodes, node_of_value = _nodes([rows.source], items.values)
+    nodes, node_of_value = _nodes(rows.source, items.values)
     fields: list[Field] = []
-    structure = _number(items.result, node_of_value, fields)
+    structure = _number(items.result, node_of_value, fields, nodes)
     values = [made for made in fields if made.kind == "value"]
     if (
         len(values) == 1
         and not any(node.inputs for node in nodes)
+        and nodes[-1].op != "stack"
         and (values[0].index == len(nodes) - 1)
     ):
         values[0].kind, values[0].index = "chain", 0
@@ -97,24 +101,24 @@ def _of_items(rows: Rows, items: Items) -> Computed:
 
 
 def _graph(rows: Rows, views: Views, grounds: tuple[Grounds, ...]) -> Computed:
-    assert rows.source is not None
-    nodes, node_of_value = _nodes([rows.source], views.values)
+    nodes, node_of_value = _nodes(rows.source, views.values)
     fields: list[Field] = []
-    result = _number(views.result, node_of_value, fields)
+    result = _number(views.result, node_of_value, fields, nodes)
     others = range(len(fields), len(fields) + len(rows.fields) - 1)
     fields += rows.fields[1:]
     return Computed(nodes, fields, (result, *others), grounds)
 
 
-def _nodes(nodes: list[Node], values: tuple[Applied, ...]) -> tuple[list[Node], dict[int, int]]:
+def _nodes(source: list[Node], values: tuple[Applied, ...]) -> tuple[list[Node], dict[int, int]]:
     """Values become nodes in the program's order. What is pure and computed twice of the same value
-    is one node. `nodes`: the source's."""
-    node_of_value = {SOURCE: 0}
+    is one node."""
+    nodes = list(source)
+    node_of_value = {SOURCE: len(source) - 1}
     pure: dict[tuple[int, str], int] = {}
     for number, value in enumerate(values):
         last = node_of_value[value.of]
         for transform in value.transforms:
-            first, *governed = nodes_of_leaf(transform)
+            first, *governed = _nodes_of(transform)
             key = last, repr((first.op, first.args))
             if first.purity == PURE and key in pure:
                 last = pure[key]
@@ -128,13 +132,28 @@ def _nodes(nodes: list[Node], values: tuple[Applied, ...]) -> tuple[list[Node], 
     return nodes, node_of_value
 
 
-def _number(result: Structure, nodes: dict[int, int], fields: list[Field]) -> Structure:
-    """The structure with a field for each place, since a batch holds each in memory of its own."""
+def _nodes_of(transform: Any) -> list[Node]:
+    # A node is used once; one call may be on several ways.
+    return [replace(transform.node)] if type(transform) is Known else nodes_of_leaf(transform)
+
+
+def _number(
+    result: Returned, node_of: dict[int, int], fields: list[Field], nodes: list[Node]
+) -> Structure:
+    """The structure with a field for each place, since a batch holds each in memory of its own. A
+    stack is a node more."""
+    if isinstance(result, Stack):
+        inputs = [node_of[value] for value in result.of]
+        if inputs == [len(nodes) - 1]:
+            inputs = []
+        nodes.append(Node("stack", label="torch.stack", inputs=inputs))
+        fields.append(Field("value", len(nodes) - 1))
+        return len(fields) - 1
     if isinstance(result, int):
         label = Field("array", -result)  # the first one is column 1
-        fields.append(Field("value", nodes[result]) if result >= 0 else label)
+        fields.append(Field("value", node_of[result]) if result >= 0 else label)
         return len(fields) - 1
     if isinstance(result, dict):
-        return {key: _number(part, nodes, fields) for key, part in result.items()}
-    parts = [_number(part, nodes, fields) for part in result]
+        return {key: _number(part, node_of, fields, nodes) for key, part in result.items()}
+    parts = [_number(part, node_of, fields, nodes) for part in result]
     return tuple(parts) if isinstance(result, tuple) else parts

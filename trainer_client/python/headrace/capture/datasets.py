@@ -14,9 +14,11 @@ from torch.utils.data import ConcatDataset, Subset, TensorDataset
 
 from ..native import binding
 from ..native.collate import name_of
+from ..native.opencv import Call
 from ..native.plan import DTYPES, Array, Field, Leaf, Local, Node, NotNative
 from .fingerprint import Fingerprint
-from .items import Items, items_of
+from .items import TORCHVISION, Items, Picture, items_of, reader_of
+from .views import Grounds
 from .views.opened import Opened, opened_by
 
 # Serving arrays means copying them to the workers once.
@@ -35,11 +37,18 @@ class Rows:
     leaves: list[Leaf]
     count: int
     fields: list[Field]
-    source: Node | None  # the first node of the chain; None: nothing but arrays
+    source: list[Node]  # the first nodes of the chain; none: nothing but arrays
     # Of the leaves, for their transforms. Items: what was found in a data set of the program's own.
     datasets: list[Any] = field(default_factory=list)
     rows: np.ndarray | None = None  # int64[count]; None: index == row
     opened: Opened | None = None  # by a loader of the program's own
+    grounds: tuple[Grounds, ...] = ()  # of a loader that only reads
+
+    @property
+    def calls(self) -> list[Call]:
+        """Of OpenCV's functions, which are tried before they are used."""
+        own = [call for one in self.datasets if isinstance(one, Items) for call in one.calls]
+        return own if self.opened is None else [*own, *self.opened.calls]
 
     def path_of(self, index: int) -> str:
         """The file of a sample; empty where there is none."""
@@ -104,7 +113,10 @@ def _own(dataset: Any, seen: Fingerprint) -> Rows:
     labels = items.labels[0] if items.labels else [0] * items.count
     table = binding.encode_file_table(here, _below(os.path.join(here, ""), paths, here), labels)
     leaf = Leaf("local_dir", items.count, table)
-    return Rows([leaf], items.count, _IMAGE_AND_LABEL, _decode(), [items])
+    source = _decode(items.modes[0], items.libraries[0])
+    if items.sources[0] is not None:
+        source = [items.sources[0]]
+    return Rows([leaf], items.count, _IMAGE_AND_LABEL, source, [items])
 
 
 def _check_unaltered(dataset: Any) -> None:
@@ -119,15 +131,6 @@ def _check_unaltered(dataset: Any) -> None:
 def _folder(dataset: Any, seen: Fingerprint) -> Rows:
     folder = sys.modules["torchvision.datasets.folder"]
     loader = seen.add_identity(dataset, "loader")
-    opened = None
-    if loader is not folder.default_loader and loader is not folder.pil_loader:
-        if "cv2" not in sys.modules:
-            raise NotNative(
-                f"loader={name_of(loader)} is Python code",
-                "leave `loader` to torchvision, which opens pictures with PIL as RGB",
-            )
-        opened = opened_by(loader)
-        seen.add_value(opened.seen.same)
     backend = sys.modules["torchvision"].get_image_backend()
     if loader is folder.default_loader and backend != "PIL":
         raise NotNative(
@@ -146,6 +149,14 @@ def _folder(dataset: Any, seen: Fingerprint) -> Rows:
             raise NotNative(
                 f"{name_of(dataset)}.samples holds file names that are not text"
             ) from None
+    source, opened = _decode(), None
+    grounds: tuple[Grounds, ...] = ()
+    if loader is not folder.default_loader and loader is not folder.pil_loader and paths:
+        found = _read_by(loader, paths, seen)
+        if isinstance(found, Opened):
+            source, opened = [found.source], found
+        else:
+            source, grounds = _decode(found[0].mode, found[0].library), (found[1],)
     root = os.fspath(dataset.root)
     if not os.path.isabs(root):
         seen.add_value(os.getcwd)
@@ -154,8 +165,21 @@ def _folder(dataset: Any, seen: Fingerprint) -> Rows:
     root = os.path.join(here, root)
     table = binding.encode_file_table(root, inside, _labels(dataset, labels))
     leaf = Leaf("local_dir", len(samples), table)
-    source = _decode() if opened is None else opened.source
-    return Rows([leaf], len(samples), _IMAGE_AND_LABEL, source, [dataset], opened=opened)
+    return Rows([leaf], len(samples), _IMAGE_AND_LABEL, source, [dataset], None, opened, grounds)
+
+
+def _read_by(loader: Any, paths: list[str], seen: Fingerprint) -> Opened | tuple[Picture, Grounds]:
+    """What a loader of the program's own does: by OpenCV, or by PIL and torchvision.io."""
+    try:
+        picture, grounds = reader_of(loader, paths)
+    except NotNative:
+        if "cv2" not in sys.modules:
+            raise
+        opened = opened_by(loader)
+        seen.add_value(opened.seen.same)
+        return opened
+    seen.add_check(grounds.same)
+    return picture, grounds
 
 
 def _below(prefix: str, paths: list[str], here: str) -> list[str]:
@@ -175,12 +199,17 @@ def _below(prefix: str, paths: list[str], here: str) -> list[str]:
     ]
 
 
-def _decode() -> Node:
-    return Node("decode", {"mode": "RGB"}, label='Image.open(path).convert("RGB")')
+def _decode(mode: str = "RGB", library: str = "") -> list[Node]:
+    """A picture of PIL's or, by torchvision.io, a tensor."""
+    if library != TORCHVISION:
+        return [Node("decode", {"mode": mode}, label='Image.open(path).convert("RGB")')]
+    label = f"decode_image(path, ImageReadMode.{mode})"
+    decode = Node("decode", {"mode": mode, "library": TORCHVISION}, label=label)
+    return [decode, Node("pil_to_tensor", label=label)]
 
 
-def _from_array(mode: str) -> Node:
-    return Node("from_array", {"mode": mode}, label=f"Image.fromarray(row, mode={mode!r})")
+def _from_array(mode: str) -> list[Node]:
+    return [Node("from_array", {"mode": mode}, label=f"Image.fromarray(row, mode={mode!r})")]
 
 
 def _labels(dataset: Any, labels: Sequence[Any]) -> list[int]:
@@ -264,7 +293,7 @@ def _tensors(dataset: TensorDataset, seen: Fingerprint) -> Rows:
         seen.add_bytes(functools.partial(_bytes_at, dataset, i))
     count = len(tensors[0])
     leaf = Leaf("arrays", count, arrays=arrays)
-    return Rows([leaf], count, [Field("array", i) for i in range(len(arrays))], None, [dataset])
+    return Rows([leaf], count, [Field("array", i) for i in range(len(arrays))], [], [dataset])
 
 
 def _bytes_at(dataset: Any, i: int) -> np.ndarray:
@@ -304,7 +333,14 @@ def _subset(dataset: "Subset[Any]", seen: Fingerprint) -> Rows:
     indices = np.where(indices < 0, indices + inner.count, indices)
     rows = indices if inner.rows is None else inner.rows[indices]
     return Rows(
-        inner.leaves, len(rows), inner.fields, inner.source, inner.datasets, rows, inner.opened
+        inner.leaves,
+        len(rows),
+        inner.fields,
+        inner.source,
+        inner.datasets,
+        rows,
+        inner.opened,
+        inner.grounds,
     )
 
 
@@ -345,4 +381,5 @@ def _concat(dataset: "ConcatDataset[Any]", seen: Fingerprint) -> Rows:
         first.source,
         [dataset for part in parts for dataset in part.datasets],
         None if identity else np.concatenate(rows).astype(np.int64),
+        grounds=tuple(grounds for part in parts for grounds in part.grounds),
     )

@@ -26,7 +26,7 @@ from .unchanged import Definitions, Unchanged
 # A file that was written so shortly before it was looked at may be written again and look the same.
 _TICK = 50_000_000  # ns
 
-_LIBRARIES = ("torchvision.transforms", "torchvision.datasets", "PIL")
+_LIBRARIES = ("torchvision.transforms", "torchvision.datasets", "torchvision.io", "PIL")
 _MODULES = (
     "math", "numpy", "torch", "torch.nn.functional", "torch.nn.modules.module",
     "torch.utils.data._utils.collate",

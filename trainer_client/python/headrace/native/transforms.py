@@ -6,7 +6,6 @@ chain, is the operators' own business (Chain::Compile).
 """
 
 import functools
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,11 +13,10 @@ import torch
 
 from . import augment, blurring, resizing, several
 from .collate import name_of
+from .kinds import CONTAINERS, MODULES, check_unaltered, kind_of
 from .plan import PURE, RANDOM, Node, NotNative
 from .wrappers import held_by
 
-_MODULES = {"v1": "torchvision.transforms", "v2": "torchvision.transforms.v2"}
-CONTAINERS = frozenset(("v1.Compose", "v2.Compose"))
 TO_TENSOR = frozenset(("to_tensor", "pil_to_tensor", "to_image"))
 _TO_TENSORS = "end the transform with one that makes tensors, ToTensor or PILToTensor for example"
 _PIL_MODES = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
@@ -33,10 +31,11 @@ def nodes_of(transform: Any) -> list[Node]:
     return nodes_of_steps(transform, leaves_of(transform))
 
 
-def nodes_of_steps(transform: Any, steps: list[Any]) -> list[Node]:
-    """The same, of a transform that is known to apply these single ones in turn."""
+def nodes_of_steps(transform: Any, steps: list[Any], of_tensors: bool = False) -> list[Node]:
+    """The same, of a transform that is known to apply these single ones in turn. `of_tensors`: what
+    it is given is a tensor already."""
     nodes = [node for step in steps for node in nodes_of_leaf(step)]
-    if not any(node.op in TO_TENSOR for node in nodes):
+    if not of_tensors and not any(node.op in TO_TENSOR for node in nodes):
         raise NotNative(f"{name_of(transform)} yields PIL images, not tensors", _TO_TENSORS)
     return nodes
 
@@ -50,15 +49,6 @@ def leaves_of(transform: Any) -> list[Any]:
         return [leaf for part in parts for leaf in leaves_of(part)]
     held = None if kind else held_by(transform)
     return [transform] if held is None else leaves_of(held)
-
-
-def kind_of(transform: Any) -> str | None:
-    """ "v1.Resize" for an object whose type is torchvision.transforms.Resize itself."""
-    name = type(transform).__name__
-    for api, module in _MODULES.items():
-        if getattr(sys.modules.get(module), name, None) is type(transform):
-            return f"{api}.{name}"
-    return None
 
 
 def nodes_of_leaf(transform: Any) -> list[Node]:
@@ -80,7 +70,7 @@ def nodes_of_leaf(transform: Any) -> list[Node]:
 
 def node_of(transform: Any) -> Node:
     """The node of a single transform that is no gate. Raises NotNative with its name."""
-    if type(transform) is several.Part:
+    if type(transform) in (several.Part, several.Flipped):
         check_unaltered(transform.of)
         return several.node(transform, _ints(transform.of.size))
     kind = kind_of(transform)
@@ -99,20 +89,6 @@ def node_of(transform: Any) -> Node:
         node.args["api"] = 1 if kind and kind.startswith("v1") else 2
     node.args = {name: value for name, value in node.args.items() if value is not None}
     return node
-
-
-def check_unaltered(transform: Any) -> None:
-    """Raises NotNative where the object does not do what its class does."""
-    cls = type(transform)
-    for name, value in vars(transform).items():
-        if name == "_compiled_call_impl" and value is not None:
-            raise NotNative(f"{name_of(transform)} is compiled", "leave the transform as it is")
-        if name in ("_forward_hooks", "_forward_pre_hooks") and value:
-            raise NotNative(f"{name_of(transform)} has forward hooks", "remove the hooks")
-        if callable(value) and callable(getattr(cls, name, None)):
-            raise NotNative(
-                f"{name_of(transform)}: its {name} was replaced", "leave the object as it was made"
-            )
 
 
 def _interpolation(value: Any) -> str:
@@ -372,15 +348,15 @@ _BY_API: dict[str, Callable[..., Node]] = {
     "GaussianBlur": blurring.gaussian_blur,
 }
 _TABLE: dict[str, Callable[[Any], Node]] = {
-    **{f"{api}.{name}": convert for api in _MODULES for name, convert in _BOTH.items()},
+    **{f"{api}.{name}": convert for api in MODULES for name, convert in _BOTH.items()},
     **{
         f"{api}.{name}": _transformed(api, make)
-        for api in _MODULES
+        for api in MODULES
         for name, make in _TRANSFORMED.items()
     },
     **{
         f"{api}.{name}": functools.partial(make, api=api)
-        for api in _MODULES
+        for api in MODULES
         for name, make in _BY_API.items()
     },
     "v2.RandomCrop": _random_crop_v2,

@@ -6,7 +6,7 @@ import os
 import pickle
 import sys
 import time
-from functools import partial
+from functools import cached_property, partial
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
@@ -122,7 +122,7 @@ class Served:
     def _submit(self, index: Any) -> int:
         """The batch's number. `index`: what the sampler yielded."""
         number: int = -1
-        if type(index) is list and bool not in map(type, index):  # True is no row number
+        if type(index) is list and self._are_integers(set(map(type, index))):
             keys = index
             number = service.call(self._handle.raw.submit, index, self._count)
         if number < 0:  # not simply row numbers
@@ -148,12 +148,19 @@ class Served:
             self._lengths[number] = len(keys)
         return number
 
+    @cached_property
+    def _index_types(self) -> tuple[type, ...] | None:
+        return self._captured.rows.index_types if isinstance(self._captured, NativePlan) else None
+
+    def _are_integers(self, types: set[type]) -> bool:
+        """Whether indices of these types may be numbers of rows: True is none."""
+        return bool not in types and not (self._index_types and types - set(self._index_types))
+
     def _keys(self, index: Any) -> tuple[list[int], bool]:
         """The batch's keys for the service, and whether some are not what the sampler yielded."""
-        count = self._count
-        own = self._captured.rows.index_types if isinstance(self._captured, NativePlan) else None
+        count, own = self._count, self._index_types
         try:
-            if bool in map(type, index) or (own and not set(map(type, index)) <= set(own)):
+            if not self._are_integers(set(map(type, index))):
                 raise TypeError
             keys = list(map(operator.index, index))
             if not keys or (min(keys) >= 0 and max(keys) < count):
@@ -237,7 +244,7 @@ class Served:
         if not batch.missing:
             return batch_of(structure, fields)
         made = self._make_missing(batch)
-        if fields and samples.fill(fields, made, structure):
+        if fields and samples.fill(fields, made, structure, self._captured.labels):
             return batch_of(structure, fields)
         count = fields[0].shape[0] if fields else len(made)
         return self._collate(batch.batch, samples.rows(fields, made, count, self._captured))

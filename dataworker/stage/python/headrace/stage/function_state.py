@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .known_values import OTHER, PICTURE, Known
+from .known_values import OTHER, PICTURE, TAKEN, Known
 
 
 class NotShown(Exception):
@@ -40,7 +40,13 @@ class State:
         return state
 
     def has_picture(self) -> bool:
-        return any(value is PICTURE for value in (*self.stack, *self.names.values()))
+        """Also if a transform has taken it."""
+        return any(map(is_picture, (*self.stack, *self.names.values())))
+
+    def take(self) -> None:
+        """A transform takes the picture, under all the names that it has."""
+        self.stack = list(map(_taken, self.stack))
+        self.names = {name: _taken(value) for name, value in self.names.items()}
 
     def pop(self, count: int = 1) -> list[Any]:
         if count == 0:
@@ -57,7 +63,17 @@ class State:
         self.names = {name: _stable(value) for name, value in self.names.items()}
 
 
+def is_picture(value: Any) -> bool:
+    return value is PICTURE or value is TAKEN
+
+
+def _taken(value: Any) -> Any:
+    return TAKEN if value is PICTURE else value
+
+
 def _join(a: Any, b: Any) -> Any:
+    if a is TAKEN or b is TAKEN:
+        return TAKEN
     if a is PICTURE or b is PICTURE:
         return PICTURE
     return a if a == b else OTHER

@@ -168,8 +168,10 @@ def _call(look: Meaning, state: State, instruction: dis.Instruction) -> None:
     has_keywords, state.has_keywords = state.has_keywords, False
     first, callee, *args = state.pop(count + 2)
     look.unseen([first, callee])
+    look.reads_no_frames(callee)
     if first is NULL and args == [PICTURE] and not has_keywords:
         look.take(callee)
+        state.take()
         look.any_code(state, [], 1)
     elif first is NULL and all(map(look.is_safe, args)) and look.is_quiet(callee):
         state.stack.append(SAFE)

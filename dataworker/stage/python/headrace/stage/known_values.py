@@ -1,11 +1,14 @@
 """What names of a running function lead to, found without running any code of the program's."""
 
 import enum
+import sys
 import types
 from dataclasses import dataclass
 from typing import Any
 
 _MISSING = object()
+# What refers to a frame's variables while a Scope asks: the frame, the Scope, the call that counts.
+_OWN_REFERENCES = 3
 
 
 class Unknown(Exception):
@@ -21,6 +24,7 @@ class _Mark:
 
 
 PICTURE = _Mark("the picture")
+TAKEN = _Mark("the picture after a transform took it, which may have written into it")
 READER = _Mark("the function that reads it")
 OTHER = _Mark("anything else")
 SAFE = _Mark("of a type of Python's own")
@@ -59,9 +63,13 @@ class Scope:
         self._looks: Looks = {}
 
     def leave(self) -> None:
-        """The frame must not keep its variables' values for this look's sake."""
-        if self._locals is not None:
-            self._locals.clear()
+        """The frame must not keep its variables' values for this look's sake. The dict is the frame's
+        one: if others hold it, it stays as it is, and what else they wrote into it stays anyway."""
+        if self._locals is None or sys.getrefcount(self._locals) > _OWN_REFERENCES:
+            return
+        code = self._frame.f_code
+        for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
+            self._locals.pop(name, None)
 
     def value(self, value: Any) -> Any:
         """Raises Unknown."""

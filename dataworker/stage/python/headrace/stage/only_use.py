@@ -5,14 +5,16 @@ So what stands for a picture that nobody has decoded is given out only where no 
 is shown from the instructions of the function that called the reader. On every way from there the picture
 lies in local variables until it is the one argument of a transform that takes it undecoded
 (transforms.py). Nobody loads it for anything else, and no code runs in between that could put
-something else in the transform's place.
+something else in the transform's place. After that nobody uses it: a transform may write into the tensor
+that it is given, and a second one, or a return of it, would show that.
 
 What was shown is kept with the looks that it rests on: which object a name leads to, of which type it is.
 They are made again at each call. A function with other instructions than those here, with `try` or `with`,
 or of another Python than this was written for, gets plain tensors.
 
 Code that reads other functions' local variables can see what stands there, as it can see that functions of
-ours are called. While a trace or a profile function is set, nothing is shown.
+ours are called. A function that reads its own (frame_readers.py) gets plain tensors. While a trace or a
+profile function is set, nothing is shown.
 """
 
 import bisect
@@ -24,6 +26,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .frame_readers import may_read_frames
 from .function_state import NotShown, State
 from .instruction_steps import ANY_CODE, STEPS
 from .known_values import PICTURE, Known, Scope, Unknown
@@ -37,7 +40,6 @@ _MOST_PLACES = 256
 _OF_FUNCTIONS = inspect.CO_OPTIMIZED | inspect.CO_NEWLOCALS
 _FLAGS = _OF_FUNCTIONS | inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _FLAGS |= inspect.CO_ITERABLE_COROUTINE
-_STRANGE_NAMES = frozenset(("locals", "vars", "dir", "eval", "exec"))  # see all local variables
 _PLAIN_JUMPS = frozenset(("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"))
 _NOTHING = frozenset(("RESUME", "NOP", "PRECALL", "EXTENDED_ARG", "COPY_FREE_VARS"))
 
@@ -61,7 +63,7 @@ class _Look:
     def show(self) -> None:
         """Raises NotShown."""
         code = self._code
-        if code.co_flags & _FLAGS != _OF_FUNCTIONS or _STRANGE_NAMES.intersection(code.co_names):
+        if code.co_flags & _FLAGS != _OF_FUNCTIONS:
             raise NotShown
         if code.co_exceptiontable or code.co_cellvars:
             raise NotShown
@@ -169,6 +171,8 @@ class OnlyUse:
         if caller is None or sys.version_info[:2] != _WRITTEN_FOR:
             return False
         if sys.gettrace() is not None or sys.getprofile() is not None:
+            return False
+        if may_read_frames(caller):
             return False
         place = caller.f_code, caller.f_lasti
         if place not in self._cases and len(self._cases) == _MOST_PLACES:

@@ -20,10 +20,11 @@ from torch.nn import Sequential
 
 from ..native import binding
 from ..native.intact import ChainWatch
+from ..native.kinds import CONTAINERS, check_unaltered, kind_of
 from ..native.libraries import libraries
 from ..native.plan import Node, Plan
 from ..native.torch_exp import torch_exp
-from ..native.transforms import CONTAINERS, TO_TENSOR, check_unaltered, kind_of, node_of
+from ..native.transforms import TO_TENSOR, node_of
 from .tensor_order import nodes_of_file
 from .timm_transforms import is_timms, timm_node
 

@@ -5,8 +5,8 @@ import types
 from typing import Any
 
 from ..native.genuine import is_genuine
+from ..native.kinds import check_unaltered
 from ..native.plan import Node
-from ..native.transforms import check_unaltered
 
 _MODULE = "timm.data.transforms"
 _FUNCTIONAL = "torchvision.transforms.functional"

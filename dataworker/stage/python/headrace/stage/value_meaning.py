@@ -9,8 +9,9 @@ from typing import Any
 
 import torch
 
-from .function_state import NotShown, State
-from .known_values import NULL, OTHER, PICTURE, READER, SAFE, Known, Scope, Unknown
+from .frame_readers import reads_frames
+from .function_state import NotShown, State, is_picture
+from .known_values import NULL, OTHER, READER, SAFE, Known, Scope, Unknown
 
 # Operations on these types run no code of the program's.
 _SAFE_TYPES = frozenset((bool, bytes, float, int, str, pathlib.PosixPath, types.NoneType))
@@ -52,7 +53,7 @@ class Meaning:
         return None
 
     def unseen(self, values: list[Any]) -> None:
-        if any(value is PICTURE for value in values):
+        if any(map(is_picture, values)):
             raise NotShown
 
     def any_code(self, state: State, values: list[Any], leaves: int) -> None:
@@ -98,6 +99,20 @@ class Meaning:
 
     def attribute(self, owner: Any, name: str) -> Any:
         return self.or_reader(self.scope.attribute(owner, name))
+
+    def reads_no_frames(self, value: Any) -> None:
+        """What is called is no function that sees its caller's variables, whatever its name is here. The
+        first walk asks for all calls, also those after the picture is read."""
+        try:
+            thing = self.scope.value(value)
+        except Unknown:
+            return
+        if type(thing) is types.BuiltinFunctionType or reads_frames(thing):
+            self.scope.note(value)
+        else:
+            self.scope.note_type(value)
+        if reads_frames(thing):
+            raise NotShown
 
     def take(self, callee: Any) -> None:
         try:

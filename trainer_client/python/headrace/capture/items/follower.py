@@ -7,12 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ...native.opencv import Call
+from ...native.plan import Node
 from ..views.calls import call
 from ..views.follower import Follower
 from ..views.values import Held, Image, Stop, is_dict
 from .columns import PATHS, Column, HeldLists, each, is_plain
 from .library import rule_of
-from .pictures import Opened, OpenFile
+from .pictures import PIL, TORCHVISION, Opened, OpenFile
+from .pixels import Pixels
+from .readers import mode_of_class
+from .tensors import Tensors
 
 _MOST_PICTURES = 16  # that one entry opens
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
@@ -33,10 +38,18 @@ def _bare(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Picture:
-    """`mode`: what convert is given; empty: the picture is as the file has it."""
+    """`mode`: what convert is given; empty: the picture is as the file has it. `library`: whose
+    picture it is; torchvision.io's is a tensor, and `mode` the name of its ImageReadMode.
+    `source`: what reads it, where that is cv2."""
 
     paths: Column
     mode: str
+    library: str
+    source: Node | None = None
+
+
+def _kind(picture: Picture) -> tuple[str, str, Node | None]:
+    return picture.mode, picture.library, picture.source
 
 
 class ItemFollower(Follower):
@@ -49,6 +62,8 @@ class ItemFollower(Follower):
         self.columns: list[Column] = []
         self.made: list[Column] = []
         self.files: list[OpenFile] = []
+        self.calls: list[Call] = []  # of cv2's, which are tried before they are used
+        self.tensors = Tensors()
         self.computes_with_index = False  # beside taking entries of lists by it
 
     def begin(self, count: int) -> Column:
@@ -66,14 +81,20 @@ class ItemFollower(Follower):
         for column in self.made:
             column.compute()
 
-    def open(self, opened: Opened, mode: str) -> Image:
-        paths = opened.file.paths
+    def opens(self, paths: Column) -> OpenFile:
+        self.files.append(OpenFile(paths))
+        return self.files[-1]
+
+    def open(
+        self, paths: Column, mode: str, library: str = PIL, source: Node | None = None
+    ) -> Image:
+        opened = Picture(paths, mode, library, source)
         for number, known in enumerate(self.pictures):
-            if known.paths is paths and known.mode == mode:
+            if known.paths is paths and _kind(known) == _kind(opened):
                 return Image(-1 - number)
         if len(self.pictures) >= _MOST_PICTURES:
             raise Stop(f"opens over {_MOST_PICTURES} pictures")
-        self.pictures.append(Picture(paths, mode))
+        self.pictures.append(opened)
         return Image(-len(self.pictures))
 
     # What views/ asks.
@@ -82,15 +103,17 @@ class ItemFollower(Follower):
         return rule_of(callee)
 
     def known_attribute(self, thing: Any, of: str) -> Any:
-        """Of a path that the program holds."""
+        """Of a path that the program holds, and of torchvision's ImageReadMode."""
         if type(thing) in PATHS and of in ("name", "parent", "stem", "suffix"):
             return each(self, operator.attrgetter(of), [Held(thing)])
-        return None
+        return mode_of_class(self, thing, of)
 
     def is_followed(self, function: types.FunctionType) -> bool:
         return (function.__module__ or "").startswith("torchvision.datasets.")
 
     def combine(self, kind: type, left: Any, right: Any) -> Any:
+        if kind is ast.Div and type(left) is Pixels:
+            return left.divide(self, right)
         of_paths = kind is ast.Div and any(
             type(one) is Held and type(one.thing) in PATHS for one in (left, right)
         )
@@ -130,7 +153,25 @@ class ItemFollower(Follower):
         return length
 
     def picture(self, value: Any) -> Any:
+        if type(value) is Pixels:
+            return self.tensors.image_of(self, value)
         return value.read(self, "") if type(value) is Opened else value
+
+    def apply(self, transform: Any, image: Image, where: str) -> Image:
+        made = self.tensors.applied(self, transform, image, where)
+        return made or self.apply_any(transform, image, where)
+
+    def apply_any(self, transform: Any, image: Image, where: str) -> Image:
+        return super().apply(transform, image, where)
+
+    def as_pil(self, pixels: Pixels) -> Image:
+        return self.tensors.as_pil(self, pixels)
+
+    def returned(self, value: Any) -> Any:
+        return self.tensors.returned(self, value) if type(value) is Pixels else value
+
+    def is_tensor(self, picture: int) -> bool:
+        return self.pictures[-1 - picture].library == TORCHVISION
 
     def leaf(self, found: Any) -> int | None:
         if not isinstance(found, Column):

@@ -7,20 +7,26 @@ from typing import Any
 import numpy as np
 
 from ...native.collate import name_of
-from ...native.plan import NotNative
+from ...native.opencv import Call
+from ...native.plan import Node, NotNative
 from ...native.transforms import nodes_of_leaf
 from ..views.attributes import class_of, in_class, own
 from ..views.calls import call
 from ..views.grounds import Grounds
 from ..views.recognise import shaped
-from ..views.values import MISSING, Held, Method, Stop, name, replaced_builtin
-from ..views.views import Applied, Structure
-from .columns import PATHS, HeldLists
+from ..views.values import MISSING, Held, Image, Method, Stop, name, replaced_builtin
+from ..views.views import Applied, Known, Structure
+from .columns import PATHS, Column, HeldLists
 from .follower import ItemFollower, Picture
+from .pictures import PIL, TORCHVISION
 
 REMEDY = (
     "a __getitem__ that opens pictures by paths of a list, applies torchvision's transforms and "
     "returns tensors and integers: docs/reference/own-transforms.md says what of it is followed"
+)
+_LOADERS = (
+    "leave `loader` to torchvision, which opens pictures with PIL as RGB, or let it be "
+    "torchvision.io.decode_image"
 )
 
 
@@ -29,7 +35,9 @@ class Items:
     """What each entry of a data set is.
 
     count: of the entries. paths: of each picture that an entry opens, by index, and `modes`, what
-    they are converted to (empty: they are as in the file). labels: columns of integers.
+    they are converted to (empty: they are as in the file), and `libraries`, whose they are.
+    sources: what reads each picture of cv2's. calls: of cv2's functions, to be tried.
+    labels: columns of integers.
     values: as Views.values; an `of` below 0 is picture -1 - of.
     result: what __getitem__ returns; an int below 0 is label -1 - it.
     index_types: of the indices from 0 on that the code takes as it takes Python's int of that value;
@@ -39,12 +47,15 @@ class Items:
     count: int
     paths: tuple[list[str], ...]
     modes: tuple[str, ...]
+    libraries: tuple[str, ...]
+    sources: tuple[Node | None, ...]
     labels: tuple[list[int], ...]
     values: tuple[Applied, ...]
     result: Structure
     seen: Grounds
     lists: HeldLists
     index_types: tuple[type, ...] = (int,)
+    calls: tuple[Call, ...] = ()
 
 
 def items_of(dataset: Any) -> Items:
@@ -74,7 +85,46 @@ def items_of(dataset: Any) -> Items:
         raise NotNative(f"{_refused(dataset)}: {text}") from None
     f.seen.close()
     modes = tuple(picture.mode for picture in f.pictures)
-    return Items(count, paths, modes, labels, values, result, f.seen, f.lists, _index_types(f))
+    return Items(
+        count,
+        paths,
+        modes,
+        tuple(picture.library for picture in f.pictures),
+        tuple(picture.source for picture in f.pictures),
+        labels,
+        values,
+        result,
+        f.seen,
+        f.lists,
+        _index_types(f),
+        tuple(f.calls),
+    )
+
+
+def reader_of(loader: Any, paths: list[str]) -> tuple[Picture, Grounds]:
+    """What a folder's `loader` makes of each of its paths. Raises NotNative with its name."""
+    f = ItemFollower()
+    try:
+        if replaced := replaced_builtin():
+            raise Stop(f"may use builtins.{replaced}, which the program has replaced")
+        column = Column(paths[0], lambda: paths)
+        found = call(f, Held(loader), [column], {}, "")
+        if type(found) is not Image or f.steps or len(f.pictures) != 1:
+            raise Stop("does more than read the picture")
+        (picture,) = f.pictures
+        if picture.paths is not column:
+            raise Stop("reads another file")
+        if picture.library != TORCHVISION and picture.mode != "RGB":
+            raise Stop("opens pictures in another mode than RGB")
+        f.check()
+    except Stop as stop:
+        why = f"{stop.place} {stop.text}" if stop.place else f"it {stop.text}"
+    except Exception as error:  # objects may do anything when they are looked at
+        why = f"it is not understood ({type(error).__name__}: {error})"
+    else:
+        f.seen.close()
+        return picture, f.seen
+    raise NotNative(f"loader={name(Held(loader))} is Python code: {why}", _LOADERS)
 
 
 def _index_types(f: ItemFollower) -> tuple[type, ...]:
@@ -90,7 +140,8 @@ def _refused(dataset: Any) -> str:
 
 def _check_native(dataset: Any, f: ItemFollower, values: tuple[Applied, ...]) -> None:
     """Before anything is computed for every index, which takes long."""
-    if [picture.mode for picture in f.pictures] != ["RGB"]:
+    kinds = [(picture.library, picture.mode) for picture in f.pictures]
+    if len(kinds) != 1 or (kinds[0][0] == PIL and kinds[0][1] != "RGB"):
         raise NotNative(
             f"{name_of(dataset)} opens other than one picture in RGB for each sample",
             'one Image.open(path).convert("RGB") in __getitem__',
@@ -102,7 +153,8 @@ def _check_native(dataset: Any, f: ItemFollower, values: tuple[Applied, ...]) ->
         )
     for value in values:
         for transform in value.transforms:
-            nodes_of_leaf(transform)
+            if type(transform) is not Known:
+                nodes_of_leaf(transform)
 
 
 def _method(f: ItemFollower, dataset: Any, of: str) -> Method:

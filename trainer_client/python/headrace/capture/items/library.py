@@ -5,6 +5,7 @@ What the libraries' pictures are is looked at again before each iter(): native/i
 """
 
 import builtins
+import functools
 import io
 import os
 import pathlib
@@ -15,8 +16,10 @@ from typing import Any
 
 from ...native.genuine import is_genuine
 from ..views.values import Stop
-from .columns import Column, each
+from .columns import each
 from .pictures import Opened, OpenFile
+from .pixels import Pixels, function_rule
+from .readers import READERS, is_reader, opened_file, read
 
 Rule = Callable[[Any, list[Any], dict[str, Any]], Any]
 
@@ -38,9 +41,13 @@ def rule_of(thing: Any) -> Rule | None:
         return _pure(vars(posixpath)[name])
     if name == "open" and thing is vars(sys.modules.get("PIL.Image", io)).get("open"):
         return _open_picture
+    if name == "fromarray" and thing is vars(sys.modules.get("PIL.Image", io)).get("fromarray"):
+        return _from_array
     if name in _LOADERS and _is_of_torchvision(thing, name):
         return _load
-    return None
+    if name in READERS and is_reader(thing, name):
+        return functools.partial(read, thing)
+    return function_rule(thing)
 
 
 _FUNCTION = type(rule_of)
@@ -74,7 +81,7 @@ def _pure(function: Callable[..., Any]) -> Rule:
 def _open(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
     if len(args) + len(named) != 2 or [*args[1:], named.get("mode")][0] != "rb":
         raise Stop('opens a file otherwise than with "rb"')
-    return _file(f, args[:1])
+    return opened_file(f, args[:1])
 
 
 def _open_picture(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
@@ -84,18 +91,16 @@ def _open_picture(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
         if args[0].is_closed:
             raise Stop("opens a picture in a file that is closed")
         return Opened(args[0])
-    return Opened(_file(f, args))
+    return Opened(opened_file(f, args))
+
+
+def _from_array(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
+    if len(args) != 1 or named or type(args[0]) is not Pixels:
+        raise Stop("calls Image.fromarray with other than a picture")
+    return f.as_pil(args[0])
 
 
 def _load(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
     if len(args) != 1 or named:
         raise Stop("calls a loader with more than a path")
-    return Opened(_file(f, args)).read(f, "RGB")
-
-
-def _file(f: Any, args: list[Any]) -> OpenFile:
-    if len(args) != 1 or not isinstance(args[0], Column):
-        raise Stop("opens a file that is not told by the index")
-    file = OpenFile(args[0])
-    f.files.append(file)
-    return file
+    return Opened(opened_file(f, args)).read(f, "RGB")

@@ -5,6 +5,9 @@ from typing import Any
 from ..views.values import Image, Special, Stop
 from .columns import Column
 
+# Whose picture it is: PIL's own kind, a tensor of torchvision.io's, or an array of cv2's.
+PIL, TORCHVISION, OPENCV = "PIL", "torchvision.io", "cv2"
+
 
 class OpenFile(Special):
     """open(path, "rb")"""
@@ -47,7 +50,22 @@ class Opened(Special):
         if self.file.is_closed:
             raise Stop("reads a picture of a file that is closed")
         self.file.is_read = True
-        image: Image = f.open(self, mode)
+        image: Image = f.open(self.file.paths, mode, PIL)
+        return image
+
+
+class FileBytes(Special):
+    """torchvision.io.read_file(path): a tensor of the file's bytes."""
+
+    called = "the bytes of a file"
+
+    def __init__(self, file: OpenFile) -> None:
+        self.file = file
+
+    def decode(self, f: Any, mode: str) -> Image:
+        """The tensor that torchvision.io makes of them."""
+        self.file.is_read = True
+        image: Image = f.open(self.file.paths, mode, TORCHVISION)
         return image
 
 

@@ -6,6 +6,7 @@
     grounds.py     what it was found by, to be looked at again
     follower.py    one following: frames, names, the transforms applied so far
     values.py      what an expression may stand for; Stop, which ends a following
+    stacked.py     torch.stack of what was made of the picture; constructed.py: `ToTensor()` in the code
     opened.py      opened_by: a loader that opens pictures with OpenCV; arrays.py: what is done to them
     statements.py, expressions.py, containers.py, attributes.py, calls.py
                    what each construct of Python does
@@ -19,12 +20,14 @@ decided by it.
 from .grounds import Grounds
 from .recognise import views_of
 from .steps import steps_of, steps_or_views
-from .views import SOURCE, Applied, Structure, Views, indices_of
+from .views import SOURCE, Applied, Known, Stack, Structure, Views, indices_of
 
 __all__ = [
     "SOURCE",
     "Applied",
     "Grounds",
+    "Known",
+    "Stack",
     "Structure",
     "Views",
     "indices_of",

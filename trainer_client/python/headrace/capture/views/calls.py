@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
+from ...native import several
 from ...native.collate import name_of
-from ...native.several import PARTS, Part
-from ...native.transforms import CONTAINERS, check_unaltered, kind_of
+from ...native.kinds import CONTAINERS, check_unaltered, kind_of
 from ..proof.source import trees_of
-from . import arrays
+from . import arrays, constructed, stacked
 from .arrays import takes_pictures
 from .attributes import attribute, class_of, in_class, own
 from .containers import check_size, entries, extend
@@ -76,6 +76,10 @@ def call(f: Follower, callee: Any, args: list[Any], named: dict[str, Any], at: s
     kind = type(thing)
     if kind is types.BuiltinFunctionType and takes_pictures(thing):
         return arrays.call(f, thing, args, named)
+    if stacked.is_stack(thing):
+        return stacked.call(f, args, named)
+    if kind is type and constructed.is_known(thing):
+        return constructed.call(f, thing, args, named)
     if kind is types.FunctionType:
         return _follow(f, thing, args, named, thing)
     if kind is types.MethodType and type(thing.__func__) is types.FunctionType:
@@ -129,11 +133,9 @@ def _apply(f: Follower, callee: Held, args: list[Any], at: str) -> Any:
     image = f.picture(args[0])
     if type(image) is not Image:
         raise Stop(f"applies {name_of(callee.thing)} to {name(image)}, not to a picture")
-    if type(callee.thing).__name__ == "TenCrop":
-        raise Stop(f"applies {name_of(callee.thing)}, which makes several pictures at once")
     check_unaltered(callee.thing)
-    if count := PARTS.get(kind_of(callee.thing) or ""):
-        return tuple(f.apply(Part(callee.thing, part), image, at) for part in range(count))
+    if several.makes_several(callee.thing):
+        return several.pictures(callee.thing, image, lambda step, of: f.apply(step, of, at))
     return f.apply(callee.thing, image, at)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from ...native.transforms import check_unaltered
+from ...native.kinds import check_unaltered
 from .attributes import own
 from .follower import Follower
 from .values import (

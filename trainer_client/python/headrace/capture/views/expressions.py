@@ -88,9 +88,11 @@ def assign(f: Follower, frame: Frame, target: ast.expr, what: Any) -> None:
             assign(f, frame, part, one)
     elif isinstance(target, ast.Subscript):
         owner = value(f, frame, target.value)
-        key = value(f, frame, target.slice)
-        if type(owner) is not dict or not is_constant(key):
+        if type(owner) is not dict:
             raise Stop(f"sets an entry of {name(owner)}")
+        key = value(f, frame, target.slice)
+        if not is_constant(key):
+            raise Stop("sets an entry of dict by what is no constant")
         owner[key] = what
     else:
         raise Stop("sets an attribute")
@@ -114,6 +116,9 @@ def _subscript(f: Follower, frame: Frame, node: Any) -> Any:
     owner = value(f, frame, node.value)
     if type(owner) is Array:
         return arrays.take(owner, ast.unparse(node.slice))
+    if isinstance(owner, Special) and isinstance(node.slice, ast.Tuple):
+        if any(isinstance(one, ast.Slice) for one in node.slice.elts):
+            return owner.part(f, ast.unparse(node.slice))
     if not isinstance(node.slice, ast.Slice):
         return take(f, owner, value(f, frame, node.slice))
     bounds = (node.slice.lower, node.slice.upper, node.slice.step)

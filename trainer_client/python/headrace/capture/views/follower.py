@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
-from ...native.several import Part
+from ...native.several import Flipped, Part
 from ..proof.frames import scope_of
 from .grounds import Grounds
 from .values import MISSING, Held, Image, Stop, is_private, wrap
@@ -65,6 +65,7 @@ class Follower:
         self.call = call
         self.seen = Grounds()
         self.steps: list[Step] = []
+        self.stacks: list[Any] = []  # what torch.stack made, in order
         self.depth = 0
         self._spent = 0
 
@@ -76,7 +77,7 @@ class Follower:
     def apply(self, transform: Any, image: Image, where: str) -> Image:
         if len(self.steps) >= MOST_APPLIED:
             raise Stop(f"applies over {MOST_APPLIED:,} transforms to one picture")
-        self.seen.hold(transform.of if type(transform) is Part else transform)
+        self.seen.hold(transform.of if type(transform) in (Part, Flipped) else transform)
         self.steps.append(Step(transform, image.step, where))
         return Image(len(self.steps) - 1)
 
@@ -108,6 +109,14 @@ class Follower:
     def picture(self, value: Any) -> Any:
         """The picture that a transform gets."""
         return value
+
+    def returned(self, value: Any) -> Any:
+        """What is returned, where that is a picture."""
+        return value
+
+    def is_tensor(self, picture: int) -> bool:
+        """Whether this picture itself is a tensor. `picture`: below 0, an Image's `step`."""
+        return False
 
     def leaf(self, found: Any) -> int | None:
         """The number of something that is returned and no picture: below 0."""

@@ -12,8 +12,9 @@ from typing import Any
 from ...native.plan import NotNative
 from .calls import call
 from .follower import Follower, Step
+from .stacked import Stacked, check_returned
 from .values import Held, Image, Stop, is_constant, name, replaced_builtin
-from .views import SOURCE, Applied, Structure, Views
+from .views import SOURCE, Applied, Known, Stack, Structure, Views
 
 REMEDY = (
     "code that only applies torchvision's transforms to the picture: docs/reference/own-transforms.md "
@@ -51,16 +52,20 @@ def shaped(f: Follower, found: Any) -> tuple[tuple[Applied, ...], Structure]:
     """What was computed, and what of it is in `found`. Raises Stop."""
     steps = f.steps
     returned: list[int] = []
-    _returned(f, found, returned)
+    stacks: list[Stacked] = []
+    _returned(f, found, returned, stacks)
     if not returned:
         raise Stop("returns no picture")
+    check_returned(f, stacks)
+    inside = [number for stack in f.stacks for number in stack.parts]
     uses = [0] * len(steps)
-    for number in [*returned, *(step.of for step in steps)]:
+    for number in [*returned, *inside, *(step.of for step in steps)]:
         if number > SOURCE:
             uses[number] += 1
-    _check_values_stay(steps, uses)
-    for number in returned:
-        if not any(_makes_tensors(steps[at]) for at in _way_to(steps, number)):
+    _check_values_stay(f, uses)
+    for number in [*returned, *inside]:
+        way = _way_to(steps, number)
+        if not f.is_tensor(steps[way[0]].of) and not any(_makes_tensors(steps[at]) for at in way):
             raise Stop(
                 "returns a PIL image, not a tensor",
                 "end each view with a transform that makes tensors, ToTensor or PILToTensor",
@@ -78,20 +83,25 @@ def shaped(f: Follower, found: Any) -> tuple[tuple[Applied, ...], Structure]:
     return tuple(values), _structure(f, found, value_of)
 
 
-def _returned(f: Follower, found: Any, numbers: list[int]) -> None:
-    """The steps whose pictures are in what is returned."""
+def _returned(f: Follower, found: Any, numbers: list[int], stacks: list[Stacked]) -> None:
+    """The steps whose pictures are in what is returned, and the stacks."""
     f.spend()
+    found = f.returned(found)
     if type(found) is Image:
         if found.step <= SOURCE:
-            raise Stop("returns the picture itself, a PIL image")
+            kind = "as it was read" if f.is_tensor(found.step) else "a PIL image"
+            raise Stop(f"returns the picture itself, {kind}")
         numbers.append(found.step)
+    elif type(found) is Stacked:
+        numbers.extend(found.parts)
+        stacks.append(found)
     elif f.leaf(found) is not None:
         pass
     elif type(found) in (list, tuple, dict):
         if type(found) is dict and any(type(key) not in (str, int) for key in found):
             raise Stop("returns a dict whose keys are neither texts nor integers")
         for part in found.values() if type(found) is dict else found:
-            _returned(f, part, numbers)
+            _returned(f, part, numbers, stacks)
     elif is_constant(found):
         raise Stop(f"returns {found!r}, which is no picture")
     else:
@@ -99,8 +109,11 @@ def _returned(f: Follower, found: Any, numbers: list[int]) -> None:
 
 
 def _structure(f: Follower, found: Any, value_of: dict[int, int]) -> Structure:
+    found = f.returned(found)
     if type(found) is Image:
         return value_of[found.step]
+    if type(found) is Stacked:
+        return Stack(tuple(value_of[step] for step in found.parts))
     if (other := f.leaf(found)) is not None:
         return other
     if type(found) is dict:
@@ -119,30 +132,38 @@ def _way_to(steps: list[Step], number: int) -> list[int]:
 
 
 def _makes_tensors(step: Step) -> bool:
+    if type(step.transform) is Known:
+        return step.transform.makes_tensors
     return type(step.transform).__name__ in _MAKE_TENSORS
 
 
-def _changes_its_input(part: Any) -> bool:
+def changes_its_input(part: Any) -> bool:
     """A transform with inplace=True, or one that holds such, as RandomApply may."""
     if type(part) in (list, tuple):
-        return any(map(_changes_its_input, part))
+        return any(map(changes_its_input, part))
     if not type(part).__module__.startswith(("torchvision.", "torch.nn.")):
         return False  # a part of the program's own, which has no native form there
     held = vars(part)
     inner = [held.get("transforms"), *(held.get("_modules") or {}).values()]
-    return bool(held.get("inplace")) or any(map(_changes_its_input, inner))
+    return bool(held.get("inplace")) or any(map(changes_its_input, inner))
 
 
-def _check_values_stay(steps: list[Step], uses: list[int]) -> None:
+def _check_values_stay(f: Follower, uses: list[int]) -> None:
     """Some transforms change the tensor that they get, and others may hand on the one they got. So
-    nobody else may have it, back to where the tensor was made of a picture."""
+    nobody else may have it, back to where the tensor was made of a picture, or was read."""
+    steps = f.steps
+    of_pictures = [step.of for step in steps if step.of <= SOURCE]
     for step in steps:
-        if not _changes_its_input(step.transform):
+        if not changes_its_input(step.transform):
             continue
         way = _way_to(steps, step.of)
         made = [_makes_tensors(steps[at]) for at in way]
         shared = way[made.index(True) :] if True in made else []
-        if any(uses[at] > 1 for at in shared):
+        picture = steps[way[0]].of if way else step.of
+        if f.is_tensor(picture):
+            shared = way
+        read_twice = f.is_tensor(picture) and of_pictures.count(picture) > 1
+        if read_twice or any(uses[at] > 1 for at in shared):
             raise Stop(
                 f"applies {type(step.transform).__name__} with inplace=True to a tensor that it "
                 "uses elsewhere as well",

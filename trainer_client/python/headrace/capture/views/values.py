@@ -120,6 +120,10 @@ class Special:
     def entry(self, f: Any, key: Any) -> Any:
         raise Stop(f"takes an entry of {self.called}")
 
+    def part(self, f: Any, text: str) -> Any:
+        """The entry by several keys, of which the text is known."""
+        raise Stop(f"takes [{text}] of {self.called}")
+
     def entries(self, f: Any) -> Iterator[Any]:
         raise Stop(f"goes through {self.called}")
 

@@ -15,13 +15,30 @@ is  Views(values=(Applied((resize,), SOURCE),
 from dataclasses import dataclass
 from typing import Any
 
+from ...native.plan import Node
 from .grounds import Grounds
 
 SOURCE = -1  # as an Applied's `of`: the picture that the data set gives the transform
 
+
+@dataclass(frozen=True)
+class Stack:
+    """torch.stack of values of one shape, along a new first dimension. `of`: their indices."""
+
+    of: tuple[int, ...]
+
+
 # Nested as the program returns it, of exact list, tuple and dict; each int is an index of `values`.
 # Keys of a dict are str or int, in the program's order.
-Structure = int | list["Structure"] | tuple["Structure", ...] | dict[str | int, "Structure"]
+Structure = int | Stack | list["Structure"] | tuple["Structure", ...] | dict[str | int, "Structure"]
+
+
+@dataclass(frozen=True)
+class Known:
+    """In the place of a transform: code of the program's whose native form is known."""
+
+    node: Node
+    makes_tensors: bool = False
 
 
 @dataclass(frozen=True)
@@ -29,7 +46,7 @@ class Applied:
     """One computed value: what the transforms make of one other value, one after the other.
 
     transforms: one or more, each a class of torchvision's itself or torch.nn.Identity, no container,
-    and nothing about the object was altered; or a Part of one. One object may be in several values.
+    and nothing about the object was altered; or a Part of one, or Flipped. One object may be in several values.
     Whether each has a native form is node_of's to say.
     of: SOURCE, or the index of an earlier value. Of an entry of a data set: below 0, picture -1 - of.
     where: the place in the program, for people: "TwoCrops.__call__ (main.py:12)".
@@ -69,7 +86,7 @@ class Views:
 
 def indices_of(result: Structure) -> list[int]:
     """The indices in a structure, in the order in which they stand in it."""
-    if isinstance(result, int):
-        return [result]
+    if isinstance(result, int | Stack):
+        return [result] if isinstance(result, int) else list(result.of)
     parts = result.values() if isinstance(result, dict) else result
     return [index for part in parts for index in indices_of(part)]
