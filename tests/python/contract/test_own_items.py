@@ -5,11 +5,13 @@ import os
 import numpy as np
 import pytest
 import torch
+from headrace.capture import NativePlan, capture
 from PIL import Image
 from support.compare import check
 from support.lazily import both_ways, epoch
 from support.own_datasets import NATIVE, Joined, augment
 from torch.utils.data import ConcatDataset, DataLoader, Subset
+from torchvision import datasets
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
@@ -185,3 +187,47 @@ class Grows(Joined):
 
 def test_a_list_that_grows_under_two_names(photos):
     check(lambda loader: loader(Grows(photos), 4, num_workers=1), path="python")
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_workers_that_are_no_forks_have_code_of_their_own(photos, method):
+    """They import the program's module anew, and unpickle its data set."""
+    for data in (Joined(photos), datasets.ImageFolder(photos, lambda image: augment()(image))):
+        loader = DataLoader(data, 4, num_workers=1, multiprocessing_context=method)
+        assert not isinstance(capture(loader), NativePlan)
+    plain = datasets.ImageFolder(photos, augment())
+    loader = DataLoader(plain, 4, num_workers=1, multiprocessing_context=method)
+    assert isinstance(capture(loader), NativePlan)
+
+
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("as_list", [True, False])
+def test_indices_of_a_subset_that_change_in_place(photos, own, as_list):
+    def program():
+        data = Joined(photos) if own else datasets.ImageFolder(photos, augment())
+        indices = torch.arange(8)
+        part = Subset(data, list(indices) if as_list else indices)
+        loader = DataLoader(part, 4, num_workers=1)
+        seen = []
+        for _ in range(3):
+            indices += 4
+            seen.append(epoch(loader))
+        return seen
+
+    both_ways(program)
+
+
+class Formatted(Joined):
+    def __getitem__(self, idx):
+        name = os.path.basename(self.names[idx])
+        path = os.path.join(self.root, os.path.dirname(self.names[idx]), f"{name}{idx:03d}"[:-3])
+        return self.transform(Image.open(path).convert("RGB")), idx
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+def test_integers_of_numpy_in_texts_are_served(photos, num_workers):
+    data = Formatted(photos)
+    _, report = both_ways(
+        lambda: epoch(DataLoader(data, 4, sampler=np.arange(12), num_workers=num_workers))
+    )
+    assert report.samples_by_path["native"] == 12

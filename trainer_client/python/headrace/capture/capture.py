@@ -1,5 +1,6 @@
 """Puts the parts of a capture together."""
 
+import multiprocessing
 import os
 from typing import Any
 
@@ -117,10 +118,14 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Native
             "nothing: a row of a tensor is cheap to read",
         )
     rows, seen, row_map = _rows(loader.dataset, before)
+    if rows.index_types is not None or rows.opened is not None or rows.grounds:
+        _check_forks(loader)
     plan = Plan(name, rows.leaves, row_map, fields=rows.fields, libraries=libraries())
     made = Computed([], rows.fields, plain(len(rows.fields)))
     if rows.source:
         made = computed_of(rows)
+    if made.grounds:
+        _check_forks(loader)
     plan.chain, plan.fields = made.nodes, made.fields
     check_intact(OF_IMAGES if rows.source else OF_ARRAYS)
     plan.rng = _rng_mode(plan.is_random, rng)
@@ -134,6 +139,23 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Native
         raise NotNative(str(error)) from None
     signature = plan.signature() + (repr(made.structure) if plan.is_graph else "")
     return NativePlan(name, plan, signature, rows, seen, made.structure, seeding, made.grounds)
+
+
+def _check_forks(loader: Any) -> None:
+    """Code of the program's own is followed as it is here. Workers that are not forks have their own
+    copy, unpickled, and modules that are imported anew."""
+    if loader.num_workers == 0:
+        return
+    if (context := loader.multiprocessing_context) is not None:
+        method = context.get_start_method()
+    else:  # asked without choosing one for the program
+        method = multiprocessing.get_start_method(allow_none=True)
+        method = method or multiprocessing.get_all_start_methods()[0]
+    if method != "fork":
+        raise NotNative(
+            f"code of the program's own runs in workers that start by {method}",
+            'multiprocessing_context="fork"',
+        )
 
 
 def _rows(dataset: Any, before: Captured | None) -> tuple[Rows, Fingerprint, Any]:

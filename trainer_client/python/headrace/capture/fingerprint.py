@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 
 from ..native import binding
 
@@ -32,7 +33,7 @@ class Fingerprint:
 
     def add_list(self, owner: Any, attribute: str) -> Any:
         """The list must keep its (immutable) entries. Returns it."""
-        kept = list(getattr(owner, attribute))
+        kept = _entries_of(getattr(owner, attribute))
         self._checks.append(lambda: _same_entries(getattr(owner, attribute, None), kept))
         return getattr(owner, attribute)
 
@@ -48,9 +49,20 @@ class Fingerprint:
         return before
 
 
+def _entries_of(held: Any) -> list[Any]:
+    """Copies: the entries of a tensor or an array are views of its memory."""
+    if isinstance(held, torch.Tensor | np.ndarray):
+        entries: list[Any] = held.tolist()
+        return entries
+    entries = list(held)
+    if any(issubclass(kind, torch.Tensor) for kind in set(map(type, entries))):
+        entries = [one.tolist() if isinstance(one, torch.Tensor) else one for one in entries]
+    return entries
+
+
 def _same_entries(now: Any, kept: list[Any]) -> bool:
     try:
-        return now is not None and len(now) == len(kept) and list(now) == kept
+        return now is not None and len(now) == len(kept) and _entries_of(now) == kept
     except (TypeError, ValueError):
         return False
 

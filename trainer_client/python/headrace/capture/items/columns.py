@@ -13,6 +13,8 @@ import pathlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from ..unchanged import is_same
 from ..views.values import Held, Special, Stop, is_constant, name
 
@@ -22,6 +24,7 @@ _OF_TEXTS = (
 )  # fmt: skip
 _OF_PATHS = ("as_posix", "joinpath", "with_name", "with_stem", "with_suffix")
 _PARTS_OF_PATHS = ("name", "parent", "stem", "suffix")
+LIKE_INT = (int, np.int64)
 PATHS = (pathlib.PosixPath, pathlib.PurePosixPath)
 _ENTRIES = (int, bool, float, str, tuple, list, *PATHS)
 
@@ -37,6 +40,7 @@ class Column(Special):
             raise Stop(f"takes a {type(first).__name__} by the index")
         self.first = first
         self._every = functools.cache(every)
+        self._alike = False  # all are of one type
 
     def compute(self) -> None:
         """Raises Stop where the program's code would raise for an index."""
@@ -45,8 +49,10 @@ class Column(Special):
     def every(self) -> list[Any]:
         """Raises Stop where they are of different types."""
         found = self._every()
-        if set(map(type, found)) != {type(self.first)}:
-            raise Stop("takes entries of different types by the index")
+        if not self._alike:
+            self._alike = set(map(type, found)) == {type(self.first)}
+            if not self._alike:
+                raise Stop("takes entries of different types by the index")
         return found
 
     def attribute(self, f: Any, of: str) -> Any:
@@ -116,17 +122,34 @@ def each(f: Any, function: Callable[..., Any], args: list[Any]) -> Any:
             raise Stop("takes a part by the index")
     plain = [one.thing if type(one) is Held else one for one in args]
     columns = [one for one in args if isinstance(one, Column)]
-    if any(column.is_index for column in columns):
-        f.computes_with_index = True
     try:
         first = function(*[one.first if isinstance(one, Column) else one for one in plain])
     except Stop:
         raise
     except Exception as error:
         raise Stop(f"raises {type(error).__name__}: {error}") from None
+    if any(column.is_index for column in columns):
+        same = type(first) is str and _with_numpys(function, plain) == first
+        f.index_types = LIKE_INT if same and f.index_types != (int,) else (int,)
     if not columns:
         return Held(first) if type(first) in PATHS else first
     return f.note(Column(first, lambda: _for_all(function, plain)))
+
+
+def _with_numpys(function: Callable[..., Any], args: list[Any]) -> Any:
+    """What is made of NumPy's integer as index. Of texts one index tells it: "%r" shows the type, and
+    nothing that makes a text of it can overflow."""
+    try:
+        return function(
+            *[
+                (np.int64(one.first) if one.is_index else one.first)
+                if isinstance(one, Column)
+                else one
+                for one in args
+            ]
+        )
+    except Exception:
+        return None
 
 
 def _for_all(function: Callable[..., Any], args: list[Any]) -> list[Any]:
@@ -182,7 +205,8 @@ class HeldLists:
             if len(now) != len(kept):
                 return False
             for column in columns:
-                places = keys if column.is_index else [column.every()[key] for key in keys]
+                every = None if column.is_index else column.every()
+                places = keys if every is None else [every[key] for key in keys]
                 if not all(_same_entry(now, kept, place) for place in places):
                     return False
         return True

@@ -64,7 +64,8 @@ class ItemFollower(Follower):
         self.files: list[OpenFile] = []
         self.calls: list[Call] = []  # of cv2's, which are tried before they are used
         self.tensors = Tensors()
-        self.computes_with_index = False  # beside taking entries of lists by it
+        # As Items.index_types; the index is used in no other way so far.
+        self.index_types: tuple[type, ...] = ()
 
     def begin(self, count: int) -> Column:
         """The index of an entry."""
@@ -139,6 +140,8 @@ class ItemFollower(Follower):
             return super().entry_at(owner, key)
         thing = owner.thing if type(owner) is Held else owner
         if type(owner) is Held and type(thing) in _TAKEN_FROM:
+            if type(thing) is dict and key.is_index:  # finds equal ones, and not all integers are
+                self.index_types = (int,)
             return self.note(self.lists.column(thing, key))
         if is_dict(owner):
             entries = self.mapping(owner).items()

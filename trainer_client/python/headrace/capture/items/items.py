@@ -4,8 +4,6 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ...native.collate import name_of
 from ...native.opencv import Call
 from ...native.plan import Node, NotNative
@@ -16,7 +14,7 @@ from ..views.grounds import Grounds
 from ..views.recognise import shaped
 from ..views.values import MISSING, Held, Image, Method, Stop, name, replaced_builtin
 from ..views.views import Applied, Known, Structure
-from .columns import PATHS, Column, HeldLists
+from .columns import LIKE_INT, PATHS, Column, HeldLists
 from .follower import ItemFollower, Picture
 from .pictures import PIL, TORCHVISION
 
@@ -128,10 +126,10 @@ def reader_of(loader: Any, paths: list[str]) -> tuple[Picture, Grounds]:
 
 
 def _index_types(f: ItemFollower) -> tuple[type, ...]:
-    if f.computes_with_index:
-        return (int,)
+    if f.index_types:
+        return f.index_types
     returned = any(column.is_index for column in f.columns)
-    return (int, np.int64) if returned else ()  # both are collated to the same tensor
+    return LIKE_INT if returned else ()  # both are collated to the same tensor
 
 
 def _refused(dataset: Any) -> str:

@@ -55,6 +55,8 @@ class Pixels(Special):
 
     def entry(self, f: Any, key: Any) -> Any:
         if key is None and self.axes == "HW":
+            if self.kind == TENSOR:
+                _check_torchs(f, "__getitem__")
             return replace(self, axes="1HW")
         if key == slice(None, None, -1) and self.axes == "CHW" and self.kind == ARRAY:
             return self._reversed()
@@ -197,7 +199,10 @@ def _transposed(f: Any, args: list[Any], named: dict[str, Any]) -> Pixels:
 
 def _check_torchs(f: Any, of: str) -> None:
     found = f.seen.read(("torch.Tensor", of), lambda: lookup(torch.Tensor, of))
-    if type(found) is not MethodDescriptorType or found.__objclass__ is torch.Tensor:
+    if (
+        type(found) not in (MethodDescriptorType, WrapperDescriptorType)
+        or found.__objclass__ is torch.Tensor
+    ):
         raise Stop(f"uses .{of} of a tensor, which the program has replaced")
 
 
