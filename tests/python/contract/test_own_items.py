@@ -194,10 +194,10 @@ def test_workers_that_are_no_forks_have_code_of_their_own(photos, method):
     """They import the program's module anew, and unpickle its data set."""
     for data in (Joined(photos), datasets.ImageFolder(photos, lambda image: augment()(image))):
         loader = DataLoader(data, 4, num_workers=1, multiprocessing_context=method)
-        assert not isinstance(capture(loader), NativePlan)
+        assert not isinstance(capture(loader, "torch"), NativePlan)
     plain = datasets.ImageFolder(photos, augment())
     loader = DataLoader(plain, 4, num_workers=1, multiprocessing_context=method)
-    assert isinstance(capture(loader), NativePlan)
+    assert isinstance(capture(loader, "torch"), NativePlan)
 
 
 @pytest.mark.parametrize("own", [True, False])

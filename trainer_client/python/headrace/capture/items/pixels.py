@@ -9,7 +9,7 @@ import functools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from types import BuiltinFunctionType, MethodDescriptorType
+from types import BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
 import torch
