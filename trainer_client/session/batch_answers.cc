@@ -103,7 +103,9 @@ Dispatcher::Answer BatchAnswers::Receive(const Loan& loan, SteadyTime arrived,
   const Dispatcher::Answer answer = AnswerKind(done);
   const PlannedBatch* planned = parts_.book.Find(loan.ticket);
   if (answer == Dispatcher::Answer::kMade && planned != nullptr) {
-    Status valid = CheckAnswer(parts_.context.plan, planned->keys.size(), loan.slot.bytes, done);
+    const std::size_t samples = planned->keys.size();
+    Status valid = CheckAnswer(parts_.context.plan, samples, samples - planned->skip.size(),
+                               loan.slot.bytes, done);
     // A worker that lost the arena meanwhile sends the bytes, whatever we expected.
     if (valid.ok() && (!loan.arena || !payload.empty() || done.tail_node != 0)) {
       valid = TakePayload(loan, arrived, done, payload);

@@ -62,8 +62,8 @@ std::uint64_t BatchBytes(const Plan& plan, std::size_t samples,
   return bytes;
 }
 
-Status CheckAnswer(const Plan& plan, std::size_t samples, std::uint64_t slot_bytes,
-                   const wire::BatchDone& done) {
+Status CheckAnswer(const Plan& plan, std::size_t samples, std::size_t asked,
+                   std::uint64_t slot_bytes, const wire::BatchDone& done) {
   if (done.used_bytes > slot_bytes) return DataLoss("more bytes than the slot has");
   if (done.buffer_offsets.size() != done.buffer_sizes.size()) {
     return DataLoss("buffers without sizes");
@@ -83,8 +83,8 @@ Status CheckAnswer(const Plan& plan, std::size_t samples, std::uint64_t slot_byt
     return DataLoss("the end of a lane that has none");
   }
   if (plan.has_python_stage) return Status::Ok();
-  // A batch of failures alone need have no fields: nothing told the worker their shape.
-  if (done.fields.empty() && done.failures.size() == samples) return Status::Ok();
+  // A batch without a sample made need have no fields: nothing told the worker their shape.
+  if (done.fields.empty() && done.failures.size() == asked) return Status::Ok();
   if (done.fields.size() != plan.fields.size()) {
     return DataLoss(std::to_string(done.fields.size()) + " fields instead of " +
                     std::to_string(plan.fields.size()));

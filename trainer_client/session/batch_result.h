@@ -21,9 +21,9 @@ namespace headrace::client {
                                        std::span<const TensorSpec> values);
 
 // Checks that a successful answer fits the plan, the request and the slot; kDataLoss if it does
-// not.
-Status CheckAnswer(const Plan& plan, std::size_t samples, std::uint64_t slot_bytes,
-                   const wire::BatchDone& done);
+// not. `asked`: how many of the batch's samples the worker was asked for.
+Status CheckAnswer(const Plan& plan, std::size_t samples, std::size_t asked,
+                   std::uint64_t slot_bytes, const wire::BatchDone& done);
 
 // Returns where the next field may begin, after so many bytes of a slot.
 [[nodiscard]] std::uint64_t AlignField(std::uint64_t bytes);

@@ -231,3 +231,11 @@ def test_integers_of_numpy_in_texts_are_served(photos, num_workers):
         lambda: epoch(DataLoader(data, 4, sampler=np.arange(12), num_workers=num_workers))
     )
     assert report.samples_by_path["native"] == 12
+
+
+def test_a_batch_without_a_sample_for_the_workers_is_no_error(photos, capfd):
+    data = Doubled(photos)
+    sampler = np.arange(12, dtype=np.int32)
+    check(lambda loader: loader(data, 4, sampler=sampler, num_workers=1), path=None, epochs=1)
+    said = capfd.readouterr().err
+    assert "answered wrongly" not in said and "left to the trainer" not in said
