@@ -61,9 +61,10 @@ Status EndpointError(int error_number, const std::string& endpoint) {
       return InUse(endpoint);
     case EADDRNOTAVAIL:
     case ENODEV:
-      return Unavailable(endpoint +
-                         " is not an address of this host; use one of its own (names are not looked up), or "
-                         "tcp://*:PORT");
+      return Unavailable(
+          endpoint +
+          " is not an address of this host; use one of its own (names are not looked up), or "
+          "tcp://*:PORT");
     case EINVAL:
       return Malformed(endpoint);
     case ENAMETOOLONG:

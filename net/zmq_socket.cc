@@ -70,8 +70,9 @@ Status ZmqSocket::Guard(const std::string& endpoint, wire::Role server) {
     // Otherwise libzmq admits everybody while nobody answers for admission.
     const int enforce = 1;
     if (zmq_setsockopt(socket_, kZapEnforceDomain, &enforce, sizeof(enforce)) != 0) {
-      return Unsupported("this libzmq cannot keep peers out while nobody answers for admission, so " +
-                         endpoint + " is not served with keys; install Debian's libzmq5");
+      return Unsupported(
+          "this libzmq cannot keep peers out while nobody answers for admission, so " + endpoint +
+          " is not served with keys; install Debian's libzmq5");
     }
     return {};
   }
