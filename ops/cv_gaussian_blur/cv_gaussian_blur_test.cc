@@ -4,12 +4,9 @@
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::Each;
 using ::testing::ElementsAre;
 
@@ -41,4 +38,4 @@ TEST(CvGaussianBlur, KernelsAreBounded) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

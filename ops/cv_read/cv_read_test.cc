@@ -5,11 +5,9 @@
 #include "ops/run/test_util.h"
 #include "ops/vision/jpeg/jpeg_test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::Libraries;
-using ::headrace::ops::testing::MakeNode;
 using ::testing::HasSubstr;
 
 constexpr int kHeight = 37, kWidth = 51;
@@ -119,4 +117,4 @@ TEST(CvRead, OnlyKnownChannels) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

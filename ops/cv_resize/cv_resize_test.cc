@@ -2,14 +2,9 @@
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::RgbSpec;
-using ::headrace::ops::testing::RunPixels;
-using ::headrace::ops::testing::ShapeOf;
 using ::testing::ElementsAre;
 using Sides = std::vector<std::int64_t>;
 
@@ -50,4 +45,4 @@ TEST(CvResize, SidesAreBounded) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

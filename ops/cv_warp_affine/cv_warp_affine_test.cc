@@ -4,13 +4,9 @@
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::RgbSpec;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
 
 Args Moved(std::vector<double> matrix, std::int64_t height, std::int64_t width,
@@ -64,4 +60,4 @@ TEST(CvWarpAffine, MatricesAreBounded) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

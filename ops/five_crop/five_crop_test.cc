@@ -5,16 +5,9 @@
 #include "ops/core/test_util.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::CompileRgb;
-using ::headrace::ops::testing::DrawNode;
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::Ran;
-using ::headrace::ops::testing::RgbSpec;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -57,4 +50,4 @@ TEST(FiveCrop, RefusesOtherParts) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

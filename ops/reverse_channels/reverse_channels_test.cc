@@ -2,13 +2,9 @@
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
 
-using ::headrace::ops::testing::GraySpec;
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::RgbSpec;
-using ::headrace::ops::testing::RunPixels;
 using ::testing::ElementsAre;
 
 TEST(ReverseChannels, TurnsEachPixelAround) {
@@ -38,4 +34,4 @@ TEST(ReverseChannels, IsNotForTensors) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing

@@ -9,11 +9,8 @@
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
 
-namespace headrace::ops {
+namespace headrace::ops::testing {
 namespace {
-
-using ::headrace::ops::testing::MakeNode;
-using ::headrace::ops::testing::RunPixels;
 
 constexpr unsigned kSeed = 20261125;
 
@@ -106,4 +103,4 @@ TEST_F(OpenCvArgs, MakeASampleOrAStatus) {
 }
 
 }  // namespace
-}  // namespace headrace::ops
+}  // namespace headrace::ops::testing
