@@ -89,7 +89,9 @@ def test_program_of_another_release_is_served_and_named(cluster, tmp_path):
 def test_worker_of_another_wire_version_is_refused_and_others_serve(cluster, tmp_path):
     address, log = cluster
     with Relay(address, OTHER_WIRE) as relay:
+        # Advertised elsewhere, since it would say that loopback serves this host alone.
         words = ["worker", "--coordinator", relay.address, "--directory", str(tmp_path / "w")]
+        words += ["--advertise", "another.host"]
         refused(headrace(*words), f"refused by the coordinator at {relay.address}: {BOTH}")
     assert f"message refused: OtherRelease: {BOTH}" in log.read_text()
     with worker(address, tmp_path / "w"):
