@@ -49,7 +49,14 @@ def gray(path):
     return cv2.resize(cv2.imread(path, cv2.IMREAD_GRAYSCALE), (32, 32))
 
 
+def reflected(path):
+    """A border that the smallest picture of a trial is too small for."""
+    image = cv2.resize(cv2.imread(path), (64, 48))
+    return cv2.copyMakeBorder(image, 4, 4, 4, 4, cv2.BORDER_REFLECT_101)
+
+
 LOADERS = {
+    "reflected": (reflected, v1.Compose([v1.ToTensor(), v1.Normalize(MEAN, STD)])),
     "rgb": (
         rgb,
         v2.Compose(
