@@ -9,12 +9,6 @@
 
 namespace headrace::dataworker {
 
-void NativeRunner::Use(std::shared_ptr<const CompiledPlan> plan) {
-  std::erase_if(plans_before_, [](const auto& before) { return before.expired(); });
-  if (plan_) plans_before_.push_back(plan_);
-  plan_ = std::move(plan);
-}
-
 void NativeRunner::Push(std::shared_ptr<Work> work, WorkQueue::Place place) {
   active_.insert(work);
   environment_.queue.Push(attachment_.job(), attachment_.session(), std::move(work), place);
@@ -156,11 +150,7 @@ void NativeRunner::Close() {
   for (const auto& work : active_) work->Cancel();
   environment_.queue.Forget(attachment_.session());
   environment_.reads->Drop(attachment_.session());
-  // What is open keeps the trainer's memory mapped.
-  if (plan_) plan_->StopSources();
-  for (const auto& before : plans_before_) {
-    if (const auto plan = before.lock()) plan->StopSources();
-  }
+  if (plan_) plan_->StopSources();  // what is open keeps the trainer's memory mapped
   active_.clear();
 }
 

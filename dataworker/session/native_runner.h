@@ -27,8 +27,8 @@ class NativeRunner : public std::enable_shared_from_this<NativeRunner> {
   NativeRunner(SessionEnvironment& environment, const Attachment& attachment, BatchMemory& memory)
       : environment_(environment), attachment_(attachment), memory_(memory) {}
 
-  // Uses this plan after the call; running work goes on with the plan before.
-  void Use(std::shared_ptr<const CompiledPlan> plan);
+  // The session's plan. A session compiles one: what fails before it is attached again.
+  void Use(std::shared_ptr<const CompiledPlan> plan) { plan_ = std::move(plan); }
 
   // Answers before the queued batches, because the trainer can't plan without the sizes. REQUIRES:
   // Use was called; the request has keys.
@@ -47,8 +47,8 @@ class NativeRunner : public std::enable_shared_from_this<NativeRunner> {
   // The number of requests without an answer.
   [[nodiscard]] std::size_t outstanding() const { return active_.size(); }
 
-  // Cancels everything, and stops the sources of every plan that was used. After it nothing is
-  // answered and nothing new is written.
+  // Cancels everything, and stops the plan's sources. After it nothing is answered and nothing new
+  // is written.
   void Close();
   [[nodiscard]] bool closed() const { return closed_; }
 
@@ -70,7 +70,6 @@ class NativeRunner : public std::enable_shared_from_this<NativeRunner> {
   const Attachment& attachment_;
   BatchMemory& memory_;
   std::shared_ptr<const CompiledPlan> plan_;
-  std::vector<std::weak_ptr<const CompiledPlan>> plans_before_;  // while work goes on with them
   std::set<std::shared_ptr<Work>> active_;
   bool closed_ = false;
 };

@@ -36,6 +36,14 @@ def _private_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     os.environ.update(kept)
 
 
+@pytest.fixture
+def no_service() -> Iterator[None]:
+    """The process begins without a service, with the settings that the test makes."""
+    service.close()
+    yield
+    service.close()
+
+
 @pytest.fixture(autouse=True)
 def _nothing_said() -> None:
     """Each line is said once a program, and each test is one."""

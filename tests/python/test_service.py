@@ -23,13 +23,6 @@ from torch.utils.data import DataLoader, Dataset
 from torchvision import datasets, transforms
 
 
-@pytest.fixture
-def no_service():
-    service.close()
-    yield
-    service.close()
-
-
 def test_wrong_coordinator_address(photos, seam, no_service, monkeypatch):
     address = free_address()
     monkeypatch.setenv("HEADRACE_COORDINATOR", address)

@@ -7,9 +7,9 @@
 #include "base/result.h"
 #include "ops/vision/image.h"
 
-// The OpenCV library, which is loaded when the first operator of it is made. It is behind a shared
-// object of ours, libheadrace_opencv.so (ops/opencv), so that a worker of other programs does
-// without OpenCV and what that loads.
+// The OpenCV library, which is loaded when the first operator of it is made. A shared object of
+// ours, libheadrace_opencv.so (ops/opencv), calls it. So a worker of other programs does without
+// OpenCV and what that loads.
 namespace headrace::ops {
 
 // Pixels of 8 bits, one or three channels, in somebody else's memory.

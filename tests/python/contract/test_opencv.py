@@ -6,7 +6,6 @@ import pytest
 import torch
 from headrace.loader.seam import state_of
 from headrace.native import opencv
-from headrace.service import service
 from headrace.service.report import REPORT
 from PIL import Image
 from support.compare import batches, check
@@ -101,13 +100,6 @@ def test_a_subset(photos):
         return cls(Subset(dataset, [5, 0, -1, 7, 7]), batch_size=2, num_workers=2)
 
     check(make)
-
-
-@pytest.fixture
-def no_service():
-    service.close()
-    yield
-    service.close()
 
 
 def test_the_second_epoch_comes_from_the_cache(photos, no_service, monkeypatch):

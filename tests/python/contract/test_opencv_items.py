@@ -6,7 +6,6 @@ import pytest
 import torch
 from headrace.loader.seam import state_of
 from headrace.native import opencv
-from headrace.service import service
 from headrace.service.report import REPORT
 from PIL import Image
 from support.compare import check
@@ -40,13 +39,6 @@ def test_with_no_workers(photos, name):
 def test_a_subset_in_batches_of_one(photos):
     data = Subset(OF_CV2["Strided"](photos), [5, 0, 2, 7])
     check(lambda loader: loader(data, batch_size=1, num_workers=1))
-
-
-@pytest.fixture
-def no_service():
-    service.close()
-    yield
-    service.close()
 
 
 def test_the_second_epoch_comes_from_the_cache(photos, no_service, monkeypatch):
