@@ -96,7 +96,7 @@ class Looked(Joined):
 
     def __getitem__(self, idx):
         path = os.path.join(self.root, self.by_number[idx])
-        return self.transform(Image.open(path).convert("RGB")), 1
+        return self.transform(Image.open(path).convert("RGB")), self.labels[idx]
 
 
 INDICES = {
@@ -181,7 +181,7 @@ class Grows(Joined):
     def __getitem__(self, idx):
         parts = self.names[idx].split("/")
         whole = parts
-        parts += ["17"]
+        parts += self.names[idx].replace(".jpg", "").split("/")
         image = Image.open(os.path.join(self.root, self.names[idx])).convert("RGB")
         return self.transform(image), int(whole[-1])
 
