@@ -179,9 +179,10 @@ class Grows(Joined):
     """A list that two names stand for grows."""
 
     def __getitem__(self, idx):
-        parts = self.names[idx].split("/")
+        name = self.names[idx].replace(".jpg", "")
+        parts = name.split("/")
         whole = parts
-        parts += self.names[idx].replace(".jpg", "").split("/")
+        parts += (name + "/7").split("/")
         image = Image.open(os.path.join(self.root, self.names[idx])).convert("RGB")
         return self.transform(image), int(whole[-1])
 
