@@ -5,7 +5,8 @@ import os
 import numpy as np
 import pytest
 import torch
-from headrace.capture import NativePlan, capture
+from headrace.capture import NativePlan, NotNative, capture
+from headrace.capture.items import items_of
 from PIL import Image
 from support.compare import check
 from support.lazily import both_ways, epoch
@@ -189,6 +190,8 @@ class Grows(Joined):
 
 def test_a_list_that_grows_under_two_names(photos):
     check(lambda loader: loader(Grows(photos), 4, num_workers=1), path="python")
+    with pytest.raises(NotNative, match="in place"):  # and not by the compared samples alone
+        items_of(Grows(photos))
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
