@@ -37,7 +37,7 @@ class Worker {
         wire::Attached answer{.request = attach->request, .session = attach->session};
         answer.use_arena = attach->use_arena;
         ++attached;
-        EXPECT_TRUE(socket_->Send(peer_, answer).ok());
+        (void)socket_->Send(peer_, answer);
       } else if (const auto* request = std::get_if<wire::BatchRequest>(&incoming.body)) {
         asked.push_back(*request);
         const bool shadow = request->attempt >= kShadow;

@@ -23,8 +23,11 @@ SessionPump::SessionPump(std::shared_ptr<net::Reactor> reactor, Setup setup,
       sizes_(context_.plan, setup.values, setup.options.slot_bytes_hint),
       wire_(setup.options.wire, std::move(setup.finisher)),
       size_requests_(context_.session, planner_),
-      alarm_(
-          {.timeout = setup.worker_timeout,
+      without_workers_(
+          {.then = setup.options.no_workers,
+           .trainer_can = !context_.plan.has_python_stage,
+           .timeout = setup.worker_timeout,
+           .patience = setup.local_patience,
            .reference_patience = context_.gives_lanes ? setup.reference_patience : Duration::zero(),
            .remedy = std::move(setup.no_worker_remedy)}),
       loans_(context_.arena, *shared_),
@@ -107,7 +110,7 @@ void SessionPump::Later(Task task) {
 }
 
 void SessionPump::Start() {
-  alarm_.Start(reactor_->clock().Now());
+  without_workers_.Start(reactor_->clock().Now());
   tick_ = reactor_->AddTimer(WorkerLink::kTick, [this] { Tick(); });
   // A batch that the program drops may be the slot that another one waits for.
   context_.arena->OnFree([weak = weak_from_this(), reactor = reactor_, shared = shared_] {
@@ -122,6 +125,7 @@ void SessionPump::Start() {
 
 void SessionPump::Shutdown() {
   if (closed_) return;
+  TakeFromTrainer();  // sessions share what is known of sizes
   closed_ = true;
   context_.arena->OnFree([] {});
   reactor_->CancelTimer(tick_);
@@ -251,9 +255,8 @@ void SessionPump::Pump() {
 }
 
 void SessionPump::PumpOnce() {
-  while (const auto ticket = queue_.TakePlanned(served_since_, reactor_->clock().Now())) {
-    watch_.Planned(*ticket);
-  }
+  if (trainer_makes_) LeaveToTrainer();
+  TakePlanned();
   AskSizes();
   while (auto needed = planner_.TakeNeeded()) shared_->Need(std::move(*needed));
   bool starved = false;
@@ -262,6 +265,12 @@ void SessionPump::PumpOnce() {
     if (starved) dispatcher_.Unsent(send.attempt);
   }
   loans_.SetStarved(starved);
+}
+
+void SessionPump::TakePlanned() {
+  while (const auto ticket = queue_.TakePlanned(served_since_, reactor_->clock().Now())) {
+    watch_.Planned(*ticket);
+  }
 }
 
 void SessionPump::AskSizes() {
@@ -316,6 +325,7 @@ void SessionPump::OnLinkState(WorkerId worker, WorkerLink::State state) {
         Later([](SessionPump& pump) { pump.watch_.LeaveElsewhere(); });
       }
       if (dispatcher_.ready_workers() == 0) served_since_ = reactor_->clock().Now();
+      TakeFromTrainer();
       dispatcher_.SetWorker(worker, ReadyState(worker));
       shared_->SetTrouble(Status::Ok());
       break;
@@ -381,8 +391,33 @@ void SessionPump::RemoveEnded() {
 }
 
 void SessionPump::CheckWorkers() {
-  Status trouble = alarm_.Check(workers_, dispatcher_.ready_workers(), reactor_->clock().Now());
-  if (!trouble.ok()) shared_->SetTrouble(std::move(trouble));
+  WithoutWorkers::Decision decision =
+      without_workers_.Check(workers_, dispatcher_.ready_workers(), reactor_->clock().Now());
+  if (!decision.say.empty()) LogWarning(decision.say);
+  if (!decision.error.ok()) shared_->SetTrouble(std::move(decision.error));
+  trainer_makes_ = decision.trainer_makes;
+}
+
+void SessionPump::LeaveToTrainer() {
+  // A size that is not known decides what is drawn after it, so the trainer makes that sample first.
+  (void)size_requests_.Collect();
+  do {
+    for (const std::int64_t key : size_requests_.TakeWaiting()) {
+      planner_.Described(key, std::nullopt);
+      unread_.push_back(key);
+    }
+    TakePlanned();
+  } while (size_requests_.Collect());
+  for (const std::int64_t ticket : book_.Pending()) {
+    dispatcher_.Remove(ticket);
+    answers_.LeaveToTrainer(ticket, Unavailable("no data worker serves this job"));
+  }
+}
+
+void SessionPump::TakeFromTrainer() {
+  trainer_makes_ = false;
+  for (const std::int64_t key : unread_) planner_.SizeChanged(key);
+  unread_.clear();
 }
 
 wire::SessionLoad SessionPump::Load() {

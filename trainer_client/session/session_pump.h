@@ -25,11 +25,11 @@
 #include "trainer_client/session/dispatcher.h"
 #include "trainer_client/session/elsewhere.h"
 #include "trainer_client/session/lane_states.h"
-#include "trainer_client/session/no_worker_alarm.h"
 #include "trainer_client/session/size_requests.h"
 #include "trainer_client/session/slot_loans.h"
 #include "trainer_client/session/state_watch.h"
 #include "trainer_client/session/wire_choice.h"
+#include "trainer_client/session/without_workers.h"
 #include "trainer_client/session/worker_set.h"
 
 namespace headrace::client {
@@ -56,6 +56,8 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
     Duration resend_floor = Dispatcher::Options().resend_floor;
     // Next reports that no worker was ready for this long.
     Duration worker_timeout = std::chrono::seconds(10);
+    // With NoWorkers::kLocal, the trainer makes the samples after this long.
+    Duration local_patience = std::chrono::seconds(3);
     // What the trainer can do then.
     std::string no_worker_remedy;
     // For a session that gives lanes: for this long after its start, a worker of this host may
@@ -101,6 +103,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   // Moves on everything that can move on. Every event ends here.
   void Pump();
   void PumpOnce();
+  void TakePlanned();
   void AskSizes();
   void Tick();
   // Runs task(*this) in a turn of its own.
@@ -118,6 +121,10 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   void EndWorker(WorkerId worker);
   void RemoveEnded();
   void CheckWorkers();
+  // Leaves to the trainer what workers would be asked for, because there is none.
+  void LeaveToTrainer();
+  // A worker is there again: ends what LeaveToTrainer began.
+  void TakeFromTrainer();
 
   std::shared_ptr<net::Reactor> reactor_;
   LinkContext context_;
@@ -134,7 +141,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   BatchSizes sizes_;
   WireChoice wire_;
   SizeRequests size_requests_;
-  NoWorkerAlarm alarm_;
+  WithoutWorkers without_workers_;
   // What has sockets, memory or files.
   SlotLoans loans_;
   WorkerSet workers_;
@@ -148,6 +155,8 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   BatchAnswers answers_;
 
   bool closed_ = false;
+  bool trainer_makes_ = false;        // no worker is there, and the trainer makes all samples
+  std::vector<std::int64_t> unread_;  // keys whose sizes count as unknowable meanwhile
   bool pumping_ = false, pump_again_ = false;
   SteadyTime served_since_{};  // when a worker got ready while there was none
   net::TimerId tick_ = 0;
