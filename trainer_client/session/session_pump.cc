@@ -23,13 +23,7 @@ SessionPump::SessionPump(std::shared_ptr<net::Reactor> reactor, Setup setup,
       sizes_(context_.plan, setup.values, setup.options.slot_bytes_hint),
       wire_(setup.options.wire, std::move(setup.finisher)),
       size_requests_(context_.session, planner_),
-      without_workers_(
-          {.then = setup.options.no_workers,
-           .trainer_can = !context_.plan.has_python_stage,
-           .timeout = setup.worker_timeout,
-           .patience = setup.local_patience,
-           .reference_patience = context_.gives_lanes ? setup.reference_patience : Duration::zero(),
-           .remedy = std::move(setup.no_worker_remedy)}),
+      without_workers_(std::move(setup.without_workers)),
       loans_(context_.arena, *shared_),
       workers_(*reactor_, context_, compares_,
                {.on_state = [this](WorkerId worker,
@@ -98,7 +92,8 @@ SessionPump::SessionPump(std::shared_ptr<net::Reactor> reactor, Setup setup,
                 .clock = reactor_->clock()},
                {.on_checked = [this](WorkerId worker) { TellDispatcher(worker); },
                 .on_settled = [this](WorkerId worker,
-                                     bool knows_session) { OnSettled(worker, knows_session); }}) {}
+                                     bool knows_session) { OnSettled(worker, knows_session); }}),
+      stand_in_({planner_, size_requests_, book_, dispatcher_, answers_}) {}
 
 SessionPump::~SessionPump() { workers_.Clear(); }
 
@@ -125,7 +120,7 @@ void SessionPump::Start() {
 
 void SessionPump::Shutdown() {
   if (closed_) return;
-  TakeFromTrainer();  // sessions share what is known of sizes
+  stand_in_.End();  // sessions share what is known of sizes
   closed_ = true;
   context_.arena->OnFree([] {});
   reactor_->CancelTimer(tick_);
@@ -144,9 +139,9 @@ Status SessionPump::Begin(const IterationOptions& iteration) {
   book_.Begin();
   requests_.Begin(iteration.base_seed);
   shared_->ChangeStats([](SessionStats& stats) { ++stats.iterations; });
-  const bool python_lanes = HasPythonLanes(context_.plan);
   // A trainer that gives the processes has given new ones.
   if (!context_.gives_lanes && !iteration.continue_lanes) context_.lanes.Replace({});
+  const bool python_lanes = HasPythonLanes(context_.plan);
   if (python_lanes && iteration.continue_lanes) {
     lanes_.GoOn();
   } else {
@@ -171,8 +166,8 @@ void SessionPump::End() {
 void SessionPump::CancelEarlier() {
   queue_.CancelEarlier();
   for (const auto& [id, link] : workers_.links()) {
-    const bool asked = dispatcher_.Outstanding(id) || loans_.Owes(id);
-    if (link->state() != WorkerLink::State::kGone && asked) {
+    if (link->state() == WorkerLink::State::kGone) continue;
+    if (dispatcher_.Outstanding(id) || loans_.Owes(id)) {
       (void)link->Send(wire::CancelIterations{context_.session, IterationId(book_.iteration())});
     }
   }
@@ -243,10 +238,7 @@ void SessionPump::Pump() {
     return;
   }
   pumping_ = true;
-  do {
-    pump_again_ = false;
-    PumpOnce();
-  } while (pump_again_);
+  for (pump_again_ = true; std::exchange(pump_again_, false);) PumpOnce();
   pumping_ = false;
   // The tick is exact enough for distant times.
   const auto deadline = dispatcher_.NextDeadline();
@@ -255,7 +247,7 @@ void SessionPump::Pump() {
 }
 
 void SessionPump::PumpOnce() {
-  if (trainer_makes_) LeaveToTrainer();
+  stand_in_.Go([this] { TakePlanned(); });
   TakePlanned();
   AskSizes();
   while (auto needed = planner_.TakeNeeded()) shared_->Need(std::move(*needed));
@@ -325,7 +317,7 @@ void SessionPump::OnLinkState(WorkerId worker, WorkerLink::State state) {
         Later([](SessionPump& pump) { pump.watch_.LeaveElsewhere(); });
       }
       if (dispatcher_.ready_workers() == 0) served_since_ = reactor_->clock().Now();
-      TakeFromTrainer();
+      stand_in_.End();
       dispatcher_.SetWorker(worker, ReadyState(worker));
       shared_->SetTrouble(Status::Ok());
       break;
@@ -395,29 +387,7 @@ void SessionPump::CheckWorkers() {
       without_workers_.Check(workers_, dispatcher_.ready_workers(), reactor_->clock().Now());
   if (!decision.say.empty()) LogWarning(decision.say);
   if (!decision.error.ok()) shared_->SetTrouble(std::move(decision.error));
-  trainer_makes_ = decision.trainer_makes;
-}
-
-void SessionPump::LeaveToTrainer() {
-  // A size that is not known decides what is drawn after it, so the trainer makes that sample first.
-  (void)size_requests_.Collect();
-  do {
-    for (const std::int64_t key : size_requests_.TakeWaiting()) {
-      planner_.Described(key, std::nullopt);
-      unread_.push_back(key);
-    }
-    TakePlanned();
-  } while (size_requests_.Collect());
-  for (const std::int64_t ticket : book_.Pending()) {
-    dispatcher_.Remove(ticket);
-    answers_.LeaveToTrainer(ticket, Unavailable("no data worker serves this job"));
-  }
-}
-
-void SessionPump::TakeFromTrainer() {
-  trainer_makes_ = false;
-  for (const std::int64_t key : unread_) planner_.SizeChanged(key);
-  unread_.clear();
+  stand_in_.Set(decision.trainer_makes);
 }
 
 wire::SessionLoad SessionPump::Load() {

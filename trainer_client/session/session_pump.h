@@ -27,6 +27,7 @@
 #include "trainer_client/session/lane_states.h"
 #include "trainer_client/session/size_requests.h"
 #include "trainer_client/session/slot_loans.h"
+#include "trainer_client/session/stand_in.h"
 #include "trainer_client/session/state_watch.h"
 #include "trainer_client/session/wire_choice.h"
 #include "trainer_client/session/without_workers.h"
@@ -54,15 +55,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
     std::optional<ops::Finisher> finisher;
     // A request without an answer for this long was lost.
     Duration resend_floor = Dispatcher::Options().resend_floor;
-    // Next reports that no worker was ready for this long.
-    Duration worker_timeout = std::chrono::seconds(10);
-    // With NoWorkers::kLocal, the trainer makes the samples after this long.
-    Duration local_patience = std::chrono::seconds(3);
-    // What the trainer can do then.
-    std::string no_worker_remedy;
-    // For a session that gives lanes: for this long after its start, a worker of this host may
-    // still come. Until then the refusal of all others is not reported.
-    Duration reference_patience{};
+    WithoutWorkers::Options without_workers;
   };
   using OnStates = client::LaneStates::OnStates;
 
@@ -121,10 +114,6 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   void EndWorker(WorkerId worker);
   void RemoveEnded();
   void CheckWorkers();
-  // Leaves to the trainer what workers would be asked for, because there is none.
-  void LeaveToTrainer();
-  // A worker is there again: ends what LeaveToTrainer began.
-  void TakeFromTrainer();
 
   std::shared_ptr<net::Reactor> reactor_;
   LinkContext context_;
@@ -153,10 +142,9 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   BatchRequests requests_;
   Delivery delivery_;
   BatchAnswers answers_;
+  StandIn stand_in_;
 
   bool closed_ = false;
-  bool trainer_makes_ = false;        // no worker is there, and the trainer makes all samples
-  std::vector<std::int64_t> unread_;  // keys whose sizes count as unknowable meanwhile
   bool pumping_ = false, pump_again_ = false;
   SteadyTime served_since_{};  // when a worker got ready while there was none
   net::TimerId tick_ = 0;

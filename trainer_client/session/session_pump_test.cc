@@ -60,9 +60,10 @@ class SessionPumpTest : public testing::Test {
       setup.planner.dims = std::make_shared<SizeTable>(100);
       setup.planner.draw = [](const auto&...) { return Status::Ok(); };
     }
-    setup.worker_timeout = worker_timeout;
-    setup.options.no_workers = no_workers;
-    setup.local_patience = std::chrono::milliseconds(50);
+    setup.without_workers = {.then = no_workers,
+                             .trainer_can = native,
+                             .timeout = worker_timeout,
+                             .patience = std::chrono::milliseconds(50)};
     core_ = std::make_shared<SessionPump>(reactor_, std::move(setup), shared_);
     EXPECT_TRUE(reactor_->Start().ok());
     RunOn(*reactor_, [&] {

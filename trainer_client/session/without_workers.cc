@@ -11,6 +11,25 @@ std::string Seconds(Duration time) {
 
 }  // namespace
 
+WithoutWorkers::Options WithoutWorkers::Options::For(const ClientOptions& client,
+                                                     const SessionOptions& session,
+                                                     bool trainer_can) {
+  Options options{
+      .then = session.no_workers, .trainer_can = trainer_can, .timeout = client.connect_timeout};
+  if (client.coordinator.empty()) {
+    options.remedy =
+        "the local workers cannot be started again; run with fewer workers or threads, or without "
+        "Headrace (HEADRACE=off)";
+    return options;
+  }
+  options.remedy = "start one with `headrace worker --coordinator " + client.coordinator + "`";
+  // The worker that was started beside this process has to register first.
+  if (session.gives_lanes && client.local_worker) {
+    options.reference_patience = client.connect_timeout;
+  }
+  return options;
+}
+
 std::string WithoutWorkers::Why(const WorkerSet& workers) {
   std::string why = workers.nothing_leased() ? "no data worker serves this job"
                                              : "no data worker of this job can be reached";

@@ -30,6 +30,9 @@ class WithoutWorkers {
     Duration reference_patience{};
     // What the trainer can do about it.
     std::string remedy;
+
+    [[nodiscard]] static Options For(const ClientOptions& client, const SessionOptions& session,
+                                     bool trainer_can);
   };
   struct Decision {
     Status error;                // for Next, once
