@@ -56,6 +56,12 @@ void AddLaunchOptions(CLI::App& command, LaunchOptions& options, bool worker_cou
                   "less; the batches are the same [default: auto]")
       ->check(CLI::IsMember({"auto", "uint8", "as-made"}))
       ->type_name("FORM");
+  command
+      .add_option("--no-workers", options.no_workers,
+                  "While no worker serves the program: it makes its samples itself (local), waits "
+                  "(wait), or gets an error after 10 s (fail) [default: local]")
+      ->check(CLI::IsMember({"local", "wait", "fail"}))
+      ->type_name("WHAT");
   if (worker_count) {
     AddCount(command, "--workers", options.workers,
              "Worker processes; with a coordinator the most that serve the program, 0 for no "
@@ -103,6 +109,7 @@ Status PrepareLaunch(const LaunchOptions& options) {
   SetEnvironment("HEADRACE_RNG", options.rng);
   SetEnvironment("HEADRACE_COMPARE", options.compare);
   SetEnvironment("HEADRACE_ON_DIFFERENCE", options.on_difference);
+  SetEnvironment("HEADRACE_NO_WORKERS", options.no_workers);
   SetEnvironment("HEADRACE_WIRE", options.wire);
   if (options.trust_code) SetEnvironment("HEADRACE_TRUST_CODE", "1");
   if (options.remote_only) SetEnvironment("HEADRACE_LOCAL_WORKER", "off");

@@ -18,6 +18,7 @@ struct LaunchOptions {
   bool trust_code = false;
   std::string compare;
   std::string on_difference;
+  std::string no_workers;
   std::string wire;
   std::string rng;
   std::string tenant;

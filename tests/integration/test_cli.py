@@ -289,7 +289,18 @@ SHOW = (
 def test_run_becomes_the_program_with_its_settings(tmp_path):
     (tmp_path / "sitecustomize.py").write_text("")
     words = ["run", "--workers", "3", "--cache", "2G", "--report", "r.json", "--rng", "torch"]
-    words += ["--memory", "8G", "--trust-code", "--compare", "9", "--on-difference", "warn", "--"]
+    words += [
+        "--memory",
+        "8G",
+        "--trust-code",
+        "--compare",
+        "9",
+        "--on-difference",
+        "warn",
+        "--no-workers",
+        "wait",
+        "--",
+    ]
     environment = {"HEADRACE_BOOTSTRAP_DIR": str(tmp_path), "PYTHONPATH": "/elsewhere"}
     process = subprocess.Popen(
         [HEADRACE, *words, sys.executable, "-c", SHOW, "--workers", "9", "--"],
@@ -308,6 +319,7 @@ def test_run_becomes_the_program_with_its_settings(tmp_path):
     assert settings["HEADRACE_CACHE"] == str(2 << 30)
     assert settings["HEADRACE_MEMORY"] == str(8 << 30)
     assert settings["HEADRACE_COMPARE"] == "9" and settings["HEADRACE_ON_DIFFERENCE"] == "warn"
+    assert settings["HEADRACE_NO_WORKERS"] == "wait"
     assert settings["HEADRACE_REPORT"] == str(tmp_path / "r.json")
     assert settings["HEADRACE_RNG"] == "torch"
     assert settings["HEADRACE_TRUST_CODE"] == "1"

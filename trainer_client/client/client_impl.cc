@@ -296,26 +296,18 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
 
   HR_TRY(auto arena, client::Arena::Make(options.max_arena_bytes));
   setup.options = options;
-  setup.worker_timeout = options_.connect_timeout;
-  setup.no_worker_remedy =
-      options_.coordinator.empty()
-          ? "the local workers cannot be started again; run with fewer workers or threads, or "
-            "without Headrace (HEADRACE=off)"
-          : "start one with `headrace worker --coordinator " + options_.coordinator + "`";
-  // The worker that was started beside this process has to register first.
-  if (options_.local_worker && !options_.coordinator.empty()) {
-    setup.reference_patience = options_.connect_timeout;
-  }
+  setup.without_workers =
+      client::WithoutWorkers::Options::For(options_, options, !plan.has_python_stage);
   client::LinkContext& context = setup.context;
   context.session = id;
   context.host = host_;
   context.plan = std::move(plan);
   context.split = cut;
   context.cache_bytes = options_.cache_bytes;
-  const char* transport = std::getenv("HEADRACE_TRANSPORT");
-  context.allow_arena = transport == nullptr || std::string_view(transport) != "tcp";
   context.arena = arena;
   context.gives_lanes = options.gives_lanes;
+  const char* transport = std::getenv("HEADRACE_TRANSPORT");
+  context.allow_arena = transport == nullptr || std::string_view(transport) != "tcp";
   context.blobs = std::make_unique<client::BlobStore>(std::move(blobs));
   auto shared = std::make_shared<client::BatchMailbox>(options.in_order);
   auto core = std::make_shared<client::SessionPump>(runtime_->reactor, std::move(setup), shared);

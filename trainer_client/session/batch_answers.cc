@@ -202,15 +202,21 @@ void BatchAnswers::Deliver(const Loan& loan, SteadyTime arrived, wire::BatchDone
 }
 
 void BatchAnswers::Fail(std::int64_t ticket, const Status& why) {
+  if (parts_.book.Current(ticket) && !parts_.watch.Replayed(ticket)) {
+    // If the code runs in the trainer's own processes, the trainer knows what became of them.
+    Log(parts_.context.gives_lanes ? LogLevel::kInfo : LogLevel::kWarning,
+        "batch=" + std::to_string(BatchBook::BatchOf(ticket)) + " is left to the trainer error=\"" +
+            why.ToString() + "\"");
+  }
+  LeaveToTrainer(ticket, why);
+}
+
+void BatchAnswers::LeaveToTrainer(std::int64_t ticket, const Status& why) {
   const std::optional<PlannedBatch> planned = parts_.book.Done(ticket);
   parts_.comparisons.LoseBatch(ticket);
   parts_.lanes.Answer(parts_.book.nothing_pending(), parts_.book.nothing_earlier());
   parts_.watch.Failed(ticket);
   if (parts_.watch.Replayed(ticket) || !planned || !parts_.book.Current(ticket)) return;
-  // If the code runs in the trainer's own processes, the trainer knows what became of them.
-  Log(parts_.context.gives_lanes ? LogLevel::kInfo : LogLevel::kWarning,
-      "batch=" + std::to_string(planned->batch) + " is left to the trainer error=\"" +
-          why.ToString() + "\"");
   parts_.delivery.Failed(ticket, *planned, why);
 }
 

@@ -57,6 +57,9 @@ class BatchAnswers {
 
   // Settles an answer; drops one that nobody waits for.
   void OnDone(WorkerId worker, wire::BatchDone&& done, const std::vector<ByteSpan>& payload);
+  // Delivers a batch without any sample, all of which the trainer makes. Nobody is asked for it any
+  // more. Does nothing for a batch that is done.
+  void LeaveToTrainer(std::int64_t ticket, const Status& why);
   // Whether files of some answers are being compared. The slots of those answers get free or ready
   // later.
   [[nodiscard]] bool checking() const { return checking_ > 0; }

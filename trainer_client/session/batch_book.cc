@@ -57,6 +57,12 @@ std::vector<std::int64_t> BatchBook::InLane(std::int32_t lane) const {
   return tickets;
 }
 
+std::vector<std::int64_t> BatchBook::Pending() const {
+  std::vector<std::int64_t> tickets;
+  for (const auto& [ticket, planned] : pending_) tickets.push_back(ticket);
+  return tickets;
+}
+
 std::optional<PlannedBatch> BatchBook::Done(std::int64_t ticket) {
   indices_.erase(ticket);
   auto node = pending_.extract(ticket);

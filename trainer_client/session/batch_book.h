@@ -65,6 +65,8 @@ class BatchBook {
   [[nodiscard]] const Bytes& index(std::int64_t ticket) const;
   // Planned batches of this iteration that go through the lane, in order.
   [[nodiscard]] std::vector<std::int64_t> InLane(std::int32_t lane) const;
+  // All planned batches that are not done, in order.
+  [[nodiscard]] std::vector<std::int64_t> Pending() const;
   [[nodiscard]] bool nothing_pending() const { return pending_.empty(); }
   [[nodiscard]] bool nothing_earlier() const {
     return pending_.empty() || Current(pending_.begin()->first);

@@ -23,10 +23,7 @@ SessionPump::SessionPump(std::shared_ptr<net::Reactor> reactor, Setup setup,
       sizes_(context_.plan, setup.values, setup.options.slot_bytes_hint),
       wire_(setup.options.wire, std::move(setup.finisher)),
       size_requests_(context_.session, planner_),
-      alarm_(
-          {.timeout = setup.worker_timeout,
-           .reference_patience = context_.gives_lanes ? setup.reference_patience : Duration::zero(),
-           .remedy = std::move(setup.no_worker_remedy)}),
+      without_workers_(std::move(setup.without_workers)),
       loans_(context_.arena, *shared_),
       workers_(*reactor_, context_, compares_,
                {.on_state = [this](WorkerId worker,
@@ -95,7 +92,8 @@ SessionPump::SessionPump(std::shared_ptr<net::Reactor> reactor, Setup setup,
                 .clock = reactor_->clock()},
                {.on_checked = [this](WorkerId worker) { TellDispatcher(worker); },
                 .on_settled = [this](WorkerId worker,
-                                     bool knows_session) { OnSettled(worker, knows_session); }}) {}
+                                     bool knows_session) { OnSettled(worker, knows_session); }}),
+      stand_in_({planner_, size_requests_, book_, dispatcher_, answers_}) {}
 
 SessionPump::~SessionPump() { workers_.Clear(); }
 
@@ -107,7 +105,7 @@ void SessionPump::Later(Task task) {
 }
 
 void SessionPump::Start() {
-  alarm_.Start(reactor_->clock().Now());
+  without_workers_.Start(reactor_->clock().Now());
   tick_ = reactor_->AddTimer(WorkerLink::kTick, [this] { Tick(); });
   // A batch that the program drops may be the slot that another one waits for.
   context_.arena->OnFree([weak = weak_from_this(), reactor = reactor_, shared = shared_] {
@@ -122,6 +120,7 @@ void SessionPump::Start() {
 
 void SessionPump::Shutdown() {
   if (closed_) return;
+  stand_in_.End();  // sessions share what is known of sizes
   closed_ = true;
   context_.arena->OnFree([] {});
   reactor_->CancelTimer(tick_);
@@ -140,9 +139,9 @@ Status SessionPump::Begin(const IterationOptions& iteration) {
   book_.Begin();
   requests_.Begin(iteration.base_seed);
   shared_->ChangeStats([](SessionStats& stats) { ++stats.iterations; });
-  const bool python_lanes = HasPythonLanes(context_.plan);
   // A trainer that gives the processes has given new ones.
   if (!context_.gives_lanes && !iteration.continue_lanes) context_.lanes.Replace({});
+  const bool python_lanes = HasPythonLanes(context_.plan);
   if (python_lanes && iteration.continue_lanes) {
     lanes_.GoOn();
   } else {
@@ -167,8 +166,8 @@ void SessionPump::End() {
 void SessionPump::CancelEarlier() {
   queue_.CancelEarlier();
   for (const auto& [id, link] : workers_.links()) {
-    const bool asked = dispatcher_.Outstanding(id) || loans_.Owes(id);
-    if (link->state() != WorkerLink::State::kGone && asked) {
+    if (link->state() == WorkerLink::State::kGone) continue;
+    if (dispatcher_.Outstanding(id) || loans_.Owes(id)) {
       (void)link->Send(wire::CancelIterations{context_.session, IterationId(book_.iteration())});
     }
   }
@@ -239,10 +238,7 @@ void SessionPump::Pump() {
     return;
   }
   pumping_ = true;
-  do {
-    pump_again_ = false;
-    PumpOnce();
-  } while (pump_again_);
+  for (pump_again_ = true; std::exchange(pump_again_, false);) PumpOnce();
   pumping_ = false;
   // The tick is exact enough for distant times.
   const auto deadline = dispatcher_.NextDeadline();
@@ -251,9 +247,8 @@ void SessionPump::Pump() {
 }
 
 void SessionPump::PumpOnce() {
-  while (const auto ticket = queue_.TakePlanned(served_since_, reactor_->clock().Now())) {
-    watch_.Planned(*ticket);
-  }
+  stand_in_.Go([this] { TakePlanned(); });
+  TakePlanned();
   AskSizes();
   while (auto needed = planner_.TakeNeeded()) shared_->Need(std::move(*needed));
   bool starved = false;
@@ -262,6 +257,12 @@ void SessionPump::PumpOnce() {
     if (starved) dispatcher_.Unsent(send.attempt);
   }
   loans_.SetStarved(starved);
+}
+
+void SessionPump::TakePlanned() {
+  while (const auto ticket = queue_.TakePlanned(served_since_, reactor_->clock().Now())) {
+    watch_.Planned(*ticket);
+  }
 }
 
 void SessionPump::AskSizes() {
@@ -316,6 +317,7 @@ void SessionPump::OnLinkState(WorkerId worker, WorkerLink::State state) {
         Later([](SessionPump& pump) { pump.watch_.LeaveElsewhere(); });
       }
       if (dispatcher_.ready_workers() == 0) served_since_ = reactor_->clock().Now();
+      stand_in_.End();
       dispatcher_.SetWorker(worker, ReadyState(worker));
       shared_->SetTrouble(Status::Ok());
       break;
@@ -381,8 +383,11 @@ void SessionPump::RemoveEnded() {
 }
 
 void SessionPump::CheckWorkers() {
-  Status trouble = alarm_.Check(workers_, dispatcher_.ready_workers(), reactor_->clock().Now());
-  if (!trouble.ok()) shared_->SetTrouble(std::move(trouble));
+  WithoutWorkers::Decision decision =
+      without_workers_.Check(workers_, dispatcher_.ready_workers(), reactor_->clock().Now());
+  if (!decision.say.empty()) LogWarning(decision.say);
+  if (!decision.error.ok()) shared_->SetTrouble(std::move(decision.error));
+  stand_in_.Set(decision.trainer_makes);
 }
 
 wire::SessionLoad SessionPump::Load() {

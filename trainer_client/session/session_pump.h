@@ -25,11 +25,12 @@
 #include "trainer_client/session/dispatcher.h"
 #include "trainer_client/session/elsewhere.h"
 #include "trainer_client/session/lane_states.h"
-#include "trainer_client/session/no_worker_alarm.h"
 #include "trainer_client/session/size_requests.h"
 #include "trainer_client/session/slot_loans.h"
+#include "trainer_client/session/stand_in.h"
 #include "trainer_client/session/state_watch.h"
 #include "trainer_client/session/wire_choice.h"
+#include "trainer_client/session/without_workers.h"
 #include "trainer_client/session/worker_set.h"
 
 namespace headrace::client {
@@ -54,13 +55,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
     std::optional<ops::Finisher> finisher;
     // A request without an answer for this long was lost.
     Duration resend_floor = Dispatcher::Options().resend_floor;
-    // Next reports that no worker was ready for this long.
-    Duration worker_timeout = std::chrono::seconds(10);
-    // What the trainer can do then.
-    std::string no_worker_remedy;
-    // For a session that gives lanes: for this long after its start, a worker of this host may
-    // still come. Until then the refusal of all others is not reported.
-    Duration reference_patience{};
+    WithoutWorkers::Options without_workers;
   };
   using OnStates = client::LaneStates::OnStates;
 
@@ -101,6 +96,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   // Moves on everything that can move on. Every event ends here.
   void Pump();
   void PumpOnce();
+  void TakePlanned();
   void AskSizes();
   void Tick();
   // Runs task(*this) in a turn of its own.
@@ -134,7 +130,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   BatchSizes sizes_;
   WireChoice wire_;
   SizeRequests size_requests_;
-  NoWorkerAlarm alarm_;
+  WithoutWorkers without_workers_;
   // What has sockets, memory or files.
   SlotLoans loans_;
   WorkerSet workers_;
@@ -146,6 +142,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   BatchRequests requests_;
   Delivery delivery_;
   BatchAnswers answers_;
+  StandIn stand_in_;
 
   bool closed_ = false;
   bool pumping_ = false, pump_again_ = false;

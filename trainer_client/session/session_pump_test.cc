@@ -21,7 +21,7 @@ class SessionPumpTest : public testing::Test {
   SessionPumpTest() : SessionPumpTest(seconds(10), 0) {}
   // It attaches the session after this many signs of life.
   SessionPumpTest(Duration worker_timeout, std::uint64_t pongs_before_attached, bool native = false,
-                  bool leased = true)
+                  bool leased = true, NoWorkers no_workers = NoWorkers::kFail)
       : pongs_before_attached_(pongs_before_attached), reactor_(*net::Reactor::Make("test")) {
     net::SocketEvents events;
     events.on_message = [this](net::Incoming&& incoming) {
@@ -60,7 +60,10 @@ class SessionPumpTest : public testing::Test {
       setup.planner.dims = std::make_shared<SizeTable>(100);
       setup.planner.draw = [](const auto&...) { return Status::Ok(); };
     }
-    setup.worker_timeout = worker_timeout;
+    setup.without_workers = {.then = no_workers,
+                             .trainer_can = native,
+                             .timeout = worker_timeout,
+                             .patience = std::chrono::milliseconds(50)};
     core_ = std::make_shared<SessionPump>(reactor_, std::move(setup), shared_);
     EXPECT_TRUE(reactor_->Start().ok());
     RunOn(*reactor_, [&] {
@@ -230,6 +233,55 @@ TEST_F(SizesTest, AWaitForAWorkerIsToldFromOneForSizes) {
   taken = shared_->Next(seconds(20), reactor_->clock());
   EXPECT_TRUE(taken.ok() && taken->batch) << taken.status().ToString();
   EXPECT_EQ(shared_->Stats(reactor_->clock()).wait_source_ns, first.wait_source_ns);
+}
+
+// No worker is there, and the trainer can make samples.
+class LocalTest : public SessionPumpTest {
+ protected:
+  LocalTest()
+      : SessionPumpTest(seconds(10), 0, /*native=*/true, /*leased=*/false, NoWorkers::kLocal) {
+    attached_ = 1;  // the worker answers as soon as it is attached
+  }
+  BatchMailbox::Taken Next() {
+    auto taken = shared_->Next(seconds(20), reactor_->clock());
+    EXPECT_TRUE(taken.ok()) << taken.status().ToString();
+    return taken.ok() ? std::move(*taken) : BatchMailbox::Taken();
+  }
+};
+
+TEST_F(LocalTest, TheTrainerMakesBatchesUntilAWorkerComes) {
+  RunOn(*reactor_, [this] { core_->Submit({1, 2}, -1, reactor_->clock().Now()); });
+  // Its size is not known, and so not how much it draws. The trainer makes it first.
+  for (const int position : {0, 1}) {
+    const auto needed = Next().sample;
+    ASSERT_TRUE(needed);
+    EXPECT_EQ(needed->batch, 0);
+    EXPECT_EQ(needed->position, position);
+    const Bytes state = needed->torch_state;
+    RunOn(*reactor_, [&] { EXPECT_TRUE(core_->ResolveSample(0, position, state, false).ok()); });
+  }
+  const auto made = Next().batch;
+  ASSERT_TRUE(made);
+  ASSERT_EQ(made->batch.missing.size(), 2U);
+  EXPECT_EQ(made->batch.missing[1].key, 2);
+
+  // Until the worker has the plan, the trainer goes on.
+  RunOn(*reactor_, [this] { core_->SetLeases({TheWorker()}); });
+  std::int64_t batch = 0;
+  for (std::size_t missing = 2; missing > 0;) {
+    RunOn(*reactor_, [this] { core_->Submit({1, 2}, -1, reactor_->clock().Now()); });
+    ++batch;
+    auto taken = Next();
+    while (taken.sample) {
+      RunOn(*reactor_, [&] {
+        (void)core_->ResolveSample(batch, taken.sample->position, taken.sample->torch_state, false);
+      });
+      taken = Next();
+    }
+    ASSERT_TRUE(taken.batch);
+    EXPECT_EQ(taken.batch->batch.batch, batch);
+    missing = taken.batch->batch.missing.size();
+  }
 }
 
 // Its code takes twice as long to import as an unreachable worker is waited for.

@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -28,6 +29,8 @@ class SizeRequests {
 
   // Takes the keys that the planner waits for. False: there is nothing to ask.
   [[nodiscard]] bool Collect();
+  // Takes what Collect has found, so that no worker is asked for it.
+  [[nodiscard]] std::vector<std::int64_t> TakeWaiting() { return std::exchange(waiting_, {}); }
   // Asks these workers in turn. If there are none, Collect's keys wait. An unsent request times out
   // like a lost one.
   using Send = std::function<void(WorkerId, const wire::Describe&)>;

@@ -50,6 +50,14 @@ enum class WireForm : std::uint8_t {
   kUint8,   // the values before the conversion to wider elements, where the plan ends with one
 };
 
+// What a session does while no worker serves it.
+enum class NoWorkers : std::uint8_t {
+  kFail,   // Next reports it after ClientOptions::connect_timeout
+  kWait,   // waits, and says so once a minute
+  kLocal,  // after some seconds, the caller makes the samples of native plans (Batch::missing) until
+           // workers come; other plans wait once a worker has served them, and fail before
+};
+
 struct SessionOptions {
   // Most batches that are submitted and not yet delivered (prefetch_factor * num_workers).
   std::int64_t max_outstanding = 4;
@@ -70,6 +78,8 @@ struct SessionOptions {
   std::int64_t only_worker = -1;
   // The bits of a batch do not depend on it.
   WireForm wire = WireForm::kAuto;
+  // Plans that every worker refuses fail in any case, unless the caller makes their samples.
+  NoWorkers no_workers = NoWorkers::kFail;
 };
 
 // A worker that the coordinator knows.
@@ -267,8 +277,8 @@ class Session {
                               ByteSpan index = {});
   // Waits up to `timeout` for the next batch in order (any batch, with in_order = false). It also
   // returns a sample that the caller must make first, a suspicion that it must judge, or a change
-  // of state. kDeadlineExceeded: nothing yet, call again. kUnavailable: no worker left and none can
-  // be started. kResourceExhausted: no memory for a batch. (Messages say what to do; the call may
+  // of state. kDeadlineExceeded: nothing yet, call again. kUnavailable: no worker serves, and the
+  // session does not go on without one (NoWorkers). kResourceExhausted: no memory for a batch. (Messages say what to do; the call may
   // be repeated.) kCancelled: Interrupt was called.
   Result<Event> Next(std::chrono::milliseconds timeout);
   // Mark a wait for data, for callers that do more for a batch than to call Next. All from

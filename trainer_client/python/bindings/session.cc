@@ -42,6 +42,13 @@ WireForm WireFormOf(const std::string& name) {
   Raise(InvalidArgument("no wire form '" + name + "'"));
 }
 
+NoWorkers NoWorkersOf(const std::string& name) {
+  if (name == "fail") return NoWorkers::kFail;
+  if (name == "wait") return NoWorkers::kWait;
+  if (name == "local") return NoWorkers::kLocal;
+  Raise(InvalidArgument("no way to be without workers '" + name + "'"));
+}
+
 milliseconds Timeout(double seconds) {
   constexpr double kMost = 1e9;  // keeps infinity representable
   if (std::isnan(seconds)) Raise(InvalidArgument("timeout is not a number"));
@@ -343,7 +350,8 @@ void AddSessions(nb::module_& module) {
           "open_session",
           [](ClientObject& self, nb::dict plan, std::int64_t max_outstanding, bool in_order,
              std::uint64_t slot_bytes_hint, std::uint64_t max_arena_bytes, bool gives_lanes,
-             std::uint64_t compare_every, std::int64_t only_worker, const std::string& wire) {
+             std::uint64_t compare_every, std::int64_t only_worker, const std::string& wire,
+             const std::string& no_workers) {
             SessionOptions options;
             options.max_outstanding = max_outstanding;
             options.in_order = in_order;
@@ -353,13 +361,14 @@ void AddSessions(nb::module_& module) {
             options.compare_every = compare_every;
             options.only_worker = only_worker;
             options.wire = WireFormOf(wire);
+            options.no_workers = NoWorkersOf(no_workers);
             return self.Open(plan, options);
           },
           nb::arg("plan"), nb::kw_only(), nb::arg("max_outstanding"), nb::arg("in_order") = true,
           nb::arg("slot_bytes_hint") = SessionOptions().slot_bytes_hint,
           nb::arg("max_arena_bytes") = SessionOptions().max_arena_bytes,
           nb::arg("gives_lanes") = false, nb::arg("compare_every") = SessionOptions().compare_every,
-          nb::arg("only_worker") = -1, nb::arg("wire") = "auto")
+          nb::arg("only_worker") = -1, nb::arg("wire") = "auto", nb::arg("no_workers") = "fail")
       .def("workers",
            [](ClientObject& self) {
              nb::list found;

@@ -266,6 +266,7 @@ class Client:
         compare_every: int = 256,
         only_worker: int = -1,
         wire: str = "auto",
+        no_workers: str = "fail",
     ) -> Session:
         """`plan` has the fields of headrace::Plan (base/graph.h); blobs stand in it as Blob objects:
 

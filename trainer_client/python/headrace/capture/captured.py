@@ -61,6 +61,7 @@ class StaysLocal:
     name: str
     reason: str
     remedy: str = ""
+    lasts: bool = True  # False: the next iter() may be served
 
 
 Served = NativePlan | StagePlan

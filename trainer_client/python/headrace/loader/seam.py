@@ -12,7 +12,7 @@ from ..admission.admission import admit, is_withdrawn
 from ..admission.reference import Reference
 from ..capture import Captured, NativePlan, Served, StagePlan, StaysLocal, capture
 from ..capture.capture import describe
-from ..errors import CoordinatorUnavailable, OutOfMemory, Unsupported
+from ..errors import CoordinatorUnavailable, OutOfMemory, Unsupported, WorkersUnavailable
 from ..native.plan import Local
 from ..process.standard_streams import keep_numbers
 from ..serve.iterator import ServedIter, ServedWorkersIter
@@ -121,12 +121,21 @@ def decide(loader: Any, state: LoaderState, rng: str) -> Captured:
     verdict = state.verdict
     if isinstance(captured, StaysLocal):
         verdict = captured
-    elif verdict is None or not _is_same(before, captured) or _is_withdrawn(verdict, captured):
+    elif (
+        verdict is None
+        or not _lasts(verdict)
+        or not _is_same(before, captured)
+        or _is_withdrawn(verdict, captured)
+    ):
         verdict = _admit(loader, state, captured)
     if isinstance(verdict, NativePlan) and isinstance(captured, NativePlan):
         verdict = replace(verdict, seeding=captured.seeding)
     state.verdict = verdict
     return verdict
+
+
+def _lasts(verdict: Captured) -> bool:
+    return not isinstance(verdict, StaysLocal) or verdict.lasts
 
 
 def _is_same(before: Captured | None, captured: Served) -> bool:
@@ -141,6 +150,22 @@ def _is_withdrawn(verdict: Captured, captured: Served) -> bool:
 
 
 def _admit(loader: Any, state: LoaderState, captured: Served) -> Captured:
+    """As _admit_now, or what is done while no worker serves."""
+    choice = options.from_environment().no_workers
+    while True:
+        try:
+            return _admit_now(loader, state, captured)
+        except Unsupported:
+            raise
+        except WorkersUnavailable as error:
+            if choice == "fail":
+                raise
+            if choice == "local":
+                return StaysLocal(captured.name, str(error), lasts=False)
+            say(state.report, captured.name, f"waits: {error}")
+
+
+def _admit_now(loader: Any, state: LoaderState, captured: Served) -> Captured:
     try:
         service.client()
     except CoordinatorUnavailable as error:

@@ -4,6 +4,7 @@ from typing import Any
 
 from ..admission.reference import Reference
 from ..capture import Captured, Served, StagePlan
+from ..service import options
 from ..service.report import REPORT, LoaderReport
 from ..service.session import SessionHandle
 from .learned import Learned
@@ -24,8 +25,14 @@ class LoaderState:
         self._met: tuple[str, set[int]] = ("", set())
 
     def open_session(self, captured: Served, key: Any) -> SessionHandle:
-        lanes = isinstance(captured, StagePlan)
-        return SessionHandle(captured.plan, self.report, key[1], key[2], gives_lanes=lanes)
+        return SessionHandle(
+            captured.plan,
+            self.report,
+            key[1],
+            key[2],
+            gives_lanes=isinstance(captured, StagePlan),
+            no_workers=options.from_environment().no_workers,
+        )
 
     def take_reference(self, loader: Any) -> Reference:
         taken, self.reference = self.reference, None

@@ -15,6 +15,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 RNG_MODES = ("auto", "torch", "sample")
 ON_DIFFERENCE = ("raise", "warn")
+NO_WORKERS = ("local", "wait", "fail")
 WIRE_FORMS = ("auto", "uint8", "as-made")
 
 
@@ -37,6 +38,8 @@ class Options:
     # elsewhere, with the same batch made on this host; 0: none.
     compare: int = 256
     on_difference: str = "raise"  # in next(), or "warn"
+    # While no worker serves: the program makes samples itself, waits, or gets an error.
+    no_workers: str = "local"
     wire: str = "auto"  # what crosses a network: "uint8", batches "as-made", or what costs less
 
 
@@ -60,17 +63,6 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
             f"HEADRACE_COORDINATOR={coordinator!r} is not an address: "
             "write tcp://HOST:PORT or ipc:///PATH"
         )
-    rng = environ.get("HEADRACE_RNG", "") or "auto"
-    if rng not in RNG_MODES:
-        raise OptionError(f"HEADRACE_RNG={rng!r}: write one of {', '.join(RNG_MODES)}")
-    on_difference = environ.get("HEADRACE_ON_DIFFERENCE", "") or Options.on_difference
-    if on_difference not in ON_DIFFERENCE:
-        raise OptionError(
-            f"HEADRACE_ON_DIFFERENCE={on_difference!r}: write one of {', '.join(ON_DIFFERENCE)}"
-        )
-    wire = environ.get("HEADRACE_WIRE", "") or Options.wire
-    if wire not in WIRE_FORMS:
-        raise OptionError(f"HEADRACE_WIRE={wire!r}: write one of {', '.join(WIRE_FORMS)}")
     group, rank = _group(environ)
     return Options(
         coordinator=coordinator,
@@ -85,10 +77,13 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Options:
         group=group,
         rank=rank,
         report=environ.get("HEADRACE_REPORT", ""),
-        rng=rng,
+        rng=_one_of(environ, "HEADRACE_RNG", RNG_MODES, Options.rng),
         compare=_count(environ, "HEADRACE_COMPARE", Options.compare),
-        on_difference=on_difference,
-        wire=wire,
+        on_difference=_one_of(
+            environ, "HEADRACE_ON_DIFFERENCE", ON_DIFFERENCE, Options.on_difference
+        ),
+        no_workers=_one_of(environ, "HEADRACE_NO_WORKERS", NO_WORKERS, Options.no_workers),
+        wire=_one_of(environ, "HEADRACE_WIRE", WIRE_FORMS, Options.wire),
     )
 
 
@@ -106,6 +101,13 @@ def _group(environ: Mapping[str, str]) -> tuple[str, int]:
     if address in ("", "localhost", "::1") or address.startswith("127."):
         meeting.append(_this_host())
     return "/".join(meeting), int(rank)
+
+
+def _one_of(environ: Mapping[str, str], name: str, known: tuple[str, ...], default: str) -> str:
+    text = environ.get(name, "") or default
+    if text not in known:
+        raise OptionError(f"{name}={text!r}: write one of {', '.join(known)}")
+    return text
 
 
 def _switch(environ: Mapping[str, str], name: str, default: bool) -> bool:

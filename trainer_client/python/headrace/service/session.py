@@ -38,6 +38,7 @@ class SessionHandle:
         window: int,
         in_order: bool,
         gives_lanes: bool = False,
+        no_workers: str = "fail",
     ) -> None:
         self.raw = service.call(
             service.client().open_session,
@@ -49,6 +50,7 @@ class SessionHandle:
             compare_every=options.from_environment().compare,
             only_worker=_only_worker.get(),
             wire=options.from_environment().wire,
+            no_workers=no_workers,
         )
         self._pid = os.getpid()
         self._report = report
