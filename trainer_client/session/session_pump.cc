@@ -278,7 +278,7 @@ void SessionPump::AskSizes() {
 
 void SessionPump::Tick() {
   const SteadyTime now = reactor_->clock().Now();
-  size_requests_.LoseLate(now);
+  size_requests_.AskLateAgain(now);
   workers_.Tick(now);
   CheckWorkers();
   Pump();

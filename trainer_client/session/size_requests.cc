@@ -36,9 +36,10 @@ bool SizeRequests::OnDescribed(WorkerId worker, const wire::Described& described
   }
   const Open open = std::move(at->second);
   open_.erase(at);
+  if (!open.late) patience_ = kPatience;
   const Code code = described.status.code();
   if (code == Code::kNotFound || code == Code::kUnavailable || code == Code::kCancelled) {
-    planner_.DescribeLost(open.keys);
+    if (!open.late) planner_.DescribeLost(open.keys);
     return !IsNoSession(described.status);
   }
   // If anything else is wrong with them, the trainer's own code will report it.
@@ -49,21 +50,25 @@ bool SizeRequests::OnDescribed(WorkerId worker, const wire::Described& described
   return true;
 }
 
-template <typename Predicate>
-void SizeRequests::LoseIf(Predicate lost) {
+void SizeRequests::Lose(WorkerId worker) {
   std::erase_if(open_, [&](const auto& entry) {
-    if (!lost(entry.second)) return false;
-    planner_.DescribeLost(entry.second.keys);
+    if (entry.second.worker != worker) return false;
+    if (!entry.second.late) planner_.DescribeLost(entry.second.keys);
     return true;
   });
 }
 
-void SizeRequests::Lose(WorkerId worker) {
-  LoseIf([&](const Open& open) { return open.worker == worker; });
-}
-
-void SizeRequests::LoseLate(SteadyTime now) {
-  LoseIf([&](const Open& open) { return now - open.sent >= kTimeout; });
+void SizeRequests::AskLateAgain(SteadyTime now) {
+  bool some = false;
+  for (auto& [request, open] : open_) {
+    if (open.late || now - open.sent < patience_) continue;
+    open.late = some = true;
+    planner_.DescribeLost(open.keys);
+  }
+  if (some) patience_ = std::min<Duration>(2 * patience_, kMostPatience);
+  std::erase_if(open_, [&](const auto& entry) {
+    return entry.second.late && now - entry.second.sent >= 2 * kMostPatience;
+  });
 }
 
 }  // namespace headrace::client

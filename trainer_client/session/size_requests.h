@@ -15,14 +15,17 @@
 namespace headrace::client {
 
 // Asks workers for the sizes of images that the draw planner has not seen. Any worker can read any
-// image, so another one is asked after a request is lost. Errors: an image that a worker cannot
-// read has no native form, and the trainer makes it. No I/O of its own, no clock. Reactor thread.
+// image, and twice does no harm. So another one is asked when an answer is late, and the first
+// answer counts. Errors: an image that a worker cannot read has no native form, and the trainer
+// makes it. No I/O of its own, no clock. Reactor thread.
 class SizeRequests {
  public:
   // Most keys of one request.
   static constexpr std::size_t kMostKeys = 256;
-  // A request without an answer for this long was lost.
-  static constexpr Duration kTimeout = std::chrono::seconds(10);
+  // An answer is late after kPatience. While all are late, that doubles up to kMostPatience. An
+  // answer that is this late again is not waited for.
+  static constexpr Duration kPatience = std::chrono::seconds(1);
+  static constexpr Duration kMostPatience = std::chrono::seconds(10);
 
   // The planner outlives this.
   SizeRequests(SessionId session, DrawPlanner& planner) : session_(session), planner_(planner) {}
@@ -39,22 +42,23 @@ class SizeRequests {
   [[nodiscard]] bool OnDescribed(WorkerId worker, const wire::Described& described);
   // Takes back what the worker was asked, because it does not answer.
   void Lose(WorkerId worker);
-  void LoseLate(SteadyTime now);
+  // Takes back what is late, so that it is asked again. Late answers still count.
+  void AskLateAgain(SteadyTime now);
 
  private:
   struct Open {
     WorkerId worker;
     std::vector<std::int64_t> keys;
     SteadyTime sent;
+    bool late = false;  // its keys were taken back
   };
-  template <typename Predicate>
-  void LoseIf(Predicate lost);
 
   SessionId session_;
   DrawPlanner& planner_;
   std::vector<std::int64_t> waiting_;  // no worker could be asked yet
   std::unordered_map<std::uint64_t, Open> open_;
   std::uint64_t next_ = 0;
+  Duration patience_ = kPatience;
 };
 
 }  // namespace headrace::client

@@ -88,17 +88,47 @@ TEST_F(SizeRequestsTest, AnAnswerOfAnotherWorkerOrSessionCountsNothing) {
 
 TEST_F(SizeRequestsTest, WhatIsLostIsAskedAgain) {
   planner_.Submit({3});
+  ASSERT_TRUE(Ask());
+  requests_.Lose(sent_.at(0).first == kFirst ? kSecond : kFirst);
+  EXPECT_FALSE(Ask());
+  requests_.Lose(sent_.at(0).first);
+  EXPECT_TRUE(Ask());
+  EXPECT_EQ(sent_.size(), 2U);
+}
+
+TEST_F(SizeRequestsTest, WhatIsLateIsAskedOfAnotherAndTheFirstAnswerCounts) {
+  planner_.Submit({3});
   const SteadyTime begin{};
   ASSERT_TRUE(Ask(begin));
-  requests_.LoseLate(begin + SizeRequests::kTimeout - Duration(1));
+  requests_.AskLateAgain(begin + SizeRequests::kPatience - Duration(1));
   EXPECT_FALSE(Ask());
-  requests_.LoseLate(begin + SizeRequests::kTimeout);
+  const SteadyTime late = begin + SizeRequests::kPatience;
+  requests_.AskLateAgain(late);
+  ASSERT_TRUE(Ask(late));
+  ASSERT_EQ(sent_.size(), 2U);
+  EXPECT_NE(sent_[1].first, sent_[0].first);
+  requests_.AskLateAgain(late + SizeRequests::kPatience);
+  EXPECT_FALSE(Ask()) << "all are late: it is more patient";
+
+  EXPECT_TRUE(requests_.OnDescribed(sent_[0].first, Answer(sent_[0].second)));
+  EXPECT_TRUE(planner_.Next()) << "a late answer counts";
+  EXPECT_TRUE(requests_.OnDescribed(sent_[1].first, Answer(sent_[1].second)));
+  requests_.Lose(sent_[1].first);
+  EXPECT_FALSE(Ask());
+}
+
+TEST_F(SizeRequestsTest, ALateRefusalTakesNothingBack) {
+  planner_.Submit({3});
+  const SteadyTime begin{};
   ASSERT_TRUE(Ask(begin));
-  requests_.Lose(sent_.at(1).first == kFirst ? kSecond : kFirst);
+  requests_.AskLateAgain(begin + SizeRequests::kPatience);
+  ASSERT_TRUE(Ask(begin + SizeRequests::kPatience));
+  wire::Described refusal = Answer(sent_.at(0).second);
+  refusal.status = Unavailable("busy");
+  EXPECT_TRUE(requests_.OnDescribed(sent_[0].first, refusal));
+  EXPECT_FALSE(Ask()) << "the other one is asked already";
+  requests_.Lose(sent_[0].first);
   EXPECT_FALSE(Ask());
-  requests_.Lose(sent_.at(1).first);
-  EXPECT_TRUE(Ask());
-  EXPECT_EQ(sent_.size(), 3U);
 }
 
 TEST_F(SizeRequestsTest, AWorkerThatForgotTheSessionIsTold) {
