@@ -181,7 +181,7 @@ class AppliesToANumber(Base):
         return END(3)
 
 
-@case("with other than one picture")
+@case("several pictures whose types are not known")
 class AppliesToTwo(Base):
     def __call__(self, x):
         return v2_image(x, x)

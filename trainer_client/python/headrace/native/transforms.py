@@ -54,8 +54,7 @@ def leaves_of(transform: Any) -> list[Any]:
 def nodes_of_leaf(transform: Any) -> list[Node]:
     """The nodes of a single transform: one, or a gate and the nodes that it governs. Raises
     NotNative with the name of the part that has none."""
-    gate = GATES.get(kind_of(transform) or "")
-    if gate is None:
+    if kind_of(transform) not in GATES:
         return [node_of(transform)]
     check_unaltered(transform)
     if type(transform.transforms) not in (list, tuple, torch.nn.ModuleList):
@@ -65,7 +64,12 @@ def nodes_of_leaf(transform: Any) -> list[Node]:
         for part in transform.transforms
     ]
     nodes = [node for part in parts for node in part]
-    return [gate(transform, [len(part) for part in parts]), *nodes]
+    return [gate_of(transform, [len(part) for part in parts]), *nodes]
+
+
+def gate_of(transform: Any, parts: list[int]) -> Node:
+    """The node of a transform that holds others. `parts`: how many nodes each of them has."""
+    return GATES[kind_of(transform) or ""](transform, parts)
 
 
 def node_of(transform: Any) -> Node:
@@ -154,6 +158,11 @@ def _random_resized_crop(t: Any, api: str) -> Node:
         },
         RANDOM,
     )
+
+
+def _random_resize(t: Any) -> Node:
+    sizes = {"min_size": _ints(t.min_size), "max_size": _ints(t.max_size)}
+    return Node("random_resize", {**sizes, **_resizing(t, "v2")}, RANDOM)
 
 
 def _random_crop(t: Any) -> Node:
@@ -360,6 +369,7 @@ _TABLE: dict[str, Callable[[Any], Node]] = {
         for name, make in _BY_API.items()
     },
     "v2.RandomCrop": _random_crop_v2,
+    "v2.RandomResize": _random_resize,
     "v2.ToImage": _plain("to_image"),
     "v2.ToDtype": lambda t: Node(
         "to_dtype", {"dtype": _dtype(t.dtype), "scale": int(bool(t.scale))}
@@ -372,4 +382,5 @@ _API_MATTERS = {
     "to_dtype", "random_crop", "trivial_augment_wide", "rand_augment", "auto_augment", "aug_mix",
     "random_operation", "random_affine", "random_rotation", "color_jitter", "grayscale",
     "random_grayscale", "resize", "random_resized_crop", "pad", "gaussian_blur",
+    "random_resize",
 }  # fmt: skip

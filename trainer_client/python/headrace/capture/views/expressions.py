@@ -336,11 +336,12 @@ def _call(f: Follower, frame: Frame, node: Any) -> Any:
     args, named = [], {}
     for part in node.args:
         if isinstance(part, ast.Starred):
-            raise Stop("calls with a starred argument")
-        args.append(value(f, frame, part))
+            args.extend(entries(f, value(f, frame, part.value)))
+        else:
+            args.append(value(f, frame, part))
     for keyword in node.keywords:
         if keyword.arg is None:
-            raise Stop("calls with a starred argument")
+            raise Stop("calls with two stars before an argument")
         named[keyword.arg] = value(f, frame, keyword.value)
     try:
         return f.call(f, callee, args, named, frame.place(node))
