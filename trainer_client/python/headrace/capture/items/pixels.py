@@ -169,8 +169,7 @@ def function_rule(thing: Any) -> Callable[..., Any] | None:
             return functools.partial(_of_cv2, thing)
         if thing.__name__ in _TO_TENSOR and vars(torch).get(thing.__name__) is thing:
             return functools.partial(_to_tensor, thing.__name__)
-        numpy = sys.modules.get("numpy")
-        if thing.__name__ == "array" and thing is vars(numpy or torch).get("array"):
+        if thing.__name__ == "array" and thing is getattr(sys.modules.get("numpy"), "array", None):
             return _array
     numpy = sys.modules.get("numpy")
     if numpy is not None and type(thing) is type(numpy.concatenate):

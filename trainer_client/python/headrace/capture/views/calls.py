@@ -10,7 +10,7 @@ import torch
 
 from ...native.kinds import CONTAINERS, check_unaltered, kind_of
 from ..proof.source import trees_of
-from . import arrays, constructed, joint, stacked
+from . import arrays, chances, constructed, functional, joint, stacked
 from .arrays import takes_pictures
 from .attributes import attribute, class_of, in_class, own
 from .builtin_calls import BUILTINS, zipped
@@ -79,6 +79,10 @@ def call(f: Follower, callee: Any, args: list[Any], named: dict[str, Any], at: s
         return constructed.call(f, thing, args, named)
     if joint.is_tensor_class(thing):
         return joint.wrapped(f, thing, args, named)
+    if chances.is_rand(thing):
+        return chances.draw(f, args, named)
+    if kind is types.FunctionType and (rule := functional.rule_of(thing)) is not None:
+        return rule(f, args, named, at)
     if kind is types.FunctionType:
         return _follow(f, thing, args, named, thing)
     if kind is types.MethodType and type(thing.__func__) is types.FunctionType:

@@ -69,6 +69,7 @@ class Follower:
         self.steps: list[Step] = []
         self.sorts: dict[int, Sort] = {}  # of what steps made
         self.superseded: set[int] = set()  # steps that are nothing where nobody uses what they made
+        self.chances: dict[int, bool] = {}  # numbers that are drawn; whether they decided something
         self.stacks: list[Any] = []  # what torch.stack made, in order
         self.depth = 0
         self._calls = 0
@@ -182,7 +183,7 @@ class Follower:
         return wrap(found)
 
     def _of_module(self, function: FunctionType, name: str) -> Any:
-        for space in (function.__globals__, function.__builtins__):  # type: ignore[attr-defined]
+        for space in (function.__globals__, function.__builtins__):  # type: ignore[attr-defined, unused-ignore]
             if type(space) is not dict:
                 raise Stop(f"has its names in a {type(space).__name__}")
             look = functools.partial(space.get, name, MISSING)

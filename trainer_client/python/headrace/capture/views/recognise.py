@@ -57,6 +57,7 @@ def shaped(f: Follower, found: Any) -> tuple[tuple[Applied, ...], Structure]:
     if not returned:
         raise Stop("returns no picture")
     check_returned(f, stacks)
+    _check_draws(f)
     inside = [number for stack in f.stacks for number in stack.parts]
     uses = [0] * len(steps)
     for number in [*returned, *inside, *(step.of for step in steps)]:
@@ -83,6 +84,13 @@ def shaped(f: Follower, found: Any) -> tuple[tuple[Applied, ...], Structure]:
             values.append(Applied((step.transform,), of, step.where))
         value_of[number] = len(values) - 1
     return tuple(values), _structure(f, found, value_of)
+
+
+def _check_draws(f: Follower) -> None:
+    if not all(f.chances.values()):
+        raise Stop("draws a number by torch.rand and does not decide by it")
+    if any(type(step.transform) is Together and not step.transform.nodes for step in f.steps):
+        raise Stop("draws by get_params for a picture that it does not crop there")
 
 
 def _returned(f: Follower, found: Any, numbers: list[int], stacks: list[Stacked]) -> None:
