@@ -11,6 +11,8 @@ from headrace.capture.datasets import rows_of
 from headrace.capture.fingerprint import Fingerprint
 from headrace.capture.items import items_of
 from headrace.capture.views.chances import Uniform, compared
+from headrace.native.alterations import BATCHES
+from headrace.native.settings import first_setting
 from PIL import Image
 from support import segmentation
 from support.segmentation import Joint, Pairs, fixed, nearest, write_pairs
@@ -186,3 +188,9 @@ def test_numbers_that_python_compares_are_rounded_for_a_gate():
             runs = drawn <= edge if chance.api == 1 else drawn < edge
             own = drawn.astype(np.float64) <= p if chance.api == 1 else drawn.astype(np.float64) < p
             assert (runs == own).all(), p
+
+
+def test_batches_that_are_tv_tensors_stay_python():
+    assert first_setting((BATCHES,)) == ""
+    with tv_tensors.set_return_type("TVTensor"):
+        assert "set_return_type" in first_setting((BATCHES,))

@@ -229,6 +229,7 @@ def test_what_v2_does_otherwise_with_two_pictures_is_refused(pairs, text):
 
 MASKS = {
     "no native form of masks": [v2.RandomErasing()],
+    "no native form of several pictures|no native form of masks": [v2.RandAugment()],
     "several fills for a mask": [v2.Pad(2, fill=(1, 2, 3))],
     "no entry for": [v2.ToDtype({tv_tensors.Image: torch.float32})],
     "warns that it does not scale": [
@@ -241,3 +242,33 @@ MASKS = {
 def test_what_is_no_transform_of_masks_is_refused(pairs, text):
     with pytest.raises(NotNative, match=text):
         plan_of(Joint(pairs, v2.Compose([v2.ToImage(), *MASKS[text]])))
+
+
+class MaskAlone(Joint):
+    def __getitem__(self, idx):
+        mask = tv_tensors.Mask(Image.open(self.masks[idx]))
+        return TO_TENSOR(Image.open(self.images[idx]).convert("RGB")), self.transforms(mask)
+
+
+TO_TENSOR = v1.ToTensor()
+
+
+@pytest.mark.parametrize("transform", [v2.ColorJitter(0.1), v2.RandomInvert(), v2.GaussianBlur(3)])
+def test_what_draws_for_a_mask_alone_is_refused(pairs, transform):
+    """It hands the mask on, and draws all the same."""
+    with pytest.raises(NotNative, match="for which it draws"):
+        plan_of(MaskAlone(pairs, transform))
+    plan_of(MaskAlone(pairs, v2.Normalize([0.5], [0.5])))
+
+
+class OfAMask(Joint):
+    """v1's functions of a tv_tensors.Mask, which make plain tensors of it."""
+
+    def __getitem__(self, idx):
+        mask = tv_tensors.Mask(Image.open(self.masks[idx]))
+        return TO_TENSOR(Image.open(self.images[idx]).convert("RGB")), TF.hflip(mask)
+
+
+def test_v1_of_tv_tensors_is_refused(pairs):
+    with pytest.raises(NotNative, match="of v1 with tv_tensors.Mask"):
+        plan_of(OfAMask(pairs, None))

@@ -27,7 +27,7 @@ class DrawsWithNumpy(Base):
         return END(x) if np.random.uniform() < 0.5 else PAD(x)
 
 
-@case("calls torch.rand, which")
+@case("returns a number that is drawn")
 class DrawsWithTorch(Base):
     def __call__(self, x):
         return [END(x), torch.rand(1)]

@@ -50,18 +50,19 @@ _NOT_OF_MASKS = frozenset(
         "RandomSolarize",
     )
 )  # fmt: skip
+_DRAW_NOTHING = ("v2.Grayscale", "v2.Normalize")
 _OF_MASKS = frozenset(
     f"v2.{name}"
     for name in (
         "CenterCrop", "ConvertImageDtype", "Identity", "Pad", "RandomAffine", "RandomCrop",
-        "RandomHorizontalFlip", "RandomPerspective", "RandomResize", "RandomResizedCrop",
+        "RandomHorizontalFlip", "RandomPerspective", "RandomResizedCrop",
         "RandomRotation", "RandomVerticalFlip", "Resize", "ToDtype", "ToPureTensor",
     )
 ) | frozenset(_TAKES)  # fmt: skip
 # v1 and v2. With a palette and without, PIL makes the same bytes.
 _OF_INDICES = frozenset((
     "CenterCrop", "Identity", "PILToTensor", "Pad", "RandomAffine", "RandomCrop", "RandomHorizontalFlip",
-    "RandomPerspective", "RandomResize", "RandomResizedCrop", "RandomRotation", "RandomVerticalFlip",
+    "RandomPerspective", "RandomResizedCrop", "RandomRotation", "RandomVerticalFlip",
     "Resize", "ToDtype", "ToImage", "ToPureTensor", "ToTensor",
 ))  # fmt: skip
 _NEAREST_EXACT = "nearest-exact"
@@ -163,6 +164,8 @@ def _check(transform: Any, kind: str, sorts: list[Sort], taken: list[bool]) -> N
     pictures = [
         sort for sort, takes in zip(sorts, taken, strict=True) if takes and sort.kind != MASK
     ]
+    if not pictures and kind in _NOT_OF_MASKS and kind not in _DRAW_NOTHING:
+        raise NotNative(f"{called} is given a mask alone, for which it draws")
     if len(pictures) > 1:
         if kind not in _OF_MASKS | _NOT_OF_MASKS:
             raise NotNative(f"{called} has no native form of several pictures")

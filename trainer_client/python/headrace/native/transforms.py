@@ -160,11 +160,6 @@ def _random_resized_crop(t: Any, api: str) -> Node:
     )
 
 
-def _random_resize(t: Any) -> Node:
-    sizes = {"min_size": _ints(t.min_size), "max_size": _ints(t.max_size)}
-    return Node("random_resize", {**sizes, **_resizing(t, "v2")}, RANDOM)
-
-
 def _random_crop(t: Any) -> Node:
     size = {"size": _ints(t.size), "pad_if_needed": int(t.pad_if_needed)}
     return Node("random_crop", {**size, **_padding(t)}, RANDOM)
@@ -369,7 +364,6 @@ _TABLE: dict[str, Callable[[Any], Node]] = {
         for name, make in _BY_API.items()
     },
     "v2.RandomCrop": _random_crop_v2,
-    "v2.RandomResize": _random_resize,
     "v2.ToImage": _plain("to_image"),
     "v2.ToDtype": lambda t: Node(
         "to_dtype", {"dtype": _dtype(t.dtype), "scale": int(bool(t.scale))}
@@ -382,5 +376,4 @@ _API_MATTERS = {
     "to_dtype", "random_crop", "trivial_augment_wide", "rand_augment", "auto_augment", "aug_mix",
     "random_operation", "random_affine", "random_rotation", "color_jitter", "grayscale",
     "random_grayscale", "resize", "random_resized_crop", "pad", "gaussian_blur",
-    "random_resize",
 }  # fmt: skip

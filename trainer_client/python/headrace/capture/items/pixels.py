@@ -167,9 +167,10 @@ def function_rule(thing: Any) -> Callable[..., Any] | None:
     if type(thing) is BuiltinFunctionType:
         if arrays.takes_pictures(thing):
             return functools.partial(_of_cv2, thing)
-        if thing.__name__ in _TO_TENSOR and vars(torch).get(thing.__name__) is thing:
-            return functools.partial(_to_tensor, thing.__name__)
-        if thing.__name__ == "array" and thing is getattr(sys.modules.get("numpy"), "array", None):
+        of = str(thing.__name__)
+        if of in _TO_TENSOR and thing is vars(torch).get(of):
+            return functools.partial(_to_tensor, of)
+        if of == "array" and thing is getattr(sys.modules.get("numpy"), of, None):
             return _array
     numpy = sys.modules.get("numpy")
     if numpy is not None and type(thing) is type(numpy.concatenate):

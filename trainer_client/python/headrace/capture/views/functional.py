@@ -91,7 +91,7 @@ def rule_of(thing: FunctionType) -> Callable[..., Any] | None:
 
 def _function(api: str, of: str) -> Callable[..., Any] | None:
     if of in _FLIPS:
-        return lambda f, args, named, at: _flip(f, _FLIPS[of], args, named, at)
+        return lambda f, args, named, at: _flip(f, api, of, args, named, at)
     if of in _CROPS:
         return lambda f, args, named, at: _crop(f, api, of, args, named, at)
     called, takes = _BY_API[api].get(of) or _TRANSFORMS.get(of) or ("", ())
@@ -160,11 +160,20 @@ def _picture(f: Follower, of: str, value: Any) -> Image:
     return image
 
 
-def _flip(f: Follower, axis: str, args: list[Any], named: dict[str, Any], at: str) -> Image:
-    picture, _ = _given(f, f"a {axis} flip", (), args, named)
-    image = _picture(f, "a flip", picture)
-    node = Node("flip", {"axis": axis}, label=f"a {axis} flip")
-    return f.add(Known(node, sort=joint.sort_of(f, image)), image, at)
+def _sort(f: Follower, api: str, of: str, image: Image) -> sorts.Sort:
+    sort = joint.sort_of(f, image)
+    if api == "v1" and sort.kind in (sorts.IMAGE, sorts.MASK):
+        raise Stop(
+            f"calls {of} of v1 with {sort.kind}", f"torchvision.transforms.v2.functional.{of}"
+        )
+    return sort
+
+
+def _flip(f: Follower, api: str, of: str, args: list[Any], named: dict[str, Any], at: str) -> Image:
+    picture, _ = _given(f, of, (), args, named)
+    image = _picture(f, of, picture)
+    node = Node("flip", {"axis": _FLIPS[of]}, label=f"{of}(image)")
+    return f.add(Known(node, sort=_sort(f, api, of, image)), image, at)
 
 
 def _crop(f: Follower, api: str, of: str, args: list[Any], named: dict[str, Any], at: str) -> Image:
@@ -174,7 +183,7 @@ def _crop(f: Follower, api: str, of: str, args: list[Any], named: dict[str, Any]
     if of == "crop" and all(type(one) is int for one in place):
         args_of = {"top": place[0], "left": place[1], "size": place[2:]}
         node = Node("crop", args_of, label=f"crop(image, {', '.join(map(str, place))})")
-        return f.add(Known(node, sort=joint.sort_of(f, image)), image, at)
+        return f.add(Known(node, sort=_sort(f, api, of, image)), image, at)
     if any(type(one) is not _Part or one.at != number for number, one in enumerate(place)):
         raise Stop(f"calls {of} at a place that get_params did not draw")
     drawn = place[0].of
@@ -182,12 +191,15 @@ def _crop(f: Follower, api: str, of: str, args: list[Any], named: dict[str, Any]
         drawn.cls.__name__ == "RandomCrop"
     ):
         raise Stop(f"calls {of} at a place that was drawn for something else")
-    sort = joint.sort_of(f, image)
-    made = _make(f, drawn.cls, {**drawn.given, **given})
-    nodes = nodes_of_leaf(made)
-    sorts_of = sort if sort.mode == sorts.INDEX else None
-    if sorts_of is not None:
-        sorts.check_pil(nodes, sort, made)
+    sort = _sort(f, api, of, image)
+    # get_params is v1's in both, and RandomCrop of v2 draws otherwise.
+    cls = drawn.cls if of == "crop" else vars(sys.modules[MODULES[api]])[drawn.cls.__name__]
+    made = _make(f, cls, {**drawn.given, **given})
+    if of == "resized_crop" and sort.kind == sorts.MASK:
+        nodes = sorts.nodes_of_one(made, sort)
+    else:
+        nodes = nodes_of_leaf(made)
+    sorts.check_pil(nodes, sort, made)
     done = Together(made, tuple(nodes), drawn.call_number, sort)
     of_drawn = f.steps[drawn.step]
     if image.step != of_drawn.of:
