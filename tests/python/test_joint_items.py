@@ -13,8 +13,10 @@ from headrace.capture.items import items_of
 from headrace.capture.views.chances import Uniform, compared
 from headrace.native.alterations import BATCHES
 from headrace.native.settings import first_setting
+from headrace.native.structure import fields_in
 from PIL import Image
 from support import segmentation
+from support.made_by_torchvision import values_of
 from support.segmentation import Joint, Pairs, fixed, nearest, write_pairs
 from torchvision import datasets, tv_tensors
 from torchvision import transforms as v1
@@ -60,6 +62,25 @@ def test_files_are_those_of_the_code(pairs, name, monkeypatch):
     assert files == list(range(len(items.paths)))
     inputs = [node.inputs for node in made.nodes if node.op == "decode"]
     assert inputs == [[], *[[-1]] * (len(files) - 1)]
+
+
+@pytest.mark.parametrize("name", segmentation.NATIVE)
+def test_the_nodes_say_what_the_code_does(pairs, name):
+    """Run by torchvision's functions, in the order of the plan, they draw and make the same."""
+    data = segmentation.NATIVE[name](pairs)
+    items, made = items_of(data), plan_of(data)
+    for seed in range(12):
+        index = seed % len(data)
+        torch.manual_seed(seed)
+        expected = fields_in(made.structure, data[index])
+        state = torch.get_rng_state()
+        torch.manual_seed(seed)
+        values = values_of(made.nodes, [paths[index] for paths in items.paths])
+        assert torch.equal(torch.get_rng_state(), state), seed
+        for field, own in zip(made.fields, expected, strict=True):
+            if field.kind == "value":
+                theirs = values[field.index]
+                assert theirs.dtype == own.dtype and torch.equal(theirs, own), seed
 
 
 def test_the_leaf_holds_the_files_of_each_row(pairs):
