@@ -79,6 +79,29 @@ Result<FileWitness> ReadWitness(const std::string& path, bool whole) {
   return witness;
 }
 
+FileWitness JoinWitnesses(std::span<const FileWitness> files) {
+  if (files.size() == 1) return files.front();
+  FileWitness all;
+  bool read_whole = true;
+  const auto add = [](auto& sum, auto word) {
+    sum = static_cast<std::remove_reference_t<decltype(sum)>>(
+        HashBytes(std::as_bytes(std::span(&word, 1)), static_cast<std::uint64_t>(sum)));
+  };
+  for (const FileWitness& file : files) {
+    add(all.device, file.device);
+    add(all.inode, file.inode);
+    add(all.mtime_ns, file.mtime_ns);
+    add(all.ctime_ns, file.ctime_ns);
+    all.size += file.size;
+    add(all.ends, file.size);
+    add(all.ends, file.ends);
+    add(all.whole, file.whole);
+    read_whole = read_whole && file.whole != 0;
+  }
+  all.whole = read_whole ? std::max<std::uint64_t>(all.whole, 1) : 0;
+  return all;
+}
+
 std::string Difference(const FileWitness& ours, const FileWitness& theirs, bool same_host) {
   if (same_host && ours.device == theirs.device && ours.inode == theirs.inode &&
       ours.mtime_ns == theirs.mtime_ns && ours.ctime_ns == theirs.ctime_ns &&

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "base/result.h"
@@ -30,6 +31,10 @@ struct FileWitness {
 // Opens the file and reads its witness, without waiting for a FIFO. kUnsupported: not a regular
 // file.
 [[nodiscard]] Result<FileWitness> ReadWitness(const std::string& path, bool whole);
+
+// One witness of several files, in their order: it differs where one of theirs does. REQUIRES: there
+// are some. One of a single file is its own.
+[[nodiscard]] FileWitness JoinWitnesses(std::span<const FileWitness> files);
 
 // Says in what `theirs` differs, for a message. Empty: no difference in what both know.
 // `same_host`: device, inode and times may be compared; if they are equal, the files are the same.

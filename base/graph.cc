@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <string>
+#include <variant>
+
+#include "base/file_group.h"
 
 namespace headrace {
 namespace {
@@ -9,6 +12,7 @@ namespace {
 bool HasInputs(const Node& node) { return !node.inputs.empty(); }
 
 Status CheckInputs(const Node& node, std::int32_t number) {
+  if (number > 0 && node.inputs == std::vector{Node::kSource}) return {};
   for (const std::int32_t input : node.inputs) {
     if (input < 0 || input >= number) {
       return InvalidArgument("node " + std::to_string(number) + " takes the value of node " +
@@ -23,6 +27,18 @@ Status CheckInputs(const Node& node, std::int32_t number) {
 }
 
 }  // namespace
+
+Result<int> FilesOf(const SourceLeaf& leaf) {
+  if (leaf.source != "file_groups") return 1;
+  const auto given = leaf.args.find("files");
+  const auto* files =
+      given == leaf.args.end() ? nullptr : std::get_if<std::int64_t>(&given->second);
+  if (files != nullptr && *files >= 2 && *files <= static_cast<std::int64_t>(FileGroup::kMost)) {
+    return static_cast<int>(*files);
+  }
+  return InvalidArgument("the source 'file_groups' has no argument 'files' from 2 to " +
+                         std::to_string(FileGroup::kMost));
+}
 
 std::int32_t NodeOf(const Plan& plan, const FieldSpec& field) {
   switch (field.kind) {

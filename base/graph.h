@@ -69,9 +69,11 @@ struct Node {
   std::string label;   // text of the user: "RandomResizedCrop(size=(224, 224), ...)"
   std::string reason;  // why it is not native, or must stay; empty otherwise
   // The values that it takes, by the numbers of the nodes that make them. Empty: the value of the
-  // node before it, or the sample's source for the first node. It never says {number - 1}, so that
-  // equal plans are equal.
+  // node before it, or the sample's source for the first node. {kSource}: the sample's source, for
+  // a later node. It never says {number - 1}, so that equal plans are equal.
   std::vector<std::int32_t> inputs;
+
+  static constexpr std::int32_t kSource = -1;
 
   friend bool operator==(const Node&, const Node&) = default;
 };
@@ -106,6 +108,10 @@ struct SourceLeaf {
   std::vector<Array> arrays;  // rows in memory, row-major: array i is field i of the sample
   friend bool operator==(const SourceLeaf&, const SourceLeaf&) = default;
 };
+
+// Files of a row: the argument "files" of the source file_groups, and 1 for any other one.
+// kInvalidArgument: not a number from 2 to FileGroup::kMost.
+[[nodiscard]] Result<int> FilesOf(const SourceLeaf& leaf);
 
 // One field of a sample, in output order; the batch stacks it to a tensor [B, ...].
 struct FieldSpec {

@@ -40,10 +40,22 @@ TEST(Graph, NumbersOutOfPlaceAreRefused) {
   const std::vector<FieldSpec> last{{Kind::kValue, 1}};
   EXPECT_THAT(Refused(Of({{0}, {}}, last)), HasSubstr("node 0 takes the value of node 0"));
   EXPECT_THAT(Refused(Of({{}, {1}}, last)), HasSubstr("node 1 takes the value of node 1"));
-  EXPECT_THAT(Refused(Of({{}, {-1}}, last)), HasSubstr("which is not before it"));
+  EXPECT_THAT(Refused(Of({{}, {-2}}, last)), HasSubstr("which is not before it"));
+  EXPECT_THAT(Refused(Of({{-1}, {}}, last)), HasSubstr("node 0 takes the value of node -1"));
+  EXPECT_THAT(Refused(Of({{}, {}, {0, -1}}, last)), HasSubstr("which is not before it"));
+  EXPECT_THAT(Refused(Of({{}, {-1}}, last)), IsEmpty()) << "another picture";
   EXPECT_THAT(Refused(Of({{}, {0}}, last)), HasSubstr("names the node before it"));
   EXPECT_THAT(Refused(Of({{}, {}}, {{Kind::kValue, 2}})), HasSubstr("there are 2"));
   EXPECT_THAT(Refused(Of({{}, {}}, {{Kind::kValue, -1}})), HasSubstr("node -1"));
+}
+
+TEST(Graph, ARowHasOneFileUnlessItsSourceSaysMore) {
+  SourceLeaf leaf;
+  EXPECT_EQ(*FilesOf(leaf), 1);
+  leaf.source = "file_groups";
+  EXPECT_EQ(FilesOf(leaf).status().code(), Code::kInvalidArgument);
+  leaf.args["files"] = std::int64_t{3};
+  EXPECT_EQ(*FilesOf(leaf), 3);
 }
 
 // A peer that knows no inputs reads such a plan as a chain, unless a field tells it.

@@ -11,7 +11,7 @@
 namespace headrace::dataworker {
 namespace {
 
-// What a prefix payload adds to its pixels, at most.
+// What a prefix payload adds to its pixels, at most; twice that where a sample has several.
 constexpr std::size_t kPayloadOverhead = 256;
 // A scratch buffer larger than this, because of one huge file, is given back.
 constexpr std::size_t kKeptFileBytes = std::size_t{32} << 20;
@@ -286,13 +286,14 @@ Status BatchWork::MakeUncached(const Sample& sample, ThreadContext& context) {
 Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& source,
                                     ThreadContext& context) {
   if (!source.encoded) return FromPixels(sample, source, context);
-  const auto no_more = [&](std::size_t) { return source.bytes; };
-  HR_TRY(const TensorSpec spec, ops::ChainRunner::ReadHeader(source.bytes, no_more));
+  HR_TRY(const TensorSpec spec, setup_.plan->runner().ReadSource(source.bytes));
   HR_TRY(const CompiledPlan::Shapes shapes, setup_.plan->ShapesOf(spec));
+  const std::size_t overhead = (shapes.prefixes.size() == 1 ? 1 : 2) * kPayloadOverhead;
+  std::size_t payload_bytes = 0;
+  for (const TensorSpec& prefix : shapes.prefixes) payload_bytes += prefix.bytes() + overhead;
   // The content that was read, which may be newer than the one that was looked up.
   const CacheKey key{source.content, setup_.plan->graph().prefix_hash()};
-  auto claim = setup_.cache->store().TryClaim(setup_.cache->job(), key,
-                                              shapes.prefix.bytes() + kPayloadOverhead);
+  auto claim = setup_.cache->store().TryClaim(setup_.cache->job(), key, payload_bytes);
   if (!claim) return FromEncoded(sample, source.bytes, context);
   HR_RETURN_IF_ERROR(setup_.plan->runner().RunPrefix(source.bytes, context.ops, &context.payload));
   claim.Commit(context.payload);
@@ -336,8 +337,7 @@ Status BatchWork::FromEncoded(const Sample& sample, ByteSpan encoded, ThreadCont
   // Only callers that need the header read it: a runner checks its output's size itself.
   const bool shape = setup_.plan->shapes_may_differ();
   if (shape || !setup_.request.specs.empty()) {
-    const auto no_more = [&](std::size_t) { return encoded; };
-    HR_TRY(spec, ops::ChainRunner::ReadHeader(encoded, no_more));
+    HR_TRY(spec, setup_.plan->runner().ReadSource(encoded));
   }
   HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
   if (shape) HR_RETURN_IF_ERROR(CheckShape(spec));
@@ -346,7 +346,7 @@ Status BatchWork::FromEncoded(const Sample& sample, ByteSpan encoded, ThreadCont
 
 Status BatchWork::FromPayload(const Sample& sample, ByteSpan payload, ThreadContext& context) {
   std::vector<std::int32_t> drawn;
-  HR_TRY(const TensorSpec spec, ops::ChainRunner::PayloadSource(payload));
+  HR_TRY(const TensorSpec spec, setup_.plan->runner().PayloadSource(payload));
   HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
   if (setup_.plan->shapes_may_differ()) HR_RETURN_IF_ERROR(CheckShape(spec));
   return setup_.runner->RunFromPrefix(payload, params, context.ops, sample.outs);

@@ -127,6 +127,12 @@ Status CompiledPlan::CompileGraph(const Plan& plan, const wire::Split& split,
   HR_TRY(ops::Graph graph,
          ops::Graph::Compile(cut.chain, std::move(values), plan.libraries, constants));
   HR_TRY(runner_, ops::GraphRunner::Make(std::make_shared<const ops::Graph>(std::move(graph))));
+  for (const auto& source : sources_) {
+    if (source->files() == runner_->graph().files()) continue;
+    return InvalidArgument("a source has " + std::to_string(source->files()) +
+                           " files a sample, and the plan takes " +
+                           std::to_string(runner_->graph().files()));
+  }
   if (runner_->graph().tail() > 0) before_tail_ = runner_->BeforeTail();
   const bool any_cacheable = std::any_of(sources_.begin(), sources_.end(),
                                          [](const auto& source) { return source->cacheable(); });
@@ -194,7 +200,7 @@ Result<CompiledPlan::Location> CompiledPlan::Locate(std::int64_t key) const {
 Result<CompiledPlan::Shapes> CompiledPlan::ShapesOf(const TensorSpec& in) const {
   Shapes shapes;
   shapes.values.resize(graph().values().size());
-  HR_RETURN_IF_ERROR(graph().Shapes(in, shapes.values, &shapes.prefix));
+  HR_RETURN_IF_ERROR(graph().Shapes(in, shapes.values, &shapes.prefixes));
   return shapes;
 }
 

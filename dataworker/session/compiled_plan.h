@@ -87,9 +87,9 @@ class CompiledPlan {
   [[nodiscard]] bool shapes_may_differ() const {
     return !fixed_values_ || rng_ == RngMode::kSample;
   }
-  // What the graph makes of a source image, and what its pure prefix makes of it.
+  // What the graph makes of a source image, and what its pure prefixes make of it.
   struct Shapes {
-    TensorSpec prefix;
+    std::vector<TensorSpec> prefixes;  // one a picture
     std::vector<TensorSpec> values;
   };
   [[nodiscard]] Result<Shapes> ShapesOf(const TensorSpec& in) const;

@@ -96,7 +96,6 @@ Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
   }
   if (chain.nodes_.empty()) return Unsupported("an empty operator chain");
   bool prefix = true;
-  std::vector<TensorSpec> kinds;
   for (std::size_t i = 0; i < chain.nodes_.size(); ++i) {
     const Node& node = chain.nodes_[i];
     const std::string name = chain.NodeName(static_cast<int>(i));
@@ -119,7 +118,7 @@ Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
     const Status inferred = (*schema)->Infer(context.input, &output);
     if (!inferred.ok()) return inferred.WithContext(name);
     context.input = OfAnySize(output);
-    kinds.push_back(context.input);
+    chain.kinds_.push_back(context.input);
     // Tensors have four times the bytes and are one table away from the pixels: not worth keeping.
     prefix = prefix && (*schema)->purity() == Purity::kPure &&
              context.input.layout == Layout::kHwc && context.input.dtype == DType::kU8;
@@ -130,9 +129,9 @@ Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
     chain.gates_.push_back(dynamic_cast<const GateSchema*>(chain.schemas_.back().get()));
     if (chain.gates_.back() != nullptr) HR_RETURN_IF_ERROR(chain.AddGate(i));
   }
-  HR_RETURN_IF_ERROR(chain.CheckGates(kinds));
-  chain.output_ = context.input;
-  if (chain.output_.layout != Layout::kChw || DTypeBytes(chain.output_.dtype) < 2) chain.tail_ = 0;
+  HR_RETURN_IF_ERROR(chain.CheckGates());
+  const TensorSpec& output = chain.output();
+  if (output.layout != Layout::kChw || DTypeBytes(output.dtype) < 2) chain.tail_ = 0;
   chain.LimitPrefix(chain.pure_prefix_);
   return chain;
 }
@@ -161,17 +160,17 @@ Status Chain::AddGate(std::size_t i) {
 
 // Whether a part leaves the shape as it is is looked at for some sizes here, and again for each
 // sample.
-Status Chain::CheckGates(std::span<const TensorSpec> kinds) const {
+Status Chain::CheckGates() const {
   static constexpr std::pair<std::int64_t, std::int64_t> kProbes[] = {
       {375, 500}, {500, 375}, {64, 64}, {47, 33}};
   if (parts_.empty()) return Status::Ok();
   for (const Part& part : parts_) {
-    const TensorSpec& kind = kinds[static_cast<std::size_t>(part.gate)];
+    const TensorSpec& kind = kinds_[static_cast<std::size_t>(part.gate)];
     if (kind.dtype != DType::kU8) {
       return Unsupported(NodeName(part.gate) + ": only of images and tensors of uint8");
     }
     for (int i = part.first; i < part.last; ++i) {
-      if (kinds[static_cast<std::size_t>(i)] != kind) return PartChangesShape(part);
+      if (kinds_[static_cast<std::size_t>(i)] != kind) return PartChangesShape(part);
       for (const Part& inner : parts_) {
         if (inner.gate == i && inner.last > part.last) {
           return Unsupported(NodeName(i) + ": nodes that it governs belong to another gate");
@@ -335,6 +334,11 @@ Status Chain::DrawNodes(int first, const TensorSpec& in, TorchGenerator& rng, Mu
   }
   HR_CHECK(params.empty());
   return Status::Ok();
+}
+
+Status Chain::InferNode(int node, const TensorSpec& in, Params params, TensorSpec* out) const {
+  const Status status = schema(node).InferDrawn(in, params, out);
+  return status.ok() ? status : status.WithContext(NodeName(node));
 }
 
 std::uint64_t Chain::SampleSeed(std::uint64_t base_seed, std::int64_t key,

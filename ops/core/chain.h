@@ -39,6 +39,10 @@ class Chain {
   [[nodiscard]] std::string NodeName(int node) const;
   [[nodiscard]] const ClientLibraries& libraries() const { return libraries_; }
   [[nodiscard]] const OpSchema& schema(int node) const { return *schemas_[node]; }
+  // What the node makes of samples of any size.
+  [[nodiscard]] const TensorSpec& kind(int node) const {
+    return kinds_[static_cast<std::size_t>(node)];
+  }
   // The sources that the chain takes.
   [[nodiscard]] TensorSpec source() const { return *schemas_.front()->SourceSpec(); }
   // True if any operator draws.
@@ -59,7 +63,7 @@ class Chain {
   // way. 0: the chain has no tail, or something else follows it.
   [[nodiscard]] int tail() const { return tail_; }
   // What the chain makes of samples of any size.
-  [[nodiscard]] const TensorSpec& output() const { return output_; }
+  [[nodiscard]] const TensorSpec& output() const { return kinds_.back(); }
 
   // The uniform draws that go through torch.exp, which the constant "torch_exp" must cover. Without
   // it Draw fails with kInvalidArgument; everything else works.
@@ -95,6 +99,10 @@ class Chain {
   Status DrawNodes(int first, const TensorSpec& in, TorchGenerator& rng, MutableParams params,
                    std::span<TensorSpec> after) const;
 
+  // The value of one node, where `in` is the value before it, with params that were drawn for
+  // another picture of its size. Errors as OpSchema::Infer.
+  Status InferNode(int node, const TensorSpec& in, Params params, TensorSpec* out) const;
+
   // The seed of one sample's generator in RngMode::kSample. For samples made in Python, it also
   // goes to torch.manual_seed, random.seed and numpy.random.seed (its low 32 bits). occurrence: how
   // often this key came before in this iteration (0 for the first time).
@@ -103,9 +111,9 @@ class Chain {
 
  private:
   [[nodiscard]] Status PartChangesShape(const Part& part) const;
-  // Notes the gate's parts. `kinds`: after each node, without sizes.
+  // Notes the gate's parts.
   Status AddGate(std::size_t i);
-  Status CheckGates(std::span<const TensorSpec> kinds) const;
+  Status CheckGates() const;
   Status DrawGated(std::size_t first, std::size_t last, TensorSpec* spec, TorchGenerator& rng,
                    MutableParams params, std::size_t begin, std::span<TensorSpec> after) const;
   Status DrawNode(std::size_t i, const TensorSpec& in, TorchGenerator& rng, MutableParams params,
@@ -121,7 +129,7 @@ class Chain {
   int param_words_ = 0;
   int pure_prefix_ = 0;
   int tail_ = 0;
-  TensorSpec output_;
+  std::vector<TensorSpec> kinds_;
   std::uint64_t prefix_hash_ = 0;
 };
 

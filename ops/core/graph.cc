@@ -6,11 +6,15 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/file_group.h"
+#include "base/hash.h"
+#include "ops/core/shared_draws.h"
 
 namespace headrace::ops {
 namespace {
 
 constexpr const char* kStack = "stack";
+constexpr const char* kSqueeze = "squeeze";
 
 std::string NameOf(const std::vector<Node>& nodes, std::int32_t number) {
   const Node& node = nodes[static_cast<std::size_t>(number)];
@@ -21,6 +25,12 @@ std::string NameOf(const std::vector<Node>& nodes, std::int32_t number) {
 std::int32_t Before(const std::vector<Node>& nodes, std::int32_t number) {
   const Node& node = nodes[static_cast<std::size_t>(number)];
   return node.inputs.empty() ? number - 1 : node.inputs[0];
+}
+
+// Height and width of an image, whatever its layout.
+std::pair<std::int64_t, std::int64_t> SizeOf(const TensorSpec& image) {
+  if (image.layout == Layout::kChw) return {image.dims[1], image.dims[2]};
+  return {image.dims[0], image.dims[1]};
 }
 
 // The nodes from the source to this one. kUnsupported: one of them takes several values.
@@ -53,6 +63,7 @@ Result<Graph> Graph::Compile(const std::vector<Node>& nodes, std::vector<std::in
     numbers.fields.push_back({FieldSpec::Kind::kValue, value});
   }
   HR_RETURN_IF_ERROR(CheckGraph(numbers));
+  HR_TRY(const std::vector<std::int32_t> draws_of, ReadSharedDraws(nodes));
 
   Graph graph;
   std::vector<bool> used(nodes.size());
@@ -60,16 +71,20 @@ Result<Graph> Graph::Compile(const std::vector<Node>& nodes, std::vector<std::in
     const Node& node = nodes[static_cast<std::size_t>(value)];
     std::vector<std::int32_t> ends{value};
     const bool stacked = node.op == kStack && node.form == Form::kNative;
-    if (stacked) {
-      if (!node.args.empty()) return Unsupported(NameOf(nodes, value) + ": arguments of a stack");
-      if (value == 0) return Unsupported(NameOf(nodes, value) + ": a stack of nothing");
+    const bool squeezed = node.op == kSqueeze && node.form == Form::kNative;
+    if (stacked || squeezed) {
+      if (!node.args.empty()) return Unsupported(NameOf(nodes, value) + ": it has no arguments");
+      if (Before(nodes, value) < 0) return Unsupported(NameOf(nodes, value) + ": of nothing");
       ends = node.inputs.empty() ? std::vector{value - 1} : node.inputs;
       used[static_cast<std::size_t>(value)] = true;
+    }
+    if (squeezed && ends.size() > 1) {
+      return Unsupported(NameOf(nodes, value) + ": takes several values");
     }
     if (ends.size() > kMostChains - std::min(kMostChains, graph.chains_.size())) {
       return Unsupported("a plan with more than " + std::to_string(kMostChains) + " chains");
     }
-    graph.values_.push_back({graph.chains_.size(), ends.size(), stacked});
+    graph.values_.push_back({graph.chains_.size(), ends.size(), stacked, squeezed});
     for (const std::int32_t end : ends) {
       HR_TRY(std::vector<std::int32_t> path, PathTo(nodes, end));
       std::vector<Node> straight;
@@ -77,6 +92,7 @@ Result<Graph> Graph::Compile(const std::vector<Node>& nodes, std::vector<std::in
         used[static_cast<std::size_t>(number)] = true;
         straight.push_back(nodes[static_cast<std::size_t>(number)]);
         straight.back().inputs.clear();
+        straight.back().args.erase(kDrawsOf);
       }
       HR_TRY(Chain chain, Chain::Compile(std::move(straight), libraries, constants, torch, path));
       graph.chains_.push_back({std::make_shared<Chain>(std::move(chain)), std::move(path), {}});
@@ -86,61 +102,151 @@ Result<Graph> Graph::Compile(const std::vector<Node>& nodes, std::vector<std::in
     return InvalidArgument(NameOf(nodes, static_cast<std::int32_t>(unused - used.begin())) +
                            ": no field is made of its value");
   }
-  graph.Arrange(nodes.size());
+  for (const Value& value : graph.values_) {
+    if (value.squeezed) HR_RETURN_IF_ERROR(Squeezed(graph.chain(value.first).output()).status());
+  }
+  graph.FindPlaces(draws_of);
+  HR_RETURN_IF_ERROR(graph.FindPictures(nodes));
+  HR_RETURN_IF_ERROR(graph.CheckShared(nodes));
+  graph.ArrangeWords();
   return graph;
 }
 
-// Finds the shared prefix, the order of draws, and where each chain's words are.
-void Graph::Arrange(std::size_t nodes) {
-  nodes_ = nodes;
-  const std::vector<std::int32_t>& first = chains_[0].nodes;
-  std::size_t shared = first.size();
-  int pure = chains_[0].chain->pure_prefix();
-  for (const Path& path : chains_) {
-    const auto ends = std::ranges::mismatch(first, path.nodes);
-    shared = std::min(shared, static_cast<std::size_t>(ends.in1 - first.begin()));
-    pure = std::min(pure, path.chain->pure_prefix());
+// Finds the chains of each picture, and limits their cache point to what they share.
+Status Graph::FindPictures(const std::vector<Node>& nodes) {
+  for (std::size_t c = 0; c < chains_.size(); ++c) {
+    const std::int32_t first = chains_[c].nodes.front();
+    auto picture = std::ranges::find(pictures_, first, &Picture::node);
+    if (picture == pictures_.end()) picture = pictures_.insert(picture, Picture{first, 0, {}});
+    picture->chains.push_back(c);
   }
-  HR_CHECK(shared > 0);
-  for (Path& path : chains_) {
-    Chain limited = *path.chain;
-    limited.LimitPrefix(std::min(pure, static_cast<int>(shared)));
-    path.chain = std::make_shared<const Chain>(std::move(limited));
-  }
-
-  std::vector<Words> words(nodes);
-  std::vector<bool> placed(nodes);
-  // Paths go upwards, so the chain that meets a number first has all nodes before it, too.
-  for (std::size_t number = 0; number < nodes; ++number) {
-    for (std::size_t c = 0; c < chains_.size() && !placed[number]; ++c) {
-      const Path& path = chains_[c];
-      const auto at = std::ranges::find(path.nodes, static_cast<std::int32_t>(number));
-      if (at == path.nodes.end()) continue;
-      placed[number] = true;
-      const auto place = static_cast<int>(at - path.nodes.begin());
-      words[number] = {static_cast<std::size_t>(param_words_),
-                       static_cast<std::size_t>(path.chain->schema(place).param_words())};
-      param_words_ += path.chain->schema(place).param_words();
-      Run* last = runs_.empty() ? nullptr : &runs_.back();
-      if (last != nullptr && last->chain == c &&
-          last->first + static_cast<int>(last->count) == place &&
-          last->node + static_cast<std::int32_t>(last->count) ==
-              static_cast<std::int32_t>(number)) {
-        ++last->count;
-        last->words.count += words[number].count;
-      } else {
-        runs_.push_back({.chain = c,
-                         .first = place,
-                         .node = static_cast<std::int32_t>(number),
-                         .count = 1,
-                         .input = place == 0 ? -1 : path.nodes[static_cast<std::size_t>(place) - 1],
-                         .words = words[number]});
+  std::ranges::sort(pictures_, {}, &Picture::node);
+  for (Picture& picture : pictures_) {
+    const Node& node = nodes[static_cast<std::size_t>(picture.node)];
+    const auto file = node.args.find("file");
+    if (file != node.args.end()) {  // the operator knows the argument, and its type is right
+      const std::int64_t number = std::get<std::int64_t>(file->second);
+      if (number < 0 || number >= static_cast<std::int64_t>(FileGroup::kMost)) {
+        return InvalidArgument(NameOf(nodes, picture.node) + ": file " + std::to_string(number));
       }
+      picture.file = static_cast<int>(number);
+    }
+    files_ = std::max(files_, picture.file + 1);
+    if (chain(picture.chains.front()).source() != source()) {
+      return Unsupported(NameOf(nodes, picture.node) + ": takes another source than node 0");
+    }
+    const std::vector<std::int32_t>& path = chains_[picture.chains.front()].nodes;
+    std::size_t shared = path.size();
+    int pure = chain(picture.chains.front()).pure_prefix();
+    for (const std::size_t c : picture.chains) {
+      const auto ends = std::ranges::mismatch(path, chains_[c].nodes);
+      shared = std::min(shared, static_cast<std::size_t>(ends.in1 - path.begin()));
+      pure = std::min(pure, chain(c).pure_prefix());
+    }
+    HR_CHECK(shared > 0);
+    for (const std::size_t c : picture.chains) {
+      Chain limited = chain(c);
+      limited.LimitPrefix(std::min(pure, static_cast<int>(shared)));
+      chains_[c].chain = std::make_shared<const Chain>(std::move(limited));
+    }
+  }
+  if (pictures_.front().node == 0 && pictures_.front().file == 0) return {};
+  return InvalidArgument("the first node does not take the first file");
+}
+
+void Graph::FindPlaces(std::span<const std::int32_t> draws_of) {
+  places_.resize(draws_of.size());
+  for (std::size_t number = 0; number < places_.size(); ++number) {
+    Place& place = places_[number];
+    place.draws_of = draws_of[number];
+    // Paths go upwards, so the chain that meets a number first has all nodes before it, too.
+    for (place.chain = 0; place.chain < chains_.size(); ++place.chain) {
+      const std::vector<std::int32_t>& nodes = chains_[place.chain].nodes;
+      const auto at = std::ranges::find(nodes, static_cast<std::int32_t>(number));
+      if (at == nodes.end()) continue;
+      place.at = static_cast<int>(at - nodes.begin());
+      if (place.at > 0) place.input = *std::prev(at);
+      break;
+    }
+  }
+}
+
+Graph::Governor Graph::GovernorOf(std::int32_t node) const {
+  const Place& place = places_[static_cast<std::size_t>(node)];
+  Governor found;
+  int part_of_gate = 0, gate = -1;
+  for (const Chain::Part& part : chain(place.chain).parts()) {
+    part_of_gate = part.gate == gate ? part_of_gate + 1 : 0;
+    gate = part.gate;
+    if (part.first > place.at || place.at >= part.last) continue;
+    // Gates are in the order of the chain, so the last one is the innermost.
+    found = {chains_[place.chain].nodes[static_cast<std::size_t>(part.gate)], part_of_gate};
+  }
+  return found;
+}
+
+// A node must run exactly where the one runs whose draws it uses: what a gate skips has no draws.
+Status Graph::CheckShared(const std::vector<Node>& nodes) const {
+  for (std::int32_t number = 0; number < std::ssize(places_); ++number) {
+    const Place& place = places_[static_cast<std::size_t>(number)];
+    if (place.chain == chains_.size()) continue;  // stack or squeeze
+    const auto refused = [&](const char* why) {
+      return Unsupported(NameOf(nodes, number) + ": " + why);
+    };
+    const Governor mine = GovernorOf(number);
+    const auto shared_gate =
+        mine.gate < 0 ? -1 : places_[static_cast<std::size_t>(mine.gate)].draws_of;
+    if (place.draws_of < 0) {
+      const bool draws = chain(place.chain).schema(place.at).param_words() > 0;
+      if (draws && shared_gate >= 0) return refused("draws in a gate that does not");
+      continue;
+    }
+    const Place& other = places_[static_cast<std::size_t>(place.draws_of)];
+    if (other.chain == chains_.size() || chains_.size() == 1) {
+      return refused("uses draws of its own chain");
+    }
+    const Governor theirs = GovernorOf(place.draws_of);
+    if (shared_gate != theirs.gate || (mine.gate < 0) != (theirs.gate < 0) ||
+        mine.part != theirs.part) {
+      return refused("uses draws that another gate governs");
+    }
+    const Chain &here = chain(place.chain), &there = chain(other.chain);
+    const TensorSpec &in = here.kind(place.at - 1), &drawn_for = there.kind(other.at - 1);
+    if (in.layout != drawn_for.layout || in.dtype != drawn_for.dtype ||
+        here.schema(place.at).param_words() != there.schema(other.at).param_words()) {
+      return refused("uses draws for values of another kind");
+    }
+  }
+  return {};
+}
+
+// Finds the order of draws, and where each chain's words are.
+void Graph::ArrangeWords() {
+  for (std::size_t number = 0; number < places_.size(); ++number) {
+    Place& place = places_[number];
+    if (place.chain == chains_.size()) continue;
+    const auto node = static_cast<std::int32_t>(number);
+    if (place.draws_of >= 0) {
+      place.words = places_[static_cast<std::size_t>(place.draws_of)].words;
+      runs_.push_back({node, 1, place.words});
+      continue;
+    }
+    const int words = chain(place.chain).schema(place.at).param_words();
+    place.words = {static_cast<std::size_t>(param_words_), static_cast<std::size_t>(words)};
+    param_words_ += words;
+    Run* last = runs_.empty() ? nullptr : &runs_.back();
+    const Place* before = number == 0 ? nullptr : &places_[number - 1];
+    if (last != nullptr && before->chain == place.chain && before->at + 1 == place.at &&
+        before->draws_of < 0) {
+      ++last->count;
+      last->words.count += place.words.count;
+    } else {
+      runs_.push_back({node, 1, place.words});
     }
   }
   for (Path& path : chains_) {
     for (const std::int32_t number : path.nodes) {
-      const Words& of_node = words[static_cast<std::size_t>(number)];
+      const Words& of_node = places_[static_cast<std::size_t>(number)].words;
       if (of_node.count == 0) continue;
       if (!path.words.empty() && path.words.back().from + path.words.back().count == of_node.from) {
         path.words.back().count += of_node.count;
@@ -149,6 +255,15 @@ void Graph::Arrange(std::size_t nodes) {
       }
     }
   }
+}
+
+std::uint64_t Graph::prefix_hash() const {
+  if (pictures_.size() == 1) return chain(0).prefix_hash();
+  std::uint64_t hash = 0;
+  for (const Picture& picture : pictures_) {
+    hash = MixBits(hash + chain(picture.chains.front()).prefix_hash());
+  }
+  return hash;
 }
 
 std::vector<ExpRange> Graph::exp_ranges() const {
@@ -175,6 +290,13 @@ Result<TensorSpec> Graph::Stacked(std::span<const TensorSpec> parts) const {
   return TensorSpec{parts[0].dtype, Layout::kPlain, Dims(sizes)};
 }
 
+Result<TensorSpec> Graph::Squeezed(const TensorSpec& channel) {
+  if (channel.layout == Layout::kChw && channel.dims[0] == 1) {
+    return TensorSpec{channel.dtype, Layout::kPlain, {channel.dims[1], channel.dims[2]}};
+  }
+  return Unsupported("squeeze: " + channel.ToString() + " is no tensor of one channel");
+}
+
 Status Graph::MakeValues(std::span<const TensorSpec> chains, std::span<TensorSpec> out) const {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const Value& value = values_[i];
@@ -182,21 +304,51 @@ Status Graph::MakeValues(std::span<const TensorSpec> chains, std::span<TensorSpe
     if (value.stacked) {
       HR_TRY(out[i], Stacked(chains.subspan(value.first, value.count)));
     }
+    if (value.squeezed) {
+      HR_TRY(out[i], Squeezed(chains[value.first]));
+    }
   }
   return Status::Ok();
 }
 
-Status Graph::Shapes(const TensorSpec& in, std::span<TensorSpec> out, TensorSpec* prefix) const {
+Status Graph::Shapes(const TensorSpec& in, std::span<TensorSpec> out,
+                     std::vector<TensorSpec>* prefixes) const {
   HR_CHECK(out.size() == values_.size());
-  std::vector<TensorSpec> after;
+  std::vector<std::vector<TensorSpec>> after(chains_.size());
   std::vector<TensorSpec> ends(chains_.size());
   for (std::size_t i = 0; i < chains_.size(); ++i) {
-    after.resize(chains_[i].nodes.size());
-    HR_RETURN_IF_ERROR(chains_[i].chain->Shapes(in, after));
-    ends[i] = after.back();
+    after[i].resize(chains_[i].nodes.size());
+    HR_RETURN_IF_ERROR(chain(i).Shapes(in, after[i]));
+    ends[i] = after[i].back();
   }
-  if (prefix != nullptr) *prefix = after[static_cast<std::size_t>(pure_prefix()) - 1];
+  if (prefixes != nullptr) {
+    prefixes->clear();
+    for (const Picture& picture : pictures_) {
+      const std::size_t first = picture.chains.front();
+      prefixes->push_back(after[first][static_cast<std::size_t>(chain(first).pure_prefix()) - 1]);
+    }
+  }
   return MakeValues(ends, out);
+}
+
+Status Graph::DrawRun(const Run& run, const TensorSpec& in, TorchGenerator& rng,
+                      MutableParams params, std::span<TensorSpec> after) const {
+  const Place& place = places_[static_cast<std::size_t>(run.node)];
+  const auto before = [&](const Place& at) {
+    return at.input < 0 ? in : after[static_cast<std::size_t>(at.input)];
+  };
+  const MutableParams words = params.subspan(run.words.from, run.words.count);
+  const std::span<TensorSpec> made = after.subspan(static_cast<std::size_t>(run.node), run.count);
+  if (place.draws_of < 0) {
+    return chain(place.chain).DrawNodes(place.at, before(place), rng, words, made);
+  }
+  const TensorSpec mine = before(place);
+  const TensorSpec theirs = before(places_[static_cast<std::size_t>(place.draws_of)]);
+  if (SizeOf(mine) != SizeOf(theirs)) {
+    return Unsupported(chain(place.chain).NodeName(place.at) + ": a picture of " + mine.ToString() +
+                       ", and what it draws is for " + theirs.ToString());
+  }
+  return chain(place.chain).InferNode(place.at, mine, words, &made[0]);
 }
 
 Status Graph::Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams params,
@@ -207,13 +359,8 @@ Status Graph::Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams para
     HR_RETURN_IF_ERROR(chain(0).Draw(in, rng, params, &out[0]));
     return MakeValues(std::span<const TensorSpec>(out).first(1), out);
   }
-  std::vector<TensorSpec> after(nodes_);
-  for (const Run& run : runs_) {
-    const TensorSpec before = run.input < 0 ? in : after[static_cast<std::size_t>(run.input)];
-    HR_RETURN_IF_ERROR(chain(run.chain).DrawNodes(
-        run.first, before, rng, params.subspan(run.words.from, run.words.count),
-        std::span(after).subspan(static_cast<std::size_t>(run.node), run.count)));
-  }
+  std::vector<TensorSpec> after(places_.size());
+  for (const Run& run : runs_) HR_RETURN_IF_ERROR(DrawRun(run, in, rng, params, after));
   std::vector<TensorSpec> ends;
   ends.reserve(chains_.size());
   for (const Path& path : chains_)

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -18,8 +19,14 @@ namespace headrace::ops {
 //   decode -> crop -> to_tensor          value 2   chain 0: nodes 0 1 2
 //        \--> resize -> to_tensor        value 4   chain 1: nodes 0 3 4
 //
-// The value of a node `stack` is made of the values of its inputs, one after the other: it has a
-// chain for each of them.
+// A sample may have several pictures, an image and its mask: each node that takes the sample's
+// source (Node::kSource) is one, from the file that its argument "file" names. All have one height
+// and width, which the source of a sample says. A node with the argument "draws_of" uses the draws
+// of another node, and has no words of its own: the mask is cropped where the image is.
+//
+// Two nodes are at ends alone. The value of a node `stack` is made of the values of its inputs, one
+// after the other: it has a chain for each of them. The value of a node `squeeze` is its input of one
+// channel without that dimension: a mask of [H, W].
 //
 // Immutable after Compile; thread-safe. The client (planner), the coordinator (splitter) and the
 // worker link it.
@@ -28,7 +35,14 @@ class Graph {
   // The chains that make a value: [first, first + count).
   struct Value {
     std::size_t first = 0, count = 1;
-    bool stacked = false;  // by a node `stack`, which adds a dimension
+    bool stacked = false;   // by a node `stack`, which adds a dimension
+    bool squeezed = false;  // by a node `squeeze`, which drops the first of one channel
+  };
+  // The chains that begin with one node, in their order.
+  struct Picture {
+    std::int32_t node = 0;  // that node's number
+    int file = 0;           // of the sample's files
+    std::vector<std::size_t> chains;
   };
 
   // Most nodes, and most chains: a plan comes from a peer, and each chain is compiled by itself.
@@ -37,8 +51,8 @@ class Graph {
 
   // `values`: the nodes whose values are wanted (ValuesOf of the plan); empty: the last one. Errors
   // as Chain::Compile; kUnsupported also for a node that takes several values, unless it stacks
-  // them at the end. kInvalidArgument: inputs or values that are no node's, or a node that no value
-  // is made of.
+  // them at the end, and for a node that cannot use the draws of the one that it names.
+  // kInvalidArgument: inputs or values that are no node's, or a node that no value is made of.
   static Result<Graph> Compile(const std::vector<Node>& nodes, std::vector<std::int32_t> values,
                                const ClientLibraries& libraries, const Constants& constants,
                                const TorchFunctions* torch = TorchFunctions::Loaded());
@@ -49,29 +63,37 @@ class Graph {
   [[nodiscard]] std::shared_ptr<const Chain> share_chain(std::size_t i) const {
     return chains_[i].chain;
   }
+  // At least one. The first begins with node 0.
+  [[nodiscard]] std::span<const Picture> pictures() const { return pictures_; }
+  // Files of each sample: one more than the largest number of a picture's.
+  [[nodiscard]] int files() const { return files_; }
   // The sources that the graph takes.
   [[nodiscard]] TensorSpec source() const { return chain(0).source(); }
   // Number of int32 words that Draw fills for one sample, for all nodes together.
   [[nodiscard]] int param_words() const { return param_words_; }
-  // Number of leading nodes that are pure and that all values are made of; the cache point follows
-  // them. At least 1 (decode). They are a chain.
-  [[nodiscard]] int pure_prefix() const { return chain(0).pure_prefix(); }
+  // Number of leading nodes that are pure and that all values of a picture are made of; the cache
+  // point follows them. At least 1 (decode). They are a chain.
+  [[nodiscard]] int pure_prefix(std::size_t picture = 0) const {
+    return chain(pictures_[picture].chains.front()).pure_prefix();
+  }
   // As Chain::tail, of a graph that is a single chain. 0: another graph, or no tail.
   [[nodiscard]] int tail() const {
-    return chains_.size() == 1 && !values_[0].stacked ? chain(0).tail() : 0;
+    const bool plain = chains_.size() == 1 && !values_[0].stacked && !values_[0].squeezed;
+    return plain ? chain(0).tail() : 0;
   }
-  // As Chain::prefix_hash.
-  [[nodiscard]] std::uint64_t prefix_hash() const { return chain(0).prefix_hash(); }
+  // As Chain::prefix_hash, of the prefixes of all pictures.
+  [[nodiscard]] std::uint64_t prefix_hash() const;
   // As Chain::exp_ranges.
   [[nodiscard]] std::vector<ExpRange> exp_ranges() const;
 
-  // Gives the values for a source of spec `in`, and what the pure prefix makes of it (unless null).
-  // Errors as OpSchema::Infer; kUnsupported: values of different shapes are stacked. REQUIRES:
-  // out.size() == values().size().
-  Status Shapes(const TensorSpec& in, std::span<TensorSpec> out, TensorSpec* prefix) const;
+  // Gives the values for a source of spec `in`, and what the pure prefixes of the pictures make of
+  // it (unless null). Errors as OpSchema::Infer; kUnsupported: values of different shapes are
+  // stacked. REQUIRES: out.size() == values().size().
+  Status Shapes(const TensorSpec& in, std::span<TensorSpec> out,
+                std::vector<TensorSpec>* prefixes) const;
   // Draws for one sample whose source is `in`, node by node in the order of the plan, and gives the
-  // values. Errors as Shapes. REQUIRES: params.size() == param_words(), out.size() ==
-  // values().size().
+  // values. Errors as Shapes; kUnsupported also where a node uses the draws of one whose picture has
+  // another size. REQUIRES: params.size() == param_words(), out.size() == values().size().
   Status Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams params,
               std::span<TensorSpec> out) const;
   // The words of one chain, from those of all nodes: a part of `params`, or a copy in `memory`.
@@ -89,23 +111,46 @@ class Graph {
     std::vector<std::int32_t> nodes;
     std::vector<Words> words;
   };
-  // Nodes that follow one another in the list and in every chain that has them all.
+  // Where a node is: the first chain that has it, and its place there.
+  struct Place {
+    std::size_t chain = 0;
+    int at = 0;
+    std::int32_t input = -1;     // the node before it; -1: the source
+    std::int32_t draws_of = -1;  // the node whose draws it uses; -1: its own
+    Words words;
+  };
+  // Nodes that follow one another in the list and in every chain that has them all. A node that uses
+  // another's draws is a run of its own.
   struct Run {
-    std::size_t chain = 0;  // one of those
-    int first = 0;          // place in it
     std::int32_t node = 0;  // number of the first
     std::size_t count = 0;
-    std::int32_t input = -1;  // the node before them; -1: the source
     Words words;
   };
   [[nodiscard]] Result<TensorSpec> Stacked(std::span<const TensorSpec> parts) const;
+  [[nodiscard]] static Result<TensorSpec> Squeezed(const TensorSpec& channel);
   Status MakeValues(std::span<const TensorSpec> chains, std::span<TensorSpec> out) const;
-  void Arrange(std::size_t nodes);
+  // The innermost gate that governs a node, and in which of its parts the node is.
+  struct Governor {
+    std::int32_t gate = -1;  // -1: none
+    int part = 0;
+  };
+  [[nodiscard]] Governor GovernorOf(std::int32_t node) const;
+  // `nodes`: as they came.
+  Status FindPictures(const std::vector<Node>& nodes);
+  void FindPlaces(std::span<const std::int32_t> draws_of);
+  // Checks the nodes that use others' draws.
+  [[nodiscard]] Status CheckShared(const std::vector<Node>& nodes) const;
+  void ArrangeWords();
+  // Draws, or infers what another node's draws make.
+  Status DrawRun(const Run& run, const TensorSpec& in, TorchGenerator& rng, MutableParams params,
+                 std::span<TensorSpec> after) const;
 
   std::vector<Path> chains_;
   std::vector<Value> values_;
+  std::vector<Picture> pictures_;
+  std::vector<Place> places_;  // of each node; those of stack and squeeze are nowhere
   std::vector<Run> runs_;
-  std::size_t nodes_ = 0;
+  int files_ = 1;
   int param_words_ = 0;
 };
 

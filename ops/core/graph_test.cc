@@ -164,6 +164,149 @@ TEST(Graph, AStackHasADimensionForItsParts) {
   EXPECT_THAT(status.message(), HasSubstr("different shapes are stacked"));
 }
 
+Node Mask() {
+  return After(Node::kSource,
+               MakeNode("decode", {{"mode", std::string("index")}, {"file", std::int64_t{1}}}));
+}
+
+Node Shared(std::int64_t of, Node node) {
+  node.args["draws_of"] = of;
+  return node;
+}
+
+TEST(Graph, EachPictureHasItsOwnCachePoint) {
+  const Node resize = MakeNode("resize", {{"size", std::int64_t{40}}});
+  const Node nearest =
+      MakeNode("resize", {{"size", std::int64_t{40}}, {"interpolation", std::string("nearest")}});
+  const Result<Graph> graph =
+      Compile({MakeNode("decode"), Flip(), Mask(), nearest, Shared(1, Flip())}, {1, 4});
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_EQ(graph->files(), 2);
+  ASSERT_EQ(graph->pictures().size(), 2U);
+  EXPECT_EQ(graph->pictures()[1].node, 2);
+  EXPECT_EQ(graph->pictures()[1].file, 1);
+  EXPECT_EQ(graph->pure_prefix(0), 1);
+  EXPECT_EQ(graph->pure_prefix(1), 2);
+  const auto hash = [&](const Node& first, const Node& second) {
+    return Compile({MakeNode("decode"), first, Mask(), second}, {1, 3})->prefix_hash();
+  };
+  EXPECT_EQ(hash(resize, nearest), hash(resize, nearest));
+  EXPECT_NE(hash(resize, nearest), hash(Flip(), nearest));
+  EXPECT_NE(hash(resize, nearest), hash(resize, Flip()));
+  EXPECT_NE(hash(resize, nearest), hash(nearest, resize));
+}
+
+TEST(Graph, WhatCannotUseAnothersDrawsIsRefused) {
+  const auto refused = [](const std::vector<Node>& nodes, Inputs values) {
+    const Status status = Compile(nodes, std::move(values)).status();
+    EXPECT_EQ(status.code(), Code::kUnsupported);
+    return status.message();
+  };
+  const auto gate = [](std::int64_t nodes) { return MakeNode("random_apply", {{"nodes", nodes}}); };
+  EXPECT_TRUE(
+      Compile({MakeNode("decode"), gate(1), Flip(), Mask(), Shared(1, gate(1)), Shared(2, Flip())},
+              {2, 5})
+          .ok());
+  EXPECT_THAT(refused({MakeNode("decode"), Flip(), Shared(1, Flip())}, {}),
+              HasSubstr("node 2 random_horizontal_flip: uses draws of its own chain"));
+  // What a gate skips draws nothing.
+  const char* governed = "uses draws that another gate governs";
+  EXPECT_THAT(refused({MakeNode("decode"), gate(1), Flip(), Mask(), Shared(2, Flip())}, {2, 4}),
+              HasSubstr(governed));
+  EXPECT_THAT(
+      refused({MakeNode("decode"), gate(1), Flip(), Mask(), gate(1), Shared(2, Flip())}, {2, 5}),
+      HasSubstr(governed));
+  EXPECT_THAT(refused({MakeNode("decode"), Flip(), gate(1), Flip(), Mask(), Shared(2, gate(1)),
+                       Shared(1, Flip())},
+                      {3, 6}),
+              HasSubstr(governed));
+  EXPECT_THAT(
+      refused({MakeNode("decode"), gate(1), Flip(), Mask(), Shared(1, gate(1)), Flip()}, {2, 5}),
+      HasSubstr("node 5 random_horizontal_flip: draws in a gate that does not"));
+  // Parts are told apart, and inner gates from outer ones.
+  const auto order = [](std::vector<std::int64_t> parts) {
+    return MakeNode("random_order", {{"parts", std::move(parts)}});
+  };
+  const Node up = MakeNode("random_vertical_flip");
+  EXPECT_TRUE(Compile({MakeNode("decode"), order({1, 1}), Flip(), up, Mask(),
+                       Shared(1, order({1, 1})), Shared(2, Flip()), Shared(3, up)},
+                      {3, 7})
+                  .ok());
+  EXPECT_THAT(refused({MakeNode("decode"), order({1, 1}), Flip(), up, Mask(),
+                       Shared(1, order({1, 1})), Shared(3, up), Shared(2, Flip())},
+                      {3, 7}),
+              HasSubstr(governed));
+  const Node to_tensor = MakeNode("pil_to_tensor");
+  EXPECT_THAT(refused({MakeNode("decode"), Flip(), Mask(), to_tensor, Shared(1, Flip())}, {1, 4}),
+              HasSubstr("uses draws for values of another kind"));
+}
+
+TEST(Graph, SqueezeDropsTheDimensionOfOneChannel) {
+  const Node squeeze = MakeNode("squeeze");
+  const Node to_int64 = MakeNode("to_dtype", {{"dtype", std::string("int64")}});
+  const Result<Graph> graph = Compile(
+      {MakeNode("decode"), Flip(), Mask(), MakeNode("pil_to_tensor"), to_int64, squeeze}, {1, 5});
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  const TensorSpec mask{DType::kI64, Layout::kPlain, {20, 30}};
+  EXPECT_THAT(ShapesOf(*graph, RgbSpec(20, 30)), ElementsAre(RgbSpec(20, 30), mask));
+  std::vector<std::int32_t> words(1);
+  std::vector<TensorSpec> out(2);
+  TorchGenerator rng(1);
+  ASSERT_TRUE(graph->Draw(RgbSpec(20, 30), rng, words, out).ok());
+  EXPECT_EQ(out[1], mask);
+  const auto refused = [](std::vector<Node> nodes, Inputs values) {
+    return Compile(std::move(nodes), std::move(values)).status().code();
+  };
+  EXPECT_EQ(refused({MakeNode("decode"), MakeNode("pil_to_tensor"), squeeze}, {}),
+            Code::kUnsupported)
+      << "three channels";
+  EXPECT_EQ(refused({MakeNode("decode", {{"mode", std::string("L")}}), squeeze}, {}),
+            Code::kUnsupported)
+      << "no tensor";
+  const Node gray = MakeNode("decode", {{"mode", std::string("L")}});
+  const Result<Graph> alone = Compile({gray, MakeNode("to_tensor"), squeeze}, {});
+  ASSERT_TRUE(alone.ok()) << alone.status().ToString();
+  EXPECT_EQ(alone->tail(), 0) << "a finisher does not know the shape";
+  EXPECT_EQ(refused({gray, MakeNode("pil_to_tensor"), squeeze, Flip()}, {}), Code::kUnsupported);
+  EXPECT_EQ(refused({gray, MakeNode("pil_to_tensor"), After(0, MakeNode("pil_to_tensor")),
+                     Of({1, 2}, squeeze)},
+                    {}),
+            Code::kUnsupported);
+}
+
+TEST(Graph, APictureOfAnotherSizeIsNotMadeFromAnothersDraws) {
+  const auto drawn = [](Node of_mask) {
+    const Result<Graph> graph = Compile(
+        {MakeNode("decode"), Resized(8), Flip(), Mask(), std::move(of_mask), Shared(2, Flip())},
+        {2, 5});
+    EXPECT_TRUE(graph.ok()) << graph.status().ToString();
+    std::vector<std::int32_t> words(static_cast<std::size_t>(graph->param_words()));
+    std::vector<TensorSpec> out(2);
+    TorchGenerator rng(1);
+    return graph->Draw(RgbSpec(30, 40), rng, words, out);
+  };
+  EXPECT_TRUE(drawn(CenterCrop(8)).ok());
+  const Status status = drawn(CenterCrop(9));
+  EXPECT_EQ(status.code(), Code::kUnsupported);
+  EXPECT_THAT(status.message(), HasSubstr("node 5 random_horizontal_flip"));
+}
+
+TEST(Graph, FilesOutOfPlaceAreRefused) {
+  const auto decode = [](std::int64_t file) { return MakeNode("decode", {{"file", file}}); };
+  EXPECT_EQ(Compile({decode(1)}, {}).status().code(), Code::kInvalidArgument);
+  for (const std::int64_t file : {-1, 16}) {
+    EXPECT_EQ(
+        Compile({MakeNode("decode"), After(Node::kSource, decode(file))}, {0, 1}).status().code(),
+        Code::kInvalidArgument);
+  }
+  EXPECT_EQ(Compile({MakeNode("decode"), After(Node::kSource, decode(15))}, {0, 1})->files(), 16);
+  EXPECT_EQ(
+      Compile({MakeNode("decode"), After(Node::kSource, MakeNode("from_array", Rgb()))}, {0, 1})
+          .status()
+          .code(),
+      Code::kUnsupported);
+}
+
 // Each chain is compiled by itself, and a small message can name very many.
 TEST(Graph, APlanThatIsTooLargeIsRefusedAtOnce) {
   const std::vector<Node> many(Graph::kMostNodes + 1, MakeNode("decode"));

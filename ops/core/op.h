@@ -49,6 +49,10 @@ class OpSchema {
                       TensorSpec* out) const {
     return Infer(in, out);
   }
+  // Infer for a sample with these params: where the output depends on draws, they decide it.
+  virtual Status InferDrawn(const TensorSpec& in, Params /*params*/, TensorSpec* out) const {
+    return Infer(in, out);
+  }
   // Whether the operator only maps elements, each by itself, and draws nothing: see Map.
   [[nodiscard]] virtual bool maps() const { return false; }
   // Maps one element (element.h) of channel `channel`. The result is an element of the output's

@@ -29,6 +29,8 @@ struct ArgSpec {
   std::optional<ArgValue> default_value;
   std::string doc;
   bool required = false;
+  // It decides how pixels are made, and neither draws nor sizes.
+  bool only_pixels = false;
 };
 
 struct OpSpec {
@@ -37,6 +39,9 @@ struct OpSpec {
   std::vector<ArgSpec> args;
   // The framework's classes that this operator implements, as "v1.Resize", "v2.Resize".
   std::vector<std::string> classes;
+  // What it draws for a picture means the same for any other one of its size, so that a node may
+  // use another node's draws (Graph).
+  bool shares_draws = false;
 };
 
 // The arguments of one node, checked against its OpSpec: known names, right types, required ones

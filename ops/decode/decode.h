@@ -10,6 +10,8 @@ namespace headrace::ops {
 enum class DecodeAs : std::uint8_t {
   kPil,        // PIL.Image.open(file).convert("RGB"), of JPEG and PNG files
   kRgb,        // torchvision.io.decode_image(file, RGB), of JPEG files in colour and grey
+  kLuma,       // convert("L"), of the same files
+  kIndex,      // as the file has it, of files that PIL opens in the modes L and P
   kUnchanged,  // torchvision.io.decode_image(file), of JPEG files in colour
 };
 
@@ -23,7 +25,8 @@ class DecodeSchema final : public ImageSchema {
     return TensorSpec{DType::kU8, Layout::kHwc, {Dims::kAny, Dims::kAny, 3}};
   }
   [[nodiscard]] ImageSpec OutputKind(const ImageSpec& in) const override {
-    return {in.height, in.width, 3, DType::kU8, Layout::kHwc};
+    const bool one = as_ == DecodeAs::kLuma || as_ == DecodeAs::kIndex;
+    return {in.height, in.width, one ? 1 : 3, DType::kU8, Layout::kHwc};
   }
 
  private:

@@ -13,6 +13,8 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& /*context*/) {
   const bool of_tensors = library == "torchvision.io";
   if (!of_tensors && library != "PIL") return Unsupported("library " + library);
   if (of_tensors && mode == "UNCHANGED") return MakeSchema<DecodeSchema>(DecodeAs::kUnchanged);
+  if (!of_tensors && mode == "L") return MakeSchema<DecodeSchema>(DecodeAs::kLuma);
+  if (!of_tensors && mode == "index") return MakeSchema<DecodeSchema>(DecodeAs::kIndex);
   if (mode != "RGB") return Unsupported("mode " + mode);
   return MakeSchema<DecodeSchema>(of_tensors ? DecodeAs::kRgb : DecodeAs::kPil);
 }
@@ -26,11 +28,14 @@ void RegisterSchemaDecode(SchemaRegistry& registry) {
            "An encoded JPEG or PNG file as a PIL RGB image: `Image.open(path).convert(\"RGB\")`. "
            "With torchvision.io as library the pixels of a JPEG file as `decode_image(path, mode)` "
            "makes them; other files are made by the trainer. The first node of a chain over "
-           "files.",
+           "files. With mode index the picture is as the file has it, which is a mask's gray or "
+           "its indices: files that PIL opens in another mode than L or P are made by the trainer.",
        .args = {{"mode", ArgType::kText, std::string("RGB"),
-                 "PIL mode that convert() is given, or torchvision's: RGB or, of files in colour "
-                 "alone, UNCHANGED"},
-                {"library", ArgType::kText, std::string("PIL"), "PIL or torchvision.io"}},
+                 "PIL mode that convert() is given: RGB or L; index for no convert(); or "
+                 "torchvision's: RGB or, of files in colour alone, UNCHANGED"},
+                {"library", ArgType::kText, std::string("PIL"), "PIL or torchvision.io"},
+                {"file", ArgType::kInt, std::int64_t{0},
+                 "which of the sample's files, where it has several (source file_groups)"}},
        .classes = {"datasets.folder.pil_loader", "io.read_image", "io.decode_image",
                    "io.decode_jpeg"}},
       Make);

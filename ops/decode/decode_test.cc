@@ -7,10 +7,18 @@
 namespace headrace::ops::testing {
 namespace {
 
-TEST(Decode, OnlyRgb) {
-  const Node node = MakeNode("decode", {{"mode", std::string("L")}});
-  EXPECT_EQ(Chain::Compile({node}, testing::Libraries(), {}).status(),
-            Unsupported("node 0 decode: mode L"));
+TEST(Decode, OnlyModesThatItKnows) {
+  const auto channels = [](const char* mode) -> std::int64_t {
+    const Node node = MakeNode("decode", {{"mode", std::string(mode)}});
+    const Result<Chain> chain = Chain::Compile({node}, testing::Libraries(), {});
+    if (chain.ok()) return chain->output().dims[2];
+    EXPECT_EQ(chain.status(), Unsupported("node 0 decode: mode " + std::string(mode)));
+    return 0;
+  };
+  EXPECT_EQ(channels("RGB"), 3);
+  EXPECT_EQ(channels("L"), 1);
+  EXPECT_EQ(channels("index"), 1);
+  for (const char* other : {"P", "1", "RGBA", "I", ""}) EXPECT_EQ(channels(other), 0);
 }
 
 TEST(Decode, OnlyLibrariesThatItKnows) {

@@ -78,7 +78,8 @@ void RegisterSchemaRandomAffine(SchemaRegistry& registry) {
        .doc = "Rotates, translates, scales and shears a PIL image, as PIL does, or a tensor of "
               "uint8, as torchvision does (for torch's AVX2 and AVX512 builds).",
        .args = std::move(args),
-       .classes = {"v1.RandomAffine", "v2.RandomAffine"}},
+       .classes = {"v1.RandomAffine", "v2.RandomAffine"},
+       .shares_draws = true},
       Make);
 }
 

@@ -44,9 +44,15 @@ void RegisterSchemaRandomApply(SchemaRegistry& registry) {
                 .doc = "Applies the nodes that follow it with probability p. Of PIL images and of "
                        "tensors of uint8, where each node leaves their shape as it is.",
                 .args = {{"p", ArgType::kNumber, 0.5, "probability"},
-                         {"nodes", ArgType::kInt, {}, "how many nodes it governs", true},
+                         {"nodes",
+                          ArgType::kInt,
+                          {},
+                          "how many nodes it governs",
+                          /*required=*/true,
+                          /*only_pixels=*/true},
                          ApiArg()},
-                .classes = {"v1.RandomApply", "v2.RandomApply"}},
+                .classes = {"v1.RandomApply", "v2.RandomApply"},
+                .shares_draws = true},
                Make);
 }
 

@@ -108,10 +108,12 @@ void RegisterSchemaRandomCrop(SchemaRegistry& registry) {
                  "all sides, [left/right, top/bottom] or [left, top, right, bottom]"},
                 {"pad_if_needed", ArgType::kBool, std::int64_t{0},
                  "pad images that are smaller than the crop"},
-                {"fill", ArgType::kNumbers, std::int64_t{0}, "value for padding_mode constant"},
+                {"fill", ArgType::kNumbers, std::int64_t{0}, "value for padding_mode constant",
+                 /*required=*/false, /*only_pixels=*/true},
                 PaddingModeArg(),
                 ApiArg()},
-       .classes = {"v1.RandomCrop", "v2.RandomCrop"}},
+       .classes = {"v1.RandomCrop", "v2.RandomCrop"},
+       .shares_draws = true},
       Make);
 }
 

@@ -21,7 +21,8 @@ void RegisterSchemaRandomHorizontalFlip(SchemaRegistry& registry) {
   registry.Add({.name = "random_horizontal_flip",
                 .doc = "Mirrors the image left to right, with probability p.",
                 .args = {{"p", ArgType::kNumber, 0.5, "probability"}},
-                .classes = {"v1.RandomHorizontalFlip", "v2.RandomHorizontalFlip"}},
+                .classes = {"v1.RandomHorizontalFlip", "v2.RandomHorizontalFlip"},
+                .shares_draws = true},
                Make);
 }
 

@@ -55,8 +55,14 @@ void RegisterSchemaRandomOrder(SchemaRegistry& registry) {
   registry.Add({.name = "random_order",
                 .doc = "Applies the parts that follow it in a drawn order. Of PIL images and of "
                        "tensors of uint8, where each part leaves their shape as it is.",
-                .args = {{"parts", ArgType::kInts, {}, "how many nodes each part has", true}},
-                .classes = {"v2.RandomOrder"}},
+                .args = {{"parts",
+                          ArgType::kInts,
+                          {},
+                          "how many nodes each part has",
+                          /*required=*/true,
+                          /*only_pixels=*/true}},
+                .classes = {"v2.RandomOrder"},
+                .shares_draws = true},
                Make);
 }
 

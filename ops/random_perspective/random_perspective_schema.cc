@@ -65,7 +65,8 @@ void RegisterSchemaRandomPerspective(SchemaRegistry& registry) {
               "the client's own torch. The trainer makes images of which three "
               "corners come to lie on a line.",
        .args = std::move(args),
-       .classes = {"v1.RandomPerspective", "v2.RandomPerspective"}},
+       .classes = {"v1.RandomPerspective", "v2.RandomPerspective"},
+       .shares_draws = true},
       Make);
 }
 

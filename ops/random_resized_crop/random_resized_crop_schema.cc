@@ -23,7 +23,8 @@ OpSpec Spec() {
           "resize.",
       .args = {{"size", ArgType::kInts, std::nullopt, "side of a square, or [height, width]",
                 /*required=*/true}},
-      .classes = {"v1.RandomResizedCrop", "v2.RandomResizedCrop"}};
+      .classes = {"v1.RandomResizedCrop", "v2.RandomResizedCrop"},
+      .shares_draws = true};
   for (ArgSpec& arg : ResizingArgs()) spec.args.push_back(std::move(arg));
   for (ArgSpec& arg : AreaSampler::ArgSpecs({0.08, 1.0}, {3.0 / 4.0, 4.0 / 3.0})) {
     spec.args.push_back(std::move(arg));

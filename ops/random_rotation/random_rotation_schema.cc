@@ -68,7 +68,8 @@ void RegisterSchemaRandomRotation(SchemaRegistry& registry) {
        .doc = "Rotates by a random angle: a PIL image, as PIL does, or a tensor of uint8, as "
               "torchvision does (for torch's AVX2 and AVX512 builds).",
        .args = std::move(args),
-       .classes = {"v1.RandomRotation", "v2.RandomRotation"}},
+       .classes = {"v1.RandomRotation", "v2.RandomRotation"},
+       .shares_draws = true},
       Make);
 }
 

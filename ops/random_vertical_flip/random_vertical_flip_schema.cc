@@ -21,7 +21,8 @@ void RegisterSchemaRandomVerticalFlip(SchemaRegistry& registry) {
   registry.Add({.name = "random_vertical_flip",
                 .doc = "Mirrors the image top to bottom, with probability p.",
                 .args = {{"p", ArgType::kNumber, 0.5, "probability"}},
-                .classes = {"v1.RandomVerticalFlip", "v2.RandomVerticalFlip"}},
+                .classes = {"v1.RandomVerticalFlip", "v2.RandomVerticalFlip"},
+                .shares_draws = true},
                Make);
 }
 

@@ -251,6 +251,28 @@ Plan GoldenViews() {
   return plan;
 }
 
+Plan GoldenPictures() {
+  Plan plan;
+  plan.leaves = {{.source = "file_groups",
+                  .args = {{"files", std::int64_t{2}}},
+                  .rows = 1000,
+                  .table = BlobHash(11)}};
+  plan.chain = {{.op = "decode", .args = {{"mode", std::string("RGB")}}},
+                {.op = "random_horizontal_flip", .args = {{"p", 0.5}}, .purity = Purity::kRandom},
+                {.op = "to_tensor"},
+                {.op = "decode",
+                 .args = {{"file", std::int64_t{1}}, {"mode", std::string("index")}},
+                 .inputs = {Node::kSource}},
+                {.op = "random_horizontal_flip",
+                 .args = {{"draws_of", std::int64_t{1}}, {"p", 0.5}},
+                 .purity = Purity::kRandom},
+                {.op = "pil_to_tensor"}};
+  plan.fields = {{.kind = FieldSpec::Kind::kValue, .index = 2},
+                 {.kind = FieldSpec::Kind::kValue, .index = 5}};
+  plan.rng = RngMode::kTorch;
+  return plan;
+}
+
 FileTable GoldenFileTable() {
   return {.root = "/data/train",
           .paths = {"cat/1.jpg", "dog/\xc3\xa9t\xc3\xa9.jpg", "/elsewhere/2.png", ""},

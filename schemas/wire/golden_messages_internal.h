@@ -17,6 +17,7 @@ struct GoldenMessage {
 [[nodiscard]] std::vector<GoldenMessage> GoldenMessages();
 [[nodiscard]] Plan GoldenPlan();            // plan.bin, by EncodePlan
 [[nodiscard]] Plan GoldenViews();           // plan_of_views.bin: a graph
+[[nodiscard]] Plan GoldenPictures();        // plan_of_pictures.bin: a graph of several pictures
 [[nodiscard]] FileTable GoldenFileTable();  // file_table.bin, by EncodeFileTable
 
 }  // namespace headrace::wire

@@ -82,6 +82,10 @@ TEST(Golden, FrozenPlanDecodesToItsValues) {
   const auto views = DecodePlan(Frozen("plan_of_views", [] { return EncodePlan(GoldenViews()); }));
   ASSERT_TRUE(views.ok()) << views.status().ToString();
   EXPECT_EQ(*views, GoldenViews());
+  const auto pictures =
+      DecodePlan(Frozen("plan_of_pictures", [] { return EncodePlan(GoldenPictures()); }));
+  ASSERT_TRUE(pictures.ok()) << pictures.status().ToString();
+  EXPECT_EQ(*pictures, GoldenPictures());
 }
 
 TEST(Golden, FrozenFileTableDecodesToItsValues) {

@@ -216,7 +216,9 @@ TEST(Plan, AGraphThatAnOlderPeerWouldTakeForAChainIsRefused) {
   EXPECT_THAT(refused({0}, {Kind::kValue, 2}), IsEmpty());
   EXPECT_THAT(refused({0}, {Kind::kChain, 0}), HasSubstr("numbers of nodes"));
   EXPECT_THAT(refused({2}, {Kind::kValue, 2}), HasSubstr("numbers of nodes"));
-  EXPECT_THAT(refused({-1}, {Kind::kValue, 2}), HasSubstr("numbers of nodes"));
+  EXPECT_THAT(refused({Node::kSource}, {Kind::kValue, 2}), IsEmpty());
+  EXPECT_THAT(refused({Node::kSource}, {Kind::kChain, 0}), HasSubstr("numbers of nodes"));
+  EXPECT_THAT(refused({-2}, {Kind::kValue, 2}), HasSubstr("numbers of nodes"));
   EXPECT_THAT(refused({1}, {Kind::kValue, 2}), HasSubstr("numbers of nodes"));
   EXPECT_THAT(refused({0}, {Kind::kValue, 3}), HasSubstr("numbers of nodes"));
 }

@@ -36,6 +36,7 @@ Plan RandomBody::MakePlan() {
     for (std::uint64_t n = Below(3); n > 0; --n) {
       plan.chain[i].inputs.push_back(static_cast<std::int32_t>(Below(i)));
     }
+    if (plan.chain[i].inputs.empty() && Below(4) == 0) plan.chain[i].inputs = {Node::kSource};
     // The node before it is not named.
     if (plan.chain[i].inputs == std::vector{static_cast<std::int32_t>(i) - 1}) {
       plan.chain[i].inputs.clear();

@@ -91,7 +91,7 @@ def test_paths_are_texts(photos):
 
 
 def test_two_ways_to_read_a_file_are_two_pictures(photos):
-    with pytest.raises(NotNative, match="other than one picture"):
+    with pytest.raises(NotNative, match="several pictures for each sample"):
         items_of(Twice(photos))
 
 

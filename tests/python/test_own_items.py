@@ -129,7 +129,7 @@ class Short(Base):
 class Changeable(Base):
     def __init__(self, root):
         super().__init__(root)
-        self.pairs = [[name, 1] for name in self.names]
+        self.pairs = [[name, [1]] for name in self.names]
 
     def __getitem__(self, idx):
         name, _ = self.pairs[idx]
@@ -206,7 +206,7 @@ class OfObjects(Base):
 CASES = {
     NotUsed: "a file that it does not use",
     RaisesForOne: "raises ValueError for an index",
-    OfObjects: "may change",
+    OfObjects: "returns a list beside the picture",
     Counts: "sets an attribute",
     ByChance: "random.*is not followed",
     ByItself: "compares what belongs to the index",

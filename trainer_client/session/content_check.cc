@@ -21,6 +21,21 @@ bool FirstTime(const std::string& where) {
   return said.insert(where).second;
 }
 
+Result<FileWitness> WitnessOf(const std::vector<std::string>& paths, bool whole) {
+  std::vector<FileWitness> files;
+  for (const std::string& path : paths) {
+    HR_TRY(const FileWitness file, ReadWitness(path, whole));
+    files.push_back(file);
+  }
+  return JoinWitnesses(files);
+}
+
+std::string NamesOf(const std::vector<std::string>& paths) {
+  std::string names = paths.front();
+  for (std::size_t i = 1; i < paths.size(); ++i) names += " or " + paths[i];
+  return names;
+}
+
 constexpr const char* kRemedy =
     "; the trainer makes such samples itself: give that worker the files that the trainer has";
 
@@ -34,7 +49,10 @@ ContentCheck::ContentCheck(std::shared_ptr<net::Reactor> reactor, const Plan& pl
     const Blob* blob = leaf.table.valid() ? blobs.Find(leaf.table) : nullptr;
     if (blob != nullptr) {
       Result<wire::FileTableView> files = wire::FileTableView::Open(blob->data);
-      if (files.ok()) tables_.push_back({rows_, std::min(leaf.rows, files->size()), *files});
+      const Result<int> a_row = FilesOf(leaf);
+      if (files.ok() && a_row.ok()) {
+        tables_.push_back({rows_, std::min(leaf.rows, files->size() / *a_row), *a_row, *files});
+      }
     }
     rows_ += leaf.rows;
   }
@@ -52,13 +70,16 @@ std::int64_t ContentCheck::RowOf(std::int64_t key) const {
                                                          : -1;
 }
 
-std::string ContentCheck::PathOf(std::int64_t row) const {
+std::vector<std::string> ContentCheck::PathsOf(std::int64_t row) const {
+  std::vector<std::string> paths;
   for (const Table& table : tables_) {
-    if (row >= table.first_row && row < table.first_row + table.rows) {
-      return table.files.Path(row - table.first_row);
+    if (row < table.first_row || row >= table.first_row + table.rows) continue;
+    const std::int64_t first = (row - table.first_row) * table.files_a_row;
+    for (std::int64_t i = 0; i < table.files_a_row; ++i) {
+      paths.push_back(table.files.Path(first + i));
     }
   }
-  return {};
+  return paths;
 }
 
 void ContentCheck::Ask(WorkerId worker, wire::BatchRequest& request) {
@@ -87,9 +108,9 @@ void ContentCheck::Check(Question question, OnChecked done) {
       continue;  // the trainer makes it anyway
     }
     const std::int64_t row = RowOf(question.keys[static_cast<std::size_t>(position)]);
-    std::string path = PathOf(row);
-    if (path.empty()) continue;  // an array: its bytes came from here
-    Item& item = items->emplace_back(Item{position, row, std::move(path), {}, {}});
+    std::vector<std::string> paths = PathsOf(row);
+    if (paths.empty()) continue;  // an array: its bytes came from here
+    Item& item = items->emplace_back(Item{position, row, std::move(paths), {}, {}});
     const auto told = std::ranges::find(question.witnesses, position, &wire::Witness::position);
     if (told != question.witnesses.end()) item.theirs = told->file;
   }
@@ -103,7 +124,7 @@ void ContentCheck::Check(Question question, OnChecked done) {
         item.difference = "that worker does not tell what the file is";
         continue;
       }
-      const Result<FileWitness> ours = ReadWitness(item.path, item.theirs->whole != 0);
+      const Result<FileWitness> ours = WitnessOf(item.paths, item.theirs->whole != 0);
       item.difference =
           ours.ok() ? Difference(*ours, *item.theirs, same_host) : ours.status().message();
     }
@@ -132,8 +153,8 @@ void ContentCheck::Finish(const Question& question, const std::vector<Item>& ite
     vouched.resize(static_cast<std::size_t>(rows_));
     vouched[static_cast<std::size_t>(item.row)] = item.difference.empty();
     if (item.difference.empty()) continue;
-    const std::string text =
-        question.where + " has not the trainer's file " + item.path + ": " + item.difference;
+    const std::string text = question.where + " has not the trainer's file " + NamesOf(item.paths) +
+                             ": " + item.difference;
     if (unfit_.insert(question.worker).second && FirstTime(question.where)) {
       LogWarning(text + kRemedy);
     }

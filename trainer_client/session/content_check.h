@@ -59,18 +59,19 @@ class ContentCheck {
   struct Item {
     std::int32_t position;
     std::int64_t row;
-    std::string path;
+    std::vector<std::string> paths;  // of the row's files
     std::optional<FileWitness> theirs;
     std::string difference;  // found out
   };
   struct Table {
     std::int64_t first_row;
     std::int64_t rows;
+    std::int64_t files_a_row;
     wire::FileTableView files;
   };
   [[nodiscard]] std::int64_t RowOf(std::int64_t key) const;
-  // The row's path; empty: not a file.
-  [[nodiscard]] std::string PathOf(std::int64_t row) const;
+  // The paths of the row's files; empty: an array.
+  [[nodiscard]] std::vector<std::string> PathsOf(std::int64_t row) const;
   void Finish(const Question& question, const std::vector<Item>& items, const OnChecked& done);
 
   std::shared_ptr<net::Reactor> reactor_;

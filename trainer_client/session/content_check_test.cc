@@ -119,6 +119,45 @@ TEST_F(ContentCheckTest, BytesInTheMiddleAreSeenInTheShareThatIsReadWhole) {
   EXPECT_EQ(Check(WorkerId(2), "here", Ask(WorkerId(2))).size(), 0U);
 }
 
+// A row of two files: both are compared, and named.
+TEST_F(ContentCheckTest, EachFileOfARowCounts) {
+  Plan plan;
+  plan.leaves = {{.source = "file_groups",
+                  .args = {{"files", std::int64_t{2}}},
+                  .rows = kRows / 2,
+                  .table = BlobHash(1),
+                  .arrays = {}}};
+  RunOn(*reactor_, [&] {
+    check_ =
+        std::make_unique<ContentCheck>(reactor_, plan, *blobs_, std::span<const std::int64_t>());
+  });
+  Write("there", 7, std::string(19'999, 'a') + "b");
+  const wire::BatchRequest request = Ask(WorkerId(1));
+  ASSERT_EQ(request.witness.size(), std::size_t{kRows} / 2);
+  ContentCheck::Question question{.worker = WorkerId(1),
+                                  .where = "worker 7 on node3",
+                                  .keys = request.keys,
+                                  .positions = request.witness};
+  for (const std::int32_t position : request.witness) {
+    std::vector<FileWitness> files;
+    for (const std::int32_t file : {2 * position, 2 * position + 1}) {
+      files.push_back(*ReadWitness(Folder("there") + "/" + std::to_string(file), false));
+    }
+    question.witnesses.push_back({position, JoinWitnesses(files)});
+  }
+  std::promise<std::vector<wire::SampleFailure>> found;
+  RunOn(*reactor_, [&] {
+    check_->Check(std::move(question), [&](std::vector<wire::SampleFailure> differ) {
+      found.set_value(std::move(differ));
+    });
+  });
+  const auto differ = found.get_future().get();
+  ASSERT_EQ(differ.size(), 1U);
+  EXPECT_EQ(differ[0].position, 3);
+  EXPECT_THAT(differ[0].message, HasSubstr("/here/6 or "));
+  EXPECT_THAT(differ[0].message, HasSubstr("/here/7: "));
+}
+
 TEST_F(ContentCheckTest, AWorkerThatTellsNothingIsNotBelieved) {
   const auto differ = Check(WorkerId(1), "here", Ask(WorkerId(1)), /*tells=*/false);
   EXPECT_EQ(differ.size(), std::size_t{kRows});

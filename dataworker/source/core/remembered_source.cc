@@ -54,6 +54,7 @@ class RememberedSource final : public Source {
   RememberedSource(std::unique_ptr<Source> source, Clock& clock)
       : source_(std::move(source)), book_(std::make_shared<IdentityBook>(clock)) {}
   [[nodiscard]] std::int64_t rows() const override { return source_->rows(); }
+  [[nodiscard]] int files() const override { return source_->files(); }
   [[nodiscard]] bool cacheable() const override { return source_->cacheable(); }
   [[nodiscard]] bool rereads_from_memory() const override { return source_->rereads_from_memory(); }
   [[nodiscard]] bool waits() const override { return source_->waits(); }

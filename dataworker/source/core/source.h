@@ -24,7 +24,7 @@ namespace headrace::dataworker {
 
 struct SourceSample {
   ByteSpan bytes;           // of a file: ScratchBuffer::kSlack bytes after them are readable
-  bool encoded = true;      // a file; otherwise a dense tensor of `row`
+  bool encoded = true;      // files; otherwise a dense tensor of `row`
   TensorSpec row;           // of a sample that is not encoded
   ContentIdentity content;  // of exactly these bytes; meaningful if cacheable()
 };
@@ -84,6 +84,8 @@ class Source {
   // Nothing is open, or Stop was called. Never called inside of a sink.
   virtual ~Source() = default;
   [[nodiscard]] virtual std::int64_t rows() const = 0;
+  // Encoded files of a sample. With several, its bytes are a FileGroup (base/file_group.h).
+  [[nodiscard]] virtual int files() const { return 1; }
 
   // True: samples are worth a place in the cache and have a ContentIdentity.
   [[nodiscard]] virtual bool cacheable() const = 0;

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/file_group.h"
 #include "dataworker/source/core/fake_slow_source.h"
 #include "dataworker/source/core/source_fixture.h"
 #include "gmock/gmock.h"
@@ -59,6 +60,27 @@ struct ImageArrays {
 
 // The same files, read on io threads.
 struct FilesElsewhere : Files {};
+
+// Two files a row.
+struct PairsOfFiles {
+  TemporaryDirectory directory;
+  BlobMap blobs;
+  SourceLeaf leaf;
+  PairsOfFiles() {
+    wire::FileTable table{.root = directory.path(), .paths = {}, .labels = {}};
+    for (std::int64_t file = 0; file < 2 * kRows; ++file) {
+      const std::string name = "sample" + std::to_string(file);
+      directory.Write(name, "4 " + std::to_string(file / 2 + 1) + "\n" + std::string(100, 'x'));
+      table.paths.push_back(name);
+      table.labels.push_back(file % 2 == 0 ? file / 2 * 10 : -1);
+    }
+    leaf = {.source = "file_groups",
+            .args = {{"files", std::int64_t{2}}},
+            .rows = kRows,
+            .table = blobs.Add(wire::EncodeFileTable(table)),
+            .arrays = {}};
+  }
+};
 
 struct SlowObjects {
   BlobMap blobs;
@@ -117,12 +139,21 @@ class SourceContract : public ::testing::Test {
     }
     return Later(ask, row);
   }
+  // Of the files that a sample's bytes hold.
+  std::size_t FileBytes(ByteSpan bytes) {
+    if (source_->files() == 1) return bytes.size();
+    const Result<FileGroup> group = FileGroup::Open(bytes);
+    EXPECT_TRUE(group.ok() && static_cast<int>(group->size()) == source_->files());
+    std::size_t sum = 0;
+    for (std::size_t i = 0; group.ok() && i < group->size(); ++i) sum += (*group)[i].size();
+    return sum;
+  }
   Kind kind_;
   SourceRegistry registry_ = BuiltinSources();
   std::unique_ptr<Source> source_;
   ScratchBuffer buffer_;
 };
-using Kinds = ::testing::Types<Files, FilesElsewhere, ImageArrays, SlowObjects>;
+using Kinds = ::testing::Types<Files, FilesElsewhere, PairsOfFiles, ImageArrays, SlowObjects>;
 TYPED_TEST_SUITE(SourceContract, Kinds);
 
 constexpr Ask kAll[] = {Ask::kIdentity, Ask::kSpec, Ask::kBytes, Ask::kWitness, Ask::kWholeWitness};
@@ -147,7 +178,7 @@ TYPED_TEST(SourceContract, ASpecNeedsNoBytesAndEveryRowCanBeRead) {
     const RowAnswer read = this->Get(Ask::kBytes, row);
     ASSERT_TRUE(read.status.ok()) << read.status.ToString();
     EXPECT_FALSE(read.sample.bytes.empty());
-    EXPECT_EQ(read.bytes_read, this->source_->cacheable() ? read.sample.bytes.size() : 0);
+    EXPECT_EQ(read.bytes_read, this->source_->cacheable() ? this->FileBytes(read.sample.bytes) : 0);
     if (!read.sample.encoded) {
       EXPECT_EQ(read.sample.bytes.size(), read.sample.row.bytes());
       EXPECT_EQ(read.sample.row, described.spec);

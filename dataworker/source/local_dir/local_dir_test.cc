@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "dataworker/source/core/source_fixture.h"
-#include "dataworker/source/local_dir/direct_reads.h"
+#include "dataworker/source/files/direct_reads.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

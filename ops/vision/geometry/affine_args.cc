@@ -47,12 +47,15 @@ std::vector<ArgSpec> AffineArgSpecs(MatrixProducts unsaid) {
   return {
       {"tensor_grids", ArgType::kInt, static_cast<std::int64_t>(unsaid),
        "how torch multiplies matrices, of tensors; 0: with bits that are not known, tensors are "
-       "not native; 1: by fused operations where the product is large; 2: without any"},
+       "not native; 1: by fused operations where the product is large; 2: without any",
+       /*required=*/false, /*only_pixels=*/true},
       {"interpolation", ArgType::kText, std::string("nearest"),
-       "nearest or bilinear; of PIL images also nearest-exact and bicubic"},
+       "nearest or bilinear; of PIL images also nearest-exact and bicubic", /*required=*/false,
+       /*only_pixels=*/true},
       {"fill", ArgType::kNumbers, std::nullopt,
        "value outside of the image, or one for each channel; without it 0, and of tensors edges "
-       "that fade"}};
+       "that fade",
+       /*required=*/false, /*only_pixels=*/true}};
 }
 
 Result<AffineArgs> ReadAffineArgs(const OpArgs& args, const ImageSpec& input, bool tensor) {
@@ -79,9 +82,10 @@ Result<AffineArgs> ReadAffineArgs(const OpArgs& args, const ImageSpec& input, bo
 
 std::vector<ArgSpec> PilArgSpecs() {
   return {{"interpolation", ArgType::kText, std::string("nearest"),
-           "nearest, nearest-exact, bilinear or bicubic"},
+           "nearest, nearest-exact, bilinear or bicubic", /*required=*/false, /*only_pixels=*/true},
           {"fill", ArgType::kNumbers, std::nullopt,
-           "value outside of the image, or one for each channel; 0 when left out"}};
+           "value outside of the image, or one for each channel; 0 when left out",
+           /*required=*/false, /*only_pixels=*/true}};
 }
 
 Result<AffineArgs> ReadPilArgs(const OpArgs& args, const ImageSpec& input) {

@@ -30,15 +30,18 @@ Status Resizing::CheckOutput(const ImageSpec& out) const {
 
 std::vector<ArgSpec> ResizingArgs() {
   ArgSpec interpolation = InterpolationArg();
+  interpolation.only_pixels = true;
   interpolation.doc += "; of tensors not box or hamming, and lanczos only in v2 with antialias";
   return {interpolation,
           {"antialias", ArgType::kBool, std::nullopt,
            "of tensors, where none is false and v1's bilinear and bicubic are native only with it; "
-           "PIL images are always filtered"},
+           "PIL images are always filtered",
+           /*required=*/false, /*only_pixels=*/true},
           ApiArg(),
           {"tensors", ArgType::kBool, std::int64_t{0},
            "the client found that its torch and torchvision resize tensors to the bits that the "
-           "operator makes"}};
+           "operator makes",
+           /*required=*/false, /*only_pixels=*/true}};
 }
 
 Result<Resizing> ReadResizing(const OpArgs& args, const CompileContext& context) {

@@ -21,7 +21,7 @@ constexpr std::size_t kMostInflation = 1032;
 // Whether the file's bytes are the output's pixels, so that they need no conversion.
 bool HasOutputsBytes(const PngChunks& png, std::size_t pixel_bytes) {
   if (png.interlaced || png.depth != 8) return false;
-  return png.color == 2 || (png.color == 6 && pixel_bytes == 4);
+  return png.color == 2 || (png.color == 6 && pixel_bytes == 4) || pixel_bytes == 1;
 }
 
 // PIL refuses an unknown filter of any row. `row` is the first of the inflated rows.
@@ -113,7 +113,11 @@ Status PngDecoder::DecodePasses(const PngChunks& png, std::size_t rows, std::siz
                unit, unit, here);
       std::uint8_t* const to =
           out + ((pass.top + y * pass.row_step) * columns + pass.left) * pixel_bytes;
-      colors.Convert(here, wanted, pass.column_step * pixel_bytes, pixel_bytes == 4, to);
+      if (pixel_bytes == 1) {
+        CopyIndices(png, here, wanted, pass.column_step, to);
+      } else {
+        colors.Convert(here, wanted, pass.column_step * pixel_bytes, pixel_bytes == 4, to);
+      }
       std::swap(here, above);
     }
     row += in_pass * stride;
@@ -122,10 +126,9 @@ Status PngDecoder::DecodePasses(const PngChunks& png, std::size_t rows, std::siz
   return Status::Ok();
 }
 
-Status PngDecoder::DecodeRgb(ByteSpan file, const std::optional<Window>& window, PixelFormat format,
-                             ScratchBuffer& memory, Image* out) {
-  HR_TRY(const PngChunks png, WalkPngChunks(file));
-  const ImageSpec spec{png.height, png.width, 3, DType::kU8, Layout::kHwc};
+Status PngDecoder::Decode(const PngChunks& png, const std::optional<Window>& window,
+                          std::size_t pixel_bytes, ScratchBuffer& memory, Image* out) {
+  const ImageSpec spec{png.height, png.width, pixel_bytes == 1 ? 1 : 3, DType::kU8, Layout::kHwc};
   const Window part = window.value_or(WholeOf(spec));
   if (!IsInside(part, spec)) return InvalidArgument("PNG: window is not inside of the image");
   HR_RETURN_IF_ERROR(Inflate(png));
@@ -133,7 +136,6 @@ Status PngDecoder::DecodeRgb(ByteSpan file, const std::optional<Window>& window,
 
   const auto rows = static_cast<std::size_t>(part.top + part.height);
   const auto columns = static_cast<std::size_t>(part.left + part.width);
-  const auto pixel_bytes = static_cast<std::size_t>(format);
   std::uint8_t* const pixels = memory.Ensure(rows * columns * pixel_bytes);
   if (HasOutputsBytes(png, pixel_bytes)) {
     DecodeDirectly(png, rows, columns, pixel_bytes, pixels);
@@ -144,9 +146,24 @@ Status PngDecoder::DecodeRgb(ByteSpan file, const std::optional<Window>& window,
   out->pixel_stride = pixel_bytes;
   out->data = pixels + static_cast<std::size_t>(part.top) * out->row_stride +
               static_cast<std::size_t>(part.left) * pixel_bytes;
-  out->spec = {part.height, part.width, 3, DType::kU8, Layout::kHwc};
+  out->spec = {part.height, part.width, spec.channels, DType::kU8, Layout::kHwc};
   out->held = WholeOf(out->spec);
   return Status::Ok();
+}
+
+Status PngDecoder::DecodeRgb(ByteSpan file, const std::optional<Window>& window, PixelFormat format,
+                             ScratchBuffer& memory, Image* out) {
+  HR_TRY(const PngChunks png, WalkPngChunks(file));
+  return Decode(png, window, static_cast<std::size_t>(format), memory, out);
+}
+
+Status PngDecoder::DecodeIndices(ByteSpan file, const std::optional<Window>& window,
+                                 ScratchBuffer& memory, Image* out) {
+  HR_TRY(const PngChunks png, WalkPngChunks(file));
+  // Gray of one bit is mode 1, and of 16 bits I;16.
+  const bool gray = png.color == 0 && png.depth > 1 && png.depth <= 8;
+  if (!gray && png.color != 3) return Unsupported("PNG: a file of another mode than L and P");
+  return Decode(png, window, 1, memory, out);
 }
 
 }  // namespace headrace::ops

@@ -36,10 +36,17 @@ class PngDecoder {
   // the image.
   Status DecodeRgb(ByteSpan file, const std::optional<Window>& window, PixelFormat format,
                    ScratchBuffer& memory, Image* out);
+  // Decodes a file of one channel as PIL's Image.open(file) has it: the gray of mode L, or the
+  // indices of mode P. As DecodeRgb, one byte a pixel. kUnsupported: a file of another mode.
+  Status DecodeIndices(ByteSpan file, const std::optional<Window>& window, ScratchBuffer& memory,
+                       Image* out);
 
  private:
   struct Inflater;
 
+  // Pixels of one byte are indices; of 3 and 4, RGB.
+  Status Decode(const PngChunks& png, const std::optional<Window>& window, std::size_t pixel_bytes,
+                ScratchBuffer& memory, Image* out);
   Status Inflate(const PngChunks& png);
   // Make the image's first `rows` rows of `columns` pixels, of `pixel_bytes` each.
   void DecodeDirectly(const PngChunks& png, std::size_t rows, std::size_t columns,

@@ -67,6 +67,14 @@ std::size_t InflatedBytes(const PngChunks& png) {
   return bytes;
 }
 
+void CopyIndices(const PngChunks& png, const std::uint8_t* row, std::size_t pixels,
+                 std::size_t step, std::uint8_t* out) {
+  const int unit = png.color == 0 ? 255 / ((1 << png.depth) - 1) : 1;
+  for (std::size_t x = 0; x < pixels; ++x, out += step) {
+    *out = static_cast<std::uint8_t>(SmallSample(row, x, png.depth) * unit);
+  }
+}
+
 PngColors::PngColors(const PngChunks& png) : png_(png) {
   if (png.color != 3) return;
   colors_ = static_cast<int>(std::min<std::size_t>(png.palette.size() / 3, 256));

@@ -27,6 +27,11 @@ struct PngPass {
 // Bytes of all passes, filter bytes included.
 [[nodiscard]] std::size_t InflatedBytes(const PngChunks& png);
 
+// Writes the first `pixels` pixels of a row without filters, `step` bytes apart, as PIL's modes L and
+// P have them. REQUIRES: gray or a palette, of at most 8 bits.
+void CopyIndices(const PngChunks& png, const std::uint8_t* row, std::size_t pixels,
+                 std::size_t step, std::uint8_t* out);
+
 // Turns rows without filters into PIL's RGB: Image.open(file).convert("RGB").
 class PngColors {
  public:

@@ -144,10 +144,10 @@ BYTES, TO_FLOAT = v1.PILToTensor(), v1.ConvertImageDtype(torch.float32)
 NORMALIZE, MEANS = v1.Normalize([0.5], [0.5]), torch.tensor([0.5])
 
 
-@case("calls torchvision.transforms.functional.hflip")
+@case("calls torchvision.transforms.functional.rotate")
 class CallsAFunctionOfTorchvision(Base):
     def __call__(self, x):
-        return END(F.hflip(x))
+        return END(F.rotate(x, 5))
 
 
 @case("calls print")
@@ -181,7 +181,7 @@ class AppliesToANumber(Base):
         return END(3)
 
 
-@case("with other than one picture")
+@case("several pictures whose types are not known")
 class AppliesToTwo(Base):
     def __call__(self, x):
         return v2_image(x, x)

@@ -27,7 +27,7 @@ class DrawsWithNumpy(Base):
         return END(x) if np.random.uniform() < 0.5 else PAD(x)
 
 
-@case("calls torch.rand, which")
+@case("returns a number that is drawn")
 class DrawsWithTorch(Base):
     def __call__(self, x):
         return [END(x), torch.rand(1)]
@@ -49,4 +49,4 @@ class LooksAtThePicture(Base):
 @case("calls isinstance")
 class AsksForTheType(Base):
     def __call__(self, x):
-        return END(x) if isinstance(x, int) else PAD(x)
+        return END(x) if isinstance(x, Base) else PAD(x)

@@ -230,10 +230,10 @@ class Super(Base):
         return super().__call__(x)
 
 
-@case("starred argument")
-class AStarredArgument(Base):
+@case("two stars before an argument")
+class TwoStarsBeforeAnArgument(Base):
     def __call__(self, x):
-        return END(*[x])
+        return END(**{"pic": x})
 
 
 @case("which takes any arguments")

@@ -8,9 +8,9 @@ from ..native.kinds import kind_of
 from ..native.plan import PURE, Field, Node, NotNative
 from ..native.structure import Structure, plain
 from ..native.transforms import TO_TENSOR, nodes_of, nodes_of_leaf, nodes_of_steps
-from .datasets import Rows
+from .datasets import Rows, decode_nodes
 from .items import Items
-from .views import SOURCE, Applied, Grounds, Known, Stack, Views, steps_or_views
+from .views import SOURCE, Applied, Grounds, Known, Stack, Together, Views, steps_or_views
 from .views import Structure as Returned
 from .views.opened import Opened
 
@@ -86,7 +86,11 @@ def _of_array(
 
 def _of_items(rows: Rows, items: Items) -> Computed:
     """Of a data set of the program's own."""
-    nodes, node_of_value = _nodes(rows.source, items.values)
+    files = {
+        SOURCE - file: decode_nodes(items.modes[file], items.libraries[file], file)
+        for file in range(1, len(items.paths))
+    }
+    nodes, node_of_value = _nodes(rows.source, items.values, files)
     fields: list[Field] = []
     structure = _number(items.result, node_of_value, fields, nodes)
     values = [made for made in fields if made.kind == "value"]
@@ -109,16 +113,24 @@ def _graph(rows: Rows, views: Views, grounds: tuple[Grounds, ...]) -> Computed:
     return Computed(nodes, fields, (result, *others), grounds)
 
 
-def _nodes(source: list[Node], values: tuple[Applied, ...]) -> tuple[list[Node], dict[int, int]]:
+def _nodes(
+    source: list[Node], values: tuple[Applied, ...], files: dict[int, list[Node]] | None = None
+) -> tuple[list[Node], dict[int, int]]:
     """Values become nodes in the program's order. What is pure and computed twice of the same value
-    is one node."""
+    is one node. `files`: by a value's `of`, what reads that file beside the first."""
     nodes = list(source)
     node_of_value = {SOURCE: len(source) - 1}
     pure: dict[tuple[int, str], int] = {}
+    calls: dict[int, int] = {}  # of several pictures: where the nodes of the first one stand
     for number, value in enumerate(values):
+        if value.of not in node_of_value:
+            nodes += (files or {})[value.of]
+            node_of_value[value.of] = len(nodes) - 1
         last = node_of_value[value.of]
         for transform in value.transforms:
-            first, *governed = _nodes_of(transform)
+            first, *governed = made = _nodes_of(transform)
+            if type(transform) is Together:
+                _share_draws(nodes, made, calls.setdefault(transform.call, len(nodes)))
             key = last, repr((first.op, first.args))
             if first.purity == PURE and key in pure:
                 last = pure[key]
@@ -134,7 +146,23 @@ def _nodes(source: list[Node], values: tuple[Applied, ...]) -> tuple[list[Node],
 
 def _nodes_of(transform: Any) -> list[Node]:
     # A node is used once; one call may be on several ways.
+    if type(transform) is Together:
+        return [replace(node, args=dict(node.args)) for node in transform.nodes]
     return [replace(transform.node)] if type(transform) is Known else nodes_of_leaf(transform)
+
+
+def _share_draws(nodes: list[Node], made: list[Node], first: int) -> None:
+    """Lets the nodes that will stand at the end of `nodes` use the draws of those from `first` on,
+    where these are not the same."""
+    if first == len(nodes):
+        return
+    for at, node in enumerate(made):
+        if node.purity == PURE:
+            continue
+        drawn = nodes[first + at]
+        if drawn.op != node.op or drawn.purity == PURE:
+            raise NotNative(f"{node.label} draws for a picture that is not the first")
+        node.args["draws_of"] = first + at
 
 
 def _number(

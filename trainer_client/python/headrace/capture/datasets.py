@@ -14,8 +14,9 @@ from torch.utils.data import ConcatDataset, Subset, TensorDataset
 
 from ..native import binding
 from ..native.collate import name_of
+from ..native.joint import INDEX
 from ..native.opencv import Call
-from ..native.plan import DTYPES, Array, Field, Leaf, Local, Node, NotNative
+from ..native.plan import DTYPES, SOURCE, Array, Field, Leaf, Local, Node, NotNative
 from .fingerprint import Fingerprint
 from .items import TORCHVISION, Items, Picture, items_of, reader_of
 from .views import Grounds
@@ -51,7 +52,7 @@ class Rows:
         return own if self.opened is None else [*own, *self.opened.calls]
 
     def path_of(self, index: int) -> str:
-        """The file of a sample; empty where there is none."""
+        """The file of a sample, of several the first; empty where there is none."""
         row = index if self.rows is None else int(self.rows[index])
         for leaf, dataset in zip(self.leaves, self.datasets, strict=True):
             if row < leaf.rows:
@@ -106,14 +107,21 @@ def _own(dataset: Any, seen: Fingerprint) -> Rows:
     items = items_of(dataset)
     seen.add_check(items.seen.same)
     seen.add_check(items.lists.same)
-    (paths,) = items.paths
+    files = len(items.paths)
+    paths = [path for row in zip(*items.paths, strict=True) for path in row]
     here = os.getcwd()
     if not all(map(os.path.isabs, paths)):
         seen.add_value(os.getcwd)
     labels = items.labels[0] if items.labels else [0] * items.count
-    table = binding.encode_file_table(here, _below(os.path.join(here, ""), paths, here), labels)
+    table = binding.encode_file_table(
+        here,
+        _below(os.path.join(here, ""), paths, here),
+        [label for label in labels for _ in range(files)],
+    )
     leaf = Leaf("local_dir", items.count, table)
-    source = _decode(items.modes[0], items.libraries[0])
+    if files > 1:
+        leaf = Leaf("file_groups", items.count, table, args={"files": files})
+    source = decode_nodes(items.modes[0], items.libraries[0])
     if items.sources[0] is not None:
         source = [items.sources[0]]
     return Rows([leaf], items.count, _IMAGE_AND_LABEL, source, [items])
@@ -149,14 +157,14 @@ def _folder(dataset: Any, seen: Fingerprint) -> Rows:
             raise NotNative(
                 f"{name_of(dataset)}.samples holds file names that are not text"
             ) from None
-    source, opened = _decode(), None
+    source, opened = decode_nodes(), None
     grounds: tuple[Grounds, ...] = ()
     if loader is not folder.default_loader and loader is not folder.pil_loader and paths:
         found = _read_by(loader, paths, seen)
         if isinstance(found, Opened):
             source, opened = [found.source], found
         else:
-            source, grounds = _decode(found[0].mode, found[0].library), (found[1],)
+            source, grounds = decode_nodes(found[0].mode, found[0].library), (found[1],)
     root = os.fspath(dataset.root)
     if not os.path.isabs(root):
         seen.add_value(os.getcwd)
@@ -199,12 +207,17 @@ def _below(prefix: str, paths: list[str], here: str) -> list[str]:
     ]
 
 
-def _decode(mode: str = "RGB", library: str = "") -> list[Node]:
-    """A picture of PIL's or, by torchvision.io, a tensor."""
+def decode_nodes(mode: str = "RGB", library: str = "", file: int = 0) -> list[Node]:
+    """A picture of PIL's or, by torchvision.io, a tensor. `mode`: empty: the one of the file, of one
+    channel. `file`: of the sample's files, which one."""
+    of_file = {"file": file} if file else {}
+    inputs = [SOURCE] if file else []
     if library != TORCHVISION:
-        return [Node("decode", {"mode": mode}, label='Image.open(path).convert("RGB")')]
+        label = f'Image.open(path).convert("{mode}")' if mode else "Image.open(path)"
+        return [Node("decode", {"mode": mode or INDEX, **of_file}, label=label, inputs=inputs)]
     label = f"decode_image(path, ImageReadMode.{mode})"
-    decode = Node("decode", {"mode": mode, "library": TORCHVISION}, label=label)
+    args = {"mode": mode, "library": TORCHVISION, **of_file}
+    decode = Node("decode", args, label=label, inputs=inputs)
     return [decode, Node("pil_to_tensor", label=label)]
 
 

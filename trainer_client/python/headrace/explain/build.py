@@ -132,7 +132,10 @@ class _Native:
     def build(self) -> None:
         plan, split, graph = self.captured.plan, self.split, self.graph
         files = not plan.leaves[0].arrays
+        of_each = plan.leaves[0].args.get("files", 1)
         what = "files" if files else "rows of arrays"
+        if of_each > 1:
+            what = f"samples of {of_each} files"
         label = f"{self.captured.name}: {self.captured.rows.count} {what}"
         source = graph.add(GraphNode("source", label, PURE, NATIVE))
         if files:
@@ -140,6 +143,10 @@ class _Native:
         wire = options.from_environment().wire
         for i, node in enumerate(plan.chain):
             added = graph.add(GraphNode("operator", node.label, node.purity, node.form))
+            if "draws_of" in node.args:
+                added.note = f"with what {plan.chain[node.args['draws_of']].label} drew"
+            if node.args.get("file"):
+                added.note = f"file {node.args['file'] + 1} of each sample"
             if i + 1 == split.cache_node:
                 graph.cache, graph.cached = added.id, "decoded"
             if split.tail_node and wire != "as-made" and i + 1 >= split.tail_node:

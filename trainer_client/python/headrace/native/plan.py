@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+SOURCE = -1  # in a node's inputs: the sample's source, of which the first node always is
 PURE, RANDOM, STATEFUL = "pure", "random", "stateful"
 NATIVE, PYTHON = "native", "python"
 
@@ -50,7 +51,7 @@ class Node:
     label: str = ""
     form: str = NATIVE
     reason: str = ""
-    inputs: list[int] = field(default_factory=list)  # numbers of nodes; empty: the node before it
+    inputs: list[int] = field(default_factory=list)  # nodes, or SOURCE; empty: the node before it
 
 
 @dataclass

@@ -92,6 +92,14 @@ def _hooks() -> str:
     return ""
 
 
+def _return_type() -> str:
+    """Operations on tv_tensors make tv_tensors, and so does the stacking of a batch."""
+    module = sys.modules.get("torchvision.tv_tensors._torch_function_helpers")
+    if getattr(module, "_TORCHFUNCTION_SUBCLASS", False):
+        return "torchvision.tv_tensors.set_return_type: batches are tv_tensors"
+    return ""
+
+
 def _reducers() -> str:
     """Stock batches go through a queue, natively made ones do not."""
     torch, reduction = sys.modules.get("torch"), sys.modules.get("multiprocessing.reduction")
@@ -103,7 +111,7 @@ def _reducers() -> str:
 
 
 _LOOKS: dict[str, tuple[Callable[[], str], ...]] = {
-    BATCHES: (_modes, _reducers),
+    BATCHES: (_modes, _reducers, _return_type),
     PICTURES: (_pixels, _openers),
     TRANSFORMS: (_hooks,),
 }

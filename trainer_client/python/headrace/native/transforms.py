@@ -54,8 +54,7 @@ def leaves_of(transform: Any) -> list[Any]:
 def nodes_of_leaf(transform: Any) -> list[Node]:
     """The nodes of a single transform: one, or a gate and the nodes that it governs. Raises
     NotNative with the name of the part that has none."""
-    gate = GATES.get(kind_of(transform) or "")
-    if gate is None:
+    if kind_of(transform) not in GATES:
         return [node_of(transform)]
     check_unaltered(transform)
     if type(transform.transforms) not in (list, tuple, torch.nn.ModuleList):
@@ -65,7 +64,12 @@ def nodes_of_leaf(transform: Any) -> list[Node]:
         for part in transform.transforms
     ]
     nodes = [node for part in parts for node in part]
-    return [gate(transform, [len(part) for part in parts]), *nodes]
+    return [gate_of(transform, [len(part) for part in parts]), *nodes]
+
+
+def gate_of(transform: Any, parts: list[int]) -> Node:
+    """The node of a transform that holds others. `parts`: how many nodes each of them has."""
+    return GATES[kind_of(transform) or ""](transform, parts)
 
 
 def node_of(transform: Any) -> Node:

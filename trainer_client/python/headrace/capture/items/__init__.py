@@ -1,4 +1,5 @@
-"""A data set of the program's own, whose __getitem__ opens pictures by paths and transforms them.
+"""A data set of the program's own, whose __getitem__ opens pictures by paths and transforms them: one
+picture, or several, such as an image and its mask.
 
     items.py     items_of: follows __len__ and __getitem__, and puts together what was found
     follower.py  one following: what it knows beside views/

@@ -11,6 +11,7 @@ import functools
 import operator
 import pathlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,11 @@ class Column(Special):
 
     def is_none(self) -> bool:
         raise Stop(f"asks whether {self.called} is None")
+
+    def is_of(self, classes: tuple[type, ...]) -> bool:
+        if self.is_index and not set(classes) <= {tuple, list, dict, str}:
+            return super().is_of(classes)
+        return issubclass(type(self.first), classes)
 
     def grows(self) -> bool:
         return type(self.first) is list
@@ -174,7 +180,7 @@ class HeldLists:
         """container[by], of a list, tuple or dict."""
         known = self._kept.get(id(container))
         if known is None:
-            copied = dict(container) if type(container) is dict else list(container)
+            copied = _copied(container)
             known = self._kept[id(container)] = (container, copied, [])
         entries, columns = known[1:]
         if by not in columns:
@@ -214,7 +220,7 @@ class HeldLists:
 
 def _same_entry(now: Any, kept: Any, place: Any) -> bool:
     try:
-        return is_same(now[place], kept[place])
+        return _is_kept(now[place], kept[place])
     except LookupError:
         return False
 
@@ -223,14 +229,42 @@ def _all_same(now: Any, kept: Any) -> bool:
     if type(kept) is dict:
         return len(now) == len(kept) and all(_same_entry(now, kept, place) for place in kept)
     return len(now) == len(kept) and (
-        all(map(operator.is_, now, kept)) or all(map(is_same, now, kept))
+        all(map(operator.is_, now, kept)) or all(map(_is_kept, now, kept))
     )
+
+
+@dataclass(frozen=True)
+class _List:
+    """A list that is an entry: the very one, and what it held."""
+
+    list: Any
+    held: tuple[Any, ...]
+
+    def same(self, now: Any) -> bool:
+        return now is self.list and len(now) == len(self.held) and all(map(is_same, now, self.held))
+
+
+def _copied(container: Any) -> Any:
+    if type(container) is dict:
+        return {
+            key: _List(one, tuple(one)) if type(one) is list else one
+            for key, one in container.items()
+        }
+    return [_List(one, tuple(one)) if type(one) is list else one for one in container]
+
+
+def _is_kept(now: Any, kept: Any) -> bool:
+    return kept.same(now) if type(kept) is _List else is_same(now, kept)
 
 
 def _checked(entry: Any) -> Any:
     """Entries are compared later with what they were: nobody may change them in place."""
-    if type(entry) in (tuple, list):
-        if type(entry) is list or any(not is_plain(_plain(part)) for part in entry):
+    if type(entry) is _List:
+        if any(not is_plain(_plain(part)) for part in entry.held):
+            raise Stop("takes an entry by the index that may change")
+        return list(entry.held)
+    if type(entry) is tuple:
+        if any(not is_plain(_plain(part)) for part in entry):
             raise Stop("takes an entry by the index that may change")
     elif not is_plain(_plain(entry)):
         raise Stop(f"takes a {type(entry).__name__} by the index")

@@ -7,11 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ...native.joint import INDEX, PURE, Sort
+from ...native.joint import PIL as PIL_IMAGE
 from ...native.opencv import Call
 from ...native.plan import Node
-from ..views.calls import call
+from ..proof.lookup import lookup
+from ..views.attributes import class_of, in_class
+from ..views.calls import call, is_librarys
 from ..views.follower import Follower
-from ..views.values import Held, Image, Stop, is_dict
+from ..views.values import Held, Image, Method, Stop, is_dict
 from .columns import PATHS, Column, HeldLists, each, is_plain
 from .library import rule_of
 from .pictures import PIL, TORCHVISION, Opened, OpenFile
@@ -30,6 +34,7 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
 }
 _SEQUENCES = (list, tuple)
 _TAKEN_FROM = (*_SEQUENCES, dict)
+_FOLLOWED = ("torchvision.datasets.", "torchvision.tv_tensors._dataset_wrapper")
 
 
 def _bare(value: Any) -> Any:
@@ -110,7 +115,7 @@ class ItemFollower(Follower):
         return mode_of_class(self, thing, of)
 
     def is_followed(self, function: types.FunctionType) -> bool:
-        return (function.__module__ or "").startswith("torchvision.datasets.")
+        return (function.__module__ or "").startswith(_FOLLOWED)
 
     def combine(self, kind: type, left: Any, right: Any) -> Any:
         if kind is ast.Div and type(left) is Pixels:
@@ -138,6 +143,8 @@ class ItemFollower(Follower):
     def entry_at(self, owner: Any, key: Any) -> Any:
         if not isinstance(key, Column):
             return super().entry_at(owner, key)
+        if (method := self._own_method(owner, "__getitem__")) is not None:
+            return self.call(self, method, [key], {}, "")
         thing = owner.thing if type(owner) is Held else owner
         if type(owner) is Held and type(thing) in _TAKEN_FROM:
             if type(thing) is dict and key.is_index:  # finds equal ones, and not all integers are
@@ -149,7 +156,20 @@ class ItemFollower(Follower):
             return each(self, found.__getitem__, [key])
         return super().entry_at(owner, key)
 
+    def _own_method(self, owner: Any, of: str) -> Method | None:
+        """A method of Python's that an object of the program has by its class: of a data set inside of
+        this one."""
+        if type(owner) is not Held or isinstance(owner.thing, type):
+            return None
+        found = lookup(type(owner.thing), of)
+        if type(found) is not types.FunctionType or is_librarys(self, found):
+            return None
+        return Method(in_class(self, class_of(self, owner.thing), of), owner)
+
     def own_length(self, container: Any) -> int | None:
+        if (method := self._own_method(Held(container), "__len__")) is not None:
+            made = self.call(self, method, [], {}, "")
+            return made if type(made) is int else None
         if type(container) not in _SEQUENCES:
             return None
         length: int = self.seen.read(("len", id(container)), lambda: len(container))
@@ -175,6 +195,15 @@ class ItemFollower(Follower):
 
     def is_tensor(self, picture: int) -> bool:
         return self.pictures[-1 - picture].library == TORCHVISION
+
+    def sort_of_picture(self, picture: int) -> Sort:
+        opened = self.pictures[-1 - picture]
+        if opened.library == PIL:
+            return Sort(PIL_IMAGE, opened.mode or INDEX)
+        return Sort(PURE, opened.mode) if opened.library == TORCHVISION else Sort("")
+
+    def is_no_picture(self, value: Any) -> bool:
+        return isinstance(value, Column)
 
     def leaf(self, found: Any) -> int | None:
         if not isinstance(found, Column):

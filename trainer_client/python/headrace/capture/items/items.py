@@ -1,10 +1,12 @@
 """From a data set of the program's own to Items, or to the reason why not."""
 
+import sys
 import types
 from dataclasses import dataclass
 from typing import Any
 
 from ...native.collate import name_of
+from ...native.genuine import is_genuine
 from ...native.opencv import Call
 from ...native.plan import Node, NotNative
 from ...native.transforms import nodes_of_leaf
@@ -13,15 +15,17 @@ from ..views.calls import call
 from ..views.grounds import Grounds
 from ..views.recognise import shaped
 from ..views.values import MISSING, Held, Image, Method, Stop, name, replaced_builtin
-from ..views.views import Applied, Known, Structure
+from ..views.views import Applied, Known, Structure, Together
 from .columns import LIKE_INT, PATHS, Column, HeldLists
 from .follower import ItemFollower, Picture
 from .pictures import PIL, TORCHVISION
 
 REMEDY = (
-    "a __getitem__ that opens pictures by paths of a list, applies torchvision's transforms and "
+    "a __getitem__ that opens pictures and masks by paths of a list, applies torchvision's transforms and "
     "returns tensors and integers: docs/reference/own-transforms.md says what of it is followed"
 )
+_MODES = ("RGB", "L", "")  # of PIL's pictures; empty: as the file has it
+_WRAPPERS = "torchvision.tv_tensors._dataset_wrapper"  # wrap_dataset_for_transforms_v2
 _LOADERS = (
     "leave `loader` to torchvision, which opens pictures with PIL as RGB, or let it be "
     "torchvision.io.decode_image"
@@ -138,12 +142,20 @@ def _refused(dataset: Any) -> str:
 
 def _check_native(dataset: Any, f: ItemFollower, values: tuple[Applied, ...]) -> None:
     """Before anything is computed for every index, which takes long."""
-    kinds = [(picture.library, picture.mode) for picture in f.pictures]
-    if len(kinds) != 1 or (kinds[0][0] == PIL and kinds[0][1] != "RGB"):
+    modes = {picture.mode for picture in f.pictures if picture.library == PIL}
+    if not f.pictures or not modes <= set(_MODES):
         raise NotNative(
-            f"{name_of(dataset)} opens other than one picture in RGB for each sample",
-            'one Image.open(path).convert("RGB") in __getitem__',
+            f"{name_of(dataset)} opens other than pictures in RGB, in L or as their files are",
+            'Image.open(path).convert("RGB"), .convert("L") or Image.open(path) in __getitem__',
         )
+    if len(f.pictures) > 1 and any(picture.source is not None for picture in f.pictures):
+        raise NotNative(
+            f"{name_of(dataset)} opens several pictures for each sample, and one of them with cv2",
+            "PIL, for pictures and masks",
+        )
+    used = {value.of for value in values if value.of < 0}
+    if len(used) < len(f.pictures):
+        raise NotNative(f"{name_of(dataset)} opens a picture that it does not use")
     if len(f.columns) > 1:
         raise NotNative(
             f"{name_of(dataset)} returns several integers for each sample",
@@ -151,26 +163,39 @@ def _check_native(dataset: Any, f: ItemFollower, values: tuple[Applied, ...]) ->
         )
     for value in values:
         for transform in value.transforms:
-            if type(transform) is not Known:
+            if type(transform) not in (Known, Together):
                 nodes_of_leaf(transform)
 
 
 def _method(f: ItemFollower, dataset: Any, of: str) -> Method:
     """As torch's loader finds it: in the class."""
     cls = class_of(f, dataset)
-    if in_class(f, cls, "__getitems__") is not MISSING:
-        raise Stop("has __getitems__, which makes a batch at once")
-    if (
-        in_class(f, cls, "__getattr__") is not MISSING
-        or own(f, dataset, "__getitems__") is not MISSING
-    ):
-        raise Stop("may have __getitems__, which makes a batch at once")
-    if in_class(f, cls, "__getattribute__") is not object.__getattribute__:
-        raise Stop("has a __getattribute__ of its own")
+    _check_no_batches(f, dataset)
     function = in_class(f, cls, of)
     if type(function) is not types.FunctionType:
         raise Stop(f"has no {of} of Python")
     return Method(function, Held(dataset))
+
+
+def _check_no_batches(f: ItemFollower, dataset: Any) -> None:
+    """Raises Stop where torch's loader may find __getitems__."""
+    cls = class_of(f, dataset)
+    if in_class(f, cls, "__getitems__") is not MISSING:
+        raise Stop("has __getitems__, which makes a batch at once")
+    if own(f, dataset, "__getitems__") is not MISSING:
+        raise Stop("may have __getitems__, which makes a batch at once")
+    if in_class(f, cls, "__getattribute__") is not object.__getattribute__:
+        raise Stop("has a __getattribute__ of its own")
+    by_code = in_class(f, cls, "__getattr__")
+    if by_code is MISSING:
+        return
+    wrapper = vars(sys.modules.get(_WRAPPERS, object)).get("VisionDatasetTVTensorWrapper")
+    inner = own(f, dataset, "_dataset")
+    if wrapper is None or by_code is not vars(wrapper).get("__getattr__") or inner is MISSING:
+        raise Stop("may have __getitems__, which makes a batch at once")
+    if not is_genuine(by_code, "torchvision"):
+        raise Stop("has a __getattr__ that was replaced")
+    _check_no_batches(f, inner)  # it asks the data set that it wraps
 
 
 def _texts(picture: Picture) -> list[str]:

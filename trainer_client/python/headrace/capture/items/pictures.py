@@ -45,6 +45,9 @@ class Opened(Special):
             return _Convert(self)
         return super().attribute(f, of)
 
+    def is_of(self, classes: tuple[type, ...]) -> bool:
+        return object in classes
+
     def read(self, f: Any, mode: str) -> Image:
         """The picture in this mode; empty: the one of the file."""
         if self.file.is_closed:

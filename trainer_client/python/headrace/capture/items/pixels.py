@@ -1,4 +1,5 @@
-"""A picture that cv2.imread opened, as an array of NumPy or a tensor of torch, until a transform gets it.
+"""A picture that cv2.imread opened, or np.array made of PIL's, as an array of NumPy or a tensor of torch,
+until a transform gets it.
 
 Each operation gives a value of its own: nothing that is followed changes one in place. The values are
 the file's bytes v, or v / 255 as float32. Where NumPy divides in float64 and rounds to float32 later,
@@ -15,30 +16,37 @@ from typing import Any
 import torch
 
 from ...native import opencv
+from ...native.joint import INDEX, PIL
 from ...native.plan import Node
 from ..proof.lookup import lookup
 from ..views import arrays
-from ..views.values import Array, File, Held, Special, Stop, is_constant, is_sequence, name
+from ..views.joint import sort_of
+from ..views.values import Array, File, Held, Image, Special, Stop, is_constant, is_sequence, name
 from .columns import Column
 
 ARRAY, TENSOR = "array", "tensor"
 _BYTES, _SINGLE, _DOUBLE = "uint8", "float32", "float64"
-_TORCH = {torch.uint8: _BYTES, torch.float32: _SINGLE, torch.float64: _DOUBLE}
+_INTEGERS = ("int64", "int32", "int16")  # which hold every byte
+_TORCH = {torch.uint8: _BYTES, torch.float32: _SINGLE, torch.float64: _DOUBLE} | {
+    getattr(torch, of): of for of in _INTEGERS
+}
 _TO_TENSOR = ("from_numpy", "as_tensor", "tensor")
 
 
 @dataclass(frozen=True, eq=False)
 class Pixels(Special):
     """`picture`: its bytes, in the order of rows, columns, channels. axes: "HWC", "CHW", of grey
-    pictures "HW" or "1HW". ordered: the memory has the order of the axes. divided: by 255."""
+    pictures "HW" or "1HW". ordered: the memory has the order of the axes. divided: by 255.
+    image: the picture of PIL's that it was made of, in place of `paths`."""
 
     picture: Array
-    paths: Column
+    paths: Column | None
     kind: str
     axes: str
     dtype: str = _BYTES
     divided: bool = False
     ordered: bool = True
+    image: Image | None = None
 
     called = "the picture"
 
@@ -80,6 +88,8 @@ class Pixels(Special):
             raise Stop(f"divides the picture by {name(by)}")
         if self.divided:
             raise Stop("divides the picture by 255 twice")
+        if self.dtype in _INTEGERS:
+            raise Stop(f"divides a picture of {self.dtype}")
         made = self.dtype
         if self.kind == TENSOR:
             _check_torchs(f, "__truediv__")
@@ -93,7 +103,8 @@ class Pixels(Special):
     def to(self, dtype: str, divided: bool | None = None) -> "Pixels":
         """In another type; NumPy and torch keep the order of the memory, and no step below 0."""
         divided = self.divided if divided is None else divided
-        if dtype not in (_BYTES, _SINGLE, _DOUBLE) or (divided and dtype == _BYTES):
+        known = (_BYTES, _SINGLE, _DOUBLE, *(_INTEGERS if self.image is not None else ()))
+        if dtype not in known or (divided and dtype in (_BYTES, *_INTEGERS)):
             raise Stop(f"makes the picture one of {dtype}")
         picture = replace(self.picture, turned=False)
         # A reversed axis alone leaves the order that its copy has.
@@ -116,19 +127,26 @@ class Pixels(Special):
 
     def nodes(self) -> list[Node]:
         """What makes the tensor natively, after the calls of the picture. Raises Stop."""
+        if self.axes == "HW" and self.image is not None:
+            to_tensor = Node("pil_to_tensor", label="a tensor of uint8")
+            return [to_tensor, *self._typed(), Node("squeeze", label="a tensor [H, W]")]
         if self.axes not in ("CHW", "1HW"):
             raise Stop(
                 "uses the picture with its channels last",
                 "ToTensor, or .transpose(2, 0, 1), .permute(2, 0, 1)",
             )
+        if self.divided and self.dtype == _SINGLE:
+            return [Node("to_tensor", label="a tensor of float32, divided by 255")]
+        return [Node("pil_to_tensor", label="a tensor of uint8"), *self._typed()]
+
+    def _typed(self) -> list[Node]:
         if self.dtype == _DOUBLE:
             raise Stop("uses the picture as float64", "float32")
-        if self.dtype == _BYTES:
-            return [Node("pil_to_tensor", label="a tensor of uint8")]
         if self.divided:
-            return [Node("to_tensor", label="a tensor of float32, divided by 255")]
-        to_float = Node("to_dtype", {"dtype": _SINGLE, "scale": 0}, label="float32")
-        return [Node("pil_to_tensor", label="a tensor of uint8"), to_float]
+            raise Stop("divides a picture of two dimensions")
+        if self.dtype == _BYTES:
+            return []
+        return [Node("to_dtype", {"dtype": self.dtype, "scale": 0}, label=self.dtype)]
 
 
 class _Method(Special):
@@ -149,8 +167,11 @@ def function_rule(thing: Any) -> Callable[..., Any] | None:
     if type(thing) is BuiltinFunctionType:
         if arrays.takes_pictures(thing):
             return functools.partial(_of_cv2, thing)
-        if thing.__name__ in _TO_TENSOR and vars(torch).get(thing.__name__) is thing:
-            return _to_tensor
+        of = str(thing.__name__)
+        if of in _TO_TENSOR and thing is vars(torch).get(of):
+            return functools.partial(_to_tensor, of)
+        if of == "array" and thing is getattr(sys.modules.get("numpy"), of, None):
+            return _array
     numpy = sys.modules.get("numpy")
     if numpy is not None and type(thing) is type(numpy.concatenate):
         return _transposed if thing is numpy.transpose and _is_numpys(thing) else None
@@ -176,16 +197,35 @@ def _of_cv2(thing: Any, f: Any, args: list[Any], named: dict[str, Any]) -> Pixel
         if pixels.kind != ARRAY or len(args) > 1 or named:
             raise Stop("calls numpy.ascontiguousarray with other than an array")
         return pixels.in_order()
-    if not pixels.is_bytes:
+    if not pixels.is_bytes or pixels.image is not None:
         raise Stop(f"calls cv2.{opencv.function_of(thing)} of what was computed of the picture")
     made = arrays.call(f, thing, [pixels.picture, *args[1:]], named)
     return Pixels(made, pixels.paths, ARRAY, "HWC" if made.channels == 3 else "HW")
 
 
-def _to_tensor(f: Any, args: list[Any], named: dict[str, Any]) -> Pixels:
-    if len(args) != 1 or named or type(args[0]) is not Pixels:
+def _to_tensor(of: str, f: Any, args: list[Any], named: dict[str, Any]) -> Pixels:
+    takes = {"dtype"} if of != "from_numpy" else set()
+    if len(args) != 1 or set(named) - takes or type(args[0]) is not Pixels:
         raise Stop("makes a tensor of other than a picture")
-    return args[0].as_tensor()
+    made = args[0].as_tensor()
+    return made.to(_type_of(named["dtype"], TENSOR)) if "dtype" in named else made
+
+
+def _array(f: Any, args: list[Any], named: dict[str, Any]) -> Pixels:
+    """np.array(image), a copy."""
+    image = f.picture(args[0]) if args and type(args[0]) is not Pixels else None
+    if type(image) is not Image or len(args) > 2 or set(named) - {"dtype"}:
+        raise Stop("calls numpy.array with other than a picture")
+    sort = sort_of(f, image)
+    channels = {"RGB": 3, "L": 1, INDEX: 1}.get(sort.mode)
+    if sort.kind != PIL or channels is None:
+        raise Stop("makes an array of what is no PIL image of a known mode")
+    picture = Array(Node("identity", label="np.array(image)"), (), channels)
+    made = Pixels(picture, None, ARRAY, "HWC" if channels == 3 else "HW", image=image)
+    dtype = [*args[1:], *named.values()]
+    if len(dtype) > 1:
+        raise Stop("calls numpy.array with two types")
+    return made.to(_type_of(dtype[0], ARRAY)) if dtype else made
 
 
 def _transposed(f: Any, args: list[Any], named: dict[str, Any]) -> Pixels:
@@ -244,6 +284,11 @@ def _plane(f: Any, pixels: Pixels, of: str, args: list[Any], named: dict[str, An
     return pixels.entry(f, None)  # type: ignore[no-any-return]
 
 
+def _long(f: Any, pixels: Pixels, of: str, args: list[Any], named: dict[str, Any]) -> Pixels:
+    _no_more(of, args, named)
+    return pixels.to("int64")
+
+
 def _cast(f: Any, pixels: Pixels, of: str, args: list[Any], named: dict[str, Any]) -> Pixels:
     given = [*args, *([named["dtype"]] if "dtype" in named else [])]
     if len(given) != 1 or set(named) - {"dtype"}:
@@ -256,6 +301,8 @@ def _type_of(value: Any, kind: str) -> str:
     thing = value.thing if type(value) is Held else value
     if kind == TENSOR:
         return _TORCH.get(thing, str(thing)) if type(thing) is torch.dtype else name(value)
+    if thing is int:
+        return "int64"
     if is_constant(thing):
         return thing if type(thing) is str else name(value)
     numpy = sys.modules["numpy"]
@@ -271,6 +318,7 @@ _OF_TENSORS: dict[str, Callable[..., Pixels]] = {
     "permute": _move,
     "contiguous": _in_order,
     "float": _float,
+    "long": _long,
     "to": _cast,
     "div": _divide,
     "unsqueeze": _plane,

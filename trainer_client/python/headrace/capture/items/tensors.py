@@ -46,7 +46,7 @@ class Tensors:
         return self._returned[id(pixels)][1]
 
     def as_pil(self, f: Any, pixels: Pixels) -> Image:
-        if not pixels.is_bytes:
+        if not pixels.is_bytes or pixels.image is not None:
             raise Stop("makes a PIL image of what was computed of the picture")
         return _step(f, Node("identity", label="Image.fromarray(image)"), _read(f, pixels))
 
@@ -104,6 +104,10 @@ class Tensors:
 
 def _read(f: Any, pixels: Pixels) -> Image:
     """The picture after the calls of cv2."""
+    if pixels.image is not None:
+        if pixels.picture.calls:
+            raise Stop("changes the order of the channels of an array that PIL's picture is")
+        return pixels.image
     source, calls = pixels.picture.source, list(pixels.picture.calls)
     # What is read as BGR and turned around at once is read as RGB.
     if calls and calls[0].node.op == "reverse_channels" and source.args["channels"] == "BGR":

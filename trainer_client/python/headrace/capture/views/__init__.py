@@ -8,7 +8,7 @@
     values.py      what an expression may stand for; Stop, which ends a following
     stacked.py     torch.stack of what was made of the picture; constructed.py: `ToTensor()` in the code
     opened.py      opened_by: a loader that opens pictures with OpenCV; arrays.py: what is done to them
-    statements.py, expressions.py, containers.py, attributes.py, calls.py
+    statements.py, expressions.py, containers.py, attributes.py, calls.py, builtin_calls.py, joint.py
                    what each construct of Python does
 
 proof/ follows code as well, for another question. It joins all ways that code may go, and what it
@@ -20,7 +20,7 @@ decided by it.
 from .grounds import Grounds
 from .recognise import views_of
 from .steps import steps_of, steps_or_views
-from .views import SOURCE, Applied, Known, Stack, Structure, Views, indices_of
+from .views import SOURCE, Applied, Known, Stack, Structure, Together, Views, indices_of
 
 __all__ = [
     "SOURCE",
@@ -29,6 +29,7 @@ __all__ = [
     "Known",
     "Stack",
     "Structure",
+    "Together",
     "Views",
     "indices_of",
     "steps_of",

@@ -12,7 +12,7 @@ import torch
 
 from ..proof.lookup import MISSING as ABSENT
 from ..proof.lookup import lookup
-from . import arrays
+from . import arrays, tensor_methods
 from .follower import Follower
 from .grounds import CONTAINERS
 from .values import (
@@ -31,7 +31,7 @@ from .values import (
 )
 
 _OF_LISTS = ("append", "extend")
-_OF_DICTS = ("items", "keys", "values")
+_OF_DICTS = ("get", "items", "keys", "values")
 _HOLD_DICTS = (types.GetSetDescriptorType, types.MemberDescriptorType)
 _MODULE_GETATTR = vars(torch.nn.Module)["__getattr__"]
 
@@ -48,6 +48,8 @@ def attribute(f: Follower, owner: Any, of: str) -> Any:
     if isinstance(owner, Special):
         return owner.attribute(f, of)
     if type(owner) is Image:
+        if (known := tensor_methods.method(f, owner, of)) is not None:
+            return known
         raise Stop(f"uses .{of} of {name(owner)}")
     if type(owner) is not Held:
         raise Stop(f"uses .{of} of {name(owner)}, which is not followed")
@@ -104,6 +106,9 @@ def _of_object(f: Follower, owner: Held, of: str) -> Any:
     if in_class(f, cls, "__getattribute__") is not object.__getattribute__:
         raise Stop(f"uses .{of} of {name(owner)}, which has a __getattribute__ of its own")
     found = in_class(f, cls, of)
+    if type(found) is property and type(found.fget) is types.FunctionType:
+        if f.is_followed(found.fget):
+            return f.call(f, Method(found.fget, owner), [], {}, "")
     if found is not MISSING and _role(f, found) == "data":
         raise Stop(f"uses .{of} of {name(owner)}, which is a {type(found).__name__}")
     held = own(f, thing, of)

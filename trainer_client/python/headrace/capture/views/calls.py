@@ -8,13 +8,12 @@ from typing import Any
 
 import torch
 
-from ...native import several
-from ...native.collate import name_of
 from ...native.kinds import CONTAINERS, check_unaltered, kind_of
 from ..proof.source import trees_of
-from . import arrays, constructed, stacked
+from . import arrays, chances, constructed, functional, joint, stacked
 from .arrays import takes_pictures
 from .attributes import attribute, class_of, in_class, own
+from .builtin_calls import BUILTINS, zipped
 from .containers import check_size, entries, extend
 from .expressions import value
 from .follower import DEEPEST, Follower, Frame
@@ -23,18 +22,16 @@ from .values import (
     MISSING,
     VIEWS_OF_DICTS,
     Held,
-    Image,
     Inner,
-    Lazy,
     Method,
     OfContainer,
     Special,
     Stop,
     builtin_name,
     has_plain_meta,
+    is_constant,
     is_dict,
     is_private,
-    is_sequence,
     name,
     wrap,
 )
@@ -67,9 +64,9 @@ def call(f: Follower, callee: Any, args: list[Any], named: dict[str, Any], at: s
     if (known := f.known(thing)) is not None:
         return known(f, args, named)
     if own_name := builtin_name(thing):
-        rule = _BUILTINS.get(own_name)
+        rule = BUILTINS.get(own_name)
         if own_name == "zip" and type(named.get("strict")) is bool:
-            rule = functools.partial(_zip, strict=named.pop("strict"))
+            rule = functools.partial(zipped, strict=named.pop("strict"))
         if rule is None or named:
             raise Stop(f"calls {own_name}, which is not followed")
         return rule(f, args)
@@ -80,6 +77,12 @@ def call(f: Follower, callee: Any, args: list[Any], named: dict[str, Any], at: s
         return stacked.call(f, args, named)
     if kind is type and constructed.is_known(thing):
         return constructed.call(f, thing, args, named)
+    if joint.is_tensor_class(thing):
+        return joint.wrapped(f, thing, args, named)
+    if chances.is_rand(thing):
+        return chances.draw(f, args, named)
+    if kind is types.FunctionType and (rule := functional.rule_of(thing)) is not None:
+        return rule(f, args, named, at)
     if kind is types.FunctionType:
         return _follow(f, thing, args, named, thing)
     if kind is types.MethodType and type(thing.__func__) is types.FunctionType:
@@ -109,7 +112,7 @@ def _object(f: Follower, callee: Held, args: list[Any], named: dict[str, Any], a
         check_unaltered(thing)
         return call(f, attribute(f, callee, "lambd"), _only(callee, args, named), {}, at)
     if kind is not None or cls is torch.nn.Identity:
-        return _apply(f, callee, _only(callee, args, named), at)
+        return joint.call(f, callee, args, named, at)
     for base in cls.__mro__[1:]:
         if base.__module__.startswith("torchvision.transforms"):
             text = f"class derives from torchvision's {base.__name__}"
@@ -129,19 +132,11 @@ def _only(callee: Any, args: list[Any], named: dict[str, Any]) -> list[Any]:
     return args
 
 
-def _apply(f: Follower, callee: Held, args: list[Any], at: str) -> Any:
-    image = f.picture(args[0])
-    if type(image) is not Image:
-        raise Stop(f"applies {name_of(callee.thing)} to {name(image)}, not to a picture")
-    check_unaltered(callee.thing)
-    if several.makes_several(callee.thing):
-        return several.pictures(callee.thing, image, lambda step, of: f.apply(step, of, at))
-    return f.apply(callee.thing, image, at)
-
-
 def _in_turn(f: Follower, callee: Held, args: list[Any], named: dict[str, Any], at: str) -> Any:
-    """What Compose and Sequential do: each part gets what the one before it made."""
-    (found,) = _only(callee, args, named)
+    """What Compose and Sequential do: each part gets what the one before it made. v2's Compose gives
+    on as many values as it is given."""
+    spread = len(args) > 1 and kind_of(callee.thing) == "v2.Compose" and not named
+    found = args if spread else _only(callee, args, named)
     held = (
         callee if type(callee.thing) is torch.nn.Sequential else attribute(f, callee, "transforms")
     )
@@ -150,11 +145,12 @@ def _in_turn(f: Follower, callee: Held, args: list[Any], named: dict[str, Any], 
         raise Stop(f"calls {name(callee)}, which holds nothing")
     for part in parts:
         try:
-            found = call(f, part, [found], {}, at)
+            made = call(f, part, found, {}, at)
+            found = list(entries(f, made)) if spread else [made]
         except Stop as stop:
             stop.culprit = stop.culprit or (name(part) if f.depth == 0 else "")
             raise
-    return found
+    return made if parts else found[0]
 
 
 def _check_no_hooks(f: Follower, callee: Held) -> None:
@@ -186,10 +182,16 @@ def _within(f: Follower, callee: Held, follow: Callable[[], Any]) -> Any:
         raise
 
 
+def is_librarys(f: Follower, function: types.FunctionType) -> bool:
+    """Whether it is no code to be followed."""
+    root = (function.__module__ or "").partition(".")[0]
+    return root in _LIBRARIES and not f.is_followed(function)
+
+
 def _follow(
     f: Follower, function: types.FunctionType, args: list[Any], named: dict[str, Any], thing: Any
 ) -> Any:
-    if (function.__module__ or "").partition(".")[0] in _LIBRARIES and not f.is_followed(function):
+    if is_librarys(f, function):
         raise _unknown(Held(function))
     tree = _tree(f, function)
     defaults = _defaults(f, function)
@@ -289,7 +291,7 @@ def _partial(
     return call(f, wrap(function), [*map(wrap, first), *args], {**keywords, **named}, at)
 
 
-# Builtins, and methods of lists and dicts.
+# Methods of lists and dicts.
 
 
 def _of_container(f: Follower, callee: OfContainer, args: list[Any], named: dict[str, Any]) -> Any:
@@ -301,82 +303,10 @@ def _of_container(f: Follower, callee: OfContainer, args: list[Any], named: dict
         else:
             extend(f, owner, args[0])
         return None
+    if callee.name == "get" and 1 <= len(args) <= 2 and not named and is_constant(args[0]):
+        return f.mapping(owner).get(*args)
     if callee.name in ("items", "keys", "values") and not args and not named:
         found = getattr(f.mapping(owner), callee.name)()
         assert type(found) in VIEWS_OF_DICTS
         return found
     raise Stop(f"calls {name(callee)} with arguments that do not fit")
-
-
-def _range(f: Follower, args: list[Any]) -> Any:
-    if not 1 <= len(args) <= 3 or any(type(one) not in (int, bool) for one in args):
-        raise Stop("calls range with other than integers")
-    if len(args) == 3 and not args[2]:
-        raise Stop("calls range with a step of 0")
-    return range(*args)
-
-
-def _len(f: Follower, args: list[Any]) -> Any:
-    if len(args) == 1:
-        (one,) = args
-        if type(one) in (list, tuple, dict, range, str):
-            return len(one)
-        if type(one) is Held and (count := f.own_length(one.thing)) is not None:
-            return count
-        if is_sequence(one):
-            return len(f.items(one))
-        if is_dict(one):
-            return len(f.mapping(one))
-        if type(one) is Held and type(one.thing) in (torch.nn.ModuleList, torch.nn.Sequential):
-            return len(list(entries(f, one)))
-    raise Stop(f"calls len of {', '.join(map(name, args))}")
-
-
-def _list(f: Follower, args: list[Any]) -> Any:
-    return list(entries(f, args[0])) if _at_most_one("list", args) else []
-
-
-def _tuple(f: Follower, args: list[Any]) -> Any:
-    return tuple(entries(f, args[0])) if _at_most_one("tuple", args) else ()
-
-
-def _at_most_one(called: str, args: list[Any]) -> bool:
-    if len(args) > 1:
-        raise Stop(f"calls {called} with {len(args)} arguments")
-    return bool(args)
-
-
-def _dict(f: Follower, args: list[Any]) -> Any:
-    if args:
-        raise Stop("calls dict with arguments")
-    return {}
-
-
-def _map(f: Follower, args: list[Any]) -> Any:
-    if len(args) < 2:
-        raise Stop("calls map without a container")
-    function = args[0]
-    each = [entries(f, one) for one in args[1:]]
-    return Lazy(map(lambda *parts: call(f, function, list(parts), {}, "map"), *each))
-
-
-def _zip(f: Follower, args: list[Any], strict: bool = False) -> Any:
-    return Lazy(zip(*[entries(f, one) for one in args], strict=strict))
-
-
-def _enumerate(f: Follower, args: list[Any]) -> Any:
-    if not args or len(args) > 2 or any(type(one) is not int for one in args[1:]):
-        raise Stop("calls enumerate with other than a container and a number")
-    return Lazy(enumerate(entries(f, args[0]), *args[1:]))
-
-
-_BUILTINS: dict[str, Callable[[Follower, list[Any]], Any]] = {
-    "range": _range,
-    "len": _len,
-    "list": _list,
-    "tuple": _tuple,
-    "dict": _dict,
-    "map": _map,
-    "zip": _zip,
-    "enumerate": _enumerate,
-}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..proof.frames import scope_of
-from . import arrays
+from . import arrays, chances
 from .attributes import attribute, in_class
 from .containers import check_size, entries, take
 from .follower import Follower, Frame
@@ -277,6 +277,10 @@ def _either(f: Follower, frame: Frame, node: Any) -> Any:
 
 def _compare(f: Follower, frame: Frame, node: Any) -> Any:
     left = value(f, frame, node.left)
+    if len(node.ops) == 1:
+        right = value(f, frame, node.comparators[0])
+        chance = chances.compared(node.ops[0], left, right)
+        return _holds(node.ops[0], left, right) if chance is None else chance
     for op, part in zip(node.ops, node.comparators, strict=True):
         right = value(f, frame, part)
         if not _holds(op, left, right):
@@ -333,14 +337,16 @@ def _annotations(node: Any) -> bool:
 
 def _call(f: Follower, frame: Frame, node: Any) -> Any:
     callee = value(f, frame, node.func)
-    args, named = [], {}
+    args: list[Any] = []
+    named = {}
     for part in node.args:
         if isinstance(part, ast.Starred):
-            raise Stop("calls with a starred argument")
-        args.append(value(f, frame, part))
+            args.extend(entries(f, value(f, frame, part.value)))
+        else:
+            args.append(value(f, frame, part))
     for keyword in node.keywords:
         if keyword.arg is None:
-            raise Stop("calls with a starred argument")
+            raise Stop("calls with two stars before an argument")
         named[keyword.arg] = value(f, frame, keyword.value)
     try:
         return f.call(f, callee, args, named, frame.place(node))

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
+from ...native.joint import Sort
 from ...native.several import Flipped, Part
 from ..proof.frames import scope_of
 from .grounds import Grounds
 from .values import MISSING, Held, Image, Stop, is_private, wrap
+from .views import Together
 
 MOST_STEPS = 20_000  # expressions, statements and calls that are followed
 DEEPEST = 16  # calls of the program's functions in each other
@@ -65,8 +67,12 @@ class Follower:
         self.call = call
         self.seen = Grounds()
         self.steps: list[Step] = []
+        self.sorts: dict[int, Sort] = {}  # of what steps made
+        self.superseded: set[int] = set()  # steps that are nothing where nobody uses what they made
+        self.chances: dict[int, bool] = {}  # numbers that are drawn; whether they decided something
         self.stacks: list[Any] = []  # what torch.stack made, in order
         self.depth = 0
+        self._calls = 0
         self._spent = 0
 
     def spend(self) -> None:
@@ -78,8 +84,19 @@ class Follower:
         if len(self.steps) >= MOST_APPLIED:
             raise Stop(f"applies over {MOST_APPLIED:,} transforms to one picture")
         self.seen.hold(transform.of if type(transform) in (Part, Flipped) else transform)
-        self.steps.append(Step(transform, image.step, where))
+        return self.add(transform, image, where)
+
+    def add(self, done: Any, image: Image, where: str) -> Image:
+        """What is done to the picture, which is no live transform."""
+        if type(done) is Together:
+            self.seen.hold(done.transform)
+        self.steps.append(Step(done, image.step, where))
         return Image(len(self.steps) - 1)
+
+    def next_call(self) -> int:
+        """A number for what several pictures share."""
+        self._calls += 1
+        return self._calls
 
     # What following an entry of a data set knows beside this: see capture/items.
 
@@ -122,6 +139,14 @@ class Follower:
         """The number of something that is returned and no picture: below 0."""
         return None
 
+    def sort_of_picture(self, picture: int) -> Sort:
+        """What the picture itself is. `picture`: as is_tensor's."""
+        return Sort("")
+
+    def is_no_picture(self, value: Any) -> bool:
+        """Whether it is certainly none, and no tensor or container."""
+        return False
+
     def own_length(self, container: Any) -> int | None:
         """The length of a list that the program holds, where its entries are not noted."""
         return None
@@ -158,7 +183,7 @@ class Follower:
         return wrap(found)
 
     def _of_module(self, function: FunctionType, name: str) -> Any:
-        for space in (function.__globals__, function.__builtins__):  # type: ignore[attr-defined]
+        for space in (function.__globals__, function.__builtins__):  # type: ignore[attr-defined, unused-ignore]
             if type(space) is not dict:
                 raise Stop(f"has its names in a {type(space).__name__}")
             look = functools.partial(space.get, name, MISSING)

@@ -14,7 +14,7 @@ from .calls import call
 from .follower import Follower, Step
 from .stacked import Stacked, check_returned
 from .values import Held, Image, Stop, is_constant, name, replaced_builtin
-from .views import SOURCE, Applied, Known, Stack, Structure, Views
+from .views import SOURCE, Applied, Known, Stack, Structure, Together, Views
 
 REMEDY = (
     "code that only applies torchvision's transforms to the picture: docs/reference/own-transforms.md "
@@ -57,6 +57,7 @@ def shaped(f: Follower, found: Any) -> tuple[tuple[Applied, ...], Structure]:
     if not returned:
         raise Stop("returns no picture")
     check_returned(f, stacks)
+    _check_draws(f)
     inside = [number for stack in f.stacks for number in stack.parts]
     uses = [0] * len(steps)
     for number in [*returned, *inside, *(step.of for step in steps)]:
@@ -73,6 +74,8 @@ def shaped(f: Follower, found: Any) -> tuple[tuple[Applied, ...], Structure]:
     values: list[Applied] = []
     value_of: dict[int, int] = {}  # by step
     for number, step in enumerate(steps):
+        if number in f.superseded and not uses[number]:
+            continue
         if step.of > SOURCE and step.of == number - 1 and uses[step.of] == 1:
             before = values.pop()
             values.append(replace(before, transforms=(*before.transforms, step.transform)))
@@ -81,6 +84,13 @@ def shaped(f: Follower, found: Any) -> tuple[tuple[Applied, ...], Structure]:
             values.append(Applied((step.transform,), of, step.where))
         value_of[number] = len(values) - 1
     return tuple(values), _structure(f, found, value_of)
+
+
+def _check_draws(f: Follower) -> None:
+    if not all(f.chances.values()):
+        raise Stop("draws a number by torch.rand and does not decide by it")
+    if any(type(step.transform) is Together and not step.transform.nodes for step in f.steps):
+        raise Stop("draws by get_params for a picture that it does not crop there")
 
 
 def _returned(f: Follower, found: Any, numbers: list[int], stacks: list[Stacked]) -> None:
@@ -132,13 +142,18 @@ def _way_to(steps: list[Step], number: int) -> list[int]:
 
 
 def _makes_tensors(step: Step) -> bool:
-    if type(step.transform) is Known:
-        return step.transform.makes_tensors
-    return type(step.transform).__name__ in _MAKE_TENSORS
+    done = step.transform
+    if type(done) is Known:
+        return done.makes_tensors
+    if type(done) is Together:
+        done = done.transform
+    return type(done).__name__ in _MAKE_TENSORS
 
 
 def changes_its_input(part: Any) -> bool:
     """A transform with inplace=True, or one that holds such, as RandomApply may."""
+    if type(part) is Together:
+        return changes_its_input(part.transform)
     if type(part) in (list, tuple):
         return any(map(changes_its_input, part))
     if not type(part).__module__.startswith(("torchvision.", "torch.nn.")):

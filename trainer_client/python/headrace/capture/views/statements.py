@@ -4,6 +4,7 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
+from . import chances
 from .containers import entries, extend
 from .expressions import assign, combine, inner, truth, value
 from .follower import Follower, Frame
@@ -55,8 +56,11 @@ def _statement(f: Follower, frame: Frame, node: Any) -> Left:
         case ast.Return():
             return Return(None if node.value is None else value(f, frame, node.value))
         case ast.If():
-            chosen = node.body if truth(f, value(f, frame, node.test)) else node.orelse
-            return block(f, frame, chosen)
+            test = value(f, frame, node.test)
+            if isinstance(test, chances.Chance):
+                chances.gated(f, frame, node, test, block)
+                return None
+            return block(f, frame, node.body if truth(f, test) else node.orelse)
         case ast.For():
             return _for(f, frame, node)
         case ast.Assert():

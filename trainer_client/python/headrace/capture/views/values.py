@@ -130,6 +130,10 @@ class Special:
     def is_none(self) -> bool:
         return False
 
+    def is_of(self, classes: tuple[type, ...]) -> bool:
+        """isinstance(value, classes), which are Python's own."""
+        raise Stop(f"asks for the type of {self.called}")
+
     def grows(self) -> bool:
         """Whether += changes the value itself, which other names may stand for, too."""
         return False

@@ -15,6 +15,7 @@ is  Views(values=(Applied((resize,), SOURCE),
 from dataclasses import dataclass
 from typing import Any
 
+from ...native.joint import Sort
 from ...native.plan import Node
 from .grounds import Grounds
 
@@ -39,6 +40,22 @@ class Known:
 
     node: Node
     makes_tensors: bool = False
+    sort: Sort | None = None  # of what it makes; None: makes_tensors says it
+
+
+@dataclass(frozen=True)
+class Together:
+    """In the place of a transform: what one call does to one of the pictures that it is given.
+
+    transform: the one that is called. nodes: its native form for this picture. call: a number; what
+    nodes draw, the nodes of the later values with this number draw, too, each at its place. sort: of
+    what is made.
+    """
+
+    transform: Any
+    nodes: tuple[Node, ...]
+    call: int
+    sort: Sort
 
 
 @dataclass(frozen=True)
@@ -46,7 +63,8 @@ class Applied:
     """One computed value: what the transforms make of one other value, one after the other.
 
     transforms: one or more, each a class of torchvision's itself or torch.nn.Identity, no container,
-    and nothing about the object was altered; or a Part of one, or Flipped. One object may be in several values.
+    and nothing about the object was altered; or a Part of one, Flipped, Known or Together. One object
+    may be in several values.
     Whether each has a native form is node_of's to say.
     of: SOURCE, or the index of an earlier value. Of an entry of a data set: below 0, picture -1 - of.
     where: the place in the program, for people: "TwoCrops.__call__ (main.py:12)".

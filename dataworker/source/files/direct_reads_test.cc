@@ -1,4 +1,4 @@
-#include "dataworker/source/local_dir/direct_reads.h"
+#include "dataworker/source/files/direct_reads.h"
 
 #include "gtest/gtest.h"
 

@@ -1,4 +1,4 @@
-#include "dataworker/source/local_dir/sample_file.h"
+#include "dataworker/source/files/sample_file.h"
 
 #include <fcntl.h>
 #include <limits.h>

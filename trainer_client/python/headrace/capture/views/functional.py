@@ -1,0 +1,226 @@
+"""Functions of torchvision's that followed code applies to pictures, and what they are given:
+
+    i, j, h, w = T.RandomCrop.get_params(image, output_size=(256, 256))
+    image, mask = TF.crop(image, i, j, h, w), TF.crop(mask, i, j, h, w)
+
+A function with fixed arguments is the transform that calls it. What get_params draws is drawn for the
+picture that it is given, so that picture's step is noted at once: draws keep their order.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+
+import torch
+
+from ...native import joint as sorts
+from ...native.genuine import is_genuine
+from ...native.kinds import MODULES, check_unaltered
+from ...native.plan import Node, NotNative
+from ...native.transforms import nodes_of_leaf
+from . import joint
+from .follower import Follower, Step
+from .values import Held, Image, Special, Stop, is_constant, is_sequence, name
+from .views import Known, Together
+
+_SPACES = {api: f"{module}.functional" for api, module in MODULES.items()}
+# Function -> the transform that calls it, and the names of what both take after the picture.
+_TRANSFORMS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "resize": ("Resize", ("size", "interpolation", "max_size", "antialias")),
+    "center_crop": ("CenterCrop", ("size",)),
+    "pad": ("Pad", ("padding", "fill", "padding_mode")),
+    "normalize": ("Normalize", ("mean", "std", "inplace")),
+    "pil_to_tensor": ("PILToTensor", ()),
+}
+_BY_API = {
+    "v1": {"to_tensor": ("ToTensor", ()), "convert_image_dtype": ("ConvertImageDtype", ("dtype",))},
+    "v2": {"to_image": ("ToImage", ()), "to_dtype": ("ToDtype", ("dtype", "scale"))},
+}
+_RENAMED = {"output_size": "size"}
+_FLIPS = {
+    "hflip": "horizontal",
+    "horizontal_flip": "horizontal",
+    "vflip": "vertical",
+    "vertical_flip": "vertical",
+}
+_PLACE = ("top", "left", "height", "width")
+_CROPS = {"crop": _PLACE, "resized_crop": (*_PLACE, "size", "interpolation", "antialias")}
+_FIRST = ("img", "inpt", "pic", "tensor", "image", "img_tensor")
+_DRAWING = {"RandomCrop": ("img", "output_size"), "RandomResizedCrop": ("img", "scale", "ratio")}
+
+
+class Drawn(Special):
+    """What get_params returned. `step`: that of the picture that it was given. `call`: the number of
+    what is drawn. `given`: the arguments of the transform, as far as they are known."""
+
+    called = "what get_params drew"
+
+    def __init__(self, cls: type, step: int, call: int, given: dict[str, Any]) -> None:
+        self.cls, self.step, self.call_number, self.given = cls, step, call, given
+
+    def entries(self, f: Any) -> Iterator[Any]:
+        return iter([_Part(self, at) for at in range(len(_PLACE))])
+
+
+class _Part(Special):
+    called = "what get_params drew"
+
+    def __init__(self, of: Drawn, at: int) -> None:
+        self.of, self.at = of, at
+
+
+def rule_of(thing: FunctionType) -> Callable[..., Any] | None:
+    """What a call of this function of torchvision's does; None: nothing is known of it."""
+    if not (thing.__module__ or "").startswith("torchvision.transforms."):
+        return None
+    of = thing.__name__
+    if of == "get_params":
+        for api in MODULES:
+            for called in _DRAWING:
+                cls = vars(sys.modules.get(MODULES[api], object)).get(called)
+                if getattr(cls, "get_params", None) is thing and is_genuine(thing, "torchvision"):
+                    return lambda f, args, named, at, cls=cls: _draw(f, cls, args, named, at)
+    for api, space in _SPACES.items():
+        if vars(sys.modules.get(space, object)).get(of) is thing and is_genuine(
+            thing, "torchvision"
+        ):
+            return _function(api, of)
+    return None
+
+
+def _function(api: str, of: str) -> Callable[..., Any] | None:
+    if of in _FLIPS:
+        return lambda f, args, named, at: _flip(f, api, of, args, named, at)
+    if of in _CROPS:
+        return lambda f, args, named, at: _crop(f, api, of, args, named, at)
+    called, takes = _BY_API[api].get(of) or _TRANSFORMS.get(of) or ("", ())
+    if not called:
+        return None
+
+    def apply(f: Follower, args: list[Any], named: dict[str, Any], at: str) -> Any:
+        picture, given = _given(f, of, takes, args, named)
+        made = _make(f, vars(sys.modules[MODULES[api]])[called], given)
+        if of == "to_dtype" and type(given.get("dtype", 0)) is not torch.dtype:
+            raise Stop("calls to_dtype without a type")
+        return joint.call(f, Held(made), [picture], {}, at)
+
+    return apply
+
+
+def _given(
+    f: Follower, of: str, takes: tuple[str, ...], args: list[Any], named: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """The picture, and the other arguments by name; parts of what was drawn as they are."""
+    named = {_RENAMED.get(key, key): one for key, one in named.items()}
+    first = [named.pop(key) for key in _FIRST if key in named and key not in takes]
+    args = [*first, *args]
+    given = dict(zip(takes, args[1:], strict=False))
+    if not args or len(first) > 1 or len(args) > 1 + len(takes) or set(given) & set(named):
+        raise Stop(f"calls {of} with arguments that do not fit")
+    given |= named
+    if not set(given) <= set(takes):
+        raise Stop(f"calls {of} with arguments that are not followed")
+    return args[0], {
+        key: one if type(one) is _Part else _plain(f, of, one) for key, one in given.items()
+    }
+
+
+def _plain(f: Follower, of: str, value: Any) -> Any:
+    if is_constant(value):
+        return value
+    if is_sequence(value) and all(map(is_constant, f.items(value))):
+        return type(f.items(value))(f.items(value))
+    if type(value) is Held:
+        mode = getattr(sys.modules[MODULES["v1"]], "InterpolationMode", None)
+        if type(value.thing) is torch.dtype or mode is not None and type(value.thing) is mode:
+            return value.thing
+    raise Stop(f"calls {of} with {name(value)}, which is not followed")
+
+
+def _make(f: Follower, cls: Any, given: dict[str, Any]) -> Any:
+    """The transform, which is nobody else's."""
+    if any(type(one) is _Part for one in given.values()):
+        raise Stop(f"uses what get_params drew as an argument of {cls.__name__}")
+    try:
+        made = cls(**given)
+        check_unaltered(made)
+    except NotNative:
+        raise
+    except Exception as error:
+        raise Stop(f"gives arguments to {cls.__name__} that raise {type(error).__name__}") from None
+    f.seen.hold(made)
+    return made
+
+
+def _picture(f: Follower, of: str, value: Any) -> Image:
+    image = f.picture(value)
+    if type(image) is not Image:
+        raise Stop(f"calls {of} of {name(value)}, not of a picture")
+    return image
+
+
+def _sort(f: Follower, api: str, of: str, image: Image) -> sorts.Sort:
+    sort = joint.sort_of(f, image)
+    if api == "v1" and sort.kind in (sorts.IMAGE, sorts.MASK):
+        raise Stop(
+            f"calls {of} of v1 with {sort.kind}", f"torchvision.transforms.v2.functional.{of}"
+        )
+    return sort
+
+
+def _flip(f: Follower, api: str, of: str, args: list[Any], named: dict[str, Any], at: str) -> Image:
+    picture, _ = _given(f, of, (), args, named)
+    image = _picture(f, of, picture)
+    node = Node("flip", {"axis": _FLIPS[of]}, label=f"{of}(image)")
+    return f.add(Known(node, sort=_sort(f, api, of, image)), image, at)
+
+
+def _crop(f: Follower, api: str, of: str, args: list[Any], named: dict[str, Any], at: str) -> Image:
+    picture, given = _given(f, of, _CROPS[of], args, named)
+    image = _picture(f, of, picture)
+    place = [given.pop(key, None) for key in _PLACE]
+    if of == "crop" and all(type(one) is int for one in place):
+        args_of = {"top": place[0], "left": place[1], "size": place[2:]}
+        node = Node("crop", args_of, label=f"crop(image, {', '.join(map(str, place))})")
+        return f.add(Known(node, sort=_sort(f, api, of, image)), image, at)
+    if any(type(one) is not _Part or one.at != number for number, one in enumerate(place)):
+        raise Stop(f"calls {of} at a place that get_params did not draw")
+    drawn = place[0].of
+    if any(one.of is not drawn for one in place) or (of == "crop") != (
+        drawn.cls.__name__ == "RandomCrop"
+    ):
+        raise Stop(f"calls {of} at a place that was drawn for something else")
+    sort = _sort(f, api, of, image)
+    # get_params is v1's in both, and RandomCrop of v2 draws otherwise.
+    cls = drawn.cls if of == "crop" else vars(sys.modules[MODULES[api]])[drawn.cls.__name__]
+    made = _make(f, cls, {**drawn.given, **given})
+    if of == "resized_crop" and sort.kind == sorts.MASK:
+        nodes = sorts.nodes_of_one(made, sort)
+    else:
+        nodes = nodes_of_leaf(made)
+    sorts.check_pil(nodes, sort, made)
+    done = Together(made, tuple(nodes), drawn.call_number, sort)
+    of_drawn = f.steps[drawn.step]
+    if image.step != of_drawn.of:
+        return f.add(done, image, at)
+    if of_drawn.transform.nodes and of_drawn.transform.nodes != done.nodes:
+        raise Stop(f"calls {of} twice of one picture, in different ways")
+    f.steps[drawn.step] = Step(done, image.step, at)
+    return Image(drawn.step)
+
+
+def _draw(f: Follower, cls: Any, args: list[Any], named: dict[str, Any], at: str) -> Drawn:
+    takes = _DRAWING[cls.__name__]
+    named = {_RENAMED.get(key, key): one for key, one in named.items()}
+    takes = tuple(_RENAMED.get(key, key) for key in takes[1:])
+    picture, given = _given(f, "get_params", takes, args, named)
+    image = _picture(f, "get_params", picture)
+    if set(given) != set(takes) or not all(
+        type(one) in (list, tuple) and len(one) == 2 for one in given.values()
+    ):
+        raise Stop("calls get_params without its arguments")
+    number = f.next_call()
+    # Its nodes are known when the picture is cropped.
+    step = f.add(Together(None, (), number, joint.sort_of(f, image)), image, at)
+    return Drawn(cls, step.step, number, given)
