@@ -11,12 +11,14 @@ import threading
 import time
 import zlib
 
+import numpy as np
 import torch
 from PIL import Image
 from torch.utils.data import DataLoader, Dataset, default_collate
 from torchvision import transforms as T
 from torchvision.datasets import ImageFolder
-from torchvision.transforms import v2
+from torchvision.transforms import InterpolationMode, v2
+from torchvision.transforms import functional as F
 
 
 class OwnDataset(Dataset):
@@ -65,6 +67,33 @@ class Views(OwnDataset):
         return self.transform(image), self.transform(image)
 
 
+class Masked(Dataset):
+    """A picture and its mask, as segmentation has them. Masks lie beside the folder of photographs."""
+
+    def __init__(self, folder: ImageFolder) -> None:
+        self.pairs = [(path, mask_path(folder.root, path)) for path, _ in folder.samples]
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __getitem__(self, index: int) -> tuple:
+        path, of_mask = self.pairs[index]
+        image = Image.open(path).convert("RGB")
+        mask = Image.open(of_mask)
+        i, j, h, w = T.RandomResizedCrop.get_params(image, [0.5, 1.0], [3 / 4, 4 / 3])
+        image = F.resized_crop(image, i, j, h, w, [224, 224])
+        mask = F.resized_crop(mask, i, j, h, w, [224, 224], InterpolationMode.NEAREST)
+        if torch.rand(1) < 0.5:
+            image = F.hflip(image)
+            mask = F.hflip(mask)
+        image = F.normalize(F.to_tensor(image), [0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
+        return image, torch.as_tensor(np.array(mask), dtype=torch.int64)
+
+
+def mask_path(root: str, photo: str) -> str:
+    return root.rstrip("/") + "-masks" + photo.removeprefix(root.rstrip("/")) + ".png"
+
+
 class TwoViews:
     """SimCLR's transform of torchvision's own ImageFolder."""
 
@@ -84,6 +113,7 @@ KINDS = {
     "forgiving": ForgivingDataset,
     "locked": LockedDataset,
     "views": Views,
+    "masks": Masked,
 }
 
 
@@ -114,7 +144,7 @@ def make_transform(kind: str, size: int) -> T.Compose | v2.Compose | TwoViews:
 def make_dataset(folder: str, size: int, kind: str) -> Dataset:
     dataset = ImageFolder(folder, make_transform(kind, size))
     own = KINDS[kind]
-    return own(dataset) if own else dataset
+    return own(dataset) if own else dataset  # "masks" has transforms of its own
 
 
 class Mixed:

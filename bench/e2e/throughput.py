@@ -8,6 +8,8 @@ import argparse
 import pathlib
 
 import harness
+from loader_program import mask_path
+from PIL import Image
 
 # Other programs: kind of the loader program -> what it is. Those that say so are made by a Python
 # stage, the others are native.
@@ -18,7 +20,22 @@ KINDS = {
     "forgiving": "such a class that catches errors: a Python stage",
     "mixup": "MixUp and CutMix in `collate_fn`: a Python stage",
     "views": "two SimCLR views of a picture, of an own dataset class",
+    "masks": "a picture and its mask, of an own dataset class",
 }
+
+
+def make_masks(photos: pathlib.Path) -> None:
+    """Masks of 20 labels with a palette, as large as their photographs."""
+    for photo in sorted(photos.rglob("*.jpg")):
+        path = pathlib.Path(mask_path(str(photos), str(photo)))
+        if path.exists():
+            continue
+        image = Image.open(photo)
+        coarse = image.convert("L").resize((image.width // 16 + 1, image.height // 16 + 1))
+        mask = coarse.point([value // 13 for value in range(256)]).resize(image.size, Image.NEAREST)
+        mask.putpalette([value * 12 % 256 for value in range(768)])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        mask.save(path)
 
 
 def rate(result: dict, first_epoch: int) -> float:
@@ -38,6 +55,7 @@ def main() -> None:
     parser.add_argument("--cache", default="2G", help="for the cached variant")
     args = parser.parse_args()
     photos = harness.describe_photos(args.data)
+    make_masks(args.data)
 
     stock = harness.Variant("stock", None, args.cpu)
     plain = harness.Variant("headrace", ["--workers", "1", "--threads", "1"], args.cpu)

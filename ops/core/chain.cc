@@ -133,7 +133,22 @@ Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
   const TensorSpec& output = chain.output();
   if (output.layout != Layout::kChw || DTypeBytes(output.dtype) < 2) chain.tail_ = 0;
   chain.LimitPrefix(chain.pure_prefix_);
+  HR_RETURN_IF_ERROR(chain.CheckDrawnSizes());
   return chain;
+}
+
+// Samples are stacked, so the size of a value must not depend on draws. Where it depends on the
+// source's size alone, that is looked at for each batch.
+Status Chain::CheckDrawnSizes() const {
+  std::vector<TensorSpec> after(nodes_.size());
+  TensorSpec spec = source();
+  std::vector<std::int64_t> sizes(spec.dims.begin(), spec.dims.end());
+  std::ranges::replace(sizes, Dims::kAny, std::int64_t{512});
+  spec.dims = Dims(std::span(std::as_const(sizes)));
+  // Of a source of one size, only draws leave a size open.
+  if (!Shapes(spec, after).ok() || after.back().known()) return Status::Ok();
+  return Unsupported(NodeName(static_cast<int>(nodes_.size()) - 1) +
+                     ": makes a value whose size depends on what is drawn");
 }
 
 void Chain::LimitPrefix(int most) {

@@ -114,6 +114,7 @@ class Chain {
   // Notes the gate's parts.
   Status AddGate(std::size_t i);
   Status CheckGates() const;
+  [[nodiscard]] Status CheckDrawnSizes() const;
   Status DrawGated(std::size_t first, std::size_t last, TensorSpec* spec, TorchGenerator& rng,
                    MutableParams params, std::size_t begin, std::span<TensorSpec> after) const;
   Status DrawNode(std::size_t i, const TensorSpec& in, TorchGenerator& rng, MutableParams params,

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/file_group.h"
 #include "base/hash.h"
+#include "ops/core/op_registry.h"
 #include "ops/core/shared_draws.h"
 
 namespace headrace::ops {
@@ -212,7 +213,11 @@ Status Graph::CheckShared(const std::vector<Node>& nodes) const {
     }
     const Chain &here = chain(place.chain), &there = chain(other.chain);
     const TensorSpec &in = here.kind(place.at - 1), &drawn_for = there.kind(other.at - 1);
-    if (in.layout != drawn_for.layout || in.dtype != drawn_for.dtype ||
+    const Node& node = nodes[static_cast<std::size_t>(number)];
+    const bool any_kind =
+        SchemaRegistry::Builtin().Find(node.op)->spec.shares_draws == SharedDraws::kAnyKind;
+    const bool same_kind = in.layout == drawn_for.layout && in.dtype == drawn_for.dtype;
+    if ((!same_kind && !any_kind) ||
         here.schema(place.at).param_words() != there.schema(other.at).param_words()) {
       return refused("uses draws for values of another kind");
     }

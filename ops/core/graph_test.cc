@@ -237,8 +237,13 @@ TEST(Graph, WhatCannotUseAnothersDrawsIsRefused) {
                       {3, 7}),
               HasSubstr(governed));
   const Node to_tensor = MakeNode("pil_to_tensor");
-  EXPECT_THAT(refused({MakeNode("decode"), Flip(), Mask(), to_tensor, Shared(1, Flip())}, {1, 4}),
-              HasSubstr("uses draws for values of another kind"));
+  const auto with_tensor = [&](const Node& node) {
+    return Compile({MakeNode("decode"), node, Mask(), to_tensor, Shared(1, node)}, {1, 4}).status();
+  };
+  const Node turn = MakeNode("random_rotation", {{"degrees", std::vector<double>{-9, 9}},
+                                                 {"tensor_grids", std::int64_t{1}}});
+  EXPECT_THAT(with_tensor(turn).message(), HasSubstr("uses draws for values of another kind"));
+  EXPECT_TRUE(with_tensor(Flip()).ok()) << "a flip of an image is one of a tensor";
 }
 
 TEST(Graph, SqueezeDropsTheDimensionOfOneChannel) {

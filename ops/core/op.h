@@ -36,8 +36,8 @@ class OpSchema {
   [[nodiscard]] virtual Purity purity() const = 0;
   // The sources that a chain's first operator takes; nullopt: it is no first operator.
   [[nodiscard]] virtual std::optional<TensorSpec> SourceSpec() const { return std::nullopt; }
-  // Gives the output for an input of spec `in`; it does not depend on the draws. Sizes of `in` may be
-  // Dims::kAny; a size of the output is kAny where it depends on them. kInvalidArgument, with the
+  // Gives the output for an input of spec `in`. Sizes of `in` may be Dims::kAny; a size of the output
+  // is kAny where it depends on them, or on draws. kInvalidArgument, with the
   // framework's message: the framework itself raises (for example on a crop larger than the image).
   virtual Status Infer(const TensorSpec& in, TensorSpec* out) const = 0;
   // Number of words of Params that Draw fills; constant for the object.
@@ -49,7 +49,8 @@ class OpSchema {
                       TensorSpec* out) const {
     return Infer(in, out);
   }
-  // Infer for a sample with these params: where the output depends on draws, they decide it.
+  // Infer for a sample with these params, on which the output may depend. REQUIRES: in.known(),
+  // params.size() == param_words().
   virtual Status InferDrawn(const TensorSpec& in, Params /*params*/, TensorSpec* out) const {
     return Infer(in, out);
   }

@@ -33,15 +33,21 @@ struct ArgSpec {
   bool only_pixels = false;
 };
 
+// For which other values a node's draws mean the same, so that a node of its operator may use them
+// (Graph).
+enum class SharedDraws : std::uint8_t {
+  kNone,
+  kSameKind,  // a picture of its height and width, and of its type and layout
+  kAnyKind,   // a picture of its height and width: a PIL image or a tensor
+};
+
 struct OpSpec {
   std::string name;
   std::string doc;
   std::vector<ArgSpec> args;
   // The framework's classes that this operator implements, as "v1.Resize", "v2.Resize".
   std::vector<std::string> classes;
-  // What it draws for a picture means the same for any other one of its size, so that a node may
-  // use another node's draws (Graph).
-  bool shares_draws = false;
+  SharedDraws shares_draws = SharedDraws::kNone;
 };
 
 // The arguments of one node, checked against its OpSpec: known names, right types, required ones

@@ -24,7 +24,7 @@ Status CheckPair(const Node& drawing, const Node& sharing) {
   const std::string of = drawing.label.empty() ? drawing.op : drawing.label;
   const SchemaRegistry::Entry* entry = SchemaRegistry::Builtin().Find(sharing.op);
   if (entry == nullptr || sharing.op != drawing.op || drawing.args.contains(kDrawsOf) ||
-      !entry->spec.shares_draws) {
+      entry->spec.shares_draws == SharedDraws::kNone) {
     return Unsupported("it cannot use the draws of " + of);
   }
   if (DrawingArgs(entry->spec, drawing.args) == DrawingArgs(entry->spec, sharing.args)) return {};

@@ -79,7 +79,7 @@ void RegisterSchemaRandomAffine(SchemaRegistry& registry) {
               "uint8, as torchvision does (for torch's AVX2 and AVX512 builds).",
        .args = std::move(args),
        .classes = {"v1.RandomAffine", "v2.RandomAffine"},
-       .shares_draws = true},
+       .shares_draws = SharedDraws::kSameKind},
       Make);
 }
 

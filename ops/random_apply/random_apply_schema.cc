@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "ops/core/gate.h"
 #include "ops/core/op_registry.h"
 #include "ops/vision/schema_util.h"
@@ -8,14 +10,13 @@ namespace {
 // torchvision's RandomApply: a gate. Params: 1 if its nodes run, else 0.
 class RandomApplySchema final : public GateSchema {
  public:
-  RandomApplySchema(int nodes, double p, int api) : GateSchema({nodes}), p_(p), api_(api) {}
+  // What a drawn number is to p where the nodes run.
+  enum class When : std::uint8_t { kLess, kNotGreater, kGreater, kNotLess };
+  RandomApplySchema(int nodes, double p, When when) : GateSchema({nodes}), p_(p), when_(when) {}
   [[nodiscard]] int param_words() const override { return 1; }
   Status Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams params,
               TensorSpec* out) const override {
-    // v1 skips if p < torch.rand(1), v2 if torch.rand(1) >= p.
-    const auto p = static_cast<float>(p_);
-    const float drawn = rng.Rand();
-    params[0] = (api_ == 1 ? !(p < drawn) : !(drawn >= p)) ? 1 : 0;
+    params[0] = Runs(rng.Rand()) ? 1 : 0;
     return Infer(in, out);
   }
   Status Route(Params params, std::vector<int>* route) const override {
@@ -25,16 +26,45 @@ class RandomApplySchema final : public GateSchema {
   }
 
  private:
+  [[nodiscard]] bool Runs(float drawn) const {
+    const auto p = static_cast<float>(p_);
+    switch (when_) {
+      case When::kLess:
+        return drawn < p;
+      case When::kNotGreater:
+        return drawn <= p;
+      case When::kGreater:
+        return drawn > p;
+      case When::kNotLess:
+        break;
+    }
+    return drawn >= p;
+  }
+
   double p_;
-  int api_;
+  When when_;
 };
 
-Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& /*context*/) {
+// v1 skips if p < torch.rand(1), v2 if torch.rand(1) >= p.
+Result<RandomApplySchema::When> ReadWhen(const OpArgs& args) {
+  using When = RandomApplySchema::When;
   HR_TRY(const int api, ReadApi(args));
+  if (!args.Has("when")) return api == 1 ? When::kNotGreater : When::kLess;
+  const std::string& when = args.Text("when");
+  if (when == "lt") return When::kLess;
+  if (when == "le") return When::kNotGreater;
+  if (when == "gt") return When::kGreater;
+  if (when == "ge") return When::kNotLess;
+  return Unsupported("when " + when);
+}
+
+Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& /*context*/) {
+  HR_TRY(const RandomApplySchema::When when, ReadWhen(args));
+  if (std::isnan(args.Number("p"))) return Unsupported("a probability that is no number");
   const std::int64_t nodes = args.Int("nodes");
   if (nodes < 1 || nodes > GateSchema::kMostNodes)
     return Unsupported("a gate of no node, or of too many");
-  return MakeSchema<RandomApplySchema>(static_cast<int>(nodes), args.Number("p"), api);
+  return MakeSchema<RandomApplySchema>(static_cast<int>(nodes), args.Number("p"), when);
 }
 
 }  // namespace
@@ -50,9 +80,12 @@ void RegisterSchemaRandomApply(SchemaRegistry& registry) {
                           "how many nodes it governs",
                           /*required=*/true,
                           /*only_pixels=*/true},
+                         {"when", ArgType::kText, std::nullopt,
+                          "lt, le, gt or ge: they run if torch.rand(1) is so to p as float32; api "
+                          "says it when left out"},
                          ApiArg()},
                 .classes = {"v1.RandomApply", "v2.RandomApply"},
-                .shares_draws = true},
+                .shares_draws = SharedDraws::kAnyKind},
                Make);
 }
 

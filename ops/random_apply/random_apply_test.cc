@@ -1,3 +1,5 @@
+#include <cmath>
+#include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -67,6 +69,30 @@ TEST(RandomApply, ADrawnNumberThatEqualsPIsTheApisMatter) {
         CompileRgb({Apply(1, p, api), Flip()})->Draw(RowOf(RgbSpec(2, 2)), rng, params, &out).ok());
     EXPECT_EQ(params[0], api == 1 ? 1 : 0);
   }
+}
+
+// if torch.rand(1) > p, and the like.
+TEST(RandomApply, AProgramsOwnConditionSaysWhenTheyRun) {
+  const float drawn = TorchGenerator(5).Rand();
+  const auto runs = [](const std::string& when, float p) {
+    Node gate = Apply(1, static_cast<double>(p));
+    gate.args["when"] = when;
+    TorchGenerator rng(5);
+    std::vector<std::int32_t> params(2);
+    TensorSpec out;
+    EXPECT_TRUE(CompileRgb({gate, Flip()})->Draw(RowOf(RgbSpec(2, 2)), rng, params, &out).ok());
+    return params[0] == 1;
+  };
+  for (const float p : {drawn / 2, drawn, drawn * 2}) {
+    EXPECT_EQ(runs("lt", p), drawn < p);
+    EXPECT_EQ(runs("le", p), drawn <= p);
+    EXPECT_EQ(runs("gt", p), drawn > p);
+    EXPECT_EQ(runs("ge", p), drawn >= p);
+  }
+  Node other = Apply(1);
+  other.args["when"] = std::string("eq");
+  EXPECT_THAT(Refused({other, Flip()}), HasSubstr("when eq"));
+  EXPECT_THAT(Refused({Apply(1, NAN), Flip()}), HasSubstr("no number"));
 }
 
 TEST(RandomApply, GatesInsideOfGates) {

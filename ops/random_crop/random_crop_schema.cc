@@ -113,7 +113,7 @@ void RegisterSchemaRandomCrop(SchemaRegistry& registry) {
                 PaddingModeArg(),
                 ApiArg()},
        .classes = {"v1.RandomCrop", "v2.RandomCrop"},
-       .shares_draws = true},
+       .shares_draws = SharedDraws::kAnyKind},
       Make);
 }
 

@@ -22,7 +22,7 @@ void RegisterSchemaRandomHorizontalFlip(SchemaRegistry& registry) {
                 .doc = "Mirrors the image left to right, with probability p.",
                 .args = {{"p", ArgType::kNumber, 0.5, "probability"}},
                 .classes = {"v1.RandomHorizontalFlip", "v2.RandomHorizontalFlip"},
-                .shares_draws = true},
+                .shares_draws = SharedDraws::kAnyKind},
                Make);
 }
 

@@ -62,7 +62,7 @@ void RegisterSchemaRandomOrder(SchemaRegistry& registry) {
                           /*required=*/true,
                           /*only_pixels=*/true}},
                 .classes = {"v2.RandomOrder"},
-                .shares_draws = true},
+                .shares_draws = SharedDraws::kAnyKind},
                Make);
 }
 

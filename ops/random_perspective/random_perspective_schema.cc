@@ -66,7 +66,7 @@ void RegisterSchemaRandomPerspective(SchemaRegistry& registry) {
               "corners come to lie on a line.",
        .args = std::move(args),
        .classes = {"v1.RandomPerspective", "v2.RandomPerspective"},
-       .shares_draws = true},
+       .shares_draws = SharedDraws::kSameKind},
       Make);
 }
 

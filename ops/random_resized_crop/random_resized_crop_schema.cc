@@ -24,7 +24,7 @@ OpSpec Spec() {
       .args = {{"size", ArgType::kInts, std::nullopt, "side of a square, or [height, width]",
                 /*required=*/true}},
       .classes = {"v1.RandomResizedCrop", "v2.RandomResizedCrop"},
-      .shares_draws = true};
+      .shares_draws = SharedDraws::kAnyKind};
   for (ArgSpec& arg : ResizingArgs()) spec.args.push_back(std::move(arg));
   for (ArgSpec& arg : AreaSampler::ArgSpecs({0.08, 1.0}, {3.0 / 4.0, 4.0 / 3.0})) {
     spec.args.push_back(std::move(arg));

@@ -69,7 +69,7 @@ void RegisterSchemaRandomRotation(SchemaRegistry& registry) {
               "torchvision does (for torch's AVX2 and AVX512 builds).",
        .args = std::move(args),
        .classes = {"v1.RandomRotation", "v2.RandomRotation"},
-       .shares_draws = true},
+       .shares_draws = SharedDraws::kSameKind},
       Make);
 }
 

@@ -22,7 +22,7 @@ void RegisterSchemaRandomVerticalFlip(SchemaRegistry& registry) {
                 .doc = "Mirrors the image top to bottom, with probability p.",
                 .args = {{"p", ArgType::kNumber, 0.5, "probability"}},
                 .classes = {"v1.RandomVerticalFlip", "v2.RandomVerticalFlip"},
-                .shares_draws = true},
+                .shares_draws = SharedDraws::kAnyKind},
                Make);
 }
 

@@ -31,14 +31,8 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   return MakeSchema<ResizeSchema>(std::move(sides), max_size, resizing);
 }
 
-// Python's int(a * b / c) on integers below 2^53.
-std::int64_t ScaleSide(std::int64_t a, std::int64_t b, std::int64_t c) {
-  return static_cast<std::int64_t>(static_cast<double>(a * b) / static_cast<double>(c));
-}
-
 }  // namespace
 
-// Source: torchvision/transforms/functional.py, _compute_resized_output_size.
 Status ResizeSchema::Shape(const ImageSpec& in, ImageSpec* out) const {
   *out = in;
   if (sides_.size() == 2) {
@@ -46,25 +40,7 @@ Status ResizeSchema::Shape(const ImageSpec& in, ImageSpec* out) const {
     out->width = sides_[1];
     return resizing_.CheckOutput(*out);
   }
-  const bool portrait = in.width <= in.height;
-  const std::int64_t short_side = portrait ? in.width : in.height;
-  const std::int64_t long_side = portrait ? in.height : in.width;
-  std::int64_t new_short = 0;
-  std::int64_t new_long = max_size_;
-  if (sides_.empty()) {
-    new_short = ScaleSide(max_size_, short_side, long_side);
-  } else {
-    new_short = sides_[0];
-    new_long = ScaleSide(new_short, long_side, short_side);
-    if (max_size_ > 0 && new_long > max_size_) {
-      new_short = ScaleSide(max_size_, new_short, new_long);
-      new_long = max_size_;
-    }
-  }
-  if (new_short <= 0) return InvalidArgument("height and width must be > 0");
-  out->width = portrait ? new_short : new_long;
-  out->height = portrait ? new_long : new_short;
-  return resizing_.CheckOutput(*out);
+  return resizing_.ShorterEdgeTo(sides_.empty() ? 0 : sides_[0], max_size_, in, out);
 }
 
 void RegisterSchemaResize(SchemaRegistry& registry) {

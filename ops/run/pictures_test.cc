@@ -79,7 +79,7 @@ Step Geometric(Random& random, bool keeps_shape) {
   };
   const Args smooth{{"interpolation", std::string("bilinear")}, {"fill", std::int64_t{7}}};
   const Args nearest{{"interpolation", std::string("nearest")}, {"fill", std::int64_t{255}}};
-  switch (Between(random, keeps_shape ? 2 : 0, 6)) {
+  switch (Between(random, keeps_shape ? 2 : 0, keeps_shape ? 6 : 7)) {
     case 0:
       return both("random_resized_crop",
                   {{"size", std::vector<std::int64_t>{Between(random, 1, 30), 17}}}, {},
@@ -102,6 +102,17 @@ Step Geometric(Random& random, bool keeps_shape) {
                    {"translate", std::vector<double>{0.2, 0.1}},
                    {"scale", std::vector<double>{0.7, 1.4}}},
                   smooth, nearest);
+    case 7: {
+      Step step =
+          both("random_resize", {{"min_size", std::int64_t{10}}, {"max_size", std::int64_t{40}}},
+               {}, {{"interpolation", std::string("nearest")}});
+      const Step crop = both("random_crop",
+                             {{"size", Between(random, 1, 40)}, {"pad_if_needed", std::int64_t{1}}},
+                             {}, {{"fill", std::int64_t{255}}});
+      step.image.push_back(crop.image[0]);
+      step.mask.push_back(crop.mask[0]);
+      return step;
+    }
     default:
       return both("random_perspective", {{"p", 0.5}}, smooth, nearest);
   }

@@ -32,7 +32,7 @@ Status RunPlan::Add(int node, const ImageSchema& schema, const ImageKernel& kern
   Step& step = steps_[count_++];
   step.node = node;
   step.in = fold.spec();
-  HR_RETURN_IF_ERROR(schema.Shape(step.in, &step.out));
+  HR_RETURN_IF_ERROR(schema.DrawnShape(step.in, params, &step.out));
   std::swap(step.before, fold);
   fold.Reset(step.out);
   return Status::Ok();
@@ -46,9 +46,7 @@ Status RunPlan::Make(const Chain& chain, std::span<const ImageSchema* const> sch
   const auto add = [&](int node) {
     const auto i = static_cast<std::size_t>(node);
     if (node >= tail && schemas[i]->maps()) return Status::Ok();
-    // An operator that folds nothing reads its params when it runs.
-    const bool folds = kernels[i]->folds();
-    return Add(node, *schemas[i], *kernels[i], folds ? ParamsOf(chain, node, params) : Params());
+    return Add(node, *schemas[i], *kernels[i], ParamsOf(chain, node, params));
   };
   if (chain.parts().empty()) {
     for (int node = first; node < last; ++node) HR_RETURN_IF_ERROR(add(node));

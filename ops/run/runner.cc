@@ -115,18 +115,22 @@ Result<TensorSpec> ChainRunner::OutputSpec(const TensorSpec& in) const {
   return shapes.back();
 }
 
-Status ChainRunner::Shapes(const ImageSpec& in, std::span<ImageSpec> after_node) const {
+Status ChainRunner::Shapes(const ImageSpec& in, Params params,
+                           std::span<ImageSpec> after_node) const {
   HR_RETURN_IF_ERROR(CheckPixels(in));
   const ImageSpec* before = &in;
-  for (std::size_t i = 0; i < schemas_.size(); ++i) {
+  for (std::size_t i = 0; i < after_node.size(); ++i) {
     if (schemas_[i] == nullptr) {
       after_node[i] = *before;
     } else {
-      const Status status = schemas_[i]->CheckedShape(*before, &after_node[i]);
-      if (!status.ok()) return status.WithContext(chain_->NodeName(static_cast<int>(i)));
+      const auto node = static_cast<int>(i);
+      const Status status =
+          schemas_[i]->CheckedShape(*before, ParamsOf(*chain_, node, params), &after_node[i]);
+      if (!status.ok()) return status.WithContext(chain_->NodeName(node));
     }
     before = &after_node[i];
   }
+  if (after_node.size() < schemas_.size()) return Status::Ok();  // gates are in no prefix
   return chain_->CheckParts([&](const Chain::Part& part) {
     return after_node[static_cast<std::size_t>(part.last) - 1] ==
            after_node[static_cast<std::size_t>(part.gate)];
@@ -197,7 +201,7 @@ Status ChainRunner::Check(const ImageSpec& in, int first, const ImageSpec& given
   }
   auto& shapes = context.Tool<Working>().shapes;
   shapes.resize(kernels_.size());
-  HR_RETURN_IF_ERROR(Shapes(in, shapes));
+  HR_RETURN_IF_ERROR(Shapes(in, params, shapes));
   if (first > 0 && shapes[static_cast<std::size_t>(first - 1)] != given) {
     return DataLoss("cached sample is of another pipeline");
   }
@@ -238,10 +242,10 @@ Status ChainRunner::RunPrefix(ByteSpan encoded, OpContext& context, Bytes* paylo
   Source source{encoded, {}, true};
   HR_TRY(source.image.spec, SpecOf(encoded));
   auto& shapes = context.Tool<Working>().shapes;
-  shapes.resize(kernels_.size());
-  HR_RETURN_IF_ERROR(Shapes(source.image.spec, shapes));
   const int nodes = chain_->pure_prefix();
-  const ImageSpec image = shapes[static_cast<std::size_t>(nodes - 1)];
+  shapes.resize(static_cast<std::size_t>(nodes));
+  HR_RETURN_IF_ERROR(Shapes(source.image.spec, {}, shapes));
+  const ImageSpec image = shapes.back();
   MutableByteSpan pixels;
   AllocatePayload(source.image.spec.tensor(), image, payload, &pixels);
   return Execute(source, 0, nodes, nodes, {}, context, pixels);

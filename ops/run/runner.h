@@ -81,8 +81,8 @@ class ChainRunner {
   Status Compute(Image image, const RunPlan& plan, Params params, OpContext& context,
                  MutableByteSpan out) const;
 
-  // Chain::Shapes, in an image's words.
-  Status Shapes(const ImageSpec& in, std::span<ImageSpec> after_node) const;
+  // The values after the first nodes, as many as `after_node` has, for a sample with these params.
+  Status Shapes(const ImageSpec& in, Params params, std::span<ImageSpec> after_node) const;
 
   std::shared_ptr<const Chain> chain_;
   std::vector<const ImageSchema*> schemas_;  // the chain's; null for gates, like their kernels

@@ -20,16 +20,22 @@ void Merge(std::optional<std::int64_t>& side, std::int64_t probed) {
 
 }  // namespace
 
-Status ImageSchema::CheckedShape(const ImageSpec& in, ImageSpec* out) const {
-  HR_RETURN_IF_ERROR(Shape(in, out));
+Status ImageSchema::CheckedShape(const ImageSpec& in, Params params, ImageSpec* out) const {
+  HR_RETURN_IF_ERROR(DrawnShape(in, params, out));
   return CheckPixels(*out);
 }
 
 Status ImageSchema::Infer(const TensorSpec& in, TensorSpec* out) const {
   HR_TRY(const ImageSpec image, ReadInput(in));
   ImageSpec made;
+  if (draws_shape()) {
+    made = OutputKind(image);
+    made.height = made.width = 0;
+    *out = made.tensor();
+    return Status::Ok();
+  }
   if (image.height != 0 && image.width != 0) {
-    HR_RETURN_IF_ERROR(CheckedShape(image, &made));
+    HR_RETURN_IF_ERROR(CheckedShape(image, {}, &made));
     *out = made.tensor();
     return Status::Ok();
   }
@@ -38,13 +44,21 @@ Status ImageSchema::Infer(const TensorSpec& in, TensorSpec* out) const {
     ImageSpec probe = image;
     if (probe.height == 0) probe.height = probe_height;
     if (probe.width == 0) probe.width = probe_width;
-    if (!CheckedShape(probe, &made).ok()) continue;  // the operator refuses this size
+    if (!CheckedShape(probe, {}, &made).ok()) continue;  // the operator refuses this size
     Merge(height, made.height);
     Merge(width, made.width);
   }
   made = OutputKind(image);
   made.height = height.value_or(0);
   made.width = width.value_or(0);
+  *out = made.tensor();
+  return Status::Ok();
+}
+
+Status ImageSchema::InferDrawn(const TensorSpec& in, Params params, TensorSpec* out) const {
+  HR_TRY(const ImageSpec image, ReadInput(in));
+  ImageSpec made;
+  HR_RETURN_IF_ERROR(CheckedShape(image, params, &made));
   *out = made.tensor();
   return Status::Ok();
 }

@@ -17,20 +17,27 @@ class ImageSchema : public OpSchema {
     *out = OutputKind(in);
     return Status::Ok();
   }
+  // Whether the output's size depends on draws. Such an operator overrides DrawnShape, and not Shape.
+  [[nodiscard]] virtual bool draws_shape() const { return false; }
+  // Shape for a sample with these params. kInvalidArgument also: params that are never drawn.
+  virtual Status DrawnShape(const ImageSpec& in, Params /*params*/, ImageSpec* out) const {
+    return Shape(in, out);
+  }
   // As OpSchema::Draw.
   virtual Status DrawImage(const ImageSpec& in, TorchGenerator& /*rng*/, MutableParams /*params*/,
                            ImageSpec* out) const {
     return Shape(in, out);
   }
 
-  // Shape, and a check of the size that it makes.
-  Status CheckedShape(const ImageSpec& in, ImageSpec* out) const;
+  // DrawnShape, and a check of the size that it makes.
+  Status CheckedShape(const ImageSpec& in, Params params, ImageSpec* out) const;
 
   // What the operator takes as an image. The first operator of a chain also reads rows of arrays.
   [[nodiscard]] virtual Result<ImageSpec> ReadInput(const TensorSpec& in) const {
     return ImageSpec::From(in);
   }
   Status Infer(const TensorSpec& in, TensorSpec* out) const final;
+  Status InferDrawn(const TensorSpec& in, Params params, TensorSpec* out) const final;
   Status Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams params,
               TensorSpec* out) const final;
 };

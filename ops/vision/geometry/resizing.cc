@@ -21,11 +21,41 @@ bool Filters(Interpolation interpolation) {
   return interpolation == Interpolation::kBilinear || interpolation == Interpolation::kBicubic;
 }
 
+// Python's int(a * b / c) on integers below 2^53.
+std::int64_t ScaleSide(std::int64_t a, std::int64_t b, std::int64_t c) {
+  return static_cast<std::int64_t>(static_cast<double>(a * b) / static_cast<double>(c));
+}
+
 }  // namespace
 
 Status Resizing::CheckOutput(const ImageSpec& out) const {
   if (arithmetic == ResizeArithmetic::kPillow || out.width > 1) return {};
   return Unsupported("tensors of one column are not resized natively");
+}
+
+// Source: torchvision/transforms/functional.py, _compute_resized_output_size.
+Status Resizing::ShorterEdgeTo(std::int64_t shorter, std::int64_t most, const ImageSpec& in,
+                               ImageSpec* out) const {
+  *out = in;
+  const bool portrait = in.width <= in.height;
+  const std::int64_t short_side = portrait ? in.width : in.height;
+  const std::int64_t long_side = portrait ? in.height : in.width;
+  std::int64_t new_short = 0;
+  std::int64_t new_long = most;
+  if (shorter == 0) {
+    new_short = ScaleSide(most, short_side, long_side);
+  } else {
+    new_short = shorter;
+    new_long = ScaleSide(new_short, long_side, short_side);
+    if (most > 0 && new_long > most) {
+      new_short = ScaleSide(most, new_short, new_long);
+      new_long = most;
+    }
+  }
+  if (new_short <= 0) return InvalidArgument("height and width must be > 0");
+  out->width = portrait ? new_short : new_long;
+  out->height = portrait ? new_long : new_short;
+  return CheckOutput(*out);
 }
 
 std::vector<ArgSpec> ResizingArgs() {

@@ -25,6 +25,11 @@ struct Resizing {
   // kUnsupported: torch resizes to that size by other rules (its passes take the image's rows for
   // columns, or fail).
   [[nodiscard]] Status CheckOutput(const ImageSpec& out) const;
+  // Gives the image whose shorter edge has that length, and whose longer one is at most `most`
+  // (0: no bound) long. 0 for `shorter`: the longer edge gets the length `most`. Errors as
+  // CheckOutput; kInvalidArgument: no pixel is left.
+  [[nodiscard]] Status ShorterEdgeTo(std::int64_t shorter, std::int64_t most, const ImageSpec& in,
+                                     ImageSpec* out) const;
 };
 
 // The arguments "interpolation", "antialias", "api" and "tensors".

@@ -5,13 +5,17 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "base/file_group.h"
 #include "ops/core/chain.h"
+#include "ops/core/graph.h"
+#include "ops/run/graph_runner.h"
 #include "ops/run/runner.h"
 
 // The operators as Python sees them in the property tests: one chain, one sample at a time.
@@ -58,33 +62,141 @@ TorchGenerator::Rounding ToRounding(int rounding) {
   return static_cast<TorchGenerator::Rounding>(rounding);
 }
 
+using Memory = std::unique_ptr<std::vector<std::uint64_t>>;
+
+// Poisoned, so that a byte which the runner leaves out is seen.
+Memory MemoryFor(const TensorSpec& spec) {
+  return std::make_unique<std::vector<std::uint64_t>>(spec.bytes() / 8 + 1, 0xabababababababab);
+}
+MutableByteSpan BytesOf(const TensorSpec& spec, const Memory& memory) {
+  return std::as_writable_bytes(std::span(*memory)).first(spec.bytes());
+}
+
+nb::object ToNumpy(const TensorSpec& spec, Memory memory) {
+  void* const data = memory->data();
+  const nb::capsule owner(memory.release(), [](void* p) noexcept {
+    delete static_cast<std::vector<std::uint64_t>*>(p);
+  });
+  const std::vector<std::size_t> shape(spec.dims.begin(), spec.dims.end());
+  // Floats of 16 bits as their bits: numpy has no bfloat16.
+  const auto array = [&]<typename T>(T /*element*/) {
+    return nb::cast(nb::ndarray<nb::numpy, T>(data, shape.size(), shape.data(), owner));
+  };
+  switch (spec.dtype) {
+    case DType::kI8:
+      return array(std::int8_t{});
+    case DType::kI16:
+      return array(std::int16_t{});
+    case DType::kI32:
+      return array(std::int32_t{});
+    case DType::kI64:
+      return array(std::int64_t{});
+    case DType::kF16:
+    case DType::kBF16:
+      return array(std::uint16_t{});
+    case DType::kF32:
+      return array(float{});
+    case DType::kF64:
+      return array(double{});
+    default:
+      return array(std::uint8_t{});
+  }
+}
+
+Node ToNode(const std::string& op, const nb::dict& args) {
+  Node node;
+  node.op = op;
+  for (const auto& [name, value] : args) node.args[nb::cast<std::string>(name)] = ToArg(value);
+  return node;
+}
+ClientLibraries ToLibraries(const nb::dict& libraries) {
+  const auto text = [&](const char* name) { return nb::cast<std::string>(libraries[name]); };
+  return {text("pillow"), text("torch"), text("torchvision"), text("cpu_capability")};
+}
+Constants ToConstants(const nb::bytes& torch_exp) {
+  Constants constants;
+  if (torch_exp.size() > 0) constants["torch_exp"] = View(torch_exp);
+  return constants;
+}
+
+std::vector<RangeTuple> ToTuples(const std::vector<ExpRange>& ranges) {
+  std::vector<RangeTuple> all;
+  for (const ExpRange& r : ranges) all.emplace_back(r.low, r.high, static_cast<int>(r.rounding));
+  return all;
+}
+
+// A compiled graph over samples of several files.
+class PyGraph {
+ public:
+  // nodes: operator, arguments, inputs.
+  PyGraph(const std::vector<std::tuple<std::string, nb::dict, std::vector<std::int32_t>>>& nodes,
+          const std::vector<std::int32_t>& values, const nb::dict& libraries,
+          const nb::bytes& torch_exp) {
+    std::vector<Node> all;
+    for (const auto& [op, args, inputs] : nodes) {
+      all.push_back(ToNode(op, args));
+      all.back().inputs = inputs;
+    }
+    graph_ = std::make_shared<const Graph>(
+        Take(Graph::Compile(all, values, ToLibraries(libraries), ToConstants(torch_exp))));
+    runner_.emplace(Take(GraphRunner::Make(graph_)));
+  }
+  [[nodiscard]] std::vector<RangeTuple> exp_ranges() const {
+    return ToTuples(graph_->exp_ranges());
+  }
+  // The values, and how often torch's generator was asked. `cached`: by way of what a cache keeps.
+  nb::tuple Run(const std::vector<nb::bytes>& files, std::uint64_t seed, bool cached) {
+    std::vector<std::size_t> sizes;
+    for (const nb::bytes& file : files) sizes.push_back(file.size());
+    Bytes group(FileGroup::BytesOf(sizes));
+    const std::vector<MutableByteSpan> places = FileGroup::Lay(sizes, group);
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      std::ranges::copy(View(files[i]), places[i].begin());
+    }
+    const TensorSpec source = Take(runner_->ReadSource(group));
+    TorchGenerator rng(seed);
+    std::vector<std::int32_t> params(static_cast<std::size_t>(graph_->param_words()));
+    std::vector<TensorSpec> specs(graph_->values().size());
+    Check(graph_->Draw(source, rng, params, specs));
+    std::vector<Memory> memory;
+    std::vector<MutableByteSpan> outs;
+    for (const TensorSpec& spec : specs) {
+      memory.push_back(MemoryFor(spec));
+      outs.push_back(BytesOf(spec, memory.back()));
+    }
+    if (cached) {
+      Bytes payload;
+      Check(runner_->RunPrefix(group, context_, &payload));
+      Check(runner_->RunFromPrefix(payload, params, context_, outs));
+    } else {
+      Check(runner_->Run(group, params, context_, outs));
+    }
+    nb::list values;
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      values.append(ToNumpy(specs[i], std::move(memory[i])));
+    }
+    return nb::make_tuple(values, rng.draws());
+  }
+
+ private:
+  std::shared_ptr<const Graph> graph_;
+  std::optional<GraphRunner> runner_;
+  OpContext context_;
+};
+
 // A compiled chain with its runner, and the thread's scratch.
 class PyChain {
  public:
   PyChain(const std::vector<NodeIn>& nodes, const nb::dict& libraries, const nb::bytes& torch_exp) {
     std::vector<Node> chain;
-    for (const auto& [op, args] : nodes) {
-      Node& node = chain.emplace_back();
-      node.op = op;
-      for (const auto& [name, value] : args) {
-        node.args[nb::cast<std::string>(name)] = ToArg(value);
-      }
-    }
-    const auto text = [&](const char* name) { return nb::cast<std::string>(libraries[name]); };
-    Constants constants;
-    if (torch_exp.size() > 0) constants["torch_exp"] = View(torch_exp);
-    chain_ = std::make_shared<const Chain>(Take(Chain::Compile(
-        std::move(chain),
-        {text("pillow"), text("torch"), text("torchvision"), text("cpu_capability")}, constants)));
+    for (const auto& [op, args] : nodes) chain.push_back(ToNode(op, args));
+    chain_ = std::make_shared<const Chain>(
+        Take(Chain::Compile(std::move(chain), ToLibraries(libraries), ToConstants(torch_exp))));
     runner_.emplace(Take(ChainRunner::Make(chain_)));
   }
 
   [[nodiscard]] std::vector<RangeTuple> exp_ranges() const {
-    std::vector<RangeTuple> all;
-    for (const ExpRange& r : chain_->exp_ranges()) {
-      all.emplace_back(r.low, r.high, static_cast<int>(r.rounding));
-    }
-    return all;
+    return ToTuples(chain_->exp_ranges());
   }
   // After the last sample.
   [[nodiscard]] const TorchGenerator& generator() const { return state_; }
@@ -153,41 +265,9 @@ class PyChain {
     TensorSpec spec;
     Check(chain_->Draw(source, rng, params, &spec));
     state_ = rng;
-    // Poisoned, so that a byte which the runner leaves out is seen.
-    auto memory =
-        std::make_unique<std::vector<std::uint64_t>>(spec.bytes() / 8 + 1, 0xabababababababab);
-    Check(run(params, std::as_writable_bytes(std::span(*memory)).first(spec.bytes())));
-    void* const data = memory->data();
-    const nb::capsule owner(memory.release(), [](void* p) noexcept {
-      delete static_cast<std::vector<std::uint64_t>*>(p);
-    });
-    const std::vector<std::size_t> shape(spec.dims.begin(), spec.dims.end());
-    // Floats of 16 bits as their bits: numpy has no bfloat16.
-    const auto array = [&]<typename T>(T /*element*/) {
-      return nb::cast(nb::ndarray<nb::numpy, T>(data, shape.size(), shape.data(), owner));
-    };
-    const auto as_numpy = [&]() -> nb::object {
-      switch (spec.dtype) {
-        case DType::kI8:
-          return array(std::int8_t{});
-        case DType::kI16:
-          return array(std::int16_t{});
-        case DType::kI32:
-          return array(std::int32_t{});
-        case DType::kI64:
-          return array(std::int64_t{});
-        case DType::kF16:
-        case DType::kBF16:
-          return array(std::uint16_t{});
-        case DType::kF32:
-          return array(float{});
-        case DType::kF64:
-          return array(double{});
-        default:
-          return array(std::uint8_t{});
-      }
-    };
-    return nb::make_tuple(as_numpy(), rng.draws() - before);
+    Memory memory = MemoryFor(spec);
+    Check(run(params, BytesOf(spec, memory)));
+    return nb::make_tuple(ToNumpy(spec, std::move(memory)), rng.draws() - before);
   }
 
   std::shared_ptr<const Chain> chain_;
@@ -238,6 +318,12 @@ NB_MODULE(_headrace_ops, m) {
       .def("prefix", &PyChain::Prefix)
       .def("run_cached", &PyChain::RunCached)
       .def("draw", &PyChain::Draw);
+  nb::class_<PyGraph>(m, "Graph")
+      .def(
+          nb::init<const std::vector<std::tuple<std::string, nb::dict, std::vector<std::int32_t>>>&,
+                   const std::vector<std::int32_t>&, const nb::dict&, const nb::bytes&>())
+      .def("exp_ranges", &PyGraph::exp_ranges)
+      .def("run", &PyGraph::Run, nb::arg("files"), nb::arg("seed"), nb::arg("cached") = false);
   m.def("build_torch_exp", &BuildTable);
   m.def("read_header", &ReadHeader);
   nb::class_<TorchGenerator>(m, "Generator")
