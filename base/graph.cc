@@ -8,6 +8,12 @@ namespace {
 
 bool HasInputs(const Node& node) { return !node.inputs.empty(); }
 
+bool IsList(const FieldSpec& field) { return field.kind == FieldSpec::Kind::kList; }
+
+bool NamesNode(const FieldSpec& field) {
+  return IsList(field) || field.kind == FieldSpec::Kind::kValue;
+}
+
 Status CheckInputs(const Node& node, std::int32_t number) {
   for (const std::int32_t input : node.inputs) {
     if (input < 0 || input >= number) {
@@ -29,6 +35,7 @@ std::int32_t NodeOf(const Plan& plan, const FieldSpec& field) {
     case FieldSpec::Kind::kChain:
       return static_cast<std::int32_t>(plan.chain.size()) - 1;
     case FieldSpec::Kind::kValue:
+    case FieldSpec::Kind::kList:
       return field.index;
     case FieldSpec::Kind::kArray:
       break;
@@ -46,11 +53,10 @@ std::vector<std::int32_t> ValuesOf(const Plan& plan) {
 }
 
 bool HasGraph(const Plan& plan) {
-  return std::ranges::any_of(plan.chain, HasInputs) ||
-         std::ranges::any_of(plan.fields, [](const FieldSpec& field) {
-           return field.kind == FieldSpec::Kind::kValue;
-         });
+  return std::ranges::any_of(plan.chain, HasInputs) || std::ranges::any_of(plan.fields, NamesNode);
 }
+
+bool HasLists(const Plan& plan) { return std::ranges::any_of(plan.fields, IsList); }
 
 Status CheckGraph(const Plan& plan) {
   const auto nodes = static_cast<std::int32_t>(plan.chain.size());
@@ -59,7 +65,7 @@ Status CheckGraph(const Plan& plan) {
   }
   const bool inputs = std::ranges::any_of(plan.chain, HasInputs);
   for (const FieldSpec& field : plan.fields) {
-    if (field.kind == FieldSpec::Kind::kValue && (field.index < 0 || field.index >= nodes)) {
+    if (NamesNode(field) && (field.index < 0 || field.index >= nodes)) {
       return InvalidArgument("a field is the value of node " + std::to_string(field.index) +
                              ", and there are " + std::to_string(nodes));
     }

@@ -17,6 +17,7 @@ struct GoldenMessage {
 [[nodiscard]] std::vector<GoldenMessage> GoldenMessages();
 [[nodiscard]] Plan GoldenPlan();            // plan.bin, by EncodePlan
 [[nodiscard]] Plan GoldenViews();           // plan_of_views.bin: a graph
+[[nodiscard]] Plan GoldenLists();           // plan_of_lists.bin: samples with shapes of their own
 [[nodiscard]] FileTable GoldenFileTable();  // file_table.bin, by EncodeFileTable
 
 }  // namespace headrace::wire

@@ -82,6 +82,9 @@ TEST(Golden, FrozenPlanDecodesToItsValues) {
   const auto views = DecodePlan(Frozen("plan_of_views", [] { return EncodePlan(GoldenViews()); }));
   ASSERT_TRUE(views.ok()) << views.status().ToString();
   EXPECT_EQ(*views, GoldenViews());
+  const auto lists = DecodePlan(Frozen("plan_of_lists", [] { return EncodePlan(GoldenLists()); }));
+  ASSERT_TRUE(lists.ok()) << lists.status().ToString();
+  EXPECT_EQ(*lists, GoldenLists());
 }
 
 TEST(Golden, FrozenFileTableDecodesToItsValues) {
@@ -121,6 +124,8 @@ TEST(Golden, MaimedPlanIsReadSafelyOrRefused) {
     const Result<Plan> plan = DecodePlan(bad);
     EXPECT_TRUE(!plan.ok() || CheckGraph(*plan).ok());
   });
+  Maim(Frozen("plan_of_lists", [] { return EncodePlan(GoldenLists()); }),
+       [](const Bytes& bad) { (void)DecodePlan(bad); });
 }
 
 }  // namespace
