@@ -11,6 +11,12 @@ namespace {
 
 bool HasInputs(const Node& node) { return !node.inputs.empty(); }
 
+bool IsList(const FieldSpec& field) { return field.kind == FieldSpec::Kind::kList; }
+
+bool NamesNode(const FieldSpec& field) {
+  return IsList(field) || field.kind == FieldSpec::Kind::kValue;
+}
+
 Status CheckInputs(const Node& node, std::int32_t number) {
   if (number > 0 && node.inputs == std::vector{Node::kSource}) return {};
   for (const std::int32_t input : node.inputs) {
@@ -45,6 +51,7 @@ std::int32_t NodeOf(const Plan& plan, const FieldSpec& field) {
     case FieldSpec::Kind::kChain:
       return static_cast<std::int32_t>(plan.chain.size()) - 1;
     case FieldSpec::Kind::kValue:
+    case FieldSpec::Kind::kList:
       return field.index;
     case FieldSpec::Kind::kArray:
       break;
@@ -62,11 +69,10 @@ std::vector<std::int32_t> ValuesOf(const Plan& plan) {
 }
 
 bool HasGraph(const Plan& plan) {
-  return std::ranges::any_of(plan.chain, HasInputs) ||
-         std::ranges::any_of(plan.fields, [](const FieldSpec& field) {
-           return field.kind == FieldSpec::Kind::kValue;
-         });
+  return std::ranges::any_of(plan.chain, HasInputs) || std::ranges::any_of(plan.fields, NamesNode);
 }
+
+bool HasLists(const Plan& plan) { return std::ranges::any_of(plan.fields, IsList); }
 
 Status CheckGraph(const Plan& plan) {
   const auto nodes = static_cast<std::int32_t>(plan.chain.size());
@@ -75,7 +81,7 @@ Status CheckGraph(const Plan& plan) {
   }
   const bool inputs = std::ranges::any_of(plan.chain, HasInputs);
   for (const FieldSpec& field : plan.fields) {
-    if (field.kind == FieldSpec::Kind::kValue && (field.index < 0 || field.index >= nodes)) {
+    if (NamesNode(field) && (field.index < 0 || field.index >= nodes)) {
       return InvalidArgument("a field is the value of node " + std::to_string(field.index) +
                              ", and there are " + std::to_string(nodes));
     }

@@ -113,12 +113,14 @@ struct SourceLeaf {
 // kInvalidArgument: not a number from 2 to FileGroup::kMost.
 [[nodiscard]] Result<int> FilesOf(const SourceLeaf& leaf);
 
-// One field of a sample, in output order; the batch stacks it to a tensor [B, ...].
+// One field of a sample, in output order. The batch stacks it to a tensor [B, ...], unless it is a
+// list: then each sample has its own shape.
 struct FieldSpec {
   enum class Kind : std::uint8_t {
     kChain = 0,  // the value of the last node, in a plan whose nodes have no inputs
     kArray = 1,  // array `index` of the leaf; of a leaf of files, the int64 label (index 1)
     kValue = 2,  // the value of node `index`
+    kList = 3,   // the same, as a list of tensors
   };
   Kind kind = Kind::kChain;
   std::int32_t index = 0;
@@ -168,6 +170,8 @@ struct Plan {
 
 // The number of the node whose value a field is; -1: it is none, or the plan has no node.
 [[nodiscard]] std::int32_t NodeOf(const Plan& plan, const FieldSpec& field);
+// True if a field is a list.
+[[nodiscard]] bool HasLists(const Plan& plan);
 // The nodes whose values are fields, each once, in the order of the fields.
 [[nodiscard]] std::vector<std::int32_t> ValuesOf(const Plan& plan);
 // True if the plan is no single chain: a node has inputs, or a field names its node.

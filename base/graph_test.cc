@@ -32,6 +32,12 @@ TEST(Graph, AFieldNamesANodeOrTheLastOne) {
   EXPECT_TRUE(HasGraph(views));
   EXPECT_TRUE(CheckGraph(views).ok());
   EXPECT_TRUE(HasGraph(Of({{}, {}}, {{Kind::kValue, 1}})));
+  const Plan lists = Of({{}, {}, {0}}, {{Kind::kList, 2}, {Kind::kValue, 1}});
+  EXPECT_THAT(ValuesOf(lists), ElementsAre(2, 1));
+  EXPECT_TRUE(HasGraph(Of({{}, {}}, {{Kind::kList, 1}})));
+  EXPECT_TRUE(HasLists(lists));
+  EXPECT_FALSE(HasLists(views));
+  EXPECT_TRUE(CheckGraph(lists).ok());
   // A plan of arrays has no node.
   EXPECT_THAT(ValuesOf(Of({}, {{Kind::kArray, 0}, {Kind::kChain, 0}})), IsEmpty());
 }
@@ -46,6 +52,7 @@ TEST(Graph, NumbersOutOfPlaceAreRefused) {
   EXPECT_THAT(Refused(Of({{}, {-1}}, last)), IsEmpty()) << "another picture";
   EXPECT_THAT(Refused(Of({{}, {0}}, last)), HasSubstr("names the node before it"));
   EXPECT_THAT(Refused(Of({{}, {}}, {{Kind::kValue, 2}})), HasSubstr("there are 2"));
+  EXPECT_THAT(Refused(Of({{}, {}}, {{Kind::kList, 2}})), HasSubstr("there are 2"));
   EXPECT_THAT(Refused(Of({{}, {}}, {{Kind::kValue, -1}})), HasSubstr("node -1"));
 }
 

@@ -64,7 +64,7 @@ Result<wire::Split> SplitPlan(const Plan& plan, const NativeCheck& check) {
   if (HasGraph(plan)) values = ValuesOf(plan);
   HR_TRY(const NativeForm form, check(plan.chain, values, plan.libraries));
   split.cache_node = form.pure_prefix;
-  split.tail_node = form.tail;
+  if (!HasLists(plan)) split.tail_node = form.tail;  // a trainer finishes stacks alone
   return split;
 }
 

@@ -99,6 +99,20 @@ TEST(Splitter, AGraphOfTwoViewsHasNoTail) {
   EXPECT_EQ(split->cache_node, 1);
 }
 
+TEST(Splitter, AListHasNoTail) {
+  Plan plan =
+      Photographs({MakeNode("decode", Purity::kPure), MakeNode("to_tensor", Purity::kPure)});
+  plan.libraries = {"13.0.0", "2.13.0+cpu", "0.28.0", "AVX512"};
+  const auto tail = [&](FieldSpec::Kind kind) {
+    plan.fields = {{kind, 1}};
+    const auto split = SplitPlan(plan, BuiltinNativeCheck());
+    EXPECT_TRUE(split.ok()) << split.status().ToString();
+    return split->tail_node;
+  };
+  EXPECT_EQ(tail(FieldSpec::Kind::kValue), 1);
+  EXPECT_EQ(tail(FieldSpec::Kind::kList), 0);
+}
+
 TEST(Splitter, AGraphIsCheckedWithItsValuesAndStaysWhole) {
   using Kind = FieldSpec::Kind;
   Plan plan = Photographs({MakeNode("decode", Purity::kPure), MakeNode("flip", Purity::kRandom),

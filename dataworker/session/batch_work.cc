@@ -46,9 +46,8 @@ BatchWork::BatchWork(Setup setup, OnDone on_done)
       costs_(setup_.received, setup_.cache ? setup_.cache->store().tiers() : 0) {}
 
 MutableByteSpan BatchWork::Row(std::size_t field, std::int32_t position) const {
-  const std::size_t bytes = setup_.layout.row_bytes[field];
-  return setup_.memory.subspan(
-      setup_.layout.fields[field].offset + bytes * static_cast<std::size_t>(position), bytes);
+  const BatchLayout::Row row = setup_.layout.At(field, static_cast<std::size_t>(position));
+  return setup_.memory.subspan(row.offset, row.bytes);
 }
 
 void BatchWork::Run(std::int64_t unit, ThreadContext& context) {
@@ -181,7 +180,7 @@ Status BatchWork::MakeSample(Unit& unit, ThreadContext& context) {
   const std::vector<FieldSpec>& fields = setup_.plan->fields();
   if (setup_.plan->has_graph()) {
     const std::vector<std::int32_t>& value_of_field = setup_.plan->value_of_field();
-    std::vector<MutableByteSpan> outs(setup_.layout.values.size());
+    std::vector<MutableByteSpan> outs(setup_.plan->graph().values().size());
     for (std::size_t i = 0; i < fields.size(); ++i) {
       if (value_of_field[i] < 0) continue;
       MutableByteSpan& out = outs[static_cast<std::size_t>(value_of_field[i])];
@@ -318,29 +317,31 @@ Result<ops::Params> BatchWork::ParamsFor(const Sample& sample, const TensorSpec&
   }
   drawn.resize(words);
   ops::TorchGenerator generator(setup_.request.seeds[position]);
-  std::vector<TensorSpec> values(setup_.layout.values.size());
+  std::vector<TensorSpec> values(setup_.plan->graph().values().size());
   HR_RETURN_IF_ERROR(setup_.plan->graph().Draw(spec, generator, drawn, values));
   return ops::Params(drawn);
 }
 
-Status BatchWork::CheckShape(const TensorSpec& spec) {
+Status BatchWork::CheckShape(const Sample& sample, const TensorSpec& spec) {
+  if (!setup_.plan->shapes_may_differ()) return {};
   HR_TRY(const CompiledPlan::Shapes shapes, setup_.plan->ShapesOf(spec));
-  if (shapes.values == setup_.layout.values) return {};
-  Status error = Unsupported("the samples of the batch have different shapes");
-  FailBatch(error);
-  return error;
+  const auto planned = setup_.layout.values().At(static_cast<std::size_t>(sample.position));
+  if (std::ranges::equal(shapes.values, planned)) return {};
+  if (setup_.plan->shapes_of_each()) {
+    return Unavailable("the sample has another shape now").WithDetail(Detail::kOtherSpec);
+  }
+  return FailBatch(Unsupported("the samples of the batch have different shapes"));
 }
 
 Status BatchWork::FromEncoded(const Sample& sample, ByteSpan encoded, ThreadContext& context) {
   std::vector<std::int32_t> drawn;
   TensorSpec spec;
   // Only callers that need the header read it: a runner checks its output's size itself.
-  const bool shape = setup_.plan->shapes_may_differ();
-  if (shape || !setup_.request.specs.empty()) {
+  if (setup_.plan->shapes_may_differ() || !setup_.request.specs.empty()) {
     HR_TRY(spec, setup_.plan->runner().ReadSource(encoded));
   }
   HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
-  if (shape) HR_RETURN_IF_ERROR(CheckShape(spec));
+  HR_RETURN_IF_ERROR(CheckShape(sample, spec));
   return setup_.runner->Run(encoded, params, context.ops, sample.outs);
 }
 
@@ -348,7 +349,7 @@ Status BatchWork::FromPayload(const Sample& sample, ByteSpan payload, ThreadCont
   std::vector<std::int32_t> drawn;
   HR_TRY(const TensorSpec spec, setup_.plan->runner().PayloadSource(payload));
   HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
-  if (setup_.plan->shapes_may_differ()) HR_RETURN_IF_ERROR(CheckShape(spec));
+  HR_RETURN_IF_ERROR(CheckShape(sample, spec));
   return setup_.runner->RunFromPrefix(payload, params, context.ops, sample.outs);
 }
 
@@ -356,7 +357,7 @@ Status BatchWork::FromPixels(const Sample& sample, const SourceSample& source,
                              ThreadContext& context) {
   std::vector<std::int32_t> drawn;
   HR_TRY(const ops::Params params, ParamsFor(sample, source.row, drawn));
-  if (setup_.plan->shapes_may_differ()) HR_RETURN_IF_ERROR(CheckShape(source.row));
+  HR_RETURN_IF_ERROR(CheckShape(sample, source.row));
   return setup_.runner->RunPixels(source.bytes, source.row, params, context.ops, sample.outs);
 }
 
@@ -366,10 +367,11 @@ void BatchWork::FailSample(std::int32_t position, const Status& status) {
       {position, status.code(), status.message().substr(0, kMostMessageBytes), status.detail()});
 }
 
-void BatchWork::FailBatch(const Status& status) {
+Status BatchWork::FailBatch(const Status& status) {
   Cancel();
   const std::lock_guard lock(mutex_);
   if (batch_error_.ok()) batch_error_ = status;
+  return status;
 }
 
 void BatchWork::Finish() { on_done_(std::static_pointer_cast<BatchWork>(shared_from_this())); }
@@ -380,18 +382,17 @@ wire::BatchDone BatchWork::TakeAnswer() {
   done.iteration = setup_.request.iteration;
   done.batch = setup_.request.batch;
   done.attempt = setup_.request.attempt;
-  done.needed_bytes = setup_.layout.bytes;
+  done.needed_bytes = setup_.layout.bytes();
   done.tail_node = setup_.before_tail ? setup_.request.tail_node : 0;
   const std::lock_guard lock(mutex_);
   done.status = batch_error_;
   if (done.status.ok() && cancelled()) done.status = Cancelled("the iteration was cancelled");
   if (done.status.ok()) {
-    done.used_bytes = setup_.layout.bytes;
-    done.fields = setup_.layout.fields;
+    done.used_bytes = setup_.layout.bytes();
+    done.fields = setup_.layout.fields();
     done.failures = std::move(failures_);
     done.witnesses = std::move(witnesses_);
-    std::sort(done.failures.begin(), done.failures.end(),
-              [](const auto& a, const auto& b) { return a.position < b.position; });
+    std::ranges::sort(done.failures, {}, &wire::SampleFailure::position);
   }
   costs_.Tell(setup_.cache.get(), setup_.clock->Now(), done);
   return done;

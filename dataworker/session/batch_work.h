@@ -30,7 +30,7 @@ class BatchWork final : public Work {
     const ops::GraphRunner* runner = nullptr;  // the plan's, if it has a graph
     bool before_tail = false;                  // what `runner` and `layout` are
     BatchLayout layout;
-    MutableByteSpan memory;            // layout.bytes of them
+    MutableByteSpan memory;            // layout.bytes() of them
     std::shared_ptr<const void> hold;  // keeps `memory`
     bool sends_memory = false;         // the answer carries it; otherwise it is the trainer's
     Clock* clock = nullptr;
@@ -100,12 +100,14 @@ class BatchWork final : public Work {
   // of `spec`. kUnavailable: the request's were drawn for an image of another size.
   Result<ops::Params> ParamsFor(const Sample& sample, const TensorSpec& spec,
                                 std::vector<std::int32_t>& drawn);
-  // A sample whose shape is not the batch's ends the batch.
-  [[nodiscard]] Status CheckShape(const TensorSpec& spec);
+  // A sample whose shape is not the batch's ends the batch. Where each has its own, one that is not
+  // what it was is refused alone (kUnavailable).
+  [[nodiscard]] Status CheckShape(const Sample& sample, const TensorSpec& spec);
   // Notes the identity of the sample's file, if the trainer asks for it.
   Status BearWitness(const Sample& sample);
   void FailSample(std::int32_t position, const Status& status);
-  void FailBatch(const Status& status);
+  // Returns the error.
+  Status FailBatch(const Status& status);
 
   Setup setup_;
   const OnDone on_done_;

@@ -10,9 +10,6 @@
 namespace headrace::dataworker {
 namespace {
 
-constexpr std::uint64_t kFieldAlignment = 64;
-constexpr std::uint64_t kMaxBatchBytes = std::uint64_t{1} << 40;
-
 bool IsComputed(const FieldSpec& field) { return field.kind != FieldSpec::Kind::kArray; }
 
 }  // namespace
@@ -42,6 +39,7 @@ Result<std::shared_ptr<const CompiledPlan>> CompiledPlan::Compile(const Plan& pl
   if (plan.fields.empty()) return InvalidArgument("a plan without fields");
   made->fields_ = plan.fields;
   made->rng_ = plan.rng;
+  made->has_lists_ = HasLists(plan);
   HR_RETURN_IF_ERROR(made->OpenSources(plan, blob, support));
   HR_RETURN_IF_ERROR(made->OpenRowMap(plan, blob));
   HR_RETURN_IF_ERROR(made->CheckColumns());
@@ -133,7 +131,7 @@ Status CompiledPlan::CompileGraph(const Plan& plan, const wire::Split& split,
                            " files a sample, and the plan takes " +
                            std::to_string(runner_->graph().files()));
   }
-  if (runner_->graph().tail() > 0) before_tail_ = runner_->BeforeTail();
+  if (runner_->graph().tail() > 0 && !has_lists_) before_tail_ = runner_->BeforeTail();
   const bool any_cacheable = std::any_of(sources_.begin(), sources_.end(),
                                          [](const auto& source) { return source->cacheable(); });
   const bool all_in_memory = std::all_of(sources_.begin(), sources_.end(), [](const auto& source) {
@@ -204,38 +202,19 @@ Result<CompiledPlan::Shapes> CompiledPlan::ShapesOf(const TensorSpec& in) const 
   return shapes;
 }
 
-Result<BatchLayout> CompiledPlan::Layout(std::size_t batch, std::vector<TensorSpec> values,
+Result<BatchLayout> CompiledPlan::Layout(std::size_t batch, BatchValues values,
                                          bool before_tail) const {
-  BatchLayout layout;
-  layout.values = std::move(values);
+  std::vector<BatchLayout::Field> fields;
   for (std::size_t i = 0; i < fields_.size(); ++i) {
-    wire::FieldLayout placed;
-    std::vector<std::int64_t> row_shape;
-    std::size_t row_bytes = 0;
-    if (IsComputed(fields_[i])) {
-      const TensorSpec& value = layout.values[static_cast<std::size_t>(value_of_field_[i])];
-      placed.dtype = before_tail ? DType::kU8 : value.dtype;
-      row_shape.assign(value.dims.begin(), value.dims.end());
-      row_bytes = value.bytes() / DTypeBytes(value.dtype) * DTypeBytes(placed.dtype);
-    } else {
-      const Source::Column& column = *sources_[0]->column(fields_[i].index);
-      placed.dtype = column.dtype;
-      row_shape = column.row_shape;
-      row_bytes = column.row_bytes;
+    BatchLayout::Field& field = fields.emplace_back();
+    if (!IsComputed(fields_[i])) {
+      field.column = sources_[0]->column(fields_[i].index);
+      continue;
     }
-    placed.shape = {static_cast<std::int64_t>(batch)};
-    placed.shape.insert(placed.shape.end(), row_shape.begin(), row_shape.end());
-    placed.offset = (layout.bytes + kFieldAlignment - 1) / kFieldAlignment * kFieldAlignment;
-    std::uint64_t bytes = 0;
-    if (__builtin_mul_overflow(row_bytes, batch, &bytes) || bytes > kMaxBatchBytes) {
-      return Unsupported("a batch of " + std::to_string(batch) + " samples of " +
-                         std::to_string(row_bytes) + " bytes is too large");
-    }
-    layout.bytes = placed.offset + bytes;
-    layout.row_bytes.push_back(row_bytes);
-    layout.fields.push_back(std::move(placed));
+    field.value = value_of_field_[i];
+    field.list = fields_[i].kind == FieldSpec::Kind::kList;
   }
-  return layout;
+  return BatchLayout::Make(fields, batch, std::move(values), before_tail);
 }
 
 }  // namespace headrace::dataworker

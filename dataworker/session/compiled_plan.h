@@ -8,6 +8,7 @@
 
 #include "base/graph.h"
 #include "base/result.h"
+#include "dataworker/session/batch_layout.h"
 #include "dataworker/source/core/source.h"
 #include "ops/core/graph.h"
 #include "ops/run/graph_runner.h"
@@ -15,14 +16,6 @@
 #include "schemas/wire/data.h"
 
 namespace headrace::dataworker {
-
-// Where the fields of a batch lie in its slot.
-struct BatchLayout {
-  std::vector<TensorSpec> values;  // of each sample, as CompiledPlan::Shapes::values
-  std::vector<wire::FieldLayout> fields;
-  std::vector<std::size_t> row_bytes;  // one a field
-  std::uint64_t bytes = 0;
-};
 
 // What the cache keeps of a file.
 //   kPrefix   pixels after the pure prefix: a hit saves the decode, about 1 ns of CPU a byte.
@@ -83,6 +76,8 @@ class CompiledPlan {
   [[nodiscard]] const std::optional<std::vector<TensorSpec>>& fixed_values() const {
     return fixed_values_;
   }
+  // Whether each sample's shapes are wanted before a batch is laid out.
+  [[nodiscard]] bool shapes_of_each() const { return has_lists_ && !fixed_values_; }
   // Whether a sample may have other shapes than its batch, so that each is looked at.
   [[nodiscard]] bool shapes_may_differ() const {
     return !fixed_values_ || rng_ == RngMode::kSample;
@@ -95,8 +90,8 @@ class CompiledPlan {
   [[nodiscard]] Result<Shapes> ShapesOf(const TensorSpec& in) const;
 
   // The layout of a batch of samples with these values. `before_tail`: of one whose tail is left
-  // out. kUnsupported: too large for any memory.
-  [[nodiscard]] Result<BatchLayout> Layout(std::size_t batch, std::vector<TensorSpec> values,
+  // out. Errors as BatchLayout::Make.
+  [[nodiscard]] Result<BatchLayout> Layout(std::size_t batch, BatchValues values,
                                            bool before_tail = false) const;
 
   // Every blob that a plan names.
@@ -120,6 +115,7 @@ class CompiledPlan {
   std::optional<ops::GraphRunner> runner_;
   std::optional<ops::GraphRunner> before_tail_;
   CacheForm cache_form_ = CacheForm::kNone;
+  bool has_lists_ = false;
   std::optional<std::vector<TensorSpec>> fixed_values_;
 };
 

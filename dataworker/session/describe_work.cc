@@ -17,7 +17,8 @@ constexpr std::size_t kKeysAUnit = 16;
 DescribeWork::DescribeWork(std::shared_ptr<const CompiledPlan> plan,
                            std::shared_ptr<SourceReads> reads, const SourceReads::Asker& asker,
                            wire::Describe request, OnDone on_done)
-    : Work(static_cast<std::int64_t>((request.keys.size() + kKeysAUnit - 1) / kKeysAUnit)),
+    : Work(static_cast<std::int64_t>((request.keys.size() + kKeysAUnit - 1) / kKeysAUnit),
+           asker.iteration),
       plan_(std::move(plan)),
       reads_(std::move(reads)),
       asker_(asker),

@@ -34,9 +34,15 @@ void NativeRunner::Submit(wire::BatchRequest request, SteadyTime received) {
     return;
   }
   if (plan_->fixed_values()) {
-    Launch(std::move(request), received, *plan_->fixed_values());
-    return;
+    Launch(std::move(request), received, BatchValues(*plan_->fixed_values()));
+  } else if (plan_->shapes_of_each()) {
+    FindShapes(std::move(request), received);
+  } else {
+    FindShape(std::move(request), received);
   }
+}
+
+void NativeRunner::FindShape(wire::BatchRequest request, SteadyTime received) {
   auto done = WhenDone([received](NativeRunner& runner, const std::shared_ptr<ShapeWork>& work) {
     runner.OnShape(work, received);
   });
@@ -49,7 +55,11 @@ void NativeRunner::Submit(wire::BatchRequest request, SteadyTime received) {
 void NativeRunner::OnShape(const std::shared_ptr<ShapeWork>& work, SteadyTime received) {
   active_.erase(work);
   if (work->values() && !work->cancelled()) {
-    Launch(work->TakeRequest(), received, *work->values());
+    if (plan_->shapes_of_each()) {  // and no sample's could be read a moment ago
+      attachment_.Refuse(work->request(), Unavailable("the files of the batch are being changed"));
+      return;
+    }
+    Launch(work->TakeRequest(), received, BatchValues(*work->values()));
     return;
   }
   wire::BatchDone answer = attachment_.AnswerTo(work->request());
@@ -58,14 +68,55 @@ void NativeRunner::OnShape(const std::shared_ptr<ShapeWork>& work, SteadyTime re
   attachment_.Send(std::move(answer));
 }
 
-void NativeRunner::Launch(wire::BatchRequest request, SteadyTime received,
-                          std::vector<TensorSpec> values) {
+void NativeRunner::FindShapes(wire::BatchRequest request, SteadyTime received) {
+  if (!request.specs.empty()) {  // the trainer has drawn for them
+    const std::vector<std::optional<TensorSpec>> specs = request.specs;
+    LaunchEach(std::move(request), received, specs);
+    return;
+  }
+  wire::Describe describe{.session = request.session, .keys = request.keys};
+  const SourceReads::Asker asker = AskerOf(request.iteration);
+  auto done = WhenDone([received, request = std::move(request)](
+                           NativeRunner& runner, const std::shared_ptr<DescribeWork>& work) {
+    runner.active_.erase(work);
+    const wire::Described described = work->TakeAnswer();
+    if (described.status.ok()) {
+      runner.LaunchEach(request, received, described.specs);
+    } else {
+      runner.attachment_.Refuse(request, Cancelled("the iteration was cancelled"));
+    }
+  });
+  Push(std::make_shared<DescribeWork>(plan_, environment_.reads, asker, std::move(describe),
+                                      std::move(done)),
+       WorkQueue::Place::kFront);
+}
+
+void NativeRunner::LaunchEach(wire::BatchRequest request, SteadyTime received,
+                              std::span<const std::optional<TensorSpec>> specs) {
+  std::vector<std::vector<TensorSpec>> each(specs.size());
+  bool any = false;
+  for (const std::int32_t position : PositionsOf(request)) {
+    const auto at = static_cast<std::size_t>(position);
+    if (!specs[at]) continue;  // it says itself why not, when it is made
+    Result<CompiledPlan::Shapes> shapes = plan_->ShapesOf(*specs[at]);
+    if (!shapes.ok()) continue;
+    each[at] = std::move(shapes->values);
+    any = true;
+  }
+  if (any) {
+    Launch(std::move(request), received, BatchValues(std::move(each)));
+  } else {
+    FindShape(std::move(request), received);
+  }
+}
+
+void NativeRunner::Launch(wire::BatchRequest request, SteadyTime received, BatchValues values) {
   Result<BatchLayout> layout = plan_->Layout(request.keys.size(), std::move(values));
   if (!layout.ok()) {
     attachment_.Refuse(request, layout.status());
     return;
   }
-  if (const std::uint64_t bytes = layout->bytes; bytes > request.slot_bytes) {
+  if (const std::uint64_t bytes = layout->bytes(); bytes > request.slot_bytes) {
     attachment_.Refuse(
         request,
         ResourceExhausted("the batch takes " + std::to_string(bytes) + " bytes, the slot has " +
@@ -80,9 +131,9 @@ void NativeRunner::Launch(wire::BatchRequest request, SteadyTime received,
   if (before_tail != nullptr) {
     graph = before_tail;
     // Smaller than the one above.
-    layout = plan_->Layout(request.keys.size(), std::move(layout->values), true);
+    layout = plan_->Layout(request.keys.size(), layout->values(), true);
   }
-  Result<BatchMemory::Place> place = memory_.Take(request, layout->bytes);
+  Result<BatchMemory::Place> place = memory_.Take(request, layout->bytes());
   if (!place.ok()) {
     attachment_.Refuse(request, place.status());
     return;

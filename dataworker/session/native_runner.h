@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "base/clock.h"
@@ -19,7 +21,7 @@ namespace headrace::dataworker {
 
 // Runs a session's requests to its native plan on the compute threads, and answers them: batches,
 // and the sizes of samples. If the plan alone does not give a batch's shape, it finds the shape
-// first. Reactor thread; the owner calls Close before it releases this. Work on other threads
+// first; if each sample has its own, the shapes of all of them. Reactor thread; the owner calls Close before it releases this. Work on other threads
 // refers to it weakly.
 class NativeRunner : public std::enable_shared_from_this<NativeRunner> {
  public:
@@ -57,9 +59,14 @@ class NativeRunner : public std::enable_shared_from_this<NativeRunner> {
   [[nodiscard]] SourceReads::Asker AskerOf(IterationId iteration) const {
     return {attachment_.job(), attachment_.session(), iteration};
   }
+  // Lays the batch out by the shape of one sample that can be described.
+  void FindShape(wire::BatchRequest request, SteadyTime received);
   void OnShape(const std::shared_ptr<ShapeWork>& work, SteadyTime received);
-  // `values`: as CompiledPlan::Shapes::values.
-  void Launch(wire::BatchRequest request, SteadyTime received, std::vector<TensorSpec> values);
+  // The same by the shapes of all samples.
+  void FindShapes(wire::BatchRequest request, SteadyTime received);
+  void LaunchEach(wire::BatchRequest request, SteadyTime received,
+                  std::span<const std::optional<TensorSpec>> specs);
+  void Launch(wire::BatchRequest request, SteadyTime received, BatchValues values);
   void OnBatchDone(const std::shared_ptr<BatchWork>& work);
   template <typename Then>
   [[nodiscard]] auto WhenDone(Then then) {

@@ -41,16 +41,17 @@ void AssembleFrame(const Image& in, const FoldedPass& fold, std::span<std::uint8
   }
 }
 
-void FillPacked(const FoldedPass& fold, std::span<std::uint8_t> frame) {
+template <typename T>
+void FillPacked(const FoldedPass& fold, std::span<T> frame) {
+  const DType dtype = fold.spec().dtype;
   const auto channels = static_cast<std::size_t>(fold.spec().channels);
   const auto width = static_cast<std::size_t>(fold.spec().width);
   for (const FoldedPass::Fill& fill : fold.fills()) {
     for (std::int64_t y = 0; y < fill.where.height; ++y) {
       const std::size_t row = static_cast<std::size_t>(fill.where.top + y) * width;
-      std::uint8_t* at =
-          frame.data() + (row + static_cast<std::size_t>(fill.where.left)) * channels;
+      T* at = frame.data() + (row + static_cast<std::size_t>(fill.where.left)) * channels;
       for (std::int64_t x = 0; x < fill.where.width; ++x) {
-        for (std::size_t c = 0; c < channels; ++c) *at++ = static_cast<std::uint8_t>(fill.value[c]);
+        for (std::size_t c = 0; c < channels; ++c) *at++ = ElementAs<T>(dtype, fill.value[c]);
       }
     }
   }
@@ -81,8 +82,43 @@ void RenderPlanes(const Image& view, Flip flip, const FoldedPass& fold, ByteSpan
   FillPlanes<T>(fold, elements);
 }
 
+// The elements of `frame`, which is packed, by the table of their channel.
+template <typename T>
+void RenderPacked(std::span<const std::uint8_t> frame, const FoldedPass& fold, ByteSpan table,
+                  MutableByteSpan out) {
+  const std::span elements(reinterpret_cast<T*>(out.data()), out.size() / sizeof(T));
+  const auto* values = reinterpret_cast<const T*>(table.data());
+  const auto channels = static_cast<std::size_t>(fold.spec().channels);
+  for (std::size_t i = 0; i < elements.size(); i += channels) {
+    for (std::size_t c = 0; c < channels; ++c) elements[i + c] = values[c * 256 + frame[i + c]];
+  }
+  FillPacked<T>(fold, elements);
+}
+
 std::size_t PackedBytes(const ImageSpec& spec) {
   return static_cast<std::size_t>(spec.height * spec.width * spec.channels);
+}
+
+void RenderChannelsLast(const Image& in, const FoldedPass& fold, ByteSpan table,
+                        ScratchBuffer& scratch, MutableByteSpan out) {
+  if (fold.spec().dtype == DType::kU8) {  // a picture, of which the table's chain makes more
+    AssembleFrame(in, fold, U8(out));
+    FillPacked<std::uint8_t>(fold, U8(out));
+    return;
+  }
+  const std::size_t bytes = PackedBytes(fold.spec());
+  const std::span frame(scratch.Ensure(bytes), bytes);
+  AssembleFrame(in, fold, frame);
+  switch (DTypeBytes(fold.spec().dtype)) {
+    case 1:
+      return RenderPacked<std::uint8_t>(frame, fold, table, out);
+    case 2:
+      return RenderPacked<std::uint16_t>(frame, fold, table, out);
+    case 4:
+      return RenderPacked<float>(frame, fold, table, out);
+    default:
+      return RenderPacked<double>(frame, fold, table, out);
+  }
 }
 
 }  // namespace
@@ -97,7 +133,7 @@ void RenderImage(const Image& in, const FoldedPass& fold, ScratchBuffer& memory,
   const std::size_t bytes = PackedBytes(spec);
   const std::span frame(memory.Ensure(bytes), bytes);
   AssembleFrame(in, fold, frame);
-  FillPacked(fold, frame);
+  FillPacked<std::uint8_t>(fold, frame);
   const auto channels = static_cast<std::size_t>(spec.channels);
   *out = Image{frame.data(), static_cast<std::size_t>(spec.width) * channels, channels, spec,
                Window{0, 0, spec.height, spec.width}};
@@ -109,9 +145,7 @@ void RenderOutput(const Image& in, const FoldedPass& fold, ByteSpan table, Scrat
   const ImageSpec& spec = fold.spec();
   HR_CHECK(out.size() == spec.bytes());
   if (spec.layout == Layout::kHwc) {
-    HR_CHECK(spec.dtype == DType::kU8);
-    AssembleFrame(in, fold, U8(out));
-    FillPacked(fold, U8(out));
+    RenderChannelsLast(in, fold, table, scratch, out);
     return;
   }
   Flip flip = FlipOf(fold);

@@ -12,7 +12,8 @@ namespace headrace::ops {
 void RenderImage(const Image& in, const FoldedPass& fold, ScratchBuffer& memory, Image* out);
 
 // Renders the end of a chain densely to `out`, in the layout and type of fold.spec(). `table` maps
-// the values to elements of that type: channels x 256, aligned for it; empty if they stay u8.
+// the values to elements of that type: channels x 256, aligned for it; not looked at for u8 HWC, and
+// empty if they stay u8.
 // `scratch` holds a small copy if the image extends beyond its source. REQUIRES: as above;
 // out.size() == fold.spec().bytes().
 void RenderOutput(const Image& in, const FoldedPass& fold, ByteSpan table, ScratchBuffer& scratch,

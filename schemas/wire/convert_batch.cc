@@ -2,6 +2,7 @@
 
 #include "schemas/wire/convert_internal.h"
 #include "schemas/wire/convert_metrics_internal.h"
+#include "schemas/wire/field_layout.h"
 
 // The hot messages: one BatchRequest and one BatchDone a batch.
 namespace headrace::wire {
@@ -15,13 +16,11 @@ bool Inside(std::uint64_t offset, std::uint64_t size, std::uint64_t limit) {
 FieldLayout ReadField(Reader& r, const fb::FieldLayout& v, std::uint64_t used_bytes) {
   FieldLayout out{.dtype = r.Enum<DType>(v.dtype(), fb::DType::MAX, "dtype"),
                   .shape = r.Scalars(v.shape()),
-                  .offset = v.offset()};
-  std::uint64_t bytes = DTypeBytes(out.dtype);
-  for (const std::int64_t size : out.shape) {
-    r.Require(size >= 0 && !__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes),
-              "field shape");
-  }
-  r.Require(Inside(out.offset, bytes, used_bytes), "field outside the batch");
+                  .offset = v.offset(),
+                  .row_sizes = r.Scalars(v.row_sizes())};
+  const std::optional<std::uint64_t> bytes = FieldBytes(out);
+  r.Require(bytes.has_value(), "field shape");
+  r.Require(Inside(out.offset, bytes.value_or(0), used_bytes), "field outside the batch");
   return out;
 }
 
@@ -121,7 +120,8 @@ Offset<fb::BatchDone> Write(Builder& b, const BatchDone& v) {
   const auto status = Write(b, v.status);
   const auto fields = WriteTables(b, v.fields, [&b](const FieldLayout& field) {
     return fb::CreateFieldLayout(b, static_cast<fb::DType>(field.dtype),
-                                 WriteScalars(b, field.shape), field.offset);
+                                 WriteScalars(b, field.shape), field.offset,
+                                 WriteScalars(b, field.row_sizes));
   });
   const auto failures = WriteTables(b, v.failures, [&b](const SampleFailure& failure) {
     return fb::CreateSampleFailure(

@@ -106,11 +106,13 @@ struct BatchRequest {
   friend bool operator==(const BatchRequest&, const BatchRequest&) = default;
 };
 
-// A tensor [B, ...] in the batch, dense row-major.
+// A tensor [B, ...] in the batch, dense row-major; or a list of B such tensors (field_layout.h).
 struct FieldLayout {
   DType dtype = DType::kU8;
-  std::vector<std::int64_t> shape;
-  std::uint64_t offset = 0;  // from the slot's start, bytes; 64-aligned
+  std::vector<std::int64_t> shape;  // of a list: B, then Dims::kAny for each dimension of a row
+  std::uint64_t offset = 0;         // from the slot's start, bytes; 64-aligned
+  // Of a list: the sizes of row 0, of row 1 ...; those of a row that was not made are 0.
+  std::vector<std::int64_t> row_sizes = {};
   friend bool operator==(const FieldLayout&, const FieldLayout&) = default;
 };
 struct SampleFailure {

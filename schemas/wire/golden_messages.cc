@@ -172,6 +172,17 @@ std::vector<GoldenMessage> DataMessages() {
                  .python_error = Raw("error"),
                  .lane_state = Raw("after"),
                  .output = "hello from user code\n"}},
+      {"batch_done_of_lists",
+       BatchDone{.session = session,
+                 .iteration = IterationId(2),
+                 .batch = BatchId(101),
+                 .attempt = 1,
+                 .used_bytes = 1 << 20,
+                 .fields = {{.dtype = DType::kF32,
+                             .shape = {3, -1, -1, -1},
+                             .offset = 64,
+                             .row_sizes = {3, 24, 32, 0, 0, 0, 3, 100, 50}}},
+                 .failures = {{.position = 1, .code = Code::kUnsupported, .message = "a.webp"}}}},
       {"cancel_iterations", CancelIterations{.session = session, .before = IterationId(3)}},
       {"ping", Ping{.sequence = 123}},
       {"pong", Pong{.sequence = 123}},
@@ -270,6 +281,17 @@ Plan GoldenPictures() {
   plan.fields = {{.kind = FieldSpec::Kind::kValue, .index = 2},
                  {.kind = FieldSpec::Kind::kValue, .index = 5}};
   plan.rng = RngMode::kTorch;
+  return plan;
+}
+
+Plan GoldenLists() {
+  Plan plan;
+  plan.leaves = {{.rows = 1000, .table = BlobHash(11)}};
+  plan.chain = {{.op = "decode", .args = {{"mode", std::string("RGB")}}},
+                {.op = "pil_to_tensor"},
+                {.op = "channels_last"}};
+  plan.fields = {{.kind = FieldSpec::Kind::kList, .index = 2},
+                 {.kind = FieldSpec::Kind::kArray, .index = 1}};
   return plan;
 }
 

@@ -18,6 +18,7 @@ struct GoldenMessage {
 [[nodiscard]] Plan GoldenPlan();            // plan.bin, by EncodePlan
 [[nodiscard]] Plan GoldenViews();           // plan_of_views.bin: a graph
 [[nodiscard]] Plan GoldenPictures();        // plan_of_pictures.bin: a graph of several pictures
+[[nodiscard]] Plan GoldenLists();           // plan_of_lists.bin: samples with shapes of their own
 [[nodiscard]] FileTable GoldenFileTable();  // file_table.bin, by EncodeFileTable
 
 }  // namespace headrace::wire

@@ -86,6 +86,9 @@ TEST(Golden, FrozenPlanDecodesToItsValues) {
       DecodePlan(Frozen("plan_of_pictures", [] { return EncodePlan(GoldenPictures()); }));
   ASSERT_TRUE(pictures.ok()) << pictures.status().ToString();
   EXPECT_EQ(*pictures, GoldenPictures());
+  const auto lists = DecodePlan(Frozen("plan_of_lists", [] { return EncodePlan(GoldenLists()); }));
+  ASSERT_TRUE(lists.ok()) << lists.status().ToString();
+  EXPECT_EQ(*lists, GoldenLists());
 }
 
 TEST(Golden, FrozenFileTableDecodesToItsValues) {
@@ -125,6 +128,8 @@ TEST(Golden, MaimedPlanIsReadSafelyOrRefused) {
     const Result<Plan> plan = DecodePlan(bad);
     EXPECT_TRUE(!plan.ok() || CheckGraph(*plan).ok());
   });
+  Maim(Frozen("plan_of_lists", [] { return EncodePlan(GoldenLists()); }),
+       [](const Bytes& bad) { (void)DecodePlan(bad); });
 }
 
 }  // namespace

@@ -183,6 +183,14 @@ TEST(Message, BatchThatLeavesItsSlotIsRefused) {
   EXPECT_THAT(DecodeError(done).message(), HasSubstr("field shape"));
   done.fields[0] = {.dtype = static_cast<DType>(99), .shape = {1}, .offset = 0};
   EXPECT_THAT(DecodeError(done).message(), HasSubstr("dtype"));
+  done.fields[0] = {DType::kU8, {2, -1, -1}, 0, {4, 9, 6, 6}};
+  EXPECT_TRUE(DecodeError(done).ok()) << "the rows end at the last byte";
+  done.fields[0].row_sizes = {4, 9, 6, 7};
+  EXPECT_THAT(DecodeError(done).message(), HasSubstr("field outside"));
+  done.fields[0].row_sizes = {4, 9, 6};
+  EXPECT_THAT(DecodeError(done).message(), HasSubstr("field shape"));
+  done.fields[0].row_sizes = {4, 9, 6, -1};
+  EXPECT_THAT(DecodeError(done).message(), HasSubstr("field shape"));
   done.fields.clear();
   done.buffer_offsets = {90};
   EXPECT_THAT(DecodeError(done).message(), HasSubstr("buffer offsets"));
@@ -221,6 +229,8 @@ TEST(Plan, AGraphThatAnOlderPeerWouldTakeForAChainIsRefused) {
   EXPECT_THAT(refused({-2}, {Kind::kValue, 2}), HasSubstr("numbers of nodes"));
   EXPECT_THAT(refused({1}, {Kind::kValue, 2}), HasSubstr("numbers of nodes"));
   EXPECT_THAT(refused({0}, {Kind::kValue, 3}), HasSubstr("numbers of nodes"));
+  EXPECT_THAT(refused({0}, {Kind::kList, 2}), IsEmpty());
+  EXPECT_THAT(refused({0}, {Kind::kList, 3}), HasSubstr("numbers of nodes"));
 }
 
 TEST(Plan, NegativeZeroKeepsItsSign) {

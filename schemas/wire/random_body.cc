@@ -45,7 +45,7 @@ Plan RandomBody::MakePlan() {
   }
   plan.fields = Some([&] {
     const FieldSpec value{
-        .kind = FieldSpec::Kind::kValue,
+        .kind = Coin() ? FieldSpec::Kind::kValue : FieldSpec::Kind::kList,
         .index = static_cast<std::int32_t>(plan.chain.empty() ? 0 : Below(plan.chain.size()))};
     if (!plan.chain.empty() && (inputs || Coin())) return value;
     return FieldSpec{.kind = static_cast<FieldSpec::Kind>(inputs ? 1 : Below(2)), .index = Count()};
@@ -187,9 +187,16 @@ BatchDone RandomBody::Done() {
   out.needed_bytes = Number();
   out.used_bytes = std::uint64_t{1} << 40;
   out.fields = Some([this] {
-    return FieldLayout{.dtype = static_cast<DType>(Below(10)),
-                       .shape = Some([this] { return static_cast<std::int64_t>(Below(1000)); }),
-                       .offset = Below(std::uint64_t{1} << 39)};
+    FieldLayout field{.dtype = static_cast<DType>(Below(10)),
+                      .shape = Some([this] { return static_cast<std::int64_t>(Below(1000)); }),
+                      .offset = Below(std::uint64_t{1} << 39)};
+    if (Coin()) {
+      field.shape = {static_cast<std::int64_t>(1 + Below(4)), Dims::kAny};
+      for (std::int64_t row = 0; row < field.shape[0]; ++row) {
+        field.row_sizes.push_back(static_cast<std::int64_t>(Below(1000)));
+      }
+    }
+    return field;
   });
   out.failures = Some([this] {
     return SampleFailure{.position = Count(),

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "schemas/wire/field_layout.h"
+
 namespace headrace::client {
 namespace {
-
-constexpr std::uint64_t kAlignment = 64;
 
 // Bytes of one row of a column of the source.
 std::uint64_t RowBytes(const Plan& plan, const FieldSpec& field) {
@@ -21,30 +22,41 @@ std::uint64_t RowBytes(const Plan& plan, const FieldSpec& field) {
   return bytes;
 }
 
-Status CheckField(const wire::FieldLayout& field, std::size_t samples, std::uint64_t used_bytes) {
-  const std::uint64_t element = DTypeBytes(field.dtype);
-  if (element == 0) return DataLoss("a field of an unknown element type");
+Status CheckField(const FieldSpec& spec, const wire::FieldLayout& field, std::size_t samples,
+                  std::uint64_t used_bytes) {
+  if (DTypeBytes(field.dtype) == 0) return DataLoss("a field of an unknown element type");
   if (field.shape.empty() || field.shape[0] != static_cast<std::int64_t>(samples)) {
     return DataLoss("a field without one row for each sample");
   }
-  std::uint64_t bytes = element;
-  for (const std::int64_t side : field.shape) {
-    if (side < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(side), &bytes)) {
-      return DataLoss("a field of impossible shape");
-    }
+  if (wire::IsList(field) != (spec.kind == FieldSpec::Kind::kList)) {
+    return DataLoss("a list in the place of a stack, or a stack in that of a list");
   }
-  if (field.offset % kAlignment != 0 || field.offset > used_bytes ||
-      bytes > used_bytes - field.offset) {
+  const std::optional<std::uint64_t> bytes = wire::FieldBytes(field);
+  if (!bytes) return DataLoss("a field of impossible shape");
+  if (field.offset % wire::kFieldAlignment != 0 || field.offset > used_bytes ||
+      *bytes > used_bytes - field.offset) {
     return DataLoss("a field outside of its slot");
   }
   return Status::Ok();
 }
 
-}  // namespace
-
-std::uint64_t AlignField(std::uint64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+// REQUIRES: CheckField was ok.
+BatchField FieldOf(wire::FieldLayout&& field, MutableByteSpan slot) {
+  BatchField made{field.dtype,
+                  {field.shape[0]},
+                  slot.subspan(field.offset, wire::FieldBytes(field).value_or(0))};
+  if (!wire::IsList(field)) {
+    made.shape = std::move(field.shape);
+    return made;
+  }
+  for (const wire::FieldRow& row : wire::RowsOf(field)) {
+    made.rows.push_back(
+        {field.dtype, {row.shape.begin(), row.shape.end()}, slot.subspan(row.offset, row.bytes)});
+  }
+  return made;
 }
+
+}  // namespace
 
 std::uint64_t BatchBytes(const Plan& plan, std::size_t samples,
                          std::span<const TensorSpec> values) {
@@ -52,12 +64,15 @@ std::uint64_t BatchBytes(const Plan& plan, std::size_t samples,
   std::uint64_t bytes = 0;
   for (const FieldSpec& field : plan.fields) {
     if (field.kind == FieldSpec::Kind::kArray) {
-      bytes += AlignField(samples * RowBytes(plan, field));
+      bytes += wire::AlignField(samples * RowBytes(plan, field));
       continue;
     }
     const auto value =
         static_cast<std::size_t>(std::ranges::find(nodes, NodeOf(plan, field)) - nodes.begin());
-    if (value < values.size()) bytes += AlignField(samples * values[value].bytes());
+    if (value >= values.size()) continue;
+    const std::uint64_t row = values[value].bytes();
+    const bool list = field.kind == FieldSpec::Kind::kList;
+    bytes += list ? samples * wire::AlignField(row) : wire::AlignField(samples * row);
   }
   return bytes;
 }
@@ -89,8 +104,8 @@ Status CheckAnswer(const Plan& plan, std::size_t samples, std::size_t asked,
     return DataLoss(std::to_string(done.fields.size()) + " fields instead of " +
                     std::to_string(plan.fields.size()));
   }
-  for (const wire::FieldLayout& field : done.fields) {
-    HR_RETURN_IF_ERROR(CheckField(field, samples, done.used_bytes));
+  for (std::size_t i = 0; i < done.fields.size(); ++i) {
+    HR_RETURN_IF_ERROR(CheckField(plan.fields[i], done.fields[i], samples, done.used_bytes));
   }
   return Status::Ok();
 }
@@ -119,10 +134,7 @@ Batch MakeBatch(wire::BatchDone&& done, MutableByteSpan slot) {
   Batch batch;
   batch.fields.reserve(done.fields.size());
   for (wire::FieldLayout& field : done.fields) {
-    std::uint64_t bytes = DTypeBytes(field.dtype);
-    for (const std::int64_t side : field.shape) bytes *= static_cast<std::uint64_t>(side);
-    batch.fields.push_back(
-        {field.dtype, std::move(field.shape), slot.subspan(field.offset, bytes)});
+    batch.fields.push_back(FieldOf(std::move(field), slot));
   }
   for (std::size_t i = 0; i < done.buffer_sizes.size(); ++i) {
     batch.buffers.push_back(slot.subspan(done.buffer_offsets[i], done.buffer_sizes[i]));

@@ -15,8 +15,8 @@
 // Turns a worker's answer into the batch that the trainer gets.
 namespace headrace::client {
 
-// Returns the bytes that a batch of `samples` takes in a slot. `values`: of one sample, in the order
-// of ValuesOf(plan); empty: unknown.
+// Returns the bytes that a batch of `samples` like this one takes in a slot. `values`: of one sample,
+// in the order of ValuesOf(plan); empty: unknown.
 [[nodiscard]] std::uint64_t BatchBytes(const Plan& plan, std::size_t samples,
                                        std::span<const TensorSpec> values);
 
@@ -25,8 +25,6 @@ namespace headrace::client {
 Status CheckAnswer(const Plan& plan, std::size_t samples, std::size_t asked,
                    std::uint64_t slot_bytes, const wire::BatchDone& done);
 
-// Returns where the next field may begin, after so many bytes of a slot.
-[[nodiscard]] std::uint64_t AlignField(std::uint64_t bytes);
 // kDataLoss: the frames are not `used_bytes` together.
 Status CheckPayload(const std::vector<ByteSpan>& payload, std::uint64_t used_bytes);
 // Copies payload frames to the slot's start. kDataLoss: not `used_bytes` of them.

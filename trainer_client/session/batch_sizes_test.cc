@@ -55,6 +55,8 @@ TEST(BatchSizes, EachValueHasItsOwnSize) {
                                        {DType::kF32, Layout::kPlain, {100}}};
   EXPECT_EQ(BatchBytes(plan, 2, values), 128U + 64 + 832 + 128);
   EXPECT_EQ(BatchBytes(plan, 2, {}), 64U);
+  plan.fields[2].kind = Kind::kList;
+  EXPECT_EQ(BatchBytes(plan, 2, values), 128U + 64 + 2 * 448 + 128) << "each row is aligned";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/graph.h"
+#include "schemas/wire/field_layout.h"
 
 namespace headrace::client {
 namespace {
@@ -19,10 +20,8 @@ bool SameFields(const Version& a, const Version& b) {
   for (std::size_t i = 0; i < a.done.fields.size(); ++i) {
     const wire::FieldLayout& x = a.done.fields[i];
     const wire::FieldLayout& y = b.done.fields[i];
-    if (x.dtype != y.dtype || x.shape != y.shape) return false;
-    std::uint64_t bytes = DTypeBytes(x.dtype);
-    for (const std::int64_t side : x.shape) bytes *= static_cast<std::uint64_t>(side);
-    if (!SamePart(a, x.offset, b, y.offset, bytes)) return false;
+    if (x.dtype != y.dtype || x.shape != y.shape || x.row_sizes != y.row_sizes) return false;
+    if (!SamePart(a, x.offset, b, y.offset, wire::FieldBytes(x).value_or(0))) return false;
   }
   return true;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "schemas/wire/field_layout.h"
 #include "trainer_client/session/batch_result.h"
 
 namespace headrace::client {
@@ -80,7 +81,7 @@ Result<std::vector<wire::FieldLayout>> FinishedFields(const Plan& plan,
     }
     field.offset = end;
     *used_bytes = end + bytes;
-    end = AlignField(*used_bytes);
+    end = wire::AlignField(*used_bytes);
     finished.push_back(std::move(field));
   }
   return finished;

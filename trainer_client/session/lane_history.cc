@@ -5,6 +5,7 @@
 
 #include "base/graph.h"
 #include "base/hash.h"
+#include "schemas/wire/field_layout.h"
 
 namespace headrace::client {
 namespace {
@@ -99,9 +100,7 @@ std::uint64_t HashOf(const wire::BatchDone& done, ByteSpan memory) {
     hash = HashPart(memory.subspan(done.buffer_offsets[i], done.buffer_sizes[i]), hash);
   }
   for (const wire::FieldLayout& field : done.fields) {
-    std::uint64_t bytes = DTypeBytes(field.dtype);
-    for (const std::int64_t side : field.shape) bytes *= static_cast<std::uint64_t>(side);
-    hash = HashPart(memory.subspan(field.offset, bytes), hash);
+    hash = HashPart(memory.subspan(field.offset, wire::FieldBytes(field).value_or(0)), hash);
   }
   return hash;
 }

@@ -100,6 +100,9 @@ struct BatchField {
   DType dtype = DType::kU8;
   std::vector<std::int64_t> shape;
   std::span<std::byte> data;
+  // A field of kind kList: the tensor of each sample, with sizes of 0 for a missing one. `shape` is
+  // then {B}, and `data` is all of them.
+  std::vector<BatchField> rows = {};
 };
 
 // A sample that no worker could make natively, to be made by the caller.

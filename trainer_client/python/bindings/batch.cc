@@ -24,7 +24,7 @@ struct BufferObject {
 
 struct BatchObject {
   Batch batch;
-  nb::list fields;  // DLPack capsules
+  nb::list fields;  // DLPack capsules; of a list, a Python list of them
   nb::list buffers;
   nb::list missing;
 };
@@ -43,10 +43,17 @@ PyType_Slot buffer_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(GetBuffe
 
 nb::bytes BytesObject(const Bytes& bytes) { return nb::bytes(bytes.data(), bytes.size()); }
 
+nb::list CapsulesOf(const std::vector<BatchField>& rows, const std::shared_ptr<void>& hold) {
+  nb::list capsules;
+  for (const BatchField& row : rows) capsules.append(DlpackCapsule(row, hold));
+  return capsules;
+}
+
 nb::object BatchFrom(Batch&& batch) {
   BatchObject object;
   for (const BatchField& field : batch.fields) {
-    object.fields.append(DlpackCapsule(field, batch.hold));
+    object.fields.append(field.rows.empty() ? DlpackCapsule(field, batch.hold)
+                                            : nb::object(CapsulesOf(field.rows, batch.hold)));
   }
   for (const std::span<std::byte> buffer : batch.buffers) {
     object.buffers.append(nb::cast(BufferObject{batch.hold, buffer}));

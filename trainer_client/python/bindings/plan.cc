@@ -89,7 +89,8 @@ class Parser {
       field.ReadEnum("kind",
                      {{"chain", FieldSpec::Kind::kChain},
                       {"array", FieldSpec::Kind::kArray},
-                      {"value", FieldSpec::Kind::kValue}},
+                      {"value", FieldSpec::Kind::kValue},
+                      {"list", FieldSpec::Kind::kList}},
                      spec.kind);
       field.Read("index", spec.index);
       field.Done();

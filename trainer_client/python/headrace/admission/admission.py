@@ -20,13 +20,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch.utils.dlpack import from_dlpack
 
 from ..capture import Captured, NativePlan, StaysLocal
 from ..capture.capture import python_capture
 from ..capture.datasets import Rows
 from ..errors import Unsupported, WorkersUnavailable
 from ..native import binding
+from ..native.batch_form import BatchForm, tensors_of
 from ..native.plan import Field, Node, Plan
 from ..native.structure import Structure, fields_in
 from ..service import service
@@ -34,6 +34,7 @@ from ..service.report import LoaderReport
 from ..service.session import SessionHandle
 from . import opencv_trials
 from .asks import Ask, Made, Start
+from .batches import different_batch
 from .bits import copy_of, same_bits
 from .reference import Reference, ReferenceLost
 from .samples import is_other_file
@@ -125,13 +126,17 @@ def _compare(loader: Any, captured: NativePlan, reference: Reference) -> _Verdic
         if different := _different_call(captured):
             return _Verdict(different)
         by_hand_later = _begin_by_hand(reference, keys, captured.structure)
-        made, draws = _by_service(plan, keys, by_hand_later)
+        made, draws = _by_service(plan, keys, by_hand_later, captured.form)
         by_hand = by_hand_later()
         refusals = [sample for sample in made if isinstance(sample, str)]
         if all(isinstance(sample, _OtherFile) for sample in made):
             return _Verdict(refusals[0], local=True, lasts=False)
         if len(refusals) == len(made) and any(sample.fields is not None for sample in by_hand):
             return _Verdict(f"no worker could make samples of it: {refusals[0]}")
+        theirs = [sample.fields for sample in by_hand]
+        ours = [None if isinstance(sample, str) else sample for sample in made]
+        if different := different_batch(loader.collate_fn, captured, ours, theirs):
+            return _Verdict(different)
         if all(map(_agree, made, by_hand)) and _drawn_alike(reference, draws, by_hand, made):
             return _Verdict()
         return _first_difference(reference, plan, by_hand, made)
@@ -219,7 +224,10 @@ def fields_of(made: Made, structure: Structure | None) -> list[torch.Tensor] | N
 
 
 def _by_service(
-    plan: Plan, keys: list[int], by_hand: Callable[[], list[_Sample]]
+    plan: Plan,
+    keys: list[int],
+    by_hand: Callable[[], list[_Sample]],
+    form: BatchForm | None = None,
 ) -> tuple[list[_Native], list[int]]:
     """Returns the samples from the workers, and how much each drew if that is known. `by_hand`: the
     same samples by their own code, for those that no worker can make."""
@@ -241,7 +249,7 @@ def _by_service(
                     sample.fields is None,
                 )
             elif event is not None:
-                made[event.batch] = _read(event)
+                made[event.batch] = _read(event, form)
             elif time.monotonic() > deadline:
                 raise WorkersUnavailable(
                     f"no worker answered for {_PATIENCE:.0f} s: `headrace workers` shows which "
@@ -266,11 +274,12 @@ def _drawn_alike(
     )
 
 
-def _read(batch: Any) -> _Native:
+def _read(batch: Any, form: BatchForm | None) -> _Native:
     if batch.missing:
         said = batch.missing[0]
         return _OtherFile(said.message) if is_other_file(said) else said.message
-    return [copy_of(from_dlpack(field)[0]) for field in batch.fields]
+    fields = tensors_of(batch.fields, form)
+    return [f[0].clone() if type(f) is list else copy_of(f[0]) for f in fields]
 
 
 def _agree(mine: _Native, theirs: _Sample) -> bool:

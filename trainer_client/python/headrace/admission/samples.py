@@ -17,7 +17,7 @@ from torch._utils import ExceptionWrapper
 from torch.utils.data import ConcatDataset, Subset
 
 from ..capture.captured import NativePlan
-from ..native.structure import Structure, fields_in, sample_of
+from ..native.structure import fields_in, sample_of
 
 
 def state_bytes() -> bytes:
@@ -122,12 +122,10 @@ def file_of(dataset: Any, key: Any) -> str:
     return path if isinstance(path, str) and os.path.exists(path) else ""
 
 
-def fill(
-    fields: list[torch.Tensor], made: dict[int, Any], structure: Structure, labels: list[int]
-) -> bool:
-    """Writes samples into their rows. False if one does not fit there: nothing was written.
-    `labels`: fields of Python's integers, which are not collated with tensors."""
-    items = {position: fields_in(structure, value) for position, value in made.items()}
+def fill(fields: list[torch.Tensor], made: dict[int, Any], plan: NativePlan) -> bool:
+    """Writes samples into their rows. False if one does not fit there: nothing was written."""
+    labels = plan.labels  # Python's integers, which are not collated with tensors
+    items = {position: fields_in(plan.structure, value) for position, value in made.items()}
     for of_sample in items.values():
         if of_sample is None or not all(map(_fits, of_sample, fields)):
             return False
@@ -145,14 +143,12 @@ def _fits(item: Any, field: torch.Tensor) -> bool:
     return type(item) is int and field.dtype == torch.int64 and field.ndim == 1
 
 
-def rows(
-    fields: list[torch.Tensor], made: dict[int, Any], count: int, plan: NativePlan
-) -> list[Any]:
+def rows(fields: list[Any], made: dict[int, Any], count: int, plan: NativePlan) -> list[Any]:
     """The samples of a batch one by one, for collate_fn."""
     return [made[i] if i in made else _row(fields, i, plan) for i in range(count)]
 
 
-def _row(fields: list[torch.Tensor], i: int, plan: NativePlan) -> Any:
+def _row(fields: list[Any], i: int, plan: NativePlan) -> Any:
     row: list[Any] = [field[i] for field in fields]
     for label in plan.labels:
         row[label] = int(row[label])

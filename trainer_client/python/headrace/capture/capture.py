@@ -18,7 +18,7 @@ from ..process import fork_hooks
 from ..service import options
 from . import hooks, kept
 from .captured import Captured, NativePlan, StagePlan, StaysLocal
-from .computed import Computed, computed_of
+from .computed import Computed, computed_of, with_form
 from .datasets import Rows, only_tensors, rows_of
 from .fingerprint import Fingerprint
 
@@ -124,6 +124,9 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Native
     made = Computed([], rows.fields, plain(len(rows.fields)))
     if rows.source:
         made = computed_of(rows)
+    form = None
+    if not collate.is_default(loader.collate_fn):
+        made, form = with_form(loader.collate_fn, made)
     if made.grounds:
         _check_forks(loader)
     plan.chain, plan.fields = made.nodes, made.fields
@@ -138,7 +141,10 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Native
     except ValueError as error:  # the framework refuses these arguments too, when it is called
         raise NotNative(str(error)) from None
     signature = plan.signature() + (repr(made.structure) if plan.is_graph else "")
-    return NativePlan(name, plan, signature, rows, seen, made.structure, seeding, made.grounds)
+    signature += repr(form) if form is not None else ""
+    return NativePlan(
+        name, plan, signature, rows, seen, made.structure, seeding, made.grounds, form
+    )
 
 
 def _check_forks(loader: Any) -> None:

@@ -1,10 +1,12 @@
 """What can be done with a loader: its plan as operators, as code, or nothing, and why not more."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from ..native.plan import Plan, PythonStage
+from ..native.batch_form import BatchForm, batch_of, tensors_of
+from ..native.plan import Plan, PythonStage, labels_in
 from ..native.structure import Structure
+from ..native.structure import batch_of as collated
 from .datasets import Rows
 from .fingerprint import Fingerprint
 from .kept import Code
@@ -26,13 +28,22 @@ class NativePlan:
     structure: Structure  # of the samples, with the numbers of the plan's fields
     seeding: Seeding = stock_seed  # of its lanes
     grounds: tuple[Grounds, ...] = ()  # of transforms that are code of the program's
+    form: BatchForm | None = None  # of a batch; None: as torch's default_collate makes it
+
+    def tensors(self, capsules: list[Any]) -> list[Any]:
+        """The fields of a delivered batch: a tensor each, or a list of the samples' tensors."""
+        return tensors_of(capsules, self.form)
+
+    def batch(self, fields: list[Any]) -> Any:
+        """The batch of these fields, as the program's collate_fn makes it."""
+        if self.form is None:
+            return collated(self.structure, fields)
+        return batch_of(self.form.form, fields)
 
     @property
     def labels(self) -> list[int]:
         """The fields that are Python's int in a sample."""
-        kinds = [field.kind for field in self.plan.fields]
-        computed = any(kind != "array" for kind in kinds)
-        return [i for i, kind in enumerate(kinds) if computed and kind == "array"]
+        return labels_in(self.plan.fields)
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,15 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..native.batch_form import BatchForm, Rows
 from ..native.collate import name_of
 from ..native.kinds import kind_of
-from ..native.plan import PURE, Field, Node, NotNative
+from ..native.plan import PURE, Field, Node, NotNative, labels_in
 from ..native.structure import Structure, plain
 from ..native.transforms import TO_TENSOR, nodes_of, nodes_of_leaf, nodes_of_steps
-from .datasets import Rows, decode_nodes
+from .batches import form_of, rows_of_value
+from .datasets import Rows as SourceRows
+from .datasets import decode_nodes
 from .items import Items
 from .views import SOURCE, Applied, Grounds, Known, Stack, Together, Views, steps_or_views
 from .views import Structure as Returned
@@ -28,7 +31,7 @@ class Computed:
     grounds: tuple[Grounds, ...] = field(default=(), compare=False)
 
 
-def computed_of(rows: Rows) -> Computed:
+def computed_of(rows: SourceRows) -> Computed:
     """REQUIRES: the rows have a source. Raises NotNative."""
     for dataset in rows.datasets:
         if not isinstance(dataset, Items) and dataset.target_transform is not None:
@@ -49,7 +52,33 @@ def computed_of(rows: Rows) -> Computed:
     return replace(made[0], grounds=(*rows.grounds, *grounds))
 
 
-def _of_one(rows: Rows, transform: Any) -> Computed:
+def with_form(collate_fn: Any, made: Computed) -> tuple[Computed, BatchForm]:
+    """With the lists of a collate_fn of the program's own, and what it makes of a batch. Raises
+    NotNative."""
+    labels = labels_in(made.fields)
+    columns = [i for i, one in enumerate(made.fields) if one.kind == "array" and i not in labels]
+    collated = form_of(collate_fn, made.structure, labels, columns)
+    nodes = list(made.nodes)
+    fields = [
+        replace(one, kind="value", index=len(nodes) - 1) if one.kind == "chain" else replace(one)
+        for one in made.fields
+    ]
+    rows: dict[int, Rows] = {}
+    for number in sorted(collated.lists):
+        value = fields[number].index
+        rows[number] = rows_of_value(nodes, value)
+        if rows[number].channels_last:
+            inputs = [value] if value < len(nodes) - 1 else []
+            nodes.append(Node("channels_last", label="the picture's memory", inputs=inputs))
+            value = len(nodes) - 1
+        fields[number] = Field("list", value)
+    if not collated.lists:  # a plan of one chain keeps its bytes
+        fields = made.fields
+    grounds = (*made.grounds, collated.seen)
+    return Computed(nodes, fields, made.structure, grounds), BatchForm(collated.form, rows)
+
+
+def _of_one(rows: SourceRows, transform: Any) -> Computed:
     makes_tensors = rows.source[-1].op in TO_TENSOR
     if transform is None and makes_tensors:
         return _chain(rows, [])
@@ -64,12 +93,12 @@ def _of_one(rows: Rows, transform: Any) -> Computed:
     return _chain(rows, nodes_of_steps(transform, steps, makes_tensors), grounds)
 
 
-def _chain(rows: Rows, nodes: list[Node], grounds: tuple[Grounds, ...] = ()) -> Computed:
+def _chain(rows: SourceRows, nodes: list[Node], grounds: tuple[Grounds, ...] = ()) -> Computed:
     return Computed([*rows.source, *nodes], rows.fields, plain(len(rows.fields)), grounds)
 
 
 def _of_array(
-    rows: Rows, opened: Opened, transform: Any, steps: Any, grounds: tuple[Grounds, ...]
+    rows: SourceRows, opened: Opened, transform: Any, steps: Any, grounds: tuple[Grounds, ...]
 ) -> Computed:
     """Of an array, which torchvision's transforms of PIL images refuse."""
     if isinstance(steps, Views):
@@ -84,7 +113,7 @@ def _of_array(
     return _chain(rows, nodes, grounds)
 
 
-def _of_items(rows: Rows, items: Items) -> Computed:
+def _of_items(rows: SourceRows, items: Items) -> Computed:
     """Of a data set of the program's own."""
     files = {
         SOURCE - file: decode_nodes(items.modes[file], items.libraries[file], file)
@@ -104,7 +133,7 @@ def _of_items(rows: Rows, items: Items) -> Computed:
     return Computed(nodes, fields, structure, (items.seen,))
 
 
-def _graph(rows: Rows, views: Views, grounds: tuple[Grounds, ...]) -> Computed:
+def _graph(rows: SourceRows, views: Views, grounds: tuple[Grounds, ...]) -> Computed:
     nodes, node_of_value = _nodes(rows.source, views.values)
     fields: list[Field] = []
     result = _number(views.result, node_of_value, fields, nodes)

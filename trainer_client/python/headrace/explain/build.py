@@ -180,7 +180,7 @@ class _Python:
             dataset.reason, dataset.remedy = self.why, self.captured.remedy
         for name, step in _steps(loader.dataset):
             self.transform(name, step, dataset)
-        self.part("collate", loader.collate_fn, lambda: collate.check_native(loader), "collate_fn")
+        self.part("collate", loader.collate_fn, self.check_collate, "collate_fn")
         if loader.worker_init_fn is not None:
             hook = loader.worker_init_fn
             self.part("hook", hook, lambda: hooks.seeding_of(hook), "worker_init_fn")
@@ -193,6 +193,19 @@ class _Python:
         if self.loader._dataset_kind == _DatasetKind.Iterable:
             raise NotNative(self.why, self.captured.remedy)
         rows_of(self.loader.dataset, Fingerprint())
+
+    def check_collate(self) -> None:
+        collate.check_native(self.loader)
+        if collate.is_default(self.loader.collate_fn):
+            return
+        reason = f"collate_fn={name_of(self.loader.collate_fn)} is Python code"
+        known = self.why.startswith(reason)  # which says where its code stops
+        raise NotNative(
+            self.why if known else reason,
+            self.captured.remedy
+            if known
+            else "leave collate_fn out where torch's default_collate gives the same batch",
+        )
 
     def part(self, kind: str, part: Any, check: Callable[[], Any], argument: str = "") -> GraphNode:
         """`argument`: of DataLoader, as reasons name it."""

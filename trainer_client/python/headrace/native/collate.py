@@ -24,19 +24,19 @@ _TABLE: dict[Any, str] = {
 
 
 def check_native(loader: Any) -> None:
-    """Raises NotNative unless a batch is torch's own default_collate of its samples."""
+    """Raises NotNative unless batches are made by a collate_fn, and torch's own is as it comes."""
     if not loader._auto_collation:
         raise NotNative("batch_size=None yields single samples", "let the loader batch them")
-    if loader.collate_fn is not _default_collate:
-        raise NotNative(
-            f"collate_fn={name_of(loader.collate_fn)} is Python code",
-            "leave collate_fn out where torch's default_collate gives the same batch",
-        )
     if not all(_is_torchs(kind, function) for kind, function in default_collate_fn_map.items()):
         raise NotNative(
             "the program changed torch's default_collate_fn_map",
             "leave the table as it is and pass a collate_fn to the loaders that need one",
         )
+
+
+def is_default(collate_fn: Any) -> bool:
+    """Whether it is torch's own default_collate."""
+    return collate_fn is _default_collate
 
 
 def _is_torchs(kind: Any, function: Any) -> bool:

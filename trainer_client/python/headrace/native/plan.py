@@ -20,6 +20,9 @@ TORCH_DTYPES = {
 DTYPES = {dtype: name for name, dtype in TORCH_DTYPES.items()}
 
 
+_OURS = {"ours": True}  # no part of what the client takes
+
+
 class _Refusal(Exception):
     """The message says which part, and why; `remedy` what would change it, for `headrace explain`.
     It stands where the reason is raised; empty: nothing better is known than what the class says."""
@@ -52,6 +55,8 @@ class Node:
     form: str = NATIVE
     reason: str = ""
     inputs: list[int] = field(default_factory=list)  # nodes, or SOURCE; empty: the node before it
+    # The class that it stands for, as native/kinds.py calls it; empty: none, or a gate.
+    kind: str = field(default="", metadata=_OURS)
 
 
 @dataclass
@@ -72,8 +77,14 @@ class Leaf:
 
 @dataclass
 class Field:
-    kind: str  # "chain" (the last node's value) | "array" | "value" (of node `index`)
+    kind: str  # "chain" (the last node's value) | "array" | "value", "list" (of node `index`)
     index: int = 0
+
+
+def labels_in(fields: list[Field]) -> list[int]:
+    """The numbers of those that are Python's int in a sample."""
+    computed = any(one.kind != "array" for one in fields)
+    return [i for i, one in enumerate(fields) if computed and one.kind == "array"]
 
 
 @dataclass
@@ -82,9 +93,6 @@ class Libraries:
     torch: str = ""
     torchvision: str = ""
     cpu_capability: str = ""
-
-
-_OURS = {"ours": True}  # no part of what the client takes
 
 
 @dataclass
@@ -129,7 +137,7 @@ class Plan:
     def is_graph(self) -> bool:
         """Whether it is no single chain."""
         return any(node.inputs for node in self.chain) or any(
-            made.kind == "value" for made in self.fields
+            made.kind in ("value", "list") for made in self.fields
         )
 
     @property

@@ -16,8 +16,16 @@ def plain(count: int) -> Structure:
     return tuple(range(count))
 
 
-def sample_of(structure: Structure, fields: Sequence[Any]) -> Any:
-    """The fields of one sample, nested as the data set returns them."""
+def fields_of(structure: Structure) -> list[int]:
+    """The numbers in it, in the order in which they stand there."""
+    if isinstance(structure, int):
+        return [structure]
+    parts = structure.values() if isinstance(structure, dict) else structure
+    return [number for part in parts for number in fields_of(part)]
+
+
+def sample_of(structure: Structure, fields: Any) -> Any:
+    """The fields of one sample, by their numbers, nested as the data set returns them."""
     if isinstance(structure, int):
         return fields[structure]
     if isinstance(structure, dict):

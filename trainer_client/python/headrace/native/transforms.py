@@ -88,7 +88,7 @@ def node_of(transform: Any) -> Node:
         )
     check_unaltered(transform)
     node = convert(transform)
-    node.label = repr(transform)
+    node.label, node.kind = repr(transform), kind or ""
     if node.op in _API_MATTERS:
         node.args["api"] = 1 if kind and kind.startswith("v1") else 2
     node.args = {name: value for name, value in node.args.items() if value is not None}

@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 from torch.utils.data.dataloader import _SingleProcessDataLoaderIter
-from torch.utils.dlpack import from_dlpack
 
 from ..admission import samples
 from ..capture import NativePlan
 from ..capture.live import Live, Stamps
 from ..errors import HeadraceError
 from ..native import binding
-from ..native.structure import batch_of
+from ..native.batch_form import copies_of
 from ..service import service
 from ..service.report import say
 from . import stays as local
@@ -173,10 +172,10 @@ class Ahead:
                 return None
             samples.set_torch_state(batch.lane_state)
         self._expected = batch.lane_state
-        fields = [from_dlpack(field) for field in batch.fields]
+        fields = self._captured.tensors(batch.fields)
         if batch.copy_advised:
-            fields = [field.clone() for field in fields]
-        return batch_of(self._captured.structure, fields)
+            fields = copies_of(fields)
+        return self._captured.batch(fields)
 
     def _is_asked(self, keys: list[int], now: bytes) -> bool:
         first = self._asked[0]

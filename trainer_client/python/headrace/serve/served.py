@@ -13,7 +13,6 @@ from typing import Any
 from torch._utils import ExceptionWrapper
 from torch.utils.data import _utils
 from torch.utils.data.dataloader import _DatasetKind
-from torch.utils.dlpack import from_dlpack
 
 from ..admission import samples
 from ..admission.asks import Ask, Start
@@ -23,7 +22,7 @@ from ..capture import NativePlan, StagePlan
 from ..capture import Served as ServedPlan
 from ..errors import HeadraceError, WorkersUnavailable
 from ..native import binding
-from ..native.structure import batch_of
+from ..native.batch_form import copies_of
 from ..service import service
 from ..stage.pickling import unpickle_batch
 from .loader_state import LoaderState
@@ -236,18 +235,18 @@ class Served:
     def _assemble(self, batch: Any) -> Any:
         if isinstance(self._captured, StagePlan):
             return self._unpickle(batch)
-        fields = [from_dlpack(field) for field in batch.fields]
+        captured = self._captured
+        fields = captured.tensors(batch.fields)
         self._comparison.delivered(batch, fields)
         if batch.copy_advised:
-            fields = [field.clone() for field in fields]
-        structure = self._captured.structure
+            fields = copies_of(fields)
         if not batch.missing:
-            return batch_of(structure, fields)
+            return captured.batch(fields)
         made = self._make_missing(batch)
-        if fields and samples.fill(fields, made, structure, self._captured.labels):
-            return batch_of(structure, fields)
-        count = fields[0].shape[0] if fields else len(made)
-        return self._collate(batch.batch, samples.rows(fields, made, count, self._captured))
+        if captured.form is None and fields and samples.fill(fields, made, captured):
+            return captured.batch(fields)
+        count = len(fields[0]) if fields else len(made)
+        return self._collate(batch.batch, samples.rows(fields, made, count, captured))
 
     def _show(self, batch: Any) -> None:
         """What user code printed, marked with the worker as `headrace workers` names it."""

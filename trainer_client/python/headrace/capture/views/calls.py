@@ -64,12 +64,7 @@ def call(f: Follower, callee: Any, args: list[Any], named: dict[str, Any], at: s
     if (known := f.known(thing)) is not None:
         return known(f, args, named)
     if own_name := builtin_name(thing):
-        rule = BUILTINS.get(own_name)
-        if own_name == "zip" and type(named.get("strict")) is bool:
-            rule = functools.partial(zipped, strict=named.pop("strict"))
-        if rule is None or named:
-            raise Stop(f"calls {own_name}, which is not followed")
-        return rule(f, args)
+        return builtin(f, own_name, args, named)
     kind = type(thing)
     if kind is types.BuiltinFunctionType and takes_pictures(thing):
         return arrays.call(f, thing, args, named)
@@ -92,6 +87,16 @@ def call(f: Follower, callee: Any, args: list[Any], named: dict[str, Any], at: s
     if issubclass(kind, type) or not has_plain_meta(kind):
         raise _unknown(callee)
     return _object(f, callee, args, named, at)
+
+
+def builtin(f: Follower, own_name: str, args: list[Any], named: dict[str, Any]) -> Any:
+    """A builtin of Python's, by its name."""
+    rule = BUILTINS.get(own_name)
+    if own_name == "zip" and type(named.get("strict")) is bool:
+        rule = functools.partial(zipped, strict=named.pop("strict"))
+    if rule is None or named:
+        raise Stop(f"calls {own_name}, which is not followed")
+    return rule(f, args)
 
 
 def _unknown(callee: Any) -> Stop:
@@ -297,6 +302,7 @@ def _partial(
 def _of_container(f: Follower, callee: OfContainer, args: list[Any], named: dict[str, Any]) -> Any:
     owner = callee.container
     if callee.name in ("append", "extend") and len(args) == 1 and not named:
+        f.changes(owner)
         if callee.name == "append":
             owner.append(args[0])
             check_size(owner)

@@ -93,6 +93,7 @@ def assign(f: Follower, frame: Frame, target: ast.expr, what: Any) -> None:
         key = value(f, frame, target.slice)
         if not is_constant(key):
             raise Stop("sets an entry of dict by what is no constant")
+        f.changes(owner)
         owner[key] = what
     else:
         raise Stop("sets an attribute")
@@ -136,7 +137,7 @@ def _elements(f: Follower, frame: Frame, nodes: list[ast.expr]) -> list[Any]:
 
 
 def _list(f: Follower, frame: Frame, node: Any) -> Any:
-    return _elements(f, frame, node.elts)
+    return _elements(f, frame, node.elts) if node.elts else f.new_list()
 
 
 def _tuple(f: Follower, frame: Frame, node: Any) -> Any:
@@ -185,12 +186,15 @@ def _text(f: Follower, frame: Frame, node: Any) -> Any:
 # Comprehensions: entries are made one by one, in the frame of the comprehension.
 
 
-def _each(f: Follower, frame: Frame, node: Any, make: Callable[[Frame], Any]) -> Iterator[Any]:
-    """The first container is looked at at once, in the frame around."""
+def _each(f: Follower, frame: Frame, node: Any, make: Callable[[Frame], Any]) -> Any:
+    """An iterator; or one value for all, where it goes over such. The first container is looked at
+    at once, in the frame around."""
     if any(generator.is_async for generator in node.generators):
         raise Stop("has an async comprehension")
-    first = entries(f, value(f, frame, node.generators[0].iter))
-    return _from(f, frame.inside(node), node, 0, first, make)
+    over = value(f, frame, node.generators[0].iter)
+    if isinstance(over, Special) and (made := over.over(f, frame, node, make)) is not None:
+        return made
+    return _from(f, frame.inside(node), node, 0, entries(f, over), make)
 
 
 def _from(
@@ -209,7 +213,8 @@ def _from(
 
 
 def _list_comprehension(f: Follower, frame: Frame, node: Any) -> Any:
-    return list(_each(f, frame, node, lambda inner: value(f, inner, node.elt)))
+    made = _each(f, frame, node, lambda inner: value(f, inner, node.elt))
+    return made if isinstance(made, Special) else list(made)
 
 
 def _dict_comprehension(f: Follower, frame: Frame, node: Any) -> Any:
@@ -217,11 +222,15 @@ def _dict_comprehension(f: Follower, frame: Frame, node: Any) -> Any:
         key = _key(value(f, inner, node.key))
         return key, value(f, inner, node.value)
 
-    return dict(_each(f, frame, node, make))
+    made = _each(f, frame, node, make)
+    if isinstance(made, Special):
+        raise Stop("makes a dict of the samples")
+    return dict(made)
 
 
 def _generator(f: Follower, frame: Frame, node: Any) -> Any:
-    return Lazy(_each(f, frame, node, lambda inner: value(f, inner, node.elt)))
+    made = _each(f, frame, node, lambda inner: value(f, inner, node.elt))
+    return made.lazy(f) if isinstance(made, Special) else Lazy(made)
 
 
 # Operators.
@@ -339,16 +348,21 @@ def _call(f: Follower, frame: Frame, node: Any) -> Any:
     callee = value(f, frame, node.func)
     args: list[Any] = []
     named = {}
+    alone = [type(part) for part in node.args] == [ast.Starred]
     for part in node.args:
-        if isinstance(part, ast.Starred):
-            args.extend(entries(f, value(f, frame, part.value)))
-        else:
+        if not isinstance(part, ast.Starred):
             args.append(value(f, frame, part))
+        elif alone and f.stars:
+            args.append(value(f, frame, part.value))
+        else:
+            args.extend(entries(f, value(f, frame, part.value)))
     for keyword in node.keywords:
         if keyword.arg is None:
             raise Stop("calls with two stars before an argument")
         named[keyword.arg] = value(f, frame, keyword.value)
     try:
+        if alone and f.stars:
+            return f.starred(callee, args[0], named)
         return f.call(f, callee, args, named, frame.place(node))
     except Stop as stop:
         if stop.unknown is callee:  # the program's own name of it says most

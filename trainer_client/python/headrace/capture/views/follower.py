@@ -147,6 +147,21 @@ class Follower:
         """Whether it is certainly none, and no tensor or container."""
         return False
 
+    # What following a collate_fn knows beside this: see capture/batches.
+
+    # Whether `starred` is asked about callee(*value), in the place of the value's entries.
+    stars = False
+
+    def starred(self, callee: Any, value: Any, named: dict[str, Any]) -> Any:
+        """callee(*value, **named)"""
+        raise Stop("calls with a starred argument")
+
+    def new_list(self) -> Any:
+        return []
+
+    def changes(self, owner: Any) -> None:
+        """A container of the code's own is about to change."""
+
     def own_length(self, container: Any) -> int | None:
         """The length of a list that the program holds, where its entries are not noted."""
         return None

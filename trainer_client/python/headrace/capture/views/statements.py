@@ -27,6 +27,10 @@ class _Continue:
 Left = Return | _Break | _Continue | None  # how a block is left before its end; None: it is not
 
 
+def is_continue(left: Left) -> bool:
+    return isinstance(left, _Continue)
+
+
 def block(f: Follower, frame: Frame, body: list[ast.stmt]) -> Left:
     for node in body:
         f.spend()
@@ -89,6 +93,7 @@ def _add(f: Follower, frame: Frame, node: ast.AugAssign) -> None:
     now = value(f, frame, ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
     more = value(f, frame, node.value)
     if type(now) is list and isinstance(node.op, ast.Add):
+        f.changes(now)
         extend(f, now, more)
     elif type(now) in (list, dict, Held) or isinstance(now, Special) and now.grows():
         raise Stop(f"changes {name(now)} in place")
@@ -113,7 +118,10 @@ def _with(f: Follower, frame: Frame, node: ast.With) -> Left:
 
 
 def _for(f: Follower, frame: Frame, node: ast.For) -> Left:
-    for one in entries(f, value(f, frame, node.iter)):
+    over = value(f, frame, node.iter)
+    if isinstance(over, Special) and over.loop(f, frame, node):
+        return block(f, frame, node.orelse)
+    for one in entries(f, over):
         assign(f, frame, node.target, one)
         left = block(f, frame, node.body)
         if isinstance(left, Return):

@@ -32,7 +32,7 @@ _METAS = (type, ABCMeta)
 _BUILTIN_FUNCTION = types.BuiltinFunctionType
 _OF_HEAP = 1 << 9  # CPython's flag of classes that are made by Python code
 _RESTS_ON = (
-    "all", "any", "bool", "dict", "enumerate", "getattr", "id", "int", "isinstance", "issubclass",
+    "all", "any", "bool", "dict", "enumerate", "filter", "getattr", "id", "int", "isinstance", "issubclass",
     "iter", "len", "list", "map", "object", "range", "str", "tuple", "type", "vars", "zip",
 )  # fmt: skip
 _NAMED = (types.FunctionType, _BUILTIN_FUNCTION, types.MethodDescriptorType)
@@ -126,6 +126,18 @@ class Special:
 
     def entries(self, f: Any) -> Iterator[Any]:
         raise Stop(f"goes through {self.called}")
+
+    def over(self, f: Any, frame: Any, node: Any, make: Any) -> Any:
+        """What a comprehension over it makes, as one value; None: it goes through the entries."""
+        return None
+
+    def lazy(self, f: Any) -> Any:
+        """What `over` made, as an iterator."""
+        return self
+
+    def loop(self, f: Any, frame: Any, node: Any) -> bool:
+        """Whether it has followed a loop over it; otherwise that goes through the entries."""
+        return False
 
     def is_none(self) -> bool:
         return False

@@ -1,0 +1,125 @@
+"""From a collate_fn of the program's own to a BatchForm, or to the reason why not."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from ...native.batch_form import Each as EachForm
+from ...native.batch_form import Form
+from ...native.collate import name_of
+from ...native.plan import NotNative
+from ...native.structure import Structure, fields_of
+from ..views.calls import call
+from ..views.grounds import Grounds
+from ..views.values import Held, Stop, is_constant, name, replaced_builtin
+from .follower import BatchFollower
+from .values import ITERATOR, Each, Joined, Part, Scope
+
+REMEDY = (
+    "leave collate_fn out where torch's default_collate gives the same batch; "
+    "docs/reference/collate.md says which code is followed"
+)
+
+
+@dataclass(frozen=True)
+class Collated:
+    """form: of the batch. lists: the tensors of samples that it does not stack, by field."""
+
+    form: Form
+    lists: frozenset[int]
+    seen: Grounds
+
+
+def form_of(
+    collate_fn: Any, structure: Structure, labels: list[int], columns: list[int]
+) -> Collated:
+    """What `collate_fn(samples)` makes of samples of this structure. `labels`: the fields that are
+    Python's integers; `columns`: those that are rows of tensors of the data set. Raises NotNative."""
+    f = BatchFollower(labels, columns)
+    try:
+        if replaced := replaced_builtin():
+            raise Stop(f"may use builtins.{replaced}, which the program has replaced")
+        scope = Scope()
+        found = call(f, Held(collate_fn), [Each(list, Part(structure, scope), scope)], {}, "")
+        used: Counter[int] = Counter()
+        lists: set[int] = set()
+        form = _form(f, found, used, lists, set())
+        _check(f, used)
+    except Stop as stop:
+        why = f"{stop.place} {stop.text}" if stop.place else f"it {stop.text}"
+        raise NotNative(_refused(collate_fn, why), stop.remedy or REMEDY) from None
+    except (NotNative, AssertionError):
+        raise
+    except Exception as error:  # objects may do anything when they are looked at
+        why = f"it is not understood ({type(error).__name__}: {error})"
+        raise NotNative(_refused(collate_fn, why), REMEDY) from None
+    f.seen.close()
+    # What the batch leaves out is made as well: its errors and draws are the program's.
+    unused = {one for one in fields_of(structure) if one not in (*used, *labels, *columns)}
+    return Collated(form, frozenset(lists | unused), f.seen)
+
+
+def _refused(collate_fn: Any, why: str) -> str:
+    return f"collate_fn={name_of(collate_fn)} is Python code: {why}"
+
+
+def _form(
+    f: BatchFollower, found: Any, used: "Counter[int]", lists: set[int], seen: set[int]
+) -> Form:
+    f.spend()
+    if type(found) is Joined:
+        used[found.form.field] += 1
+        return found.form  # type: ignore[no-any-return]
+    if isinstance(found, Each) or type(found) in (list, dict):
+        if id(found) in seen:
+            raise Stop(f"returns {name(found)} twice")
+        seen.add(id(found))
+    if isinstance(found, Each):
+        return _each(f, found, used, lists)
+    if type(found) is dict:
+        if any(type(key) not in (str, int) for key in found):
+            raise Stop("returns a dict whose keys are neither texts nor integers")
+        return {key: _form(f, part, used, lists, seen) for key, part in found.items()}
+    if type(found) in (list, tuple):
+        parts = [_form(f, part, used, lists, seen) for part in found]
+        return tuple(parts) if type(found) is tuple else parts
+    raise Stop(f"returns {name(found)}")
+
+
+def _each(f: BatchFollower, each: Each, used: "Counter[int]", lists: set[int]) -> EachForm:
+    if each.kind is ITERATOR:
+        raise Stop("returns an iterator")
+    of, scope = each.once(f)
+    structure = _structure(of, scope)
+    fields = fields_of(structure)
+    if not fields:
+        raise Stop("returns a list of nothing")
+    used.update(fields)
+    for one in fields:
+        if one in f.columns:
+            raise Stop("returns rows of the data set's tensors, which share their memory")
+    lists.update(one for one in fields if one not in f.labels)
+    return EachForm(each.kind, structure)
+
+
+def _structure(of: Any, scope: Scope) -> Structure:
+    if isinstance(of, Part):
+        if of.scope is not scope:
+            raise Stop("uses a sample outside of its turn")
+        return of.structure
+    if type(of) is dict and all(type(key) in (str, int) for key in of):
+        return {key: _structure(part, scope) for key, part in of.items()}
+    if type(of) in (list, tuple):
+        parts = [_structure(part, scope) for part in of]
+        return tuple(parts) if type(of) is tuple else parts
+    what = repr(of) if is_constant(of) else name(of)
+    raise Stop(f"returns {what} for each sample")
+
+
+def _check(f: BatchFollower, used: "Counter[int]") -> None:
+    """A tensor of the batch that comes twice shares its memory with itself."""
+    twice = [one for one, times in used.items() if times > 1 and one not in f.labels]
+    if twice:
+        raise Stop("returns the same tensors twice")
+    if not used:
+        raise Stop("returns nothing of the samples")

@@ -1,0 +1,104 @@
+"""One following of a collate_fn."""
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from ..views.calls import call
+from ..views.expressions import assign, truth, value
+from ..views.follower import Follower, Frame
+from ..views.statements import block, is_continue
+from ..views.values import Stop
+from .library import rule_of, unzipped
+from .values import Each, Grown, Part, Scope, Spent
+
+
+class BatchFollower(Follower):
+    """`labels`: the fields that are Python's integers; `columns`: those that are rows of the data
+    set's own tensors."""
+
+    def __init__(self, labels: list[int], columns: list[int]) -> None:
+        super().__init__(call)
+        self.labels, self.columns = frozenset(labels), frozenset(columns)
+        self.turns: list[Scope] = []  # the loops that are followed
+        self.functions = 0  # and what is called, or made by a comprehension, for each sample
+
+    # What views/ asks.
+
+    stars = True
+
+    def known(self, callee: Any) -> Callable[..., Any] | None:
+        return rule_of(callee)
+
+    def starred(self, callee: Any, value: Any, named: dict[str, Any]) -> Any:
+        return unzipped(self, callee, value, named)
+
+    def new_list(self) -> Any:
+        return Grown()
+
+    def changes(self, owner: Any) -> None:
+        if self.turns or self.functions:
+            raise Stop("changes a container in a loop over the samples")
+
+    # Turns over the samples. What one does must be what each does, so nothing that a turn leaves is
+    # seen by another.
+
+    def comprehension(
+        self, each: Each, frame: Frame, node: Any, make: Callable[[Frame], Any]
+    ) -> Each:
+        if len(node.generators) > 1 or node.generators[0].is_async:
+            raise Stop("has a comprehension with several loops over the samples")
+        (generator,) = node.generators
+        of, scope = each.once(self)
+        inner = frame.inside(node)
+        self.functions += 1
+        assign(self, inner, generator.target, of)
+        for test in generator.ifs:
+            self.keeps(truth(self, value(self, inner, test)))
+        made = make(inner)
+        self.functions -= 1
+        return Each(list, made, scope)
+
+    def function(self, function: Any, of: Any) -> Any:
+        """function(of), for each sample."""
+        self.functions += 1
+        made = self.call(self, function, [of], {}, "")
+        self.functions -= 1
+        return made
+
+    def keeps(self, kept: bool) -> None:
+        if not kept:
+            raise Stop("leaves samples out")
+
+    def loop(self, each: Each, frame: Frame, node: ast.For) -> None:
+        of, scope = each.once(self)
+        names = set(filter(frame.binds, _names_set_by(node)))
+        for name in names:
+            frame.names[name] = Spent()
+        self.turns.append(scope)
+        assign(self, frame, node.target, of)
+        left = block(self, frame, node.body)
+        if left is not None and not is_continue(left):
+            raise Stop("leaves a loop over the samples")
+        self.turns.pop()
+        for name in names:
+            frame.names[name] = Spent()
+
+    def is_number(self, part: Any) -> bool:
+        """Whether it is a Python integer of a sample."""
+        return isinstance(part, Part) and part.structure in self.labels
+
+    def is_tensor_of_sample(self, part: Any) -> bool:
+        if not isinstance(part, Part) or type(part.structure) is not int:
+            return False
+        return part.structure not in self.labels
+
+
+def _names_set_by(node: ast.For) -> set[str]:
+    """In the target and the body, by comprehensions too."""
+    return {
+        one.id if isinstance(one, ast.Name) else one.name
+        for one in ast.walk(node)
+        if (isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
+        or isinstance(one, ast.FunctionDef)
+    }

@@ -1,0 +1,182 @@
+"""Python's and torch's functions of what there is for each sample."""
+
+import functools
+from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+import torch
+from torch.utils.data._utils import collate
+
+from ...native.batch_form import Numbers, Stacked
+from ...native.plan import DTYPES
+from ...native.structure import Structure
+from ..views.calls import builtin
+from ..views.expressions import truth
+from ..views.stacked import is_stack
+from ..views.values import Held, Lazy, Stop, builtin_name, name
+from .values import ITERATOR, Each, Joined, Part, Scope, moved
+
+Rule = Callable[[Any, list[Any], dict[str, Any]], Any]
+
+_TENSORS_OF_NUMBERS = ("tensor", "as_tensor")
+_OF_BUILTINS = ("filter", "list", "map", "tuple", "zip")
+_default_collate = collate.default_collate
+
+
+def rule_of(thing: Any) -> Rule | None:
+    """What a call of `thing` does; None: nothing is known of it."""
+    if (of := builtin_name(thing)) in _OF_BUILTINS:
+        return functools.partial(_BUILTINS[of], of)
+    if is_stack(thing):
+        return _stack
+    if type(thing) is BuiltinFunctionType and any(
+        thing == getattr(torch._C._VariableFunctions, one, None) for one in _TENSORS_OF_NUMBERS
+    ):
+        return _tensor
+    if thing is torch.LongTensor:
+        return _long_tensor
+    if type(thing) is FunctionType and thing is _default_collate:
+        return _default
+    return None
+
+
+def unzipped(f: Any, callee: Any, each: Any, named: dict[str, Any]) -> Any:
+    """zip(*each): an iterator of a tuple for each part of a sample. All have as many, so that `strict`
+    says nothing."""
+    if set(named) - {"strict"} or type(named.get("strict", False)) is not bool:
+        raise Stop("calls zip with arguments that are not followed")
+    if (
+        type(callee) is not Held
+        or builtin_name(callee.thing) != "zip"
+        or not isinstance(each, Each)
+    ):
+        raise Stop("calls with a starred argument")
+    of, scope = each.once(f)
+    if isinstance(of, Part):
+        parts = list(of.entries(f))
+    elif type(of) in (list, tuple):
+        parts = list(of)
+    else:
+        raise Stop(f"unzips {name(of)}")
+    return Lazy(iter([Each(tuple, part, scope) for part in parts]))
+
+
+def _has_each(args: list[Any]) -> bool:
+    return any(isinstance(one, Each) for one in args)
+
+
+def _sequence(of: str, f: Any, args: list[Any], named: dict[str, Any]) -> Any:
+    if not args and of == "list" and not named:
+        return f.new_list()
+    if not _has_each(args):
+        return builtin(f, of, args, named)
+    if len(args) != 1 or named:
+        raise Stop(f"calls {of} with arguments that do not fit")
+    made, scope = args[0].once(f)
+    return Each(list if of == "list" else tuple, made, scope)
+
+
+def _zip(of: str, f: Any, args: list[Any], named: dict[str, Any]) -> Any:
+    if not _has_each(args):
+        return builtin(f, of, args, named)
+    if named or not all(isinstance(one, Each) for one in args):
+        raise Stop("zips the samples with something else")
+    scope = Scope()
+    parts = [moved(made, before, scope) for made, before in [one.once(f) for one in args]]
+    return Each(ITERATOR, tuple(parts), scope)
+
+
+def _map(of: str, f: Any, args: list[Any], named: dict[str, Any]) -> Any:
+    if not _has_each(args[1:]):
+        return builtin(f, of, args, named)
+    if len(args) != 2 or named:
+        raise Stop("maps the samples with something else")
+    made, scope = args[1].once(f)
+    return Each(ITERATOR, f.function(args[0], made), scope)
+
+
+def _filter(of: str, f: Any, args: list[Any], named: dict[str, Any]) -> Any:
+    if len(args) != 2 or named or not isinstance(args[1], Each):
+        raise Stop("calls filter, which is not followed")
+    made, scope = args[1].once(f)
+    kept = made if args[0] is None else f.function(args[0], made)
+    f.keeps(truth(f, kept))
+    return Each(ITERATOR, made, scope)
+
+
+_BUILTINS: dict[str, Callable[..., Any]] = {
+    "filter": _filter,
+    "list": _sequence,
+    "map": _map,
+    "tuple": _sequence,
+    "zip": _zip,
+}
+
+
+# Tensors of all samples.
+
+
+def _stack(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
+    given = dict(zip(("tensors", "dim"), args, strict=False))
+    if len(args) > 2 or set(given) & set(named) or set(named) - {"tensors", "dim"}:
+        raise Stop("calls torch.stack with arguments that are not followed")
+    given |= named
+    dim = given.get("dim", 0)
+    if type(dim) is not int or dim != 0:
+        raise Stop("calls torch.stack along another dimension than the first")
+    of = _of_each(f, given.get("tensors"), "torch.stack")
+    if not f.is_tensor_of_sample(of):
+        raise Stop("calls torch.stack with other than a tensor of each sample")
+    return Joined(Stacked(of.structure))
+
+
+def _tensor(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
+    if len(args) != 1 or set(named) - {"dtype"}:
+        raise Stop("calls torch.tensor with arguments that are not followed")
+    dtype = named.get("dtype")
+    if isinstance(dtype, Held) and type(dtype.thing) is torch.dtype:
+        known = DTYPES.get(dtype.thing)
+    else:
+        known = "" if dtype is None else None
+    if known is None:
+        raise Stop("calls torch.tensor with a type that is not followed")
+    return _numbers(f, args[0], known)
+
+
+def _long_tensor(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
+    if len(args) != 1 or named:
+        raise Stop("calls torch.LongTensor with arguments that are not followed")
+    return _numbers(f, args[0], "int64")
+
+
+def _numbers(f: Any, each: Any, dtype: str) -> Joined:
+    of = _of_each(f, each, "torch.tensor")
+    if not f.is_number(of):
+        raise Stop("makes a tensor of other than an integer of each sample")
+    return Joined(Numbers(of.structure, dtype))
+
+
+def _of_each(f: Any, each: Any, called: str) -> Any:
+    if not isinstance(each, Each) or each.kind is ITERATOR:
+        raise Stop(f"calls {called} with {name(each)}, not with a list or tuple of the samples")
+    return each.once(f)[0]
+
+
+def _default(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
+    """default_collate, of samples as the data set returns them or of a part of each."""
+    if len(args) != 1 or named:
+        raise Stop("calls default_collate with arguments that are not followed")
+    of = _of_each(f, args[0], "default_collate")
+    if not isinstance(of, Part):
+        raise Stop("calls default_collate with what it made of the samples")
+    return _collated(of.structure)
+
+
+def _collated(of: Structure) -> Any:
+    if type(of) is int:
+        return Joined(Stacked(of))
+    if isinstance(of, dict):
+        return {key: _collated(part) for key, part in of.items()}
+    assert isinstance(of, list | tuple)
+    return [_collated(part) for part in of]

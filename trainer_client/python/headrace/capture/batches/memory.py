@@ -1,0 +1,77 @@
+"""What a program sees of a sample's tensor that is not stacked: its strides and its class."""
+
+from dataclasses import replace
+
+from ...native.batch_form import Rows
+from ...native.plan import Node, NotNative
+from ...native.transforms import TO_TENSOR
+
+# By the class that makes a tensor of a PIL image. The others give torch the picture's own memory.
+_MADE = {
+    "v1.ToTensor": Rows(),
+    "v2.ToTensor": Rows(),
+    "v1.PILToTensor": Rows(channels_last=True),
+    "v2.PILToTensor": Rows(channels_last=True),
+    "v2.ToImage": Rows(channels_last=True, image=True),
+}
+# They compute element by element, or write to a copy: torch keeps the order of the memory.
+_KEEP = frozenset(
+    f"{api}.{name}"
+    for api in ("v1", "v2")
+    for name in (
+        "ConvertImageDtype", "Identity", "Normalize", "RandomErasing", "RandomHorizontalFlip",
+        "RandomVerticalFlip", "ToDtype",
+    )
+)  # fmt: skip
+_REMEDY = (
+    "transforms of PIL images, then ToTensor, PILToTensor or v2.ToImage, then ToDtype and Normalize"
+)
+
+
+def rows_of_value(nodes: list[Node], last: int) -> Rows:
+    """Of the value of node `last`. Raises NotNative where it is not known."""
+    way = _way_to(nodes, last)
+    if not way:  # torch.stack of a sample's tensors
+        return Rows()
+    source = way[0]
+    if source.op not in ("decode", "from_array") or "library" in source.args:
+        raise _unknown(source)
+    made: Rows | None = None
+    for node in way:
+        if node.op in TO_TENSOR and made is None:
+            made = _MADE.get(node.kind)
+            if made is None:
+                raise _unknown(node)
+        elif made is not None:
+            made = _after(made, node)
+    assert made is not None  # capture refuses what yields pictures
+    return made
+
+
+def _after(made: Rows, node: Node) -> Rows:
+    if node.kind == "v2.ToImage":
+        return replace(made, image=True)
+    if node.kind == "v2.ToPureTensor":
+        return replace(made, image=False)
+    if node.kind not in _KEEP or (made.image and node.kind.startswith("v1.")):
+        raise _unknown(node)
+    return made
+
+
+def _way_to(nodes: list[Node], last: int) -> list[Node]:
+    """Empty: it is a stack."""
+    way: list[Node] = []
+    while last >= 0:
+        node = nodes[last]
+        if node.op == "stack":
+            return []
+        way.append(node)
+        last = node.inputs[0] if node.inputs else last - 1
+    return way[::-1]
+
+
+def _unknown(node: Node) -> NotNative:
+    return NotNative(
+        f"{node.label} in front of a collate_fn that does not stack: the tensor's memory is not known",
+        _REMEDY,
+    )

@@ -1,0 +1,65 @@
+#include "trainer_client/session/batch_result.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace headrace::client {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Kind = FieldSpec::Kind;
+
+// Three samples of a list, of which the second was not made, and their labels.
+class BatchResultTest : public ::testing::Test {
+ protected:
+  BatchResultTest() {
+    plan_.chain.resize(2);
+    plan_.fields = {{Kind::kList, 1}, {Kind::kArray, 1}};
+    done_.used_bytes = 216;
+    done_.fields = {{DType::kU8, {3, -1, -1}, 0, {9, 8, 0, 0, 2, 3}}, {DType::kI64, {3}, 192}};
+    done_.failures = {{.position = 1}};
+  }
+  [[nodiscard]] std::string Refused() const {
+    return CheckAnswer(plan_, 3, 3, 256, done_).message();
+  }
+  Plan plan_;
+  wire::BatchDone done_;
+};
+
+TEST_F(BatchResultTest, EachRowOfAListIsATensorOfItsOwn) {
+  ASSERT_EQ(Refused(), "");
+  Bytes slot(256);
+  const Batch batch = MakeBatch(std::move(done_), slot);
+  ASSERT_EQ(batch.fields.size(), 2U);
+  const BatchField& list = batch.fields[0];
+  EXPECT_THAT(list.shape, ElementsAre(3));
+  ASSERT_EQ(list.rows.size(), 3U);
+  EXPECT_THAT(list.rows[0].shape, ElementsAre(9, 8));
+  EXPECT_EQ(list.rows[0].data.data(), slot.data());
+  EXPECT_EQ(list.rows[0].data.size(), 72U);
+  EXPECT_THAT(list.rows[1].shape, ElementsAre(0, 0));
+  EXPECT_TRUE(list.rows[1].data.empty());
+  EXPECT_THAT(list.rows[2].shape, ElementsAre(2, 3));
+  EXPECT_EQ(list.rows[2].data.data(), slot.data() + 128);
+  EXPECT_EQ(list.rows[2].data.size(), 6U);
+  EXPECT_THAT(batch.fields[1].shape, ElementsAre(3));
+  EXPECT_TRUE(batch.fields[1].rows.empty());
+}
+
+TEST_F(BatchResultTest, AListThatDoesNotFitIsRefused) {
+  done_.fields[0].row_sizes.back() = 100;
+  EXPECT_THAT(Refused(), HasSubstr("outside of its slot"));
+  done_.fields[0].row_sizes.pop_back();
+  EXPECT_THAT(Refused(), HasSubstr("impossible shape"));
+  done_.fields[0] = {DType::kU8, {3, 2}, 0};
+  EXPECT_THAT(Refused(), HasSubstr("a stack in that of a list"));
+  done_.fields[0] = {DType::kU8, {2, -1}, 0, {1, 1}};
+  EXPECT_THAT(Refused(), HasSubstr("without one row for each sample"));
+  plan_.fields[0].kind = Kind::kValue;
+  done_.fields[0] = {DType::kU8, {3, -1}, 0, {1, 1, 1}};
+  EXPECT_THAT(Refused(), HasSubstr("a list in the place of a stack"));
+}
+
+}  // namespace
+}  // namespace headrace::client
