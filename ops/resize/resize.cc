@@ -1,13 +1,13 @@
 #include "ops/resize/resize.h"
 
 #include "ops/core/op_registry.h"
-#include "ops/vision/image_kernel.h"
+#include "ops/vision/floats.h"
 #include "ops/vision/resample/crop_resize.h"
 
 namespace headrace::ops {
 namespace {
 
-class ResizeKernel final : public ImageKernel {
+class ResizeKernel final : public FloatKernel {
  public:
   explicit ResizeKernel(const CropResize& resize) : resize_(resize) {}
 

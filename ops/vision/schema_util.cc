@@ -48,10 +48,11 @@ Result<Padding> ReadPadding(const OpArgs& args, std::string_view name) {
 }
 
 ArgSpec PaddingModeArg() {
-  return {"padding_mode", ArgType::kText, std::string("constant"),
-          "constant; edge, reflect or symmetric, of PIL images and tensors of uint8 (of other "
-          "tensors: a Python stage). An image that is too small for one reflection to fill the "
-          "border is made by the trainer"};
+  return {
+      "padding_mode", ArgType::kText, std::string("constant"),
+      "constant; edge, reflect or symmetric, of PIL images and tensors of uint8 or float32 (of "
+      "other tensors: a Python stage). An image that is too small for one reflection to fill the "
+      "border is made by the trainer"};
 }
 
 Result<PaddingMode> ReadPaddingMode(const OpArgs& args, std::string_view name) {

@@ -6,6 +6,7 @@ from typing import Any
 from ..native.collate import name_of
 from ..native.kinds import kind_of
 from ..native.plan import PURE, Field, Node, NotNative
+from ..native.resizing import mark_floats
 from ..native.structure import Structure, plain
 from ..native.transforms import TO_TENSOR, nodes_of, nodes_of_leaf, nodes_of_steps
 from .datasets import Rows
@@ -129,6 +130,7 @@ def _nodes(source: list[Node], values: tuple[Applied, ...]) -> tuple[list[Node],
             if not governed:
                 pure[key] = last
         node_of_value[number] = last
+    mark_floats(nodes)
     return nodes, node_of_value
 
 
