@@ -13,7 +13,10 @@ int ChannelsOf(const TensorSpec& image) {
 }
 
 Bytes ValueTable(const Chain& chain, int first) {
-  const TensorSpec& out = chain.output();
+  return ValueTable(chain, first, static_cast<int>(chain.nodes().size()), chain.output());
+}
+
+Bytes ValueTable(const Chain& chain, int first, int last, const TensorSpec& out) {
   const int channels = ChannelsOf(out);
   const std::size_t element = DTypeBytes(out.dtype);
   Bytes table(static_cast<std::size_t>(channels) * kByteValues * element);
@@ -21,9 +24,7 @@ Bytes ValueTable(const Chain& chain, int first) {
   for (int c = 0; c < channels; ++c) {
     for (std::size_t v = 0; v < kByteValues; ++v, to += element) {
       auto value = static_cast<double>(v);
-      for (std::size_t i = static_cast<std::size_t>(first); i < chain.nodes().size(); ++i) {
-        value = chain.schema(static_cast<int>(i)).Map(c, value);
-      }
+      for (int i = first; i < last; ++i) value = chain.schema(i).Map(c, value);
       const std::uint64_t bits = ElementBits(out.dtype, value);
       std::memcpy(to, &bits, element);
     }

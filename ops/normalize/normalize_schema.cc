@@ -29,6 +29,13 @@ double NormalizeSchema::Map(int channel, double value) const {
   return RoundTo(dtype_, shifted / std_dev_[c]);
 }
 
+void NormalizeSchema::MapFloats(int channel, std::span<float> values) const {
+  const auto c = static_cast<std::size_t>(channel);
+  const auto mean = static_cast<float>(mean_[c]);
+  const auto std_dev = static_cast<float>(std_dev_[c]);
+  for (float& value : values) value = (value - mean) / std_dev;
+}
+
 void RegisterSchemaNormalize(SchemaRegistry& registry) {
   registry.Add(
       {.name = "normalize",

@@ -1,13 +1,14 @@
 #include "ops/pad/pad.h"
 
 #include "ops/core/op_registry.h"
+#include "ops/vision/floats.h"
 #include "ops/vision/fold/fold.h"
 #include "ops/vision/geometry/border.h"
 
 namespace headrace::ops {
 namespace {
 
-class PadKernel final : public ImageKernel {
+class PadKernel final : public FloatKernel {
  public:
   explicit PadKernel(const PadSchema& schema) : schema_(schema) {}
 

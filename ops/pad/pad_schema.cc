@@ -1,5 +1,6 @@
 #include "ops/core/op_registry.h"
 #include "ops/pad/pad.h"
+#include "ops/vision/floats.h"
 #include "ops/vision/geometry/border.h"
 #include "ops/vision/schema_util.h"
 
@@ -10,7 +11,7 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   HR_TRY(const Padding padding, ReadPadding(args, "padding"));
   HR_TRY(const PaddingMode mode, ReadPaddingMode(args, "padding_mode"));
   HR_TRY(const int api, ReadApi(args));
-  if (mode != PaddingMode::kConstant) HR_RETURN_IF_ERROR(NeedsBytes(context));
+  if (mode != PaddingMode::kConstant) HR_RETURN_IF_ERROR(NeedsBytesOrFloats(context));
   HR_TRY(const ChannelValues fill, ReadBorderFill(args, "fill", mode, api, InputOf(context)));
   return MakeSchema<PadSchema>(padding, mode, fill);
 }

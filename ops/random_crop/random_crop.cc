@@ -1,13 +1,14 @@
 #include "ops/random_crop/random_crop.h"
 
 #include "ops/core/op_registry.h"
+#include "ops/vision/floats.h"
 #include "ops/vision/fold/fold.h"
 #include "ops/vision/geometry/border.h"
 
 namespace headrace::ops {
 namespace {
 
-class RandomCropKernel final : public ImageKernel {
+class RandomCropKernel final : public FloatKernel {
  public:
   explicit RandomCropKernel(const RandomCropSchema& schema) : schema_(schema) {}
 

@@ -1,5 +1,6 @@
 #include "ops/core/op_registry.h"
 #include "ops/random_crop/random_crop.h"
+#include "ops/vision/floats.h"
 #include "ops/vision/geometry/border.h"
 #include "ops/vision/schema_util.h"
 
@@ -20,7 +21,7 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   }
   if (config.has_padding || config.pad_if_needed) {
     HR_TRY(config.mode, ReadPaddingMode(args, "padding_mode"));
-    if (config.mode != PaddingMode::kConstant) HR_RETURN_IF_ERROR(NeedsBytes(context));
+    if (config.mode != PaddingMode::kConstant) HR_RETURN_IF_ERROR(NeedsBytesOrFloats(context));
     HR_TRY(config.fill, ReadBorderFill(args, "fill", config.mode, api, InputOf(context)));
   }
   return MakeSchema<RandomCropSchema>(config);

@@ -1,13 +1,14 @@
 #include "ops/random_resized_crop/random_resized_crop.h"
 
 #include "ops/core/op_registry.h"
+#include "ops/vision/floats.h"
 #include "ops/vision/fold/fold.h"
 #include "ops/vision/resample/crop_resize.h"
 
 namespace headrace::ops {
 namespace {
 
-class RandomResizedCropKernel final : public ImageKernel {
+class RandomResizedCropKernel final : public FloatKernel {
  public:
   explicit RandomResizedCropKernel(const CropResize& resize) : resize_(resize) {}
 

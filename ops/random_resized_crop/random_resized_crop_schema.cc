@@ -18,9 +18,8 @@ OpSpec Spec() {
   OpSpec spec{
       .name = "random_resized_crop",
       .doc =
-          "A crop of random area and aspect ratio of a PIL image or a tensor of uint8, resized as "
-          "by "
-          "resize.",
+          "A crop of random area and aspect ratio of a PIL image or a tensor of uint8 or float32, "
+          "resized as by resize.",
       .args = {{"size", ArgType::kInts, std::nullopt, "side of a square, or [height, width]",
                 /*required=*/true}},
       .classes = {"v1.RandomResizedCrop", "v2.RandomResizedCrop"},

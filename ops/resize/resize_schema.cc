@@ -47,7 +47,8 @@ void RegisterSchemaResize(SchemaRegistry& registry) {
   OpSpec spec{
       .name = "resize",
       .doc =
-          "Resizes a PIL image or a tensor of uint8 to a size, or the shorter edge to a length. "
+          "Resizes a PIL image or a tensor of uint8 or float32 to a size, or the shorter edge to a "
+          "length. "
           "Tensors for torch's AVX2 and AVX512 builds; those that become one column are made by "
           "the trainer.",
       .args = {{"size", ArgType::kInts, std::nullopt,

@@ -99,7 +99,9 @@ TEST(Resize, TensorsNeedATorchThatIsKnown) {
   };
   Args args = OfTensors({2, 2}, 2);
   EXPECT_TRUE(refused(args).ok());
-  EXPECT_THAT(refused(args, "to_tensor").message(), HasSubstr("tensors of uint8 only"));
+  EXPECT_THAT(refused(args, "to_tensor").message(), HasSubstr("of float32 to other bits"));
+  args["floats"] = std::int64_t{1};
+  EXPECT_TRUE(refused(args, "to_tensor").ok());
   args["tensors"] = std::int64_t{0};
   EXPECT_THAT(refused(args).message(), HasSubstr("to other bits"));
   args = OfTensors({2, 2}, 1);

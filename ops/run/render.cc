@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "ops/core/element.h"
 #include "ops/vision/tensor/pointwise.h"
 
 namespace headrace::ops {
@@ -58,22 +57,6 @@ void FillPacked(const FoldedPass& fold, std::span<T> frame) {
 }
 
 template <typename T>
-void FillPlanes(const FoldedPass& fold, std::span<T> planes) {
-  const ImageSpec& spec = fold.spec();
-  for (const FoldedPass::Fill& fill : fold.fills()) {
-    for (std::int64_t c = 0; c < spec.channels; ++c) {
-      const T value = ElementAs<T>(spec.dtype, fill.value[static_cast<std::size_t>(c)]);
-      for (std::int64_t y = 0; y < fill.where.height; ++y) {
-        const std::int64_t row = (c * spec.height + fill.where.top + y) * spec.width;
-        std::ranges::fill(planes.subspan(static_cast<std::size_t>(row + fill.where.left),
-                                         static_cast<std::size_t>(fill.where.width)),
-                          value);
-      }
-    }
-  }
-}
-
-template <typename T>
 void RenderPlanes(const Image& view, Flip flip, const FoldedPass& fold, ByteSpan table,
                   MutableByteSpan out) {
   const std::span elements(reinterpret_cast<T*>(out.data()), out.size() / sizeof(T));
@@ -97,6 +80,16 @@ void RenderPacked(std::span<const std::uint8_t> frame, const FoldedPass& fold, B
 
 std::size_t PackedBytes(const ImageSpec& spec) {
   return static_cast<std::size_t>(spec.height * spec.width * spec.channels);
+}
+
+// What AssembleFrame makes, as an image in `memory`.
+Image Assembled(const Image& in, const FoldedPass& fold, ScratchBuffer& memory) {
+  const ImageSpec spec{fold.spec().height, fold.spec().width, in.spec.channels, DType::kU8,
+                       Layout::kHwc};
+  AssembleFrame(in, fold, {memory.Ensure(spec.bytes()), spec.bytes()});
+  const auto channels = static_cast<std::size_t>(spec.channels);
+  return {memory.data(), static_cast<std::size_t>(spec.width) * channels, channels, spec,
+          WholeOf(spec)};
 }
 
 void RenderChannelsLast(const Image& in, const FoldedPass& fold, ByteSpan table,
@@ -123,6 +116,11 @@ void RenderChannelsLast(const Image& in, const FoldedPass& fold, ByteSpan table,
 
 }  // namespace
 
+Image RenderBytes(const Image& in, const FoldedPass& fold, ScratchBuffer& memory) {
+  const bool moves = FlipOf(fold) != Flip{} || fold.SourceWindow() != fold.base();
+  return moves ? Assembled(in, fold, memory) : in.Part(fold.base());
+}
+
 void RenderImage(const Image& in, const FoldedPass& fold, ScratchBuffer& memory, Image* out) {
   const ImageSpec& spec = fold.spec();
   HR_CHECK(spec.dtype == DType::kU8);
@@ -130,14 +128,8 @@ void RenderImage(const Image& in, const FoldedPass& fold, ScratchBuffer& memory,
     *out = in.Part(fold.base());
     return;
   }
-  const std::size_t bytes = PackedBytes(spec);
-  const std::span frame(memory.Ensure(bytes), bytes);
-  AssembleFrame(in, fold, frame);
-  FillPacked<std::uint8_t>(fold, frame);
-  const auto channels = static_cast<std::size_t>(spec.channels);
-  *out = Image{frame.data(), static_cast<std::size_t>(spec.width) * channels, channels, spec,
-               Window{0, 0, spec.height, spec.width}};
-  out->spec.layout = Layout::kHwc;
+  *out = Assembled(in, fold, memory);
+  FillPacked<std::uint8_t>(fold, {memory.data(), out->spec.bytes()});
 }
 
 void RenderOutput(const Image& in, const FoldedPass& fold, ByteSpan table, ScratchBuffer& scratch,
@@ -153,14 +145,7 @@ void RenderOutput(const Image& in, const FoldedPass& fold, ByteSpan table, Scrat
   if (fold.SourceWindow() == fold.base()) {
     view = in.Part(fold.base());
   } else {
-    const std::size_t bytes = PackedBytes(spec);
-    const std::span frame(scratch.Ensure(bytes), bytes);
-    AssembleFrame(in, fold, frame);
-    const auto channels = static_cast<std::size_t>(spec.channels);
-    view = Image{frame.data(), static_cast<std::size_t>(spec.width) * channels, channels, in.spec,
-                 Window{0, 0, spec.height, spec.width}};
-    view.spec.height = spec.height;
-    view.spec.width = spec.width;
+    view = Assembled(in, fold, scratch);
     flip = Flip{};
   }
   if (table.empty()) {

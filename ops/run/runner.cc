@@ -8,7 +8,9 @@
 #include "ops/core/value_table.h"
 #include "ops/run/payload.h"
 #include "ops/run/render.h"
+#include "ops/run/render_floats.h"
 #include "ops/run/run_plan.h"
+#include "ops/vision/floats.h"
 #include "ops/vision/fold/fold.h"
 #include "ops/vision/image_header.h"
 
@@ -52,6 +54,7 @@ Result<ChainRunner> ChainRunner::Make(std::shared_ptr<const Chain> chain) {
   ChainRunner runner;
   CompileContext context{&chain->libraries(), nullptr, chain->source()};
   const std::vector<Node>& nodes = chain->nodes();
+  bool floats = false;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const OpSchema& any_schema = chain->schema(static_cast<int>(i));
     if (dynamic_cast<const GateSchema*>(&any_schema) != nullptr) {  // it has no pixels
@@ -68,7 +71,12 @@ Result<ChainRunner> ChainRunner::Make(std::shared_ptr<const Chain> chain) {
       return Unsupported(nodes[i].op + " does not work on images");
     }
     if (context.input.dtype != DType::kU8 && !kernel->folds()) {
-      return Internal(nodes[i].op + " computes on tensors that are not uint8");
+      const auto* computes = dynamic_cast<const FloatKernel*>(kernel.get());
+      if (context.input.dtype != DType::kF32 || computes == nullptr) {
+        return Internal(nodes[i].op + " computes on tensors of another type");
+      }
+      if (!floats) runner.table_ = ValueTable(*chain, 0, static_cast<int>(i), context.input);
+      floats = true;
     }
     HR_TRY(const ImageSpec input, schema->ReadInput(context.input));
     context.input = schema->OutputKind(input).tensor();
@@ -76,7 +84,7 @@ Result<ChainRunner> ChainRunner::Make(std::shared_ptr<const Chain> chain) {
     runner.kernels_.push_back(std::move(kernel));
   }
   HR_TRY(const ImageSpec output, ImageSpec::From(context.input));
-  if (output.dtype != DType::kU8) runner.table_ = ValueTable(*chain, 0);
+  if (output.dtype != DType::kU8 && !floats) runner.table_ = ValueTable(*chain, 0);
   runner.tail_ = static_cast<int>(nodes.size());
   runner.chain_ = std::move(chain);
   return runner;
@@ -153,10 +161,20 @@ Status ChainRunner::Decode(ByteSpan file, const Window& window, bool packed, OpC
 // shows.
 Status ChainRunner::Compute(Image image, const RunPlan& plan, Params params, OpContext& context,
                             MutableByteSpan out) const {
-  int held = 1;  // the output buffer that `image` may live in
+  int held = 1;   // the output buffer that `image` may live in
+  int after = 0;  // the node after the one that made `image`
+  ScratchBuffer& scratch = context.scratch(kScratchSlot);
   for (const RunPlan::Step& step : plan.steps()) {
     Image read;
-    RenderImage(image, step.before, context.output(1 - held), &read);
+    ScratchBuffer& memory = context.output(1 - held);
+    if (step.in.dtype == DType::kU8) {
+      RenderImage(image, step.before, memory, &read);
+    } else if (image.spec.dtype == DType::kU8) {
+      RenderToFloats(image, step.before, table_, scratch, memory, &read);
+    } else {
+      RenderFloats(image, step.before, {chain_.get(), after, step.node}, memory, &read);
+    }
+    after = step.node + 1;
     if (LivesIn(read, context.output(1 - held))) held = 1 - held;
     // Tensors of uint8 are computed as the images that they come from.
     read.spec = InMemory(step.in);
@@ -173,7 +191,12 @@ Status ChainRunner::Compute(Image image, const RunPlan& plan, Params params, OpC
     if (LivesIn(made, context.output(1 - held))) held = 1 - held;
     image = made;
   }
-  RenderOutput(image, plan.end(), table_, context.scratch(kScratchSlot), out);
+  if (image.spec.dtype != DType::kU8) {
+    RenderFloatOutput(image, plan.end(), {chain_.get(), after, static_cast<int>(kernels_.size())},
+                      scratch, out);
+  } else {
+    RenderOutput(image, plan.end(), table_, scratch, out);
+  }
   return Status::Ok();
 }
 

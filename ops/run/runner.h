@@ -88,7 +88,7 @@ class ChainRunner {
   std::vector<const ImageSchema*> schemas_;  // the chain's; null for gates, like their kernels
   std::vector<std::shared_ptr<const ImageKernel>> kernels_;
   int tail_ = 0;  // nodes from here on map nothing: all of them, or Chain::tail()
-  Bytes table_;   // what becomes of the values in the pointwise tail; empty: nothing
+  Bytes table_;   // what becomes of uint8 values in the pass that maps them; empty: nothing
 };
 
 }  // namespace headrace::ops

@@ -49,8 +49,8 @@ using ChannelValues = std::array<double, 4>;
 
 // Pixels in the caller's memory. The row stride is in bytes, and pixel_stride too (1, 3 or 4 for u8
 // HWC: 4 is RGBX with an undefined fourth byte). ScratchBuffer::kSlack bytes past the last pixel
-// may be read. Kernels see only u8 HWC images, also for u8 tensors. Operators after the conversion
-// to another type are folded (fold.h).
+// may be read. Kernels see u8 HWC images, also for u8 tensors. Operators after the conversion to
+// another type are folded (fold.h), or compute on float32 in HWC (floats.h).
 struct Image {
   const std::uint8_t* data = nullptr;
   std::size_t row_stride = 0;

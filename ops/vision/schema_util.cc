@@ -48,14 +48,15 @@ Result<Padding> ReadPadding(const OpArgs& args, std::string_view name) {
 }
 
 ArgSpec PaddingModeArg() {
-  return {"padding_mode",
-          ArgType::kText,
-          std::string("constant"),
-          "constant; edge, reflect or symmetric, of PIL images and tensors of uint8 (of other "
-          "tensors: a Python stage). An image that is too small for one reflection to fill the "
-          "border is made by the trainer",
-          /*required=*/false,
-          /*only_pixels=*/true};
+  return {
+      "padding_mode",
+      ArgType::kText,
+      std::string("constant"),
+      "constant; edge, reflect or symmetric, of PIL images and tensors of uint8 or float32 (of "
+      "other tensors: a Python stage). An image that is too small for one reflection to fill the "
+      "border is made by the trainer",
+      /*required=*/false,
+      /*only_pixels=*/true};
 }
 
 Result<PaddingMode> ReadPaddingMode(const OpArgs& args, std::string_view name) {

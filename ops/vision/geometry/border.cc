@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string>
 
+#include "ops/vision/floats.h"
+
 namespace headrace::ops {
 namespace {
 
@@ -79,14 +81,16 @@ void PadAndCrop(const Image& in, std::span<const Padding> steps, PaddingMode mod
                 const Window& part, OpContext& context, ScratchBuffer& memory, Image* out) {
   const Positions from = PositionsOf(in.spec, steps, mode, part, context);
   const auto channels = static_cast<std::size_t>(in.spec.channels);
-  out->pixel_stride = channels;
-  out->row_stride = from.columns.size() * channels;
+  const std::size_t bytes =
+      in.spec.dtype == DType::kF32 ? FloatPixelBytes(in.spec.channels) : channels;
+  out->pixel_stride = bytes;
+  out->row_stride = from.columns.size() * bytes;
   std::uint8_t* to = memory.Ensure(from.rows.size() * out->row_stride);
   out->data = to;
   for (const std::int64_t y : from.rows) {
     for (const std::int64_t x : from.columns) {
-      std::memcpy(to, in.At(y, x), channels);
-      to += channels;
+      std::memcpy(to, in.At(y, x), bytes);
+      to += bytes;
     }
   }
 }

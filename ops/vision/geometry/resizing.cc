@@ -1,18 +1,21 @@
 #include "ops/vision/geometry/resizing.h"
 
+#include "ops/vision/floats.h"
 #include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {
 
 Status KnowsTensors(const OpArgs& args, const CompileContext& context) {
+  const bool floats = context.input.dtype == DType::kF32;
   const std::string& capability = context.libraries->cpu_capability;
   if (capability != "AVX2" && capability != "AVX512") {
     return Unsupported("torch's CPU capability \"" + capability +
                        "\" resizes tensors to other bits");
   }
-  if (!args.Bool("tensors")) {
-    return Unsupported("this torch and torchvision resize tensors to other bits");
+  if (!args.Bool(floats ? "floats" : "tensors")) {
+    return Unsupported(std::string("this torch and torchvision resize tensors ") +
+                       (floats ? "of float32 " : "") + "to other bits");
   }
   return {};
 }
@@ -64,37 +67,41 @@ std::vector<ArgSpec> ResizingArgs() {
   interpolation.doc += "; of tensors not box or hamming, and lanczos only in v2 with antialias";
   return {interpolation,
           {"antialias", ArgType::kBool, std::nullopt,
-           "of tensors, where none is false and v1's bilinear and bicubic are native only with it; "
-           "PIL images are always filtered",
+           "of tensors, where none is false and bilinear and bicubic of v1 and of float32 are "
+           "native only with it; PIL images are always filtered",
            /*required=*/false, /*only_pixels=*/true},
           ApiArg(),
           {"tensors", ArgType::kBool, std::int64_t{0},
            "the client found that its torch and torchvision resize tensors to the bits that the "
            "operator makes",
+           /*required=*/false, /*only_pixels=*/true},
+          {"floats", ArgType::kBool, std::int64_t{0}, "the same of tensors of float32",
            /*required=*/false, /*only_pixels=*/true}};
 }
 
 Result<Resizing> ReadResizing(const OpArgs& args, const CompileContext& context) {
-  HR_RETURN_IF_ERROR(NeedsBytes(context));
+  HR_RETURN_IF_ERROR(NeedsBytesOrFloats(context));
   Resizing made;
   HR_TRY(made.interpolation, ReadInterpolation(args));
   if (NeedsPilImage(context).ok()) return made;
   HR_TRY(const int api, ReadApi(args));
   const std::string& mode = args.Text("interpolation");
   made.antialias = args.Has("antialias") && args.Bool("antialias");
-  made.arithmetic = ResizeArithmetic::kTorchBytes;
+  const bool floats = context.input.dtype == DType::kF32;
+  made.arithmetic = floats ? ResizeArithmetic::kFloats : ResizeArithmetic::kTorchBytes;
   if (made.interpolation == Interpolation::kNearest) {
     if (mode == "nearest-exact") made.interpolation = Interpolation::kNearestExact;
-  } else if (api == 1) {
+  } else if (api == 1 || floats) {
     if (!Filters(made.interpolation)) {
       return Unsupported("interpolation " + mode + " has no native form for tensors");
     }
     if (!made.antialias) {
       return Unsupported(
-          "v1 without antialias has no native form for tensors: their bits depend on the number of "
+          (floats ? std::string("float32") : std::string("v1")) +
+          " without antialias has no native form for tensors: their bits depend on the number of "
           "torch's threads");
     }
-    made.arithmetic = ResizeArithmetic::kTorchFloats;
+    if (!floats) made.arithmetic = ResizeArithmetic::kTorchFloats;
   } else if (!Filters(made.interpolation) &&
              !(made.interpolation == Interpolation::kLanczos && made.antialias)) {
     return Unsupported("interpolation " + mode + (made.antialias ? "" : " without antialias") +

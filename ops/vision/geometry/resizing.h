@@ -14,6 +14,7 @@ enum class ResizeArithmetic : std::uint8_t {
   kPillow,       // of PIL images
   kTorchBytes,   // torch's interpolate of uint8
   kTorchFloats,  // torch's interpolate of float32, then rounded to uint8
+  kFloats,       // the same of float32 images, without rounding
 };
 
 // How an operator resizes.
@@ -32,10 +33,10 @@ struct Resizing {
                                      ImageSpec* out) const;
 };
 
-// The arguments "interpolation", "antialias", "api" and "tensors".
+// The arguments "interpolation", "antialias", "api", "tensors" and "floats".
 [[nodiscard]] std::vector<ArgSpec> ResizingArgs();
 
-// kUnsupported: no native form for the operator's input, a PIL image or a uint8 tensor.
+// kUnsupported: no native form for the operator's input, a PIL image or a tensor.
 Result<Resizing> ReadResizing(const OpArgs& args, const CompileContext& context);
 
 }  // namespace headrace::ops

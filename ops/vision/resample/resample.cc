@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "ops/vision/floats.h"
 #include "ops/vision/pil/expand_rgb.h"
 #include "ops/vision/resample/resample_passes.h"
 #include "ops/vision/resample/resample_plan.h"
@@ -26,9 +27,7 @@ const FloatPasses& FloatPassesOf(SimdLevel level) {
   return kScalarFloatPasses;
 }
 
-bool IsFloats(const ResampleAxis& axis) {
-  return axis.spec.arithmetic == ResizeArithmetic::kTorchFloats;
-}
+bool IsFloats(const ResampleAxis& axis) { return HasFloatWeights(axis.spec.arithmetic); }
 
 // Copies the pixels of a row at the given columns; 0 where a column is -1. It copies kIn bytes of a
 // pixel; pixels of the result have kOut bytes.
@@ -44,12 +43,13 @@ void PickRow(const std::uint8_t* row, std::size_t step, const std::int32_t* colu
   }
 }
 
-// Turns four rows of single bytes into one row of 4-byte pixels, so that the passes also work for
+// Turns four rows of single values into one row of pixels of four, so that the passes also work for
 // gray images.
+template <typename T>
 void Interleave(ConstRows src, std::int64_t rows, std::size_t width, MutableRows dst) {
   for (std::int64_t y = 0; y < rows; ++y) {
-    const std::uint8_t* in = src.data + y * src.stride;
-    std::uint8_t* out = dst.data + (y / 4) * dst.stride + y % 4;
+    const T* in = reinterpret_cast<const T*>(src.data + y * src.stride);
+    T* out = reinterpret_cast<T*>(dst.data + (y / 4) * dst.stride) + y % 4;
     for (std::size_t x = 0; x < width; ++x) out[x * 4] = in[x];
   }
 }
@@ -95,6 +95,8 @@ struct Resampler::State {
   void Vertical(const ResizePlan& plan, ConstRows src, std::size_t row_values,
                 MutableRows dst) const;
   void Filter(const ResizePlan& plan, ConstRows pixels, int pixel_bytes, MutableRows target);
+  // Both passes of kFloats; `values`: floats of a pixel.
+  void FilterFloats(const ResizePlan& plan, ConstRows pixels, int values, MutableRows target);
   [[nodiscard]] const ResamplePasses& PassesFor(const ResampleAxis& axis) const {
     return axis.fits_simd ? Passes(level) : kScalarPasses;
   }
@@ -114,7 +116,10 @@ void Resampler::State::Nearest(const ResizePlan& plan, const Image& in, MutableR
       continue;
     }
     const std::uint8_t* from = in.data + (row - plan.in.top) * in.row_stride;
-    if (in.spec.channels == 1) {
+    if (in.spec.dtype == DType::kF32) {
+      const auto pick = in.spec.channels == 1 ? PickRow<4, 4> : PickRow<16, 16>;
+      pick(from, in.pixel_stride, columns, plan.in.left, plan.out.width, to);
+    } else if (in.spec.channels == 1) {
       PickRow<1, 1>(from, in.pixel_stride, columns, plan.in.left, plan.out.width, to);
     } else if (in.pixel_stride == 4) {
       PickRow<4, 4>(from, in.pixel_stride, columns, plan.in.left, plan.out.width, to);
@@ -145,7 +150,7 @@ void Resampler::State::Horizontal(const ResizePlan& plan, ConstRows src, std::in
   const std::size_t out_stride = out_width * 4 * (to_floats ? sizeof(float) : 1);
   const MutableRows four_in{interleaved_in.Ensure(packs * in_width * 4), in_width * 4};
   const MutableRows four_out{interleaved_out.Ensure(packs * out_stride), out_stride};
-  Interleave(src, rows, in_width, four_in);
+  Interleave<std::uint8_t>(src, rows, in_width, four_in);
   pass(*plan.x, begin, end, {four_in.data, four_in.stride}, src_begin, packs, four_out);
   const auto deinterleave = to_floats ? Deinterleave<float> : Deinterleave<std::uint8_t>;
   deinterleave({four_out.data, four_out.stride}, rows, out_width, dst);
@@ -186,6 +191,38 @@ void Resampler::State::Filter(const ResizePlan& plan, ConstRows pixels, int pixe
   }
 }
 
+void Resampler::State::FilterFloats(const ResizePlan& plan, ConstRows pixels, int values,
+                                    MutableRows target) {
+  constexpr std::size_t kPad = 32;  // floats, so that the second pass reads past no row
+  const FloatPasses& passes = FloatPassesOf(level);
+  const auto in_width = static_cast<std::size_t>(plan.in.width);
+  const auto out_width = static_cast<std::size_t>(plan.out.width);
+  const auto first = static_cast<std::int32_t>(plan.out.left);
+  const auto last = static_cast<std::int32_t>(plan.out.left + plan.out.width);
+  const auto in_left = static_cast<std::int32_t>(plan.in.left);
+  const std::size_t row_values = out_width * static_cast<std::size_t>(values);
+  const std::size_t stride = (row_values + kPad - 1) / kPad * kPad * sizeof(float);
+  const MutableRows rows{middle.Ensure(stride * static_cast<std::size_t>(plan.in.height)), stride};
+  if (values == 4) {
+    passes.horizontal_of_floats(*plan.x, first, last, pixels, in_left, plan.in.height, rows);
+  } else {
+    constexpr std::size_t kPixel = 4 * sizeof(float);
+    const std::int64_t packs = (plan.in.height + 3) / 4;
+    const auto count = static_cast<std::size_t>(packs);
+    const MutableRows four_in{interleaved_in.Ensure(count * in_width * kPixel), in_width * kPixel};
+    const MutableRows four_out{interleaved_out.Ensure(count * out_width * kPixel),
+                               out_width * kPixel};
+    Interleave<float>(pixels, plan.in.height, in_width, four_in);
+    passes.horizontal_of_floats(*plan.x, first, last, {four_in.data, four_in.stride}, in_left,
+                                packs, four_out);
+    Deinterleave<float>({four_out.data, four_out.stride}, plan.in.height, out_width, rows);
+  }
+  passes.vertical_to_floats(*plan.y, static_cast<std::int32_t>(plan.out.top),
+                            static_cast<std::int32_t>(plan.out.top + plan.out.height),
+                            {rows.data, rows.stride}, static_cast<std::int32_t>(plan.in.top),
+                            row_values, target);
+}
+
 Resampler::Resampler(SimdLevel level) : state_(std::make_unique<State>(level)) {}
 Resampler::~Resampler() = default;
 
@@ -202,10 +239,13 @@ Status Resampler::Resize(const ResizeSpec& spec, const Image& in,
   HR_TRY(const ResizePlan plan, state_->planner.Prepare(spec, out_window));
   const Window have = in_window.value_or(Window{0, 0, spec.in_height, spec.in_width});
   const int channels = in.spec.channels;
-  if (in.spec.dtype != DType::kU8 || in.spec.layout != Layout::kHwc ||
+  const bool floats = spec.arithmetic == ResizeArithmetic::kFloats;
+  const int values = channels == 1 ? 1 : 4;  // of a pixel, of the result too
+  const std::size_t least = floats ? FloatPixelBytes(channels) : static_cast<std::size_t>(channels);
+  if (in.spec.dtype != (floats ? DType::kF32 : DType::kU8) || in.spec.layout != Layout::kHwc ||
       (channels != 1 && channels != 3) || in.spec.width != have.width ||
-      in.spec.height != have.height || in.pixel_stride < static_cast<std::size_t>(channels)) {
-    return InvalidArgument("resize: not an 8-bit image of the announced size");
+      in.spec.height != have.height || in.pixel_stride < least) {
+    return InvalidArgument("resize: not an image of the announced size and type");
   }
   if (!IsInside(plan.in, have)) {
     return InvalidArgument("resize: the input window lacks pixels that are needed");
@@ -217,7 +257,7 @@ Status Resampler::Resize(const ResizeSpec& spec, const Image& in,
   source.data +=
       (plan.in.top - have.top) * in.row_stride + (plan.in.left - have.left) * in.pixel_stride;
 
-  const int pixel_bytes = channels == 1 ? 1 : 4;
+  const int pixel_bytes = values * static_cast<int>(floats ? sizeof(float) : 1);
   const std::size_t out_stride = static_cast<std::size_t>(plan.out.width) * pixel_bytes;
   const MutableRows target{memory.Ensure(out_stride * plan.out.height), out_stride};
   out->data = target.data;
@@ -230,6 +270,17 @@ Status Resampler::Resize(const ResizeSpec& spec, const Image& in,
 
   if (plan.kind == ResizePlan::Kind::kNearest) {
     state_->Nearest(plan, source, target);
+    return Status::Ok();
+  }
+  if (floats && plan.kind == ResizePlan::Kind::kCopy) {
+    for (std::int64_t y = 0; y < plan.out.height; ++y) {
+      std::memcpy(target.data + y * target.stride, source.data + y * source.row_stride,
+                  target.stride);
+    }
+    return Status::Ok();
+  }
+  if (floats) {
+    state_->FilterFloats(plan, {source.data, source.row_stride}, values, target);
     return Status::Ok();
   }
   if (plan.kind == ResizePlan::Kind::kCopy) {

@@ -75,9 +75,9 @@ class Resampler {
 
   // Resizes. `in` holds the pixels of `in_window` of the input image (all of it when absent), which
   // must cover InputWindow(). It is HWC u8 with 1 channel, or with 3 channels and any pixel stride
-  // (4 is fastest). Computes `out_window` of the output (all of it when absent) into `memory`: 1
-  // channel packed, or RGBX. `memory` must not be where `in` is. kInvalidArgument as for
-  // InputWindow.
+  // (4 is fastest); for kFloats, float32 with FloatPixelBytes from pixel to pixel. Computes
+  // `out_window` of the output (all of it when absent) into `memory`: 1 channel packed, or RGBX.
+  // `memory` must not be where `in` is. kInvalidArgument as for InputWindow.
   Status Resize(const ResizeSpec& spec, const Image& in, const std::optional<Window>& in_window,
                 const std::optional<Window>& out_window, ScratchBuffer& memory, Image* out);
 

@@ -78,7 +78,7 @@ std::int32_t ResampleAxis::InputEnd(std::int32_t begin, std::int32_t end) const 
 void ResampleAxis::Make(const AxisSpec& axis, SimdLevel level) {
   spec = axis;
   fits_simd = true;
-  if (axis.arithmetic == ResizeArithmetic::kTorchFloats) {
+  if (HasFloatWeights(axis.arithmetic)) {
     floats_.Make(axis);
     groups = floats_.groups;
     std::swap(first, floats_.first);

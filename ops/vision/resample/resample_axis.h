@@ -26,7 +26,7 @@ struct ResampleAxis {
   std::vector<std::int32_t> first;   // [out_size] first input position
   std::vector<std::int32_t> count;   // [out_size] taps, at most groups * kGroup
   std::vector<std::int32_t> weight;  // [out_size][groups][4], zero past count[i]
-  // kTorchFloats has these instead.
+  // Where HasFloatWeights: these instead.
   std::vector<float> factor;
 
   // Number of parts of each weight in `bytes` and `pairs`. Of these, a form that was not asked for

@@ -50,7 +50,33 @@ HR_TARGET inline __m256 AddPixels(__m256 sum, __m256i pixels, const float* weigh
   return sum;
 }
 
+// Reads one pixel of floats of two rows.
+HR_TARGET inline __m256 FloatPixel(const float* row0, const float* row1) {
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(row0)), _mm_loadu_ps(row1), 1);
+}
+
 // Computes one output position of two rows: lane r holds the four channels of row r.
+HR_TARGET inline __m256 Position(const ResampleAxis& axis, std::int32_t x, const float* row0,
+                                 const float* row1, std::int32_t src_begin) {
+  const std::int32_t count = axis.count[x];
+  if (count == 0) return _mm256_setzero_ps();
+  const float* weights = &axis.factor[static_cast<std::size_t>(x) * axis.groups * kBlock];
+  const std::size_t at = static_cast<std::size_t>(axis.first[x] - src_begin) * 4;
+  row0 += at;
+  row1 += at;
+  __m256 sum = _mm256_mul_ps(FloatPixel(row0, row1), _mm256_set1_ps(weights[0]));
+  std::int32_t tap = 1;
+  const std::int32_t whole = tap + (count - tap) / kBlock * kBlock;
+  for (; tap < whole; ++tap) {
+    sum = Add<false>(sum, FloatPixel(row0 + 4 * tap, row1 + 4 * tap), _mm256_set1_ps(weights[tap]));
+  }
+  for (; tap < count; ++tap) {
+    sum = Add<true>(sum, FloatPixel(row0 + 4 * tap, row1 + 4 * tap), _mm256_set1_ps(weights[tap]));
+  }
+  return sum;
+}
+
+// The same of bytes.
 HR_TARGET inline __m256 Position(const ResampleAxis& axis, std::int32_t x, const std::uint8_t* row0,
                                  const std::uint8_t* row1, std::int32_t src_begin) {
   const std::int32_t count = axis.count[x];
@@ -80,14 +106,14 @@ HR_TARGET inline void Store(__m256 sums, std::uint8_t* out0, std::uint8_t* out1)
   _mm_storeu_si32(out1, _mm256_extracti128_si256(bytes, 1));
 }
 
-template <typename Out>
+template <typename Out, typename In = std::uint8_t>
 HR_TARGET void Horizontal(const ResampleAxis& axis, std::int32_t begin, std::int32_t end,
                           ConstRows src, std::int32_t src_begin, std::int64_t rows,
                           MutableRows dst) {
   for (std::int64_t y = 0; y < rows; y += 2) {
     const std::int64_t second = std::min(y + 1, rows - 1);  // the last row may be made twice
-    const std::uint8_t* in0 = src.data + y * src.stride;
-    const std::uint8_t* in1 = src.data + second * src.stride;
+    const In* in0 = reinterpret_cast<const In*>(src.data + y * src.stride);
+    const In* in1 = reinterpret_cast<const In*>(src.data + second * src.stride);
     Out* out0 = reinterpret_cast<Out*>(dst.data + y * dst.stride);
     Out* out1 = reinterpret_cast<Out*>(dst.data + second * dst.stride);
     for (std::int32_t x = begin; x < end; ++x, out0 += 4, out1 += 4) {
@@ -104,13 +130,26 @@ HR_TARGET inline __m256i Round(const __m256 sums[4]) {
   return _mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), in_order);
 }
 
+// Writes the first `count` of 32 values.
+HR_TARGET inline void Store(const __m256 sums[4], std::size_t count, std::uint8_t* out) {
+  alignas(32) std::uint8_t bytes[32];
+  _mm256_store_si256(reinterpret_cast<__m256i*>(bytes), Round(sums));
+  std::memcpy(out, bytes, std::min<std::size_t>(32, count));
+}
+
+HR_TARGET inline void Store(const __m256 sums[4], std::size_t count, float* out) {
+  alignas(32) float values[32];
+  for (int i = 0; i < 4; ++i) _mm256_store_ps(values + 8 * i, sums[i]);
+  std::memcpy(out, values, std::min<std::size_t>(32, count) * sizeof(float));
+}
+
 template <bool kFused, typename In>
 HR_TARGET inline void AddRow(__m256 sums[4], const In* row, float factor) {
   const __m256 weight = _mm256_set1_ps(factor);
   for (int i = 0; i < 4; ++i) sums[i] = Add<kFused>(sums[i], LoadFloats(row + 8 * i), weight);
 }
 
-template <typename In>
+template <typename In, typename Out = std::uint8_t>
 HR_TARGET void Vertical(const ResampleAxis& axis, std::int32_t begin, std::int32_t end,
                         ConstRows src, std::int32_t src_begin, std::size_t row_values,
                         MutableRows dst) {
@@ -118,7 +157,7 @@ HR_TARGET void Vertical(const ResampleAxis& axis, std::int32_t begin, std::int32
     const float* weights = &axis.factor[static_cast<std::size_t>(y) * axis.groups * kBlock];
     const std::int32_t count = axis.count[y];
     const std::uint8_t* first = src.data + (axis.first[y] - src_begin) * src.stride;
-    std::uint8_t* out = dst.data + (y - begin) * dst.stride;
+    Out* out = reinterpret_cast<Out*>(dst.data + (y - begin) * dst.stride);
     const auto row = [&](std::int32_t tap, std::size_t x) {
       return reinterpret_cast<const In*>(first + tap * src.stride) + x;
     };
@@ -133,17 +172,16 @@ HR_TARGET void Vertical(const ResampleAxis& axis, std::int32_t begin, std::int32
       const std::int32_t whole = tap + std::max(count - tap, 0) / kBlock * kBlock;
       for (; tap < whole; ++tap) AddRow<false>(sums, row(tap, x), weights[tap]);
       for (; tap < count; ++tap) AddRow<true>(sums, row(tap, x), weights[tap]);
-      alignas(32) std::uint8_t bytes[32];
-      _mm256_store_si256(reinterpret_cast<__m256i*>(bytes), Round(sums));
-      std::memcpy(out + x, bytes, std::min<std::size_t>(32, row_values - x));
+      Store(sums, row_values - x, out + x);
     }
   }
 }
 
 }  // namespace
 
-const FloatPasses kAvx2FloatPasses = {Horizontal<float>, Horizontal<std::uint8_t>, Vertical<float>,
-                                      Vertical<std::uint8_t>};
+const FloatPasses kAvx2FloatPasses = {Horizontal<float>,        Horizontal<std::uint8_t>,
+                                      Vertical<float>,          Vertical<std::uint8_t>,
+                                      Horizontal<float, float>, Vertical<float, float>};
 
 }  // namespace headrace::ops
 #endif

@@ -25,15 +25,15 @@ void Store(float sum, std::uint8_t* out) {
   *out = static_cast<std::uint8_t>(std::clamp(std::nearbyint(sum), 0.0F, 255.0F));
 }
 
-template <typename Out>
+template <typename Out, typename In = std::uint8_t>
 void Horizontal(const ResampleAxis& axis, std::int32_t begin, std::int32_t end, ConstRows src,
                 std::int32_t src_begin, std::int64_t rows, MutableRows dst) {
   for (std::int64_t y = 0; y < rows; ++y) {
     Out* out = reinterpret_cast<Out*>(dst.data + y * dst.stride);
     for (std::int32_t x = begin; x < end; ++x) {
       const float* weights = &axis.factor[static_cast<std::size_t>(x) * axis.groups * kBlock];
-      const std::uint8_t* in =
-          src.data + y * src.stride + static_cast<std::size_t>(axis.first[x] - src_begin) * 4;
+      const In* in = reinterpret_cast<const In*>(src.data + y * src.stride) +
+                     static_cast<std::size_t>(axis.first[x] - src_begin) * 4;
       for (int c = 0; c < 4; ++c) {
         Store(Sum(weights, axis.count[x],
                   [&](std::int32_t tap) { return static_cast<float>(in[tap * 4 + c]); }),
@@ -43,13 +43,13 @@ void Horizontal(const ResampleAxis& axis, std::int32_t begin, std::int32_t end, 
   }
 }
 
-template <typename In>
+template <typename In, typename Out = std::uint8_t>
 void Vertical(const ResampleAxis& axis, std::int32_t begin, std::int32_t end, ConstRows src,
               std::int32_t src_begin, std::size_t row_values, MutableRows dst) {
   for (std::int32_t y = begin; y < end; ++y) {
     const float* weights = &axis.factor[static_cast<std::size_t>(y) * axis.groups * kBlock];
     const std::uint8_t* first = src.data + (axis.first[y] - src_begin) * src.stride;
-    std::uint8_t* out = dst.data + (y - begin) * dst.stride;
+    Out* out = reinterpret_cast<Out*>(dst.data + (y - begin) * dst.stride);
     for (std::size_t x = 0; x < row_values; ++x) {
       Store(
           Sum(weights, axis.count[y],
@@ -63,7 +63,8 @@ void Vertical(const ResampleAxis& axis, std::int32_t begin, std::int32_t end, Co
 
 }  // namespace
 
-const FloatPasses kScalarFloatPasses = {Horizontal<float>, Horizontal<std::uint8_t>,
-                                        Vertical<float>, Vertical<std::uint8_t>};
+const FloatPasses kScalarFloatPasses = {Horizontal<float>,        Horizontal<std::uint8_t>,
+                                        Vertical<float>,          Vertical<std::uint8_t>,
+                                        Horizontal<float, float>, Vertical<float, float>};
 
 }  // namespace headrace::ops

@@ -30,7 +30,7 @@ struct ResamplePasses {
                    MutableRows dst);
 };
 
-// The passes of kTorchFloats. The values between the two passes are floats. Their sums are added up
+// The passes of kTorchFloats and kFloats. The values between the two passes are floats. Their sums are added up
 // in the order of torch's compiler: the first product comes first. Then come whole blocks of taps,
 // where each product is rounded before it is added. The remaining taps use fused multiply-add.
 // Arguments and bounds as above.
@@ -49,6 +49,9 @@ struct FloatPasses {
   Horizontal horizontal_to_bytes;
   Vertical vertical_of_floats;
   Vertical vertical_of_bytes;
+  // Of kFloats, whose images are floats before, between and after the passes. A pixel is four.
+  Horizontal horizontal_of_floats;
+  Vertical vertical_to_floats;
 };
 
 extern const ResamplePasses kScalarPasses;

@@ -182,12 +182,14 @@ Result<ResizePlan> ResizePlanner::Prepare(const ResizeSpec& spec,
       return Axis({static_cast<std::int32_t>(in_size), static_cast<std::int32_t>(out_size), begin,
                    end, spec.filter, spec.arithmetic, spec.antialias});
     };
-    if (spec.out_width != spec.in_width || box.left != 0 ||
+    // A pass of floats that keeps the size may still make 0 of -0.
+    const bool both = spec.arithmetic == ResizeArithmetic::kFloats;
+    if (both || spec.out_width != spec.in_width || box.left != 0 ||
         box.right != static_cast<float>(spec.out_width)) {
       plan.x = &axis(spec.in_width, box.left, box.right, spec.out_width);
       in_x = UsedRange(*plan.x, out_x.begin, out_x.end);
     }
-    if (spec.out_height != spec.in_height || box.top != 0 ||
+    if (both || spec.out_height != spec.in_height || box.top != 0 ||
         box.bottom != static_cast<float>(spec.out_height)) {
       plan.y = &axis(spec.in_height, box.top, box.bottom, spec.out_height);
       in_y = UsedRange(*plan.y, out_y.begin, out_y.end);

@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "ops/vision/floats.h"
 #include "ops/vision/testing/test_util.h"
 
 namespace headrace::ops {
@@ -141,6 +142,77 @@ TEST(Resample, EveryInstructionSetGivesTheSameBitsOfTorch) {
       }
     }
   }
+}
+
+// The floats of a channel after the other, without what lies between them.
+std::vector<float> FloatsOf(const Image& image) {
+  std::vector<float> floats;
+  for (std::int64_t y = 0; y < image.spec.height; ++y) {
+    for (std::int64_t x = 0; x < image.spec.width; ++x) {
+      const auto* pixel = reinterpret_cast<const float*>(image.data + y * image.row_stride +
+                                                         x * image.pixel_stride);
+      floats.insert(floats.end(), pixel, pixel + image.spec.channels);
+    }
+  }
+  return floats;
+}
+
+// Windows of the output have the bits of the whole, with all instruction sets.
+TEST(Resample, FloatsOfEveryInstructionSetAndWindow) {
+  std::mt19937 random(6);
+  std::normal_distribution<float> numbers;
+  const std::int64_t sizes[][4] = {{1, 1, 5, 7},     {97, 61, 124, 124}, {300, 200, 64, 50},
+                                   {33, 400, 31, 9}, {640, 7, 13, 7},    {60, 60, 60, 10}};
+  for (const auto& size : sizes) {
+    for (const int channels : {1, 3}) {
+      const std::size_t step = FloatPixelBytes(channels) / sizeof(float);
+      std::vector<float> values(static_cast<std::size_t>(size[0] * size[1]) * step);
+      for (float& value : values) value = numbers(random);
+      const ImageSpec kind{size[1], size[0], channels, DType::kF32, Layout::kHwc};
+      const Image in{reinterpret_cast<const std::uint8_t*>(values.data()),
+                     static_cast<std::size_t>(size[0]) * step * sizeof(float), step * sizeof(float),
+                     kind, WholeOf(kind)};
+      for (const Filter filter :
+           {Filter::kBilinear, Filter::kBicubic, Filter::kNearest, Filter::kNearestExact}) {
+        const ResizeSpec spec{.in_width = size[0],
+                              .in_height = size[1],
+                              .out_width = size[2],
+                              .out_height = size[3],
+                              .filter = filter,
+                              .arithmetic = ResizeArithmetic::kFloats};
+        const Window window{size[3] / 3, size[2] / 4, (size[3] + 1) / 2, (size[2] + 1) / 2};
+        std::vector<float> expected;
+        for (const SimdLevel level : Levels()) {
+          Resampler resampler(level);
+          ScratchBuffer memory, part_memory;
+          Image whole, part;
+          ASSERT_TRUE(resampler.Resize(spec, in, std::nullopt, std::nullopt, memory, &whole).ok());
+          if (expected.empty()) expected = FloatsOf(whole);
+          EXPECT_EQ(FloatsOf(whole), expected) << static_cast<int>(level) << ' ' << size[0];
+          whole.spec.layout = Layout::kHwc;
+          const Result<Window> reads = resampler.InputWindow(spec, window);
+          ASSERT_TRUE(reads.ok());
+          ASSERT_TRUE(
+              resampler.Resize(spec, in.Part(*reads), *reads, window, part_memory, &part).ok());
+          EXPECT_EQ(FloatsOf(part), FloatsOf(whole.Part(window))) << static_cast<int>(filter);
+        }
+      }
+    }
+  }
+}
+
+TEST(Resample, ImagesOfAnotherTypeAreRefused) {
+  const Picture picture(10, 10, 3, 4, 4);
+  const ResizeSpec spec{.in_width = 10,
+                        .in_height = 10,
+                        .out_width = 5,
+                        .out_height = 5,
+                        .arithmetic = ResizeArithmetic::kFloats};
+  Resampler resampler;
+  ScratchBuffer memory;
+  Image out;
+  EXPECT_EQ(resampler.Resize(spec, picture.image, std::nullopt, std::nullopt, memory, &out).code(),
+            Code::kInvalidArgument);
 }
 
 TEST(Resample, EveryInstructionSetGivesTheSameBits) {

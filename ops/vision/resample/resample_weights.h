@@ -7,6 +7,11 @@
 
 namespace headrace::ops {
 
+// Whether torch computes the weights in float.
+[[nodiscard]] constexpr bool HasFloatWeights(ResizeArithmetic arithmetic) {
+  return arithmetic == ResizeArithmetic::kTorchFloats || arithmetic == ResizeArithmetic::kFloats;
+}
+
 // What the weights of one axis of a resize depend on.
 struct AxisSpec {
   std::int32_t in_size = 0, out_size = 0;  // pixels, above 0
@@ -19,7 +24,7 @@ struct AxisSpec {
 };
 
 // The inputs of every output position of an axis. T is the type in which the framework computes
-// weights: double, or float for kTorchFloats.
+// weights: double, or float where HasFloatWeights.
 template <typename T>
 struct Weights {
   // Number of taps in a stored group; weights past count[i] are zero.

@@ -3,13 +3,13 @@
 #include <optional>
 #include <string_view>
 
-#include "ops/vision/image_kernel.h"
+#include "ops/vision/floats.h"
 #include "ops/vision/resample/crop_resize.h"
 
 namespace headrace::ops {
 
 // Resizes a whole image to the size that its output has.
-class ResizeKernel final : public ImageKernel {
+class ResizeKernel final : public FloatKernel {
  public:
   // `pillow`: the version whose bits PIL images get.
   ResizeKernel(const Resizing& resizing, std::string_view pillow) : resize_(resizing, pillow) {}

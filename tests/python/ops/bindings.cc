@@ -201,6 +201,7 @@ class PyChain {
   // After the last sample.
   [[nodiscard]] const TorchGenerator& generator() const { return state_; }
   [[nodiscard]] int pure_prefix() const { return chain_->pure_prefix(); }
+  [[nodiscard]] int tail() const { return chain_->tail(); }
 
   // start: where earlier samples of the lane left the generator (TorchGenerator::position).
   nb::tuple Run(const nb::bytes& file, std::uint64_t seed, std::uint64_t start) {
@@ -311,6 +312,7 @@ NB_MODULE(_headrace_ops, m) {
       .def(nb::init<const std::vector<NodeIn>&, const nb::dict&, const nb::bytes&>())
       .def("exp_ranges", &PyChain::exp_ranges)
       .def("pure_prefix", &PyChain::pure_prefix)
+      .def("tail", &PyChain::tail)
       .def("run", &PyChain::Run, nb::arg("file"), nb::arg("seed"), nb::arg("start") = 0)
       .def("run_params", &PyChain::RunParams)
       .def("run", &PyChain::RunArray, nb::arg("pixels"), nb::arg("seed"), nb::arg("start") = 0)

@@ -8,15 +8,19 @@ import torch
 from support.operators import compile_chain, native
 
 TO_TENSOR = ("to_tensor", {})
+HALF = ("to_dtype", {"dtype": "float16"})
 
 
 @pytest.mark.parametrize(
     ("nodes", "reason"),
     [
-        ([TO_TENSOR, ("resize", {"size": 8})], "tensors of uint8 only"),
-        ([TO_TENSOR, ("random_resized_crop", {"size": 8})], "tensors of uint8 only"),
+        ([TO_TENSOR, ("resize", {"size": 8})], "float32 without antialias"),
+        ([TO_TENSOR, ("random_resized_crop", {"size": 8})], "float32 without antialias"),
         ([TO_TENSOR, ("color_jitter", {"hue": 0.1})], "tensors of uint8 only"),
-        ([TO_TENSOR, ("pad", {"padding": 2, "padding_mode": "edge"})], "tensors of uint8 only"),
+        (
+            [TO_TENSOR, HALF, ("pad", {"padding": 2, "padding_mode": "edge"})],
+            "tensors of uint8 or float32 only",
+        ),
         ([("pad", {"padding": -2})], "negative padding"),
         ([("pad", {"padding": 2, "fill": 300})], "fill is not a value of the image"),
         ([("random_erasing", {})], "for tensors only"),
@@ -43,14 +47,14 @@ def test_what_has_no_native_form_says_why(nodes, reason):
 
 @pytest.mark.parametrize("op", ["pad", "random_crop"])
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric"])
-@pytest.mark.parametrize("first", [[], [("pil_to_tensor", {})], [TO_TENSOR]])
-def test_borders_made_of_the_image_are_native_for_bytes(op, mode, first):
+@pytest.mark.parametrize("first", [[], [("pil_to_tensor", {})], [TO_TENSOR], [TO_TENSOR, HALF]])
+def test_borders_made_of_the_image_are_native_for_bytes_and_float32(op, mode, first):
     args = {"padding": 2, "padding_mode": mode, **({"size": 8} if op == "random_crop" else {})}
     nodes = [("from_array", {"mode": "RGB"}), *first, (op, args)]
-    if mode == "constant" or first != [TO_TENSOR]:
+    if mode == "constant" or HALF not in first:
         compile_chain(nodes)
         return
-    with pytest.raises(native.Error, match="tensors of uint8 only"):
+    with pytest.raises(native.Error, match="tensors of uint8 or float32 only"):
         compile_chain(nodes)
 
 

@@ -79,10 +79,14 @@ def test_what_the_operators_refuse(api):
         lib.Grayscale(),
         lib.RandomGrayscale(),
         lib.RandomRotation(3),
+    ):
+        assert "tensors of uint8 only" in refusal(v1.ToTensor(), transform)
+    half = v1.ConvertImageDtype(torch.float16)
+    for transform in (
         lib.Pad(1, padding_mode="edge"),
         lib.RandomCrop(3, 1, padding_mode="edge"),
     ):
-        assert "tensors of uint8 only" in refusal(v1.ToTensor(), transform)
+        assert "uint8 or float32 only" in refusal(v1.PILToTensor(), half, transform)
     for fill in (256, 255.5, -0.5):
         assert "not a value" in refusal(first, lib.RandomRotation(3, fill=fill))
         assert "not a value" in refusal(first, lib.RandAugment(fill=fill))

@@ -164,7 +164,8 @@ def test_what_is_not_native_says_why(name):
     assert "interpolation lanczos has no" in of(1, LANCZOS, True)
     assert "interpolation lanczos without antialias" in of(2, LANCZOS, False)
     assert "interpolation box" in of(2, InterpolationMode.BOX, True)
-    assert "tensors of uint8 only" in of(2, BILINEAR, True, v1.ToTensor())
+    half = v2.ToDtype(torch.float16)
+    assert "uint8 or float32 only" in of(2, BILINEAR, True, v2.ToImage(), half)
     assert 'capability "DEFAULT"' in of(2, BILINEAR, True, cpu_capability="DEFAULT")
     assert 'capability "NEON"' in of(1, NEAREST, True, cpu_capability="NEON")
 

@@ -7,6 +7,7 @@ from ..native.batch_form import BatchForm, Rows
 from ..native.collate import name_of
 from ..native.kinds import kind_of
 from ..native.plan import PURE, Field, Node, NotNative, labels_in
+from ..native.resizing import mark_floats
 from ..native.structure import Structure, plain
 from ..native.transforms import TO_TENSOR, nodes_of, nodes_of_leaf, nodes_of_steps
 from .batches import form_of, rows_of_value
@@ -170,6 +171,7 @@ def _nodes(
             if not governed:
                 pure[key] = last
         node_of_value[number] = last
+    mark_floats(nodes)
     return nodes, node_of_value
 
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import torch
 
+from .plan import Node
+
 # Keys: API, interpolation and antialias.
 _KNOWN = {
     (1, "nearest", False): (
@@ -66,6 +68,20 @@ def arguments(transform: Any, api: int, interpolation: str) -> dict[str, Any]:
     }
 
 
+def mark_floats(nodes: list[Node]) -> None:
+    """Adds to the nodes that resize tensors of float32 whether their bits are known too. Others go
+    without: a worker of an older release refuses the argument."""
+    of_floats: list[bool] = []
+    for number, node in enumerate(nodes):
+        before = node.inputs[0] if node.inputs else number - 1
+        floats = before >= 0 and of_floats[before]
+        if floats and node.op in ("resize", "random_resized_crop"):
+            way = node.args["interpolation"], bool(node.args.get("antialias"))
+            node.args["floats"] = int(_known_floats(node.args["api"], *way))
+        makes = node.op == "to_tensor" or node.args.get("dtype") == "float32"
+        of_floats.append(floats or makes)
+
+
 @functools.cache
 def _known(api: int, interpolation: str, antialias: bool) -> bool:
     filters = not interpolation.startswith("nearest")
@@ -73,7 +89,18 @@ def _known(api: int, interpolation: str, antialias: bool) -> bool:
     return known is not None and checksums(api, interpolation, antialias) == known
 
 
-def checksums(api: int, interpolation: str, antialias: bool) -> tuple[int, ...] | None:
+@functools.cache
+def _known_floats(api: int, interpolation: str, antialias: bool) -> bool:
+    """The checksums of v1 are of images of float32 too, and v2 makes the same of these."""
+    filters = not interpolation.startswith("nearest")
+    known = _KNOWN.get((1, interpolation, antialias and filters))
+    made = checksums(api, interpolation, antialias, floats=True)
+    return known is not None and made == known[1::2]
+
+
+def checksums(
+    api: int, interpolation: str, antialias: bool, floats: bool = False
+) -> tuple[int, ...] | None:
     functional: Any = sys.modules.get(_MODULES[api])
     try:
         mode = functional.InterpolationMode(interpolation)
@@ -85,15 +112,17 @@ def checksums(api: int, interpolation: str, antialias: bool) -> tuple[int, ...] 
                 .tobytes()
             )
             for shape, size in _CASES
-            for image in _images(*shape, api)
+            for image in _images(*shape, api, floats)
         )
     except Exception:  # an older torchvision or torch, which has no such resize
         return None
 
 
-def _images(height: int, width: int, api: int) -> list[torch.Tensor]:
+def _images(height: int, width: int, api: int, floats: bool) -> list[torch.Tensor]:
     """Makes images as ToImage does."""
     numbers = torch.arange(height * width * 3, dtype=torch.int64)
     pixels = (numbers * 2654435761 % 4294967291 // 7919 % 256).to(torch.uint8)
     image = pixels.view(height, width, 3).permute(2, 0, 1)
+    if floats:
+        return [image.to(torch.float32)]
     return [image, image.to(torch.float32)] if api == 1 else [image]

@@ -37,6 +37,7 @@ def nodes_of_steps(transform: Any, steps: list[Any], of_tensors: bool = False) -
     nodes = [node for step in steps for node in nodes_of_leaf(step)]
     if not of_tensors and not any(node.op in TO_TENSOR for node in nodes):
         raise NotNative(f"{name_of(transform)} yields PIL images, not tensors", _TO_TENSORS)
+    resizing.mark_floats(nodes)
     return nodes
 
 
