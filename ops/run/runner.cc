@@ -84,6 +84,9 @@ Result<ChainRunner> ChainRunner::Make(std::shared_ptr<const Chain> chain) {
     runner.kernels_.push_back(std::move(kernel));
   }
   HR_TRY(const ImageSpec output, ImageSpec::From(context.input));
+  if (floats && output.layout == Layout::kHwc) {
+    return Unsupported("channels_last after an operator that computes on float32");
+  }
   if (output.dtype != DType::kU8 && !floats) runner.table_ = ValueTable(*chain, 0);
   runner.tail_ = static_cast<int>(nodes.size());
   runner.chain_ = std::move(chain);
