@@ -27,7 +27,7 @@ void RegisterSchemaChannelsLast(SchemaRegistry& registry) {
                        "`PILToTensor` and `ToImage` leave them: only of tensors that a batch "
                        "does not stack.",
                 .args = {},
-                .classes = {}},
+                .classes = {"torch.Tensor"}},
                Make);
 }
 

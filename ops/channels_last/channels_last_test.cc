@@ -19,7 +19,7 @@ TEST(ChannelsLast, HasTheElementsOfTheTensor) {
   const std::vector<std::vector<Node>> chains = {
       {MakeNode("to_tensor")},
       {MakeNode("pil_to_tensor"),
-       MakeNode("to_dtype", {{"dtype", std::string("float16")},
+       MakeNode("to_dtype", {{"dtype", std::string("float32")},
                              {"scale", std::int64_t{1}},
                              {"api", std::int64_t{2}}}),
        MakeNode("normalize",

@@ -139,11 +139,38 @@ def tensor_of_tensors(batch):
     return [torch.as_tensor(image) for image, _ in batch]
 
 
+def by_turns(batch):
+    first, out = True, []
+    for image, label in batch:
+        out.append((image, label) if first else (label, image))
+        first = False
+    return out
+
+
+def by_turns_of_a_dict(batch):
+    kept, out = {"first": True}, []
+    for image, label in batch:
+        out.append((image, label) if kept["first"] else (label, image))
+        kept["first"] = False
+    return out
+
+
+def exhausted(batch):
+    pairs = zip([b[0] for b in batch], [b[1] for b in batch])
+    return [image for image, _ in pairs], [label for _, label in pairs]
+
+
+def the_same_list_twice(batch):
+    labels = [b[1] for b in batch]
+    return [b[0] for b in batch], labels, labels
+
+
 REFUSED = [
     reads_its_length, first_alone, keeps_some, counts, remembers, last_label,
     appends_for_each_pair, appends_in_a_comprehension, appends_twice, never_used,
     reads_while_it_grows, sets_an_entry, changes_a_sample, the_same_twice, the_same_tensors_twice,
-    iterated_twice, with_a_constant, breaks, tensor_of_tensors,
+    iterated_twice, with_a_constant, breaks, tensor_of_tensors, by_turns, by_turns_of_a_dict,
+    exhausted, the_same_list_twice,
 ]  # fmt: skip
 
 
