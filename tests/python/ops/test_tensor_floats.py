@@ -139,7 +139,11 @@ def test_among_operators_that_move(data, image, api, way, seed):
 @given(seeds)
 def test_each_move(move, seed):
     image = noise(23, 31, 3, seed % 99)
-    check([v1.ToTensor(), v1.Normalize(*IMAGENET), *MOVES[move](), v1.Normalize([1], [2])], image)
+    check(
+        [v1.ToTensor(), v1.Normalize(*IMAGENET), *MOVES[move](), v1.Normalize([1], [2])],
+        image,
+        seed,
+    )
 
 
 @settings(max_examples=200)
