@@ -12,7 +12,8 @@ NativeCheck BuiltinNativeCheck() {
     HR_TRY(const ops::Graph graph,
            ops::Graph::Compile({nodes.begin(), nodes.end()}, {values.begin(), values.end()},
                                libraries, {}));
-    return NativeForm{.pure_prefix = graph.pure_prefix(), .tail = graph.tail()};
+    return NativeForm{
+        .pure_prefix = graph.pure_prefix(), .tail = graph.tail(), .files = graph.files()};
   };
 }
 

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <string>
 
+#include "base/plan_files.h"
+
 namespace headrace::coordinator {
 namespace {
 
@@ -63,6 +65,7 @@ Result<wire::Split> SplitPlan(const Plan& plan, const NativeCheck& check) {
   std::vector<std::int32_t> values;
   if (HasGraph(plan)) values = ValuesOf(plan);
   HR_TRY(const NativeForm form, check(plan.chain, values, plan.libraries));
+  HR_RETURN_IF_ERROR(CheckFiles(plan.leaves, form.files));
   split.cache_node = form.pure_prefix;
   if (!HasLists(plan)) split.tail_node = form.tail;  // a trainer finishes stacks alone
   return split;

@@ -13,6 +13,7 @@ namespace headrace::coordinator {
 struct NativeForm {
   int pure_prefix = 0;  // ops::Graph::pure_prefix: the cache point follows these nodes
   int tail = 0;         // ops::Graph::tail: the trainer may finish samples from this node on
+  int files = 1;        // ops::Graph::files: a row of each source has as many
 };
 // Checks whether nodes have a native form, where the values of some are wanted (none named: of the
 // last one). Otherwise kUnsupported or kInvalidArgument with the reason. Pure.
@@ -26,7 +27,7 @@ using NativeCheck = std::function<Result<NativeForm>(std::span<const Node> nodes
 // Says where a plan may be cut: at its cache point, and before the tail that a trainer may finish. A
 // plan with a Python stage is not cut. Pure. kUnsupported: a node is not stateless and native; the
 // plan then stays with its trainer. kInvalidArgument: not a plan (no source, no field, a field of
-// nothing, no lane, a node before its input).
+// nothing, no lane, a node before its input, rows of another number of files than the nodes take).
 [[nodiscard]] Result<wire::Split> SplitPlan(const Plan& plan, const NativeCheck& check);
 
 }  // namespace headrace::coordinator

@@ -56,6 +56,24 @@ TEST(Splitter, AStatelessNativeChainGoesWhole) {
   EXPECT_EQ(split->tail_node, 3);
 }
 
+TEST(Splitter, RowsHaveTheFilesThatTheNodesTake) {
+  Plan plan = Photographs({MakeNode("decode", Purity::kPure)});
+  const auto split = [&](int files) {
+    return SplitPlan(plan,
+                     [files](auto, auto, const auto&) -> Result<NativeForm> {
+                       return NativeForm{.pure_prefix = 1, .files = files};
+                     })
+        .status()
+        .code();
+  };
+  EXPECT_EQ(split(1), Code::kOk);
+  EXPECT_EQ(split(2), Code::kInvalidArgument);
+  plan.leaves[0].source = "file_groups";
+  plan.leaves[0].args["files"] = std::int64_t{2};
+  EXPECT_EQ(split(2), Code::kOk);
+  EXPECT_EQ(split(1), Code::kInvalidArgument);
+}
+
 TEST(Splitter, AChainThatIsNotAllNativeStaysWithItsTrainerAndTheNodeIsNamed) {
   const auto refusal = [](std::vector<Node> nodes) {
     const auto split = SplitPlan(Photographs(std::move(nodes)), Check);

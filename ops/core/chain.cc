@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "ops/core/index_pictures.h"
 #include "ops/core/op_registry.h"
 
 namespace headrace::ops {
@@ -96,6 +97,7 @@ Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
   }
   if (chain.nodes_.empty()) return Unsupported("an empty operator chain");
   bool prefix = true;
+  bool indices = false;  // the value is a picture of mode L or P
   for (std::size_t i = 0; i < chain.nodes_.size(); ++i) {
     const Node& node = chain.nodes_[i];
     const std::string name = chain.NodeName(static_cast<int>(i));
@@ -113,11 +115,16 @@ Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
       return Unsupported(name + ": a chain starts with decode or from_array, and only there");
     }
     if (source) context.input = *source;
+    if (i > 0 && indices) {
+      const Status allowed = CheckOnIndices(node);
+      if (!allowed.ok()) return allowed.WithContext(name);
+    }
     chain.tail_ = TailBefore(static_cast<int>(i), **schema, context.input, chain.tail_);
     TensorSpec output;
     const Status inferred = (*schema)->Infer(context.input, &output);
     if (!inferred.ok()) return inferred.WithContext(name);
     context.input = OfAnySize(output);
+    indices = (i == 0 ? MakesIndices(node) : indices) && context.input.layout == Layout::kHwc;
     chain.kinds_.push_back(context.input);
     // Tensors have four times the bytes and are one table away from the pixels: not worth keeping.
     prefix = prefix && (*schema)->purity() == Purity::kPure &&

@@ -122,6 +122,10 @@ Status Graph::FindPictures(const std::vector<Node>& nodes) {
     picture->chains.push_back(c);
   }
   std::ranges::sort(pictures_, {}, &Picture::node);
+  // What the cache keeps of them is one group.
+  if (pictures_.size() > FileGroup::kMost) {
+    return Unsupported("a plan with more than " + std::to_string(FileGroup::kMost) + " pictures");
+  }
   for (Picture& picture : pictures_) {
     const Node& node = nodes[static_cast<std::size_t>(picture.node)];
     const auto file = node.args.find("file");
@@ -203,7 +207,9 @@ Status Graph::CheckShared(const std::vector<Node>& nodes) const {
       continue;
     }
     const Place& other = places_[static_cast<std::size_t>(place.draws_of)];
-    if (other.chain == chains_.size() || chains_.size() == 1) {
+    const std::vector<std::int32_t>& before = chains_[place.chain].nodes;
+    if (other.chain == chains_.size() ||
+        std::ranges::find(before, place.draws_of) != before.end()) {
       return refused("uses draws of its own chain");
     }
     const Governor theirs = GovernorOf(place.draws_of);

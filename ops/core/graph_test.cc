@@ -193,7 +193,8 @@ TEST(Graph, EachPictureHasItsOwnCachePoint) {
   EXPECT_EQ(hash(resize, nearest), hash(resize, nearest));
   EXPECT_NE(hash(resize, nearest), hash(Flip(), nearest));
   EXPECT_NE(hash(resize, nearest), hash(resize, Flip()));
-  EXPECT_NE(hash(resize, nearest), hash(nearest, resize));
+  const Node crop = CenterCrop(9);
+  EXPECT_NE(hash(crop, nearest), hash(nearest, crop));
 }
 
 TEST(Graph, WhatCannotUseAnothersDrawsIsRefused) {
@@ -208,6 +209,8 @@ TEST(Graph, WhatCannotUseAnothersDrawsIsRefused) {
               {2, 5})
           .ok());
   EXPECT_THAT(refused({MakeNode("decode"), Flip(), Shared(1, Flip())}, {}),
+              HasSubstr("node 2 random_horizontal_flip: uses draws of its own chain"));
+  EXPECT_THAT(refused({MakeNode("decode"), Flip(), Shared(1, Flip()), Mask()}, {2, 3}),
               HasSubstr("node 2 random_horizontal_flip: uses draws of its own chain"));
   // What a gate skips draws nothing.
   const char* governed = "uses draws that another gate governs";
@@ -305,6 +308,14 @@ TEST(Graph, FilesOutOfPlaceAreRefused) {
         Code::kInvalidArgument);
   }
   EXPECT_EQ(Compile({MakeNode("decode"), After(Node::kSource, decode(15))}, {0, 1})->files(), 16);
+  std::vector<Node> nodes{MakeNode("decode")};
+  Inputs values{0};
+  for (std::int32_t i = 1; i < 17; ++i) {
+    nodes.push_back(After(Node::kSource, decode(1)));
+    values.push_back(i);
+    const Status status = Compile(nodes, values).status();
+    EXPECT_EQ(status.code(), i < 16 ? Code::kOk : Code::kUnsupported) << i + 1 << " pictures";
+  }
   EXPECT_EQ(
       Compile({MakeNode("decode"), After(Node::kSource, MakeNode("from_array", Rgb()))}, {0, 1})
           .status()

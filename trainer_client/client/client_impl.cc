@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <optional>
 #include <span>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/plan_files.h"
 #include "net/keyring.h"
 #include "schemas/wire/host_identity.h"
 #include "schemas/wire/message.h"
@@ -268,6 +268,7 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
     HR_RETURN_IF_ERROR(CheckGraph(plan));
     HR_TRY(ops::Graph compiled,
            ops::Graph::Compile(plan.chain, ValuesOf(plan), plan.libraries, constants));
+    HR_RETURN_IF_ERROR(CheckFiles(plan.leaves, compiled.files()));
     graph = std::make_shared<const ops::Graph>(std::move(compiled));
     setup.values = FixedValues(plan, *graph);
   }

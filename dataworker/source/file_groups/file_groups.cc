@@ -1,6 +1,7 @@
 // Samples of several files each (an image and its mask): a file table with the files of a row one
 // after the other.
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,6 +84,9 @@ class FileGroups final : public FileSource {
       opened.push_back(std::move(next));
       sizes.push_back(opened.back().size);
       identities.push_back(opened.back().content);
+    }
+    if (std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}) > Source::kMaxEncodedBytes) {
+      return Unsupported("larger than 1 GiB together: " + PathOf(row));
     }
     const std::size_t bytes = FileGroup::BytesOf(sizes);
     const MutableByteSpan group{reinterpret_cast<std::byte*>(buffer.Ensure(bytes)), bytes};

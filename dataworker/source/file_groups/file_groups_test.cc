@@ -1,6 +1,7 @@
 // What only rows of several files can do.
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -114,6 +115,16 @@ TEST_F(FileGroups, AFileThatIsGoneIsNamed) {
     EXPECT_EQ(status.code(), Code::kNotFound);
     EXPECT_THAT(status.message(), HasSubstr(directory_.path() + "/gone"));
   }
+}
+
+TEST_F(FileGroups, FilesThatAreTooLargeTogetherAreRefusedWithoutMemoryForThem) {
+  for (const char* name : {"a", "b"}) {
+    directory_.Write(name, "3 4\n");
+    std::filesystem::resize_file(directory_.path() + "/" + name, 600U << 20);  // a hole
+  }
+  const Status status = Get(*Open({"a", "b"}), Ask::kBytes).status;
+  EXPECT_EQ(status.code(), Code::kUnsupported);
+  EXPECT_THAT(status.message(), HasSubstr(directory_.path() + "/a"));
 }
 
 TEST_F(FileGroups, EveryFileMustLieBelowAnAllowedRoot) {

@@ -1,6 +1,9 @@
 """An image with its mask against torchvision: modes L and P, draws for both, and their ends."""
 
 import io
+import os
+import subprocess
+import sys
 
 import hypothesis
 import numpy as np
@@ -117,6 +120,26 @@ def test_a_file_without_convert_and_as_gray(kind, height, width, interlaced, see
             index.run(file, 0)
     luma = native.Chain([("decode", {"mode": "L"})], LIBRARIES, b"")
     assert_same_bits(luma.run(file, 0)[0], as_array(opened.convert("L")))
+
+
+@pytest.mark.skipif("HEADRACE_TEST_PILLOW_OLD" not in os.environ, reason="no older Pillow")
+@pytest.mark.parametrize("color", KINDS)
+def test_an_older_pillow_has_the_same_grays(color):
+    file = encode(9, 256, 200, color, KINDS[color][0][-1], 0)
+    program = (
+        "import io, sys; import numpy as np; from PIL import Image; "
+        "image = Image.open(io.BytesIO(sys.stdin.buffer.read())).convert('L'); "
+        "sys.stdout.buffer.write(np.asarray(image).tobytes())"
+    )
+    made = subprocess.run(
+        [sys.executable, "-c", program],
+        input=file,
+        stdout=subprocess.PIPE,
+        env=dict(os.environ, PYTHONPATH=os.environ["HEADRACE_TEST_PILLOW_OLD"]),
+        check=True,
+    ).stdout
+    luma = native.Chain([("decode", {"mode": "L"})], LIBRARIES, b"")
+    assert luma.run(file, 0)[0].tobytes() == made
 
 
 @pytest.mark.parametrize("mode", ["L", "RGB", "CMYK"])
