@@ -124,15 +124,6 @@ def test_masks_are_resampled_to_the_nearest_pixels(pairs):
     made = plan_of(Joint(pairs, segmentation.crops()))
     image, mask = (node for node in made.nodes if node.op == "random_resized_crop")
     assert (image.args["interpolation"], mask.args["interpolation"]) == ("bilinear", "nearest")
-    exact = v2.Compose(
-        [v2.ToImage(), v2.Resize((8, 8), interpolation=v2.InterpolationMode.NEAREST_EXACT)]
-    )
-    kept = [
-        node.args["interpolation"]
-        for node in plan_of(Joint(pairs, exact)).nodes
-        if node.op == "resize"
-    ]
-    assert kept == ["nearest-exact", "nearest-exact"]  # as resize_mask keeps it  # fmt: skip
 
 
 def test_transforms_of_the_image_alone_leave_no_node_for_the_mask(pairs):

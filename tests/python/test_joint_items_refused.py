@@ -1,5 +1,6 @@
 """Pictures with masks: programs that do more than is followed."""
 
+import numpy as np
 import pytest
 import torch
 import torchvision.transforms.functional as TF
@@ -13,6 +14,7 @@ from support.segmentation import Joint, Pairs, write_pairs
 from torchvision import transforms as v1
 from torchvision import tv_tensors
 from torchvision.transforms import v2
+from torchvision.transforms.v2 import functional as F2
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +158,59 @@ class Colors(Both):
         return image, v1.ColorJitter(0.1)(mask)
 
 
+class ShorterSide(Both):
+    """resize takes one number as the length of the shorter side, and RandomResizedCrop does not."""
+
+    def both(self, image, mask):
+        place = v1.RandomResizedCrop.get_params(image, (0.5, 1.0), (0.75, 1.3))
+        return TF.resized_crop(image, *place, 24), TF.resized_crop(mask, *place, 24, NEAREST)
+
+
+class FlipsAnArray(Both):
+    def both(self, image, mask):
+        return image, TF.hflip(np.array(mask))
+
+
+class MaskOfAnArray(Both):
+    """It has no dimension of channels."""
+
+    def both(self, image, mask):
+        return image, tv_tensors.Mask(np.array(mask))
+
+
+class ArrayBesideAMask(Both):
+    """v2 hands arrays on, but for ToImage."""
+
+    def both(self, image, mask):
+        return PAIR(np.array(image), tv_tensors.Mask(mask))
+
+
+class CastOfAPicture(Both):
+    def both(self, image, mask):
+        return F2.to_dtype(image, torch.float32), mask
+
+
+class NormalizedMask(Both):
+    def both(self, image, mask):
+        return image, F2.normalize(tv_tensors.Mask(mask), [0.5], [0.5])
+
+
+class ImageOfAMask(Both):
+    def both(self, image, mask):
+        return image, F2.to_image(tv_tensors.Mask(mask))
+
+
+class ChannelsLast(Both):
+    def both(self, image, mask):
+        last = torch.from_numpy(np.array(image)).permute(2, 0, 1)
+        return COLORS(TF.hflip(last)), mask
+
+
+PAIR = v2.Compose([v2.RandomHorizontalFlip(1.0), v2.ToImage()])
+COLORS = v1.ColorJitter(contrast=0.2)
+NEAREST = v1.InterpolationMode.NEAREST
+
+
 class OfPalettes(Both):
     def load(self, idx):
         return super().load(idx)
@@ -194,6 +249,14 @@ REFUSED = {
     Asks: "uses .resize",
     Bilinear: "may have a palette",
     Colors: "ColorJitter",
+    ShorterSide: "other than a height and a width",
+    FlipsAnArray: "no picture of PIL's",
+    MaskOfAnArray: "whose type is not known",
+    ArrayBesideAMask: "types are not known",
+    CastOfAPicture: "to_dtype with a PIL image",
+    NormalizedMask: "normalize with tv_tensors.Mask",
+    ImageOfAMask: "to_image with tv_tensors.Mask",
+    ChannelsLast: "channels last",
     OfPalettes: "super",
     AsPalette: "other than pictures in RGB",
 }
@@ -231,6 +294,7 @@ MASKS = {
     "no native form of masks": [v2.RandomErasing()],
     "no native form of several pictures|no native form of masks": [v2.RandAugment()],
     "several fills for a mask": [v2.Pad(2, fill=(1, 2, 3))],
+    "takes? differently": [v2.Resize((8, 8), v2.InterpolationMode.NEAREST_EXACT)],
     "no entry for": [v2.ToDtype({tv_tensors.Image: torch.float32})],
     "warns that it does not scale": [
         v2.ToDtype({tv_tensors.Mask: torch.int64, "others": None}, scale=True)
@@ -259,6 +323,33 @@ def test_what_draws_for_a_mask_alone_is_refused(pairs, transform):
     with pytest.raises(NotNative, match="for which it draws"):
         plan_of(MaskAlone(pairs, transform))
     plan_of(MaskAlone(pairs, v2.Normalize([0.5], [0.5])))
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [
+        v2.RandomApply([v2.ToDtype(torch.float32, scale=True)], p=0.3),
+        v2.RandomOrder([v2.ToDtype(torch.float32, scale=True), v2.Normalize([0.5], [0.5])]),
+    ],
+)
+def test_a_gate_that_draws_for_nothing_is_refused(pairs, gate):
+    with pytest.raises(NotNative, match="does nothing to what it is given, but draws"):
+        plan_of(MaskAlone(pairs, gate))
+
+
+class CastMask(Joint):
+    """The function casts, where the class hands masks on."""
+
+    def __getitem__(self, idx):
+        mask = tv_tensors.Mask(Image.open(self.masks[idx]))
+        image = TO_TENSOR(Image.open(self.images[idx]).convert("RGB"))
+        return image, F2.to_dtype(mask, torch.int64)
+
+
+def test_a_mask_is_cast_by_the_function(pairs):
+    made = plan_of(CastMask(pairs, None))
+    (cast,) = (node for node in made.nodes if node.op == "to_dtype")
+    assert cast.args["dtype"] == "int64" and not cast.args["scale"]
 
 
 class OfAMask(Joint):

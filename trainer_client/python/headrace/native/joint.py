@@ -102,7 +102,7 @@ def nodes_of_one(transform: Any, sort: Sort) -> list[Node]:
     if kind == "v2.ToDtype":
         return _to_dtype(transform, sort)
     if kind == "v2.ConvertImageDtype" and sort.kind == MASK:
-        return _as_dtype(transform, transform.dtype, 0)
+        return as_dtype(transform, transform.dtype, 0)
     nodes = nodes_of_leaf(_for_sort(transform, sort))
     check_pil(nodes, sort, transform)
     for node in nodes:
@@ -113,6 +113,10 @@ def nodes_of_one(transform: Any, sort: Sort) -> list[Node]:
 def becomes(transform: Any, sort: Sort) -> Sort:
     """What a picture is after a transform that takes it."""
     kind = kind_of(transform) or ""
+    if kind in GATES:
+        parts = [leaf for part in transform.transforms for leaf in leaves_of(part)]
+        same = all(becomes(leaf, sort) == sort for leaf in parts)
+        return sort if same else Sort(sort.kind)
     mode = "" if kind.endswith(".Grayscale") else sort.mode
     made = _BECOMES.get(kind, sort.kind)
     return Sort(sort.kind if kind == "v2.ToPureTensor" and sort.kind == PIL else made, mode)
@@ -197,6 +201,8 @@ def _gated(transform: Any, kind: str, sorts: list[Sort]) -> list[list[Node]]:
                 idle = [Node("identity", label=repr(leaf)) for _ in range(longest)]
                 made[number] += nodes or idle
         counts.append(len(made[0]) - before)
+    if not any(used):  # it draws all the same
+        raise NotNative(f"{name_of(transform)} does nothing to what it is given, but draws")
     return [
         [gate_of(transform, counts), *nodes] if is_used else []
         for nodes, is_used in zip(made, used, strict=True)
@@ -217,10 +223,11 @@ def _to_dtype(transform: Any, sort: Sort) -> list[Node]:
             if transform.scale and sort.kind != MASK:
                 raise NotNative(f"{name_of(transform)} warns that it does not scale")
             return []
-    return _as_dtype(transform, wanted, 0 if sort.kind == MASK else int(bool(transform.scale)))
+    return as_dtype(transform, wanted, 0 if sort.kind == MASK else int(bool(transform.scale)))
 
 
-def _as_dtype(transform: Any, dtype: Any, scale: int) -> list[Node]:
+def as_dtype(transform: Any, dtype: Any, scale: int) -> list[Node]:
+    """The node of a cast. Raises NotNative."""
     if not isinstance(dtype, torch.dtype):
         raise NotNative(f"dtype={dtype!r} has no native form")
     args = {"dtype": str(dtype).removeprefix("torch."), "scale": scale, "api": 2}
@@ -259,9 +266,12 @@ def _for_sort(transform: Any, sort: Sort) -> Any:
             raise NotNative(f"{name_of(transform)} has several fills for a mask")
         vars(made)["fill"], vars(made)["_fill"] = fill, {"others": fill}
     if is_mask and "interpolation" in held:
-        exact = _NEAREST_EXACT in (
-            held["interpolation"], getattr(held["interpolation"], "value", "")
-        )  # fmt: skip
-        keeps = exact and type(transform).__name__ == "Resize"
-        vars(made)["interpolation"] = _NEAREST_EXACT if keeps else "nearest"
+        asked = held["interpolation"]
+        if _NEAREST_EXACT in (asked, getattr(asked, "value", "")):
+            raise NotNative(
+                f"{name_of(transform)} is given a mask and nearest-exact, which releases of "
+                "torchvision take differently",
+                "InterpolationMode.NEAREST",
+            )
+        vars(made)["interpolation"] = "nearest"
     return made

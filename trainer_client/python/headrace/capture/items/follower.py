@@ -16,6 +16,7 @@ from ..views.attributes import class_of, in_class
 from ..views.calls import call, is_librarys
 from ..views.follower import Follower
 from ..views.values import Held, Image, Method, Stop, is_dict
+from ..views.views import Together
 from .columns import PATHS, Column, HeldLists, each, is_plain
 from .library import rule_of
 from .pictures import PIL, TORCHVISION, Opened, OpenFile
@@ -183,6 +184,11 @@ class ItemFollower(Follower):
     def apply(self, transform: Any, image: Image, where: str) -> Image:
         made = self.tensors.applied(self, transform, image, where)
         return made or self.apply_any(transform, image, where)
+
+    def add(self, done: Any, image: Image, where: str) -> Image:
+        made = super().add(done, image, where)
+        self.tensors.handed_on(done.transform if type(done) is Together else None, image, made)
+        return made
 
     def apply_any(self, transform: Any, image: Image, where: str) -> Image:
         return super().apply(transform, image, where)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ...native.joint import PIL, Sort
 from ...native.opencv import Call
 from ...native.plan import Node
 from ..views.follower import Step
@@ -57,21 +58,31 @@ class Tensors:
             return self._of_array(f, transform, called, image, where)
         if image.step not in self._shared:
             return None
-        if changes_its_input(transform):
+        made: Image = f.apply_any(transform, image, where)
+        self.handed_on(transform, image, made)
+        return made
+
+    def handed_on(self, transform: Any, image: Image, made: Image) -> None:
+        """A step has made it of the image. `transform`: None where it is no class of torchvision's.
+        Raises Stop where the memory of the image matters to it."""
+        if image.step not in self._shared:
+            return
+        called = type(transform).__name__
+        if transform is not None and changes_its_input(transform):
             raise Stop(f"applies {called} with inplace=True to what has the picture's memory")
-        if image.step in self._unordered and called not in _OF_ANY_ORDER:
-            raise Stop(f"applies {called} to a tensor with its channels last", ".contiguous()")
-        made = f.apply_any(transform, image, where)
-        self._shared.add(made.step)
         if image.step in self._unordered:
+            if transform is not None and called not in _OF_ANY_ORDER:
+                raise Stop(f"applies {called} to a tensor with its channels last", ".contiguous()")
             self._unordered.add(made.step)
-        return made  # type: ignore[no-any-return]
+        self._shared.add(made.step)
 
     def _of_array(self, f: Any, transform: Any, called: str, image: Image, where: str) -> Image:
         if called == _TO_PIL:
             if transform.mode is not None:
                 raise Stop("makes a PIL image with a mode of its own")
-            return _step(f, Node("identity", label="ToPILImage()"), image)
+            mode = "L" if self._arrays[image.step] else "RGB"
+            node = Node("identity", label="ToPILImage()")
+            return _step(f, node, image, sort=Sort(PIL, mode))
         if called not in _OF_ARRAYS:
             raise Stop(
                 f"applies {called} to an array that cv2 made",
@@ -86,7 +97,8 @@ class Tensors:
         if pixels.picture.turned:
             raise Stop("makes a tensor of an array with steps below 0", "its .copy()")
         # A step of its own tells it from a picture of PIL's.
-        made = _step(f, Node("identity", label="the array"), _read(f, pixels))
+        read = _read(f, pixels)
+        made = _step(f, Node("identity", label="the array"), read, sort=Sort(""))
         self._arrays[made.step] = pixels.picture.channels == 1
         return made
 
@@ -124,6 +136,8 @@ def _is_known(calls: list[Call], call: Call) -> bool:
     return any((one.node, one.takes) == (call.node, call.takes) for one in calls)
 
 
-def _step(f: Any, node: Node, image: Image, makes_tensors: bool = False) -> Image:
-    f.steps.append(Step(Known(node, makes_tensors), image.step, ""))
+def _step(
+    f: Any, node: Node, image: Image, makes_tensors: bool = False, sort: Sort | None = None
+) -> Image:
+    f.steps.append(Step(Known(node, makes_tensors, sort), image.step, ""))
     return Image(len(f.steps) - 1)

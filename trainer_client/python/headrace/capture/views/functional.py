@@ -47,6 +47,13 @@ _FLIPS = {
 _PLACE = ("top", "left", "height", "width")
 _CROPS = {"crop": _PLACE, "resized_crop": (*_PLACE, "size", "interpolation", "antialias")}
 _FIRST = ("img", "inpt", "pic", "tensor", "image", "img_tensor")
+# What each takes, where it does not take all: the classes hand on what the functions refuse.
+_TAKES_OF_V2 = {
+    "to_dtype": (sorts.PURE, sorts.IMAGE, sorts.MASK),
+    "to_image": (sorts.PIL, sorts.PURE, sorts.IMAGE, ""),
+    "normalize": (sorts.PURE, sorts.IMAGE),
+    "pil_to_tensor": (sorts.PIL,),
+}
 _DRAWING = {"RandomCrop": ("img", "output_size"), "RandomResizedCrop": ("img", "scale", "ratio")}
 
 
@@ -103,6 +110,13 @@ def _function(api: str, of: str) -> Callable[..., Any] | None:
         made = _make(f, vars(sys.modules[MODULES[api]])[called], given)
         if of == "to_dtype" and type(given.get("dtype", 0)) is not torch.dtype:
             raise Stop("calls to_dtype without a type")
+        image = f.picture(picture)
+        sort = joint.sort_of(f, image) if type(image) is Image else sorts.Sort("")
+        if api == "v2" and sort.kind not in _TAKES_OF_V2.get(of, (sort.kind,)):
+            raise Stop(f"calls {of} with {sort.kind or 'an array'}")
+        if of == "to_dtype" and sort.kind == sorts.MASK:  # the class would hand it on
+            (node,) = sorts.as_dtype(made, made.dtype, 0)
+            return f.add(Known(node, sort=sort), image, at)
         return joint.call(f, Held(made), [picture], {}, at)
 
     return apply
@@ -162,6 +176,8 @@ def _picture(f: Follower, of: str, value: Any) -> Image:
 
 def _sort(f: Follower, api: str, of: str, image: Image) -> sorts.Sort:
     sort = joint.sort_of(f, image)
+    if not sort.kind:
+        raise Stop(f"calls {of} of what is no picture of PIL's and no tensor")
     if api == "v1" and sort.kind in (sorts.IMAGE, sorts.MASK):
         raise Stop(
             f"calls {of} of v1 with {sort.kind}", f"torchvision.transforms.v2.functional.{of}"
@@ -192,6 +208,8 @@ def _crop(f: Follower, api: str, of: str, args: list[Any], named: dict[str, Any]
     ):
         raise Stop(f"calls {of} at a place that was drawn for something else")
     sort = _sort(f, api, of, image)
+    if of == "resized_crop" and not _is_size(given.get("size")):  # resize takes others otherwise
+        raise Stop("calls resized_crop with other than a height and a width")
     # get_params is v1's in both, and RandomCrop of v2 draws otherwise.
     cls = drawn.cls if of == "crop" else vars(sys.modules[MODULES[api]])[drawn.cls.__name__]
     made = _make(f, cls, {**drawn.given, **given})
@@ -210,6 +228,12 @@ def _crop(f: Follower, api: str, of: str, args: list[Any], named: dict[str, Any]
     return Image(drawn.step)
 
 
+def _is_size(size: Any) -> bool:
+    return (
+        type(size) in (list, tuple) and len(size) == 2 and all(type(side) is int for side in size)
+    )
+
+
 def _draw(f: Follower, cls: Any, args: list[Any], named: dict[str, Any], at: str) -> Drawn:
     takes = _DRAWING[cls.__name__]
     named = {_RENAMED.get(key, key): one for key, one in named.items()}
@@ -220,7 +244,10 @@ def _draw(f: Follower, cls: Any, args: list[Any], named: dict[str, Any], at: str
         type(one) in (list, tuple) and len(one) == 2 for one in given.values()
     ):
         raise Stop("calls get_params without its arguments")
+    sort = joint.sort_of(f, image)
+    if not sort.kind:
+        raise Stop("calls get_params of what is no picture of PIL's and no tensor")
     number = f.next_call()
     # Its nodes are known when the picture is cropped.
-    step = f.add(Together(None, (), number, joint.sort_of(f, image)), image, at)
+    step = f.add(Together(None, (), number, sort), image, at)
     return Drawn(cls, step.step, number, given)
