@@ -280,8 +280,7 @@ Status BatchWork::MakeUncached(const Sample& sample, ThreadContext& context) {
 }
 
 // Makes the whole output of the pure prefix for a sample that will be kept, so that every later
-// crop can use it. For a sample that will not be kept, or that another thread is making, it makes
-// only what its own crop needs.
+// crop can use it. For any other sample it makes only what its own crop needs.
 Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& source,
                                     ThreadContext& context) {
   if (!source.encoded) return FromPixels(sample, source, context);

@@ -12,13 +12,10 @@ from support.headrace_program import (
     HEADRACE,
     children,
     clean_environment,
-    coordinator,
     ended,
-    free_address,
     ready_workers,
     running,
     wait_for,
-    wait_for_answer,
     workers,
 )
 
@@ -76,14 +73,6 @@ class Program:
         self.process.wait()
         self.process.stdin.close()
         self.process.stdout.close()
-
-
-@pytest.fixture
-def address():
-    address = free_address()
-    with coordinator("--listen", address, "--heartbeat-ms", "100"):
-        wait_for_answer(address)
-        yield address
 
 
 @pytest.fixture

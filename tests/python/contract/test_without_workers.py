@@ -13,12 +13,9 @@ import pytest
 from support.headrace_program import (
     HEADRACE,
     clean_environment,
-    coordinator,
-    free_address,
     ready_workers,
     running,
     wait_for,
-    wait_for_answer,
 )
 
 # A line on standard output before each epoch and after each batch: "epoch", a checksum. It goes on
@@ -83,14 +80,6 @@ class Program:
             self.process.kill()
             self._reader.join()
             self.process.stderr.close()
-
-
-@pytest.fixture
-def address():
-    address = free_address()
-    with coordinator("--listen", address, "--heartbeat-ms", "100"):
-        wait_for_answer(address)
-        yield address
 
 
 @pytest.fixture
