@@ -131,7 +131,9 @@ TEST_F(ContentCheckTest, EachFileOfARowCounts) {
     check_ =
         std::make_unique<ContentCheck>(reactor_, plan, *blobs_, std::span<const std::int64_t>());
   });
-  Write("there", 7, std::string(19'999, 'a') + "b");
+  std::string content(20'000, 'a');
+  content.back() = 'b';
+  Write("there", 7, content);
   const wire::BatchRequest request = Ask(WorkerId(1));
   ASSERT_EQ(request.witness.size(), std::size_t{kRows} / 2);
   ContentCheck::Question question{.worker = WorkerId(1),
