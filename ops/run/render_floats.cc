@@ -1,6 +1,7 @@
 #include "ops/run/render_floats.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <span>
 
@@ -68,6 +69,20 @@ void MapFloats(const NodeRange& nodes, int channel, std::span<float> values) {
       fast->MapFloats(channel, values);
     } else {
       for (float& value : values) value = static_cast<float>(schema.Map(channel, value));
+    }
+  }
+}
+
+// Maps the channels of pixels that are `step` floats apart, many of one channel at a time.
+void MapPixels(const NodeRange& nodes, int channels, std::size_t step, std::span<float> pixels) {
+  std::array<float, 256> values;
+  for (std::size_t begin = 0; begin < pixels.size(); begin += values.size() * step) {
+    const std::size_t count = std::min(values.size(), (pixels.size() - begin) / step);
+    for (int c = 0; c < channels; ++c) {
+      float* const at = &pixels[begin + static_cast<std::size_t>(c)];
+      for (std::size_t i = 0; i < count; ++i) values[i] = at[i * step];
+      MapFloats(nodes, c, std::span(values).first(count));
+      for (std::size_t i = 0; i < count; ++i) at[i * step] = values[i];
     }
   }
 }
@@ -179,10 +194,11 @@ void RenderFloats(const Image& in, const FoldedPass& fold, const NodeRange& maps
                  std::ptrdiff_t step) {
                float* to =
                    &frame.floats[static_cast<std::size_t>(y * spec.width + left) * frame.step];
+               const std::span row(to, static_cast<std::size_t>(width) * frame.step);
                for (std::int64_t x = 0; x < width; ++x, from += step, to += frame.step) {
                  std::memcpy(to, from, frame.step * sizeof(float));
-                 for (int c = 0; mapped && c < spec.channels; ++c) MapFloats(maps, c, {to + c, 1});
                }
+               if (mapped) MapPixels(maps, spec.channels, frame.step, row);
              });
   Fill(fold, frame);
   *out = frame.AsImage(spec);

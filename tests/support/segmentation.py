@@ -222,6 +222,21 @@ def deterministic():
     )
 
 
+def reference():
+    """As torchvision's segmentation reference trains with v2."""
+    fill = {tv_tensors.Image: 0, tv_tensors.Mask: 255, "others": 0}
+    return v2.Compose(
+        [
+            v2.ToImage(),
+            v2.RandomResize(min_size=24, max_size=90),
+            v2.RandomHorizontalFlip(0.5),
+            v2.RandomCrop((32, 32), pad_if_needed=True, fill=fill),
+            to_types(),
+            v2.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
+        ]
+    )
+
+
 def of_pil():
     return v2.Compose(
         [v2.RandomCrop(36, pad_if_needed=True), v2.RandomHorizontalFlip(), v2.ToImage()]
@@ -252,6 +267,7 @@ NATIVE = {
     "several": lambda root: Several(root, fixed(), nearest(v1.PILToTensor())),
     "v2: crops": lambda root: Joint(root, crops()),
     "v2: padded": lambda root: Joint(root, padded()),
+    "v2: torchvision's reference": lambda root: Joint(root, reference()),
     "v2: nothing drawn": lambda root: Joint(root, deterministic()),
     "v2: tensors in a dict": lambda root: JointTensors(root, crops()),
     "v2: pictures": lambda root: JointPictures(root, of_pil()),

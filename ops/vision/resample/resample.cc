@@ -27,6 +27,12 @@ const FloatPasses& FloatPassesOf(SimdLevel level) {
   return kScalarFloatPasses;
 }
 
+void CopyRows(ConstRows src, std::size_t row_bytes, std::int64_t rows, MutableRows dst) {
+  for (std::int64_t y = 0; y < rows; ++y) {
+    std::memcpy(dst.data + y * dst.stride, src.data + y * src.stride, row_bytes);
+  }
+}
+
 bool IsFloats(const ResampleAxis& axis) { return HasFloatWeights(axis.spec.arithmetic); }
 
 // Copies the pixels of a row at the given columns; 0 where a column is -1. It copies kIn bytes of a
@@ -203,7 +209,9 @@ void Resampler::State::FilterFloats(const ResizePlan& plan, ConstRows pixels, in
   const std::size_t row_values = out_width * static_cast<std::size_t>(values);
   const std::size_t stride = (row_values + kPad - 1) / kPad * kPad * sizeof(float);
   const MutableRows rows{middle.Ensure(stride * static_cast<std::size_t>(plan.in.height)), stride};
-  if (values == 4) {
+  if (plan.x == nullptr) {
+    CopyRows(pixels, row_values * sizeof(float), plan.in.height, rows);
+  } else if (values == 4) {
     passes.horizontal_of_floats(*plan.x, first, last, pixels, in_left, plan.in.height, rows);
   } else {
     constexpr std::size_t kPixel = 4 * sizeof(float);
@@ -216,6 +224,10 @@ void Resampler::State::FilterFloats(const ResizePlan& plan, ConstRows pixels, in
     passes.horizontal_of_floats(*plan.x, first, last, {four_in.data, four_in.stride}, in_left,
                                 packs, four_out);
     Deinterleave<float>({four_out.data, four_out.stride}, plan.in.height, out_width, rows);
+  }
+  if (plan.y == nullptr) {
+    CopyRows({rows.data, rows.stride}, row_values * sizeof(float), plan.in.height, target);
+    return;
   }
   passes.vertical_to_floats(*plan.y, static_cast<std::int32_t>(plan.out.top),
                             static_cast<std::int32_t>(plan.out.top + plan.out.height),
@@ -273,10 +285,7 @@ Status Resampler::Resize(const ResizeSpec& spec, const Image& in,
     return Status::Ok();
   }
   if (floats && plan.kind == ResizePlan::Kind::kCopy) {
-    for (std::int64_t y = 0; y < plan.out.height; ++y) {
-      std::memcpy(target.data + y * target.stride, source.data + y * source.row_stride,
-                  target.stride);
-    }
+    CopyRows({source.data, source.row_stride}, target.stride, plan.out.height, target);
     return Status::Ok();
   }
   if (floats) {

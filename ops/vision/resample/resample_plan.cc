@@ -182,15 +182,22 @@ Result<ResizePlan> ResizePlanner::Prepare(const ResizeSpec& spec,
       return Axis({static_cast<std::int32_t>(in_size), static_cast<std::int32_t>(out_size), begin,
                    end, spec.filter, spec.arithmetic, spec.antialias});
     };
-    // A pass of floats that keeps the size may still make 0 of -0.
-    const bool both = spec.arithmetic == ResizeArithmetic::kFloats;
-    if (both || spec.out_width != spec.in_width || box.left != 0 ||
-        box.right != static_cast<float>(spec.out_width)) {
+    // torch makes no pass along a side that keeps its length. A pass of floats would make 0 of -0,
+    // and NaN beside infinities.
+    const bool floats = spec.arithmetic == ResizeArithmetic::kFloats;
+    if (floats && IsWhole(box.left, box.right - box.left, spec.out_width)) {
+      const auto left = static_cast<std::int64_t>(box.left);
+      in_x = {out_x.begin + left, out_x.end + left};
+    } else if (spec.out_width != spec.in_width || box.left != 0 ||
+               box.right != static_cast<float>(spec.out_width)) {
       plan.x = &axis(spec.in_width, box.left, box.right, spec.out_width);
       in_x = UsedRange(*plan.x, out_x.begin, out_x.end);
     }
-    if (both || spec.out_height != spec.in_height || box.top != 0 ||
-        box.bottom != static_cast<float>(spec.out_height)) {
+    if (floats && IsWhole(box.top, box.bottom - box.top, spec.out_height)) {
+      const auto top = static_cast<std::int64_t>(box.top);
+      in_y = {out_y.begin + top, out_y.end + top};
+    } else if (spec.out_height != spec.in_height || box.top != 0 ||
+               box.bottom != static_cast<float>(spec.out_height)) {
       plan.y = &axis(spec.in_height, box.top, box.bottom, spec.out_height);
       in_y = UsedRange(*plan.y, out_y.begin, out_y.end);
     }

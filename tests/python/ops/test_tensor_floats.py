@@ -43,6 +43,8 @@ CONVERSIONS = {
     "Normalize": lambda: [v1.ToTensor(), v1.Normalize([0.4], [0.3])],
     # The least values become -0.
     "zeros with a sign": lambda: [v1.ToTensor(), v1.Normalize([0.0], [-0.5])],
+    # Beside values above 0, of which a pass with weights 1 and 0 would make 0.
+    "zeros with a sign, padded": lambda: [v1.ToTensor(), v1.Pad(2, fill=-0.0)],
 }
 conversions = st.sampled_from(list(CONVERSIONS))
 
@@ -77,7 +79,9 @@ def test_resize(image, size, api, way, conversion):
 @given(images(least=4), sizes(), ways, conversions, st.booleans())
 def test_one_side_stays_as_it_is(image, size, way, conversion, rows):
     mode, antialias = way
-    size[0 if rows else 1] = image.height if rows else image.width
+    made = v1.Compose(CONVERSIONS[conversion]())(image)
+    side = 0 if rows else 1
+    size[side] = made.shape[1 + side]
     check([*CONVERSIONS[conversion](), v2.Resize(size, mode, antialias=antialias)], image)
 
 

@@ -55,14 +55,15 @@ _OF_MASKS = frozenset(
     f"v2.{name}"
     for name in (
         "CenterCrop", "ConvertImageDtype", "Identity", "Pad", "RandomAffine", "RandomCrop",
-        "RandomHorizontalFlip", "RandomPerspective", "RandomResizedCrop",
-        "RandomRotation", "RandomVerticalFlip", "Resize", "ToDtype", "ToPureTensor",
+        "RandomHorizontalFlip", "RandomPerspective", "RandomResize",
+        "RandomResizedCrop", "RandomRotation", "RandomVerticalFlip", "Resize", "ToDtype",
+        "ToPureTensor",
     )
 ) | frozenset(_TAKES)  # fmt: skip
 # v1 and v2. With a palette and without, PIL makes the same bytes.
 _OF_INDICES = frozenset((
     "CenterCrop", "Identity", "PILToTensor", "Pad", "RandomAffine", "RandomCrop", "RandomHorizontalFlip",
-    "RandomPerspective", "RandomResizedCrop", "RandomRotation", "RandomVerticalFlip",
+    "RandomPerspective", "RandomResize", "RandomResizedCrop", "RandomRotation", "RandomVerticalFlip",
     "Resize", "ToDtype", "ToImage", "ToPureTensor", "ToTensor",
 ))  # fmt: skip
 _NEAREST_EXACT = "nearest-exact"

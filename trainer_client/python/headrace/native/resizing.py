@@ -77,7 +77,8 @@ def mark_floats(nodes: list[Node]) -> None:
         floats = before >= 0 and of_floats[before]
         if floats and node.op in ("resize", "random_resized_crop"):
             way = node.args["interpolation"], bool(node.args.get("antialias"))
-            node.args["floats"] = int(_known_floats(node.args["api"], *way))
+            known = int(_known_floats(node.args["api"], *way))
+            node.args = {**node.args, "floats": known}  # nodes may share their arguments
         makes = node.op == "to_tensor" or node.args.get("dtype") == "float32"
         of_floats.append(floats or makes)
 

@@ -161,6 +161,13 @@ def _random_resized_crop(t: Any, api: str) -> Node:
     )
 
 
+def _random_resize(t: Any) -> Node:
+    if type(t.min_size) is not int or type(t.max_size) is not int:
+        raise NotNative(f"RandomResize has lengths {t.min_size!r} and {t.max_size!r}")
+    sizes = {"min_size": t.min_size, "max_size": t.max_size}
+    return Node("random_resize", {**sizes, **_resizing(t, "v2")}, RANDOM)
+
+
 def _random_crop(t: Any) -> Node:
     size = {"size": _ints(t.size), "pad_if_needed": int(t.pad_if_needed)}
     return Node("random_crop", {**size, **_padding(t)}, RANDOM)
@@ -365,6 +372,7 @@ _TABLE: dict[str, Callable[[Any], Node]] = {
         for name, make in _BY_API.items()
     },
     "v2.RandomCrop": _random_crop_v2,
+    "v2.RandomResize": _random_resize,
     "v2.ToImage": _plain("to_image"),
     "v2.ToDtype": lambda t: Node(
         "to_dtype", {"dtype": _dtype(t.dtype), "scale": int(bool(t.scale))}
@@ -377,4 +385,5 @@ _API_MATTERS = {
     "to_dtype", "random_crop", "trivial_augment_wide", "rand_augment", "auto_augment", "aug_mix",
     "random_operation", "random_affine", "random_rotation", "color_jitter", "grayscale",
     "random_grayscale", "resize", "random_resized_crop", "pad", "gaussian_blur",
+    "random_resize",
 }  # fmt: skip
