@@ -76,6 +76,14 @@ def _resized_crop(args: dict[str, Any], value: Pixels, place: dict[str, int]) ->
     return _functions(args).resized_crop(value, **place, size=args["size"], **_modes(args))
 
 
+def _draw_length(args: dict[str, Any], value: Pixels) -> Any:
+    return v2.RandomResize(args["min_size"], args["max_size"]).make_params([value])
+
+
+def _resize_to(args: dict[str, Any], value: Pixels, drawn: Any) -> Pixels:
+    return of_v2.resize(value, drawn["size"], **_modes(args))
+
+
 def _crop_of(args: dict[str, Any]) -> v2.RandomCrop:
     return v2.RandomCrop(
         args["size"], args.get("padding"), bool(args["pad_if_needed"]), args.get("fill", 0)
@@ -160,6 +168,7 @@ _RULES: dict[str, tuple[Any, Any]] = {
     "random_horizontal_flip": (_flips, _either(of_v2.horizontal_flip)),
     "random_vertical_flip": (_flips, _either(of_v2.vertical_flip)),
     "random_resized_crop": (_draw_resized_crop, _resized_crop),
+    "random_resize": (_draw_length, _resize_to),
     "random_crop": (_draw_crop, _crop),
     "random_apply": (_gate, lambda args, value, _: value),
 }
