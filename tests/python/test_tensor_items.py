@@ -114,7 +114,7 @@ def test_more_than_that_is_refused(photos, cls):
 
 LOADERS = {
     "an array": (lambda path: torch.load(path), "torch.*not followed"),
-    "a step": (lambda path: v2.functional.hflip(read_image(path)), "not followed"),
+    "a step": (lambda path: v2.functional.hflip(read_image(path)), "more than read"),
     "another file": (lambda path: read_image(path + ".jpg"), "another file"),
     "PIL, not converted": (lambda path: Image.open(path), "more than read"),
 }

@@ -5,9 +5,11 @@
 import pytest
 import torch
 from headrace.capture import capture
+from headrace.capture.batches import form_of
+from headrace.native.plan import NotNative
 from support.compare import check
 from support.photos import write_jpegs
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, default_collate
 from torchvision import datasets
 from torchvision import transforms as v1
 from torchvision.transforms import v2
@@ -165,7 +167,38 @@ def the_same_list_twice(batch):
     return [b[0] for b in batch], labels, labels
 
 
+def one_tensor_of_labels_twice(batch):
+    """What changes in one shows in the other."""
+    labels = torch.tensor([b[1] for b in batch])
+    return [b[0] for b in batch], labels, labels
+
+
+def two_tensors_of_labels(batch):
+    """What changes in one does not show in the other."""
+    labels = [b[1] for b in batch]
+    return [b[0] for b in batch], default_collate(labels), default_collate(labels)
+
+
+def one_list_at_two_places(batch):
+    out = []
+    for image, label in batch:
+        held = [label]
+        out.append({"image": image, "first": held, "second": held})
+    return out
+
+
+def lists_of_the_same_lists(batch):
+    held = [[label] for _, label in batch]
+    return [b[0] for b in batch], [one for one in held], [one for one in held]
+
+
+def with_an_empty_list(batch):
+    return [(image, []) for image, _ in batch]
+
+
 REFUSED = [
+    one_tensor_of_labels_twice, two_tensors_of_labels, one_list_at_two_places,
+    lists_of_the_same_lists, with_an_empty_list,
     reads_its_length, first_alone, keeps_some, counts, remembers, last_label,
     appends_for_each_pair, appends_in_a_comprehension, appends_twice, never_used,
     reads_while_it_grows, sets_an_entry, changes_a_sample, the_same_twice, the_same_tensors_twice,
@@ -216,3 +249,13 @@ def test_rows_of_the_data_sets_own_tensors_stay_python():
         return torch.stack([b[0] for b in batch]), torch.stack([b[1] for b in batch])
 
     check(lambda loader: loader(data, 4, num_workers=2, collate_fn=stacked))
+
+
+def labels_alone(batch):
+    return [b[0] for b in batch], torch.tensor([b[1] for b in batch])
+
+
+def test_a_default_device_of_the_programs_is_refused():
+    assert form_of(labels_alone, (0, 1), [1], []).lists == {0}
+    with torch.device("meta"), pytest.raises(NotNative, match="torch's default device"):
+        form_of(labels_alone, (0, 1), [1], [])

@@ -34,11 +34,11 @@ class NativePlan:
         """The fields of a delivered batch: a tensor each, or a list of the samples' tensors."""
         return tensors_of(capsules, self.form)
 
-    def batch(self, fields: list[Any]) -> Any:
-        """The batch of these fields, as the program's collate_fn makes it."""
+    def batch(self, fields: list[Any], device: str | None = None) -> Any:
+        """The batch of these fields, as the program's collate_fn makes it. `device`: as batch_of's."""
         if self.form is None:
             return collated(self.structure, fields)
-        return batch_of(self.form.form, fields)
+        return batch_of(self.form.form, fields, device)
 
     @property
     def labels(self) -> list[int]:

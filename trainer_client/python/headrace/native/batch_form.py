@@ -73,19 +73,20 @@ def copies_of(fields: list[Any]) -> list[Any]:
     return [[row.clone() for row in f] if type(f) is list else f.clone() for f in fields]
 
 
-def batch_of(form: Form, fields: Sequence[Any]) -> Any:
-    """The batch of these fields."""
+def batch_of(form: Form, fields: Sequence[Any], device: str | None = None) -> Any:
+    """The batch of these fields. `device`: where tensors of integers are made; None: where the
+    program's default is now."""
     match form:
         case Stacked(number):
             return fields[number]
         case Numbers(number, dtype):
             made = getattr(torch, dtype) if dtype else None
-            return torch.tensor(fields[number].tolist(), dtype=made)
+            return torch.tensor(fields[number].tolist(), dtype=made, device=device)
         case Each(kind, of):
             return kind(_entries(of, fields))
         case dict():
-            return {key: batch_of(part, fields) for key, part in form.items()}
-    parts = [batch_of(part, fields) for part in form]
+            return {key: batch_of(part, fields, device) for key, part in form.items()}
+    parts = [batch_of(part, fields, device) for part in form]
     return tuple(parts) if type(form) is tuple else parts
 
 

@@ -6,6 +6,7 @@ import os
 import pickle
 import sys
 import time
+from collections.abc import Callable
 from functools import cached_property, partial
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
@@ -241,7 +242,7 @@ class Served:
         if batch.copy_advised:
             fields = copies_of(fields)
         if not batch.missing:
-            return captured.batch(fields)
+            return self._batch(batch.batch, captured, fields)
         made = self._make_missing(batch)
         if captured.form is None and fields and samples.fill(fields, made, captured):
             return captured.batch(fields)
@@ -269,10 +270,20 @@ class Served:
             buffers = [bytearray(buffer) for buffer in buffers]
         return unpickle_batch(batch.pickle, buffers)
 
+    def _batch(self, batch: int, captured: NativePlan, fields: list[Any]) -> Any:
+        if captured.form is None:
+            return captured.batch(fields)
+        device = None if self._lazy else "cpu"
+        return self._as_worker(batch, partial(captured.batch, fields, device))
+
     def _collate(self, batch: int, rows: list[Any]) -> Any:
         """What a worker of the stock loader does with samples of any kind."""
+        return self._as_worker(batch, partial(self._collate_fn, rows))
+
+    def _as_worker(self, batch: int, make: Callable[[], Any]) -> Any:
+        """What it makes, or raises, where a worker of the stock loader makes this batch."""
         if self._lazy:
-            return self._collate_fn(rows)
+            return make()
         lane = batch % self._num_workers
         _utils.worker._worker_info = _utils.worker.WorkerInfo(
             id=lane,
@@ -281,7 +292,7 @@ class Served:
             dataset=self._dataset,
         )
         try:
-            return self._collate_fn(rows)
+            return make()
         except Exception:
             wrapped = ExceptionWrapper(where=self._where(batch))
         finally:

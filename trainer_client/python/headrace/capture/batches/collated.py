@@ -1,11 +1,14 @@
 """From a collate_fn of the program's own to a BatchForm, or to the reason why not."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import torch
 
 from ...native.batch_form import Each as EachForm
 from ...native.batch_form import Form
+from ...native.batch_form import Stacked as StackedForm
 from ...native.collate import name_of
 from ...native.plan import NotNative
 from ...native.structure import Structure, fields_of
@@ -39,11 +42,13 @@ def form_of(
     try:
         if replaced := replaced_builtin():
             raise Stop(f"may use builtins.{replaced}, which the program has replaced")
+        if torch.get_default_device().type != "cpu":
+            raise Stop(f"makes tensors on {torch.get_default_device()}, torch's default device")
         scope = Scope()
         found = call(f, Held(collate_fn), [Each(list, Part(structure, scope), scope)], {}, "")
         used: Counter[int] = Counter()
         lists: set[int] = set()
-        form = _form(f, found, used, lists, set())
+        form = _form(f, found, used, lists, _Met())
         _check(f, used)
     except Stop as stop:
         why = f"{stop.place} {stop.text}" if stop.place else f"it {stop.text}"
@@ -63,19 +68,35 @@ def _refused(collate_fn: Any, why: str) -> str:
     return f"collate_fn={name_of(collate_fn)} is Python code: {why}"
 
 
-def _form(
-    f: BatchFollower, found: Any, used: "Counter[int]", lists: set[int], seen: set[int]
-) -> Form:
-    f.spend()
-    if type(found) is Joined:
-        used[found.form.field] += 1
-        return found.form  # type: ignore[no-any-return]
-    if isinstance(found, Each) or type(found) in (list, dict):
-        if id(found) in seen:
+@dataclass
+class _Met:
+    """What was met so far in the batch. things: by identity. stacked: fields that are a tensor.
+    held: those in a list or dict that the code makes for each sample."""
+
+    things: set[int] = field(default_factory=set)
+    stacked: set[int] = field(default_factory=set)
+    held: set[int] = field(default_factory=set)
+
+    def once(self, found: Any) -> None:
+        if id(found) in self.things:
             raise Stop(f"returns {name(found)} twice")
-        seen.add(id(found))
+        self.things.add(id(found))
+
+
+def _form(f: BatchFollower, found: Any, used: "Counter[int]", lists: set[int], seen: _Met) -> Form:
+    f.spend()
+    if isinstance(found, Each | Joined) or type(found) in (list, dict):
+        seen.once(found)
+    if type(found) is Joined:
+        made = found.form
+        if type(made) is StackedForm and made.field in seen.stacked:
+            raise Stop("returns the same tensors twice")
+        if type(made) is StackedForm:
+            seen.stacked.add(made.field)
+        used[made.field] += 1
+        return made  # type: ignore[no-any-return]
     if isinstance(found, Each):
-        return _each(f, found, used, lists)
+        return _each(f, found, used, lists, seen.held)
     if type(found) is dict:
         if any(type(key) not in (str, int) for key in found):
             raise Stop("returns a dict whose keys are neither texts nor integers")
@@ -86,11 +107,18 @@ def _form(
     raise Stop(f"returns {name(found)}")
 
 
-def _each(f: BatchFollower, each: Each, used: "Counter[int]", lists: set[int]) -> EachForm:
+def _each(
+    f: BatchFollower, each: Each, used: "Counter[int]", lists: set[int], held: set[int]
+) -> EachForm:
     if each.kind is ITERATOR:
         raise Stop("returns an iterator")
     of, scope = each.once(f)
-    structure = _structure(of, scope)
+    inside: Counter[int] = Counter()
+    structure = _structure(of, scope, inside)
+    # Two places may hold one list of the code's, which is not known any more.
+    if any(times > 1 or one in held for one, times in inside.items()):
+        raise Stop("returns a sample's number twice in lists or dicts of its own")
+    held.update(inside)
     fields = fields_of(structure)
     if not fields:
         raise Stop("returns a list of nothing")
@@ -102,15 +130,21 @@ def _each(f: BatchFollower, each: Each, used: "Counter[int]", lists: set[int]) -
     return EachForm(each.kind, structure)
 
 
-def _structure(of: Any, scope: Scope) -> Structure:
+def _structure(of: Any, scope: Scope, inside: "Counter[int]", mutable: bool = False) -> Structure:
+    """`inside`: gets the fields in lists and dicts, of which `mutable` is one around it."""
     if isinstance(of, Part):
         if of.scope is not scope:
             raise Stop("uses a sample outside of its turn")
+        if mutable:
+            inside.update(fields_of(of.structure))
         return of.structure
+    if type(of) in (list, dict) and not of:
+        raise Stop("returns something empty for each sample")
     if type(of) is dict and all(type(key) in (str, int) for key in of):
-        return {key: _structure(part, scope) for key, part in of.items()}
+        return {key: _structure(part, scope, inside, True) for key, part in of.items()}
     if type(of) in (list, tuple):
-        parts = [_structure(part, scope) for part in of]
+        inner = mutable or type(of) is list
+        parts = [_structure(part, scope, inside, inner) for part in of]
         return tuple(parts) if type(of) is tuple else parts
     what = repr(of) if is_constant(of) else name(of)
     raise Stop(f"returns {what} for each sample")
