@@ -21,6 +21,11 @@ function(headrace_test_headers)
   target_precompile_headers(headrace_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
 endfunction()
 
+# Tests are compiled some sources at a time: most of the time goes to headers, which they share. A
+# preset with CMAKE_UNITY_BUILD does so with the libraries too. Two sources of one target then can't
+# give one name to two things, even in unnamed namespaces.
+option(HEADRACE_UNITY_TESTS "Compile the tests eight sources at a time" ON)
+
 function(headrace_test NAME)
   cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
   if(NOT HEADRACE_TESTS)
@@ -30,6 +35,9 @@ function(headrace_test NAME)
   headrace_test_headers()
   target_link_libraries(${NAME} PRIVATE headrace_compile ${A_DEPS} GTest::gmock GTest::gtest_main)
   target_precompile_headers(${NAME} REUSE_FROM headrace_test_headers)
+  if(HEADRACE_UNITY_TESTS)
+    set_target_properties(${NAME} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
   add_test(NAME ${NAME} COMMAND ${NAME})
   set_tests_properties(${NAME} PROPERTIES TIMEOUT 120)
   if(HEADRACE_SANITIZE MATCHES "thread")

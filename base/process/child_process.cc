@@ -12,12 +12,10 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/process/rusage.h"
+
 namespace headrace {
 namespace {
-
-double Seconds(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-}
 
 // Waits with the system call, since the C library's waitid() gives no times. `reap`: gives the id
 // back.
@@ -29,7 +27,7 @@ int Wait(int pidfd, bool reap, siginfo_t* info, rusage* usage) {
 ChildProcess::Ended Describe(const siginfo_t& info, const rusage& usage) {
   ChildProcess::Ended ended;
   const bool exited = info.si_code == CLD_EXITED;
-  ended.cpu_seconds = Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
+  ended.cpu_seconds = CpuSecondsOf(usage);
   ended.failed = !exited || info.si_status != 0;
   ended.how =
       (exited ? "ended with status " : "was killed by signal ") + std::to_string(info.si_status);

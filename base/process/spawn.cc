@@ -12,16 +12,16 @@
 namespace headrace {
 namespace {
 
-struct Settings {
+struct SpawnSettings {
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_t files;
-  Settings() {
+  SpawnSettings() {
     ::posix_spawnattr_init(&attributes);
     ::posix_spawn_file_actions_init(&files);
   }
-  Settings(const Settings&) = delete;
-  Settings& operator=(const Settings&) = delete;
-  ~Settings() {
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+  ~SpawnSettings() {
     ::posix_spawn_file_actions_destroy(&files);
     ::posix_spawnattr_destroy(&attributes);
   }
@@ -73,7 +73,7 @@ void SetAttributes(const SpawnOptions& options, posix_spawnattr_t* attributes) {
 
 Result<pid_t> Spawn(const SpawnOptions& options) {
   if (options.command.empty()) return InvalidArgument("no command to start");
-  Settings settings;
+  SpawnSettings settings;
   SetFiles(options, &settings.files);
   SetAttributes(options, &settings.attributes);
   const std::vector<char*> words = Pointers(options.command);

@@ -9,17 +9,15 @@
 #include <sstream>
 #include <string>
 
+#include "base/process/rusage.h"
+
 namespace headrace {
 namespace {
 
-double Seconds(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-}
-
-double CpuSecondsOf(int who) {
+double CpuSecondsOfAll(int who) {
   rusage usage{};
   ::getrusage(who, &usage);
-  return Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
+  return CpuSecondsOf(usage);
 }
 
 std::uint64_t Nanos(clockid_t clock) {
@@ -31,9 +29,9 @@ std::uint64_t Nanos(clockid_t clock) {
 
 }  // namespace
 
-double OwnCpuSeconds() { return CpuSecondsOf(RUSAGE_SELF); }
+double OwnCpuSeconds() { return CpuSecondsOfAll(RUSAGE_SELF); }
 
-double EndedChildrenCpuSeconds() { return CpuSecondsOf(RUSAGE_CHILDREN); }
+double EndedChildrenCpuSeconds() { return CpuSecondsOfAll(RUSAGE_CHILDREN); }
 
 double ProcessCpuSeconds(std::int64_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");

@@ -5,7 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
-#include "ops/vision/augment/augment_space.h"
+#include "ops/vision/augment/augment_test_util.h"
 
 namespace headrace::ops::testing {
 namespace {
@@ -22,9 +22,6 @@ Node Mix(std::int64_t width = 1, std::int64_t depth = 1, std::int64_t api = 1) {
 }
 
 std::int32_t Float(float value) { return std::bit_cast<std::int32_t>(value); }
-constexpr auto kIdentity = static_cast<std::int32_t>(AugmentOp::kIdentity);
-constexpr auto kTranslateX = static_cast<std::int32_t>(AugmentOp::kTranslateX);
-constexpr auto kPosterize = static_cast<std::int32_t>(AugmentOp::kPosterize);
 
 TEST(AugMix, AddsUpInFloatAndCutsOnce) {
   const auto mixed =

@@ -5,16 +5,12 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
-#include "ops/vision/augment/augment_space.h"
+#include "ops/vision/augment/augment_test_util.h"
 
 namespace headrace::ops::testing {
 namespace {
 
 using ::testing::ElementsAre;
-
-constexpr auto kIdentity = static_cast<std::int64_t>(AugmentOp::kIdentity);
-constexpr auto kInvert = static_cast<std::int64_t>(AugmentOp::kInvert);
-constexpr auto kTranslateX = static_cast<std::int64_t>(AugmentOp::kTranslateX);
 
 // One policy: a translation and an inversion.
 Node Auto(std::vector<double> probabilities, std::int64_t api = 1) {

@@ -34,7 +34,7 @@ TEST(Decode, OnlyLibrariesThatItKnows) {
   EXPECT_EQ(compiled("cv2", "RGB"), Unsupported("node 0 decode: library cv2"));
 }
 
-Status Decoded(const std::string& file, const char* library, const char* mode) {
+Status StatusOfDecoding(const std::string& file, const char* library, const char* mode) {
   const Node node =
       MakeNode("decode", {{"mode", std::string(mode)}, {"library", std::string(library)}});
   const auto runner = ChainRunner::Make(
@@ -50,13 +50,13 @@ TEST(Decode, LeavesToTorchvisionWhatItDecodesInItsOwnWay) {
   const std::string grey = EncodeJpeg(16, 16, {.space = JCS_GRAYSCALE});
   const std::string cmyk = EncodeJpeg(16, 16, {.space = JCS_CMYK});
   const char* const io = "torchvision.io";
-  EXPECT_EQ(Decoded(colour, io, "RGB"), Status::Ok());
-  EXPECT_EQ(Decoded(colour, io, "UNCHANGED"), Status::Ok());
-  EXPECT_EQ(Decoded(grey, io, "RGB"), Status::Ok());
-  EXPECT_EQ(Decoded(grey, io, "UNCHANGED").code(), Code::kUnsupported);
-  EXPECT_EQ(Decoded(cmyk, io, "RGB").code(), Code::kUnsupported);
-  EXPECT_EQ(Decoded(cmyk, io, "UNCHANGED").code(), Code::kUnsupported);
-  EXPECT_EQ(Decoded(cmyk, "PIL", "RGB"), Status::Ok());
+  EXPECT_EQ(StatusOfDecoding(colour, io, "RGB"), Status::Ok());
+  EXPECT_EQ(StatusOfDecoding(colour, io, "UNCHANGED"), Status::Ok());
+  EXPECT_EQ(StatusOfDecoding(grey, io, "RGB"), Status::Ok());
+  EXPECT_EQ(StatusOfDecoding(grey, io, "UNCHANGED").code(), Code::kUnsupported);
+  EXPECT_EQ(StatusOfDecoding(cmyk, io, "RGB").code(), Code::kUnsupported);
+  EXPECT_EQ(StatusOfDecoding(cmyk, io, "UNCHANGED").code(), Code::kUnsupported);
+  EXPECT_EQ(StatusOfDecoding(cmyk, "PIL", "RGB"), Status::Ok());
 }
 
 TEST(Decode, RefusesWhatIsNoImage) {

@@ -5,7 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
-#include "ops/vision/augment/augment_space.h"
+#include "ops/vision/augment/augment_test_util.h"
 
 namespace headrace::ops::testing {
 namespace {
@@ -18,10 +18,6 @@ Node Rand(std::int64_t num_ops, std::int64_t magnitude = 9) {
   args["magnitude"] = magnitude;
   return MakeNode("rand_augment", args);
 }
-
-constexpr auto kTranslateX = static_cast<std::int32_t>(AugmentOp::kTranslateX);
-constexpr auto kInvert = static_cast<std::int32_t>(AugmentOp::kInvert);
-constexpr auto kRotate = static_cast<std::int32_t>(AugmentOp::kRotate);
 
 TEST(RandAugment, DrawsASignForSignedOperations) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {

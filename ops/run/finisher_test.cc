@@ -1,11 +1,11 @@
 #include "ops/core/finisher.h"
 
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/test_draws.h"
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
 
@@ -14,23 +14,10 @@
 namespace headrace::ops::testing {
 namespace {
 
-using Random = std::mt19937;
-
-std::int64_t Between(Random& random, std::int64_t low, std::int64_t high) {
-  return std::uniform_int_distribution<std::int64_t>(low, high)(random);
-}
-
-template <typename T>
-T OneOf(Random& random, std::vector<T> values) {
-  return values[static_cast<std::size_t>(
-      Between(random, 0, static_cast<std::int64_t>(values.size()) - 1))];
-}
-
-// HEADRACE_TEST_SEED repeats a run.
-unsigned Seed() {
-  const char* given = std::getenv("HEADRACE_TEST_SEED");
-  return given == nullptr ? 20260 : static_cast<unsigned>(std::strtoul(given, nullptr, 10));
-}
+using test_draws::Between;
+using test_draws::OneOf;
+using test_draws::Random;
+using test_draws::SeedOr;
 
 // Some are infinite in narrower types, so that results are infinite or no numbers.
 double Number(Random& random) {
@@ -121,9 +108,9 @@ Bytes InPieces(Random& random, const Finisher& finisher, ByteSpan values) {
 }
 
 TEST(Finisher, RandomChainsEndInTheSameBits) {
-  Random random(Seed());
+  Random random(SeedOr(20260));
   for (int round = 0; round < 1000; ++round) {
-    SCOPED_TRACE("HEADRACE_TEST_SEED=" + std::to_string(Seed()) + " round " +
+    SCOPED_TRACE("HEADRACE_TEST_SEED=" + std::to_string(SeedOr(20260)) + " round " +
                  std::to_string(round));
     const std::int64_t channels = OneOf<std::int64_t>(random, {1, 3});
     const TensorSpec row{

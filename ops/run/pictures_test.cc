@@ -1,7 +1,6 @@
 // Graphs of several pictures: an image and its mask.
 #include <png.h>
 
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <random>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "base/file_group.h"
+#include "base/test_draws.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ops/run/graph_runner.h"
@@ -20,19 +20,11 @@
 namespace headrace::ops::testing {
 namespace {
 
+using test_draws::Between;
+using test_draws::Random;
+using test_draws::SeedOr;
+
 using ::testing::HasSubstr;
-
-using Random = std::mt19937;
-
-std::int64_t Between(Random& random, std::int64_t low, std::int64_t high) {
-  return std::uniform_int_distribution<std::int64_t>(low, high)(random);
-}
-
-// HEADRACE_TEST_SEED repeats a run.
-unsigned Seed() {
-  const char* given = std::getenv("HEADRACE_TEST_SEED");
-  return given == nullptr ? 4711 : static_cast<unsigned>(std::strtoul(given, nullptr, 10));
-}
 
 Bytes NoisePng(Random& random, std::int64_t height, std::int64_t width, bool gray) {
   std::vector<std::uint8_t> pixels(static_cast<std::size_t>(height * width * (gray ? 1 : 3)));
@@ -283,9 +275,9 @@ class PicturesTest : public ::testing::Test {
 TEST_F(PicturesTest, AMaskIsMadeAsItsImageFromTheImagesDraws) {
   int compared = 0, cached = 0, gates = 0;
   for (unsigned round = 0; round < 300; ++round) {
-    Random random(Seed() + round);
+    Random random(SeedOr(4711) + round);
     const Pair pair = RandomPair(random);
-    std::string text = "HEADRACE_TEST_SEED=" + std::to_string(Seed() + round) + ":";
+    std::string text = "HEADRACE_TEST_SEED=" + std::to_string(SeedOr(4711) + round) + ":";
     for (const Node& node : pair.nodes) text += ' ' + node.op;
     SCOPED_TRACE(text);
     const std::int64_t height = Between(random, 1, 60), width = Between(random, 1, 60);
@@ -343,7 +335,7 @@ TEST_F(PicturesTest, EachPictureMayHaveSeveralChains) {
   const std::vector<Node> nodes{
       MakeNode("decode"), MakeNode("pil_to_tensor"), view, MakeNode("pil_to_tensor"),
       MaskDecode(),       MakeNode("pil_to_tensor")};
-  Random random(Seed());
+  Random random(SeedOr(4711));
   const Bytes group = GroupOf({NoisePng(random, 9, 11, false), NoisePng(random, 9, 11, true)});
   ASSERT_NO_FATAL_FAILURE(Compile(nodes, {5, 1, 3}));
   EXPECT_EQ(runner_->graph().pictures()[0].chains, (std::vector<std::size_t>{1, 2}));
@@ -365,7 +357,7 @@ TEST_F(PicturesTest, WhatIsNoSampleOfThePlanIsRefused) {
   ASSERT_NO_FATAL_FAILURE(Compile(
       {MakeNode("decode"), MakeNode("pil_to_tensor"), MaskDecode(), MakeNode("pil_to_tensor")},
       {1, 3}));
-  Random random(Seed());
+  Random random(SeedOr(4711));
   const Bytes image = NoisePng(random, 9, 11, false), mask = NoisePng(random, 9, 11, true);
   const Bytes other = NoisePng(random, 9, 12, true);
   std::vector<TensorSpec> values(2);

@@ -1,9 +1,9 @@
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/test_draws.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ops/run/test_util.h"
@@ -13,23 +13,10 @@
 namespace headrace::ops::testing {
 namespace {
 
-using Random = std::mt19937;
-
-std::int64_t Between(Random& random, std::int64_t low, std::int64_t high) {
-  return std::uniform_int_distribution<std::int64_t>(low, high)(random);
-}
-
-// HEADRACE_TEST_SEED repeats a run.
-unsigned Seed() {
-  const char* given = std::getenv("HEADRACE_TEST_SEED");
-  return given == nullptr ? 20260 : static_cast<unsigned>(std::strtoul(given, nullptr, 10));
-}
-
-template <typename T>
-T OneOf(Random& random, std::vector<T> values) {
-  return values[static_cast<std::size_t>(
-      Between(random, 0, static_cast<std::int64_t>(values.size()) - 1))];
-}
+using test_draws::Between;
+using test_draws::OneOf;
+using test_draws::Random;
+using test_draws::SeedOr;
 
 std::vector<std::int64_t> Sides(Random& random, std::int64_t most) {
   return {Between(random, 1, most), Between(random, 1, most)};
@@ -198,7 +185,7 @@ TEST_P(RandomChains, EqualTheirOperatorsOneByOne) {
   const EvenTorch torch;
   int compared = 0;
   for (unsigned round = 0; round < 600; ++round) {
-    Random random(Seed() + round);
+    Random random(SeedOr(20260) + round);
     const int channels = OneOf<int>(random, {1, 3});
     const std::string mode = channels == 1 ? "L" : "RGB";
     std::vector<Node> nodes{MakeNode("from_array", {{"mode", mode}})};
@@ -207,7 +194,7 @@ TEST_P(RandomChains, EqualTheirOperatorsOneByOne) {
     for (std::int64_t n = Between(random, 2, 5); n > 0; --n) {
       nodes.push_back(RandomNode(random, tensor));
     }
-    std::string text = "HEADRACE_TEST_SEED=" + std::to_string(Seed() + round) + ":";
+    std::string text = "HEADRACE_TEST_SEED=" + std::to_string(SeedOr(20260) + round) + ":";
     for (const Node& node : nodes) text += " " + node.op;
     SCOPED_TRACE(text);
 

@@ -1,9 +1,9 @@
 #include "ops/vision/tensor/convolve.h"
 
-#include <cstdlib>
 #include <random>
 #include <vector>
 
+#include "base/test_draws.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ops/vision/testing/test_util.h"
@@ -12,14 +12,10 @@
 namespace headrace::ops {
 namespace {
 
-using Bytes8 = std::vector<std::uint8_t>;
-using Random = std::mt19937;
+using test_draws::Random;
+using test_draws::SeedOr;
 
-// HEADRACE_TEST_SEED repeats a run.
-unsigned Seed() {
-  const char* given = std::getenv("HEADRACE_TEST_SEED");
-  return given == nullptr ? 20270 : static_cast<unsigned>(std::strtoul(given, nullptr, 10));
-}
+using Bytes8 = std::vector<std::uint8_t>;
 
 std::size_t Below(Random& random, std::size_t end) { return random() % end; }
 
@@ -54,8 +50,8 @@ TEST(Convolve, SumsByRowsAndThenByColumns) {
 
 TEST(Convolve, EveryLevelHasTheBitsOfTheScalarOne) {
   for (unsigned round = 0; round < 120; ++round) {
-    Random random(Seed() + round);
-    SCOPED_TRACE("HEADRACE_TEST_SEED=" + std::to_string(Seed() + round));
+    Random random(SeedOr(20270) + round);
+    SCOPED_TRACE("HEADRACE_TEST_SEED=" + std::to_string(SeedOr(20270) + round));
     const auto height = static_cast<std::int64_t>(13 + Below(random, 40));
     const auto width = static_cast<std::int64_t>(13 + Below(random, 90));
     const int channels = random() % 2 == 0 ? 1 : 3;
@@ -74,8 +70,8 @@ TEST(Convolve, EveryLevelHasTheBitsOfTheScalarOne) {
 
 TEST(Convolve, APartIsMadeOfTheWindowThatItReads) {
   for (unsigned round = 0; round < 120; ++round) {
-    Random random(Seed() + round);
-    SCOPED_TRACE("HEADRACE_TEST_SEED=" + std::to_string(Seed() + round));
+    Random random(SeedOr(20270) + round);
+    SCOPED_TRACE("HEADRACE_TEST_SEED=" + std::to_string(SeedOr(20270) + round));
     RandomCanvas canvas(31, 47, 3, 4, 5, random());
     Image image = canvas.image;
     image.held = WholeOf(image.spec);
@@ -113,9 +109,9 @@ TEST(Convolve, APartIsMadeOfTheWindowThatItReads) {
 }
 
 TEST(Convolve, LongImagesAreMadeInBands) {
-  RandomCanvas canvas(700, 400, 3, 3, 0, Seed());
+  RandomCanvas canvas(700, 400, 3, 3, 0, SeedOr(20270));
   canvas.image.held = WholeOf(canvas.image.spec);
-  Random random(Seed());
+  Random random(SeedOr(20270));
   const std::vector<float> x = RandomWeights(random, 3), y = RandomWeights(random, 9);
   const Window whole = WholeOf(canvas.image.spec);
   const Bytes8 made = Convolved(canvas.image, {x, y}, whole, DetectPointwiseLevel());
