@@ -16,11 +16,11 @@
 namespace headrace::net {
 namespace {
 
-constexpr std::string_view kTcp = "tcp://";
+constexpr std::string_view kTcpScheme = "tcp://";
 
 // HOST of tcp://HOST:PORT, without the brackets of an IPv6 address.
 std::string_view HostOf(std::string_view endpoint) {
-  std::string_view host = endpoint.substr(kTcp.size());
+  std::string_view host = endpoint.substr(kTcpScheme.size());
   host = host.substr(0, host.rfind(':'));
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   return host;
@@ -29,7 +29,7 @@ std::string_view HostOf(std::string_view endpoint) {
 }  // namespace
 
 bool IsLocalEndpoint(std::string_view endpoint) {
-  if (!endpoint.starts_with(kTcp)) return true;
+  if (!endpoint.starts_with(kTcpScheme)) return true;
   const std::string host(HostOf(endpoint));
   if (host == "localhost" || host == "lo") return true;
   in_addr four{};
@@ -39,7 +39,7 @@ bool IsLocalEndpoint(std::string_view endpoint) {
 }
 
 bool IsAnyAddress(std::string_view endpoint) {
-  if (!endpoint.starts_with(kTcp)) return false;
+  if (!endpoint.starts_with(kTcpScheme)) return false;
   const std::string_view host = HostOf(endpoint);
   return host == "*" || host == "0.0.0.0" || host == "::";
 }
@@ -47,7 +47,7 @@ bool IsAnyAddress(std::string_view endpoint) {
 bool IsAbstract(std::string_view endpoint) { return endpoint.starts_with("ipc://@"); }
 
 bool LoopbackInstead(std::string_view given, std::string_view bound) {
-  return bound.starts_with(kTcp) && IsLocalEndpoint(bound) && !IsLocalEndpoint(given);
+  return bound.starts_with(kTcpScheme) && IsLocalEndpoint(bound) && !IsLocalEndpoint(given);
 }
 
 Status CheckExposure(const std::string& endpoint, bool keys, bool insecure) {
@@ -65,7 +65,7 @@ Status CheckExposure(const std::string& endpoint, bool keys, bool insecure) {
 
 Result<std::string> AddressTowards(const std::string& endpoint) {
   HR_RETURN_IF_ERROR(CheckEndpoint(endpoint));
-  if (!endpoint.starts_with(kTcp)) return InvalidArgument(endpoint + " is no tcp address");
+  if (!endpoint.starts_with(kTcpScheme)) return InvalidArgument(endpoint + " is no tcp address");
   const std::string host(HostOf(endpoint));
   if (host == "*") return InvalidArgument(endpoint + " names no host");
   addrinfo wanted{};

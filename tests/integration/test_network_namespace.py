@@ -105,14 +105,15 @@ def test_a_worker_over_tcp_sends_a_quarter_of_the_bytes(host, photos, tmp_path):
     stock = run_program(photos, HEADRACE="off")
     received = {}
     with pool(host, tmp_path / "runtime") as address:
-        for form in ("auto", "as-made"):
+        for form in ("auto", "uint8", "as-made"):
             report = tmp_path / f"{form}.json"
             launch = [str(HEADRACE), "run", "--coordinator", address, "--report", str(report)]
             assert run_program(photos, *launch, "--wire", form) == stock
             (loader,) = json.loads(report.read_text())["loaders"]
             received[form] = loader["counts"]["received_bytes"]
-            assert (loader["counts"]["finished_batches"] > 0) == (form == "auto")
-    assert received["auto"] <= 0.26 * received["as-made"]
+            assert (loader["counts"]["finished_batches"] > 0) == (form != "as-made")
+    # "auto" begins with uint8 and leaves it where a busy processor finishes too slowly.
+    assert received["uint8"] <= 0.26 * received["as-made"]
 
 
 def test_a_worker_with_other_files_under_the_same_paths_is_found_out(host, photos, tmp_path):
