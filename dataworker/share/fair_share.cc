@@ -2,13 +2,9 @@
 
 #include <algorithm>
 
+#include "dataworker/share/moving_mean.h"
+
 namespace headrace::dataworker {
-namespace {
-
-// Weight of the newest unit in a mean. Few enough units to follow a change within a batch.
-constexpr double kNewest = 1.0 / 16;
-
-}  // namespace
 
 void FairShare::Put(Heap& heap, std::size_t at, Member* member) {
   heap[at] = member;
@@ -103,8 +99,8 @@ double FairShare::Start(Member& member, double units) {
 
 void FairShare::Settle(Member& member, double charged, double cost, double units) {
   const double each = cost / units;
-  member.mean_ = member.mean_ < 0 ? each : member.mean_ + (each - member.mean_) * kNewest;
-  mean_ += (each - mean_) * kNewest;
+  member.mean_ = NextMean(member.mean_, each);
+  mean_ = NextMean(mean_, each);
   member.time_ = std::max(member.time_ + (cost - charged) / member.weight_,
                           std::min(member.time_, member.floor_));
   Moved(member);

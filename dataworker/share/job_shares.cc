@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "dataworker/share/moving_mean.h"
+
 namespace headrace::dataworker {
 namespace {
 
-// Weight of the newest unit in the mean of bytes; below kSomeBytes a job does not read any more.
-constexpr double kNewest = 1.0 / 16;
+// A job whose mean of bytes is below this does not read any more.
 constexpr double kSomeBytes = 1;
 // A job's units wait at most this long because of what its stage processes used.
 constexpr double kMostBehind = 100e6;  // ns
@@ -106,7 +107,7 @@ void JobShares::Settle(Session& session, const Charged& charged, std::int64_t un
   const double each = read / many;
   job.cpu_ns += cost.cpu_ns;
   job.source_bytes += cost.bytes;
-  job.mean_bytes = job.mean_bytes < 0 ? each : job.mean_bytes + (each - job.mean_bytes) * kNewest;
+  job.mean_bytes = NextMean(job.mean_bytes, each);
   if (!job.bucket.limited() && !all_.limited()) return;
   job.bucket.Take(read - charged.bytes, now);
   all_.Take(read - charged.bytes, now);

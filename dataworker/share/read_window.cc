@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
+#include "dataworker/share/moving_mean.h"
+
 namespace headrace::dataworker {
-namespace {
-
-constexpr double kNewest = 1.0 / 16;  // weight of the newest row in the mean
-
-}  // namespace
 
 void ReadWindow::SetWaiting(JobId job, bool waiting) {
   if (waiting) {
@@ -52,7 +49,7 @@ void ReadWindow::Answer(JobId id, std::uint64_t expected, std::uint64_t bytes, b
   const auto size = static_cast<double>(bytes);
   if (means_.size() > kMostMeans) means_.clear();
   const auto [mean, first] = means_.try_emplace(id, size);
-  if (!first) mean->second += (size - mean->second) * kNewest;
+  if (!first) mean->second = NextMean(mean->second, size);
 }
 
 void ReadWindow::End(JobId id, std::uint64_t bytes) {

@@ -24,7 +24,7 @@ using std::chrono::seconds;
 
 constexpr std::size_t kRowBytes = 1000;
 constexpr std::int64_t kRows = 500;
-constexpr JobId kJob{1}, kOther{2};
+constexpr JobId kReader{1}, kOtherReader{2};
 
 class SourceReadsTest : public ::testing::Test {
  protected:
@@ -78,26 +78,26 @@ class SourceReadsTest : public ::testing::Test {
 
 TEST_F(SourceReadsTest, BytesAreBoundedUntilTheyAreUsed) {
   Limit({.bytes = 20 * kRowBytes, .rows = 100});
-  Fetch(kJob, 0, 1);
+  Fetch(kReader, 0, 1);
   AnswerAll();  // how large they are
   held_.clear();
-  Fetch(kJob, 0, 200);
+  Fetch(kReader, 0, 200);
   EXPECT_EQ(store_->open(), 20U);
   AnswerAll();
-  EXPECT_EQ(answers_[kJob], 21);
+  EXPECT_EQ(answers_[kReader], 21);
   EXPECT_EQ(reads_->open_bytes(), 20 * kRowBytes);
   EXPECT_EQ(reads_->waiting_rows(), 180U);
-  while (!held_[kJob].empty()) {
-    held_[kJob].pop_back();
+  while (!held_[kReader].empty()) {
+    held_[kReader].pop_back();
     AnswerAll();
     EXPECT_LE(reads_->open_bytes(), 20 * kRowBytes);
   }
-  EXPECT_EQ(answers_[kJob], 201);
+  EXPECT_EQ(answers_[kReader], 201);
   EXPECT_EQ(reads_->open_rows(), 0U);
 }
 
 TEST_F(SourceReadsTest, RowsThatWereAskedTogetherGoOutTogether) {
-  Fetch(kJob, 10, 42);
+  Fetch(kReader, 10, 42);
   const auto requests = store_->TakeRequests();
   ASSERT_EQ(requests.size(), 1U);
   EXPECT_EQ(requests[0].rows.size(), 32U);
@@ -107,31 +107,31 @@ TEST_F(SourceReadsTest, RowsThatWereAskedTogetherGoOutTogether) {
 
 TEST_F(SourceReadsTest, JobsTakeTurnsAndOneThatKeepsItsBytesHoldsUpOnlyItself) {
   Limit({.bytes = std::uint64_t{1} << 30, .rows = 40});
-  Fetch(kJob, 0, 300);
+  Fetch(kReader, 0, 300);
   EXPECT_EQ(store_->open(), 40U);
-  Fetch(kOther, 0, 300);
+  Fetch(kOtherReader, 0, 300);
   EXPECT_EQ(store_->open(), 60U) << "its part at once";
   AnswerAll();
-  EXPECT_EQ(answers_[kOther], 20);
+  EXPECT_EQ(answers_[kOtherReader], 20);
   for (int i = 0; i < 280; ++i) {  // the other keeps all of its bytes
-    held_[kOther].clear();
+    held_[kOtherReader].clear();
     AnswerAll();
   }
-  EXPECT_EQ(answers_[kOther], 300);
-  EXPECT_EQ(answers_[kJob], 40);
+  EXPECT_EQ(answers_[kOtherReader], 300);
+  EXPECT_EQ(answers_[kReader], 40);
 }
 
 TEST_F(SourceReadsTest, WhatIsSmallGoesBeforeBytes) {
   Limit({.bytes = std::uint64_t{1} << 30, .rows = 2});
-  Fetch(kJob, 0, 10);
-  Fetch(kJob, 20, 22, Ask::kSpec);
+  Fetch(kReader, 0, 10);
+  Fetch(kReader, 20, 22, Ask::kSpec);
   store_->TakeRequests();
   AnswerAll();
   held_.clear();
   const auto requests = store_->TakeRequests();
   ASSERT_FALSE(requests.empty());
   EXPECT_EQ(requests[0].ask, Ask::kSpec);
-  while (answers_[kJob] < 12) {
+  while (answers_[kReader] < 12) {
     held_.clear();
     AnswerAll();
   }
@@ -139,9 +139,9 @@ TEST_F(SourceReadsTest, WhatIsSmallGoesBeforeBytes) {
 
 TEST_F(SourceReadsTest, ASourceLimitHolds) {
   constexpr std::uint64_t kRate = 10 * kRowBytes;  // 10 rows a second
-  queue_.SetLimits(kJob, {.source_bytes_per_second = kRate});
-  Fetch(kJob, 0, 400);
-  Fetch(kOther, 0, 100);  // not limited
+  queue_.SetLimits(kReader, {.source_bytes_per_second = kRate});
+  Fetch(kReader, 0, 400);
+  Fetch(kOtherReader, 0, 100);  // not limited
   EXPECT_GE(store_->open(), 100U);
   for (int i = 0; i < 20'000 && clock_.Now() < SteadyTime(seconds(20)); ++i) {
     AnswerAll();
@@ -151,13 +151,13 @@ TEST_F(SourceReadsTest, ASourceLimitHolds) {
     reads_->Wake();
   }
   AnswerAll();
-  EXPECT_EQ(answers_[kOther], 100);
+  EXPECT_EQ(answers_[kOtherReader], 100);
   // The rate, a burst of a tenth of a second, and what the first row was guessed too small.
-  EXPECT_GE(answers_[kJob], 190);
-  EXPECT_LE(answers_[kJob], 203);
+  EXPECT_GE(answers_[kReader], 190);
+  EXPECT_LE(answers_[kReader], 203);
   for (const JobWork& work : queue_.Usage()) {
-    if (work.job == kJob) {
-      EXPECT_EQ(work.source_bytes, static_cast<std::uint64_t>(answers_[kJob]) * kRowBytes);
+    if (work.job == kReader) {
+      EXPECT_EQ(work.source_bytes, static_cast<std::uint64_t>(answers_[kReader]) * kRowBytes);
       EXPECT_GT(work.limited_ns, std::uint64_t{15} * 1'000'000'000);
     }
   }
@@ -165,8 +165,8 @@ TEST_F(SourceReadsTest, ASourceLimitHolds) {
 
 TEST_F(SourceReadsTest, ALimitOfAllJobsIsDividedEvenly) {
   queue_.SetSourceLimit(20 * kRowBytes);
-  Fetch(kJob, 0, 400);
-  Fetch(kOther, 0, 400);
+  Fetch(kReader, 0, 400);
+  Fetch(kOtherReader, 0, 400);
   for (int i = 0; i < 20'000 && clock_.Now() < SteadyTime(seconds(10)); ++i) {
     AnswerAll();
     held_.clear();
@@ -174,20 +174,20 @@ TEST_F(SourceReadsTest, ALimitOfAllJobsIsDividedEvenly) {
     reads_->Wake();
   }
   AnswerAll();
-  EXPECT_NEAR(answers_[kJob], answers_[kOther], 2);
-  EXPECT_LE(answers_[kJob] + answers_[kOther], 210);
+  EXPECT_NEAR(answers_[kReader], answers_[kOtherReader], 2);
+  EXPECT_LE(answers_[kReader] + answers_[kOtherReader], 210);
 }
 
 TEST_F(SourceReadsTest, DroppedRowsThatHaveNotBegunAreAnsweredAtOnce) {
   Limit({.bytes = std::uint64_t{1} << 30, .rows = 4});
-  Fetch(kJob, 0, 10, Ask::kBytes, IterationId(1));
-  Fetch(kJob, 0, 10, Ask::kBytes, IterationId(2));
-  Fetch(kJob, 0, 3, Ask::kSpec, IterationId());
-  reads_->Drop(SessionId(kOther.value));
+  Fetch(kReader, 0, 10, Ask::kBytes, IterationId(1));
+  Fetch(kReader, 0, 10, Ask::kBytes, IterationId(2));
+  Fetch(kReader, 0, 3, Ask::kSpec, IterationId());
+  reads_->Drop(SessionId(kOtherReader.value));
   EXPECT_TRUE(codes_.empty());
-  reads_->Drop(SessionId(kJob.value), IterationId(2));
+  reads_->Drop(SessionId(kReader.value), IterationId(2));
   EXPECT_EQ(codes_, (std::map<Code, int>{{Code::kCancelled, 6}}));
-  reads_->Drop(SessionId(kJob.value));
+  reads_->Drop(SessionId(kReader.value));
   EXPECT_EQ(codes_[Code::kCancelled], 19);
   AnswerAll();
   EXPECT_EQ(codes_[Code::kOk], 4);
@@ -197,18 +197,18 @@ TEST_F(SourceReadsTest, DroppedRowsThatHaveNotBegunAreAnsweredAtOnce) {
 
 TEST_F(SourceReadsTest, StopAnswersEverything) {
   Limit({.bytes = std::uint64_t{1} << 30, .rows = 4});
-  Fetch(kJob, 0, 10);
+  Fetch(kReader, 0, 10);
   reads_->Stop();
   EXPECT_EQ(codes_, (std::map<Code, int>{{Code::kCancelled, 6}, {Code::kUnavailable, 4}}));
-  Fetch(kJob, 0, 3);
+  Fetch(kReader, 0, 3);
   EXPECT_EQ(codes_[Code::kCancelled], 9);
   reads_->Stop();
 }
 
 // A source may go only elsewhere, not where it answers.
 TEST_F(SourceReadsTest, ASourceLivesUntilItsLastRowIsAnsweredAndGoesElsewhere) {
-  Fetch(kJob, 0, 2);
-  const std::weak_ptr<Source> source = sources_[kJob];
+  Fetch(kReader, 0, 2);
+  const std::weak_ptr<Source> source = sources_[kReader];
   sources_.clear();
   gone_.clear();
   EXPECT_TRUE(store_->AnswerOne());
@@ -224,7 +224,7 @@ TEST_F(SourceReadsTest, ASourceLivesUntilItsLastRowIsAnsweredAndGoesElsewhere) {
 TEST_F(SourceReadsTest, ASinkGoesElsewhereToo) {
   auto owned = std::make_shared<int>();
   const std::weak_ptr<int> watched = owned;
-  reads_->Fetch({kJob, SessionId(1), IterationId(1)}, Ask::kBytes, store_->Open(ReadTextHeader),
+  reads_->Fetch({kReader, SessionId(1), IterationId(1)}, Ask::kBytes, store_->Open(ReadTextHeader),
                 {0, 1}, [owned = std::move(owned)](std::size_t, const RowAnswer&) {});
   EXPECT_TRUE(store_->AnswerOne());
   EXPECT_TRUE(store_->AnswerOne());
@@ -247,7 +247,7 @@ TEST_F(SourceReadsTest, ASourceThatAnswersAtOnceNeedsNoStack) {
   int answers = 0;
   std::vector<std::int64_t> rows(100'000);
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::int64_t>(i);
-  reads_->Fetch({kJob, SessionId(1), IterationId(1)}, Ask::kBytes, arrays, rows,
+  reads_->Fetch({kReader, SessionId(1), IterationId(1)}, Ask::kBytes, arrays, rows,
                 [&](std::size_t, const RowAnswer&) { ++answers; });
   EXPECT_EQ(answers, 100'000);
 }

@@ -142,8 +142,8 @@ TEST_F(WorkerStageTest, WhatUserCodeReadsIsHeldToTheLimitOfSources) {
   EXPECT_EQ(Ask(client, Request(-10)).cost.source_bytes, 100'000U);
   client.Send(Request(-10));
   EXPECT_TRUE(client.UntilPong<wire::BatchDone>().empty());
-  for (const int seconds : {99, 1}) {
-    OnReactorThread(worker.reactor(), [&] { clock.Advance(std::chrono::seconds(seconds)); });
+  for (const int passed : {99, 1}) {
+    OnReactorThread(worker.reactor(), [&] { clock.Advance(std::chrono::seconds(passed)); });
   }
   const wire::BatchDone done = client.Next<wire::BatchDone>();
   EXPECT_TRUE(done.status.ok());

@@ -3,6 +3,7 @@
 import copy
 import random
 import re
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -41,6 +42,9 @@ def trace(loader: Any, epochs: int = 2, stop: int | None = None, before: Any = N
                 break
             except Exception as error:
                 seen.append(("error", (type(error), _message(error))))
+                # torch raises workers' errors in a cycle that holds the iterator. Collected later, it
+                # waits 5 s for each of its processes.
+                traceback.clear_frames(error.__traceback__)
             count += 1
         seen.append(("torch", torch.rand(2)))
         seen.append(("random", random.random()))
