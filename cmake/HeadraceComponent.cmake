@@ -24,7 +24,7 @@ endfunction()
 # Tests are compiled some sources at a time: most of the time goes to headers, which they share. A
 # preset with CMAKE_UNITY_BUILD does so with the libraries too. Two sources of one target then can't
 # give one name to two things, even in unnamed namespaces.
-option(HEADRACE_UNITY_TESTS "Compile the tests eight sources at a time" OFF)
+option(HEADRACE_UNITY_TESTS "Compile the tests eight sources at a time" ON)
 
 function(headrace_test NAME)
   cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
