@@ -315,9 +315,10 @@ Result<ops::Params> BatchWork::ParamsFor(const Sample& sample, const TensorSpec&
     return ops::Params(setup_.request.params).subspan(position * words, words);
   }
   drawn.resize(words);
-  ops::TorchGenerator generator(setup_.request.seeds[position]);
-  std::vector<TensorSpec> values(setup_.plan->graph().values().size());
-  HR_RETURN_IF_ERROR(setup_.plan->graph().Draw(spec, generator, drawn, values));
+  const ops::Graph& graph = setup_.plan->graph();
+  ops::Generators generators(setup_.request.seeds[position], graph.draws_from_python());
+  std::vector<TensorSpec> values(graph.values().size());
+  HR_RETURN_IF_ERROR(graph.Draw(spec, generators, drawn, values));
   return ops::Params(drawn);
 }
 

@@ -132,6 +132,7 @@ Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
     if (prefix) chain.pure_prefix_ = static_cast<int>(i) + 1;
     chain.param_offsets_.push_back(chain.param_words_);
     chain.param_words_ += (*schema)->param_words();
+    chain.draws_from_python_ |= (*schema)->draws_from_python();
     chain.schemas_.push_back(std::move(schema).value());
     chain.gates_.push_back(dynamic_cast<const GateSchema*>(chain.schemas_.back().get()));
     if (chain.gates_.back() != nullptr) HR_RETURN_IF_ERROR(chain.AddGate(i));
@@ -272,15 +273,19 @@ Status Chain::Shapes(const TensorSpec& in, std::span<TensorSpec> after_node) con
   });
 }
 
-Status Chain::DrawNode(std::size_t i, const TensorSpec& in, TorchGenerator& rng,
+Status Chain::DrawNode(std::size_t i, const TensorSpec& in, GeneratorRefs rng,
                        MutableParams params, TensorSpec* out) const {
-  const Status status = schemas_[i]->Draw(in, rng, params, out);
+  const OpSchema& schema = *schemas_[i];
+  HR_CHECK(!schema.draws_from_python() || rng.python != nullptr);
+  const Status status = schema.draws_from_python()
+                            ? schema.DrawFromPython(in, *rng.python, params, out)
+                            : schema.Draw(in, rng.torch, params, out);
   return status.ok() ? status : status.WithContext(NodeName(static_cast<int>(i)));
 }
 
 // Draws nodes [first, last) where there are gates. `params` and `after` (unless empty) are those of
 // nodes from `begin` on. Words of what does not run are 0.
-Status Chain::DrawGated(std::size_t first, std::size_t last, TensorSpec* spec, TorchGenerator& rng,
+Status Chain::DrawGated(std::size_t first, std::size_t last, TensorSpec* spec, GeneratorRefs rng,
                         MutableParams params, std::size_t begin,
                         std::span<TensorSpec> after) const {
   const auto words_before = [&](std::size_t i) {
@@ -317,7 +322,7 @@ Status Chain::DrawGated(std::size_t first, std::size_t last, TensorSpec* spec, T
   return Status::Ok();
 }
 
-Status Chain::Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams params,
+Status Chain::Draw(const TensorSpec& in, GeneratorRefs rng, MutableParams params,
                    TensorSpec* out) const {
   HR_CHECK(params.size() == static_cast<std::size_t>(param_words_));
   TensorSpec spec = in;
@@ -339,7 +344,7 @@ Status Chain::Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams para
   return Status::Ok();
 }
 
-Status Chain::DrawNodes(int first, const TensorSpec& in, TorchGenerator& rng, MutableParams params,
+Status Chain::DrawNodes(int first, const TensorSpec& in, GeneratorRefs rng, MutableParams params,
                         std::span<TensorSpec> after) const {
   if (!parts_.empty()) {
     TensorSpec value = in;

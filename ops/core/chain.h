@@ -47,6 +47,8 @@ class Chain {
   [[nodiscard]] TensorSpec source() const { return *schemas_.front()->SourceSpec(); }
   // True if any operator draws.
   [[nodiscard]] bool is_random() const { return param_words_ > 0; }
+  // True if an operator draws from Python's generator.
+  [[nodiscard]] bool draws_from_python() const { return draws_from_python_; }
   // Number of int32 words that Draw fills for one sample, for all operators together.
   [[nodiscard]] int param_words() const { return param_words_; }
   // Where node i's words start.
@@ -91,12 +93,13 @@ class Chain {
   // if all parts of gates ran. Errors as OpSchema::Infer, and as CheckParts. REQUIRES: after_node.size() == nodes().size().
   Status Shapes(const TensorSpec& in, std::span<TensorSpec> after_node) const;
 
-  // Draws for one sample whose source is `in`. REQUIRES: params.size() == param_words().
-  Status Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams params,
+  // Draws for one sample whose source is `in`. REQUIRES: params.size() == param_words(), and `rng` has
+  // Python's generator where draws_from_python().
+  Status Draw(const TensorSpec& in, GeneratorRefs rng, MutableParams params,
               TensorSpec* out) const;
   // Draws for nodes [first, first + after.size()) alone, where `in` is the value before them, and
   // gives the value after each. REQUIRES: `params` are the words of these nodes.
-  Status DrawNodes(int first, const TensorSpec& in, TorchGenerator& rng, MutableParams params,
+  Status DrawNodes(int first, const TensorSpec& in, GeneratorRefs rng, MutableParams params,
                    std::span<TensorSpec> after) const;
 
   // The value of one node, where `in` is the value before it, with params that were drawn for
@@ -115,9 +118,9 @@ class Chain {
   Status AddGate(std::size_t i);
   Status CheckGates() const;
   [[nodiscard]] Status CheckDrawnSizes() const;
-  Status DrawGated(std::size_t first, std::size_t last, TensorSpec* spec, TorchGenerator& rng,
+  Status DrawGated(std::size_t first, std::size_t last, TensorSpec* spec, GeneratorRefs rng,
                    MutableParams params, std::size_t begin, std::span<TensorSpec> after) const;
-  Status DrawNode(std::size_t i, const TensorSpec& in, TorchGenerator& rng, MutableParams params,
+  Status DrawNode(std::size_t i, const TensorSpec& in, GeneratorRefs rng, MutableParams params,
                   TensorSpec* out) const;
 
   std::vector<Node> nodes_;
@@ -128,6 +131,7 @@ class Chain {
   std::vector<Part> parts_;
   std::vector<int> param_offsets_;
   int param_words_ = 0;
+  bool draws_from_python_ = false;
   int pure_prefix_ = 0;
   int tail_ = 0;
   std::vector<TensorSpec> kinds_;

@@ -287,6 +287,11 @@ std::vector<ExpRange> Graph::exp_ranges() const {
   return all;
 }
 
+bool Graph::draws_from_python() const {
+  return std::ranges::any_of(
+      chains_, [](const Path& path) { return path.chain->draws_from_python(); });
+}
+
 Result<TensorSpec> Graph::Stacked(std::span<const TensorSpec> parts) const {
   for (const TensorSpec& part : parts) {
     if (part != parts[0]) {
@@ -342,7 +347,7 @@ Status Graph::Shapes(const TensorSpec& in, std::span<TensorSpec> out,
   return MakeValues(ends, out);
 }
 
-Status Graph::DrawRun(const Run& run, const TensorSpec& in, TorchGenerator& rng,
+Status Graph::DrawRun(const Run& run, const TensorSpec& in, GeneratorRefs rng,
                       MutableParams params, std::span<TensorSpec> after) const {
   const Place& place = places_[static_cast<std::size_t>(run.node)];
   const auto before = [&](const Place& at) {
@@ -362,7 +367,7 @@ Status Graph::DrawRun(const Run& run, const TensorSpec& in, TorchGenerator& rng,
   return chain(place.chain).InferNode(place.at, mine, words, &made[0]);
 }
 
-Status Graph::Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams params,
+Status Graph::Draw(const TensorSpec& in, GeneratorRefs rng, MutableParams params,
                    std::span<TensorSpec> out) const {
   HR_CHECK(out.size() == values_.size());
   HR_CHECK(params.size() == static_cast<std::size_t>(param_words_));

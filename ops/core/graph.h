@@ -71,6 +71,8 @@ class Graph {
   [[nodiscard]] TensorSpec source() const { return chain(0).source(); }
   // Number of int32 words that Draw fills for one sample, for all nodes together.
   [[nodiscard]] int param_words() const { return param_words_; }
+  // As Chain::draws_from_python, of any chain.
+  [[nodiscard]] bool draws_from_python() const;
   // Number of leading nodes that are pure and that all values of a picture are made of; the cache
   // point follows them. At least 1 (decode). They are a chain.
   [[nodiscard]] int pure_prefix(std::size_t picture = 0) const {
@@ -94,7 +96,7 @@ class Graph {
   // Draws for one sample whose source is `in`, node by node in the order of the plan, and gives the
   // values. Errors as Shapes; kUnsupported also where a node uses the draws of one whose picture has
   // another size. REQUIRES: params.size() == param_words(), out.size() == values().size().
-  Status Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams params,
+  Status Draw(const TensorSpec& in, GeneratorRefs rng, MutableParams params,
               std::span<TensorSpec> out) const;
   // The words of one chain, from those of all nodes: a part of `params`, or a copy in `memory`.
   [[nodiscard]] Params ParamsOf(std::size_t chain, Params params,
@@ -142,7 +144,7 @@ class Graph {
   [[nodiscard]] Status CheckShared(const std::vector<Node>& nodes) const;
   void ArrangeWords();
   // Draws, or infers what another node's draws make.
-  Status DrawRun(const Run& run, const TensorSpec& in, TorchGenerator& rng, MutableParams params,
+  Status DrawRun(const Run& run, const TensorSpec& in, GeneratorRefs rng, MutableParams params,
                  std::span<TensorSpec> after) const;
 
   std::vector<Path> chains_;

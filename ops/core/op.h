@@ -13,8 +13,8 @@
 #include "base/graph.h"
 #include "base/result.h"
 #include "base/tensor_spec.h"
+#include "ops/core/generators.h"
 #include "ops/torch/torch_exp.h"
-#include "ops/torch/torch_generator.h"
 
 // An operator has two halves.
 //
@@ -47,6 +47,13 @@ class OpSchema {
   // in.known(), params.size() == param_words().
   virtual Status Draw(const TensorSpec& in, TorchGenerator& /*rng*/, MutableParams /*params*/,
                       TensorSpec* out) const {
+    return Infer(in, out);
+  }
+  // Whether it draws from Python's generator, and nothing from torch's.
+  [[nodiscard]] virtual bool draws_from_python() const { return false; }
+  // As Draw, from Python's generator. Called where draws_from_python.
+  virtual Status DrawFromPython(const TensorSpec& in, PythonGenerator& /*rng*/,
+                                MutableParams /*params*/, TensorSpec* out) const {
     return Infer(in, out);
   }
   // Infer for a sample with these params, on which the output may depend. REQUIRES: in.known(),

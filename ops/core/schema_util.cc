@@ -2,6 +2,9 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
+
+#include "ops/core/gate.h"
 
 namespace headrace::ops {
 
@@ -22,6 +25,36 @@ Result<TorchGenerator::Rounding> UniformRounding(const CompileContext& context) 
 }
 
 bool Happens(TorchGenerator& rng, double p) { return rng.Rand() < static_cast<float>(p); }
+
+ArgSpec GeneratorArg() {
+  return {"generator", ArgType::kText, std::nullopt,
+          "python: what is drawn comes from Python's generator; left out: from torch's"};
+}
+
+Result<bool> ReadFromPython(const OpArgs& args) {
+  if (!args.Has("generator")) return false;
+  if (args.Text("generator") == "python") return true;
+  return Unsupported("generator " + args.Text("generator"));
+}
+
+ArgSpec PartsArg() {
+  return {"parts",           ArgType::kInts,       {}, "how many nodes each part has",
+          /*required=*/true, /*only_pixels=*/true};
+}
+
+Result<std::vector<int>> ReadParts(const OpArgs& args) {
+  std::vector<int> parts;
+  std::int64_t all = 0;
+  for (const std::int64_t nodes : args.Ints("parts")) {
+    all += nodes;
+    if (nodes < 1 || nodes > GateSchema::kMostNodes || all > GateSchema::kMostNodes) {
+      return Unsupported("a gate of no node, or of too many");
+    }
+    parts.push_back(static_cast<int>(nodes));
+  }
+  if (parts.empty()) return Unsupported("a gate of no node, or of too many");
+  return parts;
+}
 
 std::int64_t RoundHalfEven(double x) { return static_cast<std::int64_t>(std::nearbyint(x)); }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "ops/core/op.h"
@@ -19,6 +20,16 @@ Result<TorchGenerator::Rounding> UniformRounding(const CompileContext& context);
 
 // torch.rand(1) < p
 [[nodiscard]] bool Happens(TorchGenerator& rng, double p);
+
+// The argument "generator", of operators that may draw from Python's.
+[[nodiscard]] ArgSpec GeneratorArg();
+// Whether it names Python's. kUnsupported: neither that nor torch's.
+Result<bool> ReadFromPython(const OpArgs& args);
+
+// The argument "parts" of a gate, whose parts are in the nodes that follow it.
+[[nodiscard]] ArgSpec PartsArg();
+// kUnsupported: no part, an empty one, or too many nodes.
+Result<std::vector<int>> ReadParts(const OpArgs& args);
 
 // Python's round(): half to even.
 [[nodiscard]] std::int64_t RoundHalfEven(double x);

@@ -14,7 +14,7 @@ class PadKernel final : public FloatKernel {
 
   [[nodiscard]] bool folds() const override { return schema_.mode() == PaddingMode::kConstant; }
   Status Fold(Params /*params*/, FoldedPass& fold) const override {
-    const Padding& p = schema_.padding();
+    const Padding p = schema_.PaddingOf(fold.spec());
     fold.Reframe({-p.top, -p.left, fold.spec().height + p.top + p.bottom,
                   fold.spec().width + p.left + p.right},
                  schema_.fill());
@@ -23,18 +23,18 @@ class PadKernel final : public FloatKernel {
 
   [[nodiscard]] Result<std::optional<Window>> InputWindow(const Request& request,
                                                           OpContext& context) const override {
+    const Padding padding = schema_.PaddingOf(request.in);
     return std::optional(
-        PadAndCropReads(request.in, Steps(), schema_.mode(), request.wanted, context));
+        PadAndCropReads(request.in, {&padding, 1}, schema_.mode(), request.wanted, context));
   }
   Status Run(const Image& in, Params /*params*/, OpContext& context, ScratchBuffer& memory,
              Image* out) const override {
-    PadAndCrop(in, Steps(), schema_.mode(), out->held, context, memory, out);
+    const Padding padding = schema_.PaddingOf(in.spec);
+    PadAndCrop(in, {&padding, 1}, schema_.mode(), out->held, context, memory, out);
     return Status::Ok();
   }
 
  private:
-  [[nodiscard]] std::span<const Padding> Steps() const { return {&schema_.padding(), 1}; }
-
   const PadSchema& schema_;  // the chain's, which outlives its kernels
 };
 

@@ -38,5 +38,17 @@ TEST(Pad, WhatCannotBePaddedIsRefused) {
   EXPECT_EQ(RunPixels({cropping}, GraySpec(1, 1), {1}).status.code(), Code::kUnsupported);
 }
 
+// pad_if_smaller of torchvision's references.
+TEST(Pad, TheRightAndTheBottomGrowToTheLeastSize) {
+  const Node node = MakeNode("pad", {{"padding", std::int64_t{0}},
+                                     {"least", std::vector<std::int64_t>{2, 3}},
+                                     {"fill", std::int64_t{9}}});
+  EXPECT_THAT(RunPixels({node}, GraySpec(1, 2), {1, 2}).values, ElementsAre(1, 2, 9, 9, 9, 9));
+  EXPECT_THAT(RunPixels({node}, GraySpec(3, 1), {1, 2, 3}).values,
+              ElementsAre(1, 9, 9, 2, 9, 9, 3, 9, 9));
+  EXPECT_THAT(RunPixels({node}, GraySpec(2, 4), {1, 2, 3, 4, 5, 6, 7, 8}).values,
+              ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+}
+
 }  // namespace
 }  // namespace headrace::ops::testing

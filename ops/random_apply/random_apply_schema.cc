@@ -1,4 +1,7 @@
 #include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "ops/core/gate.h"
 #include "ops/core/op_registry.h"
@@ -12,11 +15,26 @@ class RandomApplySchema final : public GateSchema {
  public:
   // What a drawn number is to p where the nodes run.
   enum class When : std::uint8_t { kLess, kNotGreater, kGreater, kNotLess };
-  RandomApplySchema(int nodes, double p, When when) : GateSchema({nodes}), p_(p), when_(when) {}
+  // `cases`: in which they run, of equally likely ones; empty: p and when say it.
+  RandomApplySchema(int nodes, double p, When when, bool from_python,
+                    std::vector<std::int64_t> cases)
+      : GateSchema({nodes}),
+        p_(p),
+        when_(when),
+        from_python_(from_python),
+        cases_(std::move(cases)) {}
   [[nodiscard]] int param_words() const override { return 1; }
   Status Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams params,
               TensorSpec* out) const override {
-    params[0] = Runs(rng.Rand()) ? 1 : 0;
+    params[0] = Runs(rng.Rand(), static_cast<float>(p_)) ? 1 : 0;
+    return Infer(in, out);
+  }
+  [[nodiscard]] bool draws_from_python() const override { return from_python_; }
+  Status DrawFromPython(const TensorSpec& in, PythonGenerator& rng, MutableParams params,
+                        TensorSpec* out) const override {
+    const bool runs = cases_.empty() ? Runs(rng.Random(), p_)
+                                     : cases_[rng.Below(static_cast<std::uint32_t>(cases_.size()))] != 0;
+    params[0] = runs ? 1 : 0;
     return Infer(in, out);
   }
   Status Route(Params params, std::vector<int>* route) const override {
@@ -26,8 +44,8 @@ class RandomApplySchema final : public GateSchema {
   }
 
  private:
-  [[nodiscard]] bool Runs(float drawn) const {
-    const auto p = static_cast<float>(p_);
+  template <typename Number>
+  [[nodiscard]] bool Runs(Number drawn, Number p) const {
     switch (when_) {
       case When::kLess:
         return drawn < p;
@@ -43,6 +61,8 @@ class RandomApplySchema final : public GateSchema {
 
   double p_;
   When when_;
+  bool from_python_;
+  std::vector<std::int64_t> cases_;
 };
 
 // v1 skips if p < torch.rand(1), v2 if torch.rand(1) >= p.
@@ -60,11 +80,16 @@ Result<RandomApplySchema::When> ReadWhen(const OpArgs& args) {
 
 Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& /*context*/) {
   HR_TRY(const RandomApplySchema::When when, ReadWhen(args));
+  HR_TRY(const bool from_python, ReadFromPython(args));
+  std::vector<std::int64_t> cases;
+  if (args.Has("cases")) cases = args.Ints("cases");
+  if (!cases.empty() && !from_python) return Unsupported("cases that torch's generator draws");
   if (std::isnan(args.Number("p"))) return Unsupported("a probability that is no number");
   const std::int64_t nodes = args.Int("nodes");
   if (nodes < 1 || nodes > GateSchema::kMostNodes)
     return Unsupported("a gate of no node, or of too many");
-  return MakeSchema<RandomApplySchema>(static_cast<int>(nodes), args.Number("p"), when);
+  return MakeSchema<RandomApplySchema>(static_cast<int>(nodes), args.Number("p"), when,
+                                       from_python, std::move(cases));
 }
 
 }  // namespace
@@ -81,8 +106,12 @@ void RegisterSchemaRandomApply(SchemaRegistry& registry) {
                           /*required=*/true,
                           /*only_pixels=*/true},
                          {"when", ArgType::kText, std::nullopt,
-                          "lt, le, gt or ge: they run if torch.rand(1) is so to p as float32; api "
-                          "says it when left out"},
+                          "lt, le, gt or ge: they run if torch.rand(1) is so to p as float32, or "
+                          "random.random() to p; api says it when left out"},
+                         GeneratorArg(),
+                         {"cases", ArgType::kInts, std::nullopt,
+                          "they run in those of 1, of equally likely ones of which Python's generator "
+                          "draws one; p is of no account then"},
                          ApiArg()},
                 .classes = {"v1.RandomApply", "v2.RandomApply"},
                 .shares_draws = SharedDraws::kAnyKind},

@@ -148,5 +148,47 @@ TEST(RandomApply, ItsNodesMustFollowIt) {
   EXPECT_THAT(Refused({Apply(1000), Flip()}), HasSubstr("no node, or of too many"));
 }
 
+// if random.random() > p, and the like.
+TEST(RandomApply, PythonsNumberIsComparedWithAllOfItsBits) {
+  const double drawn = PythonGenerator(5).Random();
+  const auto runs = [](const std::string& when, double p) {
+    Node gate = Apply(1, p);
+    gate.args["when"] = when;
+    gate.args["generator"] = std::string("python");
+    Generators rng(5, true);
+    std::vector<std::int32_t> params(2);
+    TensorSpec out;
+    EXPECT_TRUE(CompileRgb({gate, Flip()})->Draw(RowOf(RgbSpec(2, 2)), rng, params, &out).ok());
+    EXPECT_EQ(rng.python->draws(), 2U);
+    return params[0] == 1;
+  };
+  for (const double p : {std::nextafter(drawn, 0), drawn, std::nextafter(drawn, 1)}) {
+    EXPECT_EQ(runs("lt", p), drawn < p);
+    EXPECT_EQ(runs("le", p), drawn <= p);
+    EXPECT_EQ(runs("gt", p), drawn > p);
+    EXPECT_EQ(runs("ge", p), drawn >= p);
+  }
+  Node other = Apply(1);
+  other.args["generator"] = std::string("numpy");
+  EXPECT_THAT(Refused({other, Flip()}), HasSubstr("generator numpy"));
+}
+
+// if random.randint(0, 2):
+TEST(RandomApply, EquallyLikelyCasesAreDrawnByPython) {
+  Node gate = Apply(1);
+  gate.args["cases"] = std::vector<std::int64_t>{0, 1, 1};
+  EXPECT_THAT(Refused({gate, Flip()}), HasSubstr("torch's generator"));
+  gate.args["generator"] = std::string("python");
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Generators rng(seed, true);
+    PythonGenerator stock(seed);
+    std::vector<std::int32_t> params(2);
+    TensorSpec out;
+    ASSERT_TRUE(CompileRgb({gate, Flip()})->Draw(RowOf(RgbSpec(2, 2)), rng, params, &out).ok());
+    EXPECT_EQ(params[0], stock.Below(3) > 0 ? 1 : 0);
+    EXPECT_EQ(rng.python->State(), stock.State());
+  }
+}
+
 }  // namespace
 }  // namespace headrace::ops::testing

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "ops/core/gate.h"
@@ -8,16 +10,26 @@
 namespace headrace::ops {
 namespace {
 
-// torchvision v2's RandomOrder: a gate. Params: the numbers of its parts, in the order in which they
-// run. v1 shuffles with Python's generator, which is not torch's.
+// torchvision's RandomOrder: a gate. Params: the numbers of its parts, in the order in which they
+// run. v1 shuffles with Python's generator.
 class RandomOrderSchema final : public GateSchema {
  public:
-  using GateSchema::GateSchema;
+  RandomOrderSchema(std::vector<int> parts, bool from_python)
+      : GateSchema(std::move(parts)), from_python_(from_python) {}
   [[nodiscard]] int param_words() const override { return static_cast<int>(parts().size()); }
   Status Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams params,
               TensorSpec* out) const override {
     std::vector<std::int64_t> order(parts().size());
     rng.RandPerm(order);
+    std::ranges::copy(order, params.begin());
+    return Infer(in, out);
+  }
+  [[nodiscard]] bool draws_from_python() const override { return from_python_; }
+  Status DrawFromPython(const TensorSpec& in, PythonGenerator& rng, MutableParams params,
+                        TensorSpec* out) const override {
+    std::vector<std::int64_t> order(parts().size());
+    std::iota(order.begin(), order.end(), 0);
+    rng.Shuffle(order);
     std::ranges::copy(order, params.begin());
     return Infer(in, out);
   }
@@ -33,20 +45,15 @@ class RandomOrderSchema final : public GateSchema {
     }
     return Status::Ok();
   }
+
+ private:
+  bool from_python_;
 };
 
 Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& /*context*/) {
-  std::vector<int> parts;
-  std::int64_t all = 0;
-  for (const std::int64_t nodes : args.Ints("parts")) {
-    all += nodes;
-    if (nodes < 1 || nodes > GateSchema::kMostNodes || all > GateSchema::kMostNodes) {
-      return Unsupported("a gate of no node, or of too many");
-    }
-    parts.push_back(static_cast<int>(nodes));
-  }
-  if (parts.empty()) return Unsupported("a gate of no node, or of too many");
-  return MakeSchema<RandomOrderSchema>(std::move(parts));
+  HR_TRY(std::vector<int> parts, ReadParts(args));
+  HR_TRY(const bool from_python, ReadFromPython(args));
+  return MakeSchema<RandomOrderSchema>(std::move(parts), from_python);
 }
 
 }  // namespace
@@ -55,13 +62,8 @@ void RegisterSchemaRandomOrder(SchemaRegistry& registry) {
   registry.Add({.name = "random_order",
                 .doc = "Applies the parts that follow it in a drawn order. Of PIL images and of "
                        "tensors of uint8, where each part leaves their shape as it is.",
-                .args = {{"parts",
-                          ArgType::kInts,
-                          {},
-                          "how many nodes each part has",
-                          /*required=*/true,
-                          /*only_pixels=*/true}},
-                .classes = {"v2.RandomOrder"},
+                .args = {PartsArg(), GeneratorArg()},
+                .classes = {"v1.RandomOrder", "v2.RandomOrder"},
                 .shares_draws = SharedDraws::kAnyKind},
                Make);
 }

@@ -1,3 +1,4 @@
+#include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -63,6 +64,24 @@ TEST(RandomOrder, PartsThatChangeTheShapeAreRefused) {
       HasSubstr("changes the shape"));
   EXPECT_EQ(CompileRgb({Order({}), Invert()}).status().code(), Code::kUnsupported);
   EXPECT_EQ(CompileRgb({Order({1, 2}), Invert(), Invert()}).status().code(), Code::kUnsupported);
+}
+
+TEST(RandomOrder, V1ShufflesWithPythonsGenerator) {
+  Node order = Order({1, 1, 1});
+  order.args["generator"] = std::string("python");
+  const Result<Chain> chain = CompileRgb({order, Invert(), Invert(), Invert()});
+  ASSERT_TRUE(chain.ok()) << chain.status().ToString();
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Generators rng(seed, true);
+    PythonGenerator stock(seed);
+    std::vector<std::int32_t> params(6);
+    TensorSpec out;
+    ASSERT_TRUE(chain->Draw(RowOf(RgbSpec(2, 2)), rng, params, &out).ok());
+    std::vector<std::int64_t> shuffled{0, 1, 2};
+    stock.Shuffle(shuffled);
+    EXPECT_EQ(std::vector<std::int64_t>(params.begin(), params.begin() + 3), shuffled);
+    EXPECT_EQ(rng.python->State(), stock.State());
+  }
 }
 
 }  // namespace

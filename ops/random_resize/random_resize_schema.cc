@@ -12,7 +12,8 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   if (least.height >= end.height) {
     return InvalidArgument("random_ expects 'from' to be less than 'to'");
   }
-  return MakeSchema<RandomResizeSchema>(least.height, end.height, resizing);
+  HR_TRY(const bool from_python, ReadFromPython(args));
+  return MakeSchema<RandomResizeSchema>(least.height, end.height, resizing, from_python);
 }
 
 }  // namespace
@@ -30,6 +31,13 @@ Status RandomResizeSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng, M
   return DrawnShape(in, params, out);
 }
 
+Status RandomResizeSchema::DrawImageFromPython(const ImageSpec& in, PythonGenerator& rng,
+                                               MutableParams params, ImageSpec* out) const {
+  const std::uint32_t above = rng.Below(static_cast<std::uint32_t>(end_ - least_));
+  params[0] = static_cast<std::int32_t>(least_ + above);
+  return DrawnShape(in, params, out);
+}
+
 void RegisterSchemaRandomResize(SchemaRegistry& registry) {
   OpSpec spec{
       .name = "random_resize",
@@ -39,7 +47,8 @@ void RegisterSchemaRandomResize(SchemaRegistry& registry) {
           "or a resize to height and width.",
       .args = {{"min_size", ArgType::kInt, std::nullopt, "smallest length", /*required=*/true},
                {"max_size", ArgType::kInt, std::nullopt, "end of the lengths: it is never drawn",
-                /*required=*/true}},
+                /*required=*/true},
+               GeneratorArg()},
       .classes = {"v2.RandomResize"},
       .shares_draws = SharedDraws::kAnyKind};
   for (ArgSpec& arg : ResizingArgs()) spec.args.push_back(std::move(arg));

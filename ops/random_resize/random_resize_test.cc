@@ -1,4 +1,5 @@
 #include <set>
+#include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -65,6 +66,23 @@ TEST(RandomResize, IsRefusedWhereTheSampleKeepsTheDrawnSize) {
 TEST(RandomResize, BoundsWithoutALengthAreTheProgramsError) {
   EXPECT_EQ(CompileRgb({Resize(5, 5), kCrop}).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(CompileRgb({Resize(0, 5), kCrop}).status().code(), Code::kInvalidArgument);
+}
+
+TEST(RandomResize, PythonsLengthIsRandintsOfBothBounds) {
+  Node resize = Resize(3, 6);
+  resize.args["generator"] = std::string("python");
+  Generators rng(1, true);
+  PythonGenerator stock(1);
+  std::set<std::int32_t> seen;
+  for (int i = 0; i < 100; ++i) {
+    const auto drawn = DrawNodes({resize, kCrop}, RgbSpec(20, 30), rng);
+    ASSERT_TRUE(drawn.ok()) << drawn.status().ToString();
+    EXPECT_EQ((*drawn)[0], static_cast<std::int32_t>(3 + stock.Below(3)));
+    seen.insert((*drawn)[0]);
+  }
+  EXPECT_THAT(seen, ElementsAre(3, 4, 5));
+  EXPECT_EQ(rng.python->draws(), stock.draws());
+  EXPECT_EQ(rng.torch.draws(), 0U);
 }
 
 }  // namespace

@@ -119,5 +119,31 @@ TEST(RandomRotation, TurnsThatDoNotFitTheImageAreRefused) {
   EXPECT_EQ(code(-2, 1), Code::kInvalidArgument);
 }
 
+TEST(RandomRotation, PythonsAngleIsUniformsOrOneOfTheChoices) {
+  const auto draw = [](Args args, std::uint64_t seed, Generators& rng) {
+    rng = Generators(seed, true);
+    args["generator"] = std::string("python");
+    const auto params = DrawNode(MakeNode("random_rotation", args), GraySpec(4, 6), rng);
+    EXPECT_TRUE(params.ok()) << params.status().ToString();
+    return *params;
+  };
+  const auto fixed = [&](double degrees) {
+    Generators rng;
+    return draw({{"degrees", std::int64_t{0}}, {"choices", degrees}}, 0, rng);
+  };
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Generators rng;
+    PythonGenerator stock(seed);
+    EXPECT_EQ(draw({{"degrees", std::vector<double>{-7, 30}}}, seed, rng),
+              fixed(stock.Uniform(-7, 30)));
+    EXPECT_EQ(rng.python->State(), stock.State());
+    stock = PythonGenerator(seed);
+    const std::vector<double> choices{0, 90, 180, 270, 3.5};
+    EXPECT_EQ(draw({{"degrees", std::int64_t{0}}, {"choices", choices}}, seed, rng),
+              fixed(choices[stock.Below(5)]));
+    EXPECT_EQ(rng.python->State(), stock.State());
+  }
+}
+
 }  // namespace
 }  // namespace headrace::ops::testing

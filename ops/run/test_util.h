@@ -63,7 +63,7 @@ inline TensorSpec GraySpec(std::int64_t height, std::int64_t width) {
 
 // Draws for nodes that follow from_array, for an image of that spec.
 inline Result<std::vector<std::int32_t>> DrawNodes(std::vector<Node> nodes, const TensorSpec& image,
-                                                   TorchGenerator& rng,
+                                                   GeneratorRefs rng,
                                                    const TorchFunctions* torch = nullptr) {
   const std::string mode = image.dims[2] == 1 ? "L" : "RGB";
   nodes.insert(nodes.begin(), MakeNode("from_array", {{"mode", mode}}));
@@ -76,7 +76,7 @@ inline Result<std::vector<std::int32_t>> DrawNodes(std::vector<Node> nodes, cons
   return params;
 }
 inline Result<std::vector<std::int32_t>> DrawNode(Node node, const TensorSpec& image,
-                                                  TorchGenerator& rng,
+                                                  GeneratorRefs rng,
                                                   const TorchFunctions* torch = nullptr) {
   return DrawNodes({std::move(node)}, image, rng, torch);
 }

@@ -14,20 +14,11 @@
 namespace headrace::ops {
 namespace {
 
-constexpr std::uint32_t kN = 624;
-constexpr std::uint32_t kM = 397;
-constexpr std::uint32_t kUpperMask = 0x80000000U;
-constexpr std::uint32_t kLowerMask = 0x7fffffffU;
-constexpr std::uint32_t kMatrix = 0x9908b0dfU;
+constexpr std::uint32_t kN = Mt19937::kWords;
 // torch.randint uses 64 bits from this range on. Source: ATen DistributionTemplates.h.
 constexpr std::uint64_t kWideRange = std::uint64_t{1} << 28;
 // torch.randperm uses 64 bits from this length on. Source: ATen TensorFactories.cpp.
 constexpr std::size_t kWidePermutation = 0xffffffffU / 20;
-
-constexpr std::uint32_t Twist(std::uint32_t upper, std::uint32_t lower, std::uint32_t far) {
-  const std::uint32_t y = (upper & kUpperMask) | (lower & kLowerMask);
-  return far ^ (y >> 1) ^ ((0U - (y & 1U)) & kMatrix);
-}
 
 // The head of CPUGeneratorImplStateLegacy; kN words of 64 bits and the normal samples follow.
 struct StateHead {
@@ -56,30 +47,13 @@ constexpr std::uint64_t kOutputsOfPair = 4;
 
 }  // namespace
 
-TorchGenerator::TorchGenerator(std::uint64_t seed) : seed_(seed) {
-  state_[0] = static_cast<std::uint32_t>(seed);
-  for (std::uint32_t i = 1; i < kN; ++i) {
-    state_[i] = 1812433253U * (state_[i - 1] ^ (state_[i - 1] >> 30)) + i;
-  }
-}
-
-void TorchGenerator::Refill() {
-  std::uint32_t* s = state_.data();
-  for (std::uint32_t i = 0; i < kN - kM; ++i) s[i] = Twist(s[i], s[i + 1], s[i + kM]);
-  for (std::uint32_t i = kN - kM; i < kN - 1; ++i) s[i] = Twist(s[i], s[i + 1], s[i + kM - kN]);
-  s[kN - 1] = Twist(s[kN - 1], s[0], s[kM - 1]);
-  next_ = 0;
-  fresh_ = false;
-}
+TorchGenerator::TorchGenerator(std::uint64_t seed)
+    : engine_(static_cast<std::uint32_t>(seed)), seed_(seed) {}
 
 std::uint32_t TorchGenerator::Next() {
-  if (next_ == kN) Refill();
-  std::uint32_t y = state_[next_++];
   ++draws_;
-  y ^= y >> 11;
-  y ^= (y << 7) & 0x9d2c5680U;
-  y ^= (y << 15) & 0xefc60000U;
-  return y ^ (y >> 18);
+  fresh_ = false;
+  return engine_.Next();
 }
 
 float TorchGenerator::Uniform(float low, float high, Rounding rounding) {
@@ -187,21 +161,18 @@ TorchGenerator TorchGenerator::At(std::uint64_t seed, std::uint64_t position) {
 
 void TorchGenerator::Discard(std::uint64_t n) {
   draws_ += n;
-  while (n > 0) {
-    if (next_ == kN) Refill();
-    const std::uint64_t step = std::min<std::uint64_t>(n, kN - next_);
-    next_ += static_cast<std::uint32_t>(step);
-    n -= step;
-  }
+  fresh_ = fresh_ && n == 0;
+  engine_.Discard(n);
 }
 
 Bytes TorchGenerator::TorchState() const {
   Bytes bytes(kTorchStateBytes);
-  const StateHead head{seed_, fresh_ ? 1 : static_cast<std::int32_t>(kN + 1 - next_), 1,
-                       fresh_ ? 0 : next_};
+  const std::uint32_t next = engine_.next();
+  const StateHead head{seed_, fresh_ ? 1 : static_cast<std::int32_t>(kN + 1 - next), 1,
+                       fresh_ ? 0 : next};
   std::memcpy(bytes.data(), &head, sizeof(head));
   for (std::uint32_t i = 0; i < kN; ++i) {
-    const std::uint64_t word = state_[i];
+    const std::uint64_t word = engine_.words()[i];
     std::memcpy(bytes.data() + sizeof(head) + i * sizeof(word), &word, sizeof(word));
   }
   const StateNormal normal{0, normal_.value_or(0), 0, normal_ ? 1 : 0};
@@ -225,11 +196,13 @@ Status TorchGenerator::SetTorchState(ByteSpan state) {
     return InvalidArgument("torch generator state has an impossible position: left " +
                            std::to_string(head.left) + ", next " + std::to_string(head.next));
   }
+  Mt19937::Words words;
   for (std::uint32_t i = 0; i < kN; ++i) {
     std::uint64_t word = 0;
     std::memcpy(&word, state.data() + sizeof(head) + i * sizeof(word), sizeof(word));
-    state_[i] = static_cast<std::uint32_t>(word);
+    words[i] = static_cast<std::uint32_t>(word);
   }
+  engine_ = Mt19937(words, fresh ? kN : static_cast<std::uint32_t>(head.next));
   StateNormal normal;
   std::memcpy(&normal, state.data() + kWordsEnd, sizeof(normal));
   normal_ =
@@ -237,7 +210,6 @@ Status TorchGenerator::SetTorchState(ByteSpan state) {
   normal_at_ = 0;
   std::memcpy(float_normal_.data(), state.data() + kFloatNormalBegin, kFloatNormalBytes);
   seed_ = head.seed;
-  next_ = fresh ? kN : static_cast<std::uint32_t>(head.next);
   fresh_ = fresh;
   draws_ = 0;
   resumable_ = false;

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/result.h"
+#include "ops/torch/mt19937.h"
 
 namespace headrace::ops {
 
@@ -55,6 +56,8 @@ class TorchGenerator {
   static TorchGenerator At(std::uint64_t seed, std::uint64_t position);
   // Skips n outputs. O(n), about 2 ns each.
   void Discard(std::uint64_t n);
+  // Outputs that were taken of the present 624; 0 or 624 at their border.
+  [[nodiscard]] std::uint32_t place() const { return engine_.next(); }
 
   // Converts this state to the bytes of torch.get_rng_state() (5056 bytes), and back.
   // kInvalidArgument: not such bytes; the generator then stays unchanged.
@@ -64,13 +67,11 @@ class TorchGenerator {
  private:
   static constexpr std::size_t kFloatNormalBytes = 8;  // a kept float32 normal, at the state's end
 
-  void Refill();
   double UniformDouble();      // in [0, 1)
   double Normal();             // at::normal_distribution<double>
   double Gamma(double alpha);  // sample_gamma of ATen's native/Distributions.h
 
-  std::array<std::uint32_t, 624> state_{};
-  std::uint32_t next_ = 624;
+  Mt19937 engine_;
   std::uint64_t seed_ = 0;
   std::uint64_t draws_ = 0;
   bool resumable_ = true;

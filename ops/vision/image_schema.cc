@@ -63,14 +63,28 @@ Status ImageSchema::InferDrawn(const TensorSpec& in, Params params, TensorSpec* 
   return Status::Ok();
 }
 
-Status ImageSchema::Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams params,
-                         TensorSpec* out) const {
+template <typename DrawOne>
+Status ImageSchema::DrawWith(const TensorSpec& in, TensorSpec* out, DrawOne draw) const {
   HR_TRY(const ImageSpec image, ReadInput(in));
   ImageSpec made;
-  HR_RETURN_IF_ERROR(DrawImage(image, rng, params, &made));
+  HR_RETURN_IF_ERROR(draw(image, &made));
   HR_RETURN_IF_ERROR(CheckPixels(made));
   *out = made.tensor();
   return Status::Ok();
+}
+
+Status ImageSchema::Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams params,
+                         TensorSpec* out) const {
+  return DrawWith(in, out, [&](const ImageSpec& image, ImageSpec* made) {
+    return DrawImage(image, rng, params, made);
+  });
+}
+
+Status ImageSchema::DrawFromPython(const TensorSpec& in, PythonGenerator& rng, MutableParams params,
+                                   TensorSpec* out) const {
+  return DrawWith(in, out, [&](const ImageSpec& image, ImageSpec* made) {
+    return DrawImageFromPython(image, rng, params, made);
+  });
 }
 
 }  // namespace headrace::ops

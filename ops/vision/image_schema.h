@@ -29,6 +29,12 @@ class ImageSchema : public OpSchema {
     return Shape(in, out);
   }
 
+  // As OpSchema::DrawFromPython.
+  virtual Status DrawImageFromPython(const ImageSpec& in, PythonGenerator& /*rng*/,
+                                     MutableParams /*params*/, ImageSpec* out) const {
+    return Shape(in, out);
+  }
+
   // DrawnShape, and a check of the size that it makes.
   Status CheckedShape(const ImageSpec& in, Params params, ImageSpec* out) const;
 
@@ -40,6 +46,13 @@ class ImageSchema : public OpSchema {
   Status InferDrawn(const TensorSpec& in, Params params, TensorSpec* out) const final;
   Status Draw(const TensorSpec& in, TorchGenerator& rng, MutableParams params,
               TensorSpec* out) const final;
+  Status DrawFromPython(const TensorSpec& in, PythonGenerator& rng, MutableParams params,
+                        TensorSpec* out) const final;
+
+ private:
+  // Draws by `draw(image, made)`.
+  template <typename DrawOne>
+  Status DrawWith(const TensorSpec& in, TensorSpec* out, DrawOne draw) const;
 };
 
 }  // namespace headrace::ops

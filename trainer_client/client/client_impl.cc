@@ -343,7 +343,8 @@ Result<client::DrawPlanner::Options> ClientImpl::PlannerOptions(
   if (plan.rng != RngMode::kTorch) return options;
   if (!graph) return InvalidArgument("a plan that draws without an operator");
   options.param_words = graph->param_words();
-  options.draw = [graph](const TensorSpec& in, ops::TorchGenerator& rng, ops::MutableParams params,
+  options.with_python = graph->draws_from_python();
+  options.draw = [graph](const TensorSpec& in, ops::Generators& rng, ops::MutableParams params,
                          std::vector<TensorSpec>* values) {
     values->resize(graph->values().size());
     return graph->Draw(in, rng, params, *values);

@@ -11,7 +11,7 @@ void BatchDraws::Clear() {
   start_.reset();
 }
 
-void BatchDraws::Begin(const ops::TorchGenerator& generator, std::size_t samples,
+void BatchDraws::Begin(const ops::Generators& generator, std::size_t samples,
                        std::size_t param_words) {
   start_ = generator;
   samples_ = samples;
@@ -22,7 +22,7 @@ void BatchDraws::Begin(const ops::TorchGenerator& generator, std::size_t samples
 }
 
 bool BatchDraws::Draw(const TensorSpec& spec, const DrawFunction& draw,
-                      ops::TorchGenerator& generator) {
+                      ops::Generators& generator) {
   specs_[next_] = spec;
   const Status drawn =
       draw(spec, generator, std::span(params_).subspan(next_ * words_, words_), &drawn_);
@@ -36,15 +36,15 @@ bool BatchDraws::Draw(const TensorSpec& spec, const DrawFunction& draw,
   return true;
 }
 
-void BatchDraws::Resolve(const ops::TorchGenerator& after, bool failed) {
+void BatchDraws::Resolve(const ops::Generators& after, bool failed) {
   const auto position = static_cast<std::int32_t>(next_);
   resolved_.push_back({position, after});
   next_ = failed ? samples_ : next_ + 1;
   if (failed) end_ = position;
 }
 
-ops::TorchGenerator BatchDraws::Before(std::int32_t position, const DrawFunction& draw) const {
-  ops::TorchGenerator generator = *start_;
+ops::Generators BatchDraws::Before(std::int32_t position, const DrawFunction& draw) const {
+  ops::Generators generator = *start_;
   std::vector<std::int32_t> params(words_);
   std::vector<TensorSpec> values;
   for (std::int32_t i = 0; i < position; ++i) {

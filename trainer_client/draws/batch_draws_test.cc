@@ -13,9 +13,9 @@ using ::testing::ElementsAre;
 constexpr std::int64_t kBadWidth = 13;  // the framework raises on it
 
 // As many draws as the image is high; the last one is the parameter.
-Status Draw(const TensorSpec& in, ops::TorchGenerator& rng, ops::MutableParams params,
+Status Draw(const TensorSpec& in, ops::Generators& rng, ops::MutableParams params,
             std::vector<TensorSpec>* values) {
-  for (std::int64_t i = 0; i < in.dims[0]; ++i) params[0] = static_cast<std::int32_t>(rng.Next());
+  for (std::int64_t i = 0; i < in.dims[0]; ++i) params[0] = static_cast<std::int32_t>(rng.torch.Next());
   if (in.dims[1] == kBadWidth) return InvalidArgument("too small");
   *values = {in, in};
   return Status::Ok();
@@ -30,7 +30,7 @@ class BatchDrawsTest : public testing::Test {
   void Begin(std::size_t samples) { draws_.Begin(generator_, samples, 1); }
 
   BatchDraws draws_;
-  ops::TorchGenerator generator_{7};
+  ops::Generators generator_{7};
 };
 
 TEST_F(BatchDrawsTest, EachSampleDrawsAfterTheOneBefore) {
@@ -43,9 +43,9 @@ TEST_F(BatchDrawsTest, EachSampleDrawsAfterTheOneBefore) {
   EXPECT_EQ(draws_.next(), 2U);
   EXPECT_THAT(draws_.specs(), ElementsAre(Spec(2), Spec(3)));
   EXPECT_THAT(draws_.values(), ElementsAre(Spec(3), Spec(3)));
-  EXPECT_EQ(draws_.Before(0, Draw).draws(), 0U);
-  EXPECT_EQ(draws_.Before(1, Draw).draws(), 2U);
-  EXPECT_EQ(draws_.Before(2, Draw).draws(), 5U);
+  EXPECT_EQ(draws_.Before(0, Draw).torch.draws(), 0U);
+  EXPECT_EQ(draws_.Before(1, Draw).torch.draws(), 2U);
+  EXPECT_EQ(draws_.Before(2, Draw).torch.draws(), 5U);
   ops::TorchGenerator stock(7);
   (void)stock.Next();
   EXPECT_EQ(draws_.TakeParams()[0], static_cast<std::int32_t>(stock.Next()));
@@ -56,21 +56,21 @@ TEST_F(BatchDrawsTest, WhereTheFrameworkRaisesNothingIsDrawn) {
   EXPECT_TRUE(draws_.Draw(Spec(2), Draw, generator_));
   EXPECT_FALSE(draws_.Draw(Spec(4, kBadWidth), Draw, generator_));
   EXPECT_EQ(draws_.next(), 1U);
-  EXPECT_EQ(generator_.draws(), 2U);
+  EXPECT_EQ(generator_.torch.draws(), 2U);
   EXPECT_THAT(draws_.specs(), ElementsAre(Spec(2), std::nullopt));
 }
 
 TEST_F(BatchDrawsTest, AfterASampleOfTheTrainerItsStateCounts) {
   Begin(3);
   EXPECT_TRUE(draws_.Draw(Spec(2), Draw, generator_));
-  generator_.Discard(100);
+  generator_.torch.Discard(100);
   draws_.Resolve(generator_, false);
   EXPECT_TRUE(draws_.Draw(Spec(1), Draw, generator_));
   EXPECT_EQ(draws_.end(), -1);
   EXPECT_EQ(draws_.resolved().at(0).position, 1);
-  EXPECT_EQ(draws_.Before(1, Draw).draws(), 2U);
-  EXPECT_EQ(draws_.Before(2, Draw).draws(), 102U);
-  EXPECT_EQ(draws_.Before(3, Draw).draws(), 103U);
+  EXPECT_EQ(draws_.Before(1, Draw).torch.draws(), 2U);
+  EXPECT_EQ(draws_.Before(2, Draw).torch.draws(), 102U);
+  EXPECT_EQ(draws_.Before(3, Draw).torch.draws(), 103U);
 }
 
 TEST_F(BatchDrawsTest, NothingAfterASampleThatRaisedIsDrawn) {

@@ -9,7 +9,7 @@
 
 namespace headrace::client {
 
-using ops::TorchGenerator;
+using ops::Generators;
 
 DrawPlanner::DrawPlanner(Options options) : options_(std::move(options)) {
   HR_CHECK(options_.lanes >= 1);
@@ -17,19 +17,21 @@ DrawPlanner::DrawPlanner(Options options) : options_(std::move(options)) {
 }
 
 Status DrawPlanner::Begin(const IterationOptions& iteration) {
+  const std::size_t generators = lanes_.size() * (options_.with_python ? 2 : 1);
   for (const auto* of_lanes : {&iteration.lane_draws, &iteration.lane_seeds}) {
-    if (of_lanes->empty() || of_lanes->size() == lanes_.size()) continue;
+    if (of_lanes->empty() || of_lanes->size() == generators) continue;
     return InvalidArgument("state of " + std::to_string(of_lanes->size()) +
-                           " lanes for a loader with " + std::to_string(lanes_.size()));
+                           " generators of lanes for a loader with " + std::to_string(generators));
   }
   const bool from_states = torch() && !iteration.lane_states.empty();
-  std::vector<TorchGenerator> begins(from_states ? lanes_.size() : 0);
+  std::vector<Generators> begins(from_states ? lanes_.size() : 0,
+                                 Generators(0, options_.with_python));
   if (from_states && iteration.lane_states.size() != begins.size()) {
     return InvalidArgument("states of " + std::to_string(iteration.lane_states.size()) +
                            " lanes for a loader with " + std::to_string(lanes_.size()));
   }
   for (std::size_t i = 0; i < begins.size(); ++i) {
-    HR_RETURN_IF_ERROR(begins[i].SetTorchState(iteration.lane_states[i]));
+    HR_RETURN_IF_ERROR(begins[i].SetState(iteration.lane_states[i]));
   }
   tell_states_ = from_states;
   const bool go_on = iteration.continue_lanes && begun_;
@@ -64,16 +66,28 @@ Status DrawPlanner::Begin(const IterationOptions& iteration) {
       if (from_states) {
         lane.generator.Begin(begins[i]);
       } else if (torch()) {
-        const std::uint64_t seed =
-            iteration.lane_seeds.empty() ? iteration.base_seed + i : iteration.lane_seeds[i];
-        lane.generator.Begin(
-            TorchGenerator::At(seed, iteration.lane_draws.empty() ? 0 : iteration.lane_draws[i]));
+        lane.generator.Begin(Seeded(iteration, i));
       }
     }
     lane.generator.Begin();
     Advance(lane);
   }
   return Status::Ok();
+}
+
+Generators DrawPlanner::Seeded(const IterationOptions& iteration, std::size_t lane) const {
+  const auto seed = [&](std::size_t i) {
+    return iteration.lane_seeds.empty() ? iteration.base_seed + lane : iteration.lane_seeds[i];
+  };
+  const auto drawn = [&](std::size_t i) {
+    return iteration.lane_draws.empty() ? 0 : iteration.lane_draws[i];
+  };
+  Generators generators;
+  generators.torch = ops::TorchGenerator::At(seed(lane), drawn(lane));
+  if (!options_.with_python) return generators;
+  const std::size_t of_python = lanes_.size() + lane;
+  generators.python = ops::PythonGenerator::At(seed(of_python), drawn(of_python));
+  return generators;
 }
 
 void DrawPlanner::Skip(std::span<const std::int64_t> keys) {
@@ -160,14 +174,14 @@ void DrawPlanner::Advance(Lane& lane) {
     }
     record.planned = true;
     record.after = lane.generator.place();
-    if (tell_states_) record.state_after = lane.generator.now().TorchState();
+    if (tell_states_) record.state_after = lane.generator.now().State();
     ready_.push_back(batch);
   }
 }
 
 bool DrawPlanner::AdvanceBatch(Lane& lane, std::int64_t batch, Record& record) {
   BatchDraws& draws = record.draws;
-  TorchGenerator& generator = lane.generator.now();
+  Generators& generator = lane.generator.now();
   if (!draws.begun()) {
     draws.Begin(generator, record.keys.size(), static_cast<std::size_t>(options_.param_words));
   }
@@ -191,7 +205,7 @@ bool DrawPlanner::AdvanceBatch(Lane& lane, std::int64_t batch, Record& record) {
       }
       lane.wait = Wait::kTrainer;
       needed_.push_back(
-          {batch, static_cast<std::int32_t>(draws.next()), key, generator.TorchState()});
+          {batch, static_cast<std::int32_t>(draws.next()), key, generator.State()});
       return false;
     }
   }
@@ -297,10 +311,10 @@ std::vector<DrawPlanner::Unmade> DrawPlanner::UnmadePositions(std::int64_t batch
 void DrawPlanner::DescribeState(std::int64_t batch, MissingSample& sample) const {
   const Record& record = records_.at(batch);
   if (torch() && record.draws.begun()) {
-    sample.torch_state = record.draws.Before(sample.position, options_.draw).TorchState();
+    sample.torch_state = record.draws.Before(sample.position, options_.draw).State();
     if (sample.position != record.draws.end()) {
       sample.torch_state_after =
-          record.draws.Before(sample.position + 1, options_.draw).TorchState();
+          record.draws.Before(sample.position + 1, options_.draw).State();
     }
   } else if (!record.seeds.empty()) {
     sample.seed = record.seeds[static_cast<std::size_t>(sample.position)];
@@ -334,6 +348,9 @@ Result<std::vector<std::uint64_t>> DrawPlanner::LaneDraws() const {
           "more than draws; it cannot be resumed by counting");
     }
     draws.push_back(place.draws);
+  }
+  for (std::size_t i = 0; i < (options_.with_python ? lanes_.size() : 0); ++i) {
+    draws.push_back(lanes_[i].generator.delivered().python_draws);
   }
   return draws;
 }

@@ -11,7 +11,6 @@
 
 #include "base/graph.h"
 #include "base/result.h"
-#include "ops/torch/torch_generator.h"
 #include "trainer_client/draws/batch_draws.h"
 #include "trainer_client/draws/lane_generator.h"
 #include "trainer_client/draws/occurrences.h"
@@ -49,6 +48,8 @@ class DrawPlanner {
     // Python plans draw on the workers: batches pass as they are.
     bool native = true;
     std::int32_t param_words = 0;
+    // Whether `draw` takes numbers from Python's generator, too.
+    bool with_python = false;
     DrawFunction draw;
     // Rows with sizes; null when there is nothing to look up (not kTorch, or no image).
     std::shared_ptr<SizeTable> dims;
@@ -61,7 +62,7 @@ class DrawPlanner {
   explicit DrawPlanner(Options options);
 
   // Begins an iteration. kInvalidArgument: lane_draws, lane_seeds or lane_states has another number
-  // of lanes, or an entry is no state.
+  // of lanes (of generators, but for lane_states), or an entry is no state.
   Status Begin(const IterationOptions& iteration);
   void Skip(std::span<const std::int64_t> keys);
   // Submits a batch and returns its number. `lane`: the caller's choice, in plans that are not
@@ -99,6 +100,7 @@ class DrawPlanner {
   [[nodiscard]] const std::vector<std::int64_t>& keys(std::int64_t batch) const;
 
   void Delivered(std::int64_t batch);
+  // How far each lane's generator has come; with Python's, then the same of these.
   [[nodiscard]] Result<std::vector<std::uint64_t>> LaneDraws() const;
 
  private:
@@ -123,6 +125,8 @@ class DrawPlanner {
   };
 
   [[nodiscard]] bool torch() const { return options_.native && options_.rng == RngMode::kTorch; }
+  // The generators of a lane that begins from a seed.
+  [[nodiscard]] ops::Generators Seeded(const IterationOptions& iteration, std::size_t lane) const;
   [[nodiscard]] std::int64_t Row(std::int64_t key) const;
   [[nodiscard]] bool Known(std::int64_t key) const;
   void Advance(Lane& lane);

@@ -14,7 +14,10 @@ namespace headrace::client {
 namespace {
 
 // What the trainer's own Python draws for a sample that has no native form.
-void PythonDraw(std::int64_t key, TorchGenerator& rng) { rng.Discard(3 + key % 700); }
+void PythonDraw(std::int64_t key, Generators& rng) {
+  rng.torch.Discard(3 + static_cast<std::uint64_t>(key) % 700);
+  if (rng.python) rng.python->Discard(static_cast<std::uint64_t>(key) * 7 % 900);
+}
 
 struct Data {
   std::vector<TensorSpec> specs;
@@ -35,12 +38,14 @@ Data MakeData(std::mt19937_64& random, std::int64_t rows, bool with_exotic) {
 // The stock loader: every lane by itself, sample after sample.
 using Batches = std::vector<std::vector<std::int64_t>>;
 std::vector<std::vector<std::int32_t>> Model(const Data& data, const Batches& batches, int lanes,
-                                             std::uint64_t seed) {
-  std::vector<TorchGenerator> generators;
-  for (int i = 0; i < lanes; ++i) generators.emplace_back(seed + static_cast<std::uint64_t>(i));
+                                             std::uint64_t seed, bool with_python) {
+  std::vector<Generators> generators;
+  for (int i = 0; i < lanes; ++i) {
+    generators.emplace_back(seed + static_cast<std::uint64_t>(i), with_python);
+  }
   std::vector<std::vector<std::int32_t>> params;
   for (std::size_t b = 0; b < batches.size(); ++b) {
-    TorchGenerator& generator = generators[b % static_cast<std::size_t>(lanes)];
+    Generators& generator = generators[b % static_cast<std::size_t>(lanes)];
     std::vector<std::int32_t>& words = params.emplace_back(batches[b].size() * kWords);
     for (std::size_t i = 0; i < batches[b].size(); ++i) {
       const std::int64_t key = batches[b][i];
@@ -71,8 +76,8 @@ Batches MakeBatches(std::mt19937_64& random, std::int64_t rows, std::size_t coun
 // Plays session and trainer with answers in random order.
 class Driver {
  public:
-  Driver(const Data& data, DrawPlanner& planner, std::mt19937_64& random)
-      : data_(data), planner_(planner), random_(random) {}
+  Driver(const Data& data, DrawPlanner& planner, std::mt19937_64& random, bool with_python)
+      : data_(data), planner_(planner), random_(random), with_python_(with_python) {}
 
   std::map<std::int64_t, PlannedBatch> RunAll(const Batches& batches, std::size_t from = 0) {
     std::map<std::int64_t, PlannedBatch> planned;
@@ -85,11 +90,11 @@ class Driver {
       for (const std::int64_t key : planner_.TakeUnknown()) asked_.push_back(key);
       AnswerOne();
       if (auto needed = planner_.TakeNeeded()) {
-        TorchGenerator generator;
-        EXPECT_TRUE(generator.SetTorchState(needed->torch_state).ok());
+        Generators generator(0, with_python_);
+        EXPECT_TRUE(generator.SetState(needed->torch_state).ok());
         PythonDraw(needed->key, generator);
         EXPECT_TRUE(
-            planner_.Resolve(needed->batch, needed->position, generator.TorchState(), false).ok());
+            planner_.Resolve(needed->batch, needed->position, generator.State(), false).ok());
       }
       while (auto next = planner_.Next()) {
         const std::int64_t batch = next->batch;
@@ -116,24 +121,30 @@ class Driver {
   const Data& data_;
   DrawPlanner& planner_;
   std::mt19937_64& random_;
+  bool with_python_;
   std::vector<std::int64_t> asked_;
 };
 
-class PlannerRandom : public testing::TestWithParam<int> {};
+struct Lanes {
+  int count;
+  bool with_python;
+};
+
+class PlannerRandom : public testing::TestWithParam<Lanes> {};
 
 TEST_P(PlannerRandom, LanesDrawAsTheStockLoaderWhateverTheOrderOfAnswers) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
-  const int lanes = GetParam();
+  const auto [lanes, with_python] = GetParam();
   const Data data = MakeData(random, 200, true);
   const Batches batches = MakeBatches(random, 200, 60);
-  const auto expected = Model(data, batches, lanes, 77);
-  DrawPlanner planner(TorchOptions(lanes, 200));
+  const auto expected = Model(data, batches, lanes, 77, with_python);
+  DrawPlanner planner(TorchOptions(lanes, 200, with_python));
   IterationOptions iteration;
   iteration.base_seed = 77;
   ASSERT_TRUE(planner.Begin(iteration).ok());
-  const auto planned = Driver(data, planner, random).RunAll(batches);
+  const auto planned = Driver(data, planner, random, with_python).RunAll(batches);
   for (std::size_t b = 0; b < batches.size(); ++b) {
     EXPECT_EQ(planned.at(static_cast<std::int64_t>(b)).params, expected[b]) << b;
     EXPECT_EQ(planned.at(static_cast<std::int64_t>(b)).keys, batches[b]);
@@ -144,26 +155,26 @@ TEST_P(PlannerRandom, ResumeByLaneDrawsEqualsAContinuousRun) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
-  const int lanes = GetParam();
+  const auto [lanes, with_python] = GetParam();
   // Samples made in the trainer too: their draws can be counted.
   const Data data = MakeData(random, 100, true);
   const Batches batches = MakeBatches(random, 100, 40);
-  const auto expected = Model(data, batches, lanes, 5);
+  const auto expected = Model(data, batches, lanes, 5, with_python);
   const std::size_t stop = 1 + random() % 38;
-  DrawPlanner first(TorchOptions(lanes, 100));
+  DrawPlanner first(TorchOptions(lanes, 100, with_python));
   IterationOptions iteration;
   iteration.base_seed = 5;
   ASSERT_TRUE(first.Begin(iteration).ok());
-  (void)Driver(data, first, random).RunAll(batches);  // prefetched beyond `stop`
+  (void)Driver(data, first, random, with_python).RunAll(batches);  // prefetched beyond `stop`
   for (std::size_t b = 0; b < stop; ++b) first.Delivered(static_cast<std::int64_t>(b));
   const auto draws = first.LaneDraws();
   ASSERT_TRUE(draws.ok()) << draws.status().ToString();
 
-  DrawPlanner second(TorchOptions(lanes, 100));
+  DrawPlanner second(TorchOptions(lanes, 100, with_python));
   iteration.first_batch = static_cast<std::int64_t>(stop);
   iteration.lane_draws = *draws;
   ASSERT_TRUE(second.Begin(iteration).ok());
-  const auto planned = Driver(data, second, random).RunAll(batches, stop);
+  const auto planned = Driver(data, second, random, with_python).RunAll(batches, stop);
   for (std::size_t b = stop; b < batches.size(); ++b) {
     EXPECT_EQ(planned.at(static_cast<std::int64_t>(b)).params, expected[b]) << b;
   }
@@ -173,14 +184,14 @@ TEST_P(PlannerRandom, PersistentLanesGoOnBehindWhatWasSubmitted) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
-  const int lanes = GetParam();
+  const auto [lanes, with_python] = GetParam();
   const Data data = MakeData(random, 50, false);
   const Batches one = MakeBatches(random, 50, static_cast<std::size_t>(lanes) * 3);
   const Batches two = MakeBatches(random, 50, 20);
   Batches both = one;
   both.insert(both.end(), two.begin(), two.end());
-  const auto expected = Model(data, both, lanes, 9);
-  DrawPlanner planner(TorchOptions(lanes, 50));
+  const auto expected = Model(data, both, lanes, 9, with_python);
+  DrawPlanner planner(TorchOptions(lanes, 50, with_python));
   IterationOptions iteration;
   iteration.base_seed = 9;
   ASSERT_TRUE(planner.Begin(iteration).ok());
@@ -189,7 +200,7 @@ TEST_P(PlannerRandom, PersistentLanesGoOnBehindWhatWasSubmitted) {
   iteration.base_seed = 1234;  // not used
   iteration.continue_lanes = true;
   ASSERT_TRUE(planner.Begin(iteration).ok());
-  const auto planned = Driver(data, planner, random).RunAll(two);
+  const auto planned = Driver(data, planner, random, with_python).RunAll(two);
   for (std::size_t b = 0; b < two.size(); ++b) {
     EXPECT_EQ(planned.at(static_cast<std::int64_t>(b)).params, expected[one.size() + b]) << b;
   }
@@ -199,18 +210,21 @@ TEST_P(PlannerRandom, LanesStartFromGivenSeeds) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
-  const int lanes = GetParam();
+  const auto [lanes, with_python] = GetParam();
   const Data data = MakeData(random, 50, false);
   const Batches batches = MakeBatches(random, 50, 20);
-  const auto expected = Model(data, batches, lanes, 9000);
-  DrawPlanner planner(TorchOptions(lanes, 50));
+  const auto expected = Model(data, batches, lanes, 9000, with_python);
+  DrawPlanner planner(TorchOptions(lanes, 50, with_python));
   IterationOptions iteration;
   iteration.base_seed = 1;
   for (int i = 0; i < lanes; ++i) {
     iteration.lane_seeds.push_back(9000 + static_cast<std::uint64_t>(i));
   }
+  for (int i = 0; i < (with_python ? lanes : 0); ++i) {
+    iteration.lane_seeds.push_back(9000 + static_cast<std::uint64_t>(i));
+  }
   ASSERT_TRUE(planner.Begin(iteration).ok());
-  const auto planned = Driver(data, planner, random).RunAll(batches);
+  const auto planned = Driver(data, planner, random, with_python).RunAll(batches);
   for (std::size_t b = 0; b < batches.size(); ++b) {
     EXPECT_EQ(planned.at(static_cast<std::int64_t>(b)).params, expected[b]) << b;
   }
@@ -221,16 +235,17 @@ TEST_P(PlannerRandom, LanesGoOnFromTorchStatesAndTellWhereTheyAre) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   const Data data = MakeData(random, 60, true);
-  const int lanes = GetParam();
+  const auto [lanes, with_python] = GetParam();
   const Batches batches = MakeBatches(random, 60, 12);
-  DrawPlanner whole(TorchOptions(lanes, 60));
+  DrawPlanner whole(TorchOptions(lanes, 60, with_python));
   IterationOptions iteration;
   for (int i = 0; i < lanes; ++i) {
-    iteration.lane_states.push_back(TorchGenerator(7 + static_cast<std::uint64_t>(i)).TorchState());
+    iteration.lane_states.push_back(
+        Generators(7 + static_cast<std::uint64_t>(i), with_python).State());
   }
   ASSERT_TRUE(whole.Begin(iteration).ok());
-  const auto expected = Driver(data, whole, random).RunAll(batches);
-  const auto model = Model(data, batches, lanes, 7);
+  const auto expected = Driver(data, whole, random, with_python).RunAll(batches);
+  const auto model = Model(data, batches, lanes, 7, with_python);
   for (const auto& [number, planned] : expected) {
     EXPECT_EQ(planned.params, model[static_cast<std::size_t>(number)]) << number;
   }
@@ -240,16 +255,18 @@ TEST_P(PlannerRandom, LanesGoOnFromTorchStatesAndTellWhereTheyAre) {
   for (int i = 0; i < lanes; ++i) {
     iteration.lane_states[static_cast<std::size_t>(i)] = expected.at(i).lane_state;
   }
-  DrawPlanner later(TorchOptions(lanes, 60));
+  DrawPlanner later(TorchOptions(lanes, 60, with_python));
   ASSERT_TRUE(later.Begin(iteration).ok());
   for (const auto& [number, planned] :
-       Driver(data, later, random).RunAll(batches, static_cast<std::size_t>(lanes))) {
+       Driver(data, later, random, with_python).RunAll(batches, static_cast<std::size_t>(lanes))) {
     EXPECT_EQ(planned.params, expected.at(number).params) << number;
     EXPECT_EQ(planned.lane_state, expected.at(number).lane_state) << number;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Lanes, PlannerRandom, testing::Values(1, 2, 3, 8));
+INSTANTIATE_TEST_SUITE_P(Lanes, PlannerRandom, 
+                         testing::Values(Lanes{1, false}, Lanes{1, true}, Lanes{2, false},
+                                         Lanes{3, true}, Lanes{8, false}, Lanes{8, true}));
 
 }  // namespace
 }  // namespace headrace::client

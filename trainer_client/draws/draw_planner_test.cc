@@ -45,11 +45,11 @@ TEST(DrawPlanner, ReplanAfterARaisingSampleGoesOnFromItsState) {
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(*again, (std::vector<std::int64_t>{2, 4}));
   // Expected: lane 0 drew sample 0 only, then batch 2.
-  TorchGenerator generator(3);
+  Generators generator(3);
   std::vector<std::int32_t> words(kWords);
   std::vector<TensorSpec> out;
   ASSERT_TRUE(FakeDraw(Image(10, 30), generator, words, &out).ok());
-  EXPECT_EQ(planner.LaneDraws()->front(), generator.draws());
+  EXPECT_EQ(planner.LaneDraws()->front(), generator.torch.draws());
   ASSERT_TRUE(FakeDraw(Image(10, 30), generator, words, &out).ok());
   const auto batch2 = planner.Next();
   ASSERT_TRUE(batch2.has_value());
@@ -68,7 +68,7 @@ TEST(DrawPlanner, TheViewsOfASampleDrawBeforeTheNextSample) {
   const ops::Graph graph = *ops::Graph::Compile(nodes, {1, 2}, ops::testing::Libraries(), {});
   DrawPlanner::Options options = TorchOptions(1, 2);
   options.param_words = graph.param_words();
-  options.draw = [&](const TensorSpec& in, TorchGenerator& rng, ops::MutableParams params,
+  options.draw = [&](const TensorSpec& in, Generators& rng, ops::MutableParams params,
                      std::vector<TensorSpec>* values) {
     values->resize(graph.values().size());
     return graph.Draw(in, rng, params, *values);
@@ -82,12 +82,12 @@ TEST(DrawPlanner, TheViewsOfASampleDrawBeforeTheNextSample) {
   planner.Submit({0, 1});
   const auto planned = planner.Next();
   ASSERT_TRUE(planned.has_value());
-  TorchGenerator stock(3);
+  Generators stock(3);
   std::vector<std::int32_t> expected;
   for (const auto& [height, width] : {std::pair{20, 30}, std::pair{40, 10}}) {
     for (const int side : {8, 9}) {
-      expected.push_back(static_cast<std::int32_t>(stock.RandInt(0, height - side + 1)));
-      expected.push_back(static_cast<std::int32_t>(stock.RandInt(0, width - side + 1)));
+      expected.push_back(static_cast<std::int32_t>(stock.torch.RandInt(0, height - side + 1)));
+      expected.push_back(static_cast<std::int32_t>(stock.torch.RandInt(0, width - side + 1)));
     }
   }
   EXPECT_EQ(planned->params, expected);
@@ -112,13 +112,13 @@ TEST(DrawPlanner, WhatIsPlannedKeepsItsSizesWhenAnImageChanges) {
   EXPECT_EQ(after.torch_state, before.torch_state);
   EXPECT_EQ(after.torch_state_after, before.torch_state_after);
   // Where the lane is after the batch.
-  TorchGenerator generator(3);
+  Generators generator(3);
   std::vector<std::int32_t> words(kWords);
   std::vector<TensorSpec> out;
   for (const TensorSpec& spec : {Image(10, 30), Image(11, 31), Image(12, 32)}) {
     ASSERT_TRUE(FakeDraw(spec, generator, words, &out).ok());
   }
-  EXPECT_EQ(after.torch_state_after, generator.TorchState());
+  EXPECT_EQ(after.torch_state_after, generator.State());
   // What is drawn from now on waits for the new size.
   planner.Submit({1});
   EXPECT_FALSE(planner.Next().has_value());
@@ -153,7 +153,7 @@ TEST(DrawPlanner, ForeignStateCannotBeResumedByCounting) {
   ASSERT_TRUE(planner.Begin({}).ok());
   planner.Submit({0});
   const auto needed = planner.TakeNeeded();
-  ASSERT_TRUE(planner.Resolve(0, 0, TorchGenerator(99).TorchState(), false).ok());
+  ASSERT_TRUE(planner.Resolve(0, 0, Generators(99).State(), false).ok());
   (void)planner.Next();
   EXPECT_TRUE(planner.LaneDraws().ok());  // not delivered yet
   planner.Delivered(0);
@@ -201,7 +201,7 @@ TEST(DrawPlanner, StateOfAnotherNumberOfLanesIsRefused) {
 TEST(DrawPlanner, WhatIsNoStateOfALaneIsRefused) {
   DrawPlanner planner(TorchOptions(2, 10));
   IterationOptions iteration;
-  iteration.lane_states = {TorchGenerator(1).TorchState()};
+  iteration.lane_states = {Generators(1).State()};
   EXPECT_EQ(planner.Begin(iteration).code(), Code::kInvalidArgument);
   iteration.lane_states.push_back(Bytes(10));
   EXPECT_EQ(planner.Begin(iteration).code(), Code::kInvalidArgument);

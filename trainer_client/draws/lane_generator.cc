@@ -1,41 +1,51 @@
 #include "trainer_client/draws/lane_generator.h"
 
 #include <algorithm>
-#include <cstring>
+#include <optional>
 #include <utility>
 
 namespace headrace::client {
 namespace {
 
+using ops::Generators;
+using ops::PythonGenerator;
 using ops::TorchGenerator;
 
-// Returns a generator with the state `after`, by draws from `before` if that is possible.
-Result<TorchGenerator> GeneratorAt(const TorchGenerator& before, ByteSpan after) {
-  TorchGenerator foreign = before;
-  HR_RETURN_IF_ERROR(foreign.SetTorchState(after));
-  // Position in the block of 624 outputs, as torch's state stores it.
-  constexpr std::uint64_t kBlock = 624;
-  constexpr std::size_t kNextOffset = 16;
+Bytes StateOf(const TorchGenerator& generator) { return generator.TorchState(); }
+Bytes StateOf(const PythonGenerator& generator) { return generator.State(); }
+
+// Returns `foreign`, by draws from `before` if that is possible.
+template <typename Generator>
+Generator DrawnTo(const Generator& before, const Generator& foreign) {
+  constexpr std::uint64_t kBlock = ops::Mt19937::kWords;
   constexpr int kMostBlocks = 64;
-  const auto position = [](ByteSpan state) {
-    std::uint64_t next = 0;
-    std::memcpy(&next, state.data() + kNextOffset, sizeof(next));
-    return next % kBlock;
-  };
-  const Bytes start = before.TorchState();
-  if (std::ranges::equal(start, after)) return before;
-  TorchGenerator candidate = before;
-  candidate.Discard((position(after) + kBlock - position(start)) % kBlock);
+  const Bytes after = StateOf(foreign);
+  if (StateOf(before) == after) return before;
+  Generator candidate = before;
+  candidate.Discard((foreign.place() % kBlock + kBlock - before.place() % kBlock) % kBlock);
   for (int block = 0; block < kMostBlocks; ++block) {
-    if (candidate.draws() != before.draws() && std::ranges::equal(candidate.TorchState(), after)) {
-      return candidate;
-    }
+    if (candidate.draws() != before.draws() && StateOf(candidate) == after) return candidate;
     candidate.Discard(kBlock);
   }
   return foreign;
 }
 
+// Returns generators with the state `after`.
+Result<Generators> GeneratorsAt(const Generators& before, ByteSpan after) {
+  Generators made = before;
+  HR_RETURN_IF_ERROR(made.SetState(after));
+  made.torch = DrawnTo(before.torch, made.torch);
+  if (made.python) made.python = DrawnTo(*before.python, *made.python);
+  return made;
+}
+
 }  // namespace
+
+LaneGenerator::Place LaneGenerator::place() const {
+  const std::optional<PythonGenerator>& python = now_.python;
+  return {now_.torch.position(), python ? python->draws() : 0,
+          now_.torch.resumable() && (!python || python->resumable())};
+}
 
 void LaneGenerator::Begin() {
   delivered_ = -1;
@@ -43,13 +53,13 @@ void LaneGenerator::Begin() {
   delivered_place_ = place();
 }
 
-void LaneGenerator::Begin(const TorchGenerator& generator) {
-  now_ = generator;
+void LaneGenerator::Begin(const Generators& generators) {
+  now_ = generators;
   Begin();
 }
 
 void LaneGenerator::Delivered(std::int64_t batch, const Place& after,
-                              std::optional<TorchGenerator> start) {
+                              std::optional<Generators> start) {
   if (batch <= delivered_) return;
   delivered_ = batch;
   delivered_place_ = after;
@@ -57,13 +67,13 @@ void LaneGenerator::Delivered(std::int64_t batch, const Place& after,
 }
 
 Status LaneGenerator::MoveTo(ByteSpan after) {
-  HR_TRY(now_, GeneratorAt(now_, after));
+  HR_TRY(now_, GeneratorsAt(now_, after));
   return Status::Ok();
 }
 
 Status LaneGenerator::MoveBackTo(std::int64_t batch, ByteSpan after) {
   const bool last = delivered_ == batch;
-  HR_TRY(now_, GeneratorAt(last && delivered_start_ ? *delivered_start_ : now_, after));
+  HR_TRY(now_, GeneratorsAt(last && delivered_start_ ? *delivered_start_ : now_, after));
   if (last) delivered_place_ = place();
   return Status::Ok();
 }

@@ -7,10 +7,10 @@ namespace {
 
 class LaneGeneratorTest : public testing::Test {
  protected:
-  LaneGeneratorTest() { lane_.Begin(ops::TorchGenerator(7)); }
+  LaneGeneratorTest() { lane_.Begin(ops::Generators(7)); }
   // Plans a batch that draws so often.
   LaneGenerator::Place Plan(std::uint64_t draws) {
-    lane_.now().Discard(draws);
+    lane_.now().torch.Discard(draws);
     return lane_.place();
   }
   // The state of the lane's seed after this many draws.
@@ -52,13 +52,13 @@ TEST_F(LaneGeneratorTest, AnotherSeedCannotBeCounted) {
   Plan(5);
   ASSERT_TRUE(lane_.MoveTo(StateAt(9, 8)).ok());
   EXPECT_FALSE(lane_.place().resumable);
-  EXPECT_EQ(lane_.now().TorchState(), StateAt(9, 8));
+  EXPECT_EQ(lane_.now().State(), StateAt(9, 8));
   EXPECT_EQ(lane_.MoveTo({}).code(), Code::kInvalidArgument);
-  EXPECT_EQ(lane_.now().TorchState(), StateAt(9, 8));
+  EXPECT_EQ(lane_.now().State(), StateAt(9, 8));
 }
 
 TEST_F(LaneGeneratorTest, PlanningGoesBackToADeliveredBatch) {
-  const ops::TorchGenerator start = lane_.now();
+  const ops::Generators start = lane_.now();
   lane_.Delivered(0, Plan(5), start);
   Plan(100);
   ASSERT_TRUE(lane_.MoveBackTo(0, StateAt(8)).ok());

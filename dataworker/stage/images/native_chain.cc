@@ -14,6 +14,7 @@ Result<NativeChain> NativeChain::Make(std::vector<Node> nodes, const ClientLibra
   ops::Constants constants;
   if (!torch_exp.empty()) constants["torch_exp"] = torch_exp;
   HR_TRY(auto chain, ops::Chain::Compile(std::move(nodes), libraries, std::move(constants)));
+  if (chain.draws_from_python()) return Unsupported("Python's generator stays in Python here");
   made.chain_ = std::make_shared<const ops::Chain>(std::move(chain));
   HR_TRY(auto runner, ops::ChainRunner::Make(made.chain_));
   made.runner_ = std::make_shared<const ops::ChainRunner>(std::move(runner));
@@ -28,15 +29,15 @@ template <typename Run>
 Result<Made> NativeChain::Make(const TensorSpec& source, MutableByteSpan state,
                                const Run& run) const {
   std::vector<std::int32_t> params(static_cast<std::size_t>(chain_->param_words()));
-  ops::TorchGenerator generator;
-  if (is_random()) HR_RETURN_IF_ERROR(generator.SetTorchState(state));
+  ops::Generators generators;
+  if (is_random()) HR_RETURN_IF_ERROR(generators.SetState(state));
   Made made;
-  HR_RETURN_IF_ERROR(chain_->Draw(source, generator, params, &made.spec));
+  HR_RETURN_IF_ERROR(chain_->Draw(source, generators, params, &made.spec));
   made.memory = std::make_unique_for_overwrite<std::byte[]>(made.spec.bytes());
   HR_RETURN_IF_ERROR(workshop_->With([&](ops::OpContext& context) {
     return run(params, context, MutableByteSpan(made.memory.get(), made.spec.bytes()));
   }));
-  if (is_random()) std::ranges::copy(generator.TorchState(), state.begin());
+  if (is_random()) std::ranges::copy(generators.State(), state.begin());
   made.params = std::move(params);
   return made;
 }

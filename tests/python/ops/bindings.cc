@@ -154,7 +154,7 @@ class PyGraph {
       std::ranges::copy(View(files[i]), places[i].begin());
     }
     const TensorSpec source = Take(runner_->ReadSource(group));
-    TorchGenerator rng(seed);
+    Generators rng(seed, graph_->draws_from_python());
     std::vector<std::int32_t> params(static_cast<std::size_t>(graph_->param_words()));
     std::vector<TensorSpec> specs(graph_->values().size());
     Check(graph_->Draw(source, rng, params, specs));
@@ -175,7 +175,7 @@ class PyGraph {
     for (std::size_t i = 0; i < specs.size(); ++i) {
       values.append(ToNumpy(specs[i], std::move(memory[i])));
     }
-    return nb::make_tuple(values, rng.draws());
+    return nb::make_tuple(values, rng.torch.draws());
   }
 
  private:
@@ -260,15 +260,16 @@ class PyChain {
 
   template <typename Run>
   nb::tuple Sample(const TensorSpec& source, std::uint64_t seed, Run run, std::uint64_t start = 0) {
-    TorchGenerator rng = TorchGenerator::At(seed, start);
-    const std::uint64_t before = rng.draws();
+    Generators rng(seed, chain_->draws_from_python());
+    rng.torch = TorchGenerator::At(seed, start);
+    const std::uint64_t before = rng.torch.draws();
     std::vector<std::int32_t> params(static_cast<std::size_t>(chain_->param_words()));
     TensorSpec spec;
     Check(chain_->Draw(source, rng, params, &spec));
-    state_ = rng;
+    state_ = rng.torch;
     Memory memory = MemoryFor(spec);
     Check(run(params, BytesOf(spec, memory)));
-    return nb::make_tuple(ToNumpy(spec, std::move(memory)), rng.draws() - before);
+    return nb::make_tuple(ToNumpy(spec, std::move(memory)), rng.torch.draws() - before);
   }
 
   std::shared_ptr<const Chain> chain_;
@@ -328,6 +329,25 @@ NB_MODULE(_headrace_ops, m) {
       .def("run", &PyGraph::Run, nb::arg("files"), nb::arg("seed"), nb::arg("cached") = false);
   m.def("build_torch_exp", &BuildTable);
   m.def("read_header", &ReadHeader);
+  nb::class_<PythonGenerator>(m, "PythonGenerator")
+      .def(nb::init<std::uint64_t>())
+      .def("random", &PythonGenerator::Random)
+      .def("uniform", &PythonGenerator::Uniform)
+      .def("below", &PythonGenerator::Below)
+      .def("shuffled",
+           [](PythonGenerator& g, std::vector<std::int64_t> values) {
+             g.Shuffle(values);
+             return values;
+           })
+      .def("choose", [](PythonGenerator& g,
+                        const std::vector<double>& cumulative) { return g.Choose(cumulative); })
+      .def("discard", &PythonGenerator::Discard)
+      .def("draws", &PythonGenerator::draws)
+      .def("resumable", &PythonGenerator::resumable)
+      .def_static("at", &PythonGenerator::At)
+      .def("state", [](const PythonGenerator& g) { return ToPython(g.State()); })
+      .def("set_state",
+           [](PythonGenerator& g, const nb::bytes& state) { Check(g.SetState(View(state))); });
   nb::class_<TorchGenerator>(m, "Generator")
       .def(nb::init<std::uint64_t>())
       .def("rand", &TorchGenerator::Rand)

@@ -112,7 +112,8 @@ struct MissingSample {
   Code code = Code::kUnknown;
   Detail detail = Detail::kNone;
   std::string message;
-  // RngMode::kTorch: bytes of torch.get_rng_state() just before this sample.
+  // RngMode::kTorch: bytes of torch.get_rng_state() just before this sample. In plans that draw from
+  // Python's generator, too, its state follows (ops/python/python_generator.h).
   Bytes torch_state;
   // The same after this sample, from which the later samples were planned; empty: none were. If the
   // caller's own code draws to another state, it makes those samples too and calls ReplanLane.
@@ -165,7 +166,7 @@ struct SampleNeeded {
   std::int64_t batch = 0;
   std::int32_t position = 0;  // in the batch
   std::int64_t key = 0;
-  Bytes torch_state;  // bytes of torch.get_rng_state() just before this sample
+  Bytes torch_state;  // as MissingSample's
 };
 
 // A batch that a worker elsewhere made has other bytes than the one made on this host. The values
@@ -213,12 +214,12 @@ struct IterationOptions {
   // Resume: the number of the first batch, and what LaneDraws returned for each lane.
   std::int64_t first_batch = 0;
   std::vector<std::uint64_t> lane_draws;
-  // Native plans, RngMode::kTorch: the seeds that a worker_init_fn gives the lanes' generators.
-  // Empty: base_seed + lane.
+  // Native plans, RngMode::kTorch: the seeds that a worker_init_fn gives the lanes' generators; in
+  // plans that draw from Python's, then its seeds. Empty: base_seed + lane.
   std::vector<std::uint64_t> lane_seeds;
   // RngMode::kTorch. Python plans: what LaneStates returned; an empty entry: the lane has not
-  // begun. Native plans: bytes of torch.get_rng_state() with which each lane begins, in place of a
-  // seed.
+  // begun. Native plans: the state with which each lane begins, as MissingSample::torch_state, in
+  // place of a seed.
   std::vector<Bytes> lane_states;
 };
 
@@ -306,7 +307,7 @@ class Session {
   // again. kUnsupported: every worker has said that the plan does not run there (message: which,
   // why, what to do). kUnavailable, kCancelled: as Next.
   Status AwaitServed(std::chrono::milliseconds timeout);
-  // Answers a SampleNeeded. `state_after`: bytes of torch.get_rng_state() after the sample.
+  // Answers a SampleNeeded. `state_after`: as MissingSample::torch_state, after the sample.
   // `failed`: the sample raised, so the stock loader would have made nothing after it in this
   // batch. The lane goes on from `state_after`. kInvalidArgument: not the sample that was asked
   // for, or no such state.
@@ -316,7 +317,8 @@ class Session {
   // made. Does nothing without RngMode::kTorch. kInvalidArgument: no such state.
   Status ReplanLane(std::int64_t batch, ByteSpan state_after);
   // The place of each lane's generator after the last *delivered* batch, in generator outputs
-  // (TorchGenerator::position), for state_dict(). Empty without RngMode::kTorch. kUnsupported:
+  // (TorchGenerator::position), for state_dict(); in plans that draw from Python's, then the same of
+  // these. Empty without RngMode::kTorch. kUnsupported:
   // Python plans, and when a lane's state did not come from draws alone (after ResolveSample).
   [[nodiscard]] Result<std::vector<std::uint64_t>> LaneDraws() const;
   // The generators of each lane where the iteration began, for Python plans with RngMode::kTorch.

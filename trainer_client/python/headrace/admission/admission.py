@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 import torch
@@ -125,7 +126,7 @@ def _compare(loader: Any, captured: NativePlan, reference: Reference) -> _Verdic
     try:
         if different := _different_call(captured):
             return _Verdict(different)
-        by_hand_later = _begin_by_hand(reference, keys, captured.structure)
+        by_hand_later = _begin_by_hand(reference, keys, plan.draws_from_python, captured.structure)
         made, draws = _by_service(plan, keys, by_hand_later, captured.form)
         by_hand = by_hand_later()
         refusals = [sample for sample in made if isinstance(sample, str)]
@@ -196,12 +197,15 @@ def _size_of(path: str) -> int | None:
 def _begin_by_hand(
     reference: Reference,
     keys: list[int],
+    with_python: bool = False,
     structure: Structure | None = None,
     length: int | None = None,
 ) -> Callable[[], list[_Sample]]:
     """Begins to make samples as the stock loader's workers do, or the output of the first `length`
-    nodes, while the service makes them too. What it returns waits for them."""
-    asks = [Ask(key, Start(lane_seed=_SEED + i), length=length) for i, key in enumerate(keys)]
+    nodes, while the service makes them too. What it returns waits for them. `with_python`: they draw
+    from Python's generator."""
+    starts = [_start(_SEED + i, 0, 0 if with_python else None) for i in range(len(keys))]
+    asks = [Ask(key, start, length=length) for key, start in zip(keys, starts, strict=True)]
     number = reference.ask(asks)
 
     @functools.cache
@@ -212,6 +216,12 @@ def _begin_by_hand(
         ]
 
     return wait
+
+
+def _start(seed: int, position: int, of_python: int | None) -> Start:
+    """Generators of one seed. `of_python`: the place of Python's; None: it is not drawn from."""
+    python = None if of_python is None else (seed, of_python)
+    return Start(lane_seed=seed, position=position, python=python)
 
 
 def fields_of(made: Made, structure: Structure | None) -> list[torch.Tensor] | None:
@@ -266,7 +276,9 @@ def _drawn_alike(
     reference: Reference, draws: list[int], by_hand: list[_Sample], made: list[_Native]
 ) -> bool:
     """Whether the generators stand where the samples' own code leaves them."""
-    starts = [Start(lane_seed=_SEED + i, position=drawn) for i, drawn in enumerate(draws)]
+    count = len(made)  # then come the places of Python's generators, if any
+    places = zip_longest(draws[:count], draws[count:])
+    starts = [_start(_SEED + i, *place) for i, place in enumerate(places)]
     states = reference.make([Ask(None, start, length=0) for start in starts], _PATIENCE)
     return all(
         isinstance(ours, str) or theirs.fields is None or state.state_after == theirs.state_after
@@ -327,7 +339,7 @@ def _steps_of(chain: list[Node]) -> list[slice]:
     while start < len(chain):
         node = chain[start]
         governed: int = node.args["nodes"] if node.op == "random_apply" else 0
-        if node.op == "random_order":
+        if node.op in ("random_order", "random_choice"):
             governed = sum(node.args["parts"])
         end = start + 1 + governed
         if node.args.get("library") == "torchvision.io":
@@ -343,7 +355,7 @@ def _first_different_step(
     for length, step in enumerate(steps, 1):
         prefix = replace(plan, chain=plan.chain[: step.stop], fields=[Field("chain")])
         prefix.lanes, prefix.rng = len(keys), "torch" if prefix.is_random else "none"
-        by_hand = _begin_by_hand(reference, keys, length=length)
+        by_hand = _begin_by_hand(reference, keys, prefix.draws_from_python, length=length)
         try:
             made, _ = _by_service(prefix, keys, by_hand)
         except Unsupported:

@@ -9,10 +9,11 @@ class Start:
     """Where the generators stand before a sample. Of the fields the first one that is set counts;
     none: where they stood after the sample before."""
 
-    state: bytes = b""  # torch's, as torch.get_rng_state()
+    state: bytes = b""  # as lane_state's
     seed: int | None = None  # of torch, random and numpy, as rng="sample" seeds them
     lane_seed: int | None = None  # of torch's alone ...
     position: int = 0  # ... which has come so far since, as Session.lane_draws tells
+    python: tuple[int, int] | None = None  # the same two of Python's, where that is drawn from
 
 
 GO_ON = Start()
@@ -30,7 +31,8 @@ class Ask:
 
 @dataclass
 class Made:
-    """A sample, or what was raised instead, and torch's generator after it."""
+    """A sample, or what was raised instead, and the generators after it: Python's, too, where the
+    start said where that stands."""
 
     value: Any
     error: Any  # an ExceptionWrapper, or None

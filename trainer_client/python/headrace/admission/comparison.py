@@ -185,9 +185,8 @@ class Comparison:
             if self._rng == "sample":
                 start = Start(seed=seeds[place])
             elif self._rng == "torch" and not asks:
-                seed = self._captured.seeding(self._base_seed, lane) % _SEEDS
                 assert self._draws is not None  # or the batch is not wanted
-                start = Start(lane_seed=seed, position=self._draws[lane])
+                start = self._start_of(lane, self._draws)
             asks.append(Ask(keys[place], start))
         missing = {sample.position for sample in batch.missing}
         self._met.add(batch.worker)
@@ -200,6 +199,12 @@ class Comparison:
                 [None if i in missing else [copy_of(f[i]) for f in fields] for i in places],
             )
         )
+
+    def _start_of(self, lane: int, draws: list[int]) -> Start:
+        seeds = self._captured.seeds(self._base_seed)
+        of_python = self._lanes + lane
+        python = (seeds[of_python], draws[of_python]) if len(seeds) > self._lanes else None
+        return Start(lane_seed=seeds[lane], position=draws[lane], python=python)
 
     def _places(self, count: int, number: int) -> list[int]:
         """The places of the samples to compare; with lanes that draw, those at the beginning."""

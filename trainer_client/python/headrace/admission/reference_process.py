@@ -21,7 +21,7 @@ from torch.utils.data._utils import worker
 from ..capture.views import steps_of
 from ..process import sockets
 from ..service import session
-from . import bits
+from . import bits, lane_state
 from .asks import Ask, Made, Start
 
 _LOOK = 5.0  # seconds between two looks at whether the trainer lives
@@ -58,7 +58,7 @@ def _settle() -> None:
 
 
 def _serve(trainer: Connection, dataset: Any, num_workers: int, trainer_pid: int) -> None:
-    lanes: dict[int, _Lane] = {}
+    lanes = _Lanes()
     if num_workers > 0:
         worker._worker_info = worker.WorkerInfo(
             id=0, num_workers=num_workers, seed=0, dataset=dataset
@@ -72,22 +72,60 @@ def _serve(trainer: Connection, dataset: Any, num_workers: int, trainer_pid: int
                 return
         for ask in pickle.loads(trainer.recv_bytes()):
             _begin(ask.start, lanes)
-            trainer.send_bytes(_packed(*_make(dataset, ask)))
+            trainer.send_bytes(_packed(*_make(dataset, ask), lanes.with_python))
 
 
-def _begin(start: Start, lanes: dict[int, "_Lane"]) -> None:
+def _begin(start: Start, lanes: "_Lanes") -> None:
     if start.state:
-        torch.set_rng_state(torch.frombuffer(bytearray(start.state), dtype=torch.uint8))
+        lane_state.set_state(start.state)
+        lanes.with_python = lane_state.has_python(start.state)
     elif start.seed is not None:
         seed = start.seed
         torch.default_generator.manual_seed(seed)
         random.seed(seed)
         np.random.seed(seed & 0xFFFFFFFF)
     elif start.lane_seed is not None:
-        lane = lanes.get(start.lane_seed)
-        if lane is None or not lane.can_reach(start.position):
-            lane = lanes[start.lane_seed] = _Lane(start.lane_seed)
-        torch.set_rng_state(lane.state_at(start.position))
+        torch.set_rng_state(lanes.state_at(start.lane_seed, start.position))
+        lanes.with_python = start.python is not None
+        if start.python is not None:
+            random.setstate(lanes.python_state_at(*start.python))
+
+
+class _Lanes:
+    """Generators by their seeds. `with_python`: whether Python's belongs to the present start."""
+
+    def __init__(self) -> None:
+        self.with_python = False
+        self._torch: dict[int, _Lane] = {}
+        self._python: dict[int, _PythonLane] = {}
+
+    def state_at(self, seed: int, position: int) -> torch.Tensor:
+        lane = self._torch.get(seed)
+        if lane is None or not lane.can_reach(position):
+            lane = self._torch[seed] = _Lane(seed)
+        return lane.state_at(position)
+
+    def python_state_at(self, seed: int, draws: int) -> Any:
+        lane = self._python.get(seed)
+        if lane is None or lane.draws > draws:
+            lane = self._python[seed] = _PythonLane(seed)
+        return lane.state_at(draws)
+
+
+class _PythonLane:
+    """Python's generator, that goes on from where it was asked for last."""
+
+    def __init__(self, seed: int) -> None:
+        self._generator = random.Random(seed)
+        self.draws = 0
+
+    def state_at(self, draws: int) -> Any:
+        """random.getstate() after that many outputs of 32 bits."""
+        while self.draws < draws:
+            some = min(_CHUNK, draws - self.draws)
+            self._generator.getrandbits(32 * some)
+            self.draws += some
+        return self._generator.getstate()
 
 
 class _Lane:
@@ -140,8 +178,8 @@ def _make(dataset: Any, ask: Ask) -> tuple[Any, Any]:
         return None, ExceptionWrapper(where=ask.where)
 
 
-def _packed(value: Any, error: Any) -> bytes:
-    state = torch.get_rng_state().numpy().tobytes()
+def _packed(value: Any, error: Any, with_python: bool) -> bytes:
+    state = lane_state.state_bytes(with_python)
     try:
         return bits.dumps(Made(value, error, state))
     except Exception as refused:

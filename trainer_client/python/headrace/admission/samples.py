@@ -18,11 +18,7 @@ from torch.utils.data import ConcatDataset, Subset
 
 from ..capture.captured import NativePlan
 from ..native.structure import fields_in, sample_of
-
-
-def state_bytes() -> bytes:
-    """torch.get_rng_state() as bytes."""
-    return torch.get_rng_state().numpy().tobytes()
+from . import lane_state
 
 
 @contextmanager
@@ -39,10 +35,6 @@ def own_random_state() -> Iterator[None]:
         torch.set_rng_state(kept[0])
         random.setstate(kept[1])
         np.random.set_state(kept[2])
-
-
-def set_torch_state(state: bytes) -> None:
-    torch.set_rng_state(torch.frombuffer(bytearray(state), dtype=torch.uint8))
 
 
 def seed_all(seed: int) -> None:
@@ -70,17 +62,18 @@ class Made:
 
 
 def make(dataset: Any, key: Any, where: str, torch_state: bytes, seed: int | None) -> Made:
-    """dataset[key]. `where`: "in DataLoader worker process 3", or empty for no workers."""
+    """dataset[key]. `torch_state`: as lane_state's. `where`: "in DataLoader worker process 3", or empty for no workers."""
     with own_random_state():
         if seed is not None:
             seed_all(seed)
         elif torch_state:
-            set_torch_state(torch_state)
+            lane_state.set_state(torch_state)
+        with_python = lane_state.has_python(torch_state)
         try:
-            return Made(key, dataset[key], None, state_bytes())
+            return Made(key, dataset[key], None, lane_state.state_bytes(with_python))
         except Exception as error:
             wrapped = ExceptionWrapper(where=where) if where else error
-            return Made(key, None, wrapped, state_bytes())
+            return Made(key, None, wrapped, lane_state.state_bytes(with_python))
 
 
 def raise_made(error: Any, dataset: Any, key: Any) -> None:

@@ -28,6 +28,7 @@ class NativePlan:
     structure: Structure  # of the samples, with the numbers of the plan's fields
     seeding: Seeding = stock_seed  # of its lanes
     grounds: tuple[Grounds, ...] = ()  # of transforms that are code of the program's
+    python_seeding: Seeding = stock_seed  # the same of Python's, where the plan draws from it
     form: BatchForm | None = None  # of a batch; None: as torch's default_collate makes it
 
     def tensors(self, capsules: list[Any]) -> list[Any]:
@@ -39,6 +40,14 @@ class NativePlan:
         if self.form is None:
             return collated(self.structure, fields)
         return batch_of(self.form.form, fields, device)
+
+    def seeds(self, base_seed: int) -> list[int]:
+        """Of the lanes' generators, as IterationOptions::lane_seeds."""
+        lanes = range(self.plan.lanes)
+        seeds = [self.seeding(base_seed, lane) % 2**64 for lane in lanes]
+        if self.plan.draws_from_python:
+            seeds += [self.python_seeding(base_seed, lane) for lane in lanes]
+        return seeds
 
     @property
     def labels(self) -> list[int]:

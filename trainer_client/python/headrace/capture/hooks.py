@@ -2,8 +2,8 @@
 
 It may seed torch, change the dataset or open files, so a plan with one runs as a Python stage,
 where it is called for each lane. The exceptions are the well-known recipe that seeds `random` and
-`numpy` only (native operators draw from torch's generator, so it cannot change their samples), and
-the frameworks' own functions, whose seeds the lanes then start from (known_hooks.py).
+`numpy` only, and the frameworks' own functions, whose seeds the lanes then start from
+(known_hooks.py). Where a plan draws from Python's generator, the recipe's arithmetic is done here.
 """
 
 import dis
@@ -46,6 +46,60 @@ def seeding_of(worker_init_fn: Any) -> Seeding:
             "let it seed `random` and `numpy` only, or leave it out: torch seeds them by itself",
         )
     return seeding
+
+
+def python_seeding_of(worker_init_fn: Any) -> Seeding:
+    """The same of Python's generator. Raises NotNative. REQUIRES: seeding_of knows the hook."""
+    if worker_init_fn is None:
+        return stock_seed
+    if seeds_only(worker_init_fn):
+        return lambda base_seed, lane: _seed_by(worker_init_fn, base_seed, lane)
+    seeding = known_hooks.python_seeding_of(worker_init_fn)
+    if seeding is None:
+        raise NotNative(
+            f"worker_init_fn={name_of(worker_init_fn)} seeds `random`, from which samples draw, in a "
+            "way that is not known",
+            "leave it out: torch seeds `random` by itself",
+        )
+    return seeding
+
+
+def _seed_by(worker_init_fn: Any, base_seed: int, lane: int) -> int:
+    """The seed that the recipe gives `random`. Its code runs on stand-ins for the modules, of which
+    seeds_only says that it uses nothing else. Raises NotNative."""
+    seed = stock_seed(base_seed, lane)
+    seeds = [seed]
+    ignored = types.SimpleNamespace(seed=lambda *args, **named: None)
+    stand_ins = {
+        random: types.SimpleNamespace(seed=lambda a: seeds.append(a)),
+        numpy: types.SimpleNamespace(random=ignored, seed=ignored.seed),
+        numpy.random: ignored,
+        torch: types.SimpleNamespace(initial_seed=lambda: seed),
+    }
+    function, args, named = worker_init_fn, (lane,), {}
+    while isinstance(function, functools.partial):
+        args, named = (*function.args, *args), {**function.keywords, **named}
+        function = function.func
+    space = {
+        name: stand_ins[value] if isinstance(value, types.ModuleType) else value
+        for name in function.__code__.co_names
+        if (value := function.__globals__.get(name)) is not None
+        and (not isinstance(value, types.ModuleType) or value in stand_ins)
+    }
+    copied = types.FunctionType(function.__code__, space, function.__name__, function.__defaults__)
+    copied.__kwdefaults__ = function.__kwdefaults__
+    try:
+        copied(*args, **named)
+    except Exception as error:
+        raise NotNative(
+            f"worker_init_fn={name_of(worker_init_fn)} raises {type(error).__name__}: {error}"
+        ) from None
+    if type(seeds[-1]) is not int or not 0 <= seeds[-1] < 1 << 64:
+        raise NotNative(
+            f"worker_init_fn={name_of(worker_init_fn)} seeds `random` by {seeds[-1]!r}",
+            "an int of up to 64 bits",
+        )
+    return seeds[-1]
 
 
 def seeds_only(function: Any) -> bool:

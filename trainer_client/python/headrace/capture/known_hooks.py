@@ -33,6 +33,14 @@ def seeding_of(worker_init_fn: Any) -> Seeding | None:
     return make(function, **named)
 
 
+def python_seeding_of(worker_init_fn: Any) -> Seeding | None:
+    """The same of Python's generator. None: not known, or a seed of more than 64 bits."""
+    function: Any = worker_init_fn
+    while isinstance(function, functools.partial):
+        function = function.func
+    return seeding_of(worker_init_fn) if function.__name__ in _SEED_PYTHON_ALIKE else None
+
+
 # Each takes the function and what it is called with besides the lane.
 
 
@@ -65,6 +73,8 @@ _CALLED = {
     "seed_worker": ["set_seed"],
     "_worker_init": [],
 }
+# What seeds torch seeds Python, too; Lightning's has a seed of 96 bits for it.
+_SEED_PYTHON_ALIKE = ("seed_worker", "_worker_init")
 # Digests of the texts, in that order.
 _DIGESTS = {
     "19d741506367ab4b64e122342c13705b285900c54c968f9d53c0aee43569abb0",  # Lightning 2.6

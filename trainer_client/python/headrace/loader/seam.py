@@ -129,7 +129,7 @@ def decide(loader: Any, state: LoaderState, rng: str) -> Captured:
     ):
         verdict = _admit(loader, state, captured)
     if isinstance(verdict, NativePlan) and isinstance(captured, NativePlan):
-        verdict = replace(verdict, seeding=captured.seeding)
+        verdict = replace(verdict, seeding=captured.seeding, python_seeding=captured.python_seeding)
     state.verdict = verdict
     return verdict
 

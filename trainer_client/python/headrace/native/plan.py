@@ -144,6 +144,11 @@ class Plan:
     def is_random(self) -> bool:
         return any(node.purity == RANDOM for node in self.chain)
 
+    @property
+    def draws_from_python(self) -> bool:
+        """Whether a node draws from Python's generator."""
+        return any(node.args.get("generator") == "python" for node in self.chain)
+
 
 def _plain(value: Any, blob: Any = lambda content: content) -> Any:
     if is_dataclass(value):

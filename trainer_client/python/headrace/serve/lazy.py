@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from torch.utils.data.dataloader import _SingleProcessDataLoaderIter
 
-from ..admission import samples
+from ..admission import lane_state, samples
 from ..capture import NativePlan
 from ..capture.live import Live, Stamps
 from ..errors import HeadraceError
@@ -142,7 +142,7 @@ class Ahead:
     def _by_service(self, keys: list[int]) -> Any:
         """None: there is a sample that it can't make, or somebody draws at the same time."""
         self._refused = []
-        now = samples.state_bytes() if self._random else b""
+        now = self._state_now() if self._random else b""
         if self._asked:
             if self._is_asked(keys, now):
                 self._foresight.held()
@@ -167,15 +167,19 @@ class Ahead:
             self._refused = [missing.key for missing in batch.missing]
             return None
         if self._random:
-            if samples.state_bytes() != now:  # another thread has drawn: the order is as it happens
+            if self._state_now() != now:  # another thread has drawn: the order is as it happens
                 self._drop()
                 return None
-            samples.set_torch_state(batch.lane_state)
+            lane_state.set_state(batch.lane_state)
         self._expected = batch.lane_state
         fields = self._captured.tensors(batch.fields)
         if batch.copy_advised:
             fields = copies_of(fields)
         return self._captured.batch(fields)
+
+    def _state_now(self) -> bytes:
+        """Where the program's generators stand, as far as the plan draws from them."""
+        return lane_state.state_bytes(self._captured.plan.draws_from_python)
 
     def _is_asked(self, keys: list[int], now: bytes) -> bool:
         first = self._asked[0]
@@ -251,7 +255,7 @@ class Ahead:
         except Exception as error:
             samples.add_note(error, self._stock.dataset, self._refused)
             raise
-        if after is None or (self._random and samples.state_bytes() != after):
+        if after is None or (self._random and self._state_now() != after):
             self._drop()
         return data
 

@@ -88,9 +88,7 @@ class Served:
         seed = self._base_seed & 0xFFFFFFFFFFFFFFFF
         captured = self._captured
         if isinstance(captured, NativePlan) and captured.plan.rng == "torch":
-            lanes = range(captured.plan.lanes)
-            seeds = [captured.seeding(self._base_seed, lane) % 2**64 for lane in lanes]
-            named["lane_seeds"] = seeds
+            named["lane_seeds"] = captured.seeds(self._base_seed)
         service.call(self._handle.raw.begin, base_seed=seed, **named)
         self._comparison.begin(self._handle.raw, self._base_seed, named.get("first_batch", 0))
 

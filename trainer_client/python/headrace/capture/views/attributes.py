@@ -5,6 +5,7 @@ Properties, slots, other descriptors, __getattr__ and metaclasses run code: they
 """
 
 import functools
+import sys
 import types
 from typing import Any
 
@@ -12,7 +13,7 @@ import torch
 
 from ..proof.lookup import MISSING as ABSENT
 from ..proof.lookup import lookup
-from . import arrays, tensor_methods
+from . import arrays, sizes, tensor_methods
 from .follower import Follower
 from .grounds import CONTAINERS
 from .values import (
@@ -48,6 +49,8 @@ def attribute(f: Follower, owner: Any, of: str) -> Any:
     if isinstance(owner, Special):
         return owner.attribute(f, of)
     if type(owner) is Image:
+        if of == "size" and (size := sizes.size_of(f, owner)) is not None:
+            return size
         if (known := tensor_methods.method(f, owner, of)) is not None:
             return known
         raise Stop(f"uses .{of} of {name(owner)}")
@@ -61,6 +64,8 @@ def attribute(f: Follower, owner: Any, of: str) -> Any:
         if found is MISSING:
             raise Stop(f"uses {thing.__name__}.{of}, which is not there")
         return wrap(found)
+    if thing is getattr(sys.modules.get("torchvision.transforms"), "InterpolationMode", object):
+        return _of_enumeration(f, thing, of)
     if issubclass(type(thing), type):
         return _of_class(f, thing, of)
     if type(thing) in CONTAINERS:
@@ -156,6 +161,14 @@ def _of_class(f: Follower, cls: type, of: str) -> Any:
     if type(found) is types.FunctionType or _role(f, found) == "plain":
         return wrap(found)
     raise Stop(f"uses .{of} of {name(Held(cls))}, which is a {type(found).__name__}")
+
+
+def _of_enumeration(f: Follower, cls: Any, of: str) -> Any:
+    """InterpolationMode.NEAREST"""
+    found = f.seen.read(("member", of), lambda: vars(cls)["_member_map_"].get(of, MISSING))
+    if found is MISSING:
+        raise Stop(f"uses {name(Held(cls))}.{of}, which is none of its modes")
+    return wrap(found)
 
 
 def _role(f: Follower, found: Any) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from . import sizes
 from .containers import entries
 from .follower import Follower
 from .values import (
@@ -65,6 +66,22 @@ def _dict(f: Follower, args: list[Any]) -> Any:
     return {}
 
 
+def _min(f: Follower, args: list[Any]) -> Any:
+    return _of_numbers("min", min, args, sizes.shortest(args))
+
+
+def _max(f: Follower, args: list[Any]) -> Any:
+    return _of_numbers("max", max, args, sizes.at_least(args))
+
+
+def _of_numbers(called: str, function: Callable[..., Any], args: list[Any], known: Any) -> Any:
+    if known is not None:
+        return known
+    if len(args) > 1 and all(type(one) in (int, float) for one in args):
+        return function(*args)
+    raise Stop(f"calls {called} of {', '.join(map(name, args))}")
+
+
 def _isinstance(f: Follower, args: list[Any]) -> Any:
     if len(args) == 2:
         value, asked = args
@@ -113,4 +130,6 @@ BUILTINS: dict[str, Callable[[Follower, list[Any]], Any]] = {
     "zip": zipped,
     "enumerate": _enumerate,
     "isinstance": _isinstance,
+    "max": _max,
+    "min": _min,
 }

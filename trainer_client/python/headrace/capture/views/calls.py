@@ -10,7 +10,7 @@ import torch
 
 from ...native.kinds import CONTAINERS, check_unaltered, kind_of
 from ..proof.source import trees_of
-from . import arrays, chances, constructed, functional, joint, stacked
+from . import arrays, constructed, functional, joint, numbers, stacked
 from .arrays import takes_pictures
 from .attributes import attribute, class_of, in_class, own
 from .builtin_calls import BUILTINS, zipped
@@ -74,8 +74,10 @@ def call(f: Follower, callee: Any, args: list[Any], named: dict[str, Any], at: s
         return constructed.call(f, thing, args, named)
     if joint.is_tensor_class(thing):
         return joint.wrapped(f, thing, args, named)
-    if chances.is_rand(thing):
-        return chances.draw(f, args, named)
+    if numbers.is_rand(thing):
+        return numbers.rand(f, args, named)
+    if (rule := numbers.rule_of(thing)) is not None:
+        return rule(f, args, named)
     if kind is types.FunctionType and (rule := functional.rule_of(thing)) is not None:
         return rule(f, args, named, at)
     if kind is types.FunctionType:

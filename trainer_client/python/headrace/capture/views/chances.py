@@ -1,113 +1,122 @@
-"""Decisions by what the followed code draws: `if torch.rand(1) < 0.5: image = TF.hflip(image)`.
+"""Decisions by what the followed code draws: `if random.random() < 0.5: image = TF.hflip(image)`.
 
 The body is followed once. What it does to each picture becomes a gate and the nodes that it governs.
-Everything else that it changes ends the following. A source of random numbers is a Uniform: another one
-than torch's would be a subclass with a gate of its own.
+Everything else that it changes ends the following.
 """
 
 import ast
 import math
-from types import BuiltinFunctionType
+import operator
 from typing import Any
 
 import numpy as np
-import torch
 
 from ...native.plan import PURE, RANDOM, Node
 from ...native.transforms import nodes_of_leaf
 from .follower import Follower, Frame
 from .joint import sort_of
-from .values import Image, Special, Stop, name
+from .numbers import PYTHON, Number, Picked, Uniform, few, use
+from .places import changed_in, places_of
+from .values import Image, Special, Stop, is_constant, name
 from .views import Known, Together
 
 _SWAPPED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
-
-
-class Uniform(Special):
-    """torch.rand(1); `as_float`: its .item(), which Python compares as float64. `call`: the number of
-    what is drawn. `steps`: how many there were when it was drawn."""
-
-    called = "a number that is drawn"
-
-    def __init__(self, call: int, steps: int, as_float: bool = False) -> None:
-        self.number, self.steps, self.as_float = call, steps, as_float
-
-    def attribute(self, f: Any, of: str) -> Any:
-        return _Item(self) if of == "item" and not self.as_float else super().attribute(f, of)
-
-
-class _Item(Special):
-    called = "item of a number that is drawn"
-
-    def __init__(self, of: Uniform) -> None:
-        self._of = of
-
-    def call(self, f: Any, args: list[Any], named: dict[str, Any], at: str) -> Any:
-        if args or named:
-            raise Stop("calls item with arguments")
-        return Uniform(self._of.number, self._of.steps, as_float=True)
+_WHEN = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
+_OF_V2 = {"lt": 2, "le": 1}  # what api alone says
+_OF_EQUALS: dict[type, Any] = {
+    **{ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt},
+    **{ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge},
+}
+_MOST_INTEGER = 1 << 53
 
 
 class Chance(Special):
-    """Whether a number that is drawn is below `p`; with `api` 1 it may be equal."""
+    """Something that a number that is drawn decides. `args`: of the gate, which say when its nodes
+    run. `text`: the decision, for people."""
 
     called = "what is drawn"
 
-    def __init__(self, of: Uniform, p: float, api: int) -> None:
-        self.of, self.p, self.api = of, p, api
-
-
-def is_rand(thing: Any) -> bool:
-    return type(thing) is BuiltinFunctionType and thing is vars(torch).get("rand")
-
-
-def draw(f: Follower, args: list[Any], named: dict[str, Any]) -> Uniform:
-    """torch.rand(1)"""
-    if args != [1] or type(args[0]) is not int or named:
-        raise Stop("calls torch.rand with other than 1")
-    made = Uniform(f.next_call(), len(f.steps))
-    f.chances[made.number] = False
-    return made
+    def __init__(self, number: int, args: dict[str, Any], text: str) -> None:
+        self.number, self.args, self.text = number, args, text
 
 
 def compared(op: ast.cmpop, left: Any, right: Any) -> Chance | None:
     """left op right; None: neither is a number that is drawn."""
     kind: Any = type(op)
-    if isinstance(right, Uniform):
-        left, right, kind = right, left, _SWAPPED.get(kind)
-    if not isinstance(left, Uniform):
+    if isinstance(right, Number):
+        left, right, kind = right, left, _SWAPPED.get(kind, kind)
+    if not isinstance(left, Number):
         return None
-    if type(right) not in (int, float) or math.isnan(right) or kind not in _SWAPPED:
+    if type(left) is Picked and is_constant(right) and kind in _OF_EQUALS:
+        return _of_cases(left, [_OF_EQUALS[kind](one, right) for one in few(left)])
+    if type(right) not in (int, float) or math.isnan(right) or kind not in _WHEN:
         raise Stop(f"compares {left.called} with {name(right)}")
-    if kind not in (ast.Lt, ast.LtE):
-        raise Stop(
-            "decides by a number that is drawn being larger than another",
-            "torch.rand(1) < p",
-        )
-    p = float(np.float32(right))
-    if left.as_float and kind is ast.Lt and p < right:
-        p = float(np.nextafter(np.float32(p), np.float32(np.inf)))
-    if left.as_float and kind is ast.LtE and p > right:
-        p = float(np.nextafter(np.float32(p), np.float32(-np.inf)))
-    return Chance(left, p, 2 if kind is ast.Lt else 1)
+    if type(left) is not Uniform:
+        raise Stop("decides by a number that random.uniform draws", "random.random() < p")
+    when = _WHEN[kind]
+    if left.generator == PYTHON:
+        if type(right) is int and abs(right) > _MOST_INTEGER:
+            raise Stop(f"compares {left.called} with {right}")
+        args = {"p": float(right), "api": 1, "when": when, "generator": PYTHON}
+        return Chance(left.number, args, f"if random.random() {_SIGNS[when]} {right}")
+    p = _single(right, kind) if left.as_float else float(np.float32(right))
+    args = {"p": p, "api": _OF_V2.get(when, 1)}
+    if when not in _OF_V2:
+        args["when"] = when
+    return Chance(left.number, args, f"if torch.rand(1) {_SIGNS[when]} {p}")
+
+
+_SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+def _single(p: float, kind: Any) -> float:
+    """The float32 by which each float32 is decided as by p."""
+    nearest = np.float32(p)
+    if kind in (ast.Lt, ast.GtE) and float(nearest) < p:
+        return float(np.nextafter(nearest, np.float32(np.inf)))
+    if kind in (ast.LtE, ast.Gt) and float(nearest) > p:
+        return float(np.nextafter(nearest, np.float32(-np.inf)))
+    return float(nearest)
+
+
+def decided(value: Any) -> Chance | None:
+    """`if value`; None: it is no number that is drawn."""
+    if type(value) is Picked:
+        return _of_cases(value, [bool(one) for one in few(value)])
+    return value if isinstance(value, Chance) else None
+
+
+def _of_cases(number: Picked, holds: list[bool]) -> Chance:
+    args = {"p": 0.0, "api": 1, "cases": [int(one) for one in holds], "generator": PYTHON}
+    return Chance(number.number, args, f"if one of {len(holds)} that random draws")
+
+
+def opposite(chance: Chance) -> Chance:
+    """not chance"""
+    args = dict(chance.args)
+    if "cases" in args:
+        args["cases"] = [1 - one for one in args["cases"]]
+    else:
+        when = args.pop("when", None) or ("lt" if args["api"] == 2 else "le")
+        args["when"] = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}[when]
+        args["api"] = 1
+    return Chance(chance.number, args, f"{chance.text}: not")
 
 
 def gated(f: Follower, frame: Frame, node: ast.If, chance: Chance, block: Any) -> None:
     """What `if chance: body` does. `block`: statements.block. Raises Stop."""
     if node.orelse:
         raise Stop("has an else where what is drawn decides")
-    if not f.chances[chance.of.number] and chance.of.steps != len(f.steps):
-        raise Stop("does more between drawing a number and deciding by it")
-    f.chances[chance.of.number] = True
+    use(f, chance.number)
     start = len(f.steps)
-    drawn = len(f.chances)
-    before = _places(frame)
+    drawn = [one.is_used for one in f.drawings.values()]
+    before = places_of(frame)
     if block(f, frame, node.body) is not None:
         raise Stop("leaves the block where what is drawn decides")
-    if len(f.chances) != drawn:
+    if [one.is_used for one in f.drawings.values()] != drawn:
         raise Stop("draws where what was drawn decides")
     made: dict[int, tuple[int, list[Any]]] = {}
-    changed = _changed(f, frame, before, start)
+    changed = changed_in(f, frame, before, start, "where what is drawn decides")
     for _, _, old, new in changed:
         made[new.step] = old.step, _way(f, start, old.step, new.step)
     used = sum(len(way) for _, way in made.values())
@@ -129,11 +138,10 @@ def _gate(f: Follower, chance: Chance, was: int, way: list[Any], sort: Any, plac
     nodes = [node for done in way for node in _nodes(done)]
     if any(node.purity != PURE for node in nodes):
         raise Stop("draws where what was drawn decides")
-    args = {"p": chance.p, "nodes": len(nodes), "api": chance.api}
-    gate = Node("random_apply", args, RANDOM, f"if torch.rand(1) < {chance.p}")
+    gate = Node("random_apply", {**chance.args, "nodes": len(nodes)}, RANDOM, chance.text)
     held = tuple(done.transform if type(done) is Together else done for done in way)
     held = tuple(one for one in held if type(one) is not Known)
-    done = Together(held, (gate, *nodes), chance.of.number, sort)
+    done = Together(held, (gate, *nodes), chance.number, sort)
     return f.add(done, Image(was), place)
 
 
@@ -152,50 +160,3 @@ def _way(f: Follower, start: int, was: int, now: int) -> list[Any]:
         way.append(f.steps[now].transform)
         now = f.steps[now].of
     return way[::-1]
-
-
-def _places(frame: Frame) -> list[tuple[Any, Any]]:
-    """All containers of the code's own that the body may reach, with copies of them."""
-    found: dict[int, tuple[Any, Any]] = {}
-    here: Frame | None = frame
-    while here is not None:
-        _collect(here.names, found)
-        here = here.outer
-    return list(found.values())
-
-
-def _collect(value: Any, found: dict[int, tuple[Any, Any]]) -> None:
-    if type(value) not in (list, dict, tuple) or id(value) in found:
-        return
-    found[id(value)] = value, type(value)(value)
-    for part in value.values() if type(value) is dict else value:
-        _collect(part, found)
-
-
-def _changed(
-    f: Follower, frame: Frame, before: list[tuple[Any, Any]], start: int
-) -> list[tuple[Any, Any, Image, Image]]:
-    """The places that hold other pictures than before. Names that are new are forgotten."""
-    changed = []
-    for container, copied in before:
-        if type(container) is tuple:
-            continue
-        if container is frame.names:
-            for key in set(container) - set(copied):
-                del container[key]
-        keys = _keys(container)
-        if keys != _keys(copied):
-            raise Stop("changes a container where what is drawn decides")
-        for key in keys:
-            was, now = copied[key], container[key]
-            if was is now:
-                continue
-            was = f.picture(was)
-            if type(was) is not Image or type(now) is not Image or now.step < start:
-                raise Stop(f"sets {key} where what is drawn decides")
-            changed.append((container, key, was, now))
-    return changed
-
-
-def _keys(container: Any) -> list[Any]:
-    return list(container) if type(container) is dict else list(range(len(container)))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..proof.frames import scope_of
-from . import arrays, chances
+from . import arrays, chances, sizes
 from .attributes import attribute, in_class
 from .containers import check_size, entries, take
 from .follower import Follower, Frame
@@ -239,6 +239,7 @@ def _generator(f: Follower, frame: Frame, node: Any) -> Any:
 def combine(f: Follower, kind: type, left: Any, right: Any) -> Any:
     """left `kind` right, of numbers, texts, lists and tuples."""
     known = f.combine(kind, left, right)
+    known = sizes.combine(kind, left, right) if known is None else known
     if known is not None:
         return known
     rule = _ARITHMETIC.get(kind)
@@ -269,7 +270,8 @@ def _binary(f: Follower, frame: Frame, node: Any) -> Any:
 def _unary(f: Follower, frame: Frame, node: Any) -> Any:
     operand = value(f, frame, node.operand)
     if isinstance(node.op, ast.Not):
-        return not truth(f, operand)
+        chance = chances.decided(operand)
+        return not truth(f, operand) if chance is None else chances.opposite(chance)
     if isinstance(node.op, ast.USub) and type(operand) in (int, float):
         return -operand
     raise Stop(f"computes with {name(operand)}")
@@ -288,8 +290,9 @@ def _compare(f: Follower, frame: Frame, node: Any) -> Any:
     left = value(f, frame, node.left)
     if len(node.ops) == 1:
         right = value(f, frame, node.comparators[0])
-        chance = chances.compared(node.ops[0], left, right)
-        return _holds(node.ops[0], left, right) if chance is None else chance
+        known = chances.compared(node.ops[0], left, right)
+        known = known or sizes.compared(node.ops[0], left, right)
+        return _holds(node.ops[0], left, right) if known is None else known
     for op, part in zip(node.ops, node.comparators, strict=True):
         right = value(f, frame, part)
         if not _holds(op, left, right):
@@ -316,8 +319,10 @@ def _holds(op: ast.cmpop, left: Any, right: Any) -> bool:
 
 
 def _choice(f: Follower, frame: Frame, node: Any) -> Any:
-    chosen = node.body if truth(f, value(f, frame, node.test)) else node.orelse
-    return value(f, frame, chosen)
+    test = value(f, frame, node.test)
+    if isinstance(test, sizes.Smaller):
+        return sizes.chosen(test, value(f, frame, node.body), value(f, frame, node.orelse))
+    return value(f, frame, node.body if truth(f, test) else node.orelse)
 
 
 def inner(f: Follower, frame: Frame, node: Any) -> Inner:

@@ -69,7 +69,7 @@ class Follower:
         self.steps: list[Step] = []
         self.sorts: dict[int, Sort] = {}  # of what steps made
         self.superseded: set[int] = set()  # steps that are nothing where nobody uses what they made
-        self.chances: dict[int, bool] = {}  # numbers that are drawn; whether they decided something
+        self.drawings: dict[int, Any] = {}  # numbers that are drawn: Drawing of numbers.py
         self.stacks: list[Any] = []  # what torch.stack made, in order
         self.depth = 0
         self._calls = 0

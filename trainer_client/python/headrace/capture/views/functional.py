@@ -17,10 +17,12 @@ import torch
 from ...native import joint as sorts
 from ...native.genuine import is_genuine
 from ...native.kinds import MODULES, check_unaltered
-from ...native.plan import Node, NotNative
+from ...native.plan import RANDOM, Node, NotNative
 from ...native.transforms import nodes_of_leaf
 from . import joint
 from .follower import Follower, Step
+from .numbers import PYTHON, Between, Number, Picked, few, use
+from .sizes import pad_node, padding_to
 from .values import Held, Image, Special, Stop, is_constant, is_sequence, name
 from .views import Known, Together
 
@@ -32,6 +34,7 @@ _TRANSFORMS: dict[str, tuple[str, tuple[str, ...]]] = {
     "pad": ("Pad", ("padding", "fill", "padding_mode")),
     "normalize": ("Normalize", ("mean", "std", "inplace")),
     "pil_to_tensor": ("PILToTensor", ()),
+    "rotate": ("RandomRotation", ("angle", "interpolation", "expand", "center", "fill")),
 }
 _BY_API = {
     "v1": {"to_tensor": ("ToTensor", ()), "convert_image_dtype": ("ConvertImageDtype", ("dtype",))},
@@ -107,6 +110,11 @@ def _function(api: str, of: str) -> Callable[..., Any] | None:
 
     def apply(f: Follower, args: list[Any], named: dict[str, Any], at: str) -> Any:
         picture, given = _given(f, of, takes, args, named)
+        if of in ("resize", "rotate") and (number := given.get(takes[0])) is not None:
+            if isinstance(number, Number) or of == "rotate":
+                return _by_number(f, api, of, picture, given, at)
+        if of == "pad" and (least := padding_to(given.get("padding"))) is not None:
+            return _padded(f, api, picture, given, least, at)
         made = _make(f, vars(sys.modules[MODULES[api]])[called], given)
         if of == "to_dtype" and type(given.get("dtype", 0)) is not torch.dtype:
             raise Stop("calls to_dtype without a type")
@@ -136,8 +144,12 @@ def _given(
     if not set(given) <= set(takes):
         raise Stop(f"calls {of} with arguments that are not followed")
     return args[0], {
-        key: one if type(one) is _Part else _plain(f, of, one) for key, one in given.items()
+        key: one if _is_drawn(one) else _plain(f, of, one) for key, one in given.items()
     }
+
+
+def _is_drawn(value: Any) -> bool:
+    return type(value) is _Part or isinstance(value, Number) or padding_to(value) is not None
 
 
 def _plain(f: Follower, of: str, value: Any) -> Any:
@@ -154,8 +166,8 @@ def _plain(f: Follower, of: str, value: Any) -> Any:
 
 def _make(f: Follower, cls: Any, given: dict[str, Any]) -> Any:
     """The transform, which is nobody else's."""
-    if any(type(one) is _Part for one in given.values()):
-        raise Stop(f"uses what get_params drew as an argument of {cls.__name__}")
+    if any(map(_is_drawn, given.values())):
+        raise Stop(f"uses what was drawn as an argument of {cls.__name__}")
     try:
         made = cls(**given)
         check_unaltered(made)
@@ -226,6 +238,74 @@ def _crop(f: Follower, api: str, of: str, args: list[Any], named: dict[str, Any]
         raise Stop(f"calls {of} twice of one picture, in different ways")
     f.steps[drawn.step] = Step(done, image.step, at)
     return Image(drawn.step)
+
+
+def _by_number(
+    f: Follower, api: str, of: str, picture: Any, given: dict[str, Any], at: str
+) -> Image:
+    """resize(image, size) or rotate(image, angle), of a number that random draws."""
+    image = _picture(f, of, picture)
+    sort = _sort(f, api, of, image)
+    number = given.pop("size" if of == "resize" else "angle")
+    if type(number) not in (Between, Picked) or type(number) is Between and of == "resize":
+        raise Stop(f"calls {of} with other than a fixed size or one of integers that random draws")
+    fixed: dict[str, Any] = {"size": 1} if of == "resize" else {"degrees": 0}
+    if of == "rotate" and sort.kind != sorts.PIL:
+        raise Stop("calls rotate of a tensor")
+    if given.get("fill", 0) is None:  # as F.rotate says 0
+        del given["fill"]
+    made = _make(f, vars(sys.modules[MODULES[api]])[_TRANSFORMS[of][0]], {**fixed, **given})
+    (node,) = sorts.nodes_of_one(made, sort)
+    drawn = _lengths(number) if of == "resize" else _angles(number)
+    left = ("size", "max_size") if of == "resize" else ("degrees",)
+    if node.args.get("max_size") is not None:
+        raise Stop("calls resize with a size that is drawn and a max_size")
+    kept = {key: one for key, one in node.args.items() if key not in left}
+    op = "random_resize" if of == "resize" else node.op
+    label = f"{of}(image, {number.called})"
+    made_of = Node(op, {**kept, **drawn, "generator": PYTHON}, RANDOM, label)
+    use(f, number.number)
+    return f.add(Together(made, (made_of,), number.number, sort), image, at)
+
+
+def _lengths(number: Picked) -> dict[str, Any]:
+    options = number.options
+    last = options[0] + len(options)
+    if type(options[0]) is not int or (
+        type(options) is not range
+        and list(options) != list(range(options[0], last))
+        or type(options) is range
+        and options.step != 1
+    ):
+        raise Stop("calls resize with a size that is drawn of other than integers in a row")
+    return {"min_size": options[0], "max_size": last}
+
+
+def _angles(number: Picked | Between) -> dict[str, Any]:
+    if type(number) is Between:
+        return {"degrees": [number.low, number.high]}
+    assert type(number) is Picked
+    return {"degrees": 0.0, "choices": [float(one) for one in few(number)]}
+
+
+def _padded(
+    f: Follower,
+    api: str,
+    picture: Any,
+    given: dict[str, Any],
+    least: tuple[int, list[int]],
+    at: str,
+) -> Image:
+    """pad(image, (0, 0, across, down)), up to a size."""
+    image = _picture(f, "pad", picture)
+    sort = _sort(f, api, "pad", image)
+    step, size = least
+    if step != image.step or min(size) < 1:
+        raise Stop("calls pad with the size of another picture")
+    made = _make(f, vars(sys.modules[MODULES[api]])["Pad"], {**given, "padding": 0})
+    (node,) = sorts.nodes_of_one(made, sort)
+    done = pad_node(size, node.args, f"pad(image, up to {size})")
+    return f.add(Known(done, sort=sort), image, at)
 
 
 def _is_size(size: Any) -> bool:

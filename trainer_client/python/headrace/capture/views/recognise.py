@@ -12,6 +12,7 @@ from typing import Any
 from ...native.plan import NotNative
 from .calls import call
 from .follower import Follower, Step
+from .numbers import check_used
 from .stacked import Stacked, check_returned
 from .values import Held, Image, Stop, is_constant, name, replaced_builtin
 from .views import SOURCE, Applied, Known, Stack, Structure, Together, Views
@@ -87,8 +88,7 @@ def shaped(f: Follower, found: Any) -> tuple[tuple[Applied, ...], Structure]:
 
 
 def _check_draws(f: Follower) -> None:
-    if not all(f.chances.values()):
-        raise Stop("draws a number by torch.rand and does not decide by it")
+    check_used(f)
     if any(type(step.transform) is Together and not step.transform.nodes for step in f.steps):
         raise Stop("draws by get_params for a picture that it does not crop there")
 

@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
-from . import chances
+from . import chances, sizes
 from .containers import entries, extend
 from .expressions import assign, combine, inner, truth, value
 from .follower import Follower, Frame
@@ -61,8 +61,11 @@ def _statement(f: Follower, frame: Frame, node: Any) -> Left:
             return Return(None if node.value is None else value(f, frame, node.value))
         case ast.If():
             test = value(f, frame, node.test)
-            if isinstance(test, chances.Chance):
-                chances.gated(f, frame, node, test, block)
+            if (chance := chances.decided(test)) is not None:
+                chances.gated(f, frame, node, chance, block)
+                return None
+            if isinstance(test, sizes.Smaller):
+                sizes.followed(f, frame, node, test, block)
                 return None
             return block(f, frame, node.body if truth(f, test) else node.orelse)
         case ast.For():

@@ -33,7 +33,7 @@ _BUILTIN_FUNCTION = types.BuiltinFunctionType
 _OF_HEAP = 1 << 9  # CPython's flag of classes that are made by Python code
 _RESTS_ON = (
     "all", "any", "bool", "dict", "enumerate", "filter", "getattr", "id", "int", "isinstance", "issubclass",
-    "iter", "len", "list", "map", "object", "range", "str", "tuple", "type", "vars", "zip",
+    "iter", "len", "list", "map", "max", "min", "object", "range", "str", "tuple", "type", "vars", "zip",
 )  # fmt: skip
 _NAMED = (types.FunctionType, _BUILTIN_FUNCTION, types.MethodDescriptorType)
 
