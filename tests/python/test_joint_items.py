@@ -1,6 +1,7 @@
 """Pictures with masks: the plan that becomes of a program, and what of it is refused."""
 
 import ast
+import operator
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from headrace.capture.computed import Computed, computed_of
 from headrace.capture.datasets import rows_of
 from headrace.capture.fingerprint import Fingerprint
 from headrace.capture.items import items_of
-from headrace.capture.views.chances import Uniform, compared
+from headrace.capture.views.chances import compared
+from headrace.capture.views.numbers import TORCH, Uniform
 from headrace.native.alterations import BATCHES
 from headrace.native.settings import first_setting
 from headrace.native.structure import fields_in
@@ -188,18 +190,20 @@ def test_a_function_of_torchvision_that_was_replaced_is_followed_as_it_is(pairs,
     assert axes == ["vertical"] * 4
 
 
+_ORDER = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
+
+
 def test_numbers_that_python_compares_are_rounded_for_a_gate():
     rng = np.random.default_rng(5)
     grid = rng.integers(0, 1 << 24, 500) / np.float64(1 << 24)
     for p in [*rng.random(200), *grid[:100], 0.1, 0.3, 0.5, 0.7, 1.0, 0.0]:
         near = np.float32(p)
         drawn = np.unique([*grid.astype(np.float32), near, np.nextafter(near, np.float32(2))])
-        for op in (ast.Lt(), ast.LtE()):
-            chance = compared(op, Uniform(1, 0, as_float=True), float(p))
-            edge = np.float32(chance.p)
-            runs = drawn <= edge if chance.api == 1 else drawn < edge
-            own = drawn.astype(np.float64) <= p if chance.api == 1 else drawn.astype(np.float64) < p
-            assert (runs == own).all(), p
+        for op, when in _ORDER.items():
+            args = compared(op(), Uniform(1, TORCH, as_float=True), float(p)).args
+            assert args.get("when", ("le", "lt")[args["api"] - 1]) == when
+            runs = getattr(operator, when)(drawn, np.float32(args["p"]))
+            assert (runs == getattr(operator, when)(drawn.astype(np.float64), p)).all(), p
 
 
 def test_batches_that_are_tv_tensors_stay_python():

@@ -36,13 +36,6 @@ class Both(Pairs):
         return TF.to_tensor(image), TF.pil_to_tensor(mask)
 
 
-class Larger(Both):
-    def both(self, image, mask):
-        if torch.rand(1) > 0.5:
-            image = TF.hflip(image)
-        return image, mask
-
-
 class Otherwise(Both):
     def both(self, image, mask):
         if torch.rand(1) < 0.5:
@@ -171,11 +164,11 @@ class FlipsAnArray(Both):
         return image, TF.hflip(np.array(mask))
 
 
-class MaskOfAnArray(Both):
-    """It has no dimension of channels."""
+class MaskOfAColourArray(Both):
+    """It has three channels, as the last dimension."""
 
     def both(self, image, mask):
-        return image, tv_tensors.Mask(np.array(mask))
+        return image, tv_tensors.Mask(np.array(mask.convert("RGB")))
 
 
 class ArrayBesideAMask(Both):
@@ -231,7 +224,6 @@ class AsPalette(Both):
 
 
 REFUSED = {
-    Larger: "larger than another",
     Otherwise: "an else where",
     Leaves: "leaves the block",
     DrawsInside: "RandomHorizontalFlip",
@@ -239,8 +231,8 @@ REFUSED = {
     Counts: "sets flips",
     Collects: "changes a container|computes more",
     Swaps: "sets image",
-    DrawsForNothing: "does not decide by it",
-    DrawsBetween: "does more between",
+    DrawsForNothing: "draws a number and does not use it",
+    DrawsBetween: "draws more between",
     CropsNothing: "does not crop there",
     CropsAnother: "does not crop there",
     CropsElsewhere: "did not draw",
@@ -251,7 +243,7 @@ REFUSED = {
     Colors: "ColorJitter",
     ShorterSide: "other than a height and a width",
     FlipsAnArray: "no picture of PIL's",
-    MaskOfAnArray: "whose type is not known",
+    MaskOfAColourArray: "whose type is not known",
     ArrayBesideAMask: "types are not known",
     CastOfAPicture: "to_dtype with a PIL image",
     NormalizedMask: "normalize with tv_tensors.Mask",

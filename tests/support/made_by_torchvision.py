@@ -1,6 +1,8 @@
 """A plan's nodes, run one after the other by torchvision's own functions: what a plan says, without
 operators."""
 
+import operator
+import random
 from typing import Any
 
 import torch
@@ -15,7 +17,7 @@ Pixels = Any  # a PIL image or a tensor
 
 
 def values_of(nodes: list[Node], files: list[str]) -> list[Any]:
-    """What each node makes of a sample of these files. Draws from torch's generator."""
+    """What each node makes of a sample of these files. Draws from the generators of torch and Python."""
     return _Run(files).values(nodes)
 
 
@@ -77,11 +79,13 @@ def _resized_crop(args: dict[str, Any], value: Pixels, place: dict[str, int]) ->
 
 
 def _draw_length(args: dict[str, Any], value: Pixels) -> Any:
+    if args.get("generator") == "python":
+        return {"size": random.randint(args["min_size"], args["max_size"] - 1)}
     return v2.RandomResize(args["min_size"], args["max_size"]).make_params([value])
 
 
 def _resize_to(args: dict[str, Any], value: Pixels, drawn: Any) -> Pixels:
-    return of_v2.resize(value, drawn["size"], **_modes(args))
+    return _functions(args).resize(value, drawn["size"], **_modes(args))
 
 
 def _crop_of(args: dict[str, Any]) -> v2.RandomCrop:
@@ -105,8 +109,32 @@ def _flips(args: dict[str, Any], value: Pixels) -> bool:
 
 
 def _gate(args: dict[str, Any], value: Pixels) -> bool:
-    drawn = torch.rand(1)
+    python = args.get("generator") == "python"
+    if "cases" in args:
+        return bool(random.choice(args["cases"]))
+    drawn = random.random() if python else torch.rand(1)
+    if "when" in args:
+        p = args["p"] if python else torch.tensor(args["p"])
+        return bool(getattr(operator, args["when"])(drawn, p))
     return bool(drawn < args["p"]) if args["api"] == 2 else not bool(args["p"] < drawn)
+
+
+def _pad(args: dict[str, Any], value: Pixels, _: None) -> Pixels:
+    padding, least = args["padding"], args.get("least")
+    if least is not None:
+        width, height = value.size
+        padding = [0, 0, max(0, least[1] - width), max(0, least[0] - height)]
+    return of_v2.pad(value, padding, args["fill"])
+
+
+def _draw_angle(args: dict[str, Any], value: Pixels) -> float:
+    assert args["generator"] == "python"
+    return random.choice(args["choices"]) if "choices" in args else random.uniform(*args["degrees"])
+
+
+def _rotate(args: dict[str, Any], value: Pixels, angle: float) -> Pixels:
+    mode = InterpolationMode(args["interpolation"])
+    return of_v1.rotate(value, angle, mode, fill=args.get("fill"))
 
 
 def _either(function: Any) -> Any:
@@ -158,7 +186,8 @@ _RULES: dict[str, tuple[Any, Any]] = {
     "squeeze": _of(lambda value: value.squeeze(0)),
     "resize": (_nothing, _resize),
     "center_crop": (_nothing, lambda args, value, _: of_v2.center_crop(value, args["size"])),
-    "pad": (_nothing, lambda args, value, _: of_v2.pad(value, args["padding"], args["fill"])),
+    "pad": (_nothing, _pad),
+    "random_rotation": (_draw_angle, _rotate),
     "flip": (_nothing, _flip),
     "normalize": (_nothing, _normalize),
     "to_dtype": (_nothing, _to_dtype),

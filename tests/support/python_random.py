@@ -231,6 +231,122 @@ NATIVE = {
         root, of_v1(v1.RandomChoice([JITTER, v1.RandomRotation(20)], p=[0.2, 0.5]), flipped)
     ),
     "masks of arrays": lambda root: OfMasks(
-        root, v2.Compose([v2.RandomResizedCrop((40, 36)), v2.PILToTensor()])
+        root,
+        v2.Compose(
+            [
+                v2.ToImage(),
+                v2.RandomResizedCrop((40, 36)),
+                v2.RandomRotation(20, fill={tv_tensors.Mask: 255, "others": 0}),
+                v2.RandomApply([v2.RandomHorizontalFlip(1)]),
+                v2.ToDtype({tv_tensors.Mask: torch.int64, "others": None}),
+            ]
+        ),
     ),
 }
+
+
+# Programs that are drawn: steps in a row, each of which draws.
+
+SIGNS = ("<", "<=", ">", ">=")
+
+
+class Decides:
+    """`if a number that is drawn is so to p`: flips both, or one of them."""
+
+    def __init__(self, generator, sign, p, what):
+        self.generator, self.sign, self.p, self.what = generator, sign, p, what
+
+    def drawn(self):
+        if self.generator == "torch":
+            return torch.rand(1)
+        if self.generator == "torch's item":
+            return torch.rand(1).item()
+        if self.generator == "uniform":
+            return random.uniform(0, 1)
+        return random.random()
+
+    def holds(self, number):
+        if self.sign == "<":
+            return number < self.p
+        if self.sign == "<=":
+            return self.p >= number
+        if self.sign == ">":
+            return number > self.p
+        return number >= self.p
+
+    def __call__(self, image, mask):
+        if self.holds(self.drawn()):
+            if self.what != "mask":
+                image = TF.hflip(image)
+            if self.what != "image":
+                mask = TF.vflip(mask)
+        return image, mask
+
+
+class Cases:
+    def __init__(self, options, wanted):
+        self.options, self.wanted = options, wanted
+
+    def __call__(self, image, mask):
+        if random.choice(self.options) == self.wanted:
+            image, mask = TF.vflip(image), TF.vflip(mask)
+        return image, mask
+
+
+class Turns:
+    def __init__(self, low, high, choices):
+        self.low, self.high, self.choices = low, high, choices
+
+    def __call__(self, image, mask):
+        if self.choices:
+            angle = random.choice(self.choices)
+        else:
+            angle = random.uniform(self.low, self.high)
+        return TF.rotate(image, angle), TF.rotate(mask, angle, fill=3)
+
+
+class DrawsAhead:
+    """Two numbers, before either is used."""
+
+    def __init__(self, sizes, p):
+        self.sizes, self.p = sizes, p
+
+    def __call__(self, image, mask):
+        size = random.randrange(self.sizes[0], self.sizes[1])
+        flip = random.random() > self.p
+        image = TF.resize(image, size)
+        mask = TF.resize(mask, [size for _ in range(1)][0], v1.InterpolationMode.NEAREST)
+        if flip:
+            image, mask = TF.hflip(image), TF.hflip(mask)
+        return image, mask
+
+
+class End:
+    def __call__(self, image, mask):
+        return ended(image, mask, 40)
+
+
+def drawn_program(rng):
+    """Of a numpy.random.Generator."""
+
+    def step():
+        kind = rng.integers(0, 7)
+        p = float(rng.choice([0.5, 0.3, 0.1, float(rng.random()), 0.0, 1.0]))
+        if kind < 3:
+            of = str(rng.choice(["torch", "torch's item", "uniform", "random"]))
+            sign = str(rng.choice(SIGNS))
+            return Decides(of, sign, p, str(rng.choice(["both", "image", "mask"])))
+        if kind == 3:
+            options = [int(one) for one in rng.integers(0, 3, rng.integers(1, 5))]
+            return Cases(options, int(rng.integers(0, 3)))
+        if kind == 4:
+            choices = [float(one) for one in rng.integers(-200, 400, rng.integers(0, 4))]
+            return Turns(float(rng.integers(-90, 0)), float(rng.random() * 90), choices)
+        low = int(rng.integers(30, 60))
+        if kind == 5:
+            return DrawsAhead((low, low + int(rng.integers(1, 40))), p)
+        if rng.random() < 0.5:
+            return RandomResize(low, low + int(rng.integers(0, 40)))
+        return RandomCrop(int(rng.integers(30, 70)))
+
+    return Compose([*(step() for _ in range(rng.integers(1, 7))), End()])

@@ -22,10 +22,12 @@ INDEX = "index"  # the mode of a picture as its file has it: gray, or with a pal
 @dataclass(frozen=True)
 class Sort:
     """What a picture is to torchvision. `mode`: of the PIL image that it is or was made of; empty: it
-    is not known."""
+    is not known. `flat`: a tensor of height and width alone; in the plan it has a channel until it is
+    returned."""
 
     kind: str
     mode: str = ""
+    flat: bool = False
 
 
 # What each takes, where it does not take all. Source: _transformed_types of the classes.
@@ -117,10 +119,11 @@ def becomes(transform: Any, sort: Sort) -> Sort:
     if kind in GATES:
         parts = [leaf for part in transform.transforms for leaf in leaves_of(part)]
         same = all(becomes(leaf, sort) == sort for leaf in parts)
-        return sort if same else Sort(sort.kind)
+        return sort if same else Sort(sort.kind, flat=sort.flat)
     mode = "" if kind.endswith(".Grayscale") else sort.mode
     made = _BECOMES.get(kind, sort.kind)
-    return Sort(sort.kind if kind == "v2.ToPureTensor" and sort.kind == PIL else made, mode)
+    kept = kind == "v2.ToPureTensor" and sort.kind == PIL
+    return Sort(sort.kind if kept else made, mode, sort.flat)
 
 
 def check_pil(nodes: list[Node], sort: Sort, transform: Any) -> None:
@@ -162,6 +165,8 @@ def _check(transform: Any, kind: str, sorts: list[Sort], taken: list[bool]) -> N
     """Raises NotNative for what torchvision refuses or warns of, and what depends on more than the
     height and the width of the pictures."""
     called = name_of(transform)
+    if any(sort.flat and sort.kind != MASK for sort in sorts):
+        raise NotNative(f"{called} is given a tensor without channels that is no mask")
     if not all(sort.kind for sort in sorts):
         raise NotNative(f"{called} is given several pictures whose types are not known")
     if kind == "v2.Normalize" and any(sort.kind == PIL for sort in sorts):

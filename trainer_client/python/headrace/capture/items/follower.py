@@ -196,8 +196,13 @@ class ItemFollower(Follower):
     def as_pil(self, pixels: Pixels) -> Image:
         return self.tensors.as_pil(self, pixels)
 
+    def plane(self, value: Any) -> Image | None:
+        return self.tensors.plane(self, value) if type(value) is Pixels else None
+
     def returned(self, value: Any) -> Any:
-        return self.tensors.returned(self, value) if type(value) is Pixels else value
+        if type(value) is Pixels:
+            return self.tensors.returned(self, value)
+        return self.tensors.without_channel(self, value) if type(value) is Image else value
 
     def is_tensor(self, picture: int) -> bool:
         return self.pictures[-1 - picture].library == TORCHVISION

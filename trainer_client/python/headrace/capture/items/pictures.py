@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..views import sizes
 from ..views.values import Image, Special, Stop
 from .columns import Column
 
@@ -43,6 +44,8 @@ class Opened(Special):
     def attribute(self, f: Any, of: str) -> Any:
         if of == "convert":
             return _Convert(self)
+        if of == "size":
+            return sizes.size_of(f, self.read(f, ""))
         return super().attribute(f, of)
 
     def is_of(self, classes: tuple[type, ...]) -> bool:

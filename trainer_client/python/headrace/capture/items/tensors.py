@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from ...native.joint import PIL, Sort
+from ...native.joint import MASK, PIL, Sort
 from ...native.opencv import Call
 from ...native.plan import Node
 from ..views.follower import Step
+from ..views.joint import sort_of
 from ..views.recognise import changes_its_input
 from ..views.values import Image, Stop
-from ..views.views import Known
+from ..views.views import SOURCE, Known
 from .pictures import OPENCV
 from .pixels import ARRAY, TENSOR, Pixels
 
@@ -28,6 +29,7 @@ class Tensors:
         self._made: dict[int, tuple[Pixels, Image]] = {}  # by the number of the object
         self._returned: dict[int, tuple[Pixels, Image]] = {}  # arrays, by the same
         self._arrays: dict[int, bool] = {}  # steps that are arrays; whether they are grey
+        self._planes: dict[int, Image] = {}  # what is returned, by the step that has a channel more
         self._shared: set[int] = set()  # tensors whose memory others may have
         self._unordered: set[int] = set()  # tensors with another order of the memory
 
@@ -45,6 +47,22 @@ class Tensors:
         if id(pixels) not in self._returned:
             self._returned[id(pixels)] = (pixels, self._tensor(f, pixels.as_tensor()))
         return self._returned[id(pixels)][1]
+
+    def plane(self, f: Any, pixels: Pixels) -> Image | None:
+        """tv_tensors.Mask(np.array(mask)), of [H, W]; None: of other than such an array's bytes."""
+        if pixels.image is None or not pixels.is_bytes or pixels.axes != "HW":
+            return None
+        sort = Sort(MASK, sort_of(f, pixels.image).mode, flat=True)
+        return _step(f, Node("pil_to_tensor", label="Mask(array)"), pixels.image, True, sort)
+
+    def without_channel(self, f: Any, image: Image) -> Image:
+        """What is returned in the place of this."""
+        if image.step <= SOURCE or not sort_of(f, image).flat:
+            return image
+        if image.step not in self._planes:
+            squeeze = Node("squeeze", label="a tensor [H, W]")
+            self._planes[image.step] = _step(f, squeeze, image, sort=Sort(""))
+        return self._planes[image.step]
 
     def as_pil(self, f: Any, pixels: Pixels) -> Image:
         if not pixels.is_bytes or pixels.image is not None:

@@ -127,6 +127,10 @@ class Follower:
         """The picture that a transform gets."""
         return value
 
+    def plane(self, value: Any) -> Image | None:
+        """The mask that tv_tensors.Mask makes of an array without channels; None: it is no such."""
+        return None
+
     def returned(self, value: Any) -> Any:
         """What is returned, where that is a picture."""
         return value

@@ -50,13 +50,16 @@ def is_tensor_class(thing: Any) -> bool:
 
 def wrapped(f: Follower, cls: Any, args: list[Any], named: dict[str, Any]) -> Image:
     """tv_tensors.Mask(picture)"""
+    if cls.__name__ == "Mask" and len(args) == 1 and not named:
+        if (plane := f.plane(args[0])) is not None:
+            return plane
     image = f.picture(args[0]) if len(args) == 1 else None
     if type(image) is not Image or named:
         raise Stop(f"makes a {name(Held(cls))} of other than a picture")
     sort = sort_of(f, image)
     if not sort.kind:
         raise Stop(f"makes a {name(Held(cls))} of a picture whose type is not known")
-    made = joint.Sort(joint.MASK if cls.__name__ == "Mask" else joint.IMAGE, sort.mode)
+    made = joint.Sort(joint.MASK if cls.__name__ == "Mask" else joint.IMAGE, sort.mode, sort.flat)
     label = f"tv_tensors.{cls.__name__}(picture)"
     op = "pil_to_tensor" if sort.kind == joint.PIL else "identity"
     return f.add(Known(Node(op, label=label), sort.kind == joint.PIL, made), image, "")

@@ -77,7 +77,7 @@ def _squeezed(f: Follower, image: Image, args: list[Any], named: dict[str, Any])
     squeezed = type(done) is Known and done.node.op == "squeeze"
     if [*args, *named.values()] != [0] or set(named) - {"dim"}:
         raise Stop("calls squeeze with other than 0")
-    if before.mode not in _ONE_CHANNEL or squeezed:
+    if before.mode not in _ONE_CHANNEL or squeezed or before.flat:
         raise Stop("calls squeeze of a tensor that is not known to have one channel")
     made = sorts.Sort(sorts.PURE, before.mode)
     return f.add(Known(Node("squeeze", label=".squeeze(0)"), sort=made), image, "")
