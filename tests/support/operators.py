@@ -1,5 +1,6 @@
 """Runs the same sample through torchvision and through the native operators."""
 
+import random
 import io
 import os
 import sys
@@ -71,6 +72,7 @@ def draws_of(state: bytes, seed: int) -> int:
 
 def expected(transform: Any, image: Image.Image, seed: int) -> tuple[np.ndarray, int]:
     torch.manual_seed(seed)
+    random.seed(seed)
     result = as_array(transform(image))
     return result, draws_of(torch.get_rng_state().numpy().tobytes(), seed)
 

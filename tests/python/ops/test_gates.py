@@ -1,4 +1,4 @@
-"""The gates "random_apply" and "random_order" against torchvision: pixels and draws."""
+"""The gates "random_apply", "random_order" and "random_choice" against torchvision: pixels and draws."""
 
 import pytest
 from headrace.native.plan import NotNative
@@ -58,11 +58,37 @@ def test_random_order(image, seed):
     check_image(nodes, transform, image, seed)
 
 
+def python_parts():
+    return [
+        v1.ColorJitter(*JITTER),
+        v1.Compose([v1.RandomSolarize(90), v1.RandomHorizontalFlip()]),
+        v1.RandomApply([v1.RandomInvert(0.9)], 0.5),
+    ]
+
+
+@given(images(), st.integers(0, SEEDS))
+def test_v1s_random_order(image, seed):
+    steps = [v1.RandomOrder(python_parts()), v1.RandomVerticalFlip(), v1.PILToTensor()]
+    transform, nodes = chain(steps)
+    assert nodes[0] == ("random_order", {"parts": [1, 2, 2], "generator": "python"})
+    check_image(nodes, transform, image, seed)
+
+
+@given(
+    images(),
+    st.integers(0, SEEDS),
+    st.none() | st.lists(st.floats(0, 9), min_size=3, max_size=3).filter(lambda p: sum(p) > 0),
+)
+def test_v1s_random_choice(image, seed, weights):
+    choice = v1.RandomChoice(python_parts(), p=weights)
+    transform, nodes = chain([choice, v1.RandomVerticalFlip(), v1.PILToTensor()])
+    assert nodes[0][0] == "random_choice"
+    check_image(nodes, transform, image, seed)
+
+
 @pytest.mark.parametrize(
     "gate",
     [
-        v1.RandomOrder([v1.RandomHorizontalFlip()]),  # Python's generator
-        v1.RandomChoice([v1.RandomHorizontalFlip()]),
         v2.RandomChoice([v2.RandomHorizontalFlip()]),  # torch.multinomial
         v1.RandomApply([lambda image: image]),
     ],
