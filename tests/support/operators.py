@@ -1,8 +1,8 @@
 """Runs the same sample through torchvision and through the native operators."""
 
-import random
 import io
 import os
+import random
 import sys
 from pathlib import Path
 from typing import Any
