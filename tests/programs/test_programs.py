@@ -37,7 +37,7 @@ PROGRAMS_AND_PATHS = {
     "classification": ("photos", {"native": 60, "python": 21}),
     "hf_classification": ("photos", {"python": 69}),
     "lightning_tutorial": ("mnist", {"native": 76}),
-    "segmentation": ("pairs", {"native": 28, "python": 28}),
+    "segmentation": ("pairs", {"native": 56, "python": 28}),
     "detection": ("photos", {"python": 60}),
     "with_opencv": ("photos/train", {"python": 40}),
     "with_torchvision_io": ("photos/train", {"python": 84}),

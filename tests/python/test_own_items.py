@@ -208,7 +208,7 @@ CASES = {
     RaisesForOne: "raises ValueError for an index",
     OfObjects: "returns a list beside the picture",
     Counts: "sets an attribute",
-    ByChance: "random.*is not followed",
+    ByChance: "takes an entry that is not known",
     ByItself: "compares what belongs to the index",
     Tries: "a try statement",
     ReadsAnArray: "numpy.load|fromarray",

@@ -36,7 +36,7 @@ def test_a_reason_names_the_transform_and_the_place():
     with pytest.raises(NotNative) as refused:
         views_of(CASES["DrawsInItsOwnTransform"][0]())
     line = OwnBlur.__call__.__code__.co_firstlineno + 1
-    assert f"OwnBlur.__call__ (chance.py:{line}) calls" in str(refused.value)
+    assert f"OwnBlur.__call__ (chance.py:{line}) decides" in str(refused.value)
     assert "DrawsInItsOwnTransform has no native form" in str(refused.value)
 
 

@@ -1,4 +1,5 @@
-"""Segmentation, twice: masks as tv_tensors under v2 transforms, and pairs flipped and cut by hand."""
+"""Segmentation: masks as tv_tensors under v2 transforms, pairs flipped and cut by hand, and the same with
+noise by NumPy."""
 
 import os
 import random
@@ -11,7 +12,7 @@ from PIL import Image
 from told import tell
 from torch.utils.data import DataLoader, Dataset
 from torchvision import tv_tensors
-from torchvision.transforms import RandomCrop, v2
+from torchvision.transforms import InterpolationMode, RandomCrop, v2
 
 
 class Pairs(Dataset):
@@ -53,6 +54,32 @@ class ByHand:
     def __init__(self, size):
         self.size = size
 
+    def pad(self, image, fill=0):
+        if min(image.size) < self.size:
+            width, height = image.size
+            across = self.size - width if width < self.size else 0
+            down = self.size - height if height < self.size else 0
+            image = F.pad(image, (0, 0, across, down), fill=fill)
+        return image
+
+    def __call__(self, image, mask):
+        length = random.randint(self.size // 2, 2 * self.size)
+        image = F.resize(image, length)
+        mask = F.resize(mask, length, interpolation=InterpolationMode.NEAREST)
+        if random.random() < 0.5:
+            image, mask = F.hflip(image), F.hflip(mask)
+        image, mask = self.pad(image), self.pad(mask, fill=255)
+        place = RandomCrop.get_params(image, (self.size, self.size))
+        image, mask = F.crop(image, *place), F.crop(mask, *place)
+        return F.to_tensor(image), torch.as_tensor(np.array(mask), dtype=torch.int64)
+
+
+class WithNumPy:
+    """Brightness by NumPy's generator."""
+
+    def __init__(self, size):
+        self.size = size
+
     def __call__(self, image, mask):
         if random.random() < 0.5:
             image, mask = F.hflip(image), F.hflip(mask)
@@ -65,7 +92,11 @@ class ByHand:
 
 def main(root):
     torch.manual_seed(5)
-    for name, transforms in (("v2", ByV2(32)), ("by hand", ByHand(32))):
+    for name, transforms in (
+        ("v2", ByV2(32)),
+        ("by hand", ByHand(32)),
+        ("with NumPy", WithNumPy(32)),
+    ):
         loader = DataLoader(Pairs(root, transforms), batch_size=4, shuffle=True, num_workers=2)
         for epoch in range(2):
             for step, (images, masks) in enumerate(loader):

@@ -144,10 +144,10 @@ BYTES, TO_FLOAT = v1.PILToTensor(), v1.ConvertImageDtype(torch.float32)
 NORMALIZE, MEANS = v1.Normalize([0.5], [0.5]), torch.tensor([0.5])
 
 
-@case("calls torchvision.transforms.functional.rotate")
+@case("calls torchvision.transforms.functional.affine")
 class CallsAFunctionOfTorchvision(Base):
     def __call__(self, x):
-        return END(F.rotate(x, 5))
+        return END(F.affine(x, 5, (0, 0), 1.0, (0.0, 0.0)))
 
 
 @case("calls print")

@@ -14,7 +14,7 @@ class OwnBlur:
         return END(x) if random.random() < 0.5 else x
 
 
-@case(r"OwnBlur.__call__ \(chance.py:\d+\) calls random.random, which")
+@case(r"OwnBlur.__call__ \(chance.py:\d+\) decides by what is drawn")
 class DrawsInItsOwnTransform(Base):
     def __init__(self):
         super().__init__()
