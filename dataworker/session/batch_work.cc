@@ -311,12 +311,11 @@ Result<ops::Params> BatchWork::ParamsFor(const Sample& sample, const TensorSpec&
                          (planned ? planned->ToString() : "none"))
           .WithDetail(Detail::kOtherSpec);
     }
-    if (words == 0) return ops::Params();
     return ops::Params(setup_.request.params).subspan(position * words, words);
   }
   drawn.resize(words);
   const ops::Graph& graph = setup_.plan->graph();
-  ops::Generators generators(setup_.request.seeds[position], graph.draws_from_python());
+  ops::Generators generators(setup_.request.seeds[position], ops::DrawsFromPython(graph));
   std::vector<TensorSpec> values(graph.values().size());
   HR_RETURN_IF_ERROR(graph.Draw(spec, generators, drawn, values));
   return ops::Params(drawn);

@@ -273,8 +273,8 @@ Status Chain::Shapes(const TensorSpec& in, std::span<TensorSpec> after_node) con
   });
 }
 
-Status Chain::DrawNode(std::size_t i, const TensorSpec& in, GeneratorRefs rng,
-                       MutableParams params, TensorSpec* out) const {
+Status Chain::DrawNode(std::size_t i, const TensorSpec& in, GeneratorRefs rng, MutableParams params,
+                       TensorSpec* out) const {
   const OpSchema& schema = *schemas_[i];
   HR_CHECK(!schema.draws_from_python() || rng.python != nullptr);
   const Status status = schema.draws_from_python()

@@ -95,8 +95,7 @@ class Chain {
 
   // Draws for one sample whose source is `in`. REQUIRES: params.size() == param_words(), and `rng` has
   // Python's generator where draws_from_python().
-  Status Draw(const TensorSpec& in, GeneratorRefs rng, MutableParams params,
-              TensorSpec* out) const;
+  Status Draw(const TensorSpec& in, GeneratorRefs rng, MutableParams params, TensorSpec* out) const;
   // Draws for nodes [first, first + after.size()) alone, where `in` is the value before them, and
   // gives the value after each. REQUIRES: `params` are the words of these nodes.
   Status DrawNodes(int first, const TensorSpec& in, GeneratorRefs rng, MutableParams params,

@@ -5,7 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/result.h"
-#include "ops/python/python_generator.h"
+#include "ops/core/python_generator.h"
 #include "ops/torch/torch_generator.h"
 
 namespace headrace::ops {

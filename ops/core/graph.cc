@@ -287,11 +287,6 @@ std::vector<ExpRange> Graph::exp_ranges() const {
   return all;
 }
 
-bool Graph::draws_from_python() const {
-  return std::ranges::any_of(
-      chains_, [](const Path& path) { return path.chain->draws_from_python(); });
-}
-
 Result<TensorSpec> Graph::Stacked(std::span<const TensorSpec> parts) const {
   for (const TensorSpec& part : parts) {
     if (part != parts[0]) {
@@ -347,8 +342,8 @@ Status Graph::Shapes(const TensorSpec& in, std::span<TensorSpec> out,
   return MakeValues(ends, out);
 }
 
-Status Graph::DrawRun(const Run& run, const TensorSpec& in, GeneratorRefs rng,
-                      MutableParams params, std::span<TensorSpec> after) const {
+Status Graph::DrawRun(const Run& run, const TensorSpec& in, GeneratorRefs rng, MutableParams params,
+                      std::span<TensorSpec> after) const {
   const Place& place = places_[static_cast<std::size_t>(run.node)];
   const auto before = [&](const Place& at) {
     return at.input < 0 ? in : after[static_cast<std::size_t>(at.input)];
@@ -394,6 +389,12 @@ Params Graph::ParamsOf(std::size_t chain, Params params, std::vector<std::int32_
     memory.insert(memory.end(), from.begin(), from.end());
   }
   return memory;
+}
+
+bool DrawsFromPython(const Graph& graph) {
+  std::size_t i = 0;
+  while (i < graph.chains() && !graph.chain(i).draws_from_python()) ++i;
+  return i < graph.chains();
 }
 
 }  // namespace headrace::ops

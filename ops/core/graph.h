@@ -71,8 +71,6 @@ class Graph {
   [[nodiscard]] TensorSpec source() const { return chain(0).source(); }
   // Number of int32 words that Draw fills for one sample, for all nodes together.
   [[nodiscard]] int param_words() const { return param_words_; }
-  // As Chain::draws_from_python, of any chain.
-  [[nodiscard]] bool draws_from_python() const;
   // Number of leading nodes that are pure and that all values of a picture are made of; the cache
   // point follows them. At least 1 (decode). They are a chain.
   [[nodiscard]] int pure_prefix(std::size_t picture = 0) const {
@@ -155,5 +153,8 @@ class Graph {
   int files_ = 1;
   int param_words_ = 0;
 };
+
+// As Chain::draws_from_python, of any of its chains.
+[[nodiscard]] bool DrawsFromPython(const Graph& graph);
 
 }  // namespace headrace::ops

@@ -38,7 +38,7 @@ Result<bool> ReadFromPython(const OpArgs& args) {
 }
 
 ArgSpec PartsArg() {
-  return {"parts",           ArgType::kInts,       {}, "how many nodes each part has",
+  return {"parts",           ArgType::kInts,      {}, "how many nodes each part has",
           /*required=*/true, /*only_pixels=*/true};
 }
 

@@ -32,8 +32,9 @@ class RandomApplySchema final : public GateSchema {
   [[nodiscard]] bool draws_from_python() const override { return from_python_; }
   Status DrawFromPython(const TensorSpec& in, PythonGenerator& rng, MutableParams params,
                         TensorSpec* out) const override {
-    const bool runs = cases_.empty() ? Runs(rng.Random(), p_)
-                                     : cases_[rng.Below(static_cast<std::uint32_t>(cases_.size()))] != 0;
+    const bool runs = cases_.empty()
+                          ? Runs(rng.Random(), p_)
+                          : cases_[rng.Below(static_cast<std::uint32_t>(cases_.size()))] != 0;
     params[0] = runs ? 1 : 0;
     return Infer(in, out);
   }
@@ -88,34 +89,35 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& /*context*/) {
   const std::int64_t nodes = args.Int("nodes");
   if (nodes < 1 || nodes > GateSchema::kMostNodes)
     return Unsupported("a gate of no node, or of too many");
-  return MakeSchema<RandomApplySchema>(static_cast<int>(nodes), args.Number("p"), when,
-                                       from_python, std::move(cases));
+  return MakeSchema<RandomApplySchema>(static_cast<int>(nodes), args.Number("p"), when, from_python,
+                                       std::move(cases));
 }
 
 }  // namespace
 
 void RegisterSchemaRandomApply(SchemaRegistry& registry) {
-  registry.Add({.name = "random_apply",
-                .doc = "Applies the nodes that follow it with probability p. Of PIL images and of "
-                       "tensors of uint8, where each node leaves their shape as it is.",
-                .args = {{"p", ArgType::kNumber, 0.5, "probability"},
-                         {"nodes",
-                          ArgType::kInt,
-                          {},
-                          "how many nodes it governs",
-                          /*required=*/true,
-                          /*only_pixels=*/true},
-                         {"when", ArgType::kText, std::nullopt,
-                          "lt, le, gt or ge: they run if torch.rand(1) is so to p as float32, or "
-                          "random.random() to p; api says it when left out"},
-                         GeneratorArg(),
-                         {"cases", ArgType::kInts, std::nullopt,
-                          "they run in those of 1, of equally likely ones of which Python's generator "
-                          "draws one; p is of no account then"},
-                         ApiArg()},
-                .classes = {"v1.RandomApply", "v2.RandomApply"},
-                .shares_draws = SharedDraws::kAnyKind},
-               Make);
+  registry.Add(
+      {.name = "random_apply",
+       .doc = "Applies the nodes that follow it with probability p. Of PIL images and of "
+              "tensors of uint8, where each node leaves their shape as it is.",
+       .args = {{"p", ArgType::kNumber, 0.5, "probability"},
+                {"nodes",
+                 ArgType::kInt,
+                 {},
+                 "how many nodes it governs",
+                 /*required=*/true,
+                 /*only_pixels=*/true},
+                {"when", ArgType::kText, std::nullopt,
+                 "lt, le, gt or ge: they run if torch.rand(1) is so to p as float32, or "
+                 "random.random() to p; api says it when left out"},
+                GeneratorArg(),
+                {"cases", ArgType::kInts, std::nullopt,
+                 "they run in those of 1, of equally likely ones of which Python's generator "
+                 "draws one; p is of no account then"},
+                ApiArg()},
+       .classes = {"v1.RandomApply", "v2.RandomApply"},
+       .shares_draws = SharedDraws::kAnyKind},
+      Make);
 }
 
 }  // namespace headrace::ops

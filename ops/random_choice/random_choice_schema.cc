@@ -58,16 +58,16 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& /*context*/) {
 }  // namespace
 
 void RegisterSchemaRandomChoice(SchemaRegistry& registry) {
-  registry.Add({.name = "random_choice",
-                .doc = "Applies one of the parts that follow it. Of PIL images and of tensors of "
-                       "uint8, where each part leaves their shape as it is.",
-                .args = {PartsArg(),
-                         {"weights", ArgType::kNumbers, std::nullopt,
-                          "of the parts; left out: all alike"},
-                         GeneratorArg()},
-                .classes = {"v1.RandomChoice"},
-                .shares_draws = SharedDraws::kAnyKind},
-               Make);
+  registry.Add(
+      {.name = "random_choice",
+       .doc = "Applies one of the parts that follow it. Of PIL images and of tensors of "
+              "uint8, where each part leaves their shape as it is.",
+       .args = {PartsArg(),
+                {"weights", ArgType::kNumbers, std::nullopt, "of the parts; left out: all alike"},
+                GeneratorArg()},
+       .classes = {"v1.RandomChoice"},
+       .shares_draws = SharedDraws::kAnyKind},
+      Make);
 }
 
 }  // namespace headrace::ops

@@ -35,8 +35,8 @@ TEST(RandomChoice, OnePartRuns) {
 }
 
 TEST(RandomChoice, DrawsFromPythonAndItsPartFromTorch) {
-  const Result<Chain> chain = CompileRgb({Choice({1, 2, 1}), FlipPart(0.5), FlipPart(0.5), FlipPart(0.5),
-                                          FlipPart(0.5)});
+  const Result<Chain> chain =
+      CompileRgb({Choice({1, 2, 1}), FlipPart(0.5), FlipPart(0.5), FlipPart(0.5), FlipPart(0.5)});
   ASSERT_TRUE(chain.ok()) << chain.status().ToString();
   ASSERT_TRUE(chain->draws_from_python());
   for (std::uint64_t seed = 0; seed < 20; ++seed) {

@@ -23,7 +23,8 @@ std::string ReadText(const fs::path& path) {
 }
 
 TEST(Registry, EverySchemaHasAKernelAndTheOtherWayRound) {
-  const std::set<std::string> gates{"random_apply", "random_choice", "random_order"};  // they have no pixels
+  const std::set<std::string> gates{"random_apply", "random_choice",
+                                    "random_order"};  // they have no pixels
   for (const auto& [name, entry] : SchemaRegistry::Builtin().entries()) {
     if (gates.contains(name)) continue;
     EXPECT_NE(KernelRegistry::Builtin().Find(name), nullptr) << name;

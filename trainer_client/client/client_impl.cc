@@ -343,7 +343,7 @@ Result<client::DrawPlanner::Options> ClientImpl::PlannerOptions(
   if (plan.rng != RngMode::kTorch) return options;
   if (!graph) return InvalidArgument("a plan that draws without an operator");
   options.param_words = graph->param_words();
-  options.with_python = graph->draws_from_python();
+  options.with_python = ops::DrawsFromPython(*graph);
   options.draw = [graph](const TensorSpec& in, ops::Generators& rng, ops::MutableParams params,
                          std::vector<TensorSpec>* values) {
     values->resize(graph->values().size());

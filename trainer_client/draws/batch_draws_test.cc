@@ -15,7 +15,8 @@ constexpr std::int64_t kBadWidth = 13;  // the framework raises on it
 // As many draws as the image is high; the last one is the parameter.
 Status Draw(const TensorSpec& in, ops::Generators& rng, ops::MutableParams params,
             std::vector<TensorSpec>* values) {
-  for (std::int64_t i = 0; i < in.dims[0]; ++i) params[0] = static_cast<std::int32_t>(rng.torch.Next());
+  for (std::int64_t i = 0; i < in.dims[0]; ++i)
+    params[0] = static_cast<std::int32_t>(rng.torch.Next());
   if (in.dims[1] == kBadWidth) return InvalidArgument("too small");
   *values = {in, in};
   return Status::Ok();

@@ -204,8 +204,7 @@ bool DrawPlanner::AdvanceBatch(Lane& lane, std::int64_t batch, Record& record) {
         continue;
       }
       lane.wait = Wait::kTrainer;
-      needed_.push_back(
-          {batch, static_cast<std::int32_t>(draws.next()), key, generator.State()});
+      needed_.push_back({batch, static_cast<std::int32_t>(draws.next()), key, generator.State()});
       return false;
     }
   }
@@ -313,8 +312,7 @@ void DrawPlanner::DescribeState(std::int64_t batch, MissingSample& sample) const
   if (torch() && record.draws.begun()) {
     sample.torch_state = record.draws.Before(sample.position, options_.draw).State();
     if (sample.position != record.draws.end()) {
-      sample.torch_state_after =
-          record.draws.Before(sample.position + 1, options_.draw).State();
+      sample.torch_state_after = record.draws.Before(sample.position + 1, options_.draw).State();
     }
   } else if (!record.seeds.empty()) {
     sample.seed = record.seeds[static_cast<std::size_t>(sample.position)];

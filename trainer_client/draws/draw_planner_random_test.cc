@@ -264,7 +264,7 @@ TEST_P(PlannerRandom, LanesGoOnFromTorchStatesAndTellWhereTheyAre) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Lanes, PlannerRandom, 
+INSTANTIATE_TEST_SUITE_P(Lanes, PlannerRandom,
                          testing::Values(Lanes{1, false}, Lanes{1, true}, Lanes{2, false},
                                          Lanes{3, true}, Lanes{8, false}, Lanes{8, true}));
 

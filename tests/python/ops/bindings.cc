@@ -154,7 +154,7 @@ class PyGraph {
       std::ranges::copy(View(files[i]), places[i].begin());
     }
     const TensorSpec source = Take(runner_->ReadSource(group));
-    Generators rng(seed, graph_->draws_from_python());
+    Generators rng(seed, DrawsFromPython(*graph_));
     std::vector<std::int32_t> params(static_cast<std::size_t>(graph_->param_words()));
     std::vector<TensorSpec> specs(graph_->values().size());
     Check(graph_->Draw(source, rng, params, specs));

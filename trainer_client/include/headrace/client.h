@@ -113,7 +113,7 @@ struct MissingSample {
   Detail detail = Detail::kNone;
   std::string message;
   // RngMode::kTorch: bytes of torch.get_rng_state() just before this sample. In plans that draw from
-  // Python's generator, too, its state follows (ops/python/python_generator.h).
+  // Python's generator, too, its state follows (ops/core/python_generator.h).
   Bytes torch_state;
   // The same after this sample, from which the later samples were planned; empty: none were. If the
   // caller's own code draws to another state, it makes those samples too and calls ReplanLane.

@@ -21,7 +21,7 @@ from .captured import Captured, NativePlan, StagePlan, StaysLocal
 from .computed import Computed, computed_of, with_form
 from .datasets import Rows, only_tensors, rows_of
 from .fingerprint import Fingerprint
-from .known_hooks import stock_seed
+from .known_hooks import Seeding, stock_seed
 
 
 def capture(loader: Any, rng: str, before: Captured | None = None) -> Captured:
@@ -141,7 +141,7 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Native
         raise NotNative(str(error)) from None
     except ValueError as error:  # the framework refuses these arguments too, when it is called
         raise NotNative(str(error)) from None
-    of_python = stock_seed
+    of_python: Seeding = stock_seed
     if plan.draws_from_python and loader.num_workers > 0:
         of_python = hooks.python_seeding_of(loader.worker_init_fn)
         of_python(2**63 - 1, plan.lanes - 1)  # raises where its seeds are of no use

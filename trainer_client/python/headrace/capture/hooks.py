@@ -76,7 +76,9 @@ def _seed_by(worker_init_fn: Any, base_seed: int, lane: int) -> int:
         numpy.random: ignored,
         torch: types.SimpleNamespace(initial_seed=lambda: seed),
     }
-    function, args, named = worker_init_fn, (lane,), {}
+    function: Any = worker_init_fn
+    args: tuple[Any, ...] = (lane,)
+    named: dict[str, Any] = {}
     while isinstance(function, functools.partial):
         args, named = (*function.args, *args), {**function.keywords, **named}
         function = function.func

@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,7 @@ class Ahead:
     def _begin_with(self, captured: NativePlan) -> None:
         self._captured = captured
         self._random = captured.plan.is_random
+        self._state_now = partial(lane_state.state_bytes, captured.plan.draws_from_python)
         self._stuck_at = -1  # number of a batch that waits for the trainer to make a sample
         self._live: Live | None = self._state.learned.live_of(self._stock.dataset, captured)
         self._asked: deque[_Asked] = deque()
@@ -176,10 +178,6 @@ class Ahead:
         if batch.copy_advised:
             fields = copies_of(fields)
         return self._captured.batch(fields)
-
-    def _state_now(self) -> bytes:
-        """Where the program's generators stand, as far as the plan draws from them."""
-        return lane_state.state_bytes(self._captured.plan.draws_from_python)
 
     def _is_asked(self, keys: list[int], now: bytes) -> bool:
         first = self._asked[0]

@@ -6,13 +6,13 @@ Everything else that it changes ends the following.
 
 import ast
 import math
-import operator
 from typing import Any
 
 import numpy as np
 
 from ...native.plan import PURE, RANDOM, Node
 from ...native.transforms import nodes_of_leaf
+from .comparisons import ORDER
 from .follower import Follower, Frame
 from .joint import sort_of
 from .numbers import PYTHON, Number, Picked, Uniform, few, use
@@ -23,10 +23,6 @@ from .views import Known, Together
 _SWAPPED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 _WHEN = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 _OF_V2 = {"lt": 2, "le": 1}  # what api alone says
-_OF_EQUALS: dict[type, Any] = {
-    **{ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt},
-    **{ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge},
-}
 _MOST_INTEGER = 1 << 53
 
 
@@ -47,8 +43,8 @@ def compared(op: ast.cmpop, left: Any, right: Any) -> Chance | None:
         left, right, kind = right, left, _SWAPPED.get(kind, kind)
     if not isinstance(left, Number):
         return None
-    if type(left) is Picked and is_constant(right) and kind in _OF_EQUALS:
-        return _of_cases(left, [_OF_EQUALS[kind](one, right) for one in few(left)])
+    if type(left) is Picked and is_constant(right) and kind in ORDER:
+        return _of_cases(left, [ORDER[kind](one, right) for one in few(left)])
     if type(right) not in (int, float) or math.isnan(right) or kind not in _WHEN:
         raise Stop(f"compares {left.called} with {name(right)}")
     if type(left) is not Uniform:

@@ -10,6 +10,7 @@ from typing import Any
 from ..proof.frames import scope_of
 from . import arrays, chances, sizes
 from .attributes import attribute, in_class
+from .comparisons import holds
 from .containers import check_size, entries, take
 from .follower import Follower, Frame
 from .values import (
@@ -34,14 +35,6 @@ _ARITHMETIC: dict[type, Callable[[int, int], int]] = {
     ast.Mult: operator.mul,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
-}
-_ORDER: dict[type, Callable[[Any, Any], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
 }
 
 
@@ -290,32 +283,15 @@ def _compare(f: Follower, frame: Frame, node: Any) -> Any:
     left = value(f, frame, node.left)
     if len(node.ops) == 1:
         right = value(f, frame, node.comparators[0])
-        known = chances.compared(node.ops[0], left, right)
-        known = known or sizes.compared(node.ops[0], left, right)
-        return _holds(node.ops[0], left, right) if known is None else known
+        op = node.ops[0]
+        known = chances.compared(op, left, right) or sizes.compared(op, left, right)
+        return holds(op, left, right) if known is None else known
     for op, part in zip(node.ops, node.comparators, strict=True):
         right = value(f, frame, part)
-        if not _holds(op, left, right):
+        if not holds(op, left, right):
             return False
         left = right
     return True
-
-
-def _holds(op: ast.cmpop, left: Any, right: Any) -> bool:
-    if isinstance(op, ast.Is | ast.IsNot):
-        if left is not None and right is not None:
-            raise Stop(f"asks whether {name(left)} is {name(right)}")
-        none = all(
-            one.is_none() if isinstance(one, Special) else one is None for one in (left, right)
-        )
-        return none is isinstance(op, ast.Is)
-    rule = _ORDER.get(type(op))
-    if rule is None or not is_constant(left) or not is_constant(right):
-        raise Stop(f"compares {name(left)} and {name(right)}")
-    try:
-        return rule(left, right)
-    except TypeError as error:
-        raise Stop(f"raises TypeError: {error}") from None
 
 
 def _choice(f: Follower, frame: Frame, node: Any) -> Any:

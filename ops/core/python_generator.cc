@@ -1,4 +1,4 @@
-#include "ops/python/python_generator.h"
+#include "ops/core/python_generator.h"
 
 #include <algorithm>
 #include <bit>
