@@ -279,37 +279,46 @@ def run_again(environment: dict[str, str], *tests: str) -> None:
     assert code.returncode == 0, code.stdout[-4000:]
 
 
+# What runs again by default; the other files do in the full run, which takes minutes for them.
+AGAIN = [
+    "test_pipelines.py",
+    "test_windows.py",
+    *(
+        pytest.param(file, marks=pytest.mark.full)
+        for file in (
+            "test_operators.py",
+            "test_augment.py",
+            "test_pil_steps.py",
+            "test_element_types.py",
+        )
+    ),
+]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not OLD_PILLOW, reason="HEADRACE_TEST_PILLOW_OLD names no Pillow 12")
-def test_the_same_with_an_older_pillow():
+@pytest.mark.parametrize("file", AGAIN)
+def test_the_same_with_an_older_pillow(file):
     path = os.pathsep.join(filter(None, [OLD_PILLOW, os.environ.get("PYTHONPATH")]))
     old = {"PYTHONPATH": path, "HEADRACE_TEST_PILLOW_OLD": "", "HEADRACE_EXPECT_PILLOW": "12."}
-    files = (
-        "test_pipelines.py",
-        "test_operators.py",
-        "test_augment.py",
-        "test_pil_steps.py",
-        "test_windows.py",
-        "test_element_types.py",
-    )
-    run_again(old, *files, "-m", "not slow")
+    run_again(old, file, "-m", "not slow")
 
 
 @pytest.mark.slow
-def test_the_same_with_torchs_default_cpu_capability():
-    """Its uniform_ rounds twice."""
-    default = {"ATEN_CPU_CAPABILITY": "default"}
-    run_again(
-        default,
+@pytest.mark.parametrize(
+    "file",
+    [
         "test_generator.py",
-        "test_operators.py",
-        "test_augment.py",
-        "test_pil_steps.py",
-        "-m",
-        "not slow",
-        "-k",
-        "random or draws or stream or lanes or exp or augment or pixels",
-    )
+        *(
+            pytest.param(file, marks=pytest.mark.full)
+            for file in ("test_operators.py", "test_augment.py", "test_pil_steps.py")
+        ),
+    ],
+)
+def test_the_same_with_torchs_default_cpu_capability(file):
+    """Its uniform_ rounds twice."""
+    names = "random or draws or stream or lanes or exp or augment or pixels"
+    run_again({"ATEN_CPU_CAPABILITY": "default"}, file, "-m", "not slow", "-k", names)
 
 
 def test_the_pillow_under_test_is_the_expected_one():
