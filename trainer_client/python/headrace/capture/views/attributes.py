@@ -4,6 +4,7 @@ A plain attribute of the object, a function of its class, or a plain value that 
 Properties, slots, other descriptors, __getattr__ and metaclasses run code: they end the following.
 """
 
+import enum
 import functools
 import types
 from typing import Any
@@ -12,6 +13,7 @@ import torch
 
 from ..proof.lookup import MISSING as ABSENT
 from ..proof.lookup import lookup
+from ..proof.values import is_plain_enum
 from . import arrays, tensor_methods
 from .follower import Follower
 from .grounds import CONTAINERS
@@ -100,6 +102,11 @@ def _dict_of(thing: Any) -> dict[str, Any]:
     return held
 
 
+def _members(cls: type) -> dict[str, Any]:
+    members: dict[str, Any] = vars(cls)["_member_map_"]
+    return members
+
+
 def _of_object(f: Follower, owner: Held, of: str) -> Any:
     thing = owner.thing
     cls = class_of(f, thing)
@@ -148,6 +155,10 @@ def _by_class(f: Follower, owner: Held, of: str, found: Any) -> Any:
 
 
 def _of_class(f: Follower, cls: type, of: str) -> Any:
+    if type(cls) is enum.EnumMeta and is_plain_enum(cls):
+        member = f.seen.read(("member", id(cls), of), lambda: _members(cls).get(of, MISSING))
+        if member is not MISSING:
+            return wrap(member)
     found = in_class(f, cls, of)
     if found is MISSING or lookup(type(cls), of) is not ABSENT:
         raise Stop(f"uses .{of} of {name(Held(cls))}, which is not followed")

@@ -28,7 +28,9 @@ from .values import (
 
 _NOT_EVALUATED = __future__.annotations.compiler_flag  # `from __future__ import annotations`
 _MOST = 1 << 31  # of the numbers that are counted with
-_ARITHMETIC: dict[type, Callable[[int, int], int]] = {
+_NUMBERS = (int, bool, float)
+_ARITHMETIC: dict[type, Callable[[float, float], float]] = {
+    ast.Div: operator.truediv,
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -242,8 +244,8 @@ def combine(f: Follower, kind: type, left: Any, right: Any) -> Any:
     if known is not None:
         return known
     rule = _ARITHMETIC.get(kind)
-    if rule is not None and type(left) in (int, bool) and type(right) in (int, bool):
-        if kind in (ast.FloorDiv, ast.Mod) and not right:
+    if rule is not None and type(left) in _NUMBERS and type(right) in _NUMBERS:
+        if kind in (ast.Div, ast.FloorDiv, ast.Mod) and not right:
             raise Stop("divides by 0")
         found = rule(left, right)
         if abs(found) < _MOST:
