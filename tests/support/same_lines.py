@@ -1,4 +1,4 @@
-"""The tests of a module whose cases print the same lines in both ways."""
+"""The tests of modules of tests/programs_state that say which themes they run."""
 
 from .both_cases import Case, Runs
 

@@ -279,25 +279,23 @@ def run_again(environment: dict[str, str], *tests: str) -> None:
     assert code.returncode == 0, code.stdout[-4000:]
 
 
-# What runs again by default; the other files do in the full run, which takes minutes for them.
-AGAIN = [
-    "test_pipelines.py",
-    "test_windows.py",
-    *(
-        pytest.param(file, marks=pytest.mark.full)
-        for file in (
-            "test_operators.py",
-            "test_augment.py",
-            "test_pil_steps.py",
-            "test_element_types.py",
-        )
-    ),
-]
+# Its tests take more than a minute each time that they run again.
+AUGMENT = pytest.param("test_augment.py", marks=pytest.mark.full)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not OLD_PILLOW, reason="HEADRACE_TEST_PILLOW_OLD names no Pillow 12")
-@pytest.mark.parametrize("file", AGAIN)
+@pytest.mark.parametrize(
+    "file",
+    [
+        "test_pipelines.py",
+        "test_operators.py",
+        AUGMENT,
+        "test_pil_steps.py",
+        "test_windows.py",
+        "test_element_types.py",
+    ],
+)
 def test_the_same_with_an_older_pillow(file):
     path = os.pathsep.join(filter(None, [OLD_PILLOW, os.environ.get("PYTHONPATH")]))
     old = {"PYTHONPATH": path, "HEADRACE_TEST_PILLOW_OLD": "", "HEADRACE_EXPECT_PILLOW": "12."}
@@ -305,16 +303,7 @@ def test_the_same_with_an_older_pillow(file):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "file",
-    [
-        "test_generator.py",
-        *(
-            pytest.param(file, marks=pytest.mark.full)
-            for file in ("test_operators.py", "test_augment.py", "test_pil_steps.py")
-        ),
-    ],
-)
+@pytest.mark.parametrize("file", ["test_generator.py", "test_operators.py", AUGMENT])
 def test_the_same_with_torchs_default_cpu_capability(file):
     """Its uniform_ rounds twice."""
     names = "random or draws or stream or lanes or exp or augment or pixels"

@@ -146,6 +146,20 @@ class AnEnumWithCode(Base):
         return [END(x), Lengths.SHORT][:1]
 
 
+@case("computes with 1 and 0: division by zero")
+class AQuotientThatRaises(Base):
+    def __call__(self, x):
+        return [END(x)] * int(1 / 0)
+
+
+@case("too large")
+class AQuotientThatOverflows(Base):
+    def __call__(self, x):
+        return [END(x)] * int(self.huge / 2)
+
+    huge = 10**400
+
+
 @case("Settings, which has a metaclass")
 class AMetaclassOfWhatItHolds(Base):
     def __init__(self):

@@ -28,10 +28,11 @@ def combine(f: Follower, kind: type, left: Any, right: Any) -> Any:
         return known
     rule = _ARITHMETIC.get(kind)
     if rule is not None and type(left) in _NUMBERS and type(right) in _NUMBERS:
-        if kind in (ast.Div, ast.FloorDiv, ast.Mod) and not right:
-            raise Stop("divides by 0")
-        found = rule(left, right)
-        if abs(found) < _MOST:
+        try:
+            found = rule(left, right)
+        except ArithmeticError as error:  # the code would raise it for each sample
+            raise Stop(f"computes with {name(left)} and {name(right)}: {error}") from None
+        if abs(found) < _MOST:  # neither infinite nor NaN
             return found
     elif kind is ast.Add and type(left) is str and type(right) is str:
         return check_size(left + right)

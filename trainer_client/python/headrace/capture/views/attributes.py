@@ -2,6 +2,7 @@
 
 A plain attribute of the object, a function of its class, or a plain value that the class holds.
 Properties, slots, other descriptors, __getattr__ and metaclasses run code: they end the following.
+A member of an enumeration is followed where all code of its class is Python's own.
 """
 
 import enum
@@ -102,9 +103,12 @@ def _dict_of(thing: Any) -> dict[str, Any]:
     return held
 
 
-def _members(cls: type) -> dict[str, Any]:
-    members: dict[str, Any] = vars(cls)["_member_map_"]
-    return members
+def _member(cls: type, of: str) -> Any:
+    """The member of an enumeration, or MISSING: it has none, or its class holds something else by
+    that name."""
+    found = vars(cls)["_member_map_"].get(of, MISSING)
+    held = lookup(cls, of)
+    return found if held is ABSENT or held is found else MISSING
 
 
 def _of_object(f: Follower, owner: Held, of: str) -> Any:
@@ -156,7 +160,7 @@ def _by_class(f: Follower, owner: Held, of: str, found: Any) -> Any:
 
 def _of_class(f: Follower, cls: type, of: str) -> Any:
     if type(cls) is enum.EnumMeta and is_plain_enum(cls):
-        member = f.seen.read(("member", id(cls), of), lambda: _members(cls).get(of, MISSING))
+        member = f.seen.read(("member", id(cls), of), lambda: _member(cls, of))
         if member is not MISSING:
             return wrap(member)
     found = in_class(f, cls, of)
