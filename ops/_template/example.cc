@@ -32,12 +32,8 @@ class ExampleKernel final : public ImageKernel {
   }
 };
 
-Result<KernelPtr> Make(const OpSchema& /*schema*/, const CompileContext& /*context*/) {
-  return MakeKernel<ExampleKernel>();
-}
-
 }  // namespace
 
-void RegisterKernelExample(KernelRegistry& registry) { registry.Add("example", Make); }
+void RegisterKernelExample(KernelRegistry& registry) { registry.Add<ExampleKernel>("example"); }
 
 }  // namespace headrace::ops

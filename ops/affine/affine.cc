@@ -29,12 +29,10 @@ class AffineTransformKernel final : public ImageKernel {
   const AffineTransformSchema::Options& options_;  // the schema's, which outlives its kernels
 };
 
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<AffineTransformKernel>(static_cast<const AffineTransformSchema&>(schema));
-}
-
 }  // namespace
 
-void RegisterKernelAffine(KernelRegistry& registry) { registry.Add("affine", Make); }
+void RegisterKernelAffine(KernelRegistry& registry) {
+  registry.Add<AffineTransformKernel, AffineTransformSchema>("affine");
+}
 
 }  // namespace headrace::ops

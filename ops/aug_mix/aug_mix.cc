@@ -75,12 +75,10 @@ class AugMixKernel final : public ImageKernel {
   std::size_t branch_words_;
 };
 
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<AugMixKernel>(static_cast<const AugMixSchema&>(schema));
-}
-
 }  // namespace
 
-void RegisterKernelAugMix(KernelRegistry& registry) { registry.Add("aug_mix", Make); }
+void RegisterKernelAugMix(KernelRegistry& registry) {
+  registry.Add<AugMixKernel, AugMixSchema>("aug_mix");
+}
 
 }  // namespace headrace::ops

@@ -19,12 +19,10 @@ class CenterCropKernel final : public ImageKernel {
   const CenterCropSchema& schema_;  // the chain's, which outlives its kernels
 };
 
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<CenterCropKernel>(static_cast<const CenterCropSchema&>(schema));
-}
-
 }  // namespace
 
-void RegisterKernelCenterCrop(KernelRegistry& registry) { registry.Add("center_crop", Make); }
+void RegisterKernelCenterCrop(KernelRegistry& registry) {
+  registry.Add<CenterCropKernel, CenterCropSchema>("center_crop");
+}
 
 }  // namespace headrace::ops

@@ -86,12 +86,10 @@ class ColorJitterKernel final : public ImageKernel {
   const ColorJitterSchema& schema_;  // the chain's, which outlives its kernels
 };
 
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<ColorJitterKernel>(static_cast<const ColorJitterSchema&>(schema));
-}
-
 }  // namespace
 
-void RegisterKernelColorJitter(KernelRegistry& registry) { registry.Add("color_jitter", Make); }
+void RegisterKernelColorJitter(KernelRegistry& registry) {
+  registry.Add<ColorJitterKernel, ColorJitterSchema>("color_jitter");
+}
 
 }  // namespace headrace::ops

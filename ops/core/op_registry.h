@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "base/graph.h"
@@ -73,6 +74,19 @@ class KernelRegistry {
  public:
   // REQUIRES: no entry with that name.
   void Add(std::string name, KernelFactory make);
+  // Adds an operator whose kernel K is made from its description, an S, or from nothing.
+  // REQUIRES: as above.
+  template <typename K, typename S = void>
+  void Add(std::string name) {
+    Add(std::move(name),
+        [](const OpSchema& schema, const CompileContext& /*context*/) -> Result<KernelPtr> {
+          if constexpr (std::is_void_v<S>) {
+            return MakeKernel<K>();
+          } else {
+            return MakeKernel<K>(static_cast<const S&>(schema));
+          }
+        });
+  }
   // Null if there is none.
   [[nodiscard]] const KernelFactory* Find(std::string_view name) const;
   // All operators of this build.

@@ -19,12 +19,8 @@ class CropKernel final : public ImageKernel {
   const CropSchema& schema_;  // the chain's, which outlives its kernels
 };
 
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<CropKernel>(static_cast<const CropSchema&>(schema));
-}
-
 }  // namespace
 
-void RegisterKernelCrop(KernelRegistry& registry) { registry.Add("crop", Make); }
+void RegisterKernelCrop(KernelRegistry& registry) { registry.Add<CropKernel, CropSchema>("crop"); }
 
 }  // namespace headrace::ops

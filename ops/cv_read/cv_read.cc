@@ -127,12 +127,10 @@ class CvReadKernel final : public ImageKernel {
   const CvReadSchema& schema_;  // the chain's, which outlives its kernels
 };
 
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<CvReadKernel>(static_cast<const CvReadSchema&>(schema));
-}
-
 }  // namespace
 
-void RegisterKernelCvRead(KernelRegistry& registry) { registry.Add("cv_read", Make); }
+void RegisterKernelCvRead(KernelRegistry& registry) {
+  registry.Add<CvReadKernel, CvReadSchema>("cv_read");
+}
 
 }  // namespace headrace::ops

@@ -19,12 +19,10 @@ class FiveCropKernel final : public ImageKernel {
   const FiveCropSchema& schema_;  // the chain's, which outlives its kernels
 };
 
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<FiveCropKernel>(static_cast<const FiveCropSchema&>(schema));
-}
-
 }  // namespace
 
-void RegisterKernelFiveCrop(KernelRegistry& registry) { registry.Add("five_crop", Make); }
+void RegisterKernelFiveCrop(KernelRegistry& registry) {
+  registry.Add<FiveCropKernel, FiveCropSchema>("five_crop");
+}
 
 }  // namespace headrace::ops

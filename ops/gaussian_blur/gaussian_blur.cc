@@ -55,12 +55,10 @@ class GaussianBlurKernel final : public ImageKernel {
   const GaussianBlurSchema& schema_;  // the chain's, which outlives its kernels
 };
 
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<GaussianBlurKernel>(static_cast<const GaussianBlurSchema&>(schema));
-}
-
 }  // namespace
 
-void RegisterKernelGaussianBlur(KernelRegistry& registry) { registry.Add("gaussian_blur", Make); }
+void RegisterKernelGaussianBlur(KernelRegistry& registry) {
+  registry.Add<GaussianBlurKernel, GaussianBlurSchema>("gaussian_blur");
+}
 
 }  // namespace headrace::ops

@@ -31,12 +31,10 @@ class GrayscaleKernel final : public ImageKernel {
   const GrayscaleSchema& schema_;  // the chain's, which outlives its kernels
 };
 
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<GrayscaleKernel>(static_cast<const GrayscaleSchema&>(schema));
-}
-
 }  // namespace
 
-void RegisterKernelGrayscale(KernelRegistry& registry) { registry.Add("grayscale", Make); }
+void RegisterKernelGrayscale(KernelRegistry& registry) {
+  registry.Add<GrayscaleKernel, GrayscaleSchema>("grayscale");
+}
 
 }  // namespace headrace::ops

@@ -1,22 +1,10 @@
 #include "ops/identity/identity.h"
 
 #include "ops/core/op_registry.h"
-#include "ops/vision/image_kernel.h"
+#include "ops/vision/mapped_kernel.h"
 
 namespace headrace::ops {
-namespace {
 
-class IdentityKernel final : public ImageKernel {
- public:
-  [[nodiscard]] bool folds() const override { return true; }
-};
-
-Result<KernelPtr> Make(const OpSchema& /*schema*/, const CompileContext& /*context*/) {
-  return MakeKernel<IdentityKernel>();
-}
-
-}  // namespace
-
-void RegisterKernelIdentity(KernelRegistry& registry) { registry.Add("identity", Make); }
+void RegisterKernelIdentity(KernelRegistry& registry) { registry.Add<MappedKernel>("identity"); }
 
 }  // namespace headrace::ops

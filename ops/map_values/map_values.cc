@@ -30,12 +30,10 @@ class MapValuesKernel final : public ImageKernel {
   const MapValuesSchema::Tables& tables_;  // the schema's, which outlives its kernels
 };
 
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<MapValuesKernel>(static_cast<const MapValuesSchema&>(schema));
-}
-
 }  // namespace
 
-void RegisterKernelMapValues(KernelRegistry& registry) { registry.Add("map_values", Make); }
+void RegisterKernelMapValues(KernelRegistry& registry) {
+  registry.Add<MapValuesKernel, MapValuesSchema>("map_values");
+}
 
 }  // namespace headrace::ops

@@ -1,22 +1,10 @@
 #include "ops/normalize/normalize.h"
 
 #include "ops/core/op_registry.h"
-#include "ops/vision/image_kernel.h"
+#include "ops/vision/mapped_kernel.h"
 
 namespace headrace::ops {
-namespace {
 
-class NormalizeKernel final : public ImageKernel {
- public:
-  [[nodiscard]] bool folds() const override { return true; }
-};
-
-Result<KernelPtr> Make(const OpSchema& /*schema*/, const CompileContext& /*context*/) {
-  return MakeKernel<NormalizeKernel>();
-}
-
-}  // namespace
-
-void RegisterKernelNormalize(KernelRegistry& registry) { registry.Add("normalize", Make); }
+void RegisterKernelNormalize(KernelRegistry& registry) { registry.Add<MappedKernel>("normalize"); }
 
 }  // namespace headrace::ops

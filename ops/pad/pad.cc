@@ -38,12 +38,8 @@ class PadKernel final : public FloatKernel {
   const PadSchema& schema_;  // the chain's, which outlives its kernels
 };
 
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<PadKernel>(static_cast<const PadSchema&>(schema));
-}
-
 }  // namespace
 
-void RegisterKernelPad(KernelRegistry& registry) { registry.Add("pad", Make); }
+void RegisterKernelPad(KernelRegistry& registry) { registry.Add<PadKernel, PadSchema>("pad"); }
 
 }  // namespace headrace::ops

@@ -57,12 +57,10 @@ class PilOperationKernel final : public ImageKernel {
   const PilOperationSchema::Options& options_;  // the schema's, which outlives its kernels
 };
 
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<PilOperationKernel>(static_cast<const PilOperationSchema&>(schema));
-}
-
 }  // namespace
 
-void RegisterKernelPilOperation(KernelRegistry& registry) { registry.Add("pil_operation", Make); }
+void RegisterKernelPilOperation(KernelRegistry& registry) {
+  registry.Add<PilOperationKernel, PilOperationSchema>("pil_operation");
+}
 
 }  // namespace headrace::ops

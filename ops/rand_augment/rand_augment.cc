@@ -4,14 +4,9 @@
 #include "ops/vision/augment/augment.h"
 
 namespace headrace::ops {
-namespace {
 
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<AugmentKernel>(static_cast<const AugmentSchema&>(schema));
+void RegisterKernelRandAugment(KernelRegistry& registry) {
+  registry.Add<AugmentKernel, AugmentSchema>("rand_augment");
 }
-
-}  // namespace
-
-void RegisterKernelRandAugment(KernelRegistry& registry) { registry.Add("rand_augment", Make); }
 
 }  // namespace headrace::ops

@@ -4,14 +4,9 @@
 #include "ops/vision/geometry/affine_kernel.h"
 
 namespace headrace::ops {
-namespace {
 
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<AffineKernel>(static_cast<const AffineSchema&>(schema));
+void RegisterKernelRandomAffine(KernelRegistry& registry) {
+  registry.Add<AffineKernel, AffineSchema>("random_affine");
 }
-
-}  // namespace
-
-void RegisterKernelRandomAffine(KernelRegistry& registry) { registry.Add("random_affine", Make); }
 
 }  // namespace headrace::ops

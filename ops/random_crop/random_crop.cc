@@ -60,12 +60,10 @@ class RandomCropKernel final : public FloatKernel {
   const RandomCropSchema& schema_;  // the chain's, which outlives its kernels
 };
 
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<RandomCropKernel>(static_cast<const RandomCropSchema&>(schema));
-}
-
 }  // namespace
 
-void RegisterKernelRandomCrop(KernelRegistry& registry) { registry.Add("random_crop", Make); }
+void RegisterKernelRandomCrop(KernelRegistry& registry) {
+  registry.Add<RandomCropKernel, RandomCropSchema>("random_crop");
+}
 
 }  // namespace headrace::ops

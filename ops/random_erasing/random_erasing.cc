@@ -22,12 +22,10 @@ class RandomErasingKernel final : public ImageKernel {
   const RandomErasingSchema& schema_;  // the chain's, which outlives its kernels
 };
 
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<RandomErasingKernel>(static_cast<const RandomErasingSchema&>(schema));
-}
-
 }  // namespace
 
-void RegisterKernelRandomErasing(KernelRegistry& registry) { registry.Add("random_erasing", Make); }
+void RegisterKernelRandomErasing(KernelRegistry& registry) {
+  registry.Add<RandomErasingKernel, RandomErasingSchema>("random_erasing");
+}
 
 }  // namespace headrace::ops

@@ -33,14 +33,10 @@ class RandomGrayscaleKernel final : public ImageKernel {
   const RandomGrayscaleSchema& schema_;  // the chain's, which outlives its kernels
 };
 
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<RandomGrayscaleKernel>(static_cast<const RandomGrayscaleSchema&>(schema));
-}
-
 }  // namespace
 
 void RegisterKernelRandomGrayscale(KernelRegistry& registry) {
-  registry.Add("random_grayscale", Make);
+  registry.Add<RandomGrayscaleKernel, RandomGrayscaleSchema>("random_grayscale");
 }
 
 }  // namespace headrace::ops

@@ -15,14 +15,10 @@ class RandomHorizontalFlipKernel final : public ImageKernel {
   }
 };
 
-Result<KernelPtr> Make(const OpSchema& /*schema*/, const CompileContext& /*context*/) {
-  return MakeKernel<RandomHorizontalFlipKernel>();
-}
-
 }  // namespace
 
 void RegisterKernelRandomHorizontalFlip(KernelRegistry& registry) {
-  registry.Add("random_horizontal_flip", Make);
+  registry.Add<RandomHorizontalFlipKernel>("random_horizontal_flip");
 }
 
 }  // namespace headrace::ops

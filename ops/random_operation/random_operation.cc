@@ -69,14 +69,10 @@ class RandomOperationKernel final : public ImageKernel {
   const RandomOperationSchema::Options& options_;  // the schema's, which outlives its kernels
 };
 
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<RandomOperationKernel>(static_cast<const RandomOperationSchema&>(schema));
-}
-
 }  // namespace
 
 void RegisterKernelRandomOperation(KernelRegistry& registry) {
-  registry.Add("random_operation", Make);
+  registry.Add<RandomOperationKernel, RandomOperationSchema>("random_operation");
 }
 
 }  // namespace headrace::ops

@@ -49,14 +49,10 @@ class RandomPerspectiveKernel final : public ImageKernel {
   const AffineArgs& pixels_;
 };
 
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<RandomPerspectiveKernel>(static_cast<const RandomPerspectiveSchema&>(schema));
-}
-
 }  // namespace
 
 void RegisterKernelRandomPerspective(KernelRegistry& registry) {
-  registry.Add("random_perspective", Make);
+  registry.Add<RandomPerspectiveKernel, RandomPerspectiveSchema>("random_perspective");
 }
 
 }  // namespace headrace::ops

@@ -4,16 +4,9 @@
 #include "ops/vision/geometry/affine_kernel.h"
 
 namespace headrace::ops {
-namespace {
-
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<AffineKernel>(static_cast<const AffineSchema&>(schema));
-}
-
-}  // namespace
 
 void RegisterKernelRandomRotation(KernelRegistry& registry) {
-  registry.Add("random_rotation", Make);
+  registry.Add<AffineKernel, AffineSchema>("random_rotation");
 }
 
 }  // namespace headrace::ops

@@ -15,14 +15,10 @@ class RandomVerticalFlipKernel final : public ImageKernel {
   }
 };
 
-Result<KernelPtr> Make(const OpSchema& /*schema*/, const CompileContext& /*context*/) {
-  return MakeKernel<RandomVerticalFlipKernel>();
-}
-
 }  // namespace
 
 void RegisterKernelRandomVerticalFlip(KernelRegistry& registry) {
-  registry.Add("random_vertical_flip", Make);
+  registry.Add<RandomVerticalFlipKernel>("random_vertical_flip");
 }
 
 }  // namespace headrace::ops

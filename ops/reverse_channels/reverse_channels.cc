@@ -37,14 +37,10 @@ class ReverseChannelsKernel final : public ImageKernel {
   }
 };
 
-Result<KernelPtr> Make(const OpSchema& /*schema*/, const CompileContext& /*context*/) {
-  return MakeKernel<ReverseChannelsKernel>();
-}
-
 }  // namespace
 
 void RegisterKernelReverseChannels(KernelRegistry& registry) {
-  registry.Add("reverse_channels", Make);
+  registry.Add<ReverseChannelsKernel>("reverse_channels");
 }
 
 }  // namespace headrace::ops

@@ -4,16 +4,9 @@
 #include "ops/vision/augment/augment.h"
 
 namespace headrace::ops {
-namespace {
-
-Result<KernelPtr> Make(const OpSchema& schema, const CompileContext& /*context*/) {
-  return MakeKernel<AugmentKernel>(static_cast<const AugmentSchema&>(schema));
-}
-
-}  // namespace
 
 void RegisterKernelTrivialAugmentWide(KernelRegistry& registry) {
-  registry.Add("trivial_augment_wide", Make);
+  registry.Add<AugmentKernel, AugmentSchema>("trivial_augment_wide");
 }
 
 }  // namespace headrace::ops

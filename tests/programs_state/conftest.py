@@ -4,8 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.both_cases import Case, Runs
+from support.both_cases import Case, Runs, cases, parameters
 from support.photos import write_jpegs
+from support.same_lines import SameLines
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "case" in metafunc.fixturenames and metafunc.cls and issubclass(metafunc.cls, SameLines):
+        metafunc.parametrize("case", parameters(cases(metafunc.cls.themes)))
 
 
 @pytest.fixture(scope="session")

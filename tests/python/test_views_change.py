@@ -1,5 +1,6 @@
 """What a recognition rests on: every change that could make the code do something else is seen."""
 
+import enum
 import functools
 import gc
 import time
@@ -52,6 +53,11 @@ class Part:
         return END(self.end(x))
 
 
+class Size(enum.Enum):
+    SMALL = "small"
+    LARGE = "large"
+
+
 class Whole(nn.Module):
     count = 2
 
@@ -67,6 +73,7 @@ class Whole(nn.Module):
         self.nothing = None
 
     def forward(self, x):
+        size = Size.SMALL  # noqa: F841 -- it is read
         views = [self.part(x), helper(END, x), self.partial(x), *self.closure(x)]
         views += [END(t(self.flip(x))) for t in self.listed]
         views += [self.several[1](self.several[0](x)) for _ in range(self.count)]
@@ -148,6 +155,8 @@ CHANGES = {
     "a default": setdefaults("__defaults__", (PAD,)),
     "no default": setdefaults("__defaults__", None),
     "a default by name": lambda w: Whole.defaults.__kwdefaults__.update(last=PAD),
+    "what an enumeration holds for a member": lambda w: type.__setattr__(Size, "SMALL", Size.LARGE),
+    "the members of an enumeration": lambda w: Size._member_map_.update(SMALL=Size.LARGE),
     "all its attributes": lambda w: setattr(w.part, "__dict__", {"inner": PAD, "names": {}}),
 }
 
@@ -158,7 +167,14 @@ def definitions():
     functions = [helper, Part.last, Whole.defaults]
     parts = [(f.__code__, f.__defaults__, dict(f.__kwdefaults__ or {})) for f in functions]
     classes = [(cls, dict(vars(cls))) for cls in (Part, Whole)]
+    members, held = dict(Size._member_map_), dict(vars(Size))
     yield
+    Size._member_map_.update(members)
+    # By type's own functions: an enumeration refuses. Python 3.10 keeps members elsewhere.
+    if "SMALL" in held:
+        type.__setattr__(Size, "SMALL", held["SMALL"])
+    elif "SMALL" in vars(Size):
+        type.__delattr__(Size, "SMALL")
     for cls, then in classes:
         for name in set(vars(cls)) - set(then):
             delattr(cls, name)

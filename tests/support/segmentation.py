@@ -166,8 +166,9 @@ class FunctionalDict(Pairs):
     def __getitem__(self, idx):
         sample = {"image": Image.open(self.images[idx]).convert("RGB")}
         sample["label"] = Image.open(self.masks[idx])
-        place = v1.RandomResizedCrop.get_params(sample["image"], self.crop.scale, [0.75, 1.5])
-        sample["label"] = TF.resized_crop(sample["label"], *place, (32, 32), NEAREST)
+        place = v1.RandomResizedCrop.get_params(sample["image"], self.crop.scale, [3 / 4, 2 * 0.75])
+        mode = v1.InterpolationMode.NEAREST
+        sample["label"] = TF.resized_crop(sample["label"], *place, (32, 32), mode)
         sample["image"] = TF.resized_crop(sample["image"], *place, (32, 32))
         drawn = torch.rand(1)
         if drawn < 0.5:

@@ -14,13 +14,7 @@ import torch
 from bits import epochs
 from cases import case, main
 from keeps import Keeps
-from torch.utils.data import (
-    ChainDataset,
-    ConcatDataset,
-    DataLoader,
-    IterableDataset,
-    Subset,
-)
+from torch.utils.data import ChainDataset, ConcatDataset, DataLoader, IterableDataset, Subset
 
 
 @case(workers=2, hosts=2)

@@ -12,15 +12,7 @@ import torch
 from headrace.loader.seam import state_of
 from headrace.service.report import REPORT
 from headrace.stage.lane import LanePort
-from support.compare import (
-    assert_same,
-    batches,
-    check,
-    errors,
-    seed_everything,
-    served,
-    stock,
-)
+from support.compare import assert_same, batches, check, errors, seed_everything, served, stock
 from support.headrace_program import wait_for
 from support.lost_worker import check_with_a_lost_worker
 from support.photos import without_tables

@@ -10,13 +10,7 @@ import textwrap
 import threading
 
 import pytest
-from support.headrace_program import (
-    HEADRACE,
-    clean_environment,
-    ready_workers,
-    running,
-    wait_for,
-)
+from support.headrace_program import HEADRACE, clean_environment, ready_workers, running, wait_for
 
 # A line on standard output before each epoch and after each batch: "epoch", a checksum. It goes on
 # with a line on standard input.

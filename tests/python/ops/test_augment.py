@@ -9,14 +9,7 @@ from headrace.native.transforms import nodes_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.image_strategies import APIS, apis, fills, images, seeds
-from support.operators import (
-    check_file,
-    check_image,
-    compile_chain,
-    jpeg,
-    native,
-    noise,
-)
+from support.operators import check_file, check_image, compile_chain, jpeg, native, noise
 from torchvision import transforms as v1
 from torchvision.transforms import AutoAugmentPolicy, InterpolationMode, v2
 

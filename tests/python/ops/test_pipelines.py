@@ -279,37 +279,35 @@ def run_again(environment: dict[str, str], *tests: str) -> None:
     assert code.returncode == 0, code.stdout[-4000:]
 
 
+# Its tests take more than a minute each time that they run again.
+AUGMENT = pytest.param("test_augment.py", marks=pytest.mark.full)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not OLD_PILLOW, reason="HEADRACE_TEST_PILLOW_OLD names no Pillow 12")
-def test_the_same_with_an_older_pillow():
-    path = os.pathsep.join(filter(None, [OLD_PILLOW, os.environ.get("PYTHONPATH")]))
-    old = {"PYTHONPATH": path, "HEADRACE_TEST_PILLOW_OLD": "", "HEADRACE_EXPECT_PILLOW": "12."}
-    files = (
+@pytest.mark.parametrize(
+    "file",
+    [
         "test_pipelines.py",
         "test_operators.py",
-        "test_augment.py",
+        AUGMENT,
         "test_pil_steps.py",
         "test_windows.py",
         "test_element_types.py",
-    )
-    run_again(old, *files, "-m", "not slow")
+    ],
+)
+def test_the_same_with_an_older_pillow(file):
+    path = os.pathsep.join(filter(None, [OLD_PILLOW, os.environ.get("PYTHONPATH")]))
+    old = {"PYTHONPATH": path, "HEADRACE_TEST_PILLOW_OLD": "", "HEADRACE_EXPECT_PILLOW": "12."}
+    run_again(old, file, "-m", "not slow")
 
 
 @pytest.mark.slow
-def test_the_same_with_torchs_default_cpu_capability():
+@pytest.mark.parametrize("file", ["test_generator.py", "test_operators.py", AUGMENT])
+def test_the_same_with_torchs_default_cpu_capability(file):
     """Its uniform_ rounds twice."""
-    default = {"ATEN_CPU_CAPABILITY": "default"}
-    run_again(
-        default,
-        "test_generator.py",
-        "test_operators.py",
-        "test_augment.py",
-        "test_pil_steps.py",
-        "-m",
-        "not slow",
-        "-k",
-        "random or draws or stream or lanes or exp or augment or pixels",
-    )
+    names = "random or draws or stream or lanes or exp or augment or pixels"
+    run_again({"ATEN_CPU_CAPABILITY": "default"}, file, "-m", "not slow", "-k", names)
 
 
 def test_the_pillow_under_test_is_the_expected_one():

@@ -20,14 +20,7 @@ from support.image_strategies import (
     images,
     seeds,
 )
-from support.operators import (
-    check_file,
-    check_image,
-    compile_chain,
-    jpeg,
-    native,
-    noise,
-)
+from support.operators import check_file, check_image, compile_chain, jpeg, native, noise
 from torchvision import transforms as v1
 from torchvision.transforms import InterpolationMode, v2
 

@@ -1,5 +1,6 @@
 """Attributes that are code, objects that were altered, classes that derive from a library's."""
 
+import enum
 import functools
 import random
 
@@ -125,6 +126,38 @@ class LookedAt(type):
 class Settings(metaclass=LookedAt):
     def __init__(self):
         self.n = 2
+
+
+class Lengths(enum.Enum):
+    """One that compares by code of its own is not followed as InterpolationMode is."""
+
+    SHORT = 2
+
+    def __eq__(self, other):
+        RAN.append("eq")
+        return self is other
+
+    __hash__ = None
+
+
+@case("Lengths, which has a metaclass")
+class AnEnumWithCode(Base):
+    def __call__(self, x):
+        return [END(x), Lengths.SHORT][:1]
+
+
+@case("computes with 1 and 0: division by zero")
+class AQuotientThatRaises(Base):
+    def __call__(self, x):
+        return [END(x)] * int(1 / 0)
+
+
+@case("too large")
+class AQuotientThatOverflows(Base):
+    def __call__(self, x):
+        return [END(x)] * int(self.huge / 2)
+
+    huge = 10**400
 
 
 @case("Settings, which has a metaclass")

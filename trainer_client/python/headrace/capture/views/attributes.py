@@ -2,10 +2,11 @@
 
 A plain attribute of the object, a function of its class, or a plain value that the class holds.
 Properties, slots, other descriptors, __getattr__ and metaclasses run code: they end the following.
+A member of an enumeration is followed where all code of its class is Python's own.
 """
 
+import enum
 import functools
-import sys
 import types
 from typing import Any
 
@@ -13,6 +14,7 @@ import torch
 
 from ..proof.lookup import MISSING as ABSENT
 from ..proof.lookup import lookup
+from ..proof.values import is_plain_enum
 from . import arrays, sizes, tensor_methods
 from .follower import Follower
 from .grounds import CONTAINERS
@@ -64,8 +66,6 @@ def attribute(f: Follower, owner: Any, of: str) -> Any:
         if found is MISSING:
             raise Stop(f"uses {thing.__name__}.{of}, which is not there")
         return wrap(found)
-    if thing is getattr(sys.modules.get("torchvision.transforms"), "InterpolationMode", object):
-        return _of_enumeration(f, thing, of)
     if issubclass(type(thing), type):
         return _of_class(f, thing, of)
     if type(thing) in CONTAINERS:
@@ -103,6 +103,14 @@ def _dict_of(thing: Any) -> dict[str, Any]:
     if type(held) is not dict:
         raise Stop(f"uses an attribute of {name(Held(thing))}, whose __dict__ is no plain dict")
     return held
+
+
+def _member(cls: type, of: str) -> Any:
+    """The member of an enumeration, or MISSING: it has none, or its class holds something else by
+    that name."""
+    found = vars(cls)["_member_map_"].get(of, MISSING)
+    held = lookup(cls, of)
+    return found if held is ABSENT or held is found else MISSING
 
 
 def _of_object(f: Follower, owner: Held, of: str) -> Any:
@@ -153,6 +161,10 @@ def _by_class(f: Follower, owner: Held, of: str, found: Any) -> Any:
 
 
 def _of_class(f: Follower, cls: type, of: str) -> Any:
+    if type(cls) is enum.EnumMeta and is_plain_enum(cls):
+        member = f.seen.read(("member", id(cls), of), lambda: _member(cls, of))
+        if member is not MISSING:
+            return wrap(member)
     found = in_class(f, cls, of)
     if found is MISSING or lookup(type(cls), of) is not ABSENT:
         raise Stop(f"uses .{of} of {name(Held(cls))}, which is not followed")
@@ -161,14 +173,6 @@ def _of_class(f: Follower, cls: type, of: str) -> Any:
     if type(found) is types.FunctionType or _role(f, found) == "plain":
         return wrap(found)
     raise Stop(f"uses .{of} of {name(Held(cls))}, which is a {type(found).__name__}")
-
-
-def _of_enumeration(f: Follower, cls: Any, of: str) -> Any:
-    """InterpolationMode.NEAREST"""
-    found = f.seen.read(("member", of), lambda: vars(cls)["_member_map_"].get(of, MISSING))
-    if found is MISSING:
-        raise Stop(f"uses {name(Held(cls))}.{of}, which is none of its modes")
-    return wrap(found)
 
 
 def _role(f: Follower, found: Any) -> str:

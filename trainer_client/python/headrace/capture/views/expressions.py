@@ -3,12 +3,12 @@
 import __future__
 
 import ast
-import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..proof.frames import scope_of
 from . import arrays, chances, sizes
+from .arithmetic import combine
 from .attributes import attribute, in_class
 from .comparisons import holds
 from .containers import check_size, entries, take
@@ -28,14 +28,6 @@ from .values import (
 )
 
 _NOT_EVALUATED = __future__.annotations.compiler_flag  # `from __future__ import annotations`
-_MOST = 1 << 31  # of the numbers that are counted with
-_ARITHMETIC: dict[type, Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-}
 
 
 def value(f: Follower, frame: Frame, node: ast.expr) -> Any:
@@ -227,32 +219,6 @@ def _generator(f: Follower, frame: Frame, node: Any) -> Any:
 
 
 # Operators.
-
-
-def combine(f: Follower, kind: type, left: Any, right: Any) -> Any:
-    """left `kind` right, of numbers, texts, lists and tuples."""
-    known = f.combine(kind, left, right)
-    known = sizes.combine(kind, left, right) if known is None else known
-    if known is not None:
-        return known
-    rule = _ARITHMETIC.get(kind)
-    if rule is not None and type(left) in (int, bool) and type(right) in (int, bool):
-        if kind in (ast.FloorDiv, ast.Mod) and not right:
-            raise Stop("divides by 0")
-        found = rule(left, right)
-        if abs(found) < _MOST:
-            return found
-    elif kind is ast.Add and type(left) is str and type(right) is str:
-        return check_size(left + right)
-    elif kind is ast.Add and is_sequence(left) and is_sequence(right):
-        one, other = f.items(left), f.items(right)
-        if type(one) is type(other):
-            return check_size(one + other)
-    elif kind is ast.Mult and is_sequence(left) and type(right) is int:
-        items = f.items(left)
-        check_size(range(len(items) * right))
-        return items * right
-    raise Stop(f"computes with {name(left)} and {name(right)}")
 
 
 def _binary(f: Follower, frame: Frame, node: Any) -> Any:

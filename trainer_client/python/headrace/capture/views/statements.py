@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import chances, sizes
+from .arithmetic import combine
 from .containers import entries, extend
-from .expressions import assign, combine, inner, truth, value
+from .expressions import assign, inner, truth, value
 from .follower import Follower, Frame
 from .values import Held, Special, Stop, name
 
