@@ -3,6 +3,7 @@ where native code would make others there is no native plan."""
 
 import functools
 import os
+import random
 import signal
 import sys
 from types import ModuleType
@@ -106,6 +107,34 @@ def test_method_of_a_transform_replaced(photos, monkeypatch):
     _, report = compared(of_folder(photos), epochs=1)
     assert report.path != "native"
     assert "torchvision.transforms.transforms.Normalize.forward" in report.reasons[0]
+
+
+def _in_order(options, weights=None, *, cum_weights=None, k=1):
+    return list(options)[:k]
+
+
+@pytest.mark.parametrize(
+    ("gate", "name", "changed"),
+    [
+        (v1.RandomOrder, "shuffle", lambda order: order.reverse()),
+        (v1.RandomChoice, "choices", _in_order),
+    ],
+)
+def test_function_of_random_replaced_between_two_epochs(photos, gate, name, changed):
+    """v1's gates draw by it."""
+    parts = [v1.RandomVerticalFlip(1.0), v1.RandomRotation(20)]
+    ended = [v1.RandomResizedCrop(32), gate(parts), v1.ToTensor()]
+    data = datasets.ImageFolder(photos, v1.Compose(ended))
+    real = getattr(random, name)
+
+    def before(loader, epoch):
+        setattr(random, name, changed if epoch == 1 else real)
+
+    try:
+        _, report = compared(lambda cls: cls(data, 4, num_workers=2), epochs=3, before=before)
+    finally:
+        setattr(random, name, real)
+    assert f"the program has replaced random.{name}" in report.reasons[0]
 
 
 def test_function_of_torchvision_replaced_between_two_epochs(photos):

@@ -1,5 +1,5 @@
-"""The functions that transforms and collation call in torch, NumPy and math. They are too many to
-look at whole, but programs do replace them (`torch.rand = antithetic`, `Tensor.uniform_ =
+"""The functions that transforms and collation call in torch, NumPy, math and random. They are too
+many to look at whole, but programs do replace them (`torch.rand = antithetic`, `Tensor.uniform_ =
 clipped`).
 
 Pure but for the looking; any thread; nothing is imported. Some hundred microseconds.
@@ -10,6 +10,7 @@ import types
 from typing import Any
 
 from .genuine import BUILTIN, is_genuine
+from .python_random import own_functions
 
 # Module -> the functions of it that are looked at. Those that an installed version has not are left out.
 WATCHED: dict[str, tuple[str, ...]] = {
@@ -25,6 +26,7 @@ WATCHED: dict[str, tuple[str, ...]] = {
         "atan", "ceil", "cos", "degrees", "exp", "floor", "log", "radians", "sin", "sqrt", "tan",
     ),
 }  # fmt: skip
+_OF_RANDOM = ("choices", "shuffle")  # v1's RandomChoice and RandomOrder call them
 # How a tensor is shown, which no sample depends on: libraries replace these.
 _SHOWN = ("__dir__", "__format__", "__repr__", "__str__")
 
@@ -39,6 +41,9 @@ def first_altered_primitive() -> str:
         for name in names:
             if name in space and not _is_own(space[name], name, module.partition(".")[0]):
                 return f"{module}.{name}"
+    for name in _OF_RANDOM:
+        if own_functions(name) is None:
+            return f"random.{name}, or what it calls"
     torch = sys.modules.get("torch")
     return _altered_method(torch) if torch is not None else ""
 

@@ -311,12 +311,16 @@ def _random_apply(api: int) -> Callable[[Any, list[int]], Node]:
     return convert
 
 
-def _random_order(t: Any, parts: list[int], **drawn: str) -> Node:
-    return Node("random_order", {"parts": parts, **drawn}, RANDOM, "RandomOrder()")
+def _random_order(t: Any, parts: list[int]) -> Node:
+    return Node("random_order", {"parts": parts}, RANDOM, "RandomOrder()")
+
+
+def _random_order_v1(t: Any, parts: list[int]) -> Node:
+    return Node("random_order", {"parts": parts, **_FROM_PYTHON}, RANDOM, "RandomOrder()")
 
 
 def _random_choice(t: Any, parts: list[int]) -> Node:
-    args = {"parts": parts, "generator": "python"}
+    args = {"parts": parts, **_FROM_PYTHON}
     if t.p is not None:
         args["weights"] = _floats(t.p)
     return Node("random_choice", args, RANDOM, "RandomChoice()")
@@ -325,11 +329,12 @@ def _random_choice(t: Any, parts: list[int]) -> Node:
 # Transforms that hold others and draw which of them run, and in which order. v1's RandomOrder and
 # RandomChoice draw from Python's generator; v2's RandomChoice by torch.multinomial, whose draws are
 # MKL's.
+_FROM_PYTHON = {"generator": "python"}
 GATES: dict[str, Callable[[Any, list[int]], Node]] = {
     "v1.RandomApply": _random_apply(1),
     "v2.RandomApply": _random_apply(2),
     "v1.RandomChoice": _random_choice,
-    "v1.RandomOrder": functools.partial(_random_order, generator="python"),
+    "v1.RandomOrder": _random_order_v1,
     "v2.RandomOrder": _random_order,
 }
 

@@ -8,13 +8,13 @@ drawn between ends the following.
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import BuiltinFunctionType, MethodType
 from typing import Any
 
 import torch
 
-from ...native.genuine import is_genuine
 from ...native.plan import PURE, Node, NotNative
+from ...native.python_random import own_functions
 from ...native.several import Flipped, Part
 from ...native.transforms import nodes_of_leaf
 from .follower import Follower
@@ -23,9 +23,6 @@ from .views import Known, Together
 
 TORCH, PYTHON = "torch", "python"
 _MOST_OPTIONS = 1_000
-# What the functions of random.Random call of each other.
-_INNER = ("randrange", "_randbelow", "_randbelow_with_getrandbits")
-_OF_C = ("random", "getrandbits")
 
 
 @dataclass
@@ -116,28 +113,11 @@ def _draw(f: Follower, generator: str) -> int:
 
 
 def _check_pythons(f: Follower, thing: Any) -> None:
-    f.seen.read(("random", thing.__name__), lambda: _own_functions(thing.__name__))
-    if _own_functions(thing.__name__) is None:
+    f.seen.read(("random", thing.__name__), lambda: own_functions(thing.__name__))
+    if own_functions(thing.__name__) is None:
         raise Stop(
             f"calls random.{thing.__name__}, where the program has replaced a part of random"
         )
-
-
-def _own_functions(of: str) -> str | None:
-    """Names those that a call of this one runs, where they are Python's own; None: they are not."""
-    own = vars(random).get("_inst")
-    if type(own) is not random.Random or set(vars(own)) - {"gauss_next"}:
-        return None
-    held = vars(random.Random)
-    if any(called in held for called in _OF_C) or any(
-        type(getattr(random.Random, called)).__name__ != "method_descriptor" for called in _OF_C
-    ):
-        return None
-    if held.get("_randbelow") is not held.get("_randbelow_with_getrandbits"):
-        return None
-    functions = [held.get(called) for called in (of, *_INNER) if called not in _OF_C]
-    genuine = all(type(one) is FunctionType and is_genuine(one, "random") for one in functions)
-    return of if genuine and vars(random).get(of) == getattr(own, of) else None
 
 
 def _random(f: Follower, thing: Any, args: list[Any], named: dict[str, Any]) -> Uniform:
