@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -44,6 +45,9 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& /*context*/) {
     const std::vector<double> weights = args.Numbers("weights");
     if (weights.size() != parts.size()) {
       return InvalidArgument("The number of weights does not match the population");
+    }
+    if (!std::ranges::all_of(weights, [](double weight) { return weight >= 0; })) {
+      return Unsupported("a weight below 0");  // what bisect then finds is by chance
     }
     std::partial_sum(weights.begin(), weights.end(), cumulative.begin());
   } else {

@@ -68,6 +68,7 @@ TEST(RandomChoice, WhatPythonOrNobodyWouldDrawIsRefused) {
   EXPECT_EQ(code(Weighted({1, 1}, {0, 2})), Code::kOk);
   EXPECT_EQ(code(Weighted({1, 1}, {1})), Code::kInvalidArgument);
   EXPECT_EQ(code(Weighted({1, 1}, {0, 0})), Code::kInvalidArgument);
+  EXPECT_EQ(code(Weighted({1, 1}, {-1, 2})), Code::kUnsupported);
   EXPECT_EQ(code(MakeNode("random_choice", {{"parts", std::vector<std::int64_t>{1, 1}}})),
             Code::kUnsupported);
   EXPECT_EQ(code(Choice({1, 2})), Code::kUnsupported);
