@@ -27,19 +27,20 @@ class Variant:
     name: str
     headrace: list[str] | None
     cpus: str | None = None  # for taskset; None: not pinned
+    python: str = sys.executable  # of the environment whose Headrace it is
     environment: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 def run(variant: Variant, program_args: list[str], program: pathlib.Path = PROGRAM) -> dict:
     """Runs the program once; returns its JSON, with Headrace's report under "report"."""
-    command = [sys.executable, str(program), *program_args]
+    command = [variant.python, str(program), *program_args]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", **variant.environment}
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.json"
         if variant.headrace is None:
             environment["HEADRACE"] = "off"
         else:
-            binary = pathlib.Path(sys.executable).with_name("headrace")
+            binary = pathlib.Path(variant.python).with_name("headrace")
             command = [str(binary), "run", "--report", str(report), *variant.headrace, *command]
         if variant.cpus is not None:
             command = ["taskset", "-c", variant.cpus, *command]
