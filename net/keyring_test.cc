@@ -133,6 +133,11 @@ class Peer {
   void Send(const wire::Body& body) {
     net::testing::RunOn(*reactor_, [&] { EXPECT_TRUE(socket_->Send({}, body).ok()); });
   }
+  // The same to a server of the other kind, plain or keyed. libzmq drops such a connection for good,
+  // soon or late, and a socket without one sends nothing: whether this fails is not known.
+  void SendToTheOtherKind(const wire::Body& body) {
+    net::testing::RunOn(*reactor_, [&] { (void)socket_->Send({}, body); });
+  }
   [[nodiscard]] bool Answered(std::chrono::milliseconds within) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, within, [this] { return answers_ > 0; });
@@ -220,11 +225,11 @@ TEST_F(KeysTest, AListThatOthersMayWriteAdmitsNobody) {
 TEST_F(KeysTest, APlainPeerAndAKeyedServerDoNotTalk) {
   Server server(Keys(), Role::kCoordinator);
   Peer plain("", Role::kTrainer, server.endpoint());
-  plain.Send(wire::StatusQuery{});
+  plain.SendToTheOtherKind(wire::StatusQuery{});
   EXPECT_FALSE(plain.Answered(kSilence));
   Server open("", Role::kCoordinator);
   Peer keyed(Keys(), Role::kTrainer, open.endpoint());
-  keyed.Send(wire::StatusQuery{});
+  keyed.SendToTheOtherKind(wire::StatusQuery{});
   EXPECT_FALSE(keyed.Answered(kSilence));
   EXPECT_THAT(server.heard(), ::testing::IsEmpty());
   EXPECT_THAT(open.heard(), ::testing::IsEmpty());

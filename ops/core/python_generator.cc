@@ -11,7 +11,6 @@
 namespace headrace::ops {
 namespace {
 
-constexpr std::uint32_t kN = Mt19937::kWords;
 constexpr int kBits = 32;
 
 // The words of a non-negative int, the least first, as random.seed gives them to init_by_array.
@@ -101,7 +100,7 @@ Status PythonGenerator::SetState(ByteSpan state) {
   std::memcpy(words.data(), state.data(), sizeof(words));
   StateEnd end{};
   std::memcpy(&end, state.data() + sizeof(words), sizeof(end));
-  if (end.next > kN || end.has_gauss > 1) {
+  if (end.next > Mt19937::kWords || end.has_gauss > 1) {
     return InvalidArgument("the state of Python's generator has an impossible position");
   }
   engine_ = Mt19937(words, end.next);

@@ -14,13 +14,13 @@
 namespace headrace::ops {
 namespace {
 
-constexpr std::uint32_t kN = Mt19937::kWords;
 // torch.randint uses 64 bits from this range on. Source: ATen DistributionTemplates.h.
 constexpr std::uint64_t kWideRange = std::uint64_t{1} << 28;
 // torch.randperm uses 64 bits from this length on. Source: ATen TensorFactories.cpp.
 constexpr std::size_t kWidePermutation = 0xffffffffU / 20;
 
-// The head of CPUGeneratorImplStateLegacy; kN words of 64 bits and the normal samples follow.
+// The head of CPUGeneratorImplStateLegacy. Mt19937::kWords words of 64 bits and the normal samples
+// follow it.
 struct StateHead {
   std::uint64_t seed;
   std::int32_t left;
@@ -28,7 +28,7 @@ struct StateHead {
   std::uint64_t next;
 };
 static_assert(sizeof(StateHead) == 24);
-constexpr std::size_t kWordsEnd = sizeof(StateHead) + kN * sizeof(std::uint64_t);
+constexpr std::size_t kWordsEnd = sizeof(StateHead) + Mt19937::kWords * sizeof(std::uint64_t);
 
 // The legacy state's end, of which only y and is_valid are used.
 struct StateNormal {
@@ -168,10 +168,10 @@ void TorchGenerator::Discard(std::uint64_t n) {
 Bytes TorchGenerator::TorchState() const {
   Bytes bytes(kTorchStateBytes);
   const std::uint32_t next = engine_.next();
-  const StateHead head{seed_, fresh_ ? 1 : static_cast<std::int32_t>(kN + 1 - next), 1,
+  const StateHead head{seed_, fresh_ ? 1 : static_cast<std::int32_t>(Mt19937::kWords + 1 - next), 1,
                        fresh_ ? 0 : next};
   std::memcpy(bytes.data(), &head, sizeof(head));
-  for (std::uint32_t i = 0; i < kN; ++i) {
+  for (std::uint32_t i = 0; i < Mt19937::kWords; ++i) {
     const std::uint64_t word = engine_.words()[i];
     std::memcpy(bytes.data() + sizeof(head) + i * sizeof(word), &word, sizeof(word));
   }
@@ -190,19 +190,19 @@ Status TorchGenerator::SetTorchState(ByteSpan state) {
   StateHead head;
   std::memcpy(&head, state.data(), sizeof(head));
   const bool fresh = head.left == 1 && head.next == 0;
-  const bool used = head.next >= 1 && head.next <= kN &&
-                    head.left == static_cast<std::int32_t>(kN + 1 - head.next);
+  const bool used = head.next >= 1 && head.next <= Mt19937::kWords &&
+                    head.left == static_cast<std::int32_t>(Mt19937::kWords + 1 - head.next);
   if (head.seeded != 1 || (!fresh && !used)) {
     return InvalidArgument("torch generator state has an impossible position: left " +
                            std::to_string(head.left) + ", next " + std::to_string(head.next));
   }
   Mt19937::Words words;
-  for (std::uint32_t i = 0; i < kN; ++i) {
+  for (std::uint32_t i = 0; i < Mt19937::kWords; ++i) {
     std::uint64_t word = 0;
     std::memcpy(&word, state.data() + sizeof(head) + i * sizeof(word), sizeof(word));
     words[i] = static_cast<std::uint32_t>(word);
   }
-  engine_ = Mt19937(words, fresh ? kN : static_cast<std::uint32_t>(head.next));
+  engine_ = Mt19937(words, fresh ? Mt19937::kWords : static_cast<std::uint32_t>(head.next));
   StateNormal normal;
   std::memcpy(&normal, state.data() + kWordsEnd, sizeof(normal));
   normal_ =

@@ -11,7 +11,7 @@ from torchvision import transforms as t
 
 class Blur:
     def __call__(self, image):
-        return image if random.random() < 0.5 else image.rotate(90)
+        return image if random.triangular() < 0.5 else image.rotate(90)
 
 class Recipe:
     def __init__(self, *steps):
@@ -44,6 +44,6 @@ def test_the_line_that_is_not_followed_is_named(tmp_path):
     steps = [node["label"] for node in plain["nodes"] if node["kind"] == "operator"]
     assert plain["path"] == "native" and steps[1:] == ["CenterCrop(size=(8, 8))", "ToTensor()"]
     (step,) = [node for node in drawn["nodes"] if node["kind"] == "transform"]
-    line = "Blur.__call__ (own_transforms.py:7) calls random.random, which is not followed"
+    line = "Blur.__call__ (own_transforms.py:7) calls random.triangular, which is not followed"
     assert step["reason"] == f"own_transforms.Recipe has no native form: {line}"
     assert step["remedy"] == "a transform of torchvision's in its place"

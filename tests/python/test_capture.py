@@ -127,7 +127,7 @@ def test_what_is_not_exactly_the_librarys_is_not_native():
         (v2.RandomHorizontalFlip(torch.tensor([0.1], dtype=torch.float64)), "p=tensor"),
         (MyCrop(3), "MyCrop has no native form"),
         (v1.Lambda(abs), "Lambda has no native form"),
-        (v1.RandomChoice([v1.CenterCrop(3)]), "RandomChoice has no native form"),
+        (v2.RandomChoice([v2.CenterCrop(3)]), "RandomChoice has no native form"),
         (hooked, "CenterCrop has forward hooks"),
         (replaced, "its forward was replaced"),
         (v1.Normalize("ab", "cd"), "is not a list of numbers"),

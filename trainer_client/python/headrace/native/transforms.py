@@ -12,14 +12,15 @@ from typing import Any
 import torch
 
 from . import augment, blurring, resizing, several
+from .arguments import dtype, floats, interpolation, ints, log_ratio, probability
 from .collate import name_of
+from .gates import GATES, gate_of
 from .kinds import CONTAINERS, MODULES, check_unaltered, kind_of
 from .plan import PURE, RANDOM, Node, NotNative
 from .wrappers import held_by
 
 TO_TENSOR = frozenset(("to_tensor", "pil_to_tensor", "to_image"))
 _TO_TENSORS = "end the transform with one that makes tensors, ToTensor or PILToTensor for example"
-_PIL_MODES = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
 
 
 def nodes_of(transform: Any) -> list[Node]:
@@ -68,16 +69,11 @@ def nodes_of_leaf(transform: Any) -> list[Node]:
     return [gate_of(transform, [len(part) for part in parts]), *nodes]
 
 
-def gate_of(transform: Any, parts: list[int]) -> Node:
-    """The node of a transform that holds others. `parts`: how many nodes each of them has."""
-    return GATES[kind_of(transform) or ""](transform, parts)
-
-
 def node_of(transform: Any) -> Node:
     """The node of a single transform that is no gate. Raises NotNative with its name."""
     if type(transform) in (several.Part, several.Flipped):
         check_unaltered(transform.of)
-        return several.node(transform, _ints(transform.of.size))
+        return several.node(transform, ints(transform.of.size))
     kind = kind_of(transform)
     if type(transform) is torch.nn.Identity:
         kind = "v2.Identity"
@@ -96,65 +92,26 @@ def node_of(transform: Any) -> Node:
     return node
 
 
-def _interpolation(value: Any) -> str:
-    if isinstance(value, int):
-        value = _PIL_MODES.get(value, value)
-    text = getattr(value, "value", value)
-    if not isinstance(text, str):
-        raise NotNative(f"interpolation={value!r} has no native form")
-    return text
-
-
-def _ints(value: Any) -> Any:
-    if value is None or type(value) is int:
-        return value
-    if isinstance(value, Sequence) and value and all(type(v) is int for v in value):
-        return list(value)
-    raise NotNative(f"{value!r} is not a list of integers")
-
-
-def _floats(value: Any) -> Any:
-    if value is None:
-        return None
-    if isinstance(value, int | float):
-        return float(value)
-    try:
-        return [float(v) for v in value]
-    except (TypeError, ValueError):
-        raise NotNative(f"{value!r} is not a list of numbers") from None
-
-
-def _log_ratio(ratio: Any) -> list[float]:
-    """The bounds that uniform_ is given: torch's logarithm is not always rounded correctly."""
-    return torch.log(torch.tensor(ratio)).tolist()
-
-
-def _dtype(value: Any) -> str:
-    if not isinstance(value, torch.dtype):
-        raise NotNative(f"dtype={value!r} has no native form")
-    return str(value).removeprefix("torch.")
-
-
 def _resize(t: Any, api: str) -> Node:
-    return Node("resize", {"size": _ints(t.size), "max_size": t.max_size, **_resizing(t, api)})
+    return Node("resize", {"size": ints(t.size), "max_size": t.max_size, **_resizing(t, api)})
 
 
 def _resizing(t: Any, api: str) -> dict[str, Any]:
-    return resizing.arguments(t, int(api[1]), _interpolation(t.interpolation))
+    return resizing.arguments(t, int(api[1]), interpolation(t.interpolation))
 
 
 def _center_crop(t: Any) -> Node:
-    return Node("center_crop", {"size": _ints(t.size)})
+    return Node("center_crop", {"size": ints(t.size)})
 
 
 def _random_resized_crop(t: Any, api: str) -> Node:
     return Node(
         "random_resized_crop",
         {
-            "size": _ints(t.size),
-            "scale": _floats(t.scale),
-            "ratio": _floats(t.ratio),
-            "log_ratio": _log_ratio(t.ratio),
+            "size": ints(t.size),
+            "scale": floats(t.scale),
+            "ratio": floats(t.ratio),
+            "log_ratio": log_ratio(t.ratio),
             **_resizing(t, api),
         },
         RANDOM,
@@ -169,7 +126,7 @@ def _random_resize(t: Any) -> Node:
 
 
 def _random_crop(t: Any) -> Node:
-    size = {"size": _ints(t.size), "pad_if_needed": int(t.pad_if_needed)}
+    size = {"size": ints(t.size), "pad_if_needed": int(t.pad_if_needed)}
     return Node("random_crop", {**size, **_padding(t)}, RANDOM)
 
 
@@ -185,17 +142,17 @@ def _padding(t: Any) -> dict[str, Any]:
     if isinstance(t.fill, dict):
         raise NotNative(f"fill={t.fill!r} has no native form")
     mode = getattr(t.padding_mode, "value", t.padding_mode)
-    return {"padding": _ints(t.padding), "fill": _floats(t.fill), "padding_mode": mode}
+    return {"padding": ints(t.padding), "fill": floats(t.fill), "padding_mode": mode}
 
 
 def _color_jitter(t: Any) -> Node:
     return Node(
         "color_jitter",
         {
-            "brightness": _floats(t.brightness),
-            "contrast": _floats(t.contrast),
-            "saturation": _floats(t.saturation),
-            "hue": _floats(t.hue),
+            "brightness": floats(t.brightness),
+            "contrast": floats(t.contrast),
+            "saturation": floats(t.saturation),
+            "hue": floats(t.hue),
         },
         RANDOM,
     )
@@ -208,11 +165,11 @@ def _random_erasing(t: Any) -> Node:
     return Node(
         "random_erasing",
         {
-            "p": _probability(t),
-            "scale": _floats(t.scale),
-            "ratio": _floats(t.ratio),
-            "log_ratio": _log_ratio(t.ratio),
-            "value": _floats(value),
+            "p": probability(t),
+            "scale": floats(t.scale),
+            "ratio": floats(t.ratio),
+            "log_ratio": log_ratio(t.ratio),
+            "value": floats(value),
             "inplace": int(t.inplace),
         },
         RANDOM,
@@ -221,7 +178,7 @@ def _random_erasing(t: Any) -> Node:
 
 def _random_rotation(t: Any, api: str, named: dict[str, Any]) -> Node:
     args = {
-        "degrees": _floats(t.degrees),
+        "degrees": floats(t.degrees),
         "expand": int(bool(t.expand)),
         **_center(t),
     }
@@ -229,7 +186,7 @@ def _random_rotation(t: Any, api: str, named: dict[str, Any]) -> Node:
 
 
 def _random_affine(t: Any, api: str, named: dict[str, Any]) -> Node:
-    args = {name: _floats(getattr(t, name)) for name in ("degrees", "translate", "scale", "shear")}
+    args = {name: floats(getattr(t, name)) for name in ("degrees", "translate", "scale", "shear")}
     return Node("random_affine", {**args, **_center(t), **named}, RANDOM)
 
 
@@ -237,7 +194,7 @@ def _random_perspective(t: Any, api: str, named: dict[str, Any]) -> Node:
     scale = t.distortion_scale
     if type(scale) not in (int, float):
         raise NotNative(f"distortion_scale={scale!r} has no native form")
-    args = {"distortion_scale": float(scale), "p": _probability(t)}
+    args = {"distortion_scale": float(scale), "p": probability(t)}
     return Node("random_perspective", {**args, **named}, RANDOM)
 
 
@@ -246,7 +203,7 @@ def _center(t: Any) -> dict[str, Any]:
     they are native too."""
     if t.center is not None and not isinstance(t.center, list | tuple):
         raise NotNative(f"center={t.center!r} has no native form")
-    return {"center": _floats(t.center), "tensor_grids": augment.matrix_products()}
+    return {"center": floats(t.center), "tensor_grids": augment.matrix_products()}
 
 
 def _random_operation(operation: str, attribute: str = "") -> Callable[[Any], Node]:
@@ -255,7 +212,7 @@ def _random_operation(operation: str, attribute: str = "") -> Callable[[Any], No
         whole = operation == "posterize"
         if attribute and (type(value) is not int and (whole or type(value) is not float)):
             raise NotNative(f"{attribute}={value!r} has no native form")
-        args = {"operation": operation, "p": _probability(t), "value": _floats(value)}
+        args = {"operation": operation, "p": probability(t), "value": floats(value)}
         return Node("random_operation", args, RANDOM)
 
     return convert
@@ -271,7 +228,7 @@ def _transformed(api: str, make: Callable[..., Node]) -> Callable[[Any], Node]:
             raise NotNative(f"fill={t.fill!r} has no native form")
         fill = t.fill if api == "v1" else t._fill["others"]
         return make(
-            t, api, {"interpolation": _interpolation(t.interpolation), "fill": _floats(fill)}
+            t, api, {"interpolation": interpolation(t.interpolation), "fill": floats(fill)}
         )
 
     return convert
@@ -280,7 +237,7 @@ def _transformed(api: str, make: Callable[..., Node]) -> Callable[[Any], Node]:
 def _normalize(t: Any) -> Node:
     return Node(
         "normalize",
-        {"mean": _floats(t.mean), "std": _floats(t.std), "inplace": int(t.inplace)},
+        {"mean": floats(t.mean), "std": floats(t.std), "inplace": int(t.inplace)},
     )
 
 
@@ -289,54 +246,12 @@ def _grayscale(t: Any) -> Node:
 
 
 def _with_p(op: str) -> Callable[[Any], Node]:
-    return lambda t: Node(op, {"p": _probability(t)}, RANDOM)
-
-
-def _probability(t: Any) -> float:
-    """Compared with what is drawn as Python's number. A tensor is compared in a type of its own."""
-    if not isinstance(t.p, int | float):
-        raise NotNative(f"p={t.p!r} has no native form")
-    return float(t.p)
+    return lambda t: Node(op, {"p": probability(t)}, RANDOM)
 
 
 def _plain(op: str) -> Callable[[Any], Node]:
     return lambda t: Node(op, {}, PURE)
 
-
-def _random_apply(api: int) -> Callable[[Any, list[int]], Node]:
-    def convert(t: Any, parts: list[int]) -> Node:
-        args = {"p": _probability(t), "nodes": sum(parts), "api": api}
-        return Node("random_apply", args, RANDOM, f"RandomApply(p={t.p})")
-
-    return convert
-
-
-def _random_order(t: Any, parts: list[int]) -> Node:
-    return Node("random_order", {"parts": parts}, RANDOM, "RandomOrder()")
-
-
-def _random_order_v1(t: Any, parts: list[int]) -> Node:
-    return Node("random_order", {"parts": parts, **_FROM_PYTHON}, RANDOM, "RandomOrder()")
-
-
-def _random_choice(t: Any, parts: list[int]) -> Node:
-    args = {"parts": parts, **_FROM_PYTHON}
-    if t.p is not None:
-        args["weights"] = _floats(t.p)
-    return Node("random_choice", args, RANDOM, "RandomChoice()")
-
-
-# Transforms that hold others and draw which of them run, and in which order. v1's RandomOrder and
-# RandomChoice draw from Python's generator; v2's RandomChoice by torch.multinomial, whose draws are
-# MKL's.
-_FROM_PYTHON = {"generator": "python"}
-GATES: dict[str, Callable[[Any, list[int]], Node]] = {
-    "v1.RandomApply": _random_apply(1),
-    "v2.RandomApply": _random_apply(2),
-    "v1.RandomChoice": _random_choice,
-    "v1.RandomOrder": _random_order_v1,
-    "v2.RandomOrder": _random_order,
-}
 
 _BOTH: dict[str, Callable[[Any], Node]] = {
     "CenterCrop": _center_crop,
@@ -350,7 +265,7 @@ _BOTH: dict[str, Callable[[Any], Node]] = {
     "RandomErasing": _random_erasing,
     "ToTensor": _plain("to_tensor"),
     "PILToTensor": _plain("pil_to_tensor"),
-    "ConvertImageDtype": lambda t: Node("to_dtype", {"dtype": _dtype(t.dtype), "scale": 1}),
+    "ConvertImageDtype": lambda t: Node("to_dtype", {"dtype": dtype(t.dtype), "scale": 1}),
     "Normalize": _normalize,
     "RandomInvert": _random_operation("invert"),
     "RandomPosterize": _random_operation("posterize", "bits"),
@@ -389,7 +304,7 @@ _TABLE: dict[str, Callable[[Any], Node]] = {
     "v2.RandomResize": _random_resize,
     "v2.ToImage": _plain("to_image"),
     "v2.ToDtype": lambda t: Node(
-        "to_dtype", {"dtype": _dtype(t.dtype), "scale": int(bool(t.scale))}
+        "to_dtype", {"dtype": dtype(t.dtype), "scale": int(bool(t.scale))}
     ),
     "v2.Identity": _plain("identity"),
     "v2.ToPureTensor": _plain("identity"),
