@@ -68,6 +68,16 @@ std::vector<std::int32_t> ValuesOf(const Plan& plan) {
   return values;
 }
 
+std::vector<std::int32_t> ListsOf(const Plan& plan) {
+  std::vector<std::int32_t> lists = ValuesOf(plan);
+  std::erase_if(lists, [&](std::int32_t node) {
+    return std::ranges::any_of(plan.fields, [&](const FieldSpec& field) {
+      return NodeOf(plan, field) == node && !IsList(field);
+    });
+  });
+  return lists;
+}
+
 bool HasGraph(const Plan& plan) {
   return std::ranges::any_of(plan.chain, HasInputs) || std::ranges::any_of(plan.fields, NamesNode);
 }

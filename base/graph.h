@@ -174,6 +174,8 @@ struct Plan {
 [[nodiscard]] bool HasLists(const Plan& plan);
 // The nodes whose values are fields, each once, in the order of the fields.
 [[nodiscard]] std::vector<std::int32_t> ValuesOf(const Plan& plan);
+// Those of them that are lists alone.
+[[nodiscard]] std::vector<std::int32_t> ListsOf(const Plan& plan);
 // True if the plan is no single chain: a node has inputs, or a field names its node.
 [[nodiscard]] bool HasGraph(const Plan& plan);
 // Checks the numbers in inputs and fields. kInvalidArgument: one that is out of place. A field of

@@ -19,6 +19,8 @@ from torchvision import transforms as T
 from torchvision.datasets import ImageFolder
 from torchvision.transforms import InterpolationMode, v2
 from torchvision.transforms import functional as F
+from torchvision.transforms.v2.functional import get_size
+from torchvision.tv_tensors import BoundingBoxes
 
 
 class OwnDataset(Dataset):
@@ -90,6 +92,37 @@ class Masked(Dataset):
         return image, torch.as_tensor(np.array(mask), dtype=torch.int64)
 
 
+class Boxes(Dataset):
+    """A picture with up to eight boxes, made up from its number, as detectors are trained with."""
+
+    def __init__(self, folder: ImageFolder) -> None:
+        self.files = [path for path, _ in folder.samples]
+        rng = np.random.default_rng(0)
+        corners = [rng.uniform(0, 160, (1 + i % 8, 2)) for i in range(len(self.files))]
+        self.boxes = [np.hstack([one, one + rng.uniform(8, 160, one.shape)]) for one in corners]
+        self.labels = [rng.integers(0, 90, len(boxes)).tolist() for boxes in self.boxes]
+        self.transforms = v2.Compose(
+            [
+                v2.ToImage(),
+                v2.RandomHorizontalFlip(),
+                v2.RandomShortestSize(list(range(240, 401, 32)), max_size=666),
+                v2.ToDtype(torch.float32, scale=True),
+                v2.ClampBoundingBoxes(),
+                v2.SanitizeBoundingBoxes(),
+            ]
+        )
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __getitem__(self, index: int) -> tuple:
+        image = Image.open(self.files[index]).convert("RGB")
+        boxes = torch.as_tensor(self.boxes[index], dtype=torch.float32)
+        boxes = BoundingBoxes(boxes, format="XYXY", canvas_size=get_size(image))
+        target = {"boxes": boxes, "labels": torch.tensor(self.labels[index]), "image_id": index}
+        return self.transforms(image, target)
+
+
 def mask_path(root: str, photo: str) -> str:
     return root.rstrip("/") + "-masks" + photo.removeprefix(root.rstrip("/")) + ".png"
 
@@ -114,6 +147,7 @@ KINDS = {
     "locked": LockedDataset,
     "views": Views,
     "masks": Masked,
+    "boxes": Boxes,
 }
 
 
@@ -144,7 +178,7 @@ def make_transform(kind: str, size: int) -> T.Compose | v2.Compose | TwoViews:
 def make_dataset(folder: str, size: int, kind: str) -> Dataset:
     dataset = ImageFolder(folder, make_transform(kind, size))
     own = KINDS[kind]
-    return own(dataset) if own else dataset  # "masks" has transforms of its own
+    return own(dataset) if own else dataset  # "masks" and "boxes" have transforms of their own
 
 
 class Mixed:
@@ -157,13 +191,19 @@ class Mixed:
         return self.mix(*default_collate(batch))
 
 
+def collate_of(kind: str, dataset: Dataset) -> object:
+    if kind == "boxes":
+        return lambda batch: tuple(zip(*batch, strict=True))
+    return Mixed(len(dataset.classes)) if kind == "mixup" else None
+
+
 def make_loader(args: argparse.Namespace) -> DataLoader:
     generator = torch.Generator()
     generator.manual_seed(args.seed)
     dataset = make_dataset(args.data, args.size, args.kind)
     return DataLoader(
         dataset,
-        collate_fn=Mixed(len(dataset.classes)) if args.kind == "mixup" else None,
+        collate_fn=collate_of(args.kind, dataset),
         batch_size=args.batch_size,
         shuffle=True,
         num_workers=args.num_workers,
@@ -171,6 +211,15 @@ def make_loader(args: argparse.Namespace) -> DataLoader:
         persistent_workers=args.persistent,
         generator=generator,
     )
+
+
+def tensors_in(batch: object) -> list:
+    if isinstance(batch, torch.Tensor):
+        return [batch]
+    if isinstance(batch, dict):
+        batch = list(batch.values())
+    parts = batch if isinstance(batch, list | tuple) else []
+    return [tensor for part in parts for tensor in tensors_in(part)]
 
 
 def run_epoch(loader: DataLoader, args: argparse.Namespace) -> dict:
@@ -191,8 +240,7 @@ def run_epoch(loader: DataLoader, args: argparse.Namespace) -> dict:
         first = first if first is not None else done - start
         samples += len(labels)
         if args.sums:
-            views = images if isinstance(images, list) else [images]
-            values = [*views, labels]
+            values = tensors_in([images, labels])
             sums.append(zlib.crc32(b"".join(value.numpy().tobytes() for value in values)))
         if args.max_batches and len(next_seconds) >= args.max_batches:
             break

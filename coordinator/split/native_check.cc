@@ -9,9 +9,10 @@ NativeCheck BuiltinNativeCheck() {
   return [](std::span<const Node> nodes, std::span<const std::int32_t> values,
             const ClientLibraries& libraries) -> Result<NativeForm> {
     // The plan's constants are blobs between trainer and worker; shapes and purity don't need them.
+    // Which values may have drawn sizes, the trainer and its workers look at.
     HR_TRY(const ops::Graph graph,
            ops::Graph::Compile({nodes.begin(), nodes.end()}, {values.begin(), values.end()},
-                               libraries, {}));
+                               libraries, {}, ops::TorchFunctions::Loaded(), values));
     return NativeForm{
         .pure_prefix = graph.pure_prefix(), .tail = graph.tail(), .files = graph.files()};
   };

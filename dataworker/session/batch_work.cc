@@ -302,28 +302,19 @@ Status BatchWork::MakeAndKeepPrefix(const Sample& sample, const SourceSample& so
 
 Result<ops::Params> BatchWork::ParamsFor(const Sample& sample, const TensorSpec& spec,
                                          std::vector<std::int32_t>& drawn) {
-  const std::size_t words = setup_.plan->param_words();
   const auto position = static_cast<std::size_t>(sample.position);
-  if (setup_.plan->rng() != RngMode::kSample || words == 0) {
-    if (!setup_.request.specs.empty() && setup_.request.specs[position] != spec) {
-      const auto& planned = setup_.request.specs[position];
-      return Unavailable("the sample is " + spec.ToString() + " now, and was planned as " +
-                         (planned ? planned->ToString() : "none"))
-          .WithDetail(Detail::kOtherSpec);
-    }
-    return ops::Params(setup_.request.params).subspan(position * words, words);
+  if (!setup_.request.specs.empty() && setup_.request.specs[position] != spec) {
+    const auto& planned = setup_.request.specs[position];
+    return Unavailable("the sample is " + spec.ToString() + " now, and was planned as " +
+                       (planned ? planned->ToString() : "none"))
+        .WithDetail(Detail::kOtherSpec);
   }
-  drawn.resize(words);
-  const ops::Graph& graph = setup_.plan->graph();
-  ops::Generators generators(setup_.request.seeds[position], ops::DrawsFromPython(graph));
-  std::vector<TensorSpec> values(graph.values().size());
-  HR_RETURN_IF_ERROR(graph.Draw(spec, generators, drawn, values));
-  return ops::Params(drawn);
+  return setup_.plan->ParamsOf(setup_.request, position, spec, drawn);
 }
 
-Status BatchWork::CheckShape(const Sample& sample, const TensorSpec& spec) {
+Status BatchWork::CheckShape(const Sample& sample, const TensorSpec& spec, ops::Params params) {
   if (!setup_.plan->shapes_may_differ()) return {};
-  HR_TRY(const CompiledPlan::Shapes shapes, setup_.plan->ShapesOf(spec));
+  HR_TRY(const CompiledPlan::Shapes shapes, setup_.plan->ShapesOf(spec, params));
   const auto planned = setup_.layout.values().At(static_cast<std::size_t>(sample.position));
   if (std::ranges::equal(shapes.values, planned)) return {};
   if (setup_.plan->shapes_of_each()) {
@@ -340,7 +331,7 @@ Status BatchWork::FromEncoded(const Sample& sample, ByteSpan encoded, ThreadCont
     HR_TRY(spec, setup_.plan->runner().ReadSource(encoded));
   }
   HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
-  HR_RETURN_IF_ERROR(CheckShape(sample, spec));
+  HR_RETURN_IF_ERROR(CheckShape(sample, spec, params));
   return setup_.runner->Run(encoded, params, context.ops, sample.outs);
 }
 
@@ -348,7 +339,7 @@ Status BatchWork::FromPayload(const Sample& sample, ByteSpan payload, ThreadCont
   std::vector<std::int32_t> drawn;
   HR_TRY(const TensorSpec spec, setup_.plan->runner().PayloadSource(payload));
   HR_TRY(const ops::Params params, ParamsFor(sample, spec, drawn));
-  HR_RETURN_IF_ERROR(CheckShape(sample, spec));
+  HR_RETURN_IF_ERROR(CheckShape(sample, spec, params));
   return setup_.runner->RunFromPrefix(payload, params, context.ops, sample.outs);
 }
 
@@ -356,7 +347,7 @@ Status BatchWork::FromPixels(const Sample& sample, const SourceSample& source,
                              ThreadContext& context) {
   std::vector<std::int32_t> drawn;
   HR_TRY(const ops::Params params, ParamsFor(sample, source.row, drawn));
-  HR_RETURN_IF_ERROR(CheckShape(sample, source.row));
+  HR_RETURN_IF_ERROR(CheckShape(sample, source.row, params));
   return setup_.runner->RunPixels(source.bytes, source.row, params, context.ops, sample.outs);
 }
 

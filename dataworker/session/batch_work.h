@@ -102,7 +102,7 @@ class BatchWork final : public Work {
                                 std::vector<std::int32_t>& drawn);
   // A sample whose shape is not the batch's ends the batch. Where each has its own, one that is not
   // what it was is refused alone (kUnavailable).
-  [[nodiscard]] Status CheckShape(const Sample& sample, const TensorSpec& spec);
+  [[nodiscard]] Status CheckShape(const Sample& sample, const TensorSpec& spec, ops::Params params);
   // Notes the identity of the sample's file, if the trainer asks for it.
   Status BearWitness(const Sample& sample);
   void FailSample(std::int32_t position, const Status& status);

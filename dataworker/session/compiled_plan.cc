@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dataworker/source/core/remembered_source.h"
+#include "ops/core/graph_draws.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -123,7 +124,8 @@ Status CompiledPlan::CompileGraph(const Plan& plan, const wire::Split& split,
     constants_.push_back(std::move(content));
   }
   HR_TRY(ops::Graph graph,
-         ops::Graph::Compile(cut.chain, std::move(values), plan.libraries, constants));
+         ops::Graph::Compile(cut.chain, std::move(values), plan.libraries, constants,
+                             ops::TorchFunctions::Loaded(), ListsOf(cut)));
   HR_TRY(runner_, ops::GraphRunner::Make(std::make_shared<const ops::Graph>(std::move(graph))));
   for (const auto& source : sources_) {
     if (source->files() == runner_->graph().files()) continue;
@@ -195,11 +197,29 @@ Result<CompiledPlan::Location> CompiledPlan::Locate(std::int64_t key) const {
   return Location{sources_[at].get(), at == 0 ? row : row - ends_[at - 1]};
 }
 
-Result<CompiledPlan::Shapes> CompiledPlan::ShapesOf(const TensorSpec& in) const {
+Result<CompiledPlan::Shapes> CompiledPlan::ShapesOf(const TensorSpec& in,
+                                                    ops::Params params) const {
   Shapes shapes;
   shapes.values.resize(graph().values().size());
   HR_RETURN_IF_ERROR(graph().Shapes(in, shapes.values, &shapes.prefixes));
+  if (!params.empty()) {
+    HR_RETURN_IF_ERROR(ops::DrawnValues(graph(), in, params, shapes.values));
+  }
   return shapes;
+}
+
+Result<ops::Params> CompiledPlan::ParamsOf(const wire::BatchRequest& request, std::size_t position,
+                                           const TensorSpec& spec,
+                                           std::vector<std::int32_t>& drawn) const {
+  const std::size_t words = param_words();
+  if (rng_ != RngMode::kSample || words == 0) {
+    return ops::Params(request.params).subspan(position * words, words);
+  }
+  drawn.resize(words);
+  ops::Generators generators(request.seeds[position], ops::DrawsFromPython(graph()));
+  std::vector<TensorSpec> values(graph().values().size());
+  HR_RETURN_IF_ERROR(graph().Draw(spec, generators, drawn, values));
+  return ops::Params(drawn);
 }
 
 Result<BatchLayout> CompiledPlan::Layout(std::size_t batch, BatchValues values,

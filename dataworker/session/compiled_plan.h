@@ -87,7 +87,13 @@ class CompiledPlan {
     std::vector<TensorSpec> prefixes;  // one a picture
     std::vector<TensorSpec> values;
   };
-  [[nodiscard]] Result<Shapes> ShapesOf(const TensorSpec& in) const;
+  // `params`: what was drawn for it; empty: values whose size is drawn have none that is known.
+  [[nodiscard]] Result<Shapes> ShapesOf(const TensorSpec& in, ops::Params params = {}) const;
+  // The words of a sample of this spec: the request's, or drawn to `drawn` with the sample's seed.
+  // Errors as ops::Graph::Draw. REQUIRES: CheckRequest was ok.
+  [[nodiscard]] Result<ops::Params> ParamsOf(const wire::BatchRequest& request,
+                                             std::size_t position, const TensorSpec& spec,
+                                             std::vector<std::int32_t>& drawn) const;
 
   // The layout of a batch of samples with these values. `before_tail`: of one whose tail is left
   // out. Errors as BatchLayout::Make.

@@ -1,5 +1,6 @@
 #include "dataworker/session/native_runner.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -94,12 +95,15 @@ void NativeRunner::FindShapes(wire::BatchRequest request, SteadyTime received) {
 void NativeRunner::LaunchEach(wire::BatchRequest request, SteadyTime received,
                               std::span<const std::optional<TensorSpec>> specs) {
   std::vector<std::vector<TensorSpec>> each(specs.size());
+  std::vector<std::int32_t> drawn;
   bool any = false;
   for (const std::int32_t position : PositionsOf(request)) {
     const auto at = static_cast<std::size_t>(position);
     if (!specs[at]) continue;  // it says itself why not, when it is made
-    Result<CompiledPlan::Shapes> shapes = plan_->ShapesOf(*specs[at]);
-    if (!shapes.ok()) continue;
+    const Result<ops::Params> params = plan_->ParamsOf(request, at, *specs[at], drawn);
+    if (!params.ok()) continue;
+    Result<CompiledPlan::Shapes> shapes = plan_->ShapesOf(*specs[at], *params);
+    if (!shapes.ok() || !std::ranges::all_of(shapes->values, &TensorSpec::known)) continue;
     each[at] = std::move(shapes->values);
     any = true;
   }

@@ -81,7 +81,7 @@ std::uint64_t HashNodes(std::span<const Node> nodes, const ClientLibraries& libr
 
 Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
                              Constants constants, const TorchFunctions* torch,
-                             std::vector<std::int32_t> numbers) {
+                             std::vector<std::int32_t> numbers, bool any_size) {
   Chain chain;
   chain.nodes_ = std::move(nodes);
   chain.numbers_ = std::move(numbers);
@@ -141,22 +141,24 @@ Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
   const TensorSpec& output = chain.output();
   if (output.layout != Layout::kChw || DTypeBytes(output.dtype) < 2) chain.tail_ = 0;
   chain.LimitPrefix(chain.pure_prefix_);
-  HR_RETURN_IF_ERROR(chain.CheckDrawnSizes());
+  // Samples that are stacked have one size. Where that depends on the source's alone, it is looked at
+  // for each batch.
+  chain.draws_size_ = chain.DrawsSize();
+  if (chain.draws_size_ && !any_size) {
+    return Unsupported(chain.NodeName(static_cast<int>(chain.nodes_.size()) - 1) +
+                       ": makes a value whose size depends on what is drawn");
+  }
   return chain;
 }
 
-// Samples are stacked, so the size of a value must not depend on draws. Where it depends on the
-// source's size alone, that is looked at for each batch.
-Status Chain::CheckDrawnSizes() const {
+bool Chain::DrawsSize() const {
   std::vector<TensorSpec> after(nodes_.size());
   TensorSpec spec = source();
   std::vector<std::int64_t> sizes(spec.dims.begin(), spec.dims.end());
   std::ranges::replace(sizes, Dims::kAny, std::int64_t{512});
   spec.dims = Dims(std::span(std::as_const(sizes)));
   // Of a source of one size, only draws leave a size open.
-  if (!Shapes(spec, after).ok() || after.back().known()) return Status::Ok();
-  return Unsupported(NodeName(static_cast<int>(nodes_.size()) - 1) +
-                     ": makes a value whose size depends on what is drawn");
+  return Shapes(spec, after).ok() && !after.back().known();
 }
 
 void Chain::LimitPrefix(int most) {
@@ -366,6 +368,21 @@ Status Chain::DrawNodes(int first, const TensorSpec& in, GeneratorRefs rng, Muta
 Status Chain::InferNode(int node, const TensorSpec& in, Params params, TensorSpec* out) const {
   const Status status = schema(node).InferDrawn(in, params, out);
   return status.ok() ? status : status.WithContext(NodeName(node));
+}
+
+Result<TensorSpec> Chain::InferDrawn(const TensorSpec& in, Params params) const {
+  TensorSpec spec = in;
+  for (int i = 0; i < std::ssize(nodes_); ++i) {
+    // Nodes in gates leave the shape as it is, run or not.
+    const auto governs = [i](const Part& part) { return part.first <= i && i < part.last; };
+    if (std::ranges::any_of(parts_, governs)) continue;
+    const auto words = static_cast<std::size_t>(schema(i).param_words());
+    TensorSpec next;
+    HR_RETURN_IF_ERROR(InferNode(
+        i, spec, params.subspan(static_cast<std::size_t>(param_offset(i)), words), &next));
+    spec = next;
+  }
+  return spec;
 }
 
 std::uint64_t Chain::SampleSeed(std::uint64_t base_seed, std::int64_t key,

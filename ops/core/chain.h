@@ -27,12 +27,13 @@ class Chain {
   // kUnsupported: an operator, argument or combination that has no native form (the message names
   // the node). kInvalidArgument: arguments that the framework would refuse too.
   // `torch` computes what draws need of it, and outlives the chain. `numbers`: the nodes' numbers
-  // in their plan, which messages name; empty: 0, 1, 2, ... REQUIRES: each node takes the value of
-  // the one before it, whatever its inputs say.
+  // in their plan, which messages name; empty: 0, 1, 2, ... `any_size`: the size of the value may
+  // depend on what is drawn. REQUIRES: each node takes the value of the one before it, whatever its
+  // inputs say.
   static Result<Chain> Compile(std::vector<Node> nodes, ClientLibraries libraries,
                                Constants constants,
                                const TorchFunctions* torch = TorchFunctions::Loaded(),
-                               std::vector<std::int32_t> numbers = {});
+                               std::vector<std::int32_t> numbers = {}, bool any_size = false);
 
   [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
   // The node as errors name it: "node 1 RandomResizedCrop(...)".
@@ -47,10 +48,14 @@ class Chain {
   [[nodiscard]] TensorSpec source() const { return *schemas_.front()->SourceSpec(); }
   // True if any operator draws.
   [[nodiscard]] bool is_random() const { return param_words_ > 0; }
+  // Whether the size of the value depends on what is drawn.
+  [[nodiscard]] bool draws_size() const { return draws_size_; }
   // True if an operator draws from Python's generator.
   [[nodiscard]] bool draws_from_python() const { return draws_from_python_; }
   // Number of int32 words that Draw fills for one sample, for all operators together.
   [[nodiscard]] int param_words() const { return param_words_; }
+  // The number of node i in its plan.
+  [[nodiscard]] std::int32_t number(int i) const { return numbers_[static_cast<std::size_t>(i)]; }
   // Where node i's words start.
   [[nodiscard]] int param_offset(int node) const { return param_offsets_[node]; }
   // Number of leading nodes that are pure; the cache point follows them. At least 1 (decode).
@@ -104,6 +109,9 @@ class Chain {
   // The value of one node, where `in` is the value before it, with params that were drawn for
   // another picture of its size. Errors as OpSchema::Infer.
   Status InferNode(int node, const TensorSpec& in, Params params, TensorSpec* out) const;
+  // The value for a source of spec `in` with params that were drawn for it. Errors as
+  // OpSchema::InferDrawn. REQUIRES: params.size() == param_words().
+  Result<TensorSpec> InferDrawn(const TensorSpec& in, Params params) const;
 
   // The seed of one sample's generator in RngMode::kSample. For samples made in Python, it also
   // goes to torch.manual_seed, random.seed and numpy.random.seed (its low 32 bits). occurrence: how
@@ -116,7 +124,7 @@ class Chain {
   // Notes the gate's parts.
   Status AddGate(std::size_t i);
   Status CheckGates() const;
-  [[nodiscard]] Status CheckDrawnSizes() const;
+  [[nodiscard]] bool DrawsSize() const;
   Status DrawGated(std::size_t first, std::size_t last, TensorSpec* spec, GeneratorRefs rng,
                    MutableParams params, std::size_t begin, std::span<TensorSpec> after) const;
   Status DrawNode(std::size_t i, const TensorSpec& in, GeneratorRefs rng, MutableParams params,
@@ -130,6 +138,7 @@ class Chain {
   std::vector<Part> parts_;
   std::vector<int> param_offsets_;
   int param_words_ = 0;
+  bool draws_size_ = false;
   bool draws_from_python_ = false;
   int pure_prefix_ = 0;
   int tail_ = 0;

@@ -51,7 +51,7 @@ Result<std::vector<std::int32_t>> PathTo(const std::vector<Node>& nodes, std::in
 
 Result<Graph> Graph::Compile(const std::vector<Node>& nodes, std::vector<std::int32_t> values,
                              const ClientLibraries& libraries, const Constants& constants,
-                             const TorchFunctions* torch) {
+                             const TorchFunctions* torch, std::span<const std::int32_t> lists) {
   if (nodes.empty()) return Unsupported("an empty operator chain");
   if (nodes.size() > kMostNodes) {
     return Unsupported("a plan of " + std::to_string(nodes.size()) + " nodes; " +
@@ -95,7 +95,9 @@ Result<Graph> Graph::Compile(const std::vector<Node>& nodes, std::vector<std::in
         straight.back().inputs.clear();
         straight.back().args.erase(kDrawsOf);
       }
-      HR_TRY(Chain chain, Chain::Compile(std::move(straight), libraries, constants, torch, path));
+      const bool any_size = std::ranges::find(lists, value) != lists.end() && !stacked;
+      HR_TRY(Chain chain,
+             Chain::Compile(std::move(straight), libraries, constants, torch, path, any_size));
       graph.chains_.push_back({std::make_shared<Chain>(std::move(chain)), std::move(path), {}});
     }
   }
@@ -389,12 +391,6 @@ Params Graph::ParamsOf(std::size_t chain, Params params, std::vector<std::int32_
     memory.insert(memory.end(), from.begin(), from.end());
   }
   return memory;
-}
-
-bool DrawsFromPython(const Graph& graph) {
-  std::size_t i = 0;
-  while (i < graph.chains() && !graph.chain(i).draws_from_python()) ++i;
-  return i < graph.chains();
 }
 
 }  // namespace headrace::ops

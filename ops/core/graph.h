@@ -53,9 +53,11 @@ class Graph {
   // as Chain::Compile; kUnsupported also for a node that takes several values, unless it stacks
   // them at the end, and for a node that cannot use the draws of the one that it names.
   // kInvalidArgument: inputs or values that are no node's, or a node that no value is made of.
+  // `lists`: values whose size may depend on what is drawn (ListsOf of the plan).
   static Result<Graph> Compile(const std::vector<Node>& nodes, std::vector<std::int32_t> values,
                                const ClientLibraries& libraries, const Constants& constants,
-                               const TorchFunctions* torch = TorchFunctions::Loaded());
+                               const TorchFunctions* torch = TorchFunctions::Loaded(),
+                               std::span<const std::int32_t> lists = {});
 
   [[nodiscard]] std::span<const Value> values() const { return values_; }
   [[nodiscard]] std::size_t chains() const { return chains_.size(); }
@@ -153,8 +155,5 @@ class Graph {
   int files_ = 1;
   int param_words_ = 0;
 };
-
-// As Chain::draws_from_python, of any of its chains.
-[[nodiscard]] bool DrawsFromPython(const Graph& graph);
 
 }  // namespace headrace::ops

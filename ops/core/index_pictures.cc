@@ -11,17 +11,17 @@
 namespace headrace::ops {
 namespace {
 
-constexpr std::array<std::string_view, 15> kMoving = {"center_crop",   "crop",
-                                                      "five_crop",     "flip",
-                                                      "identity",      "pad",
-                                                      "pil_to_tensor", "random_apply",
-                                                      "random_crop",   "random_horizontal_flip",
-                                                      "random_order",  "random_vertical_flip",
-                                                      "to_dtype",      "to_image",
-                                                      "to_tensor"};
-constexpr std::array<std::string_view, 6> kResampling = {
-    "random_affine",   "random_perspective",  "random_resize",
-    "random_rotation", "random_resized_crop", "resize"};
+constexpr std::array<std::string_view, 16> kMoving = {"center_crop",     "crop",
+                                                      "five_crop",       "flip",
+                                                      "identity",        "pad",
+                                                      "pil_to_tensor",   "random_apply",
+                                                      "random_crop",     "random_horizontal_flip",
+                                                      "random_order",    "random_vertical_flip",
+                                                      "random_zoom_out", "to_dtype",
+                                                      "to_image",        "to_tensor"};
+constexpr std::array<std::string_view, 8> kResampling = {
+    "random_affine", "random_perspective", "random_resize",       "random_shortest_size",
+    "scale_jitter",  "random_rotation",    "random_resized_crop", "resize"};
 
 // The argument's text, or its default; empty: it is no text.
 std::string TextOf(const Node& node, const std::string& name) {

@@ -129,7 +129,7 @@ class Short(Base):
 class Changeable(Base):
     def __init__(self, root):
         super().__init__(root)
-        self.pairs = [[name, [1]] for name in self.names]
+        self.pairs = [[name, [object()]] for name in self.names]
 
     def __getitem__(self, idx):
         name, _ = self.pairs[idx]
@@ -219,7 +219,7 @@ CASES = {
     Gray: "uses .rotate of a picture that is opened",
     Mixed: "different types",
     Short: "that it does not have",
-    Changeable: "may change",
+    Changeable: "entries by the index that hold a object",
     Batches: "makes a batch at once",
     Perhaps: "may have __getitems__",
     OwnList: "is not followed|takes an entry|calls len",

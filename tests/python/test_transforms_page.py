@@ -4,6 +4,7 @@ import inspect
 import os
 from pathlib import Path
 
+from headrace.capture.items.boxes import OF_TARGETS
 from headrace.native import transforms as table
 from headrace.stage import recipes
 from torchvision import transforms as v1
@@ -11,6 +12,7 @@ from torchvision.transforms import v2
 
 PAGE = Path(__file__).parents[2] / "docs/reference/transforms.md"
 NATIVE, CONTAINER, CHOICE, CODE, NONE = "native", "opened", "branches", "Python", ""
+TARGETS = "with a picture"
 
 HEAD = """# What becomes of torchvision's transforms
 
@@ -19,6 +21,7 @@ Generated from the capture's table and from the installed torchvision; `HEADRACE
 - **native**: an [operator](operators.md) with the very bits, and the very random draws, of torchvision. None is only close: an operator whose bits would differ with these arguments, in this place or on this machine is not used.
 - **opened**: what it holds is looked at one by one.
 - **branches**: torchvision's own code draws and decides, in a Python stage; what it holds is looked at one by one.
+- **with a picture**: the trainer calls it on boxes and labels, [beside a picture that workers make](own-transforms.md#pictures-with-boxes).
 - **Python**: it is called as it is, in a Python stage.
 
 A pipeline is native as a whole if every transform of it is, its samples come from a dataset with a native form, and `collate_fn` is torch's or [one that is followed](collate.md). Else it is a Python stage: the program's own code runs on the workers. There each stretch of native transforms in a `Compose` still runs as one native chain, with its draws, whatever `Dataset` class calls it, and whatever stands around it; pictures that the code opens with PIL are decoded, cropped, resized, mirrored, transformed and enhanced natively, so that timm's own augmentations (`rand-m9-mstd0.5-inc1`, `original`, AugMix) run on native pixels with timm's own draws; tensors of `torchvision.io` are decoded by the v2 chain that takes them ([0016](../adr/0016-native-functions.md), [0010](../adr/0010-deferred-images.md), [0014](../adr/0014-native-chains-in-stages.md)).
@@ -33,6 +36,7 @@ Operators of geometry and colour take PIL images and, after `PILToTensor` or `To
 - `GaussianBlur`, of PIL images too, is native where the client finds that its torch convolves as oneDNN 3.12 does on CPUs with AVX2 or later: row by row of the kernel, one fused multiply-add each ([bits of torch's kernels](tensors.md)). The trainer makes images smaller than half of the kernel. It also makes images of one channel where a side of the kernel is 3 and the padded image has 20,480 pixels or less.
 - `RandomPerspective` is native on PIL images. The last bits of its coefficients depend on the machine, since `torch.linalg.lstsq` solves for them. So the trainer calls the LAPACK of its own torch where it draws; the result is the same on any number of threads. The trainer makes images of which three corners come to lie on a line. Tensors stay in Python.
 - `ElasticTransform` stays in Python. It draws two random numbers for each pixel, and blurs them with torch's convolution by a kernel of 41 x 41. That blur is nine tenths of its time. A native form would draw those numbers again on the worker, and blur floats in torch's order; it is not written.
+- `RandomResize`, `RandomShortestSize`, `ScaleJitter` and `RandomZoomOut` make a size that is drawn. An operator that makes one size follows them, or the `collate_fn` [keeps the pictures apart](collate.md#lists-of-tensors). `RandomZoomOut` is native on PIL images and tensors of uint8.
 - What `RandomApply` and `RandomOrder` hold must leave type and shape of a PIL image or a tensor of uint8 as they are; what is drawn would decide the shape of a batch otherwise. `RandomOrder` and `RandomChoice` of v1 draw from Python's generator, which native plans draw from, too ([0044](../adr/0044-python-random.md)); in a Python stage torchvision's own code draws there. `RandomChoice` of v2 draws by `torch.multinomial`, whose numbers come from MKL: it stays in Python.
 - `FiveCrop` and `TenCrop` are native where the program's own code makes a tensor of each of the crops and returns all of them, in a list, tuple or dict, or joined by `torch.stack`. Where it leaves one out, it stays in Python.
 - Contrast of tensors of more than 2,105,376 pixels, also as one of the operations of an auto-augment policy, and quarter turns by `v2` of square tensors of more than 65,793 pixels, are made by the trainer, sample by sample.
@@ -63,6 +67,8 @@ def what(api, name, module):
         return NATIVE
     if kind in recipes.CHOICES:
         return CHOICE
+    if kind in OF_TARGETS:
+        return TARGETS
     return NATIVE if kind in table._TABLE or kind in table.several.KINDS else CODE
 
 

@@ -92,6 +92,7 @@ def assert_same(a: Any, b: Any, at: str = "") -> None:
         assert a.dtype == b.dtype and a.shape == b.shape, f"{at}: {a.dtype}{a.shape}, {b.shape}"
         assert a.stride() == b.stride(), f"{at}: strides {a.stride()}, {b.stride()}"
         assert torch.equal(_bits(a), _bits(b)), f"{at}: other bits"
+        assert_same(vars(a), vars(b), f"{at}.__dict__")  # of tv_tensors.BoundingBoxes
     elif isinstance(a, np.ndarray):
         assert a.dtype == b.dtype and a.tobytes() == b.tobytes(), at
     elif isinstance(a, dict):
@@ -107,6 +108,7 @@ def assert_same(a: Any, b: Any, at: str = "") -> None:
 
 
 def _bits(tensor: torch.Tensor) -> torch.Tensor:
+    tensor = tensor.detach().as_subclass(torch.Tensor)
     return tensor.contiguous().reshape(-1).view(torch.uint8)
 
 

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/plan_files.h"
 #include "net/keyring.h"
+#include "ops/core/graph_draws.h"
 #include "schemas/wire/host_identity.h"
 #include "schemas/wire/message.h"
 
@@ -267,7 +268,8 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
     }
     HR_RETURN_IF_ERROR(CheckGraph(plan));
     HR_TRY(ops::Graph compiled,
-           ops::Graph::Compile(plan.chain, ValuesOf(plan), plan.libraries, constants));
+           ops::Graph::Compile(plan.chain, ValuesOf(plan), plan.libraries, constants,
+                               ops::TorchFunctions::Loaded(), ListsOf(plan)));
     HR_RETURN_IF_ERROR(CheckFiles(plan.leaves, compiled.files()));
     graph = std::make_shared<const ops::Graph>(std::move(compiled));
     setup.values = FixedValues(plan, *graph);

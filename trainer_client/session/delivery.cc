@@ -1,7 +1,9 @@
 #include "trainer_client/session/delivery.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "trainer_client/session/batch_result.h"
@@ -36,6 +38,7 @@ void Delivery::Made(const PlannedBatch& planned, const Bytes& lane_state, const 
   }
   AddMissing(planned.batch, batch.missing);
   if (!batch.missing.empty()) batch.keys = planned.keys;
+  AddDrawn(planned, batch);
   if (batch.bytes > 0) {
     parts_.loans.MarkReady(loan.slot.id);
     ready.slot = loan.slot.id;
@@ -75,11 +78,26 @@ void Delivery::Failed(std::int64_t ticket, const PlannedBatch& planned, const St
     if (!planned.specs.empty()) parts_.planner.SizeChanged(planned.keys[i]);
   }
   ready.batch.keys = planned.keys;
+  AddDrawn(planned, ready.batch);
   AddMissing(planned.batch, ready.batch.missing);
   // Until now some worker was asked for it.
   ready.timeline = parts_.book.TakeTimeline(ticket, parts_.clock.Now());
   ready.timeline.sent = ready.timeline.ready;
   parts_.mailbox.Put(planned.batch, std::move(ready));
+}
+
+void Delivery::AddDrawn(const PlannedBatch& planned, Batch& batch) const {
+  if (!parts_.tell_draws) return;
+  batch.keys = planned.keys;
+  DrawnBatch& drawn = batch.drawn.emplace();
+  drawn.words = planned.params;
+  for (const std::optional<TensorSpec>& spec : planned.specs) {
+    std::array<std::int64_t, 2>& size = drawn.sizes.emplace_back();
+    if (spec && spec->layout == Layout::kHwc) size = {spec->dims[0], spec->dims[1]};
+  }
+  MissingSample first;  // of which the planner says the state
+  parts_.planner.DescribeState(planned.batch, first);
+  drawn.torch_state = std::move(first.torch_state);
 }
 
 // Adds the samples for which no worker was asked, in order of position, with what the trainer needs

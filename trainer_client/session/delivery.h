@@ -29,6 +29,7 @@ class Delivery {
     BatchSizes& sizes;
     SlotLoans& loans;
     const Clock& clock;
+    bool tell_draws = false;  // SessionOptions'
   };
 
   explicit Delivery(const Parts& parts) : parts_(parts) {}
@@ -40,6 +41,8 @@ class Delivery {
   void Failed(std::int64_t ticket, const PlannedBatch& planned, const Status& why);
 
  private:
+  // Adds the keys and what was drawn.
+  void AddDrawn(const PlannedBatch& planned, Batch& batch) const;
   void AddMissing(std::int64_t batch, std::vector<MissingSample>& missing) const;
 
   Parts parts_;

@@ -1,6 +1,7 @@
 // A session against a worker that is played by hand.
 #include "trainer_client/session/session_pump.h"
 
+#include <array>
 #include <memory>
 #include <utility>
 #include <variant>
@@ -8,6 +9,7 @@
 
 #include "gtest/gtest.h"
 #include "net/test_util.h"
+#include "ops/core/generators.h"
 
 namespace headrace::client {
 namespace {
@@ -55,6 +57,7 @@ class SessionPumpTest : public testing::Test {
     setup.context.host = {.hostname = "here", .boot_id = "here"};
     setup.context.arena = arena_ = *Arena::Make(std::uint64_t{4} << 20);
     setup.planner.native = native;
+    setup.options.tell_draws = native;
     if (native) {
       setup.context.plan.rng = setup.planner.rng = RngMode::kTorch;
       setup.planner.dims = std::make_shared<SizeTable>(100);
@@ -227,6 +230,11 @@ TEST_F(SizesTest, AWaitForAWorkerIsToldFromOneForSizes) {
   const SessionStats first = shared_->Stats(reactor_->clock());
   EXPECT_GE(Duration(first.wait_queue_ns), leased - submitted);
   EXPECT_GT(first.wait_source_ns, 0U) << "sizes were asked for";
+  const Batch& batch = taken->batch->batch;
+  ASSERT_TRUE(batch.drawn);
+  EXPECT_EQ(batch.keys, (std::vector<std::int64_t>{1}));
+  EXPECT_EQ(batch.drawn->sizes, (std::vector<std::array<std::int64_t, 2>>{{4, 4}}));
+  EXPECT_EQ(batch.drawn->torch_state, ops::Generators().State()) << "nothing was drawn before it";
 
   // They are known now, and a worker is there: the batch is on its way before it is waited for.
   RunOn(*reactor_, [this] { core_->Submit({1}, -1, reactor_->clock().Now()); });

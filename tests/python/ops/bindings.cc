@@ -15,6 +15,7 @@
 #include "base/file_group.h"
 #include "ops/core/chain.h"
 #include "ops/core/graph.h"
+#include "ops/core/graph_draws.h"
 #include "ops/run/graph_runner.h"
 #include "ops/run/runner.h"
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -76,6 +77,8 @@ struct SessionOptions {
   // The one worker that makes this session's batches, by the coordinator's number, whatever the job
   // has leased. It serves to look at one worker by itself. -1: the workers that the job has leased.
   std::int64_t only_worker = -1;
+  // Native plans, RngMode::kTorch: batches say what was drawn for them (Batch::drawn).
+  bool tell_draws = false;
   // The bits of a batch do not depend on it.
   WireForm wire = WireForm::kAuto;
   // Plans that every worker refuses fail in any case, unless the caller makes their samples.
@@ -121,6 +124,16 @@ struct MissingSample {
   std::uint64_t seed = 0;  // RngMode::kSample
 };
 
+// What was drawn for a batch, for a caller that makes a part of its samples itself.
+struct DrawnBatch {
+  // Of each sample one after the other, as ops::Graph::Draw fills them; 0 for a sample that was not
+  // drawn.
+  std::vector<std::int32_t> words;
+  // Height and width of each sample's picture; 0 where no worker knows them.
+  std::vector<std::array<std::int64_t, 2>> sizes;
+  Bytes torch_state;  // before the first sample, as MissingSample's
+};
+
 enum class Transport : std::uint8_t { kShm = 0, kTcp = 1 };
 
 // The content of a BlobHash of the plan; not copied. `owner` keeps `data` valid.
@@ -135,7 +148,9 @@ struct Batch {
   std::int64_t batch = 0;
   std::vector<BatchField> fields;      // native plans
   std::vector<MissingSample> missing;  // rows of `fields` that the caller must fill
-  std::vector<std::int64_t> keys;      // of all its samples, if some are missing
+  // Of all its samples, if some are missing, or with SessionOptions::tell_draws.
+  std::vector<std::int64_t> keys;
+  std::optional<DrawnBatch> drawn;  // with SessionOptions::tell_draws
   std::shared_ptr<void> hold;
   // True when few slots are free: the caller should copy the data out and drop `hold`. Then a
   // program that keeps its tensors never holds up the loader.

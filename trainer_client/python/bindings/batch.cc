@@ -1,5 +1,7 @@
 #include "trainer_client/python/bindings/batch.h"
 
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -123,6 +125,12 @@ void AddBatches(nb::module_& module) {
       .def_ro("here", &SuspicionObject::here)
       .def_ro("there", &SuspicionObject::there);
 
+  nb::class_<DrawnBatch>(module, "DrawnBatch", nb::is_final())
+      .def_ro("words", &DrawnBatch::words)
+      .def_ro("sizes", &DrawnBatch::sizes)
+      .def_prop_ro("torch_state",
+                   [](const DrawnBatch& self) { return BytesObject(self.torch_state); });
+
   nb::class_<StateChange>(module, "StateChange", nb::is_final())
       .def_ro("judged", &StateChange::judged)
       .def_prop_ro("what", [](const StateChange& self) { return PrintedText(self.what); })
@@ -136,6 +144,7 @@ void AddBatches(nb::module_& module) {
       .def_ro("fields", &BatchObject::fields)
       .def_ro("missing", &BatchObject::missing)
       .def_prop_ro("keys", [](const BatchObject& self) { return self.batch.keys; })
+      .def_prop_ro("drawn", [](const BatchObject& self) { return self.batch.drawn; })
       .def_prop_ro("copy_advised", [](const BatchObject& self) { return self.batch.copy_advised; })
       .def_prop_ro("pickle", [](const BatchObject& self) { return BytesObject(self.batch.pickle); })
       .def_ro("buffers", &BatchObject::buffers)

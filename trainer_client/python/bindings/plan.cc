@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ops/core/graph.h"
+#include "ops/core/graph_draws.h"
 #include "ops/torch/torch_functions.h"
 #include "trainer_client/python/bindings/blob.h"
 #include "trainer_client/python/bindings/errors.h"
@@ -239,7 +240,7 @@ ops::Graph CompileGraph(nb::dict source) {
   }
   Check(CheckGraph(parsed.plan));
   return Check(ops::Graph::Compile(parsed.plan.chain, ValuesOf(parsed.plan), parsed.plan.libraries,
-                                   constants));
+                                   constants, ops::TorchFunctions::Loaded(), ListsOf(parsed.plan)));
 }
 
 nb::bytes GaussianWeightsOf(const std::vector<float>& positions, float sigma, int api) {
@@ -264,6 +265,12 @@ void AddPlans(nb::module_& module) {
       [](nb::dict plan) {
         if (ParsePlan(plan).plan.chain.empty()) return;
         (void)CompileGraph(plan);
+      },
+      nb::arg("plan"));
+  module.def(
+      "draw_places",
+      [](nb::dict plan) {
+        return ops::WordPlaces(CompileGraph(plan), ParsePlan(plan).plan.chain.size());
       },
       nb::arg("plan"));
   module.def(

@@ -351,7 +351,7 @@ void AddSessions(nb::module_& module) {
           [](ClientObject& self, nb::dict plan, std::int64_t max_outstanding, bool in_order,
              std::uint64_t slot_bytes_hint, std::uint64_t max_arena_bytes, bool gives_lanes,
              std::uint64_t compare_every, std::int64_t only_worker, const std::string& wire,
-             const std::string& no_workers) {
+             const std::string& no_workers, bool tell_draws) {
             SessionOptions options;
             options.max_outstanding = max_outstanding;
             options.in_order = in_order;
@@ -362,13 +362,15 @@ void AddSessions(nb::module_& module) {
             options.only_worker = only_worker;
             options.wire = WireFormOf(wire);
             options.no_workers = NoWorkersOf(no_workers);
+            options.tell_draws = tell_draws;
             return self.Open(plan, options);
           },
           nb::arg("plan"), nb::kw_only(), nb::arg("max_outstanding"), nb::arg("in_order") = true,
           nb::arg("slot_bytes_hint") = SessionOptions().slot_bytes_hint,
           nb::arg("max_arena_bytes") = SessionOptions().max_arena_bytes,
           nb::arg("gives_lanes") = false, nb::arg("compare_every") = SessionOptions().compare_every,
-          nb::arg("only_worker") = -1, nb::arg("wire") = "auto", nb::arg("no_workers") = "fail")
+          nb::arg("only_worker") = -1, nb::arg("wire") = "auto", nb::arg("no_workers") = "fail",
+          nb::arg("tell_draws") = false)
       .def("workers",
            [](ClientObject& self) {
              nb::list found;

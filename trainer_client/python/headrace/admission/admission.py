@@ -14,9 +14,10 @@ the smallest among some.
 import functools
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import zip_longest
 from typing import Any
 
@@ -30,6 +31,7 @@ from ..native import binding
 from ..native.batch_form import BatchForm, tensors_of
 from ..native.plan import Field, Node, Plan
 from ..native.structure import Structure, fields_in
+from ..native.targets import Targets, Unknown, same_value
 from ..service import service
 from ..service.report import LoaderReport
 from ..service.session import SessionHandle
@@ -126,8 +128,10 @@ def _compare(loader: Any, captured: NativePlan, reference: Reference) -> _Verdic
     try:
         if different := _different_call(captured):
             return _Verdict(different)
-        by_hand_later = _begin_by_hand(reference, keys, plan.draws_from_python, captured.structure)
-        made, draws = _by_service(plan, keys, by_hand_later, captured.form)
+        by_hand_later = _begin_by_hand(
+            reference, keys, plan.draws_from_python, captured.structure, beside=captured.beside
+        )
+        made, draws = _by_service(plan, keys, by_hand_later, captured.form, captured.targets)
         by_hand = by_hand_later()
         refusals = [sample for sample in made if isinstance(sample, str)]
         if all(isinstance(sample, _OtherFile) for sample in made):
@@ -138,7 +142,10 @@ def _compare(loader: Any, captured: NativePlan, reference: Reference) -> _Verdic
         ours = [None if isinstance(sample, str) else sample for sample in made]
         if different := different_batch(loader.collate_fn, captured, ours, theirs):
             return _Verdict(different)
-        if all(map(_agree, made, by_hand)) and _drawn_alike(reference, draws, by_hand, made):
+        if not all(map(partial(_agree_beside, captured.beside), made, by_hand)):
+            return _Verdict("what is made beside its pictures differs from what its code makes")
+        agree = partial(_agree, beside=captured.beside)
+        if all(map(agree, made, by_hand)) and _drawn_alike(reference, draws, by_hand, made):
             return _Verdict()
         return _first_difference(reference, plan, by_hand, made)
     except ReferenceLost as lost:
@@ -200,6 +207,7 @@ def _begin_by_hand(
     with_python: bool = False,
     structure: Structure | None = None,
     length: int | None = None,
+    beside: Sequence[int] = (),
 ) -> Callable[[], list[_Sample]]:
     """Begins to make samples as the stock loader's workers do, or the output of the first `length`
     nodes, while the service makes them too. What it returns waits for them. `with_python`: they draw
@@ -211,7 +219,7 @@ def _begin_by_hand(
     @functools.cache
     def wait() -> list[_Sample]:
         return [
-            _Sample(key, fields_of(one, structure), one.state_after)
+            _Sample(key, fields_of(one, structure, beside), one.state_after)
             for key, one in zip(keys, reference.wait(number, _PATIENCE), strict=True)
         ]
 
@@ -224,13 +232,18 @@ def _start(seed: int, position: int, of_python: int | None) -> Start:
     return Start(lane_seed=seed, position=position, python=python)
 
 
-def fields_of(made: Made, structure: Structure | None) -> list[torch.Tensor] | None:
+def fields_of(
+    made: Made, structure: Structure | None, beside: Sequence[int] = ()
+) -> list[Any] | None:
     """None: it raised. `structure`: of a sample; None: it is a single tensor. A sample that is
-    nested in another way has no field."""
+    nested in another way has no field. `beside`: fields that are no tensors of workers."""
     if made.error is not None:
         return None
     fields = [made.value] if structure is None else fields_in(structure, made.value)
-    return [torch.as_tensor(item) for item in fields or []]
+    return [
+        item if number in beside else torch.as_tensor(item)
+        for number, item in enumerate(fields or [])
+    ]
 
 
 def _by_service(
@@ -238,11 +251,13 @@ def _by_service(
     keys: list[int],
     by_hand: Callable[[], list[_Sample]],
     form: BatchForm | None = None,
+    targets: Targets | None = None,
 ) -> tuple[list[_Native], list[int]]:
     """Returns the samples from the workers, and how much each drew if that is known. `by_hand`: the
     same samples by their own code, for those that no worker can make."""
     made: dict[int, _Native] = {}
-    with closing(SessionHandle(plan, LoaderReport("", 0), len(keys), True)) as handle:
+    session = partial(SessionHandle, plan, LoaderReport("", 0), len(keys), True)
+    with closing(session(tell_draws=targets is not None)) as handle:
         service.call(handle.raw.begin, base_seed=_SEED)
         for key in keys:  # one batch each: their sizes may differ
             service.call(handle.raw.submit, [key])
@@ -259,7 +274,7 @@ def _by_service(
                     sample.fields is None,
                 )
             elif event is not None:
-                made[event.batch] = _read(event, form)
+                made[event.batch] = _read(event, form, targets)
             elif time.monotonic() > deadline:
                 raise WorkersUnavailable(
                     f"no worker answered for {_PATIENCE:.0f} s: `headrace workers` shows which "
@@ -286,20 +301,32 @@ def _drawn_alike(
     )
 
 
-def _read(batch: Any, form: BatchForm | None) -> _Native:
+def _read(batch: Any, form: BatchForm | None, targets: Targets | None) -> _Native:
     if batch.missing:
         said = batch.missing[0]
         return _OtherFile(said.message) if is_other_file(said) else said.message
     fields = tensors_of(batch.fields, form)
-    return [f[0].clone() if type(f) is list else copy_of(f[0]) for f in fields]
+    made = [f[0].clone() if type(f) is list else copy_of(f[0]) for f in fields]
+    try:
+        return made + [column[0] for column in targets.columns(batch)] if targets else made
+    except Unknown as error:
+        return str(error) or "what is made beside the picture is not known"
 
 
-def _agree(mine: _Native, theirs: _Sample) -> bool:
+def _agree_beside(beside: Sequence[int], mine: _Native, theirs: _Sample) -> bool:
+    if isinstance(mine, str) or theirs.fields is None or len(mine) != len(theirs.fields):
+        return True  # which _agree looks at
+    return all(same_value(mine[i], theirs.fields[i]) for i in beside)
+
+
+def _agree(mine: _Native, theirs: _Sample, beside: Sequence[int] = ()) -> bool:
+    """`beside`: fields that _agree_beside looks at."""
     if isinstance(mine, str):
         return True  # its own code will make it, or raise
-    return theirs.fields is not None and (
-        len(mine) == len(theirs.fields) and all(map(same_bits, mine, theirs.fields))
-    )
+    if theirs.fields is None or len(mine) != len(theirs.fields):
+        return False
+    pairs = enumerate(zip(mine, theirs.fields, strict=True))
+    return all(same_bits(one, other) for i, (one, other) in pairs if i not in beside)
 
 
 def _first_difference(

@@ -41,7 +41,7 @@ def _fields_of(samples: list[list[torch.Tensor]], captured: NativePlan) -> list[
     assert captured.form is not None
     fields: list[Any] = []
     for number, column in enumerate(zip(*samples, strict=True)):
-        if number in captured.form.rows:
+        if number in captured.form.rows or number in captured.beside:
             fields.append(list(column))
         elif any(one.shape != column[0].shape for one in column):
             return None

@@ -11,6 +11,7 @@ Which generator state: with rng "torch" the lane's at the batch's beginning, whi
 count of draws, so the samples compared are the batch's first ones; with rng "sample" the sample's seed.
 """
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -21,6 +22,7 @@ import torch
 from ..capture import Captured, NativePlan
 from ..errors import SamplesDiffer
 from ..native import binding
+from ..native.targets import same_value
 from ..service import options
 from ..service.report import LoaderReport, say
 from . import admission
@@ -61,7 +63,7 @@ class _Waiting:
     worker: int
     ticket: int  # of the reference
     keys: list[int]
-    rows: list[list[torch.Tensor] | None]  # None: no worker made it
+    rows: list[list[Any] | None]  # None: no worker made it
 
 
 def comparison_of(
@@ -196,9 +198,16 @@ class Comparison:
                 batch.worker,
                 self._reference.ask(asks),
                 [keys[place] for place in places],
-                [None if i in missing else [copy_of(f[i]) for f in fields] for i in places],
+                [None if i in missing else self._copies(fields, i) for i in places],
             )
         )
+
+    def _copies(self, fields: list[Any], at: int) -> list[Any]:
+        beside = self._captured.beside
+        return [
+            copy.deepcopy(f[at]) if number in beside else copy_of(f[at])
+            for number, f in enumerate(fields)
+        ]
 
     def _start_of(self, lane: int, draws: list[int]) -> Start:
         seeds = self._captured.seeds(self._base_seed)
@@ -234,13 +243,13 @@ class Comparison:
 
     def _compare(self, waiting: _Waiting, made: list[Any]) -> None:
         for key, row, sample in zip(waiting.keys, waiting.rows, made, strict=True):
-            theirs = fields_of(sample, self._captured.structure)
+            theirs = fields_of(sample, self._captured.structure, self._captured.beside)
             if row is None:
                 if theirs is None:
                     break  # it raises: the stock loader makes nothing after it
                 continue
             self._report.compared_samples += 1
-            what = _difference(row, theirs)
+            what = _difference(row, theirs, self._captured.beside)
             if what:
                 self._report.different_samples += 1
                 self._raw.add_comparison(equal=False)
@@ -277,14 +286,14 @@ class Comparison:
         say(self._report, self._captured.name, f"is not compared any more: {error}")
 
 
-def _difference(row: list[torch.Tensor], theirs: list[torch.Tensor] | None) -> str:
+def _difference(row: list[Any], theirs: list[Any] | None, beside: Sequence[int]) -> str:
     """Empty: none."""
     if theirs is None:
         return "it raises there"
     if len(row) != len(theirs):
         return f"{len(row)} fields and {len(theirs)}"
     for i, (mine, other) in enumerate(zip(row, theirs, strict=True)):
-        if not same_bits(mine, other):
+        if not (same_value if i in beside else same_bits)(mine, other):
             return f"field {i} differs"
     return ""
 

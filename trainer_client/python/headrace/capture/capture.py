@@ -132,7 +132,10 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Native
         _check_forks(loader)
     plan.chain, plan.fields = made.nodes, made.fields
     check_intact(OF_IMAGES if rows.source else OF_ARRAYS)
-    plan.rng = _rng_mode(plan.is_random, rng)
+    if made.targets is not None:
+        _check_targets(loader, plan, rng)
+    # The size of a picture is told where draws are planned; what is made beside it may need that.
+    plan.rng = "torch" if made.targets is not None else _rng_mode(plan.is_random, rng)
     plan.lanes = max(1, loader.num_workers)
     try:
         add_torch_exp(plan)
@@ -141,15 +144,46 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Native
         raise NotNative(str(error)) from None
     except ValueError as error:  # the framework refuses these arguments too, when it is called
         raise NotNative(str(error)) from None
+    targets = made.targets
+    if targets is not None:
+        places = zip(plan.chain, binding.draw_places(plan.to_dict()), strict=True)
+        targets = targets.placed({n.call: at for n, at in places if n.call and at >= 0}, rows.rows)
     of_python: Seeding = stock_seed
     if plan.draws_from_python and loader.num_workers > 0:
         of_python = hooks.python_seeding_of(loader.worker_init_fn)
         of_python(2**63 - 1, plan.lanes - 1)  # raises where its seeds are of no use
     signature = plan.signature() + (repr(made.structure) if plan.is_graph else "")
     signature += repr(form) if form is not None else ""
+    signature += targets.text if targets is not None else ""
     return NativePlan(
-        name, plan, signature, rows, seen, made.structure, seeding, made.grounds, of_python, form
+        name,
+        plan,
+        signature,
+        rows,
+        seen,
+        made.structure,
+        seeding,
+        made.grounds,
+        of_python,
+        form,
+        targets,
     )
+
+
+def _check_targets(loader: Any, plan: Plan, rng: str) -> None:
+    """Raises NotNative where the trainer can't make what is beside the pictures."""
+    if collate.is_default(loader.collate_fn):
+        raise NotNative(
+            "collate_fn is torch's default_collate, which stacks what is made beside the pictures",
+            "collate_fn=lambda batch: tuple(zip(*batch))",
+        )
+    if loader.num_workers == 0:
+        raise NotNative("with num_workers=0 what is made beside the pictures has no native form")
+    if rng == "sample" and plan.is_random:
+        raise NotNative(
+            "with a seed for each sample the trainer does not know what was drawn for the pictures",
+            "leave --rng at auto",
+        )
 
 
 def _check_forks(loader: Any) -> None:

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..native.batch_form import BatchForm, batch_of, tensors_of
+from ..native.batch_form import BatchForm, batch_of, copies_of, tensors_of
 from ..native.plan import Plan, PythonStage, labels_in
 from ..native.structure import Structure
 from ..native.structure import batch_of as collated
+from ..native.targets import Targets
 from .datasets import Rows
 from .fingerprint import Fingerprint
 from .kept import Code
@@ -30,10 +31,27 @@ class NativePlan:
     grounds: tuple[Grounds, ...] = ()  # of transforms that are code of the program's
     python_seeding: Seeding = stock_seed  # the same of Python's, where the plan draws from it
     form: BatchForm | None = None  # of a batch; None: as torch's default_collate makes it
+    targets: Targets | None = None  # the fields after those of the plan, which the trainer makes
 
-    def tensors(self, capsules: list[Any]) -> list[Any]:
-        """The fields of a delivered batch: a tensor each, or a list of the samples' tensors."""
-        return tensors_of(capsules, self.form)
+    def tensors(self, batch: Any) -> list[Any]:
+        """The fields of a delivered batch: a tensor each, or a list with an entry for each sample. None
+        where no sample was made. Raises Unknown."""
+        fields = tensors_of(batch.fields, self.form)
+        return (
+            fields if self.targets is None or not fields else fields + self.targets.columns(batch)
+        )
+
+    def copies(self, fields: list[Any]) -> list[Any]:
+        """The same, with what workers made in memory of its own."""
+        count = len(self.plan.fields)
+        return copies_of(fields[:count]) + fields[count:]
+
+    @property
+    def beside(self) -> list[int]:
+        """The fields that the trainer makes."""
+        before = len(self.plan.fields)
+        count = 0 if self.targets is None else len(self.targets.fields)
+        return list(range(before, before + count))
 
     def batch(self, fields: list[Any], device: str | None = None) -> Any:
         """The batch of these fields, as the program's collate_fn makes it. `device`: as batch_of's."""

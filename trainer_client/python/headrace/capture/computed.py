@@ -8,13 +8,24 @@ from ..native.collate import name_of
 from ..native.kinds import kind_of
 from ..native.plan import PURE, Field, Node, NotNative, labels_in
 from ..native.resizing import mark_floats
-from ..native.structure import Structure, plain
+from ..native.structure import Structure, fields_of, plain
+from ..native.targets import Targets
 from ..native.transforms import TO_TENSOR, nodes_of, nodes_of_leaf, nodes_of_steps
 from .batches import form_of, rows_of_value
 from .datasets import Rows as SourceRows
 from .datasets import decode_nodes
 from .items import Items
-from .views import SOURCE, Applied, Grounds, Known, Stack, Together, Views, steps_or_views
+from .views import (
+    SOURCE,
+    Applied,
+    Grounds,
+    Known,
+    Stack,
+    Target,
+    Together,
+    Views,
+    steps_or_views,
+)
 from .views import Structure as Returned
 from .views.opened import Opened
 
@@ -30,6 +41,7 @@ class Computed:
     fields: list[Field]
     structure: Structure
     grounds: tuple[Grounds, ...] = field(default=(), compare=False)
+    targets: Targets | None = None  # the fields after those of the plan
 
 
 def computed_of(rows: SourceRows) -> Computed:
@@ -44,6 +56,11 @@ def computed_of(rows: SourceRows) -> Computed:
         _of_items(rows, dataset) if isinstance(dataset, Items) else _of_one(rows, dataset.transform)
         for dataset in rows.datasets
     ]
+    if len(made) > 1 and any(one.targets is not None for one in made):
+        raise NotNative(
+            "the datasets of a ConcatDataset return more than pictures and integers",
+            "give each dataset a loader of its own",
+        )
     if any(one != made[0] for one in made):
         raise NotNative(
             "the datasets of a ConcatDataset have different transforms",
@@ -58,7 +75,8 @@ def with_form(collate_fn: Any, made: Computed) -> tuple[Computed, BatchForm]:
     NotNative."""
     labels = labels_in(made.fields)
     columns = [i for i, one in enumerate(made.fields) if one.kind == "array" and i not in labels]
-    collated = form_of(collate_fn, made.structure, labels, columns)
+    beside = range(len(made.fields), len(fields_of(made.structure)))
+    collated = form_of(collate_fn, made.structure, labels, columns, list(beside))
     nodes = list(made.nodes)
     fields = [
         replace(one, kind="value", index=len(nodes) - 1) if one.kind == "chain" else replace(one)
@@ -76,7 +94,8 @@ def with_form(collate_fn: Any, made: Computed) -> tuple[Computed, BatchForm]:
     if not collated.lists:  # a plan of one chain keeps its bytes
         fields = made.fields
     grounds = (*made.grounds, collated.seen)
-    return Computed(nodes, fields, made.structure, grounds), BatchForm(collated.form, rows)
+    computed = Computed(nodes, fields, made.structure, grounds, made.targets)
+    return computed, BatchForm(collated.form, rows)
 
 
 def _of_one(rows: SourceRows, transform: Any) -> Computed:
@@ -131,7 +150,20 @@ def _of_items(rows: SourceRows, items: Items) -> Computed:
         and (values[0].index == len(nodes) - 1)
     ):
         values[0].kind, values[0].index = "chain", 0
-    return Computed(nodes, fields, structure, (items.seen,))
+    structure = _with_targets(structure, len(fields))
+    return Computed(nodes, fields, structure, (items.seen,), items.targets)
+
+
+def _with_targets(structure: Any, before: int) -> Structure:
+    """The structure with the numbers of the trainer's fields, after the plan's `before`."""
+    if isinstance(structure, Target):
+        return before + structure.number
+    if isinstance(structure, dict):
+        return {key: _with_targets(part, before) for key, part in structure.items()}
+    if isinstance(structure, int):
+        return structure
+    parts = [_with_targets(part, before) for part in structure]
+    return tuple(parts) if isinstance(structure, tuple) else parts
 
 
 def _graph(rows: SourceRows, views: Views, grounds: tuple[Grounds, ...]) -> Computed:
@@ -178,7 +210,8 @@ def _nodes(
 def _nodes_of(transform: Any) -> list[Node]:
     # A node is used once; one call may be on several ways.
     if type(transform) is Together:
-        return [replace(node, args=dict(node.args)) for node in transform.nodes]
+        call = transform.call
+        return [replace(node, args=dict(node.args), call=call) for node in transform.nodes]
     return [replace(transform.node)] if type(transform) is Known else nodes_of_leaf(transform)
 
 
@@ -201,6 +234,8 @@ def _number(
 ) -> Structure:
     """The structure with a field for each place, since a batch holds each in memory of its own. A
     stack is a node more."""
+    if isinstance(result, Target):
+        return result  # type: ignore[return-value]  # _with_targets numbers it
     if isinstance(result, Stack):
         inputs = [node_of[value] for value in result.of]
         if inputs == [len(nodes) - 1]:

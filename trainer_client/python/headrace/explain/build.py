@@ -36,6 +36,8 @@ _FINISHED = {
     "auto": "done in the trainer for batches that cross a network, where that costs less",
     "uint8": "done in the trainer for batches that cross a network",
 }
+_TARGETS = "what is made beside the pictures: boxes, labels"
+_BY_TRAINER = "by torchvision's own functions, with what was drawn for the pictures"
 # Operators that a worker does also where what is around them is left to the trainer.
 _REORDER = ("flip", "random_horizontal_flip", "random_vertical_flip")
 _SEEDS_ONLY = "it seeds `random` and `numpy` only, from which nothing native draws: not called"
@@ -154,6 +156,8 @@ class _Native:
                     graph.wire = added.id
                 elif node.op not in _REORDER:
                     added.note = _FINISHED[wire]
+        if self.captured.targets is not None:
+            graph.add(GraphNode("operator", _TARGETS, PURE, NATIVE, TRAINER, note=_BY_TRAINER))
         graph.add(GraphNode("collate", name_of(self.loader.collate_fn), PURE, NATIVE))
         if self.loader.worker_init_fn is not None:
             label = name_of(self.loader.worker_init_fn)

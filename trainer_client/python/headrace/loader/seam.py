@@ -129,7 +129,8 @@ def decide(loader: Any, state: LoaderState, rng: str) -> Captured:
     ):
         verdict = _admit(loader, state, captured)
     if isinstance(verdict, NativePlan) and isinstance(captured, NativePlan):
-        verdict = replace(verdict, seeding=captured.seeding, python_seeding=captured.python_seeding)
+        live = {of: getattr(captured, of) for of in ("seeding", "python_seeding", "targets")}
+        verdict = replace(verdict, **live)
     state.verdict = verdict
     return verdict
 

@@ -5,7 +5,7 @@ Source: torchvision/transforms/v2/_transform.py, and the kernels of v2/functiona
 """
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -59,15 +59,15 @@ _OF_MASKS = frozenset(
     for name in (
         "CenterCrop", "ConvertImageDtype", "Identity", "Pad", "RandomAffine", "RandomCrop",
         "RandomHorizontalFlip", "RandomPerspective", "RandomResize",
-        "RandomResizedCrop", "RandomRotation", "RandomVerticalFlip", "Resize", "ToDtype",
-        "ToPureTensor",
+        "RandomResizedCrop", "RandomRotation", "RandomShortestSize", "RandomVerticalFlip", "RandomZoomOut",
+        "Resize", "ScaleJitter", "ToDtype", "ToPureTensor",
     )
 ) | frozenset(_TAKES)  # fmt: skip
 # v1 and v2. With a palette and without, PIL makes the same bytes.
 _OF_INDICES = frozenset((
     "CenterCrop", "Identity", "PILToTensor", "Pad", "RandomAffine", "RandomCrop", "RandomHorizontalFlip",
-    "RandomPerspective", "RandomResize", "RandomResizedCrop", "RandomRotation", "RandomVerticalFlip",
-    "Resize", "ToDtype", "ToImage", "ToPureTensor", "ToTensor",
+    "RandomPerspective", "RandomResize", "RandomResizedCrop", "RandomRotation", "RandomShortestSize",
+    "RandomVerticalFlip", "RandomZoomOut", "Resize", "ScaleJitter", "ToDtype", "ToImage", "ToPureTensor", "ToTensor",
 ))  # fmt: skip
 _NEAREST_EXACT = "nearest-exact"
 
@@ -104,7 +104,7 @@ def nodes_of_one(transform: Any, sort: Sort) -> list[Node]:
             )
     check_unaltered(transform)
     if kind == "v2.ToDtype":
-        return _to_dtype(transform, sort)
+        return [replace(node, kind=kind) for node in _to_dtype(transform, sort)]
     if kind == "v2.ConvertImageDtype" and sort.kind == MASK:
         return as_dtype(transform, transform.dtype, 0)
     nodes = nodes_of_leaf(_for_sort(transform, sort))

@@ -57,6 +57,7 @@ class Node:
     inputs: list[int] = field(default_factory=list)  # nodes, or SOURCE; empty: the node before it
     # The class that it stands for, as native/kinds.py calls it; empty: none, or a gate.
     kind: str = field(default="", metadata=_OURS)
+    call: int = field(default=0, metadata=_OURS)  # of several values at once; 0: it is none
 
 
 @dataclass

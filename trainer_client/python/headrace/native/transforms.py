@@ -125,6 +125,29 @@ def _random_resize(t: Any) -> Node:
     return Node("random_resize", {**sizes, **_resizing(t, "v2")}, RANDOM)
 
 
+def _random_shortest_size(t: Any) -> Node:
+    if any(type(length) is not int for length in t.min_size):
+        raise NotNative(f"RandomShortestSize has lengths {t.min_size!r}")
+    if t.max_size is not None and type(t.max_size) is not int:
+        raise NotNative(f"RandomShortestSize has max_size={t.max_size!r}")
+    sizes = {"min_size": list(t.min_size), "max_size": t.max_size}
+    return Node("random_shortest_size", {**sizes, **_resizing(t, "v2")}, RANDOM)
+
+
+def _scale_jitter(t: Any) -> Node:
+    if len(t.target_size) != 2 or any(type(side) is not int for side in t.target_size):
+        raise NotNative(f"ScaleJitter has target_size={t.target_size!r}")
+    target = {"target_size": list(t.target_size), "scale_range": floats(t.scale_range)}
+    return Node("scale_jitter", {**target, **_resizing(t, "v2")}, RANDOM)
+
+
+def _random_zoom_out(t: Any) -> Node:
+    if isinstance(t.fill, dict):
+        raise NotNative(f"fill={t.fill!r} has no native form")
+    args = {"p": probability(t), "side_range": floats(t.side_range), "fill": floats(t.fill)}
+    return Node("random_zoom_out", args, RANDOM)
+
+
 def _random_crop(t: Any) -> Node:
     size = {"size": ints(t.size), "pad_if_needed": int(t.pad_if_needed)}
     return Node("random_crop", {**size, **_padding(t)}, RANDOM)
@@ -302,6 +325,9 @@ _TABLE: dict[str, Callable[[Any], Node]] = {
     },
     "v2.RandomCrop": _random_crop_v2,
     "v2.RandomResize": _random_resize,
+    "v2.RandomShortestSize": _random_shortest_size,
+    "v2.RandomZoomOut": _random_zoom_out,
+    "v2.ScaleJitter": _scale_jitter,
     "v2.ToImage": _plain("to_image"),
     "v2.ToDtype": lambda t: Node(
         "to_dtype", {"dtype": dtype(t.dtype), "scale": int(bool(t.scale))}
@@ -314,5 +340,5 @@ _API_MATTERS = {
     "to_dtype", "random_crop", "trivial_augment_wide", "rand_augment", "auto_augment", "aug_mix",
     "random_operation", "random_affine", "random_rotation", "color_jitter", "grayscale",
     "random_grayscale", "resize", "random_resized_crop", "pad", "gaussian_blur",
-    "random_resize",
+    "random_resize", "random_shortest_size", "scale_jitter",
 }  # fmt: skip

@@ -21,7 +21,6 @@ from ..capture import NativePlan
 from ..capture.live import Live, Stamps
 from ..errors import HeadraceError
 from ..native import binding
-from ..native.batch_form import copies_of
 from ..service import service
 from ..service.report import say
 from . import stays as local
@@ -174,9 +173,9 @@ class Ahead:
                 return None
             lane_state.set_state(batch.lane_state)
         self._expected = batch.lane_state
-        fields = self._captured.tensors(batch.fields)
+        fields = self._captured.tensors(batch)
         if batch.copy_advised:
-            fields = copies_of(fields)
+            fields = self._captured.copies(fields)
         return self._captured.batch(fields)
 
     def _is_asked(self, keys: list[int], now: bytes) -> bool:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..admission.reference import Reference
-from ..capture import Captured, Served, StagePlan
+from ..capture import Captured, NativePlan, Served, StagePlan
 from ..service import options
 from ..service.report import REPORT, LoaderReport
 from ..service.session import SessionHandle
@@ -32,6 +32,7 @@ class LoaderState:
             key[2],
             gives_lanes=isinstance(captured, StagePlan),
             no_workers=options.from_environment().no_workers,
+            tell_draws=isinstance(captured, NativePlan) and captured.targets is not None,
         )
 
     def take_reference(self, loader: Any) -> Reference:

@@ -60,6 +60,27 @@ def make_missing(
     return made
 
 
+def make_all(
+    batch: Any,
+    make: Make,
+    made_before: Callable[[int], samples.Made | None],
+    replan: Callable[[bytes], None],
+) -> dict[int, Any]:
+    """All samples of a batch that tells what was drawn, by position. Otherwise as make_missing."""
+    made: dict[int, Any] = {}
+    state = batch.drawn.torch_state
+    for position, key in enumerate(batch.keys):
+        made_before(position)  # which is not asked for again
+        sample = make(position, key, state, None)
+        state = sample.state_after
+        if sample.error is not None:
+            replan(state)
+            raise Failed(sample)
+        made[position] = sample.value
+    replan(state)
+    return made
+
+
 def _left_the_plan(gap: Any, sample: samples.Made) -> bool:
     return bool(
         gap.torch_state_after

@@ -23,11 +23,11 @@ from ..capture import NativePlan, StagePlan
 from ..capture import Served as ServedPlan
 from ..errors import HeadraceError, WorkersUnavailable
 from ..native import binding
-from ..native.batch_form import copies_of
+from ..native.targets import Unknown
 from ..service import service
 from ..stage.pickling import unpickle_batch
 from .loader_state import LoaderState
-from .missing import Failed, make_missing
+from .missing import Failed, make_all, make_missing
 
 # Longest wait without a look at signals, seconds.
 _SLICE = 0.1
@@ -235,10 +235,14 @@ class Served:
         if isinstance(self._captured, StagePlan):
             return self._unpickle(batch)
         captured = self._captured
-        fields = captured.tensors(batch.fields)
+        try:
+            fields = captured.tensors(batch)
+        except Unknown:
+            self._comparison.delivered(batch, [])
+            return self._collate(batch.batch, self._make_all(batch))
         self._comparison.delivered(batch, fields)
         if batch.copy_advised:
-            fields = copies_of(fields)
+            fields = captured.copies(fields)
         if not batch.missing:
             return self._batch(batch.batch, captured, fields)
         made = self._make_missing(batch)
@@ -301,10 +305,19 @@ class Served:
 
     def _make_missing(self, batch: Any) -> dict[int, Any]:
         """The missing samples by position. Raises the first one's error."""
-        number = batch.batch
         self._state.report.other_files += sum(samples.is_other_file(gap) for gap in batch.missing)
+        return self._made_by(make_missing, batch)
+
+    def _make_all(self, batch: Any) -> list[Any]:
+        """All samples of a batch in their order, whatever workers made of it. Raises the first one's
+        error."""
+        self._state.report.made_here(self._captured.path, len(batch.keys) - len(batch.missing))
+        return list(self._made_by(make_all, batch).values())
+
+    def _made_by(self, way: Callable[..., dict[int, Any]], batch: Any) -> dict[int, Any]:
+        number = batch.batch
         try:
-            return make_missing(
+            return way(
                 batch,
                 make=partial(self._make, number),
                 made_before=lambda position: self._made.pop((number, position), None),

@@ -39,6 +39,7 @@ class SessionHandle:
         in_order: bool,
         gives_lanes: bool = False,
         no_workers: str = "fail",
+        tell_draws: bool = False,
     ) -> None:
         self.raw = service.call(
             service.client().open_session,
@@ -51,6 +52,7 @@ class SessionHandle:
             only_worker=_only_worker.get(),
             wire=options.from_environment().wire,
             no_workers=no_workers,
+            tell_draws=tell_draws,
         )
         self._pid = os.getpid()
         self._report = report

@@ -1,6 +1,7 @@
 """From a collate_fn of the program's own to a BatchForm, or to the reason why not."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,11 +35,16 @@ class Collated:
 
 
 def form_of(
-    collate_fn: Any, structure: Structure, labels: list[int], columns: list[int]
+    collate_fn: Any,
+    structure: Structure,
+    labels: list[int],
+    columns: list[int],
+    beside: Sequence[int] = (),
 ) -> Collated:
     """What `collate_fn(samples)` makes of samples of this structure. `labels`: the fields that are
-    Python's integers; `columns`: those that are rows of tensors of the data set. Raises NotNative."""
-    f = BatchFollower(labels, columns)
+    Python's integers; `columns`: those that are rows of tensors of the data set; `beside`: those that
+    the trainer makes. Raises NotNative."""
+    f = BatchFollower(labels, columns, beside)
     try:
         if replaced := replaced_builtin():
             raise Stop(f"may use builtins.{replaced}, which the program has replaced")
@@ -60,7 +66,8 @@ def form_of(
         raise NotNative(_refused(collate_fn, why), REMEDY) from None
     f.seen.close()
     # What the batch leaves out is made as well: its errors and draws are the program's.
-    unused = {one for one in fields_of(structure) if one not in (*used, *labels, *columns)}
+    made_here = (*used, *labels, *columns, *beside)
+    unused = {one for one in fields_of(structure) if one not in made_here}
     return Collated(form, frozenset(lists | unused), f.seen)
 
 
@@ -126,7 +133,7 @@ def _each(
     for one in fields:
         if one in f.columns:
             raise Stop("returns rows of the data set's tensors, which share their memory")
-    lists.update(one for one in fields if one not in f.labels)
+    lists.update(one for one in fields if one not in f.labels | f.beside)
     return EachForm(each.kind, structure)
 
 
@@ -152,7 +159,7 @@ def _structure(of: Any, scope: Scope, inside: "Counter[int]", mutable: bool = Fa
 
 def _check(f: BatchFollower, used: "Counter[int]") -> None:
     """A tensor of the batch that comes twice shares its memory with itself."""
-    twice = [one for one, times in used.items() if times > 1 and one not in f.labels]
+    twice = [one for one, times in used.items() if times > 1 and one not in f.labels | f.beside]
     if twice:
         raise Stop("returns the same tensors twice")
     if not used:

@@ -1,7 +1,7 @@
 """One following of a collate_fn."""
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..views.calls import call
@@ -15,10 +15,11 @@ from .values import Each, Grown, Part, Scope, Spent
 
 class BatchFollower(Follower):
     """`labels`: the fields that are Python's integers; `columns`: those that are rows of the data
-    set's own tensors."""
+    set's own tensors; `beside`: those that the trainer makes, of which nothing is known."""
 
-    def __init__(self, labels: list[int], columns: list[int]) -> None:
+    def __init__(self, labels: list[int], columns: list[int], beside: Sequence[int] = ()) -> None:
         super().__init__(call)
+        self.beside = frozenset(beside)
         self.labels, self.columns = frozenset(labels), frozenset(columns)
         self.turns: list[Scope] = []  # the loops that are followed
         self.functions = 0  # and what is called, or made by a comprehension, for each sample
@@ -91,7 +92,7 @@ class BatchFollower(Follower):
     def is_tensor_of_sample(self, part: Any) -> bool:
         if not isinstance(part, Part) or type(part.structure) is not int:
             return False
-        return part.structure not in self.labels
+        return part.structure not in self.labels | self.beside
 
 
 def _names_set_by(node: ast.For) -> set[str]:

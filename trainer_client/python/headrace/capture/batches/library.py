@@ -170,13 +170,15 @@ def _default(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
     of = _of_each(f, args[0], "default_collate")
     if not isinstance(of, Part):
         raise Stop("calls default_collate with what it made of the samples")
-    return _collated(of.structure)
+    return _collated(f, of.structure)
 
 
-def _collated(of: Structure) -> Any:
+def _collated(f: Any, of: Structure) -> Any:
     if type(of) is int:
+        if of in f.beside:
+            raise Stop("calls default_collate of what is made beside the picture")
         return Joined(Stacked(of))
     if isinstance(of, dict):
-        return {key: _collated(part) for key, part in of.items()}
+        return {key: _collated(f, part) for key, part in of.items()}
     assert isinstance(of, list | tuple)
-    return [_collated(part) for part in of]
+    return [_collated(f, part) for part in of]

@@ -23,6 +23,8 @@ _KEEP = frozenset(
         "RandomVerticalFlip", "ToDtype",
     )
 )  # fmt: skip
+# torchvision asks torch for the order of the memory that the tensor has.
+_KEEP_LAST = frozenset(("v2.Resize", "v2.RandomResize", "v2.RandomShortestSize", "v2.ScaleJitter"))
 _REMEDY = (
     "transforms of PIL images, then ToTensor, PILToTensor or v2.ToImage, then ToDtype and Normalize"
 )
@@ -53,6 +55,8 @@ def _after(made: Rows, node: Node) -> Rows:
         return replace(made, image=True)
     if node.kind == "v2.ToPureTensor":
         return replace(made, image=False)
+    if node.kind in _KEEP_LAST and made.channels_last:
+        return made
     if node.kind not in _KEEP or (made.image and node.kind.startswith("v1.")):
         raise _unknown(node)
     return made

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..unchanged import is_same
 from ..views.values import Held, Special, Stop, is_constant, name
+from .deep import Deep
 
 _OF_TEXTS = (
     "capitalize", "endswith", "join", "lower", "lstrip", "partition", "removeprefix", "removesuffix",
@@ -46,6 +47,10 @@ class Column(Special):
     def compute(self) -> None:
         """Raises Stop where the program's code would raise for an index."""
         self._every()
+
+    def values(self) -> list[Any]:
+        """The values of all indices, of whatever types."""
+        return self._every()
 
     def every(self) -> list[Any]:
         """Raises Stop where they are of different types."""
@@ -76,7 +81,7 @@ class Column(Special):
             return super().entries(f)
         count = len(self.first)
         return iter(
-            [each(f, functools.partial(_of_several, count, at), [self]) for at in range(count)]
+            [each(f, functools.partial(of_several, count, at), [self]) for at in range(count)]
         )
 
     def is_none(self) -> bool:
@@ -107,7 +112,7 @@ def _call_method(of: str, owner: Any, *args: Any) -> Any:
     return getattr(owner, of)(*args)
 
 
-def _of_several(count: int, at: int, several: Any) -> Any:
+def of_several(count: int, at: int, several: Any) -> Any:
     if type(several) not in (tuple, list) or len(several) != count:
         raise Stop("unpacks entries of different lengths")
     return several[at]
@@ -175,6 +180,7 @@ class HeldLists:
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[Any, Any, list[Column]]] = {}
+        self._deep: dict[int, Deep] = {}
 
     def column(self, container: Any, by: Column) -> Column:
         """container[by], of a list, tuple or dict."""
@@ -201,12 +207,23 @@ class HeldLists:
             raise Stop(f"takes an entry of {called} that it does not have") from None
         return Column(_checked(first), lambda: list(map(_checked, every())))
 
+    def copied(self, container: Any) -> Any:
+        """A copy of a container of anything plain, which is kept. Raises Stop."""
+        known = self._deep.get(id(container))
+        if known is None:
+            known = self._deep[id(container)] = Deep(container)
+        return known.copied
+
     def same(self) -> bool:
         """All that they hold is as it was."""
-        return all(_all_same(now, kept) for now, kept, _ in self._kept.values())
+        return all(one.same() for one in self._deep.values()) and all(
+            _all_same(now, kept) for now, kept, _ in self._kept.values()
+        )
 
     def same_at(self, keys: Any) -> bool:
         """The same, as far as it concerns these indices."""
+        if not all(one.same() for one in self._deep.values()):
+            return False
         for now, kept, columns in self._kept.values():
             if len(now) != len(kept):
                 return False

@@ -7,17 +7,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import torch
+
 from ...native.joint import INDEX, PURE, Sort
 from ...native.joint import PIL as PIL_IMAGE
 from ...native.opencv import Call
 from ...native.plan import Node
+from ...native.targets import ROW, Ref
 from ..proof.lookup import lookup
 from ..views.attributes import class_of, in_class
 from ..views.calls import call, is_librarys
 from ..views.follower import Follower
-from ..views.values import Held, Image, Method, Stop, is_dict
-from ..views.views import Together
+from ..views.sizes import Sides
+from ..views.values import Held, Image, Method, Stop, is_constant, is_dict
+from ..views.views import SOURCE, Known, Target, Together
+from . import beside_functions, boxes
+from .beside import Beside, Steps, changed_by, compared, operated, operated_in_place
 from .columns import PATHS, Column, HeldLists, each, is_plain
+from .deep import is_deep
+from .kept import Kept
 from .library import rule_of
 from .pictures import PIL, TORCHVISION, Opened, OpenFile
 from .pixels import Pixels
@@ -35,6 +44,8 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
 }
 _SEQUENCES = (list, tuple)
 _TAKEN_FROM = (*_SEQUENCES, dict)
+_HELD_ANY = (*_TAKEN_FROM, torch.Tensor, np.ndarray)
+_SAME_SIZE = ("identity", "pil_to_tensor", "to_image")
 _FOLLOWED = ("torchvision.datasets.", "torchvision.tv_tensors._dataset_wrapper")
 
 
@@ -70,6 +81,7 @@ class ItemFollower(Follower):
         self.files: list[OpenFile] = []
         self.calls: list[Call] = []  # of cv2's, which are tried before they are used
         self.tensors = Tensors()
+        self.beside = Steps()
         # As Items.index_types; the index is used in no other way so far.
         self.index_types: tuple[type, ...] = ()
 
@@ -107,7 +119,7 @@ class ItemFollower(Follower):
     # What views/ asks.
 
     def known(self, callee: Any) -> Callable[..., Any] | None:
-        return rule_of(callee)
+        return beside_functions.rule_of(callee, rule_of(callee))
 
     def known_attribute(self, thing: Any, of: str) -> Any:
         """Of a path that the program holds, and of torchvision's ImageReadMode."""
@@ -119,6 +131,8 @@ class ItemFollower(Follower):
         return (function.__module__ or "").startswith(_FOLLOWED)
 
     def combine(self, kind: type, left: Any, right: Any) -> Any:
+        if (made := operated(self, kind, left, right)) is not None:
+            return made
         if kind is ast.Div and type(left) is Pixels:
             return left.divide(self, right)
         of_paths = kind is ast.Div and any(
@@ -132,6 +146,15 @@ class ItemFollower(Follower):
         ):
             return None
         return each(self, rule, [left, right])
+
+    def combine_in_place(self, kind: type, left: Any, right: Any) -> Any:
+        return operated_in_place(self, kind, left, right)
+
+    def unary(self, op: ast.unaryop, operand: Any) -> Any:
+        return changed_by(self, op, operand)
+
+    def compared(self, op: ast.cmpop, left: Any, right: Any) -> Any:
+        return compared(self, op, left, right)
 
     def text(self, value: Any, spec: Any) -> Any:
         if spec is not None and type(spec) is not str:
@@ -147,6 +170,9 @@ class ItemFollower(Follower):
         if (method := self._own_method(owner, "__getitem__")) is not None:
             return self.call(self, method, [key], {}, "")
         thing = owner.thing if type(owner) is Held else owner
+        if type(owner) is Held and type(thing) in _HELD_ANY:
+            if (kept := self._kept(thing, key)) is not None:
+                return kept
         if type(owner) is Held and type(thing) in _TAKEN_FROM:
             if type(thing) is dict and key.is_index:  # finds equal ones, and not all integers are
                 self.index_types = (int,)
@@ -156,6 +182,20 @@ class ItemFollower(Follower):
             found = {at: _bare(one) for at, one in entries if is_plain(one)}
             return each(self, found.__getitem__, [key])
         return super().entry_at(owner, key)
+
+    def _kept(self, container: Any, key: Column) -> Any:
+        """container[key], where its entries are annotations; None: they are plain."""
+        try:
+            first = container[key.first]
+        except LookupError:
+            return None
+        if type(container) in _TAKEN_FROM and not is_deep(first):
+            return None
+        kept = Kept(self.lists.copied(container), self.note(key))
+        made = self.beside.step(kept, [Ref(ROW)])
+        made.data = kept.data()
+        made.called = "an entry by the index that may change"
+        return made
 
     def _own_method(self, owner: Any, of: str) -> Method | None:
         """A method of Python's that an object of the program has by its class: of a data set inside of
@@ -214,9 +254,40 @@ class ItemFollower(Follower):
         return Sort(PURE, opened.mode) if opened.library == TORCHVISION else Sort("")
 
     def is_no_picture(self, value: Any) -> bool:
-        return isinstance(value, Column)
+        return isinstance(value, Column) or type(value) in (Beside, Sides)
 
-    def leaf(self, found: Any) -> int | None:
+    def picture_in(self, value: Any) -> bool:
+        """Whether it is a picture, or a list that holds one."""
+        if type(value) in (list, tuple):
+            return any(map(self.picture_in, value))
+        return type(self.picture(value)) is Image
+
+    def with_beside(
+        self, transform: Any, leaves: list[Any], rebuild: Callable[[Any], Any], at: str
+    ) -> list[Any] | None:
+        if not any(type(leaf) is Beside for leaf in leaves):
+            return None
+        return boxes.applied(self, transform, leaves, rebuild, at)
+
+    def count_beside(self) -> int:
+        return len(self.beside)
+
+    def check_is_source(self, step: int) -> None:
+        """Raises Stop where the picture has another size than its file."""
+        while step > SOURCE:
+            done = self.steps[step].transform
+            if type(done) is not Known or done.node.op not in _SAME_SIZE:
+                raise Stop("uses the size of what was made of the picture")
+            step = self.steps[step].of
+
+    def is_leaf(self, found: Any) -> bool:
+        if len(self.beside):
+            return type(found) in (Beside, Sides) or isinstance(found, Column) or is_constant(found)
+        return self.leaf(found) is not None
+
+    def leaf(self, found: Any) -> "int | Target | None":
+        if len(self.beside) and self.is_leaf(found):
+            return Target(self.beside.field(self, found))
         if not isinstance(found, Column):
             return None
         if type(found.first) is not int:

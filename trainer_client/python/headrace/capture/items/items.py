@@ -9,6 +9,7 @@ from ...native.collate import name_of
 from ...native.genuine import is_genuine
 from ...native.opencv import Call
 from ...native.plan import Node, NotNative
+from ...native.targets import Targets
 from ...native.transforms import nodes_of_leaf
 from ..views.attributes import class_of, in_class, own
 from ..views.calls import call
@@ -58,6 +59,7 @@ class Items:
     lists: HeldLists
     index_types: tuple[type, ...] = (int,)
     calls: tuple[Call, ...] = ()
+    targets: Targets | None = None  # what the trainer makes beside the pictures
 
 
 def items_of(dataset: Any) -> Items:
@@ -85,6 +87,7 @@ def items_of(dataset: Any) -> Items:
     except Exception as error:  # objects may do anything when they are looked at
         text = f"it is not understood ({type(error).__name__}: {error})"
         raise NotNative(f"{_refused(dataset)}: {text}") from None
+    targets = f.beside.close(f)
     f.seen.close()
     modes = tuple(picture.mode for picture in f.pictures)
     return Items(
@@ -100,6 +103,7 @@ def items_of(dataset: Any) -> Items:
         f.lists,
         _index_types(f),
         tuple(f.calls),
+        targets,
     )
 
 
@@ -130,6 +134,8 @@ def reader_of(loader: Any, paths: list[str]) -> tuple[Picture, Grounds]:
 
 
 def _index_types(f: ItemFollower) -> tuple[type, ...]:
+    if f.beside.fields:
+        return (int,)  # what is made beside the picture may hold the index itself
     if f.index_types:
         return f.index_types
     returned = any(column.is_index for column in f.columns)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..views import sizes
+from ..views.attributes import attribute
 from ..views.values import Image, Special, Stop
 from .columns import Column
 
@@ -44,8 +44,8 @@ class Opened(Special):
     def attribute(self, f: Any, of: str) -> Any:
         if of == "convert":
             return _Convert(self)
-        if of == "size":
-            return sizes.size_of(f, self.read(f, ""))
+        if of in ("size", "width", "height"):
+            return attribute(f, self.read(f, ""), of)
         return super().attribute(f, of)
 
     def is_of(self, classes: tuple[type, ...]) -> bool:

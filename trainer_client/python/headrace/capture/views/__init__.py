@@ -20,7 +20,7 @@ decided by it.
 from .grounds import Grounds
 from .recognise import views_of
 from .steps import steps_of, steps_or_views
-from .views import SOURCE, Applied, Known, Stack, Structure, Together, Views, indices_of
+from .views import SOURCE, Applied, Known, Stack, Structure, Target, Together, Views, indices_of
 
 __all__ = [
     "SOURCE",
@@ -29,6 +29,7 @@ __all__ = [
     "Known",
     "Stack",
     "Structure",
+    "Target",
     "Together",
     "Views",
     "indices_of",

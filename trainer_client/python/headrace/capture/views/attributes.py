@@ -33,6 +33,7 @@ from .values import (
     wrap,
 )
 
+_SIZES = ("width", "height", "size")  # of a PIL image, in the order of its size
 _OF_LISTS = ("append", "extend")
 _OF_DICTS = ("get", "items", "keys", "values")
 _HOLD_DICTS = (types.GetSetDescriptorType, types.MemberDescriptorType)
@@ -51,8 +52,8 @@ def attribute(f: Follower, owner: Any, of: str) -> Any:
     if isinstance(owner, Special):
         return owner.attribute(f, of)
     if type(owner) is Image:
-        if of == "size" and (size := sizes.size_of(f, owner)) is not None:
-            return size
+        if of in _SIZES and (size := sizes.size_of(f, owner)) is not None:
+            return size if of == "size" else size[_SIZES.index(of)]
         if (known := tensor_methods.method(f, owner, of)) is not None:
             return known
         raise Stop(f"uses .{of} of {name(owner)}")

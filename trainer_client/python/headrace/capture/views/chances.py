@@ -106,11 +106,13 @@ def gated(f: Follower, frame: Frame, node: ast.If, chance: Chance, block: Any) -
     use(f, chance.number)
     start = len(f.steps)
     drawn = [one.is_used for one in f.drawings.values()]
-    before = places_of(frame)
+    before, beside = places_of(frame), f.count_beside()
     if block(f, frame, node.body) is not None:
         raise Stop("leaves the block where what is drawn decides")
     if [one.is_used for one in f.drawings.values()] != drawn:
         raise Stop("draws where what was drawn decides")
+    if f.count_beside() != beside:
+        raise Stop("changes more than the picture where what is drawn decides")
     made: dict[int, tuple[int, list[Any]]] = {}
     changed = changed_in(f, frame, before, start, "where what is drawn decides")
     for _, _, old, new in changed:

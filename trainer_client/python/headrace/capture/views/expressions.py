@@ -18,6 +18,7 @@ from .values import (
     Array,
     Held,
     Inner,
+    Keys,
     Lazy,
     Special,
     Stop,
@@ -66,13 +67,17 @@ def assign(f: Follower, frame: Frame, target: ast.expr, what: Any) -> None:
     elif isinstance(target, ast.Tuple | ast.List):
         if any(isinstance(part, ast.Starred) for part in target.elts):
             raise Stop("has a starred target")
-        parts = list(entries(f, what))
+        parts = what.unpacked(f, len(target.elts)) if isinstance(what, Special) else None
+        parts = list(entries(f, what)) if parts is None else parts
         if len(parts) != len(target.elts):
             raise Stop(f"unpacks {len(parts)} values to {len(target.elts)} names")
         for part, one in zip(target.elts, parts, strict=True):
             assign(f, frame, part, one)
     elif isinstance(target, ast.Subscript):
         owner = value(f, frame, target.value)
+        if isinstance(owner, Special):
+            owner.set_entry(f, key_of(f, frame, target), what)
+            return
         if type(owner) is not dict:
             raise Stop(f"sets an entry of {name(owner)}")
         key = value(f, frame, target.slice)
@@ -102,13 +107,26 @@ def _subscript(f: Follower, frame: Frame, node: Any) -> Any:
     owner = value(f, frame, node.value)
     if type(owner) is Array:
         return arrays.take(owner, ast.unparse(node.slice))
-    if isinstance(owner, Special) and isinstance(node.slice, ast.Tuple):
-        if any(isinstance(one, ast.Slice) for one in node.slice.elts):
-            return owner.part(f, ast.unparse(node.slice))
+    key = key_of(f, frame, node) if isinstance(owner, Special) or not _has_slices(node) else None
+    if type(key) is Keys:
+        return owner.part(f, key.text)
+    return take(f, owner, value(f, frame, node.slice) if key is None else key)
+
+
+def _has_slices(node: ast.Subscript) -> bool:
+    return isinstance(node.slice, ast.Tuple) and any(
+        isinstance(one, ast.Slice) for one in node.slice.elts
+    )
+
+
+def key_of(f: Follower, frame: Frame, node: ast.Subscript) -> Any:
+    """What stands in the brackets."""
+    if _has_slices(node):
+        return Keys(ast.unparse(node.slice))
     if not isinstance(node.slice, ast.Slice):
-        return take(f, owner, value(f, frame, node.slice))
+        return value(f, frame, node.slice)
     bounds = (node.slice.lower, node.slice.upper, node.slice.step)
-    return take(f, owner, slice(*[b if b is None else value(f, frame, b) for b in bounds]))
+    return slice(*[b if b is None else value(f, frame, b) for b in bounds])
 
 
 def _elements(f: Follower, frame: Frame, nodes: list[ast.expr]) -> list[Any]:
@@ -228,6 +246,8 @@ def _binary(f: Follower, frame: Frame, node: Any) -> Any:
 
 def _unary(f: Follower, frame: Frame, node: Any) -> Any:
     operand = value(f, frame, node.operand)
+    if (made := f.unary(node.op, operand)) is not None:
+        return made
     if isinstance(node.op, ast.Not):
         chance = chances.decided(operand)
         return not truth(f, operand) if chance is None else chances.opposite(chance)
@@ -250,6 +270,8 @@ def _compare(f: Follower, frame: Frame, node: Any) -> Any:
     if len(node.ops) == 1:
         right = value(f, frame, node.comparators[0])
         op = node.ops[0]
+        if (made := f.compared(op, left, right)) is not None:
+            return made
         known = chances.compared(op, left, right) or sizes.compared(op, left, right)
         return holds(op, left, right) if known is None else known
     for op, part in zip(node.ops, node.comparators, strict=True):

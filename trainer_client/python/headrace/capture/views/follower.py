@@ -13,7 +13,7 @@ from ...native.several import Flipped, Part
 from ..proof.frames import scope_of
 from .grounds import Grounds
 from .values import MISSING, Held, Image, Stop, is_private, wrap
-from .views import Together
+from .views import Target, Together
 
 MOST_STEPS = 20_000  # expressions, statements and calls that are followed
 DEEPEST = 16  # calls of the program's functions in each other
@@ -114,6 +114,16 @@ class Follower:
     def combine(self, kind: type, left: Any, right: Any) -> Any:
         return None
 
+    def combine_in_place(self, kind: type, left: Any, right: Any) -> Any:
+        """left `kind`= right, where that changes `left`."""
+        raise Stop("changes something in place")
+
+    def unary(self, op: ast.unaryop, operand: Any) -> Any:
+        return None
+
+    def compared(self, op: ast.cmpop, left: Any, right: Any) -> Any:
+        return None
+
     def text(self, value: Any, spec: Any) -> Any:
         raise Stop("makes a text that is not followed")
 
@@ -139,9 +149,28 @@ class Follower:
         """Whether this picture itself is a tensor. `picture`: below 0, an Image's `step`."""
         return False
 
-    def leaf(self, found: Any) -> int | None:
-        """The number of something that is returned and no picture: below 0."""
+    def is_leaf(self, found: Any) -> bool:
+        """Whether `leaf` has a number for it."""
+        return False
+
+    def leaf(self, found: Any) -> "int | Target | None":
+        """The number of something that is returned and no picture: below 0, or a Target."""
         return None
+
+    def with_beside(
+        self, transform: Any, leaves: list[Any], rebuild: Callable[[Any], Any], at: str
+    ) -> list[Any] | None:
+        """The leaves after the transform, where some of them are made beside the picture. `rebuild`:
+        puts leaves together as the transform is given them."""
+        return None
+
+    def count_beside(self) -> int:
+        """How much was made beside the picture so far."""
+        return 0
+
+    def check_is_source(self, step: int) -> None:
+        """Raises Stop where what this step made has another size than the picture."""
+        raise Stop("uses a picture's size")
 
     def sort_of_picture(self, picture: int) -> Sort:
         """What the picture itself is. `picture`: as is_tensor's."""

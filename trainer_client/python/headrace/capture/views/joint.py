@@ -38,7 +38,8 @@ def call(f: Follower, callee: Held, args: list[Any], named: dict[str, Any], at: 
         inputs = args[0] if len(args) == 1 else tuple(args)
         leaves: list[Any] = []
         rebuild = _flatten(f, inputs, leaves)
-        return rebuild(iter(_inputs(f, callee, leaves, at)))
+        made = f.with_beside(thing, leaves, lambda of: rebuild(iter(of)), at)
+        return rebuild(iter(_inputs(f, callee, leaves, at) if made is None else made))
     except NotNative as refused:
         raise Stop(f"applies what has no native form: {refused}", refused.remedy) from None
 
@@ -63,7 +64,10 @@ def wrapped(f: Follower, cls: Any, args: list[Any], named: dict[str, Any]) -> Im
     made = joint.Sort(joint.MASK if cls.__name__ == "Mask" else joint.IMAGE, sort.mode, sort.flat)
     label = f"tv_tensors.{cls.__name__}(picture)"
     op = "pil_to_tensor" if sort.kind == joint.PIL else "identity"
-    return f.add(Known(Node(op, label=label), sort.kind == joint.PIL, made), image, "")
+    node = Node(op, label=label)
+    if cls.__name__ == "Image":  # which gives torch the picture's own memory, as ToImage does
+        node.kind = "v2.ToImage"
+    return f.add(Known(node, sort.kind == joint.PIL, made), image, "")
 
 
 def sort_of(f: Follower, image: Image) -> joint.Sort:
@@ -123,14 +127,15 @@ def _inputs(f: Follower, callee: Held, leaves: list[Any], at: str) -> list[Any]:
     if len(images) == 1 and sorts[0].kind != joint.MASK and not joint.is_of_kinds(thing):
         made[places[0]] = _one(f, thing, images[0], at)
         return made
-    for place, image in zip(places, _together(f, thing, images, sorts, at), strict=True):
+    for place, image in zip(places, together(f, thing, images, sorts, at)[0], strict=True):
         made[place] = image
     return made
 
 
-def _together(
+def together(
     f: Follower, thing: Any, images: list[Image], sorts: list[joint.Sort], at: str
-) -> list[Image]:
+) -> tuple[list[Image], int]:
+    """What one call makes of these pictures, and its number."""
     check_unaltered(thing)
     each = joint.nodes_of_each(thing, sorts)
     taken = [True] * len(sorts) if kind_of(thing) in GATES else joint.taken_of(thing, sorts)
@@ -145,7 +150,7 @@ def _together(
             continue
         nodes = nodes or [Node("identity", label=repr(thing))]
         made[number] = f.add(Together(thing, tuple(nodes), call_number, sort), images[number], at)
-    return made
+    return made, call_number
 
 
 def _flatten(f: Follower, value: Any, leaves: list[Any]) -> Callable[[Any], Any]:

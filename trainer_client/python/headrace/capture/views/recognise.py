@@ -105,7 +105,7 @@ def _returned(f: Follower, found: Any, numbers: list[int], stacks: list[Stacked]
     elif type(found) is Stacked:
         numbers.extend(found.parts)
         stacks.append(found)
-    elif f.leaf(found) is not None:
+    elif f.is_leaf(found):
         pass
     elif type(found) in (list, tuple, dict):
         if type(found) is dict and any(type(key) not in (str, int) for key in found):

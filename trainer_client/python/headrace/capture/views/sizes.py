@@ -123,9 +123,11 @@ def followed(f: Follower, frame: Frame, node: ast.If, test: Smaller, block: Any)
     """What `if test: body` does. `block`: statements.block. Raises Stop."""
     if node.orelse:
         raise Stop("has an else where a picture's size decides")
-    start, before = len(f.steps), places_of(frame)
+    start, before, beside = len(f.steps), places_of(frame), f.count_beside()
     if block(f, frame, node.body) is not None:
         raise Stop("leaves the block where a picture's size decides")
+    if f.count_beside() != beside:
+        raise Stop("changes more than the picture where its size decides")
     changed = changed_in(f, frame, before, start, "where a picture's size decides")
     if len(f.steps) != start + len({new.step for _, _, _, new in changed}):
         raise Stop("does more than to pad a picture where its size decides")

@@ -7,9 +7,9 @@ from typing import Any
 from . import chances, sizes
 from .arithmetic import combine
 from .containers import entries, extend
-from .expressions import assign, inner, truth, value
+from .expressions import assign, inner, key_of, truth, value
 from .follower import Follower, Frame
-from .values import Held, Special, Stop, name
+from .values import Held, Keys, Special, Stop, name
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,8 @@ def _statement(f: Follower, frame: Frame, node: Any) -> Left:
                 assign(f, frame, node.target, value(f, frame, node.value))
         case ast.AugAssign(target=ast.Name()):
             _add(f, frame, node)
+        case ast.AugAssign(target=ast.Subscript()):
+            _add_to_entry(f, frame, node)
         case ast.Return():
             return Return(None if node.value is None else value(f, frame, node.value))
         case ast.If():
@@ -99,10 +101,24 @@ def _add(f: Follower, frame: Frame, node: ast.AugAssign) -> None:
     if type(now) is list and isinstance(node.op, ast.Add):
         f.changes(now)
         extend(f, now, more)
+    elif isinstance(now, Special) and now.changes_in_place(f):
+        assign(f, frame, node.target, f.combine_in_place(type(node.op), now, more))
     elif type(now) in (list, dict, Held) or isinstance(now, Special) and now.grows():
         raise Stop(f"changes {name(now)} in place")
     else:
         assign(f, frame, node.target, combine(f, type(node.op), now, more))
+
+
+def _add_to_entry(f: Follower, frame: Frame, node: ast.AugAssign) -> None:
+    """owner[key] += more, of what a library's object does so."""
+    assert isinstance(node.target, ast.Subscript)
+    owner = value(f, frame, node.target.value)
+    if not isinstance(owner, Special):
+        raise Stop(f"changes an entry of {name(owner)} in place")
+    key = key_of(f, frame, node.target)
+    now = owner.part(f, key.text) if type(key) is Keys else owner.entry(f, key)
+    made = f.combine_in_place(type(node.op), now, value(f, frame, node.value))
+    owner.set_entry(f, key, made)
 
 
 def _with(f: Follower, frame: Frame, node: ast.With) -> Left:

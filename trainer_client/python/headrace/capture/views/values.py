@@ -124,8 +124,16 @@ class Special:
         """The entry by several keys, of which the text is known."""
         raise Stop(f"takes [{text}] of {self.called}")
 
+    def set_entry(self, f: Any, key: Any, value: Any) -> None:
+        """self[key] = value; `key` may be the text of several keys with slices: Keys."""
+        raise Stop(f"sets an entry of {self.called}")
+
     def entries(self, f: Any) -> Iterator[Any]:
         raise Stop(f"goes through {self.called}")
+
+    def unpacked(self, f: Any, count: int) -> list[Any] | None:
+        """What `count` names get of it; None: its entries."""
+        return None
 
     def over(self, f: Any, frame: Any, node: Any, make: Any) -> Any:
         """What a comprehension over it makes, as one value; None: it goes through the entries."""
@@ -146,6 +154,10 @@ class Special:
         """isinstance(value, classes), which are Python's own."""
         raise Stop(f"asks for the type of {self.called}")
 
+    def changes_in_place(self, f: Any) -> bool:
+        """Whether that is followed."""
+        return False
+
     def grows(self) -> bool:
         """Whether += changes the value itself, which other names may stand for, too."""
         return False
@@ -156,6 +168,13 @@ class Special:
 
     def leave(self, f: Any) -> None:
         """The end of that statement."""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Several keys with slices among them, of which the text is known: `:, 2:`."""
+
+    text: str
 
 
 class Lazy:

@@ -29,9 +29,23 @@ class Stack:
     of: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Target:
+    """What the trainer makes: by its number among these."""
+
+    number: int
+
+
 # Nested as the program returns it, of exact list, tuple and dict; each int is an index of `values`.
 # Keys of a dict are str or int, in the program's order.
-Structure = int | Stack | list["Structure"] | tuple["Structure", ...] | dict[str | int, "Structure"]
+Structure = (
+    int
+    | Stack
+    | Target
+    | list["Structure"]
+    | tuple["Structure", ...]
+    | dict[str | int, "Structure"]
+)
 
 
 @dataclass(frozen=True)
@@ -104,6 +118,8 @@ class Views:
 
 def indices_of(result: Structure) -> list[int]:
     """The indices in a structure, in the order in which they stand in it."""
+    if isinstance(result, Target):
+        return []
     if isinstance(result, int | Stack):
         return [result] if isinstance(result, int) else list(result.of)
     parts = result.values() if isinstance(result, dict) else result

@@ -1,0 +1,55 @@
+#include "ops/core/graph_draws.h"
+
+#include <numeric>
+
+#include "base/check.h"
+
+namespace headrace::ops {
+
+bool DrawsFromPython(const Graph& graph) {
+  std::size_t i = 0;
+  while (i < graph.chains() && !graph.chain(i).draws_from_python()) ++i;
+  return i < graph.chains();
+}
+
+bool DrawsSizes(const Graph& graph) {
+  std::size_t i = 0;
+  while (i < graph.chains() && !graph.chain(i).draws_size()) ++i;
+  return i < graph.chains();
+}
+
+std::vector<std::int32_t> WordPlaces(const Graph& graph, std::size_t nodes) {
+  std::vector<std::int32_t> places(nodes, -1), memory;
+  std::vector<std::int32_t> numbered(static_cast<std::size_t>(graph.param_words()));
+  std::iota(numbered.begin(), numbered.end(), 0);  // each word says its place
+  for (std::size_t c = 0; c < graph.chains(); ++c) {
+    const Chain& chain = graph.chain(c);
+    const Params words = graph.ParamsOf(c, numbered, memory);
+    for (int i = 0; i < std::ssize(chain.nodes()); ++i) {
+      if (chain.schema(i).param_words() == 0) continue;
+      const auto first = static_cast<std::size_t>(chain.param_offset(i));
+      places[static_cast<std::size_t>(chain.number(i))] = words[first];
+    }
+  }
+  return places;
+}
+
+Status DrawnValues(const Graph& graph, const TensorSpec& in, Params params,
+                   std::span<TensorSpec> values) {
+  HR_CHECK(values.size() == graph.values().size());
+  HR_CHECK(params.size() == static_cast<std::size_t>(graph.param_words()));
+  std::vector<std::int32_t> memory;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Graph::Value& value = graph.values()[i];
+    const Chain& chain = graph.chain(value.first);
+    if (!chain.draws_size()) continue;
+    HR_TRY(values[i], chain.InferDrawn(in, graph.ParamsOf(value.first, params, memory)));
+    if (value.squeezed) {  // of one channel, as Compile has seen
+      const Dims& dims = values[i].dims;
+      values[i] = {values[i].dtype, Layout::kPlain, {dims[1], dims[2]}};
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace headrace::ops
