@@ -6,7 +6,7 @@ chain, is the operators' own business (Chain::Compile).
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -227,9 +227,7 @@ def _transformed(api: str, make: Callable[..., Node]) -> Callable[[Any], Node]:
         if not isinstance(t.fill, int | float | list | tuple | None):
             raise NotNative(f"fill={t.fill!r} has no native form")
         fill = t.fill if api == "v1" else t._fill["others"]
-        return make(
-            t, api, {"interpolation": interpolation(t.interpolation), "fill": floats(fill)}
-        )
+        return make(t, api, {"interpolation": interpolation(t.interpolation), "fill": floats(fill)})
 
     return convert
 
