@@ -177,7 +177,7 @@ class Ahead:
         fields = self._captured.tensors(batch.fields)
         if batch.copy_advised:
             fields = copies_of(fields)
-        return self._captured.batch(fields)
+        return samples.joined(self._stock.collate_fn, fields, self._captured)
 
     def _is_asked(self, keys: list[int], now: bytes) -> bool:
         first = self._asked[0]

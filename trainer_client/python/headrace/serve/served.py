@@ -272,7 +272,8 @@ class Served:
         if captured.form is None:
             return captured.batch(fields)
         device = None if self._lazy else "cpu"
-        return self._as_worker(batch, partial(captured.batch, fields, device))
+        join = partial(samples.joined, self._collate_fn, fields, captured, device)
+        return self._as_worker(batch, join)
 
     def _collate(self, batch: int, rows: list[Any]) -> Any:
         """What a worker of the stock loader does with samples of any kind."""

@@ -73,6 +73,12 @@ def assign(f: Follower, frame: Frame, target: ast.expr, what: Any) -> None:
             assign(f, frame, part, one)
     elif isinstance(target, ast.Subscript):
         owner = value(f, frame, target.value)
+        if isinstance(owner, Special):
+            owner.set_entry(f, _index(f, frame, target.slice), what)
+            return
+        if type(owner) is list:
+            f.set_item(owner, value(f, frame, target.slice), what)
+            return
         if type(owner) is not dict:
             raise Stop(f"sets an entry of {name(owner)}")
         key = value(f, frame, target.slice)
@@ -102,13 +108,30 @@ def _subscript(f: Follower, frame: Frame, node: Any) -> Any:
     owner = value(f, frame, node.value)
     if type(owner) is Array:
         return arrays.take(owner, ast.unparse(node.slice))
+    if isinstance(owner, Special) and owner.has_rows:
+        return owner.entry(f, _index(f, frame, node.slice))
     if isinstance(owner, Special) and isinstance(node.slice, ast.Tuple):
         if any(isinstance(one, ast.Slice) for one in node.slice.elts):
             return owner.part(f, ast.unparse(node.slice))
     if not isinstance(node.slice, ast.Slice):
         return take(f, owner, value(f, frame, node.slice))
-    bounds = (node.slice.lower, node.slice.upper, node.slice.step)
-    return take(f, owner, slice(*[b if b is None else value(f, frame, b) for b in bounds]))
+    return take(f, owner, _slice(f, frame, node.slice))
+
+
+def _slice(f: Follower, frame: Frame, node: ast.Slice) -> slice:
+    bounds = (node.lower, node.upper, node.step)
+    return slice(*[b if b is None else value(f, frame, b) for b in bounds])
+
+
+def _index(f: Follower, frame: Frame, node: ast.expr) -> Any:
+    """The key of a value that says itself what its entries are."""
+    if isinstance(node, ast.Tuple):
+        return tuple(_index(f, frame, part) for part in node.elts)
+    if isinstance(node, ast.Slice):
+        return _slice(f, frame, node)
+    if isinstance(node, ast.Constant) and node.value is Ellipsis:
+        return Ellipsis
+    return value(f, frame, node)
 
 
 def _elements(f: Follower, frame: Frame, nodes: list[ast.expr]) -> list[Any]:

@@ -120,6 +120,11 @@ class Special:
     def entry(self, f: Any, key: Any) -> Any:
         raise Stop(f"takes an entry of {self.called}")
 
+    has_rows = False  # `entry` takes whole keys: slices, `...` and tuples of them
+
+    def set_entry(self, f: Any, key: Any, value: Any) -> None:
+        raise Stop(f"sets an entry of {self.called}")
+
     def part(self, f: Any, text: str) -> Any:
         """The entry by several keys, of which the text is known."""
         raise Stop(f"takes [{text}] of {self.called}")
