@@ -1,4 +1,4 @@
-"""torchvision's v1 and v2 transforms as operator nodes.
+"""torchvision's v1 and v2 transforms, and timm's, as operator nodes.
 
 Exact types only, and only objects that nobody has altered: a subclass, a hook or a method replaced
 on the object may do anything. Whether an operator takes these arguments, and in this place of the
@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from . import augment, blurring, resizing, several
+from . import augment, blurring, resizing, several, timm
 from .arguments import dtype, floats, interpolation, ints, log_ratio, probability
 from .collate import name_of
 from .gates import GATES, gate_of
@@ -306,6 +306,7 @@ _TABLE: dict[str, Callable[[Any], Node]] = {
     ),
     "v2.Identity": _plain("identity"),
     "v2.ToPureTensor": _plain("identity"),
+    **timm.TABLE,
 }
 # v1 and v2 of these compute differently.
 _API_MATTERS = {
