@@ -27,15 +27,14 @@ Status UnknownJob(JobId job) {
                    " is not known to this coordinator (was it restarted?); open it again");
 }
 
-// Identifies what the cache keeps of a plan: its sources, and the prefix before the cache point. 0:
-// nothing.
-std::uint64_t DatasetHash(const Plan& plan, const wire::Split& split) {
+// Identifies what the cache keeps of a plan: its sources, and what is made of each of a sample's
+// pictures before its cache point. 0: nothing.
+std::uint64_t DatasetHash(const Plan& plan, const NativeForm& form) {
   if (plan.has_python_stage) return 0;
   Plan cached;
   cached.leaves = plan.leaves;
-  cached.chain.assign(plan.chain.begin(), plan.chain.begin() + split.cache_node);
   cached.libraries = plan.libraries;
-  return HashBytes(wire::EncodePlan(cached));
+  return MixBits(HashBytes(wire::EncodePlan(cached)) + form.prefix_hash);
 }
 
 // One step in progress. Updates that change jobs, workers or leases go to a copy of the state. So
@@ -220,11 +219,12 @@ class Stepper {
       return ResourceExhausted(Text(m.job) + " has " + std::to_string(kMaxSessions) +
                                " open sessions; close some");
     }
-    HR_TRY(wire::Split split, SplitPlan(m.plan, rules_.native_check));
+    NativeForm form;
+    HR_TRY(wire::Split split, SplitPlan(m.plan, rules_.native_check, &form));
     std::int64_t rows = 0;
     for (const SourceLeaf& leaf : m.plan.leaves) rows += leaf.rows;
     // Its data set may want a cache.
-    Change(AddSession{m.job, m.session, m.plan.name, hash, split, DatasetHash(m.plan, split), rows,
+    Change(AddSession{m.job, m.session, m.plan.name, hash, split, DatasetHash(m.plan, form), rows,
                       m.plan.has_python_stage && m.plan.python.replayed});
     return split;
   }

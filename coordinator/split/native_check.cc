@@ -13,8 +13,10 @@ NativeCheck BuiltinNativeCheck() {
     HR_TRY(const ops::Graph graph,
            ops::Graph::Compile({nodes.begin(), nodes.end()}, {values.begin(), values.end()},
                                libraries, {}, ops::TorchFunctions::Loaded(), values));
-    return NativeForm{
-        .pure_prefix = graph.pure_prefix(), .tail = graph.tail(), .files = graph.files()};
+    return NativeForm{.pure_prefix = graph.pure_prefix(),
+                      .tail = graph.tail(),
+                      .files = graph.files(),
+                      .prefix_hash = graph.prefix_hash()};
   };
 }
 

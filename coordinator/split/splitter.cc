@@ -52,7 +52,7 @@ std::string OwnReason(const Node& node) {
 
 }  // namespace
 
-Result<wire::Split> SplitPlan(const Plan& plan, const NativeCheck& check) {
+Result<wire::Split> SplitPlan(const Plan& plan, const NativeCheck& check, NativeForm* form) {
   HR_RETURN_IF_ERROR(CheckPlan(plan));
   wire::Split split;
   split.worker_nodes = static_cast<std::int32_t>(plan.chain.size());
@@ -64,10 +64,11 @@ Result<wire::Split> SplitPlan(const Plan& plan, const NativeCheck& check) {
   }
   std::vector<std::int32_t> values;
   if (HasGraph(plan)) values = ValuesOf(plan);
-  HR_TRY(const NativeForm form, check(plan.chain, values, plan.libraries));
-  HR_RETURN_IF_ERROR(CheckFiles(plan.leaves, form.files));
-  split.cache_node = form.pure_prefix;
-  if (!HasLists(plan)) split.tail_node = form.tail;  // a trainer finishes stacks alone
+  HR_TRY(const NativeForm found, check(plan.chain, values, plan.libraries));
+  HR_RETURN_IF_ERROR(CheckFiles(plan.leaves, found.files));
+  split.cache_node = found.pure_prefix;
+  if (!HasLists(plan)) split.tail_node = found.tail;  // a trainer finishes stacks alone
+  if (form != nullptr) *form = found;
   return split;
 }
 

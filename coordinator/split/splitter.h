@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 
@@ -14,6 +15,8 @@ struct NativeForm {
   int pure_prefix = 0;  // ops::Graph::pure_prefix: the cache point follows these nodes
   int tail = 0;         // ops::Graph::tail: the trainer may finish samples from this node on
   int files = 1;        // ops::Graph::files: a row of each source has as many
+  // ops::Graph::prefix_hash: of the nodes before the cache points of all pictures.
+  std::uint64_t prefix_hash = 0;
 };
 // Checks whether nodes have a native form, where the values of some are wanted (none named: of the
 // last one). Otherwise kUnsupported or kInvalidArgument with the reason. Pure.
@@ -28,6 +31,8 @@ using NativeCheck = std::function<Result<NativeForm>(std::span<const Node> nodes
 // plan with a Python stage is not cut. Pure. kUnsupported: a node is not stateless and native; the
 // plan then stays with its trainer. kInvalidArgument: not a plan (no source, no field, a field of
 // nothing, no lane, a node before its input, rows of another number of files than the nodes take).
-[[nodiscard]] Result<wire::Split> SplitPlan(const Plan& plan, const NativeCheck& check);
+// `form`: unless null, gets what the check said. It stays as it is where nothing was checked.
+[[nodiscard]] Result<wire::Split> SplitPlan(const Plan& plan, const NativeCheck& check,
+                                            NativeForm* form = nullptr);
 
 }  // namespace headrace::coordinator

@@ -31,7 +31,6 @@ class RandomResizedCropSchema final : public ImageSchema {
 
  private:
   [[nodiscard]] Status DrawCrop(const ImageSpec& in, TorchGenerator& rng, Window* crop) const;
-  [[nodiscard]] Window CentralCrop(const ImageSpec& in) const;
 
   Size size_;
   AreaSampler sampler_;

@@ -2,6 +2,7 @@
 
 #include "ops/core/op_registry.h"
 #include "ops/random_resized_crop/random_resized_crop.h"
+#include "ops/vision/geometry/central_crop.h"
 #include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
@@ -33,18 +34,6 @@ OpSpec Spec() {
 
 }  // namespace
 
-Window RandomResizedCropSchema::CentralCrop(const ImageSpec& in) const {
-  std::int64_t width = in.width;
-  std::int64_t height = in.height;
-  const double ratio = static_cast<double>(width) / static_cast<double>(height);
-  if (ratio < sampler_.min_ratio()) {
-    height = RoundHalfEven(static_cast<double>(width) / sampler_.min_ratio());
-  } else if (ratio > sampler_.max_ratio()) {
-    width = RoundHalfEven(static_cast<double>(height) * sampler_.max_ratio());
-  }
-  return {(in.height - height) / 2, (in.width - width) / 2, height, width};
-}
-
 // Source: torchvision/transforms/transforms.py, RandomResizedCrop.get_params; v2 draws the same.
 Status RandomResizedCropSchema::DrawCrop(const ImageSpec& in, TorchGenerator& rng,
                                          Window* crop) const {
@@ -61,7 +50,7 @@ Status RandomResizedCropSchema::DrawCrop(const ImageSpec& in, TorchGenerator& rn
       return Status::Ok();
     }
   }
-  *crop = CentralCrop(in);
+  *crop = CentralCrop(in, sampler_.min_ratio(), sampler_.max_ratio());
   if (crop->height <= 0 || crop->width <= 0) {
     return Unsupported("the crop has no pixels");
   }

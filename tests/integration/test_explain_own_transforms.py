@@ -44,6 +44,7 @@ def test_the_line_that_is_not_followed_is_named(tmp_path):
     steps = [node["label"] for node in plain["nodes"] if node["kind"] == "operator"]
     assert plain["path"] == "native" and steps[1:] == ["CenterCrop(size=(8, 8))", "ToTensor()"]
     (step,) = [node for node in drawn["nodes"] if node["kind"] == "transform"]
-    line = "Blur.__call__ (own_transforms.py:7) calls random.triangular, which is not followed"
-    assert step["reason"] == f"own_transforms.Recipe has no native form: {line}"
+    line = "Blur.__call__ (own_transforms.py:7) calls random.Random.triangular"
+    reason = f"own_transforms.Recipe has no native form: {line}, which is not followed"
+    assert step["reason"] == reason
     assert step["remedy"] == "a transform of torchvision's in its place"

@@ -1,6 +1,6 @@
 """torchvision's transforms in stage hosts: native chains give torchvision's own bits and draws."""
 
-# Length: one contract, of transforms that many hazards share.
+# This file is long because many hazards of transforms share one contract.
 
 import contextlib
 import io

@@ -1,4 +1,5 @@
-"""docs/reference/transforms.md lists every transform of torchvision, and says what becomes of it."""
+"""docs/reference/transforms.md lists every transform of torchvision, and timm's that are native, and says
+what becomes of it."""
 
 import inspect
 import os
@@ -24,7 +25,7 @@ Generated from the capture's table and from the installed torchvision; `HEADRACE
 - **with a picture**: the trainer calls it on boxes and labels, [beside a picture that workers make](own-transforms.md#pictures-with-boxes).
 - **Python**: it is called as it is, in a Python stage.
 
-A pipeline is native as a whole if every transform of it is, its samples come from a dataset with a native form, and `collate_fn` is torch's or [one that is followed](collate.md). Else it is a Python stage: the program's own code runs on the workers. There each stretch of native transforms in a `Compose` still runs as one native chain, with its draws, whatever `Dataset` class calls it, and whatever stands around it; pictures that the code opens with PIL are decoded, cropped, resized, mirrored, transformed and enhanced natively, so that timm's own augmentations (`rand-m9-mstd0.5-inc1`, `original`, AugMix) run on native pixels with timm's own draws; tensors of `torchvision.io` are decoded by the v2 chain that takes them ([0016](../adr/0016-native-functions.md), [0010](../adr/0010-deferred-images.md), [0014](../adr/0014-native-chains-in-stages.md)).
+A pipeline is native as a whole if every transform of it is, its samples come from a dataset with a native form, and `collate_fn` is torch's or [one that is followed](collate.md). Else it is a Python stage: the program's own code runs on the workers. There each stretch of native transforms in a `Compose` still runs as one native chain, with its draws, whatever `Dataset` class calls it, and whatever stands around it; pictures that the code opens with PIL are decoded, cropped, resized, mirrored, transformed and enhanced natively, so that timm's augmentations that are not native (AugMix, `3a`) run on native pixels with timm's own draws; tensors of `torchvision.io` are decoded by the v2 chain that takes them ([0016](../adr/0016-native-functions.md), [0010](../adr/0010-deferred-images.md), [0014](../adr/0014-native-chains-in-stages.md)).
 
 A transform may also be the program's own code: a class or function that only applies transforms of this table [counts as what it applies](own-transforms.md). There it also says which data sets that read by `torchvision.io` have a native form: tensors of these are as those after `ToImage`.
 
@@ -72,12 +73,33 @@ def what(api, name, module):
     return NATIVE if kind in table._TABLE or kind in table.several.KINDS else CODE
 
 
+OF_TIMM = """
+# timm's transforms
+
+Those of timm 0.9 and 1.0 whose code is known by its text ([0045](../adr/0045-timm.md)). They draw from Python's generator, as timm's code does. Others, such as `ResizeKeepRatio`, `RandomCropOrPad` and `AugMixAugment`, stay in Python.
+
+| transform of timm's | what becomes of it |
+| --- | --- |
+"""  # noqa: E501
+# Of a class, what of it has a native form.
+TIMM = {
+    "MaybePILToTensor": "native, of PIL images",
+    "MaybeToTensor": "native, of PIL images",
+    "RandomErasing": "native, of one tensor with `mode='const'` on the CPU, with up to 64 rectangles",
+    "RandomResizedCropAndInterpolation": "native, of PIL images, with one interpolation or `random`",
+}
+
+
+def of_timm():
+    return "".join(f"| {name} | {what} |\n" for name, what in sorted(TIMM.items()))
+
+
 def page():
     rows = [
         f"| {name} | {what('v1', name, v1)} | {what('v2', name, v2)} |\n"
         for name in sorted(classes(v1) | classes(v2))
     ]
-    return HEAD + "".join(rows)
+    return HEAD + "".join(rows) + OF_TIMM + of_timm()
 
 
 def test_page_is_up_to_date():
@@ -88,4 +110,5 @@ def test_page_is_up_to_date():
 
 def test_every_native_transform_is_on_it():
     listed = {f"{api}.{name}" for api, m in (("v1", v1), ("v2", v2)) for name in classes(m)}
+    listed |= {f"timm.{name}" for name in TIMM}
     assert set(table._TABLE) <= listed

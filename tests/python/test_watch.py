@@ -1,6 +1,6 @@
 """Whether code is seen to keep state: each way to keep some is found, and what keeps none is not.
 
-Length: a table of constructs, and what each of them is made of.
+This file is long because each construct of a large table needs what it is made of.
 """
 
 import collections

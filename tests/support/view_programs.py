@@ -2,7 +2,7 @@
 
 PROGRAMS: by name, how each is made. Their parts are torchvision's own transforms.
 
-Length: one list of small programs, each of which is read by itself.
+This file is long because it is a list of small programs, each of which is read by itself.
 """
 
 import functools

@@ -1,5 +1,5 @@
 // A session whose code may run elsewhere, against two workers that are played by hand.
-// Length: one way of playing them, that all tests share.
+// This file is long because all tests share one way of playing them.
 #include <unistd.h>
 
 #include <algorithm>

@@ -200,7 +200,9 @@ class PyChain {
     return ToTuples(chain_->exp_ranges());
   }
   // After the last sample.
-  [[nodiscard]] const TorchGenerator& generator() const { return state_; }
+  [[nodiscard]] const TorchGenerator& generator() const { return state_.torch; }
+  // The states of all generators that the chain draws from.
+  [[nodiscard]] nb::bytes States() const { return ToPython(state_.State()); }
   [[nodiscard]] int pure_prefix() const { return chain_->pure_prefix(); }
   [[nodiscard]] int tail() const { return chain_->tail(); }
 
@@ -267,7 +269,7 @@ class PyChain {
     std::vector<std::int32_t> params(static_cast<std::size_t>(chain_->param_words()));
     TensorSpec spec;
     Check(chain_->Draw(source, rng, params, &spec));
-    state_ = rng.torch;
+    state_ = rng;
     Memory memory = MemoryFor(spec);
     Check(run(params, BytesOf(spec, memory)));
     return nb::make_tuple(ToNumpy(spec, std::move(memory)), rng.torch.draws() - before);
@@ -276,7 +278,7 @@ class PyChain {
   std::shared_ptr<const Chain> chain_;
   std::optional<ChainRunner> runner_;
   OpContext context_;
-  TorchGenerator state_;
+  Generators state_;
 };
 
 nb::bytes BuildTable(const std::vector<RangeTuple>& ranges, const nb::callable& torch_exp) {
@@ -319,6 +321,7 @@ NB_MODULE(_headrace_ops, m) {
       .def("run_params", &PyChain::RunParams)
       .def("run", &PyChain::RunArray, nb::arg("pixels"), nb::arg("seed"), nb::arg("start") = 0)
       .def("generator", [](const PyChain& chain) { return chain.generator(); })
+      .def("states", &PyChain::States)
       .def("prefix", &PyChain::Prefix)
       .def("run_cached", &PyChain::RunCached)
       .def("draw", &PyChain::Draw);

@@ -1,7 +1,9 @@
 """Operators on tensors of float32 equal torchvision's bit for bit, by way of capture."""
 
 import itertools
+import zlib
 
+import numpy as np
 import pytest
 import torch
 from headrace.native import resizing
@@ -269,6 +271,50 @@ def test_another_torch_is_refused(monkeypatch):
     monkeypatch.undo()
     resizing._known_floats.cache_clear()
     compile_chain([("from_array", {"mode": "RGB"}), *nodes_for(*transforms)])
+
+
+@pytest.mark.parametrize("way", resizing._KNOWN_FRACTIONS, ids=str)
+def test_the_checksums_of_fractions_are_the_operators(way):
+    """Of what the client's own torch is compared with."""
+    interpolation, antialias = way
+    mode = InterpolationMode(interpolation)
+    made = []
+    for shape, size in resizing._CASES:
+        pixels = resizing._images(*shape, 1, floats=False)[0].permute(1, 2, 0).contiguous()
+        resize = v1.Resize(size, mode, antialias=antialias)
+        nodes = nodes_for(v1.ToTensor(), v1.Normalize([0.5], [1.0]), resize)
+        chain = compile_chain([("from_array", {"mode": "RGB"}), *nodes])
+        got, _ = chain.run(pixels.numpy(), 0)
+        made.append(zlib.crc32(np.ascontiguousarray(got).tobytes()))
+    assert tuple(made) == resizing._KNOWN_FRACTIONS[way]
+
+
+@pytest.mark.parametrize("api", [1, 2])
+def test_a_torch_that_differs_in_fractions_alone_is_refused(monkeypatch, api):
+    """Sums of whole numbers may be exact where those of fractions are not."""
+    functional = APIS[api].functional
+    real = functional.resize
+
+    def other(image, *args, **named):
+        whole = bool((image == image.round()).all())
+        made = real(image, *args, **named)
+        return made if whole else made.nextafter(made + 1)
+
+    monkeypatch.setattr(functional, "resize", other)
+    monkeypatch.setattr(functional, "resized_crop", crop_and(functional, other))
+    resizing._known_floats.cache_clear()
+    try:
+        assert resizing.checksums(api, "bilinear", True) == resizing._KNOWN[api, "bilinear", True]
+        assert not resizing._known_floats(api, "bilinear", True)
+    finally:
+        resizing._known_floats.cache_clear()
+
+
+def crop_and(functional, resize):
+    def resized_crop(image, top, left, height, width, *args, **named):
+        return resize(functional.crop(image, top, left, height, width), *args, **named)
+
+    return resized_crop
 
 
 def test_only_nodes_of_floats_say_so():

@@ -181,6 +181,24 @@ def test_another_torch_is_refused(monkeypatch):
     compile_chain([("from_array", {"mode": "RGB"}), *nodes_for(*transforms)])
 
 
+@pytest.mark.parametrize("api", [1, 2])
+@pytest.mark.parametrize("of_parts", [False, True])
+def test_a_torch_that_minds_the_order_of_memory_is_another(monkeypatch, api, of_parts):
+    """A kernel of its own for tensors with the channels last, or for parts of larger ones."""
+    functional = APIS[api].functional
+    name = "resized_crop" if of_parts else "resize"
+    real = getattr(functional, name)
+
+    def other(image, *args, **named):
+        made = real(image, *args, **named)
+        return made + 1 if image.stride(0) == 1 else made
+
+    assert resizing.checksums(api, "bilinear", True) is not None
+    monkeypatch.setattr(functional, name, other)
+    assert resizing.checksums(api, "bilinear", True) is None
+    assert resizing.checksums(api, "bilinear", True, floats=True) is None
+
+
 def test_a_torch_without_the_resize_is_another(monkeypatch):
     def fails(*args, **kwargs):
         raise NotImplementedError("not implemented for 'Byte'")

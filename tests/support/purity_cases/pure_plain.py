@@ -1,6 +1,6 @@
 """Ordinary code: data sets, collate functions and transforms as people write them.
 
-Length: one class a case.
+This file is long because each case is a class.
 """
 
 import collections

@@ -1,6 +1,6 @@
 """Writes by functions, methods and what Python calls by itself.
 
-Length: one class a case.
+This file is long because each case is a class.
 """
 
 import contextlib

@@ -1,7 +1,4 @@
-"""Writes outside of Python's code: threads, shared memory, files, arrays, tensors.
-
-Length: one class a case.
-"""
+"""Writes outside of Python's code: threads, shared memory, files, arrays, tensors."""
 
 import array
 import asyncio

@@ -1,6 +1,6 @@
 """Writes by statements and operators.
 
-Length: one class a case.
+This file is long because each case is a class.
 """
 
 import collections

@@ -23,14 +23,18 @@ def different_batch(
     for mine, other in zip(ours, theirs, strict=True):
         for number in captured.form.rows if mine and other else ():
             assert mine and other
-            if _memory(mine[number]) != _memory(other[number]):
+            look = type if number in captured.form.copied else _memory
+            if look(mine[number]) != look(other[number]):
                 return "its tensors have other strides or another class natively"
     # One sample twice: what is stacked has one shape.
     for some in (made, [made[0], made[0]]):
         fields = _fields_of(some, captured)
         if fields is None:
             continue
-        batch = collate_fn(rows(fields, {}, len(some), captured))
+        try:
+            batch = collate_fn(rows(fields, {}, len(some), captured))
+        except Exception:  # so it will for such a batch (samples.joined)
+            continue
         if not _same(captured.batch(fields), batch):
             return f"collate_fn={collate_fn!r} makes another batch than its code says"
     return ""

@@ -141,6 +141,17 @@ def rows(fields: list[Any], made: dict[int, Any], count: int, plan: NativePlan) 
     return [made[i] if i in made else _row(fields, i, plan) for i in range(count)]
 
 
+def joined(collate_fn: Any, fields: list[Any], plan: NativePlan, device: str | None = None) -> Any:
+    """The batch of these fields, as the program's collate_fn makes it. Where torch refuses to make it,
+    the program's own code raises. `device`: as NativePlan.batch's."""
+    try:
+        return plan.batch(fields, device)
+    except Exception:
+        if plan.form is None:
+            raise
+    return collate_fn(rows(fields, {}, len(fields[0]), plan))
+
+
 def _row(fields: list[Any], i: int, plan: NativePlan) -> Any:
     row: list[Any] = [field[i] for field in fields]
     for label in plan.labels:

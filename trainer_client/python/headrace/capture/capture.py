@@ -9,7 +9,7 @@ from torch.utils.data import IterDataPipe, MapDataPipe
 from torch.utils.data.dataloader import _DatasetKind
 
 from ..native import binding, collate
-from ..native.intact import OF_ARRAYS, OF_IMAGES, Changed, check_intact
+from ..native.intact import OF_ARRAYS, OF_IMAGES, OF_TIMM, Changed, check_intact
 from ..native.libraries import libraries
 from ..native.plan import Local, NotNative, Plan, PythonStage
 from ..native.structure import plain
@@ -132,6 +132,7 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Native
         _check_forks(loader)
     plan.chain, plan.fields = made.nodes, made.fields
     check_intact(OF_IMAGES if rows.source else OF_ARRAYS)
+    check_intact(OF_TIMM if plan.stands_for_timm else ())
     if made.targets is not None:
         _check_targets(loader, plan, rng)
     # The size of a picture is told where draws are planned; what is made beside it may need that.

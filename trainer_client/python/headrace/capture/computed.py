@@ -11,7 +11,7 @@ from ..native.resizing import mark_floats
 from ..native.structure import Structure, fields_of, plain
 from ..native.targets import Targets
 from ..native.transforms import TO_TENSOR, nodes_of, nodes_of_leaf, nodes_of_steps
-from .batches import form_of, rows_of_value
+from .batches import form_of, rank_of_value, rows_of_value, rows_to_copy
 from .datasets import Rows as SourceRows
 from .datasets import decode_nodes
 from .items import Items
@@ -75,9 +75,14 @@ def with_form(collate_fn: Any, made: Computed) -> tuple[Computed, BatchForm]:
     NotNative."""
     labels = labels_in(made.fields)
     columns = [i for i, one in enumerate(made.fields) if one.kind == "array" and i not in labels]
-    beside = range(len(made.fields), len(fields_of(made.structure)))
-    collated = form_of(collate_fn, made.structure, labels, columns, list(beside))
     nodes = list(made.nodes)
+    ranks = {
+        i: rank_of_value(nodes, one.index if one.kind == "value" else len(nodes) - 1)
+        for i, one in enumerate(made.fields)
+        if one.kind != "array"
+    }
+    beside = range(len(made.fields), len(fields_of(made.structure)))
+    collated = form_of(collate_fn, made.structure, labels, columns, ranks, beside)
     fields = [
         replace(one, kind="value", index=len(nodes) - 1) if one.kind == "chain" else replace(one)
         for one in made.fields
@@ -85,7 +90,8 @@ def with_form(collate_fn: Any, made: Computed) -> tuple[Computed, BatchForm]:
     rows: dict[int, Rows] = {}
     for number in sorted(collated.lists):
         value = fields[number].index
-        rows[number] = rows_of_value(nodes, value)
+        look = rows_to_copy if number in collated.copied else rows_of_value
+        rows[number] = look(nodes, value)
         if rows[number].channels_last:
             inputs = [value] if value < len(nodes) - 1 else []
             nodes.append(Node("channels_last", label="the picture's memory", inputs=inputs))
@@ -95,7 +101,7 @@ def with_form(collate_fn: Any, made: Computed) -> tuple[Computed, BatchForm]:
         fields = made.fields
     grounds = (*made.grounds, collated.seen)
     computed = Computed(nodes, fields, made.structure, grounds, made.targets)
-    return computed, BatchForm(collated.form, rows)
+    return computed, BatchForm(collated.form, rows, collated.copied)
 
 
 def _of_one(rows: SourceRows, transform: Any) -> Computed:

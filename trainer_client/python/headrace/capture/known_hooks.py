@@ -5,11 +5,11 @@ of what it calls. Another release's that differs is not known: its loader runs a
 """
 
 import functools
-import hashlib
-import inspect
 import sys
 from collections.abc import Callable
 from typing import Any
+
+from ..native.genuine import digest
 
 # (base_seed, lane) -> the seed that the generator is given.
 Seeding = Callable[[int, int], int]
@@ -90,11 +90,3 @@ def _is_genuine(function: Any) -> bool:
     if getattr(sys.modules.get(function.__module__), name, None) is not function:
         return False
     return digest(parts) in _DIGESTS
-
-
-def digest(functions: list[Any]) -> str:
-    try:
-        text = "".join(map(inspect.getsource, functions))
-    except (OSError, TypeError):
-        return ""
-    return hashlib.sha256(text.encode()).hexdigest()

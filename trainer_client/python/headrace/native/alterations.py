@@ -27,11 +27,13 @@ from enum import EnumMeta
 from typing import Any
 
 from ..process.module_table import ModuleTable
+from . import timm_text
 from .genuine import BUILTIN, OURS, is_genuine
 from .primitives import WATCHED, first_altered_primitive
 
 # What a plan may stand for, and where that is written. A trailing dot: whatever is below, too.
 BATCHES, DATASETS, PICTURES, TRANSFORMS = "batches", "datasets", "pictures", "transforms"
+TIMM = "timm"
 _MODULES: dict[str, tuple[str, ...]] = {
     BATCHES: (
         "torch.utils.data._utils.collate",
@@ -62,6 +64,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "PIL.ImageFilter",
         "PIL.ImageOps",
     ),
+    TIMM: timm_text.MODULES,
 }
 # What takes part when a torch.nn.Module is made or called: libraries add other methods to that class.
 _OF_MODULE_CALLS = (
@@ -69,7 +72,7 @@ _OF_MODULE_CALLS = (
     "__setstate__", "_call_impl", "_wrapped_call_impl", "forward",
 )  # fmt: skip
 _OF_NO_SAMPLE = ("__init_subclass__", "__subclasshook__", "__class_getitem__")
-_PACKAGES = ("torch", "torchvision", "PIL")
+_PACKAGES = ("torch", "torchvision", "PIL", "timm")
 
 
 def first_alteration(groups: Iterable[str]) -> str:
@@ -148,6 +151,8 @@ def _group_alteration(group: str) -> str:
     if group in (PICTURES, TRANSFORMS) and builtins.open is not io.open:
         return "builtins.open"
     if group == TRANSFORMS and (found := _kernel_alteration()):
+        return found
+    if group == TIMM and (found := timm_text.first_difference()):
         return found
     modules = _modules_of(group)
     if group in _seen and _seen[group].same(modules):

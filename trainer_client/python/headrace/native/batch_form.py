@@ -1,5 +1,5 @@
 """A batch as the program's own collate_fn makes it, where that was followed: nested of stacked
-fields, of lists with an entry for each sample, and of Python's integers.
+fields, of lists with an entry for each sample, of Python's integers, and of padded tensors (padding.py).
 
     images, labels = zip(*batch); return list(images), torch.tensor(labels)
 
@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch.utils.dlpack import from_dlpack
 
+from . import padding
 from .structure import Structure, fields_of, sample_of
 
 
@@ -40,7 +41,15 @@ class Each:
     of: Structure
 
 
-Form = Stacked | Numbers | Each | list["Form"] | tuple["Form", ...] | dict[str | int, "Form"]
+Form = (
+    Stacked
+    | Numbers
+    | Each
+    | padding.Form
+    | list["Form"]
+    | tuple["Form", ...]
+    | dict[str | int, "Form"]
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +65,7 @@ class Rows:
 class BatchForm:
     form: Form
     rows: dict[int, Rows] = field(default_factory=dict)  # by field
+    copied: frozenset[int] = frozenset()  # those whose tensors no program sees
 
 
 def tensors_of(capsules: Sequence[Any], form: BatchForm | None) -> list[Any]:
@@ -84,6 +94,8 @@ def batch_of(form: Form, fields: Sequence[Any], device: str | None = None) -> An
             return torch.tensor(fields[number].tolist(), dtype=made, device=device)
         case Each(kind, of):
             return kind(_entries(of, fields))
+        case padding.Padded() | padding.Sequences() | padding.Lengths():
+            return padding.made_of(form, fields, device)
         case dict():
             return {key: batch_of(part, fields, device) for key, part in form.items()}
     parts = [batch_of(part, fields, device) for part in form]

@@ -7,7 +7,15 @@ What the program has replaced (alterations.py), and what it has set so that nati
 from collections.abc import Iterable
 from typing import Any
 
-from .alterations import BATCHES, DATASETS, PICTURES, TRANSFORMS, first_alteration, watch_of
+from .alterations import (
+    BATCHES,
+    DATASETS,
+    PICTURES,
+    TIMM,
+    TRANSFORMS,
+    first_alteration,
+    watch_of,
+)
 from .plan import NotNative
 from .settings import first_setting
 
@@ -15,6 +23,8 @@ from .settings import first_setting
 OF_CHAIN = (PICTURES, TRANSFORMS)
 OF_IMAGES = (BATCHES, DATASETS, PICTURES, TRANSFORMS)
 OF_ARRAYS = (BATCHES,)
+# In addition, where a node stands for timm's code.
+OF_TIMM = (TIMM,)
 _SEEN_BY_CALLS = (BATCHES, TRANSFORMS)
 
 

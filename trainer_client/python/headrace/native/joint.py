@@ -41,6 +41,8 @@ _TAKES = {
 }
 _BECOMES = {
     **{f"{api}.{name}": PURE for api in MODULES for name in ("PILToTensor", "ToTensor")},
+    "timm.MaybePILToTensor": PURE,
+    "timm.MaybeToTensor": PURE,
     "v2.ToImage": IMAGE,
     "v2.ToPureTensor": PURE,
 }

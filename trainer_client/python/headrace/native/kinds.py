@@ -1,4 +1,4 @@
-"""Which transform of torchvision's an object is. Exact types only."""
+"""Which transform of torchvision's, or of timm's, an object is. Exact types only."""
 
 import sys
 from typing import Any
@@ -7,11 +7,21 @@ from .collate import name_of
 from .plan import NotNative
 
 MODULES = {"v1": "torchvision.transforms", "v2": "torchvision.transforms.v2"}
+# timm's own, by the module that has them.
+TIMM = {
+    "AutoAugment": "timm.data.auto_augment",
+    "MaybePILToTensor": "timm.data.transforms",
+    "MaybeToTensor": "timm.data.transforms",
+    "RandAugment": "timm.data.auto_augment",
+    "RandomErasing": "timm.data.random_erasing",
+    "RandomResizedCropAndInterpolation": "timm.data.transforms",
+}
 CONTAINERS = frozenset(("v1.Compose", "v2.Compose"))
 
 
 def kind_of(transform: Any) -> str | None:
-    """ "v1.Resize" for an object whose type is torchvision.transforms.Resize itself."""
+    """ "v1.Resize" for an object whose type is torchvision.transforms.Resize itself, "timm.X" for
+    timm's."""
     return kind_of_class(type(transform))
 
 
@@ -20,6 +30,8 @@ def kind_of_class(cls: type) -> str | None:
     for api, module in MODULES.items():
         if getattr(sys.modules.get(module), name, None) is cls:
             return f"{api}.{name}"
+    if getattr(sys.modules.get(TIMM.get(name, "")), name, None) is cls:
+        return f"timm.{name}"
     return None
 
 

@@ -146,6 +146,11 @@ class Plan:
         return any(node.purity == RANDOM for node in self.chain)
 
     @property
+    def stands_for_timm(self) -> bool:
+        """Whether a node stands for code of timm's."""
+        return any(node.kind.startswith("timm.") for node in self.chain)
+
+    @property
     def draws_from_python(self) -> bool:
         """Whether a node draws from Python's generator."""
         return any(node.args.get("generator") == "python" for node in self.chain)

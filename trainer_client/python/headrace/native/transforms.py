@@ -1,4 +1,4 @@
-"""torchvision's v1 and v2 transforms as operator nodes.
+"""torchvision's v1 and v2 transforms, and timm's, as operator nodes.
 
 Exact types only, and only objects that nobody has altered: a subclass, a hook or a method replaced
 on the object may do anything. Whether an operator takes these arguments, and in this place of the
@@ -6,12 +6,12 @@ chain, is the operators' own business (Chain::Compile).
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from . import augment, blurring, resizing, several
+from . import augment, blurring, resizing, several, timm
 from .arguments import dtype, floats, interpolation, ints, log_ratio, probability
 from .collate import name_of
 from .gates import GATES, gate_of
@@ -250,9 +250,7 @@ def _transformed(api: str, make: Callable[..., Node]) -> Callable[[Any], Node]:
         if not isinstance(t.fill, int | float | list | tuple | None):
             raise NotNative(f"fill={t.fill!r} has no native form")
         fill = t.fill if api == "v1" else t._fill["others"]
-        return make(
-            t, api, {"interpolation": interpolation(t.interpolation), "fill": floats(fill)}
-        )
+        return make(t, api, {"interpolation": interpolation(t.interpolation), "fill": floats(fill)})
 
     return convert
 
@@ -334,6 +332,7 @@ _TABLE: dict[str, Callable[[Any], Node]] = {
     ),
     "v2.Identity": _plain("identity"),
     "v2.ToPureTensor": _plain("identity"),
+    **timm.TABLE,
 }
 # v1 and v2 of these compute differently.
 _API_MATTERS = {

@@ -16,7 +16,7 @@ from . import torch_frame
 from .live_samples import LiveSamples
 from .loader_state import LoaderState
 from .position import Lanes, Placed, batches_to_pull_freely, looks_at_nothing_else, position_of
-from .served import Served
+from .served import Served, batch_of
 from .state import seed_behind
 from .worker_processes import WithWorkers
 
@@ -77,7 +77,7 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
         for _ in range(passed):
             index = self._next_index()
             if self._captured.plan.rng == "sample":  # counts how often a key comes
-                keys = self._keys(index)[0]
+                keys = self._keys(batch_of(index))[0]
                 service.call(self._handle.raw.skip, keys)
                 if self._now is not None:
                     self._now.skip(keys)
@@ -106,7 +106,7 @@ class ServedIter(Served, Placed, _BaseDataLoaderIter):
             index = self._next_index()
         except StopIteration:
             return
-        self._submit(index)
+        self._submit(batch_of(index))
 
     def _submit(self, index: Any) -> int:
         number = super()._submit(index)

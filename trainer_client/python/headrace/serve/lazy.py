@@ -176,7 +176,7 @@ class Ahead:
         fields = self._captured.tensors(batch)
         if batch.copy_advised:
             fields = self._captured.copies(fields)
-        return self._captured.batch(fields)
+        return samples.joined(self._stock.collate_fn, fields, self._captured)
 
     def _is_asked(self, keys: list[int], now: bytes) -> bool:
         first = self._asked[0]

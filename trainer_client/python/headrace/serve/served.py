@@ -4,13 +4,14 @@ import math
 import operator
 import os
 import pickle
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
+import numpy as np
+import torch
 from torch._utils import ExceptionWrapper
 from torch.utils.data import _utils
 from torch.utils.data.dataloader import _DatasetKind
@@ -28,9 +29,11 @@ from ..service import service
 from ..stage.pickling import unpickle_batch
 from .loader_state import LoaderState
 from .missing import Failed, make_all, make_missing
+from .printed import show
 
 # Longest wait without a look at signals, seconds.
 _SLICE = 0.1
+_INTEGERS = (int, np.integer)
 # A key that no dataset has: its sample is made here, where the dataset itself answers.
 _NO_KEY = -1
 
@@ -120,7 +123,7 @@ class Served:
     def _submit(self, index: Any) -> int:
         """The batch's number. `index`: what the sampler yielded."""
         number: int = -1
-        if type(index) is list and self._are_integers(set(map(type, index))):
+        if type(index) is list and index and self._are_integers(set(map(type, index))):
             keys = index
             number = service.call(self._handle.raw.submit, index, self._count)
         if number < 0:  # not simply row numbers
@@ -128,7 +131,7 @@ class Served:
             number = service.call(self._handle.raw.submit, keys)
             if odd:
                 self._odd[number] = list(index) if self._auto_collation else [index]
-        self._lengths[number] = len(keys)
+        self._lengths[number] = len(self._odd.get(number, keys))
         self._comparison.submitted(number, keys, number in self._odd)
         return number
 
@@ -151,17 +154,22 @@ class Served:
         return self._captured.rows.index_types if isinstance(self._captured, NativePlan) else None
 
     def _are_integers(self, types: set[type]) -> bool:
-        """Whether indices of these types may be numbers of rows: True is none."""
-        return bool not in types and not (self._index_types and types - set(self._index_types))
+        """Whether indices of these types are numbers of rows, whatever they are: True is none."""
+        if self._index_types and types - set(self._index_types):
+            return False
+        return all(one is not bool and issubclass(one, _INTEGERS) for one in types)
 
     def _keys(self, index: Any) -> tuple[list[int], bool]:
-        """The batch's keys for the service, and whether some are not what the sampler yielded."""
+        """The batch's keys for the service, at least one, and whether some are not what the sampler
+        yielded."""
         count, own = self._count, self._index_types
         try:
             if not self._are_integers(set(map(type, index))):
                 raise TypeError
             keys = list(map(operator.index, index))
-            if not keys or (min(keys) >= 0 and max(keys) < count):
+            if not keys:
+                return [_NO_KEY], True
+            if min(keys) >= 0 and max(keys) < count:
                 return keys, False
             known: list[int | None] = [*keys]
         except TypeError:
@@ -235,11 +243,16 @@ class Served:
         if isinstance(self._captured, StagePlan):
             return self._unpickle(batch)
         captured = self._captured
+        if self._odd.get(batch.batch) == []:
+            del self._odd[batch.batch]
+            return self._collate(batch.batch, [])
         try:
             fields = captured.tensors(batch)
         except Unknown:
             self._comparison.delivered(batch, [])
-            return self._collate(batch.batch, self._make_all(batch))
+            self._state.report.made_here(captured.path, len(batch.keys) - len(batch.missing))
+            made = self._make_missing(batch, make_all)
+            return self._collate(batch.batch, list(made.values()))
         self._comparison.delivered(batch, fields)
         if batch.copy_advised:
             fields = captured.copies(fields)
@@ -251,17 +264,9 @@ class Served:
         count = len(fields[0]) if fields else len(made)
         return self._collate(batch.batch, samples.rows(fields, made, count, captured))
 
-    def _show(self, batch: Any) -> None:
-        """What user code printed, marked with the worker as `headrace workers` names it."""
-        for text, stream in ((batch.output, sys.stdout), (batch.error_output, sys.stderr)):
-            if text:
-                mark = f"[headrace worker {batch.worker}] "
-                stream.writelines(mark + line for line in text.splitlines(keepends=True))
-                stream.flush()
-
     def _unpickle(self, batch: Any) -> Any:
         """The batch, or the ExceptionWrapper of what was raised in its place."""
-        self._show(batch)
+        show(batch)
         if batch.python_error:
             return pickle.loads(batch.python_error)
         if batch.missing:  # no process could make it
@@ -276,7 +281,8 @@ class Served:
         if captured.form is None:
             return captured.batch(fields)
         device = None if self._lazy else "cpu"
-        return self._as_worker(batch, partial(captured.batch, fields, device))
+        join = partial(samples.joined, self._collate_fn, fields, captured, device)
+        return self._as_worker(batch, join)
 
     def _collate(self, batch: int, rows: list[Any]) -> Any:
         """What a worker of the stock loader does with samples of any kind."""
@@ -303,19 +309,12 @@ class Served:
 
     # Samples that only the dataset's own code can make.
 
-    def _make_missing(self, batch: Any) -> dict[int, Any]:
-        """The missing samples by position. Raises the first one's error."""
-        self._state.report.other_files += sum(samples.is_other_file(gap) for gap in batch.missing)
-        return self._made_by(make_missing, batch)
-
-    def _make_all(self, batch: Any) -> list[Any]:
-        """All samples of a batch in their order, whatever workers made of it. Raises the first one's
-        error."""
-        self._state.report.made_here(self._captured.path, len(batch.keys) - len(batch.missing))
-        return list(self._made_by(make_all, batch).values())
-
-    def _made_by(self, way: Callable[..., dict[int, Any]], batch: Any) -> dict[int, Any]:
+    def _make_missing(
+        self, batch: Any, way: Callable[..., dict[int, Any]] = make_missing
+    ) -> dict[int, Any]:
+        """The missing samples by position; by make_all, every one. Raises the first one's error."""
         number = batch.batch
+        self._state.report.other_files += sum(samples.is_other_file(gap) for gap in batch.missing)
         try:
             return way(
                 batch,
@@ -346,6 +345,8 @@ class Served:
 
     def _make(self, batch: int, position: int, key: int, torch_state: bytes, seed: Any) -> Any:
         odd = self._odd.get(batch)
+        if odd == []:  # a batch of nothing draws nothing
+            return samples.Made(key, None, None, torch_state)
         key = odd[position] if odd is not None else key
         use_seed = seed if self._captured.plan.rng == "sample" else None
         if self._lazy:  # as the stock loader: in this process
@@ -370,9 +371,16 @@ class Served:
             )
 
 
+def batch_of(index: Any) -> Any:
+    """What the sampler yielded, where an iterator becomes what it yields."""
+    return list(index) if isinstance(index, Iterator) else index
+
+
 def _index_or_none(key: Any) -> int | None:
     if type(key) is bool:
         return None  # to a tensor it is a mask
+    if isinstance(key, torch.Tensor) and (key.ndim > 0 or key.dtype == torch.bool):
+        return None  # to a tensor it takes rows
     try:
         return operator.index(key)
     except TypeError:

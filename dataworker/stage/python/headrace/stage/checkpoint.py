@@ -4,7 +4,8 @@ A deferred picture may turn out to be damaged when its pixels are wanted, where 
 when it was opened (images.py). Code may have seen and kept what it should not, so nothing in that
 process can go back. The fork makes the lane's batches again from the first one, unseen, with pictures by
 PIL alone, and goes on in the lane's place; the process that was the lane waits for it, and ends as it
-ends.
+ends. It knows the damaged picture, and defers the others. So it has a sleeping fork of its own, for the
+next one, as long as what was made again is little beside what the lane has made.
 
 It does the same if the lane's code was seen to keep state and other hosts had made some of the
 lane's batches (docs/adr/0029-state-seen.md). Then the fork begins another life of the lane and is
@@ -30,17 +31,21 @@ _SIZE = struct.Struct("<Q")
 class Handed:
     """What a process needs to go on in the place of another one of its lane."""
 
-    def __init__(self, past: list[bytes], now: Asked, requests: Requests) -> None:
-        """`past`: all requests since the process began, packed; the last of them is `now`."""
+    def __init__(
+        self, past: list[bytes], now: Asked, requests: Requests, damaged: tuple[int, int]
+    ) -> None:
+        """`past`: all requests since the process began, packed; the last of them is `now`. `damaged`:
+        the mark of the picture that could not be made."""
         assert now.worker is not None
         self._workers = requests.workers
-        self._rest = past, now.number, self._workers.index(now.worker), requests.life
+        of = self._workers.index(now.worker)
+        self._rest = past, now.number, of, requests.life, damaged
 
     @classmethod
     def anew(cls, workers: list[Worker], life: int) -> "Handed":
         """Makes one for another life of the lane, which has no past."""
         handed = cls.__new__(cls)
-        handed._workers, handed._rest = workers, ([], b"", -1, life)
+        handed._workers, handed._rest = workers, ([], b"", -1, life, (0, 0))
         return handed
 
     def send(self, sock: sockets.Socket) -> None:
@@ -57,22 +62,33 @@ class Handed:
         head = _exactly(sock, _SIZE.size)
         if not head:
             return None
-        past, number, of, life, count = pickle.loads(_exactly(sock, _SIZE.unpack(head)[0]))
+        past, number, of, life, damaged, count = pickle.loads(_exactly(sock, _SIZE.unpack(head)[0]))
         workers = []
         for _ in range(count):
             _, fds = wire.receive_fds(sock, 1, 3)
             arena = Arena(*fds[1:]) if len(fds) > 1 else None
             workers.append(Worker(sockets.taken(fds[0]), arena))
-        return Received(past, number, of, life, workers)
+        return Received(past, number, of, life, damaged, workers)
 
 
 class Received:
     def __init__(
-        self, past: list[bytes], number: bytes, of: int, life: int, workers: list[Worker]
+        self,
+        past: list[bytes],
+        number: bytes,
+        of: int,
+        life: int,
+        damaged: tuple[int, int],
+        workers: list[Worker],
     ) -> None:
         self._past, self._number, self._of, self._workers = past, number, of, workers
-        self.life = life
+        self.life, self.damaged = life, damaged
         self.anew = of < 0  # another life: nothing is made again unasked
+
+    @property
+    def batches(self) -> int:
+        """Made again before anything is new."""
+        return len(self._past)
 
     def resume(self, requests: Requests) -> Iterator[Asked]:
         """Serves on the connections of the process before. What it made, and, with a worker, what it

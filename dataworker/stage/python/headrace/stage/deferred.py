@@ -7,7 +7,7 @@ from typing import Any
 from PIL import Image, ImageFile, JpegImagePlugin
 
 from .pictures import FilePicture, Picture
-from .redo import Redo
+from .redo import Redo, is_damaged
 from .render import ImageMaker, Source
 from .steps import (
     FILTERS,
@@ -231,13 +231,14 @@ class LoadedImage(JpegImagePlugin.JpegImageFile):
         return self.__reduce_ex__(protocol)
 
     def _become_opened(self) -> None:
-        self.tile, self.fp = self._undecoded, io.BytesIO(self._source.file)
+        file = self._source.file
+        self.tile, self.fp = self._undecoded, io.BytesIO(file)
         self._leave()
         try:
             LOAD(self)
         except Exception:
             if _maker().on:
-                raise Redo from None
+                raise Redo(file) from None
             raise
 
     def _leave(self) -> None:
@@ -306,7 +307,9 @@ def whole_file(opened: Any) -> bytes | None:
     except Exception:
         return None  # PIL will meet it too, in its own way
     # Without its end it is truncated: PIL raises here and now, where the program expects it.
-    return file if type(file) is bytes and file.endswith(END_OF_IMAGE) else None
+    if type(file) is not bytes or not file.endswith(END_OF_IMAGE) or is_damaged(file):
+        return None
+    return file
 
 
 def deferred_of(image: Any) -> DeferredImage | None:

@@ -21,10 +21,12 @@ from .checkpoint import Checkpoint, Handed, Received
 from .lane_requests import Again, Asked, Requests
 from .pickling import collating, keeps_nothing, pickle_batch, pickle_error
 from .randomness import get_state, seed_sample, set_state
-from .redo import Redo
+from .redo import Redo, know
 from .watch import Watch
 from .wire import Request, numbers
 
+# How often a lane makes its batches again, at the most and on average, to go on after damaged pictures.
+_MOST_AGAIN = 2
 _NOTHING: tuple[bytes, list[int], list[int]] = (b"", [], [])
 
 
@@ -50,21 +52,22 @@ def lane_main(loop: Callable[..., Any], arguments: dict[str, Any], port: "LanePo
     defers = "PIL.Image" in sys.modules and not (
         fork_hooks.around_forks() or fork_hooks.in_children()
     )
-    point, handed = None, None
+    point, handed, redone = None, None, 0
     while defers or port.may_begin_again:
         point = Checkpoint.make()
         if point.handed is None:
             break  # the lane; the fork sleeps
-        handed = point.handed
-        if not handed.anew and not port.may_begin_again:
-            point = None  # pictures are PIL's, and it does not go back
-            break
+        handed, point = point.handed, None
+        if not handed.anew:
+            know(handed.damaged)
+            redone += handed.batches
+            defers = redone <= _MOST_AGAIN * handed.batches  # else pictures are PIL's from now on
     port.may_defer = defers
     try:
         loop(**port.open(arguments, handed))
-    except Redo:
+    except Redo as redo:
         assert point is not None
-        point.hand_over(port.leave())
+        point.hand_over(port.leave(redo))
     except Again as again:
         assert point is not None
         point.hand_over(Handed.anew(again.workers, port.life))
@@ -122,7 +125,7 @@ class LanePort:
         if handed is not None and handed.anew:
             self._replay = handed.resume(self._requests)
         elif handed is not None:
-            self._natives = self._silent = True  # pictures are PIL's after this
+            self._silent = True  # until it is where the other process was
             self._unseen.enter_context(muted())
             self._replay = handed.resume(self._requests)
         return {
@@ -133,10 +136,10 @@ class LanePort:
             "done_event": self,
         }
 
-    def leave(self) -> Handed:
+    def leave(self, redo: Redo) -> Handed:
         """What another process needs to go on in the place of this one."""
         assert self._now is not None
-        return Handed(self._past, self._now, self._requests)
+        return Handed(self._past, self._now, self._requests, redo.mark)
 
     @property
     def may_begin_again(self) -> bool:
@@ -158,6 +161,7 @@ class LanePort:
             elif asked.worker is not None:  # the one that could not be made before
                 self._silent = False
                 self._unseen.close()
+                self._take_count()  # they were counted where they were made first
             if asked is None:
                 if self._requests.ended:
                     return None
@@ -212,7 +216,7 @@ class LanePort:
         self._now = asked
         if self._watch is not None:
             self._watch.before()
-        if self._images is not None:
+        if self._images is not None and not self._silent:  # what was made is made by PIL alone
             self._deferring.enter_context(self._images.deferring())
         item = request.name[1], self._index(request)
         if again and self._settings.persistent:
@@ -300,7 +304,7 @@ class LanePort:
             except Exception:
                 made.error, outcome = self._raised(), wire.RAISED
         body, offsets, sizes = pickled
-        images = functions.take_count() + (self._images.take_count() if self._images else 0)
+        images = self._take_count()
         self._requests.answer(
             asked,
             numbers(outcome),
@@ -317,6 +321,10 @@ class LanePort:
             numbers(asked.cpu_used()),
             made.change.encode(),
         )
+
+    def _take_count(self) -> int:
+        """Pictures that were made natively since the last call."""
+        return functions.take_count() + (self._images.take_count() if self._images else 0)
 
     def _raised(self) -> bytes:
         """The exception that is being handled, as the worker loop would send it."""

@@ -157,7 +157,7 @@ class ImageMaker:
                 image = step.by_pil(image)
         except Exception:
             if self.on:
-                raise Redo from None
+                raise Redo(source.file) from None
             raise
         return image
 

@@ -39,7 +39,7 @@ class Undecoded:
             return self._library()
         except Exception:
             if deferred.is_on():
-                raise Redo from None
+                raise Redo(self.file) from None
             raise
 
 

@@ -19,6 +19,7 @@ from ..native.genuine import is_genuine
 from . import deferred, tensors, transforms
 from .functions import Entry, Made
 from .only_use import OnlyUse
+from .redo import is_damaged
 
 # Between this module's decode() and a function of torchvision's: Replaced, and what it calls.
 _FRAMES = 3
@@ -81,8 +82,10 @@ class _Decoder:
 
     def _defers(self, form: Any, data: Any) -> bool:
         """A truncated file is the library's, here and now."""
-        sides = min(form.height, form.width)
-        return deferred.is_on() and sides > 1 and bytes(data[-2:].numpy()) == deferred.END_OF_IMAGE
+        if not deferred.is_on() or min(form.height, form.width) <= 1:
+            return False
+        whole = bytes(data[-2:].numpy()) == deferred.END_OF_IMAGE
+        return whole and not is_damaged(data.numpy())
 
     def _is_taken(self, frame: Any) -> bool:
         caller, reader = self._readers.caller(frame)

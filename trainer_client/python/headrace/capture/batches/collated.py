@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ...native import padding
 from ...native.batch_form import Each as EachForm
 from ...native.batch_form import Form
 from ...native.batch_form import Stacked as StackedForm
@@ -16,6 +17,7 @@ from ...native.structure import Structure, fields_of
 from ..views.calls import call
 from ..views.grounds import Grounds
 from ..views.values import Held, Stop, is_constant, name, replaced_builtin
+from .filled import Made
 from .follower import BatchFollower
 from .values import ITERATOR, Each, Joined, Part, Scope
 
@@ -27,10 +29,12 @@ REMEDY = (
 
 @dataclass(frozen=True)
 class Collated:
-    """form: of the batch. lists: the tensors of samples that it does not stack, by field."""
+    """form: of the batch. lists: the tensors of samples that it does not stack, by field. copied: those
+    of them that are not in it, but copied to a tensor that is."""
 
     form: Form
     lists: frozenset[int]
+    copied: frozenset[int]
     seen: Grounds
 
 
@@ -39,12 +43,14 @@ def form_of(
     structure: Structure,
     labels: list[int],
     columns: list[int],
+    ranks: dict[int, int] | None = None,
     beside: Sequence[int] = (),
 ) -> Collated:
     """What `collate_fn(samples)` makes of samples of this structure. `labels`: the fields that are
-    Python's integers; `columns`: those that are rows of tensors of the data set; `beside`: those that
-    the trainer makes. Raises NotNative."""
-    f = BatchFollower(labels, columns, beside)
+    Python's integers; `columns`: those that are rows of tensors of the data set; `ranks`: the numbers
+    of dimensions of the others, where they are known; `beside`: those that the trainer makes. Raises
+    NotNative."""
+    f = BatchFollower(labels, columns, ranks or {}, beside)
     try:
         if replaced := replaced_builtin():
             raise Stop(f"may use builtins.{replaced}, which the program has replaced")
@@ -54,8 +60,9 @@ def form_of(
         found = call(f, Held(collate_fn), [Each(list, Part(structure, scope), scope)], {}, "")
         used: Counter[int] = Counter()
         lists: set[int] = set()
-        form = _form(f, found, used, lists, _Met())
-        _check(f, used)
+        met = _Met()
+        form = _form(f, found, used, lists, met)
+        _check(f, used, met)
     except Stop as stop:
         why = f"{stop.place} {stop.text}" if stop.place else f"it {stop.text}"
         raise NotNative(_refused(collate_fn, why), stop.remedy or REMEDY) from None
@@ -66,9 +73,10 @@ def form_of(
         raise NotNative(_refused(collate_fn, why), REMEDY) from None
     f.seen.close()
     # What the batch leaves out is made as well: its errors and draws are the program's.
-    made_here = (*used, *labels, *columns, *beside)
-    unused = {one for one in fields_of(structure) if one not in made_here}
-    return Collated(form, frozenset(lists | unused), f.seen)
+    seen = {*used, *met.padded, *labels, *columns, *beside}
+    unused = {one for one in fields_of(structure) if one not in seen}
+    copied = met.padded - f.columns - lists
+    return Collated(form, frozenset(lists | unused | copied), frozenset(copied), f.seen)
 
 
 def _refused(collate_fn: Any, why: str) -> str:
@@ -78,9 +86,11 @@ def _refused(collate_fn: Any, why: str) -> str:
 @dataclass
 class _Met:
     """What was met so far in the batch. things: by identity. stacked: fields that are a tensor.
-    held: those in a list or dict that the code makes for each sample."""
+    held: those in a list or dict that the code makes for each sample. padded: those that are copied to a
+    tensor, or whose lengths are in one."""
 
     things: set[int] = field(default_factory=set)
+    padded: set[int] = field(default_factory=set)
     stacked: set[int] = field(default_factory=set)
     held: set[int] = field(default_factory=set)
 
@@ -92,8 +102,14 @@ class _Met:
 
 def _form(f: BatchFollower, found: Any, used: "Counter[int]", lists: set[int], seen: _Met) -> Form:
     f.spend()
-    if isinstance(found, Each | Joined) or type(found) in (list, dict):
+    if isinstance(found, Each | Joined | Made) or type(found) in (list, dict):
         seen.once(found)
+    if type(found) is Made:
+        seen.padded |= padding.fields_of(found.form)
+        return found.form
+    if type(found) is Joined and isinstance(found.form, padding.Form):
+        seen.padded |= padding.fields_of(found.form)
+        return found.form
     if type(found) is Joined:
         made = found.form
         if type(made) is StackedForm and made.field in seen.stacked:
@@ -157,10 +173,12 @@ def _structure(of: Any, scope: Scope, inside: "Counter[int]", mutable: bool = Fa
     raise Stop(f"returns {what} for each sample")
 
 
-def _check(f: BatchFollower, used: "Counter[int]") -> None:
+def _check(f: BatchFollower, used: "Counter[int]", met: _Met) -> None:
     """A tensor of the batch that comes twice shares its memory with itself."""
     twice = [one for one, times in used.items() if times > 1 and one not in f.labels | f.beside]
     if twice:
         raise Stop("returns the same tensors twice")
-    if not used:
+    if met.padded & met.stacked:
+        raise Stop("stacks tensors that it pads as well")
+    if not used and not met.padded:
         raise Stop("returns nothing of the samples")

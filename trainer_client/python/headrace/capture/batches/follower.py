@@ -5,23 +5,35 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..views.calls import call
+from ..views.containers import entries
 from ..views.expressions import assign, truth, value
 from ..views.follower import Follower, Frame
 from ..views.statements import block, is_continue
 from ..views.values import Stop
+from . import numbers, tensors
 from .library import rule_of, unzipped
 from .values import Each, Grown, Part, Scope, Spent
 
 
 class BatchFollower(Follower):
     """`labels`: the fields that are Python's integers; `columns`: those that are rows of the data
-    set's own tensors; `beside`: those that the trainer makes, of which nothing is known."""
+    set's own tensors; `ranks`: the number of dimensions of the others; `beside`: those that the
+    trainer makes, of which nothing is known."""
 
-    def __init__(self, labels: list[int], columns: list[int], beside: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        labels: list[int],
+        columns: list[int],
+        ranks: dict[int, int],
+        beside: Sequence[int] = (),
+    ) -> None:
         super().__init__(call)
         self.beside = frozenset(beside)
         self.labels, self.columns = frozenset(labels), frozenset(columns)
+        self.ranks = ranks
+        self.first = Scope()  # of what belongs to the first sample, at all times
         self.turns: list[Scope] = []  # the loops that are followed
+        self.folded: list[Callable[[], None]] = []  # what is known at the end of a loop
         self.functions = 0  # and what is called, or made by a comprehension, for each sample
 
     # What views/ asks.
@@ -32,10 +44,28 @@ class BatchFollower(Follower):
         return rule_of(callee)
 
     def starred(self, callee: Any, value: Any, named: dict[str, Any]) -> Any:
-        return unzipped(self, callee, value, named)
+        if isinstance(value, Each):
+            return unzipped(self, callee, value, named)
+        return self.call(self, callee, list(entries(self, value)), named, "")
 
     def new_list(self) -> Any:
         return Grown()
+
+    def combine(self, kind: type, left: Any, right: Any) -> Any:
+        return numbers.combine(kind, left, right)
+
+    def set_item(self, owner: list[Any], key: Any, value: Any) -> None:
+        if self.turns:
+            numbers.fold(self, owner, key, value)
+            return
+        self.changes(owner)
+        if type(key) is not int or not -len(owner) <= key < len(owner):
+            raise Stop("sets an entry of a list that it does not have")
+        owner[key] = value
+
+    def of_tensor(self, part: Part, of: str) -> Any:
+        """An attribute of a sample's tensor; None: it is not followed."""
+        return tensors.attribute(self, part, of) if self.is_tensor_of_sample(part) else None
 
     def changes(self, owner: Any) -> None:
         if self.turns or self.functions:
@@ -71,8 +101,8 @@ class BatchFollower(Follower):
         if not kept:
             raise Stop("leaves samples out")
 
-    def loop(self, each: Each, frame: Frame, node: ast.For) -> None:
-        of, scope = each.once(self)
+    def loop(self, each: Each, frame: Frame, node: ast.For, turn: type[Scope] = Scope) -> None:
+        of, scope = each.once(self, turn)
         names = set(filter(frame.binds, _names_set_by(node)))
         for name in names:
             frame.names[name] = Spent()
@@ -84,6 +114,9 @@ class BatchFollower(Follower):
         self.turns.pop()
         for name in names:
             frame.names[name] = Spent()
+        folded, self.folded = self.folded, []
+        for done in folded:
+            done()
 
     def is_number(self, part: Any) -> bool:
         """Whether it is a Python integer of a sample."""

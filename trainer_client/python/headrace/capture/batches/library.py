@@ -15,12 +15,16 @@ from ..views.calls import builtin
 from ..views.expressions import truth
 from ..views.stacked import is_stack
 from ..views.values import Held, Lazy, Stop, builtin_name, name
+from . import numbers, tensors
+from .filled import Made
 from .values import ITERATOR, Each, Joined, Part, Scope, moved
 
 Rule = Callable[[Any, list[Any], dict[str, Any]], Any]
 
 _TENSORS_OF_NUMBERS = ("tensor", "as_tensor")
-_OF_BUILTINS = ("filter", "list", "map", "tuple", "zip")
+_OF_BUILTINS = (
+    "enumerate", "filter", "float", "int", "len", "list", "map", "max", "range", "tuple", "zip",
+)  # fmt: skip
 _default_collate = collate.default_collate
 
 
@@ -38,19 +42,17 @@ def rule_of(thing: Any) -> Rule | None:
         return _long_tensor
     if type(thing) is FunctionType and thing is _default_collate:
         return _default
-    return None
+    if type(thing) is BuiltinFunctionType and (rounding := numbers.ROUNDING.get(thing)):
+        return functools.partial(_rounded, rounding)
+    return tensors.rule_of(thing)
 
 
-def unzipped(f: Any, callee: Any, each: Any, named: dict[str, Any]) -> Any:
+def unzipped(f: Any, callee: Any, each: Each, named: dict[str, Any]) -> Any:
     """zip(*each): an iterator of a tuple for each part of a sample. All have as many, so that `strict`
     says nothing."""
     if set(named) - {"strict"} or type(named.get("strict", False)) is not bool:
         raise Stop("calls zip with arguments that are not followed")
-    if (
-        type(callee) is not Held
-        or builtin_name(callee.thing) != "zip"
-        or not isinstance(each, Each)
-    ):
+    if type(callee) is not Held or builtin_name(callee.thing) != "zip":
         raise Stop("calls with a starred argument")
     of, scope = each.once(f)
     if isinstance(of, Part):
@@ -80,7 +82,8 @@ def _sequence(of: str, f: Any, args: list[Any], named: dict[str, Any]) -> Any:
 def _zip(of: str, f: Any, args: list[Any], named: dict[str, Any]) -> Any:
     if not _has_each(args):
         return builtin(f, of, args, named)
-    if named or not all(isinstance(one, Each) for one in args):
+    args = [one.rows(f) if isinstance(one, Made) else one for one in args]
+    if set(named) - {"strict"} or not all(isinstance(one, Each) for one in args):
         raise Stop("zips the samples with something else")
     scope = Scope()
     parts = [moved(made, before, scope) for made, before in [one.once(f) for one in args]]
@@ -105,10 +108,31 @@ def _filter(of: str, f: Any, args: list[Any], named: dict[str, Any]) -> Any:
     return Each(ITERATOR, made, scope)
 
 
+def _of_numbers(
+    rule: Callable[..., Any], of: str, f: Any, args: list[Any], named: dict[str, Any]
+) -> Any:
+    """`rule`: of numbers.py, which answers None where all is known."""
+    found = rule(f, args) if not named else None
+    return builtin(f, of, args, named) if found is None else found
+
+
+def _rounded(rule: str, f: Any, args: list[Any], named: dict[str, Any]) -> Any:
+    found = numbers.rounded(rule, args, named)
+    if found is None:
+        raise Stop(f"calls {rule}, which is not followed")
+    return found
+
+
 _BUILTINS: dict[str, Callable[..., Any]] = {
+    "enumerate": functools.partial(_of_numbers, numbers.enumerated),
     "filter": _filter,
+    "float": _rounded,
+    "int": _rounded,
+    "len": functools.partial(_of_numbers, numbers.length),
     "list": _sequence,
     "map": _map,
+    "max": functools.partial(_of_numbers, numbers.largest),
+    "range": functools.partial(_of_numbers, numbers.positions),
     "tuple": _sequence,
     "zip": _zip,
 }
@@ -125,7 +149,7 @@ def _stack(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
     dim = given.get("dim", 0)
     if type(dim) is not int or dim != 0:
         raise Stop("calls torch.stack along another dimension than the first")
-    of = _of_each(f, given.get("tensors"), "torch.stack")
+    of, _ = _of_each(f, given.get("tensors"), "torch.stack")
     if not f.is_tensor_of_sample(of):
         raise Stop("calls torch.stack with other than a tensor of each sample")
     return Joined(Stacked(of.structure))
@@ -151,23 +175,25 @@ def _long_tensor(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
 
 
 def _numbers(f: Any, each: Any, dtype: str) -> Joined:
-    of = _of_each(f, each, "torch.tensor")
+    of, scope = _of_each(f, each, "torch.tensor")
+    if (counted := tensors.lengths(of, scope, dtype)) is not None:
+        return counted
     if not f.is_number(of):
         raise Stop("makes a tensor of other than an integer of each sample")
     return Joined(Numbers(of.structure, dtype))
 
 
-def _of_each(f: Any, each: Any, called: str) -> Any:
+def _of_each(f: Any, each: Any, called: str) -> tuple[Any, Scope]:
     if not isinstance(each, Each) or each.kind is ITERATOR:
         raise Stop(f"calls {called} with {name(each)}, not with a list or tuple of the samples")
-    return each.once(f)[0]
+    return each.once(f)
 
 
 def _default(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
     """default_collate, of samples as the data set returns them or of a part of each."""
     if len(args) != 1 or named:
         raise Stop("calls default_collate with arguments that are not followed")
-    of = _of_each(f, args[0], "default_collate")
+    of, _ = _of_each(f, args[0], "default_collate")
     if not isinstance(of, Part):
         raise Stop("calls default_collate with what it made of the samples")
     return _collated(f, of.structure)

@@ -50,7 +50,27 @@ def rows_of_value(nodes: list[Node], last: int) -> Rows:
     return made
 
 
+def rows_to_copy(nodes: list[Node], last: int) -> Rows:
+    """The same of a value that is copied alone: its class. Admission looks at that again."""
+    image = False
+    for node in _way_to(nodes, last):
+        if node.kind == "v2.ToImage":
+            image = True
+        elif node.kind == "v2.ToPureTensor" or node.op == "squeeze":
+            image = False
+    return Rows(image=image)
+
+
+def rank_of_value(nodes: list[Node], last: int) -> int:
+    """The number of dimensions of the value of node `last`."""
+    return {"stack": 4, "squeeze": 2}.get(nodes[last].op, 3)
+
+
 def _after(made: Rows, node: Node) -> Rows:
+    if node.op == "squeeze":  # of one channel: no order is left
+        return Rows()
+    if node.op == "to_dtype" and not node.kind and not made.image:  # a method, as .long()
+        return made
     if node.kind == "v2.ToImage":
         return replace(made, image=True)
     if node.kind == "v2.ToPureTensor":

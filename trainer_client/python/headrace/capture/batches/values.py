@@ -16,13 +16,42 @@ class Scope:
     __slots__ = ()
 
 
-class Part(Special):
+class Rest(Scope):
+    """One turn over the samples after the first."""
+
+
+class OfSample(Special):
+    """What belongs to a sample, in the turn `scope`, a Scope; None: to all of them."""
+
+    scope: Any
+
+    def moved(self, after: Scope) -> "OfSample":
+        """The same of another turn."""
+        raise NotImplementedError
+
+
+class Part(OfSample):
     """A sample, or a part of one: `structure` by the numbers of its fields."""
 
     called = "a part of a sample"
 
     def __init__(self, structure: Structure, scope: Scope) -> None:
         self.structure, self.scope = structure, scope
+
+    @property
+    def field(self) -> int:
+        """REQUIRES: it is one."""
+        assert isinstance(self.structure, int)
+        return self.structure
+
+    def moved(self, after: Scope) -> "Part":
+        return Part(self.structure, after)
+
+    def attribute(self, f: Any, of: str) -> Any:
+        if type(self.structure) is not int:
+            return super().attribute(f, of)
+        found = f.of_tensor(self, of)
+        return super().attribute(f, of) if found is None else found
 
     def entry(self, f: Any, key: Any) -> Any:
         of = self.structure
@@ -46,15 +75,33 @@ class Each(Special):
     def __init__(self, kind: type, of: Any, scope: Scope) -> None:
         self.kind, self.of, self.scope = kind, of, scope
         self._used = False
+        self._lent = False  # its first entry is somewhere else, and may change
 
-    def once(self, f: Any) -> tuple[Any, Scope]:
+    def once(self, f: Any, turn: type[Scope] = Scope) -> tuple[Any, Scope]:
         """What there is for one sample, in a turn of its own."""
         if self.kind is ITERATOR:
             if self._used:
                 raise Stop("goes through an iterator twice")
             self._used = True
-        scope = Scope()
+        if self._lent and turn is not Rest:
+            raise Stop("uses a list whose first entry may have changed")
+        scope = turn()
         return moved(self.of, self.scope, scope), scope
+
+    def entry(self, f: Any, key: Any) -> Any:
+        """The first one, the one whose turn it is by its number, or all after the first."""
+        if self.kind is ITERATOR:
+            return super().entry(f, key)
+        if type(key) is slice and (key.start, key.stop, key.step) == (1, None, None):
+            return AfterFirst(self)
+        if type(key) is int and key == 0:
+            made, scope = self.once(f)
+            self._lent = type(made) in (list, dict)
+            return moved(made, scope, f.first)
+        if type(key) is Position and key.scope in f.turns:
+            made, scope = self.once(f)
+            return moved(made, scope, key.scope)
+        raise Stop("takes an entry of what there is for each sample")
 
     def over(self, f: Any, frame: Frame, node: Any, make: Any) -> "Each":
         """A comprehension over it."""
@@ -71,6 +118,31 @@ class Each(Special):
         return Each(ITERATOR, made, scope)
 
 
+class AfterFirst(Special):
+    """each[1:]"""
+
+    called = "the samples after the first"
+
+    def __init__(self, each: Each) -> None:
+        self._each = each
+
+    def loop(self, f: Any, frame: Frame, node: Any) -> bool:
+        f.loop(self._each, frame, node, Rest)
+        return True
+
+
+class Position(OfSample):
+    """The number of the sample in the batch."""
+
+    called = "the number of a sample"
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+
+    def moved(self, after: Scope) -> "Position":
+        return Position(after)
+
+
 class Grown(Each):
     """A list that the code makes empty, and to which a loop over samples adds."""
 
@@ -84,14 +156,14 @@ class Grown(Each):
         return _Append(self)
 
     def append(self, f: Any, value: Any) -> None:
-        if self._full or len(f.turns) != 1 or f.functions:
+        if self._full or len(f.turns) != 1 or type(f.turns[0]) is not Scope or f.functions:
             raise Stop("appends to a list otherwise than once for each sample")
         self._full, self.of, self.scope = True, value, f.turns[-1]
 
-    def once(self, f: Any) -> tuple[Any, Scope]:
+    def once(self, f: Any, turn: type[Scope] = Scope) -> tuple[Any, Scope]:
         if not self._full or self.scope in f.turns:
             raise Stop("uses a list to which the samples were not added")
-        return super().once(f)
+        return super().once(f, turn)
 
 
 class _Append(Special):
@@ -123,10 +195,12 @@ class Spent(Special):
 
 def moved(value: Any, before: Scope, after: Scope) -> Any:
     """The value of another turn. Containers are the code's own, so they are copied."""
-    if isinstance(value, Part):
+    if isinstance(value, OfSample):
+        if value.scope is None:
+            return value
         if value.scope is not before:
             raise Stop("uses a sample outside of its turn")
-        return Part(value.structure, after)
+        return value.moved(after)
     if type(value) in (list, tuple):
         return type(value)(moved(one, before, after) for one in value)
     if type(value) is dict:

@@ -8,7 +8,6 @@ and keeps nothing, of what the steps before it made. So what is noted is what th
 """
 
 import ast
-import copy
 import enum
 import functools
 import operator
@@ -32,7 +31,7 @@ from ...native.targets import (
 from ..proof.lookup import lookup
 from ..views import sizes
 from ..views.expressions import assign, value
-from ..views.values import Held, Keys, Special, Stop, is_constant, is_dict, is_sequence, name
+from ..views.values import Held, Special, Stop, is_constant, is_dict, is_sequence, name
 from .columns import Column, of_several
 from .kept import Data, taken
 
@@ -84,6 +83,7 @@ class Beside(Special):
     that the program keeps has its memory. `listed`: a list that the code has just made."""
 
     called = "what is made beside the picture"
+    has_rows = True
 
     def __init__(self, number: int, boxes: bool = False) -> None:
         self.number, self.boxes = number, boxes
@@ -121,9 +121,6 @@ class Beside(Special):
         made = f.beside.step(operator.getitem, [self, key])
         made.data, made.called = data, self.called
         return made
-
-    def part(self, f: Any, text: str) -> Any:
-        return self.entry(f, Keys(text))
 
     def set_entry(self, f: Any, key: Any, value: Any) -> None:
         if not self.changes_in_place(f):
@@ -210,9 +207,8 @@ class Steps:
         """An argument of a step. Raises Stop."""
         if type(value) is Beside or is_constant(value) or type(value) is Ref:
             return value
-        if type(value) is Keys:
-            text = value.text[1:-1] if value.text.startswith("(") else value.text
-            return _keys(ast.parse(f"_[{text}]", mode="eval").body.slice)  # type: ignore[attr-defined]
+        if value is Ellipsis:
+            return value
         if isinstance(value, Column):
             return self.entry(f, value)
         if type(value) is sizes.Sides and len(value.axes) == 1:
@@ -368,19 +364,3 @@ def _ref(value: Any) -> Any:
     if type(value) is dict:
         return {key: _ref(one) for key, one in value.items()}
     return value
-
-
-def _keys(node: ast.expr) -> Any:
-    """boxes[:, 2:]: what stands in the brackets, of numbers alone. Raises Stop."""
-    if isinstance(node, ast.Tuple):
-        return tuple(map(_keys, node.elts))
-    if isinstance(node, ast.Slice):
-        parts = (node.lower, node.upper, node.step)
-        return slice(*[None if one is None else _keys(one) for one in parts])
-    try:
-        found = ast.literal_eval(node)
-    except ValueError:
-        found = ()
-    if type(found) not in (int, type(None), type(...), list):
-        raise Stop("takes a part of what is made beside the picture, by what is no number")
-    return copy.copy(found)

@@ -1,6 +1,6 @@
 """Calls: what is called, and what it does to what it is given.
 
-Length: a call is followed from its arguments to its frame.
+This file is long because a call is followed from its arguments to its frame.
 """
 
 import ast

@@ -1,7 +1,7 @@
 """Caches that no sample can see: what is written only where it is missing, and is then what
 any other sample would have written there.
 
-Length: the rules that make a cache invisible belong beside each other.
+This file is long because the rules that make a cache invisible belong beside each other.
 
 Once for all, for an attribute of a live object, all of them stored in the one branch:
 

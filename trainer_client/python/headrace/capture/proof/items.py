@@ -1,7 +1,4 @@
-"""Containers: what their entries are, and what is put into them.
-
-Length: what is in a container and what is put there are one subject.
-"""
+"""Containers: what their entries are, and what is put into them."""
 
 import ast
 import collections

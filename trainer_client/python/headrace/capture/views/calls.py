@@ -111,7 +111,8 @@ def _unknown(callee: Any) -> Stop:
 def _object(f: Follower, callee: Held, args: list[Any], named: dict[str, Any], at: str) -> Any:
     thing = callee.thing
     cls = class_of(f, thing)
-    kind = kind_of(thing) if cls.__module__.startswith("torchvision.") else None
+    librarys = cls.__module__.startswith(("torchvision.", "timm."))
+    kind = kind_of(thing) if librarys else None
     if cls is torch.nn.Sequential or kind in CONTAINERS:
         check_unaltered(thing)
         return _in_turn(f, callee, args, named, at)

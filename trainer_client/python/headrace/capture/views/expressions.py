@@ -18,7 +18,6 @@ from .values import (
     Array,
     Held,
     Inner,
-    Keys,
     Lazy,
     Special,
     Stop,
@@ -76,7 +75,10 @@ def assign(f: Follower, frame: Frame, target: ast.expr, what: Any) -> None:
     elif isinstance(target, ast.Subscript):
         owner = value(f, frame, target.value)
         if isinstance(owner, Special):
-            owner.set_entry(f, key_of(f, frame, target), what)
+            owner.set_entry(f, index(f, frame, target.slice), what)
+            return
+        if type(owner) is list:
+            f.set_item(owner, value(f, frame, target.slice), what)
             return
         if type(owner) is not dict:
             raise Stop(f"sets an entry of {name(owner)}")
@@ -107,26 +109,30 @@ def _subscript(f: Follower, frame: Frame, node: Any) -> Any:
     owner = value(f, frame, node.value)
     if type(owner) is Array:
         return arrays.take(owner, ast.unparse(node.slice))
-    key = key_of(f, frame, node) if isinstance(owner, Special) or not _has_slices(node) else None
-    if type(key) is Keys:
-        return owner.part(f, key.text)
-    return take(f, owner, value(f, frame, node.slice) if key is None else key)
-
-
-def _has_slices(node: ast.Subscript) -> bool:
-    return isinstance(node.slice, ast.Tuple) and any(
-        isinstance(one, ast.Slice) for one in node.slice.elts
-    )
-
-
-def key_of(f: Follower, frame: Frame, node: ast.Subscript) -> Any:
-    """What stands in the brackets."""
-    if _has_slices(node):
-        return Keys(ast.unparse(node.slice))
+    if isinstance(owner, Special) and owner.has_rows:
+        return owner.entry(f, index(f, frame, node.slice))
+    if isinstance(owner, Special) and isinstance(node.slice, ast.Tuple):
+        if any(isinstance(one, ast.Slice) for one in node.slice.elts):
+            return owner.part(f, ast.unparse(node.slice))
     if not isinstance(node.slice, ast.Slice):
-        return value(f, frame, node.slice)
-    bounds = (node.slice.lower, node.slice.upper, node.slice.step)
+        return take(f, owner, value(f, frame, node.slice))
+    return take(f, owner, _slice(f, frame, node.slice))
+
+
+def _slice(f: Follower, frame: Frame, node: ast.Slice) -> slice:
+    bounds = (node.lower, node.upper, node.step)
     return slice(*[b if b is None else value(f, frame, b) for b in bounds])
+
+
+def index(f: Follower, frame: Frame, node: ast.expr) -> Any:
+    """The key of a value that says itself what its entries are."""
+    if isinstance(node, ast.Tuple):
+        return tuple(index(f, frame, part) for part in node.elts)
+    if isinstance(node, ast.Slice):
+        return _slice(f, frame, node)
+    if isinstance(node, ast.Constant) and node.value is Ellipsis:
+        return Ellipsis
+    return value(f, frame, node)
 
 
 def _elements(f: Follower, frame: Frame, nodes: list[ast.expr]) -> list[Any]:

@@ -192,6 +192,10 @@ class Follower:
     def new_list(self) -> Any:
         return []
 
+    def set_item(self, owner: list[Any], key: Any, value: Any) -> None:
+        """owner[key] = value"""
+        raise Stop("sets an entry of a list")
+
     def changes(self, owner: Any) -> None:
         """A container of the code's own is about to change."""
 

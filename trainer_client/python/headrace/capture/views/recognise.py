@@ -9,6 +9,7 @@ the following: what is found is therefore what the code does, for every picture.
 from dataclasses import replace
 from typing import Any
 
+from ...native.kinds import kind_of
 from ...native.plan import NotNative
 from .calls import call
 from .follower import Follower, Step
@@ -22,7 +23,7 @@ REMEDY = (
     "says what of it is followed"
 )
 # They make a tensor of a picture. A tensor they leave as it is, or refuse.
-_MAKE_TENSORS = ("ToTensor", "PILToTensor", "ToImage")
+_MAKE_TENSORS = ("ToTensor", "PILToTensor", "ToImage", "MaybeToTensor", "MaybePILToTensor")
 
 
 def views_of(transform: Any) -> Views:
@@ -156,6 +157,8 @@ def changes_its_input(part: Any) -> bool:
         return changes_its_input(part.transform)
     if type(part) in (list, tuple):
         return any(map(changes_its_input, part))
+    if kind_of(part) == "timm.RandomErasing":
+        return True
     if not type(part).__module__.startswith(("torchvision.", "torch.nn.")):
         return False  # a part of the program's own, which has no native form there
     held = vars(part)

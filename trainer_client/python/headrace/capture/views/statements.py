@@ -7,9 +7,9 @@ from typing import Any
 from . import chances, sizes
 from .arithmetic import combine
 from .containers import entries, extend
-from .expressions import assign, inner, key_of, truth, value
+from .expressions import assign, index, inner, truth, value
 from .follower import Follower, Frame
-from .values import Held, Keys, Special, Stop, name
+from .values import Held, Special, Stop, name
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,8 @@ def _add_to_entry(f: Follower, frame: Frame, node: ast.AugAssign) -> None:
     owner = value(f, frame, node.target.value)
     if not isinstance(owner, Special):
         raise Stop(f"changes an entry of {name(owner)} in place")
-    key = key_of(f, frame, node.target)
-    now = owner.part(f, key.text) if type(key) is Keys else owner.entry(f, key)
+    key = index(f, frame, node.target.slice)
+    now = owner.entry(f, key)
     made = f.combine_in_place(type(node.op), now, value(f, frame, node.value))
     owner.set_entry(f, key, made)
 

@@ -120,13 +120,14 @@ class Special:
     def entry(self, f: Any, key: Any) -> Any:
         raise Stop(f"takes an entry of {self.called}")
 
+    has_rows = False  # `entry` takes whole keys: slices, `...` and tuples of them
+
+    def set_entry(self, f: Any, key: Any, value: Any) -> None:
+        raise Stop(f"sets an entry of {self.called}")
+
     def part(self, f: Any, text: str) -> Any:
         """The entry by several keys, of which the text is known."""
         raise Stop(f"takes [{text}] of {self.called}")
-
-    def set_entry(self, f: Any, key: Any, value: Any) -> None:
-        """self[key] = value; `key` may be the text of several keys with slices: Keys."""
-        raise Stop(f"sets an entry of {self.called}")
 
     def entries(self, f: Any) -> Iterator[Any]:
         raise Stop(f"goes through {self.called}")
@@ -168,13 +169,6 @@ class Special:
 
     def leave(self, f: Any) -> None:
         """The end of that statement."""
-
-
-@dataclass(frozen=True)
-class Keys:
-    """Several keys with slices among them, of which the text is known: `:, 2:`."""
-
-    text: str
 
 
 class Lazy:

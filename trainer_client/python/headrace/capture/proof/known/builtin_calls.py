@@ -1,6 +1,6 @@
 """Functions of Python whose results are followed into what they are given.
 
-Length: one short function for each builtin.
+This file is long because each builtin has a short function.
 """
 
 import functools
