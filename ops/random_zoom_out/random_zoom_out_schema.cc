@@ -29,7 +29,10 @@ Status RandomZoomOutSchema::DrawnShape(const ImageSpec& in, Params params, Image
   out->width += std::int64_t{params[0]} + params[2];
   out->height += std::int64_t{params[1]} + params[3];
   const auto most = [&](std::int64_t side) { return high_ * static_cast<double>(side) + 1; };
-  if (std::ranges::any_of(params, [](std::int32_t border) { return border < 0; }) ||
+  const auto out_of_range = [&](std::int32_t word) {
+    return word < 0 || (params[4] == 0 && word != 0);
+  };
+  if (params[4] > 1 || std::ranges::any_of(params, out_of_range) ||
       static_cast<double>(out->width) > most(in.width) ||
       static_cast<double>(out->height) > most(in.height)) {
     return InvalidArgument("a border that is never drawn");
@@ -53,6 +56,7 @@ Status RandomZoomOutSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng,
   const std::int64_t borders[] = {left, top, width - (left + in.width), height - (top + in.height)};
   std::ranges::transform(borders, params.begin(),
                          [](std::int64_t border) { return static_cast<std::int32_t>(border); });
+  params[4] = 1;
   return DrawnShape(in, params, out);
 }
 

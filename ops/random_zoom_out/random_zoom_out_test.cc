@@ -20,7 +20,7 @@ TEST(RandomZoomOut, DrawsACanvasAndAPlaceOnIt) {
   for (int i = 0; i < 200; ++i) {
     const auto drawn = DrawNodes({ZoomOut(0.5), kCrop}, RgbSpec(20, 30), rng);
     ASSERT_TRUE(drawn.ok()) << drawn.status().ToString();
-    std::vector<std::int32_t> expected(4);
+    std::vector<std::int32_t> expected(5);
     if (stock.Rand() < 0.5F) {
       const float side = 1.0F + stock.Rand() * 3.0F;
       const int width = static_cast<int>(30.0F * side), height = static_cast<int>(20.0F * side);
@@ -29,6 +29,7 @@ TEST(RandomZoomOut, DrawsACanvasAndAPlaceOnIt) {
       expected[1] = static_cast<int>(static_cast<float>(height - 20) * down);
       expected[2] = width - expected[0] - 30;
       expected[3] = height - expected[1] - 20;
+      expected[4] = 1;
       ++zoomed;
     }
     EXPECT_EQ(*drawn, expected);
@@ -40,17 +41,20 @@ TEST(RandomZoomOut, DrawsACanvasAndAPlaceOnIt) {
 
 TEST(RandomZoomOut, TheImageLiesWhereItWasDrawn) {
   const Pixels pixels{1, 2, 3, 4, 5, 6, 7, 8};
-  EXPECT_THAT(RunPixels({ZoomOut(1.0), kCrop}, GraySpec(2, 4), pixels, {2, 0, 0, 2}).values,
+  EXPECT_THAT(RunPixels({ZoomOut(1.0), kCrop}, GraySpec(2, 4), pixels, {2, 0, 0, 2, 1}).values,
               ElementsAre(9, 5, 6, 7, 9, 9, 9, 9));
-  EXPECT_THAT(RunPixels({ZoomOut(1.0), kCrop}, GraySpec(2, 4), pixels, {0, 0, 0, 0}).values,
+  EXPECT_THAT(RunPixels({ZoomOut(1.0), kCrop}, GraySpec(2, 4), pixels, {0, 0, 0, 0, 0}).values,
               ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
 }
 
 TEST(RandomZoomOut, ParamsThatAreNeverDrawnAreRefused) {
   const Pixels pixels(8);
-  for (const std::int32_t border : {-1, 20, 1 << 30}) {
-    const auto ran = RunPixels({ZoomOut(1.0), kCrop}, GraySpec(2, 4), pixels, {border, 0, 0, 0});
-    EXPECT_EQ(ran.status.code(), Code::kInvalidArgument) << border;
+  using Words = std::vector<std::int32_t>;
+  for (const Words& words :
+       {Words{-1, 0, 0, 0, 1}, Words{20, 0, 0, 0, 1}, Words{1 << 30, 0, 0, 0, 1},
+        Words{1, 0, 0, 0, 0}, Words{1, 0, 0, 0, 2}, Words{0, 0, 0, 0, -1}}) {
+    const auto ran = RunPixels({ZoomOut(1.0), kCrop}, GraySpec(2, 4), pixels, words);
+    EXPECT_EQ(ran.status.code(), Code::kInvalidArgument) << words[0] << " " << words[4];
   }
 }
 

@@ -298,6 +298,39 @@ def jittered():
     )
 
 
+def drawn_program(random):
+    """A Compose of transforms in an order that `random` draws."""
+    of_both = [
+        lambda: v2.RandomHorizontalFlip(random.choice([0.0, 0.3, 1.0])),
+        lambda: v2.RandomVerticalFlip(0.5),
+        lambda: v2.Resize((random.randint(20, 60), random.randint(20, 60))),
+        lambda: v2.Resize(random.randint(20, 50), max_size=random.randint(60, 90)),
+        lambda: v2.RandomResize(20, random.randint(21, 70)),
+        lambda: v2.RandomShortestSize([30, 41, 57], max_size=random.choice([None, 66])),
+        lambda: v2.ScaleJitter((random.randint(30, 90), 64), (0.4, random.uniform(0.5, 2))),
+    ]
+    of_pictures = [
+        *of_both,
+        lambda: v2.RandomZoomOut(random.randint(0, 255), (1.0, random.uniform(1, 3)), p=0.5),
+        lambda: v2.Pad(random.randint(0, 9)),
+        lambda: v2.CenterCrop((random.randint(20, 60), 50)),
+        lambda: v2.RandomGrayscale(0.3),
+        lambda: v2.RandomApply([v2.ColorJitter(0.4, 0.4, 0.4)], p=0.6),
+    ]
+    of_boxes = [
+        v2.ClampBoundingBoxes,
+        lambda: v2.ConvertBoundingBoxFormat(random.choice(FORMATS)),
+        v2.SanitizeBoundingBoxes,
+    ]
+    steps = [random.choice(of_pictures)() for _ in range(random.randint(0, 3))]
+    steps.append(v2.ToImage())
+    steps += [random.choice(of_both)() for _ in range(random.randint(0, 3))]
+    steps.append(v2.ToDtype(torch.float32, scale=True))
+    for _ in range(random.randint(0, 3)):
+        steps.insert(random.randrange(len(steps)), random.choice(of_boxes)())
+    return v2.Compose(steps)
+
+
 DRAWN = {"drawn length": drawn_length, "shortest": shortest, "jittered": jittered}
 TRANSFORMS = {
     "flips": flips,

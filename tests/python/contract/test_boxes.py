@@ -12,7 +12,8 @@ from PIL import Image
 from support import detection
 from support.compare import assert_same, batches, check, errors, seed_everything
 from support.lost_worker import check_with_a_lost_worker
-from torch.utils.data import DataLoader, Subset, default_collate
+from torch.utils.data import DataLoader, Subset
+from torchvision import transforms as v1
 from torchvision import tv_tensors
 from torchvision.transforms import v2
 from torchvision.transforms.v2 import functional as F
@@ -58,6 +59,18 @@ def test_drawn_sizes_by_drawn_seeds(photos, transforms):
         return loader(data, batch_size=3, shuffle=True, drop_last=True, **named)
 
     check(make, epochs=4)
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_drawn_programs(photos, number):
+    seed = random.SystemRandom().randrange(2**31)
+    print(f"seed {seed}")
+    drawn = random.Random(seed)
+    make = drawn.choice([detection.Objects, detection.Listed, detection.Records, detection.InPlace])
+    data = make(photos, detection.drawn_program(drawn))
+    print(data.transforms)
+    named = {"shuffle": True, "num_workers": drawn.randint(1, 2), "collate_fn": detection.zipped}
+    check(lambda loader: loader(data, batch_size=3, **named), epochs=2)
 
 
 def test_parts_of_it(photos):
@@ -265,7 +278,39 @@ def test_what_stays_python(photos, name):
     assert reason in reasons
 
 
-@pytest.mark.parametrize("kind", ["no workers", "default_collate", "another collate_fn"])
+class Regression(detection.Objects):
+    """Targets that stack, but for one picture's."""
+
+    def __init__(self, root, transforms, odd=-1):
+        super().__init__(root, transforms)
+        self.points = [[[float(i), 2.5], [1.0, 0.5 * i]] for i in range(len(self.files))]
+        if odd >= 0:
+            self.points[odd] = [[1.0, 2.0]]
+
+    def __getitem__(self, idx):
+        image = self.transforms(Image.open(self.files[idx]).convert("RGB"))
+        points = torch.tensor(self.points[idx])
+        return image, {"points": points, "sum": points.sum(), "n": len(points), "id": idx}
+
+
+@pytest.mark.parametrize("odd", [-1, 6])
+def test_targets_that_default_collate_stacks(photos, odd):
+    """Or that it refuses, as in the stock loader."""
+    transforms = v1.Compose([v1.RandomResizedCrop(24), v1.ToTensor()])
+    data = Regression(photos, transforms, odd)
+    seen = check(lambda loader: loader(data, 4, shuffle=True, num_workers=2), epochs=2)
+    assert len(errors(seen)) == (2 if odd >= 0 else 0)
+
+
+def test_a_picture_that_no_worker_reads_is_stacked_with_its_targets(tmp_path):
+    root = detection.write_photos(tmp_path, 9)
+    with Image.open(root / "004.jpg") as image:
+        image.quantize(16).save(root / "004.jpg", "GIF")
+    data = Regression(root, v1.Compose([v1.Resize((20, 20)), v1.ToTensor()]))
+    check(lambda loader: loader(data, 3, num_workers=1))
+
+
+@pytest.mark.parametrize("kind", ["no workers", "another collate_fn"])
 def test_loaders_that_stay_python(photos, kind):
     data = detection.Objects(photos, detection.of_pil())
     data.boxes = [[[1.0, 2.0, 30.0, 31.0]]] * COUNT
@@ -273,7 +318,6 @@ def test_loaders_that_stay_python(photos, kind):
     path = "local" if kind == "no workers" else "python"
     collate = {
         "no workers": detection.zipped,
-        "default_collate": default_collate,
         "another collate_fn": lambda batch: [torch.stack([b[1]["labels"] for b in batch])],
     }[kind]
     named = {"num_workers": 0 if kind == "no workers" else 1, "collate_fn": collate}

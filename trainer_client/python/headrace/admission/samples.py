@@ -147,7 +147,7 @@ def joined(collate_fn: Any, fields: list[Any], plan: NativePlan, device: str | N
     try:
         return plan.batch(fields, device)
     except Exception:
-        if plan.form is None:
+        if plan.form is None and plan.targets is None:
             raise
     return collate_fn(rows(fields, {}, len(fields[0]), plan))
 

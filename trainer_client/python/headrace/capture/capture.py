@@ -173,11 +173,6 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Native
 
 def _check_targets(loader: Any, plan: Plan, rng: str) -> None:
     """Raises NotNative where the trainer can't make what is beside the pictures."""
-    if collate.is_default(loader.collate_fn):
-        raise NotNative(
-            "collate_fn is torch's default_collate, which stacks what is made beside the pictures",
-            "collate_fn=lambda batch: tuple(zip(*batch))",
-        )
     if loader.num_workers == 0:
         raise NotNative("with num_workers=0 what is made beside the pictures has no native form")
     if rng == "sample" and plan.is_random:

@@ -7,7 +7,7 @@ from ..native.batch_form import BatchForm, batch_of, copies_of, tensors_of
 from ..native.plan import Plan, PythonStage, labels_in
 from ..native.structure import Structure
 from ..native.structure import batch_of as collated
-from ..native.targets import Targets
+from ..native.targets import Targets, stacked
 from .datasets import Rows
 from .fingerprint import Fingerprint
 from .kept import Code
@@ -56,7 +56,9 @@ class NativePlan:
     def batch(self, fields: list[Any], device: str | None = None) -> Any:
         """The batch of these fields, as the program's collate_fn makes it. `device`: as batch_of's."""
         if self.form is None:
-            return collated(self.structure, fields)
+            count = len(self.plan.fields)
+            joined = [*fields[:count], *map(stacked, fields[count:])]
+            return collated(self.structure, joined)
         return batch_of(self.form.form, fields, device)
 
     def seeds(self, base_seed: int) -> list[int]:

@@ -259,7 +259,8 @@ class Served:
         if not batch.missing:
             return self._batch(batch.batch, captured, fields)
         made = self._make_missing(batch)
-        if captured.form is None and fields and samples.fill(fields, made, captured):
+        stacks = captured.form is None and captured.targets is None
+        if stacks and fields and samples.fill(fields, made, captured):
             return captured.batch(fields)
         count = len(fields[0]) if fields else len(made)
         return self._collate(batch.batch, samples.rows(fields, made, count, captured))
@@ -278,7 +279,7 @@ class Served:
         return unpickle_batch(batch.pickle, buffers)
 
     def _batch(self, batch: int, captured: NativePlan, fields: list[Any]) -> Any:
-        if captured.form is None:
+        if captured.form is None and captured.targets is None:
             return captured.batch(fields)
         device = None if self._lazy else "cpu"
         join = partial(samples.joined, self._collate_fn, fields, captured, device)

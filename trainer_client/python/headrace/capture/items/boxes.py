@@ -178,8 +178,10 @@ def _sized(transform: Any, boxes: Any, height: int, width: int) -> Any:
     return transform.transform(boxes, {"size": (height, width)})
 
 
-def _padded(transform: Any, boxes: Any, *borders: int) -> Any:
-    return transform.transform(boxes, {"padding": list(borders)}) if any(borders) else boxes
+def _padded(transform: Any, boxes: Any, *words: int) -> Any:
+    """Borders of 0 change boxes, too: they are clamped."""
+    *borders, is_drawn = words
+    return transform.transform(boxes, {"padding": borders}) if is_drawn else boxes
 
 
 # How many words they draw, what they do with these, and whether they ask all of their inputs for one
@@ -190,7 +192,7 @@ _DRAWN: dict[str, tuple[int, Callable[..., Any], bool]] = {
     "v2.RandomResize": (1, _resized, False),
     "v2.RandomShortestSize": (2, _sized, True),
     "v2.ScaleJitter": (2, _sized, True),
-    "v2.RandomZoomOut": (4, _padded, True),
+    "v2.RandomZoomOut": (5, _padded, True),
 }
 
 
