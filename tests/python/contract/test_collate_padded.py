@@ -27,6 +27,7 @@ COLLATE = {
     "by hand": padding.by_hand,
     "object": padding.Padder(9),
     "full": padding.full,
+    "function": padding.by_function,
 }
 MAKE = {
     "v1": v1.Compose([v1.RandomHorizontalFlip(), v1.ToTensor(), v1.Normalize(MEAN, STD)]),
@@ -145,7 +146,7 @@ def test_what_torch_refuses_to_pad_raises_in_its_place(pictures):
             row[:, : image.shape[1], : image.shape[2]].copy_(image)
         return out
 
-    for collate in (padding.sequences, too_small):
+    for collate in (padding.sequences, too_small, padding.by_mode):
         check(lambda loader, made=collate: loader(data, 4, num_workers=2, collate_fn=made))
         check(lambda loader, made=collate: loader(data, 4, collate_fn=made))
 

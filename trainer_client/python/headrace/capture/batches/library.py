@@ -143,6 +143,8 @@ _BUILTINS: dict[str, Callable[..., Any]] = {
 
 def _stack(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
     of, _ = _of_each(f, stacked_of(args, named), "torch.stack")
+    if isinstance(of, tensors.PaddedPart):
+        return Joined(of.form)
     if not f.is_tensor_of_sample(of):
         raise Stop("calls torch.stack with other than a tensor of each sample")
     return Joined(Stacked(of.structure))
