@@ -21,6 +21,7 @@ KINDS = {
     "mixup": "MixUp and CutMix in `collate_fn`: a Python stage",
     "views": "two SimCLR views of a picture, of an own dataset class",
     "masks": "a picture and its mask, of an own dataset class",
+    "timm": "timm's transforms with RandAugment and erasing",
 }
 
 

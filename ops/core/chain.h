@@ -49,6 +49,7 @@ class Chain {
   [[nodiscard]] bool is_random() const { return param_words_ > 0; }
   // True if an operator draws from Python's generator.
   [[nodiscard]] bool draws_from_python() const { return draws_from_python_; }
+  [[nodiscard]] bool draws_from_numpy() const { return draws_from_numpy_; }
   // Number of int32 words that Draw fills for one sample, for all operators together.
   [[nodiscard]] int param_words() const { return param_words_; }
   // Where node i's words start.
@@ -131,6 +132,7 @@ class Chain {
   std::vector<int> param_offsets_;
   int param_words_ = 0;
   bool draws_from_python_ = false;
+  bool draws_from_numpy_ = false;
   int pure_prefix_ = 0;
   int tail_ = 0;
   std::vector<TensorSpec> kinds_;

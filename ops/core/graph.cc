@@ -391,10 +391,4 @@ Params Graph::ParamsOf(std::size_t chain, Params params, std::vector<std::int32_
   return memory;
 }
 
-bool DrawsFromPython(const Graph& graph) {
-  std::size_t i = 0;
-  while (i < graph.chains() && !graph.chain(i).draws_from_python()) ++i;
-  return i < graph.chains();
-}
-
 }  // namespace headrace::ops

@@ -154,7 +154,18 @@ class Graph {
   int param_words_ = 0;
 };
 
-// As Chain::draws_from_python, of any of its chains.
-[[nodiscard]] bool DrawsFromPython(const Graph& graph);
+// As Chain::draws_from_python and draws_from_numpy, of any of its chains.
+[[nodiscard]] inline bool AnyChain(const Graph& graph, bool (Chain::*draws)() const) {
+  for (std::size_t i = 0; i < graph.chains(); ++i) {
+    if ((graph.chain(i).*draws)()) return true;
+  }
+  return false;
+}
+[[nodiscard]] inline bool DrawsFromPython(const Graph& graph) {
+  return AnyChain(graph, &Chain::draws_from_python);
+}
+[[nodiscard]] inline bool DrawsFromNumpy(const Graph& graph) {
+  return AnyChain(graph, &Chain::draws_from_numpy);
+}
 
 }  // namespace headrace::ops

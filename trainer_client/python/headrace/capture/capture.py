@@ -21,7 +21,7 @@ from .captured import Captured, NativePlan, StagePlan, StaysLocal
 from .computed import Computed, computed_of, with_form
 from .datasets import Rows, only_tensors, rows_of
 from .fingerprint import Fingerprint
-from .known_hooks import Seeding, stock_seed
+from .known_hooks import Seeding, stock_numpy_seed, stock_seed
 
 
 def capture(loader: Any, rng: str, before: Captured | None = None) -> Captured:
@@ -143,14 +143,20 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Native
     except ValueError as error:  # the framework refuses these arguments too, when it is called
         raise NotNative(str(error)) from None
     of_python: Seeding = stock_seed
+    of_numpy: Seeding = stock_numpy_seed
     if plan.draws_from_python and loader.num_workers > 0:
         of_python = hooks.python_seeding_of(loader.worker_init_fn)
         of_python(2**63 - 1, plan.lanes - 1)  # raises where its seeds are of no use
+        if plan.draws_from_numpy:
+            of_numpy = hooks.numpy_seeding_of(loader.worker_init_fn)
+            if of_numpy(2**63 - 1, plan.lanes - 1) < 0:
+                raise NotNative("worker_init_fn seeds `numpy` by other than an int of 32 bits")
     signature = plan.signature() + (repr(made.structure) if plan.is_graph else "")
     signature += repr(form) if form is not None else ""
     return NativePlan(
-        name, plan, signature, rows, seen, made.structure, seeding, made.grounds, of_python, form
-    )
+        name, plan, signature, rows, seen, made.structure, seeding, made.grounds, of_python, form,
+        of_numpy,
+    )  # fmt: skip
 
 
 def _check_forks(loader: Any) -> None:

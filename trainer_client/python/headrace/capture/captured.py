@@ -10,7 +10,7 @@ from ..native.structure import batch_of as collated
 from .datasets import Rows
 from .fingerprint import Fingerprint
 from .kept import Code
-from .known_hooks import Seeding, stock_seed
+from .known_hooks import Seeding, stock_numpy_seed, stock_seed
 from .views import Grounds
 
 
@@ -30,6 +30,7 @@ class NativePlan:
     grounds: tuple[Grounds, ...] = ()  # of transforms that are code of the program's
     python_seeding: Seeding = stock_seed  # the same of Python's, where the plan draws from it
     form: BatchForm | None = None  # of a batch; None: as torch's default_collate makes it
+    numpy_seeding: Seeding = stock_numpy_seed  # and of NumPy's
 
     def tensors(self, capsules: list[Any]) -> list[Any]:
         """The fields of a delivered batch: a tensor each, or a list of the samples' tensors."""
@@ -47,6 +48,8 @@ class NativePlan:
         seeds = [self.seeding(base_seed, lane) % 2**64 for lane in lanes]
         if self.plan.draws_from_python:
             seeds += [self.python_seeding(base_seed, lane) for lane in lanes]
+        if self.plan.draws_from_numpy:
+            seeds += [self.numpy_seeding(base_seed, lane) for lane in lanes]
         return seeds
 
     @property

@@ -129,7 +129,12 @@ def decide(loader: Any, state: LoaderState, rng: str) -> Captured:
     ):
         verdict = _admit(loader, state, captured)
     if isinstance(verdict, NativePlan) and isinstance(captured, NativePlan):
-        verdict = replace(verdict, seeding=captured.seeding, python_seeding=captured.python_seeding)
+        verdict = replace(
+            verdict,
+            seeding=captured.seeding,
+            python_seeding=captured.python_seeding,
+            numpy_seeding=captured.numpy_seeding,
+        )
     state.verdict = verdict
     return verdict
 
