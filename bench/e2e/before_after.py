@@ -17,6 +17,7 @@ KINDS = (
     "folder",
     CACHED,
     "tensor",
+    "floats",
     "simclr",
     "own",
     "views",

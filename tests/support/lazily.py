@@ -49,5 +49,36 @@ def epoch(loader: DataLoader, between: Callable[[int], Any] = lambda number: Non
     return [*told, generators()]
 
 
+def without_workers(
+    make: Callable[[], Any],
+    epochs: int = 3,
+    between: Callable[[int], Any] = lambda number: None,
+    **named: Any,
+) -> Any:
+    """The report of a loader of these samples, whose shuffled epochs are the stock loader's. `named`: of the
+    loader."""
+
+    def program() -> list[Any]:
+        loader = DataLoader(make(), 4, shuffle=True, **named)
+        return [epoch(loader, between) for _ in range(epochs)]
+
+    return both_ways(program)[1]
+
+
+def told_by(loader: DataLoader, times: int) -> list[Any]:
+    """What a program sees that asks so often for a batch, whatever comes."""
+    told: list[Any] = []
+    iterator = iter(loader)
+    for _ in range(times):
+        try:
+            told.append(copy.deepcopy(next(iterator)))
+        except StopIteration:
+            told.append("end")
+        except Exception as error:
+            told.append((type(error), str(error)))
+        told.append(generators())
+    return told
+
+
 def folder(place: Path, transform: Any) -> datasets.ImageFolder:
     return datasets.ImageFolder(place, transform)

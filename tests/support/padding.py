@@ -5,6 +5,7 @@
 import math
 
 import torch
+import torch.nn.functional as F  # noqa: N812
 from torch.nn.utils.rnn import pad_sequence
 
 
@@ -110,6 +111,23 @@ def full(batch):
     for at, (image, _) in enumerate(batch):
         out[at, :, : image.shape[1], : image.shape[2]] = image
     return out
+
+
+def by_function(batch):
+    """Around each image, with the labels beside."""
+    images = [image for image, _ in batch]
+    height = max(image.shape[-2] for image in images)
+    width = max(image.shape[-1] for image in images)
+    made = []
+    for image in images:
+        right, below = width - image.shape[-1], height - image.shape[-2]
+        made.append(F.pad(image, (right // 2, right - right // 2, 0, below), value=0.5))
+    return torch.stack(made), torch.tensor([label for _, label in batch])
+
+
+def by_mode(batch):
+    side = max(image.shape[1] for image, _ in batch)
+    return torch.stack([F.pad(x, [0, 0, 0, side - x.shape[1], 0, 1]) for x, _ in batch])
 
 
 def sequences(batch):

@@ -4,6 +4,7 @@
 
 import pytest
 import torch
+import torch.nn.functional as F  # noqa: N812
 from headrace.capture.batches import form_of
 from headrace.native.plan import NotNative
 from support.compare import check
@@ -224,6 +225,19 @@ def packed(batch):
     return rnn.pad_sequence(images, batch_first=True)
 
 
+def padded_apart(batch):
+    return [F.pad(image, (0, 1)) for image in images_of(batch)]
+
+
+def the_first_padded(batch):
+    images = images_of(batch)
+    return torch.stack([F.pad(images[0], (0, 1)) for image in images])
+
+
+def padded_by_a_label(batch):
+    return torch.stack([F.pad(image, (0, label - label)) for image, label in batch if label < 0])
+
+
 def of_labels(batch):
     try:
         return rnn.pad_sequence([label for _, label in batch])
@@ -236,7 +250,8 @@ REFUSED = [
     every_row_for_each, in_a_comprehension, one_for_each, without_the_first,
     another_places_largest, last_ones_size, largest_so_far, sizes_after_they_changed,
     the_same_twice, changed_afterwards, filled_afterwards, a_part_of_it, with_labels, by_size,
-    the_number_of_samples, a_size_of_each, fewer_rows, packed, of_labels,
+    the_number_of_samples, a_size_of_each, fewer_rows, packed, padded_apart, the_first_padded, padded_by_a_label,
+    of_labels,
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from headrace.loader.seam import state_of
 from PIL import Image, UnidentifiedImageError
-from support.lazily import both_ways, epoch, folder, generators
+from support.lazily import both_ways, epoch, folder, generators, told_by
 from support.photos import write_jpegs
 from support.pipelines import MEAN, STD, evaluate_v1, train_tensors, train_v1, train_v2
 from torch.utils.data import ConcatDataset, DataLoader, Subset, TensorDataset
@@ -281,17 +281,7 @@ def test_keys_that_are_not_plain_integers(photos):
     def program() -> list[Any]:
         data = folder(photos, train_v1())
         keys = [[1, np.int64(2)], [-1, 3], [True, 0], [4, 5], [99]]
-        told: list[Any] = []
-        iterator = iter(DataLoader(data, batch_sampler=keys))
-        for _ in range(6):
-            try:
-                told.append(next(iterator))
-            except StopIteration:
-                told.append("end")
-            except Exception as error:
-                told.append((type(error), str(error)))
-            told.append(generators())
-        return told
+        return told_by(DataLoader(data, batch_sampler=keys), 6)
 
     both_ways(program)
 
@@ -306,17 +296,7 @@ def test_an_error_comes_at_its_place_and_the_epoch_goes_on(tmp_path):
     files[13].write_bytes(files[13].read_bytes()[: files[13].stat().st_size // 2])
 
     def program() -> list[Any]:
-        told: list[Any] = []
-        iterator = iter(DataLoader(folder(place, train_v1()), 3))
-        for _ in range(8):
-            try:
-                told.append([part.clone() for part in next(iterator)])
-            except StopIteration:
-                told.append("end")
-            except Exception as error:
-                told.append((type(error), str(error)))
-            told.append(generators())
-        return told
+        return told_by(DataLoader(folder(place, train_v1()), 3), 8)
 
     told, report = both_ways(program)
     assert [entry[0] for entry in told if type(entry) is tuple] == [UnidentifiedImageError, OSError]

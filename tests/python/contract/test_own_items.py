@@ -9,7 +9,7 @@ from headrace.capture import NativePlan, NotNative, capture
 from headrace.capture.items import items_of
 from PIL import Image
 from support.compare import check
-from support.lazily import both_ways, epoch
+from support.lazily import both_ways, epoch, without_workers
 from support.own_datasets import NATIVE, Joined, augment
 from torch.utils.data import ConcatDataset, DataLoader, Subset
 from torchvision import datasets
@@ -25,11 +25,7 @@ def test_a_data_set_of_its_own(photos, name, num_workers):
 
 @pytest.mark.parametrize("name", NATIVE)
 def test_with_no_workers(photos, name):
-    def program():
-        loader = DataLoader(NATIVE[name](photos), 4, shuffle=True)
-        return [epoch(loader) for _ in range(3)]
-
-    _, report = both_ways(program)
+    report = without_workers(lambda: NATIVE[name](photos))
     assert report.samples_by_path == {"native": 81, "python": 0, "local": 0}
 
 

@@ -11,10 +11,9 @@ import torch
 from headrace.loader.seam import state_of
 from PIL import Image
 from support.compare import assert_same, check
-from support.lazily import both_ways, epoch
+from support.lazily import without_workers
 from support.python_random import NATIVE, Both, drawn_program, references
 from support.segmentation import write_mask, write_pairs
-from torch.utils.data import DataLoader
 
 COUNT = 17
 
@@ -37,11 +36,7 @@ def test_a_program(pairs, name, num_workers):
 def test_with_no_workers(pairs, name):
     """The program's own generators are drawn from, and are where the stock loader leaves them."""
 
-    def program():
-        loader = DataLoader(NATIVE[name](pairs), 4, shuffle=True)
-        return [epoch(loader, lambda number: random.random()) for _ in range(2)]
-
-    _, report = both_ways(program)
+    report = without_workers(lambda: NATIVE[name](pairs), 2, lambda number: random.random())
     assert report.samples_by_path == {"native": 2 * COUNT, "python": 0, "local": 0}
 
 

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 from support import segmentation
 from support.compare import batches, check, errors
-from support.lazily import both_ways, epoch
+from support.lazily import both_ways, epoch, without_workers
 from support.segmentation import NATIVE, Joint, OfNumPy, Pairs, fixed, nearest, write_pairs
 from torch.utils.data import ConcatDataset, DataLoader, Subset
 from torchvision import datasets
@@ -30,11 +30,7 @@ def test_a_program(pairs, name, num_workers):
 
 @pytest.mark.parametrize("name", NATIVE)
 def test_with_no_workers(pairs, name):
-    def program():
-        loader = DataLoader(NATIVE[name](pairs), 4, shuffle=True)
-        return [epoch(loader) for _ in range(3)]
-
-    _, report = both_ways(program)
+    report = without_workers(lambda: NATIVE[name](pairs))
     assert report.samples_by_path == {"native": 3 * COUNT, "python": 0, "local": 0}
 
 

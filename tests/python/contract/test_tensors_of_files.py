@@ -8,7 +8,7 @@ from headrace.capture.items import readers
 from headrace.loader.seam import state_of
 from PIL import Image
 from support.compare import batches, check, errors
-from support.lazily import both_ways, epoch
+from support.lazily import both_ways, epoch, without_workers
 from support.photos import without_tables
 from support.tensor_datasets import NATIVE, Read, Unchanged, evaluation
 from torch.utils.data import ConcatDataset, DataLoader, Subset
@@ -29,12 +29,7 @@ def test_the_stock_loaders_bits(photos, name, num_workers):
 
 @pytest.mark.parametrize("name", NATIVE)
 def test_with_no_workers(photos, name):
-    def program():
-        loader = DataLoader(NATIVE[name](photos), 4, shuffle=True)
-        return [epoch(loader) for _ in range(3)]
-
-    _, report = both_ways(program)
-    by_path = report.samples_by_path
+    by_path = without_workers(lambda: NATIVE[name](photos)).samples_by_path
     assert by_path["python"] == 0 and sum(by_path.values()) == 81
     # With UNCHANGED the grey ones of these photos are the trainer's to make.
     assert (by_path["local"] > 0) == (name in ("unchanged", "folder"))

@@ -16,6 +16,17 @@ from torchvision.transforms import InterpolationMode
 pytestmark = needs_vectors
 
 
+def of_bytes(lib):
+    """Transforms that compute with uint8, of one of torchvision's two interfaces."""
+    return [
+        lib.RandAugment(),
+        lib.ColorJitter(0.1),
+        lib.Grayscale(),
+        lib.RandomGrayscale(),
+        lib.RandomRotation(3),
+    ]
+
+
 @needs_products
 @settings(max_examples=150)
 @given(st.data(), images(least=30), apis, seeds)
@@ -73,13 +84,7 @@ def test_what_the_operators_refuse(api):
             lib.RandomAffine(3, interpolation=mode),
         ):
             assert "nearest or bilinear only" in refusal(first, transform)
-    for transform in (
-        lib.RandAugment(),
-        lib.ColorJitter(0.1),
-        lib.Grayscale(),
-        lib.RandomGrayscale(),
-        lib.RandomRotation(3),
-    ):
+    for transform in of_bytes(lib):
         assert "tensors of uint8 only" in refusal(v1.ToTensor(), transform)
     half = v1.ConvertImageDtype(torch.float16)
     for transform in (
@@ -136,13 +141,7 @@ def test_other_builds_of_torch(api, capability):
     lib = APIS[api]
     other = {**LIBRARIES, "cpu_capability": capability}
     source = ("from_array", {"mode": "RGB"})
-    for transform in (
-        lib.RandAugment(),
-        lib.ColorJitter(0.1),
-        lib.Grayscale(),
-        lib.RandomGrayscale(),
-        lib.RandomRotation(3),
-    ):
+    for transform in of_bytes(lib):
         nodes = [source, *chain_of(v1.PILToTensor(), transform)]
         with pytest.raises(native.Error, match="has other bits for tensors"):
             native.Chain(nodes, other, b"")

@@ -3,19 +3,10 @@
 import pytest
 import torch
 from headrace.native import resizing
-from headrace.native.transforms import nodes_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.operators import (
-    LIBRARIES,
-    SEEDS,
-    check_file,
-    check_image,
-    compile_chain,
-    jpeg,
-    native,
-    noise,
-)
+from support.operators import SEEDS, check_file, compile_chain, jpeg, native, noise
+from support.tensor_operators import check, images, nodes_for, refusal, sizes
 from support.torch_bits import needs_vectors
 from torchvision import transforms as v1
 from torchvision.transforms import InterpolationMode, v2
@@ -37,25 +28,6 @@ WAYS = [
 seeds = st.integers(0, SEEDS)
 ways = st.sampled_from(WAYS)
 conversions = st.sampled_from([v1.PILToTensor, v2.PILToTensor, v2.ToImage])
-
-
-@st.composite
-def images(draw, least=1, most=120):
-    side = st.integers(least, most)
-    return noise(draw(side), draw(side), draw(st.sampled_from([1, 3])), draw(st.integers(0, 999)))
-
-
-@st.composite
-def sizes(draw, most=90):
-    return [draw(st.integers(1, most)), draw(st.integers(2, most))]
-
-
-def nodes_for(*transforms):
-    return [(node.op, node.args) for node in nodes_of(v1.Compose(list(transforms)))]
-
-
-def check(transforms, image, seed):
-    check_image(nodes_for(*transforms), v1.Compose(list(transforms)), image, seed)
 
 
 @settings(max_examples=400)
@@ -144,13 +116,6 @@ def test_files(recipe, height, width, seed):
     transforms = RECIPES[recipe]()
     data = jpeg(noise(height, width, 3, seed % 999))
     check_file(nodes_for(*transforms), v1.Compose(transforms), data, seed)
-
-
-def refusal(*transforms, **libraries):
-    with pytest.raises(native.Error, match="Unsupported: node") as error:
-        nodes = [("from_array", {"mode": "RGB"}), *nodes_for(*transforms)]
-        native.Chain(nodes, {**LIBRARIES, **libraries}, b"")
-    return str(error.value)
 
 
 @pytest.mark.parametrize("name", ["Resize", "RandomResizedCrop"])

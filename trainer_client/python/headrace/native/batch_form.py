@@ -94,7 +94,7 @@ def batch_of(form: Form, fields: Sequence[Any], device: str | None = None) -> An
             return torch.tensor(fields[number].tolist(), dtype=made, device=device)
         case Each(kind, of):
             return kind(_entries(of, fields))
-        case padding.Padded() | padding.Sequences() | padding.Lengths():
+        case padding.Padded() | padding.Sequences() | padding.Extended() | padding.Lengths():
             return padding.made_of(form, fields, device)
         case dict():
             return {key: batch_of(part, fields, device) for key, part in form.items()}

@@ -16,6 +16,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import torch
+from torch.nn.functional import pad
 from torch.nn.utils.rnn import pad_sequence
 
 # Numbers of a batch, and of a sample whose turn it is.
@@ -118,6 +119,16 @@ class Sequences:
 
 
 @dataclass(frozen=True)
+class Extended:
+    """torch.stack of what torch.nn.functional.pad makes of each sample of a field. `pads`: on each side,
+    as pad takes them; `named`: its other arguments."""
+
+    field: int
+    pads: tuple[Extent, ...]
+    named: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
 class Lengths:
     """torch.tensor of a number of each sample; `dtype` as of Blank."""
 
@@ -125,14 +136,14 @@ class Lengths:
     dtype: str = ""
 
 
-Form = Padded | Sequences | Lengths
+Form = Padded | Sequences | Extended | Lengths
 
 
 def fields_of(form: Any) -> set[int]:
     """The fields whose samples it takes."""
-    if isinstance(form, Sequences | Side):
-        return {form.field}
     found: set[int] = set()
+    if isinstance(form, Sequences | Extended | Side):
+        found = {form.field}
     if isinstance(form, Blank):
         found = {one for one in (form.like, form.dtype) if type(one) is int}
     if isinstance(form, Write) and form.field is not None:
@@ -154,6 +165,13 @@ def made_of(form: Form, lists: Sequence[Any], device: str | None) -> torch.Tenso
     match form:
         case Sequences(number, named):
             return pad_sequence(list(lists[number]), **dict(named))
+        case Extended(number, pads, named):
+            return torch.stack(
+                [
+                    pad(row, [number_of(part, lists, at) for part in pads], **dict(named))
+                    for at, row in enumerate(lists[number])
+                ]
+            )
         case Lengths(of, dtype):
             count = len(lists[min(fields_of(of))])
             numbers = [number_of(of, lists, at) for at in range(count)]

@@ -55,6 +55,17 @@ class ServedLanes(Lanes, Served):
     _workers: list[Any]
     _mark_worker_as_unavailable: Any
     _loader: Any  # a weak reference
+    _pins: bool  # what the loader says
+    _pins_now: bool
+
+    @property
+    def _pin_memory(self) -> bool:
+        # The code of torch's and torchdata's iterators starts no thread for it: _deliver pins.
+        return self._pins and self._pins_now
+
+    @_pin_memory.setter
+    def _pin_memory(self, pins: bool) -> None:
+        self._pins = pins
 
     def _open_lanes(self, loader: Any, state: LoaderState, captured: StagePlan) -> None:
         """Before the iterator's own __init__."""
@@ -191,15 +202,6 @@ class LaneIter(Placed, ServedLanes, _MultiProcessingDataLoaderIter):
         self._profile_name = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
         self._pins_now = True
         self._skip()
-
-    @property
-    def _pin_memory(self) -> bool:
-        # torch's code starts no thread for it: _deliver pins.
-        return self._pins and self._pins_now
-
-    @_pin_memory.setter
-    def _pin_memory(self, pins: bool) -> None:
-        self._pins = pins
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
         self._check_process()

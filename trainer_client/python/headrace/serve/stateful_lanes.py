@@ -33,15 +33,6 @@ class StatefulLaneIter(
         self._pins_now = True
         loader.next_iter_state = None
 
-    @property
-    def _pin_memory(self) -> bool:
-        # torchdata's code starts no thread for it: _deliver pins.
-        return self._pins and self._pins_now
-
-    @_pin_memory.setter
-    def _pin_memory(self, pins: bool) -> None:
-        self._pins = pins
-
     def lane_loop(self, target: Any, arguments: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """torch's own loop: of a data set without a state torchdata's does nothing else."""
         _, given = super().lane_loop(target, arguments)

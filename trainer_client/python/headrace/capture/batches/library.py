@@ -13,7 +13,7 @@ from ...native.plan import DTYPES
 from ...native.structure import Structure
 from ..views.calls import builtin
 from ..views.expressions import truth
-from ..views.stacked import is_stack
+from ..views.stacked import is_stack, stacked_of
 from ..views.values import Held, Lazy, Stop, builtin_name, name
 from . import numbers, tensors
 from .filled import Made
@@ -142,14 +142,9 @@ _BUILTINS: dict[str, Callable[..., Any]] = {
 
 
 def _stack(f: Any, args: list[Any], named: dict[str, Any]) -> Any:
-    given = dict(zip(("tensors", "dim"), args, strict=False))
-    if len(args) > 2 or set(given) & set(named) or set(named) - {"tensors", "dim"}:
-        raise Stop("calls torch.stack with arguments that are not followed")
-    given |= named
-    dim = given.get("dim", 0)
-    if type(dim) is not int or dim != 0:
-        raise Stop("calls torch.stack along another dimension than the first")
-    of, _ = _of_each(f, given.get("tensors"), "torch.stack")
+    of, _ = _of_each(f, stacked_of(args, named), "torch.stack")
+    if isinstance(of, tensors.PaddedPart):
+        return Joined(of.form)
     if not f.is_tensor_of_sample(of):
         raise Stop("calls torch.stack with other than a tensor of each sample")
     return Joined(Stacked(of.structure))

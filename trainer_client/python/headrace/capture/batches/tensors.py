@@ -6,19 +6,21 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import torch
+from torch.nn import functional
 from torch.nn.utils import rnn
 
 from ...native.genuine import is_genuine
-from ...native.padding import Blank, Count, Lengths, Sequences
+from ...native.padding import Blank, Count, Extended, Lengths, Sequences
 from ...native.plan import DTYPES
 from ..views.values import Held, Special, Stop, is_constant, name
 from .filled import Made, check_torchs
 from .numbers import Number, extent_of, is_number, length_along
-from .values import Each, Joined, Part, Scope
+from .values import Each, Joined, OfSample, Part, Scope
 
 _METHODS = ("new", "new_full", "new_ones", "new_zeros")
 _FUNCTIONS = ("full", "ones", "zeros")
-_pad_sequence = rnn.pad_sequence
+_pad, _pad_sequence = functional.pad, rnn.pad_sequence
+_OF_PAD = {"mode": (str,), "value": (int, float)}
 _OF_SEQUENCES = {"batch_first": bool, "padding_value": (int, float), "padding_side": str}
 
 
@@ -72,8 +74,9 @@ class _Method(Special):
 
 def rule_of(thing: Any) -> Callable[..., Any] | None:
     """What a call of torch's function does; None: it is none of these."""
-    if type(thing) is FunctionType and thing is _pad_sequence and is_genuine(thing, "torch"):
-        return _sequences
+    if type(thing) is FunctionType and thing in (_pad_sequence, _pad):
+        if is_genuine(thing, "torch"):
+            return _sequences if thing is _pad_sequence else _extended
     if type(thing) is not BuiltinFunctionType:
         return None
     for of in _FUNCTIONS:
@@ -123,6 +126,35 @@ def _dtype(f: Any, by: str, given: Any, like: Any, fill: tuple[Any, ...]) -> str
     if fill and type(fill[0]) is not float:  # torch.full
         return "bool" if type(fill[0]) is bool else "int64"
     return DTYPES[f.seen.read(("default dtype",), torch.get_default_dtype)]
+
+
+class PaddedPart(OfSample):
+    """What torch.nn.functional.pad makes of a sample's tensor."""
+
+    called = "a padded tensor of a sample"
+
+    def __init__(self, form: Extended, scope: Scope) -> None:
+        self.form, self.scope = form, scope
+
+    def moved(self, after: Scope) -> "PaddedPart":
+        return PaddedPart(self.form, after)
+
+
+def _extended(f: Any, args: list[Any], named: dict[str, Any]) -> PaddedPart:
+    given = dict(zip(("input", "pad", *_OF_PAD), args, strict=False))
+    if len(args) > 2 + len(_OF_PAD) or set(given) & set(named):
+        raise Stop("calls pad with arguments that do not fit")
+    given |= named
+    part, pads = given.pop("input", None), given.pop("pad", None)
+    if not isinstance(part, Part) or not f.is_tensor_of_sample(part) or part.field not in f.ranks:
+        raise Stop(f"calls pad with {name(part)}")
+    if type(pads) not in (list, tuple) or not pads:
+        raise Stop(f"calls pad with {name(pads)}")
+    for key, value in given.items():
+        if type(value) not in _OF_PAD.get(key, ()):
+            raise Stop(f"calls pad with {key}={name(value)}")
+    extents = tuple(extent_of(f, one, part.scope) for one in pads)
+    return PaddedPart(Extended(part.field, extents, tuple(given.items())), part.scope)
 
 
 def _sequences(f: Any, args: list[Any], named: dict[str, Any]) -> Joined:

@@ -33,8 +33,8 @@ def is_stack(thing: Any) -> bool:
     return type(thing) is BuiltinFunctionType and thing == own
 
 
-def call(f: Follower, args: list[Any], named: dict[str, Any]) -> Stacked:
-    """torch.stack(*args, **named). Raises Stop."""
+def stacked_of(args: list[Any], named: dict[str, Any]) -> Any:
+    """What torch.stack(*args, **named) is to stack along the first dimension. Raises Stop."""
     given = dict(zip(("tensors", "dim"), args, strict=False))
     if len(args) > 2 or set(given) & set(named) or set(named) - {"tensors", "dim"}:
         raise Stop("calls torch.stack with arguments that are not followed")
@@ -42,7 +42,12 @@ def call(f: Follower, args: list[Any], named: dict[str, Any]) -> Stacked:
     dim = given.get("dim", 0)
     if type(dim) is not int or dim != 0:
         raise Stop("calls torch.stack along another dimension than the first")
-    tensors = given.get("tensors")
+    return given.get("tensors")
+
+
+def call(f: Follower, args: list[Any], named: dict[str, Any]) -> Stacked:
+    """torch.stack(*args, **named). Raises Stop."""
+    tensors = stacked_of(args, named)
     if not is_sequence(tensors):
         raise Stop(f"calls torch.stack with {name(tensors)}, not with a list or tuple")
     parts = f.items(tensors)
