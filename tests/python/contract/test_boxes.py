@@ -135,7 +135,7 @@ def test_annotations_that_change_between_epochs(photos):
 
     def before(loader, epoch):
         data = loader.dataset
-        data.boxes[0][0][0] = float(epoch)  # a list in a list in the list that was read
+        data.boxes[2][0][0] = float(epoch)  # a list in a list in the list that was read
         data.labels[1].append(9)
         data.boxes[1].append([1.0, 2.0, 30.0, 20.0 + epoch])
 

@@ -185,11 +185,8 @@ class ItemFollower(Follower):
 
     def _kept(self, container: Any, key: Column) -> Any:
         """container[key], where its entries are annotations; None: they are plain."""
-        try:
-            first = container[key.first]
-        except LookupError:
-            return None
-        if type(container) in _TAKEN_FROM and not is_deep(first):
+        entries = container.values() if type(container) is dict else container
+        if type(container) in _TAKEN_FROM and not any(map(is_deep, entries)):
             return None
         kept = Kept(self.lists.copied(container), self.note(key))
         made = self.beside.step(kept, [Ref(ROW)])
