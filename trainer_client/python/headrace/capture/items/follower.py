@@ -188,9 +188,10 @@ class ItemFollower(Follower):
         entries = container.values() if type(container) is dict else container
         if type(container) in _TAKEN_FROM and not any(map(is_deep, entries)):
             return None
-        kept = Kept(self.lists.copied(container), self.note(key))
+        deep = self.lists.deep(container)
+        kept = Kept(deep.copied, self.note(key))
         made = self.beside.step(kept, [Ref(ROW)])
-        made.data = kept.data()
+        made.data, made.shares = kept.data(), deep.has_tensors
         made.called = "an entry by the index that may change"
         return made
 
