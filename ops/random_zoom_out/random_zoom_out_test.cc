@@ -59,7 +59,8 @@ TEST(RandomZoomOut, ParamsThatAreNeverDrawnAreRefused) {
 }
 
 TEST(RandomZoomOut, ARangeThatIsNoneIsNotNative) {
-  for (const std::vector<double>& range : {std::vector{0.5, 2.0}, {3.0, 2.0}, {2.0}, {1.0, 1e9}}) {
+  const std::vector<std::vector<double>> ranges{{0.5, 2.0}, {3.0, 2.0}, {2.0}, {1.0, 1e9}};
+  for (const std::vector<double>& range : ranges) {
     EXPECT_EQ(CompileRgb({ZoomOut(1.0, range), kCrop}).status().code(), Code::kUnsupported);
   }
 }

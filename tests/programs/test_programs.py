@@ -39,6 +39,7 @@ PROGRAMS_AND_PATHS = {
     "lightning_tutorial": ("mnist", {"native": 76}),
     "segmentation": ("pairs", {"native": 56, "python": 28}),
     "detection": ("photos", {"python": 60}),
+    "fine_tuning": ("photos/train", {"native": 26}),
     "with_opencv": ("photos/train", {"python": 40}),
     "with_torchvision_io": ("photos/train", {"python": 84}),
     "shared_pixels": ("photos/train", {"python": 21}),

@@ -109,7 +109,8 @@ def assert_same(a: Any, b: Any, at: str = "") -> None:
 
 def _bits(tensor: torch.Tensor) -> torch.Tensor:
     tensor = tensor.detach().as_subclass(torch.Tensor)
-    return tensor.contiguous().reshape(-1).view(torch.uint8)
+    tensor = tensor.contiguous().reshape(-1)
+    return tensor.view(torch.uint8) if tensor.numel() else tensor  # of whatever strides
 
 
 def batches(seen: Trace) -> list[Any]:

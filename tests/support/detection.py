@@ -33,7 +33,7 @@ def draw_boxes(root: Path, most: int = 5, seed: int = 0, integers: bool = False)
         with Image.open(path) as image:
             width, height = image.size
         boxes = []
-        for _ in range(0 if number % 5 == 3 else int(rng.integers(1, most + 1))):
+        for _ in range(0 if number % 5 in (0, 3) else int(rng.integers(1, most + 1))):
             x = np.sort(rng.uniform(0, width, 2))
             y = np.sort(rng.uniform(0, height, 2))
             if rng.integers(6) == 0:

@@ -126,7 +126,12 @@ def test_a_picture_of_another_size_since(tmp_path):
     assert len(batches(seen)) == 6
 
 
-def test_annotations_that_change_between_epochs(photos):
+def _then(*parts):
+    return v2.Compose([*parts, v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])
+
+
+@pytest.mark.parametrize("what", ["boxes", "labels"])
+def test_annotations_that_change_between_epochs(photos, what):
     """A stock worker has them as they were at its iter()."""
 
     def make(loader):
@@ -135,37 +140,74 @@ def test_annotations_that_change_between_epochs(photos):
 
     def before(loader, epoch):
         data = loader.dataset
-        data.boxes[0][0][0] = float(epoch)  # a list in a list in the list that was read
-        data.labels[1].append(9)
-        data.boxes[1].append([1.0, 2.0, 30.0, 20.0 + epoch])
+        if what == "boxes":  # a number in a list in a list in the list that was read
+            data.boxes[1][0][:] = [epoch, 2.0, 30.0, 20.0 + epoch]
+        else:
+            data.labels[1] = [epoch] * len(data.labels[1])
 
     seen = check(make, epochs=3, before=before)
-    counts = [len(batch[1][1]["labels"]) for batch in batches(seen)[::5]]
-    assert counts[0] < counts[1] < counts[2]
+    changed = [batch[1][1][what].tolist() for batch in batches(seen)[::5]]
+    assert changed[0] != changed[1] != changed[2]
 
 
-def test_what_the_program_does_between_batches_is_nothing_to_workers(photos):
-    data = detection.Annotated(photos, detection.flips())
-    kept = [annotation["bbox"].copy() for annotation in data.annotations]
+class OfTensors(detection.Objects):
+    """Annotations that are tensors and arrays."""
+
+    def __init__(self, root, transforms):
+        super().__init__(root, transforms)
+        self.held = [
+            {"boxes": torch.tensor(boxes).reshape(-1, 4), "labels": np.array(labels, np.int64)}
+            for boxes, labels in zip(self.boxes, self.labels, strict=True)
+        ]
+        self.weights = torch.arange(3.0 * len(self.held)).reshape(-1, 3)
+
+    def __getitem__(self, idx):
+        image = Image.open(self.files[idx]).convert("RGB")
+        held = self.held[idx]
+        boxes = tv_tensors.BoundingBoxes(
+            held["boxes"].clone(), format="XYXY", canvas_size=F.get_size(image)
+        )
+        labels = torch.from_numpy(held["labels"])
+        weights = self.weights[idx] * 1
+        target = {"boxes": boxes, "labels": labels, "weights": weights}
+        return self.transforms(image, target)
+
+
+def _all_tensors(value):
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    parts = value if isinstance(value, list | tuple) else []
+    return [tensor for part in parts for tensor in _all_tensors(part)]
+
+
+@pytest.mark.parametrize("make", [OfTensors, detection.Records, detection.Annotated])
+def test_what_the_program_does_between_batches_is_nothing_to_workers(photos, make):
+    """It changes what it got, what its data set holds, and torch's settings."""
 
     def run():
         seed_everything()
         seen = []
-        loader = DataLoader(data, 3, num_workers=1, collate_fn=detection.zipped)
+        data = make(photos, _then(v2.RandomHorizontalFlip(0.2)))
+        named = {"num_workers": 1, "persistent_workers": True, "collate_fn": detection.zipped}
+        loader = DataLoader(data, 3, **named)
         try:
-            for number, (images, targets) in enumerate(loader):
-                seen.append(copy.deepcopy((images, targets)))
-                targets[0]["boxes"].mul_(0)
-                for annotation in data.annotations:
-                    annotation["bbox"] += 1
-                torch.set_default_dtype(torch.float64 if number % 2 else torch.float32)
-                if number == 3:
-                    tv_tensors.set_return_type("TVTensor")
+            for epoch in range(2):
+                for number, (images, targets) in enumerate(loader):
+                    seen.append(copy.deepcopy((images, targets)))
+                    for tensor in _all_tensors(targets):
+                        tensor.mul_(0)
+                    for boxes in data.boxes if epoch == 1 else []:
+                        boxes.append([1.0, 2.0, 3.0, 4.0])
+                    torch.set_default_dtype(torch.float64 if number % 2 else torch.float32)
+                    if number == 3:
+                        tv_tensors.set_return_type("TVTensor")
+                torch.set_default_dtype(torch.float32)
+                tv_tensors.set_return_type("Tensor")
         finally:
-            tv_tensors.set_return_type("Tensor")
             torch.set_default_dtype(torch.float32)
-            for annotation, boxes in zip(data.annotations, kept, strict=True):
-                annotation["bbox"][:] = boxes
+            tv_tensors.set_return_type("Tensor")
         return seen, loader
 
     headrace.uninstall()
@@ -231,11 +273,35 @@ class Drawn(detection.Objects):
         return self.transforms(image, {"boxes": boxes, "labels": torch.tensor(self.labels[idx])})
 
 
-def _then(*parts):
-    return v2.Compose([*parts, v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])
+class OfArrays(OfTensors):
+    """ToImage makes an image of the array, too."""
+
+    def __getitem__(self, idx):
+        image = Image.open(self.files[idx]).convert("RGB")
+        boxes = self.held[idx]["boxes"]
+        boxes = tv_tensors.BoundingBoxes(boxes * 1, format="XYXY", canvas_size=F.get_size(image))
+        return self.transforms(image, {"boxes": boxes, "held": self.arrays[idx]})
+
+    def __init__(self, root, transforms):
+        super().__init__(root, transforms)
+        self.arrays = [np.zeros((2, 3, 3), np.uint8) for _ in self.files]
+
+
+class Sharing(OfTensors):
+    """A stock worker shares the memory of such tensors with the trainer: each sees the other's
+    changes."""
+
+    def __getitem__(self, idx):
+        image = Image.open(self.files[idx]).convert("RGB")
+        boxes = tv_tensors.BoundingBoxes(
+            self.held[idx]["boxes"], format="XYXY", canvas_size=F.get_size(image)
+        )
+        return self.transforms(image, {"boxes": boxes})
 
 
 REFUSED = {
+    "the data set's tensors": (Sharing, _then(), "which share their memory"),
+    "arrays": (OfArrays, _then(), "ToImage is given an array beside the picture"),
     "IoU crop": (
         detection.Objects,
         _then(v2.RandomIoUCrop()),

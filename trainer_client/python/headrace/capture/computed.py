@@ -82,7 +82,8 @@ def with_form(collate_fn: Any, made: Computed) -> tuple[Computed, BatchForm]:
         if one.kind != "array"
     }
     beside = range(len(made.fields), len(fields_of(made.structure)))
-    collated = form_of(collate_fn, made.structure, labels, columns, ranks, beside)
+    shared = [beside[i] for i in made.targets.shared] if made.targets is not None else []
+    collated = form_of(collate_fn, made.structure, labels, columns, ranks, beside, shared)
     fields = [
         replace(one, kind="value", index=len(nodes) - 1) if one.kind == "chain" else replace(one)
         for one in made.fields

@@ -72,7 +72,8 @@ class Targets:
     """steps: in the program's order. count: of the values. fields: the values that a sample has, in
     the order of its fields after those that workers make. places: of a call, where its words begin.
     rows: of the data set, by index; None: the same. text: tells one program's steps from another's.
-    returns: what `returned_type` said."""
+    returns: what `returned_type` said. shared: of the fields, those that may have the memory of a
+    tensor that the program keeps."""
 
     steps: tuple[Step | Loop, ...]
     count: int
@@ -81,6 +82,7 @@ class Targets:
     places: dict[int, int] = field(default_factory=dict)
     rows: Any = None
     returns: bool = False
+    shared: frozenset[int] = frozenset()
 
     def placed(self, places: dict[int, int], rows: Any) -> "Targets":
         return replace(self, places=places, rows=rows)
@@ -212,7 +214,7 @@ def same_value(mine: Any, other: Any) -> bool:
         held = vars(mine), vars(other)
         if mine.dtype != other.dtype or mine.shape != other.shape or held[0] != held[1]:
             return False
-        return _bytes(mine) == _bytes(other)
+        return bytes_of(mine) == bytes_of(other)
     if isinstance(mine, np.ndarray):
         alike = mine.dtype == other.dtype and mine.shape == other.shape
         return bool(alike and mine.tobytes() == other.tobytes())
@@ -223,6 +225,8 @@ def same_value(mine: Any, other: Any) -> bool:
     return repr(mine) == repr(other)
 
 
-def _bytes(tensor: torch.Tensor) -> bytes:
+def bytes_of(tensor: torch.Tensor) -> bytes:
     plain = tensor.detach().as_subclass(torch.Tensor).contiguous()
+    if not plain.numel():  # whose strides may be anything
+        return b""
     return bytes(plain.reshape(-1).view(torch.uint8).numpy())

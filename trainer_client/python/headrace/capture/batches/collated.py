@@ -45,12 +45,14 @@ def form_of(
     columns: list[int],
     ranks: dict[int, int] | None = None,
     beside: Sequence[int] = (),
+    shared: Sequence[int] = (),
 ) -> Collated:
     """What `collate_fn(samples)` makes of samples of this structure. `labels`: the fields that are
     Python's integers; `columns`: those that are rows of tensors of the data set; `ranks`: the numbers
-    of dimensions of the others, where they are known; `beside`: those that the trainer makes. Raises
-    NotNative."""
+    of dimensions of the others, where they are known; `beside`: those that the trainer makes, and
+    `shared` those of them that may be tensors of the data set. Raises NotNative."""
     f = BatchFollower(labels, columns, ranks or {}, beside)
+    f.shared = frozenset(shared)
     try:
         if replaced := replaced_builtin():
             raise Stop(f"may use builtins.{replaced}, which the program has replaced")
@@ -147,7 +149,7 @@ def _each(
         raise Stop("returns a list of nothing")
     used.update(fields)
     for one in fields:
-        if one in f.columns:
+        if one in f.columns | f.shared:
             raise Stop("returns rows of the data set's tensors, which share their memory")
     lists.update(one for one in fields if one not in f.labels | f.beside)
     return EachForm(each.kind, structure)

@@ -29,6 +29,9 @@ class BatchFollower(Follower):
     ) -> None:
         super().__init__(call)
         self.beside = frozenset(beside)
+        self.shared: frozenset[int] = (
+            frozenset()
+        )  # those of them that may be the data set's tensors
         self.labels, self.columns = frozenset(labels), frozenset(columns)
         self.ranks = ranks
         self.first = Scope()  # of what belongs to the first sample, at all times

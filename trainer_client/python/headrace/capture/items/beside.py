@@ -14,6 +14,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 from ...native.targets import (
@@ -43,6 +44,11 @@ _METHODS = frozenset((
     "squeeze", "sub", "sum", "t", "to", "tolist", "transpose", "type", "unsqueeze", "view",
 ))  # fmt: skip
 _PLAIN = (bool, float, int, str)
+# Of these, what may hand on the memory that it is called of. The others make some of their own.
+_ALIASING = frozenset((
+    "astype", "bool", "contiguous", "copy", "double", "expand", "flatten", "float", "get", "half", "int", "long",
+    "numpy", "permute", "reshape", "round", "short", "squeeze", "t", "to", "transpose", "type", "unsqueeze", "view",
+))  # fmt: skip
 _ATTRIBUTES = ("T", "ndim", "shape")
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -80,26 +86,28 @@ class Beside(Special):
     """A value that the trainer makes. `boxes`: it is a tv_tensors.BoundingBoxes; otherwise it is
     none of torchvision's tensors, and holds none. `fits`: these boxes are known to have the size of
     their picture. `tensor`: it is certainly a tensor or an array. `own`: and nothing
-    that the program keeps has its memory. `listed`: a list that the code has just made."""
+    that the program keeps has its memory. `listed`: a list that the code has just made.
+    `shares`: it may have the memory of a tensor that the program keeps, which workers of the stock
+    loader then share with the trainer."""
 
     called = "what is made beside the picture"
     has_rows = True
 
     def __init__(self, number: int, boxes: bool = False) -> None:
         self.number, self.boxes = number, boxes
-        self.fits = self.tensor = self.own = self.listed = False
+        self.fits = self.tensor = self.own = self.listed = self.shares = False
         self.data: Data | None = None
 
     def like(self, other: "Beside") -> "Beside":
         """It may have the memory of the other one."""
-        self.tensor, self.own = other.tensor, other.own
+        self.tensor, self.own, self.shares = other.tensor, other.own, other.shares
         return self
 
     def attribute(self, f: Any, of: str) -> Any:
         if self.boxes:
             raise Stop(f"uses .{of} of bounding boxes")
         if of in _ATTRIBUTES:
-            return f.beside.step(getattr, [self, of])
+            return f.beside.step(getattr, [self, of]).like(self)
         if of not in _METHODS:
             raise Stop(f"uses .{of} of {self.called}")
         f.seen.read(("torch.Tensor", of), lambda: lookup(torch.Tensor, of))
@@ -120,6 +128,7 @@ class Beside(Special):
             return f.note(Column(data.first, data.every))
         made = f.beside.step(operator.getitem, [self, key])
         made.data, made.called = data, self.called
+        made.shares = self.shares and set(map(type, data.every())) != {np.ndarray}
         return made
 
     def set_entry(self, f: Any, key: Any, value: Any) -> None:
@@ -143,7 +152,8 @@ class Beside(Special):
             parts_of = [functools.partial(of_several, count, at) for at in range(count)]
             return [self._of_data(f, part, at) for at, part in enumerate(parts_of)]
         parts = f.beside.step(_unpacked, [self, count])
-        return [f.beside.step(operator.getitem, [parts, at]) for at in range(count)]
+        parts.shares = self.shares
+        return [f.beside.step(operator.getitem, [parts, at]).like(parts) for at in range(count)]
 
     def is_none(self) -> bool:
         raise Stop(f"asks whether {self.called} is None")
@@ -161,10 +171,9 @@ class _Method(Special):
     def call(self, f: Any, args: list[Any], named: dict[str, Any], at: str) -> Any:
         given = [f.beside.filled(f, one) for one in args]
         by_name = {key: f.beside.filled(f, one) for key, one in named.items()}
-        # Methods hand on the owner's memory, or make some of their own.
-        return f.beside.step(_call_method, [self._owner, self._of, given, by_name]).like(
-            self._owner
-        )
+        made = f.beside.step(_call_method, [self._owner, self._of, given, by_name])
+        made.like(self._owner).shares = self._owner.shares and self._of in _ALIASING
+        return made
 
 
 class Steps:
@@ -176,6 +185,7 @@ class Steps:
         self._entries: dict[int, tuple[Column, Beside]] = {}
         self._texts: list[str] = []
         self.fields: list[int] = []
+        self.shared: list[int] = []  # of these, what may have the memory of the program's tensors
 
     def __len__(self) -> int:
         return self._count - FIRST
@@ -235,7 +245,7 @@ class Steps:
             raise Stop("goes through what is made beside the picture, with more than one for")
         (generator,) = node.generators
         entry, made = Beside(self._count), Beside(self._count + 1)
-        made.listed = True
+        made.listed, made.shares, entry.shares = True, over.shares, over.shares
         self._count += 2
         pictures = len(f.steps)
         inner = frame.inside(node)
@@ -265,6 +275,8 @@ class Steps:
         given = self.filled(f, value)
         if type(given) is Beside:
             number = given.number
+            if given.shares:
+                self.shared.append(len(self.fields))
         elif type(given) is Ref:
             number = given.number
         else:
@@ -279,7 +291,8 @@ class Steps:
         text = "; ".join([*self._texts, repr(self.fields)])
         returns = f.seen.read(("return type",), returned_type)
         steps = tuple(self._steps[0])
-        return Targets(steps, self._count, tuple(self.fields), text, returns=returns)
+        fields, shared = tuple(self.fields), frozenset(self.shared)
+        return Targets(steps, self._count, fields, text, returns=returns, shared=shared)
 
 
 class _Entries:

@@ -137,6 +137,7 @@ def _of_memory(made: Beside, of: str, args: list[Any]) -> Beside:
     first = args[0] if args else None
     shares = of in _SHARING and type(first) is Beside and not first.listed
     made.tensor, made.own = True, not shares or first.own  # type: ignore[union-attr]
+    made.shares = bool(shares and first.shares)  # type: ignore[union-attr]
     return made
 
 
@@ -157,6 +158,7 @@ def _boxes(cls: Any, f: Any, args: list[Any], named: dict[str, Any]) -> Beside:
     by_name = {key: f.beside.filled(f, one) for key, one in named.items()}
     made: Beside = f.beside.step(cls, [f.beside.filled(f, args[0])], by_name, boxes=True)
     size = by_name["canvas_size"]
+    made.shares = type(args[0]) is Beside and args[0].shares
     made.fits = type(size) in (list, tuple) and list(size) == [Ref(T_HEIGHT), Ref(T_WIDTH)]
     return made
 
@@ -169,7 +171,7 @@ def _converted(function: Any, f: Any, args: list[Any], named: dict[str, Any]) ->
         raise Stop("calls convert_bounding_box_format of what is no tv_tensors.BoundingBoxes")
     by_name = {"new_format": f.beside.filled(f, named["new_format"])}
     made: Beside = f.beside.step(function, args, by_name, boxes=True)
-    made.fits = args[0].fits
+    made.fits, made.shares = args[0].fits, args[0].shares
     return made
 
 

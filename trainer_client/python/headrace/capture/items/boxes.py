@@ -13,6 +13,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 from ...native import joint as sorts
@@ -21,7 +22,7 @@ from ...native.gates import GATES
 from ...native.genuine import is_genuine
 from ...native.kinds import check_unaltered, kind_of
 from ...native.plan import NotNative
-from ...native.targets import Drawn
+from ...native.targets import Drawn, Unknown
 from ...native.transforms import leaves_of
 from ..views import joint
 from ..views.values import Held, Image, Stop
@@ -66,6 +67,10 @@ def applied(
     if boxes and kind not in _FIXED and kind not in _DRAWN:
         _check_hands_on(transform, kind)
     f.seen.hold(transform)
+    if kind == "v2.ToImage":  # which takes arrays, too
+        for leaf in leaves:
+            if type(leaf) is Beside and not leaf.boxes:
+                f.beside.step(_check_no_arrays, [leaf])
     made: dict[int, Any] = {}
     call = 0
     if kind in OF_TARGETS:
@@ -106,7 +111,7 @@ def _of_boxes(f: Any, transform: Any, kind: str, boxes: Beside, call: int) -> Be
             return boxes
         pure = kind == "v2.ToPureTensor"
         made: Beside = f.beside.step(_transformed, [kept, boxes], boxes=not pure)
-        made.fits = boxes.fits
+        made.fits, made.shares = boxes.fits, boxes.shares
         return made
     if kind in _DRAWN:
         count, function, asks_for_size = _DRAWN[kind]
@@ -117,7 +122,7 @@ def _of_boxes(f: Any, transform: Any, kind: str, boxes: Beside, call: int) -> Be
             )
         words = [Drawn(call, word) for word in range(count)]
         made = f.beside.step(function, [kept, boxes, *words], boxes=True)
-        made.fits = boxes.fits
+        made.fits, made.shares = boxes.fits, boxes.shares
         return made
     return boxes
 
@@ -143,7 +148,7 @@ def _sanitized(
     for place, leaf in enumerate(leaves):
         if type(leaf) is Beside:
             made[place] = f.beside.step(operator.getitem, [several, place], boxes=leaf.boxes)
-            made[place].fits = leaf.fits
+            made[place].fits, made[place].shares = leaf.fits, leaf.shares and not leaf.boxes
     return made
 
 
@@ -164,6 +169,15 @@ def _takes_boxes(transform: Any) -> bool:
 
 def _transformed(transform: Any, boxes: Any) -> Any:
     return transform.transform(boxes, {})
+
+
+def _check_no_arrays(value: Any) -> None:
+    """Raises Unknown where torchvision would find one among its inputs."""
+    if type(value) in (list, tuple, dict):
+        for part in value.values() if type(value) is dict else value:
+            _check_no_arrays(part)
+    elif isinstance(value, np.ndarray):
+        raise Unknown("ToImage is given an array beside the picture")
 
 
 def _flipped(transform: Any, boxes: Any, drawn: int) -> Any:

@@ -207,12 +207,12 @@ class HeldLists:
             raise Stop(f"takes an entry of {called} that it does not have") from None
         return Column(_checked(first), lambda: list(map(_checked, every())))
 
-    def copied(self, container: Any) -> Any:
-        """A copy of a container of anything plain, which is kept. Raises Stop."""
+    def deep(self, container: Any) -> Deep:
+        """A container of anything plain, which is kept. Raises Stop."""
         known = self._deep.get(id(container))
         if known is None:
             known = self._deep[id(container)] = Deep(container)
-        return known.copied
+        return known
 
     def same(self) -> bool:
         """All that they hold is as it was."""

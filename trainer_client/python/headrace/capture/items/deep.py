@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...native.targets import copy_of_array
+from ...native.targets import bytes_of, copy_of_array
 from ..views.values import Stop, is_constant
 
 _FORM = 2  # of marshal: without references, so equal values have equal bytes
@@ -27,6 +27,10 @@ class Deep:
             self.copied = marshal.loads(self._bytes)
         else:
             self.copied = _copied(container, 0)
+
+    @property
+    def has_tensors(self) -> bool:
+        return self._bytes is None and _has_tensors(self.copied)
 
     def same(self) -> bool:
         if self._bytes is not None:
@@ -80,6 +84,12 @@ def _copied(value: Any, deep: int) -> Any:
     raise Stop(f"takes entries by the index that hold a {kind.__name__}")
 
 
+def _has_tensors(value: Any) -> bool:
+    if type(value) in (list, tuple, dict):
+        return any(map(_has_tensors, value.values() if type(value) is dict else value))
+    return isinstance(value, torch.Tensor)
+
+
 def _is_plain(tensor: torch.Tensor) -> bool:
     return (
         tensor.layout == torch.strided
@@ -107,13 +117,9 @@ def _alike(now: Any, then: Any) -> bool:
             and now.dtype == then.dtype
             and now.shape == then.shape
             and now.stride() == then.stride()
-            and _bits(now) == _bits(then)
+            and bytes_of(now) == bytes_of(then)
         )
     if kind is np.ndarray:
         alike = now.dtype == then.dtype and now.shape == then.shape
         return bool(alike and now.strides == then.strides and now.tobytes() == then.tobytes())
     return bool(repr(now) == repr(then))
-
-
-def _bits(tensor: torch.Tensor) -> bytes:
-    return bytes(tensor.contiguous().reshape(-1).view(torch.uint8).numpy())

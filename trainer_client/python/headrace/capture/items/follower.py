@@ -185,15 +185,13 @@ class ItemFollower(Follower):
 
     def _kept(self, container: Any, key: Column) -> Any:
         """container[key], where its entries are annotations; None: they are plain."""
-        try:
-            first = container[key.first]
-        except LookupError:
+        entries = container.values() if type(container) is dict else container
+        if type(container) in _TAKEN_FROM and not any(map(is_deep, entries)):
             return None
-        if type(container) in _TAKEN_FROM and not is_deep(first):
-            return None
-        kept = Kept(self.lists.copied(container), self.note(key))
+        deep = self.lists.deep(container)
+        kept = Kept(deep.copied, self.note(key))
         made = self.beside.step(kept, [Ref(ROW)])
-        made.data = kept.data()
+        made.data, made.shares = kept.data(), deep.has_tensors
         made.called = "an entry by the index that may change"
         return made
 

@@ -45,7 +45,10 @@ class Kept:
 
     def data(self) -> Data:
         entries, by = self._entries, self._by
-        return Data(entries[by.first], lambda: [entries[at] for at in by.values()])
+        try:
+            return Data(entries[by.first], lambda: [entries[at] for at in by.values()])
+        except LookupError:
+            raise Stop("takes an entry by the index that is not there") from None
 
 
 def taken(key: Any, of: Any) -> Any:
