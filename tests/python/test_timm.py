@@ -8,8 +8,10 @@ import types
 import numpy as np
 import pytest
 import torch
+import torchvision.transforms.functional as TF
 from headrace.capture import hooks
 from headrace.capture.known_hooks import NUMPY_OF_WORKER
+from headrace.capture.views.steps import steps_or_views
 from headrace.native import timm_text
 from headrace.native.intact import OF_TIMM, first_change
 from headrace.native.plan import NotNative
@@ -19,6 +21,7 @@ from torchvision import transforms as v1
 pytest.importorskip("timm", reason="./dev test installs timm")
 from timm.data import auto_augment, create_transform  # noqa: E402
 from timm.data.loader import _worker_init  # noqa: E402
+from timm.data.random_erasing import RandomErasing  # noqa: E402
 
 RAND = "rand-m9-mstd0.5-inc1"
 
@@ -95,6 +98,22 @@ def test_a_gray_picture_has_no_fill_of_three():
     """PIL raises there; the operator refuses it when it is compiled."""
     nodes = nodes_of(v1.Compose([*create_transform(8, True, auto_augment=RAND).transforms]))
     assert all(len(node.args["fill"]) == 3 for node in nodes if node.op == "timm_augment")
+
+
+class Twice:
+    """Uses the tensor that RandomErasing erases in."""
+
+    def __init__(self):
+        self.erase = RandomErasing(1.0, device="cpu")
+
+    def __call__(self, image):
+        tensor = TF.to_tensor(image)
+        return tensor, self.erase(tensor)
+
+
+def test_a_tensor_that_is_erased_in_may_be_used_nowhere_else():
+    with pytest.raises(NotNative, match="a tensor that it uses elsewhere"):
+        steps_or_views(Twice())
 
 
 def recipe(worker_id):
