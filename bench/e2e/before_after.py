@@ -13,7 +13,18 @@ import harness
 from throughput import make_masks, rate, sums
 
 CACHED = "cached"
-KINDS = ("folder", CACHED, "tensor", "simclr", "own", "views", "masks", "forgiving", "mixup")
+KINDS = (
+    "folder",
+    CACHED,
+    "tensor",
+    "floats",
+    "simclr",
+    "own",
+    "views",
+    "masks",
+    "forgiving",
+    "mixup",
+)
 _WORKER = ["--workers", "1", "--threads", "1"]
 
 

@@ -108,6 +108,7 @@ KINDS = {
     "folder": None,
     "simclr": None,
     "tensor": None,
+    "floats": None,
     "mixup": None,
     "own": OwnDataset,
     "forgiving": ForgivingDataset,
@@ -119,7 +120,8 @@ KINDS = {
 
 def make_transform(kind: str, size: int) -> T.Compose | v2.Compose | TwoViews:
     """float32 [3, size, size]: the usual training transforms, of PIL images or of tensors as
-    torchvision recommends them, or SimCLR's: "views" without its blur."""
+    torchvision recommends them, of tensors of float32 from the start, or SimCLR's: "views" without
+    its blur."""
     if kind == "tensor":
         return v2.Compose(
             [
@@ -128,6 +130,18 @@ def make_transform(kind: str, size: int) -> T.Compose | v2.Compose | TwoViews:
                 v2.RandomHorizontalFlip(),
                 v2.ToDtype(torch.float32, scale=True),
                 v2.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
+            ]
+        )
+    if kind == "floats":
+        return T.Compose(
+            [
+                T.ToTensor(),
+                T.RandomResizedCrop(size),
+                T.RandomHorizontalFlip(),
+                T.RandomApply([T.ColorJitter(0.8, 0.8, 0.8, 0.2)], p=0.8),
+                T.RandomGrayscale(0.2),
+                T.RandomRotation(10),
+                T.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
             ]
         )
     steps = [T.RandomResizedCrop(size), T.RandomHorizontalFlip()]

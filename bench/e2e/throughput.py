@@ -15,6 +15,7 @@ from PIL import Image
 # stage, the others are native.
 KINDS = {
     "tensor": "torchvision's v2 transforms of tensors",
+    "floats": "transforms of tensors of float32, from `ToTensor` on",
     "simclr": "two SimCLR views of a picture, blur included",
     "own": "a dataset class of the program's own",
     "forgiving": "such a class that catches errors: a Python stage",

@@ -39,7 +39,7 @@ class AugMixKernel final : public ImageKernel {
       for (Params steps = branch.subspan(1); !steps.empty();
            steps = steps.subspan(AugmentSpace::kWords)) {
         HR_TRY(const Augmentation step, space_.Read(steps.first(AugmentSpace::kWords), in.spec));
-        ApplyToTensor(step, space_, work);
+        HR_RETURN_IF_ERROR(ApplyToTensor(step, space_, work));
       }
       const std::uint8_t* const made = work.image().data;
       for (std::size_t i = 0; i < values; ++i) sums[i] += weight * static_cast<float>(made[i]);

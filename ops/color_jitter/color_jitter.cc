@@ -5,14 +5,15 @@
 #include <cstring>
 
 #include "ops/core/op_registry.h"
-#include "ops/vision/image_kernel.h"
+#include "ops/vision/floats.h"
 #include "ops/vision/pil/enhance.h"
+#include "ops/vision/tensor/float_ops.h"
 #include "ops/vision/tensor/tensor_ops.h"
 
 namespace headrace::ops {
 namespace {
 
-class ColorJitterKernel final : public ImageKernel {
+class ColorJitterKernel final : public FloatKernel {
  public:
   explicit ColorJitterKernel(const ColorJitterSchema& schema) : schema_(schema) {}
 
@@ -23,9 +24,34 @@ class ColorJitterKernel final : public ImageKernel {
     return std::optional(request.wanted);
   }
 
-  Status Run(const Image& in, Params params, OpContext& /*context*/, ScratchBuffer& memory,
+  Status Run(const Image& in, Params params, OpContext& context, ScratchBuffer& memory,
              Image* out) const override {
+    if (in.spec.dtype == DType::kF32) {
+      const FloatPixels pixels = CopyFloats(in, memory);
+      HR_RETURN_IF_ERROR(ForEachStep(params, [&](std::size_t step, float factor) {
+        return AdjustFloats(pixels, step, factor, context.scratch(0));
+      }));
+      pixels.Show(out);
+      return Status::Ok();
+    }
     const Canvas canvas = Copy(in.Part(in.held), memory);
+    HR_RETURN_IF_ERROR(ForEachStep(params, [&](std::size_t step, float factor) {
+      if (schema_.options().tensor) {
+        return AdjustTensor(canvas, step, factor, schema_.options().api);
+      }
+      AdjustPil(canvas, step, factor);
+      return Status::Ok();
+    }));
+    out->data = canvas.data;
+    out->row_stride = canvas.row_stride;
+    out->pixel_stride = canvas.pixel_stride;
+    return Status::Ok();
+  }
+
+ private:
+  // Calls adjust(step, factor) for those that are on, in the drawn order.
+  template <typename Adjust>
+  [[nodiscard]] Status ForEachStep(Params params, Adjust adjust) const {
     for (std::size_t i = 0; i < ColorJitterSchema::kSteps; ++i) {
       const std::size_t step = static_cast<std::uint32_t>(params[0]) >> (2 * i) & 3;
       if (!schema_.has(step)) continue;
@@ -34,19 +60,11 @@ class ColorJitterKernel final : public ImageKernel {
       if (step == ColorJitterSchema::kHue && !(factor >= -0.5F && factor <= 0.5F)) {
         return InvalidArgument("hue_factor is not in [-0.5, 0.5].");
       }
-      if (schema_.options().tensor) {
-        AdjustTensor(canvas, step, factor, schema_.options().api);
-      } else {
-        AdjustPil(canvas, step, factor);
-      }
+      HR_RETURN_IF_ERROR(adjust(step, factor));
     }
-    out->data = canvas.data;
-    out->row_stride = canvas.row_stride;
-    out->pixel_stride = canvas.pixel_stride;
     return Status::Ok();
   }
 
- private:
   static Canvas Copy(const Image& in, ScratchBuffer& memory) {
     const std::size_t row_bytes = static_cast<std::size_t>(in.spec.width) * in.pixel_stride;
     const auto rows = static_cast<std::size_t>(in.spec.height);
@@ -70,16 +88,35 @@ class ColorJitterKernel final : public ImageKernel {
     }
   }
 
-  static void AdjustTensor(const Canvas& canvas, std::size_t step, float factor, int api) {
+  static Status AdjustTensor(const Canvas& canvas, std::size_t step, float factor, int api) {
     switch (step) {
       case ColorJitterSchema::kBrightness:
-        return TensorBrightness(canvas, factor);
+        TensorBrightness(canvas, factor);
+        return Status::Ok();
       case ColorJitterSchema::kContrast:
         return TensorContrast(canvas, factor, api);
       case ColorJitterSchema::kSaturation:
-        return TensorSaturation(canvas, factor, api);
+        TensorSaturation(canvas, factor, api);
+        return Status::Ok();
       default:
-        return TensorHue(canvas, factor, api);
+        TensorHue(canvas, factor, api);
+        return Status::Ok();
+    }
+  }
+
+  [[nodiscard]] Status AdjustFloats(const FloatPixels& pixels, std::size_t step, float factor,
+                                    ScratchBuffer& scratch) const {
+    const int api = schema_.options().api;
+    switch (step) {
+      case ColorJitterSchema::kBrightness:
+        FloatBrightness(pixels, factor, api);
+        return Status::Ok();
+      case ColorJitterSchema::kContrast:
+        return FloatContrast(pixels, factor, api, scratch);
+      case ColorJitterSchema::kSaturation:
+        return FloatSaturation(pixels, factor, api);
+      default:
+        return FloatHue(pixels, factor, api);
     }
   }
 

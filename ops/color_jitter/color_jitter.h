@@ -7,7 +7,7 @@
 
 namespace headrace::ops {
 
-// torchvision's ColorJitter on PIL images and u8 tensors. Params: the order of the four steps, two
+// torchvision's ColorJitter on PIL images and tensors of uint8 or float32. Params: the order of the four steps, two
 // bits each with the first step lowest. Then come the float32 factors of brightness, contrast,
 // saturation and hue.
 class ColorJitterSchema final : public ImageSchema {
@@ -23,6 +23,7 @@ class ColorJitterSchema final : public ImageSchema {
   struct Options {
     AllBounds bounds;
     bool tensor = false;
+    std::int64_t most_of_mean = 0;  // pixels of float32; 0: any number
     int api = 1;
     TorchGenerator::Rounding rounding = TorchGenerator::Rounding::kFused;
   };
@@ -37,6 +38,9 @@ class ColorJitterSchema final : public ImageSchema {
   [[nodiscard]] const Options& options() const { return options_; }
 
  private:
+  // kUnsupported: the mean of such an image is not known.
+  [[nodiscard]] Status CheckContrast(const ImageSpec& in) const;
+
   Options options_;
 };
 

@@ -35,7 +35,7 @@ Result<std::optional<ColorJitterSchema::Bounds>> ReadBounds(const OpArgs& args,
 }
 
 Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
-  HR_RETURN_IF_ERROR(NeedsKnownBytes(context));
+  HR_RETURN_IF_ERROR(NeedsKnownElements(args, context));
   constexpr double kMost = 1e6;
   ColorJitterSchema::Options options;
   options.tensor = context.input.layout == Layout::kChw;
@@ -46,6 +46,12 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   HR_TRY(bounds[2], ReadBounds(args, "saturation", 1, 0, kMost));
   HR_TRY(bounds[3], ReadBounds(args, "hue", 0, -0.5, 0.5));
   HR_TRY(options.rounding, UniformRounding(context));
+  if (args.Has("mean_pixels")) options.most_of_mean = args.Int("mean_pixels");
+  if (context.input.dtype == DType::kF32 && bounds[1] && InputOf(context).channels == 1) {
+    return Unsupported(
+        "contrast of one channel of float32: the order of its sum depends on how it lies in "
+        "memory");
+  }
   return MakeSchema<ColorJitterSchema>(options);
 }
 
@@ -53,7 +59,13 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
 
 Status ColorJitterSchema::Shape(const ImageSpec& in, ImageSpec* out) const {
   *out = in;
-  return options_.tensor && has(kContrast) ? CheckMean(in) : Status::Ok();
+  return options_.tensor && has(kContrast) ? CheckContrast(in) : Status::Ok();
+}
+
+Status ColorJitterSchema::CheckContrast(const ImageSpec& in) const {
+  if (in.dtype != DType::kF32) return CheckMean(in);
+  if (options_.most_of_mean <= 0 || in.height * in.width <= options_.most_of_mean) return {};
+  return Unsupported("torch may share the work on that many elements among its threads");
 }
 
 Status ColorJitterSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
@@ -75,14 +87,19 @@ void RegisterSchemaColorJitter(SchemaRegistry& registry) {
   registry.Add(
       {.name = "color_jitter",
        .doc = "Brightness, contrast, saturation and hue by random factors, in random order: of PIL "
-              "images, as PIL and torchvision change them, and of tensors of uint8, as torchvision "
-              "does (for torch's AVX2 and AVX512 builds). Contrast of tensors of more than " +
-              std::to_string(kMostPixelsOfMean) + " pixels is made by the trainer.",
+              "images, as PIL and torchvision change them, and of tensors of uint8 and float32, as "
+              "torchvision does (for torch's AVX2 and AVX512 builds). Contrast of tensors of uint8 "
+              "of more than " +
+              std::to_string(kMostPixelsOfMean) +
+              " pixels is made by the trainer. Contrast of float32 needs three channels.",
        .args = {{"brightness", ArgType::kNumbers, std::nullopt, "spread around 1, or [low, high]"},
                 {"contrast", ArgType::kNumbers, std::nullopt, "spread around 1, or [low, high]"},
                 {"saturation", ArgType::kNumbers, std::nullopt, "spread around 1, or [low, high]"},
                 {"hue", ArgType::kNumbers, std::nullopt, "spread around 0, or [low, high]"},
-                ApiArg()},
+                ApiArg(),
+                FloatsArg(),
+                {"mean_pixels", ArgType::kInt, std::nullopt,
+                 "most pixels of a float32 image whose contrast is changed; left out: any number"}},
        .classes = {"v1.ColorJitter", "v2.ColorJitter"}},
       Make);
 }

@@ -189,11 +189,16 @@ Status Chain::CheckGates() const {
   if (parts_.empty()) return Status::Ok();
   for (const Part& part : parts_) {
     const TensorSpec& kind = kinds_[static_cast<std::size_t>(part.gate)];
-    if (kind.dtype != DType::kU8) {
-      return Unsupported(NodeName(part.gate) + ": only of images and tensors of uint8");
+    if (kind.dtype != DType::kU8 && kind.dtype != DType::kF32) {
+      return Unsupported(NodeName(part.gate) + ": only of images and tensors of uint8 or float32");
     }
     for (int i = part.first; i < part.last; ++i) {
       if (kinds_[static_cast<std::size_t>(i)] != kind) return PartChangesShape(part);
+      // Maps of elements are put together in the order of the chain.
+      if (kind.dtype == DType::kF32 && schemas_[static_cast<std::size_t>(i)]->maps()) {
+        return Unsupported(NodeName(part.gate) + ": " + NodeName(i) +
+                           " maps elements, and may only do so outside of a gate");
+      }
       for (const Part& inner : parts_) {
         if (inner.gate == i && inner.last > part.last) {
           return Unsupported(NodeName(i) + ": nodes that it governs belong to another gate");

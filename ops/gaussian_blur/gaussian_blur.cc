@@ -4,13 +4,13 @@
 #include <bit>
 
 #include "ops/core/op_registry.h"
-#include "ops/vision/image_kernel.h"
+#include "ops/vision/floats.h"
 #include "ops/vision/tensor/convolve.h"
 
 namespace headrace::ops {
 namespace {
 
-class GaussianBlurKernel final : public ImageKernel {
+class GaussianBlurKernel final : public FloatKernel {
  public:
   explicit GaussianBlurKernel(const GaussianBlurSchema& schema) : schema_(schema) {}
 
@@ -32,11 +32,14 @@ class GaussianBlurKernel final : public ImageKernel {
       return InvalidArgument("weights of a blur are out of range");
     }
     const Window& wanted = out->held;
-    out->pixel_stride = static_cast<std::size_t>(in.spec.channels);
+    const bool floats = in.spec.dtype == DType::kF32;
+    out->pixel_stride =
+        floats ? FloatPixelBytes(in.spec.channels) : static_cast<std::size_t>(in.spec.channels);
     out->row_stride = static_cast<std::size_t>(wanted.width) * out->pixel_stride;
     std::uint8_t* to = memory.Ensure(out->row_stride * static_cast<std::size_t>(wanted.height));
-    Convolve(in, weights, wanted, context, to);
     out->data = to;
+    if (floats) return ConvolveFloats(in, weights, wanted, context, reinterpret_cast<float*>(to));
+    Convolve(in, weights, wanted, context, to);
     return Status::Ok();
   }
 

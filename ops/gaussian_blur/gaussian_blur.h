@@ -8,7 +8,7 @@
 
 namespace headrace::ops {
 
-// torchvision's GaussianBlur on PIL images and u8 tensors. Params: the float32 weights of the
+// torchvision's GaussianBlur on PIL images and tensors of uint8 or float32. Params: the float32 weights of the
 // columns, then those of the rows.
 class GaussianBlurSchema final : public ImageSchema {
  public:

@@ -4,6 +4,7 @@
 
 #include "ops/core/op_registry.h"
 #include "ops/gaussian_blur/gaussian_blur.h"
+#include "ops/vision/floats.h"
 #include "ops/vision/geometry/border.h"
 #include "ops/vision/schema_util.h"
 
@@ -24,7 +25,7 @@ Result<std::vector<float>> ReadPositions(const OpArgs& args, std::string_view na
 }
 
 Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
-  HR_RETURN_IF_ERROR(NeedsBytes(context));
+  HR_RETURN_IF_ERROR(NeedsBytesOrFloats(context));
   if (!args.Bool("known_sums")) {
     return Unsupported("torch convolves in an order that is not known here");
   }
@@ -87,8 +88,9 @@ Status GaussianBlurSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng, M
 void RegisterSchemaGaussianBlur(SchemaRegistry& registry) {
   registry.Add(
       {.name = "gaussian_blur",
-       .doc = "A Gaussian blur of a PIL image or a tensor of uint8, with a random standard "
-              "deviation. Native where the client finds that its torch convolves as oneDNN 3.12 "
+       .doc = "A Gaussian blur of a PIL image or a tensor of uint8 or float32, with a random "
+              "standard deviation. Native where the client finds that its torch convolves as "
+              "oneDNN 3.12 "
               "does with AVX2 and later. The trainer makes images that are smaller than half of "
               "the kernel, and images of one channel where a side of the kernel is 3 or less and "
               "the padded image has 20,480 pixels or less.",

@@ -1,14 +1,15 @@
 #include "ops/grayscale/grayscale.h"
 
 #include "ops/core/op_registry.h"
-#include "ops/vision/image_kernel.h"
+#include "ops/vision/floats.h"
 #include "ops/vision/pil/luma.h"
+#include "ops/vision/tensor/float_ops.h"
 #include "ops/vision/tensor/tensor_ops.h"
 
 namespace headrace::ops {
 namespace {
 
-class GrayscaleKernel final : public ImageKernel {
+class GrayscaleKernel final : public FloatKernel {
  public:
   explicit GrayscaleKernel(const GrayscaleSchema& schema) : schema_(schema) {}
 
@@ -17,8 +18,11 @@ class GrayscaleKernel final : public ImageKernel {
                                                           OpContext& /*context*/) const override {
     return std::optional(request.wanted);
   }
-  Status Run(const Image& in, Params /*params*/, OpContext& /*context*/, ScratchBuffer& memory,
+  Status Run(const Image& in, Params /*params*/, OpContext& context, ScratchBuffer& memory,
              Image* out) const override {
+    if (in.spec.dtype == DType::kF32) {
+      return FloatGray(in, schema_.api(), memory, context.scratch(0), out);
+    }
     if (schema_.tensor()) {
       TensorGray(in, schema_.api(), memory, out);
     } else {

@@ -4,7 +4,7 @@
 
 namespace headrace::ops {
 
-// PIL's convert("L"), or torchvision's rgb_to_grayscale on u8 tensors. Repeats the result over 3
+// PIL's convert("L"), or torchvision's rgb_to_grayscale on tensors of uint8 or float32. Repeats the result over 3
 // channels on request.
 class GrayscaleSchema final : public ImageSchema {
  public:

@@ -6,7 +6,7 @@ namespace headrace::ops {
 namespace {
 
 Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
-  HR_RETURN_IF_ERROR(NeedsKnownBytes(context));
+  HR_RETURN_IF_ERROR(NeedsKnownElements(args, context));
   const std::int64_t channels = args.Int("num_output_channels");
   if (channels != 1 && channels != 3) {
     return InvalidArgument("num_output_channels should be either 1 or 3");
@@ -21,10 +21,11 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
 void RegisterSchemaGrayscale(SchemaRegistry& registry) {
   registry.Add(
       {.name = "grayscale",
-       .doc = "The luminance of a PIL image: `convert(\"L\")`; or of a tensor of uint8, as "
-              "torchvision rounds it (for torch's AVX2 and AVX512 builds).",
+       .doc = "The luminance of a PIL image: `convert(\"L\")`; or of a tensor of uint8 or "
+              "float32, as torchvision rounds it (for torch's AVX2 and AVX512 builds).",
        .args = {{"num_output_channels", ArgType::kInt, std::int64_t{1}, "1, or 3 equal ones"},
-                ApiArg()},
+                ApiArg(),
+                FloatsArg()},
        .classes = {"v1.Grayscale", "v2.Grayscale"}},
       Make);
 }

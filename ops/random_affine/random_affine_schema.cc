@@ -76,7 +76,7 @@ void RegisterSchemaRandomAffine(SchemaRegistry& registry) {
   registry.Add(
       {.name = "random_affine",
        .doc = "Rotates, translates, scales and shears a PIL image, as PIL does, or a tensor of "
-              "uint8, as torchvision does (for torch's AVX2 and AVX512 builds).",
+              "uint8 or float32, as torchvision does (for torch's AVX2 and AVX512 builds).",
        .args = std::move(args),
        .classes = {"v1.RandomAffine", "v2.RandomAffine"},
        .shares_draws = SharedDraws::kSameKind},

@@ -98,8 +98,10 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& /*context*/) {
 void RegisterSchemaRandomApply(SchemaRegistry& registry) {
   registry.Add(
       {.name = "random_apply",
-       .doc = "Applies the nodes that follow it with probability p. Of PIL images and of "
-              "tensors of uint8, where each node leaves their shape as it is.",
+       .doc =
+           "Applies the nodes that follow it with probability p. Of PIL images and of "
+           "tensors of uint8 or float32, where each node leaves their shape as it is, and maps no "
+           "elements of float32.",
        .args = {{"p", ArgType::kNumber, 0.5, "probability"},
                 {"nodes",
                  ArgType::kInt,

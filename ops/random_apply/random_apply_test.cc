@@ -111,7 +111,13 @@ TEST(RandomApply, NodesThatChangeTheShapeAreRefused) {
   EXPECT_THAT(Refused({Apply(1), MakeNode("pad", {{"padding", std::int64_t{1}}})}),
               HasSubstr("changes the shape"));
   EXPECT_THAT(Refused({Apply(1), MakeNode("to_tensor")}), HasSubstr("changes the shape"));
-  EXPECT_THAT(Refused({MakeNode("to_tensor"), Apply(1), Flip()}), HasSubstr("of uint8"));
+  const Node half = MakeNode("to_dtype", {{"dtype", std::string("float16")}});
+  EXPECT_THAT(Refused({MakeNode("to_tensor"), half, Apply(1), Flip()}),
+              HasSubstr("of uint8 or float32"));
+  EXPECT_EQ(Refused({MakeNode("to_tensor"), Apply(1), Flip()}), "");
+  const Node normalize = MakeNode(
+      "normalize", {{"mean", std::vector<double>{0.5}}, {"std", std::vector<double>{0.25}}});
+  EXPECT_THAT(Refused({MakeNode("to_tensor"), Apply(1), normalize}), HasSubstr("maps elements"));
   EXPECT_EQ(Refused({MakeNode("center_crop", size), Apply(1), MakeNode("center_crop", size)}), "");
 }
 

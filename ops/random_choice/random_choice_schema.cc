@@ -65,7 +65,8 @@ void RegisterSchemaRandomChoice(SchemaRegistry& registry) {
   registry.Add(
       {.name = "random_choice",
        .doc = "Applies one of the parts that follow it. Of PIL images and of tensors of "
-              "uint8, where each part leaves their shape as it is.",
+              "uint8 or float32, where each part leaves their shape as it is, and maps no elements "
+              "of float32.",
        .args = {PartsArg(),
                 {"weights", ArgType::kNumbers, std::nullopt, "of the parts; left out: all alike"},
                 GeneratorArg()},

@@ -1,14 +1,15 @@
 #include "ops/random_grayscale/random_grayscale.h"
 
 #include "ops/core/op_registry.h"
-#include "ops/vision/image_kernel.h"
+#include "ops/vision/floats.h"
 #include "ops/vision/pil/luma.h"
+#include "ops/vision/tensor/float_ops.h"
 #include "ops/vision/tensor/tensor_ops.h"
 
 namespace headrace::ops {
 namespace {
 
-class RandomGrayscaleKernel final : public ImageKernel {
+class RandomGrayscaleKernel final : public FloatKernel {
  public:
   explicit RandomGrayscaleKernel(const RandomGrayscaleSchema& schema) : schema_(schema) {}
 
@@ -17,10 +18,12 @@ class RandomGrayscaleKernel final : public ImageKernel {
                                                           OpContext& /*context*/) const override {
     return std::optional(request.wanted);
   }
-  Status Run(const Image& in, Params params, OpContext& /*context*/, ScratchBuffer& memory,
+  Status Run(const Image& in, Params params, OpContext& context, ScratchBuffer& memory,
              Image* out) const override {
     if (params[0] == 0 || in.spec.channels == 1) {
       *out = in;
+    } else if (in.spec.dtype == DType::kF32) {
+      return FloatGray(in, schema_.api(), memory, context.scratch(0), out);
     } else if (schema_.tensor()) {
       TensorGray(in, schema_.api(), memory, out);
     } else {

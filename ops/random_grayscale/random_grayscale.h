@@ -4,7 +4,7 @@
 
 namespace headrace::ops {
 
-// torchvision's RandomGrayscale on PIL images and u8 tensors. Params: 1 to convert, else 0.
+// torchvision's RandomGrayscale on PIL images and tensors of uint8 or float32. Params: 1 to convert, else 0.
 class RandomGrayscaleSchema final : public ImageSchema {
  public:
   RandomGrayscaleSchema(double p, bool tensor, int api) : p_(p), tensor_(tensor), api_(api) {}

@@ -6,7 +6,7 @@ namespace headrace::ops {
 namespace {
 
 Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
-  HR_RETURN_IF_ERROR(NeedsKnownBytes(context));
+  HR_RETURN_IF_ERROR(NeedsKnownElements(args, context));
   HR_TRY(const int api, ReadApi(args));
   return MakeSchema<RandomGrayscaleSchema>(args.Number("p"), context.input.layout == Layout::kChw,
                                            api);
@@ -23,9 +23,9 @@ Status RandomGrayscaleSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng
 void RegisterSchemaRandomGrayscale(SchemaRegistry& registry) {
   registry.Add(
       {.name = "random_grayscale",
-       .doc = "The luminance of a PIL image or of a tensor of uint8 in as many channels as it has, "
-              "with probability p. Of tensors for torch's AVX2 and AVX512 builds.",
-       .args = {{"p", ArgType::kNumber, 0.1, "probability"}, ApiArg()},
+       .doc = "The luminance of a PIL image or of a tensor of uint8 or float32 in as many channels "
+              "as it has, with probability p. Of tensors for torch's AVX2 and AVX512 builds.",
+       .args = {{"p", ArgType::kNumber, 0.1, "probability"}, ApiArg(), FloatsArg()},
        .classes = {"v1.RandomGrayscale", "v2.RandomGrayscale"}},
       Make);
 }

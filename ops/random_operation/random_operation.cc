@@ -1,9 +1,10 @@
 #include "ops/random_operation/random_operation.h"
 
 #include "ops/core/op_registry.h"
-#include "ops/vision/image_kernel.h"
+#include "ops/vision/floats.h"
 #include "ops/vision/pil/image_ops.h"
 #include "ops/vision/pil/sharpness.h"
+#include "ops/vision/tensor/float_ops.h"
 #include "ops/vision/tensor/tensor_ops.h"
 #include "ops/vision/work.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 using Operation = RandomOperationSchema::Operation;
 
-class RandomOperationKernel final : public ImageKernel {
+class RandomOperationKernel final : public FloatKernel {
  public:
   explicit RandomOperationKernel(const RandomOperationSchema& schema)
       : options_(schema.options()) {}
@@ -30,6 +31,12 @@ class RandomOperationKernel final : public ImageKernel {
              Image* out) const override {
     if (params[0] == 0) {
       *out = in;
+      return Status::Ok();
+    }
+    if (in.spec.dtype == DType::kF32) {
+      const FloatPixels pixels = CopyFloats(in, memory);
+      HR_RETURN_IF_ERROR(ApplyToFloats(pixels, context));
+      pixels.Show(out);
       return Status::Ok();
     }
     Work work(in.Part(in.held), memory, context.scratch(0));
@@ -64,6 +71,27 @@ class RandomOperationKernel final : public ImageKernel {
       case Operation::kEqualize:
         return Equalize(work.Writable());
     }
+  }
+
+  [[nodiscard]] Status ApplyToFloats(const FloatPixels& pixels, OpContext& context) const {
+    switch (options_.operation) {
+      case Operation::kInvert:
+        FloatInvert(pixels);
+        return Status::Ok();
+      case Operation::kPosterize:
+        FloatPosterize(pixels, static_cast<int>(options_.value));
+        return Status::Ok();
+      case Operation::kSolarize:
+        FloatSolarize(pixels, options_.value);
+        return Status::Ok();
+      case Operation::kAutoContrast:
+        return FloatAutoContrast(pixels, options_.api);
+      case Operation::kSharpness:
+        return FloatSharpness(pixels, options_.value, options_.api, context);
+      case Operation::kEqualize:
+        break;
+    }
+    return Internal("an operation that has no form for float32");
   }
 
   const RandomOperationSchema::Options& options_;  // the schema's, which outlives its kernels

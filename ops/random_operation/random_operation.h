@@ -6,8 +6,8 @@
 
 namespace headrace::ops {
 
-// torchvision's RandomInvert and similar: one operation on PIL images or u8 tensors, which happens
-// or not. Params: 1 if it happens, else 0.
+// torchvision's RandomInvert and similar: one operation on PIL images or tensors of uint8 or
+// float32, which happens or not. Params: 1 if it happens, else 0.
 class RandomOperationSchema final : public ImageSchema {
  public:
   enum class Operation : std::uint8_t {

@@ -11,6 +11,28 @@ namespace {
 
 using Operation = RandomOperationSchema::Operation;
 
+// torchvision raises on larger thresholds of float32.
+constexpr double kMostOfFloats = 1;
+
+// Operations on float32, of which both versions have some.
+Status TakesFloats(Operation operation, int api, double value) {
+  switch (operation) {
+    case Operation::kInvert:
+    case Operation::kAutoContrast:
+    case Operation::kSharpness:
+      return {};
+    case Operation::kSolarize:
+      if (value <= kMostOfFloats) return {};
+      break;
+    case Operation::kPosterize:
+      if (api == 2) return {};
+      break;
+    case Operation::kEqualize:
+      return Unsupported("has a native form for PIL images and tensors of uint8 only");
+  }
+  return Unsupported("the framework raises on a tensor of float32");
+}
+
 struct Known {
   std::string_view name;
   Operation operation;
@@ -26,7 +48,8 @@ constexpr Known kOperations[] = {{"invert", Operation::kInvert, 0, 0, 0, 0},
                                  {"equalize", Operation::kEqualize, 0, 0, 0, 0}};
 
 Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
-  HR_RETURN_IF_ERROR(NeedsBytes(context));
+  const bool floats = context.input.dtype == DType::kF32;
+  HR_RETURN_IF_ERROR(floats ? NeedsKnownElements(args, context) : NeedsBytes(context));
   RandomOperationSchema::Options options;
   options.tensor = context.input.layout == Layout::kChw;
   options.p = args.Number("p");
@@ -39,14 +62,17 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
     if (args.Has("value") != has_value) {
       return InvalidArgument(name + (has_value ? " needs a value" : " has no value"));
     }
+    if (has_value) options.value = args.Number("value");
+    if (floats) HR_RETURN_IF_ERROR(TakesFloats(known.operation, options.api, options.value));
     if (!has_value) return MakeSchema<RandomOperationSchema>(options);
-    options.value = args.Number("value");
     const double least = options.tensor ? known.least_tensor : known.least;
     const double most = options.tensor ? known.most_tensor : known.most;
     if (!(options.value >= least && options.value <= most)) {
       return Unsupported("the framework raises on this value of " + name);
     }
-    if (options.api == 2 && name == "sharpness") HR_RETURN_IF_ERROR(NeedsKnownBytes(context));
+    if (!floats && options.api == 2 && name == "sharpness") {
+      HR_RETURN_IF_ERROR(NeedsKnownBytes(context));
+    }
     return MakeSchema<RandomOperationSchema>(options);
   }
   return Unsupported("operation " + name + " has no native form");
@@ -66,7 +92,9 @@ Status RandomOperationSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng
 void RegisterSchemaRandomOperation(SchemaRegistry& registry) {
   registry.Add(
       {.name = "random_operation",
-       .doc = "One operation of a PIL image or a tensor of uint8, with probability p.",
+       .doc =
+           "One operation of a PIL image or a tensor of uint8, with probability p; of a tensor of "
+           "float32 invert, solarize, sharpness, autocontrast, and posterize of v2.",
        .args = {{"operation", ArgType::kText, std::nullopt,
                  "invert, posterize, solarize, sharpness, autocontrast or equalize", true},
                 {"p", ArgType::kNumber, 0.5, "probability"},
@@ -74,7 +102,8 @@ void RegisterSchemaRandomOperation(SchemaRegistry& registry) {
                  "the bits that posterize keeps, 1..8 (of tensors 0..8); solarize's threshold; the "
                  "factor of "
                  "sharpness"},
-                ApiArg()},
+                ApiArg(),
+                FloatsArg()},
        .classes = {"v1.RandomInvert", "v2.RandomInvert", "v1.RandomPosterize", "v2.RandomPosterize",
                    "v1.RandomSolarize", "v2.RandomSolarize", "v1.RandomAdjustSharpness",
                    "v2.RandomAdjustSharpness", "v1.RandomAutocontrast", "v2.RandomAutocontrast",

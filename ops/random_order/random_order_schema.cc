@@ -59,13 +59,15 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& /*context*/) {
 }  // namespace
 
 void RegisterSchemaRandomOrder(SchemaRegistry& registry) {
-  registry.Add({.name = "random_order",
-                .doc = "Applies the parts that follow it in a drawn order. Of PIL images and of "
-                       "tensors of uint8, where each part leaves their shape as it is.",
-                .args = {PartsArg(), GeneratorArg()},
-                .classes = {"v1.RandomOrder", "v2.RandomOrder"},
-                .shares_draws = SharedDraws::kAnyKind},
-               Make);
+  registry.Add(
+      {.name = "random_order",
+       .doc = "Applies the parts that follow it in a drawn order. Of PIL images and of "
+              "tensors of uint8 or float32, where each part leaves their shape as it is, and "
+              "maps no elements of float32.",
+       .args = {PartsArg(), GeneratorArg()},
+       .classes = {"v1.RandomOrder", "v2.RandomOrder"},
+       .shares_draws = SharedDraws::kAnyKind},
+      Make);
 }
 
 }  // namespace headrace::ops

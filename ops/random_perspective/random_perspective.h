@@ -6,7 +6,7 @@
 
 namespace headrace::ops {
 
-// torchvision's RandomPerspective on PIL images. Params: a word that is 1 if the image is
+// torchvision's RandomPerspective on PIL images and tensors of uint8 or float32. Params: a word that is 1 if the image is
 // transformed, and the eight coefficients as float32 (ops/vision/geometry/perspective.h).
 class RandomPerspectiveSchema final : public ImageSchema {
  public:
@@ -14,6 +14,7 @@ class RandomPerspectiveSchema final : public ImageSchema {
     double distortion = 0.5;  // part of half of a side by which a corner moves at most
     double p = 0.5;
     AffineArgs pixels;
+    int api = 1;
     // Null where the draws are not made, as on workers.
     const TorchFunctions* torch = nullptr;
   };
@@ -24,7 +25,8 @@ class RandomPerspectiveSchema final : public ImageSchema {
   // kUnsupported: no torch is loaded that solves the equations, or they have no solution.
   Status DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
                    ImageSpec* out) const override;
-  [[nodiscard]] const AffineArgs& pixels() const { return options_.pixels; }
+  Status Shape(const ImageSpec& in, ImageSpec* out) const override;
+  [[nodiscard]] const Options& options() const { return options_; }
 
  private:
   Options options_;

@@ -4,20 +4,24 @@
 
 #include "ops/core/op_registry.h"
 #include "ops/random_perspective/random_perspective.h"
+#include "ops/vision/geometry/affine_schema.h"
 #include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {
 
 Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
-  HR_RETURN_IF_ERROR(NeedsPilImage(context));
+  HR_RETURN_IF_ERROR(NeedsKnownElements(args, context));
+  const bool tensor = context.input.layout == Layout::kChw;
   RandomPerspectiveSchema::Options options;
   options.distortion = args.Number("distortion_scale");
   if (!(options.distortion >= 0 && options.distortion <= 1)) {
     return Unsupported("distortion_scale is not between 0 and 1");
   }
   options.p = args.Number("p");
-  HR_TRY(options.pixels, ReadPilArgs(args, InputOf(context)));
+  HR_TRY(options.pixels, tensor ? ReadAffineArgs(args, InputOf(context), true)
+                                : ReadPilArgs(args, InputOf(context)));
+  HR_TRY(options.api, ReadApi(args));
   options.torch = context.torch;
   return MakeSchema<RandomPerspectiveSchema>(options);
 }
@@ -28,6 +32,11 @@ std::int64_t Reach(double distortion, std::int64_t side) {
 }
 
 }  // namespace
+
+Status RandomPerspectiveSchema::Shape(const ImageSpec& in, ImageSpec* out) const {
+  *out = in;
+  return options_.pixels.tensor ? CheckTensorSides(in) : Status::Ok();
+}
 
 Status RandomPerspectiveSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng,
                                           MutableParams params, ImageSpec* out) const {
@@ -58,12 +67,17 @@ void RegisterSchemaRandomPerspective(SchemaRegistry& registry) {
   std::vector<ArgSpec> args = {{"distortion_scale", ArgType::kNumber, 0.5,
                                 "part of half of a side by which a corner moves at most"},
                                {"p", ArgType::kNumber, 0.5, "probability"}};
-  for (ArgSpec& arg : PilArgSpecs()) args.push_back(std::move(arg));
+  for (ArgSpec& arg : AffineArgSpecs(MatrixProducts::kUnknown)) args.push_back(std::move(arg));
+  args.push_back(ApiArg());
+  args.push_back(FloatsArg());
   registry.Add(
       {.name = "random_perspective",
-       .doc = "Moves the corners of a PIL image, as PIL does. The coefficients are the solution of "
-              "the client's own torch. The trainer makes images of which three "
-              "corners come to lie on a line.",
+       .doc =
+           "Moves the corners of a PIL image, as PIL does, or of a tensor of uint8 or float32, as "
+           "torchvision does (for torch's AVX2 and AVX512 builds). The coefficients are the "
+           "solution of the client's own torch. The trainer makes images of which three "
+           "corners come to lie on a line, and tensors where a pixel's place is divided by "
+           "almost 0.",
        .args = std::move(args),
        .classes = {"v1.RandomPerspective", "v2.RandomPerspective"},
        .shares_draws = SharedDraws::kSameKind},

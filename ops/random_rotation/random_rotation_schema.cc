@@ -106,8 +106,8 @@ void RegisterSchemaRandomRotation(SchemaRegistry& registry) {
   for (ArgSpec& arg : AffineSchema::ArgSpecs()) args.push_back(std::move(arg));
   registry.Add(
       {.name = "random_rotation",
-       .doc = "Rotates by a random angle: a PIL image, as PIL does, or a tensor of uint8, as "
-              "torchvision does (for torch's AVX2 and AVX512 builds).",
+       .doc = "Rotates by a random angle: a PIL image, as PIL does, or a tensor of uint8 or "
+              "float32, as torchvision does (for torch's AVX2 and AVX512 builds).",
        .args = std::move(args),
        .classes = {"v1.RandomRotation", "v2.RandomRotation"},
        .shares_draws = SharedDraws::kSameKind},

@@ -75,7 +75,11 @@ Result<ChainRunner> ChainRunner::Make(std::shared_ptr<const Chain> chain) {
       if (context.input.dtype != DType::kF32 || computes == nullptr) {
         return Internal(nodes[i].op + " computes on tensors of another type");
       }
-      if (!floats) runner.table_ = ValueTable(*chain, 0, static_cast<int>(i), context.input);
+      // With gates, each of them may be the first that runs.
+      if (!floats || !chain->parts().empty()) {
+        const auto node = static_cast<int>(i);
+        runner.float_tables_[node] = ValueTable(*chain, 0, node, context.input);
+      }
       floats = true;
     }
     HR_TRY(const ImageSpec input, schema->ReadInput(context.input));
@@ -87,7 +91,9 @@ Result<ChainRunner> ChainRunner::Make(std::shared_ptr<const Chain> chain) {
   if (floats && output.layout == Layout::kHwc) {
     return Unsupported("channels_last after an operator that computes on float32");
   }
-  if (output.dtype != DType::kU8 && !floats) runner.table_ = ValueTable(*chain, 0);
+  if (output.dtype != DType::kU8 && (!floats || !chain->parts().empty())) {
+    runner.table_ = ValueTable(*chain, 0);
+  }
   runner.tail_ = static_cast<int>(nodes.size());
   runner.chain_ = std::move(chain);
   return runner;
@@ -173,7 +179,7 @@ Status ChainRunner::Compute(Image image, const RunPlan& plan, Params params, OpC
     if (step.in.dtype == DType::kU8) {
       RenderImage(image, step.before, memory, &read);
     } else if (image.spec.dtype == DType::kU8) {
-      RenderToFloats(image, step.before, table_, scratch, memory, &read);
+      RenderToFloats(image, step.before, float_tables_.at(step.node), scratch, memory, &read);
     } else {
       RenderFloats(image, step.before, {chain_.get(), after, step.node}, memory, &read);
     }

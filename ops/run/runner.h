@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -88,7 +89,10 @@ class ChainRunner {
   std::vector<const ImageSchema*> schemas_;  // the chain's; null for gates, like their kernels
   std::vector<std::shared_ptr<const ImageKernel>> kernels_;
   int tail_ = 0;  // nodes from here on map nothing: all of them, or Chain::tail()
-  Bytes table_;   // what becomes of uint8 values in the pass that maps them; empty: nothing
+  Bytes table_;   // what becomes of uint8 values in the last pass; empty: nothing
+  // The same for the passes to operators that compute on float32, by their nodes: of those that may
+  // be the first to do so.
+  std::map<int, Bytes> float_tables_;
 };
 
 }  // namespace headrace::ops

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "ops/core/element.h"
+#include "ops/vision/floats.h"
 
 namespace headrace::ops {
 namespace {
@@ -133,6 +134,29 @@ Status NeedsKnownBytes(const CompileContext& context, bool tensor) {
   tensor = tensor || context.input.layout == Layout::kChw;
   if (!tensor || capability == "AVX2" || capability == "AVX512") return {};
   return Unsupported("torch's CPU capability \"" + capability + "\" has other bits for tensors");
+}
+
+Status NeedsKnownElements(const OpArgs& args, const CompileContext& context) {
+  if (context.input.dtype != DType::kF32) {
+    return context.input.dtype == DType::kU8 ? NeedsKnownBytes(context)
+                                             : NeedsBytesOrFloats(context);
+  }
+  const std::string& capability = context.libraries->cpu_capability;
+  if (capability != "AVX2" && capability != "AVX512") {
+    return Unsupported("torch's CPU capability \"" + capability + "\" has other bits for tensors");
+  }
+  if (args.Bool("floats")) return {};
+  return Unsupported("this torch and torchvision change tensors of float32 to other bits");
+}
+
+ArgSpec FloatsArg() {
+  return {"floats",
+          ArgType::kBool,
+          std::int64_t{0},
+          "the client found that its torch and torchvision change tensors of float32 to the bits "
+          "that the operator makes",
+          /*required=*/false,
+          /*only_pixels=*/true};
 }
 
 Status CheckMean(const ImageSpec& image) {

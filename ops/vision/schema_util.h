@@ -56,6 +56,10 @@ Status NeedsBytes(const CompileContext& context);
 // as its AVX2 and AVX512 builds do. `tensor`: this holds for PIL images too, which are made
 // tensors.
 Status NeedsKnownBytes(const CompileContext& context, bool tensor = false);
+// Checks as NeedsKnownBytes. A tensor may be of float32, too, where the client says in the argument
+// "floats" that its torch has the bits that the operator makes.
+Status NeedsKnownElements(const OpArgs& args, const CompileContext& context);
+[[nodiscard]] ArgSpec FloatsArg();
 // kUnsupported unless it is a tensor.
 Status NeedsTensor(const CompileContext& context);
 

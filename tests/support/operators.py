@@ -29,6 +29,9 @@ SEEDS = 2**48
 # Bytes of torch's generator state in front of the normal numbers that it keeps.
 _ENGINE = 5016
 
+# Blends of v2 with one number have other bits at an end of the tensor, which depends on its memory.
+_AT_AN_END = "at an end are blended in another way"
+
 # Noise takes more room than PIL's encoder expects of a progressive file.
 ImageFile.MAXBLOCK = 1 << 23
 
@@ -90,13 +93,20 @@ def assert_same_bits(got: np.ndarray, want: np.ndarray) -> None:
         )
 
 
-def check_image(nodes: list, transform: Any, image: Image.Image, seed: int) -> None:
-    """Array source: Image.fromarray(image), then the transform."""
+def check_image(nodes: list, transform: Any, image: Image.Image, seed: int) -> bool:
+    """Array source: Image.fromarray(image), then the transform. False: v2's contrast left this image
+    to the trainer."""
     want, draws = expected(transform, image, seed)
     chain = compile_chain([("from_array", {"mode": image.mode}), *nodes])
-    got, taken = chain.run(np.ascontiguousarray(np.asarray(image)), seed)
+    try:
+        got, taken = chain.run(np.ascontiguousarray(np.asarray(image)), seed)
+    except native.Error as refused:
+        if _AT_AN_END in str(refused):
+            return False
+        raise
     assert_same_bits(got, want)
     assert taken == draws
+    return True
 
 
 def check_file(nodes: list, transform: Any, data: bytes, seed: int) -> None:
@@ -104,7 +114,12 @@ def check_file(nodes: list, transform: Any, data: bytes, seed: int) -> None:
     image = Image.open(io.BytesIO(data)).convert("RGB")
     want, draws = expected(transform, image, seed)
     chain = compile_chain([("decode", {}), *nodes])
-    got, taken = chain.run(data, seed)
+    try:
+        got, taken = chain.run(data, seed)
+    except native.Error as refused:
+        if _AT_AN_END in str(refused):
+            return
+        raise
     assert_same_bits(got, want)
     assert taken == draws
     cached, taken = chain.run_cached(chain.prefix(data), seed)

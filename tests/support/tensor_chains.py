@@ -32,8 +32,8 @@ def chain_of(*transforms: Any) -> list[tuple[str, dict]]:
     return [(node.op, node.args) for node in nodes_of(v1.Compose(list(transforms)))]
 
 
-def check(image: Image.Image, seed: int, *transforms: Any) -> None:
-    check_image(chain_of(*transforms), v1.Compose(list(transforms)), image, seed)
+def check(image: Image.Image, seed: int, *transforms: Any) -> bool:
+    return check_image(chain_of(*transforms), v1.Compose(list(transforms)), image, seed)
 
 
 def refusal(*transforms: Any) -> str:

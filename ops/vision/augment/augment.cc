@@ -48,13 +48,12 @@ void ApplyToPil(const Augmentation& step, const AugmentSpace& space, Work& work)
   }
 }
 
-}  // namespace
-
-void ApplyToTensor(const Augmentation& step, const AugmentSpace& space, Work& work) {
+void ChangeTensor(const Augmentation& step, const AugmentSpace& space, Work& work) {
   const AffineArgs& affine = space.affine();
   const int api = space.api();
   switch (step.op) {
     case AugmentOp::kIdentity:
+    case AugmentOp::kContrast:  // ApplyToTensor
       return;
     case AugmentOp::kShearX:
     case AugmentOp::kShearY:
@@ -70,8 +69,6 @@ void ApplyToTensor(const Augmentation& step, const AugmentSpace& space, Work& wo
       return TensorBrightness(work.Writable(), step.factor);
     case AugmentOp::kColor:
       return TensorSaturation(work.Writable(), step.factor, api);
-    case AugmentOp::kContrast:
-      return TensorContrast(work.Writable(), step.factor, api);
     case AugmentOp::kSharpness:
       return work.Replace(
           [&](std::uint8_t* pixels) { TensorSharpness(work.image(), step.factor, api, pixels); });
@@ -88,6 +85,16 @@ void ApplyToTensor(const Augmentation& step, const AugmentSpace& space, Work& wo
   }
 }
 
+}  // namespace
+
+Status ApplyToTensor(const Augmentation& step, const AugmentSpace& space, Work& work) {
+  if (step.op == AugmentOp::kContrast) {
+    return TensorContrast(work.Writable(), step.factor, space.api());
+  }
+  ChangeTensor(step, space, work);
+  return {};
+}
+
 Status AugmentKernel::Run(const Image& in, Params params, OpContext& context, ScratchBuffer& memory,
                           Image* out) const {
   HR_CHECK(params.size() % AugmentSpace::kWords == 0);
@@ -99,7 +106,7 @@ Status AugmentKernel::Run(const Image& in, Params params, OpContext& context, Sc
       ApplyToPil(step, space_, work);
     } else if (step.op != AugmentOp::kIdentity) {
       (void)work.Writable();  // packed
-      ApplyToTensor(step, space_, work);
+      HR_RETURN_IF_ERROR(ApplyToTensor(step, space_, work));
     }
   }
   out->data = work.image().data;

@@ -8,7 +8,8 @@ namespace headrace::ops {
 
 // Applies torchvision's operation for tensors. REQUIRES: the work is packed, and space.affine() is
 // for tensors.
-void ApplyToTensor(const Augmentation& step, const AugmentSpace& space, Work& work);
+// kUnsupported: bits that depend on how the tensor lies in memory.
+Status ApplyToTensor(const Augmentation& step, const AugmentSpace& space, Work& work);
 
 // The kernel half of an operator with an AugmentSpace: params are kWords for each operation. The
 // operations are applied in turn.

@@ -67,6 +67,12 @@ Result<AffineArgs> ReadAffineArgs(const OpArgs& args, const ImageSpec& input, bo
   }
   HR_RETURN_IF_ERROR(ReadMode(args, &made));
   if (!args.Has("fill")) return made;
+  if (tensor && input.dtype == DType::kF32) {
+    HR_TRY(const ChannelValues fill, ReadFill(args, "fill", input));
+    made.tensor_fill.emplace();
+    for (std::size_t c = 0; c < 3; ++c) (*made.tensor_fill)[c] = static_cast<float>(fill[c]);
+    return made;
+  }
   HR_TRY(made.fill, ReadBytes(args, input));
   if (!tensor) return made;
   std::vector<double> values = args.Numbers("fill");  // as many as there are channels, or one
@@ -78,14 +84,6 @@ Result<AffineArgs> ReadAffineArgs(const OpArgs& args, const ImageSpec& input, bo
     (*made.tensor_fill)[c] = static_cast<float>(values[c]);
   }
   return made;
-}
-
-std::vector<ArgSpec> PilArgSpecs() {
-  return {{"interpolation", ArgType::kText, std::string("nearest"),
-           "nearest, nearest-exact, bilinear or bicubic", /*required=*/false, /*only_pixels=*/true},
-          {"fill", ArgType::kNumbers, std::nullopt,
-           "value outside of the image, or one for each channel; 0 when left out",
-           /*required=*/false, /*only_pixels=*/true}};
 }
 
 Result<AffineArgs> ReadPilArgs(const OpArgs& args, const ImageSpec& input) {

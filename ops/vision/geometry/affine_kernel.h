@@ -1,12 +1,12 @@
 #pragma once
 
+#include "ops/vision/floats.h"
 #include "ops/vision/geometry/affine_schema.h"
-#include "ops/vision/image_kernel.h"
 
 namespace headrace::ops {
 
 // The kernel half of an AffineSchema.
-class AffineKernel final : public ImageKernel {
+class AffineKernel final : public FloatKernel {
  public:
   // The schema must outlive the kernel.
   explicit AffineKernel(const AffineSchema& schema) : pixels_(schema.pixels()) {}

@@ -14,9 +14,15 @@ constexpr std::int64_t kMostSide = 32768;  // pixels, of tensors
 
 }  // namespace
 
+Status CheckTensorSides(const ImageSpec& image) {
+  if (image.height <= kMostSide && image.width <= kMostSide) return Status::Ok();
+  return Unsupported("transforms tensors of at most " + std::to_string(kMostSide) +
+                     " pixels on a side");
+}
+
 Result<AffineSchema::Pixels> AffineSchema::ReadPixels(const OpArgs& args,
                                                       const CompileContext& context) {
-  HR_RETURN_IF_ERROR(NeedsKnownBytes(context));
+  HR_RETURN_IF_ERROR(NeedsKnownElements(args, context));
   const bool tensor = context.input.layout == Layout::kChw;
   Pixels pixels;
   HR_TRY(pixels.api, ReadApi(args));
@@ -32,16 +38,13 @@ std::vector<ArgSpec> AffineSchema::ArgSpecs() {
        "left out"}};
   for (ArgSpec& arg : AffineArgSpecs(MatrixProducts::kUnknown)) args.push_back(std::move(arg));
   args.push_back(ApiArg());
+  args.push_back(FloatsArg());
   return args;
 }
 
 Status AffineSchema::Shape(const ImageSpec& in, ImageSpec* out) const {
   *out = in;
-  if (!pixels_.affine.tensor || (in.height <= kMostSide && in.width <= kMostSide)) {
-    return Status::Ok();
-  }
-  return Unsupported("transforms tensors of at most " + std::to_string(kMostSide) +
-                     " pixels on a side");
+  return pixels_.affine.tensor ? CheckTensorSides(in) : Status::Ok();
 }
 
 Result<std::optional<AffineSchema::Point>> AffineSchema::ReadCenter(const OpArgs& args) {

@@ -55,6 +55,9 @@ class AffineSchema : public ImageSchema {
   Pixels pixels_;
 };
 
+// kUnsupported: a tensor whose coordinates float32 does not hold.
+Status CheckTensorSides(const ImageSpec& image);
+
 // Bounds of torch.empty(1).uniform_(low, high).
 struct UniformBounds {
   float low = 0, high = 0;

@@ -10,6 +10,7 @@ namespace {
 
 struct Avx2 {
   using Float = __m256;
+  using Out = std::uint8_t;
   static constexpr std::size_t kSize = 8;
   HR_TARGET static inline Float Zero() { return _mm256_setzero_ps(); }
   HR_TARGET static inline Float Load(const float* p) { return _mm256_loadu_ps(p); }
@@ -25,9 +26,15 @@ struct Avx2 {
   }
 };
 
+struct Avx2Floats : Avx2 {
+  using Out = float;
+  HR_TARGET static inline void Store(float* p, Float sum) { _mm256_storeu_ps(p, sum); }
+};
+
 }  // namespace
 
 void ConvolveAvx2(const ConvolveBand& band) { ConvolveWith<Avx2, 2>(band); }
+void ConvolveAvx2Floats(const ConvolveBand& band) { ConvolveWith<Avx2Floats, 2>(band); }
 
 }  // namespace headrace::ops
 #endif

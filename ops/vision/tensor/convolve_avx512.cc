@@ -10,6 +10,7 @@ namespace {
 
 struct Avx512 {
   using Float = __m512;
+  using Out = std::uint8_t;
   static constexpr std::size_t kSize = 16;
   HR_TARGET static inline Float Zero() { return _mm512_setzero_ps(); }
   HR_TARGET static inline Float Load(const float* p) { return _mm512_loadu_ps(p); }
@@ -22,9 +23,15 @@ struct Avx512 {
   }
 };
 
+struct Avx512Floats : Avx512 {
+  using Out = float;
+  HR_TARGET static inline void Store(float* p, Float sum) { _mm512_storeu_ps(p, sum); }
+};
+
 }  // namespace
 
 void ConvolveAvx512(const ConvolveBand& band) { ConvolveWith<Avx512, 4>(band); }
+void ConvolveAvx512Floats(const ConvolveBand& band) { ConvolveWith<Avx512Floats, 4>(band); }
 
 }  // namespace headrace::ops
 #endif

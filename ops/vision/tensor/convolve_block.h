@@ -6,7 +6,8 @@
 #include "ops/vision/tensor/convolve_kernels.h"
 
 // Included in the .cc file of each instruction set, which defines HR_TARGET before. V has the
-// vectors: Float, kSize, Zero, Load, All, Add (sum + a * b, rounded once) and Store (as bytes).
+// vectors: Float, kSize, Zero, Load, All and Add (sum + a * b, rounded once),
+// Out, the type of what is stored, and Store.
 namespace headrace::ops {
 
 // Makes kRows rows of kVectors vectors. Each number of the input is loaded once for all rows: the
@@ -39,16 +40,16 @@ HR_TARGET void ConvolveBlock(const ConvolveBand& band, std::size_t row, std::siz
     }
   }
   for (int r = 0; r < kRows; ++r) {
-    std::uint8_t* out = band.out + (row + static_cast<std::size_t>(r)) * band.out_stride + first;
+    typename V::Out* out = band.OutOf<typename V::Out>(row + static_cast<std::size_t>(r)) + first;
     std::size_t left = band.values - first;
     for (int v = 0; v < kVectors; ++v, out += V::kSize, left -= V::kSize) {
       if (left >= V::kSize) {
         V::Store(out, sums[r][v]);
         continue;
       }
-      std::uint8_t bytes[V::kSize];
-      V::Store(bytes, sums[r][v]);
-      std::memcpy(out, bytes, left);
+      typename V::Out last[V::kSize];
+      V::Store(last, sums[r][v]);
+      std::memcpy(out, last, left * sizeof(*out));
       break;
     }
   }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace headrace::ops {
 
@@ -20,17 +21,31 @@ struct ConvolveBand {
   std::size_t channels = 0;
   std::size_t rows = 0;    // of the output
   std::size_t values = 0;  // of an output row
+  // Where the sums go: rounded to bytes, or as they are.
   std::uint8_t* out = nullptr;
-  std::size_t out_stride = 0;  // bytes
+  float* out_floats = nullptr;
+  std::size_t out_stride = 0;  // numbers
+
+  template <typename T>
+  [[nodiscard]] T* OutOf(std::size_t row) const {
+    if constexpr (std::is_same_v<T, float>) {
+      return out_floats + row * out_stride;
+    } else {
+      return out + row * out_stride;
+    }
+  }
 };
 
 // Convolves a band, for one instruction set. All give the same bits.
 using ConvolveKernel = void (*)(const ConvolveBand& band);
 
 void ConvolveScalar(const ConvolveBand& band);
+void ConvolveScalarFloats(const ConvolveBand& band);
 #if defined(__x86_64__)
 void ConvolveAvx2(const ConvolveBand& band);  // with FMA
 void ConvolveAvx512(const ConvolveBand& band);
+void ConvolveAvx2Floats(const ConvolveBand& band);
+void ConvolveAvx512Floats(const ConvolveBand& band);
 #endif
 
 }  // namespace headrace::ops

@@ -27,6 +27,9 @@ struct GridJob {
   const std::optional<std::array<float, 3>>& fill;
   int api;
   MatrixProducts products;
+  // What the sums of both axes are divided by: of a perspective, which counts from the upper left
+  // corner. An affine grid counts from the center.
+  std::optional<GridAxis> divisor = std::nullopt;
 
   // Says whether the product that makes the grid uses fused operations. torch makes small products
   // (inner side 3, 2 columns) itself, and never fused. The library makes the others.
@@ -35,6 +38,14 @@ struct GridJob {
     return large && products == MatrixProducts::kFusedWhereLarge;
   }
 };
+
+// The axis of a side, by its three numbers in the matrix.
+template <typename Number>
+[[nodiscard]] GridAxis MakeGridAxis(const Number* row, std::int64_t side) {
+  const auto half = static_cast<float>(0.5 * static_cast<double>(side));
+  return {static_cast<float>(row[0]) / half, static_cast<float>(row[1]) / half,
+          static_cast<float>(row[2]) / half, half, static_cast<float>(side)};
+}
 
 #if defined(__x86_64__)
 // REQUIRES: the image has less than 2^31 bytes.

@@ -11,17 +11,18 @@ namespace {
 
 using Fill = std::optional<std::array<float, 3>>;
 
-GridAxis MakeAxis(const double* row, std::int64_t side) {
-  const auto half = static_cast<float>(0.5 * static_cast<double>(side));
-  return {static_cast<float>(row[0]) / half, static_cast<float>(row[1]) / half,
-          static_cast<float>(row[2]) / half, half, static_cast<float>(side)};
+// Multiplies the matrices.
+template <bool kFused>
+float Line(const GridAxis& axis, float x, float y) {
+  return kFused ? std::fma(y, axis.by_y, x * axis.by_x) + axis.shift
+                : x * axis.by_x + y * axis.by_y + axis.shift;
 }
 
-// Multiplies the matrices, then scales from -1..1 to pixels.
+// Scales from -1..1 to pixels, too.
 template <bool kFused>
-float Coordinate(const GridAxis& axis, float x, float y) {
-  const float at = kFused ? std::fma(y, axis.by_y, x * axis.by_x) + axis.shift
-                          : x * axis.by_x + y * axis.by_y + axis.shift;
+float Coordinate(const GridJob& job, const GridAxis& axis, float x, float y) {
+  float at = Line<kFused>(axis, x, y);
+  if (job.divisor) at = at / Line<kFused>(*job.divisor, x, y) - 1.0F;
   return std::fma(at + 1.0F, axis.half, -0.5F);
 }
 
@@ -82,12 +83,14 @@ template <std::size_t kChannels, bool kFused>
 void Rows(const GridJob& job, std::uint8_t* out) {
   const auto width = static_cast<float>(job.in.spec.width);
   const auto height = static_cast<float>(job.in.spec.height);
+  const float center_x = job.divisor ? 0.0F : width * 0.5F;
+  const float center_y = job.divisor ? 0.0F : height * 0.5F;
   for (float row = 0; row < height; ++row) {
-    const float y = row - height * 0.5F + 0.5F;
+    const float y = row - center_y + 0.5F;
     for (float column = 0; column < width; ++column, out += kChannels) {
-      const float x = column - width * 0.5F + 0.5F;
-      const float at_x = Coordinate<kFused>(job.across, x, y);
-      const float at_y = Coordinate<kFused>(job.down, x, y);
+      const float x = column - center_x + 0.5F;
+      const float at_x = Coordinate<kFused>(job, job.across, x, y);
+      const float at_y = Coordinate<kFused>(job, job.down, x, y);
       if (job.bilinear) {
         Bilinear<kChannels>(job.in, job.across, job.down, at_x, at_y, job.fill, job.api, out);
       } else {
@@ -104,36 +107,53 @@ void SampleGrid(const GridJob& job, std::uint8_t* out) {
   return job.fused() ? Rows<3, true>(job, out) : Rows<3, false>(job, out);
 }
 
-}  // namespace
-
-void TensorAffine(const Image& in, const AffineMatrix& matrix, const AffineArgs& args, int api,
-                  std::uint8_t* out, PointwiseLevel level) {
-  const GridJob job{in,
-                    MakeAxis(matrix.data(), in.spec.width),
-                    MakeAxis(matrix.data() + 3, in.spec.height),
-                    args.interpolation == Interpolation::kBilinear,
-                    args.tensor_fill,
-                    api,
-                    args.products};
+void SampleAt([[maybe_unused]] PointwiseLevel level, const GridJob& job, std::uint8_t* out) {
 #if defined(__x86_64__)
   constexpr std::size_t kMostBytes = std::size_t{1} << 31;
-  if (level != PointwiseLevel::kScalar && in.spec.bytes() < kMostBytes) {
+  if (level != PointwiseLevel::kScalar && job.in.spec.bytes() < kMostBytes) {
     return SampleGridAvx2(job, out);
   }
 #endif
   SampleGrid(job, out);
 }
 
+}  // namespace
+
+void TensorAffine(const Image& in, const AffineMatrix& matrix, const AffineArgs& args, int api,
+                  std::uint8_t* out, PointwiseLevel level) {
+  const GridJob job{in,
+                    MakeGridAxis(matrix.data(), in.spec.width),
+                    MakeGridAxis(matrix.data() + 3, in.spec.height),
+                    args.interpolation == Interpolation::kBilinear,
+                    args.tensor_fill,
+                    api,
+                    args.products};
+  SampleAt(level, job, out);
+}
+
+void TensorPerspective(const Image& in, const PerspectiveCoefficients& coefficients,
+                       const AffineArgs& args, int api, std::uint8_t* out, PointwiseLevel level) {
+  const GridJob job{in,
+                    MakeGridAxis(coefficients.data(), in.spec.width),
+                    MakeGridAxis(coefficients.data() + 3, in.spec.height),
+                    args.interpolation == Interpolation::kBilinear,
+                    args.tensor_fill,
+                    api,
+                    args.products,
+                    GridAxis{coefficients[6], coefficients[7], 1.0F, 0, 0}};
+  SampleAt(level, job, out);
+}
+
 void TensorTurn(const Image& in, int turns, std::uint8_t* out) {
-  const auto channels = static_cast<std::size_t>(in.spec.channels);
+  const std::size_t pixel = in.pixel_stride;
   const std::int64_t bottom = in.spec.height - 1, right = in.spec.width - 1;
   for (std::int64_t y = 0; y <= bottom; ++y) {
-    for (std::int64_t x = 0; x <= right; ++x, out += channels) {
+    for (std::int64_t x = 0; x <= right; ++x, out += pixel) {
       const std::uint8_t* const from = turns == 0   ? in.At(y, x)
                                        : turns == 1 ? in.At(x, right - y)
                                        : turns == 2 ? in.At(bottom - y, right - x)
                                                     : in.At(bottom - x, y);
-      std::memcpy(out, from, channels);
+      std::memcpy(out, from, pixel);
     }
   }
 }

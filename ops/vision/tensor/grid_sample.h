@@ -4,6 +4,7 @@
 
 #include "ops/vision/geometry/affine.h"
 #include "ops/vision/geometry/affine_args.h"
+#include "ops/vision/geometry/perspective.h"
 #include "ops/vision/tensor/pointwise.h"
 
 namespace headrace::ops {
@@ -17,7 +18,13 @@ namespace headrace::ops {
 void TensorAffine(const Image& in, const AffineMatrix& matrix, const AffineArgs& args, int api,
                   std::uint8_t* out, PointwiseLevel level = DetectPointwiseLevel());
 
-// torch.rot90(image, turns, dims=(-2, -1)) of a packed image. Writes packed pixels to `out`, which
+// torchvision's perspective in the same way. Its grid counts from the upper left corner. REQUIRES:
+// nothing in the image is divided by 0.
+void TensorPerspective(const Image& in, const PerspectiveCoefficients& coefficients,
+                       const AffineArgs& args, int api, std::uint8_t* out,
+                       PointwiseLevel level = DetectPointwiseLevel());
+
+// torch.rot90(image, turns, dims=(-2, -1)) of packed pixels of any kind. Writes packed pixels to `out`, which
 // must not overlap the image. REQUIRES: 0 <= turns <= 3; the image is square, or the turns are
 // even.
 void TensorTurn(const Image& in, int turns, std::uint8_t* out);

@@ -14,11 +14,19 @@ namespace {
 using avx2::All, avx2::Channel, avx2::Float, avx2::Join, avx2::kStep, avx2::Store, avx2::StoreBytes;
 
 template <bool kFused>
-HR_TARGET inline __m256 Coordinate(const GridAxis& axis, __m256 x, float y) {
+HR_TARGET inline __m256 Line(const GridAxis& axis, __m256 x, float y) {
   const __m256 by_x = _mm256_mul_ps(x, All(axis.by_x));
   const __m256 sum = kFused ? _mm256_fmadd_ps(All(y), All(axis.by_y), by_x)
                             : _mm256_add_ps(by_x, All(y * axis.by_y));
-  const __m256 at = _mm256_add_ps(sum, All(axis.shift));
+  return _mm256_add_ps(sum, All(axis.shift));
+}
+
+template <bool kFused>
+HR_TARGET inline __m256 Coordinate(const GridJob& job, const GridAxis& axis, __m256 x, float y) {
+  __m256 at = Line<kFused>(axis, x, y);
+  if (job.divisor) {
+    at = _mm256_sub_ps(_mm256_div_ps(at, Line<kFused>(*job.divisor, x, y)), All(1.0F));
+  }
   return _mm256_fmadd_ps(_mm256_add_ps(at, All(1.0F)), All(axis.half), All(-0.5F));
 }
 
@@ -119,16 +127,17 @@ HR_TARGET inline void StorePixels(std::uint8_t* out, __m256i pixels) {
 template <std::size_t kChannels, bool kFused, bool kBilinear>
 HR_TARGET void Rows(const GridJob& job, std::uint8_t* out) {
   const auto width = static_cast<std::size_t>(job.in.spec.width);
-  const auto half_width = static_cast<float>(width) * 0.5F;
   const auto height = static_cast<float>(job.in.spec.height);
+  const float half_width = job.divisor ? 0.0F : static_cast<float>(width) * 0.5F;
+  const float half_height = job.divisor ? 0.0F : height * 0.5F;
   const __m256 steps = _mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7);
   for (float row = 0; row < height; ++row) {
-    const float y = row - height * 0.5F + 0.5F;
+    const float y = row - half_height + 0.5F;
     for (std::size_t column = 0; column < width; column += kStep) {
       const __m256 columns = _mm256_add_ps(All(static_cast<float>(column)), steps);
       const __m256 x = _mm256_add_ps(_mm256_sub_ps(columns, All(half_width)), All(0.5F));
-      const __m256 at_x = Coordinate<kFused>(job.across, x, y);
-      const __m256 at_y = Coordinate<kFused>(job.down, x, y);
+      const __m256 at_x = Coordinate<kFused>(job, job.across, x, y);
+      const __m256 at_y = Coordinate<kFused>(job, job.down, x, y);
       const __m256i pixels =
           kBilinear ? Bilinear<kChannels>(job, at_x, at_y) : Nearest<kChannels>(job, at_x, at_y);
       if (width - column >= kStep) {

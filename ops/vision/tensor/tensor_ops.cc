@@ -105,12 +105,22 @@ void TensorSaturation(const Canvas& image, double factor, int api, PointwiseLeve
   ForEachPixelRun(image, [&](const PixelRun& run) { Kernels(level).blend_with_gray(run, blend); });
 }
 
-void TensorContrast(const Canvas& image, double factor, int api, PointwiseLevel level) {
+Status TensorContrast(const Canvas& image, double factor, int api, PointwiseLevel level) {
   const TensorBlend blend = MakeBlend(factor, api);
   const float mean = MeanGray(image, api, level);
   const auto table =
       MakeByteTable([&](int v) { return BlendOne(blend, static_cast<float>(v), mean); });
+  // torch blends with one number by vectors of 16 values. It computes the rest of them one by one,
+  // and there it rounds the product of the mean before it adds. Which values are the rest depends on
+  // the order in memory, and on the number of threads.
+  const TensorBlend one_by_one{blend.ratio, blend.rest, 1};
+  const auto rest =
+      MakeByteTable([&](int v) { return BlendOne(one_by_one, static_cast<float>(v), mean); });
+  if (table != rest) {
+    return Unsupported("the values at an end are blended in another way, which depends on memory");
+  }
   MapValues(image, table, level);
+  return {};
 }
 
 void TensorHue(const Canvas& image, float factor, int api, PointwiseLevel level) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/result.h"
 #include "ops/vision/canvas.h"
 #include "ops/vision/tensor/pointwise.h"
 
@@ -14,9 +15,10 @@ void TensorBrightness(const Canvas& image, double factor,
 // adjust_saturation(image, factor)
 void TensorSaturation(const Canvas& image, double factor, int api,
                       PointwiseLevel level = DetectPointwiseLevel());
-// adjust_contrast(image, factor). REQUIRES: no more than kMostPixelsOfMean pixels.
-void TensorContrast(const Canvas& image, double factor, int api,
-                    PointwiseLevel level = DetectPointwiseLevel());
+// adjust_contrast(image, factor). kUnsupported: v2 has other bits at an end of the image's memory
+// than elsewhere. REQUIRES: no more than kMostPixelsOfMean pixels.
+Status TensorContrast(const Canvas& image, double factor, int api,
+                      PointwiseLevel level = DetectPointwiseLevel());
 // adjust_hue(image, factor). REQUIRES: -0.5 <= factor <= 0.5.
 void TensorHue(const Canvas& image, float factor, int api,
                PointwiseLevel level = DetectPointwiseLevel());

@@ -1,4 +1,4 @@
-"""Contract: programs that crop, resize and pad tensors of float32, as native plans."""
+"""Contract: programs that crop, resize, pad and recolor tensors of float32, as native plans."""
 
 import pytest
 import torch
@@ -32,13 +32,67 @@ PROGRAMS = {
             v2.Normalize(MEAN, STD),
         ]
     ),
+    "colors": lambda: v1.Compose(
+        [
+            v1.ToTensor(),
+            v1.RandomResizedCrop((36, 40)),
+            v1.ColorJitter(0.4, 0.4, 0.4, 0.1),
+            v1.RandomGrayscale(0.3),
+            v1.RandomSolarize(0.5, 0.3),
+            v1.RandomAutocontrast(0.3),
+            v1.Normalize(MEAN, STD),
+        ]
+    ),
+    "colors of v2": lambda: v2.Compose(
+        [
+            v2.ToImage(),
+            v2.ToDtype(torch.float32, scale=True),
+            v2.Resize((48, 64), antialias=True),
+            v2.ColorJitter(0.8, 0.8, 0.8, 0.2),
+            v2.RandomInvert(0.3),
+            v2.RandomPosterize(4, 0.3),
+            v2.Normalize(MEAN, STD),
+        ]
+    ),
+    "grids": lambda: v1.Compose(
+        [
+            v1.ToTensor(),
+            v1.Resize((40, 50)),
+            v1.RandomRotation(20),
+            v2.RandomAffine(5, (0.1, 0.1), (0.8, 1.2), 4),
+            v2.RandomPerspective(0.3),
+            v1.Normalize(MEAN, STD),
+        ]
+    ),
+    "perspective of bytes": lambda: v2.Compose(
+        [v2.ToImage(), v2.Resize((40, 50)), v2.RandomPerspective(0.4), v2.ToDtype(torch.float32)]
+    ),
+    "SimCLR": lambda: v1.Compose(
+        [
+            v1.ToTensor(),
+            v1.RandomResizedCrop(48),
+            v1.RandomApply([v1.ColorJitter(0.8, 0.8, 0.8, 0.2)], p=0.8),
+            v1.RandomGrayscale(0.2),
+            v1.RandomApply([v1.GaussianBlur(5)], p=0.5),
+            v1.RandomAdjustSharpness(2.0, 0.5),
+            v1.Normalize(MEAN, STD),
+        ]
+    ),
 }
-# What computes with sums that are not known.
+# What computes in an order that is not known, or what the framework makes by other means.
 REFUSED = {
-    "jitter": lambda: v1.Compose([v1.ToTensor(), v1.Resize((40, 50)), v1.ColorJitter(0.4, 0.4)]),
-    "blur": lambda: v1.Compose([v1.ToTensor(), v1.Resize((40, 50)), v1.GaussianBlur(5)]),
+    "equalize": lambda: v2.Compose(
+        [
+            v2.ToImage(),
+            v2.ToDtype(torch.float32, scale=True),
+            v2.Resize((40, 50)),
+            v2.RandomEqualize(),
+        ]
+    ),
+    "jitter of one channel": lambda: v1.Compose(
+        [v1.Grayscale(), v1.ToTensor(), v1.Resize((40, 50)), v1.ColorJitter(0.4, 0.4)]
+    ),
     "without antialias": lambda: v1.Compose([v1.ToTensor(), v1.Resize((40, 50), antialias=False)]),
-    "affine": lambda: v1.Compose([v1.ToTensor(), v1.Resize((40, 50)), v1.RandomRotation(20)]),
 }
 
 
@@ -64,6 +118,19 @@ def test_views(photos):
 
     data = datasets.ImageFolder(photos, both)
     check(lambda loader: loader(data, batch_size=4, shuffle=True, num_workers=2))
+
+
+@pytest.mark.parametrize("name", ["colors", "colors of v2", "SimCLR"])
+def test_without_workers(photos, name):
+    data = datasets.ImageFolder(photos, PROGRAMS[name]())
+    check(lambda loader: loader(data, batch_size=4, shuffle=True))
+
+
+def test_large_pictures_without_workers(photos):
+    """There torch may share the work among threads, and the trainer makes the samples."""
+    jitter = v2.Compose([v1.ToTensor(), v1.Resize((200, 220)), v2.ColorJitter(contrast=0.5)])
+    data = datasets.ImageFolder(photos, jitter)
+    check(lambda loader: loader(data, batch_size=4), path=None)
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -1,12 +1,14 @@
 """The gates "random_apply", "random_order" and "random_choice" against torchvision: pixels and draws."""
 
 import pytest
+import torch
 from headrace.native.plan import NotNative
 from headrace.native.transforms import nodes_of
 from hypothesis import given
 from hypothesis import strategies as st
 from support.image_strategies import images
-from support.operators import SEEDS, check_image
+from support.operators import SEEDS, check_image, compile_chain, native
+from support.torch_bits import needs_vectors
 from torch import nn
 from torchvision import transforms as v1
 from torchvision.transforms import v2
@@ -96,3 +98,71 @@ def test_v1s_random_choice(image, seed, weights):
 def test_what_other_generators_decide_stays_python(gate):
     with pytest.raises(NotNative):
         nodes_of(v1.Compose([gate, v1.ToTensor()]))
+
+
+@given(images(), st.integers(0, SEEDS), st.sampled_from([0.0, 0.4, 1.0]))
+@pytest.mark.parametrize("api", APIS)
+@needs_vectors
+@pytest.mark.usefixtures("one_thread")
+def test_gates_of_float32(api, image, seed, p):
+    """Maps stand before, between and after gates of which nothing may run."""
+    of = APIS[api]
+    steps = [
+        v1.ToTensor(),
+        v1.RandomErasing(0.5, value=0.3),
+        of.RandomApply([of.ColorJitter(0.4, 0, 0.4), of.RandomHorizontalFlip()], p=p),
+        v1.Normalize([0.4], [0.25]),
+        of.RandomApply(
+            nn.ModuleList([of.RandomSolarize(0.3), of.RandomApply([of.RandomInvert(0.7)], 0.6)]),
+            p=p,
+        ),
+        v1.RandomVerticalFlip(),
+        v1.Normalize([0.1], [3.0]),
+        of.RandomGrayscale(p),
+    ]
+    transform, nodes = chain(steps)
+    check_image(nodes, transform, image, seed)
+
+
+@given(images(), st.integers(0, SEEDS), st.sampled_from([torch.float32, torch.float64]))
+@needs_vectors
+@pytest.mark.parametrize("api", APIS)
+def test_random_order_of_float32(api, image, seed, dtype):
+    of = APIS[api]
+    order = of.RandomOrder(
+        [
+            of.ColorJitter(0.4, 0, 0.4),
+            v1.Compose([of.RandomSolarize(0.4), of.RandomHorizontalFlip()]),
+            of.RandomApply([of.RandomInvert(0.9)], 0.5),
+        ]
+    )
+    steps = [
+        v1.ToTensor(),
+        v1.Normalize([0.4], [0.25]),
+        order,
+        v2.ToDtype(dtype),
+        v1.Normalize([1], [2]),
+    ]
+    transform, nodes = chain(steps)
+    check_image(nodes, transform, image, seed)
+
+
+@given(images(), st.integers(0, SEEDS))
+@needs_vectors
+def test_random_choice_of_float32(image, seed):
+    parts = [v1.RandomSolarize(0.4), v1.RandomHorizontalFlip(), v1.Compose([v1.RandomInvert(0.9)])]
+    transform, nodes = chain([v1.ToTensor(), v1.RandomChoice(parts), v1.Normalize([1], [2])])
+    check_image(nodes, transform, image, seed)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float64])
+def test_gates_of_other_types_are_refused(dtype):
+    steps = [v1.ToTensor(), v2.ToDtype(dtype), v1.RandomApply([v1.RandomHorizontalFlip()])]
+    with pytest.raises(native.Error, match="of uint8 or float32"):
+        compile_chain([("from_array", {"mode": "RGB"}), *chain(steps)[1]])
+
+
+def test_maps_of_float32_may_not_be_drawn():
+    steps = [v1.ToTensor(), v1.RandomApply([v1.Normalize([1], [2])])]
+    with pytest.raises(native.Error, match="maps elements"):
+        compile_chain([("from_array", {"mode": "RGB"}), *chain(steps)[1]])

@@ -139,7 +139,7 @@ def test_every_coefficient_of_many_draws(api):
     [
         ([], v1.RandomPerspective(interpolation=InterpolationMode.LANCZOS), "nearest, bilinear"),
         ([], v2.RandomPerspective(fill=300), "not a value of the image"),
-        ([v1.PILToTensor()], v1.RandomPerspective(), "PIL image"),
+        ([v1.PILToTensor()], v1.RandomPerspective(), "multiplies matrices"),
     ],
 )
 def test_what_has_no_native_form_says_so(first, transform, reason):

@@ -9,6 +9,7 @@ from torch.utils.data import IterDataPipe, MapDataPipe
 from torch.utils.data.dataloader import _DatasetKind
 
 from ..native import binding, collate
+from ..native.float_bits import limit_means
 from ..native.intact import OF_ARRAYS, OF_IMAGES, OF_TIMM, Changed, check_intact
 from ..native.libraries import libraries
 from ..native.plan import Local, NotNative, Plan, PythonStage
@@ -125,6 +126,8 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Native
     made = Computed([], rows.fields, plain(len(rows.fields)))
     if rows.source:
         made = computed_of(rows)
+    if loader.num_workers == 0:
+        limit_means(made.nodes)
     form = None
     if not collate.is_default(loader.collate_fn):
         made, form = with_form(loader.collate_fn, made)

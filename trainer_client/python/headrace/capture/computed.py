@@ -5,9 +5,9 @@ from typing import Any
 
 from ..native.batch_form import BatchForm, Rows
 from ..native.collate import name_of
+from ..native.float_nodes import mark_tensors
 from ..native.kinds import kind_of
 from ..native.plan import PURE, Field, Node, NotNative, labels_in
-from ..native.resizing import mark_floats
 from ..native.structure import Structure, plain
 from ..native.transforms import TO_TENSOR, nodes_of, nodes_of_leaf, nodes_of_steps
 from .batches import form_of, rank_of_value, rows_of_value, rows_to_copy
@@ -179,7 +179,7 @@ def _nodes(
             if not governed:
                 pure[key] = last
         node_of_value[number] = last
-    mark_floats(nodes)
+    mark_tensors(nodes)
     return nodes, node_of_value
 
 

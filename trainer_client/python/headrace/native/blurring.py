@@ -41,6 +41,11 @@ def gaussian_blur(t: Any, api: str) -> Node:
     return Node("gaussian_blur", args, RANDOM)
 
 
+def sums_known(api: int) -> bool:
+    """Whether torch's convolution by a kernel of 3 x 3 has the native sums."""
+    return _known(api, 3, 3, 1.0, 1.0, _settings())
+
+
 def _positions(size: int, api: int) -> list[float]:
     """As torchvision computes them."""
     half = (size - 1) * 0.5 if api == 1 else (size - 1) / (2.0 * np.sqrt(2.0))

@@ -13,8 +13,6 @@ from typing import Any
 
 import torch
 
-from .plan import Node
-
 # Keys: API, interpolation and antialias.
 _KNOWN = {
     (1, "nearest", False): (
@@ -68,21 +66,6 @@ def arguments(transform: Any, api: int, interpolation: str) -> dict[str, Any]:
     }
 
 
-def mark_floats(nodes: list[Node]) -> None:
-    """Adds to the nodes that resize tensors of float32 whether their bits are known too. Others go
-    without: a worker of an older release refuses the argument."""
-    of_floats: list[bool] = []
-    for number, node in enumerate(nodes):
-        before = node.inputs[0] if node.inputs else number - 1
-        floats = before >= 0 and of_floats[before]
-        if floats and node.op in ("resize", "random_resized_crop"):
-            way = node.args["interpolation"], bool(node.args.get("antialias"))
-            known = int(_known_floats(node.args["api"], *way))
-            node.args = {**node.args, "floats": known}  # nodes may share their arguments
-        makes = node.op == "to_tensor" or node.args.get("dtype") == "float32"
-        of_floats.append(floats or makes)
-
-
 @functools.cache
 def _known(api: int, interpolation: str, antialias: bool) -> bool:
     filters = not interpolation.startswith("nearest")
@@ -91,7 +74,7 @@ def _known(api: int, interpolation: str, antialias: bool) -> bool:
 
 
 @functools.cache
-def _known_floats(api: int, interpolation: str, antialias: bool) -> bool:
+def known_floats(api: int, interpolation: str, antialias: bool) -> bool:
     """The checksums of v1 are of images of float32 too, and v2 makes the same of these."""
     filters = not interpolation.startswith("nearest")
     known = _KNOWN.get((1, interpolation, antialias and filters))

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from . import augment, blurring, resizing, several, timm
+from . import augment, blurring, float_nodes, resizing, several, timm
 from .arguments import dtype, floats, interpolation, ints, log_ratio, probability
 from .collate import name_of
 from .gates import GATES, gate_of
@@ -38,7 +38,7 @@ def nodes_of_steps(transform: Any, steps: list[Any], of_tensors: bool = False) -
     nodes = [node for step in steps for node in nodes_of_leaf(step)]
     if not of_tensors and not any(node.op in TO_TENSOR for node in nodes):
         raise NotNative(f"{name_of(transform)} yields PIL images, not tensors", _TO_TENSORS)
-    resizing.mark_floats(nodes)
+    float_nodes.mark_tensors(nodes, of_tensors)
     return nodes
 
 
