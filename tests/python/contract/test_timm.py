@@ -207,6 +207,29 @@ def test_posterizing_to_no_bits(photos):
     check(loader_of(photos, transform, 2), epochs=3)
 
 
+class Tried(datasets.ImageFolder):
+    """Its code is not followed: a Python stage."""
+
+    def __getitem__(self, index):
+        try:
+            return super().__getitem__(index)
+        except OSError:
+            raise
+
+
+@pytest.mark.parametrize("name", ["rand", "erasing"])
+def test_a_seed_for_each_sample(photos, name):
+    """What workers draw by a sample's seed is what timm's code draws by it."""
+    made = []
+    for cls, path in ((datasets.ImageFolder, "native"), (Tried, "python")):
+        torch.manual_seed(5)
+        data = cls(photos, NATIVE[name]())
+        loader = headrace.DataLoader(data, 4, num_workers=2, rng="sample")
+        made.append(list(loader))
+        assert state_of(loader).report.path == path, state_of(loader).report.reasons
+    assert_same(*made)
+
+
 # What a program changes is seen at each iter().
 
 
