@@ -12,13 +12,13 @@ using ::testing::ElementsAre;
 Node ZoomOut(double p, std::vector<double> range = {1.0, 4.0}) {
   return MakeNode("random_zoom_out", {{"p", p}, {"side_range", range}, {"fill", std::int64_t{9}}});
 }
-const Node kCrop = MakeNode("center_crop", {{"size", std::vector<std::int64_t>{2, 4}}});
+const Node kZoomCrop = MakeNode("center_crop", {{"size", std::vector<std::int64_t>{2, 4}}});
 
 TEST(RandomZoomOut, DrawsACanvasAndAPlaceOnIt) {
   TorchGenerator rng(3), stock(3);
   int zoomed = 0;
   for (int i = 0; i < 200; ++i) {
-    const auto drawn = DrawNodes({ZoomOut(0.5), kCrop}, RgbSpec(20, 30), rng);
+    const auto drawn = DrawNodes({ZoomOut(0.5), kZoomCrop}, RgbSpec(20, 30), rng);
     ASSERT_TRUE(drawn.ok()) << drawn.status().ToString();
     std::vector<std::int32_t> expected(5);
     if (stock.Rand() < 0.5F) {
@@ -41,9 +41,9 @@ TEST(RandomZoomOut, DrawsACanvasAndAPlaceOnIt) {
 
 TEST(RandomZoomOut, TheImageLiesWhereItWasDrawn) {
   const Pixels pixels{1, 2, 3, 4, 5, 6, 7, 8};
-  EXPECT_THAT(RunPixels({ZoomOut(1.0), kCrop}, GraySpec(2, 4), pixels, {2, 0, 0, 2, 1}).values,
+  EXPECT_THAT(RunPixels({ZoomOut(1.0), kZoomCrop}, GraySpec(2, 4), pixels, {2, 0, 0, 2, 1}).values,
               ElementsAre(9, 5, 6, 7, 9, 9, 9, 9));
-  EXPECT_THAT(RunPixels({ZoomOut(1.0), kCrop}, GraySpec(2, 4), pixels, {0, 0, 0, 0, 0}).values,
+  EXPECT_THAT(RunPixels({ZoomOut(1.0), kZoomCrop}, GraySpec(2, 4), pixels, {0, 0, 0, 0, 0}).values,
               ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
 }
 
@@ -53,7 +53,7 @@ TEST(RandomZoomOut, ParamsThatAreNeverDrawnAreRefused) {
   for (const Words& words :
        {Words{-1, 0, 0, 0, 1}, Words{20, 0, 0, 0, 1}, Words{1 << 30, 0, 0, 0, 1},
         Words{1, 0, 0, 0, 0}, Words{1, 0, 0, 0, 2}, Words{0, 0, 0, 0, -1}}) {
-    const auto ran = RunPixels({ZoomOut(1.0), kCrop}, GraySpec(2, 4), pixels, words);
+    const auto ran = RunPixels({ZoomOut(1.0), kZoomCrop}, GraySpec(2, 4), pixels, words);
     EXPECT_EQ(ran.status.code(), Code::kInvalidArgument) << words[0] << " " << words[4];
   }
 }
@@ -61,7 +61,7 @@ TEST(RandomZoomOut, ParamsThatAreNeverDrawnAreRefused) {
 TEST(RandomZoomOut, ARangeThatIsNoneIsNotNative) {
   const std::vector<std::vector<double>> ranges{{0.5, 2.0}, {3.0, 2.0}, {2.0}, {1.0, 1e9}};
   for (const std::vector<double>& range : ranges) {
-    EXPECT_EQ(CompileRgb({ZoomOut(1.0, range), kCrop}).status().code(), Code::kUnsupported);
+    EXPECT_EQ(CompileRgb({ZoomOut(1.0, range), kZoomCrop}).status().code(), Code::kUnsupported);
   }
 }
 
