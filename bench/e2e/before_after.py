@@ -23,6 +23,7 @@ KINDS = (
     "views",
     "masks",
     "boxes",
+    "timm",
     "forgiving",
     "mixup",
 )

@@ -149,13 +149,21 @@ KINDS = {
     "views": Views,
     "masks": Masked,
     "boxes": Boxes,
+    "timm": None,
 }
 
 
 def make_transform(kind: str, size: int) -> T.Compose | v2.Compose | TwoViews:
     """float32 [3, size, size]: the usual training transforms, of PIL images or of tensors as
-    torchvision recommends them, of tensors of float32 from the start, or SimCLR's: "views" without
-    its blur."""
+    torchvision recommends them, of tensors of float32 from the start, SimCLR's ("views" without
+    its blur), or timm's recipe."""
+    if kind == "timm":
+        from timm.data import create_transform  # which no other kind needs
+
+        # With its usual m9 timm posterizes to no bits now and then, and Pillow 13 raises.
+        return create_transform(
+            size, is_training=True, auto_augment="rand-m7-mstd0.5-inc1", re_prob=0.25
+        )
     if kind == "tensor":
         return v2.Compose(
             [

@@ -23,6 +23,7 @@ KINDS = {
     "views": "two SimCLR views of a picture, of an own dataset class",
     "masks": "a picture and its mask, of an own dataset class",
     "boxes": "pictures with boxes, of an own dataset class",
+    "timm": "timm's transforms with RandAugment and erasing",
 }
 
 

@@ -216,7 +216,8 @@ Result<ops::Params> CompiledPlan::ParamsOf(const wire::BatchRequest& request, st
     return ops::Params(request.params).subspan(position * words, words);
   }
   drawn.resize(words);
-  ops::Generators generators(request.seeds[position], ops::DrawsFromPython(graph()));
+  ops::Generators generators(request.seeds[position], ops::DrawsFromPython(graph()),
+                             ops::DrawsFromNumpy(graph()));
   std::vector<TensorSpec> values(graph().values().size());
   HR_RETURN_IF_ERROR(graph().Draw(spec, generators, drawn, values));
   return ops::Params(drawn);

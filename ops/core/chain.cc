@@ -133,6 +133,7 @@ Result<Chain> Chain::Compile(std::vector<Node> nodes, ClientLibraries libraries,
     chain.param_offsets_.push_back(chain.param_words_);
     chain.param_words_ += (*schema)->param_words();
     chain.draws_from_python_ |= (*schema)->draws_from_python();
+    chain.draws_from_numpy_ |= (*schema)->draws_from_numpy();
     chain.schemas_.push_back(std::move(schema).value());
     chain.gates_.push_back(dynamic_cast<const GateSchema*>(chain.schemas_.back().get()));
     if (chain.gates_.back() != nullptr) HR_RETURN_IF_ERROR(chain.AddGate(i));
@@ -284,9 +285,15 @@ Status Chain::DrawNode(std::size_t i, const TensorSpec& in, GeneratorRefs rng, M
                        TensorSpec* out) const {
   const OpSchema& schema = *schemas_[i];
   HR_CHECK(!schema.draws_from_python() || rng.python != nullptr);
-  const Status status = schema.draws_from_python()
-                            ? schema.DrawFromPython(in, *rng.python, params, out)
-                            : schema.Draw(in, rng.torch, params, out);
+  HR_CHECK(!schema.draws_from_numpy() || rng.numpy != nullptr);
+  Status status;
+  if (schema.draws_from_numpy()) {
+    status = schema.DrawFromNumpy(in, *rng.python, *rng.numpy, params, out);
+  } else if (schema.draws_from_python()) {
+    status = schema.DrawFromPython(in, *rng.python, params, out);
+  } else {
+    status = schema.Draw(in, rng.torch, params, out);
+  }
   return status.ok() ? status : status.WithContext(NodeName(static_cast<int>(i)));
 }
 

@@ -52,6 +52,7 @@ class Chain {
   [[nodiscard]] bool draws_size() const { return draws_size_; }
   // True if an operator draws from Python's generator.
   [[nodiscard]] bool draws_from_python() const { return draws_from_python_; }
+  [[nodiscard]] bool draws_from_numpy() const { return draws_from_numpy_; }
   // Number of int32 words that Draw fills for one sample, for all operators together.
   [[nodiscard]] int param_words() const { return param_words_; }
   // The number of node i in its plan.
@@ -140,6 +141,7 @@ class Chain {
   int param_words_ = 0;
   bool draws_size_ = false;
   bool draws_from_python_ = false;
+  bool draws_from_numpy_ = false;
   int pure_prefix_ = 0;
   int tail_ = 0;
   std::vector<TensorSpec> kinds_;

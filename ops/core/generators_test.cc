@@ -16,6 +16,20 @@ TEST(Generators, AStateIsThatOfEachThereIs) {
   EXPECT_EQ(other.python->Random(), both.python->Random());
 }
 
+TEST(Generators, NumpysComesAfterPythons) {
+  Generators all(5, true, true);
+  all.python->Discard(4);
+  all.numpy->Discard(5);
+  Generators other(6, true, true);
+  ASSERT_TRUE(other.SetState(all.State()).ok());
+  EXPECT_EQ(other.numpy->Random(), all.numpy->Random());
+  EXPECT_EQ(other.python->Random(), all.python->Random());
+  const Bytes before = other.State();
+  EXPECT_EQ(other.SetState(Generators(7, true).State()).code(), Code::kInvalidArgument);
+  EXPECT_EQ(Generators(7, true).SetState(before).code(), Code::kInvalidArgument);
+  EXPECT_EQ(other.State(), before);
+}
+
 TEST(Generators, AStateOfOneMoreOrLessIsRefusedAndChangesNothing) {
   Generators one(5), both(5, true);
   const Bytes of_one = one.State(), of_both = both.State();

@@ -6,17 +6,20 @@
 
 namespace headrace::ops {
 
-bool DrawsFromPython(const Graph& graph) {
-  std::size_t i = 0;
-  while (i < graph.chains() && !graph.chain(i).draws_from_python()) ++i;
-  return i < graph.chains();
+namespace {
+
+bool AnyChain(const Graph& graph, bool (Chain::*is)() const) {
+  for (std::size_t i = 0; i < graph.chains(); ++i) {
+    if ((graph.chain(i).*is)()) return true;
+  }
+  return false;
 }
 
-bool DrawsSizes(const Graph& graph) {
-  std::size_t i = 0;
-  while (i < graph.chains() && !graph.chain(i).draws_size()) ++i;
-  return i < graph.chains();
-}
+}  // namespace
+
+bool DrawsFromPython(const Graph& graph) { return AnyChain(graph, &Chain::draws_from_python); }
+bool DrawsFromNumpy(const Graph& graph) { return AnyChain(graph, &Chain::draws_from_numpy); }
+bool DrawsSizes(const Graph& graph) { return AnyChain(graph, &Chain::draws_size); }
 
 std::vector<std::int32_t> WordPlaces(const Graph& graph, std::size_t nodes) {
   std::vector<std::int32_t> places(nodes, -1), memory;

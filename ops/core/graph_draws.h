@@ -9,8 +9,9 @@
 // What is drawn for the samples of a graph, and what the draws make. Pure.
 namespace headrace::ops {
 
-// As Chain::draws_from_python, of any of its chains.
+// As Chain::draws_from_python and draws_from_numpy, of any of its chains.
 [[nodiscard]] bool DrawsFromPython(const Graph& graph);
+[[nodiscard]] bool DrawsFromNumpy(const Graph& graph);
 
 // Whether the size of a value depends on what is drawn.
 [[nodiscard]] bool DrawsSizes(const Graph& graph);

@@ -51,9 +51,17 @@ class OpSchema {
   }
   // Whether it draws from Python's generator, and nothing from torch's.
   [[nodiscard]] virtual bool draws_from_python() const { return false; }
-  // As Draw, from Python's generator. Called where draws_from_python.
+  // As Draw, from Python's generator. Called where draws_from_python, unless draws_from_numpy.
   virtual Status DrawFromPython(const TensorSpec& in, PythonGenerator& /*rng*/,
                                 MutableParams /*params*/, TensorSpec* out) const {
+    return Infer(in, out);
+  }
+  // Whether it draws from NumPy's generator as well as from Python's. REQUIRES: draws_from_python.
+  [[nodiscard]] virtual bool draws_from_numpy() const { return false; }
+  // As Draw, from both. Called where draws_from_numpy.
+  virtual Status DrawFromNumpy(const TensorSpec& in, PythonGenerator& /*python*/,
+                               NumpyGenerator& /*numpy*/, MutableParams /*params*/,
+                               TensorSpec* out) const {
     return Infer(in, out);
   }
   // Infer for a sample with these params, on which the output may depend. REQUIRES: in.known(),

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
-#include <string>
 #include <utility>
 
 #include "base/check.h"
@@ -20,29 +18,9 @@ Mt19937 Seeded(std::uint64_t seed) {
   return Mt19937(std::span(key).first(key[1] == 0 ? 1 : 2));
 }
 
-// What follows the words in a state.
-struct StateEnd {
-  std::uint32_t next;
-  std::uint32_t has_gauss;
-  double gauss;
-};
-static_assert(sizeof(StateEnd) == 16);
-static_assert(sizeof(Mt19937::Words) + sizeof(StateEnd) == PythonGenerator::kStateBytes);
-
 }  // namespace
 
-PythonGenerator::PythonGenerator(std::uint64_t seed) : engine_(Seeded(seed)) {}
-
-std::uint32_t PythonGenerator::Next() {
-  ++draws_;
-  return engine_.Next();
-}
-
-double PythonGenerator::Random() {
-  const std::uint32_t high = Next() >> 5;
-  const std::uint32_t low = Next() >> 6;
-  return (high * 67108864.0 + low) * (1.0 / 9007199254740992.0);
-}
+PythonGenerator::PythonGenerator(std::uint64_t seed) : KeptTwister(Seeded(seed)) {}
 
 double PythonGenerator::Uniform(double low, double high) {
   const double part = (high - low) * Random();  // no fused operation in CPython's bytecode
@@ -71,44 +49,10 @@ std::size_t PythonGenerator::Choose(std::span<const double> cumulative) {
   return static_cast<std::size_t>(at - cumulative.begin());
 }
 
-PythonGenerator PythonGenerator::At(std::uint64_t seed, std::uint64_t draws) {
+PythonGenerator PythonGenerator::At(std::uint64_t seed, std::uint64_t position) {
   PythonGenerator generator(seed);
-  generator.Discard(draws);
+  generator.MoveTo(position);
   return generator;
-}
-
-void PythonGenerator::Discard(std::uint64_t n) {
-  draws_ += n;
-  engine_.Discard(n);
-}
-
-Bytes PythonGenerator::State() const {
-  Bytes bytes(kStateBytes);
-  const Mt19937::Words& words = engine_.words();
-  std::memcpy(bytes.data(), words.data(), sizeof(words));
-  const StateEnd end{engine_.next(), has_gauss_, gauss_};
-  std::memcpy(bytes.data() + sizeof(words), &end, sizeof(end));
-  return bytes;
-}
-
-Status PythonGenerator::SetState(ByteSpan state) {
-  if (state.size() != kStateBytes) {
-    return InvalidArgument("the state of Python's generator has " + std::to_string(state.size()) +
-                           " bytes, not " + std::to_string(kStateBytes));
-  }
-  Mt19937::Words words;
-  std::memcpy(words.data(), state.data(), sizeof(words));
-  StateEnd end{};
-  std::memcpy(&end, state.data() + sizeof(words), sizeof(end));
-  if (end.next > Mt19937::kWords || end.has_gauss > 1) {
-    return InvalidArgument("the state of Python's generator has an impossible position");
-  }
-  engine_ = Mt19937(words, end.next);
-  has_gauss_ = end.has_gauss;
-  gauss_ = end.gauss;
-  draws_ = 0;
-  resumable_ = false;
-  return Status::Ok();
 }
 
 }  // namespace headrace::ops

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "ops/core/op_registry.h"
@@ -42,26 +41,12 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
   return MakeSchema<RandomRotationSchema>(pixels, degrees.front(), center);
 }
 
-// Python's round(value, 15).
-double Round15(double value) {
-  char text[64];
-  const auto end =
-      std::to_chars(text, text + sizeof(text), value, std::chars_format::fixed, 15).ptr;
-  double rounded = 0;
-  std::from_chars(text, end, rounded);
-  return rounded;
-}
-
 }  // namespace
 
 AffineSchema::Motion RandomRotationSchema::OfPil(double degrees, const ImageSpec& in) const {
-  // Source: PIL/Image.py, rotate. Its shortcuts for quarter turns give the same pixels.
-  const double angle = -Radians(FullTurn(degrees));
-  const double cosine = Round15(std::cos(angle));
-  const double sine = Round15(std::sin(angle));
+  const PilTurn turn = PilTurnOf(degrees);
   const auto [x, y] = CenterOf(center_, in);
-  return {{cosine, sine, cosine * -x + sine * -y + x, -sine, cosine, -sine * -x + cosine * -y + y},
-          std::nullopt};
+  return {PilRotation(turn.cosine, turn.sine, x, y), std::nullopt};
 }
 
 AffineSchema::Motion RandomRotationSchema::OfTensor(double degrees, const ImageSpec& in) const {

@@ -10,13 +10,13 @@ namespace {
 Node Jitter(std::vector<std::int64_t> target, std::vector<double> scale) {
   return MakeNode("scale_jitter", {{"target_size", target}, {"scale_range", scale}});
 }
-const Node kJitterCrop = MakeNode("center_crop", {{"size", std::int64_t{2}}});
+const Node kSquareCrop = MakeNode("center_crop", {{"size", std::int64_t{2}}});
 
 TEST(ScaleJitter, FitsIntoTheTargetTimesTheScale) {
   TorchGenerator rng(3), stock(3);
   std::int32_t least = 1 << 20, most = 0;
   for (int i = 0; i < 200; ++i) {
-    const auto drawn = DrawNodes({Jitter({60, 40}, {0.5, 2.0}), kJitterCrop}, RgbSpec(20, 30), rng);
+    const auto drawn = DrawNodes({Jitter({60, 40}, {0.5, 2.0}), kSquareCrop}, RgbSpec(20, 30), rng);
     ASSERT_TRUE(drawn.ok()) << drawn.status().ToString();
     const float ratio = 2.0F * (0.5F + stock.Rand() * 1.5F);
     EXPECT_EQ((*drawn)[0], static_cast<std::int32_t>(20.0F * ratio));
@@ -31,7 +31,7 @@ TEST(ScaleJitter, FitsIntoTheTargetTimesTheScale) {
 
 TEST(ScaleJitter, ParamsThatAreNeverDrawnAreRefused) {
   const Pixels pixels(12);
-  const std::vector<Node> nodes{Jitter({8, 6}, {0.5, 1.0}), kJitterCrop};
+  const std::vector<Node> nodes{Jitter({8, 6}, {0.5, 1.0}), kSquareCrop};
   EXPECT_TRUE(RunPixels(nodes, GraySpec(3, 4), pixels, {6, 8}).status.ok());
   EXPECT_TRUE(RunPixels(nodes, GraySpec(3, 4), pixels, {3, 4}).status.ok());
   for (const std::int32_t height : {2, 7, 0, -1, 1 << 30}) {
@@ -42,11 +42,11 @@ TEST(ScaleJitter, ParamsThatAreNeverDrawnAreRefused) {
 
 TEST(ScaleJitter, AnImageWithoutPixelsIsTheProgramsError) {
   TorchGenerator rng(1);
-  const auto drawn = DrawNodes({Jitter({1, 1}, {0.01, 0.02}), kJitterCrop}, RgbSpec(20, 30), rng);
+  const auto drawn = DrawNodes({Jitter({1, 1}, {0.01, 0.02}), kSquareCrop}, RgbSpec(20, 30), rng);
   EXPECT_EQ(drawn.status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(CompileRgb({Jitter({8, 8}, {2.0, 1.0}), kJitterCrop}).status().code(),
+  EXPECT_EQ(CompileRgb({Jitter({8, 8}, {2.0, 1.0}), kSquareCrop}).status().code(),
             Code::kUnsupported);
-  EXPECT_EQ(CompileRgb({Jitter({8, 8}, {1.0}), kJitterCrop}).status().code(), Code::kUnsupported);
+  EXPECT_EQ(CompileRgb({Jitter({8, 8}, {1.0}), kSquareCrop}).status().code(), Code::kUnsupported);
 }
 
 }  // namespace

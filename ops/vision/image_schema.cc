@@ -87,4 +87,12 @@ Status ImageSchema::DrawFromPython(const TensorSpec& in, PythonGenerator& rng, M
   });
 }
 
+Status ImageSchema::DrawFromNumpy(const TensorSpec& in, PythonGenerator& python,
+                                  NumpyGenerator& numpy, MutableParams params,
+                                  TensorSpec* out) const {
+  return DrawWith(in, out, [&](const ImageSpec& image, ImageSpec* made) {
+    return DrawImageFromNumpy(image, python, numpy, params, made);
+  });
+}
+
 }  // namespace headrace::ops

@@ -35,6 +35,13 @@ class ImageSchema : public OpSchema {
     return Shape(in, out);
   }
 
+  // As OpSchema::DrawFromNumpy.
+  virtual Status DrawImageFromNumpy(const ImageSpec& in, PythonGenerator& /*python*/,
+                                    NumpyGenerator& /*numpy*/, MutableParams /*params*/,
+                                    ImageSpec* out) const {
+    return Shape(in, out);
+  }
+
   // DrawnShape, and a check of the size that it makes.
   Status CheckedShape(const ImageSpec& in, Params params, ImageSpec* out) const;
 
@@ -48,6 +55,8 @@ class ImageSchema : public OpSchema {
               TensorSpec* out) const final;
   Status DrawFromPython(const TensorSpec& in, PythonGenerator& rng, MutableParams params,
                         TensorSpec* out) const final;
+  Status DrawFromNumpy(const TensorSpec& in, PythonGenerator& python, NumpyGenerator& numpy,
+                       MutableParams params, TensorSpec* out) const final;
 
  private:
   // Draws by `draw(image, made)`.

@@ -76,15 +76,17 @@ def what(api, name, module):
 OF_TIMM = """
 # timm's transforms
 
-Those of timm 0.9 and 1.0 whose code is known by its text ([0045](../adr/0045-timm.md)). They draw from Python's generator, as timm's code does. Others, such as `ResizeKeepRatio`, `RandomCropOrPad` and `AugMixAugment`, stay in Python.
+Those of timm 0.9 and 1.0 whose code is known by its text ([0045](../adr/0045-timm.md)). They draw from Python's generator and from NumPy's, as timm's code does. Others, such as `ResizeKeepRatio`, `RandomCropOrPad` and `AugMixAugment`, stay in Python.
 
 | transform of timm's | what becomes of it |
 | --- | --- |
 """  # noqa: E501
 # Of a class, what of it has a native form.
 TIMM = {
+    "AutoAugment": "native, of PIL images in RGB: `original`, `originalr`, `v0`, `v0r`; `3a` stays in Python",
     "MaybePILToTensor": "native, of PIL images",
     "MaybeToTensor": "native, of PIL images",
+    "RandAugment": "native, of PIL images in RGB, weighted too; with `t3a` and `t3aw` it stays in Python",
     "RandomErasing": "native, of one tensor with `mode='const'` on the CPU, with up to 64 rectangles",
     "RandomResizedCropAndInterpolation": "native, of PIL images, with one interpolation or `random`",
 }

@@ -346,6 +346,7 @@ Result<client::DrawPlanner::Options> ClientImpl::PlannerOptions(
   if (!graph) return InvalidArgument("a plan that draws without an operator");
   options.param_words = graph->param_words();
   options.with_python = ops::DrawsFromPython(*graph);
+  options.with_numpy = ops::DrawsFromNumpy(*graph);
   options.draw = [graph](const TensorSpec& in, ops::Generators& rng, ops::MutableParams params,
                          std::vector<TensorSpec>* values) {
     values->resize(graph->values().size());

@@ -17,7 +17,7 @@ DrawPlanner::DrawPlanner(Options options) : options_(std::move(options)) {
 }
 
 Status DrawPlanner::Begin(const IterationOptions& iteration) {
-  const std::size_t generators = lanes_.size() * (options_.with_python ? 2 : 1);
+  const std::size_t generators = lanes_.size() * GeneratorsOfLane();
   for (const auto* of_lanes : {&iteration.lane_draws, &iteration.lane_seeds}) {
     if (of_lanes->empty() || of_lanes->size() == generators) continue;
     return InvalidArgument("state of " + std::to_string(of_lanes->size()) +
@@ -25,7 +25,7 @@ Status DrawPlanner::Begin(const IterationOptions& iteration) {
   }
   const bool from_states = torch() && !iteration.lane_states.empty();
   std::vector<Generators> begins(from_states ? lanes_.size() : 0,
-                                 Generators(0, options_.with_python));
+                                 Generators(0, options_.with_python, options_.with_numpy));
   if (from_states && iteration.lane_states.size() != begins.size()) {
     return InvalidArgument("states of " + std::to_string(iteration.lane_states.size()) +
                            " lanes for a loader with " + std::to_string(lanes_.size()));
@@ -75,6 +75,10 @@ Status DrawPlanner::Begin(const IterationOptions& iteration) {
   return Status::Ok();
 }
 
+std::size_t DrawPlanner::GeneratorsOfLane() const {
+  return 1U + (options_.with_python ? 1U : 0U) + (options_.with_numpy ? 1U : 0U);
+}
+
 Generators DrawPlanner::Seeded(const IterationOptions& iteration, std::size_t lane) const {
   const auto seed = [&](std::size_t i) {
     return iteration.lane_seeds.empty() ? iteration.base_seed + lane : iteration.lane_seeds[i];
@@ -87,6 +91,13 @@ Generators DrawPlanner::Seeded(const IterationOptions& iteration, std::size_t la
   if (!options_.with_python) return generators;
   const std::size_t of_python = lanes_.size() + lane;
   generators.python = ops::PythonGenerator::At(seed(of_python), drawn(of_python));
+  if (!options_.with_numpy) return generators;
+  const std::size_t of_numpy = of_python + lanes_.size();
+  const bool of_worker = iteration.lane_seeds.empty() ||
+                         iteration.lane_seeds[of_numpy] == IterationOptions::kNumpySeedOfWorker;
+  const auto seeded = of_worker ? ops::NumpyGenerator::OfWorker(iteration.base_seed, lane)
+                                : ops::NumpyGenerator(static_cast<std::uint32_t>(seed(of_numpy)));
+  generators.numpy = seeded.At(drawn(of_numpy));
   return generators;
 }
 
@@ -349,6 +360,9 @@ Result<std::vector<std::uint64_t>> DrawPlanner::LaneDraws() const {
   }
   for (std::size_t i = 0; i < (options_.with_python ? lanes_.size() : 0); ++i) {
     draws.push_back(lanes_[i].generator.delivered().python_draws);
+  }
+  for (std::size_t i = 0; i < (options_.with_numpy ? lanes_.size() : 0); ++i) {
+    draws.push_back(lanes_[i].generator.delivered().numpy_draws);
   }
   return draws;
 }

@@ -50,6 +50,8 @@ class DrawPlanner {
     std::int32_t param_words = 0;
     // Whether `draw` takes numbers from Python's generator, too.
     bool with_python = false;
+    // Whether it takes numbers from NumPy's, too. REQUIRES: with_python.
+    bool with_numpy = false;
     DrawFunction draw;
     // Rows with sizes; null when there is nothing to look up (not kTorch, or no image).
     std::shared_ptr<SizeTable> dims;
@@ -125,6 +127,8 @@ class DrawPlanner {
   };
 
   [[nodiscard]] bool torch() const { return options_.native && options_.rng == RngMode::kTorch; }
+  // How many generators each lane has.
+  [[nodiscard]] std::size_t GeneratorsOfLane() const;
   // The generators of a lane that begins from a seed.
   [[nodiscard]] ops::Generators Seeded(const IterationOptions& iteration, std::size_t lane) const;
   [[nodiscard]] std::int64_t Row(std::int64_t key) const;

@@ -23,13 +23,17 @@ inline TensorSpec Image(std::int64_t height, std::int64_t width) {
 }
 
 // How much it draws depends on the size and on the numbers, as in RandomResizedCrop, and some of it
-// comes in pairs, of which one is kept for the next sample, as in AugMix. Where there is Python's generator,
-// it decides over torch's, too.
+// comes in pairs, of which one is kept for the next sample, as in AugMix. Where there are Python's
+// generator and NumPy's, they decide over torch's, too.
 inline Status FakeDraw(const TensorSpec& in, Generators& rng, ops::MutableParams params,
                        std::vector<TensorSpec>* values) {
   std::uint32_t last = rng.torch.Next();
   for (std::int64_t i = 0; i < in.dims[0] % 5 || last % 4 == 0; ++i) last = rng.torch.Next();
   if (rng.python && rng.python->Below(3) == 0) last ^= rng.torch.Next();
+  if (rng.python && last % 3 == 0 && rng.python->Gauss(0, 1) > 0) ++last;
+  std::array<std::uint32_t, 2> chosen{};
+  if (rng.numpy) rng.numpy->Choose(1 + last % 15, chosen);
+  last ^= chosen[0] ^ chosen[1];
   if (in.dims[1] == kBadWidth) return InvalidArgument("too small");
   std::array<float, 2> weights{};
   if (in.dims[0] % 3 == 0) rng.torch.Dirichlet(1, std::span(weights).first(1 + last % 2));
@@ -39,12 +43,18 @@ inline Status FakeDraw(const TensorSpec& in, Generators& rng, ops::MutableParams
   return Status::Ok();
 }
 
-inline DrawPlanner::Options TorchOptions(int lanes, std::int64_t rows, bool with_python = false) {
+// Torch's generator and `others` more: Python's, and NumPy's.
+inline Generators SeededAlike(std::uint64_t seed, int others) {
+  return Generators(seed, others > 0, others > 1);
+}
+
+inline DrawPlanner::Options TorchOptions(int lanes, std::int64_t rows, int others = 0) {
   DrawPlanner::Options options;
   options.rng = RngMode::kTorch;
   options.lanes = lanes;
   options.param_words = kWords;
-  options.with_python = with_python;
+  options.with_python = others > 0;
+  options.with_numpy = others > 1;
   options.draw = FakeDraw;
   options.dims = std::make_shared<SizeTable>(rows);
   options.keys = rows;

@@ -17,6 +17,8 @@ namespace {
 void PythonDraw(std::int64_t key, Generators& rng) {
   rng.torch.Discard(3 + static_cast<std::uint64_t>(key) % 700);
   if (rng.python) rng.python->Discard(static_cast<std::uint64_t>(key) * 7 % 900);
+  if (rng.python && key % 3 == 0) (void)rng.python->Gauss(0, 1);
+  if (rng.numpy) rng.numpy->Discard(static_cast<std::uint64_t>(key) * 5 % 800);
 }
 
 struct Data {
@@ -38,10 +40,15 @@ Data MakeData(std::mt19937_64& random, std::int64_t rows, bool with_exotic) {
 // The stock loader: every lane by itself, sample after sample.
 using Batches = std::vector<std::vector<std::int64_t>>;
 std::vector<std::vector<std::int32_t>> Model(const Data& data, const Batches& batches, int lanes,
-                                             std::uint64_t seed, bool with_python) {
+                                             std::uint64_t seed, int others,
+                                             bool numpy_of_worker = true) {
   std::vector<Generators> generators;
   for (int i = 0; i < lanes; ++i) {
-    generators.emplace_back(seed + static_cast<std::uint64_t>(i), with_python);
+    const auto lane = static_cast<std::uint64_t>(i);
+    generators.push_back(SeededAlike(seed + lane, others));
+    if (others > 1 && numpy_of_worker) {
+      generators.back().numpy = ops::NumpyGenerator::OfWorker(seed, lane);
+    }
   }
   std::vector<std::vector<std::int32_t>> params;
   for (std::size_t b = 0; b < batches.size(); ++b) {
@@ -76,8 +83,8 @@ Batches MakeBatches(std::mt19937_64& random, std::int64_t rows, std::size_t coun
 // Plays session and trainer with answers in random order.
 class Driver {
  public:
-  Driver(const Data& data, DrawPlanner& planner, std::mt19937_64& random, bool with_python)
-      : data_(data), planner_(planner), random_(random), with_python_(with_python) {}
+  Driver(const Data& data, DrawPlanner& planner, std::mt19937_64& random, int others)
+      : data_(data), planner_(planner), random_(random), others_(others) {}
 
   std::map<std::int64_t, PlannedBatch> RunAll(const Batches& batches, std::size_t from = 0) {
     std::map<std::int64_t, PlannedBatch> planned;
@@ -90,7 +97,7 @@ class Driver {
       for (const std::int64_t key : planner_.TakeUnknown()) asked_.push_back(key);
       AnswerOne();
       if (auto needed = planner_.TakeNeeded()) {
-        Generators generator(0, with_python_);
+        Generators generator = SeededAlike(0, others_);
         EXPECT_TRUE(generator.SetState(needed->torch_state).ok());
         PythonDraw(needed->key, generator);
         EXPECT_TRUE(
@@ -121,13 +128,13 @@ class Driver {
   const Data& data_;
   DrawPlanner& planner_;
   std::mt19937_64& random_;
-  bool with_python_;
+  int others_;
   std::vector<std::int64_t> asked_;
 };
 
 struct Lanes {
   int count;
-  bool with_python;
+  int others;
 };
 
 class PlannerRandom : public testing::TestWithParam<Lanes> {};
@@ -136,15 +143,15 @@ TEST_P(PlannerRandom, LanesDrawAsTheStockLoaderWhateverTheOrderOfAnswers) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
-  const auto [lanes, with_python] = GetParam();
+  const auto [lanes, others] = GetParam();
   const Data data = MakeData(random, 200, true);
   const Batches batches = MakeBatches(random, 200, 60);
-  const auto expected = Model(data, batches, lanes, 77, with_python);
-  DrawPlanner planner(TorchOptions(lanes, 200, with_python));
+  const auto expected = Model(data, batches, lanes, 77, others);
+  DrawPlanner planner(TorchOptions(lanes, 200, others));
   IterationOptions iteration;
   iteration.base_seed = 77;
   ASSERT_TRUE(planner.Begin(iteration).ok());
-  const auto planned = Driver(data, planner, random, with_python).RunAll(batches);
+  const auto planned = Driver(data, planner, random, others).RunAll(batches);
   for (std::size_t b = 0; b < batches.size(); ++b) {
     EXPECT_EQ(planned.at(static_cast<std::int64_t>(b)).params, expected[b]) << b;
     EXPECT_EQ(planned.at(static_cast<std::int64_t>(b)).keys, batches[b]);
@@ -155,26 +162,26 @@ TEST_P(PlannerRandom, ResumeByLaneDrawsEqualsAContinuousRun) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
-  const auto [lanes, with_python] = GetParam();
+  const auto [lanes, others] = GetParam();
   // Samples made in the trainer too: their draws can be counted.
   const Data data = MakeData(random, 100, true);
   const Batches batches = MakeBatches(random, 100, 40);
-  const auto expected = Model(data, batches, lanes, 5, with_python);
+  const auto expected = Model(data, batches, lanes, 5, others);
   const std::size_t stop = 1 + random() % 38;
-  DrawPlanner first(TorchOptions(lanes, 100, with_python));
+  DrawPlanner first(TorchOptions(lanes, 100, others));
   IterationOptions iteration;
   iteration.base_seed = 5;
   ASSERT_TRUE(first.Begin(iteration).ok());
-  (void)Driver(data, first, random, with_python).RunAll(batches);  // prefetched beyond `stop`
+  (void)Driver(data, first, random, others).RunAll(batches);  // prefetched beyond `stop`
   for (std::size_t b = 0; b < stop; ++b) first.Delivered(static_cast<std::int64_t>(b));
   const auto draws = first.LaneDraws();
   ASSERT_TRUE(draws.ok()) << draws.status().ToString();
 
-  DrawPlanner second(TorchOptions(lanes, 100, with_python));
+  DrawPlanner second(TorchOptions(lanes, 100, others));
   iteration.first_batch = static_cast<std::int64_t>(stop);
   iteration.lane_draws = *draws;
   ASSERT_TRUE(second.Begin(iteration).ok());
-  const auto planned = Driver(data, second, random, with_python).RunAll(batches, stop);
+  const auto planned = Driver(data, second, random, others).RunAll(batches, stop);
   for (std::size_t b = stop; b < batches.size(); ++b) {
     EXPECT_EQ(planned.at(static_cast<std::int64_t>(b)).params, expected[b]) << b;
   }
@@ -184,14 +191,14 @@ TEST_P(PlannerRandom, PersistentLanesGoOnBehindWhatWasSubmitted) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
-  const auto [lanes, with_python] = GetParam();
+  const auto [lanes, others] = GetParam();
   const Data data = MakeData(random, 50, false);
   const Batches one = MakeBatches(random, 50, static_cast<std::size_t>(lanes) * 3);
   const Batches two = MakeBatches(random, 50, 20);
   Batches both = one;
   both.insert(both.end(), two.begin(), two.end());
-  const auto expected = Model(data, both, lanes, 9, with_python);
-  DrawPlanner planner(TorchOptions(lanes, 50, with_python));
+  const auto expected = Model(data, both, lanes, 9, others);
+  DrawPlanner planner(TorchOptions(lanes, 50, others));
   IterationOptions iteration;
   iteration.base_seed = 9;
   ASSERT_TRUE(planner.Begin(iteration).ok());
@@ -200,7 +207,7 @@ TEST_P(PlannerRandom, PersistentLanesGoOnBehindWhatWasSubmitted) {
   iteration.base_seed = 1234;  // not used
   iteration.continue_lanes = true;
   ASSERT_TRUE(planner.Begin(iteration).ok());
-  const auto planned = Driver(data, planner, random, with_python).RunAll(two);
+  const auto planned = Driver(data, planner, random, others).RunAll(two);
   for (std::size_t b = 0; b < two.size(); ++b) {
     EXPECT_EQ(planned.at(static_cast<std::int64_t>(b)).params, expected[one.size() + b]) << b;
   }
@@ -210,21 +217,21 @@ TEST_P(PlannerRandom, LanesStartFromGivenSeeds) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
-  const auto [lanes, with_python] = GetParam();
+  const auto [lanes, others] = GetParam();
   const Data data = MakeData(random, 50, false);
   const Batches batches = MakeBatches(random, 50, 20);
-  const auto expected = Model(data, batches, lanes, 9000, with_python);
-  DrawPlanner planner(TorchOptions(lanes, 50, with_python));
+  const auto expected = Model(data, batches, lanes, 9000, others, false);
+  DrawPlanner planner(TorchOptions(lanes, 50, others));
   IterationOptions iteration;
   iteration.base_seed = 1;
   for (int i = 0; i < lanes; ++i) {
     iteration.lane_seeds.push_back(9000 + static_cast<std::uint64_t>(i));
   }
-  for (int i = 0; i < (with_python ? lanes : 0); ++i) {
-    iteration.lane_seeds.push_back(9000 + static_cast<std::uint64_t>(i));
+  for (int i = 0; i < others * lanes; ++i) {
+    iteration.lane_seeds.push_back(9000 + static_cast<std::uint64_t>(i % lanes));
   }
   ASSERT_TRUE(planner.Begin(iteration).ok());
-  const auto planned = Driver(data, planner, random, with_python).RunAll(batches);
+  const auto planned = Driver(data, planner, random, others).RunAll(batches);
   for (std::size_t b = 0; b < batches.size(); ++b) {
     EXPECT_EQ(planned.at(static_cast<std::int64_t>(b)).params, expected[b]) << b;
   }
@@ -235,17 +242,16 @@ TEST_P(PlannerRandom, LanesGoOnFromTorchStatesAndTellWhereTheyAre) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   const Data data = MakeData(random, 60, true);
-  const auto [lanes, with_python] = GetParam();
+  const auto [lanes, others] = GetParam();
   const Batches batches = MakeBatches(random, 60, 12);
-  DrawPlanner whole(TorchOptions(lanes, 60, with_python));
+  DrawPlanner whole(TorchOptions(lanes, 60, others));
   IterationOptions iteration;
   for (int i = 0; i < lanes; ++i) {
-    iteration.lane_states.push_back(
-        Generators(7 + static_cast<std::uint64_t>(i), with_python).State());
+    iteration.lane_states.push_back(SeededAlike(7 + static_cast<std::uint64_t>(i), others).State());
   }
   ASSERT_TRUE(whole.Begin(iteration).ok());
-  const auto expected = Driver(data, whole, random, with_python).RunAll(batches);
-  const auto model = Model(data, batches, lanes, 7, with_python);
+  const auto expected = Driver(data, whole, random, others).RunAll(batches);
+  const auto model = Model(data, batches, lanes, 7, others, false);
   for (const auto& [number, planned] : expected) {
     EXPECT_EQ(planned.params, model[static_cast<std::size_t>(number)]) << number;
   }
@@ -255,18 +261,19 @@ TEST_P(PlannerRandom, LanesGoOnFromTorchStatesAndTellWhereTheyAre) {
   for (int i = 0; i < lanes; ++i) {
     iteration.lane_states[static_cast<std::size_t>(i)] = expected.at(i).lane_state;
   }
-  DrawPlanner later(TorchOptions(lanes, 60, with_python));
+  DrawPlanner later(TorchOptions(lanes, 60, others));
   ASSERT_TRUE(later.Begin(iteration).ok());
   for (const auto& [number, planned] :
-       Driver(data, later, random, with_python).RunAll(batches, static_cast<std::size_t>(lanes))) {
+       Driver(data, later, random, others).RunAll(batches, static_cast<std::size_t>(lanes))) {
     EXPECT_EQ(planned.params, expected.at(number).params) << number;
     EXPECT_EQ(planned.lane_state, expected.at(number).lane_state) << number;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Lanes, PlannerRandom,
-                         testing::Values(Lanes{1, false}, Lanes{1, true}, Lanes{2, false},
-                                         Lanes{3, true}, Lanes{8, false}, Lanes{8, true}));
+                         testing::Values(Lanes{1, 0}, Lanes{1, 1}, Lanes{1, 2}, Lanes{2, 0},
+                                         Lanes{3, 1}, Lanes{3, 2}, Lanes{8, 0}, Lanes{8, 1},
+                                         Lanes{8, 2}));
 
 }  // namespace
 }  // namespace headrace::client

@@ -8,23 +8,29 @@ namespace headrace::client {
 namespace {
 
 using ops::Generators;
-using ops::PythonGenerator;
+using ops::KeptTwister;
 using ops::TorchGenerator;
 
-Bytes StateOf(const TorchGenerator& generator) { return generator.TorchState(); }
-Bytes StateOf(const PythonGenerator& generator) { return generator.State(); }
+// Whether draws alone lead from `before` to `foreign`, and through `candidate`, which they led to.
+bool Reaches(const TorchGenerator& before, const TorchGenerator& foreign,
+             TorchGenerator& candidate) {
+  if (candidate.draws() == before.draws()) return before.TorchState() == foreign.TorchState();
+  return candidate.TorchState() == foreign.TorchState();
+}
+bool Reaches(const KeptTwister& before, const KeptTwister& foreign, KeptTwister& candidate) {
+  return candidate.KeepAs(foreign, before);
+}
 
 // Returns `foreign`, by draws from `before` if that is possible.
 template <typename Generator>
 Generator DrawnTo(const Generator& before, const Generator& foreign) {
   constexpr std::uint64_t kBlock = ops::Mt19937::kWords;
   constexpr int kMostBlocks = 64;
-  const Bytes after = StateOf(foreign);
-  if (StateOf(before) == after) return before;
   Generator candidate = before;
+  if (Reaches(before, foreign, candidate)) return candidate;
   candidate.Discard((foreign.place() % kBlock + kBlock - before.place() % kBlock) % kBlock);
   for (int block = 0; block < kMostBlocks; ++block) {
-    if (candidate.draws() != before.draws() && StateOf(candidate) == after) return candidate;
+    if (Reaches(before, foreign, candidate)) return candidate;
     candidate.Discard(kBlock);
   }
   return foreign;
@@ -36,15 +42,16 @@ Result<Generators> GeneratorsAt(const Generators& before, ByteSpan after) {
   HR_RETURN_IF_ERROR(made.SetState(after));
   made.torch = DrawnTo(before.torch, made.torch);
   if (made.python) made.python = DrawnTo(*before.python, *made.python);
+  if (made.numpy) made.numpy = DrawnTo(*before.numpy, *made.numpy);
   return made;
 }
 
 }  // namespace
 
 LaneGenerator::Place LaneGenerator::place() const {
-  const std::optional<PythonGenerator>& python = now_.python;
-  return {now_.torch.position(), python ? python->draws() : 0,
-          now_.torch.resumable() && (!python || python->resumable())};
+  const auto& [torch, python, numpy] = now_;
+  return {torch.position(), python ? python->position() : 0, numpy ? numpy->position() : 0,
+          torch.resumable() && (!python || python->resumable()) && (!numpy || numpy->resumable())};
 }
 
 void LaneGenerator::Begin() {

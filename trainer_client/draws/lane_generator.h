@@ -18,6 +18,7 @@ class LaneGenerator {
   struct Place {
     std::uint64_t draws = 0;
     std::uint64_t python_draws = 0;  // of Python's generator
+    std::uint64_t numpy_draws = 0;   // of NumPy's
     // False: the trainer changed a generator by more than draws.
     bool resumable = true;
   };

@@ -201,11 +201,8 @@ Result<Augmentation> AugmentSpace::Read(Params words, const ImageSpec& image) co
         if (api_ == 2) step.turns = QuarterTurns(cosine, sine, image);
         break;
       }
-      // Source: PIL/Image.py, rotate. Its shortcuts for quarter turns give the same pixels.
-      const double x = static_cast<double>(image.width) / 2;
-      const double y = static_cast<double>(image.height) / 2;
-      step.matrix = {cosine, sine,   cosine * -x + sine * -y + x,
-                     -sine,  cosine, -sine * -x + cosine * -y + y};
+      step.matrix = PilRotation(cosine, sine, static_cast<double>(image.width) / 2,
+                                static_cast<double>(image.height) / 2);
       break;
     }
     case AugmentOp::kPosterize:

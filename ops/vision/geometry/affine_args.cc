@@ -12,8 +12,9 @@ Status ReadMode(const OpArgs& args, AffineArgs* made) {
   const Interpolation mode = made->interpolation;
   if (made->tensor) {
     // For tensors, nearest-exact and nearest are different modes.
-    const bool known = mode == Interpolation::kBilinear || args.Text("interpolation") == "nearest";
-    if (known) return Status::Ok();
+    const bool of_tensors =
+        mode == Interpolation::kBilinear || args.Text("interpolation") == "nearest";
+    if (of_tensors) return Status::Ok();
     return Unsupported("tensors are transformed by nearest or bilinear only");
   }
   if (mode == Interpolation::kNearest || mode == Interpolation::kBilinear ||
@@ -34,9 +35,9 @@ Result<std::array<std::uint8_t, 3>> ReadBytes(const OpArgs& args, ImageSpec inpu
 
 Result<MatrixProducts> ReadProducts(const OpArgs& args) {
   const std::int64_t value = args.Int("tensor_grids");
-  for (const auto known :
+  for (const auto products :
        {MatrixProducts::kUnknown, MatrixProducts::kFusedWhereLarge, MatrixProducts::kNeverFused}) {
-    if (value == static_cast<std::int64_t>(known)) return known;
+    if (value == static_cast<std::int64_t>(products)) return products;
   }
   return InvalidArgument("argument tensor_grids is not 0, 1 or 2");
 }

@@ -1,9 +1,23 @@
 #include "ops/vision/geometry/affine_matrix.h"
 
+#include <charconv>
 #include <cmath>
 #include <numbers>
 
 namespace headrace::ops {
+namespace {
+
+// Python's round(value, 15).
+double Round15(double value) {
+  char text[64];
+  const auto end =
+      std::to_chars(text, text + sizeof(text), value, std::chars_format::fixed, 15).ptr;
+  double rounded = 0;
+  std::from_chars(text, end, rounded);
+  return rounded;
+}
+
+}  // namespace
 
 // Each operation here is one operation there.
 AffineMatrix InverseAffine(int api, const AffineMotion& motion, double cx, double cy) {
@@ -49,6 +63,16 @@ Status CheckTurn(std::optional<int> turns, const ImageSpec& image) {
   constexpr std::int64_t kMostExact = (1 << 24) / 255;  // pixels of 255 that float32 adds up
   if (!turns || *turns % 2 == 0 || image.height * image.width <= kMostExact) return Status::Ok();
   return Unsupported("a quarter turn of that many pixels");
+}
+
+PilTurn PilTurnOf(double degrees) {
+  const double angle = -Radians(FullTurn(degrees));
+  return {Round15(std::cos(angle)), Round15(std::sin(angle))};
+}
+
+// Source: PIL/Image.py, rotate.
+AffineMatrix PilRotation(double cosine, double sine, double x, double y) {
+  return {cosine, sine, cosine * -x + sine * -y + x, -sine, cosine, -sine * -x + cosine * -y + y};
 }
 
 double Radians(double degrees) { return degrees * (std::numbers::pi / 180.0); }

@@ -34,6 +34,15 @@ struct AffineMotion {
 // kUnsupported: the order matters for this many pixels.
 Status CheckTurn(std::optional<int> turns, const ImageSpec& image);
 
+// The cosine and the sine that PIL's Image.rotate makes of an angle, rounded as it does.
+struct PilTurn {
+  double cosine = 1, sine = 0;
+};
+[[nodiscard]] PilTurn PilTurnOf(double degrees);
+// The matrix of PIL's Image.rotate around (x, y). Its shortcuts for quarter turns give the same
+// pixels.
+[[nodiscard]] AffineMatrix PilRotation(double cosine, double sine, double x, double y);
+
 // math.radians
 [[nodiscard]] double Radians(double degrees);
 // Python's angle % 360.0

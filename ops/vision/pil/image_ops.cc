@@ -91,6 +91,12 @@ void Solarize(const Canvas& image, double threshold) {
   MapValues(image, MakeByteTable([&](int v) { return v < threshold ? v : 255 - v; }));
 }
 
+void SolarizeAdd(const Canvas& image, int add) {
+  constexpr int kBound = 128;
+  const auto added = [&](int v) { return v < kBound ? std::min(255, v + add) : v; };
+  MapValues(image, MakeByteTable(added));
+}
+
 void AutoContrast(const Canvas& image) { MapByHistogram(image, StretchTable); }
 
 void Equalize(const Canvas& image) { MapByHistogram(image, EqualizeTable); }

@@ -10,6 +10,8 @@ void Invert(const Canvas& image);
 void Posterize(const Canvas& image, int bits);
 // Inverts the values that are not below `threshold`.
 void Solarize(const Canvas& image, double threshold);
+// timm's solarize_add: adds to the values below 128, up to 255. REQUIRES: 0 <= add.
+void SolarizeAdd(const Canvas& image, int add);
 // ImageOps.autocontrast(image): stretches each channel to 0..255.
 void AutoContrast(const Canvas& image);
 // ImageOps.equalize(image)

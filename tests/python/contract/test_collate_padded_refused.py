@@ -189,6 +189,30 @@ def with_labels(batch):
     return out
 
 
+def counts_so_far(batch):
+    images, seen = images_of(batch), []
+    out = room_for(images)
+    for image, row in zip(images, out):
+        seen.append(image)
+        row[:, : len(seen), : image.shape[2]] = 1
+        row[:, : image.shape[1], : image.shape[2]] = image
+    return out
+
+
+def first_pair_changed(batch):
+    pairs = [(image, [label]) for image, label in batch]
+    first = pairs[0]
+    first[1].append(3)
+    return pairs
+
+
+def first_list_changed(batch):
+    labels = [[label] for _, label in batch]
+    first = labels[0]
+    first[0] = 7
+    return images_of(batch), labels
+
+
 def by_size(batch):
     out = []
     for image, _ in batch:
@@ -249,7 +273,8 @@ REFUSED = [
     never_filled, no_sample_in_it, the_first_in_each_row, one_row_alone, a_row_after_its_turn,
     every_row_for_each, in_a_comprehension, one_for_each, without_the_first,
     another_places_largest, last_ones_size, largest_so_far, sizes_after_they_changed,
-    the_same_twice, changed_afterwards, filled_afterwards, a_part_of_it, with_labels, by_size,
+    the_same_twice, changed_afterwards, filled_afterwards, a_part_of_it, with_labels, counts_so_far,
+    first_pair_changed, first_list_changed, by_size,
     the_number_of_samples, a_size_of_each, fewer_rows, packed, padded_apart, the_first_padded, padded_by_a_label,
     of_labels,
 ]  # fmt: skip

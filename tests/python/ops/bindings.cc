@@ -18,6 +18,8 @@
 #include "ops/core/graph_draws.h"
 #include "ops/run/graph_runner.h"
 #include "ops/run/runner.h"
+#include "tests/python/ops/bind_util.h"
+#include "tests/python/ops/generator_bindings.h"
 
 // The operators as Python sees them in the property tests: one chain, one sample at a time.
 namespace nb = nanobind;
@@ -30,24 +32,6 @@ using PixelsIn = nb::ndarray<const std::uint8_t, nb::c_contig, nb::device::cpu>;
 using NodeIn = std::pair<std::string, nb::dict>;
 using RangeTuple = std::tuple<float, float, int>;
 
-struct OpsError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-void Check(const Status& status) {
-  if (!status.ok()) throw OpsError(status.ToString());
-}
-template <typename T>
-T Take(Result<T> result) {
-  Check(result.status());
-  return std::move(result).value();
-}
-
-ByteSpan View(const nb::bytes& bytes) {
-  return {reinterpret_cast<const std::byte*>(bytes.c_str()), bytes.size()};
-}
-nb::bytes ToPython(ByteSpan bytes) { return nb::bytes(bytes.data(), bytes.size()); }
-
 ArgValue ToArg(nb::handle value) {
   if (nb::isinstance<nb::bool_>(value)) return std::int64_t{nb::cast<bool>(value)};
   if (nb::isinstance<nb::int_>(value)) return nb::cast<std::int64_t>(value);
@@ -57,10 +41,6 @@ ArgValue ToArg(nb::handle value) {
   for (nb::handle item : value) whole = whole && nb::isinstance<nb::int_>(item);
   if (whole) return nb::cast<std::vector<std::int64_t>>(value);
   return nb::cast<std::vector<double>>(value);
-}
-
-TorchGenerator::Rounding ToRounding(int rounding) {
-  return static_cast<TorchGenerator::Rounding>(rounding);
 }
 
 using Memory = std::unique_ptr<std::vector<std::uint64_t>>;
@@ -155,7 +135,7 @@ class PyGraph {
       std::ranges::copy(View(files[i]), places[i].begin());
     }
     const TensorSpec source = Take(runner_->ReadSource(group));
-    Generators rng(seed, DrawsFromPython(*graph_));
+    Generators rng(seed, DrawsFromPython(*graph_), DrawsFromNumpy(*graph_));
     std::vector<std::int32_t> params(static_cast<std::size_t>(graph_->param_words()));
     std::vector<TensorSpec> specs(graph_->values().size());
     Check(graph_->Draw(source, rng, params, specs));
@@ -263,7 +243,7 @@ class PyChain {
 
   template <typename Run>
   nb::tuple Sample(const TensorSpec& source, std::uint64_t seed, Run run, std::uint64_t start = 0) {
-    Generators rng(seed, chain_->draws_from_python());
+    Generators rng(seed, chain_->draws_from_python(), chain_->draws_from_numpy());
     rng.torch = TorchGenerator::At(seed, start);
     const std::uint64_t before = rng.torch.draws();
     std::vector<std::int32_t> params(static_cast<std::size_t>(chain_->param_words()));
@@ -333,49 +313,5 @@ NB_MODULE(_headrace_ops, m) {
       .def("run", &PyGraph::Run, nb::arg("files"), nb::arg("seed"), nb::arg("cached") = false);
   m.def("build_torch_exp", &BuildTable);
   m.def("read_header", &ReadHeader);
-  nb::class_<PythonGenerator>(m, "PythonGenerator")
-      .def(nb::init<std::uint64_t>())
-      .def("random", &PythonGenerator::Random)
-      .def("uniform", &PythonGenerator::Uniform)
-      .def("below", &PythonGenerator::Below)
-      .def("shuffled",
-           [](PythonGenerator& g, std::vector<std::int64_t> values) {
-             g.Shuffle(values);
-             return values;
-           })
-      .def("choose", [](PythonGenerator& g,
-                        const std::vector<double>& cumulative) { return g.Choose(cumulative); })
-      .def("discard", &PythonGenerator::Discard)
-      .def("draws", &PythonGenerator::draws)
-      .def("resumable", &PythonGenerator::resumable)
-      .def_static("at", &PythonGenerator::At)
-      .def("state", [](const PythonGenerator& g) { return ToPython(g.State()); })
-      .def("set_state",
-           [](PythonGenerator& g, const nb::bytes& state) { Check(g.SetState(View(state))); });
-  nb::class_<TorchGenerator>(m, "Generator")
-      .def(nb::init<std::uint64_t>())
-      .def("rand", &TorchGenerator::Rand)
-      .def("uniform", [](TorchGenerator& g, float low, float high,
-                         int rounding) { return g.Uniform(low, high, ToRounding(rounding)); })
-      .def("randint", &TorchGenerator::RandInt)
-      .def("randperm",
-           [](TorchGenerator& g, std::size_t n) {
-             std::vector<std::int64_t> out(n);
-             g.RandPerm(out);
-             return out;
-           })
-      .def("dirichlet",
-           [](TorchGenerator& g, float alpha, std::size_t n) {
-             std::vector<float> out(n);
-             g.Dirichlet(alpha, out);
-             return out;
-           })
-      .def("discard", &TorchGenerator::Discard)
-      .def("position", &TorchGenerator::position)
-      .def("resumable", &TorchGenerator::resumable)
-      .def_static("at", &TorchGenerator::At)
-      .def("draws", &TorchGenerator::draws)
-      .def("state", [](const TorchGenerator& g) { return ToPython(g.TorchState()); })
-      .def("set_state",
-           [](TorchGenerator& g, const nb::bytes& state) { Check(g.SetTorchState(View(state))); });
+  BindGenerators(m);
 }

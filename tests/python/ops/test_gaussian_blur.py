@@ -131,8 +131,9 @@ def test_the_sums_of_onednn_3_12_are_known(api):
         assert node_of(APIS[api].GaussianBlur(size, (0.1, 5.0))).args["known_sums"] == 1
 
 
-def test_floats_are_torchs():
-    assert "PIL images and tensors of uint8" in refusal(v1.ToTensor(), v1.GaussianBlur(3))
+def test_other_floats_are_torchs():
+    half = v2.ToDtype(torch.float16)
+    assert "of uint8 or float32 only" in refusal(v1.ToTensor(), half, v1.GaussianBlur(3))
 
 
 def test_a_torch_that_sums_in_another_order_is_left_alone(monkeypatch):

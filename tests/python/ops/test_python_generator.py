@@ -29,6 +29,7 @@ draws = st.one_of(
     st.tuples(st.just("choice"), st.integers(1, 300)),
     st.tuples(st.just("shuffle"), st.integers(0, 100)),
     st.tuples(st.just("choices"), st.integers(1, 300)),
+    st.tuples(st.just("gauss"), numbers, st.floats(0, 1e3)),
     st.tuples(
         st.just("weighted"),
         st.lists(st.floats(0, 1e6), min_size=1, max_size=20).filter(lambda w: sum(w) > 0),
@@ -50,6 +51,8 @@ def draw_both(theirs, ours, draw):
             values = list(range(n))
             theirs.shuffle(values)
             return values, ours.shuffled(list(range(n)))
+        case ("gauss", mean, sigma):
+            return theirs.gauss(mean, sigma), ours.gauss(mean, sigma)
         case ("choices", n):
             (chosen,) = theirs.choices(range(n))
             return chosen, ours.choose([1.0 + i for i in range(n)])
@@ -66,7 +69,7 @@ def test_draws_are_pythons(seed, sequence):
         want, got = draw_both(theirs, ours, draw)
         assert got == want, draw
     assert ours.state() == state_of(theirs)
-    assert native.PythonGenerator.at(seed, ours.draws()).state() == state_of(theirs)
+    assert native.PythonGenerator.at(seed, ours.position()).state() == state_of(theirs)
 
 
 @given(seeds, st.integers(0, 2000))
@@ -79,4 +82,6 @@ def test_it_goes_on_from_pythons_state_with_a_number_of_gauss(seed, before):
     ours = native.PythonGenerator(0)
     ours.set_state(state_of(theirs))
     assert ours.random() == theirs.random()
+    assert ours.state() == state_of(theirs)
+    assert ours.gauss(3, 2) == theirs.gauss(3, 2)
     assert ours.state() == state_of(theirs)

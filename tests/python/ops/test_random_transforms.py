@@ -191,8 +191,8 @@ def test_what_the_operators_refuse(api):
             compile_chain([source, node_for(transform, op)])
         assert reason in str(error.value)
     for transform, reason in (
-        (lib.RandomInvert(), "PIL images and tensors of uint8 only"),
-        (lib.RandomSolarize(256.0), "PIL images and tensors of uint8 only"),
+        (lib.RandomInvert(), "tensors of float32 to other bits"),
+        (lib.RandomSolarize(256.0), "tensors of float32 to other bits"),
     ):
         node = node_for(transform, "random_operation")
         with pytest.raises(native.Error, match=reason):

@@ -16,7 +16,8 @@ HALF = ("to_dtype", {"dtype": "float16"})
     [
         ([TO_TENSOR, ("resize", {"size": 8})], "float32 without antialias"),
         ([TO_TENSOR, ("random_resized_crop", {"size": 8})], "float32 without antialias"),
-        ([TO_TENSOR, ("color_jitter", {"hue": 0.1})], "tensors of uint8 only"),
+        ([TO_TENSOR, ("color_jitter", {"hue": 0.1})], "tensors of float32 to other bits"),
+        ([TO_TENSOR, HALF, ("color_jitter", {"hue": 0.1})], "tensors of uint8 or float32 only"),
         (
             [TO_TENSOR, HALF, ("pad", {"padding": 2, "padding_mode": "edge"})],
             "tensors of uint8 or float32 only",

@@ -84,10 +84,14 @@ def test_what_the_operators_refuse(api):
             lib.RandomAffine(3, interpolation=mode),
         ):
             assert "nearest or bilinear only" in refusal(first, transform)
-    for transform in of_bytes(lib):
+    for transform in (lib.RandAugment(), lib.TrivialAugmentWide(), lib.AutoAugment()):
         assert "tensors of uint8 only" in refusal(v1.ToTensor(), transform)
     half = v1.ConvertImageDtype(torch.float16)
     for transform in (
+        lib.ColorJitter(0.1),
+        lib.Grayscale(),
+        lib.RandomGrayscale(),
+        lib.RandomRotation(3),
         lib.Pad(1, padding_mode="edge"),
         lib.RandomCrop(3, 1, padding_mode="edge"),
     ):

@@ -59,14 +59,14 @@ def test_the_ends_of_a_contrast_of_v2(first):
     """torch blends the last values of a tensor in another way than the others. Small images have many
     of them, and factors of few digits many sums that are almost whole."""
     refused = 0
-    for seed in range(4000):
+    for seed in range(1200):
         rng = np.random.default_rng(seed)
         height, width = (int(side) for side in rng.integers(1, 8, 2))
         factor = float(rng.choice([0.1, 0.2, 0.25, 0.3, 0.7, 1.1, 1.3, 1.5]))
         jitter = v2.ColorJitter(contrast=(factor, factor))
         pixels = rng.integers(0, 256, (height, width, 3), np.uint8)
         refused += not check(Image.fromarray(pixels), seed, first, jitter)
-    assert 0 < refused < 400
+    assert 0 < refused < 200
 
 
 def nearly_constant(height, width, seed):

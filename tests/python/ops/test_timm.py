@@ -5,15 +5,20 @@ import random
 import numpy as np
 import pytest
 import torch
+from headrace.native import timm_augment
 from headrace.native.plan import NotNative
 from headrace.native.transforms import nodes_of
-from support.operators import as_array, assert_same_bits, compile_chain, noise
+from PIL import Image
+from support.operators import as_array, assert_same_bits, compile_chain, native, noise
 from torchvision import transforms as v1
 from torchvision.transforms import v2
 
 pytest.importorskip("timm", reason="./dev test installs timm")
-from headrace.admission.lane_state import state_bytes  # noqa: E402
-from timm.data import create_transform  # noqa: E402
+from headrace.admission.lane_state import others_in, state_bytes  # noqa: E402
+from timm.data import (
+    auto_augment,  # noqa: E402
+    create_transform,  # noqa: E402
+)
 from timm.data.random_erasing import RandomErasing  # noqa: E402
 from timm.data.transforms import (  # noqa: E402
     MaybePILToTensor,
@@ -24,31 +29,44 @@ from timm.data.transforms import (  # noqa: E402
 DRAWS = 1000
 
 
-def check(transform, image, seed, said):
-    """Both from generators of one seed, and where they stand afterwards."""
+def check(transform, image, seed, said, may_raise=None):
+    """Both from generators of one seed, and where they stand afterwards. `may_raise`: the beginning of
+    what timm then says; the trainer makes such a sample."""
     torch.manual_seed(seed)
     random.seed(seed)
-    want = as_array(transform(image))
+    np.random.seed(seed % 2**32)
+    try:
+        want = as_array(transform(image))
+    except ValueError as error:
+        if may_raise is None or not str(error).startswith(may_raise):
+            raise
+        want = None
     nodes = [("from_array", {"mode": image.mode})]
     nodes += [(node.op, node.args) for node in nodes_of(v1.Compose([transform]))]
     chain = compile_chain(nodes)
-    got, _ = chain.run(np.ascontiguousarray(np.asarray(image)), seed)
+    pixels = np.ascontiguousarray(np.asarray(image))
+    if want is None:
+        with pytest.raises(native.Error, match="posterizes to no fewer bits"):
+            chain.run(pixels, seed)
+        return
+    got, _ = chain.run(pixels, seed)
     try:
         assert_same_bits(got, want)
-        assert chain.states() == state_bytes(with_python=True)
+        states = chain.states()
+        assert states == state_bytes(others_in(states))
     except AssertionError:
         print(said, transform)
         raise
 
 
-def drawn(count, make):
+def drawn(count, make, **named):
     """`make(rng)` gives a transform and an image, `count` times."""
     start = random.SystemRandom().randrange(1 << 32)
     for number in range(count):
         rng = np.random.default_rng([start, number])
         transform, image = make(rng)
         seed = int(rng.integers(0, 2**48))
-        check(transform, image, seed, (start, number, seed, image.size, image.mode))
+        check(transform, image, seed, (start, number, seed, image.size, image.mode), **named)
 
 
 def an_image(rng, least=1, most=80):
@@ -60,6 +78,7 @@ def bounds(rng, low, high):
     return tuple(sorted(float(bound) for bound in rng.uniform(low, high, 2)))
 
 
+POLICIES = [None, "rand-m9-mstd0.5-inc1", "rand-m7-n3-tweights", "original-mstd0.5", "v0r", "v0"]
 WAYS = ["random", "random", "bilinear", "bicubic", "nearest", "lanczos", "box", "hamming"]
 
 
@@ -112,6 +131,58 @@ def test_random_erasing():
     drawn(DRAWS, make)
 
 
+INTERPOLATIONS = [None, Image.Resampling.BICUBIC, Image.Resampling.NEAREST]
+
+
+def hparams(rng):
+    fill = tuple(int(value) for value in rng.integers(0, 256, 3))
+    made = {"translate_const": int(rng.integers(0, 60)), "img_mean": fill}
+    way = INTERPOLATIONS[rng.integers(3)]
+    if way is not None:
+        made["interpolation"] = way
+    return made
+
+
+def a_picture(rng):
+    return an_image(rng, 2).convert("RGB")
+
+
+def test_rand_augment():
+    """ "timm_augment" """
+
+    def make(rng):
+        parts = [f"rand-m{rng.integers(0, 11)}-n{rng.integers(1, 5)}"]
+        parts += [f"inc{rng.integers(0, 2)}"] if rng.random() < 0.6 else []
+        parts += [f"mstd{rng.choice([0.5, 1.0, 3.0, 101])}"] if rng.random() < 0.7 else []
+        parts += [f"mmax{rng.integers(1, 25)}"] if rng.random() < 0.2 else []
+        parts += [f"p{rng.random():.2f}"] if rng.random() < 0.4 else []
+        parts += ["tweights"] if rng.random() < 0.3 else []
+        transform = auto_augment.rand_augment_transform("-".join(parts), hparams(rng))
+        return v1.Compose([transform, MaybePILToTensor()]), a_picture(rng)
+
+    drawn(DRAWS, make, may_raise="bits must be between")
+
+
+def test_auto_augment():
+    def make(rng):
+        policy = str(rng.choice(["original", "originalr", "v0", "v0r"]))
+        policy += f"-mstd{rng.choice([0.5, 2])}" if rng.random() < 0.6 else ""
+        transform = auto_augment.auto_augment_transform(policy, hparams(rng))
+        return v1.Compose([transform, MaybePILToTensor()]), a_picture(rng)
+
+    drawn(DRAWS, make, may_raise="bits must be between")
+
+
+@pytest.mark.parametrize("name", timm_augment._OPS)
+def test_each_operation(name):
+    def make(rng):
+        magnitude = float(rng.choice([0, 1, 5, 10])) if rng.random() < 0.5 else rng.uniform(0, 10)
+        op = auto_augment.AugmentOp(name, 1.0, float(magnitude), hparams(rng))
+        return v1.Compose([auto_augment.AutoAugment([[op]]), MaybePILToTensor()]), a_picture(rng)
+
+    drawn(100, make, may_raise="bits must be between")
+
+
 def test_whole_transforms():
     def make(rng):
         named = {
@@ -121,12 +192,13 @@ def test_whole_transforms():
             "re_count": int(rng.integers(1, 4)),
             "color_jitter": float(rng.choice([0, 0.4])),
             "normalize": bool(rng.random() < 0.8),
+            "auto_augment": POLICIES[rng.integers(len(POLICIES))],
         }
         transform = create_transform(int(rng.integers(8, 40)), is_training=True, **named)
         image = an_image(rng, 8)
         return transform, image.convert("RGB")
 
-    drawn(100, make)
+    drawn(200, make, may_raise="bits must be between")
 
 
 class Other:

@@ -230,8 +230,11 @@ struct IterationOptions {
   std::int64_t first_batch = 0;
   std::vector<std::uint64_t> lane_draws;
   // Native plans, RngMode::kTorch: the seeds that a worker_init_fn gives the lanes' generators; in
-  // plans that draw from Python's, then its seeds. Empty: base_seed + lane.
+  // plans that draw from Python's, then its seeds, and then NumPy's. Empty: base_seed + lane, and
+  // for NumPy kNumpySeedOfWorker.
   std::vector<std::uint64_t> lane_seeds;
+  // NumPy is seeded as torch's DataLoader does it, from base_seed and lane.
+  static constexpr std::uint64_t kNumpySeedOfWorker = ~std::uint64_t{0};
   // RngMode::kTorch. Python plans: what LaneStates returned; an empty entry: the lane has not
   // begun. Native plans: the state with which each lane begins, as MissingSample::torch_state, in
   // place of a seed.

@@ -18,7 +18,6 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import zip_longest
 from typing import Any
 
 import torch
@@ -39,6 +38,7 @@ from . import opencv_trials
 from .asks import Ask, Made, Start
 from .batches import different_batch
 from .bits import copy_of, same_bits
+from .lane_state import numpy_seed
 from .reference import Reference, ReferenceLost
 from .samples import is_other_file
 
@@ -129,7 +129,7 @@ def _compare(loader: Any, captured: NativePlan, reference: Reference) -> _Verdic
         if different := _different_call(captured):
             return _Verdict(different)
         by_hand_later = _begin_by_hand(
-            reference, keys, plan.draws_from_python, captured.structure, beside=captured.beside
+            reference, keys, plan.other_generators, captured.structure, beside=captured.beside
         )
         made, draws = _by_service(plan, keys, by_hand_later, captured.form, captured.targets)
         by_hand = by_hand_later()
@@ -204,15 +204,15 @@ def _size_of(path: str) -> int | None:
 def _begin_by_hand(
     reference: Reference,
     keys: list[int],
-    with_python: bool = False,
+    others: int = 0,
     structure: Structure | None = None,
     length: int | None = None,
     beside: Sequence[int] = (),
 ) -> Callable[[], list[_Sample]]:
     """Begins to make samples as the stock loader's workers do, or the output of the first `length`
-    nodes, while the service makes them too. What it returns waits for them. `with_python`: they draw
-    from Python's generator."""
-    starts = [_start(_SEED + i, 0, 0 if with_python else None) for i in range(len(keys))]
+    nodes, while the service makes them too. What it returns waits for them. `others`: the generators
+    beside torch's that they draw from, as lane_state's."""
+    starts = [_start(i, [0] * (1 + others)) for i in range(len(keys))]
     asks = [Ask(key, start, length=length) for key, start in zip(keys, starts, strict=True)]
     number = reference.ask(asks)
 
@@ -226,10 +226,13 @@ def _begin_by_hand(
     return wait
 
 
-def _start(seed: int, position: int, of_python: int | None) -> Start:
-    """Generators of one seed. `of_python`: the place of Python's; None: it is not drawn from."""
-    python = None if of_python is None else (seed, of_python)
-    return Start(lane_seed=seed, position=position, python=python)
+def _start(lane: int, places: list[int]) -> Start:
+    """The generators of a lane that no hook seeds. `places`: of torch's, and of those after it that
+    are drawn from."""
+    seed, (position, *others) = _SEED + lane, places
+    python = (seed, others[0]) if others else None
+    numpy = (numpy_seed(None, _SEED, lane), others[1]) if others[1:] else None
+    return Start(lane_seed=seed, position=position, python=python, numpy=numpy)
 
 
 def fields_of(
@@ -291,9 +294,8 @@ def _drawn_alike(
     reference: Reference, draws: list[int], by_hand: list[_Sample], made: list[_Native]
 ) -> bool:
     """Whether the generators stand where the samples' own code leaves them."""
-    count = len(made)  # then come the places of Python's generators, if any
-    places = zip_longest(draws[:count], draws[count:])
-    starts = [_start(_SEED + i, *place) for i, place in enumerate(places)]
+    count = len(made)  # then come the places of the generators beside torch's, if any
+    starts = [_start(i, draws[i::count]) for i in range(count if draws else 0)]
     states = reference.make([Ask(None, start, length=0) for start in starts], _PATIENCE)
     return all(
         isinstance(ours, str) or theirs.fields is None or state.state_after == theirs.state_after
@@ -382,7 +384,7 @@ def _first_different_step(
     for length, step in enumerate(steps, 1):
         prefix = replace(plan, chain=plan.chain[: step.stop], fields=[Field("chain")])
         prefix.lanes, prefix.rng = len(keys), "torch" if prefix.is_random else "none"
-        by_hand = _begin_by_hand(reference, keys, prefix.draws_from_python, length=length)
+        by_hand = _begin_by_hand(reference, keys, prefix.other_generators, length=length)
         try:
             made, _ = _by_service(prefix, keys, by_hand)
         except Unsupported:

@@ -14,6 +14,8 @@ class Start:
     lane_seed: int | None = None  # of torch's alone ...
     position: int = 0  # ... which has come so far since, as Session.lane_draws tells
     python: tuple[int, int] | None = None  # the same two of Python's, where that is drawn from
+    # And of NumPy's: its seed is what np.random.seed takes, a number or a tuple of them.
+    numpy: tuple[int | tuple[int, ...], int] | None = None
 
 
 GO_ON = Start()
@@ -31,8 +33,8 @@ class Ask:
 
 @dataclass
 class Made:
-    """A sample, or what was raised instead, and the generators after it: Python's, too, where the
-    start said where that stands."""
+    """A sample, or what was raised instead, and the generators after it: Python's and NumPy's, too,
+    where the start said where these stand."""
 
     value: Any
     error: Any  # an ExceptionWrapper, or None

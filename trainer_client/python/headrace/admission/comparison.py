@@ -29,6 +29,7 @@ from . import admission
 from .admission import fields_of
 from .asks import GO_ON, Ask, Start
 from .bits import copy_of, same_bits
+from .lane_state import numpy_seed
 from .reference import Reference, ReferenceLost
 
 _SAMPLES = 4  # of a batch
@@ -211,9 +212,13 @@ class Comparison:
 
     def _start_of(self, lane: int, draws: list[int]) -> Start:
         seeds = self._captured.seeds(self._base_seed)
-        of_python = self._lanes + lane
-        python = (seeds[of_python], draws[of_python]) if len(seeds) > self._lanes else None
-        return Start(lane_seed=seeds[lane], position=draws[lane], python=python)
+        places = list(zip(seeds[lane :: self._lanes], draws[lane :: self._lanes], strict=True))
+        (seed, position), *others = places
+        python, numpy = others[0] if others else None, None
+        if others[1:]:
+            seed_of_numpy, drawn = others[1]
+            numpy = numpy_seed(seed_of_numpy, self._base_seed, lane), drawn
+        return Start(lane_seed=seed, position=position, python=python, numpy=numpy)
 
     def _places(self, count: int, number: int) -> list[int]:
         """The places of the samples to compare; with lanes that draw, those at the beginning."""

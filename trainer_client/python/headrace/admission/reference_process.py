@@ -72,13 +72,13 @@ def _serve(trainer: Connection, dataset: Any, num_workers: int, trainer_pid: int
                 return
         for ask in pickle.loads(trainer.recv_bytes()):
             _begin(ask.start, lanes)
-            trainer.send_bytes(_packed(*_make(dataset, ask), lanes.with_python))
+            trainer.send_bytes(_packed(*_make(dataset, ask), lanes.others))
 
 
 def _begin(start: Start, lanes: "_Lanes") -> None:
     if start.state:
         lane_state.set_state(start.state)
-        lanes.with_python = lane_state.has_python(start.state)
+        lanes.others = lane_state.others_in(start.state)
     elif start.seed is not None:
         seed = start.seed
         torch.default_generator.manual_seed(seed)
@@ -86,18 +86,21 @@ def _begin(start: Start, lanes: "_Lanes") -> None:
         np.random.seed(seed & 0xFFFFFFFF)
     elif start.lane_seed is not None:
         torch.set_rng_state(lanes.state_at(start.lane_seed, start.position))
-        lanes.with_python = start.python is not None
+        lanes.others = (start.python is not None) + (start.numpy is not None)
         if start.python is not None:
             random.setstate(lanes.python_state_at(*start.python))
+        if start.numpy is not None:
+            np.random.set_state(lanes.numpy_state_at(*start.numpy))
 
 
 class _Lanes:
-    """Generators by their seeds. `with_python`: whether Python's belongs to the present start."""
+    """Generators by their seeds. `others`: as lane_state's, of the present start."""
 
     def __init__(self) -> None:
-        self.with_python = False
+        self.others = 0
         self._torch: dict[int, _Lane] = {}
         self._python: dict[int, _PythonLane] = {}
+        self._numpy: dict[Any, _NumpyLane] = {}
 
     def state_at(self, seed: int, position: int) -> torch.Tensor:
         lane = self._torch.get(seed)
@@ -105,27 +108,62 @@ class _Lanes:
             lane = self._torch[seed] = _Lane(seed)
         return lane.state_at(position)
 
-    def python_state_at(self, seed: int, draws: int) -> Any:
+    def python_state_at(self, seed: int, position: int) -> Any:
         lane = self._python.get(seed)
-        if lane is None or lane.draws > draws:
+        if lane is None or lane.draws > _plain_part(position):
             lane = self._python[seed] = _PythonLane(seed)
-        return lane.state_at(draws)
+        return lane.state_at(position)
+
+    def numpy_state_at(self, seed: int | tuple[int, ...], position: int) -> Any:
+        lane = self._numpy.get(seed)
+        if lane is None or lane.draws > position:
+            lane = self._numpy[seed] = _NumpyLane(seed)
+        return lane.state_at(position)
 
 
 class _PythonLane:
-    """Python's generator, that goes on from where it was asked for last."""
+    """Python's generator, that goes on from where it was asked for last. Positions are those of
+    KeptTwister::position (ops/core/kept_twister.h), which are like those of _Lane."""
 
     def __init__(self, seed: int) -> None:
         self._generator = random.Random(seed)
         self.draws = 0
 
+    def state_at(self, position: int) -> Any:
+        """random.getstate() at that position."""
+        plain, since = _plain_part(position), position >> _DRAW_BITS
+        self._discard(self._generator, plain - self.draws)
+        self.draws = plain
+        if not since:
+            return self._generator.getstate()
+        other = random.Random()
+        other.setstate(self._generator.getstate())
+        other.gauss(0.0, 1.0)  # two are made, one is kept
+        self._discard(other, since - 1)
+        return other.getstate()
+
+    @staticmethod
+    def _discard(generator: random.Random, count: int) -> None:
+        while count > 0:
+            some = min(_CHUNK, count)
+            generator.getrandbits(32 * some)
+            count -= some
+
+
+class _NumpyLane:
+    """The same of NumPy's legacy generator. It keeps no normal number: samples only choose."""
+
+    def __init__(self, seed: int | tuple[int, ...]) -> None:
+        self._generator = np.random.RandomState(seed if isinstance(seed, int) else list(seed))
+        self.draws = 0
+
     def state_at(self, draws: int) -> Any:
-        """random.getstate() after that many outputs of 32 bits."""
+        """np.random.get_state() after that many outputs of 32 bits."""
         while self.draws < draws:
             some = min(_CHUNK, draws - self.draws)
-            self._generator.getrandbits(32 * some)
+            self._generator.randint(0, 2**32, some, dtype=np.uint32)
             self.draws += some
-        return self._generator.getstate()
+        return self._generator.get_state()
 
 
 class _Lane:
@@ -178,8 +216,8 @@ def _make(dataset: Any, ask: Ask) -> tuple[Any, Any]:
         return None, ExceptionWrapper(where=ask.where)
 
 
-def _packed(value: Any, error: Any, with_python: bool) -> bytes:
-    state = lane_state.state_bytes(with_python)
+def _packed(value: Any, error: Any, others: int) -> bytes:
+    state = lane_state.state_bytes(others)
     try:
         return bits.dumps(Made(value, error, state))
     except Exception as refused:

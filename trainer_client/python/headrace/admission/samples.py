@@ -68,12 +68,12 @@ def make(dataset: Any, key: Any, where: str, torch_state: bytes, seed: int | Non
             seed_all(seed)
         elif torch_state:
             lane_state.set_state(torch_state)
-        with_python = lane_state.has_python(torch_state)
+        others = lane_state.others_in(torch_state)
         try:
-            return Made(key, dataset[key], None, lane_state.state_bytes(with_python))
+            return Made(key, dataset[key], None, lane_state.state_bytes(others))
         except Exception as error:
             wrapped = ExceptionWrapper(where=where) if where else error
-            return Made(key, None, wrapped, lane_state.state_bytes(with_python))
+            return Made(key, None, wrapped, lane_state.state_bytes(others))
 
 
 def raise_made(error: Any, dataset: Any, key: Any) -> None:

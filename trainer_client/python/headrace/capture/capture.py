@@ -22,7 +22,7 @@ from .captured import Captured, NativePlan, StagePlan, StaysLocal
 from .computed import Computed, computed_of, with_form
 from .datasets import Rows, only_tensors, rows_of
 from .fingerprint import Fingerprint
-from .known_hooks import Seeding, stock_seed
+from .known_hooks import Seeding, stock_numpy_seed, stock_seed
 
 
 def capture(loader: Any, rng: str, before: Captured | None = None) -> Captured:
@@ -153,9 +153,14 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Native
         places = zip(plan.chain, binding.draw_places(plan.to_dict()), strict=True)
         targets = targets.placed({n.call: at for n, at in places if n.call and at >= 0}, rows.rows)
     of_python: Seeding = stock_seed
+    of_numpy: Seeding = stock_numpy_seed
     if plan.draws_from_python and loader.num_workers > 0:
         of_python = hooks.python_seeding_of(loader.worker_init_fn)
         of_python(2**63 - 1, plan.lanes - 1)  # raises where its seeds are of no use
+        if plan.draws_from_numpy:
+            of_numpy = hooks.numpy_seeding_of(loader.worker_init_fn)
+            if of_numpy(2**63 - 1, plan.lanes - 1) < 0:
+                raise NotNative("worker_init_fn seeds `numpy` by other than an int of 32 bits")
     signature = plan.signature() + (repr(made.structure) if plan.is_graph else "")
     signature += repr(form) if form is not None else ""
     signature += targets.text if targets is not None else ""
@@ -171,6 +176,7 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Native
         of_python,
         form,
         targets,
+        of_numpy,
     )
 
 

@@ -11,7 +11,7 @@ from ..native.targets import Targets, stacked
 from .datasets import Rows
 from .fingerprint import Fingerprint
 from .kept import Code
-from .known_hooks import Seeding, stock_seed
+from .known_hooks import Seeding, stock_numpy_seed, stock_seed
 from .views import Grounds
 
 
@@ -32,6 +32,7 @@ class NativePlan:
     python_seeding: Seeding = stock_seed  # the same of Python's, where the plan draws from it
     form: BatchForm | None = None  # of a batch; None: as torch's default_collate makes it
     targets: Targets | None = None  # the fields after those of the plan, which the trainer makes
+    numpy_seeding: Seeding = stock_numpy_seed  # and of NumPy's
 
     def tensors(self, batch: Any) -> list[Any]:
         """The fields of a delivered batch: a tensor each, or a list with an entry for each sample. None
@@ -67,6 +68,8 @@ class NativePlan:
         seeds = [self.seeding(base_seed, lane) % 2**64 for lane in lanes]
         if self.plan.draws_from_python:
             seeds += [self.python_seeding(base_seed, lane) for lane in lanes]
+        if self.plan.draws_from_numpy:
+            seeds += [self.numpy_seeding(base_seed, lane) for lane in lanes]
         return seeds
 
     @property

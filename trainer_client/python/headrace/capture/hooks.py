@@ -18,7 +18,7 @@ import torch
 from ..native.collate import name_of
 from ..native.plan import NotNative
 from . import known_hooks
-from .known_hooks import Seeding, stock_seed
+from .known_hooks import Seeding, stock_numpy_seed, stock_seed
 
 # The only attributes that may be read from these modules.
 _ALLOWED = {
@@ -53,7 +53,7 @@ def python_seeding_of(worker_init_fn: Any) -> Seeding:
     if worker_init_fn is None:
         return stock_seed
     if seeds_only(worker_init_fn):
-        return lambda base_seed, lane: _seed_by(worker_init_fn, base_seed, lane)
+        return lambda base_seed, lane: _seeds_by(worker_init_fn, base_seed, lane)[0]
     seeding = known_hooks.python_seeding_of(worker_init_fn)
     if seeding is None:
         raise NotNative(
@@ -64,16 +64,32 @@ def python_seeding_of(worker_init_fn: Any) -> Seeding:
     return seeding
 
 
-def _seed_by(worker_init_fn: Any, base_seed: int, lane: int) -> int:
-    """The seed that the recipe gives `random`. Its code runs on stand-ins for the modules, of which
-    seeds_only says that it uses nothing else. Raises NotNative."""
+def numpy_seeding_of(worker_init_fn: Any) -> Seeding:
+    """The same of NumPy's generator. Raises NotNative. REQUIRES: seeding_of knows the hook."""
+    if worker_init_fn is None:
+        return stock_numpy_seed
+    if seeds_only(worker_init_fn):
+        return lambda base_seed, lane: _seeds_by(worker_init_fn, base_seed, lane)[1]
+    seeding = known_hooks.numpy_seeding_of(worker_init_fn)
+    if seeding is None:
+        raise NotNative(
+            f"worker_init_fn={name_of(worker_init_fn)} seeds `numpy`, from which samples draw, in a "
+            "way that is not known",
+            "leave it out: torch seeds `numpy` by itself",
+        )
+    return seeding
+
+
+def _seeds_by(worker_init_fn: Any, base_seed: int, lane: int) -> tuple[int, int]:
+    """The seeds that the recipe gives `random` and `numpy`. Its code runs on stand-ins for the
+    modules, of which seeds_only says that it uses nothing else. Raises NotNative."""
     seed = stock_seed(base_seed, lane)
-    seeds = [seed]
-    ignored = types.SimpleNamespace(seed=lambda *args, **named: None)
+    seeds, of_numpy = [seed], [stock_numpy_seed(base_seed, lane)]
+    seeded = types.SimpleNamespace(seed=lambda seed=None: of_numpy.append(seed))
     stand_ins = {
         random: types.SimpleNamespace(seed=lambda a: seeds.append(a)),
-        numpy: types.SimpleNamespace(random=ignored, seed=ignored.seed),
-        numpy.random: ignored,
+        numpy: types.SimpleNamespace(random=seeded, seed=seeded.seed),
+        numpy.random: seeded,
         torch: types.SimpleNamespace(initial_seed=lambda: seed),
     }
     function: Any = worker_init_fn
@@ -101,7 +117,10 @@ def _seed_by(worker_init_fn: Any, base_seed: int, lane: int) -> int:
             f"worker_init_fn={name_of(worker_init_fn)} seeds `random` by {seeds[-1]!r}",
             "an int of up to 64 bits",
         )
-    return seeds[-1]
+    by = of_numpy[-1]
+    if type(by) is not int or not (0 <= by < 1 << 32 or len(of_numpy) == 1):
+        by = -1  # an array, or a number that NumPy refuses
+    return seeds[-1], by
 
 
 def seeds_only(function: Any) -> bool:

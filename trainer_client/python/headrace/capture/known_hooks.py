@@ -19,6 +19,14 @@ def stock_seed(base_seed: int, lane: int) -> int:
     return base_seed + lane
 
 
+# As a seed of NumPy's: torch's worker makes four words of base seed and lane. client.h has it, too.
+NUMPY_OF_WORKER = 2**64 - 1
+
+
+def stock_numpy_seed(base_seed: int, lane: int) -> int:
+    return NUMPY_OF_WORKER
+
+
 def seeding_of(worker_init_fn: Any) -> Seeding | None:
     """None: not known."""
     function: Any = worker_init_fn
@@ -39,6 +47,19 @@ def python_seeding_of(worker_init_fn: Any) -> Seeding | None:
     while isinstance(function, functools.partial):
         function = function.func
     return seeding_of(worker_init_fn) if function.__name__ in _SEED_PYTHON_ALIKE else None
+
+
+def numpy_seeding_of(worker_init_fn: Any) -> Seeding | None:
+    """The same of NumPy's generator. None: not known. REQUIRES: seeding_of knows the hook."""
+    function: Any = worker_init_fn
+    named: dict[str, Any] = {}
+    while isinstance(function, functools.partial):
+        function, named = function.func, {**function.keywords, **named}
+    if function.__name__ != "_worker_init":
+        return None
+    if named.get("worker_seeding", "all") == "part":
+        return stock_numpy_seed
+    return lambda base_seed, lane: (base_seed + lane) % (2**32 - 1)
 
 
 # Each takes the function and what it is called with besides the lane.

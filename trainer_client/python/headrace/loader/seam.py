@@ -129,7 +129,10 @@ def decide(loader: Any, state: LoaderState, rng: str) -> Captured:
     ):
         verdict = _admit(loader, state, captured)
     if isinstance(verdict, NativePlan) and isinstance(captured, NativePlan):
-        live = {of: getattr(captured, of) for of in ("seeding", "python_seeding", "targets")}
+        live = {
+            of: getattr(captured, of)
+            for of in ("seeding", "python_seeding", "numpy_seeding", "targets")
+        }
         verdict = replace(verdict, **live)
     state.verdict = verdict
     return verdict

@@ -155,6 +155,16 @@ class Plan:
         """Whether a node draws from Python's generator."""
         return any(node.args.get("generator") == "python" for node in self.chain)
 
+    @property
+    def draws_from_numpy(self) -> bool:
+        """Whether a node draws from NumPy's legacy generator. It draws from Python's, too."""
+        return any(node.args.get("choices_from") == "numpy" for node in self.chain)
+
+    @property
+    def other_generators(self) -> int:
+        """How many there are beside torch's: 1 is Python's, 2 NumPy's as well."""
+        return self.draws_from_python + self.draws_from_numpy
+
 
 def _plain(value: Any, blob: Any = lambda content: content) -> Any:
     if is_dataclass(value):

@@ -7,8 +7,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from . import timm_augment
 from .arguments import interpolation, ints
 from .plan import PURE, RANDOM, Node, NotNative
+from .timm_augment import number
 
 _FROM_PYTHON = {"generator": "python"}
 # timm's interpolation="random": it draws one of them.
@@ -55,7 +57,7 @@ def _random_erasing(t: Any) -> Node:
     if type(t.min_count) is not int or type(t.max_count) is not int:
         raise NotNative(f"RandomErasing erases {t.min_count!r} to {t.max_count!r} rectangles")
     args = {
-        "probability": _number("probability", t.probability),
+        "probability": number("probability", t.probability),
         "scale": _pair("the area", (t.min_area, t.max_area)),
         "log_ratio": _pair("log_aspect_ratio", t.log_aspect_ratio),
         "min_count": t.min_count,
@@ -67,20 +69,15 @@ def _random_erasing(t: Any) -> Node:
 def _pair(name: str, value: Any) -> list[float]:
     if type(value) not in (tuple, list) or len(value) != 2:
         raise NotNative(f"{name}={value!r} is not two numbers")
-    return [_number(name, bound) for bound in value]
-
-
-def _number(name: str, value: Any) -> float:
-    """Of Python's own types alone: others compute in ways of their own."""
-    if type(value) not in (int, float) or not math.isfinite(value) or abs(value) > 2**53:
-        raise NotNative(f"{name}={value!r} is not a number of Python's")
-    return float(value)
+    return [number(name, bound) for bound in value]
 
 
 TABLE: dict[str, Callable[[Any], Node]] = {
+    "timm.AutoAugment": timm_augment.auto_augment,
     # Of a tensor they give the tensor back; the operators refuse tensors.
     "timm.MaybePILToTensor": lambda t: Node("pil_to_tensor", {}, PURE),
     "timm.MaybeToTensor": lambda t: Node("to_tensor", {}, PURE),
+    "timm.RandAugment": timm_augment.rand_augment,
     "timm.RandomErasing": _random_erasing,
     "timm.RandomResizedCropAndInterpolation": _random_resized_crop,
 }

@@ -67,7 +67,7 @@ class Ahead:
     def _begin_with(self, captured: NativePlan) -> None:
         self._captured = captured
         self._random = captured.plan.is_random
-        self._state_now = partial(lane_state.state_bytes, captured.plan.draws_from_python)
+        self._state_now = partial(lane_state.state_bytes, captured.plan.other_generators)
         self._stuck_at = -1  # number of a batch that waits for the trainer to make a sample
         self._live: Live | None = self._state.learned.live_of(self._stock.dataset, captured)
         self._asked: deque[_Asked] = deque()

@@ -200,6 +200,8 @@ class Recipe:
                 node = node_of(leaf)
             else:
                 self._of_timm.append(type(leaf))
+            if node.args.get("generator") == "python":
+                return None  # whose draws stay in Python here
             self._note(leaf, self._all_levels)
         except Exception:  # NotNative; what it holds can't be copied
             return None

@@ -70,6 +70,7 @@ def length(f: Any, args: list[Any]) -> Number | None:
     """len(*args); None: not of what there is for each sample."""
     if len(args) != 1 or not isinstance(args[0], Each) or args[0].kind not in (list, tuple):
         return None
+    args[0].once(f)  # it has all samples
     return Number(Count())
 
 

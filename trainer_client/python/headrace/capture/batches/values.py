@@ -96,7 +96,7 @@ class Each(Special):
             return AfterFirst(self)
         if type(key) is int and key == 0:
             made, scope = self.once(f)
-            self._lent = type(made) in (list, dict)
+            self._lent = _may_change(made)
             return moved(made, scope, f.first)
         if type(key) is Position and key.scope in f.turns:
             made, scope = self.once(f)
@@ -116,6 +116,11 @@ class Each(Special):
         """What it is as an iterator."""
         made, scope = self.once(f)
         return Each(ITERATOR, made, scope)
+
+
+def _may_change(value: Any) -> bool:
+    """Whether there is a list or dict of the code's own in it."""
+    return type(value) in (list, dict) or type(value) is tuple and any(map(_may_change, value))
 
 
 class AfterFirst(Special):
