@@ -382,21 +382,6 @@ Status Chain::InferNode(int node, const TensorSpec& in, Params params, TensorSpe
   return status.ok() ? status : status.WithContext(NodeName(node));
 }
 
-Result<TensorSpec> Chain::InferDrawn(const TensorSpec& in, Params params) const {
-  TensorSpec spec = in;
-  for (int i = 0; i < std::ssize(nodes_); ++i) {
-    // Nodes in gates leave the shape as it is, run or not.
-    const auto governs = [i](const Part& part) { return part.first <= i && i < part.last; };
-    if (std::ranges::any_of(parts_, governs)) continue;
-    const auto words = static_cast<std::size_t>(schema(i).param_words());
-    TensorSpec next;
-    HR_RETURN_IF_ERROR(InferNode(
-        i, spec, params.subspan(static_cast<std::size_t>(param_offset(i)), words), &next));
-    spec = next;
-  }
-  return spec;
-}
-
 std::uint64_t Chain::SampleSeed(std::uint64_t base_seed, std::int64_t key,
                                 std::uint64_t occurrence) {
   return MixBits(MixBits(MixBits(base_seed) + static_cast<std::uint64_t>(key)) + occurrence);

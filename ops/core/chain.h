@@ -110,9 +110,6 @@ class Chain {
   // The value of one node, where `in` is the value before it, with params that were drawn for
   // another picture of its size. Errors as OpSchema::Infer.
   Status InferNode(int node, const TensorSpec& in, Params params, TensorSpec* out) const;
-  // The value for a source of spec `in` with params that were drawn for it. Errors as
-  // OpSchema::InferDrawn. REQUIRES: params.size() == param_words().
-  Result<TensorSpec> InferDrawn(const TensorSpec& in, Params params) const;
 
   // The seed of one sample's generator in RngMode::kSample. For samples made in Python, it also
   // goes to torch.manual_seed, random.seed and numpy.random.seed (its low 32 bits). occurrence: how

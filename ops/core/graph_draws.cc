@@ -1,12 +1,28 @@
 #include "ops/core/graph_draws.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/check.h"
 
 namespace headrace::ops {
-
 namespace {
+
+// The value for a source of spec `in` with params that were drawn for it.
+Result<TensorSpec> DrawnValue(const Chain& chain, const TensorSpec& in, Params params) {
+  TensorSpec spec = in;
+  for (int i = 0; i < std::ssize(chain.nodes()); ++i) {
+    // Nodes in gates leave the shape as it is, run or not.
+    const auto governs = [i](const Chain::Part& part) { return part.first <= i && i < part.last; };
+    if (std::ranges::any_of(chain.parts(), governs)) continue;
+    const auto words = static_cast<std::size_t>(chain.schema(i).param_words());
+    const auto first = static_cast<std::size_t>(chain.param_offset(i));
+    TensorSpec next;
+    HR_RETURN_IF_ERROR(chain.InferNode(i, spec, params.subspan(first, words), &next));
+    spec = next;
+  }
+  return spec;
+}
 
 bool AnyChain(const Graph& graph, bool (Chain::*is)() const) {
   for (std::size_t i = 0; i < graph.chains(); ++i) {
@@ -46,7 +62,7 @@ Status DrawnValues(const Graph& graph, const TensorSpec& in, Params params,
     const Graph::Value& value = graph.values()[i];
     const Chain& chain = graph.chain(value.first);
     if (!chain.draws_size()) continue;
-    HR_TRY(values[i], chain.InferDrawn(in, graph.ParamsOf(value.first, params, memory)));
+    HR_TRY(values[i], DrawnValue(chain, in, graph.ParamsOf(value.first, params, memory)));
     if (value.squeezed) {  // of one channel, as Compile has seen
       const Dims& dims = values[i].dims;
       values[i] = {values[i].dtype, Layout::kPlain, {dims[1], dims[2]}};

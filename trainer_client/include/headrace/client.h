@@ -126,8 +126,7 @@ struct MissingSample {
 
 // What was drawn for a batch, for a caller that makes a part of its samples itself.
 struct DrawnBatch {
-  // Of each sample one after the other, as ops::Graph::Draw fills them; 0 for a sample that was not
-  // drawn.
+  // Of each sample one after the other, as ops::Graph::Draw fills them; 0: it was not drawn.
   std::vector<std::int32_t> words;
   // Height and width of each sample's picture; 0 where no worker knows them.
   std::vector<std::array<std::int64_t, 2>> sizes;
