@@ -87,6 +87,14 @@ Result<AffineArgs> ReadAffineArgs(const OpArgs& args, const ImageSpec& input, bo
   return made;
 }
 
+std::vector<ArgSpec> PilArgSpecs() {
+  return {{"interpolation", ArgType::kText, std::string("nearest"),
+           "nearest, nearest-exact, bilinear or bicubic", /*required=*/false, /*only_pixels=*/true},
+          {"fill", ArgType::kNumbers, std::nullopt,
+           "value outside of the image, or one for each channel; 0 when left out",
+           /*required=*/false, /*only_pixels=*/true}};
+}
+
 Result<AffineArgs> ReadPilArgs(const OpArgs& args, const ImageSpec& input) {
   AffineArgs made;
   HR_RETURN_IF_ERROR(ReadMode(args, &made));

@@ -37,6 +37,7 @@ struct AffineArgs {
 // later release.
 Result<AffineArgs> ReadAffineArgs(const OpArgs& args, const ImageSpec& input, bool tensor);
 // The same of PIL images alone: "interpolation" and "fill".
+[[nodiscard]] std::vector<ArgSpec> PilArgSpecs();
 Result<AffineArgs> ReadPilArgs(const OpArgs& args, const ImageSpec& input);
 
 }  // namespace headrace::ops
