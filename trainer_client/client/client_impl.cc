@@ -16,6 +16,7 @@
 #include "net/keyring.h"
 #include "schemas/wire/host_identity.h"
 #include "schemas/wire/message.h"
+#include "trainer_client/session/batch_result.h"
 
 namespace headrace {
 namespace {
@@ -271,6 +272,7 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
     HR_RETURN_IF_ERROR(CheckFiles(plan.leaves, compiled.files()));
     graph = std::make_shared<const ops::Graph>(std::move(compiled));
     setup.values = FixedValues(plan, *graph);
+    setup.context.ranks = client::RanksOf(plan, *graph);
   }
   HR_TRY(setup.planner, PlannerOptions(plan, blobs, graph));
 
