@@ -17,6 +17,7 @@
 #include "ops/core/graph_draws.h"
 #include "schemas/wire/host_identity.h"
 #include "schemas/wire/message.h"
+#include "trainer_client/session/batch_result.h"
 
 namespace headrace {
 namespace {
@@ -273,6 +274,7 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
     HR_RETURN_IF_ERROR(CheckFiles(plan.leaves, compiled.files()));
     graph = std::make_shared<const ops::Graph>(std::move(compiled));
     setup.values = FixedValues(plan, *graph);
+    setup.context.ranks = client::RanksOf(plan, *graph);
   }
   HR_TRY(setup.planner, PlannerOptions(plan, blobs, graph));
 

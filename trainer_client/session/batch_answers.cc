@@ -104,8 +104,8 @@ Dispatcher::Answer BatchAnswers::Receive(const Loan& loan, SteadyTime arrived,
   const PlannedBatch* planned = parts_.book.Find(loan.ticket);
   if (answer == Dispatcher::Answer::kMade && planned != nullptr) {
     const std::size_t samples = planned->keys.size();
-    Status valid = CheckAnswer(parts_.context.plan, samples, samples - planned->skip.size(),
-                               loan.slot.bytes, done);
+    Status valid = CheckAnswer(parts_.context.plan, parts_.context.ranks, samples,
+                               samples - planned->skip.size(), loan.slot.bytes, done);
     // A worker that lost the arena meanwhile sends the bytes, whatever we expected.
     if (valid.ok() && (!loan.arena || !payload.empty() || done.tail_node != 0)) {
       valid = TakePayload(loan, arrived, done, payload);

@@ -22,14 +22,18 @@ std::uint64_t RowBytes(const Plan& plan, const FieldSpec& field) {
   return bytes;
 }
 
-Status CheckField(const FieldSpec& spec, const wire::FieldLayout& field, std::size_t samples,
-                  std::uint64_t used_bytes) {
+Status CheckField(const FieldSpec& spec, std::size_t rank, const wire::FieldLayout& field,
+                  std::size_t samples, std::uint64_t used_bytes) {
   if (DTypeBytes(field.dtype) == 0) return DataLoss("a field of an unknown element type");
   if (field.shape.empty() || field.shape[0] != static_cast<std::int64_t>(samples)) {
     return DataLoss("a field without one row for each sample");
   }
   if (wire::IsList(field) != (spec.kind == FieldSpec::Kind::kList)) {
     return DataLoss("a list in the place of a stack, or a stack in that of a list");
+  }
+  if (rank > 0 && field.shape.size() != rank + 1) {
+    return DataLoss("samples of " + std::to_string(field.shape.size() - 1) +
+                    " dimensions in the place of " + std::to_string(rank));
   }
   const std::optional<std::uint64_t> bytes = wire::FieldBytes(field);
   if (!bytes) return DataLoss("a field of impossible shape");
@@ -77,8 +81,21 @@ std::uint64_t BatchBytes(const Plan& plan, std::size_t samples,
   return bytes;
 }
 
-Status CheckAnswer(const Plan& plan, std::size_t samples, std::size_t asked,
-                   std::uint64_t slot_bytes, const wire::BatchDone& done) {
+std::vector<std::size_t> RanksOf(const Plan& plan, const ops::Graph& graph) {
+  const std::vector<std::int32_t> nodes = ValuesOf(plan);
+  std::vector<std::size_t> ranks(plan.fields.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const auto node = std::ranges::find(nodes, NodeOf(plan, plan.fields[i]));
+    if (plan.fields[i].kind == FieldSpec::Kind::kArray || node == nodes.end()) continue;
+    const auto& value = graph.values()[static_cast<std::size_t>(node - nodes.begin())];
+    const std::size_t rank = graph.chain(value.first).output().dims.rank();
+    ranks[i] = rank + (value.stacked ? 1 : 0) - (value.squeezed ? 1 : 0);
+  }
+  return ranks;
+}
+
+Status CheckAnswer(const Plan& plan, std::span<const std::size_t> ranks, std::size_t samples,
+                   std::size_t asked, std::uint64_t slot_bytes, const wire::BatchDone& done) {
   if (done.used_bytes > slot_bytes) return DataLoss("more bytes than the slot has");
   if (done.buffer_offsets.size() != done.buffer_sizes.size()) {
     return DataLoss("buffers without sizes");
@@ -105,7 +122,8 @@ Status CheckAnswer(const Plan& plan, std::size_t samples, std::size_t asked,
                     std::to_string(plan.fields.size()));
   }
   for (std::size_t i = 0; i < done.fields.size(); ++i) {
-    HR_RETURN_IF_ERROR(CheckField(plan.fields[i], done.fields[i], samples, done.used_bytes));
+    const std::size_t rank = i < ranks.size() ? ranks[i] : 0;
+    HR_RETURN_IF_ERROR(CheckField(plan.fields[i], rank, done.fields[i], samples, done.used_bytes));
   }
   return Status::Ok();
 }

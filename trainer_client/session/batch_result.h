@@ -7,7 +7,7 @@
 #include "base/graph.h"
 #include "base/result.h"
 #include "net/reactor.h"
-#include "ops/core/op.h"
+#include "ops/core/graph.h"
 #include "schemas/wire/data.h"
 #include "trainer_client/include/headrace/client.h"
 #include "trainer_client/stall/wait_attribution.h"
@@ -20,10 +20,13 @@ namespace headrace::client {
 [[nodiscard]] std::uint64_t BatchBytes(const Plan& plan, std::size_t samples,
                                        std::span<const TensorSpec> values);
 
+// Returns the number of dimensions of a sample, by field; 0 for columns of the source.
+[[nodiscard]] std::vector<std::size_t> RanksOf(const Plan& plan, const ops::Graph& graph);
+
 // Checks that a successful answer fits the plan, the request and the slot; kDataLoss if it does
-// not. `asked`: how many of the batch's samples the worker was asked for.
-Status CheckAnswer(const Plan& plan, std::size_t samples, std::size_t asked,
-                   std::uint64_t slot_bytes, const wire::BatchDone& done);
+// not. `ranks`: as RanksOf; empty: they are not known. `asked`: how many of the batch's samples the worker was asked for.
+Status CheckAnswer(const Plan& plan, std::span<const std::size_t> ranks, std::size_t samples,
+                   std::size_t asked, std::uint64_t slot_bytes, const wire::BatchDone& done);
 
 // kDataLoss: the frames are not `used_bytes` together.
 Status CheckPayload(const std::vector<ByteSpan>& payload, std::uint64_t used_bytes);

@@ -21,9 +21,10 @@ class BatchResultTest : public ::testing::Test {
     done_.failures = {{.position = 1}};
   }
   [[nodiscard]] std::string Refused() const {
-    return CheckAnswer(plan_, 3, 3, 256, done_).message();
+    return CheckAnswer(plan_, ranks_, 3, 3, 256, done_).message();
   }
   Plan plan_;
+  std::vector<std::size_t> ranks_;
   wire::BatchDone done_;
 };
 
@@ -59,6 +60,35 @@ TEST_F(BatchResultTest, AListThatDoesNotFitIsRefused) {
   plan_.fields[0].kind = Kind::kValue;
   done_.fields[0] = {DType::kU8, {3, -1}, 0, {1, 1, 1}};
   EXPECT_THAT(Refused(), HasSubstr("a list in the place of a stack"));
+}
+
+TEST(RanksOf, StacksHaveADimensionMoreAndSqueezedMasksOneLess) {
+  const auto node = [](std::string op, std::vector<std::int32_t> inputs = {}) {
+    Node made;
+    made.op = std::move(op);
+    made.inputs = std::move(inputs);
+    return made;
+  };
+  Plan plan;
+  plan.chain = {node("decode"), node("pil_to_tensor"), node("stack", {1, 1}), node("squeeze", {1})};
+  plan.chain[0].args = {{"mode", std::string("L")}};
+  plan.fields = {{Kind::kList, 1}, {Kind::kArray, 1}, {Kind::kValue, 2}, {Kind::kList, 3}};
+  const Result<ops::Graph> graph =
+      ops::Graph::Compile(plan.chain, ValuesOf(plan), plan.libraries, {});
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_THAT(RanksOf(plan, *graph), ElementsAre(3, 0, 4, 2));
+}
+
+// A trainer that took it would fail in next(), where it turns rows of [H, W, C].
+TEST_F(BatchResultTest, AListOfAnotherNumberOfDimensionsIsRefused) {
+  ranks_ = {2, 0};
+  EXPECT_EQ(Refused(), "");
+  done_.fields[0] = {DType::kU8, {3, -1, -1, -1}, 0, {1, 9, 8, 0, 0, 0, 1, 2, 3}};
+  EXPECT_THAT(Refused(), HasSubstr("samples of 3 dimensions in the place of 2"));
+  done_.fields[0] = {DType::kU8, {3, -1}, 0, {9, 0, 3}};
+  EXPECT_THAT(Refused(), HasSubstr("samples of 1 dimensions in the place of 2"));
+  ranks_ = {};
+  EXPECT_EQ(Refused(), "") << "nothing is known of them";
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ void Elsewhere::OnShadow(const Loan& loan, wire::BatchDone&& done,
   auto version = std::make_shared<Version>();
   Status valid = done.status;
   // A shadow misses no sample: a stage makes a batch or raises.
-  if (valid.ok()) valid = CheckAnswer(parts_.plan, 0, 0, loan.slot.bytes, done);
+  if (valid.ok()) valid = CheckAnswer(parts_.plan, {}, 0, 0, loan.slot.bytes, done);
   if (valid.ok()) {
     version->memory.resize(done.used_bytes);
     if (loan.arena && payload.empty()) {

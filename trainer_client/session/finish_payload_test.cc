@@ -57,7 +57,7 @@ class FinishPayloadTest : public ::testing::Test {
   }
   // As a session does it.
   Status Finish(const std::vector<ByteSpan>& frames, MutableByteSpan slot) {
-    HR_RETURN_IF_ERROR(CheckAnswer(plan_, kSamples, kSamples, slot.size(), done_));
+    HR_RETURN_IF_ERROR(CheckAnswer(plan_, {}, kSamples, kSamples, slot.size(), done_));
     return FinishPayload(plan_, *finisher_, frames, slot, done_);
   }
   void ExpectRefused(const std::string& why) {
