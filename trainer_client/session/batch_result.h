@@ -24,7 +24,8 @@ namespace headrace::client {
 [[nodiscard]] std::vector<std::size_t> RanksOf(const Plan& plan, const ops::Graph& graph);
 
 // Checks that a successful answer fits the plan, the request and the slot; kDataLoss if it does
-// not. `ranks`: as RanksOf; empty: they are not known. `asked`: how many of the batch's samples the worker was asked for.
+// not. `ranks`: as RanksOf; empty: they are not known. `asked`: how many of the batch's samples the
+// worker was asked for.
 Status CheckAnswer(const Plan& plan, std::span<const std::size_t> ranks, std::size_t samples,
                    std::size_t asked, std::uint64_t slot_bytes, const wire::BatchDone& done);
 
