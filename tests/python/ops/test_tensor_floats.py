@@ -292,12 +292,12 @@ def test_a_torch_that_differs_in_fractions_alone_is_refused(monkeypatch, api):
 
     monkeypatch.setattr(functional, "resize", other)
     monkeypatch.setattr(functional, "resized_crop", crop_and(functional, other))
-    resizing._known_floats.cache_clear()
+    resizing.known_floats.cache_clear()
     try:
         assert resizing.checksums(api, "bilinear", True) == resizing._KNOWN[api, "bilinear", True]
-        assert not resizing._known_floats(api, "bilinear", True)
+        assert not resizing.known_floats(api, "bilinear", True)
     finally:
-        resizing._known_floats.cache_clear()
+        resizing.known_floats.cache_clear()
 
 
 def crop_and(functional, resize):
