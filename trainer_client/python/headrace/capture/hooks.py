@@ -10,6 +10,7 @@ import dis
 import functools
 import random
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -50,32 +51,34 @@ def seeding_of(worker_init_fn: Any) -> Seeding:
 
 def python_seeding_of(worker_init_fn: Any) -> Seeding:
     """The same of Python's generator. Raises NotNative. REQUIRES: seeding_of knows the hook."""
-    if worker_init_fn is None:
-        return stock_seed
-    if seeds_only(worker_init_fn):
-        return lambda base_seed, lane: _seeds_by(worker_init_fn, base_seed, lane)[0]
-    seeding = known_hooks.python_seeding_of(worker_init_fn)
-    if seeding is None:
-        raise NotNative(
-            f"worker_init_fn={name_of(worker_init_fn)} seeds `random`, from which samples draw, in a "
-            "way that is not known",
-            "leave it out: torch seeds `random` by itself",
-        )
-    return seeding
+    return _other_seeding(worker_init_fn, "random", stock_seed, known_hooks.python_seeding_of, 0)
 
 
 def numpy_seeding_of(worker_init_fn: Any) -> Seeding:
     """The same of NumPy's generator. Raises NotNative. REQUIRES: seeding_of knows the hook."""
+    return _other_seeding(
+        worker_init_fn, "numpy", stock_numpy_seed, known_hooks.numpy_seeding_of, 1
+    )
+
+
+def _other_seeding(
+    worker_init_fn: Any,
+    module: str,
+    stock: Seeding,
+    known: Callable[[Any], Seeding | None],
+    place: int,
+) -> Seeding:
+    """`place`: of the module's seed in what _seeds_by returns."""
     if worker_init_fn is None:
-        return stock_numpy_seed
+        return stock
     if seeds_only(worker_init_fn):
-        return lambda base_seed, lane: _seeds_by(worker_init_fn, base_seed, lane)[1]
-    seeding = known_hooks.numpy_seeding_of(worker_init_fn)
+        return lambda base_seed, lane: _seeds_by(worker_init_fn, base_seed, lane)[place]
+    seeding = known(worker_init_fn)
     if seeding is None:
         raise NotNative(
-            f"worker_init_fn={name_of(worker_init_fn)} seeds `numpy`, from which samples draw, in a "
-            "way that is not known",
-            "leave it out: torch seeds `numpy` by itself",
+            f"worker_init_fn={name_of(worker_init_fn)} seeds `{module}`, from which samples draw, in "
+            "a way that is not known",
+            f"leave it out: torch seeds `{module}` by itself",
         )
     return seeding
 
