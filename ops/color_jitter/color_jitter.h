@@ -23,7 +23,7 @@ class ColorJitterSchema final : public ImageSchema {
   struct Options {
     AllBounds bounds;
     bool tensor = false;
-    std::int64_t most_of_mean = 0;  // pixels of float32; 0: any number
+    std::int64_t most_of_mean = 0;  // pixels of a tensor; 0: any number
     int api = 1;
     TorchGenerator::Rounding rounding = TorchGenerator::Rounding::kFused;
   };

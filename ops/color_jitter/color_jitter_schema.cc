@@ -63,7 +63,7 @@ Status ColorJitterSchema::Shape(const ImageSpec& in, ImageSpec* out) const {
 }
 
 Status ColorJitterSchema::CheckContrast(const ImageSpec& in) const {
-  if (in.dtype != DType::kF32) return CheckMean(in);
+  if (in.dtype != DType::kF32) HR_RETURN_IF_ERROR(CheckMean(in));
   if (options_.most_of_mean <= 0 || in.height * in.width <= options_.most_of_mean) return {};
   return Unsupported("torch may share the work on that many elements among its threads");
 }
@@ -99,7 +99,7 @@ void RegisterSchemaColorJitter(SchemaRegistry& registry) {
                 ApiArg(),
                 FloatsArg(),
                 {"mean_pixels", ArgType::kInt, std::nullopt,
-                 "most pixels of a float32 image whose contrast is changed; left out: any number"}},
+                 "most pixels of a tensor whose contrast is changed; left out: as many as are known"}},
        .classes = {"v1.ColorJitter", "v2.ColorJitter"}},
       Make);
 }

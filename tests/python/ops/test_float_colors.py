@@ -3,7 +3,8 @@ draws, by way of capture."""
 
 import pytest
 import torch
-from headrace.native import float_bits
+from headrace.native import float_bits, float_nodes
+from headrace.native.plan import NotNative
 from headrace.native.transforms import nodes_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -230,13 +231,36 @@ def test_only_nodes_of_floats_say_so():
     assert nodes_for(v1.ToTensor(), v1.Normalize([1], [2]), jitter)[2][1]["floats"] == 1
 
 
-def test_more_pixels_than_one_thread_computes():
+@pytest.mark.parametrize(
+    ("first", "api", "most"),
+    [(v1.ToTensor, v1, 10922), (v1.PILToTensor, v1, 65793), (v1.PILToTensor, v2, 10922)],
+)
+def test_more_pixels_than_one_thread_computes(first, api, most):
     """Without workers the program's own threads share the work on large images."""
-    nodes = nodes_of(v1.Compose([v1.ToTensor(), v1.ColorJitter(contrast=0.4)]))
-    float_bits.limit_means(nodes)
-    most = nodes[1].args["mean_pixels"]
-    assert 3 * most < 32768 <= 3 * (most + 1) + 3
+    nodes = nodes_of(v1.Compose([first(), api.ColorJitter(contrast=0.4)]))
+    float_nodes.limit_to_one_thread(nodes)
     chain = compile_chain([("from_array", {"mode": "RGB"}), *((n.op, n.args) for n in nodes)])
     chain.run(torch.zeros(1, most, 3, dtype=torch.uint8).numpy(), 0)
     with pytest.raises(native.Error, match="among its threads"):
         chain.run(torch.zeros(1, most + 1, 3, dtype=torch.uint8).numpy(), 0)
+
+
+@pytest.mark.parametrize("policy", [v1.RandAugment, v2.AutoAugment, v1.TrivialAugmentWide])
+def test_policies_of_tensors_need_one_thread(policy):
+    float_nodes.limit_to_one_thread(nodes_of(v1.Compose([policy(), v1.ToTensor()])))
+    with pytest.raises(NotNative, match="threads of torch's"):
+        float_nodes.limit_to_one_thread(nodes_of(v1.Compose([v1.PILToTensor(), policy()])))
+
+
+def test_aug_mix_needs_one_thread_where_it_changes_contrast():
+    """It makes tensors of pictures."""
+    float_nodes.limit_to_one_thread(nodes_of(v1.Compose([v1.AugMix(all_ops=False), v1.ToTensor()])))
+    with pytest.raises(NotNative, match="threads of torch's"):
+        float_nodes.limit_to_one_thread(nodes_of(v1.Compose([v1.AugMix(), v1.ToTensor()])))
+
+
+def test_a_picture_has_no_limit():
+    """A worker of an older release refuses the argument."""
+    nodes = nodes_of(v1.Compose([v2.ColorJitter(contrast=0.4), v1.ToTensor()]))
+    float_nodes.limit_to_one_thread(nodes)
+    assert "mean_pixels" not in nodes[0].args

@@ -9,7 +9,7 @@ from torch.utils.data import IterDataPipe, MapDataPipe
 from torch.utils.data.dataloader import _DatasetKind
 
 from ..native import binding, collate
-from ..native.float_bits import limit_means
+from ..native.float_nodes import limit_to_one_thread
 from ..native.intact import OF_ARRAYS, OF_IMAGES, OF_TIMM, Changed, check_intact
 from ..native.libraries import libraries
 from ..native.plan import Local, NotNative, Plan, PythonStage
@@ -127,7 +127,7 @@ def _native(loader: Any, rng: str, name: str, before: Captured | None) -> Native
     if rows.source:
         made = computed_of(rows)
     if loader.num_workers == 0:
-        limit_means(made.nodes)
+        limit_to_one_thread(made.nodes)
     form = None
     if not collate.is_default(loader.collate_fn):
         made, form = with_form(loader.collate_fn, made)

@@ -12,8 +12,6 @@ from typing import Any
 
 import torch
 
-from .plan import Node
-
 COLORS, GRIDS = "colors", "grids"
 # Keys: what is looked at, and the API.
 _KNOWN: dict[tuple[str, int], tuple[int, ...]] = {
@@ -53,20 +51,10 @@ _COLORS: tuple[_Call, ...] = (
     lambda f, image: f.solarize(image, 0.4),
     lambda f, image: f.autocontrast(image),
 )
-# torch shares the work on more numbers among its threads, of which a program may have several. That
-# changes the order of a sum, and which elements of a blend with one number are at an end.
-_MOST_NUMBERS = 32767
 
 
 def known(what: str, api: int) -> bool:
     return checksums(what, api) == _KNOWN[what, api]
-
-
-def limit_means(nodes: list[Node]) -> None:
-    """For a loader without workers: in the program's own process torch may use several threads."""
-    for node in nodes:
-        if node.op == "color_jitter" and "floats" in node.args:
-            node.args = {**node.args, "mean_pixels": _MOST_NUMBERS // 3}
 
 
 @functools.cache

@@ -1,32 +1,34 @@
 """What a plan says of nodes whose operators compute on tensors, as the client's torch would: on those of
-float32 whether the bits are known, and of a perspective how the grid is made."""
+float32 whether the bits are known, of a perspective how the grid is made, and what several threads of
+torch's would make otherwise."""
 
 from typing import Any
 
 from . import augment, blurring, float_bits, resizing
-from .plan import Node
+from .plan import Node, NotNative
 
 _RESIZES = frozenset(("resize", "random_resized_crop"))
 _TO_TENSOR = frozenset(("to_tensor", "pil_to_tensor", "to_image"))
 _COLORS = frozenset(("color_jitter", "grayscale", "random_grayscale", "random_operation"))
 _GRIDS = frozenset(("random_affine", "random_rotation", "random_perspective"))
+_POLICIES = frozenset(("auto_augment", "rand_augment", "trivial_augment_wide"))
+# torch shares the work on more numbers among its threads. That changes the order of a sum, and which
+# elements of a blend with one number are at an end.
+_MOST_NUMBERS = 32767
+# Sums of more bytes may be inexact, and so depend on their order.
+_MOST_EXACT = (1 << 24) // 255
 
 
 def mark_tensors(nodes: list[Node], of_tensors: bool = False) -> None:
     """Adds the argument `floats` to the nodes that compute on float32, and to perspectives of tensors
     what those of PIL images go without: a worker of an older release refuses these arguments.
     `of_tensors`: the first node is given a tensor."""
-    floats: list[bool] = []  # of what each node is given
-    tensors: list[bool] = []
-    turns = False  # v2's quarter turns leave a tensor column by column in memory
-    for number, node in enumerate(nodes):
-        before = node.inputs[0] if node.inputs else number - 1
-        floats.append(before >= 0 and (floats[before] or _makes_floats(nodes[before])))
-        tensor = before >= 0 and (tensors[before] or nodes[before].op in _TO_TENSOR)
-        tensors.append(tensor or (before < 0 and of_tensors))
-        turns = turns or (
-            tensors[-1] and node.op == "random_rotation" and node.args.get("api") == 2
-        )
+    floats, tensors = _given(nodes, of_tensors)
+    # v2's quarter turns leave a tensor column by column in memory.
+    turns = any(
+        tensor and node.op == "random_rotation" and node.args.get("api") == 2
+        for node, tensor in zip(nodes, tensors, strict=True)
+    )
     for node, of_floats, of_tensor in zip(nodes, floats, tensors, strict=True):
         more: dict[str, int] = {}  # nodes may share their arguments
         if of_tensor and node.op == "random_perspective":
@@ -39,6 +41,39 @@ def mark_tensors(nodes: list[Node], of_tensors: bool = False) -> None:
             more["floats"] = int(known)
         if more:
             node.args = {**node.args, **more}
+
+
+def limit_to_one_thread(nodes: list[Node]) -> None:
+    """For a loader without workers: in the program's own process torch may use several threads. Larger
+    images whose contrast is changed are the trainer's. Raises NotNative where that can't be said."""
+    floats, tensors = _given(nodes)
+    for node, of_floats, tensor in zip(nodes, floats, tensors, strict=True):
+        if node.op == "color_jitter" and tensor and node.args.get("contrast") is not None:
+            blends = of_floats or node.args.get("api") == 2
+            most = _MOST_NUMBERS // 3 if blends else _MOST_EXACT
+            node.args = {**node.args, "mean_pixels": most}
+        elif node.op in _POLICIES and tensor or node.op == "aug_mix" and node.args["all_ops"]:
+            raise NotNative(
+                f"{node.label} may change the contrast of a tensor, which several threads of torch's "
+                "make with other bits than one",
+                "num_workers=1 or more",
+            )
+
+
+def _given(nodes: list[Node], of_tensors: bool = False) -> tuple[list[bool], list[bool]]:
+    """Whether each node is given a tensor of float32, and whether it is given a tensor."""
+    floats: list[bool] = []
+    tensors: list[bool] = []
+    for number, node in enumerate(nodes):
+        before = node.inputs[0] if node.inputs else number - 1
+        floats.append(before >= 0 and (floats[before] or _makes_floats(nodes[before])))
+        tensor = before >= 0 and (tensors[before] or _makes_tensors(nodes[before]))
+        tensors.append(tensor or (before < 0 and of_tensors))
+    return floats, tensors
+
+
+def _makes_tensors(node: Node) -> bool:
+    return node.op in _TO_TENSOR or node.args.get("library") == "torchvision.io"
 
 
 def _makes_floats(node: Node) -> bool:
