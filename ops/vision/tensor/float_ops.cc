@@ -217,14 +217,7 @@ Status FloatSharpness(const FloatPixels& image, double factor, int api, OpContex
 Status FloatAffine(const Image& in, const AffineMatrix& matrix, const AffineArgs& args, int api,
                    const FloatPixels& out, PointwiseLevel level) {
   HR_RETURN_IF_ERROR(Numbers(AreFinite(in, level)));
-  const GridJob job{in,
-                    MakeGridAxis(matrix.data(), in.spec.width),
-                    MakeGridAxis(matrix.data() + 3, in.spec.height),
-                    args.interpolation == Interpolation::kBilinear,
-                    args.tensor_fill,
-                    api,
-                    args.products};
-  KernelsOf(level).sample(job, out.floats.data());
+  KernelsOf(level).sample(AffineJob(in, matrix, args, api), out.floats.data());
   return {};
 }
 
@@ -232,15 +225,7 @@ Status FloatPerspective(const Image& in, const PerspectiveCoefficients& coeffici
                         const AffineArgs& args, int api, const FloatPixels& out,
                         PointwiseLevel level) {
   HR_RETURN_IF_ERROR(Numbers(AreFinite(in, level)));
-  const GridJob job{in,
-                    MakeGridAxis(coefficients.data(), in.spec.width),
-                    MakeGridAxis(coefficients.data() + 3, in.spec.height),
-                    args.interpolation == Interpolation::kBilinear,
-                    args.tensor_fill,
-                    api,
-                    args.products,
-                    GridAxis{coefficients[6], coefficients[7], 1.0F, 0, 0}};
-  KernelsOf(level).sample(job, out.floats.data());
+  KernelsOf(level).sample(PerspectiveJob(in, coefficients, args, api), out.floats.data());
   return {};
 }
 

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "ops/vision/geometry/affine.h"
 #include "ops/vision/geometry/affine_args.h"
+#include "ops/vision/geometry/perspective.h"
 #include "ops/vision/image.h"
 
 // Each operation is rounded to float32 as torch's is. Source: torchvision's _gen_affine_grid,
@@ -45,6 +47,31 @@ template <typename Number>
   const auto half = static_cast<float>(0.5 * static_cast<double>(side));
   return {static_cast<float>(row[0]) / half, static_cast<float>(row[1]) / half,
           static_cast<float>(row[2]) / half, half, static_cast<float>(side)};
+}
+
+// The jobs of an affine transform and of a perspective. They refer to the image and the arguments.
+[[nodiscard]] inline GridJob AffineJob(const Image& in, const AffineMatrix& matrix,
+                                       const AffineArgs& args, int api) {
+  return {in,
+          MakeGridAxis(matrix.data(), in.spec.width),
+          MakeGridAxis(matrix.data() + 3, in.spec.height),
+          args.interpolation == Interpolation::kBilinear,
+          args.tensor_fill,
+          api,
+          args.products};
+}
+
+[[nodiscard]] inline GridJob PerspectiveJob(const Image& in,
+                                            const PerspectiveCoefficients& coefficients,
+                                            const AffineArgs& args, int api) {
+  return {in,
+          MakeGridAxis(coefficients.data(), in.spec.width),
+          MakeGridAxis(coefficients.data() + 3, in.spec.height),
+          args.interpolation == Interpolation::kBilinear,
+          args.tensor_fill,
+          api,
+          args.products,
+          GridAxis{coefficients[6], coefficients[7], 1.0F, 0, 0}};
 }
 
 #if defined(__x86_64__)

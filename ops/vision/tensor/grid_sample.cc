@@ -121,27 +121,12 @@ void SampleAt([[maybe_unused]] PointwiseLevel level, const GridJob& job, std::ui
 
 void TensorAffine(const Image& in, const AffineMatrix& matrix, const AffineArgs& args, int api,
                   std::uint8_t* out, PointwiseLevel level) {
-  const GridJob job{in,
-                    MakeGridAxis(matrix.data(), in.spec.width),
-                    MakeGridAxis(matrix.data() + 3, in.spec.height),
-                    args.interpolation == Interpolation::kBilinear,
-                    args.tensor_fill,
-                    api,
-                    args.products};
-  SampleAt(level, job, out);
+  SampleAt(level, AffineJob(in, matrix, args, api), out);
 }
 
 void TensorPerspective(const Image& in, const PerspectiveCoefficients& coefficients,
                        const AffineArgs& args, int api, std::uint8_t* out, PointwiseLevel level) {
-  const GridJob job{in,
-                    MakeGridAxis(coefficients.data(), in.spec.width),
-                    MakeGridAxis(coefficients.data() + 3, in.spec.height),
-                    args.interpolation == Interpolation::kBilinear,
-                    args.tensor_fill,
-                    api,
-                    args.products,
-                    GridAxis{coefficients[6], coefficients[7], 1.0F, 0, 0}};
-  SampleAt(level, job, out);
+  SampleAt(level, PerspectiveJob(in, coefficients, args, api), out);
 }
 
 void TensorTurn(const Image& in, int turns, std::uint8_t* out) {

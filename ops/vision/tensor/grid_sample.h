@@ -24,9 +24,9 @@ void TensorPerspective(const Image& in, const PerspectiveCoefficients& coefficie
                        const AffineArgs& args, int api, std::uint8_t* out,
                        PointwiseLevel level = DetectPointwiseLevel());
 
-// torch.rot90(image, turns, dims=(-2, -1)) of packed pixels of any kind. Writes packed pixels to `out`, which
-// must not overlap the image. REQUIRES: 0 <= turns <= 3; the image is square, or the turns are
-// even.
+// torch.rot90(image, turns, dims=(-2, -1)) of packed pixels of any kind. Writes packed pixels to
+// `out`, which must not overlap the image. REQUIRES: 0 <= turns <= 3; the image is square, or the
+// turns are even.
 void TensorTurn(const Image& in, int turns, std::uint8_t* out);
 
 }  // namespace headrace::ops

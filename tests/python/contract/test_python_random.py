@@ -1,18 +1,16 @@
 """Contract: programs that draw from Python's random give the stock loader's batches, made by workers."""
 
 import functools
-import json
 import random
 
-import headrace
 import numpy as np
 import pytest
 import torch
-from headrace.loader.seam import state_of
 from PIL import Image
-from support.compare import assert_same, check
+from support.compare import check
 from support.lazily import without_workers
 from support.python_random import NATIVE, Both, drawn_program, references
+from support.resumed import check_it_resumes
 from support.segmentation import write_mask, write_pairs
 
 COUNT = 17
@@ -110,20 +108,4 @@ def test_a_sample_that_raises_after_it_has_drawn(tmp_path):
 
 
 def test_it_resumes_where_both_generators_were(pairs):
-    data = Both(pairs, references())
-
-    def loader():
-        torch.manual_seed(5)
-        return headrace.DataLoader(data, 2, shuffle=True, num_workers=2)
-
-    whole = list(loader())
-    first = loader()
-    iterator = iter(first)
-    taken = [next(iterator) for _ in range(3)]
-    state = json.loads(json.dumps(first.state_dict()))
-    del iterator
-    second = loader()
-    second.load_state_dict(state)
-    rest = list(second)
-    assert state_of(second).report.path == "native"
-    assert_same([*taken, *rest], whole)
+    check_it_resumes(Both(pairs, references()))

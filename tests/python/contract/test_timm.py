@@ -1,7 +1,6 @@
 """Contract: programs with timm's transforms give the stock loader's batches, made by workers."""
 
 import functools
-import json
 import math
 import random
 
@@ -15,6 +14,7 @@ from PIL import Image, ImageChops
 from support.compare import assert_same, check, stock
 from support.compare import served as served_as
 from support.lazily import both_ways, epoch
+from support.resumed import check_it_resumes
 from torch.utils.data import DataLoader, Dataset
 from torchvision import datasets
 from torchvision import transforms as v1
@@ -142,23 +142,7 @@ def test_it_resumes_where_the_generators_were(own_photos, name, damaged):
         for path in sorted(own_photos.glob("*/*"))[::5]:
             with Image.open(path) as image:
                 image.convert("CMYK").save(path, "JPEG")
-    data = datasets.ImageFolder(own_photos, NATIVE[name]())
-
-    def loader():
-        torch.manual_seed(5)
-        return headrace.DataLoader(data, 2, shuffle=True, num_workers=2)
-
-    whole = list(loader())
-    first = loader()
-    iterator = iter(first)
-    taken = [next(iterator) for _ in range(3)]
-    state = json.loads(json.dumps(first.state_dict()))
-    del iterator
-    second = loader()
-    second.load_state_dict(state)
-    rest = list(second)
-    assert state_of(second).report.path == "native"
-    assert_same([*taken, *rest], whole)
+    check_it_resumes(datasets.ImageFolder(own_photos, NATIVE[name]()))
 
 
 def recipe(worker_id):

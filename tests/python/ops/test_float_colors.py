@@ -9,7 +9,6 @@ from headrace.native.transforms import nodes_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.operators import (
-    LIBRARIES,
     SEEDS,
     check_file,
     check_image,
@@ -18,6 +17,7 @@ from support.operators import (
     native,
     noise,
 )
+from support.tensor_operators import CONVERSIONS, nodes_for, refusal
 from support.torch_bits import needs_vectors
 from torchvision import transforms as v1
 from torchvision.transforms import v2
@@ -28,17 +28,6 @@ APIS = {1: v1, 2: v2}
 IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 seeds = st.integers(0, SEEDS)
 apis = st.sampled_from([1, 2])
-# How programs make float32, as tensors of both orders in memory.
-CONVERSIONS = {
-    "ToTensor": lambda: [v1.ToTensor()],
-    "ToImage, ToDtype": lambda: [v2.ToImage(), v2.ToDtype(torch.float32, scale=True)],
-    "ToDtype without scale": lambda: [v2.PILToTensor(), v2.ToDtype(torch.float32)],
-    "ConvertImageDtype": lambda: [v1.PILToTensor(), v1.ConvertImageDtype(torch.float32)],
-    # Elements below 0 and above 1, and -0.
-    "Normalize": lambda: [v1.ToTensor(), v1.Normalize([0.4], [0.3])],
-    "zeros with a sign": lambda: [v1.ToTensor(), v1.Normalize([0.0], [-0.5])],
-    "padded": lambda: [v1.ToTensor(), v1.Pad(2, fill=-0.0)],
-}
 conversions = st.sampled_from(list(CONVERSIONS))
 COLORS = {
     "jitter": lambda api: api.ColorJitter(0.4, 0.4, 0.4, 0.1),
@@ -71,10 +60,6 @@ OF_MEANS = ("jitter", "contrast")
 def images(draw, least=1, most=70, channels=(1, 3)):
     side = st.integers(least, most)
     return noise(draw(side), draw(side), draw(st.sampled_from(channels)), draw(st.integers(0, 999)))
-
-
-def nodes_for(*transforms):
-    return [(node.op, node.args) for node in nodes_of(v1.Compose(list(transforms)))]
 
 
 def check(transforms, image, seed=0):
@@ -179,13 +164,6 @@ def test_files(recipe, height, width, seed):
     transforms = RECIPES[recipe]()
     data = jpeg(noise(height, width, 3, seed % 999))
     check_file(nodes_for(*transforms), v1.Compose(transforms), data, seed)
-
-
-def refusal(*transforms, mode="RGB", **libraries):
-    with pytest.raises(native.Error, match=r"Unsupported: node") as error:
-        nodes = [("from_array", {"mode": mode}), *nodes_for(*transforms)]
-        native.Chain(nodes, {**LIBRARIES, **libraries}, b"")
-    return str(error.value)
 
 
 def test_what_is_not_native_says_why():

@@ -7,19 +7,17 @@ import numpy as np
 import pytest
 import torch
 from headrace.native import resizing
-from headrace.native.transforms import nodes_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.operators import (
-    LIBRARIES,
     SEEDS,
     check_file,
-    check_image,
     compile_chain,
     jpeg,
     native,
     noise,
 )
+from support.tensor_operators import CONVERSIONS, check, images, nodes_for, refusal, sizes
 from support.torch_bits import needs_vectors
 from torchvision import transforms as v1
 from torchvision.transforms import InterpolationMode, v2
@@ -36,38 +34,7 @@ IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 seeds = st.integers(0, SEEDS)
 ways = st.sampled_from(WAYS)
 apis = st.sampled_from([1, 2])
-# How programs make float32, as tensors of both orders in memory.
-CONVERSIONS = {
-    "ToTensor": lambda: [v1.ToTensor()],
-    "ToImage, ToDtype": lambda: [v2.ToImage(), v2.ToDtype(torch.float32, scale=True)],
-    "ToDtype without scale": lambda: [v2.PILToTensor(), v2.ToDtype(torch.float32)],
-    "ConvertImageDtype": lambda: [v1.PILToTensor(), v1.ConvertImageDtype(torch.float32)],
-    "Normalize": lambda: [v1.ToTensor(), v1.Normalize([0.4], [0.3])],
-    # The least values become -0.
-    "zeros with a sign": lambda: [v1.ToTensor(), v1.Normalize([0.0], [-0.5])],
-    # Beside values above 0, of which a pass with weights 1 and 0 would make 0.
-    "zeros with a sign, padded": lambda: [v1.ToTensor(), v1.Pad(2, fill=-0.0)],
-}
 conversions = st.sampled_from(list(CONVERSIONS))
-
-
-@st.composite
-def images(draw, least=1, most=120):
-    side = st.integers(least, most)
-    return noise(draw(side), draw(side), draw(st.sampled_from([1, 3])), draw(st.integers(0, 999)))
-
-
-@st.composite
-def sizes(draw, most=90):
-    return [draw(st.integers(1, most)), draw(st.integers(2, most))]
-
-
-def nodes_for(*transforms):
-    return [(node.op, node.args) for node in nodes_of(v1.Compose(list(transforms)))]
-
-
-def check(transforms, image, seed=0):
-    check_image(nodes_for(*transforms), v1.Compose(list(transforms)), image, seed)
 
 
 @settings(max_examples=600)
@@ -221,13 +188,6 @@ def test_the_tail_is_not_left_to_the_trainer(recipe):
     chain = compile_chain(nodes)
     assert chain.tail() == 0
     assert chain.pure_prefix() == (2 if nodes[1][0] == "resize" else 1)
-
-
-def refusal(*transforms, **libraries):
-    with pytest.raises(native.Error, match="Unsupported: node") as error:
-        nodes = [("from_array", {"mode": "RGB"}), *nodes_for(*transforms)]
-        native.Chain(nodes, {**LIBRARIES, **libraries}, b"")
-    return str(error.value)
 
 
 @pytest.mark.parametrize("name", ["Resize", "RandomResizedCrop"])
