@@ -210,7 +210,8 @@ def test_a_seed_for_each_sample(photos, name):
         data = cls(photos, NATIVE[name]())
         loader = headrace.DataLoader(data, 4, num_workers=2, rng="sample")
         made.append(list(loader))
-        assert state_of(loader).report.path == path, state_of(loader).report.reasons
+        # All by workers: where these end, the trainer makes the same.
+        assert state_of(loader).report.samples_by_path[path] == 27, state_of(loader).report
     assert_same(*made)
 
 
