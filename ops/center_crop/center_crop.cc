@@ -1,22 +1,21 @@
 #include "ops/center_crop/center_crop.h"
 
 #include "ops/core/op_registry.h"
+#include "ops/core/schema_kernel.h"
 #include "ops/vision/fold/fold.h"
 
 namespace headrace::ops {
 namespace {
 
-class CenterCropKernel final : public ImageKernel {
+class CenterCropKernel final : public SchemaKernel<ImageKernel, CenterCropSchema> {
  public:
-  explicit CenterCropKernel(const CenterCropSchema& schema) : schema_(schema) {}
+  using SchemaKernel::SchemaKernel;
+
   [[nodiscard]] bool folds() const override { return true; }
   Status Fold(Params /*params*/, FoldedPass& fold) const override {
     fold.Reframe(schema_.CropOf(fold.spec()), {});
     return Status::Ok();
   }
-
- private:
-  const CenterCropSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 }  // namespace

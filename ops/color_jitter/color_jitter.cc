@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "ops/core/op_registry.h"
+#include "ops/core/schema_kernel.h"
 #include "ops/vision/floats.h"
 #include "ops/vision/pil/enhance.h"
 #include "ops/vision/tensor/float_ops.h"
@@ -13,9 +14,9 @@
 namespace headrace::ops {
 namespace {
 
-class ColorJitterKernel final : public FloatKernel {
+class ColorJitterKernel final : public SchemaKernel<FloatKernel, ColorJitterSchema> {
  public:
-  explicit ColorJitterKernel(const ColorJitterSchema& schema) : schema_(schema) {}
+  using SchemaKernel::SchemaKernel;
 
   // Each pixel comes from the same pixel, except for contrast, which uses the mean of the image.
   [[nodiscard]] Result<std::optional<Window>> InputWindow(const Request& request,
@@ -119,8 +120,6 @@ class ColorJitterKernel final : public FloatKernel {
         return FloatHue(pixels, factor, api);
     }
   }
-
-  const ColorJitterSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ops/core/op_registry.h"
+#include "ops/core/schema_kernel.h"
 #include "ops/vision/image_header.h"
 #include "ops/vision/image_kernel.h"
 #include "ops/vision/jpeg/jpeg_decoder.h"
@@ -39,9 +40,9 @@ Status CheckChunks(ByteSpan file) {
   return DataLoss("PNG: truncated");
 }
 
-class CvReadKernel final : public ImageKernel {
+class CvReadKernel final : public SchemaKernel<ImageKernel, CvReadSchema> {
  public:
-  explicit CvReadKernel(const CvReadSchema& schema) : schema_(schema) {}
+  using SchemaKernel::SchemaKernel;
 
   Status Decode(ByteSpan file, const std::optional<Window>& window, bool /*packed*/,
                 OpContext& context, ScratchBuffer& memory, Image* out) const override {
@@ -123,8 +124,6 @@ class CvReadKernel final : public ImageKernel {
     out->held = WholeOf(spec);
     return channels;
   }
-
-  const CvReadSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 }  // namespace

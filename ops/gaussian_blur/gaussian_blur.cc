@@ -4,15 +4,16 @@
 #include <bit>
 
 #include "ops/core/op_registry.h"
+#include "ops/core/schema_kernel.h"
 #include "ops/vision/floats.h"
 #include "ops/vision/tensor/convolve.h"
 
 namespace headrace::ops {
 namespace {
 
-class GaussianBlurKernel final : public FloatKernel {
+class GaussianBlurKernel final : public SchemaKernel<FloatKernel, GaussianBlurSchema> {
  public:
-  explicit GaussianBlurKernel(const GaussianBlurSchema& schema) : schema_(schema) {}
+  using SchemaKernel::SchemaKernel;
 
   [[nodiscard]] Result<std::optional<Window>> InputWindow(const Request& request,
                                                           OpContext& /*context*/) const override {
@@ -54,8 +55,6 @@ class GaussianBlurKernel final : public FloatKernel {
     }
     return sum <= kMost;
   }
-
-  const GaussianBlurSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "ops/grayscale/grayscale.h"
 
 #include "ops/core/op_registry.h"
+#include "ops/core/schema_kernel.h"
 #include "ops/vision/floats.h"
 #include "ops/vision/pil/luma.h"
 #include "ops/vision/tensor/float_ops.h"
@@ -9,9 +10,9 @@
 namespace headrace::ops {
 namespace {
 
-class GrayscaleKernel final : public FloatKernel {
+class GrayscaleKernel final : public SchemaKernel<FloatKernel, GrayscaleSchema> {
  public:
-  explicit GrayscaleKernel(const GrayscaleSchema& schema) : schema_(schema) {}
+  using SchemaKernel::SchemaKernel;
 
   // Each pixel comes from the same pixel.
   [[nodiscard]] Result<std::optional<Window>> InputWindow(const Request& request,
@@ -30,9 +31,6 @@ class GrayscaleKernel final : public FloatKernel {
     }
     return Status::Ok();
   }
-
- private:
-  const GrayscaleSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "ops/pad/pad.h"
 
 #include "ops/core/op_registry.h"
+#include "ops/core/schema_kernel.h"
 #include "ops/vision/floats.h"
 #include "ops/vision/fold/fold.h"
 #include "ops/vision/geometry/border.h"
@@ -8,9 +9,9 @@
 namespace headrace::ops {
 namespace {
 
-class PadKernel final : public FloatKernel {
+class PadKernel final : public SchemaKernel<FloatKernel, PadSchema> {
  public:
-  explicit PadKernel(const PadSchema& schema) : schema_(schema) {}
+  using SchemaKernel::SchemaKernel;
 
   [[nodiscard]] bool folds() const override { return schema_.mode() == PaddingMode::kConstant; }
   Status Fold(Params /*params*/, FoldedPass& fold) const override {
@@ -33,9 +34,6 @@ class PadKernel final : public FloatKernel {
     PadAndCrop(in, {&padding, 1}, schema_.mode(), out->held, context, memory, out);
     return Status::Ok();
   }
-
- private:
-  const PadSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "ops/random_crop/random_crop.h"
 
 #include "ops/core/op_registry.h"
+#include "ops/core/schema_kernel.h"
 #include "ops/vision/floats.h"
 #include "ops/vision/fold/fold.h"
 #include "ops/vision/geometry/border.h"
@@ -8,9 +9,9 @@
 namespace headrace::ops {
 namespace {
 
-class RandomCropKernel final : public FloatKernel {
+class RandomCropKernel final : public SchemaKernel<FloatKernel, RandomCropSchema> {
  public:
-  explicit RandomCropKernel(const RandomCropSchema& schema) : schema_(schema) {}
+  using SchemaKernel::SchemaKernel;
 
   [[nodiscard]] bool folds() const override {
     return schema_.config().mode == PaddingMode::kConstant;
@@ -56,8 +57,6 @@ class RandomCropKernel final : public FloatKernel {
     if (IsInside({params[0], params[1], size.height, size.width}, padded)) return Status::Ok();
     return InvalidArgument("crop is not in the image");
   }
-
-  const RandomCropSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 }  // namespace

@@ -1,14 +1,16 @@
 #include "ops/random_erasing/random_erasing.h"
 
 #include "ops/core/op_registry.h"
+#include "ops/core/schema_kernel.h"
 #include "ops/vision/fold/fold.h"
 
 namespace headrace::ops {
 namespace {
 
-class RandomErasingKernel final : public ImageKernel {
+class RandomErasingKernel final : public SchemaKernel<ImageKernel, RandomErasingSchema> {
  public:
-  explicit RandomErasingKernel(const RandomErasingSchema& schema) : schema_(schema) {}
+  using SchemaKernel::SchemaKernel;
+
   [[nodiscard]] bool folds() const override { return true; }
   Status Fold(Params params, FoldedPass& fold) const override {
     const Window where{params[0], params[1], params[2], params[3]};
@@ -17,9 +19,6 @@ class RandomErasingKernel final : public ImageKernel {
     fold.FillRect(where, schema_.value());
     return Status::Ok();
   }
-
- private:
-  const RandomErasingSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 }  // namespace

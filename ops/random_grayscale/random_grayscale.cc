@@ -1,6 +1,7 @@
 #include "ops/random_grayscale/random_grayscale.h"
 
 #include "ops/core/op_registry.h"
+#include "ops/core/schema_kernel.h"
 #include "ops/vision/floats.h"
 #include "ops/vision/pil/luma.h"
 #include "ops/vision/tensor/float_ops.h"
@@ -9,9 +10,9 @@
 namespace headrace::ops {
 namespace {
 
-class RandomGrayscaleKernel final : public FloatKernel {
+class RandomGrayscaleKernel final : public SchemaKernel<FloatKernel, RandomGrayscaleSchema> {
  public:
-  explicit RandomGrayscaleKernel(const RandomGrayscaleSchema& schema) : schema_(schema) {}
+  using SchemaKernel::SchemaKernel;
 
   // Each pixel comes from the same pixel.
   [[nodiscard]] Result<std::optional<Window>> InputWindow(const Request& request,
@@ -31,9 +32,6 @@ class RandomGrayscaleKernel final : public FloatKernel {
     }
     return Status::Ok();
   }
-
- private:
-  const RandomGrayscaleSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 }  // namespace

@@ -49,13 +49,7 @@ Status RandomShortestSizeSchema::DrawImage(const ImageSpec& in, TorchGenerator& 
                                            MutableParams params, ImageSpec* out) const {
   const std::int64_t drawn = rng.RandInt(0, std::ssize(lengths_));
   *out = Resized(in, lengths_[static_cast<std::size_t>(drawn)]);
-  if (out->height <= 0 || out->width <= 0) {
-    return InvalidArgument("height and width must be > 0");
-  }
-  HR_RETURN_IF_ERROR(resizing_.CheckOutput(*out));
-  params[0] = static_cast<std::int32_t>(out->height);
-  params[1] = static_cast<std::int32_t>(out->width);
-  return Status::Ok();
+  return resizing_.PutDrawn(*out, params);
 }
 
 void RegisterSchemaRandomShortestSize(SchemaRegistry& registry) {

@@ -4,14 +4,15 @@
 #include <tuple>
 
 #include "ops/core/op_registry.h"
+#include "ops/core/schema_kernel.h"
 #include "ops/vision/fold/fold.h"
 
 namespace headrace::ops {
 namespace {
 
-class RandomZoomOutKernel final : public ImageKernel {
+class RandomZoomOutKernel final : public SchemaKernel<ImageKernel, RandomZoomOutSchema> {
  public:
-  explicit RandomZoomOutKernel(const RandomZoomOutSchema& schema) : schema_(schema) {}
+  using SchemaKernel::SchemaKernel;
 
   [[nodiscard]] bool folds() const override { return true; }
   Status Fold(Params params, FoldedPass& fold) const override {
@@ -22,9 +23,6 @@ class RandomZoomOutKernel final : public ImageKernel {
                  schema_.fill());
     return Status::Ok();
   }
-
- private:
-  const RandomZoomOutSchema& schema_;  // the chain's, which outlives its kernels
 };
 
 }  // namespace

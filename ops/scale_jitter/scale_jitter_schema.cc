@@ -61,13 +61,7 @@ Status ScaleJitterSchema::DrawnShape(const ImageSpec& in, Params params, ImageSp
 Status ScaleJitterSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,
                                     ImageSpec* out) const {
   HR_TRY(*out, Scaled(in, rng.Rand()));
-  if (out->height <= 0 || out->width <= 0) {
-    return InvalidArgument("height and width must be > 0");
-  }
-  HR_RETURN_IF_ERROR(resizing_.CheckOutput(*out));
-  params[0] = static_cast<std::int32_t>(out->height);
-  params[1] = static_cast<std::int32_t>(out->width);
-  return Status::Ok();
+  return resizing_.PutDrawn(*out, params);
 }
 
 void RegisterSchemaScaleJitter(SchemaRegistry& registry) {

@@ -64,8 +64,11 @@ def stock(make: Callable[[type], Any], **named: Any) -> Trace:
     return trace(make(DataLoader), **named)
 
 
-def served(make: Callable[[type], Any], path: str | None = "native", **named: Any) -> Trace:
-    """`path`: how the batches must have been made."""
+def served(
+    make: Callable[[type], Any], path: str | None = "native", by_trainer: bool = False, **named: Any
+) -> Trace:
+    """`path`: how the batches must have been made. `by_trainer`: it may make most of the samples of a
+    native loader, as it also does where workers fail, with the same bits."""
     headrace.install()
     try:
         seed_everything()
@@ -73,15 +76,20 @@ def served(make: Callable[[type], Any], path: str | None = "native", **named: An
         seen = trace(loader, **named)
     finally:
         headrace.uninstall()
+    report = state_of(loader).report
     if path is not None:
-        assert state_of(loader).report.path == path, state_of(loader).report.reasons
+        assert report.path == path, report.reasons
+    if path == "native" and not by_trainer:
+        assert report.samples_by_path["native"] >= report.samples_by_path["local"], report
     return seen
 
 
-def check(make: Callable[[type], Any], path: str | None = "native", **named: Any) -> Trace:
+def check(
+    make: Callable[[type], Any], path: str | None = "native", by_trainer: bool = False, **named: Any
+) -> Trace:
     """The program sees the same with and without Headrace. Returns what it sees."""
     expected = stock(make, **named)
-    assert_same(served(make, path, **named), expected)
+    assert_same(served(make, path, by_trainer, **named), expected)
     return expected
 
 

@@ -36,6 +36,15 @@ Status Resizing::CheckOutput(const ImageSpec& out) const {
   return Unsupported("tensors of one column are not resized natively");
 }
 
+Status Resizing::PutDrawn(const ImageSpec& out, MutableParams params) const {
+  if (out.height <= 0 || out.width <= 0) {
+    return InvalidArgument("height and width must be > 0");
+  }
+  params[0] = static_cast<std::int32_t>(out.height);
+  params[1] = static_cast<std::int32_t>(out.width);
+  return CheckOutput(out);
+}
+
 // Source: torchvision/transforms/functional.py, _compute_resized_output_size.
 Status Resizing::ShorterEdgeTo(std::int64_t shorter, std::int64_t most, const ImageSpec& in,
                                ImageSpec* out) const {

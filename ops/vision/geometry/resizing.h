@@ -26,6 +26,9 @@ struct Resizing {
   // kUnsupported: torch resizes to that size by other rules (its passes take the image's rows for
   // columns, or fail).
   [[nodiscard]] Status CheckOutput(const ImageSpec& out) const;
+  // Puts a size that was drawn into `params`: height and width. Errors as CheckOutput;
+  // kInvalidArgument: no pixel is left.
+  Status PutDrawn(const ImageSpec& out, MutableParams params) const;
   // Gives the image whose shorter edge has that length, and whose longer one is at most `most`
   // (0: no bound) long. 0 for `shorter`: the longer edge gets the length `most`. Errors as
   // CheckOutput; kInvalidArgument: no pixel is left.

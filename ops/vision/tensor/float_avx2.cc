@@ -105,23 +105,9 @@ struct FloatSse {
   HR_TARGET static inline Float Fma(Float a, Float b, Float c) { return _mm_fmadd_ps(a, b, c); }
 };
 
-using Table = FloatTable<FloatAvx2>;
-
 }  // namespace
 
-const FloatKernels kAvx2Floats = {Table::Scale,
-                                  Table::Blend,
-                                  Table::Invert,
-                                  Table::Solarize,
-                                  Table::Posterize,
-                                  Table::BoundsOf,
-                                  Table::Stretch,
-                                  Table::Sharpen,
-                                  Table::Finite,
-                                  Table::Gray,
-                                  Table::BlendWithGray,
-                                  Table::TurnHue,
-                                  SampleFloats<FloatAvx2, FloatSse>};
+const FloatKernels kAvx2Floats = FloatTable<FloatAvx2>::With(SampleFloats<FloatAvx2, FloatSse>);
 
 }  // namespace headrace::ops
 #endif

@@ -112,22 +112,9 @@ struct FloatScalar {
   }
 };
 
-using Table = FloatTable<FloatScalar>;
-
 }  // namespace
 
-const FloatKernels kScalarFloats = {Table::Scale,
-                                    Table::Blend,
-                                    Table::Invert,
-                                    Table::Solarize,
-                                    Table::Posterize,
-                                    Table::BoundsOf,
-                                    Table::Stretch,
-                                    Table::Sharpen,
-                                    Table::Finite,
-                                    Table::Gray,
-                                    Table::BlendWithGray,
-                                    Table::TurnHue,
-                                    SampleFloats<FloatScalar, FloatScalar>};
+const FloatKernels kScalarFloats =
+    FloatTable<FloatScalar>::With(SampleFloats<FloatScalar, FloatScalar>);
 
 }  // namespace headrace::ops

@@ -7,8 +7,8 @@
 #include "ops/vision/tensor/float_kernels.h"
 
 // Included in the .cc file of each instruction set, which defines HR_TARGET before. V has the
-// vectors: Float (a multiple of four floats), Mask, kSize and the operations below. Of two equal numbers Max and Min give
-// the second, and of a pair with a NaN, too.
+// vectors: Float (a multiple of four floats), Mask, kSize and the operations below. Of two equal
+// numbers Max and Min give the second, and of a pair with a NaN, too.
 namespace headrace::ops {
 
 #define HR_STEP HR_TARGET static inline
@@ -333,6 +333,11 @@ struct FloatTable {
   HR_STEP bool TurnHue(const FloatRun& run, float factor, int api) {
     return api == 1 ? ChangePixels<V>(run, FloatHueTurn<V, 1>{V::All(factor)})
                     : ChangePixels<V>(run, FloatHueTurn<V, 2>{V::All(factor)});
+  }
+
+  static constexpr FloatKernels With(void (*sample)(const GridJob& job, float* out)) {
+    return {Scale,   Blend,  Invert, Solarize,      Posterize, BoundsOf, Stretch,
+            Sharpen, Finite, Gray,   BlendWithGray, TurnHue,   sample};
   }
 };
 

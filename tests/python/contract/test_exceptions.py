@@ -122,7 +122,7 @@ def test_samples_of_different_size(own_photos):
     from torchvision import transforms
 
     data = datasets.ImageFolder(own_photos, transforms.ToTensor())
-    seen = check(lambda loader: loader(data, batch_size=3, num_workers=2))
+    seen = check(lambda loader: loader(data, batch_size=3, num_workers=2), by_trainer=True)
     assert "stack expects each tensor to be equal size" in errors(seen)[0][1]
 
 

@@ -239,6 +239,6 @@ def test_a_batch_without_a_sample_for_the_workers_is_no_error(photos, capfd):
     data = Doubled(photos)
     data.transform = v1.Compose([v1.Resize(16), v1.ToTensor()])
     sampler = np.arange(12, dtype=np.int32)
-    check(lambda loader: loader(data, 1, sampler=sampler, num_workers=1), epochs=1)
+    check(lambda loader: loader(data, 1, sampler=sampler, num_workers=1), by_trainer=True, epochs=1)
     said = capfd.readouterr().err
     assert "answered wrongly" not in said and "left to the trainer" not in said

@@ -31,8 +31,9 @@ def test_the_stock_loaders_bits(photos, name, num_workers):
 def test_with_no_workers(photos, name):
     by_path = without_workers(lambda: NATIVE[name](photos)).samples_by_path
     assert by_path["python"] == 0 and sum(by_path.values()) == 81
-    # With UNCHANGED the grey ones of these photos are the trainer's to make.
-    assert (by_path["local"] > 0) == (name in ("unchanged", "folder"))
+    # With UNCHANGED the grey ones of these photos are the trainer's to make. So is all of a policy that may
+    # change the contrast of a tensor: several threads of torch's make other bits than one.
+    assert (by_path["local"] > 0) == (name in ("unchanged", "folder", "augmented"))
 
 
 def test_parts_of_it(photos):

@@ -7,7 +7,7 @@ from ..native.batch_form import BatchForm, batch_of, copies_of, tensors_of
 from ..native.plan import Plan, PythonStage, labels_in
 from ..native.structure import Structure
 from ..native.structure import batch_of as collated
-from ..native.targets import Targets, stacked
+from ..native.targets import Targets, Unknown, stacked
 from .datasets import Rows
 from .fingerprint import Fingerprint
 from .kept import Code
@@ -34,13 +34,17 @@ class NativePlan:
     targets: Targets | None = None  # the fields after those of the plan, which the trainer makes
     numpy_seeding: Seeding = stock_numpy_seed  # and of NumPy's
 
-    def tensors(self, batch: Any) -> list[Any]:
-        """The fields of a delivered batch: a tensor each, or a list with an entry for each sample. None
-        where no sample was made. Raises Unknown."""
+    def tensors(self, batch: Any) -> list[Any] | None:
+        """The fields of a delivered batch: a tensor each, or a list with an entry for each sample. Empty
+        where no sample was made. None: the program's code makes the batch, as targets may be others. No
+        exception is being handled then, which what that code raises would name."""
         fields = tensors_of(batch.fields, self.form)
-        return (
-            fields if self.targets is None or not fields else fields + self.targets.columns(batch)
-        )
+        if self.targets is None or not fields:
+            return fields
+        try:
+            return fields + self.targets.columns(batch)
+        except Unknown:
+            return None
 
     def copies(self, fields: list[Any]) -> list[Any]:
         """The same, with what workers made in memory of its own."""

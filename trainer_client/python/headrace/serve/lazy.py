@@ -174,6 +174,7 @@ class Ahead:
             lane_state.set_state(batch.lane_state)
         self._expected = batch.lane_state
         fields = self._captured.tensors(batch)
+        assert fields is not None  # such plans have no targets
         if batch.copy_advised:
             fields = self._captured.copies(fields)
         return samples.joined(self._stock.collate_fn, fields, self._captured)

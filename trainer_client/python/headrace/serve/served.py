@@ -24,7 +24,6 @@ from ..capture import NativePlan, StagePlan
 from ..capture import Served as ServedPlan
 from ..errors import HeadraceError, WorkersUnavailable
 from ..native import binding
-from ..native.targets import Unknown
 from ..service import service
 from ..stage.pickling import unpickle_batch
 from .loader_state import LoaderState
@@ -246,9 +245,8 @@ class Served:
         if self._odd.get(batch.batch) == []:
             del self._odd[batch.batch]
             return self._collate(batch.batch, [])
-        try:
-            fields = captured.tensors(batch)
-        except Unknown:
+        fields = captured.tensors(batch)
+        if fields is None:
             self._comparison.delivered(batch, [])
             self._state.report.made_here(captured.path, len(batch.keys) - len(batch.missing))
             made = self._make_missing(batch, make_all)
