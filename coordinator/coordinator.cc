@@ -17,6 +17,7 @@
 #include "base/process/stats.h"
 #include "base/version.h"
 #include "coordinator/drain_choice.h"
+#include "coordinator/message_checks.h"
 #include "coordinator/policy/core/policy.h"
 #include "coordinator/scaling/pool_growth.h"
 #include "coordinator/scaling/pool_size.h"
@@ -168,19 +169,23 @@ class CoordinatorImpl final : public Coordinator {
   void OnMessage(net::Incoming&& message) {
     // Leases go to the peer that speaks for the job or worker.
     if (const auto* beat = std::get_if<wire::ConsumerHeartbeat>(&message.body)) {
-      if (state_.FindJob(beat->job)) consumers_[beat->job] = message.peer;
-    } else if (const auto* worker = std::get_if<wire::WorkerHeartbeat>(&message.body)) {
-      if (state_.FindWorker(worker->worker)) workers_[worker->worker] = message.peer;
+      if (CheckSender(state_, beat->job, beat->token).ok()) consumers_[beat->job] = message.peer;
+    } else if (const auto* own = std::get_if<wire::WorkerHeartbeat>(&message.body)) {
+      if (CheckSender(state_, own->worker, own->token).ok()) workers_[own->worker] = message.peer;
     }
     Dispatch(PeerMessage{std::move(message.peer), std::move(message.body)});
   }
 
-  void OnInvalid(const std::string& peer, const Status& error) {
+  // In at most one line a second, so that nobody fills the log.
+  void Complain(const Status& error) {
     const SteadyTime now = reactor_.clock().Now();
-    if (now - last_complaint_ >= kComplainEvery) {
-      last_complaint_ = now;
-      LogWarning("message refused: " + error.ToString());
-    }
+    if (now - last_complaint_ < kComplainEvery) return;
+    last_complaint_ = now;
+    LogWarning("message refused: " + error.ToString());
+  }
+
+  void OnInvalid(const std::string& peer, const Status& error) {
+    Complain(error);
     if (error.code() != Code::kOtherRelease) return;
     // For a peer of another protocol, any answer of ours names both versions.
     wire::ClusterStatus answer;
@@ -200,6 +205,7 @@ class CoordinatorImpl final : public Coordinator {
       if (journal_ && IsDurable(update)) durable.push_back(std::move(update));
     }
     for (const std::string& warning : decision.warnings) LogWarning(warning);
+    if (!decision.refused.ok()) Complain(decision.refused);
     for (const Reply& reply : decision.replies) Introduce(reply);
     Deliver(durable, Address(std::move(decision.replies), std::move(decision.pushes)));
     for (const VerifyWorker& verify : decision.verify) Verify(verify.worker);

@@ -130,6 +130,7 @@ void WorkerLink::SendAttach() {
   attach.split = context_.split;
   attach.cache_bytes = context_.cache_bytes;
   attach.lanes_given = given_lanes();
+  attach.pass = worker_.pass;
   attach_sent_ = reactor_.clock().Now();
   if (!asked_) asked_ = attach_sent_;
   (void)socket_->Send({}, attach);  // asked again by Tick

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -67,6 +68,8 @@ class WorkerLink {
 
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] const wire::WorkerInfo& worker() const { return worker_; }
+  // Attaches with this pass from now on: a restarted coordinator knows the job by another number.
+  void SetPass(std::string pass) { worker_.pass = std::move(pass); }
   // True: the worker writes into the arena; its slots may be reused only after its answer or
   // hang-up.
   [[nodiscard]] bool uses_arena() const { return uses_arena_; }

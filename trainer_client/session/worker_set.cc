@@ -25,6 +25,7 @@ void WorkerSet::SetLeases(const std::vector<wire::WorkerInfo>& workers, SteadyTi
   std::erase_if(ended_, [&](const auto& entry) { return !leased_.contains(entry.first); });
   std::erase_if(refused_, [&](const auto& entry) { return !leased_.contains(entry.first); });
   for (const auto& [id, worker] : leased_) {
+    if (const auto link = links_.find(id); link != links_.end()) link->second->SetPass(worker.pass);
     if (links_.contains(id) || ended_.contains(id) || refused_.contains(id)) continue;
     AddLink(worker, now);
   }
