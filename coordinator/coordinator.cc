@@ -22,6 +22,7 @@
 #include "coordinator/scaling/pool_growth.h"
 #include "coordinator/scaling/pool_size.h"
 #include "coordinator/state/journal.h"
+#include "net/descriptor_watch.h"
 #include "net/exposure.h"
 #include "schemas/wire/host_identity.h"
 
@@ -76,6 +77,7 @@ class CoordinatorImpl final : public Coordinator {
                  socket_->endpoint() + " here; say --listen tcp://0.0.0.0:PORT for a pool");
     }
     HR_RETURN_IF_ERROR(StartPool());
+    descriptors_.emplace(reactor_);
     timer_ = reactor_.AddTimer(options_.heartbeat / 2, [this] { Dispatch(Tick{}); });
     // Grants come before a worker from the journal is told of its jobs.
     Dispatch(Tick{});
@@ -97,6 +99,7 @@ class CoordinatorImpl final : public Coordinator {
     if (stopped_) return;
     stopped_ = true;
     if (timer_) reactor_.CancelTimer(*timer_);
+    descriptors_.reset();
     if (pool_) pool_->Stop();
     if (journal_) journal_->Stop();
     alive_.reset();
@@ -349,6 +352,7 @@ class CoordinatorImpl final : public Coordinator {
   std::unique_ptr<Pool> pool_;
   std::unique_ptr<net::Socket> socket_;
   std::optional<net::TimerId> timer_;
+  std::optional<net::DescriptorWatch> descriptors_;
   std::map<JobId, std::string> consumers_;   // peers
   std::map<WorkerId, std::string> workers_;  // peers
   std::uint64_t appended_ = 0;

@@ -125,6 +125,7 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
                          {.bytes = options.source_ahead_bytes,
                           .rows = static_cast<std::size_t>(std::max(options.source_requests, 1))}});
   HR_TRY(std::vector<std::string> roots, RealPaths(options.allowed_roots));
+  descriptors_ = std::make_unique<net::DescriptorWatch>(reactor_);
   const std::string token = options.coordinator.empty() ? "" : MakeToken();
   service_ = std::make_unique<DataService>(
       DataService::Parts{reactor_, *executor_, *queue_, sources, *io_, reads_, cache_, info_.host,
