@@ -172,11 +172,25 @@ Result<std::shared_ptr<SocketState>> Core::Add(Result<std::unique_ptr<ZmqSocket>
   Watch(state->zmq->fd(), EPOLLIN, state->token);
   sockets_.emplace(state->token, state);
   ready_.insert(state->token);
+  if (ConnectionMonitor* monitor = state->zmq->monitor()) {
+    WatchFd(monitor->fd(), [this, weak = std::weak_ptr(state)] {
+      if (const auto socket = weak.lock()) TellOfEnd(socket);
+    });
+  }
   return state;
+}
+
+// The callback follows all messages that had come on the connection.
+void Core::TellOfEnd(const std::shared_ptr<SocketState>& socket) {
+  if (!socket->zmq || !socket->zmq->monitor()->TakeEnded()) return;
+  while (DrainSocket(socket)) {
+  }
+  if (socket->zmq) socket->events.on_disconnected();
 }
 
 void Core::Remove(SocketState& socket) {
   if (!socket.zmq) return;
+  if (const ConnectionMonitor* monitor = socket.zmq->monitor()) UnwatchFd(monitor->fd());
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket.zmq->fd(), nullptr);
   socket.zmq.reset();
   sockets_.erase(socket.token);

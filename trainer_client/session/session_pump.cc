@@ -30,7 +30,8 @@ SessionPump::SessionPump(std::shared_ptr<net::Reactor> reactor, Setup setup,
                                    WorkerLink::State state) { OnLinkState(worker, state); },
                 .on_message = [this](WorkerId worker,
                                      net::Incoming&& in) { OnMessage(worker, std::move(in)); },
-                .on_loaded = [this] { shared_->SetServed(); }}),
+                .on_loaded = [this] { shared_->SetServed(); },
+                .on_lost = [this](WorkerId worker) { OnLost(worker); }}),
       content_(std::make_unique<ContentCheck>(reactor_, context_.plan, *context_.blobs,
                                               setup.planner.row_map)),
       queue_({.book = book_,
@@ -350,6 +351,12 @@ void SessionPump::OnSettled(WorkerId worker, bool knows_session) {
   if (!knows_session) Forgotten(worker);
   if (!workers_.leased(worker)) Later([](SessionPump& pump) { pump.RemoveEnded(); });
   Pump();
+}
+
+// Answers of its native batches can't come any more. One of code may still be in work there, and code
+// runs once: the worker's silence decides.
+void SessionPump::OnLost(WorkerId worker) {
+  if (!closed_ && !context_.plan.has_python_stage) Forgotten(worker);
 }
 
 // The worker answers no earlier request.

@@ -59,6 +59,9 @@ class WorkerLink {
     std::function<void(WorkerId, State)> on_state;
     std::function<void(WorkerId, net::Incoming&&)> on_message;  // BatchDone, Described
     std::function<void()> on_loaded;  // the worker said that the plan runs there
+    // The connection ended, and nothing holds the worker to what it was asked (it has no arena). The
+    // link stays, and connects again.
+    std::function<void(WorkerId)> on_lost;
   };
 
   // Opens a link. kUnavailable: no endpoint of the worker can be reached from here.
@@ -77,7 +80,8 @@ class WorkerLink {
   [[nodiscard]] bool given_lanes() const { return offered_arena_ && context_.gives_lanes; }
   // Passes the current context.lanes to the worker. Does nothing for a worker elsewhere.
   void GiveLanes();
-  // Whether the worker was silent for so long that the coordinator should check it.
+  // Whether the worker was silent for so long that the coordinator should check it, or its connection
+  // ended and it has said nothing since.
   [[nodiscard]] bool mute() const;
   // Whether a live worker is not attached for a while because it prepares what it was asked for.
   // The imports of Python code may take long.
@@ -103,6 +107,7 @@ class WorkerLink {
   Status Connect();
   void ConnectArena();
   void SendAttach();
+  void OnDisconnected();
   void OnMessage(net::Incoming&& incoming);
   void OnAttached(const wire::Attached& attached);
   void OnOutcome(const Status& status);
@@ -120,6 +125,7 @@ class WorkerLink {
   net::Reactor& reactor_;
   LinkContext& context_;
   wire::WorkerInfo worker_;
+  bool lost_ = false;  // its connection ended, and it has said nothing since
   Events events_;
   State state_ = State::kAttaching;
   Status refusal_;

@@ -57,6 +57,7 @@ void WorkerSet::AddLink(const wire::WorkerInfo& worker, SteadyTime now) {
   events.on_loaded = [this, id = worker.worker] {
     if (Serves(id)) events_.on_loaded();
   };
+  events.on_lost = [this](WorkerId id) { events_.on_lost(id); };
   auto link = WorkerLink::Open(reactor_, context_, worker, std::move(events));
   if (!link.ok()) {
     last_refusal_ = link.status();
