@@ -13,6 +13,8 @@
 #include <future>
 #include <mutex>
 #include <numeric>
+#include <thread>
+#include <vector>
 
 #include "base/unique_fd.h"
 #include "gmock/gmock.h"
