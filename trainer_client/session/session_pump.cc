@@ -249,6 +249,9 @@ void SessionPump::Pump() {
 }
 
 void SessionPump::PumpOnce() {
+  for (const std::int64_t ticket : dispatcher_.TakeLost()) {
+    answers_.Fail(ticket, Unavailable("two workers were lost while they had it"));
+  }
   stand_in_.Go([this] { TakePlanned(); });
   TakePlanned();
   AskSizes();
@@ -356,17 +359,16 @@ void SessionPump::OnSettled(WorkerId worker, bool knows_session) {
 // Answers of its native batches can't come any more. One of code may still be in work there, and code
 // runs once: the worker's silence decides.
 void SessionPump::OnLost(WorkerId worker) {
-  if (!closed_ && !context_.plan.has_python_stage) Forgotten(worker);
+  if (!closed_ && !context_.plan.has_python_stage) Forgotten(worker, Dispatcher::Answer::kLost);
 }
 
 // The worker answers no earlier request.
-void SessionPump::Forgotten(WorkerId worker) {
+void SessionPump::Forgotten(WorkerId worker, Dispatcher::Answer why) {
   WorkerLink* link = workers_.Find(worker);
   if (link == nullptr || link->state() == WorkerLink::State::kAttaching) return;
   link->Reattach();
   loans_.Forget(worker, [&](std::uint32_t attempt, const Loan& loan) {
-    (void)dispatcher_.OnAnswer(worker, attempt, Dispatcher::Answer::kNoSession, 0,
-                               reactor_->clock().Now());
+    (void)dispatcher_.OnAnswer(worker, attempt, why, 0, reactor_->clock().Now());
     if (loan.shadow) comparisons_.LoseShadow(attempt);
   });
 }

@@ -111,7 +111,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   [[nodiscard]] Dispatcher::WorkerState ReadyState(WorkerId worker) const;
   void TellDispatcher(WorkerId worker);
   void OnLost(WorkerId worker);
-  void Forgotten(WorkerId worker);
+  void Forgotten(WorkerId worker, Dispatcher::Answer why = Dispatcher::Answer::kNoSession);
   void EndWorker(WorkerId worker);
   void RemoveEnded();
   void CheckWorkers();
