@@ -104,11 +104,18 @@ def describe_photos(folder: pathlib.Path) -> dict:
     return {"files": len(sizes), "mean_kb": sum(sizes) / len(sizes) / 1e3}
 
 
+def _without_place(word: str) -> str:
+    """A path outside of this checkout, without where it lies on this machine."""
+    path = pathlib.Path(word)
+    if not path.is_absolute() or path.is_relative_to(ROOT):
+        return word
+    return str(pathlib.Path("elsewhere", *path.parts[-3:]))
+
+
 def write_report(name: str, title: str, rows: list[tuple[str, str]], data: dict) -> None:
     """bench/report/NAME.{md,json}: a table for people and everything that was measured."""
-    command = (
-        "`.venv/bin/python " + shlex.join([os.path.relpath(sys.argv[0], ROOT), *sys.argv[1:]]) + "`"
-    )
+    words = [os.path.relpath(sys.argv[0], ROOT), *map(_without_place, sys.argv[1:])]
+    command = "`.venv/bin/python " + shlex.join(words) + "`"
     about = machine()
     lines = [f"# {title}", "", f"Command: {command}", ""]
     lines += [
