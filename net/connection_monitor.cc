@@ -38,6 +38,8 @@ Result<std::unique_ptr<ConnectionMonitor>> ConnectionMonitor::Watch(
   HR_CHECK(zmq_connect(events, address.c_str()) == 0);
   std::size_t size = sizeof(monitor->fd_);
   HR_CHECK(zmq_getsockopt(events, ZMQ_FD, &monitor->fd_, &size) == 0);
+  // Until it was read once, ZeroMQ takes the reader for awake and signals nothing.
+  (void)monitor->TakeEnded();
   return monitor;
 }
 

@@ -174,7 +174,7 @@ Result<std::shared_ptr<SocketState>> Core::Add(Result<std::unique_ptr<ZmqSocket>
   ready_.insert(state->token);
   if (ConnectionMonitor* monitor = state->zmq->monitor()) {
     WatchFd(monitor->fd(), [this, weak = std::weak_ptr(state)] {
-      if (const auto socket = weak.lock()) TellOfEnd(socket);
+      if (const auto alive = weak.lock()) TellOfEnd(alive);
     });
   }
   return state;

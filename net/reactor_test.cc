@@ -359,7 +359,7 @@ TEST(Reactor, TheEndOfAConnectionIsToldAfterTheMessagesThatCameOnIt) {
   };
   auto dealer = std::move(client->ConnectDealer(router->endpoint(), std::move(events))).value();
   ASSERT_TRUE(client->Start().ok());
-  OnReactor(*client, [&] { return dealer->Send("", wire::Ping{}); });
+  OnReactor(*client, [&] { (void)dealer->Send("", wire::Ping{}); });
   const std::string peer = server_inbox.Message(0).peer;
   OnReactor(*server, [&] {
     for (std::uint64_t i = 0; i < kMessages; ++i) (void)router->Send(peer, wire::Ping{i});
