@@ -308,13 +308,7 @@ class Stepper {
   }
 
   void Receive(const std::string& peer, const wire::StatusQuery& m) {
-    wire::ClusterStatus status = DescribeCluster(rules_, state(), m.request, now_);
-    if (m.job.valid() && CheckSender(state(), m.job, m.token).ok()) {
-      for (wire::WorkerStatus& worker : status.workers) {
-        worker.info.pass = PassOf(state().FindWorker(worker.info.worker)->token, m.job);
-      }
-    }
-    Answer(peer, std::move(status));
+    Answer(peer, DescribeCluster(rules_, state(), m, now_));
   }
 
   void On(const WorkerEnded& event) {

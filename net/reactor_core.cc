@@ -174,18 +174,14 @@ Result<std::shared_ptr<SocketState>> Core::Add(Result<std::unique_ptr<ZmqSocket>
   ready_.insert(state->token);
   if (ConnectionMonitor* monitor = state->zmq->monitor()) {
     WatchFd(monitor->fd(), [this, weak = std::weak_ptr(state)] {
-      if (const auto alive = weak.lock()) TellOfEnd(alive);
+      const auto alive = weak.lock();
+      if (!alive || !alive->zmq || !alive->zmq->monitor()->TakeEnded()) return;
+      while (DrainSocket(alive)) {  // the callback follows all messages that had come
+      }
+      if (alive->zmq) alive->events.on_disconnected();
     });
   }
   return state;
-}
-
-// The callback follows all messages that had come on the connection.
-void Core::TellOfEnd(const std::shared_ptr<SocketState>& socket) {
-  if (!socket->zmq || !socket->zmq->monitor()->TakeEnded()) return;
-  while (DrainSocket(socket)) {
-  }
-  if (socket->zmq) socket->events.on_disconnected();
 }
 
 void Core::Remove(SocketState& socket) {

@@ -74,7 +74,6 @@ class Core {
   void RunPosts();
   void DrainReady();
   bool DrainSocket(const std::shared_ptr<SocketState>& socket);
-  void TellOfEnd(const std::shared_ptr<SocketState>& socket);
   void Wait();
   [[nodiscard]] int WaitMillis();
   void Watch(int fd, std::uint32_t events, Token token);

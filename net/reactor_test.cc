@@ -13,8 +13,6 @@
 #include <future>
 #include <mutex>
 #include <numeric>
-#include <thread>
-#include <vector>
 
 #include "base/unique_fd.h"
 #include "gmock/gmock.h"
@@ -338,50 +336,6 @@ TEST(Reactor, DealerComesBackToARestartedPeer) {
     server->Stop();
   }
   client->Stop();
-}
-
-TEST(Reactor, TheEndOfAConnectionIsToldAfterTheMessagesThatCameOnIt) {
-  constexpr int kMessages = 300;
-  const auto server = MakeReactor();
-  Inbox server_inbox;
-  const auto router =
-      std::move(server->BindRouter("tcp://127.0.0.1:*", server_inbox.Events())).value();
-  ASSERT_TRUE(server->Start().ok());
-  const auto client = MakeReactor();
-  int heard = 0;
-  std::vector<int> heard_before_an_end;
-  std::promise<void> ended;
-  SocketEvents events;
-  events.on_message = [&](Incoming&&) { ++heard; };
-  events.on_disconnected = [&] {
-    heard_before_an_end.push_back(heard);
-    if (heard_before_an_end.size() == 1) ended.set_value();
-  };
-  auto dealer = std::move(client->ConnectDealer(router->endpoint(), std::move(events))).value();
-  ASSERT_TRUE(client->Start().ok());
-  OnReactor(*client, [&] { (void)dealer->Send("", wire::Ping{}); });
-  const std::string peer = server_inbox.Message(0).peer;
-  OnReactor(*server, [&] {
-    for (std::uint64_t i = 0; i < kMessages; ++i) (void)router->Send(peer, wire::Ping{i});
-  });
-  server->Stop();
-  ASSERT_EQ(ended.get_future().wait_for(seconds(20)), std::future_status::ready);
-  client->Stop();
-  EXPECT_EQ(heard_before_an_end, std::vector<int>{kMessages}) << "once";
-}
-
-// No end is told of a peer that was never there.
-TEST(Reactor, APeerThatNeverCameIsNoEnd) {
-  const auto client = MakeReactor();
-  bool told = false;
-  SocketEvents events;
-  events.on_disconnected = [&] { told = true; };
-  const auto dealer =
-      std::move(client->ConnectDealer("tcp://127.0.0.1:9", std::move(events))).value();
-  ASSERT_TRUE(client->Start().ok());
-  std::this_thread::sleep_for(milliseconds(300));
-  client->Stop();
-  EXPECT_FALSE(told);
 }
 
 TEST(Reactor, ForkedChildNeitherHangsNorDisturbs) {

@@ -177,26 +177,16 @@ void DataService::OnMessage(net::Incoming&& incoming) {
   }
 }
 
-Status DataService::Admits(const wire::Attach& attach) const {
-  if (!token_.empty() && !SameSecret(attach.pass, PassOf(token_, attach.job))) {
-    return NoSession("job " + std::to_string(attach.job.value) + " has no pass for this worker");
-  }
-  const auto existing = sessions_.find(attach.session);
-  if (existing != sessions_.end() && existing->second->attachment().SamePlan(attach)) return {};
-  if (draining_) return Unavailable("this worker is leaving");
-  if (existing == sessions_.end() && sessions_.size() >= kMostSessions) {
-    return ResourceExhausted("too many sessions are attached here");
-  }
-  return {};
-}
-
 void DataService::OnAttach(const std::string& peer, const wire::Attach& attach) {
-  if (Status admitted = Admits(attach); !admitted.ok()) {
+  const auto refuse = [&](Status why) {
     Send(peer,
          wire::Attached{
-             .request = attach.request, .session = attach.session, .status = std::move(admitted)},
+             .request = attach.request, .session = attach.session, .status = std::move(why)},
          {});
-    return;
+  };
+  if (!token_.empty() && !SameSecret(attach.pass, PassOf(token_, attach.job))) {
+    return refuse(
+        NoSession("job " + std::to_string(attach.job.value) + " has no pass for this worker"));
   }
   auto existing = sessions_.find(attach.session);
   if (existing != sessions_.end() && !existing->second->attachment().SamePlan(attach)) {
@@ -204,6 +194,10 @@ void DataService::OnAttach(const std::string& peer, const wire::Attach& attach) 
     existing = sessions_.end();
   }
   if (existing == sessions_.end()) {
+    if (sessions_.size() >= kMostSessions) {
+      return refuse(ResourceExhausted("too many sessions are attached here"));
+    }
+    if (draining_) return refuse(Unavailable("this worker is leaving"));
     existing =
         sessions_.emplace(attach.session, std::make_shared<Session>(environment_, attach)).first;
   }

@@ -74,8 +74,6 @@ class DataService {
 
   void OnMessage(net::Incoming&& incoming);
   void OnAttach(const std::string& peer, const wire::Attach& attach);
-  // Whether the coordinator gave the trainer a pass for this worker, and there is room.
-  [[nodiscard]] Status Admits(const wire::Attach& attach) const;
   void OnDescriptor(std::uint64_t connection, const net::DescriptorMessage& message, UniqueFd fd);
   void OnHangup(std::uint64_t connection);
   void OnBatchRequest(const std::string& peer, wire::BatchRequest request);

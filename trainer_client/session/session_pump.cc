@@ -25,13 +25,14 @@ SessionPump::SessionPump(std::shared_ptr<net::Reactor> reactor, Setup setup,
       size_requests_(context_.session, planner_),
       without_workers_(std::move(setup.without_workers)),
       loans_(context_.arena, *shared_),
-      workers_(*reactor_, context_, compares_,
-               {.on_state = [this](WorkerId worker,
-                                   WorkerLink::State state) { OnLinkState(worker, state); },
-                .on_message = [this](WorkerId worker,
-                                     net::Incoming&& in) { OnMessage(worker, std::move(in)); },
-                .on_loaded = [this] { shared_->SetServed(); },
-                .on_lost = [this](WorkerId worker) { OnLost(worker); }}),
+      workers_(
+          *reactor_, context_, compares_,
+          {.on_state = [this](WorkerId worker,
+                              WorkerLink::State state) { OnLinkState(worker, state); },
+           .on_message = [this](WorkerId worker,
+                                net::Incoming&& in) { OnMessage(worker, std::move(in)); },
+           .on_loaded = [this] { shared_->SetServed(); },
+           .on_lost = [this](WorkerId worker) { Forgotten(worker, Dispatcher::Answer::kLost); }}),
       content_(std::make_unique<ContentCheck>(reactor_, context_.plan, *context_.blobs,
                                               setup.planner.row_map)),
       queue_({.book = book_,
@@ -249,9 +250,7 @@ void SessionPump::Pump() {
 }
 
 void SessionPump::PumpOnce() {
-  for (const std::int64_t ticket : dispatcher_.TakeLost()) {
-    answers_.Fail(ticket, Unavailable("two workers were lost while they had it"));
-  }
+  answers_.LeaveLost();
   stand_in_.Go([this] { TakePlanned(); });
   TakePlanned();
   AskSizes();
@@ -275,9 +274,7 @@ void SessionPump::AskSizes() {
   size_requests_.Ask(workers_.AllReady(), reactor_->clock().Now(),
                      [this](WorkerId worker, const wire::Describe& describe) {
                        const Status sent = workers_.Find(worker)->Send(describe);
-                       if (!sent.ok()) {
-                         LogDebug("describe not sent error=\"" + sent.ToString() + "\"");
-                       }
+                       if (!sent.ok()) LogDebug("describe not sent: " + sent.ToString());
                      });
 }
 
@@ -354,12 +351,6 @@ void SessionPump::OnSettled(WorkerId worker, bool knows_session) {
   if (!knows_session) Forgotten(worker);
   if (!workers_.leased(worker)) Later([](SessionPump& pump) { pump.RemoveEnded(); });
   Pump();
-}
-
-// Answers of its native batches can't come any more. One of code may still be in work there, and code
-// runs once: the worker's silence decides.
-void SessionPump::OnLost(WorkerId worker) {
-  if (!closed_ && !context_.plan.has_python_stage) Forgotten(worker, Dispatcher::Answer::kLost);
 }
 
 // The worker answers no earlier request.

@@ -184,7 +184,7 @@ void WorkerLink::OnDisconnected() {
   lost_ = true;
   if (state_ == State::kAttaching) {
     AttachLater(kAttachRetry);
-  } else {
+  } else if (!context_.plan.has_python_stage) {
     events_.on_lost(worker_.worker);
   }
 }

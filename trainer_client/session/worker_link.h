@@ -59,8 +59,9 @@ class WorkerLink {
     std::function<void(WorkerId, State)> on_state;
     std::function<void(WorkerId, net::Incoming&&)> on_message;  // BatchDone, Described
     std::function<void()> on_loaded;  // the worker said that the plan runs there
-    // The connection ended, and nothing holds the worker to what it was asked (it has no arena). The
-    // link stays, and connects again.
+    // The connection of a native plan's link ended, and the worker has no arena: it answers no earlier
+    // request. The link stays, and connects again. A batch of code may still be in work there, and code
+    // runs once. So for other plans the worker's silence decides.
     std::function<void(WorkerId)> on_lost;
   };
 
