@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/process/allowance.h"
+#include "base/process/descriptors.h"
 #include "base/version.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -187,6 +188,7 @@ std::string PoolHelp() {
 
 int Main(const Options& options) {
   InitLog("coordinator", options.embedded ? LogLevel::kError : LogLevel::kInfo);
+  RaiseDescriptorLimit();
   if (options.embedded && options.directory.empty()) {
     return Fail(InvalidArgument("--embedded needs --dir, the private directory of its sockets"));
   }

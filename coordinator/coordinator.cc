@@ -17,10 +17,12 @@
 #include "base/process/stats.h"
 #include "base/version.h"
 #include "coordinator/drain_choice.h"
+#include "coordinator/message_checks.h"
 #include "coordinator/policy/core/policy.h"
 #include "coordinator/scaling/pool_growth.h"
 #include "coordinator/scaling/pool_size.h"
 #include "coordinator/state/journal.h"
+#include "net/descriptor_watch.h"
 #include "net/exposure.h"
 #include "schemas/wire/host_identity.h"
 
@@ -75,6 +77,7 @@ class CoordinatorImpl final : public Coordinator {
                  socket_->endpoint() + " here; say --listen tcp://0.0.0.0:PORT for a pool");
     }
     HR_RETURN_IF_ERROR(StartPool());
+    descriptors_.emplace(reactor_);
     timer_ = reactor_.AddTimer(options_.heartbeat / 2, [this] { Dispatch(Tick{}); });
     // Grants come before a worker from the journal is told of its jobs.
     Dispatch(Tick{});
@@ -96,6 +99,7 @@ class CoordinatorImpl final : public Coordinator {
     if (stopped_) return;
     stopped_ = true;
     if (timer_) reactor_.CancelTimer(*timer_);
+    descriptors_.reset();
     if (pool_) pool_->Stop();
     if (journal_) journal_->Stop();
     alive_.reset();
@@ -168,19 +172,23 @@ class CoordinatorImpl final : public Coordinator {
   void OnMessage(net::Incoming&& message) {
     // Leases go to the peer that speaks for the job or worker.
     if (const auto* beat = std::get_if<wire::ConsumerHeartbeat>(&message.body)) {
-      if (state_.FindJob(beat->job)) consumers_[beat->job] = message.peer;
-    } else if (const auto* worker = std::get_if<wire::WorkerHeartbeat>(&message.body)) {
-      if (state_.FindWorker(worker->worker)) workers_[worker->worker] = message.peer;
+      if (CheckSender(state_, beat->job, beat->token).ok()) consumers_[beat->job] = message.peer;
+    } else if (const auto* own = std::get_if<wire::WorkerHeartbeat>(&message.body)) {
+      if (CheckSender(state_, own->worker, own->token).ok()) workers_[own->worker] = message.peer;
     }
     Dispatch(PeerMessage{std::move(message.peer), std::move(message.body)});
   }
 
-  void OnInvalid(const std::string& peer, const Status& error) {
+  // In at most one line a second, so that nobody fills the log.
+  void Complain(const Status& error) {
     const SteadyTime now = reactor_.clock().Now();
-    if (now - last_complaint_ >= kComplainEvery) {
-      last_complaint_ = now;
-      LogWarning("message refused: " + error.ToString());
-    }
+    if (now - last_complaint_ < kComplainEvery) return;
+    last_complaint_ = now;
+    LogWarning("message refused: " + error.ToString());
+  }
+
+  void OnInvalid(const std::string& peer, const Status& error) {
+    Complain(error);
     if (error.code() != Code::kOtherRelease) return;
     // For a peer of another protocol, any answer of ours names both versions.
     wire::ClusterStatus answer;
@@ -200,6 +208,7 @@ class CoordinatorImpl final : public Coordinator {
       if (journal_ && IsDurable(update)) durable.push_back(std::move(update));
     }
     for (const std::string& warning : decision.warnings) LogWarning(warning);
+    if (!decision.refused.ok()) Complain(decision.refused);
     for (const Reply& reply : decision.replies) Introduce(reply);
     Deliver(durable, Address(std::move(decision.replies), std::move(decision.pushes)));
     for (const VerifyWorker& verify : decision.verify) Verify(verify.worker);
@@ -343,6 +352,7 @@ class CoordinatorImpl final : public Coordinator {
   std::unique_ptr<Pool> pool_;
   std::unique_ptr<net::Socket> socket_;
   std::optional<net::TimerId> timer_;
+  std::optional<net::DescriptorWatch> descriptors_;
   std::map<JobId, std::string> consumers_;   // peers
   std::map<WorkerId, std::string> workers_;  // peers
   std::uint64_t appended_ = 0;

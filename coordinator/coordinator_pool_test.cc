@@ -38,8 +38,8 @@ class RouterReactor final : public FakeReactor {
   }
   void Receive(std::string peer, wire::Body body) {
     net::Incoming message;
+    message.body = speakers_[peer](std::move(body));
     message.peer = std::move(peer);
-    message.body = std::move(body);
     events_.on_message(std::move(message));
   }
   // The last T that was sent to the peer, or a default one if there was none.
@@ -70,6 +70,7 @@ class RouterReactor final : public FakeReactor {
   };
 
   net::SocketEvents events_;
+  std::map<std::string, Speaker> speakers_;
   Sent sent_;
 };
 

@@ -106,6 +106,19 @@ class CoordinatorTest : public testing::Test {
   std::unique_ptr<Coordinator> coordinator_;
 };
 
+TEST_F(CoordinatorTest, AStrangersHeartbeatDoesNotDivertLeases) {
+  StartCoordinator();
+  auto client = Peer(), stranger = Peer(), worker = Peer();
+  const auto job = client->Ask<wire::JobOpened>(Open("token-of-job"));
+  EXPECT_EQ(stranger->Ask<wire::Leases>(Beat(job)).status.code(), Code::kNotFound);
+  const auto id = worker->Ask<wire::WorkerRegistered>(Register("token-of-worker")).worker;
+  EXPECT_THAT(client->Await<wire::Leases>().workers, SizeIs(1));
+  EXPECT_EQ(stranger->Ask<wire::WorkerDirective>(Beat(id)).status.code(), Code::kNotFound);
+  client->Send(wire::CloseJob{job.job});
+  EXPECT_THAT(worker->Await<wire::WorkerDirective>().jobs, SizeIs(1));
+  EXPECT_THAT(worker->Await<wire::WorkerDirective>().jobs, IsEmpty());
+}
+
 TEST_F(CoordinatorTest, LeasesArePushedAsSoonAsAWorkerIsThere) {
   StartCoordinator();
   auto client = Peer();

@@ -2,6 +2,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/pass/pass.h"
+#include "coordinator/message_checks.h"
 #include "coordinator/scaling/advice.h"
 #include "coordinator/step.h"
 
@@ -23,6 +25,9 @@ wire::JobStatus Describe(const Job& job) {
   }
   status.opened_ms = job.spec.opened_ms;
   status.sessions = job.loads;
+  // Their ids are for the trainer and its workers alone: who has one can attach as it does.
+  std::int64_t number = 0;
+  for (wire::SessionLoad& load : status.sessions) load.session = SessionId(++number);
   status.workers = {job.leases.begin(), job.leases.end()};
   status.tenant = job.spec.tenant;
   status.priority = job.spec.priority;
@@ -63,17 +68,19 @@ wire::WorkerStatus Describe(const Worker& worker, SteadyTime now) {
 
 }  // namespace
 
-wire::ClusterStatus DescribeCluster(const Rules& rules, const State& state, std::uint64_t request,
-                                    const Moment& now) {
+wire::ClusterStatus DescribeCluster(const Rules& rules, const State& state,
+                                    const wire::StatusQuery& query, const Moment& now) {
   wire::ClusterStatus status;
-  status.request = request;
+  status.request = query.request;
   status.version = rules.version;
   status.wall_ms = now.wall_ms;
   status.coordinator_cpu_seconds = now.own_cpu_seconds;
   status.ended_workers_cpu_seconds = state.ended_cpu_seconds();
   for (const auto& [id, job] : state.jobs()) status.jobs.push_back(Describe(job));
+  const bool passes = query.job.valid() && CheckSender(state, query.job, query.token).ok();
   for (const auto& [id, worker] : state.workers()) {
     status.workers.push_back(Describe(worker, now.steady));
+    if (passes) status.workers.back().info.pass = PassOf(worker.token, query.job);
   }
   return status;
 }

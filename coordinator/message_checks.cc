@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/secret.h"
+
 namespace headrace::coordinator {
 namespace {
 
@@ -17,7 +19,31 @@ Status CheckToken(const std::string& token) {
   return CheckText("token", token);
 }
 
+// `known`: the token of the job or worker; nullptr: there is none.
+Status CheckSender(const std::string& who, const std::string* known, std::string_view token) {
+  if (token.empty()) {
+    return InvalidArgument("a message without the token of " + who +
+                           "; use the coordinator's release everywhere");
+  }
+  if (known != nullptr && SameSecret(*known, token)) return Status::Ok();
+  return NoSession(who +
+                   " is not known to this coordinator by that token (was it restarted?); introduce "
+                   "yourself again");
+}
+
 }  // namespace
+
+Status CheckSender(const State& state, JobId job, std::string_view token) {
+  const Job* known = state.FindJob(job);
+  return CheckSender("job " + std::to_string(job.value), known ? &known->spec.token : nullptr,
+                     token);
+}
+
+Status CheckSender(const State& state, WorkerId worker, std::string_view token) {
+  const Worker* known = state.FindWorker(worker);
+  return CheckSender("worker " + std::to_string(worker.value), known ? &known->token : nullptr,
+                     token);
+}
 
 Status CheckText(std::string_view what, const std::string& text) {
   if (text.size() <= kMaxTextChars) return Status::Ok();

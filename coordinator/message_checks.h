@@ -14,6 +14,11 @@ namespace headrace::coordinator {
 [[nodiscard]] Status CheckText(std::string_view what, const std::string& text);
 [[nodiscard]] Status CheckMessage(const wire::OpenJob& m);
 [[nodiscard]] Status CheckMessage(const wire::RegisterWorker& m);
+// Whether the sender of a message has the token of the job or worker that it speaks for. NoSession: it
+// has another one, or nobody is known by that number; its own process introduces itself again.
+// kInvalidArgument: it has none, as peers of releases before tokens.
+[[nodiscard]] Status CheckSender(const State& state, JobId job, std::string_view token);
+[[nodiscard]] Status CheckSender(const State& state, WorkerId worker, std::string_view token);
 // kInfeasible: there is another local worker, and the host's cores would count twice.
 [[nodiscard]] Status CheckNeeded(const State& state, const wire::WorkerInfo& local);
 

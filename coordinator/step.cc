@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/pass/pass.h"
 #include "coordinator/message_checks.h"
 
 namespace headrace::coordinator {
@@ -21,11 +22,6 @@ constexpr std::size_t kPlanAtOnce = 1000;
 
 std::string Text(JobId job) { return "job " + std::to_string(job.value); }
 std::string Text(WorkerId worker) { return "worker " + std::to_string(worker.value); }
-
-Status UnknownJob(JobId job) {
-  return NoSession(Text(job) +
-                   " is not known to this coordinator (was it restarted?); open it again");
-}
 
 // Identifies what the cache keeps of a plan: its sources, and what is made of each of a sample's
 // pictures before its cache point. 0: nothing.
@@ -78,6 +74,12 @@ class Stepper {
     decision_.replies.push_back({peer, std::move(body)});
   }
 
+  // Whether to act on a message that has no answer.
+  bool Heeds(Status sender) {
+    decision_.refused = std::move(sender);
+    return decision_.refused.ok();
+  }
+
   void WarnOfVersion(const std::string& who, const std::string& version) {
     if (version == rules_.version) return;
     decision_.warnings.push_back(who + " is of release " + (version.empty() ? "?" : version) +
@@ -128,7 +130,11 @@ class Stepper {
     leases.request = request;
     leases.job = job.spec.job;
     leases.generation = job.generation;
-    for (const WorkerId id : job.leases) leases.workers.push_back(state().FindWorker(id)->info);
+    for (const WorkerId id : job.leases) {
+      const Worker& worker = *state().FindWorker(id);
+      leases.workers.push_back(worker.info);
+      leases.workers.back().pass = PassOf(worker.token, leases.job);
+    }
     return leases;
   }
   [[nodiscard]] wire::WorkerDirective DirectiveOf(const Worker& worker,
@@ -204,8 +210,8 @@ class Stepper {
   }
 
   Result<wire::Split> OpenSession(const wire::OpenSession& m) {
+    HR_RETURN_IF_ERROR(CheckSender(state(), m.job, m.token));
     const Job* job = state().FindJob(m.job);
-    if (!job) return UnknownJob(m.job);
     if (!m.session.valid()) return InvalidArgument("session without id");
     HR_RETURN_IF_ERROR(CheckText("plan name", m.plan.name));
     const std::uint64_t hash = HashBytes(wire::EncodePlan(m.plan));
@@ -230,14 +236,10 @@ class Stepper {
   }
 
   void Receive(const std::string& peer, const wire::ConsumerHeartbeat& m) {
+    wire::Leases refusal{.request = m.request, .job = m.job};
+    refusal.status = CheckSender(state(), m.job, m.token);
+    if (!refusal.status.ok()) return Answer(peer, std::move(refusal));
     const Job* job = state().FindJob(m.job);
-    if (!job || job->spec.consumer != m.consumer) {
-      wire::Leases reply;
-      reply.request = m.request;
-      reply.job = m.job;
-      reply.status = UnknownJob(m.job);
-      return Answer(peer, std::move(reply));
-    }
     std::vector<wire::SessionLoad> loads = m.sessions;
     std::erase_if(loads, [&](const auto& load) { return !job->sessions.contains(load.session); });
     if (loads.size() > kMaxSessions) loads.resize(kMaxSessions);
@@ -253,13 +255,14 @@ class Stepper {
   }
 
   void Receive(const std::string&, const wire::CloseSession& m) {
-    const Job* job = state().FindJob(m.job);
-    if (job && job->sessions.contains(m.session)) Emit(RemoveSession{m.job, m.session});
+    if (!Heeds(CheckSender(state(), m.job, m.token))) return;
+    if (state().FindJob(m.job)->sessions.contains(m.session)) {
+      Emit(RemoveSession{m.job, m.session});
+    }
   }
 
   void Receive(const std::string&, const wire::CloseJob& m) {
-    if (!state().FindJob(m.job)) return;
-    Change(RemoveJob{m.job});
+    if (Heeds(CheckSender(state(), m.job, m.token))) Change(RemoveJob{m.job});
   }
 
   void Receive(const std::string& peer, const wire::RegisterWorker& m) {
@@ -271,6 +274,7 @@ class Stepper {
     if (reply.status.ok() && m.info.local && !known) reply.status = CheckNeeded(state(), m.info);
     if (!reply.status.ok()) return Answer(peer, std::move(reply));
     AddWorker add{m.token, m.info};
+    add.info.pass.clear();
     add.info.worker = known ? known->info.worker : state().next_worker();
     const WorkerId id = reply.worker = add.info.worker;
     Answer(peer, std::move(reply));
@@ -281,25 +285,21 @@ class Stepper {
   }
 
   void Receive(const std::string& peer, const wire::WorkerHeartbeat& m) {
+    wire::WorkerDirective refusal{.request = m.request};
+    refusal.status = CheckSender(state(), m.worker, m.token);
+    if (!refusal.status.ok()) return Answer(peer, std::move(refusal));
     const Worker* worker = state().FindWorker(m.worker);
-    if (!worker) {
-      wire::WorkerDirective reply;
-      reply.request = m.request;
-      reply.status = NoSession(Text(m.worker) +
-                               " is not known to this coordinator (was it "
-                               "restarted?); register again");
-      return Answer(peer, std::move(reply));
-    }
     if (worker->phase == Worker::Phase::kLost) Change(ReviveWorker{m.worker});
     wire::WorkerHeartbeat report = m;
+    report.token.clear();
     report.jobs.clear();  // the state decides who holds leases
     Emit(ReportWorker{now_.steady, std::move(report)});
     Answer(peer, DirectiveOf(*state().FindWorker(m.worker), m.request));
   }
 
   void Receive(const std::string&, const wire::LeaveWorker& m) {
+    if (!Heeds(CheckSender(state(), m.worker, m.token))) return;
     const Worker* worker = state().FindWorker(m.worker);
-    if (!worker) return;
     if (worker->draining) {
       Change(RemoveWorker{m.worker, worker->last.cpu_seconds});
     } else {
@@ -308,7 +308,7 @@ class Stepper {
   }
 
   void Receive(const std::string& peer, const wire::StatusQuery& m) {
-    Answer(peer, DescribeCluster(rules_, state(), m.request, now_));
+    Answer(peer, DescribeCluster(rules_, state(), m, now_));
   }
 
   void On(const WorkerEnded& event) {

@@ -101,6 +101,7 @@ struct Decision {
   std::vector<Push> pushes;
   std::vector<VerifyWorker> verify;
   std::vector<std::string> warnings;   // for the log
+  Status refused;                      // why a message without an answer was dropped
   std::optional<double> demand_cores;  // for all jobs, if they were planned
 };
 
@@ -108,8 +109,9 @@ struct Decision {
 [[nodiscard]] Decision Step(const Rules& rules, const State& state, const Event& event,
                             const Moment& now);
 
-// What `headrace jobs|workers|top` show.
+// What `headrace jobs|workers|top` show. A query with a job and its token gets that job's passes, too.
 [[nodiscard]] wire::ClusterStatus DescribeCluster(const Rules& rules, const State& state,
-                                                  std::uint64_t request, const Moment& now);
+                                                  const wire::StatusQuery& query,
+                                                  const Moment& now);
 
 }  // namespace headrace::coordinator

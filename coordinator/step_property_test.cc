@@ -20,6 +20,8 @@ std::vector<std::string> Lines(const State& state) {
   return lines;
 }
 
+using ::testing::IsEmpty;
+
 class History {
  public:
   explicit History(unsigned seed) : rng_(seed) {}
@@ -57,7 +59,7 @@ class History {
       case 9:
         return Pick(4) == 0 ? Take(Drain{AnyWorker()}) : Session();
       case 10:
-        return Restart();
+        return Pick(2) == 0 ? Stranger() : Restart();
       default:
         cluster_.Advance(std::chrono::milliseconds(Pick(3000)));
         if (Pick(200) == 0) cluster_.Advance(std::chrono::minutes(11));
@@ -142,6 +144,19 @@ class History {
     wire::OpenSession open{1, AnyJob().job, SessionId(Pick(5)), SmallPlan()};
     Twice(open);
     if (Pick(2) == 0) Take(PeerMessage{"p", wire::CloseSession{open.job, open.session}});
+  }
+  // A message of somebody who knows the numbers and no token.
+  void Stranger() {
+    const auto job = AnyJob();
+    wire::ConsumerHeartbeat beat{1,  job.job,       job.consumer,
+                                 {}, {AnyWorker()}, "token of a stranger"};
+    wire::WorkerHeartbeat own;
+    own.worker = AnyWorker();
+    own.token = beat.token;
+    const std::vector<wire::Body> said = {beat, own, wire::CloseJob{job.job, beat.token},
+                                          wire::LeaveWorker{own.worker, beat.token}};
+    Take(PeerMessage{"stranger", said[static_cast<std::size_t>(Pick(4))]});
+    EXPECT_THAT(cluster_.last.updates, IsEmpty());
   }
   // Replays the journal in a new process, which then hears heartbeats.
   void Restart() {

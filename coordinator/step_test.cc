@@ -202,14 +202,14 @@ TEST_F(StepTest, AForgottenJobIsToldToOpenAgain) {
   EXPECT_THAT(cluster_.state.jobs(), IsEmpty());
   const wire::Leases refused = cluster_.Heartbeat(job);
   EXPECT_EQ(refused.status.code(), Code::kNotFound);
-  EXPECT_THAT(refused.status.message(), HasSubstr("open it again"));
+  EXPECT_THAT(refused.status.message(), HasSubstr("introduce yourself again"));
   EXPECT_NE(cluster_.OpenJob("token-aaaa").job, job.job) << "ids are not reused";
 }
 
 TEST_F(StepTest, AnUnknownWorkerIsToldToRegister) {
   const wire::WorkerDirective refused = cluster_.Heartbeat(WorkerId(8));
   EXPECT_EQ(refused.status.code(), Code::kNotFound);
-  EXPECT_THAT(refused.status.message(), HasSubstr("register again"));
+  EXPECT_THAT(refused.status.message(), HasSubstr("introduce yourself again"));
 }
 
 TEST_F(StepTest, ADrainedWorkerLosesItsLeasesAndLeaves) {

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "coordinator/step.h"
+#include "coordinator/test_tokens.h"
 
 namespace headrace::coordinator {
 
@@ -39,7 +40,14 @@ class Cluster {
     rules.version = "0.1.0";
   }
 
-  void Take(const Event& event) {
+  // Messages without a token get that of the job or worker that they name.
+  void Take(Event event) {
+    if (auto* message = std::get_if<PeerMessage>(&event)) {
+      GiveToken(message->body, TokenFor(state, message->body));
+    }
+    TakeAsItIs(event);
+  }
+  void TakeAsItIs(const Event& event) {
     last = Step(rules, state, event, Moment{clock.Now(), clock.WallMillis(), 0.25});
     for (const Update& update : last.updates) {
       const headrace::Status applied = state.Apply(update);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "coordinator/test_tokens.h"
 #include "net/reactor.h"
 #include "schemas/wire/message.h"
 
@@ -34,6 +35,7 @@ class TestPeer {
   }
 
   void Send(wire::Body body) {
+    body = speak_(std::move(body));
     OnReactor([&] {
       if (Status s = socket_->Send("", body); !s.ok()) throw std::runtime_error(s.ToString());
     });
@@ -90,6 +92,7 @@ class TestPeer {
     done.get();
   }
 
+  Speaker speak_;
   net::Reactor& reactor_;
   std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
   std::unique_ptr<net::Socket> socket_;

@@ -109,7 +109,9 @@ class ReactorImpl final : public Reactor {
   Result<std::unique_ptr<Socket>> ConnectDealer(const std::string& endpoint,
                                                 SocketEvents events) override {
     if (core_->forked()) return Unavailable("a reactor does not work in a forked process");
-    return Adopt(ZmqSocket::Connect(core_->context(), endpoint, events.server), std::move(events));
+    const bool watched = static_cast<bool>(events.on_disconnected);
+    return Adopt(ZmqSocket::Connect(core_->context(), endpoint, events.server, watched),
+                 std::move(events));
   }
 
   TimerId AddTimer(Duration interval, std::function<void()> callback) override {

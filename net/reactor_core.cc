@@ -172,11 +172,21 @@ Result<std::shared_ptr<SocketState>> Core::Add(Result<std::unique_ptr<ZmqSocket>
   Watch(state->zmq->fd(), EPOLLIN, state->token);
   sockets_.emplace(state->token, state);
   ready_.insert(state->token);
+  if (ConnectionMonitor* monitor = state->zmq->monitor()) {
+    WatchFd(monitor->fd(), [this, weak = std::weak_ptr(state)] {
+      const auto alive = weak.lock();
+      if (!alive || !alive->zmq || !alive->zmq->monitor()->TakeEnded()) return;
+      while (DrainSocket(alive)) {  // the callback follows all messages that had come
+      }
+      if (alive->zmq) alive->events.on_disconnected();
+    });
+  }
   return state;
 }
 
 void Core::Remove(SocketState& socket) {
   if (!socket.zmq) return;
+  if (const ConnectionMonitor* monitor = socket.zmq->monitor()) UnwatchFd(monitor->fd());
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket.zmq->fd(), nullptr);
   socket.zmq.reset();
   sockets_.erase(socket.token);

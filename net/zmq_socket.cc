@@ -139,9 +139,12 @@ Result<std::unique_ptr<ZmqSocket>> ZmqSocket::Bind(std::shared_ptr<Context> cont
 
 Result<std::unique_ptr<ZmqSocket>> ZmqSocket::Connect(std::shared_ptr<Context> context,
                                                       const std::string& endpoint,
-                                                      wire::Role server) {
+                                                      wire::Role server, bool watched) {
   HR_TRY(auto socket, Open(std::move(context), SocketKind::kDealer, endpoint));
   HR_RETURN_IF_ERROR(socket->Guard(endpoint, server));
+  if (watched && endpoint.starts_with("tcp://")) {
+    HR_TRY(socket->monitor_, ConnectionMonitor::Watch(socket->context_, socket->socket_));
+  }
   if (zmq_connect(socket->socket_, endpoint.c_str()) != 0) return EndpointError(errno, endpoint);
   return socket;
 }

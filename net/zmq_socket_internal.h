@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "net/connection_monitor_internal.h"
 #include "net/context_internal.h"
 #include "net/reactor.h"
 #include "zmq.hpp"
@@ -22,8 +23,10 @@ class ZmqSocket {
  public:
   static Result<std::unique_ptr<ZmqSocket>> Bind(std::shared_ptr<Context> context,
                                                  const std::string& endpoint);
+  // `watched`: the end of the connection is told, where the address is tcp://.
   static Result<std::unique_ptr<ZmqSocket>> Connect(std::shared_ptr<Context> context,
-                                                    const std::string& endpoint, wire::Role server);
+                                                    const std::string& endpoint, wire::Role server,
+                                                    bool watched);
   ~ZmqSocket();
   ZmqSocket(const ZmqSocket&) = delete;
   ZmqSocket& operator=(const ZmqSocket&) = delete;
@@ -39,6 +42,8 @@ class ZmqSocket {
   // Readable when there may be something to receive. It is edge-triggered: receive until kNothing,
   // and again after each Send.
   [[nodiscard]] int fd() const { return fd_; }
+  // Tells when the connection ends; nullptr: it is not watched.
+  [[nodiscard]] ConnectionMonitor* monitor() const { return monitor_.get(); }
 
  private:
   // Bytes that ZeroMQ has not sent yet. Its I/O threads subtract what they sent.
@@ -63,6 +68,7 @@ class ZmqSocket {
   const std::shared_ptr<Context> context_;
   const SocketKind kind_;
   void* socket_;
+  std::unique_ptr<ConnectionMonitor> monitor_;
   int fd_ = -1;
   bool guarded_ = false;
   wire::Role server_ = wire::Role::kLocal;  // DEALER with keys: the role of the other side

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/process/descriptors_internal.h"
+
 namespace headrace {
 namespace {
 
@@ -82,7 +84,10 @@ Result<pid_t> Spawn(const SpawnOptions& options) {
   pid_t pid = 0;
   const int error = ::posix_spawnp(&pid, words[0], &settings.files, &settings.attributes,
                                    words.data(), options.environment ? variables.data() : environ);
-  if (error == 0) return pid;
+  if (error == 0) {
+    KeepDescriptorLimitOf(pid);
+    return pid;
+  }
   const std::string what = "start " + options.command[0];
   if (error == EACCES) return NotFound(what + ": " + std::strerror(error));
   return ErrnoStatus(error, what);

@@ -71,7 +71,10 @@ class Draw {
     Fill(field);
   }
   void Fill(wire::WorkerInfo& info) {
-    auto& [worker, endpoints, arena_path, host, cores, version, cache_bytes, local, tiers] = info;
+    // A worker's own words have no pass, and the journal none.
+    auto& [worker, endpoints, arena_path, host, cores, version, cache_bytes, local, tiers, pass] =
+        info;
+    pass.clear();
     All(worker, endpoints, arena_path, host, cores, version, cache_bytes, local, tiers);
   }
   void Fill(wire::TierBytes& budget) {

@@ -11,8 +11,8 @@ constexpr std::uint64_t kMaxBlobBytes = std::uint64_t{64} << 30;
 
 }  // namespace
 
-PlanBlobs::PlanBlobs(BlobTable& table, std::vector<BlobHash> blobs)
-    : table_(table), blobs_(std::move(blobs)) {
+PlanBlobs::PlanBlobs(BlobTable& table, JobId job, std::vector<BlobHash> blobs)
+    : table_(table), job_(job), blobs_(std::move(blobs)) {
   MissAgain();
 }
 
@@ -30,7 +30,7 @@ void PlanBlobs::Restart(SteadyTime now) {
   heard_ = now;
   building_.clear();
   for (auto it = missing_.begin(); it != missing_.end();) {
-    BlobContent content = table_.Find(*it);
+    BlobContent content = table_.Find(job_, *it);
     if (content) {
       here_[*it] = std::move(content);
       it = missing_.erase(it);
@@ -75,7 +75,7 @@ Result<BlobContent> PlanBlobs::OnDescriptor(BlobHash hash, const UniqueFd& fd, s
 }
 
 void PlanBlobs::Keep(BlobHash hash, BlobContent content) {
-  table_.Add(hash, content);
+  table_.Add(job_, hash, content);
   here_[hash] = std::move(content);
 }
 

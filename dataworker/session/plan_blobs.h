@@ -18,14 +18,14 @@ namespace headrace::dataworker {
 
 // The blobs that a session's plan names, on their way to this worker. Each is
 //
-//   missing -another session has it-----------------------> here
+//   missing -another session of the job has it------------> here
 //   missing -last part or descriptor-> in the caller's hands -Keep (verified)-> here
 //
 // Reactor thread.
 class PlanBlobs {
  public:
   // `table` outlives it. At first all of `blobs` are missing.
-  PlanBlobs(BlobTable& table, std::vector<BlobHash> blobs);
+  PlanBlobs(BlobTable& table, JobId job, std::vector<BlobHash> blobs);
 
   // True: every blob is here.
   [[nodiscard]] bool complete() const { return here_.size() == blobs_.size(); }
@@ -37,7 +37,7 @@ class PlanBlobs {
   static constexpr Duration kPatience = std::chrono::seconds(5);
 
   // Starts over with the trainer. It drops the parts of unfinished blobs, and takes blobs that
-  // other sessions have by now.
+  // other sessions of the job have by now.
   void Restart(SteadyTime now);
   // Makes all blobs missing again that are not here, also those whose content the caller has. One
   // of them was damaged, or the session failed otherwise.
@@ -50,11 +50,17 @@ class PlanBlobs {
   Result<BlobContent> OnPart(const wire::BlobPart& part, ByteSpan bytes, SteadyTime now);
   Result<BlobContent> OnDescriptor(BlobHash hash, const UniqueFd& fd, std::uint64_t bytes,
                                    SteadyTime now);
-  // Keeps a blob; other sessions find it after this call. REQUIRES: the content has this hash.
+  // What another job has by this hash. The caller may keep it instead of a blob with the same bytes.
+  [[nodiscard]] BlobContent OfAnotherJob(BlobHash hash) const {
+    return table_.OfAnother(job_, hash);
+  }
+  // Keeps a blob; other sessions of the job find it after this call. REQUIRES: the content has this
+  // hash.
   void Keep(BlobHash hash, BlobContent content);
 
  private:
   BlobTable& table_;
+  const JobId job_;
   const std::vector<BlobHash> blobs_;  // each once
   std::set<BlobHash> missing_;
   std::map<BlobHash, BlobBuilder> building_;

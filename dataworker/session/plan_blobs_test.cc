@@ -21,11 +21,26 @@ std::string Text(const BlobContent& content) { return std::string(AsText(*conten
 TEST(BlobTable, ABlobIsFoundWhileASessionHoldsIt) {
   BlobTable table;
   BlobContent content = Content("x");
-  table.Add(BlobHash(1), content);
-  EXPECT_EQ(table.Find(BlobHash(1)), content);
-  EXPECT_EQ(table.Find(BlobHash(2)), nullptr);
+  table.Add(JobId(1), BlobHash(1), content);
+  EXPECT_EQ(table.Find(JobId(1), BlobHash(1)), content);
+  EXPECT_EQ(table.Find(JobId(1), BlobHash(2)), nullptr);
   content.reset();
-  EXPECT_EQ(table.Find(BlobHash(1)), nullptr);
+  EXPECT_EQ(table.Find(JobId(1), BlobHash(1)), nullptr);
+}
+
+// One that knows the hash of another's code can make code of its own with it.
+TEST(BlobTable, AJobFindsItsOwnAloneAndMayCompareWithAnothers) {
+  BlobTable table;
+  const BlobContent mine = Content("mine"), forged = Content("forged");
+  table.Add(JobId(1), BlobHash(7), forged);
+  EXPECT_EQ(table.Find(JobId(2), BlobHash(7)), nullptr);
+  EXPECT_EQ(table.OfAnother(JobId(2), BlobHash(7)), forged);
+  EXPECT_EQ(table.OfAnother(JobId(1), BlobHash(7)), nullptr) << "its own is no other's";
+  EXPECT_EQ(table.OfAnother(JobId(2), BlobHash(6)), nullptr);
+  EXPECT_EQ(table.OfAnother(JobId(2), BlobHash(8)), nullptr);
+  table.Add(JobId(2), BlobHash(7), mine);
+  EXPECT_EQ(table.Find(JobId(2), BlobHash(7)), mine);
+  EXPECT_EQ(table.Find(JobId(1), BlobHash(7)), forged);
 }
 
 class PlanBlobsTest : public ::testing::Test {
@@ -41,11 +56,11 @@ class PlanBlobsTest : public ::testing::Test {
   const BlobHash a_{1}, b_{2};
   SteadyTime now_ = SteadyTime(std::chrono::seconds(1));
   BlobTable table_;
-  PlanBlobs blobs_{table_, {a_, b_}};
+  PlanBlobs blobs_{table_, JobId(1), {a_, b_}};
 };
 
 TEST_F(PlanBlobsTest, APlanWithoutBlobsIsComplete) {
-  EXPECT_TRUE(PlanBlobs(table_, {}).complete());
+  EXPECT_TRUE(PlanBlobs(table_, JobId(1), {}).complete());
 }
 
 TEST_F(PlanBlobsTest, PartsBecomeABlobThatIsHereWhenItIsKept) {
@@ -57,10 +72,10 @@ TEST_F(PlanBlobsTest, PartsBecomeABlobThatIsHereWhenItIsKept) {
   EXPECT_EQ(Text(content), "one!");
   EXPECT_THAT(blobs_.missing(), ElementsAre(b_));
   EXPECT_THAT(blobs_.here(), IsEmpty());
-  EXPECT_EQ(table_.Find(a_), nullptr);
+  EXPECT_EQ(table_.Find(JobId(1), a_), nullptr);
   blobs_.Keep(a_, content);
   EXPECT_EQ(blobs_.here().at(a_), content);
-  EXPECT_EQ(table_.Find(a_), content);
+  EXPECT_EQ(table_.Find(JobId(1), a_), content);
   EXPECT_FALSE(blobs_.complete());
   blobs_.Keep(b_, Part(blobs_, b_, 1, "wo!"));
   EXPECT_TRUE(blobs_.complete());
@@ -100,7 +115,7 @@ TEST_F(PlanBlobsTest, ADescriptorIsAWholeBlob) {
 TEST_F(PlanBlobsTest, ARestartDropsPartsAndTakesWhatOtherSessionsHave) {
   EXPECT_EQ(Part(blobs_, a_, 0, "on"), nullptr);
   const BlobContent other = Content("two");
-  table_.Add(b_, other);
+  table_.Add(JobId(1), b_, other);
   EXPECT_FALSE(blobs_.here().contains(b_));
   blobs_.Restart(now_);
   EXPECT_THAT(blobs_.missing(), ElementsAre(a_));

@@ -1,9 +1,6 @@
 #include "dataworker/worker/coordinator_link.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <variant>
 
@@ -17,32 +14,21 @@ constexpr int kSilentAfter = 3;  // requests without an answer, then the log say
 constexpr std::size_t kAskedKept = 16;
 constexpr Duration kShortestBeat = std::chrono::milliseconds(50);
 
-std::string RandomToken() {
-  std::array<unsigned char, 16> bits{};
-  if (::getrandom(bits.data(), bits.size(), 0) != static_cast<ssize_t>(bits.size())) bits.fill(0);
-  std::string text;
-  for (const unsigned char byte : bits) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    text.push_back(kDigits[byte >> 4]);
-    text.push_back(kDigits[byte & 15]);
-  }
-  return text;
-}
-
 }  // namespace
 
-CoordinatorLink::CoordinatorLink(net::Reactor& reactor, wire::WorkerInfo info, Events events)
+CoordinatorLink::CoordinatorLink(net::Reactor& reactor, wire::WorkerInfo info, std::string token,
+                                 Events events)
     : reactor_(reactor),
       info_(std::move(info)),
       events_(std::move(events)),
-      token_(RandomToken()) {}
+      token_(std::move(token)) {}
 
 Result<std::unique_ptr<CoordinatorLink>> CoordinatorLink::Open(net::Reactor& reactor,
                                                                const std::string& endpoint,
                                                                wire::WorkerInfo info,
-                                                               Events events) {
+                                                               std::string token, Events events) {
   std::unique_ptr<CoordinatorLink> link(
-      new CoordinatorLink(reactor, std::move(info), std::move(events)));
+      new CoordinatorLink(reactor, std::move(info), std::move(token), std::move(events)));
   net::SocketEvents socket_events;
   socket_events.on_message = [raw = link.get()](net::Incoming&& incoming) {
     raw->OnMessage(incoming.body);
@@ -86,6 +72,7 @@ void CoordinatorLink::Beat() {
   wire::WorkerHeartbeat beat = events_.load();
   beat.request = ++request_;
   beat.worker = worker_;
+  beat.token = token_;
   asked_[beat.request] = reactor_.clock().Now();
   if (asked_.size() > kAskedKept) asked_.erase(asked_.begin());
   (void)socket_->Send({}, beat);
@@ -132,7 +119,7 @@ void CoordinatorLink::Leave() {
   if (!worker_.valid()) {
     StopTimer();
   } else if (!draining_) {
-    (void)socket_->Send({}, wire::LeaveWorker{worker_});
+    (void)socket_->Send({}, wire::LeaveWorker{worker_, token_});
   }
 }
 
@@ -141,7 +128,7 @@ void CoordinatorLink::Gone() {
   StopTimer();
   if (!worker_.valid()) return;
   Beat();
-  (void)socket_->Send({}, wire::LeaveWorker{worker_});
+  (void)socket_->Send({}, wire::LeaveWorker{worker_, token_});
 }
 
 }  // namespace headrace::dataworker

@@ -31,9 +31,11 @@ class CoordinatorLink {
     // Called when the coordinator refuses this worker (another release, not allowed).
     std::function<void(const Status&)> on_refused;
   };
+  // `token`: of MakeToken, this process's own. It tells the coordinator who speaks.
   static Result<std::unique_ptr<CoordinatorLink>> Open(net::Reactor& reactor,
                                                        const std::string& endpoint,
-                                                       wire::WorkerInfo info, Events events);
+                                                       wire::WorkerInfo info, std::string token,
+                                                       Events events);
   ~CoordinatorLink();
 
   [[nodiscard]] WorkerId worker() const { return worker_; }
@@ -45,7 +47,7 @@ class CoordinatorLink {
   void Gone();
 
  private:
-  CoordinatorLink(net::Reactor& reactor, wire::WorkerInfo info, Events events);
+  CoordinatorLink(net::Reactor& reactor, wire::WorkerInfo info, std::string token, Events events);
   void OnMessage(const wire::Body& body);
   void Register();
   void Beat();

@@ -5,6 +5,8 @@
 #include <variant>
 
 #include "base/log.h"
+#include "base/pass/pass.h"
+#include "base/secret.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -48,7 +50,8 @@ DataService::DataService(const Parts& parts)
                      std::vector<net::PayloadFrame> payload) {
                 Send(peer, std::move(body), std::move(payload));
               },
-          .stage_cores = [this](JobId job) { return ledger_.StageCores(job, Attached()); }} {}
+          .stage_cores = [this](JobId job) { return ledger_.StageCores(job, Attached()); }},
+      token_(parts.token) {}
 
 DataService::~DataService() { CloseSessions(); }
 
@@ -175,23 +178,26 @@ void DataService::OnMessage(net::Incoming&& incoming) {
 }
 
 void DataService::OnAttach(const std::string& peer, const wire::Attach& attach) {
+  const auto refuse = [&](Status why) {
+    Send(peer,
+         wire::Attached{
+             .request = attach.request, .session = attach.session, .status = std::move(why)},
+         {});
+  };
+  if (!token_.empty() && !SameSecret(attach.pass, PassOf(token_, attach.job))) {
+    return refuse(
+        NoSession("job " + std::to_string(attach.job.value) + " has no pass for this worker"));
+  }
   auto existing = sessions_.find(attach.session);
   if (existing != sessions_.end() && !existing->second->attachment().SamePlan(attach)) {
     End(attach.session);
     existing = sessions_.end();
   }
   if (existing == sessions_.end()) {
-    wire::Attached refusal;
-    refusal.request = attach.request;
-    refusal.session = attach.session;
-    if (draining_) refusal.status = Unavailable("this worker is leaving");
     if (sessions_.size() >= kMostSessions) {
-      refusal.status = ResourceExhausted("too many sessions are attached here");
+      return refuse(ResourceExhausted("too many sessions are attached here"));
     }
-    if (!refusal.status.ok()) {
-      Send(peer, std::move(refusal), {});
-      return;
-    }
+    if (draining_) return refuse(Unavailable("this worker is leaving"));
     existing =
         sessions_.emplace(attach.session, std::make_shared<Session>(environment_, attach)).first;
   }

@@ -16,7 +16,8 @@
 namespace headrace::dataworker {
 
 // The worker's side of the data plane: which sessions are attached, and which message belongs to
-// which session. A session belongs to the peer that attached it. Requests of any other peer are
+// which session. A trainer attaches with the pass that the coordinator gave its job for this worker
+// (base/pass/pass.h); without it nothing of the Attach is looked at. A session belongs to the peer that attached it. Requests of any other peer are
 // answered as if the session did not exist. Reactor thread. Owned by Worker.
 class DataService {
  public:
@@ -30,6 +31,7 @@ class DataService {
     std::shared_ptr<SampleStore> cache;
     wire::HostIdentity host;  // of this process
     Limits limits;
+    std::string token;  // the worker's; passes are made from it. Empty: everybody is admitted.
   };
   explicit DataService(const Parts& parts);
   // Closes the sessions as CloseSessions does, then hangs up on the trainers. REQUIRES: no thread
@@ -91,6 +93,7 @@ class DataService {
   StageBases bases_;
   JobLedger ledger_;
   SessionEnvironment environment_;
+  std::string token_;
   std::map<SessionId, std::shared_ptr<Session>> sessions_;
   std::map<SessionId, EarlyArena> early_arenas_;  // by session; its Attach is still on its way
   std::deque<Unsent> unsent_;

@@ -38,6 +38,10 @@ class TestCoordinator {
   [[nodiscard]] std::uint64_t sent() {
     return OnReactorThread(*reactor_, [this] { return sent_; });
   }
+  // What the worker registered with.
+  [[nodiscard]] std::string token() {
+    return OnReactorThread(*reactor_, [this] { return token_; });
+  }
   // Waits for the worker's next heartbeat, which is then answered.
   wire::WorkerHeartbeat Next() {
     std::unique_lock lock(mutex_);
@@ -57,6 +61,7 @@ class TestCoordinator {
   }
   void OnMessage(const net::Incoming& incoming) {
     if (const auto* open = std::get_if<wire::RegisterWorker>(&incoming.body)) {
+      token_ = open->token;
       wire::WorkerRegistered answer;
       answer.request = open->request;
       answer.worker = WorkerId(1);
@@ -80,6 +85,7 @@ class TestCoordinator {
   std::unique_ptr<net::Socket> socket_;
   wire::WorkerDirective directive_;
   std::uint64_t sent_ = 0;
+  std::string token_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<wire::WorkerHeartbeat> heard_;
@@ -94,6 +100,7 @@ class CoordinatedWorkerTest : public WorkerTest {
     coordinator_ = std::make_unique<TestCoordinator>(options.coordinator);
     worker_ = std::make_unique<TestWorker>(options, clock_);
     worker_->AwaitRegistered();
+    worker_->KnowToken(coordinator_->token());
   }
   void TearDown() override {
     worker_.reset();

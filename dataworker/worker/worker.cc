@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/process/allowance.h"
 #include "base/process/stats.h"
+#include "base/secret.h"
 #include "base/version.h"
 #include "dataworker/cache/cache_registry.h"
 #include "dataworker/exec/tbb_executor.h"
@@ -124,9 +125,11 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
                          {.bytes = options.source_ahead_bytes,
                           .rows = static_cast<std::size_t>(std::max(options.source_requests, 1))}});
   HR_TRY(std::vector<std::string> roots, RealPaths(options.allowed_roots));
+  descriptors_ = std::make_unique<net::DescriptorWatch>(reactor_);
+  const std::string token = options.coordinator.empty() ? "" : MakeToken();
   service_ = std::make_unique<DataService>(
       DataService::Parts{reactor_, *executor_, *queue_, sources, *io_, reads_, cache_, info_.host,
-                         Limits{options.stage_memory, std::move(roots)}});
+                         Limits{options.stage_memory, std::move(roots)}, token});
   arena_path_ = base + ".arena";
   HR_RETURN_IF_ERROR(service_->Listen(listen, arena_path_));
 
@@ -149,7 +152,7 @@ Status Worker::Open(const WorkerOptions& options, const CacheRegistry& tiers,
   if (options.coordinator.empty()) return {};
   HR_TRY(coordinator_,
          CoordinatorLink::Open(
-             reactor_, options.coordinator, info_,
+             reactor_, options.coordinator, info_, token,
              {.load = [this] { return Load(); },
               .on_registered = [](WorkerId) {},
               .on_drain = [this] { Leave(kDrainPatience); },

@@ -16,6 +16,7 @@
 #include "dataworker/worker/coordinator_link.h"
 #include "dataworker/worker/data_service.h"
 #include "dataworker/worker/worker_main.h"
+#include "net/descriptor_watch.h"
 #include "net/reactor.h"
 
 namespace headrace::dataworker {
@@ -66,6 +67,7 @@ class Worker {
   std::unique_ptr<WorkQueue> queue_;
   std::shared_ptr<SourceReads> reads_;
   std::unique_ptr<DataService> service_;
+  std::unique_ptr<net::DescriptorWatch> descriptors_;
   std::unique_ptr<CoordinatorLink> coordinator_;  // none in tests without a coordinator
   std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
   net::TimerId leave_timer_ = 0;  // 0: none

@@ -53,6 +53,7 @@ TEST_F(AbandonedTest, ASilentTrainerOnAnotherHostWithoutALeaseIsDead) {
 
 TEST_F(AbandonedTest, RequestsThatWaitForTheBlobsOfADeadTrainerKeepNothing) {
   TestClient client(*worker_);
+  attach_.pass = PassOf(worker_->token(), attach_.job);
   client.Send(attach_);
   EXPECT_EQ(client.Next<wire::Attached>().needed_blobs.size(), 1U);
   client.Send(Request({0}));
@@ -73,6 +74,7 @@ TEST_F(AbandonedTest, ASharedArenaIsEndedByItsHangUpAlone) {
 
 TEST_F(AbandonedTest, BlobsThatWentLostAreAskedForAgain) {
   TestClient client(*worker_);
+  attach_.pass = PassOf(worker_->token(), attach_.job);
   client.Send(attach_);
   client.Next<wire::Attached>();
   client.Send(Request({0}));  // waits

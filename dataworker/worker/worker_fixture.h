@@ -20,6 +20,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/pass/pass.h"
 #include "dataworker/source/core/source_fixture.h"
 #include "dataworker/worker/worker.h"
 #include "gtest/gtest.h"
@@ -140,6 +141,10 @@ class TestWorker {
   [[nodiscard]] net::Reactor& reactor() const { return *reactor_; }
   [[nodiscard]] std::string endpoint() const { return worker_->info().endpoints.front(); }
   [[nodiscard]] std::string arena_path() const { return worker_->info().arena_path; }
+  // The token of a worker that has a coordinator, as that one heard it: clients made after it have
+  // passes.
+  void KnowToken(std::string token) { token_ = std::move(token); }
+  [[nodiscard]] const std::string& token() const { return token_; }
   // Waits until the worker knows that it is registered; it beats after that.
   void AwaitRegistered() {
     while (!OnReactorThread(*reactor_, [this] { return worker_->id().valid(); })) {
@@ -179,6 +184,7 @@ class TestWorker {
   }
 
   TemporaryDirectory directory_;
+  std::string token_;
   std::promise<void> ended_;
   std::unique_ptr<net::Reactor> reactor_;
   std::unique_ptr<Worker> worker_;
@@ -207,6 +213,7 @@ class TestClient {
       socket_ = std::move(socket).value();
     });
     arena_path_ = worker.arena_path();
+    token_ = worker.token();
   }
   ~TestClient() {
     OnReactorThread(*reactor_, [this] {
@@ -286,7 +293,8 @@ class TestClient {
     OnReactorThread(*reactor_, [this] { channel_.reset(); });
   }
 
-  // Attaches until the worker has the arena; sends the blobs that it asks for as messages.
+  // Attaches until the worker has the arena; sends the blobs that it asks for as messages. An Attach
+  // without a pass gets one, where the worker wants them.
   wire::Attached Attach(wire::Attach attach, const std::map<BlobHash, Bytes>& blobs,
                         const TestArena* arena = nullptr) {
     if (arena != nullptr) {
@@ -296,6 +304,7 @@ class TestClient {
       PassDescriptor(message, arena->fd());
       attach.use_arena = true;
     }
+    if (attach.pass.empty() && !token_.empty()) attach.pass = PassOf(token_, attach.job);
     wire::Attached answer;
     do {
       ++attach.request;
@@ -314,6 +323,7 @@ class TestClient {
   std::unique_ptr<net::Socket> socket_;
   std::unique_ptr<net::DescriptorConnection> channel_;
   std::string arena_path_;
+  std::string token_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<net::Incoming> heard_;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/process/descriptors.h"
 #include "base/process/spawn.h"
 #include "base/unique_fd.h"
 #include "dataworker/cache/cache_registry.h"
@@ -75,6 +76,7 @@ int WorkerMain(const WorkerOptions& options) {
   // The memory of samples comes from buffers that are kept. The rest comes and goes with messages,
   // and a few heaps of malloc are enough for it.
   ::mallopt(M_ARENA_MAX, 2);
+  RaiseDescriptorLimit();
   ::signal(SIGXFSZ, SIG_IGN);  // memory over `ulimit -f` is an error of its reservation
   Result<UniqueFd> signals = TerminationSignals();
   if (!signals.ok()) return Complain(signals.status());

@@ -92,14 +92,15 @@ void RegisterSchemaColorJitter(SchemaRegistry& registry) {
               "of more than " +
               std::to_string(kMostPixelsOfMean) +
               " pixels is made by the trainer. Contrast of float32 needs three channels.",
-       .args = {{"brightness", ArgType::kNumbers, std::nullopt, "spread around 1, or [low, high]"},
-                {"contrast", ArgType::kNumbers, std::nullopt, "spread around 1, or [low, high]"},
-                {"saturation", ArgType::kNumbers, std::nullopt, "spread around 1, or [low, high]"},
-                {"hue", ArgType::kNumbers, std::nullopt, "spread around 0, or [low, high]"},
-                ApiArg(),
-                FloatsArg(),
-                {"mean_pixels", ArgType::kInt, std::nullopt,
-                 "most pixels of a tensor whose contrast is changed; left out: as many as are known"}},
+       .args =
+           {{"brightness", ArgType::kNumbers, std::nullopt, "spread around 1, or [low, high]"},
+            {"contrast", ArgType::kNumbers, std::nullopt, "spread around 1, or [low, high]"},
+            {"saturation", ArgType::kNumbers, std::nullopt, "spread around 1, or [low, high]"},
+            {"hue", ArgType::kNumbers, std::nullopt, "spread around 0, or [low, high]"},
+            ApiArg(),
+            FloatsArg(),
+            {"mean_pixels", ArgType::kInt, std::nullopt,
+             "most pixels of a tensor whose contrast is changed; left out: as many as are known"}},
        .classes = {"v1.ColorJitter", "v2.ColorJitter"}},
       Make);
 }

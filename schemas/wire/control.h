@@ -58,6 +58,7 @@ struct OpenSession {
   JobId job;
   SessionId session;
   Plan plan;
+  std::string token;  // the job's, as in what follows from a client
   friend bool operator==(const OpenSession&, const OpenSession&) = default;
 };
 // How the splitter cut the plan. All nodes run on workers, but the trainer may finish a chain's tail.
@@ -86,6 +87,7 @@ struct WorkerInfo {
   std::uint64_t cache_bytes = 0;  // budget of its cache, all tiers together
   bool local = false;             // serves trainers of its own host and user alone
   std::vector<TierBytes> tiers;   // budgets; none: an older worker, with one of cache_bytes
+  std::string pass;  // set by the coordinator for one job's trainer (base/pass/pass.h); empty: none
   friend bool operator==(const WorkerInfo&, const WorkerInfo&) = default;
 };
 
@@ -112,6 +114,7 @@ struct ConsumerHeartbeat {
   ConsumerId consumer;
   std::vector<SessionLoad> sessions;
   std::vector<WorkerId> suspected;  // workers that this client found dead or mute
+  std::string token;
   friend bool operator==(const ConsumerHeartbeat&, const ConsumerHeartbeat&) = default;
 };
 // The whole set of leases that should hold now (reconciled, not deltas).
@@ -126,10 +129,12 @@ struct Leases {
 struct CloseSession {
   JobId job;
   SessionId session;
+  std::string token;
   friend bool operator==(const CloseSession&, const CloseSession&) = default;
 };
 struct CloseJob {
   JobId job;
+  std::string token;
   friend bool operator==(const CloseJob&, const CloseJob&) = default;
 };
 
@@ -167,6 +172,7 @@ struct WorkerHeartbeat {
   std::vector<JobId> jobs;      // jobs with an attached session
   std::vector<JobUsage> usage;  // those, and jobs with entries in the cache
   std::vector<TierUse> tiers;
+  std::string token;  // the worker's
   template <typename Visit>
   static void EachMetric(Visit&& visit) {
     using Self = WorkerHeartbeat;
@@ -195,11 +201,15 @@ struct WorkerDirective {
 };
 struct LeaveWorker {
   WorkerId worker;
+  std::string token;  // the worker's
   friend bool operator==(const LeaveWorker&, const LeaveWorker&) = default;
 };
 
 struct StatusQuery {
   std::uint64_t request = 0;
+  // Of a client that asks for the passes of workers, its job; of others none.
+  JobId job;
+  std::string token;
   friend bool operator==(const StatusQuery&, const StatusQuery&) = default;
 };
 struct JobStatus {

@@ -45,14 +45,16 @@ JobOpened Read(Reader& r, const fb::JobOpened* v) {
 
 Offset<fb::OpenSession> Write(Builder& b, const OpenSession& v) {
   const auto plan = Write(b, v.plan);
-  return fb::CreateOpenSession(b, v.request, v.job.value, v.session.value, plan);
+  const auto token = WriteText(b, v.token);
+  return fb::CreateOpenSession(b, v.request, v.job.value, v.session.value, plan, token);
 }
 
 OpenSession Read(Reader& r, const fb::OpenSession* v) {
   return {.request = v->request(),
           .job = r.ReadId<JobId>(v->job(), "job"),
           .session = r.ReadId<SessionId>(v->session(), "session"),
-          .plan = Read(r, v->plan())};
+          .plan = Read(r, v->plan()),
+          .token = r.Text(v->token())};
 }
 
 Offset<fb::SessionOpened> Write(Builder& b, const SessionOpened& v) {
@@ -92,8 +94,9 @@ SessionLoad Read(Reader& r, const fb::SessionLoad* load) {
 Offset<fb::ConsumerHeartbeat> Write(Builder& b, const ConsumerHeartbeat& v) {
   const auto sessions = WriteAll(b, v.sessions);
   const auto suspected = WriteIds(b, v.suspected);
+  const auto token = WriteText(b, v.token);
   return fb::CreateConsumerHeartbeat(b, v.request, v.job.value, v.consumer.value, sessions,
-                                     suspected);
+                                     suspected, token);
 }
 
 ConsumerHeartbeat Read(Reader& r, const fb::ConsumerHeartbeat* v) {
@@ -101,7 +104,8 @@ ConsumerHeartbeat Read(Reader& r, const fb::ConsumerHeartbeat* v) {
           .job = r.ReadId<JobId>(v->job(), "job"),
           .consumer = r.ReadId<ConsumerId>(v->consumer(), "consumer"),
           .sessions = ReadAll(r, v->sessions()),
-          .suspected = r.Ids<WorkerId>(v->suspected(), "suspected")};
+          .suspected = r.Ids<WorkerId>(v->suspected(), "suspected"),
+          .token = r.Text(v->token())};
 }
 
 Offset<fb::Leases> Write(Builder& b, const Leases& v) {
@@ -119,20 +123,23 @@ Leases Read(Reader& r, const fb::Leases* v) {
 }
 
 Offset<fb::CloseSession> Write(Builder& b, const CloseSession& v) {
-  return fb::CreateCloseSession(b, v.job.value, v.session.value);
+  const auto token = WriteText(b, v.token);
+  return fb::CreateCloseSession(b, v.job.value, v.session.value, token);
 }
 
 CloseSession Read(Reader& r, const fb::CloseSession* v) {
   return {.job = r.ReadId<JobId>(v->job(), "job"),
-          .session = r.ReadId<SessionId>(v->session(), "session")};
+          .session = r.ReadId<SessionId>(v->session(), "session"),
+          .token = r.Text(v->token())};
 }
 
 Offset<fb::CloseJob> Write(Builder& b, const CloseJob& v) {
-  return fb::CreateCloseJob(b, v.job.value);
+  const auto token = WriteText(b, v.token);
+  return fb::CreateCloseJob(b, v.job.value, token);
 }
 
 CloseJob Read(Reader& r, const fb::CloseJob* v) {
-  return {.job = r.ReadId<JobId>(v->job(), "job")};
+  return {.job = r.ReadId<JobId>(v->job(), "job"), .token = r.Text(v->token())};
 }
 
 }  // namespace headrace::wire

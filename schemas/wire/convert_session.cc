@@ -22,8 +22,9 @@ Offset<fb::Attach> Write(Builder& b, const Attach& v) {
   const auto host = Write(b, v.host);
   const auto plan = Write(b, v.plan);
   const auto split = Write(b, v.split);
+  const auto pass = WriteText(b, v.pass);
   return fb::CreateAttach(b, v.request, v.session.value, v.job.value, host, v.use_arena, plan,
-                          split, v.cache_bytes, v.lanes_given);
+                          split, v.cache_bytes, v.lanes_given, pass);
 }
 
 Attach Read(Reader& r, const fb::Attach* v) {
@@ -35,7 +36,8 @@ Attach Read(Reader& r, const fb::Attach* v) {
              .plan = Read(r, v->plan()),
              .split = Read(r, v->split()),
              .cache_bytes = v->cache_bytes(),
-             .lanes_given = v->lanes_given()};
+             .lanes_given = v->lanes_given(),
+             .pass = r.Text(v->pass())};
   r.Require(out.split.worker_nodes <= static_cast<std::int64_t>(out.plan.chain.size()),
             "split past the end of the chain");
   return out;

@@ -10,8 +10,9 @@ Offset<fb::WorkerInfo> Write(Builder& b, const WorkerInfo& v) {
   const auto host = Write(b, v.host);
   const auto version = WriteText(b, v.version);
   const auto tiers = WriteTiers(b, v.tiers);
+  const auto pass = WriteText(b, v.pass);
   return fb::CreateWorkerInfo(b, v.worker.value, endpoints, arena_path, host, v.cores, version,
-                              v.cache_bytes, v.local, tiers);
+                              v.cache_bytes, v.local, tiers, pass);
 }
 
 WorkerInfo Read(Reader& r, const fb::WorkerInfo* v) {
@@ -24,7 +25,8 @@ WorkerInfo Read(Reader& r, const fb::WorkerInfo* v) {
           .version = r.Text(v->version()),
           .cache_bytes = v->cache_bytes(),
           .local = v->local(),
-          .tiers = ReadTiers(r, v->tiers())};
+          .tiers = ReadTiers(r, v->tiers()),
+          .pass = r.Text(v->pass())};
 }
 
 Offset<fb::RegisterWorker> Write(Builder& b, const RegisterWorker& v) {
@@ -107,6 +109,7 @@ Offset<fb::WorkerHeartbeat> Write(Builder& b, const WorkerHeartbeat& v) {
   const auto jobs = WriteIds(b, v.jobs);
   const auto usage = WriteOfJobs(b, v.usage);
   const auto tiers = WriteTiers(b, v.tiers);
+  const auto token = WriteText(b, v.token);
   fb::WorkerHeartbeatBuilder table(b);
   table.add_request(v.request);
   table.add_worker(v.worker.value);
@@ -114,6 +117,7 @@ Offset<fb::WorkerHeartbeat> Write(Builder& b, const WorkerHeartbeat& v) {
   table.add_jobs(jobs);
   table.add_usage(usage);
   table.add_tiers(tiers);
+  table.add_token(token);
   return table.Finish();
 }
 
@@ -127,6 +131,7 @@ WorkerHeartbeat Read(Reader& r, const fb::WorkerHeartbeat* beat) {
   out.jobs = r.Ids<JobId>(v.jobs(), "jobs");
   out.usage = ReadOfJobs<JobUsage>(r, v.usage(), "usage");
   out.tiers = ReadTiers(r, v.tiers());
+  out.token = r.Text(v.token());
   return out;
 }
 
@@ -146,18 +151,24 @@ WorkerDirective Read(Reader& r, const fb::WorkerDirective* v) {
 }
 
 Offset<fb::LeaveWorker> Write(Builder& b, const LeaveWorker& v) {
-  return fb::CreateLeaveWorker(b, v.worker.value);
+  const auto token = WriteText(b, v.token);
+  return fb::CreateLeaveWorker(b, v.worker.value, token);
 }
 
 LeaveWorker Read(Reader& r, const fb::LeaveWorker* v) {
-  return {.worker = r.ReadId<WorkerId>(v->worker(), "worker")};
+  return {.worker = r.ReadId<WorkerId>(v->worker(), "worker"), .token = r.Text(v->token())};
 }
 
 Offset<fb::StatusQuery> Write(Builder& b, const StatusQuery& v) {
-  return fb::CreateStatusQuery(b, v.request);
+  const auto token = WriteText(b, v.token);
+  return fb::CreateStatusQuery(b, v.request, v.job.value, token);
 }
 
-StatusQuery Read(Reader&, const fb::StatusQuery* v) { return {.request = v->request()}; }
+StatusQuery Read(Reader& r, const fb::StatusQuery* v) {
+  return {.request = v->request(),
+          .job = r.ReadId<JobId>(v->job(), "job"),
+          .token = r.Text(v->token())};
+}
 
 namespace {
 

@@ -29,6 +29,7 @@ struct Attach {
   // Python plans: the trainer's processes run the code. They come through the arena socket
   // (DescriptorMessage::Kind::kLane). The worker loads no code.
   bool lanes_given = false;
+  std::string pass;  // of WorkerInfo: the job's for this worker
   friend bool operator==(const Attach&, const Attach&) = default;
 };
 // May come again without a request, for the same Attach, when its needs have arrived. It then says

@@ -96,7 +96,8 @@ WorkerInfo RandomBody::Worker() {
           .version = Text(),
           .cache_bytes = Number(),
           .local = Coin(),
-          .tiers = TierBytesList()};
+          .tiers = TierBytesList(),
+          .pass = Text()};
 }
 
 JobUsage RandomBody::Usage() {
@@ -130,6 +131,7 @@ WorkerHeartbeat RandomBody::Heartbeat() {
   out.jobs = Some([this] { return AnId<JobId>(); });
   out.usage = Some([this] { return Usage(); });
   out.tiers = TierUseList();
+  out.token = Text();
   return out;
 }
 
@@ -258,7 +260,8 @@ Body RandomBody::MakeControl(std::size_t index) {
       return OpenSession{.request = Number(),
                          .job = AnId<JobId>(),
                          .session = AnId<SessionId>(),
-                         .plan = MakePlan()};
+                         .plan = MakePlan(),
+                         .token = Text()};
     case 4:
       return SessionOpened{.request = Number(), .status = AStatus(), .split = ASplit(20)};
     case 5:
@@ -266,7 +269,8 @@ Body RandomBody::MakeControl(std::size_t index) {
                                .job = AnId<JobId>(),
                                .consumer = AnId<ConsumerId>(),
                                .sessions = Some([this] { return Load(); }),
-                               .suspected = Some([this] { return AnId<WorkerId>(); })};
+                               .suspected = Some([this] { return AnId<WorkerId>(); }),
+                               .token = Text()};
     case 6:
       return Leases{.request = Number(),
                     .status = AStatus(),
@@ -274,9 +278,9 @@ Body RandomBody::MakeControl(std::size_t index) {
                     .generation = Number(),
                     .workers = Some([this] { return Worker(); })};
     case 7:
-      return CloseSession{.job = AnId<JobId>(), .session = AnId<SessionId>()};
+      return CloseSession{.job = AnId<JobId>(), .session = AnId<SessionId>(), .token = Text()};
     case 8:
-      return CloseJob{.job = AnId<JobId>()};
+      return CloseJob{.job = AnId<JobId>(), .token = Text()};
     case 9:
       return RegisterWorker{.request = Number(), .token = Text(), .info = Worker()};
     case 10:
@@ -293,9 +297,9 @@ Body RandomBody::MakeControl(std::size_t index) {
                              .jobs = Some([this] { return AnId<JobId>(); }),
                              .grants = Some([this] { return Grant(); })};
     case 13:
-      return LeaveWorker{.worker = AnId<WorkerId>()};
+      return LeaveWorker{.worker = AnId<WorkerId>(), .token = Text()};
     case 14:
-      return StatusQuery{.request = Number()};
+      return StatusQuery{.request = Number(), .job = AnId<JobId>(), .token = Text()};
     default:
       break;
   }
@@ -326,6 +330,7 @@ Body RandomBody::MakeData(std::size_t index) {
       out.split = ASplit(static_cast<std::int32_t>(out.plan.chain.size()));
       out.cache_bytes = Number();
       out.lanes_given = Coin();
+      out.pass = Text();
       return out;
     }
     case 17:

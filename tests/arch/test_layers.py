@@ -39,6 +39,7 @@ FENCES = {
     r"^sqlite3\.h$": ("coordinator/state/",),
     r"^spdlog/|^fmt/": ("base/log",),
     r"^xxhash\.h$": ("base/hash",),
+    r"^sodium": ("base/pass/",),
     r"^CLI/": ("cli/",),
     r"^nanobind/|^pybind11/|^Python\.h$": (
         "trainer_client/python/",

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/plan_files.h"
+#include "base/secret.h"
 #include "net/keyring.h"
 #include "ops/core/graph_draws.h"
 #include "schemas/wire/host_identity.h"
@@ -32,16 +33,6 @@ std::uint64_t RandomBits() {
   std::uint64_t bits = 0;
   (void)!::getrandom(&bits, sizeof(bits), 0);  // never short for 8 bytes
   return bits;
-}
-
-std::string MakeToken() {
-  std::string token;
-  for (int word = 0; word < 2; ++word) {
-    for (std::uint64_t bits = RandomBits(), i = 0; i < 16; ++i, bits >>= 4) {
-      token += "0123456789abcdef"[bits & 15];
-    }
-  }
-  return token;
 }
 
 Result<ByteSpan> FindBlob(const std::map<BlobHash, Blob>& blobs, BlobHash hash,

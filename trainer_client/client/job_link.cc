@@ -60,7 +60,7 @@ void JobLink::Shutdown() {
   if (closed_) return;
   closed_ = true;
   for (const auto& [id, session] : sessions_) session->Shutdown();
-  if (socket_ && job_.valid()) Send(wire::CloseJob{job_});
+  if (socket_ && job_.valid()) Send(wire::CloseJob{job_, setup_.token});
   sessions_.clear();
   for (auto& [id, opening] : std::exchange(opening_, {})) opening.done(Closed());
   for (auto& [request, done] : std::exchange(queries_, {})) done(Closed());
@@ -99,6 +99,7 @@ void JobLink::SendOpenSession(SessionId session, const Opening& opening) {
   open.job = job_;
   open.session = session;
   open.plan = opening.plan;
+  open.token = setup_.token;
   Send(open);
 }
 
@@ -138,7 +139,7 @@ void JobLink::QueryWorkers(OnWorkers done) {
   }
   const std::uint64_t request = ++next_request_;
   queries_.emplace(request, std::move(done));
-  Send(wire::StatusQuery{.request = request});
+  Send(wire::StatusQuery{.request = request, .job = job_, .token = setup_.token});
 }
 
 void JobLink::CloseSession(SessionId session) {
@@ -148,7 +149,7 @@ void JobLink::CloseSession(SessionId session) {
   at->second->Shutdown();
   sessions_.erase(at);
   leased_alone_.erase(session);
-  if (job_.valid()) Send(wire::CloseSession{job_, session});
+  if (job_.valid()) Send(wire::CloseSession{job_, session, setup_.token});
 }
 
 void JobLink::Beat() {
@@ -166,6 +167,7 @@ void JobLink::SendHeartbeat() {
   beat.request = ++next_request_;
   beat.job = job_;
   beat.consumer = consumer_;
+  beat.token = setup_.token;
   for (const auto& [id, session] : sessions_) {
     beat.sessions.push_back(session->Load());
     session->AddSuspects(beat.suspected);

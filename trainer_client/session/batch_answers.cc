@@ -211,6 +211,12 @@ void BatchAnswers::Fail(std::int64_t ticket, const Status& why) {
   LeaveToTrainer(ticket, why);
 }
 
+void BatchAnswers::LeaveLost() {
+  for (const std::int64_t ticket : parts_.dispatcher.TakeLost()) {
+    Fail(ticket, Unavailable("several workers were lost while they had it"));
+  }
+}
+
 void BatchAnswers::LeaveToTrainer(std::int64_t ticket, const Status& why) {
   const std::optional<PlannedBatch> planned = parts_.book.Done(ticket);
   parts_.comparisons.LoseBatch(ticket);

@@ -60,6 +60,8 @@ class BatchAnswers {
   // Delivers a batch without any sample, all of which the trainer makes. Nobody is asked for it any
   // more. Does nothing for a batch that is done.
   void LeaveToTrainer(std::int64_t ticket, const Status& why);
+  // Leaves to the trainer the batches with which too many workers were lost (Dispatcher).
+  void LeaveLost();
   // Whether files of some answers are being compared. The slots of those answers get free or ready
   // later.
   [[nodiscard]] bool checking() const { return checking_ > 0; }
@@ -76,8 +78,8 @@ class BatchAnswers {
                     wire::BatchDone&& done);
   void Settle(const Loan& loan, SteadyTime arrived, Dispatcher::Answer answer,
               wire::BatchDone&& done);
-  void Deliver(const Loan& loan, SteadyTime arrived, wire::BatchDone&& done);
   void Fail(std::int64_t ticket, const Status& why);
+  void Deliver(const Loan& loan, SteadyTime arrived, wire::BatchDone&& done);
 
   Parts parts_;
   Events events_;

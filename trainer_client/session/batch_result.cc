@@ -60,6 +60,17 @@ BatchField FieldOf(wire::FieldLayout&& field, MutableByteSpan slot) {
   return made;
 }
 
+// A native plan's batch is numbers alone. What else a worker might send would be read by pickle, or
+// printed, in the trainer.
+Status CheckNoPython(const wire::BatchDone& done) {
+  if (done.pickle.empty() && done.python_error.empty() && done.lane_state.empty() &&
+      done.buffer_sizes.empty() && done.output.empty() && done.error_output.empty() &&
+      done.state_change.empty() && done.samples == -1) {
+    return Status::Ok();
+  }
+  return DataLoss("Python objects or text in the answer to a native plan");
+}
+
 }  // namespace
 
 std::uint64_t BatchBytes(const Plan& plan, std::size_t samples,
@@ -115,6 +126,7 @@ Status CheckAnswer(const Plan& plan, std::span<const std::size_t> ranks, std::si
     return DataLoss("the end of a lane that has none");
   }
   if (plan.has_python_stage) return Status::Ok();
+  HR_RETURN_IF_ERROR(CheckNoPython(done));
   // A batch without a sample made need have no fields: nothing told the worker their shape.
   if (done.fields.empty() && done.failures.size() == asked) return Status::Ok();
   if (done.fields.size() != plan.fields.size()) {

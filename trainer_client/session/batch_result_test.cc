@@ -1,5 +1,7 @@
 #include "trainer_client/session/batch_result.h"
 
+#include <functional>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -60,6 +62,33 @@ TEST_F(BatchResultTest, AListThatDoesNotFitIsRefused) {
   plan_.fields[0].kind = Kind::kValue;
   done_.fields[0] = {DType::kU8, {3, -1}, 0, {1, 1, 1}};
   EXPECT_THAT(Refused(), HasSubstr("a list in the place of a stack"));
+}
+
+// They would be read by pickle in the trainer, or printed there.
+TEST_F(BatchResultTest, NothingOfPythonComesWithTheAnswerToANativePlan) {
+  const Bytes bytes(3);
+  const std::vector<std::function<void(wire::BatchDone&)>> changes = {
+      [&](wire::BatchDone& done) { done.pickle = bytes; },
+      [&](wire::BatchDone& done) { done.python_error = bytes; },
+      [&](wire::BatchDone& done) { done.lane_state = bytes; },
+      [&](wire::BatchDone& done) { done.buffer_offsets = done.buffer_sizes = {0}; },
+      [&](wire::BatchDone& done) { done.output = "text"; },
+      [&](wire::BatchDone& done) { done.error_output = "text"; },
+      [&](wire::BatchDone& done) { done.state_change = "text"; },
+      [&](wire::BatchDone& done) { done.samples = 3; },
+  };
+  const wire::BatchDone good = done_;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    done_ = good;
+    changes[i](done_);
+    EXPECT_THAT(Refused(), HasSubstr("native plan")) << i;
+  }
+  done_ = good;
+  done_.failures = {{.position = 0}, {.position = 1}, {.position = 2}};
+  done_.fields.clear();
+  EXPECT_EQ(Refused(), "");
+  done_.python_error = bytes;
+  EXPECT_THAT(Refused(), HasSubstr("native plan")) << "where no sample was made, too";
 }
 
 TEST(RanksOf, StacksHaveADimensionMoreAndSqueezedMasksOneLess) {

@@ -11,6 +11,7 @@ namespace headrace::client {
 namespace {
 
 constexpr std::int64_t kRemoved = INT64_MIN;  // the ticket of an attempt at a removed batch
+constexpr std::int32_t kMostLosses = 2;
 constexpr std::size_t kLatencies = 64;
 constexpr std::size_t kLeastLatencies = 4;
 // Before anything was measured: the first batches wait for cold files and start-up.
@@ -25,6 +26,7 @@ Dispatcher::Options Dispatcher::Options::For(const Plan& plan, Duration resend_f
   options.hedge = !plan.has_python_stage;
   // The code of one batch must not run twice while its worker lives.
   options.resend_elsewhere = !plan.has_python_stage;
+  if (!plan.has_python_stage) options.most_losses = kMostLosses;
   options.lanes_in_order = HasPythonLanes(plan);
   // The state that lanes keep cannot travel: another worker must run them from their beginning.
   options.lanes_stay = plan.has_python_stage && plan.python.replayed;
@@ -50,6 +52,7 @@ std::vector<std::uint32_t> Dispatcher::SetWorker(WorkerId worker, WorkerState st
       }
       if (state == WorkerState::kGone) {
         ended.push_back(it->first);
+        CountLoss(attempt.ticket);
         it = attempts_.erase(it);
       } else {
         ++it;
@@ -109,6 +112,15 @@ void Dispatcher::EndLive(Attempt& attempt) {
 void Dispatcher::Requeue(std::int64_t ticket) {
   const auto batch = batches_.find(ticket);
   if (batch != batches_.end() && batch->second.live == 0) queue_.insert(ticket);
+}
+
+// Another attempt may still bring it.
+void Dispatcher::CountLoss(std::int64_t ticket) {
+  const auto batch = batches_.find(ticket);
+  if (batch == batches_.end() || options_.most_losses == 0) return;
+  if (++batch->second.losses < options_.most_losses || batch->second.live > 0) return;
+  Done(ticket);
+  lost_.push_back(ticket);
 }
 
 bool Dispatcher::LaneFree(std::int64_t ticket, const Batch& batch) const {
@@ -270,6 +282,10 @@ Dispatcher::Verdict Dispatcher::OnAnswer(WorkerId worker, std::uint32_t attempt_
     case Answer::kRefused:
       ++batch.refusals;
       break;
+    case Answer::kLost:
+      Requeue(attempt.ticket);
+      CountLoss(attempt.ticket);
+      return Verdict::kRetry;
     case Answer::kNoSession:
     case Answer::kCancelled:
       break;

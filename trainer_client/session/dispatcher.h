@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -47,6 +48,9 @@ class Dispatcher {
     bool resend_elsewhere = true;
     // Refusals after which a batch counts as failed.
     std::int32_t most_refusals = 4;
+    // Workers that were lost with the batch, after which no other one is given it: perhaps one of its
+    // samples ends whoever makes it. 0: no bound.
+    std::int32_t most_losses = 0;
 
     // The options that suit the plan's batches.
     [[nodiscard]] static Options For(const Plan& plan, Duration resend_floor);
@@ -69,6 +73,7 @@ class Dispatcher {
     kMade,
     kTooSmall,   // the slot; `needed_bytes` says how much it takes
     kNoSession,  // the worker has to be attached again
+    kLost,       // no answer: the connection to the worker ended
     kRefused,    // for now, or by this worker
     kFailed,     // no worker can make it
     kCancelled,
@@ -105,6 +110,8 @@ class Dispatcher {
   void Unsent(std::uint32_t attempt);
   Verdict OnAnswer(WorkerId worker, std::uint32_t attempt, Answer answer,
                    std::uint64_t needed_bytes, SteadyTime now);
+  // The batches that reached most_losses since the last call: they are done here.
+  [[nodiscard]] std::vector<std::int64_t> TakeLost() { return std::exchange(lost_, {}); }
   // When Poll may have something to send without an event; nullopt: never.
   [[nodiscard]] std::optional<SteadyTime> NextDeadline() const;
 
@@ -126,6 +133,7 @@ class Dispatcher {
     std::int32_t live = 0;  // attempts that may still answer
     std::int32_t refusals = 0;
     std::int32_t sends = 0;
+    std::int32_t losses = 0;  // workers that were lost with it
     SteadyTime last_sent;
     WorkerId last_worker;
   };
@@ -147,6 +155,7 @@ class Dispatcher {
   Send Start(std::int64_t ticket, Batch& batch, WorkerId worker, SteadyTime now, bool hedge);
   void EndLive(Attempt& attempt);
   void Requeue(std::int64_t ticket);
+  void CountLoss(std::int64_t ticket);
   void Done(std::int64_t ticket);
   [[nodiscard]] bool LaneFree(std::int64_t ticket, const Batch& batch) const;
   void Measure(Duration latency);
@@ -161,6 +170,7 @@ class Dispatcher {
   std::unordered_map<std::uint32_t, Attempt> attempts_;
   std::unordered_map<std::int32_t, std::int64_t> lane_ticket_;  // in flight, lanes_in_order only
   std::unordered_map<std::int32_t, WorkerId> lane_home_;        // lanes_stay only
+  std::vector<std::int64_t> lost_;
   std::uint32_t next_attempt_ = 0;
   std::uint64_t outstanding_bytes_ = 0;
   std::uint64_t hedged_ = 0, rerequested_ = 0;

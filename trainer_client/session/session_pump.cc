@@ -25,12 +25,14 @@ SessionPump::SessionPump(std::shared_ptr<net::Reactor> reactor, Setup setup,
       size_requests_(context_.session, planner_),
       without_workers_(std::move(setup.without_workers)),
       loans_(context_.arena, *shared_),
-      workers_(*reactor_, context_, compares_,
-               {.on_state = [this](WorkerId worker,
-                                   WorkerLink::State state) { OnLinkState(worker, state); },
-                .on_message = [this](WorkerId worker,
-                                     net::Incoming&& in) { OnMessage(worker, std::move(in)); },
-                .on_loaded = [this] { shared_->SetServed(); }}),
+      workers_(
+          *reactor_, context_, compares_,
+          {.on_state = [this](WorkerId worker,
+                              WorkerLink::State state) { OnLinkState(worker, state); },
+           .on_message = [this](WorkerId worker,
+                                net::Incoming&& in) { OnMessage(worker, std::move(in)); },
+           .on_loaded = [this] { shared_->SetServed(); },
+           .on_lost = [this](WorkerId worker) { Forgotten(worker, Dispatcher::Answer::kLost); }}),
       content_(std::make_unique<ContentCheck>(reactor_, context_.plan, *context_.blobs,
                                               setup.planner.row_map)),
       queue_({.book = book_,
@@ -248,6 +250,7 @@ void SessionPump::Pump() {
 }
 
 void SessionPump::PumpOnce() {
+  answers_.LeaveLost();
   stand_in_.Go([this] { TakePlanned(); });
   TakePlanned();
   AskSizes();
@@ -271,9 +274,7 @@ void SessionPump::AskSizes() {
   size_requests_.Ask(workers_.AllReady(), reactor_->clock().Now(),
                      [this](WorkerId worker, const wire::Describe& describe) {
                        const Status sent = workers_.Find(worker)->Send(describe);
-                       if (!sent.ok()) {
-                         LogDebug("describe not sent error=\"" + sent.ToString() + "\"");
-                       }
+                       if (!sent.ok()) LogDebug("describe not sent: " + sent.ToString());
                      });
 }
 
@@ -353,13 +354,12 @@ void SessionPump::OnSettled(WorkerId worker, bool knows_session) {
 }
 
 // The worker answers no earlier request.
-void SessionPump::Forgotten(WorkerId worker) {
+void SessionPump::Forgotten(WorkerId worker, Dispatcher::Answer why) {
   WorkerLink* link = workers_.Find(worker);
   if (link == nullptr || link->state() == WorkerLink::State::kAttaching) return;
   link->Reattach();
   loans_.Forget(worker, [&](std::uint32_t attempt, const Loan& loan) {
-    (void)dispatcher_.OnAnswer(worker, attempt, Dispatcher::Answer::kNoSession, 0,
-                               reactor_->clock().Now());
+    (void)dispatcher_.OnAnswer(worker, attempt, why, 0, reactor_->clock().Now());
     if (loan.shadow) comparisons_.LoseShadow(attempt);
   });
 }

@@ -110,7 +110,7 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   // Returns what the dispatcher is to know of a worker that is ready.
   [[nodiscard]] Dispatcher::WorkerState ReadyState(WorkerId worker) const;
   void TellDispatcher(WorkerId worker);
-  void Forgotten(WorkerId worker);
+  void Forgotten(WorkerId worker, Dispatcher::Answer why = Dispatcher::Answer::kNoSession);
   void EndWorker(WorkerId worker);
   void RemoveEnded();
   void CheckWorkers();

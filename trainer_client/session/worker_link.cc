@@ -67,6 +67,7 @@ Status WorkerLink::Connect() {
                error.ToString() + "\"");
     if (error.code() == Code::kOtherRelease) Refused(error);
   };
+  events.on_disconnected = [this] { OnDisconnected(); };
   events.server = wire::Role::kWorker;
   HR_TRY(socket_, reactor_.ConnectDealer(endpoint, std::move(events)));
   heard_ = reactor_.clock().Now();
@@ -130,6 +131,7 @@ void WorkerLink::SendAttach() {
   attach.split = context_.split;
   attach.cache_bytes = context_.cache_bytes;
   attach.lanes_given = given_lanes();
+  attach.pass = worker_.pass;
   attach_sent_ = reactor_.clock().Now();
   if (!asked_) asked_ = attach_sent_;
   (void)socket_->Send({}, attach);  // asked again by Tick
@@ -175,9 +177,22 @@ void WorkerLink::Refused(Status why) {
   SetState(State::kSuspected);
 }
 
+// The kernel knows of a dead process at once; its silence would tell seconds later. A worker with the
+// arena hangs up on its channel, and only that says that it writes no more.
+void WorkerLink::OnDisconnected() {
+  if (state_ == State::kGone || closing_ || offered_arena_) return;
+  lost_ = true;
+  if (state_ == State::kAttaching) {
+    AttachLater(kAttachRetry);
+  } else if (!context_.plan.has_python_stage) {
+    events_.on_lost(worker_.worker);
+  }
+}
+
 void WorkerLink::OnMessage(net::Incoming&& incoming) {
   if (state_ == State::kGone) return;
   heard_ = reactor_.clock().Now();
+  lost_ = false;
   if (state_ == State::kSuspected && !closing_) SetState(State::kReady);
   if (const auto* attached = std::get_if<wire::Attached>(&incoming.body)) {
     OnAttached(*attached);
@@ -289,7 +304,8 @@ Status WorkerLink::SendBlob(BlobHash hash, const Blob& blob) {
 }
 
 bool WorkerLink::mute() const {
-  return state_ != State::kGone && !closing_ && reactor_.clock().Now() - heard_ >= kMuteAfter;
+  if (state_ == State::kGone || closing_) return false;
+  return lost_ || reactor_.clock().Now() - heard_ >= kMuteAfter;
 }
 
 bool WorkerLink::loading() const {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -58,6 +59,10 @@ class WorkerLink {
     std::function<void(WorkerId, State)> on_state;
     std::function<void(WorkerId, net::Incoming&&)> on_message;  // BatchDone, Described
     std::function<void()> on_loaded;  // the worker said that the plan runs there
+    // The connection of a native plan's link ended, and the worker has no arena: it answers no earlier
+    // request. The link stays, and connects again. A batch of code may still be in work there, and code
+    // runs once. So for other plans the worker's silence decides.
+    std::function<void(WorkerId)> on_lost;
   };
 
   // Opens a link. kUnavailable: no endpoint of the worker can be reached from here.
@@ -67,6 +72,8 @@ class WorkerLink {
 
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] const wire::WorkerInfo& worker() const { return worker_; }
+  // Attaches with this pass from now on: a restarted coordinator knows the job by another number.
+  void SetPass(std::string pass) { worker_.pass = std::move(pass); }
   // True: the worker writes into the arena; its slots may be reused only after its answer or
   // hang-up.
   [[nodiscard]] bool uses_arena() const { return uses_arena_; }
@@ -74,7 +81,8 @@ class WorkerLink {
   [[nodiscard]] bool given_lanes() const { return offered_arena_ && context_.gives_lanes; }
   // Passes the current context.lanes to the worker. Does nothing for a worker elsewhere.
   void GiveLanes();
-  // Whether the worker was silent for so long that the coordinator should check it.
+  // Whether the worker was silent for so long that the coordinator should check it, or its connection
+  // ended and it has said nothing since.
   [[nodiscard]] bool mute() const;
   // Whether a live worker is not attached for a while because it prepares what it was asked for.
   // The imports of Python code may take long.
@@ -100,6 +108,7 @@ class WorkerLink {
   Status Connect();
   void ConnectArena();
   void SendAttach();
+  void OnDisconnected();
   void OnMessage(net::Incoming&& incoming);
   void OnAttached(const wire::Attached& attached);
   void OnOutcome(const Status& status);
@@ -117,6 +126,7 @@ class WorkerLink {
   net::Reactor& reactor_;
   LinkContext& context_;
   wire::WorkerInfo worker_;
+  bool lost_ = false;  // its connection ended, and it has said nothing since
   Events events_;
   State state_ = State::kAttaching;
   Status refusal_;

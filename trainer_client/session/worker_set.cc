@@ -25,6 +25,7 @@ void WorkerSet::SetLeases(const std::vector<wire::WorkerInfo>& workers, SteadyTi
   std::erase_if(ended_, [&](const auto& entry) { return !leased_.contains(entry.first); });
   std::erase_if(refused_, [&](const auto& entry) { return !leased_.contains(entry.first); });
   for (const auto& [id, worker] : leased_) {
+    if (const auto link = links_.find(id); link != links_.end()) link->second->SetPass(worker.pass);
     if (links_.contains(id) || ended_.contains(id) || refused_.contains(id)) continue;
     AddLink(worker, now);
   }
@@ -56,6 +57,7 @@ void WorkerSet::AddLink(const wire::WorkerInfo& worker, SteadyTime now) {
   events.on_loaded = [this, id = worker.worker] {
     if (Serves(id)) events_.on_loaded();
   };
+  events.on_lost = [this](WorkerId id) { events_.on_lost(id); };
   auto link = WorkerLink::Open(reactor_, context_, worker, std::move(events));
   if (!link.ok()) {
     last_refusal_ = link.status();

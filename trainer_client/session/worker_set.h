@@ -36,6 +36,7 @@ class WorkerSet {
     std::function<void(WorkerId, net::Incoming&&)> on_message;
     // A worker that serves said that the plan runs there.
     std::function<void()> on_loaded;
+    std::function<void(WorkerId)> on_lost;  // WorkerLink::Events
   };
   using Links = std::map<WorkerId, std::unique_ptr<WorkerLink>>;
 

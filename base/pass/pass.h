@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/ids.h"
+
+namespace headrace {
+
+// What admits a job's trainers to one worker: 128 bits in hex. Only who has the worker's token can make
+// it: the worker and the coordinator. The coordinator gives it to the job's trainer with a lease, and the
+// worker knows it again, without having heard of the job before. A trainer learns neither the token nor
+// another job's pass from it. It holds as long as the worker's process.
+// Source: BLAKE2b with a key (RFC 7693), by libsodium. Thread-safe.
+[[nodiscard]] std::string PassOf(std::string_view worker_token, JobId job);
+
+}  // namespace headrace

@@ -1,0 +1,35 @@
+#include "base/pass/pass.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace headrace {
+namespace {
+
+using ::testing::MatchesRegex;
+
+TEST(Pass, IsTheSameForTheSameWorkerAndJob) {
+  EXPECT_EQ(PassOf("token of a worker", JobId(7)), PassOf("token of a worker", JobId(7)));
+  EXPECT_THAT(PassOf("token of a worker", JobId(7)), MatchesRegex("[0-9a-f]{32}"));
+}
+
+TEST(Pass, IsAnotherForEachWorkerAndJob) {
+  std::set<std::string> passes;
+  for (int worker = 0; worker < 30; ++worker) {
+    const std::string token(static_cast<std::size_t>(1 + worker * 10), 'x');
+    for (int job = 0; job < 30; ++job) passes.insert(PassOf(token, JobId(job)));
+  }
+  EXPECT_EQ(passes.size(), 900U);
+}
+
+// Python: b2 = hashlib.blake2b; b2(b"attach as job 17", digest_size=16,
+//         key=b2(b"0123456789abcdef0123456789abcdef", digest_size=32).digest()).hexdigest()
+TEST(Pass, IsKeyedBlake2b) {
+  EXPECT_EQ(PassOf("0123456789abcdef0123456789abcdef", JobId(17)),
+            "78bbb960fcbc0409b07d715b14f2edcd");
+}
+
+}  // namespace
+}  // namespace headrace
