@@ -26,8 +26,9 @@ wire::JobStatus Describe(const Job& job) {
   status.opened_ms = job.spec.opened_ms;
   status.sessions = job.loads;
   // Their ids are for the trainer and its workers alone: who has one can attach as it does.
-  std::int64_t number = 0;
-  for (wire::SessionLoad& load : status.sessions) load.session = SessionId(++number);
+  for (wire::SessionLoad& load : status.sessions) {
+    load.session = SessionId(PublicNumberOf(job.spec.token, load.session));
+  }
   status.workers = {job.leases.begin(), job.leases.end()};
   status.tenant = job.spec.tenant;
   status.priority = job.spec.priority;

@@ -74,10 +74,10 @@ class Stepper {
     decision_.replies.push_back({peer, std::move(body)});
   }
 
-  // Whether to act on a message that has no answer.
-  bool Heeds(Status sender) {
-    decision_.refused = std::move(sender);
-    return decision_.refused.ok();
+  // Whether to act on a message. Peers without tokens do not read the answer: the log says it.
+  bool Heeds(const Status& sender, bool answered = false) {
+    if (!answered || sender.code() == Code::kInvalidArgument) decision_.refused = sender;
+    return sender.ok();
   }
 
   void WarnOfVersion(const std::string& who, const std::string& version) {
@@ -238,7 +238,7 @@ class Stepper {
   void Receive(const std::string& peer, const wire::ConsumerHeartbeat& m) {
     wire::Leases refusal{.request = m.request, .job = m.job};
     refusal.status = CheckSender(state(), m.job, m.token);
-    if (!refusal.status.ok()) return Answer(peer, std::move(refusal));
+    if (!Heeds(refusal.status, true)) return Answer(peer, std::move(refusal));
     const Job* job = state().FindJob(m.job);
     std::vector<wire::SessionLoad> loads = m.sessions;
     std::erase_if(loads, [&](const auto& load) { return !job->sessions.contains(load.session); });
@@ -287,7 +287,7 @@ class Stepper {
   void Receive(const std::string& peer, const wire::WorkerHeartbeat& m) {
     wire::WorkerDirective refusal{.request = m.request};
     refusal.status = CheckSender(state(), m.worker, m.token);
-    if (!refusal.status.ok()) return Answer(peer, std::move(refusal));
+    if (!Heeds(refusal.status, true)) return Answer(peer, std::move(refusal));
     const Worker* worker = state().FindWorker(m.worker);
     if (worker->phase == Worker::Phase::kLost) Change(ReviveWorker{m.worker});
     wire::WorkerHeartbeat report = m;

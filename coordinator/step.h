@@ -101,7 +101,7 @@ struct Decision {
   std::vector<Push> pushes;
   std::vector<VerifyWorker> verify;
   std::vector<std::string> warnings;   // for the log
-  Status refused;                      // why a message without an answer was dropped
+  Status refused;                      // why a message was not heeded, if the log should say it
   std::optional<double> demand_cores;  // for all jobs, if they were planned
 };
 

@@ -90,6 +90,7 @@ TEST_F(StrangerTest, WithoutATokenIsToldOfReleases) {
   const auto& leases = std::get<wire::Leases>(cluster_.last.replies.at(0).body);
   EXPECT_EQ(leases.status.code(), Code::kInvalidArgument) << "it would open its job without end";
   EXPECT_THAT(leases.status.message(), HasSubstr("release"));
+  EXPECT_FALSE(cluster_.last.refused.ok()) << "such a peer does not read it";
 }
 
 TEST_F(StrangerTest, WithTheRightTokenEachOfThemCounts) {
@@ -105,7 +106,18 @@ TEST_F(StrangerTest, StatusShowsNoSecret) {
   Heeded(MessagesWith("token-of-the-worker")[1]);
   const wire::ClusterStatus status = cluster_.Status();
   ASSERT_THAT(status.jobs.at(0).sessions, SizeIs(1));
-  EXPECT_EQ(status.jobs[0].sessions[0].session, SessionId(1)) << "its number, not its id";
+  const SessionId shown = status.jobs[0].sessions[0].session;
+  EXPECT_NE(shown, SessionId(42)) << "a number, not its id";
+  // Another session, whose id may sort before it, does not change the number.
+  for (const SessionId other : {SessionId(7), SessionId(99)}) {
+    cluster_.Ask<wire::SessionOpened>(wire::OpenSession{1, job_.job, other, SmallPlan()});
+    auto beat = std::get<wire::ConsumerHeartbeat>(MessagesWith("token-of-the-job")[0]);
+    beat.sessions.insert(beat.sessions.begin(), {.session = other});
+    cluster_.Send(beat);
+    const auto sessions = cluster_.Status().jobs.at(0).sessions;
+    ASSERT_THAT(sessions, SizeIs(2));
+    EXPECT_EQ(sessions[1].session, shown);
+  }
   EXPECT_EQ(status.workers.at(0).last.token, "");
   EXPECT_EQ(status.workers[0].info.pass, "");
 }

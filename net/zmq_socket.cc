@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/log.h"
 #include "net/endpoint_internal.h"
 #include "net/keyring.h"
 #include "net/zmq_socket_internal.h"
@@ -46,7 +47,11 @@ ZmqSocket::ZmqSocket(std::shared_ptr<Context> context, SocketKind kind, void* so
     : context_(std::move(context)), kind_(kind), socket_(socket) {}
 
 ZmqSocket::~ZmqSocket() {
-  if (!context_->InForkedChild()) zmq_close(socket_);
+  if (context_->InForkedChild()) return;
+  // ZeroMQ sends what it still has after this. An event of that time would find nobody who takes it, and
+  // its I/O thread would wait for that for ever.
+  if (monitor_) zmq_socket_monitor(socket_, nullptr, 0);
+  zmq_close(socket_);
 }
 
 void ZmqSocket::Set(int option, int value) {
@@ -143,7 +148,12 @@ Result<std::unique_ptr<ZmqSocket>> ZmqSocket::Connect(std::shared_ptr<Context> c
   HR_TRY(auto socket, Open(std::move(context), SocketKind::kDealer, endpoint));
   HR_RETURN_IF_ERROR(socket->Guard(endpoint, server));
   if (watched && endpoint.starts_with("tcp://")) {
-    HR_TRY(socket->monitor_, ConnectionMonitor::Watch(socket->context_, socket->socket_));
+    auto monitor = ConnectionMonitor::Watch(socket->context_, socket->socket_);
+    if (monitor.ok()) {
+      socket->monitor_ = std::move(monitor).value();
+    } else {  // silence tells, too, only later
+      LogWarning(monitor.status().ToString());
+    }
   }
   if (zmq_connect(socket->socket_, endpoint.c_str()) != 0) return EndpointError(errno, endpoint);
   return socket;

@@ -8,24 +8,43 @@
 
 namespace headrace {
 
-std::string PassOf(std::string_view worker_token, JobId job) {
-  // A key may have at most 64 bytes, and a token is whatever its worker says. So the token is hashed
+namespace {
+
+// Of a text, for those who have the token.
+template <std::size_t kBytes>
+std::array<unsigned char, kBytes> KeyedHash(std::string_view token, const std::string& text) {
+  // A key may have at most 64 bytes, and a token is whatever its maker says. So the token is hashed
   // first, to a key of one length.
   std::array<unsigned char, crypto_generichash_KEYBYTES> key{};
-  const auto* token = reinterpret_cast<const unsigned char*>(worker_token.data());
-  HR_CHECK(crypto_generichash(key.data(), key.size(), token, worker_token.size(), nullptr, 0) == 0);
-  const std::string text = "attach as job " + std::to_string(job.value);
-  std::array<unsigned char, 16> pass{};
-  HR_CHECK(crypto_generichash(pass.data(), pass.size(),
+  HR_CHECK(crypto_generichash(key.data(), key.size(),
+                              reinterpret_cast<const unsigned char*>(token.data()), token.size(),
+                              nullptr, 0) == 0);
+  std::array<unsigned char, kBytes> hash{};
+  HR_CHECK(crypto_generichash(hash.data(), hash.size(),
                               reinterpret_cast<const unsigned char*>(text.data()), text.size(),
                               key.data(), key.size()) == 0);
+  return hash;
+}
+
+}  // namespace
+
+std::string PassOf(std::string_view worker_token, JobId job) {
   std::string hex;
-  for (const unsigned char byte : pass) {
+  for (const unsigned char byte :
+       KeyedHash<16>(worker_token, "attach as job " + std::to_string(job.value))) {
     constexpr char kDigits[] = "0123456789abcdef";
     hex.push_back(kDigits[byte >> 4]);
     hex.push_back(kDigits[byte & 15]);
   }
   return hex;
+}
+
+std::int64_t PublicNumberOf(std::string_view job_token, SessionId session) {
+  std::int64_t number = 0;
+  // BLAKE2b makes 16 bytes at least.
+  const auto hash = KeyedHash<16>(job_token, "number of session " + std::to_string(session.value));
+  for (std::size_t i = 0; i < 6; ++i) number = number << 8 | hash[i];
+  return number;
 }
 
 }  // namespace headrace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,5 +14,9 @@ namespace headrace {
 // another job's pass from it. It holds as long as the worker's process.
 // Source: BLAKE2b with a key (RFC 7693), by libsodium. Thread-safe.
 [[nodiscard]] std::string PassOf(std::string_view worker_token, JobId job);
+
+// A number by which people and graphs tell a job's sessions apart. It is always the same for one session,
+// and tells nothing of the session's id, which is a secret. 48 bits. Source and threads as above.
+[[nodiscard]] std::int64_t PublicNumberOf(std::string_view job_token, SessionId session);
 
 }  // namespace headrace

@@ -24,6 +24,20 @@ TEST(Pass, IsAnotherForEachWorkerAndJob) {
   EXPECT_EQ(passes.size(), 900U);
 }
 
+TEST(PublicNumber, IsStableAndAnotherForEachSessionAndJob) {
+  EXPECT_EQ(PublicNumberOf("token", SessionId(5)), PublicNumberOf("token", SessionId(5)));
+  std::set<std::int64_t> numbers;
+  for (int session = 0; session < 200; ++session) {
+    for (const char* token : {"one job's", "another's"}) {
+      const std::int64_t number = PublicNumberOf(token, SessionId(session));
+      EXPECT_GE(number, 0);
+      EXPECT_LT(number, std::int64_t{1} << 48);
+      numbers.insert(number);
+    }
+  }
+  EXPECT_EQ(numbers.size(), 400U);
+}
+
 // Python: b2 = hashlib.blake2b; b2(b"attach as job 17", digest_size=16,
 //         key=b2(b"0123456789abcdef0123456789abcdef", digest_size=32).digest()).hexdigest()
 TEST(Pass, IsKeyedBlake2b) {

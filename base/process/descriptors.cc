@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <sys/resource.h>
 
+#include <cerrno>
+
 #include "base/process/descriptors_internal.h"
 
 namespace headrace {
@@ -36,7 +38,8 @@ void KeepDescriptorLimitOf(pid_t child) {
 
 std::uint64_t OpenDescriptors() {
   DIR* directory = ::opendir("/proc/self/fd");
-  if (directory == nullptr) return 0;
+  // At the limit not even this opens.
+  if (directory == nullptr) return errno == EMFILE ? DescriptorLimit() : 0;
   std::uint64_t entries = 0;
   while (const dirent* entry = ::readdir(directory)) entries += entry->d_name[0] != '.';
   ::closedir(directory);

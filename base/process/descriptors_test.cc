@@ -46,6 +46,20 @@ TEST(Descriptors, TheLimitIsRaisedAndProgramsStartWithTheOldOne) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
+TEST(Descriptors, AtTheLimitAllAreOpen) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit limit{32, 32};
+    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) ::_exit(2);
+    while (::open("/dev/null", O_RDONLY) >= 0) {
+    }
+    ::_exit(OpenDescriptors() == 32 ? 0 : 3);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
 TEST(DescriptorAlarm, SaysItOnceAndAgainAfterItWasOver) {
   DescriptorAlarm alarm;
   EXPECT_THAT(alarm.Observe(899, 1000), IsEmpty());

@@ -79,6 +79,8 @@ def run(python: str, photos: pathlib.Path, kills: bool) -> dict:
         output = program.stdout.read() if program.stdout else ""
         if program.wait() != 0:
             raise SystemExit("the program ended with an error")
+    if kills and killed is None:
+        raise SystemExit("the program ended before a worker was killed")
     result = json.loads(output)
     times = result["times"]
     pauses = [b - a for a, b in zip(times, times[1:], strict=False)]

@@ -156,8 +156,8 @@ void Session::OnStage(const Status& status) {
 
 void Session::Fail(Status status) {
   if (state_ == State::kFailed) return;
-  LogWarning("session refused session=" + std::to_string(attachment_.session().value) +
-             " error=\"" + status.ToString() + "\"");
+  LogWarning("session refused job=" + std::to_string(attachment_.job().value) + " error=\"" +
+             status.ToString() + "\"");
   failure_ = std::move(status);
   state_ = State::kFailed;
   TellOutcome();

@@ -263,8 +263,7 @@ void DataService::OnDescriptor(std::uint64_t connection, const net::DescriptorMe
       channel.ok() ? ArenaMap::Map(std::move(fd), message.bytes, std::move(channel).value())
                    : channel.status();
   if (!arena.ok()) {
-    LogWarning("arena refused session=" + std::to_string(message.session.value) + " error=\"" +
-               arena.status().ToString() + "\"");
+    LogWarning("arena refused error=\"" + arena.status().ToString() + "\"");
     return;
   }
   if (session != sessions_.end()) {

@@ -248,6 +248,9 @@ Result<std::unique_ptr<Session>> ClientImpl::OpenSession(Plan plan, std::map<Blo
       return NotFound("the coordinator at " + endpoint() + " knows no worker " +
                       std::to_string(options.only_worker));
     }
+    if (found->info.pass.empty()) {
+      return Unavailable("the coordinator at " + endpoint() + " does not know this job yet");
+    }
     only_worker = found->info;
   }
 

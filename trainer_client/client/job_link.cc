@@ -231,6 +231,11 @@ void JobLink::OnJobOpened(const wire::JobOpened& opened) {
 void JobLink::OnSessionOpened(const wire::SessionOpened& opened) {
   for (auto it = opening_.begin(); it != opening_.end(); ++it) {
     if (it->second.request != opened.request) continue;
+    if (IsNoSession(opened.status)) {  // the coordinator restarted: the session waits for its job
+      job_ = JobId();
+      SendOpenJob();
+      return;
+    }
     const OnSplit done = std::move(it->second.done);
     opening_.erase(it);
     if (opened.status.ok()) {
@@ -251,6 +256,7 @@ void JobLink::OnLeases(const wire::Leases& leases) {
     }
     return;
   }
+  if (!leases.status.ok()) last_error_ = leases.status;
   if (!leases.status.ok() || leases.job != job_ || leases.generation < generation_) return;
   generation_ = leases.generation;
   std::vector<wire::WorkerInfo> workers = leases.workers;

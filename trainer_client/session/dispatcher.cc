@@ -52,7 +52,7 @@ std::vector<std::uint32_t> Dispatcher::SetWorker(WorkerId worker, WorkerState st
       }
       if (state == WorkerState::kGone) {
         ended.push_back(it->first);
-        CountLoss(attempt.ticket);
+        CountLoss(attempt.ticket, worker);
         it = attempts_.erase(it);
       } else {
         ++it;
@@ -109,18 +109,27 @@ void Dispatcher::EndLive(Attempt& attempt) {
   }
 }
 
+// Another attempt may still bring it.
 void Dispatcher::Requeue(std::int64_t ticket) {
   const auto batch = batches_.find(ticket);
-  if (batch != batches_.end() && batch->second.live == 0) queue_.insert(ticket);
+  if (batch == batches_.end() || batch->second.live > 0) return;
+  if (Spent(batch->second)) {
+    Done(ticket);
+    lost_.push_back(ticket);
+  } else {
+    queue_.insert(ticket);
+  }
 }
 
-// Another attempt may still bring it.
-void Dispatcher::CountLoss(std::int64_t ticket) {
+bool Dispatcher::Spent(const Batch& batch) const {
+  return options_.most_losses > 0 && std::ssize(batch.lost_with) >= options_.most_losses;
+}
+
+void Dispatcher::CountLoss(std::int64_t ticket, WorkerId worker) {
   const auto batch = batches_.find(ticket);
-  if (batch == batches_.end() || options_.most_losses == 0) return;
-  if (++batch->second.losses < options_.most_losses || batch->second.live > 0) return;
-  Done(ticket);
-  lost_.push_back(ticket);
+  if (batch == batches_.end()) return;
+  batch->second.lost_with.insert(worker);
+  if (batch->second.live == 0) Requeue(ticket);
 }
 
 bool Dispatcher::LaneFree(std::int64_t ticket, const Batch& batch) const {
@@ -219,13 +228,14 @@ std::vector<Dispatcher::Send> Dispatcher::Poll(SteadyTime now) {
   }
   if (batches_.empty()) return sends;
   auto& [ticket, head] = *batches_.begin();
-  if (options_.hedge && ready_ > 1 && head.live == 1 && now - head.last_sent >= HedgeAfter()) {
+  if (options_.hedge && ready_ > 1 && head.live == 1 && !Spent(head) &&
+      now - head.last_sent >= HedgeAfter()) {
     const WorkerId worker = Choose(head, head.last_worker);
     if (worker.valid()) sends.push_back(Start(ticket, head, worker, now, true));
   }
   const Duration resend = ResendAfter();
   for (auto& [id, batch] : batches_) {
-    if (batch.live == 0 || now - batch.last_sent < resend) continue;
+    if (batch.live == 0 || Spent(batch) || now - batch.last_sent < resend) continue;
     const WorkerId worker = ChooseAgain(batch);
     if (worker.valid()) sends.push_back(Start(id, batch, worker, now, false));
   }
@@ -284,7 +294,7 @@ Dispatcher::Verdict Dispatcher::OnAnswer(WorkerId worker, std::uint32_t attempt_
       break;
     case Answer::kLost:
       Requeue(attempt.ticket);
-      CountLoss(attempt.ticket);
+      CountLoss(attempt.ticket, worker);
       return Verdict::kRetry;
     case Answer::kNoSession:
     case Answer::kCancelled:
@@ -329,10 +339,12 @@ std::optional<SteadyTime> Dispatcher::NextDeadline() const {
   if (batches_.empty() || ready_ == 0) return std::nullopt;
   std::optional<SteadyTime> deadline;
   const Batch& head = batches_.begin()->second;
-  if (options_.hedge && head.live == 1 && ready_ > 1) deadline = head.last_sent + HedgeAfter();
+  if (options_.hedge && head.live == 1 && ready_ > 1 && !Spent(head)) {
+    deadline = head.last_sent + HedgeAfter();
+  }
   const Duration resend = ResendAfter();
   for (const auto& [ticket, batch] : batches_) {
-    if (batch.live == 0) continue;
+    if (batch.live == 0 || Spent(batch)) continue;
     const SteadyTime at = batch.last_sent + resend;
     if (!deadline || at < *deadline) deadline = at;
   }

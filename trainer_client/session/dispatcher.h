@@ -133,7 +133,7 @@ class Dispatcher {
     std::int32_t live = 0;  // attempts that may still answer
     std::int32_t refusals = 0;
     std::int32_t sends = 0;
-    std::int32_t losses = 0;  // workers that were lost with it
+    std::set<WorkerId> lost_with;
     SteadyTime last_sent;
     WorkerId last_worker;
   };
@@ -155,7 +155,9 @@ class Dispatcher {
   Send Start(std::int64_t ticket, Batch& batch, WorkerId worker, SteadyTime now, bool hedge);
   void EndLive(Attempt& attempt);
   void Requeue(std::int64_t ticket);
-  void CountLoss(std::int64_t ticket);
+  void CountLoss(std::int64_t ticket, WorkerId worker);
+  // Whether no further worker may be given the batch.
+  [[nodiscard]] bool Spent(const Batch& batch) const;
   void Done(std::int64_t ticket);
   [[nodiscard]] bool LaneFree(std::int64_t ticket, const Batch& batch) const;
   void Measure(Duration latency);

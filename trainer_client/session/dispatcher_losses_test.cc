@@ -49,6 +49,48 @@ TEST(DispatcherLosses, ALostBatchThatAThirdWorkerHasAlreadyMayStillBeMade) {
   EXPECT_EQ(dispatcher.OnAnswer(third, sends[0].attempt, Answer::kMade, 0, At(3)), Verdict::kTake);
 }
 
+// One worker that is suspected, comes back and is lost in the end is one.
+TEST(DispatcherLosses, OneWorkerCountsOnce) {
+  Dispatcher dispatcher({.most_losses = 2});
+  dispatcher.Add(0, 100, {}, 0);
+  for (int i = 0; i < 3; ++i) {
+    dispatcher.SetWorker(kA, WorkerState::kReady);
+    const auto sends = dispatcher.Poll(At(i));
+    ASSERT_EQ(sends.size(), 1U) << i;
+    if (i == 1) {
+      dispatcher.OnAnswer(kA, sends[0].attempt, Answer::kLost, 0, At(i));
+    } else {
+      dispatcher.SetWorker(kA, WorkerState::kSuspected);
+    }
+  }
+  dispatcher.SetWorker(kA, WorkerState::kGone);
+  EXPECT_TRUE(dispatcher.TakeLost().empty());
+  dispatcher.SetWorker(kB, WorkerState::kReady);
+  EXPECT_EQ(dispatcher.Poll(At(9)).size(), 1U);
+}
+
+TEST(DispatcherLosses, AThirdWorkerThatHasItAlreadyIsTheLast) {
+  Dispatcher dispatcher({.most_losses = 2});
+  const WorkerId third{3}, fourth{4};
+  dispatcher.Add(0, 100, {}, 0);
+  for (const WorkerId worker : {kA, kB}) {
+    dispatcher.SetWorker(worker, WorkerState::kReady);
+    ASSERT_EQ(dispatcher.Poll(At(0)).size(), 1U);
+    dispatcher.SetWorker(worker, WorkerState::kSuspected);
+  }
+  dispatcher.SetWorker(third, WorkerState::kReady);
+  const auto sends = dispatcher.Poll(At(0));
+  ASSERT_EQ(sends.size(), 1U);
+  for (const WorkerId worker : {kA, kB}) dispatcher.SetWorker(worker, WorkerState::kGone);
+  dispatcher.SetWorker(fourth, WorkerState::kReady);
+  EXPECT_TRUE(dispatcher.Poll(At(3'600'000)).empty()) << "neither hedged nor sent again";
+  EXPECT_FALSE(dispatcher.NextDeadline());
+  EXPECT_EQ(dispatcher.OnAnswer(third, sends[0].attempt, Answer::kRefused, 0, At(3'600'000)),
+            Verdict::kRetry);
+  EXPECT_TRUE(dispatcher.Poll(At(3'600'001)).empty());
+  EXPECT_EQ(dispatcher.TakeLost(), std::vector<std::int64_t>{0});
+}
+
 TEST(DispatcherLosses, WithoutABoundWorkersMayBeLostForever) {
   Dispatcher dispatcher({});
   dispatcher.Add(0, 100, {}, 0);

@@ -150,7 +150,25 @@ TEST_F(LostTest, ABatchOfCodeIsNotAskedOfAnotherBecauseAConnectionEnded) {
     core_->AddSuspects(suspected);
     return !suspected.empty();
   });
-  EXPECT_TRUE(other.requests.empty());
+  // The next batch is the first that the other one is asked for.
+  RunOn(*reactor_, [this] { core_->Submit({8, 201}, -1, clock_.Now()); });
+  Await([&] { return !other.requests.empty() || workers_[asked_].requests.size() > 1; });
+  RunOn(*reactor_, [&] {
+    for (const wire::BatchRequest& request : other.requests) EXPECT_EQ(request.batch, BatchId(1));
+  });
+}
+
+// A sample of it may end whoever makes it. The trainer gets the batch with all samples missing.
+TEST_F(LostTest, ABatchWithWhichBothWorkersEndIsLeftToTheTrainer) {
+  Begin(/*python=*/false);
+  MuteWorker& other = workers_[1 - asked_];
+  RunOn(*reactor_, [this] { workers_[asked_].socket.reset(); });
+  Await([&] { return !other.requests.empty(); });
+  RunOn(*reactor_, [&] { other.socket.reset(); });
+  const auto taken = shared_->Next(seconds(20), Clock::Real());
+  ASSERT_TRUE(taken.ok() && taken->batch) << taken.status().ToString();
+  EXPECT_EQ(taken->batch->batch.batch, 0);
+  EXPECT_EQ(taken->batch->batch.missing.size(), 2U);
 }
 
 }  // namespace

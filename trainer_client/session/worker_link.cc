@@ -67,7 +67,8 @@ Status WorkerLink::Connect() {
                error.ToString() + "\"");
     if (error.code() == Code::kOtherRelease) Refused(error);
   };
-  events.on_disconnected = [this] { OnDisconnected(); };
+  const bool shares = same_host && context_.allow_arena && !worker_.arena_path.empty();
+  if (!shares) events.on_disconnected = [this] { OnDisconnected(); };
   events.server = wire::Role::kWorker;
   HR_TRY(socket_, reactor_.ConnectDealer(endpoint, std::move(events)));
   heard_ = reactor_.clock().Now();

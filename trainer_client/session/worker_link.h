@@ -48,7 +48,8 @@ struct LinkContext {
 //       +----------------------+---------------+--hang-up, or refused for good--> gone
 //
 // A worker that refuses the session but has its arena is suspected until it hangs up: it may write.
-// Without a descriptor channel (another host) a dead worker is noticed by its silence alone.
+// Without a descriptor channel (another host) a dead worker is noticed by the end of its connection,
+// or by its silence.
 // Reactor thread.
 // Methods: one for each message of a worker, and each change of the state above.
 class WorkerLink {

@@ -30,6 +30,20 @@ TEST_F(WorkerSetTest, AWorkerKeepsItsIdWhenTheCoordinatorKnowsItByAnother) {
   });
 }
 
+// The job has another number there, too, and the worker wants the pass of that number.
+TEST_F(WorkerSetTest, ALinkHasThePassOfTheLastLease) {
+  Run([](WorkerSet& workers) {
+    wire::WorkerInfo info = Worker(1, "a");
+    info.pass = "of job 5";
+    workers.SetLeases({info}, At(0));
+    EXPECT_EQ(workers.Find(WorkerId(1))->worker().pass, "of job 5");
+    info.worker = WorkerId(8);
+    info.pass = "of job 6";
+    workers.SetLeases({info}, At(1));
+    EXPECT_EQ(workers.Find(WorkerId(1))->worker().pass, "of job 6");
+  });
+}
+
 TEST_F(WorkerSetTest, AWorkerThatIsStillLinkedKeepsItsIdWhenItIsLeasedAgain) {
   Run([](WorkerSet& workers) {
     workers.SetLeases({Worker(1, "a")}, At(0));
