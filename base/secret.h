@@ -1,10 +1,14 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
 // Words that nobody can guess. Thread-safe.
 namespace headrace {
+
+// Two digits a byte, in lower case.
+[[nodiscard]] std::string Hex(std::span<const unsigned char> bytes);
 
 // 128 random bits of the kernel, in hex.
 [[nodiscard]] std::string MakeToken();

@@ -172,7 +172,7 @@ class CoordinatorImpl final : public Coordinator {
   void OnMessage(net::Incoming&& message) {
     // Leases go to the peer that speaks for the job or worker.
     if (const auto* beat = std::get_if<wire::ConsumerHeartbeat>(&message.body)) {
-      if (CheckSender(state_, beat->job, beat->token).ok()) consumers_[beat->job] = message.peer;
+      if (CheckSender(state_, *beat).ok()) consumers_[beat->job] = message.peer;
     } else if (const auto* own = std::get_if<wire::WorkerHeartbeat>(&message.body)) {
       if (CheckSender(state_, own->worker, own->token).ok()) workers_[own->worker] = message.peer;
     }

@@ -45,6 +45,12 @@ Status CheckSender(const State& state, WorkerId worker, std::string_view token) 
                      token);
 }
 
+Status CheckSender(const State& state, const wire::ConsumerHeartbeat& m) {
+  HR_RETURN_IF_ERROR(CheckSender(state, m.job, m.token));
+  if (state.FindJob(m.job)->spec.consumer == m.consumer) return Status::Ok();
+  return NoSession("job " + std::to_string(m.job.value) + " has another consumer");
+}
+
 Status CheckText(std::string_view what, const std::string& text) {
   if (text.size() <= kMaxTextChars) return Status::Ok();
   return InvalidArgument(std::string(what) + " of " + std::to_string(text.size()) +

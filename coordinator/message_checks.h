@@ -19,6 +19,8 @@ namespace headrace::coordinator {
 // kInvalidArgument: it has none, as peers of releases before tokens.
 [[nodiscard]] Status CheckSender(const State& state, JobId job, std::string_view token);
 [[nodiscard]] Status CheckSender(const State& state, WorkerId worker, std::string_view token);
+// The same, and whether the consumer is the job's; NoSession: it is not.
+[[nodiscard]] Status CheckSender(const State& state, const wire::ConsumerHeartbeat& m);
 // kInfeasible: there is another local worker, and the host's cores would count twice.
 [[nodiscard]] Status CheckNeeded(const State& state, const wire::WorkerInfo& local);
 

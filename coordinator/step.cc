@@ -237,7 +237,7 @@ class Stepper {
 
   void Receive(const std::string& peer, const wire::ConsumerHeartbeat& m) {
     wire::Leases refusal{.request = m.request, .job = m.job};
-    refusal.status = CheckSender(state(), m.job, m.token);
+    refusal.status = CheckSender(state(), m);
     if (!Heeds(refusal.status, true)) return Answer(peer, std::move(refusal));
     const Job* job = state().FindJob(m.job);
     std::vector<wire::SessionLoad> loads = m.sessions;

@@ -84,6 +84,13 @@ TEST_F(StrangerTest, TheTokenOfAJobIsNoneOfAWorkerAndTheOtherWayRound) {
   }
 }
 
+TEST_F(StrangerTest, AHeartbeatOfAnotherConsumerIsNotHeeded) {
+  auto beat = std::get<wire::ConsumerHeartbeat>(MessagesWith("token-of-the-job")[0]);
+  beat.consumer = ConsumerId(beat.consumer.value + 1);
+  EXPECT_FALSE(Heeded(beat));
+  EXPECT_TRUE(IsNoSession(std::get<wire::Leases>(cluster_.last.replies.at(0).body).status));
+}
+
 TEST_F(StrangerTest, WithoutATokenIsToldOfReleases) {
   for (const wire::Body& body : MessagesWith("")) EXPECT_FALSE(Heeded(body)) << body.index();
   cluster_.TakeAsItIs(PeerMessage{"stranger", MessagesWith("")[0]});

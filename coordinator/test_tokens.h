@@ -21,7 +21,7 @@ inline void GiveToken(wire::Body& body, const std::string& token) {
       body);
 }
 
-// The token that the state knows of the job or worker that the message names; empty: of none.
+// The token that the state knows of the job or worker that the message names, or one of nobody.
 inline std::string TokenFor(const State& state, const wire::Body& body) {
   return std::visit(
       [&](const auto& message) -> std::string {

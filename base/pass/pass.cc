@@ -5,21 +5,24 @@
 #include <array>
 
 #include "base/check.h"
+#include "base/secret.h"
 
 namespace headrace {
 
 namespace {
 
+// BLAKE2b makes 16 bytes at least.
+using Hash = std::array<unsigned char, crypto_generichash_BYTES_MIN>;
+
 // Of a text, for those who have the token.
-template <std::size_t kBytes>
-std::array<unsigned char, kBytes> KeyedHash(std::string_view token, const std::string& text) {
+Hash KeyedHash(std::string_view token, const std::string& text) {
   // A key may have at most 64 bytes, and a token is whatever its maker says. So the token is hashed
   // first, to a key of one length.
   std::array<unsigned char, crypto_generichash_KEYBYTES> key{};
   HR_CHECK(crypto_generichash(key.data(), key.size(),
                               reinterpret_cast<const unsigned char*>(token.data()), token.size(),
                               nullptr, 0) == 0);
-  std::array<unsigned char, kBytes> hash{};
+  Hash hash{};
   HR_CHECK(crypto_generichash(hash.data(), hash.size(),
                               reinterpret_cast<const unsigned char*>(text.data()), text.size(),
                               key.data(), key.size()) == 0);
@@ -29,20 +32,12 @@ std::array<unsigned char, kBytes> KeyedHash(std::string_view token, const std::s
 }  // namespace
 
 std::string PassOf(std::string_view worker_token, JobId job) {
-  std::string hex;
-  for (const unsigned char byte :
-       KeyedHash<16>(worker_token, "attach as job " + std::to_string(job.value))) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    hex.push_back(kDigits[byte >> 4]);
-    hex.push_back(kDigits[byte & 15]);
-  }
-  return hex;
+  return Hex(KeyedHash(worker_token, "attach as job " + std::to_string(job.value)));
 }
 
 std::int64_t PublicNumberOf(std::string_view job_token, SessionId session) {
   std::int64_t number = 0;
-  // BLAKE2b makes 16 bytes at least.
-  const auto hash = KeyedHash<16>(job_token, "number of session " + std::to_string(session.value));
+  const Hash hash = KeyedHash(job_token, "number of session " + std::to_string(session.value));
   for (std::size_t i = 0; i < 6; ++i) number = number << 8 | hash[i];
   return number;
 }

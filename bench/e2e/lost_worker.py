@@ -57,7 +57,12 @@ def run(python: str, photos: pathlib.Path, kills: bool) -> dict:
                     *("--directory", str(directory), "--listen", "tcp://127.0.0.1:*"),
                 )
             )
-        time.sleep(3)  # both register
+        while subprocess.run(
+            [headrace, "workers", "--json", "--coordinator", address],
+            capture_output=True,
+            check=False,
+        ).stdout.count(b'"ready"') < len(workers):
+            time.sleep(0.1)
         program = subprocess.Popen(
             [headrace, "run", python, str(PROGRAM), str(photos), str(EPOCHS)],
             env={

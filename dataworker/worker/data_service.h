@@ -17,7 +17,8 @@ namespace headrace::dataworker {
 
 // The worker's side of the data plane: which sessions are attached, and which message belongs to
 // which session. A trainer attaches with the pass that the coordinator gave its job for this worker
-// (base/pass/pass.h); without it nothing of the Attach is looked at. A session belongs to the peer that attached it. Requests of any other peer are
+// (base/pass/pass.h); without it nothing of the Attach is looked at. A session belongs to the peer
+// that attached it. Requests of any other peer are
 // answered as if the session did not exist. Reactor thread. Owned by Worker.
 class DataService {
  public:

@@ -99,8 +99,12 @@ TEST_F(WorkerTiersTest, WhatTheSlowTierHasLostIsMadeFromTheSource) {
   client_->Send(request);
   while (slow_->open() == 0) std::this_thread::yield();
   slow_->TakeAway();
-  AnswerAll();
-  // More of the batch may ask before it sees that the tier is gone.
+  // More of the batch may ask, or be about to, before it sees that the tier is gone.
+  std::jthread answers([this](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      if (!slow_->AnswerOne()) std::this_thread::yield();
+    }
+  });
   const wire::BatchDone gone = Made(request);
   EXPECT_EQ(gone.cost.misses + gone.cost.decoded_hits, static_cast<unsigned>(kFiles));
 }

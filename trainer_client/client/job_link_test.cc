@@ -22,6 +22,13 @@ class JobLinkTest : public testing::Test {
       : reactor_(*net::Reactor::Make("test")), answered_(answered) {
     net::SocketEvents events;
     events.on_message = [this](net::Incoming&& incoming) {
+      if (const auto* session = std::get_if<wire::OpenSession>(&incoming.body)) {
+        if (!restarts_) return;
+        wire::SessionOpened answer{.request = session->request};
+        // The job that it knew before is not known any more; the next one is.
+        if (++asked_for_session_ == 1) answer.status = NoSession("no such job");
+        EXPECT_TRUE(coordinator_->Send(incoming.peer, answer).ok());
+      }
       const auto* open = std::get_if<wire::OpenJob>(&incoming.body);
       if (open == nullptr) return;
       requests_.push_back(open->request);
@@ -58,6 +65,8 @@ class JobLinkTest : public testing::Test {
   std::vector<std::uint64_t> requests_;
   std::unique_ptr<net::Socket> coordinator_;
   std::shared_ptr<JobLink> client_;
+  bool restarts_ = false;
+  int asked_for_session_ = 0;
 };
 
 class LateCoordinator : public JobLinkTest {
@@ -68,6 +77,26 @@ class LateCoordinator : public JobLinkTest {
 TEST_F(LateCoordinator, AnswersThatTakeLongerThanTheClientAsksAgainCount) {
   const Status status = Start();
   EXPECT_TRUE(status.ok()) << status.ToString();
+}
+
+TEST_F(JobLinkTest, ASessionWaitsForItsJobWhenTheCoordinatorRestarted) {
+  restarts_ = true;
+  ASSERT_TRUE(Start().ok());
+  std::promise<Status> opened;
+  RunOn(*reactor_, [&] {
+    client_->OpenSession(SessionId(1), Plan(), [&](const Result<wire::Split>& split) {
+      opened.set_value(split.status());
+    });
+  });
+  auto status = opened.get_future();
+  ASSERT_EQ(status.wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  const Status answer = status.get();
+  EXPECT_TRUE(answer.ok()) << answer.ToString();
+  RunOn(*reactor_, [this] {
+    EXPECT_EQ(asked_for_session_, 2);
+    EXPECT_EQ(requests_.size(), 2U) << "the job was opened again";
+    client_->Shutdown();
+  });
 }
 
 TEST_F(JobLinkTest, SessionsOfAClosedClientAreRefused) {
