@@ -45,6 +45,11 @@ ROWS = {
         f"JPEG, training, RandomPerspective {mode}": ("JPEG", [*TRAINING, perspective(mode), *END])
         for mode in ("nearest", "bilinear", "bicubic")
     },
+    "JPEG, training, ElasticTransform": ("JPEG", [*TRAINING, v1.ElasticTransform(), *END]),
+    "JPEG, training, ElasticTransform of a tensor": (
+        "JPEG",
+        [*TRAINING, v2.ToImage(), v2.ElasticTransform(), *TAIL],
+    ),
     "torchvision.io, training": (
         TENSOR,
         [v2.RandomResizedCrop(224), v2.RandomHorizontalFlip(), *TAIL],

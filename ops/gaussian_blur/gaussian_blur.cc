@@ -6,6 +6,7 @@
 #include "ops/core/op_registry.h"
 #include "ops/core/schema_kernel.h"
 #include "ops/vision/floats.h"
+#include "ops/vision/geometry/blur.h"
 #include "ops/vision/tensor/convolve.h"
 
 namespace headrace::ops {
@@ -29,7 +30,7 @@ class GaussianBlurKernel final : public SchemaKernel<FloatKernel, GaussianBlurSc
     const auto columns = static_cast<std::size_t>(schema_.columns());
     const ConvolveWeights weights{std::span(numbers).first(columns),
                                   std::span(numbers).subspan(columns)};
-    if (!AreWeights(weights.x) || !AreWeights(weights.y)) {
+    if (!AreBlurWeights(weights.x) || !AreBlurWeights(weights.y)) {
       return InvalidArgument("weights of a blur are out of range");
     }
     const Window& wanted = out->held;
@@ -42,18 +43,6 @@ class GaussianBlurKernel final : public SchemaKernel<FloatKernel, GaussianBlurSc
     if (floats) return ConvolveFloats(in, weights, wanted, context, reinterpret_cast<float*>(to));
     Convolve(in, weights, wanted, context, to);
     return Status::Ok();
-  }
-
- private:
-  // Not negative, with a sum near 1: no result is above 255.
-  static bool AreWeights(std::span<const float> weights) {
-    constexpr double kMost = 1.0005;
-    double sum = 0;
-    for (const float weight : weights) {
-      if (!(weight >= 0)) return false;
-      sum += static_cast<double>(weight);
-    }
-    return sum <= kMost;
   }
 };
 

@@ -5,20 +5,18 @@
 #include "ops/core/op_registry.h"
 #include "ops/gaussian_blur/gaussian_blur.h"
 #include "ops/vision/floats.h"
-#include "ops/vision/geometry/border.h"
+#include "ops/vision/geometry/blur.h"
 #include "ops/vision/schema_util.h"
 
 namespace headrace::ops {
 namespace {
-
-constexpr std::size_t kMostWeights = 255;  // of a side
 
 Result<std::vector<float>> ReadPositions(const OpArgs& args, std::string_view name) {
   const std::vector<double> values = args.Numbers(name);
   if (values.size() % 2 == 0) {
     return InvalidArgument("Kernel size value should be an odd and positive number.");
   }
-  if (values.size() > kMostWeights) return Unsupported("kernels that large have no native form");
+  if (values.size() > kMostBlurWeights) return Unsupported("kernels that large have no native form");
   std::vector<float> positions;
   for (const double value : values) positions.push_back(static_cast<float>(value));
   return positions;
@@ -52,18 +50,7 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
 
 Status GaussianBlurSchema::Shape(const ImageSpec& in, ImageSpec* out) const {
   *out = in;
-  const std::int64_t x = columns() / 2, y = rows() / 2;
-  HR_RETURN_IF_ERROR(CheckBorder(in.width, x, x, PaddingMode::kReflect));
-  HR_RETURN_IF_ERROR(CheckBorder(in.height, y, y, PaddingMode::kReflect));
-  // torch has oneDNN convolve several channels, large kernels and large images, and a product of
-  // matrices the others. One weight leaves no order.
-  constexpr std::int64_t kSmallKernel = 3, kSmallImage = 20480;
-  const std::int64_t padded = (in.width + 2 * x) * (in.height + 2 * y);
-  const bool small = std::min(columns(), rows()) <= kSmallKernel && padded <= kSmallImage;
-  if (in.channels == 1 && small && std::max(columns(), rows()) > 1) {
-    return Unsupported("torch sums small images of one channel in another order");
-  }
-  return Status::Ok();
+  return CheckBlur(in, columns(), rows());
 }
 
 Status GaussianBlurSchema::DrawImage(const ImageSpec& in, TorchGenerator& rng, MutableParams params,

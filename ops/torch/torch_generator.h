@@ -59,6 +59,9 @@ class TorchGenerator {
   // Outputs that were taken of the present 624; 0 or 624 at their border.
   [[nodiscard]] std::uint32_t place() const { return engine_.next(); }
 
+  // What the next outputs follow from.
+  [[nodiscard]] const Mt19937& engine() const { return engine_; }
+
   // Converts this state to the bytes of torch.get_rng_state() (5056 bytes), and back.
   // kInvalidArgument: not such bytes; the generator then stays unchanged.
   [[nodiscard]] Bytes TorchState() const;

@@ -173,6 +173,24 @@ def _blur(args: dict[str, Any], value: Pixels, _: None) -> Pixels:
     return v2.GaussianBlur(sides, args["sigma"])(value)
 
 
+def _draw_displacement(args: dict[str, Any], value: Pixels) -> torch.Tensor:
+    height, width = of_v2.get_size(value)
+    planes = []
+    for axis, alpha, side in zip(("across", "down"), args["alpha"], (width, height), strict=True):
+        plane = torch.rand(1, 1, height, width) * 2 - 1
+        columns, rows = (torch.tensor(args[f"{axis}_{of}"]) for of in ("columns", "rows"))
+        left, top = len(columns) // 2, len(rows) // 2
+        padded = torch.nn.functional.pad(plane, [left, left, top, top], mode="reflect")
+        kernel = rows[:, None] * columns[None, :]
+        planes.append(torch.conv2d(padded, kernel[None, None]) * alpha / side)
+    return torch.concat(planes, 1).permute(0, 2, 3, 1)
+
+
+def _displace(args: dict[str, Any], value: Pixels, displacement: torch.Tensor) -> Pixels:
+    mode = InterpolationMode(args["interpolation"])
+    return of_v2.elastic(value, displacement, mode, args["fill"])
+
+
 def _of(function: Any) -> tuple[Any, Any]:
     return _nothing, lambda args, value, _: function(value)
 
@@ -194,6 +212,7 @@ _RULES: dict[str, tuple[Any, Any]] = {
     "color_jitter": (_nothing, _jitter),
     "random_grayscale": (_nothing, _grayscale),
     "gaussian_blur": (_nothing, _blur),
+    "elastic_transform": (_draw_displacement, _displace),
     "random_horizontal_flip": (_flips, _either(of_v2.horizontal_flip)),
     "random_vertical_flip": (_flips, _either(of_v2.vertical_flip)),
     "random_resized_crop": (_draw_resized_crop, _resized_crop),

@@ -27,7 +27,7 @@ LIBRARIES = {
 }
 SEEDS = 2**48
 # Bytes of torch's generator state in front of the normal numbers that it keeps.
-_ENGINE = 5016
+_WORDS, _ENGINE = 24, 5016
 
 # Blends of v2 with one number have other bits at an end of the tensor, which depends on its memory.
 _AT_AN_END = "at an end are blended in another way"
@@ -66,10 +66,13 @@ def as_array(result: Any) -> np.ndarray:
 def draws_of(state: bytes, seed: int) -> int:
     """How many 32-bit numbers torch took from its generator."""
     taken, step = native.Generator(seed), 0
-    while taken.state()[:_ENGINE] != state[:_ENGINE]:
-        taken.discard(1)
-        step += 1
-        assert step < 10_000, "torch's generator left the stream"
+    # The words change with the first number, and with each 624th after it.
+    for begin, several in ((_WORDS, 624), (0, 1)):
+        while taken.state()[begin:_ENGINE] != state[begin:_ENGINE]:
+            count = several if step else 1
+            taken.discard(count)
+            step += count
+            assert step < 1_000_000, "torch's generator left the stream"
     return step
 
 

@@ -217,6 +217,19 @@ def padded():
     )  # fmt: skip
 
 
+def elastic():
+    fill = {tv_tensors.Image: 90, tv_tensors.Mask: 255}
+    return v2.Compose(
+        [
+            v2.ToImage(),
+            v2.RandomCrop(40, pad_if_needed=True),
+            v2.ElasticTransform(90.0, 2.0, fill=fill),
+            v2.RandomApply([v2.ElasticTransform(40.0, 1.0)], p=0.5),
+            to_types(),
+        ]
+    )
+
+
 def deterministic():
     return v2.Compose(
         [v2.ToImage(), v2.Resize((48, 40)), v2.CenterCrop((32, 32)), v2.Pad(3, fill=1), to_types()]
@@ -269,6 +282,7 @@ NATIVE = {
     "v2: crops": lambda root: Joint(root, crops()),
     "v2: padded": lambda root: Joint(root, padded()),
     "v2: torchvision's reference": lambda root: Joint(root, reference()),
+    "v2: elastic": lambda root: Joint(root, elastic()),
     "v2: nothing drawn": lambda root: Joint(root, deterministic()),
     "v2: tensors in a dict": lambda root: JointTensors(root, crops()),
     "v2: pictures": lambda root: JointPictures(root, of_pil()),

@@ -1,6 +1,7 @@
 #include "ops/vision/geometry/affine_args.h"
 
 #include <string>
+#include <utility>
 
 #include "ops/vision/schema_util.h"
 
@@ -42,6 +43,29 @@ Result<MatrixProducts> ReadProducts(const OpArgs& args) {
   return InvalidArgument("argument tensor_grids is not 0, 1 or 2");
 }
 
+// Reads the arguments "interpolation" and "fill" into `made`, which says whether they are a tensor's.
+Result<AffineArgs> ReadSampling(const OpArgs& args, const ImageSpec& input, AffineArgs made) {
+  HR_RETURN_IF_ERROR(ReadMode(args, &made));
+  if (!args.Has("fill")) return made;
+  if (made.tensor && input.dtype == DType::kF32) {
+    HR_TRY(const ChannelValues fill, ReadFill(args, "fill", input));
+    made.tensor_fill.emplace();
+    for (std::size_t c = 0; c < 3; ++c) (*made.tensor_fill)[c] = static_cast<float>(fill[c]);
+    return made;
+  }
+  HR_TRY(made.fill, ReadBytes(args, input));
+  if (!made.tensor) return made;
+  std::vector<double> values = args.Numbers("fill");  // as many as there are channels, or one
+  values.resize(made.fill.size(), values.front());
+  made.tensor_fill.emplace();
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    if (!(values[c] >= 0 && values[c] <= 255))
+      return Unsupported("fill is not a value of the image");
+    (*made.tensor_fill)[c] = static_cast<float>(values[c]);
+  }
+  return made;
+}
+
 }  // namespace
 
 std::vector<ArgSpec> AffineArgSpecs(MatrixProducts unsaid) {
@@ -66,25 +90,7 @@ Result<AffineArgs> ReadAffineArgs(const OpArgs& args, const ImageSpec& input, bo
   if (tensor && made.products == MatrixProducts::kUnknown) {
     return Unsupported("torch multiplies matrices with bits that are not known here");
   }
-  HR_RETURN_IF_ERROR(ReadMode(args, &made));
-  if (!args.Has("fill")) return made;
-  if (tensor && input.dtype == DType::kF32) {
-    HR_TRY(const ChannelValues fill, ReadFill(args, "fill", input));
-    made.tensor_fill.emplace();
-    for (std::size_t c = 0; c < 3; ++c) (*made.tensor_fill)[c] = static_cast<float>(fill[c]);
-    return made;
-  }
-  HR_TRY(made.fill, ReadBytes(args, input));
-  if (!tensor) return made;
-  std::vector<double> values = args.Numbers("fill");  // as many as there are channels, or one
-  values.resize(made.fill.size(), values.front());
-  made.tensor_fill.emplace();
-  for (std::size_t c = 0; c < values.size(); ++c) {
-    if (!(values[c] >= 0 && values[c] <= 255))
-      return Unsupported("fill is not a value of the image");
-    (*made.tensor_fill)[c] = static_cast<float>(values[c]);
-  }
-  return made;
+  return ReadSampling(args, input, std::move(made));
 }
 
 std::vector<ArgSpec> PilArgSpecs() {
@@ -96,11 +102,22 @@ std::vector<ArgSpec> PilArgSpecs() {
 }
 
 Result<AffineArgs> ReadPilArgs(const OpArgs& args, const ImageSpec& input) {
+  return ReadSampling(args, input, {});
+}
+
+std::vector<ArgSpec> TensorArgSpecs() {
+  return {{"interpolation", ArgType::kText, std::string("bilinear"), "nearest or bilinear",
+           /*required=*/false, /*only_pixels=*/true},
+          {"fill", ArgType::kNumbers, std::nullopt,
+           "value outside of the image, or one for each channel; without it 0, and edges that fade",
+           /*required=*/false, /*only_pixels=*/true}};
+}
+
+Result<AffineArgs> ReadTensorArgs(const OpArgs& args, const ImageSpec& input) {
   AffineArgs made;
-  HR_RETURN_IF_ERROR(ReadMode(args, &made));
-  if (!args.Has("fill")) return made;
-  HR_TRY(made.fill, ReadBytes(args, input));
-  return made;
+  made.tensor = true;
+  made.products = MatrixProducts::kNeverFused;  // there are none
+  return ReadSampling(args, input, std::move(made));
 }
 
 }  // namespace headrace::ops

@@ -36,6 +36,10 @@ struct AffineArgs {
 // tensors, does not have; a fill that is not a value of the image. kInvalidArgument: products of a
 // later release.
 Result<AffineArgs> ReadAffineArgs(const OpArgs& args, const ImageSpec& input, bool tensor);
+// The same of images that are sampled as tensors, by a grid without a product of matrices:
+// "interpolation" and "fill".
+[[nodiscard]] std::vector<ArgSpec> TensorArgSpecs();
+Result<AffineArgs> ReadTensorArgs(const OpArgs& args, const ImageSpec& input);
 // The same of PIL images alone: "interpolation" and "fill".
 [[nodiscard]] std::vector<ArgSpec> PilArgSpecs();
 Result<AffineArgs> ReadPilArgs(const OpArgs& args, const ImageSpec& input);

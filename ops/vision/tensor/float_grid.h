@@ -45,16 +45,25 @@ HR_TARGET inline typename V::Float GridCoordinate(const GridJob& job, const Grid
   return V::Fma(V::Add(at, one), V::All(axis.half), V::All(-0.5F));
 }
 
-// The points of the pixels from `column` on, in a row whose coordinate is `y`.
+// The same of places that are given.
+template <typename V>
+HR_TARGET inline typename V::Float GivenCoordinate(const GridAxis& axis, const float* places) {
+  return V::Fma(V::Add(V::Load(places), V::All(1.0F)), V::All(axis.half), V::All(-0.5F));
+}
+
+// The points of the pixels from `column` on, in a row whose coordinate is `y`. `pixel`: the number
+// of the first one.
 template <typename V, bool kFused>
 HR_TARGET inline void GridPointsOf(const GridJob& job, float column, float center, float row_y,
-                                   GridPoints<V::kSize>* points) {
+                                   std::size_t pixel, GridPoints<V::kSize>* points) {
   using F = typename V::Float;
   const F one = V::All(1.0F);
   const F columns = V::Add(V::All(column), V::Steps());
   const F x = V::Add(V::Sub(columns, V::All(center)), V::All(0.5F));
-  const F at_x = GridCoordinate<V, kFused>(job, job.across, x, V::All(row_y));
-  const F at_y = GridCoordinate<V, kFused>(job, job.down, x, V::All(row_y));
+  const F at_x = job.field ? GivenCoordinate<V>(job.across, job.field->x + pixel)
+                           : GridCoordinate<V, kFused>(job, job.across, x, V::All(row_y));
+  const F at_y = job.field ? GivenCoordinate<V>(job.down, job.field->y + pixel)
+                           : GridCoordinate<V, kFused>(job, job.down, x, V::All(row_y));
   if (!job.bilinear) {
     V::Store(points->x, V::Round(at_x));
     V::Store(points->y, V::Round(at_y));
@@ -112,10 +121,11 @@ HR_TARGET void GridRows(const GridJob& job, float* out) {
                           job.fill ? (*job.fill)[2] : 0.0F, 0.0F};
   const typename P::Float fill = P::Load(fills);
   GridPoints<V::kSize> points;
-  for (float row = 0; row < height; ++row) {
+  std::size_t first = 0;  // pixel of the row
+  for (float row = 0; row < height; ++row, first += width) {
     for (std::size_t column = 0; column < width; column += V::kSize) {
       GridPointsOf<V, kFused>(job, static_cast<float>(column), center_x, row - center_y + 0.5F,
-                              &points);
+                              first + column, &points);
       const std::size_t count = std::min(width - column, V::kSize);
       for (std::size_t i = 0; i < count; ++i, out += P::kFloats) {
         const float x = points.x[i], y = points.y[i];

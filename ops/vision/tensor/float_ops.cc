@@ -229,6 +229,13 @@ Status FloatPerspective(const Image& in, const PerspectiveCoefficients& coeffici
   return {};
 }
 
+Status FloatElastic(const Image& in, const GridField& field, const AffineArgs& args, int api,
+                    const FloatPixels& out, PointwiseLevel level) {
+  HR_RETURN_IF_ERROR(Numbers(AreFinite(in, level)));
+  KernelsOf(level).sample(FieldJob(in, field, args, api), out.floats.data());
+  return {};
+}
+
 Status FloatGray(const Image& in, int api, ScratchBuffer& memory, ScratchBuffer& scratch,
                  Image* out, PointwiseLevel level) {
   ImageSpec spec = in.Part(in.held).spec;

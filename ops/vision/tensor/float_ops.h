@@ -72,6 +72,10 @@ Status FloatAffine(const Image& in, const AffineMatrix& matrix, const AffineArgs
 Status FloatPerspective(const Image& in, const PerspectiveCoefficients& coefficients,
                         const AffineArgs& args, int api, const FloatPixels& out,
                         PointwiseLevel level = DetectPointwiseLevel());
+// An elastic transform, as TensorElastic has it.
+struct GridField;  // ops/vision/tensor/grid_kernels.h
+Status FloatElastic(const Image& in, const GridField& field, const AffineArgs& args, int api,
+                    const FloatPixels& out, PointwiseLevel level = DetectPointwiseLevel());
 // rgb_to_grayscale of the held part of the image, in out->spec.channels equal channels.
 // REQUIRES: out->held == in.held.
 Status FloatGray(const Image& in, int api, ScratchBuffer& memory, ScratchBuffer& scratch,

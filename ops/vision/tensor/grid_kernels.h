@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -21,6 +22,14 @@ struct GridAxis {
   float count;  // pixels
 };
 
+// A grid whose places are given one by one, row by row, in torch's numbers from -1 to 1.
+// kSlack more floats of each can be read.
+struct GridField {
+  static constexpr std::size_t kSlack = 8;
+  const float* x;
+  const float* y;
+};
+
 // A packed image, and the grid that says where pixels are taken from.
 struct GridJob {
   const Image& in;
@@ -32,6 +41,8 @@ struct GridJob {
   // What the sums of both axes are divided by: of a perspective, which counts from the upper left
   // corner. An affine grid counts from the center.
   std::optional<GridAxis> divisor = std::nullopt;
+  // Places that are given. The axes then have no more than their sides.
+  std::optional<GridField> field = std::nullopt;
 
   // Says whether the product that makes the grid uses fused operations. torch makes small products
   // (inner side 3, 2 columns) itself, and never fused. The library makes the others.
@@ -49,7 +60,7 @@ template <typename Number>
           static_cast<float>(row[2]) / half, half, static_cast<float>(side)};
 }
 
-// The jobs of an affine transform and of a perspective. They refer to the image and the arguments.
+// The jobs of an affine transform, of a perspective and of a field. They refer to the image and the arguments.
 [[nodiscard]] inline GridJob AffineJob(const Image& in, const AffineMatrix& matrix,
                                        const AffineArgs& args, int api) {
   return {in,
@@ -72,6 +83,20 @@ template <typename Number>
           api,
           args.products,
           GridAxis{coefficients[6], coefficients[7], 1.0F, 0, 0}};
+}
+
+[[nodiscard]] inline GridJob FieldJob(const Image& in, const GridField& field,
+                                      const AffineArgs& args, int api) {
+  constexpr float kNone[3] = {0, 0, 0};
+  return {in,
+          MakeGridAxis(kNone, in.spec.width),
+          MakeGridAxis(kNone, in.spec.height),
+          args.interpolation == Interpolation::kBilinear,
+          args.tensor_fill,
+          api,
+          args.products,
+          std::nullopt,
+          field};
 }
 
 #if defined(__x86_64__)

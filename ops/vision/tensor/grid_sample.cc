@@ -26,6 +26,11 @@ float Coordinate(const GridJob& job, const GridAxis& axis, float x, float y) {
   return std::fma(at + 1.0F, axis.half, -0.5F);
 }
 
+// The same of a place that is given.
+float GivenCoordinate(const GridAxis& axis, float place) {
+  return std::fma(place + 1.0F, axis.half, -0.5F);
+}
+
 bool Has(const GridAxis& axis, float at) { return at > -1.0F && at < axis.count; }
 
 template <std::size_t kChannels>
@@ -85,12 +90,15 @@ void Rows(const GridJob& job, std::uint8_t* out) {
   const auto height = static_cast<float>(job.in.spec.height);
   const float center_x = job.divisor ? 0.0F : width * 0.5F;
   const float center_y = job.divisor ? 0.0F : height * 0.5F;
+  std::size_t pixel = 0;
   for (float row = 0; row < height; ++row) {
     const float y = row - center_y + 0.5F;
-    for (float column = 0; column < width; ++column, out += kChannels) {
+    for (float column = 0; column < width; ++column, ++pixel, out += kChannels) {
       const float x = column - center_x + 0.5F;
-      const float at_x = Coordinate<kFused>(job, job.across, x, y);
-      const float at_y = Coordinate<kFused>(job, job.down, x, y);
+      const float at_x = job.field ? GivenCoordinate(job.across, job.field->x[pixel])
+                                   : Coordinate<kFused>(job, job.across, x, y);
+      const float at_y = job.field ? GivenCoordinate(job.down, job.field->y[pixel])
+                                   : Coordinate<kFused>(job, job.down, x, y);
       if (job.bilinear) {
         Bilinear<kChannels>(job.in, job.across, job.down, at_x, at_y, job.fill, job.api, out);
       } else {
@@ -127,6 +135,11 @@ void TensorAffine(const Image& in, const AffineMatrix& matrix, const AffineArgs&
 void TensorPerspective(const Image& in, const PerspectiveCoefficients& coefficients,
                        const AffineArgs& args, int api, std::uint8_t* out, PointwiseLevel level) {
   SampleAt(level, PerspectiveJob(in, coefficients, args, api), out);
+}
+
+void TensorElastic(const Image& in, const GridField& field, const AffineArgs& args, int api,
+                   std::uint8_t* out, PointwiseLevel level) {
+  SampleAt(level, FieldJob(in, field, args, api), out);
 }
 
 void TensorTurn(const Image& in, int turns, std::uint8_t* out) {

@@ -24,6 +24,11 @@ void TensorPerspective(const Image& in, const PerspectiveCoefficients& coefficie
                        const AffineArgs& args, int api, std::uint8_t* out,
                        PointwiseLevel level = DetectPointwiseLevel());
 
+// torchvision's elastic transform in the same way, by a grid whose places are given.
+struct GridField;  // ops/vision/tensor/grid_kernels.h
+void TensorElastic(const Image& in, const GridField& field, const AffineArgs& args, int api,
+                   std::uint8_t* out, PointwiseLevel level = DetectPointwiseLevel());
+
 // torch.rot90(image, turns, dims=(-2, -1)) of packed pixels of any kind. Writes packed pixels to
 // `out`, which must not overlap the image. REQUIRES: 0 <= turns <= 3; the image is square, or the
 // turns are even.

@@ -30,6 +30,12 @@ HR_TARGET inline __m256 Coordinate(const GridJob& job, const GridAxis& axis, __m
   return _mm256_fmadd_ps(_mm256_add_ps(at, All(1.0F)), All(axis.half), All(-0.5F));
 }
 
+// The same of places that are given.
+HR_TARGET inline __m256 GivenCoordinate(const GridAxis& axis, const float* places) {
+  return _mm256_fmadd_ps(_mm256_add_ps(_mm256_loadu_ps(places), All(1.0F)), All(axis.half),
+                         All(-0.5F));
+}
+
 HR_TARGET inline __m256 Has(const GridAxis& axis, __m256 at) {
   return _mm256_and_ps(_mm256_cmp_ps(at, All(-1.0F), _CMP_GT_OQ),
                        _mm256_cmp_ps(at, All(axis.count), _CMP_LT_OQ));
@@ -131,13 +137,16 @@ HR_TARGET void Rows(const GridJob& job, std::uint8_t* out) {
   const float half_width = job.divisor ? 0.0F : static_cast<float>(width) * 0.5F;
   const float half_height = job.divisor ? 0.0F : height * 0.5F;
   const __m256 steps = _mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7);
-  for (float row = 0; row < height; ++row) {
+  std::size_t first = 0;  // pixel of the row
+  for (float row = 0; row < height; ++row, first += width) {
     const float y = row - half_height + 0.5F;
     for (std::size_t column = 0; column < width; column += kStep) {
       const __m256 columns = _mm256_add_ps(All(static_cast<float>(column)), steps);
       const __m256 x = _mm256_add_ps(_mm256_sub_ps(columns, All(half_width)), All(0.5F));
-      const __m256 at_x = Coordinate<kFused>(job, job.across, x, y);
-      const __m256 at_y = Coordinate<kFused>(job, job.down, x, y);
+      const __m256 at_x = job.field ? GivenCoordinate(job.across, job.field->x + first + column)
+                                    : Coordinate<kFused>(job, job.across, x, y);
+      const __m256 at_y = job.field ? GivenCoordinate(job.down, job.field->y + first + column)
+                                    : Coordinate<kFused>(job, job.down, x, y);
       const __m256i pixels =
           kBilinear ? Bilinear<kChannels>(job, at_x, at_y) : Nearest<kChannels>(job, at_x, at_y);
       if (width - column >= kStep) {

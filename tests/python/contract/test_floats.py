@@ -67,6 +67,16 @@ PROGRAMS = {
     "perspective of bytes": lambda: v2.Compose(
         [v2.ToImage(), v2.Resize((40, 50)), v2.RandomPerspective(0.4), v2.ToDtype(torch.float32)]
     ),
+    "elastic": lambda: v1.Compose(
+        [
+            v1.ElasticTransform(80.0, 1.5, fill=9),
+            v1.ToTensor(),
+            v1.Resize((40, 50)),
+            v1.RandomHorizontalFlip(),
+            v1.RandomApply([v2.ElasticTransform(60.0, 2.0)], p=0.5),
+            v1.Normalize(MEAN, STD),
+        ]
+    ),
     "SimCLR": lambda: v1.Compose(
         [
             v1.ToTensor(),

@@ -24,12 +24,12 @@ _MODULES = {
     1: "torchvision.transforms._functional_tensor",
     2: "torchvision.transforms.v2.functional._misc",
 }
-_MOST_WEIGHTS = 255  # of a side; as in ops/gaussian_blur
+MOST_WEIGHTS = 255  # of a side; as in ops/vision/geometry/blur.h
 
 
 def gaussian_blur(t: Any, api: str) -> Node:
     size, sigma = list(t.kernel_size), [float(s) for s in t.sigma]
-    if len(size) != 2 or not all(type(k) is int and 0 < k <= _MOST_WEIGHTS for k in size):
+    if len(size) != 2 or not all(type(k) is int and 0 < k <= MOST_WEIGHTS for k in size):
         raise NotNative(f"kernel_size={t.kernel_size!r} has no native form")
     number = int(api[1])
     args = {
@@ -39,6 +39,17 @@ def gaussian_blur(t: Any, api: str) -> Node:
         "known_sums": int(_known(number, *size, *sigma, _settings())),
     }
     return Node("gaussian_blur", args, RANDOM)
+
+
+def weights(size: int, sigma: float, api: int) -> list[float]:
+    """The weights of one side of a blur, as this torch computes them."""
+    made = binding.gaussian_weights(_positions(size, api), sigma, api)
+    return np.frombuffer(made, np.float32).tolist()  # type: ignore[no-any-return]
+
+
+def blur_known(api: int, size: int, sigma: float) -> bool:
+    """Whether torch's blur of one channel by a square kernel has the native sums."""
+    return _known(api, size, size, sigma, sigma, _settings())
 
 
 def sums_known(api: int) -> bool:

@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 
-COLORS, GRIDS = "colors", "grids"
+# FIELDS: grids whose places are given one by one.
+COLORS, GRIDS, FIELDS = "colors", "grids", "fields"
 # Keys: what is looked at, and the API.
 _KNOWN: dict[tuple[str, int], tuple[int, ...]] = {
     (COLORS, 1): (
@@ -31,6 +32,8 @@ _KNOWN: dict[tuple[str, int], tuple[int, ...]] = {
         3124774171, 3676961129, 1499470715, 1929212639, 2482048743, 2254795888,
         2798900477, 2162325207,
     ),
+    (FIELDS, 1): (1436385182, 1552205916, 95165634, 1003910615),
+    (FIELDS, 2): (1436385182, 1552205916, 95165634, 3142338829),
 }  # fmt: skip
 _MODULES = {1: "torchvision.transforms.functional", 2: "torchvision.transforms.v2.functional"}
 # Heights and widths: vectors with and without a rest, and sums of several blocks. Colors: too small
@@ -39,6 +42,7 @@ _MODULES = {1: "torchvision.transforms.functional", 2: "torchvision.transforms.v
 _SIZES = {
     COLORS: ((1, 5), (3, 37), (61, 47), (96, 112)),
     GRIDS: ((1, 5), (8, 8), (7, 9)),
+    FIELDS: ((1, 5), (8, 8), (61, 47)),
 }
 _Call = Callable[[Any, torch.Tensor], torch.Tensor]
 _COLORS: tuple[_Call, ...] = (
@@ -83,6 +87,9 @@ def _calls(what: str, api: int) -> Iterator[_Call]:
             yield lambda f, image: f.posterize(image, 3)
         return
     for mode, fill in itertools.product(("nearest", "bilinear"), (None, [0.3, -0.2, 0.9])):
+        if what == FIELDS:
+            yield functools.partial(_elastic, mode=mode, fill=fill)
+            continue
         yield functools.partial(_affine, mode=mode, fill=fill)
         yield functools.partial(_perspective, mode=mode, fill=fill)
 
@@ -100,6 +107,14 @@ def _perspective(f: Any, image: torch.Tensor, mode: str, fill: Any) -> Any:
         return f.perspective(image, None, None, way, fill, coefficients=numbers)
     tensors: Any = sys.modules["torchvision.transforms._functional_tensor"]
     return tensors.perspective(image, numbers, mode, fill)
+
+
+def _elastic(f: Any, image: torch.Tensor, mode: str, fill: Any) -> Any:
+    height, width = image.shape[-2:]
+    numbers = torch.arange(height * width * 2, dtype=torch.int64) * 40503 % 65521 % 997
+    field = ((numbers.to(torch.float32) - 498) / 2048).view(1, height, width, 2)
+    call = f.elastic if f.__name__ == _MODULES[2] else f.elastic_transform
+    return call(image, field, f.InterpolationMode(mode), fill)
 
 
 def _images(height: int, width: int) -> list[torch.Tensor]:

@@ -10,7 +10,7 @@ from .plan import Node, NotNative
 _RESIZES = frozenset(("resize", "random_resized_crop"))
 _TO_TENSOR = frozenset(("to_tensor", "pil_to_tensor", "to_image"))
 _COLORS = frozenset(("color_jitter", "grayscale", "random_grayscale", "random_operation"))
-_GRIDS = frozenset(("random_affine", "random_rotation", "random_perspective"))
+_GRIDS = frozenset(("random_affine", "random_rotation", "random_perspective", "elastic_transform"))
 _POLICIES = frozenset(("auto_augment", "rand_augment", "trivial_augment_wide"))
 # torch shares the work on more numbers among its threads. That changes the order of a sum, and which
 # elements of a blend with one number are at an end.
@@ -89,7 +89,8 @@ def _known(args: dict[str, Any], op: str, turns: bool) -> bool | None:
         way = args["interpolation"], bool(args.get("antialias"))
         return resizing.known_floats(api, *way)
     if op in _GRIDS:
-        return float_bits.known(float_bits.GRIDS, api)
+        field = op == "elastic_transform"
+        return float_bits.known(float_bits.FIELDS if field else float_bits.GRIDS, api)
     if args.get("operation") == "sharpness" and not blurring.sums_known(api):
         return False
     # A mean adds up in the order of the memory.

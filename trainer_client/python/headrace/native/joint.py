@@ -59,7 +59,7 @@ _DRAW_NOTHING = ("v2.Grayscale", "v2.Normalize")
 _OF_MASKS = frozenset(
     f"v2.{name}"
     for name in (
-        "CenterCrop", "ConvertImageDtype", "Identity", "Pad", "RandomAffine", "RandomCrop",
+        "CenterCrop", "ConvertImageDtype", "ElasticTransform", "Identity", "Pad", "RandomAffine", "RandomCrop",
         "RandomHorizontalFlip", "RandomPerspective", "RandomResize",
         "RandomResizedCrop", "RandomRotation", "RandomShortestSize", "RandomVerticalFlip", "RandomZoomOut",
         "Resize", "ScaleJitter", "ToDtype", "ToPureTensor",

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from . import augment, blurring, float_nodes, resizing, several, timm
+from . import augment, blurring, elastic, float_nodes, resizing, several, timm
 from .arguments import dtype, floats, interpolation, ints, log_ratio, probability
 from .collate import name_of
 from .gates import GATES, gate_of
@@ -303,6 +303,7 @@ _TRANSFORMED: dict[str, Callable[..., Node]] = {
     "RandomRotation": _random_rotation,
     "RandomAffine": _random_affine,
     "RandomPerspective": _random_perspective,
+    "ElasticTransform": elastic.elastic_transform,
 }
 _BY_API: dict[str, Callable[..., Node]] = {
     "Resize": _resize,
@@ -339,5 +340,5 @@ _API_MATTERS = {
     "to_dtype", "random_crop", "trivial_augment_wide", "rand_augment", "auto_augment", "aug_mix",
     "random_operation", "random_affine", "random_rotation", "color_jitter", "grayscale",
     "random_grayscale", "resize", "random_resized_crop", "pad", "gaussian_blur",
-    "random_resize", "random_shortest_size", "scale_jitter",
+    "random_resize", "random_shortest_size", "scale_jitter", "elastic_transform",
 }  # fmt: skip
