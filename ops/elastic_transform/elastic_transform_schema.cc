@@ -58,7 +58,7 @@ Result<SchemaPtr> Make(const OpArgs& args, const CompileContext& context) {
 }
 
 ArgSpec WeightsArg(std::string name, std::string doc) {
-  return {std::move(name), ArgType::kNumbers, std::nullopt, std::move(doc), /*required=*/false,
+  return {std::move(name),     ArgType::kNumbers, std::nullopt, std::move(doc), /*required=*/false,
           /*only_pixels=*/true};
 }
 
@@ -103,8 +103,9 @@ void RegisterSchemaElasticTransform(SchemaRegistry& registry) {
   std::vector<ArgSpec> args = {
       {"alpha", ArgType::kNumbers, std::nullopt,
        "strength of the displacements across and down, in half pixels before the blur", true},
-      WeightsArg("across_columns", "weights of a row of the blur of the displacements across, by "
-                                   "the client's torch; without it they are not blurred"),
+      WeightsArg("across_columns",
+                 "weights of a row of the blur of the displacements across, by "
+                 "the client's torch; without it they are not blurred"),
       WeightsArg("across_rows", "the same of a column"),
       WeightsArg("down_columns", "the same of a row, for the displacements down"),
       WeightsArg("down_rows", "the same of a column"),
@@ -115,11 +116,12 @@ void RegisterSchemaElasticTransform(SchemaRegistry& registry) {
   args.push_back(FloatsArg());
   registry.Add(
       {.name = "elastic_transform",
-       .doc = "Moves each pixel of a PIL image or of a tensor of uint8 or float32 by blurred random "
-              "displacements, as torchvision does (for torch's AVX2 and AVX512 builds). The worker "
-              "draws the numbers again, from the generator's state. The trainer makes images that "
-              "are smaller than half of the blur's kernel, and images of more than 16,777,216 "
-              "pixels.",
+       .doc =
+           "Moves each pixel of a PIL image or of a tensor of uint8 or float32 by blurred random "
+           "displacements, as torchvision does (for torch's AVX2 and AVX512 builds). The worker "
+           "draws the numbers again, from the generator's state. The trainer makes images that "
+           "are smaller than half of the blur's kernel, and images of more than 16,777,216 "
+           "pixels.",
        .args = std::move(args),
        .classes = {"v1.ElasticTransform", "v2.ElasticTransform"},
        .shares_draws = SharedDraws::kSameKind},

@@ -16,7 +16,8 @@ Result<std::vector<float>> ReadPositions(const OpArgs& args, std::string_view na
   if (values.size() % 2 == 0) {
     return InvalidArgument("Kernel size value should be an odd and positive number.");
   }
-  if (values.size() > kMostBlurWeights) return Unsupported("kernels that large have no native form");
+  if (values.size() > kMostBlurWeights)
+    return Unsupported("kernels that large have no native form");
   std::vector<float> positions;
   for (const double value : values) positions.push_back(static_cast<float>(value));
   return positions;
