@@ -203,11 +203,31 @@ std::string WorkersTable(const wire::ClusterStatus& now, const wire::ClusterStat
   return table.Text();
 }
 
+std::string UnfitLines(const wire::ClusterStatus& now) {
+  std::string text;
+  for (const wire::JobStatus& job : now.jobs) {
+    for (const wire::UnfitWorker& unfit : job.unfit) {
+      text += WorkerName(now, unfit.worker) + " is not used by job " +
+              std::to_string(job.job.value) + " (" + Plain(job.name) + "): " + Plain(unfit.reason) +
+              "\n";
+    }
+  }
+  return text;
+}
+
+std::string WorkerName(const wire::ClusterStatus& now, WorkerId id) {
+  std::string name = "worker " + std::to_string(id.value);
+  for (const wire::WorkerStatus& worker : now.workers) {
+    if (worker.info.worker == id) name += " on " + Plain(worker.info.host.hostname);
+  }
+  return name;
+}
+
 std::string TopPage(const std::string& address, const wire::ClusterStatus& now,
                     const wire::ClusterStatus* before) {
   double cpu = now.coordinator_cpu_seconds + now.ended_workers_cpu_seconds;
   for (const wire::WorkerStatus& worker : now.workers) cpu += worker.last.cpu_seconds;
-  const std::string lines = AdviceLines(now);
+  const std::string lines = AdviceLines(now) + UnfitLines(now);
   return "headrace " + Plain(now.version) + "  " + address + "  " +
          std::to_string(now.jobs.size()) + " jobs  " + std::to_string(now.workers.size()) +
          " workers  " + Format("%.1f", cpu) + " CPU s (coordinator " +

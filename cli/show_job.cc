@@ -17,7 +17,7 @@ std::string Line(const std::string& name, const std::string& value) {
   return name + std::string(name.size() < 10 ? 10 - name.size() : 1, ' ') + value + "\n";
 }
 
-std::string RankText(const wire::JobStatus& job) {
+std::string RankText(const wire::ClusterStatus& now, const wire::JobStatus& job) {
   std::string text = Line("cores", Format("%.2f", job.granted_millicores / 1000.0) + " granted, " +
                                        Format("%.2f", job.demand_millicores / 1000.0) +
                                        " asked for, on " + std::to_string(job.workers.size()) +
@@ -33,6 +33,9 @@ std::string RankText(const wire::JobStatus& job) {
                      Format("%.0f", job.samples_per_second_when_ready) + " with data always ready");
   }
   if (!job.advice.empty()) text += Line("waiting", Who(job) + " " + Plain(job.advice));
+  for (const wire::UnfitWorker& unfit : job.unfit) {
+    text += Line("not used", WorkerName(now, unfit.worker) + ": " + Plain(unfit.reason));
+  }
   return text;
 }
 
@@ -76,7 +79,7 @@ Result<std::string> JobPage(const wire::ClusterStatus& now, JobId id) {
       text += '\n';
       text += Who(*rank) + ", job " + std::to_string(rank->job.value) + "\n";
     }
-    text += RankText(*rank);
+    text += RankText(now, *rank);
   }
   return text;
 }

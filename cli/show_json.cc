@@ -85,6 +85,11 @@ std::string JobsJson(const wire::ClusterStatus& now) {
                   {"rank", job.rank}};
     AddMetrics(job, entry);
     entry["advice"] = job.advice;
+    Json unfit = Json::array();
+    for (const wire::UnfitWorker& worker : job.unfit) {
+      unfit.push_back({{"worker", worker.worker.value}, {"reason", worker.reason}});
+    }
+    entry["unfit"] = std::move(unfit);
     entry["sessions"] = std::move(sessions);
     jobs.push_back(std::move(entry));
   }

@@ -30,6 +30,7 @@ wire::JobStatus Describe(const Job& job) {
     load.session = SessionId(PublicNumberOf(job.spec.token, load.session));
   }
   status.workers = {job.leases.begin(), job.leases.end()};
+  status.unfit = job.unfit;
   status.tenant = job.spec.tenant;
   status.priority = job.spec.priority;
   status.group = job.spec.group;

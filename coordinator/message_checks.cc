@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t kMinTokenChars = 8;
 constexpr std::size_t kMaxTextChars = 4096;
 constexpr std::size_t kMaxEndpoints = 64;
+constexpr std::size_t kMaxUnfit = 64;
+constexpr std::size_t kMaxReasonChars = 400;
 // Most cores of one worker. Millicores of a lease have 32 bits.
 constexpr std::int32_t kMaxCores = 65536;
 
@@ -49,6 +51,14 @@ Status CheckSender(const State& state, const wire::ConsumerHeartbeat& m) {
   HR_RETURN_IF_ERROR(CheckSender(state, m.job, m.token));
   if (state.FindJob(m.job)->spec.consumer == m.consumer) return Status::Ok();
   return NoSession("job " + std::to_string(m.job.value) + " has another consumer");
+}
+
+std::vector<wire::UnfitWorker> Bounded(std::vector<wire::UnfitWorker> unfit) {
+  if (unfit.size() > kMaxUnfit) unfit.resize(kMaxUnfit);
+  for (wire::UnfitWorker& worker : unfit) {
+    worker.reason.resize(std::min(worker.reason.size(), kMaxReasonChars));
+  }
+  return unfit;
 }
 
 Status CheckText(std::string_view what, const std::string& text) {

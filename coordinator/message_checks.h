@@ -14,6 +14,8 @@ namespace headrace::coordinator {
 [[nodiscard]] Status CheckText(std::string_view what, const std::string& text);
 [[nodiscard]] Status CheckMessage(const wire::OpenJob& m);
 [[nodiscard]] Status CheckMessage(const wire::RegisterWorker& m);
+// What is kept of a client's words about workers: the first of them, each in a line.
+[[nodiscard]] std::vector<wire::UnfitWorker> Bounded(std::vector<wire::UnfitWorker> unfit);
 // Whether the sender of a message has the token of the job or worker that it speaks for. NoSession: it
 // has another one, or nobody is known by that number; its own process introduces itself again.
 // kInvalidArgument: it has none, as peers of releases before tokens.

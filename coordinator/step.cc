@@ -194,7 +194,7 @@ class Stepper {
     if (!known) WarnOfVersion(Text(job) + " (" + m.name + ")", m.version);
     const bool changed = !known || known->phase == Job::Phase::kLost || known->spec != add;
     if (changed) Change(std::move(add));
-    Emit(SeeConsumer{job, now_.steady, {}, false});
+    Emit(SeeConsumer{job, now_.steady, {}, false, {}});
   }
 
   void Receive(const std::string& peer, const wire::OpenSession& m) {
@@ -215,7 +215,7 @@ class Stepper {
     if (!m.session.valid()) return InvalidArgument("session without id");
     HR_RETURN_IF_ERROR(CheckText("plan name", m.plan.name));
     const std::uint64_t hash = HashBytes(wire::EncodePlan(m.plan));
-    Emit(SeeConsumer{m.job, now_.steady, {}, false});
+    Emit(SeeConsumer{m.job, now_.steady, {}, false, {}});
     if (const auto it = job->sessions.find(m.session); it != job->sessions.end()) {
       if (it->second.plan_hash == hash) return it->second.split;
       return InvalidArgument("session " + std::to_string(m.session.value) +
@@ -244,7 +244,7 @@ class Stepper {
     std::erase_if(loads, [&](const auto& load) { return !job->sessions.contains(load.session); });
     if (loads.size() > kMaxSessions) loads.resize(kMaxSessions);
     if (job->phase == Job::Phase::kLost) Change(ReviveJob{m.job});
-    Emit(SeeConsumer{m.job, now_.steady, std::move(loads), true});
+    Emit(SeeConsumer{m.job, now_.steady, std::move(loads), true, Bounded(m.unfit)});
     for (const WorkerId id : m.suspected) {
       const Worker* worker = state().FindWorker(id);
       if (!worker || worker->phase == Worker::Phase::kLost) continue;

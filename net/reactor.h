@@ -41,6 +41,9 @@ struct Incoming {
   std::vector<ByteSpan> payload;
   std::shared_ptr<void> payload_owner;
   wire::Role role = wire::Role::kLocal;  // of the sender's key; it may send such a message
+  // Whether the kernel says that the sender is a process of this user on this host: it connected
+  // to a Unix socket (SO_PEERCRED).
+  bool from_this_user = false;
 };
 
 class Reactor;

@@ -135,6 +135,7 @@ TEST_P(EveryTransport, MessagesComeInOrderBothWays) {
     ASSERT_EQ(Sequence(pair.server_inbox.Message(i)), i);
   }
   const std::string peer = pair.server_inbox.Message(0).peer;
+  EXPECT_EQ(pair.server_inbox.Message(0).from_this_user, std::string(GetParam()) == "ipc");
   ASSERT_TRUE(pair.ToClient(peer, wire::Pong{.sequence = 7}).ok());
   EXPECT_EQ(std::get<wire::Pong>(pair.client_inbox.Message(0).body).sequence, 7u);
   EXPECT_TRUE(pair.client_inbox.Message(0).peer.empty());

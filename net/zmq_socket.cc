@@ -1,3 +1,4 @@
+#include <unistd.h>
 #include <zmq.h>
 
 #include <array>
@@ -100,6 +101,19 @@ std::optional<wire::Role> ZmqSocket::RoleOf(zmq::message_t& frame) const {
   // word of ours there is none, and the message is refused.
   const char* role = zmq_msg_gets(frame.handle(), "User-Id");
   return role == nullptr ? std::nullopt : wire::ParseRole(role);
+}
+
+// ZeroMQ appends ":user:group:process" to the address of a Unix socket's peer, from SO_PEERCRED.
+bool ZmqSocket::IsFromThisUser(zmq::message_t& frame) const {
+  if (!endpoint_.starts_with("ipc://")) return false;
+  const char* address = zmq_msg_gets(frame.handle(), "Peer-Address");
+  if (address == nullptr) return false;
+  const std::string_view text(address);
+  const std::size_t process = text.rfind(':');
+  const std::size_t group = process == text.npos ? text.npos : text.rfind(':', process - 1);
+  const std::size_t user = group == text.npos ? text.npos : text.rfind(':', group - 1);
+  return user != text.npos &&
+         text.substr(user + 1, group - user - 1) == std::to_string(::geteuid());
 }
 
 Result<std::unique_ptr<ZmqSocket>> ZmqSocket::Open(std::shared_ptr<Context> context,
@@ -279,6 +293,7 @@ ZmqSocket::Received ZmqSocket::Receive(Incoming& message, Status& error) {
     return Received::kInvalid;
   }
   message.role = *role;
+  message.from_this_user = IsFromThisUser(frames_[next - 2]);
   message.body = std::move(*body);
   if (next < frames_.size()) {
     auto owner = std::make_shared<std::vector<zmq::message_t>>(

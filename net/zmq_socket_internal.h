@@ -59,6 +59,8 @@ class ZmqSocket {
   Status Guard(const std::string& endpoint, wire::Role server);
   // The role of who sent the frame; nullopt: its connection was not admitted by us.
   [[nodiscard]] std::optional<wire::Role> RoleOf(zmq::message_t& frame) const;
+  // Whether who sent the frame is a process of this user on this host, by the kernel's word.
+  [[nodiscard]] bool IsFromThisUser(zmq::message_t& frame) const;
   [[nodiscard]] std::shared_ptr<Counter> CounterOf(std::string_view peer);
   void ForgetIdlePeers();
   static void Fill(zmq_msg_t* frame, PayloadFrame payload, const std::shared_ptr<Counter>& counter);

@@ -234,6 +234,7 @@ Status State::On(const SeeConsumer& update) {
   job->last_seen = update.at;
   if (update.has_loads) {
     job->loads = update.loads;
+    job->unfit = update.unfit;
     job->meter.Report(update.loads);
   }
   return Status::Ok();

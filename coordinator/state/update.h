@@ -107,7 +107,8 @@ struct SeeConsumer {
   JobId job;
   SteadyTime at;
   std::vector<wire::SessionLoad> loads;
-  bool has_loads = false;  // false: only a sign of life
+  bool has_loads = false;  // false: only a sign of life, without what follows
+  std::vector<wire::UnfitWorker> unfit;
 };
 struct SeeWorker {
   WorkerId worker;

@@ -40,6 +40,10 @@ class Attachment {
   // The session's part of the cache; nullptr: it has none.
   [[nodiscard]] const std::shared_ptr<const CacheLease>& cache() const { return lease_; }
 
+  // Notes that the kernel says that the trainer is a process of this user on this host. What the
+  // trainer says of its host is never enough.
+  void KnowHere() { here_ = true; }
+  [[nodiscard]] bool here() const { return here_; }
   // Notes a sign of life of the trainer.
   void Heard() { heard_ = clock_.Now(); }
   // Whether nobody will ever end the session, because its trainer, on another host, died. Called
@@ -66,6 +70,7 @@ class Attachment {
   wire::Attach attach_;
   SteadyTime since_{}, heard_{};
   int unleased_ = 0;  // answers in a row
+  bool here_ = false;
   std::shared_ptr<const CacheLease> lease_;
 };
 

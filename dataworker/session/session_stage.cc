@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/process/stats.h"
 #include "net/payload.h"
-#include "schemas/wire/host_identity.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -23,7 +22,7 @@ StageBases::Options SessionStage::BaseOptions() const {
   options.job = attach.job;
   options.stage = attach.plan.python;
   options.memory_bytes = environment_.limits.stage_memory;
-  if (wire::SameHost(attach.host, environment_.host)) {
+  if (attachment_.here()) {
     options.executable = attach.plan.python.executable;
   } else {
     const char* configured = std::getenv("HEADRACE_PYTHON");

@@ -162,7 +162,7 @@ void DataService::OnMessage(net::Incoming&& incoming) {
   } else if (auto* describe = std::get_if<wire::Describe>(&incoming.body)) {
     OnDescribe(peer, std::move(*describe));
   } else if (const auto* attach = std::get_if<wire::Attach>(&incoming.body)) {
-    OnAttach(peer, *attach);
+    OnAttach(peer, *attach, incoming.from_this_user);
   } else if (const auto* part = std::get_if<wire::BlobPart>(&incoming.body)) {
     if (Session* session = Find(peer, part->session)) session->OnBlobPart(*part, incoming.payload);
   } else if (const auto* cancel = std::get_if<wire::CancelIterations>(&incoming.body)) {
@@ -177,7 +177,7 @@ void DataService::OnMessage(net::Incoming&& incoming) {
   }
 }
 
-void DataService::OnAttach(const std::string& peer, const wire::Attach& attach) {
+void DataService::OnAttach(const std::string& peer, const wire::Attach& attach, bool here) {
   const auto refuse = [&](Status why) {
     Send(peer,
          wire::Attached{
@@ -203,11 +203,13 @@ void DataService::OnAttach(const std::string& peer, const wire::Attach& attach) 
   }
   if (const auto early = early_arenas_.find(attach.session); early != early_arenas_.end()) {
     existing->second->memory().SetArena(early->second.connection, std::move(early->second.arena));
+    here = true;  // only this user passes a descriptor
     for (SessionStage::GivenLane& given : early->second.lanes) {
       existing->second->stage().OnLane(std::move(given));
     }
     early_arenas_.erase(early);
   }
+  if (here) existing->second->attachment().KnowHere();
   existing->second->Attach(peer, attach);
 }
 
@@ -268,6 +270,7 @@ void DataService::OnDescriptor(std::uint64_t connection, const net::DescriptorMe
   }
   if (session != sessions_.end()) {
     session->second->memory().SetArena(connection, std::move(arena).value());
+    session->second->attachment().KnowHere();
   } else if (early_arenas_.size() < kMostEarlyArenas) {
     early_arenas_[message.session] = {connection, std::move(arena).value(), {}};
   }

@@ -74,7 +74,8 @@ class DataService {
   };
 
   void OnMessage(net::Incoming&& incoming);
-  void OnAttach(const std::string& peer, const wire::Attach& attach);
+  // `here`: by the kernel's word, the peer is a process of this user on this host.
+  void OnAttach(const std::string& peer, const wire::Attach& attach, bool here);
   void OnDescriptor(std::uint64_t connection, const net::DescriptorMessage& message, UniqueFd fd);
   void OnHangup(std::uint64_t connection);
   void OnBatchRequest(const std::string& peer, wire::BatchRequest request);

@@ -90,6 +90,42 @@ TEST_F(WorkerStageTest, AZygoteThatIsLostEachTimeEndsTheSessionWithItsCause) {
   EXPECT_TRUE(Ask(client, Request(1)).status.ok());
 }
 
+// A stranger can say that it is on this host. Its message would name a program to start.
+TEST_F(WorkerStageTest, TheTrainersOwnPythonIsStartedByTheKernelsWordAlone) {
+  const std::string python = directory_.path() + "/python", mark = directory_.path() + "/started";
+  directory_.Write("python", "#!/bin/sh\ntouch " + mark + "\nexec /usr/bin/python3 \"$@\"\n");
+  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+  attach_.plan.python.executable = python;
+  const TestArena arena(1 << 16);
+  const auto started = [&](const std::string& listen, const TestArena* passed) {
+    std::filesystem::remove(mark);
+    TestWorker worker(listen);
+    TestClient client(worker);
+    EXPECT_TRUE(client.Attach(attach_, blobs_, passed).status.ok());
+    EXPECT_TRUE(Ask(client, Request(1)).status.ok());
+    return std::filesystem::exists(mark);
+  };
+  EXPECT_TRUE(started("", nullptr));  // on its Unix socket
+  EXPECT_FALSE(started("tcp://127.0.0.1:*", nullptr));
+  EXPECT_TRUE(started("tcp://127.0.0.1:*", &arena));
+}
+
+// Its message may come before its arena.
+TEST_F(WorkerStageTest, WhatATrainerWithAnArenaRunsWaitsForIt) {
+  TestWorker worker("tcp://127.0.0.1:*");
+  TestClient client(worker);
+  attach_.use_arena = true;
+  client.Send(attach_);
+  const auto answer = client.Next<wire::Attached>();
+  EXPECT_TRUE(answer.status.ok());
+  EXPECT_FALSE(answer.use_arena);
+  EXPECT_THAT(answer.needed_blobs, ::testing::SizeIs(1));
+  const TestArena arena(1 << 16);
+  EXPECT_TRUE(client.Attach(attach_, blobs_, &arena).status.ok());
+  EXPECT_TRUE(Ask(client, Request(1)).status.ok());
+  EXPECT_THAT(FakeStageNumbers(directory_, "bases"), ::testing::SizeIs(1));
+}
+
 TEST_F(WorkerStageTest, ARepeatedRequestDoesNotRunUserCodeTwice) {
   TestWorker worker;
   TestClient client(worker);

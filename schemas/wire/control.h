@@ -108,6 +108,12 @@ struct SessionLoad {
   }
   friend bool operator==(const SessionLoad&, const SessionLoad&) = default;
 };
+// A worker that a client takes nothing from, or as little as it can.
+struct UnfitWorker {
+  WorkerId worker;
+  std::string reason;  // for people
+  friend bool operator==(const UnfitWorker&, const UnfitWorker&) = default;
+};
 struct ConsumerHeartbeat {
   std::uint64_t request = 0;
   JobId job;
@@ -115,6 +121,7 @@ struct ConsumerHeartbeat {
   std::vector<SessionLoad> sessions;
   std::vector<WorkerId> suspected;  // workers that this client found dead or mute
   std::string token;
+  std::vector<UnfitWorker> unfit;
   friend bool operator==(const ConsumerHeartbeat&, const ConsumerHeartbeat&) = default;
 };
 // The whole set of leases that should hold now (reconciled, not deltas).
@@ -226,7 +233,8 @@ struct JobStatus {
   std::string group;
   std::int32_t rank = -1;
   HEADRACE_JOB_METRICS(HEADRACE_METRIC_MEMBER);
-  std::string advice;  // for people: what it waits for, and what would change that
+  std::string advice;              // for people: what it waits for, and what would change that
+  std::vector<UnfitWorker> unfit;  // workers that its trainer does not use
   template <typename Visit>
   static void EachMetric(Visit&& visit) {
     using Self = JobStatus;

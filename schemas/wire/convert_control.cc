@@ -91,12 +91,22 @@ SessionLoad Read(Reader& r, const fb::SessionLoad* load) {
   return out;
 }
 
+Offset<fb::UnfitWorker> Write(Builder& b, const UnfitWorker& v) {
+  const auto reason = WriteText(b, v.reason);
+  return fb::CreateUnfitWorker(b, v.worker.value, reason);
+}
+
+UnfitWorker Read(Reader& r, const fb::UnfitWorker* v) {
+  return {.worker = r.ReadId<WorkerId>(v->worker(), "worker"), .reason = r.Text(v->reason())};
+}
+
 Offset<fb::ConsumerHeartbeat> Write(Builder& b, const ConsumerHeartbeat& v) {
   const auto sessions = WriteAll(b, v.sessions);
   const auto suspected = WriteIds(b, v.suspected);
   const auto token = WriteText(b, v.token);
+  const auto unfit = WriteAll(b, v.unfit);
   return fb::CreateConsumerHeartbeat(b, v.request, v.job.value, v.consumer.value, sessions,
-                                     suspected, token);
+                                     suspected, token, unfit);
 }
 
 ConsumerHeartbeat Read(Reader& r, const fb::ConsumerHeartbeat* v) {
@@ -105,7 +115,8 @@ ConsumerHeartbeat Read(Reader& r, const fb::ConsumerHeartbeat* v) {
           .consumer = r.ReadId<ConsumerId>(v->consumer(), "consumer"),
           .sessions = ReadAll(r, v->sessions()),
           .suspected = r.Ids<WorkerId>(v->suspected(), "suspected"),
-          .token = r.Text(v->token())};
+          .token = r.Text(v->token()),
+          .unfit = ReadAll(r, v->unfit())};
 }
 
 Offset<fb::Leases> Write(Builder& b, const Leases& v) {

@@ -42,6 +42,8 @@ std::optional<ImageSize> ImageSizeOf(const std::optional<TensorSpec>& spec);
 TensorSpec SpecOf(const ImageSize& size);
 Offset<fb::SessionLoad> Write(Builder& b, const SessionLoad& v);
 SessionLoad Read(Reader& r, const fb::SessionLoad* v);
+Offset<fb::UnfitWorker> Write(Builder& b, const UnfitWorker& v);
+UnfitWorker Read(Reader& r, const fb::UnfitWorker* v);
 
 template <typename T>
 auto WriteAll(Builder& b, const std::vector<T>& items) {

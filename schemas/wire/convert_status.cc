@@ -181,6 +181,7 @@ Offset<fb::JobStatus> Write(Builder& b, const JobStatus& v) {
   const auto tenant = WriteText(b, v.tenant);
   const auto group = WriteText(b, v.group);
   const auto advice = WriteText(b, v.advice);
+  const auto unfit = WriteAll(b, v.unfit);
   fb::JobStatusBuilder table(b);
   table.add_job(v.job.value);
   table.add_name(name);
@@ -196,6 +197,7 @@ Offset<fb::JobStatus> Write(Builder& b, const JobStatus& v) {
   table.add_rank(v.rank);
   HEADRACE_JOB_METRICS(HEADRACE_WRITE_METRIC);
   table.add_advice(advice);
+  table.add_unfit(unfit);
   return table.Finish();
 }
 
@@ -216,6 +218,7 @@ JobStatus Read(Reader& r, const fb::JobStatus* job) {
   out.rank = v.rank();
   HEADRACE_JOB_METRICS(HEADRACE_READ_METRIC);
   out.advice = r.Text(v.advice());
+  out.unfit = ReadAll(r, v.unfit());
   return out;
 }
 

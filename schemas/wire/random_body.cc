@@ -122,8 +122,11 @@ JobStatus RandomBody::Job() {
                 .rank = static_cast<std::int32_t>(Signed())};
   Measure(out);
   out.advice = Text();
+  out.unfit = Some([this] { return Unfit(); });
   return out;
 }
+
+UnfitWorker RandomBody::Unfit() { return {.worker = AnId<WorkerId>(), .reason = Text()}; }
 
 WorkerHeartbeat RandomBody::Heartbeat() {
   WorkerHeartbeat out{.request = Number(), .worker = AnId<WorkerId>()};
@@ -270,7 +273,8 @@ Body RandomBody::MakeControl(std::size_t index) {
                                .consumer = AnId<ConsumerId>(),
                                .sessions = Some([this] { return Load(); }),
                                .suspected = Some([this] { return AnId<WorkerId>(); }),
-                               .token = Text()};
+                               .token = Text(),
+                               .unfit = Some([this] { return Unfit(); })};
     case 6:
       return Leases{.request = Number(),
                     .status = AStatus(),

@@ -22,6 +22,7 @@ class RandomBody : RandomValues {
   [[nodiscard]] WorkerInfo Worker();
   [[nodiscard]] JobUsage Usage();
   [[nodiscard]] WorkerHeartbeat Heartbeat();
+  [[nodiscard]] UnfitWorker Unfit();
   [[nodiscard]] JobStatus Job();
   [[nodiscard]] Body MakeControl(std::size_t index);
   [[nodiscard]] Body MakeData(std::size_t index);

@@ -10,6 +10,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 
 import numpy
 import pytest
@@ -125,6 +126,43 @@ def test_a_worker_with_other_files_under_the_same_paths_is_found_out(host, photo
     lines = [line for line in said.splitlines() if "has not the trainer's file" in line]
     assert len(lines) == 1, said
     assert str(photos) in lines[0] and "give that worker the files" in lines[0]
+
+
+def test_a_worker_that_is_not_used_is_shown_with_its_reason(host, photos, tmp_path):
+    copy = tmp_path / "copy"
+    other_pictures(photos, copy)
+    with pool(host, tmp_path / "runtime", {photos: copy}) as address:
+        program = [sys.executable, str(PROGRAM), str(photos), "--num-workers", "2"]
+        running = subprocess.Popen(
+            [str(HEADRACE), "run", "--coordinator", address, *program, "--epochs", "1000"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            shown, page = wait_for_lines(address, running)
+        finally:
+            running.terminate()
+            running.wait()
+    assert "has not the trainer's file " + str(photos) in shown
+    worker, reason = shown.split(" is not used by job ")
+    assert f"not used  {worker}: {reason.split(': ', 1)[1]}" in page
+
+
+def wait_for_lines(address, running) -> tuple[str, str]:
+    """The line of `headrace workers`, and the page of `headrace jobs show`."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and running.poll() is None:
+        for line in asked(address, "workers").splitlines():
+            if " is not used by job " in line:
+                job = line.split(" is not used by job ")[1].split()[0]
+                return line, asked(address, "jobs", "show", job)
+        time.sleep(0.2)
+    raise AssertionError(f"not shown; the program ended with {running.poll()}")
+
+
+def asked(address: str, *words: str) -> str:
+    command = [str(HEADRACE), *words, "--coordinator", address]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
 
 
 def test_a_worker_without_the_files_leaves_the_program_to_its_own_workers(host, photos, tmp_path):

@@ -171,6 +171,7 @@ void JobLink::SendHeartbeat() {
   for (const auto& [id, session] : sessions_) {
     beat.sessions.push_back(session->Load());
     session->AddSuspects(beat.suspected);
+    session->AddUnfit(beat.unfit);
   }
   Send(beat);
 }

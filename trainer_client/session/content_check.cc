@@ -153,9 +153,10 @@ void ContentCheck::Finish(const Question& question, const std::vector<Item>& ite
     vouched.resize(static_cast<std::size_t>(rows_));
     vouched[static_cast<std::size_t>(item.row)] = item.difference.empty();
     if (item.difference.empty()) continue;
-    const std::string text = question.where + " has not the trainer's file " + NamesOf(item.paths) +
-                             ": " + item.difference;
-    if (unfit_.insert(question.worker).second && FirstTime(question.where)) {
+    const std::string what =
+        "has not the trainer's file " + NamesOf(item.paths) + ": " + item.difference;
+    const std::string text = question.where + " " + what;
+    if (unfit_.emplace(question.worker, what).second && FirstTime(question.where)) {
       LogWarning(text + kRemedy);
     }
     differ.push_back({.position = item.position,

@@ -54,6 +54,8 @@ class ContentCheck {
   void Check(Question question, OnChecked done);
   // Whether some file of this worker differed.
   [[nodiscard]] bool unfit(WorkerId worker) const { return unfit_.contains(worker); }
+  // Those workers, each with what it has not.
+  [[nodiscard]] const std::map<WorkerId, std::string>& all_unfit() const { return unfit_; }
 
  private:
   struct Item {
@@ -80,7 +82,7 @@ class ContentCheck {
   std::int64_t rows_ = 0;
   std::vector<Table> tables_;
   std::map<WorkerId, std::vector<bool>> vouched_;  // by row
-  std::set<WorkerId> unfit_;
+  std::map<WorkerId, std::string> unfit_;
   std::uint64_t asked_ = 0;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // reactor thread
 };

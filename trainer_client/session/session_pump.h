@@ -91,6 +91,8 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   [[nodiscard]] const Plan& plan() const { return context_.plan; }
   [[nodiscard]] wire::SessionLoad Load();
   void AddSuspects(std::vector<WorkerId>& suspects) const { workers_.AddSuspects(suspects); }
+  // Adds the workers that it does not use, by the coordinator's ids.
+  void AddUnfit(std::vector<wire::UnfitWorker>& unfit) const;
 
  private:
   // Moves on everything that can move on. Every event ends here.

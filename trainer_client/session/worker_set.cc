@@ -49,6 +49,7 @@ void WorkerSet::AddLink(const wire::WorkerInfo& worker, SteadyTime now) {
     refused_[worker.worker] = Unsupported("its batches were others than this host's");
     return;
   }
+  unreached_.erase(worker.worker);
   WorkerLink::Events events;
   events.on_state = [this](WorkerId id, WorkerLink::State state) { OnState(id, state); };
   events.on_message = [this](WorkerId id, net::Incoming&& incoming) {
@@ -67,6 +68,7 @@ void WorkerSet::AddLink(const wire::WorkerInfo& worker, SteadyTime now) {
     }
     LogWarning("worker not reached error=\"" + link.status().ToString() + "\"");
     ended_[worker.worker] = now;
+    unreached_[worker.worker] = link.status();
     return;
   }
   links_.emplace(worker.worker, std::move(link).value());
@@ -175,6 +177,14 @@ void WorkerSet::AddSuspects(std::vector<WorkerId>& suspects) const {
   for (const auto& [id, since] : ended_) suspects.push_back(Outside(id));
   for (const auto& [id, link] : links_) {
     if (link->mute()) suspects.push_back(Outside(id));
+  }
+}
+
+void WorkerSet::AddUnfit(std::vector<wire::UnfitWorker>& unfit) const {
+  for (const auto* those : {&refused_, &unreached_}) {
+    for (const auto& [id, why] : *those) {
+      if (leased_.contains(id)) unfit.push_back({Outside(id), why.message()});
+    }
   }
 }
 

@@ -77,6 +77,8 @@ class WorkerSet {
   void Withdraw(WorkerId worker, const Status& why, bool for_good);
   // Adds the workers that the coordinator should check, by the coordinator's ids.
   void AddSuspects(std::vector<WorkerId>& suspects) const;
+  // Adds the workers that are not asked again, or were not reached, by the coordinator's ids, each with its reason.
+  void AddUnfit(std::vector<wire::UnfitWorker>& unfit) const;
   // Why none of the workers can run the plan; ok while one of them may.
   [[nodiscard]] Status AllRefuse() const;
   [[nodiscard]] const Status& last_refusal() const { return last_refusal_; }
@@ -95,7 +97,8 @@ class WorkerSet {
   std::map<WorkerId, wire::WorkerInfo> leased_;
   std::map<WorkerId, WorkerId> outside_ids_;  // our id of a worker -> the coordinator's now
   std::map<WorkerId, SteadyTime> ended_;      // gone, but still leased: tried again later
-  std::map<WorkerId, Status> refused_;  // said that the plan cannot run there: not asked again
+  std::map<WorkerId, Status> refused_;    // said that the plan cannot run there: not asked again
+  std::map<WorkerId, Status> unreached_;  // tried again later
   std::vector<wire::WorkerInfo> withdrawn_;
   Status last_refusal_;
   bool had_reference_ = false;

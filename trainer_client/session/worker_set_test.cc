@@ -85,8 +85,27 @@ TEST_F(WorkerSetTest, AWorkerThatIsNotReachedIsSuspectedAndTriedAgainLater) {
     std::vector<WorkerId> suspects;
     workers.AddSuspects(suspects);
     EXPECT_EQ(suspects, std::vector<WorkerId>{WorkerId(5)});
+    std::vector<wire::UnfitWorker> unfit;
+    workers.AddUnfit(unfit);
+    ASSERT_EQ(unfit.size(), 1U);
+    EXPECT_EQ(unfit[0].worker, WorkerId(5));
+    EXPECT_EQ(unfit[0].reason, workers.last_refusal().message());
     EXPECT_EQ(workers.last_refusal().code(), Code::kUnavailable);
     EXPECT_TRUE(workers.AllRefuse().ok()) << "it has not said that the plan can't run there";
+  });
+}
+
+TEST_F(WorkerSetTest, RefusedWorkersAreToldWithTheirReasonWhileTheyAreLeased) {
+  Run([this](WorkerSet& workers) {
+    workers.SetLeases({Worker(1, "a"), Worker(2, "b")}, At(0));
+    workers.Withdraw(WorkerId(2), Unsupported("it was wrong"), false);
+    std::vector<wire::UnfitWorker> unfit;
+    workers.AddUnfit(unfit);
+    EXPECT_EQ(unfit, (std::vector<wire::UnfitWorker>{{WorkerId(2), "it was wrong"}}));
+    workers.SetLeases({Worker(1, "a")}, At(1));
+    unfit.clear();
+    workers.AddUnfit(unfit);
+    EXPECT_TRUE(unfit.empty());
   });
 }
 
