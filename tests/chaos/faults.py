@@ -135,16 +135,16 @@ def journal_full(run: "Run", rng: random.Random) -> Done | None:
     return Done(0, f"the coordinator ended with {run.pool.coordinator.ended()}")
 
 
-def network_cut(run: "Run", rng: random.Random) -> Done:
+def network_cut(run: "Run", rng: random.Random) -> Done | None:
     name, link = rng.choice(list(run.links.items()))
     met = run.network.cut(link)
-    return Done(0, f"cut {met} connections of {name}")
+    return Done(0, f"cut {met} connections of {name}") if met else None
 
 
-def network_half_open(run: "Run", rng: random.Random) -> Done:
+def network_half_open(run: "Run", rng: random.Random) -> Done | None:
     name, link = rng.choice(list(run.links.items()))
     met = run.network.half_open(link)
-    return Done(0, f"half open {met} connections of {name}")
+    return Done(0, f"half open {met} connections of {name}") if met else None
 
 
 def network_partition(run: "Run", rng: random.Random) -> Done:

@@ -62,6 +62,19 @@ class Outcome:
         return asdict(self)
 
 
+class Budget:
+    """Faults for so many seconds from the first look, and so many at least."""
+
+    def __init__(self, seconds: float, fewest: int = 0) -> None:
+        self._seconds, self._fewest = seconds, fewest
+        self._end: float | None = None
+
+    def __call__(self, trials: list[Trial]) -> bool:
+        now = time.monotonic()
+        self._end = self._end or now + self._seconds
+        return now < self._end or len(trials) < self._fewest
+
+
 class Stuck(AssertionError):
     """No batch came within any bound."""
 
@@ -131,13 +144,13 @@ class Run:
             }
             if self.scenario.transport != "shared":
                 environment["HEADRACE_TRANSPORT"] = "tcp"
-            if self.scenario.plan == "code":
-                environment["HEADRACE_TRUST_CODE"] = "1"
+            if self.scenario.transport == "elsewhere":  # compared with what this host makes
+                environment |= {"HEADRACE_TRUST_CODE": "1", "HEADRACE_LOCAL_WORKER": "on"}
         self.own_coordinator = f"tcp://{self._net}.1:7070"
         command = [HEADRACE, "run", *words, "--", sys.executable, str(PROGRAM), *self._options]
         command += ["--seed", str(training_seed)]
         self.trainer = Child("trainer", command, self.place, environment)
-        self.pool = Pool(coordinator, workers, lambda: self.trainer.pid)
+        self.pool = Pool(coordinator, workers, self.place)
 
     def _through(self, last: int, name: str) -> str:
         """An address that leads to the coordinator."""
@@ -237,7 +250,7 @@ class Run:
         answer = headrace("workers", "--json", "--coordinator", self.own_coordinator)
         return answer.stdout.count('"ready"')
 
-    def disturb(self, budget: Callable[[list[Trial]], bool], outcome: Outcome) -> None:
+    def disturb(self, budget: Budget, outcome: Outcome) -> None:
         while budget(outcome.trials):
             kind = self.rng.choice(self.scenario.kinds)
             self.more(self.rng.choice([0, 1, 5, 20]))
@@ -302,7 +315,7 @@ def chaos(
     photos: pathlib.Path,
     expected: Expected,
     training_seed: int,
-    budget: Callable[[list[Trial]], bool],
+    budget: Budget,
     patient: bool = False,
 ) -> Outcome:
     """Runs until `budget` says no. Problems of the outcome are told, not raised."""
@@ -323,8 +336,7 @@ def chaos(
             run.kill()
     if not run.waited(lambda: not entries(memory) - before, 20):
         outcome.problems.append(f"left in /dev/shm: {sorted(entries(memory) - before)}")
-    own = {str(run.private / f"worker{i}") for i in range(scenario.workers)}
-    if left := entries(run.private) - own:
+    if left := _left(run):
         outcome.problems.append(f"left in the private directory: {sorted(left)}")
     _compare(run, outcome, expected)
     if outcome.problems:
@@ -332,6 +344,18 @@ def chaos(
     else:
         shutil.rmtree(place)
     return outcome
+
+
+def _left(run: Run) -> set[str]:
+    """Of the run's private directory, without what the harness made there and the lock by which
+    the workers of trainers' hosts know each other, which stays."""
+    mine = {str(run.private / f"worker{i}") for i in range(run.scenario.workers)}
+    shared = str(run.private / "headrace")
+    return {
+        name
+        for name in entries(run.private) - mine
+        if name != shared and not (name.startswith(f"{shared}/local-") and name.endswith(".lock"))
+    }
 
 
 def _compare(run: Run, outcome: Outcome, expected: Expected) -> None:

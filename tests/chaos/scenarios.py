@@ -32,6 +32,7 @@ SCENARIOS = (
     Scenario("code with state, shared memory", "lanes", "shared", KILLS + STOPS + JOURNAL),
     Scenario("code with state, plain headrace run", "lanes", "private", KILLS + STOPS),
     Scenario("code on other hosts", "code", "elsewhere", KILLS + STAGE + STAGE),
+    Scenario("code, plain headrace run", "code", "private", KILLS + STOPS),
     Scenario("native, resumed", "native", "shared", TRAINER + KILLS[:1], resume=True),
     Scenario(
         "code, resumed",

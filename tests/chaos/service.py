@@ -5,11 +5,9 @@ import pathlib
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from contextlib import suppress
 
 from support.headrace_program import HEADRACE, clean_environment
-from support.processes import descendants
 
 MARK = "HEADRACE_CHAOS_RUN"  # in the environment of every process of a run: the run's folder
 
@@ -100,12 +98,10 @@ class Pool:
     """A coordinator with a journal and workers that somebody else keeps alive, or the private ones
     below a trainer, which keeps them alive itself."""
 
-    def __init__(
-        self, coordinator: Child | None, workers: list[Child], trainer: Callable[[], int]
-    ) -> None:
+    def __init__(self, coordinator: Child | None, workers: list[Child], run: pathlib.Path) -> None:
         self.coordinator = coordinator
         self.workers = workers
-        self._trainer = trainer
+        self._run = run
 
     def start(self) -> None:
         for child in self.children():
@@ -117,19 +113,17 @@ class Pool:
     def coordinators(self) -> list[int]:
         if self.coordinator:
             return [self.coordinator.pid]
-        return [pid for pid, line in self._below().items() if " coordinator " in line]
+        return self._private("coordinator")
 
     def worker_pids(self) -> list[int]:
         if self.coordinator:
-            return [worker.pid for worker in self.workers if worker.ended() is None]
-        return [pid for pid, line in self._below().items() if " worker " in line]
+            pids = [worker.pid for worker in self.workers if worker.ended() is None]
+            return pids + [pid for pid in self._private("worker --local") if pid not in pids]
+        return self._private("worker")
 
-    def _below(self) -> dict[int, str]:
-        return {
-            pid: line
-            for pid, line in descendants(self._trainer()).items()
-            if line.startswith(f"{HEADRACE} ") or "/headrace " in line
-        }
+    def _private(self, kind: str) -> list[int]:
+        """They are no children of ours, and outlive the private coordinator that started them."""
+        return [pid for pid, line in marked(self._run).items() if f"{HEADRACE} {kind} " in line]
 
     def stages(self) -> dict[str, list[int]]:
         """The Python processes of stages below the workers, by kind."""

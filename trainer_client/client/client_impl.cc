@@ -136,6 +136,7 @@ Status ClientImpl::Start() {
   });
   core_ = std::make_shared<client::JobLink>(runtime_->reactor, std::move(setup));
   HR_RETURN_IF_ERROR(OpenJob());
+  if (service_) runtime_->SetOnStarving([this] { RestartService(); });
   WantLocalWorker();
   if (options_.local_worker && !options_.coordinator.empty()) {
     runtime_->reactor->Post(
@@ -165,6 +166,7 @@ ClientImpl::~ClientImpl() { Close(); }
 
 void ClientImpl::Close() {
   if (!runtime_ || forked() || runtime_->stopped) return;
+  runtime_->SetOnStarving(nullptr);
   (void)Call<bool>(*runtime_, milliseconds(1000), [core = core_](const auto& reply) {
     core->Shutdown();
     reply(true);
@@ -192,6 +194,17 @@ Status ClientImpl::KeepService() {
     core->Reconnect(endpoint, std::move(former));
   });
   return Status::Ok();
+}
+
+// The session that waits may be the last one, and its workers may be lost with the coordinator:
+// nobody else starts others. One that doesn't stay is started once in a while.
+void ClientImpl::RestartService() {
+  if (runtime_->reactor->clock().Now() < restart_after_) return;
+  const std::string former = endpoint();
+  const Status kept = KeepService();
+  if (kept.ok() && endpoint() == former) return;
+  restart_after_ = runtime_->reactor->clock().Now() + kKeepInterval;
+  if (!kept.ok()) LogWarning("no private coordinator: " + kept.message());
 }
 
 // Without a local worker the job still has the coordinator's other workers.
