@@ -24,8 +24,9 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "bench" / "e2e")]
 import harness as reports  # noqa: E402  # of bench/e2e
 from support.photos import write_jpegs  # noqa: E402
 
-from chaos.harness import Budget, Outcome, Trial, chaos  # noqa: E402
+from chaos.harness import chaos  # noqa: E402
 from chaos.oracle import Expected  # noqa: E402
+from chaos.records import Budget, Outcome, Trial  # noqa: E402
 from chaos.scenarios import SCENARIOS, possible  # noqa: E402
 
 TRAINING_SEED = 7

@@ -3,7 +3,7 @@
 import os
 import shutil
 
-from chaos.harness import Scenario
+from chaos.records import Scenario
 
 KILLS = (
     "a worker killed",
@@ -25,14 +25,14 @@ JOURNAL = ("journal without room",)
 TRAINER = ("trainer killed, program resumed",)
 
 SCENARIOS = (
-    Scenario("native, shared memory", "native", "shared", KILLS + STOPS + JOURNAL),
-    Scenario("native, TCP", "native", "tcp", KILLS + STOPS + JOURNAL),
-    Scenario("native, TCP through relays", "native", "relay", KILLS + NETWORK + NETWORK),
-    Scenario("native, plain headrace run", "native", "private", KILLS + STOPS),
-    Scenario("code with state, shared memory", "lanes", "shared", KILLS + STOPS + JOURNAL),
-    Scenario("code with state, plain headrace run", "lanes", "private", KILLS + STOPS),
-    Scenario("code on other hosts", "code", "elsewhere", KILLS + STAGE + STAGE),
-    Scenario("code, plain headrace run", "code", "private", KILLS + STOPS),
+    Scenario("native, shared memory", "native", "shared", KILLS * 2 + STOPS + JOURNAL),
+    Scenario("native, TCP", "native", "tcp", KILLS * 2 + STOPS + JOURNAL),
+    Scenario("native, TCP through relays", "native", "relay", KILLS + NETWORK * 2),
+    Scenario("native, plain headrace run", "native", "private", KILLS * 2 + STOPS),
+    Scenario("code with state, shared memory", "lanes", "shared", KILLS * 2 + STOPS + JOURNAL),
+    Scenario("code with state, plain headrace run", "lanes", "private", KILLS * 2 + STOPS),
+    Scenario("code on other hosts", "code", "elsewhere", KILLS * 2 + STAGE * 2),
+    Scenario("code, plain headrace run", "code", "private", KILLS * 2 + STOPS),
     Scenario("native, resumed", "native", "shared", TRAINER + KILLS[:1], resume=True),
     Scenario(
         "code, resumed",

@@ -132,10 +132,13 @@ Result<std::int64_t> TrainerSession::Submit(std::span<const std::int64_t> keys, 
 
 Result<Event> TrainerSession::Next(std::chrono::milliseconds timeout) {
   HR_RETURN_IF_ERROR(runtime_->Check());
-  HR_TRY(client::BatchMailbox::Taken taken, shared_->Next(timeout, runtime_->reactor->clock()));
-  if (!taken.batch && !taken.sample && !taken.suspicion && !taken.change && timeout >= kLongWait) {
-    runtime_->Starves();
+  Result<client::BatchMailbox::Taken> next = shared_->Next(timeout, runtime_->reactor->clock());
+  if (!next.ok()) {
+    Status why = next.status();
+    if (why.code() == Code::kDeadlineExceeded && timeout >= kLongWait) runtime_->Starves();
+    return why;
   }
+  client::BatchMailbox::Taken taken = std::move(next).value();
   Event event;
   event.sample = std::move(taken.sample);
   event.suspicion = std::move(taken.suspicion);
