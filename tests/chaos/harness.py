@@ -8,6 +8,7 @@ import random
 import shutil
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -51,8 +52,8 @@ class Run:
             "persistent": self.rng.random() < 0.5 and not scenario.resume,
             "step_ms": self.rng.choice([0, 1, 3]),
         }
-        self.private = place / "private"
-        self.private.mkdir(mode=0o700)
+        # Not below `place`: the path of a socket has at most 107 bytes.
+        self.private = pathlib.Path(tempfile.mkdtemp(prefix="chaos-", dir="/tmp"))
         self._batches = place / "batches"
         # No other run of this machine has these addresses of loopback.
         number = os.getpid() * 8 + next(_numbers) % 8
@@ -213,6 +214,7 @@ class Run:
             outcome.trials.append(trial)
             self.mend()
             self.more(self.rng.choice([2, 5, 12]))
+            assert self.network.works(), "the relays of the harness have ended"
             trial.settled = time.monotonic()
 
     def finish(self) -> list[str]:
@@ -288,9 +290,10 @@ def chaos(
         outcome.problems.append(f"left in /dev/shm: {sorted(entries(memory) - before)}")
     if left := _left(run):
         outcome.problems.append(f"left in the private directory: {sorted(left)}")
+    shutil.rmtree(run.private)
     _compare(run, outcome, expected)
     if outcome.problems:
-        outcome.problems.append(_story(run, outcome))
+        outcome.story = _story(run, outcome)
     else:
         shutil.rmtree(place)
     return outcome

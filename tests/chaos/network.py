@@ -62,6 +62,9 @@ class Network:
             self._selector.register(link.listener, selectors.EVENT_READ, link)
         return link
 
+    def works(self) -> bool:
+        return self._thread.is_alive()
+
     def __enter__(self) -> "Network":
         self._thread.start()
         return self
@@ -110,7 +113,7 @@ class Network:
         """A partition: nothing crosses, nobody is told. At its end what was sent arrives."""
         with self._lock:
             link.held = held
-            for end in link.ends:
+            for end in list(link.ends):
                 self._watch(end)
                 if not held:
                     self._push(end)
@@ -172,11 +175,11 @@ class Network:
         except OSError:
             data = b""
         other = end.other
-        if other is None:  # half open
+        if other is None:  # half open, or it only gets its last bytes
             if not data:
                 self._close(end)
         elif not data:
-            other.other = None
+            other.other = end.other = None  # it gets what is under way first
             other.closing = True
             self._close(end)
             self._push(other)
@@ -192,7 +195,7 @@ class Network:
 
     def _push(self, end: _End) -> None:
         """Sends what is due."""
-        if end.link.held:
+        if end.link.held or end not in end.link.ends:
             return
         now = time.monotonic()
         while True:
@@ -218,6 +221,8 @@ class Network:
 
     def _watch(self, end: _End) -> None:
         """Reads unless much is under way from here. Writes where the socket was full."""
+        if end not in end.link.ends:
+            return
         wanted = 0
         if not end.link.held:
             if end.other is None or end.other.size < _MOST:

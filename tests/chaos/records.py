@@ -39,6 +39,7 @@ class Outcome:
     verdict: Verdict = field(default_factory=Verdict)
     epochs: int = 0
     problems: list[str] = field(default_factory=list)
+    story: str = ""  # of a run with problems: its faults, and the last lines of all logs
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

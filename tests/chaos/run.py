@@ -25,7 +25,7 @@ import harness as reports  # noqa: E402  # of bench/e2e
 from support.photos import write_jpegs  # noqa: E402
 
 from chaos.harness import chaos  # noqa: E402
-from chaos.oracle import Expected  # noqa: E402
+from chaos.oracle import Expected, Verdict  # noqa: E402
 from chaos.records import Budget, Outcome, Trial  # noqa: E402
 from chaos.scenarios import SCENARIOS, possible  # noqa: E402
 
@@ -58,6 +58,7 @@ def rounds(args: argparse.Namespace, place: pathlib.Path) -> list[Outcome]:
             f"{number}: {scenario.name}, seed {outcome.seed}: {outcome.verdict.batches} batches, "
             f"{len(outcome.trials)} faults, {kills} kills",
             *outcome.problems,
+            *([outcome.story] if outcome.story else []),
             sep="\n  ",
             file=sys.stderr,
             flush=True,
@@ -131,7 +132,7 @@ def write(path: pathlib.Path, args: argparse.Namespace, outcomes: list[Outcome],
     runs = []
     for outcome in outcomes:
         told = outcome.as_dict()
-        told["problems"] = [problem.splitlines()[0] for problem in outcome.problems[:-1]]
+        del told["story"]
         for trial in told["trials"]:
             trial["pause"] = round(trial["pause"], 4)
             del trial["began"], trial["settled"], trial["what"]
@@ -141,18 +142,33 @@ def write(path: pathlib.Path, args: argparse.Namespace, outcomes: list[Outcome],
     print("\n".join(lines))
 
 
+def read(path: pathlib.Path) -> list[Outcome]:
+    """The runs of an earlier report."""
+    outcomes = []
+    for told in json.loads(path.read_text())["runs"]:
+        told["trials"] = [Trial(began=0, what="", **trial) for trial in told["trials"]]
+        told["verdict"] = Verdict(**told["verdict"])
+        outcomes.append(Outcome(**told))
+    return outcomes
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seconds", type=float, default=30, help="of faults, for each program")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     parser.add_argument("--only", default="", metavar="WORD")
+    parser.add_argument(
+        "--add", type=pathlib.Path, action="append", default=[], help="another's JSON"
+    )
     parser.add_argument("--report", type=pathlib.Path, help="without its suffix")
     args = parser.parse_args()
     print(f"HEADRACE_TEST_SEED={args.seed}", file=sys.stderr, flush=True)
     load = os.getloadavg()
     place = pathlib.Path(tempfile.mkdtemp(prefix="chaos-"))
     outcomes = rounds(args, place)
+    for file in args.add:
+        outcomes += read(file)
     write(args.report or place / "report", args, outcomes, load)
     if any(outcome.problems for outcome in outcomes):
         raise SystemExit(f"something was found; what is left of it is in {place}")

@@ -61,5 +61,5 @@ def check(scenario, seconds, photos, expected, tmp_path):
         training_seed=SEED % 2**31,
         budget=Budget(seconds, FEWEST),
     )
-    assert not outcome.problems, "\n".join(outcome.problems)
+    assert not outcome.problems, "\n".join([*outcome.problems, outcome.story])
     assert outcome.verdict.batches > 0 and len(outcome.trials) >= FEWEST
