@@ -79,7 +79,7 @@ Status WorkerLink::Connect() {
   if (same_host && context_.allow_arena) ConnectArena();
   if (context_.plan.has_python_stage && !given_lanes() && !context_.plan.python.bundle.valid()) {
     if (!shares) return unshared;
-    // A worker that was just killed looks the same. It is refused when it says that it lives.
+    // A worker that was just killed looks the same. Until one answers, it is not attached.
     unshared_ = unshared;
     lost_ = true;
     Ping();
@@ -89,15 +89,18 @@ Status WorkerLink::Connect() {
   return Status::Ok();
 }
 
-// A worker without the lanes has said something: its channel is tried once more.
+// A worker without the lanes has said something: its channel is tried once more. Who answers may be
+// another process, which was started at the address of a killed one. So it is not refused for good:
+// the session links to whoever is leased there later.
 void WorkerLink::OnAlive() {
   ConnectArena();
-  const Status why = std::exchange(unshared_, Status::Ok());
   if (given_lanes()) {
+    unshared_ = Status::Ok();
     SendAttach();
-  } else {
-    Refused(why);
+    return;
   }
+  LogInfo(unshared_.message());
+  SetState(State::kGone);
 }
 
 void WorkerLink::Ping() {

@@ -133,7 +133,7 @@ class WorkerLink {
   Events events_;
   State state_ = State::kAttaching;
   Status refusal_;
-  Status unshared_;  // why it will be refused if it lives; ok: it has what the plan needs
+  Status unshared_;  // why it can serve nothing here; ok: it has what the plan needs
   std::unique_ptr<net::Socket> socket_;
   std::unique_ptr<net::DescriptorConnection> channel_;
   bool closing_ = false;  // refused; only the hang-up is waited for
