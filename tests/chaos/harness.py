@@ -93,7 +93,7 @@ class Run:
             environment = environment | {
                 "HEADRACE_COORDINATOR": self._through(2, "trainer-coordinator")
             }
-            if self.scenario.transport != "shared":
+            if self.scenario.transport in ("tcp", "relay"):
                 environment["HEADRACE_TRANSPORT"] = "tcp"
             if self.scenario.transport == "elsewhere":  # compared with what this host makes
                 environment |= {"HEADRACE_TRUST_CODE": "1", "HEADRACE_LOCAL_WORKER": "on"}
@@ -288,6 +288,7 @@ def chaos(
             run.kill()
     if not run.waited(lambda: not entries(memory) - before, 20):
         outcome.problems.append(f"left in /dev/shm: {sorted(entries(memory) - before)}")
+    _next_worker_tidies(run)
     if left := _left(run):
         outcome.problems.append(f"left in the private directory: {sorted(left)}")
     shutil.rmtree(run.private)
@@ -297,6 +298,20 @@ def chaos(
     else:
         shutil.rmtree(place)
     return outcome
+
+
+def _next_worker_tidies(run: Run) -> None:
+    """The trainer's own worker may have been killed as the last thing. The next one on the host, of
+    whatever program, removes what that left."""
+    shared = run.private / "headrace"
+    if not list(shared.glob("w*")):
+        return
+    words = ["worker", "--coordinator", f"ipc://{run.private}/nobody", "--directory", str(shared)]
+    worker = Child("next", [HEADRACE, *words], run.place, {})
+    worker.start()
+    own = f"w{worker.pid}."
+    run.waited(lambda: all(file.name.startswith(own) for file in shared.glob("w*")), 20)
+    worker.end()
 
 
 def _left(run: Run) -> set[str]:
