@@ -55,9 +55,7 @@ Status CheckPlan(const Plan& plan, const std::map<BlobHash, Blob>& blobs) {
     if (!leaf.table.valid() && leaf.arrays.empty() && leaf.args.empty()) {
       return InvalidArgument("the source '" + leaf.source + "' has no table, array or argument");
     }
-    if (leaf.table.valid()) {
-      HR_RETURN_IF_ERROR(FindBlob(blobs, leaf.table, "file table").status());
-    }
+    if (leaf.table.valid()) HR_RETURN_IF_ERROR(FindBlob(blobs, leaf.table, "file table").status());
     for (const SourceLeaf::Array& array : leaf.arrays) {
       HR_TRY(const ByteSpan data, FindBlob(blobs, array.blob, "array"));
       std::uint64_t bytes = DTypeBytes(array.dtype);
@@ -84,9 +82,7 @@ std::optional<TensorSpec> RowOf(const SourceLeaf& leaf) {
 // Returns the values of every sample, if they do not depend on the sample; otherwise nothing.
 std::vector<TensorSpec> FixedValues(const Plan& plan, const ops::Graph& graph) {
   std::optional<TensorSpec> input = graph.source();
-  if (!plan.leaves.empty() && !plan.leaves[0].arrays.empty()) {
-    input = RowOf(plan.leaves[0]);
-  }
+  if (!plan.leaves.empty() && !plan.leaves[0].arrays.empty()) input = RowOf(plan.leaves[0]);
   std::vector<TensorSpec> values(graph.values().size());
   if (!input || !graph.Shapes(*input, values, nullptr).ok() ||
       !std::ranges::all_of(values, &TensorSpec::known)) {
@@ -136,6 +132,7 @@ Status ClientImpl::Start() {
   });
   core_ = std::make_shared<client::JobLink>(runtime_->reactor, std::move(setup));
   HR_RETURN_IF_ERROR(OpenJob());
+  if (service_) runtime_->SetOnStarving([this] { RestartService(); });
   WantLocalWorker();
   if (options_.local_worker && !options_.coordinator.empty()) {
     runtime_->reactor->Post(
@@ -165,6 +162,7 @@ ClientImpl::~ClientImpl() { Close(); }
 
 void ClientImpl::Close() {
   if (!runtime_ || forked() || runtime_->stopped) return;
+  runtime_->SetOnStarving(nullptr);
   (void)Call<bool>(*runtime_, milliseconds(1000), [core = core_](const auto& reply) {
     core->Shutdown();
     reply(true);
@@ -192,6 +190,16 @@ Status ClientImpl::KeepService() {
     core->Reconnect(endpoint, std::move(former));
   });
   return Status::Ok();
+}
+
+// A session that waits may be the last one, and its workers lost: nobody else starts others.
+void ClientImpl::RestartService() {
+  if (runtime_->reactor->clock().Now() < restart_after_) return;
+  const std::string former = endpoint();
+  const Status kept = KeepService();
+  if (kept.ok() && endpoint() == former) return;
+  if (!kept.ok()) LogWarning("no private coordinator: " + kept.message());
+  restart_after_ = runtime_->reactor->clock().Now() + kKeepInterval;
 }
 
 // Without a local worker the job still has the coordinator's other workers.

@@ -38,6 +38,7 @@ class ClientImpl {
   Status Start();
   Status OpenJob();
   Status KeepService();
+  void RestartService();
   Result<std::vector<wire::WorkerStatus>> QueryWorkers();
   void WantLocalWorker();
   void KeepLocalWorker();
@@ -57,6 +58,7 @@ class ClientImpl {
   // Image sizes that one session has read. A later session of the same rows uses them.
   std::list<std::pair<std::string, std::shared_ptr<client::SizeTable>>> dims_;
   double ended_cpu_seconds_ = 0;
+  SteadyTime restart_after_{};  // of the private coordinator; guarded by the runtime's call
 };
 
 }  // namespace headrace

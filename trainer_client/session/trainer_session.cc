@@ -20,6 +20,16 @@ Status Runtime::Check() const {
   return Status::Ok();
 }
 
+void Runtime::Starves() {
+  const std::scoped_lock lock(mutex_);
+  if (on_starving_) on_starving_();
+}
+
+void Runtime::SetOnStarving(std::function<void()> on_starving) {
+  const std::scoped_lock lock(mutex_);
+  on_starving_ = std::move(on_starving);
+}
+
 }  // namespace headrace::client
 
 namespace headrace {
@@ -29,6 +39,8 @@ using client::Call;
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{30'000};
+// Nothing within so long: the servers are looked after. A program waits in longer slices.
+constexpr std::chrono::milliseconds kLongWait{50};
 
 }  // namespace
 
@@ -120,7 +132,13 @@ Result<std::int64_t> TrainerSession::Submit(std::span<const std::int64_t> keys, 
 
 Result<Event> TrainerSession::Next(std::chrono::milliseconds timeout) {
   HR_RETURN_IF_ERROR(runtime_->Check());
-  HR_TRY(client::BatchMailbox::Taken taken, shared_->Next(timeout, runtime_->reactor->clock()));
+  Result<client::BatchMailbox::Taken> next = shared_->Next(timeout, runtime_->reactor->clock());
+  if (!next.ok()) {
+    Status why = next.status();
+    if (why.code() == Code::kDeadlineExceeded && timeout >= kLongWait) runtime_->Starves();
+    return why;
+  }
+  client::BatchMailbox::Taken taken = std::move(next).value();
   Event event;
   event.sample = std::move(taken.sample);
   event.suspicion = std::move(taken.suspicion);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,6 +30,13 @@ struct Runtime {
   std::atomic<bool> stopped{false};  // set once the reactor's thread has ended
 
   [[nodiscard]] Status Check() const;
+  // Called when a trainer has waited in vain: the client looks after its private servers.
+  void Starves();
+  void SetOnStarving(std::function<void()> on_starving);
+
+ private:
+  std::mutex mutex_;
+  std::function<void()> on_starving_;
 };
 
 // Runs `task` on the reactor and waits for its result; nullopt when the reactor has ended first.

@@ -68,18 +68,44 @@ Status WorkerLink::Connect() {
     if (error.code() == Code::kOtherRelease) Refused(error);
   };
   const bool shares = same_host && context_.allow_arena && !worker_.arena_path.empty();
+  const Status unshared =
+      Unsupported("worker " + std::to_string(worker_.worker.value) + " on " +
+                  worker_.host.hostname +
+                  " shares no memory with this process, whose code runs on this host alone");
   if (!shares) events.on_disconnected = [this] { OnDisconnected(); };
   events.server = wire::Role::kWorker;
   HR_TRY(socket_, reactor_.ConnectDealer(endpoint, std::move(events)));
   heard_ = reactor_.clock().Now();
   if (same_host && context_.allow_arena) ConnectArena();
   if (context_.plan.has_python_stage && !given_lanes() && !context_.plan.python.bundle.valid()) {
-    return Unsupported("worker " + std::to_string(worker_.worker.value) + " on " +
-                       worker_.host.hostname +
-                       " shares no memory with this process, whose code runs on this host alone");
+    if (!shares) return unshared;
+    // A worker that was just killed looks the same. Until one answers, it is not attached.
+    unshared_ = unshared;
+    lost_ = true;
+    Ping();
+    return Status::Ok();
   }
   SendAttach();
   return Status::Ok();
+}
+
+// A worker without the lanes has said something: its channel is tried once more. Who answers may be
+// another process, which was started at the address of a killed one. So it is not refused for good:
+// the session links to whoever is leased there later.
+void WorkerLink::OnAlive() {
+  ConnectArena();
+  if (given_lanes()) {
+    unshared_ = Status::Ok();
+    SendAttach();
+    return;
+  }
+  LogInfo(unshared_.message());
+  SetState(State::kGone);
+}
+
+void WorkerLink::Ping() {
+  pinged_ = reactor_.clock().Now();
+  (void)socket_->Send({}, wire::Ping{++pings_});
 }
 
 void WorkerLink::ConnectArena() {
@@ -142,7 +168,7 @@ void WorkerLink::AttachLater(Duration delay) {
   if (attach_timer_ != 0) return;
   attach_timer_ = reactor_.AddOnce(delay, [this] {
     attach_timer_ = 0;
-    if (state_ == State::kAttaching) SendAttach();
+    if (state_ == State::kAttaching && unshared_.ok()) SendAttach();
   });
 }
 
@@ -194,6 +220,10 @@ void WorkerLink::OnMessage(net::Incoming&& incoming) {
   if (state_ == State::kGone) return;
   heard_ = reactor_.clock().Now();
   lost_ = false;
+  if (!unshared_.ok()) {
+    OnAlive();
+    return;
+  }
   if (state_ == State::kSuspected && !closing_) SetState(State::kReady);
   if (const auto* attached = std::get_if<wire::Attached>(&incoming.body)) {
     OnAttached(*attached);
@@ -318,14 +348,11 @@ void WorkerLink::Tick() {
   if (state_ == State::kGone || closing_) return;
   const SteadyTime now = reactor_.clock().Now();
   if (state_ == State::kAttaching) {
-    if (attach_timer_ == 0 && now - attach_sent_ >= kAttachAgain) SendAttach();
+    if (attach_timer_ == 0 && unshared_.ok() && now - attach_sent_ >= kAttachAgain) SendAttach();
   } else if (now - heard_ >= kMuteAfter) {
     SetState(State::kSuspected);
   }
-  if (now - heard_ >= kPingAfter && now - pinged_ >= kPingAfter) {
-    pinged_ = now;
-    (void)socket_->Send({}, wire::Ping{++pings_});
-  }
+  if (now - heard_ >= kPingAfter && now - pinged_ >= kPingAfter) Ping();
 }
 
 }  // namespace headrace::client

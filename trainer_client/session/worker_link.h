@@ -118,6 +118,8 @@ class WorkerLink {
   void SetState(State state);
   void Refused(Status why);
   void AttachLater(Duration delay);
+  void OnAlive();
+  void Ping();
 
   struct Sending {
     BlobHash hash;
@@ -131,6 +133,7 @@ class WorkerLink {
   Events events_;
   State state_ = State::kAttaching;
   Status refusal_;
+  Status unshared_;  // why it can serve nothing here; ok: it has what the plan needs
   std::unique_ptr<net::Socket> socket_;
   std::unique_ptr<net::DescriptorConnection> channel_;
   bool closing_ = false;  // refused; only the hang-up is waited for

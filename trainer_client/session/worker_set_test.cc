@@ -4,8 +4,10 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "base/version.h"
 #include "gtest/gtest.h"
 #include "trainer_client/session/worker_set_fixture.h"
 
@@ -134,6 +136,60 @@ TEST_F(WorkerSetTest, ARefusedProcessMayComeAgainWithAnotherLease) {
     workers.SetLeases({}, At(101));
     workers.SetLeases({Worker(1, "a")}, At(102));
     EXPECT_NE(workers.Find(WorkerId(1)), nullptr);
+  });
+}
+
+// The code of its plan runs in processes of this host alone.
+class CodeSetTest : public WorkerSetTest {
+ protected:
+  CodeSetTest() {
+    context_.plan.has_python_stage = true;
+    context_.gives_lanes = true;
+  }
+  // Of this host. Its socket for memory isn't there.
+  wire::WorkerInfo Local() {
+    wire::WorkerInfo worker = Worker(1, "a");
+    worker.host = context_.host;
+    worker.arena_path = "/nowhere/w1.arena";
+    worker.version = kVersion;
+    return worker;
+  }
+};
+
+TEST_F(CodeSetTest, AWorkerThatWasKilledIsNotOneThatSharesNoMemory) {
+  Run([this](WorkerSet& workers) {
+    workers.SetLeases({Local()}, At(0));
+    EXPECT_TRUE(workers.AllRefuse().ok()) << workers.AllRefuse().ToString();
+    EXPECT_TRUE(workers.AllReady().empty());
+    std::vector<WorkerId> suspects;
+    workers.AddSuspects(suspects);
+    EXPECT_EQ(suspects, std::vector<WorkerId>{WorkerId(1)});
+  });
+}
+
+// Who answers may have been started at the address of one that was killed.
+TEST_F(CodeSetTest, AWorkerThatAnswersAndGivesNoMemoryIsTriedAgain) {
+  std::unique_ptr<net::Socket> socket;
+  Run([&](WorkerSet& workers) {
+    net::SocketEvents events;
+    events.on_message = [&](net::Incoming&& incoming) {
+      const auto* ping = std::get_if<wire::Ping>(&incoming.body);
+      ASSERT_NE(ping, nullptr) << "it is asked for nothing else";
+      EXPECT_TRUE(socket->Send(incoming.peer, wire::Pong{ping->sequence}).ok());
+    };
+    socket = *reactor_->BindRouter("inproc://a", std::move(events));
+    workers.SetLeases({Local()}, At(0));
+  });
+  for (bool gone = false; !gone;) {  // the answer comes through the reactor
+    Run([&](WorkerSet&) { gone = !gone_.empty(); });
+  }
+  Run([&](WorkerSet& workers) {
+    EXPECT_TRUE(workers.AllRefuse().ok()) << workers.AllRefuse().ToString();
+    EXPECT_EQ(Removed(workers, false), std::vector<WorkerId>{WorkerId(1)});
+    workers.Tick(reactor_->clock().Now() + 2 * WorkerSet::kRelinkAfter);
+    EXPECT_NE(workers.Find(WorkerId(1)), nullptr);
+    workers.Clear();
+    socket.reset();
   });
 }
 
