@@ -332,24 +332,6 @@ TEST_F(StepTest, AnotherReleaseIsServedWithAWarning) {
   EXPECT_THAT(cluster_.last.warnings, IsEmpty()) << "once";
 }
 
-TEST_F(StepTest, WhatAClientDoesNotUseIsShownUntilItSaysOtherwise) {
-  const auto job = cluster_.OpenJob("token-aaaa");
-  wire::ConsumerHeartbeat beat{1, job.job, job.consumer, {}, {}};
-  beat.unfit = {{WorkerId(3), "has not the file"}};
-  const auto shown = [&] {
-    cluster_.Send(beat);
-    return cluster_.Status().jobs.at(0).unfit;
-  };
-  EXPECT_EQ(shown(), beat.unfit);
-  // It takes no unbounded room here.
-  beat.unfit.assign(100, {WorkerId(3), std::string(9000, 'x')});
-  const auto bounded = shown();
-  EXPECT_EQ(bounded.size(), 64U);
-  EXPECT_EQ(bounded.at(63).reason, std::string(400, 'x'));
-  beat.unfit.clear();
-  EXPECT_TRUE(shown().empty());
-}
-
 TEST_F(StepTest, StatusShowsJobsWorkersLoadAndCpu) {
   const auto job = cluster_.OpenJob("token-aaaa");
   cluster_.Ask<wire::SessionOpened>(wire::OpenSession{1, job.job, SessionId(42), SmallPlan()});

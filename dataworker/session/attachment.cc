@@ -13,6 +13,10 @@ void Attachment::Renew(std::string peer, const wire::Attach& attach) {
   since_ = heard_ = clock_.Now();
 }
 
+bool Attachment::AwaitsArena() {
+  return attach_.plan.has_python_stage && attach_.use_arena && !here_ && ++awaited_ <= kMostAwaited;
+}
+
 bool Attachment::SamePlan(const wire::Attach& attach) const {
   return attach.plan == attach_.plan && attach.split == attach_.split &&
          attach.lanes_given == attach_.lanes_given;

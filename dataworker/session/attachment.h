@@ -44,6 +44,12 @@ class Attachment {
   // trainer says of its host is never enough.
   void KnowHere() { here_ = true; }
   [[nodiscard]] bool here() const { return here_; }
+  // Whether the trainer is to attach again before its code is started. It passes its arena beside
+  // its messages. Until then it is not known to be on this host, and its code would run in another
+  // Python than its own. False after kMostAwaited times. Called once for each Attach.
+  [[nodiscard]] bool AwaitsArena();
+  // Fewer than a trainer asks for its arena before it goes on without (WorkerLink).
+  static constexpr int kMostAwaited = 10;
   // Notes a sign of life of the trainer.
   void Heard() { heard_ = clock_.Now(); }
   // Whether nobody will ever end the session, because its trainer, on another host, died. Called
@@ -71,6 +77,7 @@ class Attachment {
   SteadyTime since_{}, heard_{};
   int unleased_ = 0;  // answers in a row
   bool here_ = false;
+  int awaited_ = 0;
   std::shared_ptr<const CacheLease> lease_;
 };
 

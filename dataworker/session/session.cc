@@ -12,9 +12,6 @@
 namespace headrace::dataworker {
 namespace {
 
-// Fewer than a trainer asks for its arena before it goes on without (WorkerLink).
-constexpr int kMostAwaitedArena = 10;
-
 // Far above what a trainer's slots allow; a peer that goes beyond is not one.
 constexpr std::size_t kMostOutstanding = 8192;
 
@@ -42,7 +39,7 @@ void Session::Attach(std::string peer, const wire::Attach& attach) {
     blobs_.MissAgain();
   }
   blobs_.Restart(attachment_.since());
-  if (AwaitsArena(attach)) {
+  if (state_ == State::kWaiting && attachment_.AwaitsArena()) {
     SendAttached();  // says that it has no arena; the trainer attaches again
     return;
   }
@@ -53,13 +50,6 @@ void Session::Attach(std::string peer, const wire::Attach& attach) {
   CompileWhenComplete();
   // When everything is here, the answer says whether the plan compiles.
   if (attach_unanswered_ && (!blobs_.missing().empty() || decided())) SendAttached();
-}
-
-// A trainer passes its arena beside its messages. Until then it is not known to be on this host, and
-// its code would run in another Python than its own.
-bool Session::AwaitsArena(const wire::Attach& attach) {
-  if (!attach.plan.has_python_stage || !attach.use_arena || attachment_.here()) return false;
-  return state_ == State::kWaiting && ++awaited_arena_ <= kMostAwaitedArena;
 }
 
 // The peer is not answered yet, or was before it was known whether the plan can run here.

@@ -59,7 +59,6 @@ class Session : public std::enable_shared_from_this<Session> {
  private:
   enum class State { kWaiting, kCompiling, kReady, kFailed };
   [[nodiscard]] bool decided() const { return state_ == State::kReady || state_ == State::kFailed; }
-  [[nodiscard]] bool AwaitsArena(const wire::Attach& attach);
   void OnBlob(BlobHash hash, Result<BlobContent> content);
   void CompileWhenComplete();
   void Compile();
@@ -83,7 +82,6 @@ class Session : public std::enable_shared_from_this<Session> {
   bool attach_unanswered_ = false;
   bool outcome_told_ = false;  // the peer knows whether the plan runs here
   bool closed_ = false;
-  int awaited_arena_ = 0;  // attached so often before its arena came
 };
 
 }  // namespace headrace::dataworker

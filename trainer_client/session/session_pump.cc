@@ -307,14 +307,6 @@ Dispatcher::WorkerState SessionPump::ReadyState(WorkerId worker) const {
                                      : Dispatcher::WorkerState::kOnTrial;
 }
 
-void SessionPump::AddUnfit(std::vector<wire::UnfitWorker>& unfit) const {
-  workers_.AddUnfit(unfit);
-  if (content_ == nullptr) return;
-  for (const auto& [worker, what] : content_->all_unfit()) {
-    if (workers_.leased(worker)) unfit.push_back({workers_.Outside(worker), what});
-  }
-}
-
 void SessionPump::TellDispatcher(WorkerId worker) {
   if (workers_.ready(worker)) dispatcher_.SetWorker(worker, ReadyState(worker));
 }

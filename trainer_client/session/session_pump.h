@@ -92,7 +92,9 @@ class SessionPump : public std::enable_shared_from_this<SessionPump> {
   [[nodiscard]] wire::SessionLoad Load();
   void AddSuspects(std::vector<WorkerId>& suspects) const { workers_.AddSuspects(suspects); }
   // Adds the workers that it does not use, by the coordinator's ids.
-  void AddUnfit(std::vector<wire::UnfitWorker>& unfit) const;
+  void AddUnfit(std::vector<wire::UnfitWorker>& unfit) const {
+    if (content_ != nullptr) workers_.AddUnfit(content_->all_unfit(), unfit);
+  }
 
  private:
   // Moves on everything that can move on. Every event ends here.

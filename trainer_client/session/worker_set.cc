@@ -180,12 +180,14 @@ void WorkerSet::AddSuspects(std::vector<WorkerId>& suspects) const {
   }
 }
 
-void WorkerSet::AddUnfit(std::vector<wire::UnfitWorker>& unfit) const {
-  for (const auto* those : {&refused_, &unreached_}) {
-    for (const auto& [id, why] : *those) {
-      if (leased_.contains(id)) unfit.push_back({Outside(id), why.message()});
-    }
-  }
+void WorkerSet::AddUnfit(const std::map<WorkerId, std::string>& others,
+                         std::vector<wire::UnfitWorker>& unfit) const {
+  const auto add = [&](WorkerId worker, const std::string& why) {
+    if (leased_.contains(worker)) unfit.push_back({Outside(worker), why});
+  };
+  for (const auto& [worker, why] : refused_) add(worker, why.message());
+  for (const auto& [worker, why] : unreached_) add(worker, why.message());
+  for (const auto& [worker, why] : others) add(worker, why);
 }
 
 Status WorkerSet::AllRefuse() const {

@@ -1,0 +1,31 @@
+// Workers that a trainer does not use, as the status shows them.
+#include <string>
+#include <vector>
+
+#include "coordinator/step_test_util.h"
+#include "gtest/gtest.h"
+
+namespace headrace::coordinator {
+namespace {
+
+TEST(UnfitWorkers, WhatAClientDoesNotUseIsShownUntilItSaysOtherwise) {
+  Cluster cluster;
+  const auto job = cluster.OpenJob("token-aaaa");
+  wire::ConsumerHeartbeat beat{1, job.job, job.consumer, {}, {}};
+  beat.unfit = {{WorkerId(3), "has not the file"}};
+  const auto shown = [&] {
+    cluster.Send(beat);
+    return cluster.Status().jobs.at(0).unfit;
+  };
+  EXPECT_EQ(shown(), beat.unfit);
+  // It takes no unbounded room here.
+  beat.unfit.assign(100, {WorkerId(3), std::string(9000, 'x')});
+  const auto bounded = shown();
+  EXPECT_EQ(bounded.size(), 64U);
+  EXPECT_EQ(bounded.at(63).reason, std::string(400, 'x'));
+  beat.unfit.clear();
+  EXPECT_TRUE(shown().empty());
+}
+
+}  // namespace
+}  // namespace headrace::coordinator
