@@ -121,15 +121,15 @@ TEST(Show, AJobsPageHasAllItsRanks) {
             "cores     1.50 granted, 4.40 asked for, on 1 worker\n"
             "speed     590 samples/s; its trainer would take 1000 with data always ready\n"
             "waiting   rank 1 waits 2%: 2% copy\n"
-            "not used  worker 1 on node1: has not the trainer's file /data/1.jpg\n"
-            "not used  worker 8: no module named timm?\n");
+            "unfit     worker 1 on node1: has not the trainer's file /data/1.jpg\n"
+            "unfit     worker 8: no module named timm?\n");
   EXPECT_EQ(JobPage(status, JobId(9)).status().message(), "no job 9; `headrace jobs` lists them");
   EXPECT_EQ(AdviceLines(status),
             "job 3, rank 0 waits 41%: 30% decode\njob 4, rank 1 waits 2%: 2% copy\n");
   EXPECT_EQ(UnfitLines(status),
-            "worker 1 on node1 is not used by job 4 (train.py): has not the trainer's file "
+            "worker 1 on node1 is unfit for job 4 (train.py): has not the trainer's file "
             "/data/1.jpg\n"
-            "worker 8 is not used by job 4 (train.py): no module named timm?\n");
+            "worker 8 is unfit for job 4 (train.py): no module named timm?\n");
   EXPECT_EQ(nlohmann::json::parse(JobsJson(status))["jobs"][1]["unfit"][1]["worker"], 8);
 }
 

@@ -207,9 +207,8 @@ std::string UnfitLines(const wire::ClusterStatus& now) {
   std::string text;
   for (const wire::JobStatus& job : now.jobs) {
     for (const wire::UnfitWorker& unfit : job.unfit) {
-      text += WorkerName(now, unfit.worker) + " is not used by job " +
-              std::to_string(job.job.value) + " (" + Plain(job.name) + "): " + Plain(unfit.reason) +
-              "\n";
+      text += WorkerName(now, unfit.worker) + " is unfit for job " + std::to_string(job.job.value) +
+              " (" + Plain(job.name) + "): " + Plain(unfit.reason) + "\n";
     }
   }
   return text;

@@ -23,7 +23,7 @@ namespace headrace::cli {
 [[nodiscard]] Result<std::string> JobPage(const wire::ClusterStatus& now, JobId job);
 // Lines such as "rank 3 waits 41%: ...", for jobs about which something is known.
 [[nodiscard]] std::string AdviceLines(const wire::ClusterStatus& now);
-// Lines such as "worker 3 on node2 is not used by job 5 (train.py): ...".
+// Lines such as "worker 3 on node2 is unfit for job 5 (train.py): ...".
 [[nodiscard]] std::string UnfitLines(const wire::ClusterStatus& now);
 // "worker 3 on node2".
 [[nodiscard]] std::string WorkerName(const wire::ClusterStatus& now, WorkerId id);

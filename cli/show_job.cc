@@ -34,7 +34,7 @@ std::string RankText(const wire::ClusterStatus& now, const wire::JobStatus& job)
   }
   if (!job.advice.empty()) text += Line("waiting", Who(job) + " " + Plain(job.advice));
   for (const wire::UnfitWorker& unfit : job.unfit) {
-    text += Line("not used", WorkerName(now, unfit.worker) + ": " + Plain(unfit.reason));
+    text += Line("unfit", WorkerName(now, unfit.worker) + ": " + Plain(unfit.reason));
   }
   return text;
 }

@@ -11,18 +11,22 @@ namespace {
 TEST(UnfitWorkers, WhatAClientDoesNotUseIsShownUntilItSaysOtherwise) {
   Cluster cluster;
   const auto job = cluster.OpenJob("token-aaaa");
+  cluster.Ask<wire::SessionOpened>(wire::OpenSession{1, job.job, SessionId(42), SmallPlan()});
+  const WorkerId worker = cluster.Register("worker-aaaa").worker;
   wire::ConsumerHeartbeat beat{1, job.job, job.consumer, {}, {}};
-  beat.unfit = {{WorkerId(3), "has not the file"}};
+  beat.unfit = {{worker, "has not the file"}};
   const auto shown = [&] {
     cluster.Send(beat);
     return cluster.Status().jobs.at(0).unfit;
   };
   EXPECT_EQ(shown(), beat.unfit);
   // It takes no unbounded room here.
-  beat.unfit.assign(100, {WorkerId(3), std::string(9000, 'x')});
+  beat.unfit.assign(100, {worker, std::string(9000, 'x')});
   const auto bounded = shown();
   EXPECT_EQ(bounded.size(), 64U);
   EXPECT_EQ(bounded.at(63).reason, std::string(400, 'x'));
+  beat.unfit = {{WorkerId(12345), "is none of its workers"}};
+  EXPECT_TRUE(shown().empty());
   beat.unfit.clear();
   EXPECT_TRUE(shown().empty());
 }

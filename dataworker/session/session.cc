@@ -192,6 +192,7 @@ void Session::OnBatchRequest(wire::BatchRequest request) {
   if (state_ == State::kWaiting && blobs_.Stalled(now)) {
     Fail(NoSession("the blobs of the plan did not come"));
   }
+  CompileWhenComplete();  // the trainer went on without the arena that was awaited
   if (outstanding() >= kMostOutstanding) {
     attachment_.Refuse(request, ResourceExhausted("too many requests wait here"));
   } else if (decided()) {

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/process/stats.h"
 #include "net/payload.h"
+#include "schemas/wire/host_identity.h"
 
 namespace headrace::dataworker {
 namespace {
@@ -66,6 +67,12 @@ Status SessionStage::Start(const std::map<BlobHash, BlobContent>& blobs) {
   HR_RETURN_IF_ERROR(environment_.losses.Check(attachment_.session()));
   const wire::Attach& attach = attachment_.request();
   if (attach.lanes_given) return StartGiven();
+  if (!attachment_.here() && wire::SameHost(attach.host, environment_.host)) {
+    LogWarning(
+        "job=" + std::to_string(attach.job.value) +
+        " says that it is on this host, and shares no memory to prove it: its code runs in " +
+        BaseOptions().executable + " (HEADRACE_PYTHON), not in its own Python");
+  }
   const BlobHash bundle = attach.plan.python.bundle;
   if (!bundle.valid()) return Unsupported("the pipeline's code runs on its trainer's host alone");
   HR_TRY(runner_, StageRunner::Start(environment_.reactor, environment_.bases, RunnerOptions(),

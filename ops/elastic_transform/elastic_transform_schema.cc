@@ -12,8 +12,9 @@
 namespace headrace::ops {
 namespace {
 
-// Of an image. A worker keeps three floats for each, and the trainer skips two draws.
-constexpr std::int64_t kMostPixels = std::int64_t{1} << 24;
+// Of an image. A worker keeps three floats for each, and the trainer skips two draws: more of them
+// would keep it from its messages.
+constexpr std::int64_t kMostPixels = std::int64_t{1} << 20;
 
 Result<std::vector<float>> ReadWeights(const OpArgs& args, const std::string& name) {
   std::vector<float> weights;
@@ -120,7 +121,7 @@ void RegisterSchemaElasticTransform(SchemaRegistry& registry) {
            "Moves each pixel of a PIL image or of a tensor of uint8 or float32 by blurred random "
            "displacements, as torchvision does (for torch's AVX2 and AVX512 builds). The worker "
            "draws the numbers again, from the generator's state. The trainer makes images that "
-           "are smaller than half of the blur's kernel, and images of more than 16,777,216 "
+           "are smaller than half of the blur's kernel, and images of more than 1,048,576 "
            "pixels.",
        .args = std::move(args),
        .classes = {"v1.ElasticTransform", "v2.ElasticTransform"},

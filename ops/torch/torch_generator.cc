@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "ops/torch/mt19937_jump.h"
 
 namespace headrace::ops {
 namespace {
@@ -162,7 +163,7 @@ TorchGenerator TorchGenerator::At(std::uint64_t seed, std::uint64_t position) {
 void TorchGenerator::Discard(std::uint64_t n) {
   draws_ += n;
   fresh_ = fresh_ && n == 0;
-  engine_.Discard(n);
+  n < kWorthAJump ? engine_.Discard(n) : Jump(engine_, n);
 }
 
 Bytes TorchGenerator::TorchState() const {

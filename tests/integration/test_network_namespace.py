@@ -128,7 +128,7 @@ def test_a_worker_with_other_files_under_the_same_paths_is_found_out(host, photo
     assert str(photos) in lines[0] and "give that worker the files" in lines[0]
 
 
-def test_a_worker_that_is_not_used_is_shown_with_its_reason(host, photos, tmp_path):
+def test_an_unfit_worker_is_shown_with_its_reason(host, photos, tmp_path):
     copy = tmp_path / "copy"
     other_pictures(photos, copy)
     with pool(host, tmp_path / "runtime", {photos: copy}) as address:
@@ -144,8 +144,8 @@ def test_a_worker_that_is_not_used_is_shown_with_its_reason(host, photos, tmp_pa
             running.terminate()
             running.wait()
     assert "has not the trainer's file " + str(photos) in shown
-    worker, reason = shown.split(" is not used by job ")
-    assert f"not used  {worker}: {reason.split(': ', 1)[1]}" in page
+    worker, reason = shown.split(" is unfit for job ")
+    assert f"unfit     {worker}: {reason.split(': ', 1)[1]}" in page
 
 
 def wait_for_lines(address, running) -> tuple[str, str]:
@@ -153,8 +153,8 @@ def wait_for_lines(address, running) -> tuple[str, str]:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and running.poll() is None:
         for line in asked(address, "workers").splitlines():
-            if " is not used by job " in line:
-                job = line.split(" is not used by job ")[1].split()[0]
+            if " is unfit for job " in line:
+                job = line.split(" is unfit for job ")[1].split()[0]
                 return line, asked(address, "jobs", "show", job)
         time.sleep(0.2)
     raise AssertionError(f"not shown; the program ended with {running.poll()}")

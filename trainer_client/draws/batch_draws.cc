@@ -9,11 +9,13 @@ void BatchDraws::Clear() {
   end_ = -1;
   resolved_.clear();
   start_.reset();
+  asked_.reset();
 }
 
 void BatchDraws::Begin(const ops::Generators& generator, std::size_t samples,
                        std::size_t param_words) {
   start_ = generator;
+  asked_.reset();
   samples_ = samples;
   words_ = param_words;
   params_.assign(samples * words_, 0);
@@ -43,11 +45,12 @@ void BatchDraws::Resolve(const ops::Generators& after, bool failed) {
   if (failed) end_ = position;
 }
 
-ops::Generators BatchDraws::Before(std::int32_t position, const DrawFunction& draw) const {
-  ops::Generators generator = *start_;
+ops::Generators BatchDraws::Before(std::int32_t position, const DrawFunction& draw) {
+  const bool from_asked = asked_ && asked_->first <= position;
+  ops::Generators generator = from_asked ? asked_->second : *start_;
   std::vector<std::int32_t> params(words_);
   std::vector<TensorSpec> values;
-  for (std::int32_t i = 0; i < position; ++i) {
+  for (std::int32_t i = from_asked ? asked_->first : 0; i < position; ++i) {
     if (const auto at = std::ranges::find(resolved_, i, &Resolved::position);
         at != resolved_.end()) {
       generator = at->after;
@@ -57,6 +60,7 @@ ops::Generators BatchDraws::Before(std::int32_t position, const DrawFunction& dr
     // succeeds again.
     (void)draw(*specs_[static_cast<std::size_t>(i)], generator, params, &values);
   }
+  asked_ = {position, generator};
   return generator;
 }
 

@@ -25,7 +25,7 @@ class BatchDraws {
  public:
   // A sample that the trainer has made.
   struct Resolved {
-    std::int32_t position;
+    std::int32_t position = 0;
     ops::Generators after;
   };
 
@@ -48,8 +48,10 @@ class BatchDraws {
   // The sample that raised; -1: none did.
   [[nodiscard]] std::int32_t end() const { return end_; }
 
-  // The generator before this sample, as it was drawn. REQUIRES: begun().
-  [[nodiscard]] ops::Generators Before(std::int32_t position, const DrawFunction& draw) const;
+  // The generator before this sample, as it was drawn. It draws again from the place of the last
+  // such question on: so questions in order of position cost no more than one batch. REQUIRES:
+  // begun().
+  [[nodiscard]] ops::Generators Before(std::int32_t position, const DrawFunction& draw);
   [[nodiscard]] std::optional<ops::Generators> TakeStart() { return std::move(start_); }
   [[nodiscard]] std::vector<std::int32_t> TakeParams() { return std::move(params_); }
   // The specs of the drawn samples' sources, as in wire::BatchRequest::specs.
@@ -66,6 +68,7 @@ class BatchDraws {
   std::int32_t end_ = -1;
   std::vector<Resolved> resolved_;
   std::vector<TensorSpec> values_, drawn_;
+  std::optional<std::pair<std::int32_t, ops::Generators>> asked_;  // before this position
 };
 
 }  // namespace headrace::client

@@ -74,6 +74,29 @@ TEST_F(BatchDrawsTest, AfterASampleOfTheTrainerItsStateCounts) {
   EXPECT_EQ(draws_.Before(3, Draw).torch.draws(), 103U);
 }
 
+// A draw may take as long as a picture has pixels.
+TEST_F(BatchDrawsTest, QuestionsInOrderDrawEachSampleOnce) {
+  constexpr std::int32_t kSamples = 40;
+  Begin(kSamples);
+  for (std::int32_t i = 0; i < kSamples; ++i) {
+    ASSERT_TRUE(draws_.Draw(Spec(i + 1), Draw, generator_));
+  }
+  int drawn = 0;
+  const auto counted = [&](const TensorSpec& in, ops::Generators& rng, ops::MutableParams params,
+                           std::vector<TensorSpec>* values) {
+    ++drawn;
+    return Draw(in, rng, params, values);
+  };
+  std::uint64_t expected = 0;
+  for (std::int32_t i = 0; i < kSamples; ++i) {
+    EXPECT_EQ(draws_.Before(i, counted).torch.draws(), expected);
+    expected += static_cast<std::uint64_t>(i) + 1;
+    EXPECT_EQ(draws_.Before(i + 1, counted).torch.draws(), expected);
+  }
+  EXPECT_EQ(drawn, kSamples);
+  EXPECT_EQ(draws_.Before(1, counted).torch.draws(), 1U) << "an earlier one";
+}
+
 TEST_F(BatchDrawsTest, NothingAfterASampleThatRaisedIsDrawn) {
   Begin(3);
   EXPECT_TRUE(draws_.Draw(Spec(2), Draw, generator_));

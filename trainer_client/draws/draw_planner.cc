@@ -318,8 +318,8 @@ std::vector<DrawPlanner::Unmade> DrawPlanner::UnmadePositions(std::int64_t batch
   return unmade;
 }
 
-void DrawPlanner::DescribeState(std::int64_t batch, MissingSample& sample) const {
-  const Record& record = records_.at(batch);
+void DrawPlanner::DescribeState(std::int64_t batch, MissingSample& sample) {
+  Record& record = records_.at(batch);
   if (torch() && record.draws.begun()) {
     sample.torch_state = record.draws.Before(sample.position, options_.draw).State();
     if (sample.position != record.draws.end()) {

@@ -98,7 +98,7 @@ class DrawPlanner {
   [[nodiscard]] std::vector<Unmade> UnmadePositions(std::int64_t batch) const;
   // Fills in torch_state and torch_state_after, or seed, for a sample of a planned, undelivered
   // batch.
-  void DescribeState(std::int64_t batch, MissingSample& sample) const;
+  void DescribeState(std::int64_t batch, MissingSample& sample);
   [[nodiscard]] const std::vector<std::int64_t>& keys(std::int64_t batch) const;
 
   void Delivered(std::int64_t batch);

@@ -15,21 +15,28 @@ using ops::TorchGenerator;
 bool Reaches(const TorchGenerator& before, const TorchGenerator& foreign,
              TorchGenerator& candidate) {
   if (candidate.draws() == before.draws()) return before.TorchState() == foreign.TorchState();
+  if (candidate.engine().words() != foreign.engine().words()) return false;
   return candidate.TorchState() == foreign.TorchState();
 }
 bool Reaches(const KeptTwister& before, const KeptTwister& foreign, KeptTwister& candidate) {
   return candidate.KeepAs(foreign, before);
 }
 
+// How many blocks of numbers a sample may draw. ElasticTransform draws two for each pixel of at most
+// 2^20; the others draw from these generators by the dozen.
+template <typename Generator>
+constexpr int kMostBlocks = 64;
+template <>
+constexpr int kMostBlocks<TorchGenerator> = 4096;
+
 // Returns `foreign`, by draws from `before` if that is possible.
 template <typename Generator>
 Generator DrawnTo(const Generator& before, const Generator& foreign) {
   constexpr std::uint64_t kBlock = ops::Mt19937::kWords;
-  constexpr int kMostBlocks = 64;
   Generator candidate = before;
   if (Reaches(before, foreign, candidate)) return candidate;
   candidate.Discard((foreign.place() % kBlock + kBlock - before.place() % kBlock) % kBlock);
-  for (int block = 0; block < kMostBlocks; ++block) {
+  for (int block = 0; block < kMostBlocks<Generator>; ++block) {
     if (Reaches(before, foreign, candidate)) return candidate;
     candidate.Discard(kBlock);
   }

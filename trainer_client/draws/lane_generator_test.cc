@@ -48,6 +48,15 @@ TEST_F(LaneGeneratorTest, DrawsOfTheTrainerAreCounted) {
   EXPECT_TRUE(lane_.place().resumable);
 }
 
+// ElasticTransform draws two numbers for each pixel.
+TEST_F(LaneGeneratorTest, DrawsForALargePictureAreCounted) {
+  constexpr std::uint64_t kDraws = 2 * 1024 * 1024;
+  Plan(5);
+  ASSERT_TRUE(lane_.MoveTo(StateAt(5 + kDraws)).ok());
+  EXPECT_EQ(lane_.place().draws, 5 + kDraws);
+  EXPECT_TRUE(lane_.place().resumable);
+}
+
 TEST_F(LaneGeneratorTest, AnotherSeedCannotBeCounted) {
   Plan(5);
   ASSERT_TRUE(lane_.MoveTo(StateAt(9, 8)).ok());

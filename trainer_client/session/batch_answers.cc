@@ -217,6 +217,14 @@ void BatchAnswers::LeaveLost() {
   }
 }
 
+bool BatchAnswers::GivesUp(const Dispatcher::Send& unsent, const Status& why) {
+  parts_.dispatcher.Unsent(unsent.attempt);
+  if (why.code() != Code::kInvalidArgument) return false;
+  parts_.dispatcher.Remove(unsent.ticket);
+  Fail(unsent.ticket, why);
+  return true;
+}
+
 void BatchAnswers::LeaveToTrainer(std::int64_t ticket, const Status& why) {
   const std::optional<PlannedBatch> planned = parts_.book.Done(ticket);
   parts_.comparisons.LoseBatch(ticket);

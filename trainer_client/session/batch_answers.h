@@ -60,6 +60,9 @@ class BatchAnswers {
   // Delivers a batch without any sample, all of which the trainer makes. Nobody is asked for it any
   // more. Does nothing for a batch that is done.
   void LeaveToTrainer(std::int64_t ticket, const Status& why);
+  // Takes back a request that was not sent. True: no message holds it, so its batch is the trainer's.
+  // That may be one of many thousand samples, with what was drawn for them.
+  bool GivesUp(const Dispatcher::Send& unsent, const Status& why);
   // Leaves to the trainer the batches with which too many workers were lost (Dispatcher).
   void LeaveLost();
   // Whether files of some answers are being compared. The slots of those answers get free or ready

@@ -9,9 +9,9 @@
 
 namespace headrace::client {
 
-bool BatchRequests::Send(const Dispatcher::Send& send, bool coming) {
+Status BatchRequests::Send(const Dispatcher::Send& send, bool coming) {
   const std::optional<Slot> slot = parts_.loans.Acquire(send.slot_bytes, coming);
-  if (!slot) return false;
+  if (!slot) return ResourceExhausted("no slot is free");
   WorkerLink* link = parts_.workers.Find(send.worker);
   const PlannedBatch* planned = parts_.book.Find(send.ticket);
   Status sent = Internal("no link or no plan for a send");
@@ -31,7 +31,7 @@ bool BatchRequests::Send(const Dispatcher::Send& send, bool coming) {
   if (!sent.ok()) {
     LogDebug("batch not sent error=\"" + sent.ToString() + "\"");
     parts_.loans.Return(slot->id);
-    return false;
+    return sent;
   }
   parts_.loans.Add(send.attempt, {.slot = *slot,
                                   .worker = send.worker,
@@ -46,7 +46,7 @@ bool BatchRequests::Send(const Dispatcher::Send& send, bool coming) {
       SendShadow(send, ask);
     }
   }
-  return true;
+  return {};
 }
 
 wire::BatchRequest BatchRequests::Make(const PlannedBatch& planned, const Dispatcher::Send& send,

@@ -36,9 +36,10 @@ class BatchRequests {
   explicit BatchRequests(const Parts& parts) : parts_(parts) {}
 
   void Begin(std::uint64_t base_seed) { base_seed_ = base_seed; }
-  // Sends one request. False: there is no slot, or the worker's queue is full. `coming`: as in
+  // Sends one request. kResourceExhausted: there is no slot. kInvalidArgument: the request is larger
+  // than a message may be. Others: the worker's queue is full, or it is gone. `coming`: as in
   // SlotLoans::Acquire.
-  [[nodiscard]] bool Send(const Dispatcher::Send& send, bool coming);
+  [[nodiscard]] Status Send(const Dispatcher::Send& send, bool coming);
 
  private:
   [[nodiscard]] wire::BatchRequest Make(const PlannedBatch& planned, const Dispatcher::Send& send,

@@ -257,8 +257,8 @@ void SessionPump::PumpOnce() {
   while (auto needed = planner_.TakeNeeded()) shared_->Need(std::move(*needed));
   bool starved = false;
   for (const Dispatcher::Send& send : dispatcher_.Poll(reactor_->clock().Now())) {
-    if (!starved) starved = !requests_.Send(send, answers_.checking());
-    if (starved) dispatcher_.Unsent(send.attempt);
+    const Status sent = starved ? Unavailable("") : requests_.Send(send, answers_.checking());
+    if (!sent.ok()) starved = !answers_.GivesUp(send, sent);
   }
   loans_.SetStarved(starved);
 }

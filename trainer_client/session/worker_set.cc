@@ -24,6 +24,7 @@ void WorkerSet::SetLeases(const std::vector<wire::WorkerInfo>& workers, SteadyTi
   });
   std::erase_if(ended_, [&](const auto& entry) { return !leased_.contains(entry.first); });
   std::erase_if(refused_, [&](const auto& entry) { return !leased_.contains(entry.first); });
+  std::erase_if(unreached_, [&](const auto& entry) { return !leased_.contains(entry.first); });
   for (const auto& [id, worker] : leased_) {
     if (const auto link = links_.find(id); link != links_.end()) link->second->SetPass(worker.pass);
     if (links_.contains(id) || ended_.contains(id) || refused_.contains(id)) continue;
@@ -45,11 +46,11 @@ WorkerId WorkerSet::OwnId(const wire::WorkerInfo& worker,
 }
 
 void WorkerSet::AddLink(const wire::WorkerInfo& worker, SteadyTime now) {
+  unreached_.erase(worker.worker);
   if (std::ranges::any_of(withdrawn_, [&](const auto& w) { return SameProcess(w, worker); })) {
     refused_[worker.worker] = Unsupported("its batches were others than this host's");
     return;
   }
-  unreached_.erase(worker.worker);
   WorkerLink::Events events;
   events.on_state = [this](WorkerId id, WorkerLink::State state) { OnState(id, state); };
   events.on_message = [this](WorkerId id, net::Incoming&& incoming) {
@@ -187,6 +188,10 @@ void WorkerSet::AddUnfit(const std::map<WorkerId, std::string>& others,
   };
   for (const auto& [worker, why] : refused_) add(worker, why.message());
   for (const auto& [worker, why] : unreached_) add(worker, why.message());
+  for (const auto& [worker, link] : links_) {
+    const bool never = link->state() == WorkerLink::State::kAttaching && link->mute();
+    if (never) add(worker, "does not answer at " + link->worker().endpoints.front());
+  }
   for (const auto& [worker, why] : others) add(worker, why);
 }
 

@@ -49,7 +49,7 @@ def weights(size: int, sigma: float, api: int) -> list[float]:
 
 def blur_known(api: int, size: int, sigma: float) -> bool:
     """Whether torch's blur of one channel by a square kernel has the native sums."""
-    return _known(api, size, size, sigma, sigma, _settings())
+    return _known(api, size, size, sigma, sigma, _settings(), (1,))
 
 
 def sums_known(api: int) -> bool:
@@ -76,7 +76,13 @@ def _settings() -> tuple[Any, ...]:
 
 @functools.lru_cache(maxsize=64)
 def _known(
-    api: int, columns: int, rows: int, low: float, high: float, settings: tuple[Any, ...]
+    api: int,
+    columns: int,
+    rows: int,
+    low: float,
+    high: float,
+    settings: tuple[Any, ...],
+    channels: tuple[int, ...] = (1, 3),
 ) -> bool:
     version = re.search(r"MKL-DNN v(\d+\.\d+)", torch.__config__.show())
     if version is None or version[1] not in _ONEDNN or not settings[0]:
@@ -84,8 +90,8 @@ def _known(
     module: Any = sys.modules.get(_MODULES[api])
     try:
         return all(
-            _same(module, api, columns, rows, sigma, channels)
-            for sigma, channels in itertools.product({low, (low + high) / 2, high}, (1, 3))
+            _same(module, api, columns, rows, sigma, count)
+            for sigma, count in itertools.product({low, (low + high) / 2, high}, channels)
         )
     except Exception:  # an older torchvision or torch, or one that does not compute the weights
         return False

@@ -1,9 +1,12 @@
 """torchvision's ElasticTransform as a node."""
 
+import math
 from typing import Any
 
 from . import blurring, float_bits
 from .plan import RANDOM, Node, NotNative
+
+_LEAST = 1e-3  # below it, weights are no numbers
 
 
 def elastic_transform(t: Any, api: str, named: dict[str, Any]) -> Node:
@@ -14,6 +17,8 @@ def elastic_transform(t: Any, api: str, named: dict[str, Any]) -> Node:
     for name, deviation in zip(("across", "down"), sigma, strict=True):
         if deviation <= 0:  # torchvision does not blur then
             continue
+        if not all(map(math.isfinite, sigma)) or 0 < min(sigma) < _LEAST:
+            raise NotNative(f"sigma={t.sigma!r} has no native form")
         if min(sigma) <= 0:
             raise NotNative(f"sigma={t.sigma!r} blurs in one direction alone")
         size = int(8 * deviation + 1) | 1
