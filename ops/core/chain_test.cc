@@ -112,8 +112,8 @@ TEST(Chain, TheTailMapsUint8ToWiderElementsAndNothingElseFollows) {
 }
 
 TEST(Chain, WhatHasNoNativeFormIsNamed) {
-  EXPECT_THAT(Compile({MakeNode("decode"), MakeNode("elastic_transform")}).status().message(),
-              HasSubstr("node 1 elastic_transform: no native operator"));
+  EXPECT_THAT(Compile({MakeNode("decode"), MakeNode("random_photograph")}).status().message(),
+              HasSubstr("node 1 random_photograph: no native operator"));
   Node python = MakeNode("lambda");
   python.form = Form::kPython;
   python.label = "Lambda(f)";
