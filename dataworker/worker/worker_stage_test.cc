@@ -110,20 +110,39 @@ TEST_F(WorkerStageTest, TheTrainersOwnPythonIsStartedByTheKernelsWordAlone) {
   EXPECT_TRUE(started("tcp://127.0.0.1:*", &arena));
 }
 
-// Its message may come before its arena.
+// Its message may come before its arena. The code is here already, of another loader, and would be
+// started in another Python.
 TEST_F(WorkerStageTest, WhatATrainerWithAnArenaRunsWaitsForIt) {
   TestWorker worker("tcp://127.0.0.1:*");
-  TestClient client(worker);
+  const TestArena arena(1 << 16);
+  TestClient before(worker);
+  EXPECT_TRUE(before.Attach(attach_, blobs_, &arena).status.ok());
+  EXPECT_TRUE(Ask(before, Request(1)).status.ok());
+  attach_.session = SessionId(78);
   attach_.use_arena = true;
+  TestClient client(worker);
   client.Send(attach_);
   const auto answer = client.Next<wire::Attached>();
   EXPECT_TRUE(answer.status.ok());
   EXPECT_FALSE(answer.use_arena);
-  EXPECT_THAT(answer.needed_blobs, ::testing::SizeIs(1));
-  const TestArena arena(1 << 16);
+  EXPECT_THAT(answer.needed_blobs, ::testing::IsEmpty());
   EXPECT_TRUE(client.Attach(attach_, blobs_, &arena).status.ok());
   EXPECT_TRUE(Ask(client, Request(1)).status.ok());
   EXPECT_THAT(FakeStageNumbers(directory_, "bases"), ::testing::SizeIs(1));
+}
+
+// A trainer that gave up waiting sends requests.
+TEST_F(WorkerStageTest, WithoutTheArenaItsCodeRunsAllTheSame) {
+  TestWorker worker("tcp://127.0.0.1:*");
+  const TestArena arena(1 << 16);
+  TestClient before(worker);
+  EXPECT_TRUE(before.Attach(attach_, blobs_, &arena).status.ok());
+  attach_.session = SessionId(78);
+  attach_.use_arena = true;
+  TestClient client(worker);
+  client.Send(attach_);
+  EXPECT_FALSE(client.Next<wire::Attached>().use_arena);
+  EXPECT_TRUE(Ask(client, Request(1)).status.ok());
 }
 
 TEST_F(WorkerStageTest, ARepeatedRequestDoesNotRunUserCodeTwice) {
