@@ -53,7 +53,9 @@ Status CheckSender(const State& state, const wire::ConsumerHeartbeat& m) {
   return NoSession("job " + std::to_string(m.job.value) + " has another consumer");
 }
 
-std::vector<wire::UnfitWorker> Bounded(std::vector<wire::UnfitWorker> unfit) {
+std::vector<wire::UnfitWorker> Bounded(std::vector<wire::UnfitWorker> unfit,
+                                       const std::set<WorkerId>& leases) {
+  std::erase_if(unfit, [&](const auto& worker) { return !leases.contains(worker.worker); });
   if (unfit.size() > kMaxUnfit) unfit.resize(kMaxUnfit);
   for (wire::UnfitWorker& worker : unfit) {
     worker.reason.resize(std::min(worker.reason.size(), kMaxReasonChars));

@@ -244,9 +244,7 @@ class Stepper {
     std::erase_if(loads, [&](const auto& load) { return !job->sessions.contains(load.session); });
     if (loads.size() > kMaxSessions) loads.resize(kMaxSessions);
     if (job->phase == Job::Phase::kLost) Change(ReviveJob{m.job});
-    std::vector<wire::UnfitWorker> unfit = m.unfit;
-    std::erase_if(unfit, [&](const auto& worker) { return !job->leases.contains(worker.worker); });
-    Emit(SeeConsumer{m.job, now_.steady, std::move(loads), true, Bounded(std::move(unfit))});
+    Emit(SeeConsumer{m.job, now_.steady, std::move(loads), true, Bounded(m.unfit, job->leases)});
     for (const WorkerId id : m.suspected) {
       const Worker* worker = state().FindWorker(id);
       if (!worker || worker->phase == Worker::Phase::kLost) continue;
