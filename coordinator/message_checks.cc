@@ -1,5 +1,6 @@
 #include "coordinator/message_checks.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
