@@ -42,7 +42,7 @@ struct Job {
   // Volatile.
   SteadyTime last_seen;
   std::vector<wire::SessionLoad> loads;
-  std::vector<wire::UnfitWorker> unfit;  // that its trainer does not use
+  std::vector<wire::UnfitWorker> unfit;  // for one of its loaders
   JobMeter meter;
   std::map<WorkerId, wire::JobGrant> grants;  // grants on `leases`
   std::string waits_for;                      // why it is not admitted; empty: it is

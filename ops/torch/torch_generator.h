@@ -52,9 +52,9 @@ class TorchGenerator {
   // False after SetTorchState with a foreign state; position then counts from there. Also false if
   // a normal number has been kept for too long.
   [[nodiscard]] bool resumable() const;
-  // Makes a generator with that seed, at that position. O(position), about 2 ns each.
+  // Makes a generator with that seed, at that position: as a new one that skips so many outputs.
   static TorchGenerator At(std::uint64_t seed, std::uint64_t position);
-  // Skips n outputs. O(n), about 2 ns each.
+  // Skips n outputs: about 2 ns each, and at most about half a second (mt19937_jump.h).
   void Discard(std::uint64_t n);
   // Outputs that were taken of the present 624; 0 or 624 at their border.
   [[nodiscard]] std::uint32_t place() const { return engine_.next(); }

@@ -234,7 +234,7 @@ struct JobStatus {
   std::int32_t rank = -1;
   HEADRACE_JOB_METRICS(HEADRACE_METRIC_MEMBER);
   std::string advice;              // for people: what it waits for, and what would change that
-  std::vector<UnfitWorker> unfit;  // workers that its trainer does not use
+  std::vector<UnfitWorker> unfit;  // for one of its loaders
   template <typename Visit>
   static void EachMetric(Visit&& visit) {
     using Self = JobStatus;

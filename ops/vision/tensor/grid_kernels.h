@@ -60,7 +60,8 @@ template <typename Number>
           static_cast<float>(row[2]) / half, half, static_cast<float>(side)};
 }
 
-// The jobs of an affine transform, of a perspective and of a field. They refer to the image and the arguments.
+// The jobs of an affine transform, of a perspective and of a field. They refer to the image and the
+// arguments.
 [[nodiscard]] inline GridJob AffineJob(const Image& in, const AffineMatrix& matrix,
                                        const AffineArgs& args, int api) {
   return {in,
