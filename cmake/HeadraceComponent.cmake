@@ -1,7 +1,8 @@
 # The component registry by folder.
 #
-#   headrace_library(NAME SOURCES ... DEPS ... [PRIVATE_DEPS ...] [TESTS ...])
-#     a static library headrace_NAME, and one test program NAME_test from TESTS.
+#   headrace_library(NAME [TESTS_COMPUTE] SOURCES ... DEPS ... [PRIVATE_DEPS ...] [TESTS ...])
+#     a static library headrace_NAME, and one test program NAME_test from TESTS. TESTS_COMPUTE: see
+#     COMPUTES of headrace_test.
 #
 #   headrace_component(KIND op NAME resize [SCHEMA a.cc] [SOURCES b.cc] [DEPS ...] [TESTS ...])
 #     called by the CMakeLists.txt of a component folder. Above it, headrace_component_folders()
@@ -10,15 +11,17 @@
 
 # GoogleTest's headers, compiled once for all tests: each of them would parse them for seconds. By an
 # executable, because a library's code has other flags.
-function(headrace_test_headers)
-  if(TARGET headrace_test_headers)
+# Once for each of the two sets of FLAGS that tests have; a compiler refuses another's.
+function(headrace_test_headers NAME FLAGS)
+  if(TARGET ${NAME})
     return()
   endif()
   set(file ${PROJECT_BINARY_DIR}/test_headers.cc)
   file(CONFIGURE OUTPUT ${file} CONTENT "int main() {}\n")
-  add_executable(headrace_test_headers EXCLUDE_FROM_ALL ${file})
-  target_link_libraries(headrace_test_headers PRIVATE headrace_compile GTest::gmock)
-  target_precompile_headers(headrace_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+  add_executable(${NAME} EXCLUDE_FROM_ALL ${file})
+  target_link_libraries(${NAME} PRIVATE headrace_compile GTest::gmock)
+  target_compile_options(${NAME} PRIVATE ${FLAGS})
+  target_precompile_headers(${NAME} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
 endfunction()
 
 # Tests are compiled some sources at a time: most of the time goes to headers, which they share. A
@@ -26,20 +29,39 @@ endfunction()
 # give one name to two things, even in unnamed namespaces.
 option(HEADRACE_UNITY_TESTS "Compile the tests eight sources at a time" ON)
 
+# Half of the time to optimise a test would go to GoogleTest's templates. What it tests keeps the
+# flags of the build.
+set(HEADRACE_TEST_FLAGS "$<$<CONFIG:Release>:-O1>" CACHE STRING
+  "More compiler flags of the tests' own sources")
+
+# COMPUTES: the test itself computes for so long that a build without optimisation would cost more
+# than it saves.
 function(headrace_test NAME)
-  cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(A "COMPUTES" "" "SOURCES;DEPS" ${ARGN})
   if(NOT HEADRACE_TESTS)
     return()
   endif()
   add_executable(${NAME} ${A_SOURCES})
-  headrace_test_headers()
+  set(headers headrace_test_headers)
+  set(flags ${HEADRACE_TEST_FLAGS})
+  if(A_COMPUTES)
+    string(APPEND headers _computes)
+    set(flags "$<$<NOT:$<CONFIG:Debug>>:-O1>")
+  endif()
+  headrace_test_headers(${headers} "${flags}")
   target_link_libraries(${NAME} PRIVATE headrace_compile ${A_DEPS} GTest::gmock GTest::gtest_main)
-  target_precompile_headers(${NAME} REUSE_FROM headrace_test_headers)
+  target_compile_options(${NAME} PRIVATE ${flags})
+  target_precompile_headers(${NAME} REUSE_FROM ${headers})
   if(HEADRACE_UNITY_TESTS)
     set_target_properties(${NAME} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
   add_test(NAME ${NAME} COMMAND ${NAME})
-  set_tests_properties(${NAME} PROPERTIES TIMEOUT 120)
+  # It ends a test that hangs. Sanitizers on a busy machine take ten times as long as a release.
+  set(timeout 120)
+  if(HEADRACE_SANITIZE)
+    set(timeout 600)
+  endif()
+  set_tests_properties(${NAME} PROPERTIES TIMEOUT ${timeout})
   if(HEADRACE_SANITIZE MATCHES "thread")
     set_tests_properties(${NAME} PROPERTIES
       ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/net/tsan.supp")
@@ -69,12 +91,32 @@ function(headrace_fuzz NAME)
 endfunction()
 
 function(headrace_library NAME)
-  cmake_parse_arguments(A "" "" "SOURCES;DEPS;PRIVATE_DEPS;TESTS" ${ARGN})
+  cmake_parse_arguments(A "TESTS_COMPUTE" "" "SOURCES;DEPS;PRIVATE_DEPS;TESTS" ${ARGN})
   add_library(headrace_${NAME} STATIC ${A_SOURCES})
   target_link_libraries(headrace_${NAME} PUBLIC headrace_compile ${A_DEPS} PRIVATE ${A_PRIVATE_DEPS})
   if(A_TESTS)
-    headrace_test(${NAME}_test SOURCES ${A_TESTS} DEPS headrace_${NAME} ${A_PRIVATE_DEPS})
+    set(computes "")
+    if(A_TESTS_COMPUTE)
+      set(computes COMPUTES)
+    endif()
+    headrace_test(${NAME}_test ${computes} SOURCES ${A_TESTS} DEPS headrace_${NAME} ${A_PRIVATE_DEPS})
   endif()
+endfunction()
+
+# headrace_component_headers(KIND kind HEADERS a.h...): what nearly all components of a kind include,
+# compiled once for all of them in presets with CMAKE_UNITY_BUILD: a component is too small for a
+# batch of sources. The other builds find the headers that a source forgot to include.
+function(headrace_component_headers)
+  cmake_parse_arguments(A "" "KIND" "HEADERS" ${ARGN})
+  if(NOT CMAKE_UNITY_BUILD)
+    return()
+  endif()
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/${A_KIND}_headers.cc)
+  file(CONFIGURE OUTPUT ${file} CONTENT "")
+  add_library(headrace_${A_KIND}_headers OBJECT EXCLUDE_FROM_ALL ${file})
+  target_link_libraries(headrace_${A_KIND}_headers PRIVATE headrace_compile)
+  list(TRANSFORM A_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/)
+  target_precompile_headers(headrace_${A_KIND}_headers PRIVATE ${A_HEADERS})
 endfunction()
 
 # "random_resized_crop" -> "RandomResizedCrop"
@@ -90,17 +132,25 @@ function(headrace_camel_case NAME OUT)
   set(${OUT} ${result} PARENT_SCOPE)
 endfunction()
 
+function(headrace_precompiled_component KIND TARGET)
+  if(TARGET headrace_${KIND}_headers)
+    target_precompile_headers(${TARGET} REUSE_FROM headrace_${KIND}_headers)
+  endif()
+endfunction()
+
 function(headrace_component)
   cmake_parse_arguments(A "" "KIND;NAME" "SCHEMA;SOURCES;DEPS;TESTS" ${ARGN})
   # The schema half (arguments, shapes, draws) has no heavy dependency: coordinator and client link it.
   if(A_SCHEMA)
     add_library(headrace_${A_KIND}_${A_NAME}_schema OBJECT ${A_SCHEMA})
     target_link_libraries(headrace_${A_KIND}_${A_NAME}_schema PRIVATE headrace_compile)
+    headrace_precompiled_component(${A_KIND} headrace_${A_KIND}_${A_NAME}_schema)
     set_property(GLOBAL APPEND PROPERTY HEADRACE_${A_KIND}_SCHEMA_NAMES ${A_NAME})
   endif()
   if(A_SOURCES)
     add_library(headrace_${A_KIND}_${A_NAME} OBJECT ${A_SOURCES})
     target_link_libraries(headrace_${A_KIND}_${A_NAME} PRIVATE headrace_compile ${A_DEPS})
+    headrace_precompiled_component(${A_KIND} headrace_${A_KIND}_${A_NAME})
     set_property(GLOBAL APPEND PROPERTY HEADRACE_${A_KIND}_IMPL_NAMES ${A_NAME})
     set_property(GLOBAL APPEND PROPERTY HEADRACE_${A_KIND}_IMPL_DEPS ${A_DEPS})
   endif()

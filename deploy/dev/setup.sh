@@ -18,7 +18,7 @@ debian_packages() {
     bench) echo libbenchmark-dev libopencv-imgcodecs-dev ;;
     format) echo clang-format ;;
     lint) echo clang-tidy-16 ;; # clang 14 stumbles over the ranges of libstdc++ 12
-    fuzz) echo clang-16 libclang-rt-16-dev ;;
+    sanitize | fuzz) echo clang-16 libclang-rt-16-dev ;;
   esac
 }
 

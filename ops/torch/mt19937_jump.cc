@@ -13,11 +13,13 @@ namespace headrace::ops {
 namespace {
 
 constexpr std::size_t kDegree = 19937;
-constexpr std::size_t kBits = 64;
-constexpr std::size_t kWords = kDegree / kBits + 1;
+constexpr std::size_t kWordBits = 64;
+constexpr std::size_t kWords = kDegree / kWordBits + 1;
 using Polynomial = std::array<std::uint64_t, kWords>;  // bit i: the coefficient of x^i
 
-bool Has(const Polynomial& p, std::size_t i) { return (p[i / kBits] >> (i % kBits) & 1U) != 0; }
+bool Has(const Polynomial& p, std::size_t i) {
+  return (p[i / kWordBits] >> (i % kWordBits) & 1U) != 0;
+}
 
 // The engine's words from its present block on, and `count` more.
 std::vector<std::uint32_t> Sequence(Mt19937 engine, std::size_t count) {
@@ -38,17 +40,17 @@ Polynomial FindCharacteristic() {
   std::size_t length = 0, since = 1;
   for (std::size_t k = 0; k < 2 * kDegree; ++k, ++since) {
     for (std::size_t w = kWords - 1; w > 0; --w) {
-      latest[w] = latest[w] << 1 | latest[w - 1] >> (kBits - 1);
+      latest[w] = latest[w] << 1 | latest[w - 1] >> (kWordBits - 1);
     }
     latest[0] = latest[0] << 1 | (words[Mt19937::kWords + k] & 1U);
     std::uint64_t parity = 0;
     for (std::size_t w = 0; w < kWords; ++w) parity ^= connection[w] & latest[w];
     if (std::popcount(parity) % 2 == 0) continue;
     const Polynomial kept = connection;
-    const std::size_t skip = since / kBits, shift = since % kBits;
+    const std::size_t skip = since / kWordBits, shift = since % kWordBits;
     for (std::size_t w = kWords; w-- > skip;) {
       connection[w] ^= before[w - skip] << shift;
-      if (shift != 0 && w > skip) connection[w] ^= before[w - skip - 1] >> (kBits - shift);
+      if (shift != 0 && w > skip) connection[w] ^= before[w - skip - 1] >> (kWordBits - shift);
     }
     if (2 * length > k) continue;
     length = k + 1 - length;
@@ -58,7 +60,8 @@ Polynomial FindCharacteristic() {
   HR_CHECK(length == kDegree);
   Polynomial characteristic{};  // the connection polynomial, read backwards
   for (std::size_t i = 0; i <= kDegree; ++i) {
-    if (Has(connection, kDegree - i)) characteristic[i / kBits] |= std::uint64_t{1} << (i % kBits);
+    if (Has(connection, kDegree - i))
+      characteristic[i / kWordBits] |= std::uint64_t{1} << (i % kWordBits);
   }
   return characteristic;
 }
@@ -66,12 +69,12 @@ Polynomial FindCharacteristic() {
 // Computes modulo the characteristic polynomial.
 class Modulus {
  public:
-  Modulus() : shifted_(kBits) {
+  Modulus() : shifted_(kWordBits) {
     const Polynomial p = FindCharacteristic();
-    for (std::size_t shift = 0; shift < kBits; ++shift) {
+    for (std::size_t shift = 0; shift < kWordBits; ++shift) {
       for (std::size_t w = 0; w < kWords; ++w) {
         shifted_[shift][w] ^= p[w] << shift;
-        if (shift != 0) shifted_[shift][w + 1] ^= p[w] >> (kBits - shift);
+        if (shift != 0) shifted_[shift][w + 1] ^= p[w] >> (kWordBits - shift);
       }
     }
   }
@@ -88,8 +91,8 @@ class Modulus {
         product[2 * w + 1] = Spread(static_cast<std::uint32_t>(power[w] >> 32)) << more;
       }
       for (std::size_t i = 2 * kDegree; i >= kDegree; --i) {
-        if ((product[i / kBits] >> (i % kBits) & 1U) == 0) continue;
-        const std::size_t shift = (i - kDegree) % kBits, skip = (i - kDegree) / kBits;
+        if ((product[i / kWordBits] >> (i % kWordBits) & 1U) == 0) continue;
+        const std::size_t shift = (i - kDegree) % kWordBits, skip = (i - kDegree) / kWordBits;
         for (std::size_t w = 0; w <= kWords; ++w) product[skip + w] ^= shifted_[shift][w];
       }
       std::copy_n(product.begin(), kWords, power.begin());

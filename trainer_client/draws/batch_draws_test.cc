@@ -10,14 +10,14 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr std::int64_t kBadWidth = 13;  // the framework raises on it
+constexpr std::int64_t kRaisingWidth = 13;  // the framework raises on it
 
 // As many draws as the image is high; the last one is the parameter.
 Status Draw(const TensorSpec& in, ops::Generators& rng, ops::MutableParams params,
             std::vector<TensorSpec>* values) {
   for (std::int64_t i = 0; i < in.dims[0]; ++i)
     params[0] = static_cast<std::int32_t>(rng.torch.Next());
-  if (in.dims[1] == kBadWidth) return InvalidArgument("too small");
+  if (in.dims[1] == kRaisingWidth) return InvalidArgument("too small");
   *values = {in, in};
   return Status::Ok();
 }
@@ -55,7 +55,7 @@ TEST_F(BatchDrawsTest, EachSampleDrawsAfterTheOneBefore) {
 TEST_F(BatchDrawsTest, WhereTheFrameworkRaisesNothingIsDrawn) {
   Begin(2);
   EXPECT_TRUE(draws_.Draw(Spec(2), Draw, generator_));
-  EXPECT_FALSE(draws_.Draw(Spec(4, kBadWidth), Draw, generator_));
+  EXPECT_FALSE(draws_.Draw(Spec(4, kRaisingWidth), Draw, generator_));
   EXPECT_EQ(draws_.next(), 1U);
   EXPECT_EQ(generator_.torch.draws(), 2U);
   EXPECT_THAT(draws_.specs(), ElementsAre(Spec(2), std::nullopt));

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/test_time.h"
 #include "gtest/gtest.h"
 
 namespace headrace::client {
@@ -12,7 +13,6 @@ namespace {
 constexpr WorkerId kMaker(3);
 
 Bytes Of(int value) { return {static_cast<std::byte>(value)}; }
-SteadyTime At(int ms) { return SteadyTime(std::chrono::milliseconds(ms)); }
 
 class BatchBookTest : public testing::Test {
  protected:

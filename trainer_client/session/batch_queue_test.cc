@@ -12,7 +12,7 @@ namespace {
 
 constexpr WorkerId kHere(1), kThere(2);
 
-Bytes Of(int value) { return {static_cast<std::byte>(value)}; }
+Bytes StateOf(int value) { return {static_cast<std::byte>(value)}; }
 
 // One lane, whose batch n is made from the state n on.
 class BatchQueueTest : public SessionPartsTest {
@@ -48,9 +48,9 @@ class BatchQueueTest : public SessionPartsTest {
               Dispatcher::Verdict::kTake);
     const bool here = maker == kHere;
     history_.Made(0, ticket, here, [] { return 7; });
-    book_.Keep(ticket, maker, made_ == 0 ? Bytes() : Of(made_));
+    book_.Keep(ticket, maker, made_ == 0 ? Bytes() : StateOf(made_));
     (void)book_.Done(ticket);
-    lanes_.Made(0, Of(++made_), false);
+    lanes_.Made(0, StateOf(++made_), false);
     ReadyBatch ready;
     ready.batch.batch = made_ - 1;
     mailbox_.Put(made_ - 1, std::move(ready));
@@ -72,7 +72,7 @@ TEST_F(BatchQueueTest, WhatFollowsAWrongBatchIsMadeAgainToo) {
   Make(kHere);
   EXPECT_EQ(Asked(), std::vector<std::int64_t>{3});
   queue_.MakeAgain(kThere);
-  EXPECT_EQ(lanes_.state(0), Of(1)) << "before its first wrong batch";
+  EXPECT_EQ(lanes_.state(0), StateOf(1)) << "before its first wrong batch";
   EXPECT_EQ(book_.InLane(0).size(), 4U);
   EXPECT_EQ(Asked(), std::vector<std::int64_t>{1}) << "what was asked of the lane is void";
   EXPECT_EQ(Take(), 0);
@@ -87,7 +87,7 @@ TEST_F(BatchQueueTest, WhatTheTrainerHasTakenStaysTaken) {
   queue_.CloseDelivered();
   EXPECT_EQ(book_.taken().at(kThere).batches, std::vector<std::int64_t>{0});
   queue_.MakeAgain(kThere);
-  EXPECT_EQ(lanes_.state(0), Of(1));
+  EXPECT_EQ(lanes_.state(0), StateOf(1));
   EXPECT_EQ(Asked(), std::vector<std::int64_t>{1});
 }
 
@@ -96,7 +96,7 @@ TEST_F(BatchQueueTest, ALaneThatWasRightAllAlongGoesOn) {
   Make(kHere);
   Make(kHere);
   queue_.MakeAgain(kThere);
-  EXPECT_EQ(lanes_.state(0), Of(2));
+  EXPECT_EQ(lanes_.state(0), StateOf(2));
   EXPECT_EQ(Take(), 0);
   EXPECT_EQ(Take(), 1);
 }

@@ -11,7 +11,7 @@ namespace {
 
 using Standing = Trials::Standing;
 
-constexpr WorkerId kHere(1), kThere(2);
+constexpr WorkerId kHome(1), kAway(2);
 
 std::byte Byte(int value) { return static_cast<std::byte>(value); }
 
@@ -65,8 +65,8 @@ TEST(Comparisons, FieldsAreComparedByTypeShapeAndContent) {
 class PairTest : public testing::Test {
  protected:
   PairTest() {
-    comparisons_.Ready(kHere, true);
-    comparisons_.Ready(kThere, false);
+    comparisons_.Ready(kHome, true);
+    comparisons_.Ready(kAway, false);
   }
   std::uint32_t AskedOf(WorkerId maker, WorkerId real, std::int64_t ticket) {
     const std::vector<Comparisons::Ask> asks = comparisons_.OnSent(real, ticket);
@@ -75,15 +75,15 @@ class PairTest : public testing::Test {
     EXPECT_EQ(asks[0].maker, maker);
     return asks[0].attempt;
   }
-  void Trust() { EXPECT_EQ(comparisons_.Judge(kThere, true), Standing::kTrusted); }
+  void Trust() { EXPECT_EQ(comparisons_.Judge(kAway, true), Standing::kTrusted); }
 
   Comparisons comparisons_{{.equal_for_trust = 1, .compare_every = 1}};
 };
 
 TEST_F(PairTest, WhicheverComesFirstWaitsForTheOther) {
-  const std::uint32_t first = AskedOf(kThere, kHere, 1);
+  const std::uint32_t first = AskedOf(kAway, kHome, 1);
   EXPECT_TRUE(comparisons_.Wants(1));
-  EXPECT_TRUE(comparisons_.OnMade(kHere, 1, Shared(1)).empty());
+  EXPECT_TRUE(comparisons_.OnMade(kHome, 1, Shared(1)).empty());
   EXPECT_FALSE(comparisons_.Wants(1));
   auto complete = comparisons_.OnShadow(first, Shared(2));
   ASSERT_TRUE(complete);
@@ -91,45 +91,45 @@ TEST_F(PairTest, WhicheverComesFirstWaitsForTheOther) {
   EXPECT_EQ(complete->there->memory[0], Byte(2));
 
   Trust();
-  const std::uint32_t second = AskedOf(kHere, kThere, 2);
+  const std::uint32_t second = AskedOf(kHome, kAway, 2);
   EXPECT_NE(second, first);
   EXPECT_FALSE(comparisons_.OnShadow(second, Shared(3)));
-  const std::vector<Comparison> made = comparisons_.OnMade(kThere, 2, Shared(4));
+  const std::vector<Comparison> made = comparisons_.OnMade(kAway, 2, Shared(4));
   ASSERT_EQ(made.size(), 1U);
-  EXPECT_EQ(made[0].tried, kThere);
+  EXPECT_EQ(made[0].tried, kAway);
   EXPECT_EQ(made[0].here->memory[0], Byte(3)) << "the reference's, though it is the shadow";
   EXPECT_EQ(made[0].there->memory[0], Byte(4));
 }
 
 TEST_F(PairTest, ABatchThatIsAskedAgainHasOneShadow) {
-  const std::uint32_t attempt = AskedOf(kThere, kHere, 1);
-  EXPECT_TRUE(comparisons_.OnSent(kHere, 1).empty());
+  const std::uint32_t attempt = AskedOf(kAway, kHome, 1);
+  EXPECT_TRUE(comparisons_.OnSent(kHome, 1).empty());
   comparisons_.LoseShadow(attempt);
-  EXPECT_EQ(comparisons_.OnSent(kHere, 1).size(), 1U);
+  EXPECT_EQ(comparisons_.OnSent(kHome, 1).size(), 1U);
 }
 
 TEST_F(PairTest, ABatchThatAnotherWorkerMadeInTheEndIsNotCompared) {
   Trust();
-  const std::uint32_t attempt = AskedOf(kHere, kThere, 1);
-  EXPECT_TRUE(comparisons_.OnMade(kHere, 1, Shared(1)).empty());
+  const std::uint32_t attempt = AskedOf(kHome, kAway, 1);
+  EXPECT_TRUE(comparisons_.OnMade(kHome, 1, Shared(1)).empty());
   EXPECT_FALSE(comparisons_.OnShadow(attempt, Shared(1))) << "both are the reference's";
-  EXPECT_EQ(comparisons_.OnSent(kThere, 2).size(), 1U) << "the next one is compared";
+  EXPECT_EQ(comparisons_.OnSent(kAway, 2).size(), 1U) << "the next one is compared";
 }
 
 TEST_F(PairTest, LostBatchesAndEndedWorkersLeaveNothingOpen) {
-  std::uint32_t attempt = AskedOf(kThere, kHere, 1);
+  std::uint32_t attempt = AskedOf(kAway, kHome, 1);
   comparisons_.LoseBatch(1);
   EXPECT_FALSE(comparisons_.OnShadow(attempt, Shared(1)));
-  attempt = AskedOf(kThere, kHere, 2);
+  attempt = AskedOf(kAway, kHome, 2);
   comparisons_.LoseBatchesBefore(2);
   EXPECT_TRUE(comparisons_.Wants(2));
   comparisons_.LoseBatchesBefore(3);
   EXPECT_FALSE(comparisons_.Wants(2));
-  attempt = AskedOf(kThere, kHere, 3);
-  EXPECT_TRUE(comparisons_.OnMade(kHere, 3, Shared(1)).empty());
-  comparisons_.Gone(kThere);
+  attempt = AskedOf(kAway, kHome, 3);
+  EXPECT_TRUE(comparisons_.OnMade(kHome, 3, Shared(1)).empty());
+  comparisons_.Gone(kAway);
   EXPECT_FALSE(comparisons_.OnShadow(attempt, Shared(1)));
-  EXPECT_EQ(comparisons_.trials().standing(kThere), Standing::kUnknown);
+  EXPECT_EQ(comparisons_.trials().standing(kAway), Standing::kUnknown);
 }
 
 }  // namespace

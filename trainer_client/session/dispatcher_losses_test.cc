@@ -1,3 +1,4 @@
+#include "base/test_time.h"
 #include "gtest/gtest.h"
 #include "trainer_client/session/dispatcher.h"
 
@@ -9,7 +10,6 @@ using Answer = Dispatcher::Answer;
 using Verdict = Dispatcher::Verdict;
 using WorkerState = Dispatcher::WorkerState;
 constexpr WorkerId kA{1}, kB{2};
-SteadyTime At(std::int64_t ms) { return SteadyTime(std::chrono::milliseconds(ms)); }
 
 // One of its samples may end whoever makes it.
 TEST(DispatcherLosses, ABatchWithWhichTwoWorkersWereLostIsGivenToNoOther) {

@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 
+#include "base/test_time.h"
 #include "gtest/gtest.h"
 #include "trainer_client/session/reorder_buffer.h"
 
@@ -17,7 +18,6 @@ using Answer = Dispatcher::Answer;
 using Verdict = Dispatcher::Verdict;
 using WorkerState = Dispatcher::WorkerState;
 constexpr WorkerId kA{1}, kB{2};
-SteadyTime At(std::int64_t ms) { return SteadyTime(milliseconds(ms)); }
 
 TEST(Dispatcher, SpreadsByBytesOutstanding) {
   Dispatcher dispatcher({});

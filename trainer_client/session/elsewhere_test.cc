@@ -9,7 +9,7 @@
 namespace headrace::client {
 namespace {
 
-constexpr WorkerId kThere(2);
+constexpr WorkerId kElsewhere(2);
 
 // All parts are there, but no worker.
 class ElsewhereTest : public SessionPartsTest {
@@ -22,14 +22,14 @@ class ElsewhereTest : public SessionPartsTest {
   }
   void Compare(int here, int there) {
     elsewhere_.Compared(
-        {.ticket = book_.Ticket(5), .tried = kThere, .here = Made(here), .there = Made(there)});
+        {.ticket = book_.Ticket(5), .tried = kElsewhere, .here = Made(here), .there = Made(there)});
   }
   // As many equal batches as trust takes.
   void Trust() {
-    elsewhere_.OnState(kThere, WorkerLink::State::kReady);
-    EXPECT_FALSE(elsewhere_.MayServe(kThere));
-    while (!elsewhere_.MayServe(kThere) && trials_++ < 10) Compare(1, 1);
-    EXPECT_TRUE(elsewhere_.MayServe(kThere));
+    elsewhere_.OnState(kElsewhere, WorkerLink::State::kReady);
+    EXPECT_FALSE(elsewhere_.MayServe(kElsewhere));
+    while (!elsewhere_.MayServe(kElsewhere) && trials_++ < 10) Compare(1, 1);
+    EXPECT_TRUE(elsewhere_.MayServe(kElsewhere));
     changed_.clear();
   }
   std::vector<WorkerId> changed_;
@@ -48,17 +48,17 @@ class ElsewhereTest : public SessionPartsTest {
 TEST_F(ElsewhereTest, ASuspectedWorkerServesNothingUntilTheTrainerHasJudged) {
   Trust();
   Compare(1, 2);
-  EXPECT_FALSE(elsewhere_.MayServe(kThere));
-  EXPECT_EQ(changed_, std::vector<WorkerId>{kThere});
+  EXPECT_FALSE(elsewhere_.MayServe(kElsewhere));
+  EXPECT_EQ(changed_, std::vector<WorkerId>{kElsewhere});
   EXPECT_EQ(elsewhere_.Undecided(), 1);
   const BatchMailbox::Taken taken = Next();
   ASSERT_TRUE(taken.suspicion);
   EXPECT_EQ(taken.suspicion->batch, 5);
-  EXPECT_EQ(taken.suspicion->worker, kThere.value);
+  EXPECT_EQ(taken.suspicion->worker, kElsewhere.value);
   EXPECT_EQ(taken.suspicion->here.pickle, Made(1)->done.pickle);
   EXPECT_EQ(taken.suspicion->there.pickle, Made(2)->done.pickle);
   EXPECT_TRUE(elsewhere_.Judge(taken.suspicion->id, true).ok());
-  EXPECT_TRUE(elsewhere_.MayServe(kThere));
+  EXPECT_TRUE(elsewhere_.MayServe(kElsewhere));
   EXPECT_EQ(changed_.size(), 2U);
   EXPECT_EQ(elsewhere_.Judge(taken.suspicion->id, true).status().code(), Code::kInvalidArgument);
 }
@@ -66,15 +66,15 @@ TEST_F(ElsewhereTest, ASuspectedWorkerServesNothingUntilTheTrainerHasJudged) {
 TEST_F(ElsewhereTest, AWorkerThatMakesOthersIsWithdrawnWithWhatWasTakenOfIt) {
   Trust();
   book_.Planned(book_.Ticket(3), {}, {}, {});
-  book_.Keep(book_.Ticket(3), kThere, {});
+  book_.Keep(book_.Ticket(3), kElsewhere, {});
   book_.Taken(3);
   Compare(1, 2);
   const Result<Withdrawal> judged = elsewhere_.Judge(Next().suspicion->id, false);
   ASSERT_TRUE(judged.ok());
   EXPECT_EQ(judged->batches, std::vector<std::int64_t>{3});
-  EXPECT_FALSE(elsewhere_.MayServe(kThere));
-  elsewhere_.OnState(kThere, WorkerLink::State::kReady);
-  EXPECT_FALSE(elsewhere_.MayServe(kThere)) << "for good";
+  EXPECT_FALSE(elsewhere_.MayServe(kElsewhere));
+  elsewhere_.OnState(kElsewhere, WorkerLink::State::kReady);
+  EXPECT_FALSE(elsewhere_.MayServe(kElsewhere)) << "for good";
 }
 
 TEST_F(ElsewhereTest, EqualBytesAreNoQuestion) {

@@ -23,7 +23,7 @@ namespace {
 using net::testing::RunOn;
 using std::chrono::seconds;
 
-constexpr WorkerId kHere(1), kThere(2);
+constexpr WorkerId kWorkerHere(1), kWorkerThere(2);
 constexpr std::uint32_t kShadow = std::uint32_t{1} << 31;
 
 // Makes of the state n the batch n and the state n + 1: the n-th of a lane. Reactor thread.
@@ -86,12 +86,12 @@ class CompareTest : public testing::Test {
         *reactor_, path, [](auto...) {}, [](auto...) {});
     here_ = std::make_unique<Worker>(*reactor_, "inproc://here");
     there_ = std::make_unique<Worker>(*reactor_, "inproc://there");
-    on_here_.worker = kHere;
+    on_here_.worker = kWorkerHere;
     on_here_.host = {.hostname = "here", .boot_id = "here"};
     on_here_.endpoints = {"inproc://here"};
     on_here_.arena_path = path;
     on_here_.version = kVersion;
-    elsewhere_.worker = kThere;
+    elsewhere_.worker = kWorkerThere;
     elsewhere_.host = {.hostname = "elsewhere", .boot_id = "elsewhere"};
     elsewhere_.endpoints = {"inproc://there"};
     SessionPump::Setup setup;
@@ -126,8 +126,8 @@ class CompareTest : public testing::Test {
   static std::int64_t KeyFor(WorkerId worker) {
     for (std::int64_t key = 0;; ++key) {
       Dispatcher both({});
-      both.SetWorker(kHere, Dispatcher::WorkerState::kReady);
-      both.SetWorker(kThere, Dispatcher::WorkerState::kReady);
+      both.SetWorker(kWorkerHere, Dispatcher::WorkerState::kReady);
+      both.SetWorker(kWorkerThere, Dispatcher::WorkerState::kReady);
       both.Add(0, 1, std::span(&key, 1), 0);
       if (both.Poll({}).front().worker == worker) return key;
     }
@@ -158,7 +158,7 @@ class CompareTest : public testing::Test {
   void Trust() {
     Start({on_here_, elsewhere_});
     while (!HasFailure() && shared_->Stats(reactor_->clock()).compared < 2) {
-      Submit(kThere);
+      Submit(kWorkerThere);
       EXPECT_EQ(NextContent(), made_++);
       bool open = true;
       Await([&] {  // one at a time, of those that it knows
@@ -173,7 +173,7 @@ class CompareTest : public testing::Test {
   // The same until there is a suspicion; some batches were not taken.
   Suspicion Suspect() {
     for (;;) {
-      Submit(kThere);
+      Submit(kWorkerThere);
       ++made_;
       BatchMailbox::Taken taken = Next();
       if (taken.suspicion) return std::move(*taken.suspicion);
@@ -200,7 +200,7 @@ class CompareTest : public testing::Test {
 TEST_F(CompareTest, AWorkerElsewhereServesAfterTwoEqualBatches) {
   Trust();
   const std::uint64_t before = shared_->Stats(reactor_->clock()).compared;
-  Submit(kThere);
+  Submit(kWorkerThere);
   EXPECT_EQ(NextContent(), made_);
   RunOn(*reactor_, [&] {
     EXPECT_LT(there_->asked.back().attempt, kShadow);
@@ -213,7 +213,7 @@ TEST_F(CompareTest, AWorkerElsewhereServesAfterTwoEqualBatches) {
 
 TEST_F(CompareTest, NewLanesAreNewOnesElsewhereToo) {
   Trust();
-  Submit(kThere);
+  Submit(kWorkerThere);
   EXPECT_EQ(NextContent(), made_);
   std::uint64_t before = 0;
   RunOn(*reactor_, [&] {
@@ -221,9 +221,9 @@ TEST_F(CompareTest, NewLanesAreNewOnesElsewhereToo) {
     core_->SetLanes({});
     EXPECT_TRUE(core_->Begin({}).ok());
   });
-  Submit(kHere);
+  Submit(kWorkerHere);
   EXPECT_EQ(NextContent(), 0);
-  Submit(kThere);
+  Submit(kWorkerThere);
   EXPECT_EQ(NextContent(), 1);
   RunOn(*reactor_, [&] { EXPECT_GT(there_->asked.back().lane_set, before); });
 }
@@ -233,7 +233,7 @@ TEST_F(CompareTest, AWorkerOnTrialThatDiffersIsWithdrawnAndNothingOfItWasConsume
   Start({on_here_, elsewhere_});
   const Suspicion suspicion = Suspect();
   EXPECT_EQ(suspicion.host, "elsewhere");
-  EXPECT_EQ(suspicion.worker, kThere.value);
+  EXPECT_EQ(suspicion.worker, kWorkerThere.value);
   ASSERT_FALSE(suspicion.here.pickle.empty());
   EXPECT_EQ(static_cast<int>(suspicion.here.pickle[0]), suspicion.batch);
   EXPECT_EQ(static_cast<int>(suspicion.there.pickle.at(0)), suspicion.batch + 100);
@@ -245,7 +245,7 @@ TEST_F(CompareTest, AWorkerOnTrialThatDiffersIsWithdrawnAndNothingOfItWasConsume
     core_->SetLeases({on_here_, elsewhere_});
     EXPECT_EQ(core_->Judge(suspicion.id, false).status().code(), Code::kInvalidArgument);
   });
-  for (int batch = 0; batch < 4; ++batch) Submit(kThere);
+  for (int batch = 0; batch < 4; ++batch) Submit(kWorkerThere);
   while (taken_ < made_ + 4) EXPECT_EQ(NextContent(), taken_++);
   RunOn(*reactor_, [&] {
     EXPECT_EQ(there_->asked.size(), 1U);
@@ -258,7 +258,7 @@ TEST_F(CompareTest, OtherBytesOfEqualValuesAreNoDifference) {
   there_->wrong_by = 100;
   Start({on_here_, elsewhere_});
   for (int batch = 0; batch < 2; ++batch) Judge(Suspect().id, true);
-  Submit(kThere);
+  Submit(kWorkerThere);
   Await([&] { return there_->asked.back().attempt < kShadow; });
   EXPECT_EQ(shared_->Stats(reactor_->clock()).differed, 0U);
 }
@@ -271,12 +271,12 @@ TEST_F(CompareTest, WhatAWithdrawnWorkerMadeIsMadeAgainWithWhatWentOnFromIt) {
     there_->wrong_by = 50;
     here_->holds_shadows = true;
   });
-  Submit(kThere);
-  for (int batch = 1; batch < 4; ++batch) Submit(kHere);  // from its wrong state
+  Submit(kWorkerThere);
+  for (int batch = 1; batch < 4; ++batch) Submit(kWorkerHere);  // from its wrong state
   Await([&] { return here_->held && here_->asked.size() == asked + 4; });
   RunOn(*reactor_, [&] { here_->Answer(*here_->held); });
-  Submit(kHere);
-  Submit(kHere);
+  Submit(kWorkerHere);
+  Submit(kWorkerHere);
   Await([&] { return here_->asked.size() == asked + 6; });  // so the shadow has come before
   const BatchMailbox::Taken taken = Next();
   ASSERT_TRUE(taken.suspicion);
@@ -291,7 +291,7 @@ TEST_F(CompareTest, WhatWasConsumedOfAWithdrawnWorkerIsNamedAndASuspectedOneGets
     there_->wrong_by = 50;
     here_->holds_shadows = true;
   });
-  Submit(kThere);
+  Submit(kWorkerThere);
   EXPECT_EQ(NextContent(), made_ + 50);
   Await([&] { return here_->held.has_value(); });
   RunOn(*reactor_, [&] { here_->Answer(*here_->held); });
@@ -299,7 +299,7 @@ TEST_F(CompareTest, WhatWasConsumedOfAWithdrawnWorkerIsNamedAndASuspectedOneGets
   ASSERT_TRUE(taken.suspicion);
   std::size_t asked = 0;
   RunOn(*reactor_, [&] { asked = there_->asked.size(); });
-  Submit(kThere);
+  Submit(kWorkerThere);
   EXPECT_EQ(Next().batch->batch.batch, made_ + 1);
   RunOn(*reactor_, [&] { EXPECT_EQ(there_->asked.size(), asked); });
   const Withdrawal withdrawal = Judge(taken.suspicion->id, false);
@@ -310,7 +310,7 @@ TEST_F(CompareTest, WhatWasConsumedOfAWithdrawnWorkerIsNamedAndASuspectedOneGets
 TEST_F(CompareTest, CodeThatIsSeenToKeepStateBeforeAnyMoveGoesNowhere) {
   here_->change = "x was 0 and is 1";
   Start({on_here_, elsewhere_});
-  Submit(kThere);
+  Submit(kWorkerThere);
   const BatchMailbox::Taken told = Next();
   ASSERT_TRUE(told.change);
   EXPECT_FALSE(told.change->judged);
@@ -323,7 +323,7 @@ TEST_F(CompareTest, CodeThatIsSeenToKeepStateBeforeAnyMoveGoesNowhere) {
   EXPECT_EQ(NextContent(), 0);
   Await([&] { return there_->detached == 1; });
   for (int content = 1; content < 4; ++content) {
-    Submit(kThere);
+    Submit(kWorkerThere);
     EXPECT_EQ(NextContent(), content);
   }
   RunOn(*reactor_, [&] {
@@ -334,7 +334,7 @@ TEST_F(CompareTest, CodeThatIsSeenToKeepStateBeforeAnyMoveGoesNowhere) {
 
 TEST_F(CompareTest, ALaneThatHasMovedIsMadeAgainFromItsFirstBatch) {
   Trust();
-  Submit(kThere);
+  Submit(kWorkerThere);
   EXPECT_EQ(NextContent(), made_++);
   std::size_t before = 0;
   RunOn(*reactor_, [&] {
@@ -342,7 +342,7 @@ TEST_F(CompareTest, ALaneThatHasMovedIsMadeAgainFromItsFirstBatch) {
     here_->holds_shadows = true;
     before = here_->asked.size();
   });
-  Submit(kThere);
+  Submit(kWorkerThere);
   const BatchMailbox::Taken told = Next();
   ASSERT_TRUE(told.change);
   EXPECT_EQ(told.change->host, "elsewhere");
@@ -367,7 +367,7 @@ TEST_F(CompareTest, BatchesThatTheLaneMakesOtherwiseAndThatWereTakenAreNamed) {
   Trust();
   const int from_here = made_;
   for (int i = 0; i < 2; ++i) {
-    Submit(kThere);
+    Submit(kWorkerThere);
     EXPECT_EQ(NextContent(), made_++);
   }
   RunOn(*reactor_, [&] {
@@ -375,7 +375,7 @@ TEST_F(CompareTest, BatchesThatTheLaneMakesOtherwiseAndThatWereTakenAreNamed) {
     here_->wrong_by = 50;  // as if the state had changed what is made
     here_->holds_shadows = true;
   });
-  Submit(kThere);
+  Submit(kWorkerThere);
   EXPECT_TRUE(Next().change);
   const BatchMailbox::Taken verdict = Next();
   ASSERT_TRUE(verdict.change);

@@ -10,7 +10,7 @@
 namespace headrace::client {
 namespace {
 
-constexpr WorkerId kFirst(1), kSecond(2);
+constexpr WorkerId kFirstMaker(1), kSecondMaker(2);
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 class SlotLoansTest : public testing::Test {
@@ -40,12 +40,12 @@ class SlotLoansTest : public testing::Test {
 };
 
 TEST_F(SlotLoansTest, AnAnswerTakesItsLoanOnce) {
-  Lend(1, kFirst, true);
-  EXPECT_FALSE(loans_.Take(1, kSecond));
-  const std::optional<Loan> loan = loans_.Take(1, kFirst);
+  Lend(1, kFirstMaker, true);
+  EXPECT_FALSE(loans_.Take(1, kSecondMaker));
+  const std::optional<Loan> loan = loans_.Take(1, kFirstMaker);
   ASSERT_TRUE(loan);
   EXPECT_EQ(loan->ticket, 11);
-  EXPECT_FALSE(loans_.Take(1, kFirst));
+  EXPECT_FALSE(loans_.Take(1, kFirstMaker));
   EXPECT_EQ(arena_->counts().lent, 1) << "its slot is the caller's";
   loans_.Return(loan->slot.id);
   loans_.Return(SlotId());
@@ -53,45 +53,45 @@ TEST_F(SlotLoansTest, AnAnswerTakesItsLoanOnce) {
 }
 
 TEST_F(SlotLoansTest, AWorkerThatEndedWritesNowhere) {
-  Lend(1, kFirst, true);
-  Lend(2, kFirst, false);
-  Lend(3, kSecond, false);
-  EXPECT_TRUE(loans_.Owes(kSecond));
-  EXPECT_TRUE(loans_.Writes(kFirst));
-  EXPECT_FALSE(loans_.Writes(kSecond));
-  loans_.End(kFirst, Note());
+  Lend(1, kFirstMaker, true);
+  Lend(2, kFirstMaker, false);
+  Lend(3, kSecondMaker, false);
+  EXPECT_TRUE(loans_.Owes(kSecondMaker));
+  EXPECT_TRUE(loans_.Writes(kFirstMaker));
+  EXPECT_FALSE(loans_.Writes(kSecondMaker));
+  loans_.End(kFirstMaker, Note());
   EXPECT_EQ(Lost(), (std::vector<std::uint32_t>{1, 2}));
-  EXPECT_FALSE(loans_.Owes(kFirst));
+  EXPECT_FALSE(loans_.Owes(kFirstMaker));
   EXPECT_EQ(arena_->counts().lent, 1);
 }
 
 TEST_F(SlotLoansTest, AWorkerThatForgotMayStillWrite) {
-  Lend(1, kFirst, true);
-  Lend(2, kFirst, false);
-  Lend(3, kSecond, false);
-  loans_.Forget(kFirst, Note());
+  Lend(1, kFirstMaker, true);
+  Lend(2, kFirstMaker, false);
+  Lend(3, kSecondMaker, false);
+  loans_.Forget(kFirstMaker, Note());
   EXPECT_EQ(Lost(), std::vector<std::uint32_t>{2});
-  EXPECT_TRUE(loans_.Writes(kFirst));
-  EXPECT_TRUE(loans_.Owes(kSecond));
+  EXPECT_TRUE(loans_.Writes(kFirstMaker));
+  EXPECT_TRUE(loans_.Owes(kSecondMaker));
   EXPECT_EQ(arena_->counts().lent, 2);
 }
 
 TEST_F(SlotLoansTest, OnlyWhatAWorkerWritesItselfIsQuarantined) {
-  Lend(1, kFirst, true);
-  Lend(2, kFirst, false);
-  Lend(3, kSecond, true);
-  loans_.Quarantine(kFirst);
+  Lend(1, kFirstMaker, true);
+  Lend(2, kFirstMaker, false);
+  Lend(3, kSecondMaker, true);
+  loans_.Quarantine(kFirstMaker);
   EXPECT_EQ(arena_->counts().quarantined, 1);
   EXPECT_EQ(arena_->counts().lent, 2);
 }
 
 TEST_F(SlotLoansTest, WhileAnAnswerMayComeNobodyIsTold) {
-  for (std::uint32_t i = 0; i < 4; ++i) Lend(i, kFirst, true);
+  for (std::uint32_t i = 0; i < 4; ++i) Lend(i, kFirstMaker, true);
   EXPECT_FALSE(loans_.starved());
   EXPECT_FALSE(loans_.Acquire(kMiB, false));
   EXPECT_TRUE(loans_.starved());
   EXPECT_NE(Trouble(), Code::kResourceExhausted);
-  loans_.Forget(kFirst, Note());
+  loans_.Forget(kFirstMaker, Note());
   EXPECT_FALSE(loans_.Acquire(kMiB, true)) << "another answer is being looked at";
   EXPECT_NE(Trouble(), Code::kResourceExhausted);
   EXPECT_FALSE(loans_.Acquire(kMiB, false));
@@ -99,8 +99,8 @@ TEST_F(SlotLoansTest, WhileAnAnswerMayComeNobodyIsTold) {
 }
 
 TEST_F(SlotLoansTest, WhatIsStarvedNoMoreIsNoTrouble) {
-  for (std::uint32_t i = 0; i < 4; ++i) Lend(i, kFirst, true);
-  loans_.Forget(kFirst, Note());
+  for (std::uint32_t i = 0; i < 4; ++i) Lend(i, kFirstMaker, true);
+  loans_.Forget(kFirstMaker, Note());
   EXPECT_FALSE(loans_.Acquire(kMiB, false));
   loans_.SetStarved(true);
   loans_.SetStarved(false);
@@ -110,8 +110,8 @@ TEST_F(SlotLoansTest, WhatIsStarvedNoMoreIsNoTrouble) {
 
 TEST_F(SlotLoansTest, TheNextBatchGoesBeyondTheBoundWhileLaterOnesHaveTheMemory) {
   for (std::uint32_t i = 0; i < 4; ++i) {
-    const Slot slot = Lend(i, kFirst, true);
-    (void)loans_.Take(i, kFirst);
+    const Slot slot = Lend(i, kFirstMaker, true);
+    (void)loans_.Take(i, kFirstMaker);
     arena_->MarkReady(slot.id);
   }
   EXPECT_TRUE(loans_.Acquire(kMiB, false));

@@ -9,7 +9,7 @@
 namespace headrace::client {
 namespace {
 
-constexpr WorkerId kThere(2);  // not linked: not one that was given the lanes
+constexpr WorkerId kUnlinked(2);  // not linked: not one that was given the lanes
 
 // One lane in Python, whose batches are all made elsewhere; all parts are there, but no worker.
 class StateWatchTest : public SessionPartsTest {
@@ -32,9 +32,9 @@ class StateWatchTest : public SessionPartsTest {
     const std::int64_t ticket = book_.Ticket(planner_.Submit({10}));
     EXPECT_EQ(queue_.TakePlanned({}, {}), ticket);
     watch_->Planned(ticket);
-    watch_->Asked(kThere, ticket);
+    watch_->Asked(kUnlinked, ticket);
     Make(ticket, content);
-    book_.Keep(ticket, kThere, {});
+    book_.Keep(ticket, kUnlinked, {});
     (void)book_.Done(ticket);
     ReadyBatch ready;
     ready.batch.batch = BatchBook::BatchOf(ticket);
@@ -45,7 +45,7 @@ class StateWatchTest : public SessionPartsTest {
   void Make(std::int64_t ticket, int content) {
     wire::BatchDone done;
     done.pickle = {static_cast<std::byte>(content)};
-    watch_->Made(kThere, ticket, done, {});
+    watch_->Made(kUnlinked, ticket, done, {});
   }
   std::optional<StateWatch> watch_;
 };
@@ -58,7 +58,7 @@ class NotElsewhereTest : public StateWatchTest {
 TEST_F(StateWatchTest, WhatTheTrainerHasTakenIsMadeOnceMoreAndCompared) {
   const std::int64_t first = MakeAndTake(1), second = MakeAndTake(2);
   EXPECT_TRUE(watch_->shadows());
-  watch_->OnStateChange(kThere, "a counter");
+  watch_->OnStateChange(kUnlinked, "a counter");
   EXPECT_TRUE(watch_->stays());
   EXPECT_FALSE(watch_->shadows());
   EXPECT_EQ(watch_->Undecided(), 2);
@@ -66,7 +66,7 @@ TEST_F(StateWatchTest, WhatTheTrainerHasTakenIsMadeOnceMoreAndCompared) {
   ASSERT_TRUE(seen);
   EXPECT_FALSE(seen->judged);
   EXPECT_EQ(seen->what, "a counter");
-  EXPECT_EQ(seen->worker, kThere.value);
+  EXPECT_EQ(seen->worker, kUnlinked.value);
   Make(first, 1);
   EXPECT_TRUE(watch_->Replayed(first));
   EXPECT_FALSE(watch_->Replayed(first)) << "asked once";
@@ -82,7 +82,7 @@ TEST_F(StateWatchTest, WhatTheTrainerHasTakenIsMadeOnceMoreAndCompared) {
 
 TEST_F(StateWatchTest, WhatCannotBeMadeAgainDiffers) {
   const std::int64_t ticket = MakeAndTake(1);
-  watch_->OnStateChange(kThere, "a counter");
+  watch_->OnStateChange(kUnlinked, "a counter");
   EXPECT_TRUE(Next().change);
   watch_->Failed(ticket + 1);  // not replayed: the trainer makes it itself
   watch_->Failed(ticket);
@@ -93,25 +93,25 @@ TEST_F(StateWatchTest, WhatCannotBeMadeAgainDiffers) {
 }
 
 TEST_F(StateWatchTest, ItIsSeenOnce) {
-  watch_->OnStateChange(kThere, "");
+  watch_->OnStateChange(kUnlinked, "");
   EXPECT_FALSE(watch_->stays());
-  watch_->OnStateChange(kThere, "a counter");
+  watch_->OnStateChange(kUnlinked, "a counter");
   EXPECT_FALSE(Next().change->judged);
   EXPECT_TRUE(Next().change->judged) << "nothing was made";
-  watch_->OnStateChange(kThere, "another");
+  watch_->OnStateChange(kUnlinked, "another");
   EXPECT_FALSE(Next().change);
 }
 
 TEST_F(StateWatchTest, TheEndOfTheIterationEndsItsReplay) {
   const std::int64_t ticket = MakeAndTake(1);
-  watch_->OnStateChange(kThere, "a counter");
+  watch_->OnStateChange(kUnlinked, "a counter");
   watch_->End();
   EXPECT_EQ(watch_->Undecided(), 0);
   EXPECT_FALSE(watch_->Replayed(ticket));
 }
 
 TEST_F(NotElsewhereTest, CodeThatRunsHereMayKeepWhatItLikes) {
-  watch_->OnStateChange(kThere, "a counter");
+  watch_->OnStateChange(kUnlinked, "a counter");
   EXPECT_FALSE(watch_->stays());
   EXPECT_FALSE(watch_->shadows());
   EXPECT_FALSE(Next().change);

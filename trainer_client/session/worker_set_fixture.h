@@ -12,7 +12,7 @@
 
 namespace headrace::client {
 
-inline SteadyTime At(int s) { return SteadyTime(std::chrono::seconds(s)); }
+inline SteadyTime AtSecond(int s) { return SteadyTime(std::chrono::seconds(s)); }
 
 inline wire::WorkerInfo Worker(int id, const std::string& host) {
   wire::WorkerInfo worker;

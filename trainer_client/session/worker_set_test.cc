@@ -23,9 +23,9 @@ class ComparingSetTest : public WorkerSetTest {
 
 TEST_F(WorkerSetTest, AWorkerKeepsItsIdWhenTheCoordinatorKnowsItByAnother) {
   Run([](WorkerSet& workers) {
-    workers.SetLeases({Worker(1, "a"), Worker(2, "b")}, At(0));
+    workers.SetLeases({Worker(1, "a"), Worker(2, "b")}, AtSecond(0));
     EXPECT_EQ(workers.links().size(), 2U);
-    workers.SetLeases({Worker(2, "a"), Worker(1, "b")}, At(1));
+    workers.SetLeases({Worker(2, "a"), Worker(1, "b")}, AtSecond(1));
     EXPECT_EQ(workers.links().size(), 2U);
     EXPECT_EQ(workers.Outside(WorkerId(1)), WorkerId(2));
     EXPECT_EQ(workers.HostOf(WorkerId(1)), "a");
@@ -37,20 +37,20 @@ TEST_F(WorkerSetTest, ALinkHasThePassOfTheLastLease) {
   Run([](WorkerSet& workers) {
     wire::WorkerInfo info = Worker(1, "a");
     info.pass = "of job 5";
-    workers.SetLeases({info}, At(0));
+    workers.SetLeases({info}, AtSecond(0));
     EXPECT_EQ(workers.Find(WorkerId(1))->worker().pass, "of job 5");
     info.worker = WorkerId(8);
     info.pass = "of job 6";
-    workers.SetLeases({info}, At(1));
+    workers.SetLeases({info}, AtSecond(1));
     EXPECT_EQ(workers.Find(WorkerId(1))->worker().pass, "of job 6");
   });
 }
 
 TEST_F(WorkerSetTest, AWorkerThatIsStillLinkedKeepsItsIdWhenItIsLeasedAgain) {
   Run([](WorkerSet& workers) {
-    workers.SetLeases({Worker(1, "a")}, At(0));
-    workers.SetLeases({}, At(1));
-    workers.SetLeases({Worker(9, "a")}, At(2));
+    workers.SetLeases({Worker(1, "a")}, AtSecond(0));
+    workers.SetLeases({}, AtSecond(1));
+    workers.SetLeases({Worker(9, "a")}, AtSecond(2));
     EXPECT_EQ(workers.links().size(), 1U);
     EXPECT_TRUE(workers.leased(WorkerId(1)));
     EXPECT_EQ(workers.Outside(WorkerId(1)), WorkerId(9));
@@ -59,8 +59,8 @@ TEST_F(WorkerSetTest, AWorkerThatIsStillLinkedKeepsItsIdWhenItIsLeasedAgain) {
 
 TEST_F(WorkerSetTest, AnotherProcessGetsAnotherId) {
   Run([](WorkerSet& workers) {
-    workers.SetLeases({Worker(1, "a")}, At(0));
-    workers.SetLeases({Worker(1, "b")}, At(1));
+    workers.SetLeases({Worker(1, "a")}, AtSecond(0));
+    workers.SetLeases({Worker(1, "b")}, AtSecond(1));
     ASSERT_EQ(workers.links().size(), 2U) << "the first one may owe answers";
     EXPECT_FALSE(workers.leased(WorkerId(1)));
     EXPECT_TRUE(workers.leased(WorkerId(2)));
@@ -71,8 +71,8 @@ TEST_F(WorkerSetTest, AnotherProcessGetsAnotherId) {
 
 TEST_F(WorkerSetTest, AWorkerThatIsLeasedNoMoreStaysUntilItOwesNothing) {
   Run([](WorkerSet& workers) {
-    workers.SetLeases({Worker(1, "a"), Worker(2, "b")}, At(0));
-    workers.SetLeases({Worker(2, "b")}, At(1));
+    workers.SetLeases({Worker(1, "a"), Worker(2, "b")}, AtSecond(0));
+    workers.SetLeases({Worker(2, "b")}, AtSecond(1));
     EXPECT_TRUE(Removed(workers, true).empty());
     EXPECT_EQ(Removed(workers, false), std::vector<WorkerId>{WorkerId(1)});
     EXPECT_EQ(workers.Find(WorkerId(1)), nullptr);
@@ -82,7 +82,7 @@ TEST_F(WorkerSetTest, AWorkerThatIsLeasedNoMoreStaysUntilItOwesNothing) {
 
 TEST_F(WorkerSetTest, AWorkerThatIsNotReachedIsSuspectedAndTriedAgainLater) {
   Run([](WorkerSet& workers) {
-    workers.SetLeases({Unreachable(5, "a")}, At(0));
+    workers.SetLeases({Unreachable(5, "a")}, AtSecond(0));
     EXPECT_TRUE(workers.links().empty());
     std::vector<WorkerId> suspects;
     workers.AddSuspects(suspects);
@@ -98,8 +98,8 @@ TEST_F(WorkerSetTest, AWorkerThatIsNotReachedIsSuspectedAndTriedAgainLater) {
 }
 
 TEST_F(WorkerSetTest, RefusedWorkersAreToldWithTheirReasonWhileTheyAreLeased) {
-  Run([this](WorkerSet& workers) {
-    workers.SetLeases({Worker(1, "a"), Worker(2, "b")}, At(0));
+  Run([](WorkerSet& workers) {
+    workers.SetLeases({Worker(1, "a"), Worker(2, "b")}, AtSecond(0));
     workers.Withdraw(WorkerId(2), Unsupported("it was wrong"), false);
     std::vector<wire::UnfitWorker> unfit;
     workers.AddUnfit({}, unfit);
@@ -107,7 +107,7 @@ TEST_F(WorkerSetTest, RefusedWorkersAreToldWithTheirReasonWhileTheyAreLeased) {
     EXPECT_EQ(unfit, (std::vector<wire::UnfitWorker>{{WorkerId(2), "it was wrong"},
                                                      {WorkerId(2), "it was wrong"},
                                                      {WorkerId(1), "other files"}}));
-    workers.SetLeases({Worker(1, "a")}, At(1));
+    workers.SetLeases({Worker(1, "a")}, AtSecond(1));
     unfit.clear();
     workers.AddUnfit({}, unfit);
     EXPECT_TRUE(unfit.empty());
@@ -116,13 +116,13 @@ TEST_F(WorkerSetTest, RefusedWorkersAreToldWithTheirReasonWhileTheyAreLeased) {
 
 TEST_F(WorkerSetTest, AWithdrawnProcessIsTakenByNoId) {
   Run([this](WorkerSet& workers) {
-    workers.SetLeases({Worker(1, "a")}, At(0));
+    workers.SetLeases({Worker(1, "a")}, AtSecond(0));
     workers.Withdraw(WorkerId(1), Unsupported("it was wrong"), true);
     EXPECT_EQ(gone_, std::vector<WorkerId>{WorkerId(1)});
     EXPECT_EQ(Removed(workers, false), std::vector<WorkerId>{WorkerId(1)});
     EXPECT_NE(workers.AllRefuse().message().find("it was wrong"), std::string::npos);
-    workers.SetLeases({}, At(1));
-    workers.SetLeases({Worker(7, "a"), Worker(8, "b")}, At(2));
+    workers.SetLeases({}, AtSecond(1));
+    workers.SetLeases({Worker(7, "a"), Worker(8, "b")}, AtSecond(2));
     EXPECT_EQ(workers.Find(WorkerId(7)), nullptr);
     EXPECT_NE(workers.Find(WorkerId(8)), nullptr);
     EXPECT_TRUE(workers.AllRefuse().ok());
@@ -131,13 +131,13 @@ TEST_F(WorkerSetTest, AWithdrawnProcessIsTakenByNoId) {
 
 TEST_F(WorkerSetTest, ARefusedProcessMayComeAgainWithAnotherLease) {
   Run([](WorkerSet& workers) {
-    workers.SetLeases({Worker(1, "a")}, At(0));
+    workers.SetLeases({Worker(1, "a")}, AtSecond(0));
     workers.Withdraw(WorkerId(1), Unsupported("not now"), false);
     (void)Removed(workers, false);
-    workers.Tick(At(100));
+    workers.Tick(AtSecond(100));
     EXPECT_TRUE(workers.links().empty()) << "while it is leased it is not asked again";
-    workers.SetLeases({}, At(101));
-    workers.SetLeases({Worker(1, "a")}, At(102));
+    workers.SetLeases({}, AtSecond(101));
+    workers.SetLeases({Worker(1, "a")}, AtSecond(102));
     EXPECT_NE(workers.Find(WorkerId(1)), nullptr);
   });
 }
@@ -161,7 +161,7 @@ class CodeSetTest : public WorkerSetTest {
 
 TEST_F(CodeSetTest, AWorkerThatWasKilledIsNotOneThatSharesNoMemory) {
   Run([this](WorkerSet& workers) {
-    workers.SetLeases({Local()}, At(0));
+    workers.SetLeases({Local()}, AtSecond(0));
     EXPECT_TRUE(workers.AllRefuse().ok()) << workers.AllRefuse().ToString();
     EXPECT_TRUE(workers.AllReady().empty());
     std::vector<WorkerId> suspects;
@@ -181,7 +181,7 @@ TEST_F(CodeSetTest, AWorkerThatAnswersAndGivesNoMemoryIsTriedAgain) {
       EXPECT_TRUE(socket->Send(incoming.peer, wire::Pong{ping->sequence}).ok());
     };
     socket = *reactor_->BindRouter("inproc://a", std::move(events));
-    workers.SetLeases({Local()}, At(0));
+    workers.SetLeases({Local()}, AtSecond(0));
   });
   for (bool gone = false; !gone;) {  // the answer comes through the reactor
     Run([&](WorkerSet&) { gone = !gone_.empty(); });
@@ -202,7 +202,7 @@ TEST_F(WorkerSetTest, WithoutComparisonsEachWorkerServes) {
 
 TEST_F(ComparingSetTest, WithoutAReferenceAWorkerElsewhereCannotServe) {
   Run([](WorkerSet& workers) {
-    workers.SetLeases({Worker(1, "a")}, At(0));
+    workers.SetLeases({Worker(1, "a")}, AtSecond(0));
     EXPECT_FALSE(workers.Serves(WorkerId(1)));
     EXPECT_FALSE(workers.had_reference());
     EXPECT_NE(workers.AllRefuse().message().find("has to be compared"), std::string::npos);

@@ -3,14 +3,13 @@
 #include <random>
 #include <string>
 
+#include "base/test_time.h"
 #include "gtest/gtest.h"
 
 namespace headrace::client {
 namespace {
 
 using std::chrono::milliseconds;
-
-SteadyTime At(std::int64_t ms) { return SteadyTime(milliseconds(ms)); }
 
 // Its answer came at `ready`, after work that took all the time.
 BatchTimeline Computed(std::int64_t ready) {

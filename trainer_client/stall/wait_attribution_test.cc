@@ -6,14 +6,13 @@
 #include <random>
 #include <string>
 
+#include "base/test_time.h"
 #include "gtest/gtest.h"
 
 namespace headrace::client {
 namespace {
 
 using std::chrono::milliseconds;
-
-SteadyTime At(std::int64_t ms) { return SteadyTime(milliseconds(ms)); }
 
 // 10 ms each of: held for sizes, for a worker, queue, then 40 ms of work, 10 ms of network, copy.
 BatchTimeline Example() {
