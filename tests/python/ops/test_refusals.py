@@ -37,7 +37,7 @@ HALF = ("to_dtype", {"dtype": "float16"})
         ),
         ([TO_TENSOR, ("to_dtype", {"dtype": "uint8"})], "float to integer"),
         ([TO_TENSOR, ("normalize", {"mean": [0.5, 0.5], "std": [0.5]})], "mean has 2 values"),
-        ([("elastic_transform", {})], "no native operator elastic_transform"),
+        ([("swirl", {})], "no native operator swirl"),
     ],
 )
 def test_what_has_no_native_form_says_why(nodes, reason):
