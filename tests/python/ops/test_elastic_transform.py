@@ -50,7 +50,7 @@ def fills(draw, channels, least, most):
        st.integers(30, 90), st.integers(30, 90), st.sampled_from([1, 3]), seeds)  # fmt: skip
 def test_elastic_transform(data, api, first, alpha, sigma, mode, height, width, channels, seed):
     before = FIRSTS[first]()
-    of_floats = "ToTensor" in first or "ToDtype" in first or first == "Normalize"
+    of_floats = first in ("ToTensor", "ToImage, ToDtype", "Normalize")
     bounds = (-2, 2) if of_floats else (0, 255)
     fill = data.draw(fills(channels, *bounds))
     transform = APIS[api].ElasticTransform(alpha, sigma, mode, fill)
