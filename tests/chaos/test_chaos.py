@@ -30,7 +30,16 @@ def expected(tmp_path_factory, photos):
     return Expected(tmp_path_factory.mktemp("stock"), photos, SEED % 2**31)
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+# Each takes 40 s. Those that are always run have every kind of plan and two kinds of transport.
+ALWAYS = {"native, TCP", "code with state, shared memory", "code, resumed"}
+
+
+def marked(scenario):
+    marks = () if scenario.name in ALWAYS else pytest.mark.full
+    return pytest.param(scenario, id=scenario.name, marks=marks)
+
+
+@pytest.mark.parametrize("scenario", [marked(scenario) for scenario in SCENARIOS])
 def test_every_batch_comes_once_in_order(scenario, photos, expected, tmp_path):
     if why := possible(scenario):
         pytest.skip(why)
