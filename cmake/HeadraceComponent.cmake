@@ -56,12 +56,7 @@ function(headrace_test NAME)
     set_target_properties(${NAME} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
   add_test(NAME ${NAME} COMMAND ${NAME})
-  # It ends a test that hangs. Sanitizers on a busy machine take ten times as long as a release.
-  set(timeout 120)
-  if(HEADRACE_SANITIZE)
-    set(timeout 600)
-  endif()
-  set_tests_properties(${NAME} PROPERTIES TIMEOUT ${timeout})
+  set_tests_properties(${NAME} PROPERTIES TIMEOUT 120)
   if(HEADRACE_SANITIZE MATCHES "thread")
     set_tests_properties(${NAME} PROPERTIES
       ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/net/tsan.supp")
@@ -132,6 +127,7 @@ function(headrace_camel_case NAME OUT)
   set(${OUT} ${result} PARENT_SCOPE)
 endfunction()
 
+# Gives a component's library the headers of its kind, where there are any.
 function(headrace_precompiled_component KIND TARGET)
   if(TARGET headrace_${KIND}_headers)
     target_precompile_headers(${TARGET} REUSE_FROM headrace_${KIND}_headers)

@@ -25,9 +25,9 @@ run_ctest() { # PRESET [ctest arguments]
 
 # Programs that start the service as processes of their own run in the release build.
 OF_MANY_PROCESSES='integration_test|cpp_trainer_example|schemas_conform'
-# What decides: pure functions of values, which touch neither foreign bytes nor raw memory. To build
-# them costs a fifth of the time. --sanitizers has them too.
-DECIDERS='coordinator_step_test|coordinator_split_test|estimator_test|scaling_test|policy_test|placement_test|pool_test|simulate_trace_test|simulate_test|cli_test'
+# What decides, by values that others have parsed and checked. To build it costs a fifth of the time;
+# ./dev test --sanitizers has it too. A program that is not named here is always sanitized.
+DECIDERS='coordinator_step_test|coordinator_split_test|estimator_test|scaling_test|policy_test|placement_test|pool_test|simulate_test|cli_test'
 
 address_sanitized() { # [all]
   local left_out="^($OF_MANY_PROCESSES|$DECIDERS)\$" programs
@@ -82,7 +82,7 @@ cmd_test() {
     *) setup_and_build test ;;
   esac
   if [ "${1:-}" = --sanitizers ]; then
-    heading "all C++ tests with the address and undefined-behaviour sanitizers (about 12 min)"
+    heading "all C++ tests with the address and undefined-behaviour sanitizers (about 20 min)"
     check asan-ubsan address_sanitized all
     summary
     return
@@ -105,7 +105,7 @@ cmd_test() {
   heading "C++ tests and wire conformance"
   check ctest run_ctest release
   if [ -z "${1:-}" ]; then
-    heading "C++ tests with the address and undefined-behaviour sanitizers (about 10 min)"
+    heading "C++ tests with the address and undefined-behaviour sanitizers (about 16 min)"
     check asan-ubsan address_sanitized
   fi
   heading "Python and architecture tests (about 30 min)"

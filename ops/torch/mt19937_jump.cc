@@ -60,8 +60,9 @@ Polynomial FindCharacteristic() {
   HR_CHECK(length == kDegree);
   Polynomial characteristic{};  // the connection polynomial, read backwards
   for (std::size_t i = 0; i <= kDegree; ++i) {
-    if (Has(connection, kDegree - i))
+    if (Has(connection, kDegree - i)) {
       characteristic[i / kWordBits] |= std::uint64_t{1} << (i % kWordBits);
+    }
   }
   return characteristic;
 }
