@@ -29,12 +29,14 @@ OF_MANY_PROCESSES='integration_test|cpp_trainer_example|schemas_conform'
 # ./dev test --sanitizers has it too. A program that is not named here is always sanitized.
 DECIDERS='coordinator_step_test|coordinator_split_test|estimator_test|scaling_test|policy_test|placement_test|pool_test|simulate_test|cli_test'
 
+# Its build folder has the compiler in its name: CMake drops all settings, the sanitizers too, where the
+# compiler of a folder changes.
 address_sanitized() { # [all]
   local left_out="^($OF_MANY_PROCESSES|$DECIDERS)\$" programs
   [ "${1:-}" = all ] && left_out="^($OF_MANY_PROCESSES)\$"
-  cmake --preset asan || return
-  mapfile -t programs < <(ctest --test-dir build/asan -N -E "$left_out" | sed -n 's/^ *Test *#[0-9]*: //p')
-  build_preset asan --target "${programs[@]}" && run_ctest asan -E "$left_out"
+  cmake --preset asan-clang || return
+  mapfile -t programs < <(ctest --test-dir build/asan-clang -N -E "$left_out" | sed -n 's/^ *Test *#[0-9]*: //p')
+  build_preset asan-clang --target "${programs[@]}" && run_ctest asan-clang -E "$left_out"
 }
 
 # The thread sanitizer looks at the programs that have threads; the others would only cost time.
