@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "base/log.h"
+
 namespace headrace::dataworker {
 namespace {
 
@@ -22,8 +24,14 @@ Status LaneHosts::Give(const Lane& lane, UniqueFd socket, std::int64_t pid) {
     given_.clear();
     begun_.clear();
   }
-  HR_TRY(FrameSocket adopted, FrameSocket::Adopt(std::move(socket)));
-  given_.insert_or_assign(lane.lane, Begun{.socket = std::move(adopted), .pid = pid});
+  given_.erase(lane.lane);
+  Result<FrameSocket> adopted = FrameSocket::Adopt(std::move(socket));
+  if (!adopted.ok()) {  // its process has ended on the way: nobody must wait for it
+    LogDebug(NameOf(lane) + " has ended error=\"" + adopted.status().ToString() + "\"");
+    begun_.insert(lane.lane);
+    return {};
+  }
+  given_.emplace(lane.lane, Begun{.socket = std::move(adopted).value(), .pid = pid});
   begun_.erase(lane.lane);
   return {};
 }

@@ -18,7 +18,8 @@ class LaneHosts final : public StageHosts {
   explicit LaneHosts(std::int32_t lanes) : lanes_(lanes) {}
 
   // Gives a lane's process, which serves at the other end of `socket`. It replaces one that was
-  // given before. kInvalidArgument: no such lane, or a set that another one has replaced.
+  // given before. One that has ended already is known as such. kInvalidArgument: no such lane, or a
+  // set that another one has replaced.
   Status Give(const Lane& lane, UniqueFd socket, std::int64_t pid);
 
   Result<std::optional<Begun>> Begin(std::uint64_t host, const Lane& lane) override;

@@ -45,6 +45,18 @@ TEST_F(LaneHostsTest, ALaneWhoseProcessHasEndedHasNoOther) {
   EXPECT_THAT(again.status().message(), HasSubstr("has ended"));
 }
 
+// Its batch would wait for ever, and those after it.
+TEST_F(LaneHostsTest, AProcessThatEndedOnTheWayIsNotWaitedFor) {
+  std::array<int, 2> fds{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()), 0);
+  UniqueFd ours(fds[0]);
+  UniqueFd(fds[1]).reset();
+  ASSERT_TRUE(hosts_.Give({.lane = 0, .set = 1}, std::move(ours), 7).ok());
+  EXPECT_THAT(Begin(0, 1).status().message(), HasSubstr("has ended"));
+  ASSERT_TRUE(Give(0, 1).ok());
+  EXPECT_TRUE(Begin(0, 1).value().has_value());
+}
+
 TEST_F(LaneHostsTest, ALaneThatIsGivenAgainBeginsAgain) {
   ASSERT_TRUE(Give(0, 1).ok());
   ASSERT_TRUE(Begin(0, 1).ok());

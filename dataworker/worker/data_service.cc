@@ -15,7 +15,7 @@ constexpr std::uint64_t kMostPayloadBytes = std::uint64_t{2} << 30;
 constexpr std::uint64_t kKeptPayloadBytes = std::uint64_t{256} << 20;
 constexpr std::size_t kMostSessions = 4096;
 constexpr std::size_t kMostEarlyArenas = 64;
-constexpr std::size_t kMostEarlyLanes = 1024;
+constexpr std::size_t kMostEarlyLanes = 2048;  // two sets of as many as a session can have
 // A peer that does not read for this long has lost its answers; it asks again if it lives.
 constexpr Duration kSendFor = std::chrono::seconds(30);
 constexpr Duration kComplainEvery = std::chrono::seconds(1);

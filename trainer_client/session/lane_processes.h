@@ -40,8 +40,9 @@ class LaneProcesses {
   [[nodiscard]] std::uint64_t set() const { return set_; }
   [[nodiscard]] std::size_t size() const { return lanes_.size(); }
   [[nodiscard]] std::int64_t pid(std::size_t lane) const { return lanes_[lane].pid; }
-  // Returns the other end of a new connection on which the lane's process serves. kUnavailable: the
-  // process has ended, or does not read.
+  // Returns the other end of a new connection on which the lane's process serves. If the process has
+  // ended, or does not read, the connection has ended too: a worker that got none would wait for it.
+  // Errors of socketpair.
   [[nodiscard]] Result<UniqueFd> Connect(std::size_t lane) const;
 
  private:

@@ -68,10 +68,9 @@ Status WorkerLink::Connect() {
     if (error.code() == Code::kOtherRelease) Refused(error);
   };
   const bool shares = same_host && context_.allow_arena && !worker_.arena_path.empty();
-  const Status unshared =
-      Unsupported("worker " + std::to_string(worker_.worker.value) + " on " +
-                  worker_.host.hostname +
-                  " shares no memory with this process, whose code runs on this host alone");
+  const Status unshared = Unsupported(
+      "worker " + std::to_string(worker_.worker.value) + " on " + worker_.host.hostname +
+      " shares no memory with this process, whose code runs on this host alone");
   if (!shares) events.on_disconnected = [this] { OnDisconnected(); };
   events.server = wire::Role::kWorker;
   HR_TRY(socket_, reactor_.ConnectDealer(endpoint, std::move(events)));
@@ -141,9 +140,11 @@ void WorkerLink::GiveLanes() {
     message.lane = static_cast<std::int32_t>(lane);
     message.lane_set = lanes.set();
     message.pid = lanes.pid(lane);
-    const Status sent = socket.ok() ? channel_->Send(message, socket->get()) : socket.status();
-    // The trainer itself notices that a lane's process has ended.
-    if (!sent.ok()) LogDebug("lane not given error=\"" + sent.ToString() + "\"");
+    Status sent = socket.ok() ? channel_->Send(message, socket->get()) : socket.status();
+    if (!sent.ok()) {  // the worker would wait for the lane for ever
+      Refused(std::move(sent));
+      return;
+    }
   }
 }
 
