@@ -1,10 +1,11 @@
 #include "coordinator/message_checks.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "base/secret.h"
+#include "schemas/wire/unfit_workers.h"
 
 namespace headrace::coordinator {
 namespace {
@@ -12,8 +13,6 @@ namespace {
 constexpr std::size_t kMinTokenChars = 8;
 constexpr std::size_t kMaxTextChars = 4096;
 constexpr std::size_t kMaxEndpoints = 64;
-constexpr std::size_t kMaxUnfit = 64;
-constexpr std::size_t kMaxReasonChars = 400;
 // Most cores of one worker. Millicores of a lease have 32 bits.
 constexpr std::int32_t kMaxCores = 65536;
 
@@ -54,14 +53,10 @@ Status CheckSender(const State& state, const wire::ConsumerHeartbeat& m) {
   return NoSession("job " + std::to_string(m.job.value) + " has another consumer");
 }
 
-std::vector<wire::UnfitWorker> Bounded(std::vector<wire::UnfitWorker> unfit,
-                                       const std::set<WorkerId>& leases) {
+std::vector<wire::UnfitWorker> LeasedUnfit(std::vector<wire::UnfitWorker> unfit,
+                                           const std::set<WorkerId>& leases) {
   std::erase_if(unfit, [&](const auto& worker) { return !leases.contains(worker.worker); });
-  if (unfit.size() > kMaxUnfit) unfit.resize(kMaxUnfit);
-  for (wire::UnfitWorker& worker : unfit) {
-    worker.reason.resize(std::min(worker.reason.size(), kMaxReasonChars));
-  }
-  return unfit;
+  return wire::Bounded(std::move(unfit));
 }
 
 Status CheckText(std::string_view what, const std::string& text) {

@@ -15,9 +15,9 @@ namespace headrace::coordinator {
 [[nodiscard]] Status CheckText(std::string_view what, const std::string& text);
 [[nodiscard]] Status CheckMessage(const wire::OpenJob& m);
 [[nodiscard]] Status CheckMessage(const wire::RegisterWorker& m);
-// What is kept of a client's words about its workers: the first of them, cut to a line each.
-[[nodiscard]] std::vector<wire::UnfitWorker> Bounded(std::vector<wire::UnfitWorker> unfit,
-                                                     const std::set<WorkerId>& leases);
+// What is kept of a client's words about its workers: of those that it leases, and bounded.
+[[nodiscard]] std::vector<wire::UnfitWorker> LeasedUnfit(std::vector<wire::UnfitWorker> unfit,
+                                                         const std::set<WorkerId>& leases);
 // Whether the sender of a message has the token of the job or worker that it speaks for. NoSession: it
 // has another one, or nobody is known by that number; its own process introduces itself again.
 // kInvalidArgument: it has none, as peers of releases before tokens.

@@ -244,7 +244,8 @@ class Stepper {
     std::erase_if(loads, [&](const auto& load) { return !job->sessions.contains(load.session); });
     if (loads.size() > kMaxSessions) loads.resize(kMaxSessions);
     if (job->phase == Job::Phase::kLost) Change(ReviveJob{m.job});
-    Emit(SeeConsumer{m.job, now_.steady, std::move(loads), true, Bounded(m.unfit, job->leases)});
+    Emit(
+        SeeConsumer{m.job, now_.steady, std::move(loads), true, LeasedUnfit(m.unfit, job->leases)});
     for (const WorkerId id : m.suspected) {
       const Worker* worker = state().FindWorker(id);
       if (!worker || worker->phase == Worker::Phase::kLost) continue;

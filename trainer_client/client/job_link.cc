@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/version.h"
+#include "schemas/wire/unfit_workers.h"
 
 namespace headrace::client {
 namespace {
@@ -15,18 +16,6 @@ constexpr Duration kBeat = std::chrono::seconds(1);
 constexpr Duration kAskAgain = std::chrono::milliseconds(250);
 // Workers register again within some heartbeats of a coordinator's restart.
 constexpr Duration kSettle = std::chrono::seconds(5);
-
-// What a worker says may be long, and loaders may be many. One entry for each worker.
-void Bound(std::vector<wire::UnfitWorker>& unfit) {
-  constexpr std::size_t kMost = 64, kMostChars = 400;
-  std::ranges::stable_sort(unfit, {}, &wire::UnfitWorker::worker);
-  const auto same = std::ranges::unique(unfit, {}, &wire::UnfitWorker::worker);
-  unfit.erase(same.begin(), same.end());
-  if (unfit.size() > kMost) unfit.resize(kMost);
-  for (wire::UnfitWorker& worker : unfit) {
-    worker.reason.resize(std::min(worker.reason.size(), kMostChars));
-  }
-}
 
 Status Closed() { return Unavailable("the client is closed"); }
 
@@ -185,7 +174,7 @@ void JobLink::SendHeartbeat() {
     session->AddSuspects(beat.suspected);
     session->AddUnfit(beat.unfit);
   }
-  Bound(beat.unfit);
+  beat.unfit = wire::Bounded(std::move(beat.unfit));  // loaders may be many
   Send(beat);
 }
 
