@@ -49,10 +49,12 @@ thread_sanitized() {
   build_preset tsan --target "${THREADED[@]}" && run_ctest tsan -R "^($names)\$"
 }
 
-run_pytest() { # [arguments of pytest]
+run_pytest() { # EXTENT: brief or full (tests/support/extent.py)
   # Most tests wait for processes to start: as many files at a time as there are cores.
-  HEADRACE_TEST_PILLOW_OLD=$PWD/build/pillow-old PATH="$PWD/.venv/bin:$PATH" "$PYTHON" -m pytest \
-    -n "$JOBS" --dist loadfile "$@"
+  local limit=600 # seconds a test; in the full extent the first case of a theme runs all of them
+  [ "$1" = full ] && limit=1800
+  HEADRACE_TEST_EXTENT=$1 HEADRACE_TEST_PILLOW_OLD=$PWD/build/pillow-old PATH="$PWD/.venv/bin:$PATH" "$PYTHON" -m pytest \
+    -n "$JOBS" --dist loadfile --timeout "$limit" --durations 30
 }
 
 short_demo() {
@@ -100,7 +102,7 @@ cmd_test() {
     heading "Python tests, and programs of process settings and state (about an hour)"
     need_old_pillow
     need_frameworks
-    check pytest run_pytest
+    check pytest run_pytest full
     summary
     return
   fi
@@ -113,7 +115,7 @@ cmd_test() {
   heading "Python and architecture tests (about 30 min)"
   need_old_pillow
   need_frameworks
-  check pytest run_pytest -m "not full"
+  check pytest run_pytest brief
   if [ -z "${1:-}" ]; then
     need_photos
     heading "short demo"
@@ -123,7 +125,8 @@ cmd_test() {
 }
 
 # Every fuzz target of build/fuzz for some seconds, each with its own corpus folder. The first inputs
-# are small images for image_fuzz and the frozen messages for the others.
+# are small images for image_fuzz, the frozen frames for stage_frames_fuzz, tests/fuzz/seeds/NAME where
+# it is there, and the frozen messages for the others.
 cmd_fuzz() {
   local seconds=${1:-60} target name seeds
   [[ $seconds =~ ^[1-9][0-9]*$ ]] || die "fuzz takes a number of seconds, not '$seconds'"
@@ -136,9 +139,11 @@ cmd_fuzz() {
   run_logged build-fuzz build_preset fuzz
   heading "fuzzing, $seconds s each"
   "$PYTHON" tests/fuzz/image_seeds.py build/fuzz-corpus/seeds-image_fuzz
+  "$PYTHON" tests/fuzz/frame_seeds.py build/fuzz-corpus/seeds-stage_frames_fuzz
   while read -r target; do
     name=$(basename "$target")
     seeds=build/fuzz-corpus/seeds-$name
+    [ -d "$seeds" ] || seeds=tests/fuzz/seeds/$name
     [ -d "$seeds" ] || seeds=schemas/golden/v1/messages
     mkdir -p "build/fuzz-corpus/$name"
     check "$name" "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from headrace.capture import Local, python_stage
+from support.extent import some
 from support.programs import run_program
 from torch.utils.data import DataLoader, Dataset
 
@@ -172,7 +173,12 @@ def run(text, folder):
     return run_program(source, tests, str(folder), env=environment)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+# One of each kind: caches, registries, bases, files. Each starts two interpreters.
+USUAL = ["a cached function", "a registry of subclasses", "a metaclass with a registry",
+         "an open file in a helper, which nobody reads"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", some(PROGRAMS, USUAL))
 def test_another_host_makes_what_the_program_makes(name, tmp_path):
     done = run(PROGRAMS[name], tmp_path)
     assert done.returncode == 0, done.stderr

@@ -8,6 +8,7 @@ from headrace.capture.batches import form_of
 from headrace.native.batch_form import batch_of
 from support import padding
 from support.compare import assert_same
+from support.extent import share
 from torchvision import tv_tensors
 
 SEED = 20261127
@@ -40,7 +41,7 @@ def test_samples_of_any_size(collate):
     rng = random.Random(SEED)
     form = form_of(collate, (0, 1), [1], [], {0: 3}).form
     raised = 0
-    for case in range(200):
+    for case in range(share(200)):
         channels = rng.choice([3, 3, 1])
         kind = rng.choice(TYPES), rng.random() < 0.5, rng.random() < 0.3, channels
         images = [picture(rng, *kind) for _ in range(rng.choice([1, 2, 5]))]

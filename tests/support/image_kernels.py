@@ -21,11 +21,13 @@ import hypothesis
 import numpy as np
 from PIL import Image
 
+from support.extent import share
+
 OK, DATA_LOSS, UNSUPPORTED = 0, 6, 10
 
 settings = hypothesis.settings(
     deadline=None,
-    max_examples=int(os.environ.get("HEADRACE_TEST_EXAMPLES", "150")),
+    max_examples=int(os.environ.get("HEADRACE_TEST_EXAMPLES", share(150))),
     print_blob=True,
     suppress_health_check=list(hypothesis.HealthCheck),
 )

@@ -11,6 +11,7 @@ from headrace.loader.seam import state_of
 from PIL import Image
 from support import detection
 from support.compare import assert_same, batches, check, errors, seed_everything
+from support.extent import rows
 from support.lost_worker import check_with_a_lost_worker
 from torch.utils.data import DataLoader, Subset
 from torchvision import transforms as v1
@@ -35,7 +36,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("num_workers", [1, 3])
-@pytest.mark.parametrize(("name", "transforms"), CASES)
+@pytest.mark.parametrize(("name", "transforms"), rows(CASES))
 def test_a_program(photos, name, transforms, num_workers):
     data = detection.PROGRAMS[name](photos, detection.TRANSFORMS[transforms]())
     collate = detection.zipped if num_workers == 1 else detection.lists

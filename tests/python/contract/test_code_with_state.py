@@ -14,9 +14,20 @@ import torch
 from headrace.loader.seam import state_of
 from PIL import Image
 from support.compare import assert_same, check, seed_everything
+from support.extent import some
 from support.lost_worker import check_with_a_lost_worker
 from support.photos import without_tables
-from support.stateful import STATEFUL, Counter, Rows
+from support.stateful import (
+    STATEFUL,
+    ClosureCell,
+    Counter,
+    GlobalList,
+    InPlaceTensor,
+    Iterator,
+    MutableDefault,
+    Rows,
+    WritesAFile,
+)
 from support.stateless import Memo, MemoByDecorator, OpensLater, Scratch
 from torch.utils.data import DataLoader
 
@@ -26,7 +37,11 @@ def loader_of(make, **named):
     return lambda loader: loader(make(), **named)
 
 
-@pytest.mark.parametrize("cls", STATEFUL)
+# test_proof tells all of them from code without state.
+USUAL = [Counter, GlobalList, ClosureCell, MutableDefault, Iterator, InPlaceTensor, WritesAFile]
+
+
+@pytest.mark.parametrize("cls", some(STATEFUL, USUAL))
 def test_each_lane_has_the_state_that_a_stock_worker_has(cls):
     check(loader_of(cls, num_workers=3, batch_size=2), path="python")
 
@@ -259,7 +274,10 @@ def test_pictures_that_nobody_looks_at(own_photos):
     [
         {"persistent_workers": True},
         {"sampler": range(10**9), "shuffle": False},
-        {"persistent_workers": True, "multiprocessing_context": "spawn"},
+        # Each epoch starts an interpreter for each worker.
+        pytest.param(
+            {"persistent_workers": True, "multiprocessing_context": "spawn"}, marks=pytest.mark.full
+        ),
     ],
 )
 def test_state_that_lasts(named):

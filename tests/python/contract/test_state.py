@@ -10,6 +10,7 @@ import torch
 from headrace.loader.seam import state_of
 from headrace.service.report import REPORT
 from support.compare import assert_same, seed_everything
+from support.extent import BRIEF
 from support.pipelines import Numbers, chain_with, evaluate_v1, train_v1
 from torch.utils.data import (
     IterableDataset,
@@ -138,7 +139,7 @@ def test_resume(photos, kind):
     seed_everything()
     seen, points = run_with_checkpoints(loader_of(kind, photos))
     # A Python stage starts an interpreter for each loader.
-    wanted = [p for p in points if p[0] < EPOCHS][:: 7 if "python" in kind else 2]
+    wanted = [p for p in points if p[0] < EPOCHS][:: 7 if "python" in kind or BRIEF else 2]
     for epoch, received, point in wanted:
         seed_everything(999)
         loader = loader_of(kind, photos)

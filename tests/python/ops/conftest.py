@@ -1,11 +1,12 @@
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
+from support.extent import share
 
 # The examples are the same in every run: a failure belongs to the change that brought it.
 settings.register_profile(
     "headrace",
-    max_examples=100,
+    max_examples=share(100, least=20),
     deadline=None,
     derandomize=True,
     print_blob=True,

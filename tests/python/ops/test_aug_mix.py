@@ -7,8 +7,9 @@ import torch
 from headrace.capture import NotNative
 from headrace.native import augment
 from headrace.native.transforms import nodes_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.extent import examples, share
 from support.image_strategies import APIS, apis, fills, images, seeds
 from support.operators import (
     as_array,
@@ -41,7 +42,7 @@ def check(transform, image, seed):
     check_image([node_for(transform)], transform, image, seed)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(
     data=st.data(),
     image=images(most=120),
@@ -72,7 +73,7 @@ def test_every_operation_and_magnitude(api, mode, fill):
     transform = APIS[api].AugMix(10, 1, 1, interpolation=mode, fill=fill)
     pictures = [noise(37, 53, 3, 1), noise(40, 40, 1, 2), noise(3, 90, 3, 3), noise(6, 7, 3, 4)]
     node = node_for(transform)
-    for seed in range(1000):
+    for seed in range(share(1000)):
         check_image([node], transform, pictures[seed % 4], seed)
 
 
@@ -122,7 +123,7 @@ TENSORS = {
 }
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data(), images(4, 120), apis, modes, st.sampled_from(list(TENSORS)), seeds)
 def test_tensors(data, image, api, mode, conversion, seed):
     fill = data.draw(fills(image))

@@ -6,8 +6,9 @@ import torch
 from headrace.capture import NotNative
 from headrace.native.augment import _translate_exceptions
 from headrace.native.transforms import nodes_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.extent import examples, share
 from support.image_strategies import APIS, apis, fills, images, seeds
 from support.operators import check_file, check_image, compile_chain, jpeg, native, noise
 from torchvision import transforms as v1
@@ -34,14 +35,14 @@ def check(transform, image, seed):
     check_image([node_for(transform)], transform, image, seed)
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(st.data(), images(), apis, st.integers(2, 40), modes, seeds)
 def test_trivial_augment_wide(data, image, api, bins, mode, seed):
     fill = data.draw(fills(image))
     check(APIS[api].TrivialAugmentWide(bins, mode, fill), image, seed)
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(st.data(), images(), apis, st.integers(0, 4), st.integers(2, 40), modes, seeds)
 def test_rand_augment(data, image, api, count, bins, mode, seed):
     fill = data.draw(fills(image))
@@ -49,7 +50,7 @@ def test_rand_augment(data, image, api, count, bins, mode, seed):
     check(APIS[api].RandAugment(count, magnitude, bins, mode, fill), image, seed)
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(st.data(), images(), apis, st.sampled_from(AutoAugmentPolicy), modes, seeds)
 def test_auto_augment(data, image, api, policy, mode, seed):
     fill = data.draw(fills(image))
@@ -63,7 +64,7 @@ def test_every_operation_and_magnitude(api, mode, channels):
     """868 draws there are; 1500 seeds miss few."""
     pictures = [noise(33, 47, channels, 1), noise(40, 40, channels, 2), noise(3, 60, channels, 3)]
     transform = APIS[api].TrivialAugmentWide(interpolation=mode, fill=(7,))
-    for seed in range(1500):
+    for seed in range(share(1500)):
         check(transform, pictures[seed % 3], seed)
 
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.extent import examples
 from support.image_strategies import images, seeds
 from support.operators import check_image, compile_chain, native
 from torchvision.transforms import v2
@@ -27,7 +28,7 @@ def check(node, transform, image, seed):
             )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(images(), st.lists(lengths, min_size=1, max_size=5), st.none() | lengths, modes, seeds)
 def test_random_shortest_size(image, shortest, longest, mode, seed):
     args = {"min_size": shortest, "interpolation": mode, "api": 2}
@@ -37,7 +38,7 @@ def test_random_shortest_size(image, shortest, longest, mode, seed):
     check(("random_shortest_size", args), transform, image, seed)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(
     images(),
     st.tuples(lengths, lengths),
@@ -52,7 +53,7 @@ def test_scale_jitter(image, target, scale, mode, seed):
     check(("scale_jitter", {**args, "api": 2}), transform, image, seed)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(
     images(),
     st.tuples(st.floats(1, 3), st.floats(0, 2)),

@@ -6,8 +6,9 @@ import pytest
 import torch
 from headrace.native import blurring, float_bits
 from headrace.native.transforms import node_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.extent import examples
 from support.image_strategies import APIS, apis, seeds
 from support.operators import check_file, check_image, compile_chain, jpeg, native, noise
 from support.tensor_chains import MODES, chain_of, modes, refusal
@@ -45,7 +46,7 @@ def fills(draw, channels, least, most):
     return draw(st.one_of(value, st.lists(value, min_size=channels, max_size=channels)))
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(st.data(), apis, st.sampled_from(list(FIRSTS)), pairs(strengths), pairs(sigmas), modes,
        st.integers(30, 90), st.integers(30, 90), st.sampled_from([1, 3]), seeds)  # fmt: skip
 def test_elastic_transform(data, api, first, alpha, sigma, mode, height, width, channels, seed):

@@ -6,8 +6,9 @@ import torch
 from headrace.native import float_bits, float_nodes
 from headrace.native.plan import NotNative
 from headrace.native.transforms import nodes_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.extent import examples
 from support.operators import (
     SEEDS,
     check_file,
@@ -72,7 +73,7 @@ def check(transforms, image, seed=0):
 
 
 @pytest.mark.parametrize("name", COLORS)
-@settings(max_examples=120)
+@examples(120)
 @given(st.data(), apis, conversions, seeds)
 def test_each(name, data, api, conversion, seed):
     channels = (3,) if name in OF_MEANS else (1, 3)
@@ -81,7 +82,7 @@ def test_each(name, data, api, conversion, seed):
 
 
 @pytest.mark.parametrize("name", BLURS)
-@settings(max_examples=300)
+@examples(300)
 @given(st.data(), apis, conversions, seeds)
 def test_sums_of_neighbours(name, data, api, conversion, seed):
     """Of images of one channel large ones alone."""
@@ -111,7 +112,7 @@ def test_contrast_where_the_elements_fill_vectors_is_never_refused(name, api, he
     assert check([v1.ToTensor(), COLORS[name](APIS[api])], image, seed)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.data(), images(least=24, channels=(3,)), conversions, seeds)
 def test_among_other_operators(data, image, conversion, seed):
     """Before and after operators that move, map and resize, in any order."""

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 import torch
 from headrace.native import augment, float_bits
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.extent import examples
 from support.image_strategies import AFFINE, APIS, angles, apis, bounds, centers, images, seeds
 from support.operators import check_file, check_image, compile_chain, jpeg, native, noise
 from support.tensor_chains import MODES, chain_of, firsts, modes, refusal
@@ -54,7 +55,7 @@ def check(image, seed, *transforms):
         return False
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.data(), images(), apis, conversions, st.one_of(bounds(angles), st.integers(0, 360)), modes,
        centers, seeds)  # fmt: skip
 def test_random_rotation(data, image, api, first, degrees, mode, center, seed):
@@ -64,7 +65,7 @@ def test_random_rotation(data, image, api, first, degrees, mode, center, seed):
     check(image, seed, *FLOATS[first](), rotation)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.data(), images(), apis, conversions, st.fixed_dictionaries(AFFINE), modes, seeds)
 def test_random_affine(data, image, api, first, arguments, mode, seed):
     fill = data.draw(fills(image, float_values))
@@ -73,7 +74,7 @@ def test_random_affine(data, image, api, first, arguments, mode, seed):
     check(image, seed, *FLOATS[first](), affine)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.data(), images(3), apis, conversions, st.floats(0, 1), modes, seeds)
 def test_random_perspective(data, image, api, first, distortion, mode, seed):
     fill = data.draw(fills(image, float_values))
@@ -82,7 +83,7 @@ def test_random_perspective(data, image, api, first, distortion, mode, seed):
     check(image, seed, *FLOATS[first](), perspective)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.data(), images(3), apis, firsts, st.floats(0, 1), modes, seeds)
 def test_random_perspective_of_bytes(data, image, api, first, distortion, mode, seed):
     fill = data.draw(fills(image, byte_values))
@@ -111,7 +112,7 @@ def test_quarter_turns(api, mode, angle):
             assert check(noise(*shape, channels, 5), 1, v1.ToTensor(), turn, v1.CenterCrop(20))
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.data(), images(20), seeds)
 def test_among_other_operators(data, image, seed):
     steps = [

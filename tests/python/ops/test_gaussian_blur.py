@@ -7,8 +7,9 @@ import pytest
 import torch
 from headrace.native import blurring
 from headrace.native.transforms import node_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.extent import examples
 from support.image_strategies import APIS, apis, seeds
 from support.operators import check_file, check_image, compile_chain, jpeg, native, noise
 from support.torch_bits import needs_vectors
@@ -53,7 +54,7 @@ def check(image, seed, first, transform):
 
 
 @needs_sums
-@settings(max_examples=300)
+@examples(300)
 @given(
     apis, st.sampled_from(PLACES), sizes, sizes, st.booleans(), sigmas, st.integers(1, 150),
     st.integers(1, 150), st.sampled_from([1, 3, 3]), seeds,

@@ -5,8 +5,9 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.extent import examples
 from support.operators import (
     SEEDS,
     check_file,
@@ -69,7 +70,7 @@ def test_flip(image, axis, seed):
     check_image([("flip", {"axis": axis})], lambda picture: picture.transpose(method), image, seed)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(
     images(),
     apis,
@@ -140,7 +141,7 @@ ranges = st.tuples(st.floats(0.01, 1.0), st.floats(0.01, 1.0)).map(sorted)
 ratios = st.sampled_from([(3 / 4, 4 / 3), (0.3, 3.3), (0.9, 1.1), (1.0, 1.0), (2.0, 5.0)])
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(images(), apis, sizes(), ranges, ratios, st.sampled_from(MODES), seeds)
 def test_random_resized_crop(image, api, size, scale, ratio, mode, seed):
     args = {"size": size, "scale": list(scale), "ratio": list(ratio), "interpolation": mode}
@@ -184,7 +185,7 @@ def check_or_decline(nodes, transform, image, seed, reason):
         assert "Unsupported" in str(error) and reason in str(error)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(
     st.data(),
     images(most=40),
@@ -242,7 +243,7 @@ hues = st.one_of(
 )
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(images(most=40), apis, factors, factors, factors, hues, seeds)
 def test_color_jitter(image, api, brightness, contrast, saturation, hue, seed):
     values = dict(brightness=brightness, contrast=contrast, saturation=saturation, hue=hue)
@@ -284,7 +285,7 @@ def test_random_grayscale(image, api, p, seed):
     check_image([("random_grayscale", {"p": p})], APIS[api].RandomGrayscale(p), image, seed)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data(), images(), apis, probabilities, ranges, ratios, seeds, st.booleans())
 def test_random_erasing(data, image, api, p, scale, ratio, seed, after_normalize):
     count = len(image.getbands())

@@ -3,9 +3,10 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageEnhance, ImageOps
+from support.extent import examples
 from support.operators import SEEDS, check_image, compile_chain, native, noise
 
 seeds = st.integers(0, SEEDS)
@@ -38,7 +39,7 @@ def matrices(draw):
     return matrix
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(images(), matrices(), st.sampled_from([0, 2, 3]), st.booleans(), seeds)
 def test_affine(image, matrix, resample, filled, seed):
     fill = [124, 116, 104][: len(image.getbands())] if filled else None
@@ -74,7 +75,7 @@ factors = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(images(), st.sampled_from(sorted(ENHANCE)), factors, seeds)
 def test_enhancements(image, name, factor, seed):
     node = ("pil_operation", {"operation": name, "factor": factor})

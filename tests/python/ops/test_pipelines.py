@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
+from support.extent import examples
 from support.operators import (
     BUILD,
     SEEDS,
@@ -133,7 +134,7 @@ PIPELINES = {
 SUBSAMPLINGS = ["4:4:4", "4:2:2", "4:2:0"]
 
 
-@settings(max_examples=40)
+@examples(40)
 @pytest.mark.parametrize("name", PIPELINES)
 @given(
     st.integers(1, 250),
@@ -193,7 +194,7 @@ def test_exif_orientation_is_ignored_as_pil_ignores_it():
     check_file(nodes, transform, jpeg(noise(60, 90, 3, 5), exif=exif), 1)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.integers(0, 999), st.sampled_from([1, 2]), st.integers(0, SEEDS))
 def test_cifar_train(image_seed, api, seed):
     t = {1: v1, 2: v2}[api]
@@ -270,7 +271,7 @@ def run_again(environment: dict[str, str], *tests: str) -> None:
     """Some of these tests in a process of their own."""
     code = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-        + ["--confcutdir", str(HERE), *tests],
+        + ["--confcutdir", str(HERE.parents[1]), *tests],
         cwd=HERE,
         env={**os.environ, "HEADRACE_BUILD_DIR": str(BUILD), **environment},
         capture_output=True,

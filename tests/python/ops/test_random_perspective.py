@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 from headrace.native.transforms import node_of, nodes_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.extent import examples
 from support.image_strategies import APIS, apis, fills, images, seeds
 from support.operators import check_file, check_image, compile_chain, jpeg, native, noise, png
 from torchvision import transforms as v1
@@ -27,7 +28,7 @@ def chain_of(*transforms):
     return [(node.op, node.args) for node in map(node_of, transforms)]
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(
     st.data(), images(), apis, st.floats(0, 1), st.sampled_from([0.0, 0.5, 1.0, 1.0]),
     st.sampled_from(MODES), seeds,

@@ -7,8 +7,9 @@ import pytest
 import torch
 from headrace.capture import NotNative
 from headrace.native.transforms import nodes_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.extent import examples, share
 from support.image_strategies import (
     AFFINE,
     APIS,
@@ -44,7 +45,7 @@ def check(transform, op, image, seed):
     check_image([node_for(transform, op)], transform, image, seed)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.data(), images(), apis, st.one_of(bounds(angles), st.integers(0, 360)), modes, seeds)
 def test_random_rotation(data, image, api, degrees, mode, seed):
     fill, center = data.draw(fills(image, one=False)), data.draw(centers)
@@ -63,7 +64,7 @@ def test_quarter_turns_and_what_is_next_to_them(api, mode, angle):
             check(transform, "random_rotation", noise(31, side, 3, side), side)
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(st.data(), images(), apis, st.fixed_dictionaries(AFFINE), modes, seeds)
 def test_random_affine(data, image, api, arguments, mode, seed):
     fill = data.draw(fills(image, one=False)) or 0
@@ -78,7 +79,7 @@ def test_many_angles(api, name):
     transform = getattr(APIS[api], name)(180, interpolation=InterpolationMode.BILINEAR)
     op = {"RandomRotation": "random_rotation", "RandomAffine": "random_affine"}[name]
     node, image = node_for(transform, op), noise(24, 31, 1, 3)
-    for seed in range(1500):
+    for seed in range(share(1500)):
         check_image([node], transform, image, seed)
 
 
@@ -92,7 +93,7 @@ OPERATIONS = {
 }
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.data(), images(), apis, st.sampled_from(list(OPERATIONS)), st.floats(0, 1), seeds)
 def test_random_operation(data, image, api, name, p, seed):
     values = [data.draw(OPERATIONS[name])] if OPERATIONS[name] != () else []
@@ -107,7 +108,7 @@ ON_TENSORS = {
 }
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.data(), images(), apis, st.sampled_from(list(ON_TENSORS)), st.floats(0, 1), seeds)
 def test_random_operation_of_tensors(data, image, api, name, p, seed):
     values = [data.draw(ON_TENSORS[name])] if ON_TENSORS[name] != () else []

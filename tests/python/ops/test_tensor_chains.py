@@ -4,8 +4,9 @@ do on tensors is refused with its reason."""
 import pytest
 import torch
 from headrace.native import augment
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.extent import examples
 from support.image_strategies import APIS, apis, images, seeds
 from support.operators import LIBRARIES, check_file, check_image, jpeg, native, noise
 from support.tensor_chains import chain_of, check, refusal
@@ -28,7 +29,7 @@ def of_bytes(lib):
 
 
 @needs_products
-@settings(max_examples=150)
+@examples(150)
 @given(st.data(), images(least=30), apis, seeds)
 def test_one_after_the_other(data, image, api, seed):
     """What one leaves in memory must not matter to the next."""

@@ -4,9 +4,10 @@ equal torchvision's bit for bit."""
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
+from support.extent import BRIEF, ONE_IN, examples, share
 from support.image_strategies import APIS, apis, images, seeds
 from support.operators import compile_chain, every_value, native, noise
 from support.tensor_chains import chain_of, check, firsts
@@ -20,7 +21,7 @@ strengths = st.one_of(st.just(0), st.floats(0, 3))
 hues = st.one_of(st.just(0), st.floats(0, 0.5))
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(images(), apis, firsts, strengths, strengths, strengths, hues, seeds)
 def test_color_jitter(image, api, first, brightness, contrast, saturation, hue, seed):
     jitter = APIS[api].ColorJitter(brightness, contrast, saturation, hue)
@@ -30,12 +31,12 @@ def test_color_jitter(image, api, first, brightness, contrast, saturation, hue, 
 @pytest.mark.parametrize("api", [1, 2])
 @pytest.mark.parametrize("hue", [-0.5, -0.3141, -1e-9, 0.0, 1e-9, 0.1, 1 / 3, 0.5])
 def test_hue_of_many_colours(api, hue):
-    """A sixth of all colours, with every pair of values among them."""
+    """A sixth of all colours, with every pair of values among them; fewer in the brief extent."""
     jitter = APIS[api].ColorJitter(hue=(hue, hue))
     if hue == 0:
         jitter.hue = (0.0, 1e-30)
     values = torch.arange(256, dtype=torch.uint8)
-    for blue in range(0, 256, 6):
+    for blue in range(0, 256, 6 * (ONE_IN if BRIEF else 1)):
         red, green = torch.meshgrid(values, values, indexing="ij")
         pixels = torch.stack([red, green, (red // 2 + blue).to(torch.uint8)])
         for turned in (pixels, pixels.roll(1, 0)):
@@ -59,7 +60,7 @@ def test_the_ends_of_a_contrast_of_v2(first):
     """torch blends the last values of a tensor in another way than the others. Small images have many
     of them, and factors of few digits many sums that are almost whole."""
     refused = 0
-    for seed in range(1200):
+    for seed in range(share(1200)):
         rng = np.random.default_rng(seed)
         height, width = (int(side) for side in rng.integers(1, 8, 2))
         factor = float(rng.choice([0.1, 0.2, 0.25, 0.3, 0.7, 1.1, 1.3, 1.5]))
@@ -86,7 +87,7 @@ def test_means_of_large_images(api, size, one_thread):
     """Sums of more than 2^24, whose rounding depends on how torch's vectors add up. What is left of
     an image without contrast is its mean, cut."""
     contrast = APIS[api].ColorJitter(contrast=(0, 0))
-    for seed in range(150 if size[0] < 1000 else 40):
+    for seed in range(share(150 if size[0] < 1000 else 40)):
         check(nearly_constant(*size, seed), seed, v1.PILToTensor(), contrast)
     for seed in range(4):
         jitter = APIS[api].ColorJitter(contrast=(0, 3))
@@ -106,13 +107,13 @@ def test_a_mean_that_is_not_known_is_made_by_the_trainer(api):
     chain.run(image, 1)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(images(), apis, firsts, st.sampled_from([1, 3]), seeds)
 def test_grayscale(image, api, first, count, seed):
     check(image, seed, *first, APIS[api].Grayscale(count))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(images(), apis, firsts, st.floats(0, 1), seeds)
 def test_random_grayscale(image, api, first, p, seed):
     flip = v2.RandomHorizontalFlip()
@@ -123,6 +124,6 @@ def test_random_grayscale(image, api, first, p, seed):
 def test_grays_of_many_colours(api):
     values = torch.arange(256, dtype=torch.uint8)
     red, green = torch.meshgrid(values, values, indexing="ij")
-    for blue in range(256):
+    for blue in range(0, 256, ONE_IN if BRIEF else 1):
         image = v1.functional.to_pil_image(torch.stack([red, green, torch.full_like(red, blue)]))
         check(image, 1, v1.PILToTensor(), APIS[api].Grayscale(1))

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 from headrace.native import resizing
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.extent import examples
 from support.operators import (
     SEEDS,
     check_file,
@@ -37,7 +38,7 @@ apis = st.sampled_from([1, 2])
 conversions = st.sampled_from(list(CONVERSIONS))
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(images(), sizes(), apis, ways, conversions)
 def test_resize(image, size, api, way, conversion):
     mode, antialias = way
@@ -54,7 +55,7 @@ def test_one_side_stays_as_it_is(image, size, way, conversion, rows):
     check([*CONVERSIONS[conversion](), v2.Resize(size, mode, antialias=antialias)], image)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(
     images(),
     sizes(),
@@ -89,7 +90,7 @@ MOVES = {
 }
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(st.data(), images(least=12, most=60), apis, st.sampled_from(FILTERS), seeds)
 def test_among_operators_that_move(data, image, api, way, seed):
     """Before and after an operator that computes, and before and after a Normalize."""
@@ -119,7 +120,7 @@ def test_each_move(move, seed):
     )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(images(least=8), sizes(40), sizes(), apis, conversions)
 def test_twice(image, between, size, api, conversion):
     first = APIS[api].Resize(between, BICUBIC, antialias=True)

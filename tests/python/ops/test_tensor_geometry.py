@@ -3,8 +3,9 @@ rotations, affine transforms, borders and crops equal torchvision's bit for bit.
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.extent import examples, share
 from support.image_strategies import (
     AFFINE,
     APIS,
@@ -34,7 +35,7 @@ BORDERS = st.sampled_from(["constant", "edge", "reflect", "symmetric"])
 
 
 @needs_products
-@settings(max_examples=500)
+@examples(500)
 @given(st.data(), images(), apis, firsts, rotations, modes, centers, seeds)
 def test_random_rotation(data, image, api, first, degrees, mode, center, seed):
     fill = data.draw(fills(image))
@@ -68,7 +69,7 @@ def test_a_quarter_turn_of_many_pixels_is_made_by_the_trainer():
 
 
 @needs_products
-@settings(max_examples=500)
+@examples(500)
 @given(st.data(), images(), apis, firsts, st.fixed_dictionaries(AFFINE), modes, seeds)
 def test_random_affine(data, image, api, first, arguments, mode, seed):
     fill = data.draw(fills(image))
@@ -87,17 +88,17 @@ def test_many_angles(api, name, size):
     transform = getattr(APIS[api], name)(180, interpolation=InterpolationMode.BILINEAR)
     nodes, image = chain_of(v1.PILToTensor(), transform), noise(*size, 3, 3)
     whole = v1.Compose([v1.PILToTensor(), transform])
-    for seed in range(40 if size[0] > 100 else 400):
+    for seed in range(share(40 if size[0] > 100 else 400)):
         check_image(nodes, whole, image, seed)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(images(least=10), apis, firsts, PADDINGS, BORDERS, seeds)
 def test_pad(image, api, first, padding, border, seed):
     check(image, seed, *first, APIS[api].Pad(padding, 3, border))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(images(least=10), apis, firsts, PADDINGS, BORDERS, st.integers(10, 19), seeds)
 def test_random_crop(image, api, first, padding, border, side, seed):
     crop = APIS[api].RandomCrop(side, padding, pad_if_needed=True, fill=3, padding_mode=border)

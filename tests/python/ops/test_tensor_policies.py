@@ -3,8 +3,9 @@ equal torchvision's bit for bit."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.extent import examples, share
 from support.image_strategies import APIS, apis, fills, images, seeds
 from support.operators import check_image, compile_chain, native, noise
 from support.tensor_chains import MODES, chain_of, check, firsts, modes
@@ -16,7 +17,7 @@ pytestmark = needs_vectors
 
 
 @needs_products
-@settings(max_examples=400)
+@examples(400)
 @given(st.data(), images(), apis, firsts, st.integers(2, 40), modes, seeds)
 def test_trivial_augment_wide(data, image, api, first, bins, mode, seed):
     fill = data.draw(fills(image))
@@ -24,7 +25,7 @@ def test_trivial_augment_wide(data, image, api, first, bins, mode, seed):
 
 
 @needs_products
-@settings(max_examples=400)
+@examples(400)
 @given(st.data(), images(), apis, firsts, st.integers(0, 4), st.integers(2, 40), modes, seeds)
 def test_rand_augment(data, image, api, first, count, bins, mode, seed):
     fill, magnitude = data.draw(fills(image)), data.draw(st.integers(0, bins - 1))
@@ -32,7 +33,7 @@ def test_rand_augment(data, image, api, first, count, bins, mode, seed):
 
 
 @needs_products
-@settings(max_examples=400)
+@examples(400)
 @given(st.data(), images(), apis, firsts, st.sampled_from(AutoAugmentPolicy), modes, seeds)
 def test_auto_augment(data, image, api, first, policy, mode, seed):
     check(image, seed, *first, APIS[api].AutoAugment(policy, mode, data.draw(fills(image))))
@@ -47,7 +48,7 @@ def test_every_operation_and_magnitude(api, mode, fill):
     pictures = [noise(33, 47, 3, 1), noise(40, 40, 3, 2), noise(40, 40, 1, 3), noise(3, 60, 3, 4)]
     transforms = v1.PILToTensor(), APIS[api].TrivialAugmentWide(interpolation=mode, fill=fill)
     nodes, transform = chain_of(*transforms), v1.Compose(transforms)
-    for seed in range(1500):
+    for seed in range(share(1500)):
         check_image(nodes, transform, pictures[seed % 4], seed)
 
 

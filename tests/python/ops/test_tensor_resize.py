@@ -3,8 +3,9 @@
 import pytest
 import torch
 from headrace.native import resizing
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.extent import examples
 from support.operators import SEEDS, check_file, compile_chain, jpeg, native, noise
 from support.tensor_operators import check, images, nodes_for, refusal, sizes
 from support.torch_bits import needs_vectors
@@ -30,7 +31,7 @@ ways = st.sampled_from(WAYS)
 conversions = st.sampled_from([v1.PILToTensor, v2.PILToTensor, v2.ToImage])
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(images(), sizes(), ways, conversions)
 def test_resize(image, size, way, conversion):
     api, mode, antialias = way
@@ -44,7 +45,7 @@ def test_shorter_edge(image, size, bound, way):
     check([v2.ToImage(), transform], image, 0)
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(
     images(),
     sizes(),
@@ -60,7 +61,7 @@ def test_random_resized_crop(image, size, way, conversion, scale, ratio, seed):
     check([conversion(), transform], image, seed)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data(), images(least=12), ways, seeds)
 def test_among_other_transforms(data, image, way, seed):
     """The transforms before it give torch's tensors other strides; a crop after it restricts the

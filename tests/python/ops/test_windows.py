@@ -1,7 +1,8 @@
 """What a crop leaves of a resize is all that is computed and decoded, and has the bits of the whole."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.extent import examples
 from support.operators import SEEDS, check_file, check_image, jpeg, native, noise, png
 from torchvision import transforms as v1
 from torchvision.transforms import InterpolationMode, v2
@@ -87,7 +88,7 @@ def refused(error):
     return "must be > 0" in str(error) or "reflects a side" in str(error)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(files(), pipelines(), seeds)
 def test_crops_behind_resizes(data, pipeline, seed):
     transform, nodes = pipeline
@@ -97,7 +98,7 @@ def test_crops_behind_resizes(data, pipeline, seed):
         assert refused(error)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.integers(1, 200), st.integers(1, 200), st.sampled_from([1, 3]), pipelines(), seeds)
 def test_crops_behind_resizes_of_arrays(height, width, channels, pipeline, seed):
     transform, nodes = pipeline
@@ -107,7 +108,7 @@ def test_crops_behind_resizes_of_arrays(height, width, channels, pipeline, seed)
         assert refused(error)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(files(), st.sampled_from(MODES), seeds)
 def test_validation_as_written(data, mode, seed):
     transform = v1.Compose(
