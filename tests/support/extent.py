@@ -41,7 +41,7 @@ def some(values: Iterable[Any], kept: Iterable[Hashable]) -> list[Any]:
 def rows(values: Iterable[Sequence[Hashable]]) -> list[Any]:
     """The rows of several parameters. Of them, the brief extent takes each value of each once."""
     values = list(values)
-    kept = covering(values, lambda row: enumerate(row))
+    kept = covering(values, enumerate)
     return [pytest.param(*row, marks=() if row in kept else pytest.mark.full) for row in values]
 
 
@@ -69,7 +69,8 @@ def select(items: Sequence[pytest.Item]) -> set[pytest.Item]:
     functions: dict[Any, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("full") is None:
-            function = (item.path, getattr(item, "originalname", None) or item.name)
+            name = getattr(item, "originalname", None) or item.name
+            function = (item.parent.nodeid if item.parent else "", name)
             functions.setdefault(function, []).append(item)
     return {item for cases in functions.values() for item in covering(cases, _parameters)}
 
