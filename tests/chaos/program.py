@@ -12,10 +12,11 @@ import pathlib
 import pickle
 import signal
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 from torchvision import datasets
 from torchvision import transforms as T
 
@@ -55,6 +56,21 @@ class Counting(Plain):
         return picture, label, self.count
 
 
+class Streams(IterableDataset):
+    """Each worker has its own samples, and ends before the next one does."""
+
+    def __init__(self, photos: str) -> None:
+        self.photos = datasets.ImageFolder(photos)
+
+    def __iter__(self) -> Iterator[Any]:
+        info = get_worker_info()
+        assert info is not None
+        share = len(self.photos) * (info.id + 1) // (3 * info.num_workers)
+        for number in range(share):
+            picture, label = self.photos[(number * info.num_workers + info.id) % len(self.photos)]
+            yield TRAIN(picture), label
+
+
 def append(file: pathlib.Path, line: str) -> None:
     """One write, so that a kill leaves whole lines."""
     descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -65,6 +81,8 @@ def append(file: pathlib.Path, line: str) -> None:
 def data_of(args: argparse.Namespace) -> Dataset:
     if args.plan == "native":
         return datasets.ImageFolder(args.photos, TRAIN)
+    if args.plan == "streams":
+        return Streams(args.photos)
     return Plain(args.photos) if args.plan == "code" else Counting(args.photos, args.out / "calls")
 
 
@@ -102,7 +120,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("photos")
     parser.add_argument("out", type=pathlib.Path)
-    parser.add_argument("--plan", choices=("native", "code", "lanes"), default="native")
+    parser.add_argument("--plan", choices=("native", "code", "lanes", "streams"), default="native")
     parser.add_argument("--epochs", type=int, required=True, help="the most")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--step-ms", type=float, default=0)
@@ -115,8 +133,13 @@ def main() -> None:
 
         kind = headrace.DataLoader
     torch.manual_seed(args.seed)
+    streams = args.plan == "streams"
     loader = kind(
-        data_of(args), BATCH_SIZE, shuffle=True, num_workers=2, persistent_workers=args.persistent
+        data_of(args),
+        BATCH_SIZE,
+        shuffle=not streams,
+        num_workers=3 if streams else 2,
+        persistent_workers=args.persistent,
     )
     saved = Saved(args.out / "state", loader) if args.resume else None
     first, number, generator = saved.read() if saved else (0, 0, None)

@@ -31,6 +31,7 @@ SCENARIOS = (
     Scenario("native, plain headrace run", "native", "private", KILLS * 2 + STOPS),
     Scenario("code with state, shared memory", "lanes", "shared", KILLS * 2 + STOPS + JOURNAL),
     Scenario("code with state, plain headrace run", "lanes", "private", KILLS * 2 + STOPS),
+    Scenario("streams that end one by one, shared memory", "streams", "shared", KILLS * 2 + STOPS),
     Scenario("code on other hosts", "code", "elsewhere", KILLS * 2 + STAGE * 2),
     Scenario("code, plain headrace run", "code", "private", KILLS * 2 + STOPS),
     Scenario("native, resumed", "native", "shared", TRAINER + KILLS[:1], resume=True),
