@@ -109,10 +109,10 @@ cmd_test() {
   heading "C++ tests and wire conformance"
   check ctest run_ctest release
   if [ -z "${1:-}" ]; then
-    heading "C++ tests with the address and undefined-behaviour sanitizers (about 16 min)"
+    heading "C++ tests with the address and undefined-behaviour sanitizers (about 20 min)"
     check asan-ubsan address_sanitized
   fi
-  heading "Python and architecture tests (about 30 min)"
+  heading "Python and architecture tests (about 25 min)"
   need_old_pillow
   need_frameworks
   check pytest run_pytest brief
