@@ -1,4 +1,4 @@
-"""Of all tests: which of them run."""
+"""Selects which tests run (support/extent.py)."""
 
 import pytest
 from support import extent

@@ -112,7 +112,7 @@ cmd_test() {
     heading "C++ tests with the address and undefined-behaviour sanitizers (about 20 min)"
     check asan-ubsan address_sanitized
   fi
-  heading "Python and architecture tests (about 25 min)"
+  heading "Python and architecture tests (about 35 min on a slow machine)"
   need_old_pillow
   need_frameworks
   check pytest run_pytest brief

@@ -30,7 +30,8 @@ def expected(tmp_path_factory, photos):
     return Expected(tmp_path_factory.mktemp("stock"), photos, SEED % 2**31)
 
 
-# Each takes 40 s. Those that are always run have every kind of plan and two kinds of transport.
+# Each takes 40 s. Those that are always run have every kind of plan but streams, and two kinds of
+# transport.
 ALWAYS = {"native, TCP", "code with state, shared memory", "code, resumed"}
 
 

@@ -28,7 +28,6 @@ CASES = Path(__file__).parents[1] / "programs_state" / "cases"
 SEED = os.environ.get("HEADRACE_TEST_SEED", "1234")
 _SHOWN = 30  # lines of a difference
 _STOCK_AGAIN = 2
-_ALWAYS_OF_A_THEME = 2
 # Way -> how the program is started, and settings. Ways of two hosts get a coordinator besides.
 ONE, TWO = "one worker", "two workers"
 WAYS = {ONE: ["--workers", "1"], TWO: ["--workers", "2"]}
@@ -62,14 +61,11 @@ def cases(themes: Iterable[str], ways: Iterable[str] = (), hosts: int = 1) -> li
 
 
 def parameters(found: Iterable[Case]) -> list[Any]:
-    """Makes pytest's parameters. All but the first cases of a theme that are to run always are marked
-    `full` (support/extent.py)."""
-    made, always = [], Counter[str]()
-    for case in found:
-        brief = case.always and always[case.theme] < _ALWAYS_OF_A_THEME
-        always[case.theme] += case.always
-        made.append(pytest.param(case, id=str(case), marks=() if brief else pytest.mark.full))
-    return made
+    """Makes pytest's parameters: most are marked `full` (support/extent.py)."""
+    return [
+        pytest.param(case, id=str(case), marks=() if case.always else pytest.mark.full)
+        for case in found
+    ]
 
 
 def _decorated(file: Path) -> list[tuple[str, dict[str, int]]]:

@@ -264,6 +264,7 @@ def test_worker_killed_in_the_middle_of_an_epoch(persistent, two_workers):
 
 
 def ends_slowly(lane):
+    """Takes longer to end than a worker takes to start."""
     if lane == 0:
         multiprocessing.util.Finalize(None, time.sleep, (3.0,), exitpriority=1)
 

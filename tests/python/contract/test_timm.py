@@ -260,7 +260,8 @@ def test_what_the_program_replaces(photos, name, monkeypatch):
     where, of, by = REPLACED[name]
     if name == "another module":
         by = type("Own", (), {of: staticmethod(function) for of, function in vars(TF).items()})
-    make = loader_of(photos, NATIVE["rand"](), 1)
+    make = loader_of(photos, NATIVE["rand"](), 2)
+    check(make, epochs=1)
     monkeypatch.setattr(where, of, by)
     check(make, path="python", epochs=1)
     monkeypatch.undo()
