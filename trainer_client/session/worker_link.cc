@@ -140,9 +140,11 @@ void WorkerLink::GiveLanes() {
     message.lane = static_cast<std::int32_t>(lane);
     message.lane_set = lanes.set();
     message.pid = lanes.pid(lane);
-    Status sent = socket.ok() ? channel_->Send(message, socket->get()) : socket.status();
+    const Status sent = socket.ok() ? channel_->Send(message, socket->get()) : socket.status();
     if (!sent.ok()) {  // the worker would wait for the lane for ever
-      Refused(std::move(sent));
+      LogWarning("worker left worker=" + std::to_string(worker_.worker.value) + " error=\"" +
+                 sent.ToString() + "\"");
+      Leave();
       return;
     }
   }
@@ -196,6 +198,12 @@ void WorkerLink::SetState(State state) {
 void WorkerLink::Refused(Status why) {
   if (state_ == State::kGone || closing_) return;
   refusal_ = std::move(why);
+  Leave();
+}
+
+// Without a refusal the session links to the worker again later.
+void WorkerLink::Leave() {
+  if (state_ == State::kGone || closing_) return;
   if (!channel_) {
     SetState(State::kGone);
     return;

@@ -117,6 +117,7 @@ class WorkerLink {
   Status SendBlob(BlobHash hash, const Blob& blob);
   void SetState(State state);
   void Refused(Status why);
+  void Leave();
   void AttachLater(Duration delay);
   void OnAlive();
   void Ping();

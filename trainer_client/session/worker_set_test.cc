@@ -1,6 +1,10 @@
 // The workers are played by sockets of this process that answer nothing.
 #include "trainer_client/session/worker_set.h"
 
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -193,6 +197,37 @@ TEST_F(CodeSetTest, AWorkerThatAnswersAndGivesNoMemoryIsTriedAgain) {
     EXPECT_NE(workers.Find(WorkerId(1)), nullptr);
     workers.Clear();
     socket.reset();
+  });
+}
+
+// It would wait for the lanes for ever. But it may only stand still: it is not refused for good.
+TEST_F(CodeSetTest, AWorkerThatTakesNoLanesIsLeftAndTriedAgain) {
+  wire::WorkerInfo worker = Local();
+  worker.arena_path = testing::TempDir() + "headrace" + std::to_string(::getpid()) + ".arena";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  worker.arena_path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));  // nobody accepts
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(::listen(listener.get(), 8), 0);
+  Run([&](WorkerSet& workers) {
+    std::vector<LaneProcesses::Lane> lanes(1000);  // more than a socket's buffer takes
+    context_.lanes.Replace(std::move(lanes));
+    workers.SetLeases({worker}, AtSecond(0));
+    const WorkerLink* link = workers.Find(WorkerId(1));
+    ASSERT_NE(link, nullptr);
+    EXPECT_EQ(link->state(), WorkerLink::State::kSuspected);
+    EXPECT_TRUE(workers.AllRefuse().ok()) << workers.AllRefuse().ToString();
+  });
+  listener.reset();
+  ::unlink(worker.arena_path.c_str());
+  for (bool gone = false; !gone;) {  // the kernel's word comes through the reactor
+    Run([&](WorkerSet&) { gone = !gone_.empty(); });
+  }
+  Run([&](WorkerSet& workers) {
+    EXPECT_EQ(Removed(workers, false), std::vector<WorkerId>{WorkerId(1)});
+    workers.Tick(reactor_->clock().Now() + 2 * WorkerSet::kRelinkAfter);
+    EXPECT_NE(workers.Find(WorkerId(1)), nullptr);
   });
 }
 
