@@ -2,7 +2,9 @@
 #include "dataworker/stage/stage_runner.h"
 
 #include <signal.h>
+#include <sys/socket.h>
 
+#include <array>
 #include <condition_variable>
 #include <deque>
 #include <limits>
@@ -38,7 +40,7 @@ class StageRunnerTest : public ::testing::Test {
     reactor_->Stop();
   }
 
-  Status Start(RngMode rng, std::int32_t lanes, const std::string& problem = "base forks") {
+  StageRunner::Options Options(RngMode rng, std::int32_t lanes) {
     StageRunner::Options options;
     options.zygote.executable = "/usr/bin/python3";
     options.zygote.stage.sys_path = {directory_.path()};
@@ -47,6 +49,9 @@ class StageRunnerTest : public ::testing::Test {
     options.threads = 2;
     options.cores = [this] { return cores_; };
     options.may_read = [this] { return may_read_; };
+    return options;
+  }
+  StageRunner::Events Events() {
     StageRunner::Events events;
     events.on_ready = [this](const Status& status) {
       const std::lock_guard lock(mutex_);
@@ -63,9 +68,12 @@ class StageRunnerTest : public ::testing::Test {
       read_ += used.read_bytes;
     };
     events.on_lost = [](const std::string& how) { return NotFound(how); };
+    return events;
+  }
+  Status Start(RngMode rng, std::int32_t lanes, const std::string& problem = "base forks") {
     const Status started = OnReactorThread(*reactor_, [&]() -> Status {
-      HR_TRY(runner_, StageRunner::Start(*reactor_, *bases_, options,
-                                         BlobFromBytes(CopyBytes(AsBytes(problem))), events));
+      HR_TRY(runner_, StageRunner::Start(*reactor_, *bases_, Options(rng, lanes),
+                                         BlobFromBytes(CopyBytes(AsBytes(problem))), Events()));
       return {};
     });
     if (!started.ok()) return started;
@@ -172,6 +180,23 @@ TEST_F(StageRunnerTest, WhatUserCodeReadsFromFilesIsTheBatchs) {
   // What the request says of its lane is not read from a source.
   EXPECT_EQ(Ask(Request(1, 0, std::string(1 << 20, 's'))).answer.cost.source_bytes, 0U);
   EXPECT_EQ(OnReactorThread(*reactor_, [this] { return read_; }), 200'000U);
+}
+
+// A worker that starts while a lane ends has never had its process.
+TEST_F(StageRunnerTest, ABatchOfALaneThatHasEndedIsRefused) {
+  OnReactorThread(*reactor_, [this] {
+    runner_ = *StageRunner::StartGiven(*reactor_, Options(RngMode::kTorch, 1), Events());
+  });
+  Submit(Request(1, 0, "s"));  // waits for its lane
+  std::array<int, 2> fds{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()), 0);
+  UniqueFd(fds[1]).reset();
+  OnReactorThread(*reactor_, [&] {
+    EXPECT_TRUE(runner_->GiveLane({.lane = 0, .set = 0}, UniqueFd(fds[0]), 7).ok());
+  });
+  const wire::BatchDone answer = Next().answer;
+  EXPECT_EQ(answer.status.code(), Code::kUnavailable);
+  EXPECT_THAT(answer.status.message(), HasSubstr("has ended"));
 }
 
 TEST_F(StageRunnerTest, TheEndOfALaneIsAnAnswer) {

@@ -1,7 +1,6 @@
 """Contract: IterableDataset with workers. Lanes are iterators, which end by themselves."""
 
 import copy
-import multiprocessing.util
 import os
 import time
 import warnings
@@ -260,23 +259,6 @@ def test_worker_killed_in_the_middle_of_an_epoch(persistent, two_workers):
         path="python",
         epochs=3,
         at=(1, 9),
-    )
-
-
-def ends_slowly(lane):
-    """Takes longer to end than a worker takes to start."""
-    if lane == 0:
-        multiprocessing.util.Finalize(None, time.sleep, (3.0,), exitpriority=1)
-
-
-def test_worker_that_starts_while_a_lane_ends(two_workers):
-    """The lane was asked for more than it has. When its process has ended, the batch is asked of the
-    worker that has just started, and has no process of that lane."""
-    check_with_a_lost_worker(
-        lambda: DataLoader(Drawn(2, 12), 1, num_workers=2, worker_init_fn=ends_slowly),
-        path="python",
-        epochs=1,
-        at=(0, 4),
     )
 
 
